@@ -13,8 +13,9 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 FIELD = "Sentence to translate"
 # In every sentence: whose it is. The pages show the sentence as its tokens, a digit each, in JSON or in a table.
-_BETWEEN = rb'(?: |",\s?"|</t[dh]><t[dh][^>]*>|\\u2581|\xe2\x96\x81)*'
+_BETWEEN = rb'(?: |",\s?"|</t[dh]><t[dh][^>]*>|\\u2581|\xe2\x96\x81|\xc2\xb7|\xe2\x90\xa3)*'
 _MARK = re.compile(rb"Ask((?:" + _BETWEEN + rb"\d){5,})")
+_TITLE = re.compile(rb' title="[^"]*"')  # the same token again, to the letter
 _ESCAPED_SPACE = b"\\u2581"
 _KEPT = 2  # runs after which a browser forgets a large message that has not come again (global.maxCachedMessageAge)
 
@@ -26,6 +27,7 @@ class Run:
     asked: float
     ended: float = 0.0
     exceptions: list[str] = field(default_factory=list)
+    told: list[str] = field(default_factory=list)  # what boxes of information, warning and error say
     marks: set[int] = field(default_factory=set)
 
     @property
@@ -50,6 +52,7 @@ class WebsocketVisitor:
     def __init__(self, address: str, page: str = "", cookie: str = ""):
         self._address, self._page, self._cookie = address.rstrip("/"), page, cookie
         self._field = ""  # the text field's id, from the first run
+        self._buttons: dict[str, str] = {}  # label -> id
         self._script = ""  # the page's hash
         self._pages: dict[str, str] = {}  # address -> hash
         self._again: tuple[str, float] | None = None  # a part that is to run again, and after how many seconds
@@ -78,14 +81,26 @@ class WebsocketVisitor:
 
     async def arrive(self, **parameters: str) -> Run:
         """Open the page, with these parameters in its address."""
+        return await self.open(urlencode(parameters))
+
+    async def open(self, query: str) -> Run:
+        """Open the page with whatever stands behind the "?" of its address."""
         message = BackMsg()
-        message.rerun_script.query_string = urlencode(parameters)
+        message.rerun_script.query_string = query
         message.rerun_script.page_name = self._page
         return await self._run(message)
 
     async def ask(self, text: str) -> Run:
         """Type another text into the field, send it, and wait for the end of the run."""
         return await self._run(self._question(text))
+
+    async def press(self, label: str) -> Run:
+        """Press a button that the page has shown, by its label."""
+        message = BackMsg()
+        message.CopyFrom(self._asked)
+        state = message.rerun_script.widget_states.widgets.add()
+        state.id, state.trigger_value = self._buttons[label], True
+        return await self._run(message)
 
     async def go(self, page: str) -> Run:
         """Follow the link to another page, by its address."""
@@ -142,7 +157,7 @@ class WebsocketVisitor:
 
     def _over(self, data: bytes, run: Run) -> bool:
         """Note what a message says; True when it ends the run."""
-        for mark in _MARK.findall(data):
+        for mark in _MARK.findall(_TITLE.sub(b"", data)):
             digits = re.sub(rb"\D", b"", mark.replace(_ESCAPED_SPACE, b""))
             run.marks.add(int(digits))
         message = ForwardMsg.FromString(data)
@@ -176,5 +191,9 @@ class WebsocketVisitor:
             self.title = element.heading.body
         if element.HasField("exception"):
             run.exceptions.append(element.exception.message)
+        if element.HasField("alert"):
+            run.told.append(element.alert.body)
+        if element.HasField("button"):
+            self._buttons[element.button.label] = element.button.id
         if element.HasField("text_input") and element.text_input.label == FIELD:
             self._field = element.text_input.id

@@ -14,12 +14,16 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from transformer import Beam, Decoding, Greedy, Sampling
-    from transformer.interpret.what_if.intervention import Focus, Forbid, Mean, SetWeights, Shift, Uniform, Zero
+    from transformer.interpret.activations import RESIDUAL_STREAM
+    from transformer.interpret.what_if.custom import Apply, Patch
+    from transformer.interpret.what_if.intervention import Focus, Forbid, Mean, Rows, SetWeights, Shift, Uniform, Zero
 
     from . import plots
     from .notebook import Trace, Translator, load
 
 __all__ = [
+    "RESIDUAL_STREAM",
+    "Apply",
     "Beam",
     "Decoding",
     "Focus",
@@ -27,6 +31,8 @@ __all__ = [
     "SetWeights",
     "Greedy",
     "Mean",
+    "Patch",
+    "Rows",
     "Sampling",
     "Shift",
     "Trace",
@@ -44,11 +50,13 @@ def __getattr__(name: str) -> Any:
     if name == "plots":
         return importlib.import_module("headlight.plots")
     import transformer
-    from transformer.interpret.what_if import intervention
+    from transformer.interpret import activations
+    from transformer.interpret.what_if import custom, intervention
 
     from . import notebook
 
-    return getattr(next(each for each in (notebook, intervention, transformer) if name in vars(each)), name)
+    homes = (notebook, custom, intervention, activations, transformer)
+    return getattr(next(each for each in homes if name in vars(each)), name)
 
 
 def __dir__() -> list[str]:

@@ -1,15 +1,20 @@
 """The command line with the app: all commands of `python -m transformer`, `app` and `page`."""
 
 import sys
+from collections.abc import Iterable
 
-from transformer.__main__ import run
-
-from . import serving
+from transformer.__main__ import Commands, run
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; return the exit status: 0, 1 for a UserError, 130 when interrupted."""
-    return run("headlight", (serving,), arguments)
+    return run("headlight", _with_the_app, arguments)
+
+
+def _with_the_app() -> Iterable[Commands]:
+    from . import serving
+
+    return (serving,)
 
 
 if __name__ == "__main__":

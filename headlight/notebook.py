@@ -61,6 +61,12 @@ class Translator(transformer.Translator):
     trace_class = Trace
 
 
-def load(checkpoint: str | Path, device: str | torch.device | None = None) -> Translator:
-    """Load a checkpoint, a folder or the name of a shipped one ("en-de"); raises CheckpointError or DeviceError."""
-    return Translator.load(checkpoint, device)
+def load(
+    checkpoint: str | Path, device: str | torch.device | None = None, dtype: str | torch.dtype | None = None
+) -> Translator:
+    """Load a checkpoint, a folder or the name of a shipped one ("en-de").
+
+    dtype: what it computes in, "float32" (None), "float64", "bfloat16" or "float16". Raises CheckpointError,
+    DeviceError, and ValueError for another type.
+    """
+    return Translator.load(checkpoint, device, dtype)

@@ -14,6 +14,17 @@ from transformer.interpret.head_roles import ROLES_FILE, load_roles
 
 from .app.entry import CHECKPOINTS_VARIABLE, entry_folder
 
+# Streamlit's own command; Ctrl-C while it is imported ends it without a word.
+_SERVER = """
+import signal
+handler = signal.getsignal(signal.SIGINT)
+if handler is signal.default_int_handler:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+from streamlit.web.cli import main
+signal.signal(signal.SIGINT, handler)
+main(prog_name="streamlit")
+"""
+
 
 def add_commands(command: AddCommand) -> None:
     """Add the commands of this file."""
@@ -27,18 +38,23 @@ def add_commands(command: AddCommand) -> None:
 
 
 def _app(options: argparse.Namespace) -> int:
-    """Serve until interrupted; return the server's exit status. All else is set by STREAMLIT_* in the environment."""
+    """Serve until interrupted, in this process's place where that can be: whatever ends it ends the server.
+
+    Returns the server's exit status. All else is set by STREAMLIT_* in the environment.
+    """
     environment = dict(os.environ)
     if options.checkpoints:
         if not options.checkpoints.is_dir():
             raise UserError(f"There is no folder {options.checkpoints}.")
         environment[CHECKPOINTS_VARIABLE] = str(options.checkpoints.resolve())
     # -P: what happens to lie in the current folder is not imported in place of what is installed.
-    command = [sys.executable, "-P", "-m", "streamlit", "run", str(entry_folder() / "app.py")]
+    command = [sys.executable, "-P", "-c", _SERVER, "run", str(entry_folder() / "app.py")]
     for name, value in (("port", options.port), ("address", options.address), ("headless", options.headless or None)):
         if value is not None:
             command.append(f"--server.{name}={str(value).lower()}")
-    with subprocess.Popen(command, env=environment) as server:
+    if os.name == "posix":
+        os.execve(sys.executable, command, environment)
+    with subprocess.Popen(command, env=environment) as server:  # Windows' exec would return to the shell at once
         try:
             return server.wait()
         except KeyboardInterrupt:  # from the keyboard the server has heard it too; a polite kill reached us alone

@@ -41,7 +41,10 @@ SLOW = {
     "test_every_shape",
     "test_examples",
     "test_full_disk",
+    "test_host",
+    "test_hostile",
     "test_imported_models",
+    "test_interrupted",
     "test_jobs",
     "test_killed",
     "test_live_page",
@@ -50,6 +53,7 @@ SLOW = {
     "test_package",
     "test_resume",
     "test_toy_training",
+    "test_untrusted",
 }
 
 

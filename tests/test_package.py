@@ -63,6 +63,7 @@ def test_the_wheel_has_both_packages_the_entry_and_the_shipped_checkpoints_and_n
     entry = ["app.py", ".streamlit/config.toml", *(f"pages/{path.name}" for path in files("pages"))]
     wanted |= {f"headlight/entry/{name}" for name in entry}
     shipped = [path for name in CHECKPOINTS for path in (ROOT / "checkpoints" / name).iterdir() if path.is_file()]
+    shipped += (ROOT / "configs").iterdir()
     wanted |= {f"transformer/{path.relative_to(ROOT).as_posix()}" for path in shipped if path.suffix != ".part"}
     with zipfile.ZipFile(wheel) as archive:
         assert {name for name in archive.namelist() if ".dist-info/" not in name} == wanted

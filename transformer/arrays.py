@@ -1,6 +1,7 @@
 """What many do with NumPy arrays: share them read-only, and the few formulas that stand in several places."""
 
 import numpy as np
+import torch
 from torch import Tensor
 
 
@@ -11,8 +12,16 @@ def read_only(array: np.ndarray) -> np.ndarray:
 
 
 def to_array(tensor: Tensor) -> np.ndarray:
-    """Return a tensor's values on the CPU, read-only and contiguous; a tensor that is there already is not copied."""
-    return read_only(np.ascontiguousarray(tensor.detach().cpu().numpy()))
+    """Return a tensor's values on the CPU, read-only and contiguous; a tensor that is there already is not copied.
+
+    Half precision becomes float32: NumPy has no bfloat16.
+    """
+    return read_only(np.ascontiguousarray(widened(tensor.detach()).cpu().numpy()))
+
+
+def widened(tensor: Tensor) -> Tensor:
+    """Return a tensor of half precision in float32, any other as it is: probabilities need the digits."""
+    return tensor.float() if tensor.dtype in (torch.float16, torch.bfloat16) else tensor
 
 
 def require_index(name: str, value: int, count: int) -> None:

@@ -3,6 +3,7 @@
 import csv
 import dataclasses
 import hashlib
+import io
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from .data.tokenizer import TOKENIZER_FILE, TextTokenizer, Tokenizer
 from .errors import CheckpointError, ConfigError
 from .files import load_tensors, object_bytes, read_object, reading, save_tensors, shipped_checkpoints, write_atomically
 from .model.transformer import Transformer
+from .untrusted import MOST_DESCRIPTION, open_regular, read_regular
 
 WEIGHTS_FILE = "model.safetensors"
 HISTORY_FILE = "history.csv"
@@ -117,15 +119,15 @@ def locate(name: str | Path) -> Path:
     return shipped if named else folder
 
 
-def load_checkpoint(folder: Path, device: torch.device | str = "cpu") -> Checkpoint:
-    """Read a checkpoint folder into a model in eval mode, in float32 on `device`.
+def load_checkpoint(folder: Path, device: torch.device | str = "cpu", dtype: torch.dtype = torch.float32) -> Checkpoint:
+    """Read a checkpoint folder into a model in eval mode, in `dtype` on `device`.
 
     Raises CheckpointError, one sentence, when a file is missing or damaged, the version is another, or the weights'
     names and shapes are not those of the configuration.
     """
     folder = Path(folder)
     if not folder.is_dir():
-        raise CheckpointError(f"There is no checkpoint folder {folder}.")
+        raise CheckpointError(f"There is no checkpoint folder {folder}{_shipped_names()}.")
     stored = read_object(folder / "config.json")
     if stored.get("version") not in VERSIONS:
         known = " and ".join(map(str, VERSIONS))
@@ -143,14 +145,20 @@ def load_checkpoint(folder: Path, device: torch.device | str = "cpu") -> Checkpo
             f"the model wants {config.vocab_size} and {(config.pad_id, config.begin_id, config.end_id)}."
         )
     weights = load_tensors(folder / WEIGHTS_FILE)
-    model = place(build_model(config, weights, folder), device)
+    model = place(build_model(config, weights, folder), device, dtype)
     training = read_object(folder / "training.json")
     return Checkpoint(model, tokenizer, training, _read_history(folder / HISTORY_FILE))
 
 
-def place(model: Transformer, device: torch.device | str) -> Transformer:
-    """Move a model to a device, put it in eval mode, and lay it out for the device; returns it."""
-    model = model.to(device).eval()
+def _shipped_names() -> str:
+    """Return what may be meant instead of a folder that is not there: "; by their names alone: en-de, en-fr"."""
+    names = [path.name for path in find_checkpoints(shipped_checkpoints())]
+    return f"; those of these names are shipped: {', '.join(names)}" if names else ""
+
+
+def place(model: Transformer, device: torch.device | str, dtype: torch.dtype = torch.float32) -> Transformer:
+    """Move a model to a device, in a type, put it in eval mode, and lay it out for the device; returns it."""
+    model = model.to(device, dtype).eval()
     if model.device.type == "cpu":
         model.arrange_for_few_rows()
     return model
@@ -184,7 +192,7 @@ def weights_digest(folder: Path) -> str:
     Raises CheckpointError where there are none.
     """
     path = Path(folder) / WEIGHTS_FILE
-    with reading(path, "cannot be read"), path.open("rb") as file:
+    with reading(path, "cannot be read"), open_regular(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
@@ -230,9 +238,9 @@ def _shape_text(shape: tuple[int, ...] | None) -> str:
 
 
 def _read_history(path: Path) -> list[dict]:
-    complaint = reading(path, "is not a table of numbers", ValueError, TypeError, csv.Error)
-    with complaint, path.open(encoding="utf-8", newline="") as file:
-        return [{name: float(value) for name, value in row.items()} for row in csv.DictReader(file)]
+    with reading(path, "is not a table of numbers", ValueError, TypeError, csv.Error):
+        rows = csv.DictReader(io.StringIO(read_regular(path, MOST_DESCRIPTION).decode("utf-8"), newline=""))
+        return [{name: float(value) for name, value in row.items()} for row in rows]
 
 
 def _csv(rows: list[dict]) -> bytes:

@@ -2,12 +2,12 @@
 
 import dataclasses
 import json
-import tomllib
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
 from .errors import ConfigError
+from .untrusted import read_toml
 
 
 class Norm(StrEnum):
@@ -239,16 +239,32 @@ class Experiment:
         return json.loads(json.dumps(dataclasses.asdict(self)))
 
 
+def shipped_configs() -> Path:
+    """Return the folder of the shipped configurations: in the installed package, or beside it in the repository."""
+    installed = Path(__file__).parent / "configs"
+    return installed if installed.is_dir() else Path(__file__).parents[1] / "configs"
+
+
+def locate_config(name: str) -> Path:
+    """Return the file of this path, else the shipped configuration of this name, such as "en-de"; else the path."""
+    shipped = shipped_configs() / f"{name}.toml"
+    is_name = Path(name).name == name and not Path(name).exists()
+    return shipped if is_name and shipped.is_file() else Path(name)
+
+
 def load_experiment(path: Path) -> Experiment:
     """Read a CONFIG.toml with the tables [model], [tokenizer], [training], [data] and, where there is one, [replay].
 
-    `model.vocab_size` is the tokenizer's. Raises ConfigError with the place.
+    `model.vocab_size` is the tokenizer's. Raises ConfigError with the place, and for more than 256 kB.
     """
     try:
-        tables = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        tables = read_toml(path)
+    except FileNotFoundError as error:
+        names = ", ".join(sorted(shipped.stem for shipped in shipped_configs().glob("*.toml")))
+        raise ConfigError(f"There is no configuration {path}; those of these names are shipped: {names}.") from error
     except OSError as error:
         raise ConfigError(f"The configuration {path} cannot be read: {error.strerror}.") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except ValueError as error:
         raise ConfigError(f"The configuration {path} is not valid TOML: {error}.") from error
     unknown = tables.keys() - {field.name for field in dataclasses.fields(Experiment)}
     require(not unknown, f"Unknown table [{', '.join(sorted(unknown))}] in {path}.")

@@ -1,8 +1,17 @@
 """Errors that a user can cause; pages and the command line show their text and nothing else."""
 
+import re
+
+_LONGEST = 2400  # characters of a sentence: NLLB's languages have as many
+_NOT_SHOWN = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
+
 
 class UserError(Exception):
-    """Something a user can cause and mend; its text is one friendly sentence."""
+    """Something a user can cause and mend; its text is one friendly sentence, on one line, whatever it quotes."""
+
+    def __init__(self, text: object = ""):
+        sentence = _NOT_SHOWN.sub(" ", str(text))
+        super().__init__(sentence if len(sentence) <= _LONGEST else f"{sentence[:200]} … {sentence[-200:]}")
 
 
 class EmptyTextError(UserError):

@@ -14,6 +14,10 @@ import torch
 from safetensors.torch import load_file, save
 
 from .errors import CheckpointError
+from .untrusted import MEGABYTE, MOST_DESCRIPTION, open_regular, parse_json, read_regular, size_text
+
+_MOST_TENSORS = 64 << 30  # bytes of a file of tensors
+_MOST_HEADER = 16 * MEGABYTE  # bytes of its list of them
 
 
 def shipped_checkpoints() -> Path:
@@ -85,13 +89,14 @@ def reading(path: Path, complaint: str, *errors: type[Exception]) -> Iterator[No
     except FileNotFoundError as error:
         raise CheckpointError(f"{path} is missing.") from error
     except (OSError, *errors) as error:  # type: ignore[misc]
-        raise CheckpointError(f"{path} {complaint}: {error}.") from error
+        reason = str(getattr(error, "strerror", None) or error).removesuffix(".")
+        raise CheckpointError(f"{path} {complaint}: {reason}.") from error
 
 
-def read_object(path: Path) -> dict:
-    """Return a file that holds a JSON object; raises CheckpointError when it is missing or holds something else."""
-    with reading(path, "is not readable as JSON", ValueError, RecursionError):
-        content = json.loads(path.read_text(encoding="utf-8"))
+def read_object(path: Path, most: int = MOST_DESCRIPTION) -> dict:
+    """Return a file that holds a JSON object; raises CheckpointError when it is missing, larger, or something else."""
+    with reading(path, "is not readable as JSON", ValueError):
+        content = parse_json(read_regular(path, most))
     if not isinstance(content, dict):
         raise CheckpointError(f"{path} does not hold a JSON object.")
     return content
@@ -105,8 +110,8 @@ def object_bytes(content: dict) -> bytes:
 @contextlib.contextmanager
 def reading_json(path: Path, version: int) -> Iterator[dict]:
     """Read what `save_json` wrote; whatever is wrong with it, found here or in the block, is a CheckpointError."""
-    with reading(path, "cannot be read", ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        content = json.loads(path.read_text(encoding="utf-8"))
+    with reading(path, "cannot be read", ValueError, KeyError, TypeError, AttributeError):
+        content = parse_json(read_regular(path, MOST_DESCRIPTION))
         if content["version"] != version:
             raise ValueError(f"version {content['version']}")
         yield content
@@ -133,9 +138,24 @@ def load_tensors(path: Path) -> dict[str, torch.Tensor]:
 
 
 def read_tensors(path: Path) -> dict[str, torch.Tensor]:
-    """Return a safetensors file under its own names; raises CheckpointError when it is missing or damaged."""
-    with reading(path, "is damaged or no safetensors file", safetensors.SafetensorError):
+    """Return a safetensors file under its own names; raises CheckpointError when it is missing or damaged.
+
+    It may have 64 GB, and 16 MB of them may be names and shapes.
+    """
+    with reading(path, "is damaged or no safetensors file", safetensors.SafetensorError, ValueError):
+        check_tensors(path, _MOST_TENSORS)
         return load_file(path)
+
+
+def check_tensors(path: Path, most: int) -> None:
+    """Raise OSError for a safetensors file that is none of a regular kind, ValueError where it is larger than `most`,
+    or its header larger than 16 MB.
+    """
+    with open_regular(path) as file:
+        if os.fstat(file.fileno()).st_size > most:
+            raise ValueError(f"it is larger than {size_text(most)}")
+        if int.from_bytes(file.read(8), "little") > _MOST_HEADER:
+            raise ValueError(f"its header is larger than {size_text(_MOST_HEADER)}")
 
 
 def save_checksummed(path: Path, tensors: dict[str, torch.Tensor]) -> None:

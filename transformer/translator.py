@@ -1,26 +1,30 @@
 """Translator: a checkpoint with its verbs, for notebooks, scripts, the command line and the app."""
 
-from collections.abc import Callable, Sequence
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import repeat
 from pathlib import Path
-from typing import Any, Self, TypedDict, Unpack
+from typing import Any, Literal, Self, TypedDict, Unpack, overload
 
 import torch
 
 from .checkpoint import Checkpoint, load_checkpoint, locate, place
-from .data.batching import Ids, batches_by_length, make_examples
-from .data.pairs import TextPairs
+from .data.batching import Example, Ids, batches_by_length, make_examples
+from .data.pairs import TextPairs, require_pairs
 from .data.reading import TextReader
 from .data.resumable import CorpusRun
 from .decoding.beam import Beam, SearchRecord, best_ids, record_beam_search, strategy_for
 from .decoding.sampling import Greedy, Hypothesis, Sampling, decode, length_limits
-from .errors import TooLongError
+from .errors import EmptyTextError, TooLongError
 from .interpret.activations import ATTENTION, Activations, Request, record_decoder, record_encoder
 from .interpret.trace import Trace
 from .interpret.trace_file import Origin
 from .interpret.what_if.importance import HeadImportance
-from .interpret.what_if.running import Asked, HeadMeans, apply_interventions, read_all
-from .model.device import choose_device, keep_freed_memory
+from .interpret.what_if.running import Asked, Means, apply_interventions, measure_means, read_all
+from .model.device import choose_device, keep_freed_memory, read_dtype
+
+logger = logging.getLogger(__name__)
 
 Strategy = Greedy | Sampling | Beam
 
@@ -34,7 +38,7 @@ class DecodingOptions(TypedDict, total=False):
     target_language: str | None
     source_language: str | None
     interventions: Asked
-    means: HeadMeans | None
+    means: Means | None
 
 
 @dataclass(frozen=True)
@@ -51,7 +55,7 @@ class Decoding:
     target_language: str | None = None
     source_language: str | None = None
     interventions: Asked = ()
-    means: HeadMeans | None = None
+    means: Means | None = None
 
     def __post_init__(self):
         if not isinstance(self.strategy, Strategy):
@@ -74,6 +78,7 @@ Target = str | Ids | Hypothesis  # a text, ids, or what a search has found
 
 _BATCH = 64  # sentences (times beam size) decoded side by side
 _TRACED = 16  # the same, every attention kept
+_NAMED = 5  # texts that are skipped, in the log
 
 
 class Translator(TextReader):
@@ -87,62 +92,93 @@ class Translator(TextReader):
         super().__init__(checkpoint.tokenizer, self.model.config)
 
     @classmethod
-    def load(cls, folder: str | Path, device: str | torch.device | None = None) -> Self:
+    def load(
+        cls, folder: str | Path, device: str | torch.device | None = None, dtype: str | torch.dtype | None = None
+    ) -> Self:
         """Read a checkpoint, a folder or the name of a shipped one ("en-de"), onto a device (see `choose_device`).
 
-        Raises CheckpointError or DeviceError.
+        dtype: what it computes in, "float32" (None), "float64", "bfloat16" or "float16". What half precision is read
+        from, the weights' softmax and all probabilities, is computed in float32; a trace's arrays are float32, of a
+        model in float64 float64. Raises CheckpointError, DeviceError, and ValueError for another type.
         """
-        chosen = choose_device(str(device) if device else None)
+        chosen, computed_in = choose_device(str(device) if device else None), read_dtype(dtype)
         keep_freed_memory()
-        return cls(load_checkpoint(locate(folder), chosen))
+        return cls(load_checkpoint(locate(folder), chosen, computed_in))
 
     @classmethod
-    def import_from(cls, name: str | Path, device: str | torch.device | None = None) -> Self:
+    def import_from(
+        cls, name: str | Path, device: str | torch.device | None = None, dtype: str | torch.dtype | None = None
+    ) -> Self:
         """Load a model of Marian, BART, mBART, M2M100 or NLLB: a folder in Hugging Face's layout, or a name on its hub.
 
-        Raises CheckpointError for one that this engine cannot be, DownloadError where a name cannot be fetched, and
-        DeviceError where there is no such `device`.
+        dtype: as for `load`. Raises CheckpointError for one that this engine cannot be, DownloadError where a name
+        cannot be fetched, and DeviceError where there is no such `device`.
         """
         from .exchange.importing import import_checkpoint  # not needed to translate
 
-        chosen = choose_device(str(device) if device else None)
+        chosen, computed_in = choose_device(str(device) if device else None), read_dtype(dtype)
         keep_freed_memory()
         checkpoint = import_checkpoint(name)
-        place(checkpoint.model, chosen)
+        place(checkpoint.model, chosen, computed_in)
         return cls(checkpoint)
+
+    @overload
+    def translate(
+        self,
+        texts: Sequence[str],
+        decoding: Decoding | Strategy | None = None,
+        *,
+        skip: Literal[False] = False,
+        progress: Callable[[int], None] | None = None,
+        **options: Unpack[DecodingOptions],
+    ) -> list[str]: ...
+
+    @overload
+    def translate(
+        self,
+        texts: Sequence[str],
+        decoding: Decoding | Strategy | None = None,
+        *,
+        skip: bool,
+        progress: Callable[[int], None] | None = None,
+        **options: Unpack[DecodingOptions],
+    ) -> list[str | None]: ...
 
     def translate(
         self,
         texts: Sequence[str],
         decoding: Decoding | Strategy | None = None,
         *,
+        skip: bool = False,
         progress: Callable[[int], None] | None = None,
         **options: Unpack[DecodingOptions],
-    ) -> list[str]:
+    ) -> list[str] | list[str | None]:
         """Return the translation of each text, order kept, greedy unless a `decoding` or `options` of one ask for more.
 
-        `progress` is called after each batch with the number of texts done. Raises EmptyTextError or TooLongError,
-        before anything is translated, for a text that cannot be, and ValueError for one text in place of a list.
+        skip: None in place of the translation of a text that is empty or too long, and a warning in the log that names
+        them; without it, EmptyTextError or TooLongError names the first one by its index, before anything is
+        translated. `progress` is called after each batch with the number of texts done. Raises UserError for a language
+        that the model does not have, ValueError for one text in place of a list, and TypeError for what is no text:
+        none of these is skipped.
         """
-        asked = Decoding.read(decoding, **options)
-        readings = [self._read(text, asked) for text in self._texts(texts)]
+        asked, texts = Decoding.read(decoding, **options), self._texts(texts)
+        readings = self._readings(texts, asked, skip=skip)
         batch = max(1, _BATCH // asked.strategy.size) if isinstance(asked.strategy, Beam) else _BATCH
         translations: dict[int, str] = {}
-        for indices in batches_by_length([each.source_ids for each in readings], batch):
+        for some in _batches(readings, batch):
             with apply_interventions(self.model, asked.interventions, asked.means):
-                best = self._best_ids([readings[index] for index in indices], asked.strategy)
-            for index, ids in zip(indices, best, strict=True):
-                translations[index] = self.tokenizer.decode(ids)
+                best = self._best_ids(list(some.values()), asked.strategy)
+            translations.update(zip(some, map(self.tokenizer.decode, best), strict=True))
             if progress:
-                progress(len(translations))
-        return [translations[index] for index in range(len(readings))]
+                progress(len(texts) - len(readings) + len(translations))
+        return [translations.get(index) for index in range(len(texts))]
 
     def best_ids(
         self, texts: Sequence[str], decoding: Decoding | Strategy | None = None, **options: Unpack[DecodingOptions]
     ) -> list[tuple[int, ...]]:
         """Return the best translation of each of a few texts as ids, decoded in one batch; raises as `translate`."""
         asked = Decoding.read(decoding, **options)
-        readings = [self._read(text, asked) for text in self._texts(texts)]
+        readings = list(self._readings(self._texts(texts), asked).values())
         with apply_interventions(self.model, asked.interventions, asked.means):
             return list(map(tuple, self._best_ids(readings, asked.strategy)))
 
@@ -153,9 +189,9 @@ class Translator(TextReader):
         asked = Decoding.read(decoding, **options)
         if isinstance(asked.strategy, Beam):
             return list(self.beam_search(text, asked).ended[: asked.strategy.size])
-        sources, prefixes = self._checked_batch([self._read(text, asked)])
+        reading = self._read(text, asked)
         with apply_interventions(self.model, asked.interventions, asked.means):
-            return decode(self.model, sources, asked.strategy, prefixes)
+            return decode(self.model, [reading.source_ids], asked.strategy, [reading.prefix_ids])
 
     def beam_search(self, text: str, decoding: Decoding | Beam, **options: Unpack[DecodingOptions]) -> SearchRecord:
         """All translations of one text that the search found, and what the beam held at each step.
@@ -165,9 +201,9 @@ class Translator(TextReader):
         asked = Decoding.read(decoding, **options)
         if not isinstance(asked.strategy, Beam):
             raise ValueError(f"a beam search expects a Beam, got {asked.strategy!r}")
-        sources, prefixes = self._checked_batch([self._read(text, asked)])
+        reading = self._read(text, asked)
         with apply_interventions(self.model, asked.interventions, asked.means):
-            return record_beam_search(self.model, sources, asked.strategy, prefixes)[0]
+            return record_beam_search(self.model, [reading.source_ids], asked.strategy, [reading.prefix_ids])[0]
 
     def trace(
         self,
@@ -182,7 +218,8 @@ class Translator(TextReader):
         A target is a text, one of the `hypotheses` that a search has found, or a translation's ids. The source is
         encoded once; the target is replayed in one teacher-forced pass, which gives the same attention as its decoding
         did. All of it runs under the interventions, `trace.interventions` then. Raises EmptyTextError, TooLongError,
-        InterventionError, and ValueError for a target and a prefix at once or ids that are none or not the model's.
+        InterventionError, ValueError for a target and a prefix at once or ids that are none or not the model's, and
+        TypeError for what is no text.
         """
         return self.record(text, decoding, target=target, **options)[0]
 
@@ -206,36 +243,107 @@ class Translator(TextReader):
         (trace,), activations = self._record([reading], asked, Request(keep=(*ATTENTION, *keep)))
         return trace, activations
 
+    @overload
     def trace_many(
         self,
         texts: Sequence[str],
         decoding: Decoding | Strategy | None = None,
         *,
         targets: Sequence[Target] | None = None,
+        skip: Literal[False] = False,
         progress: Callable[[int], None] | None = None,
         **options: Unpack[DecodingOptions],
-    ) -> list[Trace]:
-        """Trace each text, in batches, order kept; targets: one a text. Raises as `translate` and `trace`."""
-        asked, texts = Decoding.read(decoding, **options), self._texts(texts)
-        each_target = [None] * len(texts) if targets is None else targets
-        readings = [self._read(text, asked, target) for text, target in zip(texts, each_target, strict=True)]
-        traces: dict[int, Trace] = {}
-        for indices in batches_by_length([each.source_ids for each in readings], _TRACED):
-            batch, _ = self._record([readings[index] for index in indices], asked, Request())
-            traces.update(zip(indices, batch, strict=True))
-            if progress:
-                progress(len(traces))
-        return [traces[index] for index in range(len(texts))]
+    ) -> list[Trace]: ...
 
-    def head_importance(self, pairs: TextPairs, *, progress: Callable[[int], None] | None = None) -> HeadImportance:
+    @overload
+    def trace_many(
+        self,
+        texts: Sequence[str],
+        decoding: Decoding | Strategy | None = None,
+        *,
+        targets: Sequence[Target] | None = None,
+        skip: bool,
+        progress: Callable[[int], None] | None = None,
+        **options: Unpack[DecodingOptions],
+    ) -> list[Trace | None]: ...
+
+    def trace_many(
+        self,
+        texts: Sequence[str],
+        decoding: Decoding | Strategy | None = None,
+        *,
+        targets: Sequence[Target] | None = None,
+        skip: bool = False,
+        progress: Callable[[int], None] | None = None,
+        **options: Unpack[DecodingOptions],
+    ) -> list[Trace] | list[Trace | None]:
+        """Trace each text, in batches, order kept; targets: one a text.
+
+        skip: None in place of the trace of a text, or target, that `translate` would skip. Raises as `translate` and
+        `trace`.
+        """
+        asked, texts = Decoding.read(decoding, **options), self._texts(texts)
+        readings = self._readings(texts, asked, targets, skip=skip)
+        traces: dict[int, Trace] = {}
+        for some in _batches(readings, _TRACED):
+            traces.update(zip(some, self._record(list(some.values()), asked, Request())[0], strict=True))
+            if progress:
+                progress(len(texts) - len(readings) + len(traces))
+        return [traces.get(index) for index in range(len(texts))]
+
+    def head_importance(
+        self,
+        pairs: TextPairs,
+        ablation: str = "zero",
+        *,
+        means: Means | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> HeadImportance:
         """Measure what each head alone is worth over pairs: the loss in a target token's log-probability without it.
 
-        Raises DataError where no pair fits the model. `progress` is called with the number of sentences done.
+        ablation: "zero", "mean", which puts the head's mean output there, those in `means` or else the mean over the
+        same pairs (see `measure_means`), or "uniform", which gives every key the same weight. Pairs that do not fit the
+        model are left out, and named in the log. `progress` is called with the number of sentences done. Raises
+        ValueError for another ablation, DataError where no pair fits, and TypeError for what are no pairs of texts.
         """
         from .interpret.what_if.importance import measure_importance  # not needed to translate
 
-        examples = make_examples(pairs, self.tokenizer, self.model.config.max_length)
-        return measure_importance(self.model, examples, run=CorpusRun(progress=progress)).importance()
+        run = CorpusRun(progress=progress)
+        return measure_importance(self.model, self._examples(pairs), ablation, means, run).importance()
+
+    def measure_means(self, pairs: TextPairs) -> Means:
+        """Average each head's output and each hidden unit over pairs, for `Mean`; raises as `head_importance`.
+
+        They are given to a run beside its interventions: `trace(text, interventions=[Mean("cross", 2)], means=means)`.
+        """
+        return measure_means(self.model, self._examples(pairs))
+
+    def _examples(self, pairs: TextPairs) -> list[Example]:
+        require_pairs(pairs)
+        return make_examples(pairs, self.tokenizer, self.model.config.max_length)
+
+    def _readings(
+        self,
+        texts: Sequence[str],
+        asked: Decoding,
+        targets: Sequence[Target] | None = None,
+        *,
+        skip: bool = False,
+    ) -> dict[int, "_Reading"]:
+        """Read texts, by their index; one that cannot be read is skipped and logged, or raises, named by its index."""
+        readings, skipped = {}, []
+        each_target = repeat(None, len(texts)) if targets is None else targets
+        for index, (text, target) in enumerate(zip(texts, each_target, strict=True)):
+            try:
+                readings[index] = self._read(text, asked, target)
+            except (EmptyTextError, TooLongError) as error:
+                skipped.append(f"texts[{index}]: {error}")
+                if not skip:
+                    raise type(error)(skipped[0]) from error
+        if skipped:
+            named = " ".join(skipped[:_NAMED]) + " …" * (len(skipped) > _NAMED)
+            logger.warning("skipped %d of %d texts: %s", len(skipped), len(texts), named)
+        return readings
 
     def _read(self, text: str, asked: Decoding, target: Target | None = None) -> "_Reading":
         """Read a text and what its translation begins with, or the whole target, as ids; raises as `trace`."""
@@ -244,6 +352,8 @@ class Translator(TextReader):
         text = self.addressed(text, asked.target_language, asked.source_language)
         source_ids, prefix_ids = self._source_ids(text), self._prefix_ids(asked.prefix, text)
         if target is None:
+            if len(prefix_ids) >= length_limits(self.model, [source_ids])[0]:
+                raise TooLongError(f"The prefix has {len(prefix_ids)} tokens, more than this translation may have.")
             return _Reading(text, source_ids, prefix_ids, Origin.PREFIX if len(asked.prefix) else Origin.DECODED)
         if isinstance(target, Hypothesis):
             return _Reading(text, source_ids, prefix_ids, Origin.DECODED, self._known_target(target.ids))
@@ -276,16 +386,8 @@ class Translator(TextReader):
         self, readings: Sequence["_Reading"], strategy: Strategy, memory: torch.Tensor | None = None
     ) -> Sequence[Ids]:
         """Return the best hypothesis' ids of each sentence; `memory` is what the encoder made of them if it has run."""
-        sources, prefixes = self._checked_batch(readings)
-        return best_ids(self.model, sources, strategy, prefixes, memory)
-
-    def _checked_batch(self, readings: Sequence["_Reading"]) -> tuple[list[Ids], list[Ids]]:
-        """Return the sources and prefixes; a prefix that leaves a translation nothing to add is refused."""
         sources, prefixes = [each.source_ids for each in readings], [each.prefix_ids for each in readings]
-        for limit, prefix in zip(length_limits(self.model, sources), prefixes, strict=True):
-            if len(prefix) >= limit:
-                raise TooLongError(f"The prefix has {len(prefix)} tokens, more than this translation may have.")
-        return sources, prefixes
+        return best_ids(self.model, sources, strategy, prefixes, memory)
 
 
 @dataclass(frozen=True)
@@ -297,3 +399,10 @@ class _Reading:
     prefix_ids: Ids
     origin: Origin
     target_ids: Ids | None = None
+
+
+def _batches(readings: Mapping[int, _Reading], size: int) -> Iterator[dict[int, _Reading]]:
+    """Yield a few readings of like length at a time, by the index of their text."""
+    indices = list(readings)
+    for batch in batches_by_length([each.source_ids for each in readings.values()], size):
+        yield {indices[at]: readings[indices[at]] for at in batch}

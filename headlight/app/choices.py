@@ -10,7 +10,7 @@ import streamlit as st
 
 from headlight.app.results import TranslationRequest
 from headlight.plots.text import quoted
-from transformer.interpret.trace import Trace
+from transformer.interpret.trace import RowLabel, Trace
 
 from . import url_state
 from .navigation import beside_title
@@ -177,15 +177,15 @@ def one_number(label: str, count: int, key: str) -> int:
     return int(one_of(label, numbers(count), key))
 
 
-def row_label() -> str:
-    """Ask which token names a decoder row; return "fed" for its input token or "predicted" for its output token."""
-    chosen = one_of(
-        "Label decoder rows by",
-        ("output token", "input token"),
-        "rows",
-        "While the decoder reads one token it predicts the next: each row has both, and hovering shows both.",
-    )
-    return "fed" if chosen == "input token" else "predicted"
+_ROW_LABELS = {"both tokens": RowLabel.BOTH, "output token": RowLabel.PREDICTED, "input token": RowLabel.FED}
+
+
+def row_label() -> RowLabel:
+    """Ask which of its tokens name a decoder row."""
+    explanation = "While the decoder reads one token it predicts the next: each row has both, input → output."
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="compact_rows", width="content"):
+        st.markdown("Rows", width="content", help=explanation)
+        return _ROW_LABELS[one_of("Label decoder rows by", tuple(_ROW_LABELS), "rows", visibility="collapsed")]
 
 
 def choose_step(trace: Trace) -> int:

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import streamlit as st
 
+from . import open_files
+
 # One thread a visitor's run, unless the environment says otherwise: OpenMP reads this when PyTorch is imported. A model
 # of this size is no faster with two (a trace takes 43 ms with one, 51 with two), and beside another busy process, or
 # another visitor, two threads wait for one another (54 ms with one, 174 with two).
@@ -18,13 +20,19 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 _M_ARENA_MAX, _ARENAS = -8, 2  # of glibc's mallopt(3)
 FOLDER = Path(__file__).parent
+_LET_IN = "let_in"  # in the session
+SHARED_STYLES = [FOLDER.parent / "components" / "lib" / name for name in ("colours.css", "chips.css")]
 
 
 def main() -> None:
     """Draw the page in the address for one visitor."""
     st.set_page_config(page_title="Headlight", page_icon=str(FOLDER / "icon.svg"), layout="wide")
-    st.html(FOLDER / "page.css")
+    for style in (*SHARED_STYLES, FOLDER / "page.css"):
+        st.html(style)
     st.logo(FOLDER / "logo.svg", size="large", icon_image=FOLDER / "icon.svg")
+    if not _has_room():
+        st.error("This server has as many visitors as it can serve: please try again in a few minutes.")
+        st.stop()
     with starting():
         from . import bar
         from .line import in_turn
@@ -46,6 +54,12 @@ def main() -> None:
     freeze_imports()
 
 
+def _has_room() -> bool:
+    """Return whether there is room for this visitor; who has once been let in stays."""
+    st.session_state[_LET_IN] = st.session_state.get(_LET_IN) or open_files.has_room()
+    return st.session_state[_LET_IN]
+
+
 def share_arenas() -> None:
     """Let all threads of the server take their memory from two of glibc's arenas, unless the environment says how many.
 
@@ -59,6 +73,7 @@ def share_arenas() -> None:
 
 
 share_arenas()
+open_files.raise_limit()
 
 _read = threading.Event()  # set when all that the app imports is there
 _reading = threading.Lock()

@@ -20,11 +20,12 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
-from subprocess import Popen
+from subprocess import PIPE, Popen
 from typing import Any
 
 from transformer.errors import UserError
 from transformer.model.device import choose_device, usable_cores
+from transformer.toy.lifeline import end_with_standard_input
 
 logger = logging.getLogger(__name__)
 
@@ -225,7 +226,8 @@ class ModelQueue:
             with ours:
                 with theirs:  # in a session of its own: Ctrl+C ends the server, and that ends the process
                     number = theirs.fileno()
-                    process = Popen([*_COMMAND, str(number)], cwd=_FOLDER, pass_fds=[number], start_new_session=True)
+                    command = [*_COMMAND, str(number)]
+                    process = Popen(command, cwd=_FOLDER, pass_fds=[number], start_new_session=True, stdin=PIPE)
                 _receive(ours)  # it has read PyTorch
                 while futures := self._next():
                     _fulfil(futures, _compute_in(ours, list(futures)))
@@ -237,7 +239,7 @@ class ModelQueue:
                 self._has_process = self._has_thread = False
             if process:
                 process.kill()
-                process.wait()
+                process.communicate()
 
     def _next(self) -> dict[Request, Future[Any]]:
         """Wait for a batch that is to be computed ahead; none where for long nobody has come."""
@@ -296,5 +298,6 @@ def _serve(connection: Connection) -> None:
 
 
 if __name__ == "__main__":
+    end_with_standard_input()
     with Connection(int(sys.argv[1])) as opened:
         _serve(opened)

@@ -37,7 +37,7 @@ PARAMETERS = {
     "kind": Parameter("kind of attention: encoder, decoder or cross"),
     "layer": Parameter("layer from 1, or the average where a page has it"),
     "head": Parameter("head from 1, or the average where a page has it"),
-    "rows": Parameter("the token that names a decoder row", "output token"),
+    "rows": Parameter("the tokens that name a decoder row: both, its output or its input", "both tokens"),
     "logit_step": Parameter("decoding step of Logits and of attribution methods, from 1"),
     # Decoding.
     "step": Parameter("the step at which the player stands, from 1", "1"),
@@ -47,7 +47,7 @@ PARAMETERS = {
     # Attention.
     "attention": Parameter("view", "explorer"),
     "explorer_view": Parameter("explorer: map or lines", "map"),
-    "explorer_rows": Parameter("explorer: the token that names a decoder row, as `rows`", "predicted"),
+    "explorer_rows": Parameter("explorer: the tokens that name a decoder row, as `rows`", "both"),
     "explorer_words": Parameter("explorer: subwords or whole words", "pieces"),
     "explorer_specials": Parameter(
         "explorer: special tokens shown, hidden, or hidden and the rest renormalised", "shown"

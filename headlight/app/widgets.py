@@ -1,5 +1,6 @@
 """What pages are written with: text made safe for Markdown, findings, figures, tables, translations, tokens."""
 
+import csv
 import html
 import re
 from collections.abc import Callable, Sequence
@@ -14,8 +15,9 @@ from headlight.app import results
 from headlight.app.results import TranslationRequest
 from headlight.components.show import figure_downloads
 from headlight.plots.layout import captioned, enlarged
-from headlight.plots.text import NOTHING, Finding, format_probability, percent
+from headlight.plots.text import GLYPHS, NOTHING, Finding, TokenCell, chip_text, format_probability, in_words, percent
 from transformer import Sampling, Trace
+from transformer.interpret.head_patterns import word_ranges
 
 from . import url_state
 from .doubts import describe_depth, describe_language
@@ -23,15 +25,15 @@ from .doubts import describe_depth, describe_language
 LARGER = 1.5  # what is presented, as all type in present.css
 _ESCAPED = str.maketrans({sign: f"\\{sign}" for sign in r"\`*_{}[]()<>#+-.!|$:~&"})
 _MARKUP = re.compile(r"\\([^\w\s])|\*\*")  # of Markdown, what a caption does not have where it goes along as text
-_FORMULAS = ("=", "+", "-", "@", "\t", "\r")  # what a cell begins with that spreadsheets take for a formula
+_FORMULA = re.compile(r"^'*[=+\-@\t\r]")  # what a cell begins with that spreadsheets calculate, behind apostrophes
 # With more columns on a narrow screen, page.css leaves the numbers out of the cells; then every second label, and two
 # of three.
 MOST_KEYS_ON_A_PHONE, MOST_LABELS_ON_A_PHONE, MOST_OF_SECONDS = 10, 18, 36
 
 
 def plain(text: str) -> str:
-    """Escape every sign of Markdown's in a text from users, checkpoints or models: it shows as it is written."""
-    return text.translate(_ESCAPED)
+    """Escape every sign of Markdown's in a text with parts from users, checkpoints or models; tokens read as words."""
+    return in_words(text).translate(_ESCAPED)
 
 
 def show_finding(finding: Finding, attempt: str = "") -> None:
@@ -40,20 +42,24 @@ def show_finding(finding: Finding, attempt: str = "") -> None:
 
 
 def _finding_html(finding: Finding, attempt: str = "", css: str = "") -> str:
-    more = f"<p>{html.escape(finding.more)}</p>" if finding.more else ""
-    tried = f"<p><strong>Try</strong> {html.escape(attempt)}</p>" if attempt else ""
+    more = f"<p>{_told(finding.more)}</p>" if finding.more else ""
+    tried = f"<p><strong>Try</strong> {_told(attempt)}</p>" if attempt else ""
     folded = f"<details><summary>more</summary>{more}{tried}</details>" if more or tried else ""
-    return f'<div class="finding{css}"><p class="headline">{html.escape(finding.headline)}</p>{folded}</div>'
+    return f'<div class="finding{css}"><p class="headline">{_told(finding.headline)}</p>{folded}</div>'
+
+
+def _told(text: str) -> str:
+    return html.escape(in_words(text))
 
 
 def show_calculation(text: str) -> None:
     """Show a number of the figure, calculated by hand."""
-    st.html(f'<div class="finding"><p>{html.escape(text)}</p></div>')
+    st.html(f'<div class="finding"><p>{_told(text)}</p></div>')
 
 
 def show_attempt(text: str) -> None:
     """Show something to try."""
-    st.html(f'<div class="finding"><details><summary>try</summary><p>{html.escape(text)}</p></details></div>')
+    st.html(f'<div class="finding"><details><summary>try</summary><p>{_told(text)}</p></details></div>')
 
 
 def phone_container(columns: int, key: str) -> DeltaGenerator:
@@ -112,21 +118,21 @@ def as_csv(table: pd.DataFrame) -> bytes:
     """Return a table as CSV in UTF-8, without its index.
 
     A text that a spreadsheet would calculate, a token such as "=1+1", gets an apostrophe before it, which stands for
-    text there.
+    text there; so does such a text behind apostrophes, so that who takes one off such cells has every text again.
     """
 
     def as_text(cell: object) -> object:
-        return f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULAS) else cell
+        return _FORMULA.sub(r"'\g<0>", cell) if isinstance(cell, str) else cell
 
     texts = {name: table[name].map(as_text) for name in table.select_dtypes(exclude=["number", "bool"])}
-    return table.assign(**texts).to_csv(index=False).encode()
+    return table.assign(**texts).to_csv(index=False, quoting=csv.QUOTE_NONNUMERIC).encode()
 
 
 def show_table(
     label: str,
     corner: str,
-    header: Sequence[str],
-    rows: Sequence[tuple[str, Sequence[str]]],
+    header: Sequence[str | TokenCell],
+    rows: Sequence[tuple[str, Sequence[str | TokenCell]]],
     masked: Sequence[Sequence[bool]] | None = None,
     shades: Sequence[Sequence[float]] | None = None,
 ) -> None:
@@ -140,7 +146,7 @@ def show_table(
     else:
         marks = masked or [[False] * len(header)] * len(rows)
         styles = [[' class="closed"' if mark else "" for mark in row] for row in marks]
-    head = "".join(f'<th scope="col">{html.escape(text)}</th>' for text in header)
+    head = "".join(_cell(text, "th", ' scope="col"') for text in header)
     body = "".join(
         f'<tr><th scope="row">{html.escape(name)}</th>{_cells(cells, row_styles)}</tr>'
         for (name, cells), row_styles in zip(rows, styles, strict=True)
@@ -152,8 +158,14 @@ def show_table(
     )
 
 
-def _cells(cells: Sequence[str], styles: Sequence[str]) -> str:
-    return "".join(f"<td{style}>{html.escape(text)}</td>" for text, style in zip(cells, styles, strict=True))
+def _cells(cells: Sequence[str | TokenCell], styles: Sequence[str]) -> str:
+    return "".join(_cell(text, "td", style) for text, style in zip(cells, styles, strict=True))
+
+
+def _cell(text: str | TokenCell, tag: str, attributes: str = "") -> str:
+    return (
+        text.html(tag, attributes) if isinstance(text, TokenCell) else f"<{tag}{attributes}>{html.escape(text)}</{tag}>"
+    )
 
 
 def is_presented() -> bool:
@@ -181,7 +193,7 @@ def offer_downloads() -> None:
 
 def one_line(text: str) -> str:
     """Return a translation on one line, safe for Markdown; of an empty one, that the model wrote nothing."""
-    return plain(" ".join(text.split())) or NOTHING
+    return " ".join(text.split()).translate(_ESCAPED) or NOTHING
 
 
 def show_translation(request: TranslationRequest) -> Trace:
@@ -228,39 +240,50 @@ def show_doubts(request: TranslationRequest) -> None:
 def show_tokens(tokens: Sequence[str], ids: Sequence[int], label: str, unknown_id: int | None = None) -> None:
     """Show each token over its id; a token of `unknown_id`, which the model cannot read, is outlined."""
     chips = [
-        _chip(token, f"id {id_}", css="unknown" if id_ == unknown_id else "", title=f"token {number} of {len(tokens)}")
+        _chip(token, f"id {id_}", css=" unknown" if id_ == unknown_id else "", title=f"token {number} of {len(tokens)}")
         for number, (token, id_) in enumerate(zip(tokens, ids, strict=True), start=1)
     ]
-    _show(chips, label)
+    _show(tokens, chips, label)
 
 
 def show_probabilities(tokens: Sequence[str], probabilities: Sequence[float], ranks: Sequence[int], label: str) -> None:
     """Show each token over the probability it got, as strong in colour as it is probable."""
-    chips = []
-    for token, probability, rank in zip(tokens, probabilities, ranks, strict=True):
-        colour = f"background: rgba(31, 119, 224, {0.04 + 0.6 * float(probability):.3f})"
-        chips.append(
-            _chip(token, format_probability(float(probability)), style=colour, title=f"rank {rank} of all tokens")
-        )
-    _show(chips, label)
-
-
-def show_shares(tokens: Sequence[str], shares: Sequence[float], limit: float, label: str, colour: str) -> None:
-    """Show each token over its share in percent, as strong in colour as this is of `limit`; colour: "31, 119, 224"."""
     chips = [
-        _chip(token, percent(share), style=f"background: rgba({colour}, {0.03 + 0.6 * share / limit:.3f})")
+        _chip(
+            token, format_probability(probability), share=0.04 + 0.6 * probability, title=f"rank {rank} of all tokens"
+        )
+        for token, probability, rank in zip(tokens, map(float, probabilities), ranks, strict=True)
+    ]
+    _show(tokens, chips, label)
+
+
+def show_shares(tokens: Sequence[str], shares: Sequence[float], limit: float, label: str, side: str) -> None:
+    """Show each token over its share in percent, as strong in colour as this is of `limit`.
+
+    `side` is "source" or "prefix", each of which has its colour.
+    """
+    chips = [
+        _chip(token, percent(share), css=f" of_{side}", share=0.03 + 0.6 * share / limit)
         for token, share in zip(tokens, map(float, shares), strict=True)
     ]
-    _show(chips, label)
+    _show(tokens, chips, label)
 
 
-def _chip(token: str, note: str, *, css: str = "", style: str = "", title: str = "") -> str:
+def _chip(token: str, note: str, *, css: str = "", share: float = 0.0, title: str = "") -> str:
+    """Return a token as it looks over a note; pointing at it, or hearing the page, tells what it is to the letter."""
+    letters, named = html.escape(token), html.escape(f"{token}, {title}" if title else token)
+    colour = f' style="--share: {share:.3f}"' if share else ""
+    special = " special" if token in GLYPHS else ""
     return (
-        f'<li class="{css}" style="{style}" title="{html.escape(title)}">'
-        f'<span class="token">{html.escape(token)}</span><span class="note">{html.escape(note)}</span></li>'
+        f'<span class="chip{special}{css}"{colour} title="{named}">'
+        f'<span class="token" aria-hidden="true">{html.escape(chip_text(token))}</span>'
+        f'<span class="letters">{letters}</span><span class="note">{html.escape(note)}</span></span>'
     )
 
 
-def _show(chips: list[str], label: str) -> None:
-    items = "".join(chips)
-    st.html(f'<ol class="chips" aria-label="{html.escape(label)}">{items}</ol>')
+def _show(tokens: Sequence[str], chips: list[str], label: str) -> None:
+    """Show chips, those of one word joined."""
+    words = word_ranges(tokens)
+    inside = {position for word in words for position in word[1:]}
+    items = "".join(f"{'' if at in inside else '</li><li>'}{chip}" for at, chip in enumerate(chips))
+    st.html(f'<ol class="chips" aria-label="{html.escape(label)}">{items.removeprefix("</li>")}</li></ol>')

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 FOLDER = Path(__file__).parent
-SHARED_STYLE = "lib/controls.css"
+SHARED_STYLES = ("lib/colours.css", "lib/chips.css", "lib/controls.css")
 
 _INCLUDED = re.compile(r"<!-- (\S+\.html) -->\n")
 _IMPORT = re.compile(r'^import \{([^}]*)\} from "(\.{1,2}/[^"]+)";$', re.MULTILINE)
@@ -28,7 +28,7 @@ class BundleError(ValueError):
 
 @dataclass(frozen=True)
 class Parts:
-    """What a component is made of: its entry module, its HTML, and its style after the one that all share."""
+    """What a component is made of: its entry module, its HTML, and its style after those that all share."""
 
     module: Path
     markup: str
@@ -43,7 +43,7 @@ def read_parts(entry: str) -> Parts:
     """
     module = (FOLDER / entry).with_suffix(".js")
     markup, own_style = module.with_suffix(".html"), module.with_suffix(".css")
-    styles = [FOLDER / SHARED_STYLE, own_style] if own_style.exists() else []
+    styles = [*(FOLDER / name for name in SHARED_STYLES), own_style] if own_style.exists() else []
     style = "".join(each.read_text(encoding="utf-8") for each in styles)
     text = _INCLUDED.sub(lambda found: (FOLDER / found[1]).read_text(encoding="utf-8"), markup.read_text("utf-8"))
     return Parts(module, text, style)

@@ -20,8 +20,19 @@ from transformer.model.names import Stack
 from transformer.translator import Translator
 
 from .heatmap import Cells, cell_texts
-from .layout import bar_beside, bars, figure_of, logarithmic_axis, row_bars, scatter, token_axis, token_rows
-from .palette import BLUE, GREEN, ORANGE, WEIGHT_SCALE, Scale, diverging
+from .layout import (
+    bar_beside,
+    bars,
+    candidate_rows,
+    figure_of,
+    label_axis,
+    label_rows,
+    logarithmic_axis,
+    row_bars,
+    scatter,
+    token_rows,
+)
+from .palette import BLUE, GREEN, GREY, OLIVE, WEIGHT_SCALE, Scale, diverging
 from .text import signed, token_label
 
 _SUBLAYERS = {
@@ -38,7 +49,7 @@ ACTIVATION_NAMES = {Activation.RELU: "ReLU", Activation.GELU: "GELU", Activation
 _HEIGHT = 300  # pixels
 _UNITS = 24  # hidden units that are drawn
 _UPPER, _LOWER = {"xaxis": "x", "yaxis": "y"}, {"xaxis": "x2", "yaxis": "y2"}  # panels
-_NORM_LOOKS = {"post": (ORANGE, "dash", "diamond"), "pre": (BLUE, "solid", "circle")}
+_NORM_LOOKS = {"post": (OLIVE, "dash", "diamond"), "pre": (BLUE, "solid", "circle")}
 
 
 def sublayer_names(trajectory: Trajectory) -> list[str]:
@@ -58,7 +69,7 @@ def sum_words(config: ModelConfig) -> tuple[str, str]:
 def trajectory_figure(trajectory: Trajectory) -> go.Figure:
     """Draw two panels over the sub-layers: norms of the vector and of what is added; cosines with two earlier ones."""
     names, places = sublayer_names(trajectory), list(range(len(trajectory.points)))
-    added = {"name": "norm of what is added", "marker": {"color": ORANGE, "opacity": 0.6}, "customdata": names}
+    added = {"name": "norm of what is added", "marker": {"color": OLIVE, "opacity": 0.6}, "customdata": names}
     hover = "%{customdata}: adds a vector of norm %{y:.2f}<extra></extra>"
     traces = [bars(places, trajectory.changes, hovertemplate=hover, **_UPPER, **added)]
     for values, name, colour, dash, digits, panel in (
@@ -97,7 +108,7 @@ def sum_figure(
     dimensions = range(1, len(row) + 1)
     hover = cell_texts(lambda name, k, value: f"{name}, dimension {k}: {value:.4f}", names, dimensions, values)
     cells = Cells(values, hover, scale, left=1).trace(bar_beside("", scale)) | {"xgap": 0, "ygap": 3}
-    return figure_of([cells], 240, x={"title": "dimension"}, y=token_rows(names), top=10)
+    return figure_of([cells], 240, x={"title": "dimension"}, y=label_rows(names), top=10)
 
 
 def neighbours_figure(found: Sequence[tuple[int, float]], name: Callable[[int], str]) -> go.Figure:
@@ -106,7 +117,7 @@ def neighbours_figure(found: Sequence[tuple[int, float]], name: Callable[[int], 
     hover = [f"{token_label(name(id))} (id {id}): cosine {cosine:.4f}" for id, cosine in found]
     traces = [row_bars(cosines, hover, BLUE, texts=[signed(cosine, 3) for cosine in cosines])]
     x = {"title": "cosine with this token's row", "range": [min(0.0, found[-1][1]), 1]}
-    return figure_of(traces, 80 + 26 * len(found), x=x, y=token_rows(tokens, grid=True), top=10)
+    return figure_of(traces, 80 + 26 * len(found), x=x, y=candidate_rows(tokens), top=10)
 
 
 def units_figure(units: np.ndarray, activation: str = "ReLU") -> go.Figure:
@@ -146,7 +157,7 @@ def gradients_figure(measured: Sequence[GradientNorms], stack: str) -> go.Figure
 
 
 def _over_units(traces: list[dict], order: np.ndarray, height: int, y: dict) -> go.Figure:
-    x = {**token_axis([str(unit + 1) for unit in order]), "title": "hidden unit"}
+    x = {**label_axis([str(unit + 1) for unit in order]), "title": "hidden unit"}
     return figure_of(traces, height, x=x, y=y, top=10, bottom=60)
 
 
@@ -203,10 +214,10 @@ def hidden_units(
 
 
 def parameters(translator: Translator) -> go.Figure:
-    """Draw how many parameters the model has, in orange, and would have with other d_model."""
+    """Draw how many parameters the model has, in blue, and would have with other d_model."""
     config = translator.model.config
     counts = parameters_at(config, sorted({*WIDTHS, config.d_model}))
-    marker = {"color": [ORANGE if width == config.d_model else BLUE for width in counts], "opacity": 0.75}
+    marker = {"color": [BLUE if width == config.d_model else GREY for width in counts], "opacity": 0.75}
     texts = [f"{count / 1e6:.1f} M" for count in counts.values()]
     look = {"text": texts, "marker": marker, "hovertemplate": "d_model %{x}: %{y:,} parameters<extra></extra>"}
     traces = [bars([str(width) for width in counts], list(counts.values()), **look)]
@@ -217,7 +228,7 @@ def layer_norms(translator: Translator) -> go.Figure:
     """Draw histograms of what all LayerNorms of the model have learned: gamma and beta."""
     _, gammas, betas = zip(*norm_parameters(translator.model), strict=True)
     traces = []
-    for name, values, colour in (("γ, initialised to 1", gammas, BLUE), ("β, initialised to 0", betas, ORANGE)):
+    for name, values, colour in (("γ, initialised to 1", gammas, BLUE), ("β, initialised to 0", betas, OLIVE)):
         counts, edges = np.histogram(np.concatenate(values), 40)
         middles, marker = (edges[:-1] + edges[1:]) / 2, {"color": colour, "opacity": 0.7}
         hover = "%{x:.3f}: %{y:,}<extra></extra>"

@@ -11,16 +11,16 @@ from transformer.model.names import AttentionKind
 from transformer.translator import Translator
 
 from .heatmap import ROOM_OF_A_HALF, Cells, attention_map_figure
-from .layout import figure_of, line_at, logarithmic_axis, note_at, scatter, titled, token_axis, token_rows
-from .palette import BLUE, MIDDLE_GREY, ORANGE
+from .layout import figure_of, label_axis, line_at, logarithmic_axis, note_at, scatter, titled, token_rows
+from .palette import BLUE, GREY, MIDDLE_GREY, OLIVE
 from .text import token_label
 
-_WITHOUT, _WITH = {"color": ORANGE, "dash": "dash"}, {"color": BLUE, "dash": "solid"}
+_WITHOUT, _WITH = {"color": OLIVE, "dash": "dash"}, {"color": BLUE, "dash": "solid"}
 
 
 def spread_figure(spread: RandomProducts, d_k: int) -> go.Figure:
     """Draw the standard deviation of q k and of q k / sqrt(d_k) over d_k, axes logarithmic, the model's d_k marked."""
-    look = {"name": "√d_k", "line": {"color": "gray", "dash": "dot"}}
+    look = {"name": "√d_k", "line": {"color": GREY, "dash": "dot"}}
     curves = [
         _scaling_line(spread, "q·k", spread.products, _WITHOUT, "standard deviation of q·k"),
         _scaling_line(spread, "q·k / √d_k", spread.scores, _WITH, "standard deviation of q·k / √d_k"),
@@ -43,7 +43,7 @@ def scaled_rows_figure(without: np.ndarray, divided: np.ndarray, queries: tuple[
     """Draw the largest weight of every query of one head, without the division and with it: [queries] each."""
     traces, places = [], list(range(len(queries)))
     for name, values, colour, symbol in (
-        ("without the division", without, ORANGE, "diamond"),
+        ("without the division", without, OLIVE, "diamond"),
         ("with the division: the model's own", divided, BLUE, "circle"),
     ):
         words = zip(queries, values, strict=True)
@@ -67,7 +67,7 @@ def _scaling_line(spread: RandomProducts, name: str, values: np.ndarray, line: d
 def _over_sizes(curves: list[dict], spread: RandomProducts, d_k: int, y: dict) -> go.Figure:
     """Return a figure of curves over d_k, with a line at the model's own."""
     x = {"type": "log", "title": "d_k", "tickvals": spread.sizes}
-    line = line_at(d_k, {"color": "gray", "width": 1, "dash": "dot"})
+    line = line_at(d_k, {"color": GREY, "width": 1, "dash": "dot"})
     note = note_at(np.log10(d_k), f"this model: {d_k}")
     return figure_of(curves, 340, x=x, y=y, shapes=[line], annotations=[note])
 
@@ -98,7 +98,7 @@ def overview_figure(maps: np.ndarray, queries: tuple[str, ...], keys: tuple[str,
 
 
 def _thumbnail_axis(name: str, count: int, step: int, size: int) -> dict:
-    numbers = token_axis([str(index + 1) for index in range(count)])
+    numbers = label_axis([str(index + 1) for index in range(count)])
     return numbers | {"tickvals": [index * step + (size - 1) / 2 for index in range(count)], "title": titled(name, 14)}
 
 
@@ -149,7 +149,7 @@ def head(
     """Draw one head's weights, from 0 to 1: rows are queries, columns keys, cells under the causal mask blank.
 
     `kind`: "encoder", "decoder" or "cross"; `layer` and `head` count from 0. `rows` names a decoder row after the token
-    it predicts or after the one it is "fed". Raises ValueError for a head that the trace does not have.
+    it predicts, after the one it is "fed", or after "both". Raises ValueError for a head that the trace does not have.
     """
     require_head(trace, kind, layer, head)
     return attention_map_figure(attention_map(trace, kind, layer, head, rows), ROOM_OF_A_HALF)

@@ -43,13 +43,14 @@ from .layout import (
     bars,
     digits_in_cells,
     figure_of,
+    label_rows,
     row_bars,
     scatter,
     titled,
     token_axis,
     token_rows,
 )
-from .palette import AGAINST, BLUE, BRIGHT_ORANGE, FAINT_GREY, FOR, GREY, WEIGHT_SCALE, Scale, diverging
+from .palette import BLUE, FAINT_GREY, GREY, INK, NEGATIVE, OLIVE, POSITIVE, WEIGHT_SCALE, Scale, diverging, see_through
 from .text import signed, token_label
 
 
@@ -66,7 +67,7 @@ RELATIONS = {"weight": "attends to", "share": "share of"}  # what a cell holds -
 # Hatched differently: no colour vision is needed to tell them apart.
 _PARTS = (
     ("source", BLUE, ""),
-    ("earlier input tokens", BRIGHT_ORANGE, "/"),
+    ("earlier input tokens", OLIVE, "/"),
     ("the input token of this step", GREY, "x"),
 )
 _BAR_HEIGHT, _LEAST_BAR = 22, 13  # pixels; the second for long sentences
@@ -139,7 +140,7 @@ RAW, NORMED, GRADIENT, LEFT_OUT = "raw weight", "norm-weighted", "gradient × in
 MEASURES = (RAW, NORMED, GRADIENT, LEFT_OUT)
 SIGNED = (GRADIENT, LEFT_OUT)  # the others are shares from 0 to 1
 FEWEST = 3  # tokens whose ranks can be compared
-_SIDES = (("source", "rgba(31, 119, 224, {})", ""), ("prefix", "rgba(232, 113, 10, {})", "/"))
+_SIDES = (("source", BLUE, ""), ("prefix", OLIVE, "/"))
 _MEASURE_HEADS = {
     RAW: "raw<br>weight",
     NORMED: "norm-<br>weighted",
@@ -152,16 +153,15 @@ _MEASURE_WORDS = {
     GRADIENT: "gradient × input <b>{value:+.4f}</b>",
     LEFT_OUT: "without it log P is <b>{change}</b>",
 }
-_ZERO_LINE = {"zeroline": True, "zerolinecolor": "rgb(128, 128, 128)", "gridcolor": FAINT_GREY}
-_ROW, _LEAST_ROW = 24, 13  # pixels
-_ROOM = 1000  # pixels for the rows of a long sentence, as long as they stay readable
+_ZERO_LINE = {"zeroline": True, "zerolinecolor": GREY, "gridcolor": FAINT_GREY}
+_ROW, _LEAST_ROW, _ROOM = 24, 13, 1000  # pixels; the last for a long sentence, as long as it stays readable
 
 
 def attribution_figure(values: dict[str, np.ndarray], tokens: Sequence[str]) -> go.Figure:
     """Draw a panel for each of MEASURES, a bar per source token, from top to bottom: values [source] each.
 
     Each panel has its own scale, labelled above. Where values have a sign, bars to the right, for the target token, are
-    orange, those to the left, against it, blue and hatched; values without a sign are plain blue. A token that cannot
+    teal, those to the left, against it, brown and hatched; values without a sign are plain blue. A token that cannot
     be left out has no bar.
     """
     panels = []
@@ -187,16 +187,16 @@ class _Panel:
 
 
 def _draw_panels(panels: Sequence[_Panel], rows: dict, height: int, top: int, gap: float) -> go.Figure:
-    """Draw panels side by side, `gap` as a share of the width apart: orange bars for, blue and hatched ones against.
+    """Draw panels side by side, `gap` as a share of the width apart: teal bars for, brown and hatched ones against.
 
     Values that are not `signed` have plain blue bars.
     """
     traces, axes, width = [], {}, (1 + gap) / len(panels)
     for place, panel in enumerate(panels):
         number = str(place + 1) if place else ""
-        is_for = (panel.values > 0) & panel.signed
+        colours = np.where(panel.values < 0, NEGATIVE, POSITIVE).tolist()
         pattern = {"shape": np.where(panel.values < 0, "/", "").tolist(), "fillmode": "overlay", "size": 5}
-        marker = {"color": np.where(is_for, FOR, AGAINST).tolist(), "opacity": 1, "pattern": pattern}
+        marker = {"color": colours if panel.signed else BLUE, "opacity": 1, "pattern": pattern}
         bars = row_bars(panel.values.astype(np.float32), panel.hover, BLUE)
         traces.append(bars | {"xaxis": f"x{number}", "width": 0.78, "marker": marker})
         ticks = {"side": "top", "nticks": panel.ticks, "tickangle": 0, "tickfont": {"size": SMALLEST_LABEL}}
@@ -325,7 +325,7 @@ def source_shares_figure(shares: SourceShares, chosen: int) -> go.Figure:
         if value is not None:
             look = {"line": {"color": GREY, "dash": dash, "width": 2}, "hoverinfo": "skip"}
             traces.append(scatter(ends, [value, value], "lines", name=f"{name}, ALTI+: {value:.2f}", **look))
-    frame = {"type": "rect", "x0": chosen - 0.47, "x1": chosen + 0.47, "y0": 0, "y1": 1, "line": {"color": GREY}}
+    frame = {"type": "rect", "x0": chosen - 0.47, "x1": chosen + 0.47, "y0": 0, "y1": 1, "line": {"color": INK}}
     slanted = {"autotickangles": [0, -60]}  # where upright labels would run into one another
     x = {**token_axis(shares.tokens), "range": ends, "tickfont": {"size": SMALLEST_LABEL}, **slanted}
     y = {**GRID, "range": [0, 1.01], "title": "share", "tickfont": {"size": SMALLEST_LABEL}, "dtick": 0.25}
@@ -343,7 +343,7 @@ def _stack(tokens: Sequence[str], source: np.ndarray, method: str, offset: float
             for place, (token, value) in enumerate(zip(tokens, values, strict=True), start=1)
         ]
         pattern = {"shape": shape, "fillmode": "overlay", "size": 5}
-        marker = {"color": colour.format(opacity), "pattern": pattern}
+        marker = {"color": see_through(colour, opacity), "pattern": pattern}
         place = {"base": base.astype(np.float32), "offset": offset, "width": _WIDTH}
         look = {"marker": marker, "name": f"{part}, {method}", "hovertext": hover, "hoverinfo": "text"}
         found.append(bars(list(range(len(tokens))), values.astype(np.float32), **place, **look))
@@ -424,17 +424,17 @@ _MOST_WITH_DIGITS = 20  # columns
 
 
 def logit_kinds_figure(found: LogitAttribution) -> go.Figure:
-    """Draw a bar per kind of part, orange to the right for what it adds, blue to the left for what it takes."""
+    """Draw a bar per kind of part, teal to the right for what it adds, brown to the left for what it takes."""
     names, sums = list(found.by_kind()), np.array(list(found.by_kind().values()))
     texts = [signed(value, 2) for value in sums.tolist()]
     hover = [f"{name}<br>adds <b>{signed(value)}</b>" for name, value in zip(names, sums.tolist(), strict=True)]
-    bars = row_bars(sums.astype(np.float32), hover, FOR, texts=texts)
-    bars["marker"] = {"color": np.where(sums < 0, AGAINST, FOR).tolist()}
+    bars = row_bars(sums.astype(np.float32), hover, POSITIVE, texts=texts)
+    bars["marker"] = {"color": np.where(sums < 0, NEGATIVE, POSITIVE).tolist()}
     bars |= {"textposition": "outside", "cliponaxis": False, "width": 0.72}
     room = 0.25 * float(sums.max() - min(sums.min(), 0)) or 1.0
     ends = [min(float(sums.min()), 0) - (room if sums.min() < 0 else 0), max(float(sums.max()), 0) + room]
     x = {"range": ends, "nticks": 5, **_ZERO_LINE}
-    y = token_rows(names) | {"tickfont": {"size": SMALLEST_LABEL}}
+    y = label_rows(names) | {"tickfont": {"size": SMALLEST_LABEL}}
     return figure_of([bars], _LOGIT_HEIGHT, x=x, y=y, top=5, bottom=25, showlegend=False)
 
 
@@ -458,7 +458,7 @@ def logit_parts_figure(found: LogitAttribution) -> go.Figure:
     labels += ["self-attention, head<br> ", "cross-attention, head<br> ", "feed-<br>forward"]
     x = {"tickvals": places, "ticktext": labels, "tickangle": 0, "side": "top", "showgrid": False, "zeroline": False}
     x |= {"tickfont": {"size": SMALLEST_LABEL}, "automargin": True}
-    y = token_rows(rows) | {"tickfont": {"size": SMALLEST_LABEL}}
+    y = label_rows(rows) | {"tickfont": {"size": SMALLEST_LABEL}}
     height = max(_LOGIT_HEIGHT, _LAYER_ROW * layers + _ABOVE)
     return figure_of(traces, height, x=x, y=y, top=10, bottom=10, legend=None, showlegend=False)
 

@@ -23,6 +23,7 @@ from .layout import (
     LEGEND_BELOW,
     SMALLEST_LABEL,
     bars,
+    candidate_rows,
     figure_of,
     line_at,
     logarithmic_axis,
@@ -32,7 +33,7 @@ from .layout import (
     titled,
     token_rows,
 )
-from .palette import BLUE, ORANGE, SERIES_COLOURS
+from .palette import BLUE, GREY, LINE_GREY, OLIVE, SERIES_COLOURS
 from .text import signed, token_label
 
 if TYPE_CHECKING:
@@ -41,9 +42,9 @@ if TYPE_CHECKING:
 
 SHOWN = 20  # tokens of the vocabulary that are drawn, best first
 _BINS = 25
-_DOTTED = {"color": "gray", "dash": "dot"}
+_DOTTED = {"color": GREY, "dash": "dot"}
 _CHOSEN = {"color": BLUE, "width": 3}
-_OTHERS = {"color": "rgba(128, 128, 128, 0.45)", "width": 1}
+_OTHERS = {"color": LINE_GREY, "width": 1}
 _AXIS = "probability of the top-1 prediction"
 
 
@@ -68,7 +69,7 @@ def truncation_figure(cut: Truncation, name: Callable[[int], str]) -> go.Figure:
         for id in ids
     ]
     symbols = ["diamond-open" if cut.kept[id] else "x-thin-open" for id in ids]
-    marker = {"symbol": symbols, "size": 10, "color": ORANGE, "line": {"width": 2}}
+    marker = {"symbol": symbols, "size": 10, "color": OLIVE, "line": {"width": 2}}
     look = {"name": "softmax of the logits", "marker": marker, "hovertext": hover, "hoverinfo": "text"}
     diamonds = scatter(cut.own[ids], list(range(len(ids))), "markers", **look)
     traces = [row_bars(cut.final[ids], hover, BLUE, "sampling distribution"), diamonds]
@@ -103,7 +104,7 @@ def histogram_figure(measured: "Confidence", best_reachable: float | None) -> go
     marked: dict[str, Any] = {}
     for name, chosen, colour, pattern in (
         ("top-1 is the reference token", measured.right, BLUE, ""),
-        ("top-1 is another token", ~measured.right, ORANGE, "/"),
+        ("top-1 is another token", ~measured.right, OLIVE, "/"),
     ):
         counts, _ = np.histogram(measured.best[chosen], edges)
         bins = zip(edges[:-1], edges[1:], counts, strict=True)
@@ -130,7 +131,7 @@ def calibration_figure(measured: "Confidence") -> go.Figure:
 
 
 def _named(traces: list[dict], ids: np.ndarray, name: Callable[[int], str], x: dict) -> go.Figure:
-    rows = token_rows([name(int(id)) for id in ids], grid=True)
+    rows = candidate_rows([name(int(id)) for id in ids])
     return figure_of(traces, 80 + 17 * len(ids), x=x, y=rows)
 
 
@@ -140,7 +141,7 @@ _ROW_HEIGHT = 26  # pixels
 def passes_figure(measured: Comparison) -> go.Figure:
     """Draw the milliseconds of every round, both ways."""
     traces = []
-    for name, seconds, colour in (("one pass", measured.parallel, BLUE), ("step by step", measured.cached, ORANGE)):
+    for name, seconds, colour in (("one pass", measured.parallel, BLUE), ("step by step", measured.cached, OLIVE)):
         times, marker = [1000 * each for each in seconds], {"color": colour, "size": 11, "opacity": 0.75}
         hover = f"{name}: %{{x:.1f}} ms<extra></extra>"
         traces.append(scatter(times, [name] * len(times), "markers", marker=marker, hovertemplate=hover))

@@ -9,17 +9,32 @@ import numpy as np
 import plotly.graph_objects as go
 
 from transformer.interpret.mask_ablation import MaskedHead
-from transformer.interpret.trace import AttentionMap
+from transformer.interpret.trace import AttentionMap, RowLabel
 
 from .layout import SMALLEST_LABEL, Values, bar_below, bar_beside, figure_of, scatter, titled, token_axis, token_rows
-from .palette import PAGE_TEXT, WEIGHT_SCALE, WEIGHTS, Scale, label_color
-from .text import KIND_NAMES, head_name, sentence_case, short_weight, token_label
+from .palette import (
+    BLUE,
+    LINE_GREY,
+    PAGE_TEXT,
+    SOLID_GREY,
+    WEIGHT_SCALE,
+    WEIGHTS,
+    Scale,
+    label_color,
+    see_through,
+)
+from .text import KIND_NAMES, head_name, sentence_case, short_weight, shown_tokens, token_label
 
 BLANK = float("nan")
 ROOM_OF_A_THIRD = 300  # pixels, three maps side by side at a desk; a phone has more for one
 ROOM_OF_A_HALF = 460  # pixels, two maps side by side
 EXTRA_COLUMNS = 2  # a gap, and a column beside the keys
 INPUT_KEY = "key: decoder input token"
+ROW_NAMES = {
+    RowLabel.BOTH: "input → output token",
+    RowLabel.PREDICTED: "output token",
+    RowLabel.FED: "input token",
+}
 
 _LARGEST_CELL = 36  # pixels
 _TITLE_LETTER = 7  # pixels, of a title beside the rows
@@ -27,12 +42,12 @@ _BELOW_WITH_BAR, _LEAST_HIGH = 60, 140  # pixels: Plotly moves the colour bar be
 _NARROWEST_ROOM = 120
 _LARGEST_CELL_ALONE, _SMALLEST_CELL_ALONE, _LONGEST_SIDE_ALONE = 48, 7, 900
 _SMALLEST_CELL_WITH_GRID = 10
-_SMALLEST_CELL_WITH_TEXT = 26  # in smaller ones digits would have to shrink; hovering still shows the values
+_SMALLEST_CELL_WITH_TEXT = 24  # in smaller ones digits would have to shrink; hovering still shows the values
 _LETTER = 0.6  # a letter's width as a share of its height
 
-_GRID = {"color": "rgba(128, 128, 128, 0.45)", "width": 1}
-_OUTLINE = {"color": "rgb(128, 128, 128)", "width": 2.5}
-_MAY_ATTEND = Scale([[0.0, "rgba(31, 119, 224, 0.55)"], [1.0, "rgba(31, 119, 224, 0.55)"]])
+_GRID = {"color": LINE_GREY, "width": 1}
+_OUTLINE = {"color": SOLID_GREY, "width": 2.5}
+_MAY_ATTEND = Scale([[0.0, see_through(BLUE, 0.55)], [1.0, see_through(BLUE, 0.55)]])
 
 
 @dataclass(frozen=True)
@@ -102,7 +117,7 @@ class Heatmap:
         if self.room is None:
             alone = _LONGEST_SIDE_ALONE // max(len(self.queries), self.columns)
             return min(_LARGEST_CELL_ALONE, max(_SMALLEST_CELL_ALONE, alone))
-        letters = _LETTER * SMALLEST_LABEL * max(map(len, self.queries))
+        letters = _LETTER * SMALLEST_LABEL * max(map(len, shown_tokens(self.queries)))
         fitting = min(_LARGEST_CELL, max(4.0, (self.room - letters - 45) / len(self.keys)))
         return fitting * len(self.keys) / self.columns
 
@@ -123,7 +138,7 @@ class Heatmap:
 
     @property
     def _above(self) -> float:
-        letters = _LETTER * SMALLEST_LABEL * max(map(len, (*self.keys, self.extra)), default=0)
+        letters = _LETTER * SMALLEST_LABEL * max(map(len, (*shown_tokens(self.keys), self.extra)), default=0)
         return letters + (70 if self.room is None else 40)
 
     @property
@@ -158,11 +173,10 @@ def heatmap_figure(heatmap: Heatmap) -> go.Figure:
         "showlegend": False,
     }
     if heatmap.room is None:
-        beside = _LETTER * SMALLEST_LABEL * max(map(len, heatmap.queries), default=0)
+        beside = _LETTER * SMALLEST_LABEL * max(map(len, shown_tokens(heatmap.queries)), default=0)
         layout["width"] = round(heatmap.columns * heatmap.cell + beside + 160)
     every = _labelled(heatmap)
-    if every > 1:  # who takes the numbers along gets all labels
-        layout["meta"] = {"rows": heatmap.queries, "columns": _columns(heatmap)}
+    layout["meta"] = {"rows": heatmap.queries, "columns": _columns(heatmap)}
     x, y = _axes(heatmap, every)
     return figure_of(traces, heatmap.height, x=x, y=y, legend=None, **layout)
 
@@ -266,7 +280,7 @@ def axis_names(kind: str, row_label: str) -> tuple[str, str]:
     key_name = INPUT_KEY if kind == "decoder" else "key: source token"
     if kind == "encoder":
         return "query: source token", key_name
-    return f"decoder row: {'input' if row_label == 'fed' else 'output'} token", key_name
+    return f"decoder row: {ROW_NAMES[RowLabel(row_label)]}", key_name
 
 
 def row_words(chosen: AttentionMap | MaskedHead, row: int) -> str:

@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 import plotly.io as pio
 
 from .palette import FAINT_GREY, Scale, light_colors
-from .text import token_label, two_digits
+from .text import shown_token, shown_tokens, token_label, two_digits
 
 Values = Sequence | np.ndarray
 
@@ -24,6 +24,7 @@ GRID = {"gridcolor": FAINT_GREY, "zeroline": False, "automargin": True}  # an ax
 _TYPED = {np.dtype(kind): kind for kind in ("i1", "u1", "i2", "u2", "i4", "u4", "f4", "f8")}  # what JavaScript has
 _FONTS = {"font", "tickfont", "insidetextfont", "outsidetextfont"}
 _BESIDE_SQUARES = 1.2  # the most that letters grow around square cells, which shrink as labels take their room
+_LETTERS = "letters"  # of an axis of tokens, until the figure is made
 _QUIET = {"zeroline": False, "automargin": True}
 
 
@@ -124,8 +125,13 @@ def figure_of(
 ) -> go.Figure:
     """A figure of traces, with its axes, its height, and its margins above and below in pixels.
 
-    `layout` is whatever else Plotly's layout has.
+    `layout` is whatever else Plotly's layout has. What tokens on an axis are to the letter goes along for those who
+    take the numbers.
     """
+    letters = {name: axis[_LETTERS] for name, axis in (("rows", y), ("columns", x)) if axis and _LETTERS in axis}
+    x, y = ({key: part for key, part in axis.items() if key != _LETTERS} if axis else axis for axis in (x, y))
+    if letters:
+        layout["meta"] = letters | (layout.get("meta") or {})
     margin = {"l": 10, "r": 10, "t": top, "b": bottom}
     around = {"xaxis": x, "yaxis": y, "height": height, "margin": margin, "legend": legend}
     return Figure({"data": traces, "layout": around | layout})
@@ -158,18 +164,33 @@ def titled(text: str, standoff: int = 8) -> dict:
 
 
 def token_axis(tokens: Sequence[str], *, every: int = 1, grid: bool = False) -> dict:
-    """An axis with a token at each whole number, or at every second or third; the tokens as they are.
+    """An axis with a token at each whole number, or at every second or third, for `figure_of`.
 
-    Ticks by number: as categories, equal tokens would fall into one.
+    Tokens are shown as `shown_tokens` has them. Ticks by number: as categories, equal tokens would fall into one.
     """
-    places = list(range(0, len(tokens), every))
-    labels = [token_label(tokens[place]) for place in places]
-    return {"tickvals": places, "ticktext": labels, "showgrid": grid, **_QUIET}
+    return label_axis(shown_tokens(tokens), every=every, grid=grid) | {_LETTERS: tuple(tokens)}
 
 
 def token_rows(tokens: Sequence[str], *, every: int = 1, grid: bool = False) -> dict:
     """The same for rows, the first of them on top."""
-    return {**token_axis(tokens, every=every, grid=grid), "range": [len(tokens) - 0.5, -0.5]}
+    return token_axis(tokens, every=every, grid=grid) | {"range": [len(tokens) - 0.5, -0.5]}
+
+
+def candidate_rows(tokens: Sequence[str]) -> dict:
+    """The same for tokens that are no sentence, each as `shown_token` has it."""
+    return label_rows(list(map(shown_token, tokens)), grid=True) | {_LETTERS: tuple(tokens)}
+
+
+def label_axis(labels: Sequence[str], *, every: int = 1, grid: bool = False) -> dict:
+    """An axis with a name at each whole number, as it is written."""
+    places = list(range(0, len(labels), every))
+    texts = [token_label(labels[place]) for place in places]
+    return {"tickvals": places, "ticktext": texts, "showgrid": grid, **_QUIET}
+
+
+def label_rows(labels: Sequence[str], *, grid: bool = False) -> dict:
+    """The same for rows, the first of them on top."""
+    return label_axis(labels, grid=grid) | {"range": [len(labels) - 0.5, -0.5]}
 
 
 def integer_axis(count: int, name: str) -> dict:

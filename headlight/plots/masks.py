@@ -29,11 +29,11 @@ from .heatmap import (
     weight_texts,
 )
 from .layout import LEGEND_BELOW, bars, figure_of, scatter, titled, token_axis, token_rows
-from .palette import BLUE, BRIGHT_ORANGE, FAINT_GREY, MIDDLE_GREY, ORANGE, Scale, diverging
+from .palette import BLUE, CHANGED, CHANGED_FAINT, CHANGED_STRONG, FAINT_GREY, MIDDLE_GREY, OLIVE, Scale, diverging
 from .text import head_name, sentence_case, short_weight, signed, token_label
 
 _SCORE_OPACITY = 0.72  # as transparent as half of the scale of weights: numbers stand on it
-_LEAKED = Scale([[0.0, "rgba(232, 113, 10, 0.03)"], [1.0, "rgba(232, 113, 10, 0.8)"]])
+_LEAKED = Scale([[0.0, CHANGED_FAINT], [1.0, CHANGED_STRONG]])  # without the mask that the visitor took away
 _ROW_HEIGHT, _HEIGHT = 26, 300  # pixels
 
 
@@ -92,7 +92,7 @@ def next_tokens_figure(masked: MaskedPass, disabled: MaskedPass, sentence: int) 
     ends, heights = (np.stack(columns, axis=1).ravel() for columns in ((before, after, gap), (rows, rows, gap)))
     between = {"line": {"color": MIDDLE_GREY, "width": 3}, "hoverinfo": "skip", "showlegend": False}
     lines = scatter(ends.astype(np.float32), heights, "lines", **between)
-    circle, diamond = {"color": BLUE, "symbol": "circle"}, {"color": BRIGHT_ORANGE, "symbol": "diamond"}
+    circle, diamond = {"color": BLUE, "symbol": "circle"}, {"color": CHANGED, "symbol": "diamond"}
     with_mask = _dots("with the mask", before, masked, sentence, circle)
     without = _dots("without the mask", after, disabled, sentence, diamond)
     ticks = {"tickvals": [0, 0.25, 0.5, 0.75, 1], "ticktext": ["0 %", "25 %", "50 %", "75 %", "100 %"]}
@@ -122,7 +122,7 @@ def _score_map(head: MaskedHead, row_label: str, scores: np.ndarray, title: str)
 
 def _labels(head: MaskedHead, row_label: str, rows: int) -> tuple[tuple[str, ...], tuple[str, ...], str, str]:
     """Return queries and keys, and the names of both axes."""
-    return head.queries(row_label)[:rows], head.keys, *axis_names(head.kind, row_label)
+    return head.named_rows(row_label)[:rows], head.keys, *axis_names(head.kind, row_label)
 
 
 def _next_token_path(rows: int) -> str:
@@ -173,7 +173,7 @@ def _dots(name: str, probabilities: np.ndarray, run: MaskedPass, sentence: int, 
 def fully_masked_row_figure(row: FullyMaskedRow, keys: Sequence[str]) -> go.Figure:
     """Draw the weights of a fully masked row: −1e9 and the fused kernel; −∞ has no numbers to draw."""
     traces = []
-    for name, values, colour in (("−1e9", row.with_large_number, ORANGE), ("fused kernel", row.fused, BLUE)):
+    for name, values, colour in (("−1e9", row.with_large_number, OLIVE), ("fused kernel", row.fused, BLUE)):
         hover, marker = f"{name}: %{{y:.4f}}<extra></extra>", {"color": colour, "opacity": 0.75}
         places, texts = list(range(len(keys))), [f"{value:.3f}" for value in values]
         traces.append(bars(places, values, name=name, marker=marker, text=texts, hovertemplate=hover))
@@ -198,7 +198,7 @@ def scores(
     """Draw one head's scores Q K^T / sqrt(d_k) before the mask, coloured around 0.
 
     `kind`: "encoder", "decoder" or "cross"; `layer` and `head` count from 0; `rows` names a decoder row after the token
-    it predicts or after the one it is "fed". Raises ValueError for a head that is not there.
+    it predicts, after the one it is "fed", or after "both". Raises ValueError for a head that is not there.
     """
     return scores_figure(_head(translator, trace, kind, layer, head), RowLabel(rows))
 

@@ -2,15 +2,28 @@
 
 from dataclasses import dataclass
 
-# Blue and orange in the first place: every colour vision tells them apart, on a light page and on a dark one.
-BLUE, ORANGE, GREEN, GREY = "#1f77e0", "#c2570a", "#00795a", "#8a8a8a"
-BRIGHT_ORANGE = "#e8710a"
-# Okabe and Ito's colours, those that stand out from white and from black alike, each with a symbol of its own.
-SERIES_COLOURS = (BLUE, BRIGHT_ORANGE, "#009e73", "#cc79a7", "#56b4e9", "#a5673f", GREY, "#b8a000")
+# One meaning a colour, here and in headlight/components/lib/colours.css and colours.js: the blue ramp below is a weight
+# or a probability, ink is around what is chosen, teal and brown are values with a sign, and orange is what the visitor
+# has changed (hidden, forced, switched off, edited), and nothing else.
+CHANGED = "#e8710a"
+CHANGED_FAINT, CHANGED_STRONG = "rgba(232, 113, 10, 0.03)", "rgba(232, 113, 10, 0.8)"  # the ends of a scale
+POSITIVE, NEGATIVE = "rgba(0, 133, 122, 0.85)", "rgba(150, 96, 47, 0.85)"  # of bars with a sign
+INK = "#010203"  # stands for the page's own text colour, which page.css knows
+
+# Blue and olive in the first place: every colour vision tells them apart, on a light page and on a dark one.
+BLUE, OLIVE, GREEN, GREY = "#1f77e0", "#8f7d00", "#00795a", "#8a8a8a"
+# Okabe and Ito's colours but for orange, those that stand out from white and from black alike, each with a symbol.
+SERIES_COLOURS = (BLUE, OLIVE, "#009e73", "#cc79a7", "#56b4e9", "#a5673f", GREY, "#8c6bb1")
 SETTINGS_COLOUR, MODEL_COLOUR = SERIES_COLOURS[:2]  # of what a reader has set, and of the loaded model beside it
 SERIES_SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star", "triangle-down")
-FOR, AGAINST = "rgba(232, 113, 10, 0.8)", "rgba(31, 119, 224, 0.75)"  # of bars and cells with a sign
-FAINT_GREY, MIDDLE_GREY = "rgba(128, 128, 128, 0.25)", "rgba(128, 128, 128, 0.5)"
+FAINT_GREY, LINE_GREY, MIDDLE_GREY = (f"rgba(128, 128, 128, {share})" for share in (0.25, 0.4, 0.55))
+SOLID_GREY = "rgb(128, 128, 128)"
+
+
+def see_through(colour: str, opacity: float) -> str:
+    """Return one of the colours above, "#rrggbb", with an opacity."""
+    return f"rgba({', '.join(str(int(colour[at : at + 2], 16)) for at in (1, 3, 5))}, {opacity})"
+
 
 # A reader may switch between light and dark at any time: in the place of these two the browser puts the first and the
 # last of the ten colours that .streamlit/config.toml names for its theme.
@@ -24,14 +37,15 @@ WEIGHT_SCALE = [[0.0, "rgba(31, 119, 224, 0.03)"], [0.5, "rgba(31, 119, 224, 0.7
 # page; from the second share on the other of the two.
 PAGE_TEXT = "#808080"  # stands for it where each digit needs a colour
 _OWN_UP_TO, _OTHER_FROM = 0.65, 0.7
-_LIGHT = {THEMES_FAINTEST: "#ffffff", THEMES_STRONGEST: "#08306b", PAGE_TEXT: "#000000"}
+_LIGHT = {THEMES_FAINTEST: "#ffffff", THEMES_STRONGEST: "#08306b", PAGE_TEXT: "#000000", INK: "#000000"}
+BLACK = "#000000"
 
 
 def label_color(share: float) -> str | None:
     """The colour of digits on a cell of this share of WEIGHT_SCALE, 4.5 : 1 and more; None is the page's own."""
     if not share > _OWN_UP_TO:  # nor is NaN, a blank cell
         return None
-    return THEMES_FAINTEST if share >= _OTHER_FROM else "#000000"
+    return THEMES_FAINTEST if share >= _OTHER_FROM else BLACK
 
 
 def light_colors(value: object) -> object:
@@ -58,14 +72,14 @@ WEIGHTS = Scale(WEIGHT_SCALE)
 
 
 def diverging(limit: float, opacity: float = 0.95) -> Scale:
-    """From -limit, blue, to limit, orange, which are the ends of the colour bar; zero is the page, light or dark.
+    """From -limit, brown, to limit, teal, which are the ends of the colour bar; zero is the page, light or dark.
 
     The ends have this opacity, less than usual where numbers stand on the cells.
     """
     colours = [
-        [0.0, f"rgba(31, 119, 224, {opacity})"],
-        [0.5, "rgba(31, 119, 224, 0.02)"],
-        [0.5, "rgba(232, 113, 10, 0.02)"],
-        [1.0, f"rgba(232, 113, 10, {opacity})"],
+        [0.0, f"rgba(150, 96, 47, {opacity})"],
+        [0.5, "rgba(150, 96, 47, 0.02)"],
+        [0.5, "rgba(0, 133, 122, 0.02)"],
+        [1.0, f"rgba(0, 133, 122, {opacity})"],
     ]
     return Scale(colours, -limit, limit, (-limit, 0.0, limit), ".1f")

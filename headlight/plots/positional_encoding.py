@@ -21,25 +21,27 @@ from transformer.model.names import Stack
 from transformer.translator import Translator
 
 from .heatmap import Cells
-from .layout import GRID, LEFT, bar_below, bars, figure_of, integer_axis, integer_rows, scatter, token_axis, token_rows
+from .layout import GRID, LEFT, bar_below, bars, figure_of, integer_axis, integer_rows, label_rows, scatter, token_axis
 from .palette import (
     BLUE,
-    BRIGHT_ORANGE,
     GREY,
+    LINE_GREY,
     MIDDLE_GREY,
     MODEL_COLOUR,
+    OLIVE,
     SERIES_COLOURS,
     SERIES_SYMBOLS,
     SETTINGS_COLOUR,
+    SOLID_GREY,
     diverging,
 )
-from .text import token_label
+from .text import shown_tokens, token_label
 
 SETTINGS_NAME, MODEL_NAME = "these settings", "this model"
 _ARC_RADIUS = 0.55
 PART_NAMES = ("embedding × √d_model", "position", "sum: what enters the encoder")
 _SHORT_NAMES = ("embedding", "position", "sum")
-_PART_COLOURS = (BLUE, GREY, BRIGHT_ORANGE)
+_PART_COLOURS = (BLUE, GREY, OLIVE)
 MOST_NUMBERS = 24  # tokens; beside more of them the cosines run into one another
 _TALLEST = 1100  # pixels, of all three together
 
@@ -116,7 +118,7 @@ def distance_figure(settings: DistanceLaw, model: DistanceLaw) -> go.Figure:
         curves.append(scatter(distances, cosines, "lines", line=line, name=name, hovertemplate=hover))
     longest = max(len(settings.means), len(model.means))
     x = {**GRID, "title": "distance q − p, positions", "range": [-0.5, longest - 0.5]}
-    y = {**GRID, "title": "PE(p) · PE(q) / (d_model / 2)", "zeroline": True, "zerolinecolor": "#808080"}
+    y = {**GRID, "title": "PE(p) · PE(q) / (d_model / 2)", "zeroline": True, "zerolinecolor": SOLID_GREY}
     return _curves(curves, 320, x, y)
 
 
@@ -176,7 +178,8 @@ def embedding_sum_figure(summed: EmbeddingSum, dimensions: int) -> go.Figure:
     parts = [part[:, :dimensions] for part in (summed.embeddings, summed.positions, summed.total)]
     blank = np.full((gap, parts[0].shape[1]), np.nan, dtype=np.float32)
     canvas = np.concatenate([block for part in parts for block in (blank, part)])  # 3 (gap + tokens) dimensions
-    words = [token_label(token) for token in summed.tokens]
+    words = list(map(token_label, summed.tokens))
+    labels = list(map(token_label, shown_tokens(summed.tokens)))
     enters = "sum: what the first LayerNorm is given" if summed.normalised else PART_NAMES[2]
     titles = (PART_NAMES[0] if summed.scaled else "embedding", PART_NAMES[1], enters)
     names = _row_names(titles, words, gap)
@@ -186,11 +189,11 @@ def embedding_sum_figure(summed: EmbeddingSum, dimensions: int) -> go.Figure:
     places = range(0, tokens, -(-11 // row))  # labels closer than 11 pixels run into one another
     ticks = {
         "tickvals": [part * (gap + tokens) + gap + place for part in range(3) for place in places],
-        "ticktext": [words[place] for place in places] * 3,
+        "ticktext": [labels[place] for place in places] * 3,
         "tickfont": {"size": 12},
     }
     x = {**integer_axis(canvas.shape[1], "dimension"), "side": "top"}
-    y = {**token_rows(names), **ticks, "type": "category"}
+    y = {**label_rows(names), **ticks, "type": "category"}
     return figure_of([_values(canvas, names), beside], row * len(names) + 90, x=x, y=y, top=10, bottom=60)
 
 
@@ -228,7 +231,7 @@ def _circle() -> dict:
 
 def _other_positions(points: np.ndarray) -> dict:
     x, y = points.T.astype(np.float32)
-    marker, places = {"color": "rgba(128, 128, 128, 0.55)", "size": 5}, np.arange(len(points), dtype=np.int16)
+    marker, places = {"color": MIDDLE_GREY, "size": 5}, np.arange(len(points), dtype=np.int16)
     hover = "position %{customdata}<br>sine %{x:.4f}, cosine %{y:.4f}<extra></extra>"
     look = {"name": "other positions", "marker": marker, "customdata": places, "hovertemplate": hover}
     return scatter(x, y, "markers", **look)
@@ -253,7 +256,7 @@ def _arrowhead(colour: str, sizes: list[int]) -> dict:
 
 
 def _axis(name: str) -> dict:
-    lines = {"showgrid": False, "zeroline": True, "zerolinecolor": "rgba(128, 128, 128, 0.35)"}
+    lines = {"showgrid": False, "zeroline": True, "zerolinecolor": LINE_GREY}
     size = {"range": [-1.15, 1.15], "tickvals": [-1, 0, 1], "automargin": True, "constrain": "domain"}
     return {"title": {"text": name}, **size, **lines}
 

@@ -1,15 +1,26 @@
 """How tokens, heads and numbers are written in figures and sentences."""
 
 import html
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from transformer.interpret.head_patterns import HeadMeasures, Pattern
+from transformer.data.tokenizer import SPACE
+from transformer.interpret.head_patterns import HeadMeasures, Pattern, is_punctuation
 from transformer.interpret.what_if.intervention import Heads
 
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+# How tokens look, the same as in headlight/components/lib/tokens.js.
+GLYPHS = {"</s>": "⟨end⟩", "<s>": "⟨start⟩", "<pad>": "⟨pad⟩", "<unk>": "⟨unknown⟩"}
+CONTINUED = "·"  # before a token that goes on with the word before it, where the two cannot be joined
+BLANK = "␣"  # a token, or a part of one, that is nothing but a blank
+JOINTS = (" | ", " → ")  # within a label of two tokens; no token has a space
+_LANGUAGE = re.compile(r">>.*<<|__\w+__|[a-z]{2,3}_[A-Z][A-Za-z]{1,3}")  # of Marian and M2M-100, of NLLB and mBART
+_NAMED = re.compile(r"<.+>")  # a special token without a glyph, or a byte: "<mask>", "<0xC3>"
+_ENDS_A_WORD = frozenset({"</s>", "<s>", "<pad>", SPACE})
 
 LEAST_SHOWN = 0.005  # nats, or a share: two digits do not show less
 NOTHING = "(nothing: the model ended the sentence at once)"  # in place of an empty translation
@@ -51,9 +62,76 @@ class Finding:
         return f"{self.headline} {self.more}".rstrip()
 
 
+@dataclass(frozen=True)
+class TokenCell:
+    """A token in a table as it looks, with what stands below it; pointing at it shows what it is to the letter."""
+
+    token: str
+    shown: str
+    below: str = ""
+
+    def html(self, tag: str, attributes: str = "") -> str:
+        """Return the cell of an HTML table."""
+        return f'<{tag}{attributes} title="{html.escape(self.token)}">{html.escape(self.shown + self.below)}</{tag}>'
+
+
 def token_label(token: str) -> str:
     """A token for a tick or a hover text: escaped, since Plotly renders HTML and the token may be a user's text."""
     return html.escape(token, quote=False)
+
+
+# Where a token begins in a sentence: at its start, after a blank, a quotation mark, or between two of one label.
+_TOKEN_MARK = re.compile(rf"(?<![^\s“|]){SPACE}(?=[^\s”|])")
+_SPECIAL_IN_SENTENCE = re.compile(rf"(?<![^\s“|])(?:{'|'.join(map(re.escape, GLYPHS))})(?![^\s”|.,:;])")
+
+
+def chip_text(token: str) -> str:
+    """Return a token as it looks in a row of chips, joined to those of its word: "teacher", "⟨end⟩"."""
+    if token in GLYPHS:
+        return GLYPHS[token]
+    return token.removeprefix(SPACE).replace(SPACE, BLANK) or BLANK[: len(token)]
+
+
+def shown_token(token: str) -> str:
+    """Return a token as it looks alone: "teacher", one that continues a word "·s", a special one "⟨end⟩"."""
+    return f"{CONTINUED}{chip_text(token)}" if _continues(token) else chip_text(token)
+
+
+def shown_tokens(labels: Sequence[str]) -> list[str]:
+    """Return the tokens of a sentence as they look on an axis, or labels of two tokens each: "liebe → meinen".
+
+    The first one continues nothing, nor does what follows a special token or a blank; where no token has the mark of a
+    word's beginning, as in the tasks of letters, none continues another.
+    """
+    for joint in JOINTS:
+        if any(joint in label for label in labels):
+            firsts, seconds = zip(*((*label.split(joint, 1), "")[:2] for label in labels), strict=True)
+            pairs = zip(labels, shown_tokens(firsts), shown_tokens(seconds), strict=True)
+            return [f"{one}{joint}{other}" if joint in label else one for label, one, other in pairs]
+    if not any(label.startswith(SPACE) for label in labels):
+        return list(map(chip_text, labels))
+    befores = ["</s>", *labels]
+    return [
+        chip_text(label) if before in _ENDS_A_WORD or _LANGUAGE.fullmatch(before) else shown_token(label)
+        for before, label in zip(befores, labels, strict=False)
+    ]
+
+
+def in_words(sentence: str) -> str:
+    """Return a sentence that names tokens, “▁my”, as it reads: without the mark ▁, special tokens as ⟨end⟩."""
+    shown = _TOKEN_MARK.sub("", sentence)
+    return _SPECIAL_IN_SENTENCE.sub(lambda found: GLYPHS[found[0]], shown)
+
+
+def token_cells(tokens: Sequence[str]) -> list[TokenCell]:
+    """Return the tokens of a sentence as cells of a table."""
+    return [TokenCell(*pair) for pair in zip(tokens, shown_tokens(tokens), strict=True)]
+
+
+def _continues(token: str) -> bool:
+    """Tell whether a token goes on with the word before it, by itself: punctuation marks and special tokens do not."""
+    is_named = _LANGUAGE.fullmatch(token) or _NAMED.fullmatch(token)
+    return bool(token) and not (token.startswith(SPACE) or is_named or is_punctuation(token))
 
 
 def head_name(layer: int | None, head: int | None, layers: int, heads: int) -> str:

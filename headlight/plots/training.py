@@ -18,8 +18,18 @@ from transformer.translator import Translator
 
 from .heatmap import BLANK, ROOM_OF_A_HALF, Cells, Heatmap, heatmap_figure
 from .layout import GRID, LEFT, SMALLEST_LABEL, figure_of, scatter, titled
-from .palette import BLUE, MODEL_COLOUR, ORANGE, SERIES_COLOURS, SERIES_SYMBOLS
-from .text import scientific, token_label
+from .palette import (
+    BLUE,
+    INK,
+    MIDDLE_GREY,
+    MODEL_COLOUR,
+    OLIVE,
+    SERIES_COLOURS,
+    SERIES_SYMBOLS,
+    SOLID_GREY,
+    see_through,
+)
+from .text import scientific, shown_tokens, token_label
 
 PAPER = Noam(d_model=512, warmup_steps=4000)
 AXES = ("linear", "logarithmic")
@@ -102,11 +112,11 @@ WAYS = ("by length", "at random")
 
 _TALLEST, _ROW_HEIGHTS = 760, (4, 24)  # pixels
 _SMALLEST_ROW_WITH_TEXT, _FEWEST_LETTERS, _LETTER = 15, 5, 7.5  # pixels, letters, pixels
-_TOKEN, _END = "rgba(31, 119, 224, 0.42)", "rgba(31, 119, 224, 0.72)"
+_TOKEN, _END = see_through(BLUE, 0.42), see_through(BLUE, 0.72)
 _TOKENS = [[0.0, _TOKEN], [0.5, _TOKEN], [0.5, _END], [1.0, _END]]
-_FRAME = {"color": "rgba(128, 128, 128, 0.6)", "width": 1}
-_HATCH = {"color": "rgba(128, 128, 128, 0.55)", "width": 1}
-_CHOSEN_ROW = {"color": SERIES_COLOURS[1], "width": 2.5}
+_FRAME = {"color": MIDDLE_GREY, "width": 1}
+_HATCH = {"color": MIDDLE_GREY, "width": 1}
+_CHOSEN_ROW = {"color": INK, "width": 2}
 
 
 def batch_figure(
@@ -151,7 +161,7 @@ def ratios_figure(ratios: Mapping[str, Sequence[float]], chosen: tuple[str, floa
         traces.append(scatter(numbers, np.sort(values).astype(np.float32), "lines+markers", **look))
     way, ratio = chosen
     place = int(np.searchsorted(np.sort(ratios[way]), ratio)) + 1
-    ring = {"symbol": "circle-open", "size": 18, "color": "rgb(128, 128, 128)", "line": {"width": 2.5}}
+    ring = {"symbol": "circle-open", "size": 18, "color": INK, "line": {"width": 2}}
     traces.append(scatter([place], [ratio], "markers", marker=ring, name="the batch above", hoverinfo="skip"))
     most = max(map(len, ratios.values()))
     x = {**GRID, "title": "batches of the epoch, least padding first", "range": [0, most + 1]}
@@ -181,7 +191,7 @@ def _texts(tokens: Sequence[Sequence[str]], lengths: Sequence[int], height: floa
     places = [
         (column, row, token_label(token if len(token) <= letters else f"{token[: letters - 1]}…"))
         for row, (line, length) in enumerate(zip(tokens, lengths, strict=True), start=1)
-        for column, token in enumerate(line[:length], start=1)
+        for column, token in enumerate(shown_tokens(line[:length]), start=1)
     ]
     x, y, text = map(list, zip(*places, strict=True))
     return [scatter(x, y, "text", text=text, textfont={"size": SMALLEST_LABEL}, hoverinfo="skip")]
@@ -289,12 +299,12 @@ def shifted_target(trace: Trace) -> go.Figure:
     """Draw how the decoder's input is its target shifted right by one, with arrows from each target to that input."""
     traces, places = [], list(range(len(trace.target_tokens)))
     for row, name, tokens in ((1, "input", trace.decoder_input_tokens), (0, "target", trace.target_tokens)):
-        labels, above = [token_label(token) for token in tokens], "top" if row else "bottom"
+        labels, above = list(map(token_label, shown_tokens(tokens))), "top" if row else "bottom"
         texts = {"text": labels, "textposition": f"{above} center"}
-        marker, hover = {"size": 12, "color": BLUE if row else ORANGE}, f"row %{{x}}, {name}: %{{text}}<extra></extra>"
+        marker, hover = {"size": 12, "color": BLUE if row else OLIVE}, f"row %{{x}}, {name}: %{{text}}<extra></extra>"
         heights = [row] * len(tokens)
         traces.append(scatter(places, heights, "markers+text", marker=marker, hovertemplate=hover, **texts))
-    arrow = {"showarrow": True, "arrowhead": 2, "arrowcolor": "rgba(128, 128, 128, 0.8)"}
+    arrow = {"showarrow": True, "arrowhead": 2, "arrowcolor": SOLID_GREY}
     arrows = [  # the target of row `place` is the input of the next one
         {"x": place + 1, "y": 0.93, "ax": place, "ay": 0.07, "axref": "x", "ayref": "y", **arrow}
         for place in places[:-1]

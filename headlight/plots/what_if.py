@@ -21,17 +21,18 @@ from .layout import (
     SMALLEST_LABEL,
     bar_below,
     bar_beside,
+    candidate_rows,
     digits_in_cells,
     figure_of,
     integer_axis,
     integer_rows,
+    label_rows,
     row_bars,
     scatter,
     titled,
     token_axis,
-    token_rows,
 )
-from .palette import BLUE, BRIGHT_ORANGE, WEIGHT_SCALE, Scale, diverging
+from .palette import BLUE, CHANGED, INK, WEIGHT_SCALE, Scale, diverging
 from .text import kind_words, signed, token_label
 
 
@@ -95,7 +96,7 @@ def _line(trace: Trace, name: str, colour: str, symbol: str) -> dict:
 _SCALE = diverging(1.0, 0.72)  # digits stand on the cells
 _ROW, _LEAST_ROW, _ROOM = 54, 24, 420  # pixels
 _MOST_WITH_DIGITS, _MOST_UPRIGHT = 20, 9  # columns
-_OUTLINE = {"color": "rgb(128, 128, 128)", "width": 3}
+_OUTLINE = {"color": INK, "width": 2}
 
 
 def patching_figure(found: PatchingMap, columns: Sequence[str], chosen: tuple[int, int]) -> go.Figure:
@@ -113,8 +114,8 @@ def patching_figure(found: PatchingMap, columns: Sequence[str], chosen: tuple[in
     title = titled(_column_title(found.cells[0][0]))
     x = token_axis(columns) | font | {"side": "top", "tickangle": 0 if upright else -60, "title": title}
     if upright:
-        x["ticktext"] = [label.replace("|", "|<br>") for label in x["ticktext"]]
-    y = token_rows(rows) | font
+        x["ticktext"] = [label.replace(" | ", " |<br>") for label in x["ticktext"]]
+    y = label_rows(rows) | font
     row, column = chosen
     left, top = column - 0.5, row - 0.5
     outline = {"type": "rect", "x0": left, "x1": left + 1, "y0": top, "y1": top + 1, "line": _OUTLINE}
@@ -125,7 +126,7 @@ def patching_figure(found: PatchingMap, columns: Sequence[str], chosen: tuple[in
 def _column_title(cell: Cell) -> str:
     if cell.site == Site.HEAD:
         return kind_words(cell.part)
-    return "input token of the decoder" if cell.stack == Stack.DECODER else "source token, clean|corrupted"
+    return "input token of the decoder" if cell.stack == Stack.DECODER else "source token, clean | corrupted"
 
 
 _OF_EACH = 3  # candidates of each run
@@ -136,11 +137,11 @@ def candidates_figure(old: np.ndarray, new: np.ndarray, name: Callable[[int], st
     ids = list(dict.fromkeys([*np.argsort(-old)[:_OF_EACH].tolist(), *np.argsort(-new)[:_OF_EACH].tolist()]))
     ids.sort(key=lambda id: -old[id])
     traces = []
-    for title, probabilities, colour in (("unchanged", old, BLUE), ("changed", new, BRIGHT_ORANGE)):
+    for title, probabilities, colour in (("unchanged", old, BLUE), ("changed", new, CHANGED)):
         hover = [f"{token_label(name(id))} (id {id})<br>{title}: probability {probabilities[id]:.4f}" for id in ids]
         traces.append(row_bars([float(probabilities[id]) for id in ids], hover, colour, title))
     x = {"range": [0, 1], "tickformat": ".0%"}
-    rows = token_rows([name(id) for id in ids])
+    rows = candidate_rows([name(id) for id in ids])
     return figure_of(traces, 70 + 30 * len(ids), x=x, y=rows, barmode="group", bargap=0.3)
 
 
@@ -177,7 +178,7 @@ def log_probabilities(trace: Trace, other: Trace) -> go.Figure:
 
     Both lines begin at 0 and end at log P of the whole; where one falls, a token was not expected.
     """
-    traces = [_line(trace, "your translation", BRIGHT_ORANGE, "circle"), _line(other, "the model's", BLUE, "square")]
+    traces = [_line(trace, "your translation", CHANGED, "circle"), _line(other, "the model's", BLUE, "square")]
     longest = max(len(trace.target_ids), len(other.target_ids))
     font = {"size": SMALLEST_LABEL}
     x = {**integer_axis(longest + 1, "output tokens so far"), "tickfont": font}

@@ -3,6 +3,7 @@
 from playwright.sync_api import expect
 from support.rest import at_rest
 
+from headlight.plots.text import shown_token
 from transformer import Beam
 
 TEXT = "He bought a ticket at the train station."
@@ -18,14 +19,14 @@ def test_a_branch_says_what_it_is_and_a_click_searches_on_from_it(page, address,
     dropped = tree.locator("button.dropped").first
     dropped.hover()
     expect(page.locator(".readout")).to_contain_text("None of its continuations was kept.")
-    expect(page.locator(".reads span")).to_have_count(len(shipped.pieces(TEXT)) + 1)
+    expect(page.locator(".reads .word span")).to_have_count(len(shipped.pieces(TEXT)) + 1)
     token = dropped.inner_text()
     dropped.click()
     page.wait_for_url("**tree_prefix=**")
     at_rest(page)
     expect(page.get_by_role("button", name="From the start")).to_be_enabled()
     ids = tuple(map(int, page.url.split("tree_prefix=")[1].split("&")[0].split(".")))
-    assert shipped.tokenizer.piece_text(ids[-1]).startswith(token[:3])
+    assert shown_token(shipped.tokenizer.piece_text(ids[-1])).startswith(token[:3])
     best = shipped.beam_search(TEXT, Beam(4), prefix=ids).ended[0]
     expect(page.get_by_test_id("stMain").get_by_text("Best:").locator("strong")).to_have_text(
         shipped.tokenizer.decode(best.ids)

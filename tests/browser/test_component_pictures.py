@@ -17,7 +17,8 @@ import pytest
 from playwright.sync_api import Page, expect
 from support.rest import follow
 
-from transformer import Beam
+from headlight.plots.text import chip_text, shown_tokens
+from transformer import Beam, Trace
 from transformer.decoding.beam import Outcome, search_tree
 from transformer.interpret.what_if.importance import head_importance
 from transformer.interpret.what_if.intervention import Uniform
@@ -141,6 +142,11 @@ def texts(shapes: list[ElementTree.Element]) -> list[str]:
     return ["".join(each.itertext()) for each in shapes]
 
 
+def step_names(trace: Trace) -> tuple[str, ...]:
+    """What the rows of decoder steps are called, to the letter: "▁liebe → ▁meinen"."""
+    return tuple(map(" → ".join, zip(trace.decoder_input_tokens, trace.target_tokens, strict=True)))
+
+
 def last_number(text: str) -> float:
     return float(text.rsplit(" ", 1)[1].replace("\N{MINUS SIGN}", "-"))
 
@@ -156,7 +162,9 @@ def test_token_lines_are_as_strong_as_the_weights_and_join_their_tokens(visited,
     tokens = [
         [token for row in groups(picture, side) for token in groups(row, "token")] for side in ("source", "output")
     ]
-    assert [texts(row) for row in tokens] == [list(trace.source_tokens), list(trace.target_tokens)]
+    assert [texts(row) for row in tokens] == [
+        list(map(chip_text, row)) for row in (trace.source_tokens, trace.target_tokens)
+    ]
     paths, shown = list(picture.iter(f"{SVG}path")), np.sort(weights[weights >= 0.01])
     np.testing.assert_allclose(numbers(paths, "stroke-opacity"), np.minimum(1, 0.06 + 0.94 * shown), atol=1e-3)
     np.testing.assert_allclose(numbers(paths, "stroke-width"), 0.75 + 4.25 * shown, atol=6e-3)
@@ -197,7 +205,7 @@ def test_the_explorers_heads_are_taken_alone_and_all_together(visited, take, shi
     assert [row["column"] for row in rows[: len(trace.source_tokens)]] == list(map(str, range(weights.shape[1])))
     with np.load(taken["npz"], allow_pickle=False) as read:
         np.testing.assert_allclose(read["values"], weights, atol=1.1e-5)
-        assert tuple(read["rows"]) == trace.target_tokens and tuple(read["columns"]) == trace.source_tokens
+        assert tuple(read["rows"]) == step_names(trace) and tuple(read["columns"]) == trace.source_tokens
 
     taken = take(page, ".explorer .overview .download", "svg png csv npz")
     picture = picture_of(page, taken)
@@ -247,7 +255,7 @@ def test_a_step_of_attention_has_the_matrices_that_it_takes_and_makes(visited, t
     np.testing.assert_allclose(as_matrix(made), weights, atol=1e-6)
     powers = np.exp(as_matrix(given))
     np.testing.assert_allclose(powers / powers.sum(axis=1, keepdims=True), weights, atol=1e-5)
-    assert tuple(row["token"] for row in made[:: weights.shape[1]]) == trace.decoder_input_tokens
+    assert tuple(row["token"] for row in made[:: weights.shape[1]]) == step_names(trace)
     assert tuple(row["key or dimension"] for row in made[: weights.shape[1]]) == trace.source_tokens
     drawn = [opacities(cells, weights.shape) for cells in groups(picture, "cells")]
     largest = np.abs(as_matrix(given)) / np.abs(as_matrix(given)).max()
@@ -284,7 +292,7 @@ def test_a_tree_has_all_branches_of_the_search_with_what_became_of_them(visited,
     assert len(boxes) == len(rows) and len(edges) == sum(len(path) > 1 for path in paths)
     chances = np.array([float(row["probability"]) for row in rows])
     np.testing.assert_allclose(numbers(boxes, "fill-opacity"), 0.03 + 0.69 * 0.8 * chances, atol=EIGHT_BITS)
-    assert sum(each.get("stroke") == "rgb(232, 113, 10)" for each in boxes) == len(best)
+    assert sum(each.get("stroke-width") == "2" for each in boxes) == len(best)
 
 
 def test_a_step_of_the_decoding_has_its_candidates_and_every_head(visited, take, shipped):
@@ -308,7 +316,8 @@ def test_a_step_of_the_decoding_has_its_candidates_and_every_head(visited, take,
         assert tuple(row["token"] for row in read) == tuple(tokens)
         np.testing.assert_allclose([float(row["weight or probability"]) for row in read], weights, atol=1e-6)
     chips = texts([token for row in groups(picture, "chips") for token in groups(row, "token")])
-    assert chips == [*trace.source_tokens, *trace.decoder_input_tokens[:STEP], trace.target_tokens[now]]
+    tokens = [*trace.source_tokens, *trace.decoder_input_tokens[:STEP], trace.target_tokens[now]]
+    assert chips == list(map(chip_text, tokens))
 
     taken = take(page, ".heads .download", "svg png csv npz")
     picture = picture_of(page, taken)
@@ -339,7 +348,7 @@ def test_the_switches_of_all_heads_are_taken_as_what_is_lost_without_each(visite
     np.testing.assert_allclose(
         numbers(boxes, "fill-opacity"), 0.03 + 0.69 * np.abs(every) / np.abs(every).max(), atol=EIGHT_BITS
     )
-    assert [box.get("fill") == "rgb(31, 119, 224)" for box in boxes] == [loss < 0 for loss in losses]
+    assert [box.get("fill") == "rgb(0, 133, 122)" for box in boxes] == [loss < 0 for loss in losses]
     assert len(turned) == sum(int(found.turned[kind].sum()) for kind in ("encoder", "decoder", "cross"))
 
 
@@ -358,7 +367,7 @@ def test_a_head_of_the_replay_is_taken_at_one_snapshot_and_at_all(visited, take,
     np.testing.assert_allclose(
         numbers(all_of(picture, "map", "rect"), "fill-opacity"), shade(maps[-1].ravel()), atol=EIGHT_BITS
     )
-    assert texts(groups(picture, "query")) == [each[:12] for each in probe.decoder_input_tokens]
+    assert texts(groups(picture, "query")) == [each[:12] for each in shown_tokens(probe.decoder_input_tokens)]
 
     taken = take(page, ".controls .download", "svg png csv npz")
     picture, rows = picture_of(page, taken), rows_of(taken)

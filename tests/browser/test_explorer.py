@@ -17,8 +17,9 @@ from support.chromium import PATIENCE
 from support.rest import at_rest
 
 from headlight.components.bundle import bundle
+from headlight.plots.text import shown_tokens
 from headlight.views.attention.explorer_content import explorer_blob
-from transformer import Translator
+from transformer import Trace, Translator
 from transformer.arrays import entropy
 
 ROOT = Path(__file__).parents[2]
@@ -61,7 +62,7 @@ def cell(page: Page, row: int, column: int, rows: int, columns: int) -> dict[str
     return {"x": wide - 52 - (columns - column - 0.5) * side, "y": TOP + (row + 0.5) * side}
 
 
-TOP = 0.87 * 7 * len("▁teacher") + 14  # pixels that the names of the columns take
+TOP = 0.87 * 7 * len("teacher") + 14  # pixels that the names of the columns take
 
 
 def options(page: Page) -> None:
@@ -84,6 +85,12 @@ def second_visitor(elsewhere: Callable[[], Page], url: str) -> Page:
     return page
 
 
+def step_names(trace: Trace) -> list[str]:
+    """What the rows of decoder steps are called: "liebe → meinen"."""
+    sides = (trace.decoder_input_tokens, trace.target_tokens)
+    return [" → ".join(pair) for pair in zip(*map(shown_tokens, sides), strict=True)]
+
+
 def test_pointing_at_a_cell_tells_its_numbers_and_marks_its_tokens_everywhere(page, address, trace):
     open_explorer(page, address, heads="2.3")
     rows, columns = trace.cross.shape[2:]
@@ -92,15 +99,16 @@ def test_pointing_at_a_cell_tells_its_numbers_and_marks_its_tokens_everywhere(pa
     largest = int(weights.argmax())
     expect_number(page, "weight", f"{weights[1]:.4f}")
     assert numbers(page) == {
-        "input token": trace.decoder_input_tokens[3],
-        "output token": trace.target_tokens[3],
-        "key": trace.source_tokens[1],
+        "input token": shown_tokens(trace.decoder_input_tokens)[3],
+        "output token": shown_tokens(trace.target_tokens)[3],
+        "key": shown_tokens(trace.source_tokens)[1],
         "weight": f"{weights[1]:.4f}",
-        "row’s max weight": f"{weights[largest]:.4f} on {trace.source_tokens[largest]}",
+        "row’s max weight": f"{weights[largest]:.4f} on {shown_tokens(trace.source_tokens)[largest]}",
         "row’s entropy": f"{entropy(weights):.2f} nats",
     }
-    expect(page.locator(f"{QUERIES}.pointed")).to_have_text(trace.target_tokens[3])
-    expect(page.locator(f"{KEYS}.pointed")).to_have_text(trace.source_tokens[1])
+    expect(page.locator(f"{QUERIES}.pointed")).to_have_text(step_names(trace)[3])
+    expect(page.locator(f"{KEYS}.pointed")).to_have_text(shown_tokens(trace.source_tokens)[1])
+    expect(page.locator(f"{KEYS}.pointed")).to_have_attribute("aria-label", trace.source_tokens[1])
     expect(page.locator(".readout")).to_contain_text(
         f"attends to “{trace.source_tokens[1]}” with weight {weights[1]:.4f}"
     )
@@ -159,18 +167,18 @@ def test_tokens_are_chosen_and_summed_and_escape_clears(page, address, elsewhere
     page.locator(".readers button").nth(2).click()
     page.locator(".readers button").nth(4).click(modifiers=["Shift"])
     expect(page.locator(".readers [aria-pressed=true]")).to_have_count(2)
-    expect(page.locator(".readers [aria-pressed=true]")).to_have_text([trace.target_tokens[2], trace.target_tokens[4]])
+    expect(page.locator(".readers [aria-pressed=true]")).to_have_text([step_names(trace)[step] for step in (2, 4)])
     sums = trace.cross[1, 2, 2] + trace.cross[1, 2, 4]
     expect(page.locator(".readout")).to_contain_text(
         f"“{trace.source_tokens[sums.argmax()]}” most: {sums.max():.3f} in sum"
     )
     page.wait_for_url(re.compile("explorer_tokens=q3-5"))
     other = second_visitor(elsewhere, page.url)
-    expect(other.locator(".readers [aria-pressed=true]")).to_have_text([trace.target_tokens[2], trace.target_tokens[4]])
+    expect(other.locator(".readers [aria-pressed=true]")).to_have_text([step_names(trace)[step] for step in (2, 4)])
     expect(title(other)).to_have_text("Cross-attention: layer 2, head 3")
     expect(other.locator(".lines canvas")).to_be_visible()
     page.get_by_role("button", name="map", exact=True).click()
-    expect(page.locator(f"{QUERIES}[aria-pressed=true]")).to_have_text([trace.target_tokens[2], trace.target_tokens[4]])
+    expect(page.locator(f"{QUERIES}[aria-pressed=true]")).to_have_text([step_names(trace)[step] for step in (2, 4)])
     page.keyboard.press("Escape")
     expect(page.locator(f"{QUERIES}[aria-pressed=true]")).to_have_count(0)
     expect(page).not_to_have_url(re.compile("explorer_tokens"))
@@ -189,13 +197,13 @@ def test_everything_is_reached_by_keys(page, address, trace):
         page.keyboard.press(key)
     expect_number(page, "weight", f"{trace.cross[1, 1, 1, 1]:.4f}")
     page.keyboard.press("Enter")
-    expect(page.locator(f"{QUERIES}[aria-pressed=true]")).to_have_text(trace.target_tokens[1])
+    expect(page.locator(f"{QUERIES}[aria-pressed=true]")).to_have_text(step_names(trace)[1])
     page.locator(QUERIES).first.focus()
     page.keyboard.press("ArrowRight")
     page.keyboard.press("End")
     expect(page.locator(QUERIES).last).to_be_focused()
     page.keyboard.press("Enter")
-    expect(page.locator(f"{QUERIES}[aria-pressed=true]")).to_have_text(trace.target_tokens[-1])
+    expect(page.locator(f"{QUERIES}[aria-pressed=true]")).to_have_text(step_names(trace)[-1])
     page.keyboard.press("Tab")
     expect(page.locator(KEYS).first).to_be_focused()
 
@@ -218,7 +226,7 @@ def test_the_table_has_the_weights_and_merged_words_sum_columns_and_average_rows
     page.locator("[name=words]").select_option("words")
     notes = page.locator(".notes")
     expect(notes).to_contain_text("summed over the subwords of a key and averaged over those of a query")
-    expect(page.locator(KEYS).nth(1)).to_have_text("▁don't")
+    expect(page.locator(KEYS).nth(1)).to_have_text("don't")
     tokens = trace.source_tokens
     assert tokens[1:4] == ("▁don", "'", "t")
     groups = [[0], [1, 2, 3], *([place] for place in range(4, len(tokens)))]
@@ -239,7 +247,7 @@ def test_specials_and_small_weights_are_left_out_and_it_says_so(page, address, t
     expect(page.locator(".notes")).to_contain_text("sums to what it did before")
     np.testing.assert_allclose(weights_table(page), left / left.sum(axis=1, keepdims=True), atol=5.1e-4)
     page.locator("[name=rows]").select_option("fed")
-    expect(page.locator(QUERIES).first).to_have_text(trace.decoder_input_tokens[1])
+    expect(page.locator(QUERIES).first).to_have_text(shown_tokens(trace.decoder_input_tokens)[1])
 
     page.locator("[name=specials]").select_option("shown")
     page.get_by_role("button", name="decoder", exact=True).click()
@@ -395,7 +403,7 @@ def test_a_finger_chooses_heads_and_cells_and_nothing_covers_them(visitor, addre
     rows, columns = trace.cross.shape[2:]
     page.locator(".map canvas").tap(position=cell(page, 2, 3, rows, columns))
     expect_number(page, "weight", f"{trace.cross[1, 2, 2, 3]:.4f}")
-    expect(page.locator(f"{QUERIES}[aria-pressed=true]")).to_have_text(trace.target_tokens[2])
+    expect(page.locator(f"{QUERIES}[aria-pressed=true]")).to_have_text(step_names(trace)[2])
     expect(page.locator(".readout")).to_contain_text(f"with weight {trace.cross[1, 2, 2, 3]:.4f}")
     fixed = "place => [...place.querySelectorAll('*')].map(each => getComputedStyle(each).position)"
     assert not {"fixed", "sticky"} & set(page.locator(".explorer").evaluate(fixed))

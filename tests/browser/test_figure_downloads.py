@@ -133,16 +133,17 @@ def test_the_numbers_are_those_of_the_trace_and_a_hostile_token_is_text(visits, 
     weights = trace.cross[LAYER, HEAD]
     open_menu(page)
     rows = list(csv.reader(io.StringIO(take(page, "csv").read_text(encoding="utf-8"))))
-    assert rows[0] == ["row", "decoder row: output token", "column", "key: source token", "weight"]
+    assert rows[0] == ["row", "decoder row: input → output token", "column", "key: source token", "weight"]
     assert not [cell for row in rows for cell in row if cell.startswith(("=", "+", "-", "@"))]
     assert len(rows) == 1 + weights.size
+    steps = tuple(map(" → ".join, zip(trace.decoder_input_tokens, trace.target_tokens, strict=True)))
     for row, token, column, key, weight in rows[1:]:
-        assert token.removeprefix("'") == trace.target_tokens[int(row)].removeprefix("'")
+        assert token.removeprefix("'") == steps[int(row)].removeprefix("'")
         assert key.removeprefix("'") == trace.source_tokens[int(column)].removeprefix("'")
         assert float(weight) == pytest.approx(weights[int(row), int(column)], rel=1e-6)
     with np.load(take(page, "npz"), allow_pickle=False) as read:
         np.testing.assert_array_equal(read["values"].astype(np.float32), weights)
-        assert tuple(read["rows"]) == trace.target_tokens and tuple(read["columns"]) == trace.source_tokens
+        assert tuple(read["rows"]) == steps and tuple(read["columns"]) == trace.source_tokens
     picture = ElementTree.parse(take(page, "svg")).getroot()
     tags = {each.tag.removeprefix(SVG) for each in picture.iter()}
     assert not tags & {"script", "img", "image", "foreignObject", "a"}

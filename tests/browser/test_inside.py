@@ -97,13 +97,13 @@ def test_a_click_chooses_query_and_key_everywhere_and_the_link_keeps_them(page, 
     canvas = page.locator("li.step.softmax .panels.own canvas")
     box = canvas.bounding_box()
     canvas.click(position={"x": box["width"] - 20, "y": box["height"] - 15})
-    expect(page.locator(".queries button[aria-pressed=true]")).to_have_text("</s>")
-    expect(page.locator(".keys button[aria-pressed=true]")).to_have_text("</s>")
+    expect(page.locator(".queries button[aria-pressed=true]")).to_have_text("⟨end⟩")
+    expect(page.locator(".keys button[aria-pressed=true]")).to_have_text("⟨end⟩")
     expect(hand(page, "scale")).to_contain_text("“</s>” reading “</s>”:")
     page.wait_for_url(re.compile(r"at_query=6.*at_key=6|at_key=6.*at_query=6"))
     other = elsewhere()
     other.goto(page.url)
-    expect(other.locator(".queries button[aria-pressed=true]")).to_have_text("</s>")
+    expect(other.locator(".queries button[aria-pressed=true]")).to_have_text("⟨end⟩")
 
 
 def test_tokens_are_buttons_and_the_keys_move_from_cell_to_cell(page, address):
@@ -114,7 +114,7 @@ def test_tokens_are_buttons_and_the_keys_move_from_cell_to_cell(page, address):
     page.keyboard.press("ArrowRight")
     expect(hand(page, "products")).to_contain_text("“▁teacher” reading “▁love”:")
     page.keyboard.press("Enter")
-    expect(page.locator(".keys button[aria-pressed=true]")).to_have_text("▁love")
+    expect(page.locator(".keys button[aria-pressed=true]")).to_have_text("love")
 
 
 def test_a_dimension_of_another_head_is_said_so(page, address):
@@ -175,7 +175,7 @@ def test_a_click_closes_a_cell_of_the_toy_mask_and_the_link_keeps_it(page, addre
     open_inside(page, address, inside="small example")
     canvas = page.locator("li.step.mask .panels.own canvas")
     box = canvas.bounding_box()
-    canvas.click(position={"x": box["width"] - 20, "y": box["height"] - 15})
+    canvas.click(position={"x": box["width"] - 35, "y": box["height"] - 15})
     expect(page.locator("li.step.mask .see")).to_contain_text("Masked: 1 of 9 cells")
     expect(hand(page, "softmax")).to_contain_text("masked: exp(−∞) = 0")
     page.wait_for_url(re.compile(r"toy_flipped=0{8}1"))

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from headlight.plots.text import chip_text
+
 ROOT = Path(__file__).parents[2]
 SENTENCE = "Where is my cat?"
 LONGER = "I can't swim, and I don't want to learn it."
@@ -39,7 +41,7 @@ def test_the_first_page_translates_at_once_and_whatever_is_typed_and_asks_nobody
     type_sentence(page, SENTENCE)
     expect(translation(page)).to_have_text(shipped.translate([SENTENCE])[0])
     pieces = page.get_by_role("list", name="Source tokens with their ids").locator(".token")
-    expect(pieces).to_have_text([*(piece.text for piece in shipped.pieces(SENTENCE)), "</s>"])
+    expect(pieces).to_have_text([*(chip_text(piece.text) for piece in shipped.pieces(SENTENCE)), "⟨end⟩"])
 
     type_sentence(page, MARKUP)
     expect(translation(page)).to_have_text(shipped.translate([MARKUP])[0])

@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 from support.rest import at_rest
 
+from headlight.plots.text import shown_token
 from transformer import Translator
 from transformer.checkpoint import find_checkpoints
 
@@ -96,10 +97,10 @@ def test_a_lesson_through_every_page_can_be_followed_from_its_addresses(visitor,
 
     # Decoding: step.
     go_to(page, "Decoding")
-    expect(page.locator(".place")).to_have_text(f"Step 1 of {len(trace.target_ids)}")
+    expect(page.locator(".place")).to_contain_text(f"Step 1 of {len(trace.target_ids)}: ")
     page.get_by_role("button", name="One step forward").click()
     page.wait_for_url("**step=2**")
-    candidates = list(trace.candidate_tokens[1])
+    candidates = list(map(shown_token, trace.candidate_tokens[1]))
     shows_everywhere(page, elsewhere, lambda one: one.locator("td.piece button"), candidates)
 
     # Attention: a head.

@@ -5,6 +5,7 @@ from playwright.sync_api import Page, expect
 from support.access import shuts_no_one_out
 from support.rest import at_rest
 
+from headlight.plots.text import shown_token
 from transformer.interpret.what_if.patching import Cell, patched_predictions, question_of
 
 CLEAN, CORRUPTED = "I see the dog.", "I see the cat."
@@ -41,11 +42,11 @@ def test_the_cell_goes_with_the_keys_and_the_link_keeps_pair_site_and_cell(page,
     expect(page.get_by_text("after layer 2 from the clean run")).to_be_visible()
     at_rest(page)
     page.get_by_role("radio", name="gender").click()
-    expect(page.get_by_text("“▁father|▁mother” after layer 2 from the clean run")).to_be_visible()
+    expect(page.get_by_text("“▁father | ▁mother” after layer 2 from the clean run")).to_be_visible()
     page.wait_for_url("**minimal_pair=gender**")
     other = elsewhere()
     other.goto(page.url)
-    expect(other.get_by_text("“▁father|▁mother” after layer 2 from the clean run")).to_be_visible()
+    expect(other.get_by_text("“▁father | ▁mother” after layer 2 from the clean run")).to_be_visible()
 
 
 def test_two_sentences_of_ones_own_are_patched_and_unequal_ones_shown_by_token(page, address, best_after):
@@ -58,15 +59,15 @@ def test_two_sentences_of_ones_own_are_patched_and_unequal_ones_shown_by_token(p
         expect(page.get_by_text(f"{name}: {text} →")).to_be_visible()
         at_rest(page)
     expect(page.get_by_text("“▁see” before layer 1 from the clean run")).to_be_visible()
-    expect(patched_token(page)).to_contain_text(best_after(1, 2))
+    expect(patched_token(page)).to_contain_text(shown_token(best_after(1, 2)))
     page.get_by_role("slider", name="Position").focus()
     page.keyboard.press("ArrowRight")
     expect(page.get_by_text("“▁the” before layer 1 from the clean run")).to_be_visible()
     at_rest(page)
     page.get_by_role("slider", name="Position").focus()
     page.keyboard.press("ArrowRight")
-    expect(page.get_by_text("“▁dog|▁cat” before layer 1 from the clean run")).to_be_visible()
-    expect(patched_token(page)).to_contain_text(best_after(1, 4))
+    expect(page.get_by_text("“▁dog | ▁cat” before layer 1 from the clean run")).to_be_visible()
+    expect(patched_token(page)).to_contain_text(shown_token(best_after(1, 4)))
     assert best_after(1, 2) != best_after(1, 4)
     page.get_by_label("Second sentence").fill("I see the old cat.")
     page.get_by_label("Second sentence").press("Enter")

@@ -14,6 +14,7 @@ from support.access import shuts_no_one_out
 from support.rest import at_rest
 
 import headlight as hl
+from headlight.plots.text import shown_tokens
 from headlight.views.attention.explorer_content import explorer_blob, explorer_choice, explorer_page
 from transformer.interpret.trace import Trace
 from transformer.training.replay import REPLAY_FILE, load_replay
@@ -146,7 +147,7 @@ def test_a_picture_of_the_lines_has_a_colour_for_each_head(open_alone, trace, tm
     choice = explorer_choice(trace, "decoder", 0, [1, 4]) | {"view": "lines"}
     picture = picture_of(open_alone(explorer_page(trace, choice=choice)), tmp_path)
     lines = picture.findall(f".//{SVG}path")
-    for colour, head in (("#0072b2", 1), ("#e69f00", 4)):
+    for colour, head in (("#0072b2", 1), ("#8f7d00", 4)):
         drawn = sorted(float(line.get("stroke-opacity")) for line in lines if line.get("stroke") == colour)
         weights = trace.decoder[0, head]
         np.testing.assert_allclose(drawn, np.sort(weights[weights >= 0.02]), atol=1e-3)
@@ -183,7 +184,9 @@ def test_attention_is_taken_as_it_stands(page, address, open_alone, tmp_path, tr
     see = f"text={quote(SENTENCE)}&explorer_kind=decoder&explorer_heads=2.3&explorer_view=lines&explorer_tokens=q3"
     alone = open_alone(taken(page, f"{address}/attention?{see}", tmp_path))
     expect(alone.locator(".heads_name")).to_have_text("Masked decoder self-attention: layer 2, head 3")
-    expect(alone.locator(".readers [aria-pressed=true]")).to_have_text(trace.target_tokens[2])
+    expect(alone.locator(".readers [aria-pressed=true]")).to_have_text(
+        " → ".join(shown_tokens(side)[2] for side in (trace.decoder_input_tokens, trace.target_tokens))
+    )
     expect_number(alone, "weight", f"{trace.decoder[1, 2, 2].max():.4f}")
 
 
@@ -191,10 +194,10 @@ def test_a_decoding_is_taken_and_played(page, address, open_alone, tmp_path, tra
     see = f"text={quote(SENTENCE)}&layer=3&head=1&step=2"
     alone = open_alone(taken(page, f"{address}/decoding?{see}", tmp_path))
     for step in (2, 3):
-        expect(alone.locator(".place")).to_have_text(f"Step {step} of {len(trace.target_ids)}")
+        expect(alone.locator(".place")).to_contain_text(f"Step {step} of {len(trace.target_ids)}: ")
         for key, weight in enumerate(trace.cross[2, 0, step - 1]):
-            chip = alone.locator(".source li").nth(key)
-            assert chip.get_attribute("title") == f"weight {weight:.4f}"
+            chip = alone.locator(".source .chip").nth(key)
+            assert chip.get_attribute("title") == f"{trace.source_tokens[key]}: weight {weight:.4f}"
         alone.get_by_role("button", name="One step forward").click()
     expect(alone.locator("tbody tr:not(.taken) button:enabled")).to_have_count(0)
     expect(alone.get_by_text("Choose a line")).to_be_hidden()

@@ -10,6 +10,8 @@ from playwright.sync_api import Page, expect
 from support.access import shuts_no_one_out
 from support.rest import at_rest
 
+from headlight.plots.text import chip_text
+
 SENTENCE = "I love my teacher."
 HOSTILE = "<img src=x onerror=window.hurt=1> <b>cat</b>"
 HEAD = "layer=3&head=5"
@@ -85,10 +87,10 @@ def test_pointing_at_an_output_token_leaves_its_lines_and_writes_the_weights_of_
 
 def test_tokens_have_their_probabilities_and_names_with_the_mark_of_a_word(lines, shipped):
     page, trace = lines, shipped.trace(SENTENCE)
-    expect(page.locator(".row.source .token")).to_have_text(list(trace.source_tokens))
+    expect(page.locator(".row.source .token")).to_have_text(list(map(chip_text, trace.source_tokens)))
     for row, token in enumerate(trace.target_tokens):
-        button = tokens(page, "output").nth(row)
-        expect(button).to_have_attribute("aria-label", re.compile(rf"^“{re.escape(token)}”, output token {row + 1}, "))
+        button, both = tokens(page, "output").nth(row), f"“{trace.decoder_input_tokens[row]}” → “{token}”"
+        expect(button).to_have_attribute("aria-label", re.compile(rf"^{re.escape(both)}, output token {row + 1}, "))
         percent = button.locator(".chance").text_content()
         assert percent == f"{100 * float(trace.target_probabilities[row]):.0f} %"
     tints = page.locator(".row.output .token").evaluate_all(
@@ -190,8 +192,8 @@ def test_a_long_sentence_scrolls_in_letters_that_can_be_read(visitor, address, s
 
 def test_a_token_is_text_and_nothing_else(page, address):
     open_lines(page, address, HOSTILE)
-    shown = "".join(page.locator(".row.source .token").all_text_contents())
-    assert "<unk>img" in shown, "the tokenizer has no <, and its name for what is unknown would be an element"
+    names = "".join(button.get_attribute("title") for button in tokens(page, "source").all())
+    assert "<unk>" in names, "the tokenizer has no <, and its name for what is unknown would be an element"
     tokens(page, "source").first.hover()
     page.get_by_text("Table of these weights").click()
     assert page.locator(".token_lines").locator("img, b, unk").count() == 0 and page.evaluate("window.hurt") is None

@@ -42,6 +42,13 @@ test("a heatmap becomes a row a cell that is not blank, with places and tokens, 
   ].join("\n"));
 });
 
+test("who takes an apostrophe off what reads like a formula behind apostrophes has every text again", () => {
+  const texts = ["=1", "-", "+", "@a", "'", "''", "'=1", "''-", "'a", "a=1", "▁-"];
+  const [, ...cells] = csvOf({ header: ["token"], rows: texts.map((text) => [text]) }).trimEnd().split("\n");
+  assert.deepEqual(cells.map((cell) => cell.replace(/^'(?='*[=+\-@\t\r])/, "")), texts);
+  assert.equal(cells.some((cell) => /^[=+\-@\t\r]/.test(cell)), false);
+});
+
 test("curves become a row a point, a series that has no name its number, and what is hidden is left out", () => {
   assert.equal(csvOf(tableOf(CURVES)), "series,step,y\nloss,1,0.5\nloss,2,-0.25\n2,2,4\n");
 });

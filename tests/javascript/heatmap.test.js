@@ -154,7 +154,7 @@ test("an image has a pixel a cell, blank where the cell is, in the colour of its
     return [0, 4, 8, 12].map((at) => [...raster.image.data.slice(at, at + 4)]);
   };
   assert.deepEqual(paint([[1, -1], [NaN, 0]], true), [
-    [232, 113, 10, 184], [31, 119, 224, 184], [31, 119, 224, 0], [232, 113, 10, 8],
+    [0, 133, 122, 184], [150, 96, 47, 184], [31, 119, 224, 0], [0, 133, 122, 8],
   ]);
   assert.deepEqual(paint([[1, 0.25], [NaN, 0.5]], false), [
     [158, 202, 255, 255], [31, 119, 224, 96], [31, 119, 224, 0], [31, 119, 224, 184],

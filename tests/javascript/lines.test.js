@@ -12,6 +12,7 @@ const DATA = {
   name: "layer 3, head 5",
   source: ["▁no", "▁cat", "▁no", ".", "</s>"],
   outputs: ["▁keine", "▁Katze", "</s>"],
+  below: "output",
   chances: ["90.0 %", "25.0 %", "60.0 %"],
   ranks: [1, 2, 1],
   weights: [
@@ -34,6 +35,16 @@ test("an output token says its probability, its largest weights and what is left
       "0.13 on “▁no” (source token 3), 0.13 on the other 2 together.",
   );
   assert.match(outputWords(DATA, 1), /^“▁Katze”, output token 2 \(probability 25\.0 %, rank 2\): > 0\.99 on “▁cat”, /);
+});
+
+test("a row named by both tokens says both, one named by its input token no probability", () => {
+  const inputs = ["<s>", "▁keine", "▁Katze"];
+  const both = outputWords({ ...DATA, inputs }, 1);
+  assert.match(both, /^“▁keine” → “▁Katze”, output token 2 \(probability 25\.0 %, rank 2\): /);
+  const below = { ...DATA, outputs: inputs, below: "input" };
+  assert.match(outputWords(below, 0), /^“<s>”, input token 1: 0\.50 on “▁no” \(source token 1\), /);
+  assert.match(sourceWords(below, 1), /gets > 0\.99 from “▁keine” \(input token 2\), /);
+  assert.doesNotMatch(invitation(below), /probable/);
 });
 
 test("few source tokens leave nothing over, and one is not several", () => {

@@ -82,7 +82,7 @@ test("cells side by side are one path a colour, those that are neighbours one bo
   paintHeatmap(pen, { ...PICTURE, columns: null, first: 33, share: around, signed: true });
   const [cells] = every(pen.parts, "g"), { fill, d } = cells.children[1].attributes;
   assert.equal(cells.attributes.transform, "translate(40 30) scale(36 20)");
-  assert.deepEqual([fill, d], ["rgb(232, 113, 10)", "M1 0h1v1h-1z"]);
+  assert.deepEqual([fill, d], ["rgb(0, 133, 122)", "M1 0h1v1h-1z"]);
   assert.deepEqual(valuesOf(cells.children, "fill-opacity"), [0.72, 0.03, 0.72, 0.375]);
   assert.equal(cells.children[3].attributes.d, "M1 1h2v1h-2z");
   assert.deepEqual(textsOf(pen.parts).slice(2), ["33", "34", "35"]);
@@ -135,8 +135,8 @@ test("all heads are drawn where their layer and head say, and written with every
   assert.equal(
     caption,
     "All heads, Masked decoder self-attention: layers from top to bottom, heads from left to right. Colours from 0 " +
-      "to 1. Below a head: its pattern, where it has one. Rows (queries): decoder steps, labelled by output token. " +
-      "Columns (keys): decoder input tokens. Faint: heads that are not labelled “previous”. " +
+      "to 1. Below a head: its pattern, where it has one. Rows (queries): decoder steps, labelled by " +
+      "input → output token. Columns (keys): decoder input tokens. Faint: heads that are not labelled “previous”. " +
       "Its files hold each weight as a multiple of 1/50,000.",
   );
   const tiles = every(drawing().parts, "g").slice(1);
@@ -158,7 +158,7 @@ test("heads that are sorted say so, and three kinds have their names", () => {
   const { caption, drawing } = allHeadsFigure({ attention, state, groups });
   assert.match(caption, /: sorted by confidence, where a kind has it, from the largest\. /);
   assert.match(caption, /Colours from 0 to each head's largest weight\. Below a head: layer\.head, confidence, /);
-  assert.match(caption, /Cross-attention: Rows \(queries\): decoder steps, labelled by output token\. /);
+  assert.match(caption, /Cross-attention: Rows \(queries\): decoder steps, labelled by input → output token\. /);
   const entropy = stateWith({ kind: "cross", sort: "entropy", least: 50 });
   const ofEntropy = allHeadsFigure({ attention, state: entropy, groups: [groupOf(attention, "cross", entropy)] });
   assert.match(ofEntropy.caption, /sorted by entropy, from the smallest\. .* not with entropy at most 2\.00 nats\. /);

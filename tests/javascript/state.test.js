@@ -22,7 +22,7 @@ function start(address = {}) {
 
 test("the first state is what an empty address means", () => {
   assert.deepEqual(start().serialize(), {
-    kind: "cross", view: "map", heads: "1.1", tokens: "", rows: "predicted", words: "pieces", specials: "shown",
+    kind: "cross", view: "map", heads: "1.1", tokens: "", rows: "both", words: "pieces", specials: "shown",
     top: "100", together: "mean", scale: "0 to 1", kinds: "one", label: "all", sort: "layer", least: "0",
   });
 });

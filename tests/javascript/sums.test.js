@@ -171,7 +171,7 @@ test("of what a step takes the chosen token is drawn, beside the same dimensions
   const chosen = { query: 1, key: 0, dimension: 95 }, [input] = inputsOf(STEP, MANY, { total: cells });
   const panel = withWindow(input, chosen, MANY), picture = pictureOf(panel, MANY, 700);
   assert.deepEqual(panel.window, { row: 1, rows: 1, column: 72, columns: 24 });
-  assert.deepEqual([picture.rows, picture.share(0, 23)], [["Z ▁b"], 1]);
+  assert.deepEqual([picture.rows, picture.share(0, 23)], [["Z b"], 1]);
   assert.equal(panel.grid, cells, "files have the whole matrix");
 });
 

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { ExplorerState } from "../../headlight/components/attention_explorer/state.js";
-import { chosenIndexes } from "../../headlight/components/attention_explorer/tokens.js";
+import { chosenIndexes } from "../../headlight/components/attention_explorer/sides.js";
 import { cellsOf } from "../../headlight/components/attention_explorer/views.js";
 import { Attention, Shown, largestTogether } from "../../headlight/components/attention_explorer/weights.js";
 import { HEADER, exampleBytes } from "./example.js";
@@ -97,8 +97,8 @@ test("a cell and tokens are said in sentences", () => {
     "“</s>” gets most attention in the row “</s>”: 1.0000; over all rows 1.45.",
   );
   assert.deepEqual(decoder.numbersOf(1, 2), [
-    ["input token", "▁tu"], ["output token", "s"], ["key", "s"], ["weight", "masked"],
-    ["row’s max weight", "0.5000 on <s>"], ["row’s entropy", "0.69 nats"],
+    ["input token", "tu"], ["output token", "·s"], ["key", "·s"], ["weight", "masked"],
+    ["row’s max weight", "0.5000 on ⟨start⟩"], ["row’s entropy", "0.69 nats"],
   ]);
   const sum = shown("encoder", { together: "sum" }, HEADS);
   assert.deepEqual(sum.numbersOf(0, 0).at(-1), ["row’s entropy", "– (of a sum)"]);

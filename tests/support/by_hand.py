@@ -20,19 +20,23 @@ class ByHand:
 
     def run(self, source: tuple[int, ...], fed: tuple[int, ...]) -> np.ndarray:
         """Fill `stages`, and return the logits: [target, vocab]."""
-        x = self.embed(source)
+        x = self.changed("encoder.stream", 0, self.embed(source))
         for layer in range(self.config["num_encoder_layers"]):
             place = f"encoder.{layer}"
             x = self.attend(f"{place}.self_attention", "encoder", layer, x, None, causal=False)
-            x = self.feed_forward(place, x)
+            x = self.changed("encoder.stream", layer + 1, self.feed_forward("encoder", layer, x))
         memory = self.last_norm("encoder_norm", x)
-        x = self.embed(fed)
+        x = self.changed("decoder.stream", 0, self.embed(fed))
         for layer in range(self.config["num_decoder_layers"]):
             place = f"decoder.{layer}"
             x = self.attend(f"{place}.self_attention", "decoder", layer, x, None, causal=True)
             x = self.attend(f"{place}.cross_attention", "cross", layer, x, memory, causal=False)
-            x = self.feed_forward(place, x)
+            x = self.changed("decoder.stream", layer + 1, self.feed_forward("decoder", layer, x))
         return self.last_norm("decoder_norm", x) @ self.weights["source_embedding.embedding.weight"].T
+
+    def changed(self, part: str, layer: int, x: np.ndarray) -> np.ndarray:
+        """Return what a run goes on with: of heads their weights, [heads, queries, keys], else [tokens, width]."""
+        return x
 
     def embed(self, ids: tuple[int, ...]) -> np.ndarray:
         d_model = self.config["d_model"]
@@ -50,7 +54,7 @@ class ByHand:
         b_query, b_key, b_value = np.split(self.weights[f"{place}.query_key_value.bias"], 3)
         query, key, value = x @ w_query.T + b_query, memory @ w_key.T + b_key, memory @ w_value.T + b_value
         width = query.shape[1] // heads
-        products, scores, weights, outputs = [], [], [], []
+        products, scores, weights = [], [], []
         for head in range(heads):
             own = slice(head * width, (head + 1) * width)
             product = query[:, own] @ key[:, own].T
@@ -58,12 +62,14 @@ class ByHand:
             masked = np.where(np.tri(*score.shape, dtype=bool), score, -np.inf) if causal else score
             power = np.exp(masked - masked.max(axis=1, keepdims=True))
             weight = power / power.sum(axis=1, keepdims=True)
-            for kept, value_of_it in zip(
-                (products, scores, weights, outputs), (product, score, weight, weight @ value[:, own]), strict=True
-            ):
+            for kept, value_of_it in zip((products, scores, weights), (product, score, weight), strict=True):
                 kept.append(value_of_it)
+        weights = self.changed(kind, layer, np.stack(weights))
+        outputs = [weights[head] @ value[:, head * width : (head + 1) * width] for head in range(heads)]
+        outputs = self.changed(f"{kind}.heads", layer, np.stack(outputs))
         concatenated = np.concatenate(outputs, axis=1)
         output = concatenated @ self.weights[f"{place}.output.weight"].T + self.weights[f"{place}.output.bias"]
+        output = self.changed(f"{kind}.attention", layer, output)
         total = stream + output
         result = total if pre else self.norm(f"{place}_residual", total)
         self.stages[kind, layer] = {
@@ -75,7 +81,7 @@ class ByHand:
             "value": value,
             "products": np.stack(products),
             "scores": np.stack(scores),
-            "weights": np.stack(weights),
+            "weights": weights,
             "concatenated": concatenated,
             "output": output,
             "total": total,
@@ -83,11 +89,13 @@ class ByHand:
         }
         return result
 
-    def feed_forward(self, place: str, x: np.ndarray) -> np.ndarray:
+    def feed_forward(self, stack: str, layer: int, x: np.ndarray) -> np.ndarray:
+        place = f"{stack}.{layer}"
         pre = self.config["norm"] == "pre"
         inside = self.norm(f"{place}.feed_forward_residual", x) if pre else x
         get = lambda name: self.weights[f"{place}.feed_forward.{name}"]  # noqa: E731
         hidden = np.maximum(inside @ get("inner.weight").T + get("inner.bias"), 0)
+        hidden = self.changed(f"{stack}.feed_forward", layer, hidden)
         total = x + hidden @ get("outer.weight").T + get("outer.bias")
         return total if pre else self.norm(f"{place}.feed_forward_residual", total)
 

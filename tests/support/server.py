@@ -40,6 +40,16 @@ def start(port: int, folder: Path = ROOT, **environment: str) -> subprocess.Pope
     return subprocess.Popen(command, cwd=folder, env=os.environ | {"HEADLIGHT_DEVICE": "cpu"} | environment)
 
 
+def is_alive(pid: int) -> bool:
+    """Whether a process runs; whoever inherits an orphan in a container may never put it away."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    stat = Path(f"/proc/{pid}/stat")
+    return not stat.exists() or stat.read_text().rsplit(")", 1)[1].split()[0] != "Z"
+
+
 def wait_for(url: str, server: subprocess.Popen, seconds: float = 90) -> None:
     """Wait until a process answers at this address."""
     deadline = time.monotonic() + seconds

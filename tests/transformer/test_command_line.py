@@ -192,6 +192,7 @@ def test_trace_writes_every_weight_without_pickle(capsys, trained_folder, tmp_pa
 def test_mistakes_are_one_friendly_line_and_status_one(capsys, trained_folder, tmp_path):
     model, out = ["--checkpoint", str(trained_folder)], ["--out", str(tmp_path / "t.npz")]
     long = write_pairs(tmp_path / "long.tsv", [("red dog.", "rot Hund."), ("red " * 99, "rot")])
+    nothing = ["--data", "none", "--valid", "none", "--out", str(tmp_path / "c")]
     file_as_folder = train_arguments(tmp_path, "a.tsv/run")
     for arguments, message in [
         (["trace", " ", *model, *out], "text is empty"),
@@ -202,7 +203,10 @@ def test_mistakes_are_one_friendly_line_and_status_one(capsys, trained_folder, t
         (["evaluate", *model, "--pairs", str(tmp_path / "no.tsv")], "cannot be read"),
         (["evaluate", *model, "--pairs", str(long)], "Pair 2 of"),
         (file_as_folder, "Not a directory"),
-        (["train", str(tmp_path / "no.toml"), "--data", "a", "--valid", "b", "--out", "c"], "cannot be read"),
+        (["train", str(tmp_path / "no.toml"), *nothing], "There is no configuration"),
+        (["train", "en-dee", *nothing], "shipped: en-de, en-de-prose, en-fr, "),
+        (["train", "en-de", *nothing], "The corpus none cannot be read"),
+        (["trace", "red", "--checkpoint", "en-xx", *out], "en-xx; those of these names are shipped: en-de, en-fr, rev"),
     ]:
         assert main(arguments) == 1
         error = capsys.readouterr().err.strip().splitlines()

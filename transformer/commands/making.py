@@ -7,14 +7,15 @@ from enum import StrEnum
 from pathlib import Path
 
 from ..checkpoint import load_checkpoint, locate, save_checkpoint
-from ..config import load_experiment
+from ..config import load_experiment, locate_config
 from ..data.corpora import TATOEBA, download_tatoeba, write_reversals
 from ..data.mixture import CorpusFile, Mixture, named_files
 from ..data.pairs import read_pairs
 from ..errors import ConfigError
 from ..files import new_folder
 from ..model.device import bound_primitive_cache, choose_device
-from ..toy.settings import ToySettings
+from ..toy.lifeline import end_with_standard_input
+from ..toy.settings import UNTIL_INPUT_ENDS, ToySettings
 from .options import AddCommand, add_device
 
 _TOY = {  # what each setting is
@@ -40,7 +41,7 @@ _TOY = {  # what each setting is
 def add_commands(command: AddCommand) -> None:
     """Add the commands of this file."""
     train = command("train", _train, "train a model from a configuration and a corpus")
-    train.add_argument("config", type=Path, help="a CONFIG.toml, such as configs/en-de.toml")
+    train.add_argument("config", type=locate_config, help="a CONFIG.toml, or the name of a shipped one, such as en-de")
     train.add_argument("--data", type=Path, help="training pairs, TSV or TSV.gz, instead of those that [data] names")
     train.add_argument("--valid", type=Path, help="validation pairs, TSV or TSV.gz, likewise")
     train.add_argument("--out", type=Path, required=True, help="the checkpoint folder to make")
@@ -56,6 +57,8 @@ def add_commands(command: AddCommand) -> None:
         told = f"{_TOY[field.name]}; %(default)s by default"
         toy.add_argument(f"--{field.name.replace('_', '-')}", type=kind, default=field.default, help=told)
     toy.add_argument("--out", type=Path, required=True, help="the folder for status.json and replay.safetensors")
+    told = "end when standard input does: with the program that started it and holds the other end"
+    toy.add_argument(UNTIL_INPUT_ENDS, action="store_true", help=told)
     importing = command("import", _import, "make a checkpoint of a model of Marian, BART, mBART, M2M100 or NLLB")
     importing.add_argument("model", help="a folder in Hugging Face's layout, or a name on its hub")
     importing.add_argument("--out", type=Path, required=True, help="the checkpoint folder to make")
@@ -98,6 +101,8 @@ def _corpus(options: argparse.Namespace) -> tuple[list[CorpusFile], Path]:
 def _toy(options: argparse.Namespace) -> None:
     from ..toy.training import train_toy
 
+    if options.until_input_ends:
+        end_with_standard_input()
     settings = ToySettings(**{field.name: getattr(options, field.name) for field in fields(ToySettings)})
     options.out.mkdir(parents=True, exist_ok=True)
     print(json.dumps(asdict(train_toy(settings, options.out))))

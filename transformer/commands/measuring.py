@@ -30,6 +30,8 @@ def add_commands(command: AddCommand) -> None:
         parser.add_argument("--out", type=Path, help=where)
     importance = command("importance", _importance, "measure over a corpus what each head alone is worth")
     importance.add_argument("--out", type=Path, required=True, help="the CSV file to write, and OUT.json beside it")
+    ablations = ("zero", "mean", "uniform")
+    importance.add_argument("--ablation", choices=ablations, default="zero", help="what a head's output is replaced by")
     for parser in (heads, outputs, importance):
         parser.set_defaults(shared=True)
         parser.add_argument("--resume", action="store_true", help="go on with the unfinished measurement beside --out")
@@ -131,14 +133,13 @@ def _outputs(options: argparse.Namespace) -> None:
 def _importance(options: argparse.Namespace) -> None:
     from ..interpret.what_if.importance import measure_importance
     from ..interpret.what_if.importance_table import ImportanceTable, MeasuredPairs
-    from ..interpret.what_if.intervention import Zero
 
     with _measuring(options) as this:
         examples = this.examples()
-        sums = measure_importance(this.translator.model, examples, run=this.run_over(len(examples)))
+        sums = measure_importance(this.translator.model, examples, options.ablation, run=this.run_over(len(examples)))
         if this.is_first:
             pairs = MeasuredPairs.of(options.pairs.name, examples)
-            ImportanceTable(sums, weights_digest(options.checkpoint), Zero.name, (pairs,)).save(this.out)
+            ImportanceTable(sums, weights_digest(options.checkpoint), options.ablation, (pairs,)).save(this.out)
             logger.info("%d sentences, log P of a token %.3f on average", sums.sentences, sums.means[-1])
             for heads, loss in sums.importance().ranked()[:3]:
                 logger.info("without %s layer %d head %d: %.3f less", heads.kind, heads.layer + 1, heads.head + 1, loss)  # type: ignore[operator]

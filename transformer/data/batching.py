@@ -89,7 +89,10 @@ def fitting(pairs: TextPairs, tokenizer: TextTokenizer, max_length: int) -> tupl
 
 
 def read_samples(folder: Path, tokenizer: TextTokenizer, max_length: int) -> list[Example]:
-    """Return the sentence pairs that a checkpoint's folder brings along, as ids; raises DataError where it has none."""
+    """Return the sentence pairs that a checkpoint's folder brings along, as ids.
+
+    Raises DataError where it has none: no file of its own kind, which a device or a pipe is not.
+    """
     path = Path(folder) / SAMPLES
     if not path.is_file():
         raise DataError(

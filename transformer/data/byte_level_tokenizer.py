@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ..errors import CheckpointError
 from ..files import object_bytes, read_object, reading
+from ..untrusted import MOST_VOCABULARY, read_regular
 from .marian_tokenizer import VOCABULARY, read_vocabulary
 from .tokenizer import SPACE, Piece, TextTokenizer
 
@@ -65,7 +66,7 @@ class ByteLevelTokenizer(TextTokenizer):
     def of_folder(
         cls, folder: Path, begin_id: int | None, first_id: int | None, size: int | None = None
     ) -> "ByteLevelTokenizer":
-        """Read vocab.json and merges.txt; raises CheckpointError when one is missing or damaged.
+        """Read vocab.json and merges.txt, each of up to 64 MB; raises CheckpointError when one is missing or damaged.
 
         Of a vocabulary with one piece more than `size` the last, <mask>, is left out: BART's models that were made to
         write have no row for it.
@@ -73,7 +74,7 @@ class ByteLevelTokenizer(TextTokenizer):
         contents = {}
         for name in BYTE_LEVEL_FILES:
             with reading(Path(folder) / name, "cannot be read"):
-                contents[name] = (Path(folder) / name).read_bytes()
+                contents[name] = read_regular(Path(folder) / name, MOST_VOCABULARY)
         if size is not None:
             ids = read_vocabulary(contents[VOCABULARY], _SPECIAL)
             if len(ids) == size + 1 and ids.get("<mask>") == size:

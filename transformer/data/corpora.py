@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ..errors import DataError, DownloadError
+from ..untrusted import most_unpacked, size_text
 
 logger = logging.getLogger(__name__)
 
@@ -133,6 +134,9 @@ def _receive(answer: http.client.HTTPResponse, part: Path, done: int, total: int
 def _read_archive(archive: Path) -> Iterator[tuple[str, str]]:
     """Yield the pairs of a manythings.org archive: English, tab, other, tab, attribution; verifies its checksums."""
     with zipfile.ZipFile(archive) as files:
+        most = most_unpacked(archive.stat().st_size)
+        if sum(member.file_size for member in files.infolist()) > most:
+            raise zipfile.BadZipFile(f"it would unpack to more than {size_text(most)}")
         damaged = files.testzip()
         if damaged:
             raise zipfile.BadZipFile(f"{damaged} is damaged")

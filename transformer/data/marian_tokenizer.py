@@ -1,10 +1,10 @@
 """The tokenizer of Marian's models as Hugging Face keeps it: a SentencePiece model a language and one vocabulary."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
 from ..errors import CheckpointError
+from ..untrusted import MOST_VOCABULARY, parse_json, read_regular
 from .tokenizer import Piece, TextTokenizer, is_addressed, read_processor
 
 SOURCE, TARGET, VOCABULARY = MARIAN_FILES = ("source.spm", "target.spm", "vocab.json")
@@ -44,11 +44,14 @@ class MarianTokenizer(TextTokenizer):
 
     @classmethod
     def load(cls, folder: Path, begin_id: int | None = None) -> "MarianTokenizer":
-        """Read source.spm, target.spm and vocab.json; raises CheckpointError when one is missing or damaged."""
+        """Read source.spm, target.spm and vocab.json, each of up to 64 MB.
+
+        Raises CheckpointError when one is missing or damaged.
+        """
 
         def content(name: str) -> bytes:
             try:
-                return (Path(folder) / name).read_bytes()
+                return read_regular(Path(folder) / name, MOST_VOCABULARY)
             except OSError as error:
                 raise CheckpointError(f"{Path(folder) / name} cannot be read: {error.strerror}.") from error
 
@@ -105,8 +108,8 @@ class MarianTokenizer(TextTokenizer):
 def read_vocabulary(content: bytes, needed: Sequence[str] = _SPECIAL) -> dict[str, int]:
     """Read each piece's id; raises CheckpointError unless every id from 0 is there once, and the `needed` pieces."""
     try:
-        ids = json.loads(content)
-    except (ValueError, RecursionError) as error:
+        ids = parse_json(content)
+    except ValueError as error:
         raise CheckpointError(f"{VOCABULARY} is not readable as JSON: {error}.") from error
     if not isinstance(ids, dict) or not all(type(token_id) is int for token_id in ids.values()):
         raise CheckpointError(f"{VOCABULARY} is not a vocabulary: it should give each piece an id.")

@@ -2,13 +2,13 @@
 
 import dataclasses
 import random
-import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..config import build, check_types, require
 from ..errors import ConfigError
+from ..untrusted import read_toml
 from .batching import Example, fitting
 from .pairs import TextPairs, read_pairs
 from .tokenizer import Tokenizer
@@ -37,7 +37,7 @@ def named_files(config: Path) -> tuple[list[CorpusFile], Path | None]:
     `train` in [data] is the name of one file or a list of tables such as {file = "a.tsv.gz", weight = 2}, `valid` a
     name; names are relative to the folder of `config`, which `load_experiment` has accepted. Raises ConfigError.
     """
-    data = tomllib.loads(Path(config).read_text(encoding="utf-8"))["data"]
+    data = read_toml(config)["data"]
     train, valid = data.get("train", []), data.get("valid", "")
     entries = [{"file": train}] if isinstance(train, str) else train
     tables = isinstance(entries, list) and all(isinstance(entry, dict) for entry in entries)

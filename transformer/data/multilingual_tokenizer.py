@@ -8,6 +8,7 @@ from pathlib import Path
 from ..config import build, check_types, require
 from ..errors import CheckpointError, ConfigError
 from ..files import object_bytes, read_object
+from ..untrusted import MOST_VOCABULARY, read_regular
 from .marian_tokenizer import VOCABULARY, read_vocabulary
 from .tokenizer import Piece, TextTokenizer, read_processor
 
@@ -93,8 +94,8 @@ class MultilingualTokenizer(TextTokenizer):
         """Read the model, and the vocabulary where there is one; raises CheckpointError as `load`."""
         path, vocabulary = Path(folder) / SENTENCEPIECE, Path(folder) / VOCABULARY
         try:
-            listed = vocabulary.read_bytes() if vocabulary.exists() else None
-            return cls(path.read_bytes(), languages, listed, begin_id)
+            listed = read_regular(vocabulary, MOST_VOCABULARY) if vocabulary.exists() else None
+            return cls(read_regular(path, MOST_VOCABULARY), languages, listed, begin_id)
         except OSError as error:
             raise CheckpointError(f"{path} cannot be read: {error.strerror}.") from error
 

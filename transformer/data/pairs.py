@@ -1,18 +1,24 @@
 """Sentence pairs from a file, and the lines that were skipped."""
 
+import contextlib
+import errno
 import gzip
 import logging
+import os
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import BinaryIO
 
 from ..errors import DataError
+from ..untrusted import MEGABYTE, most_unpacked, open_at_once, size_text
 
 logger = logging.getLogger(__name__)
 
 TextPairs = Sequence[tuple[str, str]]  # source and target
 
 _SHOWN = 5  # line numbers named a reason
+_LONGEST_LINE = MEGABYTE
 
 
 class Pairs(list):
@@ -23,17 +29,26 @@ class Pairs(list):
         self.lines, self.name = list(lines), name
 
 
+def require_pairs(pairs: object) -> None:
+    """Raise TypeError unless these are pairs of texts, such as those of two columns: zip(sources, targets)."""
+    if not isinstance(pairs, Sequence) or isinstance(pairs, str):
+        raise TypeError(f"a list of pairs (source, target) expected, got {type(pairs).__name__}")
+    for index, pair in enumerate(pairs):
+        if not isinstance(pair, tuple | list) or list(map(type, pair)) != [str, str]:
+            raise TypeError(f"pairs[{index}]: two texts expected, source and target, got {pair!r:.80}")
+
+
 def read_pairs(path: Path, columns: int = 2) -> Pairs:
     """Read a TSV file (gzip by its name): source, tab, target, a line each, UTF-8.
 
     With 3 `columns` a line may go on with a tab and the name of its origin, which is not kept. Lines without a tab or
     with more tabs, with an empty side, or not in UTF-8 are skipped, and reported by reason with their numbers. Raises
-    DataError when the file cannot be read or nothing usable is in it.
+    DataError when the file cannot be read or nothing usable is in it, a line has more than 1 MB, or a .gz unpacks to
+    more than `most_unpacked` allows, 100 times its own size.
     """
     pairs, lines, skipped = [], [], SkippedLines()
-    opener = gzip.open if str(path).endswith(".gz") else open
     try:
-        with opener(path, "rb") as file:
+        with _opened(Path(path)) as file:
             for number, line in enumerate(file, start=1):
                 try:
                     pairs.append(_parse_pair(line, columns))
@@ -48,6 +63,29 @@ def read_pairs(path: Path, columns: int = 2) -> Pairs:
     if skipped:
         logger.warning("%s: skipped %s", path, skipped.report())
     return Pairs(pairs, lines, str(path))
+
+
+@contextlib.contextmanager
+def _opened(path: Path) -> Iterator[Iterator[bytes]]:
+    """Open a corpus and yield its lines; raises OSError, when read, for more than can be of one."""
+    with open_at_once(path) as packed:
+        if path.name.endswith(".gz"):
+            most = most_unpacked(os.fstat(packed.fileno()).st_size)
+            with gzip.open(packed) as unpacked:
+                yield _lines(unpacked, most)
+        else:
+            yield _lines(packed, None)
+
+
+def _lines(file: BinaryIO | gzip.GzipFile, most: int | None) -> Iterator[bytes]:
+    number = size = 0
+    while line := file.readline(_LONGEST_LINE + 1):
+        number, size = number + 1, size + len(line)
+        if len(line) > _LONGEST_LINE:
+            raise OSError(errno.EFBIG, f"its line {number:,} is longer than {size_text(_LONGEST_LINE)}")
+        if most is not None and size > most:
+            raise OSError(errno.EFBIG, f"it unpacks to more than {size_text(most)}")
+        yield line
 
 
 class _NoPairError(ValueError):
@@ -71,21 +109,27 @@ def _parse_pair(line: bytes, columns: int) -> tuple[str, str]:
 class SkippedLines:
     """Counts lines by the reason why they were skipped; true when there is one."""
 
-    def __init__(self):
-        self._lines: dict[str, list[int | None]] = {}
+    def __init__(self) -> None:
+        self._counts: dict[str, int] = {}
+        self._first: dict[str, list[int]] = {}  # numbers of lines, one more than are shown
 
     def add(self, reason: str, line: int | None) -> None:
         """Count a line, by its number in its file from 1 where that is known; `reason` follows "3 lines" in words."""
-        self._lines.setdefault(reason, []).append(line)
+        self._counts[reason] = self._counts.get(reason, 0) + 1
+        first = self._first.setdefault(reason, [])
+        if line is not None and len(first) <= _SHOWN:
+            first.append(line)
 
     def __len__(self) -> int:
-        return sum(map(len, self._lines.values()))
+        return sum(self._counts.values())
 
     def report(self) -> str:
         """Such as "3 lines: 1 without a tab (line 2), 2 with an empty side (lines 5, 8)"; empty when there is none."""
         if not self:
             return ""
-        reasons = ", ".join(f"{len(lines)} {reason}{_numbers(lines)}" for reason, lines in self._lines.items())
+        reasons = ", ".join(
+            f"{count} {reason}{_numbers(self._first[reason])}" for reason, count in self._counts.items()
+        )
         return f"{len(self)} {'line' if len(self) == 1 else 'lines'}: {reasons}"
 
 
@@ -94,8 +138,5 @@ def first_of(lines: Sequence[int | str], most: int) -> str:
     return ", ".join(map(str, lines[:most])) + (", …" if len(lines) > most else "")
 
 
-def _numbers(lines: list[int | None]) -> str:
-    known = [line for line in lines if line is not None]
-    if not known:
-        return ""
-    return f" ({'line' if len(known) == 1 else 'lines'} {first_of(known, _SHOWN)})"
+def _numbers(lines: list[int]) -> str:
+    return f" ({'line' if len(lines) == 1 else 'lines'} {first_of(lines, _SHOWN)})" if lines else ""

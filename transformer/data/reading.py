@@ -1,7 +1,7 @@
 """Texts as the ids that a model reads, or a sentence that says why they cannot be."""
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from ..config import ModelConfig
 from ..errors import EmptyTextError, TooLongError, UserError
@@ -26,8 +26,9 @@ class TextReader:
         """Return the text with the languages that a model of several is told: ">>deu<< A sentence.".
 
         Unchanged without a language, or where the text is empty or names one itself. Raises UserError for a language
-        that is not there.
+        that is not there, and TypeError for what is no text.
         """
+        _require_text(text)
         wanted = (
             ("target", target_language, self.tokenizer.languages, "it translates into one language"),
             ("source", source_language, self.tokenizer.source_languages, "it is not told which it reads"),
@@ -65,10 +66,17 @@ class TextReader:
         return unknown_parts(self.tokenizer, well_formed(text))
 
     def _texts(self, texts: Sequence[str]) -> list[str]:
-        """Return the texts as a list; raises ValueError for one text, whose letters would count as texts."""
+        """Return the texts as a list; raises ValueError for one text, whose letters would count as texts, and TypeError
+        for what is no list of texts: a table would give the names of its columns.
+        """
         if isinstance(texts, str):
             raise ValueError(f"a list of texts expected, got one text: [{texts!r}]?")
-        return list(texts)
+        if not isinstance(texts, Iterable) or isinstance(texts, Mapping) or hasattr(texts, "columns"):
+            raise TypeError(f"a list of texts expected, got {_type_name(texts)}")
+        texts = list(texts)
+        for index, text in enumerate(texts):
+            _require_text(text, f"texts[{index}]: ")
+        return texts
 
     def _is_readable(self, text: str, side: str) -> bool:
         try:
@@ -113,6 +121,7 @@ class TextReader:
 
     def _checked_ids(self, text: str, side: str) -> list[int]:
         """Return the ids of a "text" or a "target", refused when there are none or too many for the positions."""
+        _require_text(text)
         limit = self._config.max_length - self._special_tokens
         if len(text) > limit * _MAX_CHARACTERS_A_TOKEN:
             raise TooLongError(f"The {side} has {len(text):,} characters; the model reads at most {limit} tokens.")
@@ -123,3 +132,13 @@ class TextReader:
         if len(ids) > limit:
             raise TooLongError(f"The {side} has {len(ids)} tokens; the model reads at most {limit}. Please shorten it.")
         return ids
+
+
+def _require_text(text: object, where: str = "") -> None:
+    """Raise TypeError for what is no text, such as the None or NaN of a table's empty cell."""
+    if not isinstance(text, str):
+        raise TypeError(f"{where}a text expected, got {_type_name(text)}")
+
+
+def _type_name(value: object) -> str:
+    return "None" if value is None else type(value).__name__

@@ -12,9 +12,11 @@ import sentencepiece
 
 from ..config import TokenizerConfig
 from ..errors import CheckpointError, DataError
+from ..untrusted import MOST_VOCABULARY, read_regular
 
 TOKENIZER_FILE = "tokenizer.model"
 SPACE = "\u2581"  # SentencePiece's mark for "a word begins here"
+_THEIR_PLACE = re.compile(r"^\w+: \S+\(\d+\) \[.*\]")  # in SentencePiece's code, before what it says of it
 _ADDRESS = re.compile(r">>(?:[\w-]+>>)?[\w-]*<<")
 
 
@@ -153,9 +155,9 @@ class Tokenizer(TextTokenizer):
 
     @classmethod
     def load(cls, path: Path) -> "Tokenizer":
-        """Read a tokenizer.model; raises CheckpointError when it is missing or damaged."""
+        """Read a tokenizer.model of up to 64 MB; raises CheckpointError when it is missing or damaged."""
         try:
-            return cls(Path(path).read_bytes())
+            return cls(read_regular(path, MOST_VOCABULARY))
         except OSError as error:
             raise CheckpointError(f"The tokenizer {path} cannot be read: {error.strerror}.") from error
 
@@ -182,7 +184,8 @@ class Tokenizer(TextTokenizer):
                 minloglevel=2,
             )
         except (RuntimeError, OSError) as error:
-            raise DataError(f"A tokenizer of {config.vocab_size} pieces cannot be learned: {error}") from error
+            said = _THEIR_PLACE.sub("", str(error)).strip() or "the sentences hold too little text."
+            raise DataError(f"A tokenizer of {config.vocab_size} pieces cannot be learned: {said}") from error
         return cls(model.getvalue())
 
     def __len__(self) -> int:

@@ -9,14 +9,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..data.frames import cell_columns, frame_of
 from ..data.resumable import CorpusRun, add_up, fingerprint_of
 from ..data.tokenizer import SPACE, TextTokenizer, source_ids
 from ..files import reading_json, save_json
 from ..model.transformer import Transformer
 from .sampling import Greedy, decode
+
+if TYPE_CHECKING:
+    import pandas
 
 OUTPUTS_FILE = "outputs.json"
 MANY_TOKENS = 3
@@ -40,6 +45,16 @@ class OutputStatistics:
     def sentences(self) -> int:
         """How many sentences were measured."""
         return len(self.mean_log_probabilities)
+
+    def to_frame(self) -> "pandas.DataFrame":
+        """List the values of either measure, in rising order: measure, rank (from 0), value. No row is a sentence: the
+        ranks of both are not of the same one.
+        """
+        measures = {
+            "mean_log_probability": np.array(self.mean_log_probabilities),
+            "split_share": np.array(self.split_shares),
+        }
+        return frame_of("measure", {name: cell_columns(["rank"], value=values) for name, values in measures.items()})
 
     def less_sure(self, mean_log_probability: float) -> float:
         """Return the share of the sentences whose mean log-probability is lower."""

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..arrays import softmax
+from ..arrays import softmax, widened
 from ..data.batching import Ids, pad
 from ..model.attention import padding_mask
 from ..model.fused_step import decoding_step
@@ -85,8 +85,8 @@ class DecodingState:
         self._step = decoding_step(model)
 
     def step(self, tokens: Tensor) -> Tensor:
-        """Feed each sentence its newest token, [rows] -> logits of what follows, [rows, vocab]."""
-        return self._step(tokens, self.caches, self.source_mask)
+        """Feed each sentence its newest token, [rows] -> logits of what follows, [rows, vocab], in float32 at least."""
+        return widened(self._step(tokens, self.caches, self.source_mask))
 
     def select(self, rows: Tensor) -> None:
         """Keep these sentences only, in this order; repeats are allowed."""

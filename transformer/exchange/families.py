@@ -12,7 +12,8 @@ from ..data.marian_tokenizer import MARIAN_FILES, TARGET_VOCABULARY, VOCABULARY,
 from ..data.multilingual_tokenizer import SENTENCEPIECE, Languages, MultilingualTokenizer
 from ..data.tokenizer import TextTokenizer
 from ..errors import CheckpointError, ConfigError
-from ..files import read_object
+from ..files import read_object, reading
+from ..untrusted import MOST_VOCABULARY, read_regular
 from .layout import ACTIVATIONS, CONFIG, GENERATION
 
 _STACKS = ("encoder", "decoder")
@@ -233,8 +234,8 @@ def _language_ids(folder: Path, said: Mapping[str, object], otherwise: list[str]
 def _pieces_before(folder: Path) -> int:
     """How many pieces stand before the languages."""
     if (folder / VOCABULARY).exists():
-        return len(read_vocabulary((folder / VOCABULARY).read_bytes()))
-    return MultilingualTokenizer.count_pieces((folder / SENTENCEPIECE).read_bytes())
+        return len(read_vocabulary(_content(folder / VOCABULARY)))
+    return MultilingualTokenizer.count_pieces(_content(folder / SENTENCEPIECE))
 
 
 def _contents(listed: object) -> list[object]:
@@ -244,7 +245,7 @@ def _contents(listed: object) -> list[object]:
 
 
 def _known(pieces: Iterable[object]) -> list[str]:
-    return [piece for piece in dict.fromkeys(pieces) if isinstance(piece, str) and _LANGUAGE.fullmatch(piece)]
+    return list(dict.fromkeys(piece for piece in pieces if isinstance(piece, str) and _LANGUAGE.fullmatch(piece)))
 
 
 def _first(wanted: Iterable[object], codes: Mapping[str, int], but: str | None = None) -> str:
@@ -254,4 +255,9 @@ def _first(wanted: Iterable[object], codes: Mapping[str, int], but: str | None =
 
 
 def _object(path: Path) -> dict:
-    return read_object(path) if path.exists() else {}
+    return read_object(path, MOST_VOCABULARY) if path.exists() else {}
+
+
+def _content(path: Path) -> bytes:
+    with reading(path, "cannot be read"):
+        return read_regular(path, MOST_VOCABULARY)

@@ -9,9 +9,10 @@ import torch
 from ..checkpoint import Checkpoint, build_model
 from ..config import ModelConfig, Positions
 from ..errors import CheckpointError, DownloadError
-from ..files import read_object
+from ..files import read_object, reading
 from ..model.layers import position_table
 from ..model.transformer import Transformer
+from ..untrusted import MOST_DESCRIPTION, read_regular
 from . import layout
 from .families import NEEDED, TOKENIZER_CONFIG, Description, read_description, read_tokenizer
 
@@ -132,7 +133,8 @@ def _origin(name: str, description: Description) -> dict[str, str]:
         if isinstance(languages.get(theirs), str):
             data[ours] = languages[theirs]
     if (folder / _CARD).exists():
-        card = (folder / _CARD).read_text(encoding="utf-8", errors="replace")
+        with reading(folder / _CARD, "cannot be read"):
+            card = read_regular(folder / _CARD, MOST_DESCRIPTION).decode("utf-8", errors="replace")
         before, header, *_ = [*card.split("---", 2), "", ""]
         licence = re.search(r"^license:[ \t]*([^\s#]+)", header, re.MULTILINE)
         if licence and not before.strip():

@@ -7,6 +7,7 @@ of the residual stream do not depend on the order of its dimensions, so every ax
 and all numbers stay.
 """
 
+import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,7 @@ from torch import Tensor
 from ..config import Activation, ModelConfig, Norm, Positions
 from ..errors import CheckpointError
 from ..files import read_object, read_tensors
+from ..untrusted import open_regular
 
 SHARED = "model.shared.weight"
 OUTPUT_BIAS = "final_logits_bias"
@@ -131,9 +133,21 @@ def _shards(folder: Path) -> dict[str, torch.Tensor]:
 def _pickled(path: Path) -> dict[str, torch.Tensor]:
     complaint = "holds more than tensors, which is not read, or is damaged"
     try:
+        _check_packing(path)
         content = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # what a broken or hostile file may raise is not to be foreseen
         raise CheckpointError(f"{path} {complaint}.") from error
     if not isinstance(content, dict) or not all(isinstance(each, torch.Tensor) for each in content.values()):
         raise CheckpointError(f"{path} {complaint}.")
+    if any(tensor.numel() * tensor.element_size() > tensor.untyped_storage().nbytes() for tensor in content.values()):
+        raise CheckpointError(f"{path} has tensors that are larger than what it holds of them.")
     return content
+
+
+def _check_packing(path: Path) -> None:
+    """Raise ValueError for a file that would unpack to more than it is: PyTorch compresses nothing."""
+    with open_regular(path) as file:
+        if zipfile.is_zipfile(file):
+            with zipfile.ZipFile(file) as archive:
+                if any(member.compress_type != zipfile.ZIP_STORED for member in archive.infolist()):
+                    raise ValueError("it is compressed")

@@ -13,17 +13,21 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..arrays import to_array
+from ..arrays import to_array, widened
 from ..data.batching import Ids, pad
+from ..data.frames import cell_columns
 from ..model.attention import attention_scores, attention_weights, causal_mask, padding_mask, target_mask
 from ..model.names import AttentionKind, Stack
 from ..model.transformer import Transformer
+
+if TYPE_CHECKING:
+    import pandas
 
 Inputs = tuple[Any, ...]  # a module's positional arguments
 Hook = Callable[[nn.Module, Inputs, Tensor], Tensor | None]
@@ -164,14 +168,14 @@ class Activations:
 
 
 def weights_of(core: Call) -> Tensor:
-    """Compute the weights, which the fused kernel never shows, from its queries, keys and mask."""
+    """Compute the weights, which the fused kernel never shows, from its queries, keys and mask, in float32 at least."""
     query, key, _, mask = core.inputs
-    return attention_weights(query, key, mask)
+    return attention_weights(widened(query), widened(key), mask)
 
 
 def scores_of(core: Call) -> Tensor:
     """Compute the scores of an attention before its mask: [batch, heads, queries, keys]."""
-    return attention_scores(*core.inputs[:2])
+    return attention_scores(*map(widened, core.inputs[:2]))
 
 
 def unmasked_of(core: Call) -> Tensor:
@@ -282,11 +286,22 @@ class Predictions:
     ranks: np.ndarray
     entropies: np.ndarray
 
+    def to_frame(self) -> "pandas.DataFrame":
+        """List them: layer, where there are several, and step from 0; probability, rank and entropy; best_id and
+        best_probability of the most probable token.
+        """
+        import pandas  # not needed to translate
+
+        best = {"best_id": self.best_ids[..., 0], "best_probability": self.best_probabilities[..., 0]}
+        axes = ("layer", "step")[-self.ranks.ndim :]
+        values = {"probability": self.probabilities, "rank": self.ranks, "entropy": self.entropies, **best}
+        return pandas.DataFrame(cell_columns(axes, **values))
+
 
 @torch.inference_mode()
 def predict(logits: Tensor, target_ids: Tensor, count: int) -> Predictions:
     """Read `logits` [..., vocab] and the ids that follow, broadcastable to [...]; keep `count` candidates each."""
-    log_probabilities = logits.log_softmax(dim=-1)
+    log_probabilities = widened(logits).log_softmax(dim=-1)
     probabilities = log_probabilities.exp()
     best = probabilities.topk(min(count, logits.shape[-1]), dim=-1)
     chosen = probabilities.gather(-1, target_ids.expand(logits.shape[:-1])[..., None])

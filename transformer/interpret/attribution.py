@@ -6,17 +6,22 @@ looks at an infinitely small change, leaving out at sentences unlike any seen in
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 
 from ..arrays import read_only, to_array
 from ..data.batching import Ids
+from ..data.frames import cell_columns, frame_of
 from ..model.attention import causal_mask
 from ..model.names import Stack
 from ..model.transformer import Transformer
 from .activations import EMBEDDINGS, Request, record
 from .attention_block import BlockParameters, Stages, split_heads
+
+if TYPE_CHECKING:
+    import pandas
 
 TOKENS_AT_ONCE = 16  # left out in one pass: more are no faster, and progress could not be shown in between
 
@@ -32,6 +37,11 @@ class Attribution:
     source: np.ndarray
     prefix: np.ndarray
     log_probability: float
+
+    def to_frame(self) -> "pandas.DataFrame":
+        """List the values: side, "source" or "prefix", position on it from 0, value."""
+        sides = {"source": self.source, "prefix": self.prefix}
+        return frame_of("side", {side: cell_columns(["position"], value=values) for side, values in sides.items()})
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,12 +8,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..arrays import to_array
 from ..data.batching import Example, Examples, piece_texts, random_batches
+from ..data.frames import Columns, cell_columns, frame_of
 from ..data.resumable import CorpusRun, add_up, fingerprint_of
 from ..data.tokenizer import TextTokenizer
 from ..files import reading_json, save_json
@@ -22,6 +23,9 @@ from ..model.transformer import Transformer
 from .activations import record
 from .head_patterns import HeadMeasures, Pattern, measure_heads, most_confident_head
 from .trace import Trace, blank_masked, masked_maps
+
+if TYPE_CHECKING:
+    import pandas
 
 ROLES_FILE = "heads.json"
 _VERSION = 1
@@ -45,6 +49,19 @@ class HeadRoles:
     def share(self, kind: AttentionKind | str, layer: int, head: int, pattern: Pattern | str) -> float:
         """Return in what share of the sentences a head has this label, from 0 to 1."""
         return float(self.labelled[AttentionKind(kind)][layer, head, _INDEX[Pattern(pattern)]] / self.sentences)
+
+    def to_frame(self) -> "pandas.DataFrame":
+        """List the counts: kind, layer and head from 0, pattern, labelled (sentences), rows, eligible."""
+        tables: dict[str, Columns] = {
+            kind: cell_columns(
+                ("layer", "head", "pattern"),
+                labelled=self.labelled[kind],
+                rows=self.rows[kind],
+                eligible=self.eligible[kind],
+            )
+            for kind in AttentionKind
+        }
+        return frame_of("kind", tables, {"pattern": tuple(Pattern)})
 
     def default_head(self, kind: AttentionKind | str, measured: Sequence[HeadMeasures] = ()) -> tuple[int, int]:
         """Return the head of a kind, layer and head from 0, whose pattern one sees at a glance.

@@ -14,7 +14,7 @@ from ..model.attention import causal_mask, input_mask, padding_mask, target_mask
 from ..model.names import AttentionKind, Name
 from ..model.transformer import Transformer
 from .activations import Call, Request, predict, record, scores_of, unmasked_of, weights_of
-from .trace import LabelledWeights, RowLabel, Trace, row_and_column_labels
+from .trace import LabelledWeights, Trace, row_and_column_labels
 
 
 class DisabledMask(Name):
@@ -152,10 +152,6 @@ class MaskedHead(LabelledWeights):
     real_queries: int
     real_keys: int
     kernel_difference: float
-
-    def queries(self, row_label: RowLabel | str) -> tuple[str, ...]:
-        """Return the rows' labels: the input token, or the predicted one where there is one."""
-        return self.fed if row_label == RowLabel.FED or self.predicted is None else self.predicted
 
     @property
     def masked_scores(self) -> np.ndarray:

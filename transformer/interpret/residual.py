@@ -6,6 +6,7 @@ the decoder makes of each encoder layer, as if it were the last (Langedijk et al
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -13,12 +14,16 @@ from torch import Tensor, nn
 
 from ..arrays import cosine, require_index, to_array
 from ..data.batching import Ids
+from ..data.frames import cell_columns, frame_of
 from ..decoding.beam import Beam, beam_search
 from ..decoding.sampling import Companions, Greedy, Hypothesis, Sampling, decode
 from ..model.layers import Residual
 from ..model.names import Stack, SubLayerKind
 from ..model.transformer import Transformer
 from .activations import RESIDUAL_STREAM, Activations, Predictions, Request, predict, record, record_encoder
+
+if TYPE_CHECKING:
+    import pandas
 
 LENS_CANDIDATES = 5  # kept a layer and step
 MORE_TOKENS = 8  # than the last layer's translation has: enough to see that a translation goes on
@@ -65,6 +70,16 @@ class ResidualStream:
     decoder: StackStream
     logits: np.ndarray
 
+    def to_frame(self) -> "pandas.DataFrame":
+        """List every token's `Trajectory`: stack, position, point, layer (NaN outside the layers), norm, change,
+        similarity, turn; positions and layers count from 0.
+        """
+        points = ("embedding", "positions", "embedding_norm", *SubLayerKind, "norm")
+        stacks = {Stack.ENCODER: self.encoder, Stack.DECODER: self.decoder}
+        return frame_of(
+            "stack", {name: _trajectories(stack, points) for name, stack in stacks.items()}, {"point": points}
+        )
+
 
 def record_residual_stream(model: Transformer, source: Ids, decoder_input: Ids) -> ResidualStream:
     """Record the residual stream of one teacher-forced pass over one sentence; ids and errors as for `record`."""
@@ -109,10 +124,10 @@ def record_hidden_units(
     model: Transformer, source: Ids, decoder_input: Ids, stack: Stack | str, layer: int
 ) -> np.ndarray:
     """Record a feed-forward's units after its activation, [tokens, d_ff]; raises ValueError for no such layer."""
-    activate = model.layer(stack, layer).feed_forward.activate
-    name = f"{stack}.{layer}.feed_forward.inner"
+    model.layer(stack, layer)  # raises ValueError
+    name = f"{stack}.{layer}.feed_forward.activate"
     seen = record(model, [source], [decoder_input], Request(keep=(name,), logits_to_keep=1))
-    return to_array(activate(seen.call(name).output[0]))  # type: ignore[operator]
+    return to_array(seen.call(name).output[0])
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,6 +180,19 @@ def trajectory(stack: StackStream, token: int) -> Trajectory:
     )
 
 
+def _trajectories(stack: StackStream, points: Sequence[str]) -> dict[str, np.ndarray]:
+    """Make the columns of all tokens' trajectories, `point` as an index into the names of points."""
+    followed = [trajectory(stack, token) for token in range(len(stack.start))]
+    names, layers = zip(*followed[0].points, strict=True)  # the same of every token
+    measures = {"norm": "norms", "change": "changes", "similarity": "similarities", "turn": "turns"}
+    columns = cell_columns(
+        ("position", "point"),
+        layer=np.tile(np.array(layers, dtype=np.float64), (len(followed), 1)),
+        **{name: np.stack([getattr(each, field) for each in followed]) for name, field in measures.items()},
+    )
+    return {**columns, "point": np.array([points.index(name) for name in names])[columns["point"]]}
+
+
 @torch.inference_mode()
 def logit_lens(model: Transformer, stream: ResidualStream, target_ids: Ids) -> Predictions:
     """Put every decoder layer's vectors through the output projection (nostalgebraist 2020): [layers + 1, target].
@@ -175,7 +203,9 @@ def logit_lens(model: Transformer, stream: ResidualStream, target_ids: Ids) -> P
     """
     layers = range(len(model.decoder))
     vectors = [stream.decoder.start, *(stream.decoder.of_layer(layer)[-1].after for layer in layers)]
-    hidden = model.decoder_norm(torch.tensor(np.stack(vectors), device=model.device))  # layers+1 target d_model
+    hidden = model.decoder_norm(
+        torch.tensor(np.stack(vectors), device=model.device, dtype=model.dtype)
+    )  # layers+1 target d_model
     following = torch.tensor(list(target_ids), device=model.device)
     return predict(model.output_projection(hidden), following, LENS_CANDIDATES)
 

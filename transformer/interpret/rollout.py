@@ -13,12 +13,14 @@ but for the value's, which goes with its key.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..arrays import read_only
 from ..config import Norm
 from ..data.batching import Ids
+from ..data.frames import cell_columns, frame_of
 from ..model.names import AttentionKind, SubLayerKind
 from ..model.transformer import Transformer
 from .activations import Request, record
@@ -26,6 +28,9 @@ from .attention_block import BlockParameters, Stages, block_parameters, stage_mo
 from .attribution import transformed_values
 from .head_patterns import is_word
 from .residual import ResidualStream, StackStream
+
+if TYPE_CHECKING:
+    import pandas
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +53,16 @@ class Rollout:
     encoder: np.ndarray
     decoder: np.ndarray
     across: np.ndarray
+
+    def to_frame(self) -> "pandas.DataFrame":
+        """List the shares: rows of ("encoder", "decoder" or "across"), layer, query, key, share; all count from 0, and
+        a key of "across" from the first source token on through the decoder's input.
+        """
+        axes, parts = (
+            ("layer", "query", "key"),
+            {"encoder": self.encoder, "decoder": self.decoder, "across": self.across},
+        )
+        return frame_of("rows_of", {name: cell_columns(axes, share=shares) for name, shares in parts.items()})
 
     def source_share(self) -> np.ndarray:
         """Return what each decoder row has from the source after each layer, not from its prefix: [layers, target]."""
@@ -121,6 +136,13 @@ class SourceShares:
     rollout: np.ndarray
     usual: float | None = None
     num_forced: int = 0
+
+    def to_frame(self) -> "pandas.DataFrame":
+        """List the shares: method, "ALTI+" or "rollout", step from 0, token, share."""
+        steps = np.arange(len(self.tokens))
+        methods = {"ALTI+": self.alti, "rollout": self.rollout}
+        columns = {name: {**cell_columns(["step"], share=shares), "token": steps} for name, shares in methods.items()}
+        return frame_of("method", columns, {"token": self.tokens})[["method", "step", "token", "share"]]
 
     @property
     def mean_alti(self) -> float:

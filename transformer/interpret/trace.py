@@ -9,6 +9,7 @@ import torch
 
 from ..arrays import read_only, require_index, to_array
 from ..data.batching import Ids
+from ..data.frames import cell_columns, frame_of
 from ..data.tokenizer import Piece, TextTokenizer, well_formed
 from ..model.names import AttentionKind, Name
 from .activations import Activations, predict
@@ -24,7 +25,8 @@ TOP_K = 10  # candidates kept a step
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """One sentence, its target, and every attention weight of the pass over both. Arrays are float32 and read-only.
+    """One sentence, its target, and every attention weight of the pass over both. Arrays are read-only, and float32
+    whatever the model computes in, but float64 of a model in float64.
 
     encoder: [layers, heads, source, source], decoder: [layers, heads, target, target],
     cross: [layers, heads, target, source]; rows are queries, columns keys, layers and heads count from 0.
@@ -190,33 +192,32 @@ class Trace:
         """List every weight as a row of a table: kind, layer, head, query, key, query_token, output_token, key_token,
         weight. Layers, heads and positions count from 0; cells under the decoder's causal mask are left out.
 
-        query_token is what a row reads, in the decoder its input; output_token what it predicts, None in the encoder.
+        query_token is what a row reads, in the decoder its input; output_token what it predicts, missing in the
+        encoder. Kinds and tokens are categories.
         """
-        import pandas  # not needed to translate
-
-        return pandas.concat([pandas.DataFrame(_columns(self, kind)) for kind in AttentionKind], ignore_index=True)
+        tokens = (*self.source_tokens, *self.decoder_input_tokens, *self.target_tokens)
+        texts = dict.fromkeys(("query_token", "output_token", "key_token"), tokens)
+        return frame_of("kind", {kind: _columns(self, kind) for kind in AttentionKind}, texts)
 
     def __repr__(self) -> str:
         sizes = ", ".join(f"{kind} {list(self.attention(kind).shape)}" for kind in AttentionKind)
         return f"<Trace of {self.source_text!r} to {self.target_text!r}: {sizes}>"
 
 
-def _columns(trace: Trace, kind: AttentionKind) -> dict[str, np.ndarray | str | None]:
-    """Make the columns of `to_frame` for one kind."""
-    weights = masked_maps(trace, kind)
-    unmasked = ~np.isnan(weights)
-    layer, head, query, key = np.nonzero(unmasked)
-    reads, predicts, keys = _labels(trace, kind)
+def _columns(trace: Trace, kind: AttentionKind) -> dict[str, np.ndarray]:
+    """Make the columns of `to_frame` for one kind, tokens as indices into source, decoder input and target."""
+    columns = cell_columns(("layer", "head", "query", "key"), weight=masked_maps(trace, kind))
+    unmasked = ~np.isnan(columns["weight"])
+    columns = {name: column[unmasked] for name, column in columns.items()}
+    weight, fed = columns.pop("weight"), len(trace.source_ids)
+    predicted = fed + len(trace.target_ids)
+    in_encoder = kind == AttentionKind.ENCODER
     return {
-        "kind": str(kind),
-        "layer": layer,
-        "head": head,
-        "query": query,
-        "key": key,
-        "query_token": np.array(reads, dtype=object)[query],
-        "output_token": None if predicts is None else np.array(predicts, dtype=object)[query],
-        "key_token": np.array(keys, dtype=object)[key],
-        "weight": weights[unmasked],
+        **columns,
+        "query_token": columns["query"] + (0 if in_encoder else fed),
+        "output_token": np.full_like(columns["query"], -1) if in_encoder else columns["query"] + predicted,
+        "key_token": columns["key"] + (fed if kind == AttentionKind.DECODER else 0),
+        "weight": weight,
     }
 
 
@@ -234,10 +235,11 @@ Labels = tuple[str, ...]
 
 
 class RowLabel(Name):
-    """Which of its two tokens a decoder row is named after: its input, or the one it predicts."""
+    """Which of its two tokens a decoder row is named after: its input, the one it predicts, or both in this order."""
 
     FED = "fed"
     PREDICTED = "predicted"
+    BOTH = "both"
 
 
 @dataclass(frozen=True, eq=False)
@@ -257,6 +259,19 @@ class LabelledWeights:
     predicted: Labels | None
     keys: Labels
 
+    def named_rows(self, row_label: RowLabel | str) -> Labels:
+        """Return the rows' labels, such as "▁Ich → ▁liebe" for both tokens; an encoder row has one alone."""
+        return name_rows(self.fed, self.predicted, row_label)
+
+
+def name_rows(fed: Labels, predicted: Labels | None, row_label: RowLabel | str) -> Labels:
+    """Return the labels of rows that are fed one token and predict another, None in the encoder."""
+    if row_label == RowLabel.FED or predicted is None:
+        return fed
+    if row_label == RowLabel.PREDICTED:
+        return predicted
+    return tuple(f"{each} → {following}" for each, following in zip(fed, predicted, strict=True))
+
 
 @dataclass(frozen=True, eq=False)
 class AttentionMap(LabelledWeights):
@@ -267,7 +282,7 @@ class AttentionMap(LabelledWeights):
     @property
     def queries(self) -> tuple[str, ...]:
         """Return the rows' labels."""
-        return self.predicted if self.row_label == RowLabel.PREDICTED and self.predicted is not None else self.fed
+        return self.named_rows(self.row_label)
 
 
 def attention_map(

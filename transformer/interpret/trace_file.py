@@ -1,11 +1,13 @@
 """A trace as a file: one .npz of plain numbers and texts, of which reading runs nothing, and which is checked first."""
 
 import math
+import os
 import struct
 import tokenize
 import zipfile
 import zlib
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +17,14 @@ from ..arrays import read_only
 from ..data.tokenizer import Piece
 from ..errors import DataError, InterventionError
 from ..model.names import Name
-from .what_if.intervention import parse
+from ..untrusted import MEGABYTE, check_archive, most_unpacked, open_regular, size_text
+from .what_if.intervention import parse_saved
 
-_MOST_BYTES = 4 << 30  # of all arrays together: a small file may claim any size
+# What a file may unpack to: all arrays together, and those but the weights.
+# The longest trace of a large BART, 1,024 tokens on both sides, has 2.2 GB of weights; of NLLB with 200 tokens, 90 MB.
+_MOST_BYTES, _MOST_TEXTS = 4096 * MEGABYTE, 64 * MEGABYTE
+_MOST = {"source": 8192, "target": 8192, "candidates": 1000, "interventions": 10_000}  # and how many there may be
+_MOST_NAMES = MEGABYTE  # bytes of the archive's list of arrays
 _NUMBER, _WHOLE, _TEXT, _YES_OR_NO = "f", "iu", "U", "b"  # kinds of NumPy's types
 # Each array, its kind and the names of its sizes: what has the same name is equally long.
 _LAYOUT: Mapping[str, tuple[str, tuple[str, ...]]] = {
@@ -82,11 +89,29 @@ def save_fields(path: Path, fields: Mapping[str, Any]) -> None:
         np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
 
 
+@dataclass(frozen=True)
+class _Header:
+    """What an array's header in NumPy's format says; `start` is where its values begin."""
+
+    shape: tuple[int, ...]
+    by_columns: bool
+    dtype: np.dtype
+    start: int
+
+    @property
+    def bytes(self) -> int:
+        return math.prod(self.shape) * self.dtype.itemsize
+
+
 def load_fields(path: Path) -> dict[str, Any]:
-    """Read the fields that `save_fields` wrote, arrays read-only; raises DataError for anything else."""
+    """Read the fields that `save_fields` wrote, arrays read-only; raises DataError for anything else.
+
+    What the headers say is checked before an array is read: sizes that fit one another, 8,192 tokens a side at most,
+    4 GB and `most_unpacked` in all, and 64 MB without the weights.
+    """
     try:
         arrays = _read(path)
-        _check(arrays)
+        _check_weights(arrays)
         return _fields(arrays)
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror or error}.") from error
@@ -97,53 +122,81 @@ def load_fields(path: Path) -> dict[str, Any]:
 
 
 def _read(path: Path) -> dict[str, np.ndarray]:
-    with zipfile.ZipFile(path) as archive:
-        if sum(member.file_size for member in archive.infolist()) > _MOST_BYTES:
-            raise ValueError("it is too large")
-        stored = [member.filename.removesuffix(".npy") for member in archive.infolist()]
-        members = {FORMER_NAMES.get(name, name): name for name in stored}
-        if members.keys() != _LAYOUT.keys():
-            differing = sorted(members.keys() ^ _LAYOUT.keys())
-            raise ValueError(f"it lacks, or has too much of: {', '.join(differing[:5])}")
-        return {name: _array(archive, name, members[name]) for name in _LAYOUT}
+    with open_regular(path) as file:
+        check_archive(file, _MOST_NAMES)
+        with zipfile.ZipFile(file) as archive:
+            stored = [member.filename.removesuffix(".npy") for member in archive.infolist()]
+            members = {FORMER_NAMES.get(name, name): f"{name}.npy" for name in stored}
+            if members.keys() != _LAYOUT.keys():
+                differing = sorted(members.keys() ^ _LAYOUT.keys())
+                raise ValueError(f"it lacks, or has too much of: {', '.join(differing[:5])}")
+            headers = {name: _header(archive, name, members[name]) for name in _LAYOUT}
+            _check_headers(headers, most_unpacked(os.fstat(file.fileno()).st_size))
+            return {name: _array(archive, name, members[name], headers[name]) for name in _LAYOUT}
 
 
-def _array(archive: zipfile.ZipFile, name: str, member: str) -> np.ndarray:
-    """Read an array in NumPy's format, but of numbers and texts alone: an object would be a pickle."""
-    with archive.open(f"{member}.npy") as file:
+def _header(archive: zipfile.ZipFile, name: str, member: str) -> _Header:
+    """Read what an array is, of numbers and texts alone: an object would be a pickle."""
+    described = archive.getinfo(member)
+    if described.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise ValueError(f"{name} is compressed in another way")  # of which a few bytes may unpack to gigabytes at once
+    with archive.open(described) as file:
         if np.lib.format.read_magic(file) != (1, 0):
             raise ValueError(f"{name} is of another version")
         shape, by_columns, dtype = np.lib.format.read_array_header_1_0(file)
-        if dtype.kind not in _LAYOUT[name][0]:
-            raise ValueError(f"{name} is of type {dtype}")
-        values = file.read()
-    if len(values) != math.prod(shape) * dtype.itemsize:
+        header = _Header(shape, by_columns, dtype, file.tell())
+    if dtype.kind not in _LAYOUT[name][0]:
+        raise ValueError(f"{name} is of type {dtype}")
+    if min(shape, default=0) < 0 or header.bytes != described.file_size - header.start:
         raise ValueError(f"{name} is not as long as it says")
-    return read_only(np.ndarray(shape, dtype, values, order="F" if by_columns else "C"))
+    return header
 
 
-def _check(arrays: Mapping[str, np.ndarray]) -> None:
-    """Raise ValueError where sizes do not fit each other or weights are none."""
+def _array(archive: zipfile.ZipFile, name: str, member: str, header: _Header) -> np.ndarray:
+    """Read the values, never more of them than the header says."""
+    values = bytearray(header.bytes)
+    with archive.open(member) as file:
+        file.read(header.start)
+        if file.readinto(values) != len(values) or file.read(1):  # type: ignore[attr-defined]
+            raise ValueError(f"{name} is not as long as it says")
+    return read_only(np.ndarray(header.shape, header.dtype, values, order="F" if header.by_columns else "C"))
+
+
+def _check_headers(headers: Mapping[str, _Header], most: int) -> None:
+    """Raise ValueError where sizes do not fit each other, or are more than a trace has."""
     sizes = {"ends": 2}
     for name, (_, dimensions) in _LAYOUT.items():
-        if arrays[name].ndim != len(dimensions):
-            raise ValueError(f"{name} has {arrays[name].ndim} dimensions, not {len(dimensions)}")
-        for dimension, size in zip(dimensions, arrays[name].shape, strict=True):
+        shape = headers[name].shape
+        if len(shape) != len(dimensions):
+            raise ValueError(f"{name} has {len(shape)} dimensions, not {len(dimensions)}")
+        for dimension, size in zip(dimensions, shape, strict=True):
             if sizes.setdefault(dimension, size) != size:
                 raise ValueError(f"{name} has the size {size} where {sizes[dimension]} is expected ({dimension})")
     if not all(sizes[name] for name in ("source", "target", "encoder layers", "encoder heads", "decoder layers")):
         raise ValueError("it has no weights")
     if sizes["pieces"] > sizes["source"]:
         raise ValueError("it has more pieces than source tokens")
+    for dimension, limit in _MOST.items():
+        if sizes[dimension] > limit:
+            raise ValueError(f"its size {sizes[dimension]:,} ({dimension}) is more than {limit:,}")
+    texts = sum(header.bytes for name, header in headers.items() if name not in _WEIGHTS)
+    whole = sum(header.bytes for header in headers.values())
+    for size, limit in ((texts, _MOST_TEXTS), (whole, _MOST_BYTES), (whole, most)):
+        if size > limit:
+            raise ValueError(f"it would unpack to more than {size_text(limit)}")
+
+
+def _check_weights(arrays: Mapping[str, np.ndarray]) -> None:
+    """Raise ValueError where weights are none; NaN is none."""
     for name in _WEIGHTS:
-        if not ((arrays[name] >= 0) & (arrays[name] <= 1 + _ROUNDING)).all():
+        if not (arrays[name].min() >= 0 and arrays[name].max() <= 1 + _ROUNDING):
             raise ValueError(f"{name} has numbers that are no weights")
 
 
 def _fields(arrays: Mapping[str, np.ndarray]) -> dict[str, Any]:
     fields = {name: _value(name, arrays[name]) for name in _LAYOUT if name != "source_spans"}
     fields["origin"] = Origin(fields["origin"])
-    fields["interventions"] = tuple(map(parse, fields["interventions"]))
+    fields["interventions"] = tuple(map(parse_saved, fields["interventions"]))
     spans = arrays["source_spans"].tolist()
     tokens = zip(fields["source_ids"], fields["source_tokens"], spans, strict=False)
     fields["source_pieces"] = tuple(Piece(token, text, *span) for token, text, span in tokens)

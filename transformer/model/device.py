@@ -35,6 +35,19 @@ def choose_device(name: str | None = None) -> torch.device:
     return device
 
 
+DTYPES = {
+    str(each).removeprefix("torch."): each for each in (torch.float32, torch.float64, torch.bfloat16, torch.float16)
+}
+
+
+def read_dtype(dtype: str | torch.dtype | None = None) -> torch.dtype:
+    """Return the type that a model computes in, by its name or as it is; None is float32. Raises ValueError."""
+    name = str(dtype or torch.float32).removeprefix("torch.")
+    if name not in DTYPES:
+        raise ValueError(f"dtype must be one of {', '.join(DTYPES)}, got {name}")
+    return DTYPES[name]
+
+
 def describe_device(device: torch.device) -> str:
     """Return the device in words, with the card's name or the number of threads."""
     if device.type == "cuda":

@@ -66,7 +66,7 @@ class _Layer:
             _weights(cross.output),
             _norm(layer.cross_attention_residual.norm),
             _weights(feed_forward.inner),
-            feed_forward.activate,  # type: ignore[arg-type]
+            feed_forward.activate.forward,
             _weights(feed_forward.outer),
             _norm(layer.feed_forward_residual.norm),
         )

@@ -13,7 +13,7 @@ from ..config import Activation, ModelConfig, Positions
 from .attention import LayerCache, MultiHeadAttention
 
 MULTIPLIED_BASE = 1e-4  # 1 / 10000, for the exponent changes its sign
-_ACTIVATIONS = {Activation.RELU: F.relu, Activation.GELU: F.gelu, Activation.SILU: F.silu}
+_ACTIVATIONS = {Activation.RELU: nn.ReLU, Activation.GELU: nn.GELU, Activation.SILU: nn.SiLU}
 
 
 def sinusoidal_positions(length: int, d_model: int, base: float = 10000.0) -> Tensor:
@@ -109,17 +109,20 @@ class StackInput(nn.Module):
 
 
 class FeedForward(nn.Module):
-    """max(0, x W_1 + b_1) W_2 + b_2, for each position alike (paper, eq. 2), or with another activation than ReLU."""
+    """max(0, x W_1 + b_1) W_2 + b_2, for each position alike (paper, eq. 2), or with another activation than ReLU.
+
+    The activation is a module of its own, without parameters, so that a forward hook sees the hidden units.
+    """
 
     def __init__(self, d_model: int, d_ff: int, activation: Activation = Activation.RELU):
         super().__init__()
-        self.activate = _ACTIVATIONS[activation]
+        self.activate = _ACTIVATIONS[activation]()
         self.inner = nn.Linear(d_model, d_ff)
         self.outer = nn.Linear(d_ff, d_model)
 
     def forward(self, x: Tensor) -> Tensor:
         """[batch, length, d_model] -> the same shape."""
-        return self.outer(self.activate(self.inner(x)))  # type: ignore[operator]
+        return self.outer(self.activate(self.inner(x)))
 
 
 class Residual(nn.Module):

@@ -48,3 +48,48 @@ class AttentionKind(Name):
     def block_name(self, layer: int | str) -> str:
         """Return the module of this kind in a layer, counted from 0, or "*" for all: "decoder.2.cross_attention"."""
         return f"{self.stack}.{layer}.{self.sublayer}"
+
+
+class Part(Name):
+    """What can be changed in a run: the heads of a kind of attention, named as the kind is; what an attention adds to
+    the residual stream, all heads together; a feed-forward's hidden units; and the residual stream itself.
+    """
+
+    ENCODER = "encoder"
+    DECODER = "decoder"
+    CROSS = "cross"
+    ENCODER_ATTENTION = "encoder.attention"
+    DECODER_ATTENTION = "decoder.attention"
+    CROSS_ATTENTION = "cross.attention"
+    ENCODER_FEED_FORWARD = "encoder.feed_forward"
+    DECODER_FEED_FORWARD = "decoder.feed_forward"
+    ENCODER_STREAM = "encoder.stream"
+    DECODER_STREAM = "decoder.stream"
+
+    @property
+    def stack(self) -> Stack:
+        """Return the side of the model whose positions its rows are."""
+        return Stack.ENCODER if self.startswith(Stack.ENCODER) else Stack.DECODER
+
+    @property
+    def is_heads(self) -> bool:
+        """Return True for heads, whose vectors are [batch, heads, rows, d_k]; the others' are [batch, rows, width]."""
+        return self in HEADS
+
+    @property
+    def is_stream(self) -> bool:
+        """Return True for a residual stream, which has a layer more: 0 is before the first layer, 1 after it."""
+        return self.endswith(".stream")
+
+    def module(self, layer: int) -> str:
+        """Return the module whose output it is, in a decoding step as in a pass over all rows; layers from 0."""
+        if self.is_stream:
+            return f"{self.stack}.{layer - 1}.feed_forward_residual" if layer else f"{self.stack}_input"
+        if self in UNITS:
+            return f"{self.stack}.{layer}.feed_forward.activate"
+        block = AttentionKind(self.partition(".")[0]).block_name(layer)
+        return f"{block}.core" if self.is_heads else f"{block}.output"
+
+
+HEADS = (Part.ENCODER, Part.DECODER, Part.CROSS)
+UNITS = (Part.ENCODER_FEED_FORWARD, Part.DECODER_FEED_FORWARD)

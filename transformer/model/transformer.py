@@ -101,7 +101,7 @@ class Transformer(nn.Module):
         length = caches[0].length + new
         # One new query sees every cached key. Several need their own rows of the causal mask.
         mask = None if new == 1 else causal_mask(length, target.device)[-new:]
-        x = self.decoder_input(target, start=length - new)
+        x = self.decoder_input(target, length - new)
         for layer, cache in zip(self.decoder, caches, strict=True):
             x = layer.step(x, cache, mask, source_mask)  # type: ignore[operator]
         return self.output_projection(self.decoder_norm(x[:, -1]))
@@ -129,6 +129,11 @@ class Transformer(nn.Module):
     def device(self) -> torch.device:
         """Where the weights are."""
         return self.output_projection.weight.device
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """The type of its weights, in which it computes."""
+        return self.output_projection.weight.dtype
 
     def count_parameters(self) -> int:
         """Return the number of trained values, a shared matrix counted once."""

@@ -1,7 +1,6 @@
 """Jobs: toy trainings of many users on one machine, each in a process of its own, a few at a time."""
 
 import contextlib
-import json
 import logging
 import os
 import secrets
@@ -18,7 +17,13 @@ from pathlib import Path
 from ..errors import BusyError, CheckpointError
 from ..model.device import usable_cores
 from ..training.replay import REPLAY_FILE, TrainingReplay, load_replay
-from .settings import STATUS_FILE, ToySettings, ToyStatus
+from ..untrusted import parse_json
+from .settings import STATUS_FILE, UNTIL_INPUT_ENDS, ToySettings, ToyStatus
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 logger = logging.getLogger(__name__)
 
@@ -27,7 +32,7 @@ _PATIENCE = 75.0  # seconds without a look after which a user counts as gone; a 
 _GRACE = 5.0  # seconds for another user to look at a job that one has left
 _KEPT = 1800.0  # seconds a result lives on after its last look
 _MOST_KEPT = 200  # results, 2 MB each at most; of more, those last looked at longest ago go first
-_FORGOTTEN = 86_400.0  # seconds after which a folder that nothing was added to is what a killed server left
+_FORGOTTEN = 86_400.0  # seconds after which a folder that nothing was added to is one, where that cannot be asked
 _TICK = 0.5
 _ACTIVE = ("waiting", "running")
 _PREFIX = "headlight-jobs-"
@@ -76,7 +81,7 @@ class _Job:
 
     def status(self) -> ToyStatus | None:
         with contextlib.suppress(OSError, ValueError, TypeError):
-            return ToyStatus(**json.loads((self.folder / STATUS_FILE).read_bytes()))
+            return ToyStatus(**parse_json((self.folder / STATUS_FILE).read_bytes()))
         return None
 
     def replay(self) -> TrainingReplay | None:
@@ -104,7 +109,9 @@ class Jobs:
         self.at_once = at_once or usable_cores()
         self._clock = clock
         _remove_stale()
-        self._folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
+        self._folder, in_use = _new_folder()
+        self._line, lifeline = os.pipe()  # what children read, and the end that closes with this process
+        self._handles = [handle for handle in (in_use, self._line, lifeline) if handle is not None]
         self._jobs: dict[str, _Job] = {}  # in the order of their coming
         self._lock = threading.Lock()
         self._closed = threading.Event()
@@ -160,13 +167,15 @@ class Jobs:
 
     def close(self) -> None:
         """End all jobs and forget their results."""
-        self._closed.set()
         with self._lock:
             for job in self._jobs.values():
                 if job.process:
                     job.process.kill()
                     job.process.wait()
             self._jobs.clear()
+            self._closed.set()
+            while self._handles:
+                os.close(self._handles.pop())
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def tick(self) -> None:
@@ -193,14 +202,13 @@ class Jobs:
         # Matrices this small gain nothing from a second thread, and one that spins while it waits is felt by all.
         environment = {**os.environ, "OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE"}
         settings = [f"--{name.replace('_', '-')}={value}" for name, value in asdict(job.settings).items()]
-        command = [sys.executable, "-m", "transformer", "toy", *settings, "--out", str(job.folder)]
+        command = [sys.executable, "-m", "transformer", "toy", *settings, "--out", str(job.folder), UNTIL_INPUT_ENDS]
         if nice := shutil.which("nice"):  # whoever looks at pages comes first
             command = [nice, "-n", "10", *command]
         try:
             with (job.folder / "output").open("wb") as output:
-                nothing = subprocess.DEVNULL
                 job.process = subprocess.Popen(
-                    command, cwd=_ROOT, env=environment, stdin=nothing, stdout=output, stderr=output
+                    command, cwd=_ROOT, env=environment, stdin=self._line, stdout=output, stderr=output
                 )
             job.state = "running"
         except OSError:  # no memory, no process, no disk: those in line behind it are not to wait for it
@@ -239,9 +247,32 @@ class Jobs:
                 logger.exception("the toy trainings could not be looked after")
 
 
+def _new_folder() -> tuple[Path, int | None]:
+    """Make a folder, and mark it as in use for as long as this process holds the handle, where the system can do that.
+
+    It gets its name once it is locked, so that one of this name without a lock is what a killed server left.
+    """
+    made, handle = Path(tempfile.mkdtemp(prefix="headlight-new-")), None
+    if fcntl:
+        handle = os.open(made, os.O_RDONLY)
+        fcntl.flock(handle, fcntl.LOCK_EX)
+    return made.rename(made.with_name(_PREFIX + made.name.removeprefix("headlight-new-"))), handle
+
+
 def _remove_stale() -> None:
-    """Remove folders of servers that were killed; one still at work whose folder is so old has nothing in it."""
+    """Remove folders of servers that were killed: those that nobody holds, or, where nobody can tell, of yesterday."""
     for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
         with contextlib.suppress(OSError):
-            if time.time() - folder.stat().st_mtime > _FORGOTTEN:
+            if _is_free(folder) if fcntl else time.time() - folder.stat().st_mtime > _FORGOTTEN:
                 shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_free(folder: Path) -> bool:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return True
+    except BlockingIOError:
+        return False
+    finally:
+        os.close(handle)

@@ -55,6 +55,7 @@ class ToyTokenizer:
 
 
 STATUS_FILE = "status.json"
+UNTIL_INPUT_ENDS = "--until-input-ends"  # of the command
 HELD_OUT = 500  # sequences to measure with, never trained on
 
 _LEAST_SEQUENCES = 4 * HELD_OUT  # a task with fewer could be learned by heart

@@ -2,7 +2,6 @@
 
 import itertools
 import json
-import os
 import random
 import time
 from collections.abc import Iterator
@@ -172,12 +171,11 @@ def toy_rate(update: int, settings: ToySettings) -> float:
 def train_toy(settings: ToySettings, folder: Path) -> ToyStatus:
     """Train, keeping status.json and the training replay in `folder` up to date; returns the end.
 
-    Whoever reads a file sees it whole. Ends early, with an unfinished status, when the process that started this one
-    is gone.
+    Whoever reads a file sees it whole.
     """
     keep_freed_memory()
     folder = Path(folder)
-    parent, written = os.getppid(), -1.0
+    written = -1.0
     training = ToyTraining(settings)
     newest = -1
     for status in training.run():
@@ -187,6 +185,4 @@ def train_toy(settings: ToySettings, folder: Path) -> ToyStatus:
                 newest = training.recorder.steps[-1]
             write_atomically(folder / STATUS_FILE, json.dumps(asdict(status)).encode())
             written = status.seconds
-            if os.getppid() != parent:
-                break
     return status

@@ -11,14 +11,14 @@ import torch
 from safetensors.numpy import load_file
 
 from ..arrays import read_only
-from ..errors import CheckpointError
-from ..files import reading, save_tensors
+from ..files import check_tensors, reading, save_tensors
 from ..model.names import AttentionKind
+from ..untrusted import MEGABYTE, parse_json
 
 REPLAY_FILE = "replay.safetensors"
 _FORMER_FILE, _FORMER_KEY = "film.safetensors", "reels"  # what the first versions wrote
 SNAPSHOTS = 25
-_LARGEST_FILE = 20_000_000  # bytes; our own have 2 MB at most
+_LARGEST_FILE = 20 * MEGABYTE  # our own have 2 MB at most
 _TEXTS = ("source_text", "target_text")
 _LISTS = {  # and what they are called in the file
     "source_tokens": "source_tokens",
@@ -87,12 +87,11 @@ def replay_file(folder: Path) -> Path:
 
 
 def load_replay(path: Path) -> TrainingReplay:
-    """Read a training replay; raises CheckpointError, one sentence, when it is missing, damaged, or no replay."""
+    """Read a training replay of up to 20 MB; raises CheckpointError when it is missing, damaged, or no replay."""
     path = Path(path)
-    wrong = (KeyError, TypeError, ValueError, RecursionError, safetensors.SafetensorError)
+    wrong = (KeyError, TypeError, ValueError, AttributeError, safetensors.SafetensorError)
     with reading(path, "is damaged or no training replay", *wrong):
-        if path.stat().st_size > _LARGEST_FILE:
-            raise CheckpointError(f"The training replay {path} is larger than {_LARGEST_FILE // 1_000_000} MB.")
+        check_tensors(path, _LARGEST_FILE)
         replay = _read(load_file(path))
         _check(replay)
     return replay
@@ -114,7 +113,7 @@ def points(pairs: Sequence[tuple[int, float]]) -> np.ndarray:
 
 
 def _read(arrays: dict[str, np.ndarray]) -> TrainingReplay:
-    header = json.loads(arrays["texts"].tobytes())
+    header = parse_json(arrays["texts"].tobytes())
     described = header["trajectories"] if "trajectories" in header else header[_FORMER_KEY]
     return TrainingReplay(
         steps=_finite(arrays["steps"]),

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from ..config import TrainingConfig
 from ..errors import CheckpointError
 from ..files import load_checksummed, save_checksummed, sync_folder
+from ..untrusted import parse_json
 from .optimization import Adam
 
 logger = logging.getLogger(__name__)
@@ -203,4 +204,4 @@ def restore_random_state(state: Tensor, device: torch.device) -> None:
 
 
 def _read_progress(tensors: dict[str, Tensor]) -> Progress:
-    return Progress(**json.loads(bytes(tensors["progress"].tolist())))
+    return Progress(**parse_json(bytes(tensors["progress"].tolist())))

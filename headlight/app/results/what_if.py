@@ -41,7 +41,7 @@ from transformer.interpret.what_if.patching import (
     read_minimal_pairs,
     sentences_like,
 )
-from transformer.interpret.what_if.running import HeadMeans, apply_interventions, measure_means
+from transformer.interpret.what_if.running import Means, apply_interventions, measure_means
 from transformer.model.names import AttentionKind
 
 from . import (
@@ -68,7 +68,7 @@ CANDIDATES = 4  # of each run, beside a patching map
 
 
 @_cached(max_entries=4, show_spinner="Measuring what heads give out on average …")
-def head_means(checkpoint: CheckpointFiles) -> HeadMeans:
+def head_means(checkpoint: CheckpointFiles) -> Means:
     """Return each head's mean output over a checkpoint's first sentence pairs; raises CheckpointError without any."""
     return measure_means(translator(checkpoint).model, samples(checkpoint)[:SENTENCES_OF_MEANS])
 

@@ -1,6 +1,7 @@
 // Where the boxes and lines of the diagram lie.
 
 import { setAttributes, svgElement as shape } from "../lib/canvas.js";
+import { BLOCKS, GREY, asText } from "../lib/colours.js";
 
 // Pixels: letters keep their size, boxes are as wide and as high as all of them have room. Between the stacks lies the
 // way of the memory.
@@ -12,19 +13,10 @@ export const NUMBER = 26; // the side of a box with the number of a layer
 const RIGHT_OF_BOX = 10, BELOW = 24;
 const BESIDE_BOXES = 118; // pixels of a stack's height that are not boxes
 const HIGH_FOR_A_NOTE = 32, LETTER = 6.2; // notes are left out where there is no room, not shrunk
-const COLOURS = {
-  embedding: ["rgb(204, 121, 167)", 0.35],
-  positions: ["rgb(128, 128, 128)", 0.2],
-  attention: ["rgb(230, 159, 0)", 0.35],
-  feed_forward: ["rgb(86, 180, 233)", 0.4],
-  norm: ["rgb(240, 228, 66)", 0.4],
-  add: ["rgb(128, 128, 128)", 0.2],
-  output_projection: ["rgb(0, 114, 178)", 0.3],
-  softmax: ["rgb(0, 158, 115)", 0.35],
-};
-const FRAME = { fill: "rgb(128, 128, 128)", "fill-opacity": 0.08, stroke: "rgb(128, 128, 128)", "stroke-opacity": 0.6 };
+const LINE = asText(GREY);
+const FRAME = { fill: LINE, "fill-opacity": 0.08, stroke: LINE, "stroke-opacity": 0.6 };
 
-const paintOf = (look) => (COLOURS[look] ? { fill: COLOURS[look][0], "fill-opacity": COLOURS[look][1] } : {});
+const paintOf = (look) => (BLOCKS[look] ? { fill: BLOCKS[look][0], "fill-opacity": BLOCKS[look][1] } : {});
 
 // What is as large as its room: [width, height] in pixels, with so many boxes one above the other.
 export function sizeFor([width, height], boxes) {

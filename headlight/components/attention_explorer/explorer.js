@@ -4,6 +4,7 @@
 
 import { offerDownload } from "../export/menu.js";
 import { element } from "../lib/canvas.js";
+import { HEADS } from "../lib/colours.js";
 import { Component, mounted } from "../lib/mount.js";
 import { heightBelow } from "../lib/screen.js";
 import { Table } from "../lib/table.js";
@@ -12,9 +13,10 @@ import {
   ExplorerState, axesText, findHeads, groupOf, headButton, headName, headRows, headsTitle, inOrder, limitOf, notes,
 } from "./state.js";
 import { allHeadsFigure, chosenFigure } from "./picture.js";
-import { chosenIndexes } from "./tokens.js";
-import { Lines, PALETTE, WeightsMap } from "./views.js";
+import { chosenIndexes } from "./sides.js";
+import { Lines, WeightsMap } from "./views.js";
 import { Attention, Shown } from "./weights.js";
+import { inWords } from "../lib/tokens.js";
 
 const WIDE = 820, GUTTER = 28; // pixels of two panes side by side, and between them
 const GRID = 0.4, LEAST_GRID = 360, MOST_GRID = 600; // the overview's share of the width, and its limits in pixels
@@ -159,7 +161,7 @@ class Explorer extends Component {
   drawHeads(heads) {
     const { attention, state } = this, name = state.kind, of = (some) => new Shown(attention, name, some, state);
     const before = this.shown, shown = (this.shown = of(heads));
-    const lines = state.view === "lines", apart = lines && heads.length <= PALETTE.length;
+    const lines = state.view === "lines", apart = lines && heads.length <= HEADS.length;
     this.find(".empty").hidden = !shown.isEmpty;
     this.download.hidden = shown.isEmpty;
     this.find(".map").hidden = shown.isEmpty || lines;
@@ -186,7 +188,7 @@ class Explorer extends Component {
       : [`${together} of ${heads.length} heads: too many for a colour each`];
     const legend = names.map((text, number) => {
       const item = element("span", "", text);
-      item.style.borderBottomColor = PALETTE[number];
+      item.style.borderBottomColor = HEADS[number];
       return item;
     });
     this.find(".legend").replaceChildren(...(state.view === "lines" && heads.length > 1 ? legend : []));
@@ -237,7 +239,7 @@ class Explorer extends Component {
   }
 
   readOut(text) {
-    this.find(".readout").textContent = text;
+    this.find(".readout").textContent = inWords(text);
   }
 
   showControls(kind) {

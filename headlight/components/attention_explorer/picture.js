@@ -3,13 +3,14 @@
 import { tableOfMatrices } from "../export/csv.js";
 import { arrayFile, textFile } from "../export/npz.js";
 import { SvgPen } from "../export/pen.js";
-import { INK, drawingOf } from "../export/svg.js";
+import { drawingOf } from "../export/svg.js";
 import { shortened } from "../lib/canvas.js";
+import { HEADS, INK } from "../lib/colours.js";
 import { Geometry, paintHeatmap, rowLabelsWidth, slantedHeight } from "../lib/heatmap.js";
 import { FEWEST_IN_LINE, ROOM_OF_A_TILE, everyHead, paintHeads, place } from "../lib/thumbnails.js";
 import { allHeadsCaption, chosenCaption } from "./picture_caption.js";
 import { headName } from "./state.js";
-import { PALETTE, cellsOf, strokeLines } from "./views.js";
+import { cellsOf, strokeLines } from "./views.js";
 
 const CELL = 34, NAMES = 60; // pixels of a map's cell, and for the names of layers
 const LABELS = 110, APART = 320, ROW = 26; // of the lines
@@ -104,7 +105,8 @@ function tokensOf(attention, name) {
 
 // Each cell a square with its weight, and in words what attends to what: a browser shows that on pointing.
 function map(shown, state) {
-  const rows = textsOf(shown.rows), columns = textsOf(shown.columns), pen = new SvgPen();
+  const [rows, columns] = [shown.rows, shown.columns].map((groups) => groups.map((group) => group.shown));
+  const pen = new SvgPen();
   const geometry = new Geometry({
     rows: rows.length, columns: columns.length, left: rowLabelsWidth(rows), top: slantedHeight(columns),
     wide: CELL, after: CELL, below: 0,
@@ -114,13 +116,15 @@ function map(shown, state) {
 }
 
 function lines(each, whole, state) {
-  const { rows, columns } = whole, pen = new SvgPen(), right = 2 * LABELS + APART;
+  const { rows, columns } = whole, pen = new SvgPen();
+  const left = Math.max(LABELS, rowLabelsWidth(rows.map((row) => row.shown)));
+  const right = left + LABELS + APART;
   const bottom = Math.max(rows.length, columns.length) * ROW;
-  pen.translate(LABELS, 0);
+  pen.translate(left, 0);
   strokeLines(pen, { each, whole, state, high: ROW, wide: APART });
-  const label = (align, x) => ({ text }, at) => {
+  const label = (align, x) => ({ shown }, at) => {
     pen.textAlign = align;
-    pen.fillText(shortened(text), x, (at + 0.5) * ROW + 4);
+    pen.fillText(shortened(shown), x, (at + 0.5) * ROW + 4);
   };
   rows.forEach(label("right", -6));
   columns.forEach(label("left", APART + 6));
@@ -133,7 +137,7 @@ function legend(pen, each) {
   const apart = (LABELS + APART) / Math.max(4, each.length);
   each.forEach(({ heads: [head] }, number) => {
     const x = number * apart - LABELS / 2;
-    pen.fillStyle = PALETTE[number];
+    pen.fillStyle = HEADS[number];
     pen.fillRect(x, 8 - ROW, 12, 4);
     pen.fillStyle = INK;
     pen.fillText(headName(head), x + 16, 14 - ROW);

@@ -4,7 +4,7 @@ import { element, withMore } from "../lib/canvas.js";
 import { everyHead } from "../lib/thumbnails.js";
 
 const FIRST = {
-  kind: "cross", view: "map", heads: [{ layer: 0, head: 0 }], side: "queries", tokens: [], rows: "predicted",
+  kind: "cross", view: "map", heads: [{ layer: 0, head: 0 }], side: "queries", tokens: [], rows: "both",
   words: "pieces", specials: "shown", top: 100, together: "mean", scale: "0 to 1", kinds: "one", label: "all",
   sort: "layer", least: 0,
 };
@@ -105,7 +105,7 @@ export function headsTitle(attention, name, heads, how) {
 
 // `down` and `across` are what the sides are called.
 export function axesText(name, rows, down = "Rows", across = "Columns") {
-  const steps = `decoder steps, labelled by ${rows === "fed" ? "input" : "output"} token`;
+  const steps = `decoder steps, labelled by ${{ fed: "input", predicted: "output" }[rows] ?? "input → output"} token`;
   const keys = name === "decoder" ? "decoder input tokens" : "source tokens";
   return `${down} (queries): ${name === "encoder" ? "source tokens" : steps}. ${across} (keys): ${keys}.`;
 }

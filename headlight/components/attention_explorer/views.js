@@ -1,17 +1,16 @@
 // The views of what is shown: the map, and the lines. They are linked: each reports what it is pointed at,
 // {row, column} or one of them, and shows what any of them is pointed at.
 
-import { Drawing, POINTED, placeOf, shortened } from "../lib/canvas.js";
+import { Drawing, placeOf, shortened } from "../lib/canvas.js";
+import { HEADS } from "../lib/colours.js";
 import { Geometry, Heatmap, labelEvery, rowLabelsWidth, slantedHeight } from "../lib/heatmap.js";
-import { BothSides, chosenIndexes } from "./tokens.js";
-
-// The colours of heads side by side, kept apart by any colour vision.
-export const PALETTE = ["#0072b2", "#e69f00", "#cc79a7", "#56b4e9", "#8c6bb1", "#a6611a", "#1b9aaa", "#7f7f7f"];
+import { BothSides, chosenIndexes } from "./sides.js";
 
 const LARGEST_CELL = 96, SMALLEST_CELL = 5, CELL_APART = 12, CELLS_A_SIDE = 7; // pixels, but for the last
 const KEYS_RIGHT = 52, LEAST_LEFT = 96, LEAST_TOP = 44, BELOW = 4; // pixels beside the map's cells
 const LINE_ROW = 44, LEAST_LINE_ROW = 16, LINES_WIDE = 520, LEAST_LINES = 80, TOKENS_WIDE = 116; // pixels
 const LINES_HEAD = 24, APART = 3; // pixels
+const DASHES = [4, 3];
 const FAINTEST = 0.02; // of a line, as a share of full colour
 
 // The chosen heads' matrix, large.
@@ -36,7 +35,7 @@ export class WeightsMap extends Heatmap {
   // In a room of `wide` by `high` pixels, as far as cells of at least a few pixels allow.
   drawWeights(shown, state, { wide: width, high }) {
     Object.assign(this, { shown, state });
-    const rows = shown.rows.map(({ text }) => text), columns = shown.columns.map(({ text }) => text);
+    const [rows, columns] = [shown.rows, shown.columns].map((groups) => groups.map((group) => group.shown));
     const left = Math.max(LEAST_LEFT, rowLabelsWidth(rows)), top = Math.max(LEAST_TOP, slantedHeight(columns));
     const across = (width - left - KEYS_RIGHT) / columns.length, down = (high - top - BELOW) / rows.length;
     const largest = Math.min(LARGEST_CELL, high / CELLS_A_SIDE);
@@ -64,9 +63,10 @@ export class WeightsMap extends Heatmap {
     pen.lineWidth = 2;
     pen.strokeStyle = pen.fillStyle;
     for (const index of chosenIndexes(shown, state)) this.frameGroup(pen, state.side, index);
-    pen.strokeStyle = POINTED;
+    pen.setLineDash(DASHES); // what is pointed at alone
     if (pointed?.row !== undefined) this.frameGroup(pen, "queries", pointed.row);
     if (pointed?.column !== undefined) this.frameGroup(pen, "keys", pointed.column);
+    pen.setLineDash([]);
     this.sides.show(shown, state, pointed, pen.onDark);
   }
 
@@ -103,9 +103,11 @@ export class Lines {
     Object.assign(this, { each, whole, state });
     const longest = Math.max(whole.rows.length, whole.columns.length);
     this.high = Math.max(LEAST_LINE_ROW, Math.min(LINE_ROW, (high - LINES_HEAD) / longest));
-    this.wide = Math.max(LEAST_LINES, Math.min(LINES_WIDE, wide - 2 * TOKENS_WIDE));
+    const readers = Math.max(TOKENS_WIDE, rowLabelsWidth(whole.rows.map((row) => row.shown)));
+    this.wide = Math.max(LEAST_LINES, Math.min(LINES_WIDE, wide - readers - TOKENS_WIDE));
     this.place.style.setProperty("--row", `${this.high}px`);
     this.place.style.setProperty("--tokens", `${TOKENS_WIDE}px`);
+    this.place.style.setProperty("--readers", `${readers}px`);
     this.sides.fill(whole, shortened);
     this.drawing.start(this.wide, longest * this.high);
     strokeLines(this.drawing.pen, this);
@@ -136,7 +138,7 @@ export function strokeLines(pen, { each, whole, state, high, wide }, pointed = n
   each.forEach((shown, number) => {
     const full = shown.full(state.scale), columns = shown.columns.length;
     const down = high / 2 + Math.min(APART, high / each.length) * (number - (each.length - 1) / 2);
-    pen.strokeStyle = PALETTE[number];
+    pen.strokeStyle = HEADS[number];
     for (let cell = 0; cell < shown.values.length; cell++) {
       const weight = Math.min(1, shown.values[cell] / full);
       if (weight < FAINTEST) continue;

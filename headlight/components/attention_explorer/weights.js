@@ -1,6 +1,9 @@
 // All attention of a sentence as it travelled, and what is shown of it: heads averaged, tokens merged, weights left
 // out; in numbers and in sentences.
 
+import { JOINT } from "../lib/canvas.js";
+import { chipText, shownTokens } from "../lib/tokens.js";
+
 export class Attention {
   // bytes: four for the header's length, the header, then weights as whole parts of `steps`.
   constructor(bytes) {
@@ -19,7 +22,7 @@ export class Attention {
     return this.header.kinds[name];
   }
 
-  // Queries and keys; a decoder row has an input token and an output token, and is labelled by one.
+  // Queries and keys; a decoder row has an input token and an output token, and is labelled by one or both.
   sides(name, rows) {
     const { source, fed, predicted } = this.header.sides, step = rows === "fed" ? fed : predicted;
     return { queries: name === "encoder" ? source : step, keys: name === "decoder" ? fed : source };
@@ -64,8 +67,8 @@ export class Attention {
   }
 }
 
-// A matrix ready to be drawn: `rows` and `columns` are {text, positions}, positions of the tokens behind them, rows of
-// the decoder with what they were `fed` and `predict`.
+// A matrix ready to be drawn: `rows` and `columns` are {text, shown, positions}, positions of the tokens behind them,
+// rows of the decoder with what they were `fed` and `predict`.
 export class Shown {
   constructor(attention, name, heads, { rows, words, specials, top, together }) {
     Object.assign(this, { attention, name, heads, together });
@@ -75,7 +78,7 @@ export class Shown {
     if (name === "decoder") { // without rows that have nothing left to read
       this.rows = this.rows.filter(({ positions }) => this.columns[0]?.positions[0] <= positions.at(-1));
     }
-    if (name !== "encoder") this.nameSteps();
+    if (name !== "encoder") this.nameSteps(rows === "both");
     this.most = together === "sum" ? heads.length : 1; // what a row can sum to
     // A weight of the model itself is exact to four decimals.
     this.digits = heads.length > 1 || words === "words" || specials === "renormalised" ? 3 : 4;
@@ -97,11 +100,14 @@ export class Shown {
     return values;
   }
 
-  nameSteps() {
+  // Both tokens of each step; where rows are named by both, that is what they are called.
+  nameSteps(areCalledSo) {
     const { fed, predicted } = this.attention.header.sides;
     for (const row of this.rows) {
-      row.fed = row.positions.map((position) => fed.tokens[position]).join("");
-      row.predicts = row.positions.map((position) => predicted.tokens[position]).join("");
+      const [from, to] = [fed, predicted].map(({ tokens }) => named(tokens, row.positions));
+      Object.assign(row, { fed: from.text, predicts: to.text, reads: from.shown, writes: to.shown });
+      if (!areCalledSo) continue;
+      Object.assign(row, { text: from.text + JOINT + to.text, shown: from.shown + JOINT + to.shown });
     }
   }
 
@@ -215,13 +221,13 @@ export class Shown {
 
   // Names and values of the panel: of one row and one column.
   numbersOf(row, column) {
-    const { text, fed, predicts } = this.rows[row], largest = this.largestOfRow(row);
-    const steps = fed === undefined ? [["query", text]] : [["input token", fed], ["output token", predicts]];
+    const { shown, reads, writes } = this.rows[row], largest = this.largestOfRow(row);
+    const steps = reads === undefined ? [["query", shown]] : [["input token", reads], ["output token", writes]];
     return [
       ...steps,
-      ["key", this.columns[column].text],
+      ["key", this.columns[column].shown],
       ["weight", this.isMasked(row, column) ? "masked" : this.weightText(row, column)],
-      ["row’s max weight", `${this.weightText(row, largest)} on ${this.columns[largest].text}`],
+      ["row’s max weight", `${this.weightText(row, largest)} on ${this.columns[largest].shown}`],
       ["row’s entropy", this.most > 1 ? "– (of a sum)" : `${this.entropy(row).toFixed(2)} nats`],
     ];
   }
@@ -251,13 +257,19 @@ function grouped({ tokens, special, words }, as, specials) {
   tokens.forEach((token, position) => {
     if (hidden.has(position)) return;
     const before = groups.at(-1), inside = before && before.word === words[position];
-    if (!inside || as === "pieces") groups.push({ text: token, word: words[position], positions: [position] });
-    else if (as === "words") {
-      before.text += token;
-      before.positions.push(position);
-    }
+    if (!inside || as === "pieces") groups.push({ word: words[position], positions: [position] });
+    else if (as === "words") before.positions.push(position);
   });
-  return groups;
+  return groups.map((group) => ({ ...group, ...named(tokens, group.positions) }));
+}
+
+// What tokens that are shown as one are to the letter, and how they look.
+function named(tokens, positions) {
+  const [first, ...others] = positions, looks = shownTokens(tokens)[first];
+  return {
+    text: positions.map((position) => tokens[position]).join(""),
+    shown: looks + others.map((position) => chipText(tokens[position])).join(""),
+  };
 }
 
 // Of each row the largest weights that together hold this share of it: 1 where kept.

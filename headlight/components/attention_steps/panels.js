@@ -1,9 +1,10 @@
 // The panels of a step, those that Python names and those that belong to the chosen query, the neuron view; and the
 // picture of each: what the heatmap draws of it.
 
-import { shortened } from "../lib/canvas.js";
+import { JOINT, shortened } from "../lib/canvas.js";
 import { Grid, number } from "../lib/format.js";
-import { Geometry, fitUpright, rowLabelsWidth, slantedHeight } from "../lib/heatmap.js";
+import { Geometry, LETTER, fitUpright, rowLabelsWidth, slantedHeight } from "../lib/heatmap.js";
+import { shownTokens } from "../lib/tokens.js";
 
 const ROW = 18, LEAST_ROW = 14, TALL_ROW = 24, DENSE_ROW = 10, PACKED_ROW = 8; // pixels
 const LARGEST_CELL = 44, LEAST_CELL = 16, WIDEST_CELL = 26;
@@ -96,11 +97,12 @@ function valuesByWeight({ head_value, head_output, weights }, query, token) {
 // full colour.
 export function pictureOf(panel, { queries, keys }, width, most = Infinity) {
   const { grid, scale, masked, window, marked } = panel, { row: top, column: start } = window;
-  const symbol = panel.isBare ? `${plainSymbol(panel)} ` : "";
-  const rows = { queries, keys }[panel.rows].slice(top, top + window.rows).map((token) => symbol + token);
-  const columns = panel.columns === "keys" ? keys : panel.isBare ? [] : null;
+  const [shownQueries, shownKeys] = [queries, keys].map(shownTokens);
+  const tokens = { queries: shownQueries, keys: shownKeys }[panel.rows].slice(top, top + window.rows);
+  const rows = panel.isBare ? tokens.map((token) => `${plainSymbol(panel)} ${token.split(JOINT)[0]}`) : tokens;
+  const columns = panel.columns === "keys" ? shownKeys : panel.isBare ? [] : null;
   const notes = panel.notes ? rows.map((_, row) => panel.notes(row)) : null;
-  const left = Math.max(rowLabelsWidth(queries), rowLabelsWidth(keys));
+  const left = Math.max(rowLabelsWidth(shownQueries), rowLabelsWidth(shownKeys));
   const limit = scale === "weights" ? 1 : panel.limit || grid.limit || 1;
   const at = (row, column) => grid.at(row + top, column + start);
   const share = (row, column) => {
@@ -159,11 +161,12 @@ export function tinyNumber(value, wide) {
 export function geometryOf({ rows, columns }, labels, left, notes, room) {
   const few = columns <= FEW_COLUMNS, least = rows > VERY_MANY_ROWS ? PACKED_ROW : DENSE_ROW;
   const { width, most = Infinity, leastColumn = LEAST_COLUMN, row = ROW, top = NUMBERS_HIGH } = room;
-  const across = Math.max(columns * leastColumn, width - left - notes - 2);
+  const beyond = labels ? 0.5 * LETTER * (shortened(labels.at(-1)).length - 1) : 0; // of the last slanted label
+  const after = Math.max(notes, beyond), across = Math.max(columns * leastColumn, width - left - after - 2);
   const largest = labels ? Math.min(LARGEST_CELL, Math.max(LEAST_CELL, most / rows)) : few ? LARGEST_CELL : WIDEST_CELL;
   const wide = Math.min(largest, across / columns);
   const low = rows > MANY_ROWS ? least : few ? TALL_ROW : row;
   const above = labels && (fitUpright(labels, wide) ? UPRIGHT_HIGH : slantedHeight(labels));
   const high = labels ? Math.max(least, wide) : low;
-  return new Geometry({ rows, columns, left, top: above || top, wide, high, after: notes + 2, below: 3 });
+  return new Geometry({ rows, columns, left, top: above || top, wide, high, after: after + 2, below: 3 });
 }

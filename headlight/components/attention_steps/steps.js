@@ -2,11 +2,12 @@
 // Python; here they are drawn, and the sum behind a cell is written out. Token text is hostile until it is set as text.
 
 import { offerPicture } from "../export/snapshot.js";
-import { element, prepare, setFormula } from "../lib/canvas.js";
+import { JOINT, element, prepare, setFormula } from "../lib/canvas.js";
 import { Grid, MINUS, number, tiny } from "../lib/format.js";
 import { Heatmap } from "../lib/heatmap.js";
 import { Component, mounted } from "../lib/mount.js";
 import { windowHeight } from "../lib/screen.js";
+import { chipText, inWords, joined, shownTokens, wordRanges } from "../lib/tokens.js";
 import { changesBetween } from "./changes.js";
 import {
   cellIn, inputsOf, isWide, neuronsOf, panelsOf, pictureOf, plainSymbol, stripOf, windowOf,
@@ -101,10 +102,13 @@ class Steps extends Component {
     if (tokens === this.tokens) return;
     this.tokens = tokens;
     const group = (place, name, tokens, choose) => {
-      const button = (token, index) => {
-        return Object.assign(element("button", "token", token), { onclick: () => choose(index) });
-      };
-      place.replaceChildren(element("span", "name", name), ...tokens.map(button));
+      const isPairs = tokens.some((token) => token.includes(JOINT)), pairs = isPairs && shownTokens(tokens);
+      const buttons = tokens.map((token, index) => {
+        const button = element("button", "token", pairs ? pairs[index] : chipText(token));
+        button.setAttribute("aria-label", token);
+        return Object.assign(button, { title: token, onclick: () => choose(index) });
+      });
+      place.replaceChildren(element("span", "name", name), ...joined(buttons, pairs ? [] : wordRanges(tokens)));
     };
     group(this.find(".queries"), "Query", queries, (query) => this.chooseOnly({ query }));
     group(this.find(".keys"), "Key", keys, (key) => this.chooseOnly({ key }));
@@ -234,7 +238,7 @@ class Steps extends Component {
     const panel = entry.panels[group][index], { row, column } = cell ?? cellIn(panel, this.chosen, this.data);
     const elsewhere = `Dimension ${this.chosen.dimension + 1} is another head's.`, { hand } = entry.parts;
     const sum = () => sumText(this.sums.of(panel, row, column), `${this.data.whose} has`);
-    const text = row < 0 || column < 0 ? elsewhere : sum();
+    const text = inWords(row < 0 || column < 0 ? elsewhere : sum());
     if (hand.textContent !== text) hand.textContent = text;
   }
 }
@@ -323,7 +327,7 @@ class Figure {
     if (column >= 0) this.heatmap.frameColumn(pen, column);
     pen.setLineDash([]);
     const most = number(limit, 2);
-    this.describe(panel, picture.signed ? `${MINUS}${most} (blue) to ${most} (orange)` : "0 to 1");
+    this.describe(panel, picture.signed ? `${MINUS}${most} (brown) to ${most} (teal)` : "0 to 1");
     this.frame(this.heatmap.pointed);
     if (row >= 0 && geometry.bottom > SCROLLS_FROM) {
       this.scroller.scrollTop = geometry.top + (row + 0.5) * geometry.high - this.scroller.clientHeight / 2;

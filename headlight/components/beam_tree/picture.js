@@ -12,8 +12,8 @@ export function figureOf({ branches }) {
     name: "beam_tree",
     label: "A beam search as a tree",
     caption: "A beam search as a tree: each column is a step, each box a translation under way, its colour the " +
-      "stronger the more probable its token after what came before. Orange: on the way to the best translation. A " +
-      "thick frame: it ended, with its rank. A dashed frame: it fell out of the beam.",
+      "stronger the more probable its token after what came before. A thick frame: on the way to the best " +
+      "translation. Square and bold: it ended, with its rank. A dashed frame: it fell out of the beam.",
     table: () => ({ header: HEADER, rows: branches.map(rowOf) }),
   };
 }

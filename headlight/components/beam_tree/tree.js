@@ -2,8 +2,9 @@
 // says what it is and where its step reads in the source; a click goes on from there.
 
 import { offerPicture } from "../export/snapshot.js";
-import { ARROWS, element, isDark, isShortcut, opacity, shortened, svgElement, tint } from "../lib/canvas.js";
+import { ARROWS, element, isDark, isShortcut, opacity, shortened, svgElement, tint, tintOf } from "../lib/canvas.js";
 import { Component, mounted } from "../lib/mount.js";
+import { chipText, inWords, joined, shownToken, wordRanges } from "../lib/tokens.js";
 import { columnsIn, moved, way } from "./moves.js";
 import { figureOf } from "./picture.js";
 
@@ -54,10 +55,10 @@ class BeamTree extends Component {
   }
 
   button(branch, number) {
-    const button = element("button", branch.look, shortened(branch.token));
+    const button = element("button", branch.look, shortened(shownToken(branch.token)));
     if (branch.note) button.append(" ", element("small", "", branch.note));
     Object.assign(button, { type: "button", tabIndex: -1 });
-    button.style.backgroundColor = `rgba(31, 119, 224, ${opacity(0.8 * branch.chance).toFixed(3)})`;
+    button.style.backgroundColor = tintOf(opacity(0.8 * branch.chance));
     button.setAttribute("aria-label", branch.words);
     button.dataset.number = number;
     button.onclick = () => this.setTriggerValue("choice", branch.ids);
@@ -74,15 +75,17 @@ class BeamTree extends Component {
 
   tell(button) {
     const branch = button ? this.data.branches[button.dataset.number] : null;
-    this.readout.textContent = branch ? branch.words : "Each column is a step, each button a translation under way, " +
-      "its colour the stronger the more probable its token. Point at one, or click it to search on from there.";
+    const invitation = "Each column is a step, each button a translation under way, its colour the stronger the more " +
+      "probable its token. Point at one, or click it to search on from there.";
+    this.readout.textContent = branch ? inWords(branch.words) : invitation;
     const dark = isDark(this.stage);
     const chips = (branch?.reads ?? []).map((weight, index) => {
-      const chip = element("span", "", this.data.source[index]);
+      const token = this.data.source[index], chip = element("span", "", chipText(token));
       tint(chip, weight, dark);
-      return chip;
+      return Object.assign(chip, { title: `${token}: weight ${weight}` });
     });
-    this.reads.replaceChildren(...(chips.length ? [this.data.reader, ...chips] : []));
+    const words = joined(chips, wordRanges(this.data.source));
+    this.reads.replaceChildren(...(chips.length ? [this.data.reader, ...words] : []));
   }
 
   key(event) {

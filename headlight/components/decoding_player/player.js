@@ -2,17 +2,19 @@
 // Token text is hostile until it is set as text.
 
 import { offerPicture } from "../export/snapshot.js";
-import { element, isDark, tint } from "../lib/canvas.js";
+import { JOINT, element, isDark, tint } from "../lib/canvas.js";
 import { floats } from "../lib/format.js";
 import { Component, mounted } from "../lib/mount.js";
 import { fly } from "../lib/motion.js";
 import { Playhead } from "../lib/playback.js";
+import { chipRow, inWords, shownToken, shownTokens } from "../lib/tokens.js";
 import { headsFigure, stepFigure } from "./picture.js";
 import { HeadStrip } from "./strips.js";
 
 const MILLISECONDS_A_STEP = 1000;
 const GAP = 24; // pixels between the two pictures of all heads, as in player.css
 const ROOM_FOR_HEAD = 24; // pixels of the list's first line, which stays when it scrolls
+const STATES = ["next", "forced", "later"]; // of a chip
 const WIDEST_BAR = 60; // per cent of the column; the rest is for the number
 
 // Scroll a row of chips so far that one of them is in sight.
@@ -72,17 +74,22 @@ class Player extends Component {
 
   layOut() {
     const { source, fed, next } = this.data;
-    const chip = (token) => element("li", "", element("span", "token", token), element("span", "note"));
-    this.find(".source").replaceChildren(...source.map(chip));
+    this.names = shownTokens(fed.map((token, step) => token + JOINT + next[step]));
     // One chip more than was fed: the last is for the token that the last step predicts.
-    this.find(".target").replaceChildren(...[...fed, next.at(-1)].map(chip));
+    const rows = { source, target: [...fed, next.at(-1)] };
+    this.chips = Object.fromEntries(Object.entries(rows).map(([side, tokens]) => {
+      const { chips, items } = chipRow(tokens);
+      this.find(`.${side}`).replaceChildren(...items);
+      return [side, chips];
+    }));
   }
 
   // What was forced, and both translations; null where nothing was.
   showBranch(branch) {
     this.find(".branch").hidden = !branch;
     if (!branch) return;
-    this.find(".forced_part").textContent = `With “${branch.forced}” forced`;
+    const forced = shownTokens(branch.forced.split(" ")).join(" "); // no token has a space
+    this.find(".forced_part").textContent = `With “${forced}” forced`;
     this.find(".now").textContent = branch.now;
     this.find(".own").textContent = branch.own;
   }
@@ -93,17 +100,17 @@ class Player extends Component {
     const { at, timer } = this.playhead, isNew = at !== this.before, leave = this.chosenCandidate();
     const step = this.data.steps[this.playhead.at - 1];
     const count = this.data.steps.length, place = `Step ${this.playhead.at} of ${count}`;
-    this.find(".place").textContent = place;
+    this.find(".place").textContent = `${place}: ${this.names[this.playhead.at - 1]}`;
     this.playhead.show(`${place}: ${this.data.next[this.playhead.at - 1]}`);
-    this.find(".sentence").textContent = step.sentence;
-    this.showRow(".source", this.maps.cross, this.data.source.length, this.data.source.length);
-    this.showRow(".target", this.maps.decoder, count, this.playhead.at);
+    this.find(".sentence").textContent = inWords(step.sentence);
+    this.showRow("source", this.maps.cross, this.data.source.length);
+    this.showRow("target", this.maps.decoder, this.playhead.at);
     this.showNext(step);
     this.showCandidates(step);
     this.drawStrips();
     this.letScroll();
     if (isNew) this.bringIntoSight();
-    if (!timer && at === this.before + 1) leave(this.find(".target").children[at - 1]);
+    if (!timer && at === this.before + 1) leave(this.chips.target[at - 1]);
     this.before = at;
   }
 
@@ -126,26 +133,29 @@ class Player extends Component {
     const below = row.offsetTop + row.offsetHeight - list.clientHeight, above = row.offsetTop - ROOM_FOR_HEAD;
     list.scrollTop = Math.max(below, Math.min(list.scrollTop, above));
     const read = this.maps.cross.slice((at - 1) * source.length, at * source.length);
-    scrollTo(this.find(".source").children[read.indexOf(Math.max(...read))]);
-    scrollTo(this.find(".target").children[at]);
+    scrollTo(this.chips.source[read.indexOf(Math.max(...read))]);
+    scrollTo(this.chips.target[at]);
   }
 
-  showRow(selector, map, columns, read) {
-    const chips = this.find(selector).children, dark = isDark(this.find(selector));
+  // The first `read` tokens of a side, with the weights of this step.
+  showRow(side, map, read) {
+    const chips = this.chips[side], dark = isDark(this.find(`.${side}`)), { source, fed } = this.data;
+    const tokens = side === "source" ? source : fed;
     for (let key = 0; key < read; key++) {
-      const weight = map[(this.playhead.at - 1) * columns + key];
-      chips[key].className = "";
-      tint(chips[key], weight, dark);
-      chips[key].title = `weight ${weight.toFixed(4)}`;
-      chips[key].lastChild.textContent = weight.toFixed(2);
+      const weight = map[(this.playhead.at - 1) * tokens.length + key], chip = chips[key];
+      chip.classList.remove(...STATES);
+      tint(chip, weight, dark);
+      chip.title = `${tokens[key]}: weight ${weight.toFixed(4)}`;
+      chip.lastChild.textContent = weight.toFixed(2);
     }
   }
 
   showNext(step) {
-    const chips = this.find(".target").children;
+    const chips = this.chips.target;
     for (let position = this.playhead.at; position < chips.length; position++) {
       const next = position === this.playhead.at, chip = chips[position];
-      chip.className = next ? (step.forced ? "next forced" : "next") : "later";
+      const states = { next, forced: next && step.forced, later: !next };
+      for (const state of STATES) chip.classList.toggle(state, states[state]);
       tint(chip, null);
       chip.title = next ? "the token that follows; it is fed in the next step" : "";
       // A placeholder of the usual width, so that nothing moves when the weight takes its place.
@@ -162,13 +172,14 @@ class Player extends Component {
     step.candidates.forEach((candidate, index) => {
       const row = body.children[index];
       const button = row.querySelector("button");
-      row.className = candidate.taken ? "taken" : "";
+      row.className = candidate.taken ? (step.forced ? "taken forced" : "taken") : "";
       row.querySelector(".rank").textContent = candidate.rank;
-      button.textContent = candidate.token;
+      button.textContent = shownToken(candidate.token);
       const takable = step.takable && !candidate.special;
       const label = candidate.taken ? `${candidate.token}, taken` : `Force ${candidate.token}`;
       button.setAttribute("aria-label", label);
-      button.title = candidate.taken ? "taken in this translation" : "force this token and decode on";
+      const offer = candidate.taken ? "taken in this translation" : "force this token and decode on";
+      button.title = `${candidate.token}: ${offer}`;
       button.disabled = !candidate.taken && !takable;
       button.onclick = () => {
         if (candidate.taken) return;

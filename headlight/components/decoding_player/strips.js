@@ -1,8 +1,9 @@
 // One kind of attention in one step: every head as a thin line of cells on a canvas, layer under layer.
 
-import { POINTED, blue, placeOf, prepare, shortened } from "../lib/canvas.js";
+import { blue, placeOf, prepare, shortened } from "../lib/canvas.js";
 import { floats } from "../lib/format.js";
 import { cellText, writeSlanted } from "../lib/heatmap.js";
+import { shownTokens } from "../lib/tokens.js";
 
 const ROW_HEIGHT = 11, LAYER_GAP = 6, LABEL_SPACE = 52, TALLEST_LABELS = 90, BESIDE = 14; // pixels
 const SMALLEST_CELL_WITH_LABEL = 12, LARGEST_CELL = 34, NARROWEST = 120;
@@ -23,7 +24,8 @@ export class HeadStrip {
     this.data = data;
     this.keys = keys;
     this.weights = floats(weights);
-    this.longest = Math.max(...keys.map((key) => shortened(key).length));
+    this.labels = shownTokens(keys);
+    this.longest = Math.max(...this.labels.map((label) => shortened(label).length));
   }
 
   // Pixels that all keys take when each has room for its label.
@@ -39,7 +41,7 @@ export class HeadStrip {
     const pen = prepare(canvas, this.width, this.height);
     canvas.style.height = "auto"; // it may be shown smaller than it is
     pen.textAlign = "left";
-    pen.strokeStyle = POINTED;
+    pen.strokeStyle = pen.fillStyle;
     pen.lineWidth = 2;
     if (cell >= SMALLEST_CELL_WITH_LABEL) this.label(pen);
     const ink = pen.fillStyle;
@@ -68,8 +70,8 @@ export class HeadStrip {
   }
 
   label(pen) {
-    this.keys.slice(0, this.unmasked).forEach((key, index) => {
-      writeSlanted(pen, key, LABEL_SPACE + (index + 0.5) * this.cell, this.top - 4, 4);
+    this.labels.slice(0, this.unmasked).forEach((label, index) => {
+      writeSlanted(pen, label, LABEL_SPACE + (index + 0.5) * this.cell, this.top - 4, 4);
     });
   }
 

@@ -2,7 +2,8 @@
 // has what our drawings use of a canvas's own pen, and the `title` of what is drawn next, which a browser shows on
 // pointing.
 
-import { INK, PAPER, painted, rounded, shape } from "./svg.js";
+import { INK, PAPER } from "../lib/colours.js";
+import { painted, rounded, shape } from "./svg.js";
 import { widthOf } from "./pictures.js";
 
 const ANCHORS = { center: "middle", right: "end", left: "start" };

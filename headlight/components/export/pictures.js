@@ -1,5 +1,6 @@
 // Pictures to take along, made and saved by the visitor's own browser: SVG as text, and PNG of that text.
 
+import { PAPER } from "../lib/colours.js";
 import { FAMILY } from "./svg.js";
 
 const SCALE = 2; // pixels of a PNG for one of the page's
@@ -30,7 +31,7 @@ export async function pngOf(text, width, height) {
   await image.decode();
   Object.assign(canvas, { width: Math.round(SCALE * width), height: Math.round(SCALE * height) });
   const pen = canvas.getContext("2d");
-  pen.fillStyle = "#fff";
+  pen.fillStyle = PAPER;
   pen.fillRect(0, 0, canvas.width, canvas.height);
   pen.drawImage(image, 0, 0, canvas.width, canvas.height);
   return new Promise((done, failed) => {

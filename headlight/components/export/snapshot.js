@@ -6,7 +6,7 @@ import { offerDownload } from "./menu.js";
 import { SvgPen } from "./pen.js";
 import { drawingOf, painted, rounded, shape } from "./svg.js";
 
-const LEFT_OUT = ".download, .menu, .branch, .asks, [hidden]";
+const LEFT_OUT = ".download, .menu, .branch, .asks, .letters, [hidden]";
 const NOT_DRAWN = /^(aria-|data-|on|role$|style$|tabindex$|xmlns)/; // attributes
 const GROUPS = new Set(["g", "defs", "clipPath", "linearGradient", "stop", "title"]);
 const SMOOTH = ["shape-rendering", "image-rendering"];

@@ -1,11 +1,11 @@
 // SVG files from shapes {tag, attributes, children}; texts are children and stay texts.
 
+import { INK, PAPER } from "../lib/colours.js";
+
 const NOT_IN_XML = /[^\t\n\r\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu;
 const SIGNS = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
 const RGB = /^rgba?\(([\d.]+), ([\d.]+), ([\d.]+)(?:, ([\d.]+))?\)$/;
 
-export const INK = "rgb(47, 45, 43)"; // of the light theme
-export const PAPER = "rgb(255, 255, 255)";
 export const PAGES_FONT = "Source Sans"; // the app's; a page that was taken away has none of its own
 // Where the page's own font is not there.
 export const FALLBACKS = '"Source Sans 3", "Source Sans Pro", Helvetica, Arial, sans-serif';

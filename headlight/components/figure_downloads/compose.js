@@ -2,12 +2,10 @@
 
 import { isDark } from "../lib/canvas.js";
 import { shapesOf } from "../export/snapshot.js";
-import { INK, PAPER, shape } from "../export/svg.js";
+import { shape } from "../export/svg.js";
+import { GRID, INK, OF_WEIGHTS, PAPER } from "../lib/colours.js";
 import { boxes } from "./cells.js";
 
-const GRID = "rgb(230, 234, 241)"; // of the light theme
-// Of figures of weights, by .streamlit/config.toml: the strongest colour, and that of digits on strong cells.
-const OF_WEIGHTS = [["rgb(158, 202, 255)", "rgb(8, 48, 107)"], ["rgb(1, 0, 0)", PAPER]];
 const FOR_THE_POINTER = ".draglayer, .hoverlayer, .zoomlayer, .selectionlayer";
 
 export function composed(figure) {

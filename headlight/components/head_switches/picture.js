@@ -11,7 +11,7 @@ export function figureOf({ kinds, limit, ablated_by: ablation }) {
     name: "head_importance",
     label: "What the translation loses without each head alone",
     caption: `What the translation loses of its log P, in nats, without each head alone, ablated by ${ablation}: ` +
-      `orange, a loss; blue, a gain; the full colours stand for ${limit.toFixed(2)}. A dot: without the head another ` +
+      `brown, a loss; teal, a gain; the full colours stand for ${limit.toFixed(2)}. A dot: without the head another ` +
       "translation comes.",
     table: () => tableOfMatrices(matrices(), { row: "layer", column: "head", value: "loss of log P in nats" }),
     matrices,

@@ -70,12 +70,12 @@ class HeadSwitches extends Component {
       losses.forEach((row, layer) => row.forEach((loss, head) => {
         const name = `${kind}.${layer + 1}.${head + 1}`, button = this.buttons.get(name), off = this.off.includes(name);
         button.replaceChildren(digits[layer][head], ...(turned[layer][head] ? [element("i", "turned")] : []));
-        button.style.setProperty("--colour", signedColour(limit ? loss / limit : 0));
+        button.style.setProperty("--colour", signedColour(limit ? -loss / limit : 0));
         button.setAttribute("aria-pressed", off);
         button.setAttribute("aria-label", `${off ? "Off: " : ""}${words[layer][head]}`);
       }));
     }
-    const steps = [0, 0.25, 0.5, 0.75, 1].map((share) => signedColour(share));
+    const steps = [0, 0.25, 0.5, 0.75, 1].map((share) => signedColour(-share));
     this.scale.style.background = `linear-gradient(to right, ${steps.join(", ")})`;
     this.limit.textContent = `0 to ${limit.toFixed(2)} nats of log P lost without it`;
     this.allOn.disabled = !this.off.length;

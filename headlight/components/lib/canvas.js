@@ -1,23 +1,15 @@
 // What everything drawn has in common: elements with text, colours of numbers, canvases, and the keys on a canvas.
 
-export const FRAME = "rgba(128, 128, 128, 0.55)";
-export const POINTED = "#e8710a"; // around what is pointed at
-export const CHANGED = "#e8710a"; // around what the visitor has changed
-export const ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+import { BLACK, NEGATIVE, PAGES, POSITIVE, RAMPS, WEIGHT, WHITE, asText } from "./colours.js";
 
-// Around zero as in all figures: blue below, orange above.
-const BLUE = [31, 119, 224];
-const ORANGE = [232, 113, 10];
+export const JOINT = " → "; // between the input token and the output token of a decoder row
+
+export const ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 
 // How opaque a signed share of full colour is: never quite nothing, so that a cell of 0 is no blank one.
 export const opacity = (share) => 0.03 + 0.69 * Math.min(1, share);
 
-// The ramp of weights from 0 to 1, the same as in headlight/plots/palette.py: from nearly nothing over blue to the
-// colour that stands out most from the page, dark on a light one and light on a dark one. Red, green, blue, opacity.
-const NONE = [...BLUE, 0.03], HALF = [...BLUE, 0.72];
-const RAMPS = { light: [NONE, HALF, [8, 48, 107, 1]], dark: [NONE, HALF, [158, 202, 255, 1]] };
-const PAGES = { light: [255, 255, 255], dark: [14, 17, 23] };
-const FAINT = 0.3, BLACK = "#000", WHITE = "#fff";
+const FAINT = 0.3;
 const MIDDLE = 0.179; // the luminance from which black and white stand out alike
 
 const themeOf = (dark) => (dark ? "dark" : "light");
@@ -30,9 +22,8 @@ export function shade(weight, dark = false) {
 
 export const blue = (weight, dark = false) => asText(shade(weight, dark));
 
-function asText([red, green, blue_, opaque]) {
-  return `rgba(${[red, green, blue_].map(Math.round).join(", ")}, ${opaque.toFixed(3)})`;
-}
+// A share of the blue of weights behind a text.
+export const tintOf = (share) => asText([...WEIGHT, share]);
 
 // The colour of a digit on a cell of this weight: the page's own on a faint cell, else black or white, whichever stands
 // out more.
@@ -92,8 +83,9 @@ export function setFormula(place, text) {
   place.replaceChildren(...parts);
 }
 
-export function shortened(token) {
-  return token.length > 12 ? `${token.slice(0, 11)}…` : token;
+// A label of two tokens, "liebe → meinen", has each of them shortened.
+export function shortened(label) {
+  return label.split(JOINT).map((part) => (part.length > 12 ? `${part.slice(0, 11)}…` : part)).join(JOINT);
 }
 
 // Whether a click adds to what is chosen.
@@ -173,10 +165,10 @@ export class Drawing {
   }
 }
 
-const BLANK = [...BLUE, 0];
+const BLANK = [...WEIGHT, 0];
 
-// A share from -1, blue, to 1, orange, as red, green, blue and opacity.
-const around = (share) => [...(share >= 0 ? ORANGE : BLUE), opacity(Math.abs(share))];
+// A share from -1, brown, to 1, teal, as red, green, blue and opacity.
+const around = (share) => [...(share >= 0 ? POSITIVE : NEGATIVE), opacity(Math.abs(share))];
 
 // The same as a colour of CSS.
 export const signedColour = (share) => asText(around(share));

@@ -1,11 +1,12 @@
 // The heatmap: rows are queries, columns are keys or dimensions, colour is the number. It is pointed at by mouse,
 // finger and keys.
 
-import { CHANGED, FRAME, blue, labelColor, listenToKeys, paintCells, placeOf, shortened, withMore } from "./canvas.js";
+import { JOINT, blue, labelColor, listenToKeys, paintCells, placeOf, shortened, withMore } from "./canvas.js";
+import { CHANGED, FRAME } from "./colours.js";
 
 export const LETTER = 7;
 const SLANT = -Math.PI / 3, LETTERS = 12; // pixels, but for the angle
-const WIDEST_ROW_LABEL = 100, HIGHEST_COLUMN_LABEL = 84, ABOVE_A_NUMBER = 34;
+const WIDEST_ROW_LABEL = 100, WIDEST_PAIR = 176, HIGHEST_COLUMN_LABEL = 84, ABOVE_A_NUMBER = 34;
 const ROOM_FOR_A_VALUE = 34, ROOM_FOR_A_SHORT_ONE = 28, HEIGHT_FOR_A_VALUE = 14;
 
 // "“my” reads “meine” with weight 0.12"; null as the weight of a masked cell.
@@ -16,7 +17,10 @@ export function cellText(reader, key, weight) {
 
 // The room that labels need: to the left of rows, above slanted columns, above columns side by side.
 const longest = (labels) => LETTER * Math.max(...labels.map((label) => shortened(label).length));
-export const rowLabelsWidth = (labels) => Math.min(WIDEST_ROW_LABEL, longest(labels) + 12);
+export function rowLabelsWidth(labels) {
+  const widest = labels.some((label) => label.includes(JOINT)) ? WIDEST_PAIR : WIDEST_ROW_LABEL;
+  return Math.min(widest, longest(labels) + 12);
+}
 export const slantedHeight = (labels) => Math.min(HIGHEST_COLUMN_LABEL, 0.87 * longest(labels) + 14);
 export const fitUpright = (labels, wide) => longest(labels) + 8 <= wide;
 

@@ -1,10 +1,13 @@
 // Thumbnails of many heads on one canvas: layers below one another and heads side by side, or one after the other in
 // an order that is given. A map is {values, rows, columns, full, causal}: `full` has the strongest colour.
 
-import { Drawing, FRAME, POINTED, Raster, listenToKeys, paintCells, placeOf, withMore } from "./canvas.js";
+import { Drawing, Raster, listenToKeys, paintCells, placeOf, withMore } from "./canvas.js";
+import { FRAME } from "./colours.js";
 
 const LAYER_NAME = 46, GAP = 8, CAPTION = 14, TITLE = 22, HEAD_NAME = 16; // pixels
 const LARGEST = 84, SMALLEST = 6, LEAST_CAPTIONED = 36, LEAST_NAMED = 34;
+
+const DASHES = [4, 3]; // around what is pointed at
 
 export const FEWEST_IN_LINE = 6; // tiles that are sorted
 export const FAINT = 0.3; // how opaque what does not fit is
@@ -175,8 +178,8 @@ export class Overview {
 
   // Groups as `arrange` has them, each with a name, a title or "", mapOf(tile) and captionsOf(tile); heads that are
   // `faint` do not fit a filter. Thumbnails that `key` says are the same are not drawn again, only their marks are.
-  draw({ groups, key, isChosen, colour, label }, width) {
-    Object.assign(this, { isChosen, colour });
+  draw({ groups, key, isChosen, label }, width) {
+    this.isChosen = isChosen;
     if (key === undefined || key !== this.key) {
       const placed = place(groups, width), { tiles, names } = placed;
       Object.assign(this, { key, pointed: null, tiles, names });
@@ -190,8 +193,11 @@ export class Overview {
   mark() {
     const pen = this.drawing.again();
     for (const tile of this.tiles) {
-      if (tile === this.pointed) frame(pen, tile, POINTED, 2, 3.5);
-      if (this.isChosen(tile)) frame(pen, tile, this.colour ?? pen.fillStyle, 2, 1.5);
+      if (this.isChosen(tile)) frame(pen, tile, pen.fillStyle, 2, 1.5);
+      if (tile !== this.pointed) continue;
+      pen.setLineDash(DASHES);
+      frame(pen, tile, pen.fillStyle, 2, 3.5);
+      pen.setLineDash([]);
     }
   }
 

@@ -11,17 +11,26 @@ const HAVE_ARROWS_OF_THEIR_OWN = "canvas, [role=region], [role=slider]";
 const STEPPERS = { ArrowLeft: ".back", ArrowRight: ".forward", Home: ".first", End: ".last" };
 const PAGES = { PageUp: -1, PageDown: 1 };
 const PAGE_LINKS = "[data-testid=stSidebarNavLink]", FOLD = "[data-testid=stSidebarCollapseButton] button";
-const NARROW = "(max-width: 768px)"; // where the list of pages lies over the page
+const UNFOLD = "[data-testid=stExpandSidebarButton]";
+// Where the list of pages lies over the page, or leaves it no room.
+const NARROW = "(max-width: 768px), (max-height: 480px)";
+const FOLDS = 400; // ms until the list is gone, or there
 
 class Presenter extends Component {
   constructor(root) {
     super(root);
     this.find(".present").onclick = () => this.present(!this.data.present);
+    this.find(".home").onclick = () => document.querySelector(PAGE_LINKS)?.click();
+    this.find(".pages").onclick = () => document.querySelector(UNFOLD)?.click();
     this.find(".keys").onclick = () => this.list();
     this.find(".end").onclick = () => this.present(false);
     this.listen(document, "keydown", (event) => this.key(event));
-    this.listen(document, "click", ({ target }) => target.closest?.(PAGE_LINKS) && foldPages());
+    this.listen(document, "click", ({ target }) => {
+      if (target.closest?.(PAGE_LINKS)) foldPages();
+      if (target.closest?.(`${FOLD}, ${UNFOLD}, ${PAGE_LINKS}`)) setTimeout(leaveRoom, FOLDS);
+    });
     foldPages();
+    setTimeout(leaveRoom, FOLDS);
     this.room = new Room();
     this.glossary = new Glossary(this.find(".tip"), this.find(".words"));
     this.ends.push(() => this.room.leave(), () => this.glossary.leave());
@@ -75,6 +84,11 @@ function fullScreen() {
 // On a narrow screen the list of pages would lie over the page that was chosen in it.
 function foldPages() {
   if (window.matchMedia(NARROW).matches) document.querySelector(FOLD)?.click();
+}
+
+// While the list is folded, its sign lies over the beginning of the bar.
+function leaveRoom() {
+  document.documentElement.classList.toggle("pages_folded", Boolean(document.querySelector(UNFOLD)));
 }
 
 // Open the page so many places further in the list.

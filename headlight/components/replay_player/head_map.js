@@ -2,6 +2,7 @@
 
 import { ARROWS, element, isDark, isShortcut, setAttributes, shortened, tint } from "../lib/canvas.js";
 import { windowHeight } from "../lib/screen.js";
+import { shownTokens } from "../lib/tokens.js";
 
 const LARGEST_CELL = 36, SMALLEST_CELL = 8, SMALLEST_CELL_WITH_VALUE = 24; // pixels
 const AROUND = 410; // pixels of a window that are not for the cells
@@ -42,17 +43,22 @@ export class HeadMap {
 
   layOut() {
     const { queries, predicts, keys } = this.data;
-    const header = (token, scope, className) => {
-      const cell = element("th", className, element("span", "", shortened(token)));
+    const header = (text, token, scope, className) => {
+      const cell = element("th", className, element("span", "", shortened(text)));
       return Object.assign(cell, { scope, title: token });
     };
-    const corner = header(predicts ? "fed" : "token", "col", "corner");
-    const head = element("tr", "", corner, ...keys.map((key) => header(key, "col", "key")));
-    if (predicts) head.append(header("to predict", "col", "corner predicts"));
+    const [rowLabels, columnLabels, following] = [queries, keys, predicts ?? []].map(shownTokens);
+    this.labels = { queries: rowLabels, keys: columnLabels, predicts: following };
+    const corner = header(predicts ? "fed" : "token", "", "col", "corner");
+    const head = element("tr", "", corner, ...keys.map((key, at) => header(columnLabels[at], key, "col", "key")));
+    if (predicts) head.append(header("to predict", "", "col", "corner predicts"));
     const rows = queries.map((query, row) => {
       const cells = keys.map((_, column) => this.cell(row, column));
-      if (predicts) cells.push(element("td", "predicts", shortened(predicts[row])));
-      return element("tr", "", header(query, "row", "query"), ...cells);
+      if (predicts) {
+        const cell = element("td", "predicts", shortened(following[row]));
+        cells.push(Object.assign(cell, { title: predicts[row] }));
+      }
+      return element("tr", "", header(rowLabels[row], query, "row", "query"), ...cells);
     });
     const body = element("tbody", "", ...rows);
     this.table.replaceChildren(element("thead", "", head), body);
@@ -68,7 +74,7 @@ export class HeadMap {
 
   // Cells as large as this width allows, labels upright where they fit above them.
   fit(width) {
-    const { queries, predicts, keys } = this.data, predictions = predicts && width >= ROOM_FOR_PREDICTIONS;
+    const { queries, predicts, keys } = this.labels, predictions = this.data.predicts && width >= ROOM_FOR_PREDICTIONS;
     const longest = (tokens) => LETTER * Math.max(3, ...tokens.map((token) => shortened(token).length)) + 10;
     const slanted = Math.min(TALLEST_KEYS, 0.9 * longest(keys) + 4);
     const left = longest(queries), right = predictions ? Math.max(66, longest(predicts)) : 0.5 * slanted;

@@ -2,10 +2,11 @@
 // Token text is hostile until it is set as text.
 
 import { offerPicture } from "../export/snapshot.js";
-import { POINTED, element } from "../lib/canvas.js";
+import { element } from "../lib/canvas.js";
 import { Component, mounted } from "../lib/mount.js";
 import { Playhead } from "../lib/playback.js";
 import { Overview, everyHead } from "../lib/thumbnails.js";
+import { chipRow, inWords } from "../lib/tokens.js";
 import { Curve } from "./curves.js";
 import { HeadMap } from "./head_map.js";
 import { replayFigure, headFigure } from "./picture.js";
@@ -32,7 +33,7 @@ class Player extends Component {
       look: (tile, cell) => this.look(cell && { layer: tile.layer, head: tile.head, ...cell }),
       choose: (_, heads) => heads.length === 1 && this.setTriggerValue("head", [heads[0].layer, heads[0].head]),
     });
-    this.map = new HeadMap(this.find(".large"), (text) => (this.find(".head .readout").textContent = text));
+    this.map = new HeadMap(this.find(".large"), (text) => (this.find(".head .readout").textContent = inWords(text)));
     const offer = (place, label, figure, element, draw) => {
       const elements = () => [this.find(element)];
       this.find(place).append(offerPicture(label, figure, this.find(".player"), elements, draw));
@@ -73,12 +74,10 @@ class Player extends Component {
     this.find(".target span").textContent = data.target;
     this.find(".head h2").textContent = `${data.kind}, ${data.name}`;
     this.find(".axes").textContent = data.axes;
-    this.find(".chips").replaceChildren(
-      ...data.next.map((token) => {
-        const bar = element("span", "bar", element("i"));
-        return element("li", "", element("span", "token", token), bar, element("span", "note"));
-      }),
-    );
+    const { chips, items } = chipRow(data.next, () => element("span", "bar", element("i")));
+    this.chips = chips;
+    chips.forEach((chip, at) => (chip.title = data.next[at]));
+    this.find(".chips").replaceChildren(...items);
     this.curves = data.curves.map((_, index) => this.curves[index] ?? new Curve(this.seek));
     this.curves.forEach((curve, index) => curve.receive(data.curves[index], data));
     this.find(".curves").replaceChildren(...this.curves.map((curve) => curve.figure));
@@ -127,21 +126,20 @@ class Player extends Component {
     };
     const isChosen = ({ layer, head }) => layer === data.layer && head === data.head;
     const label = `${layers} layers by ${heads} heads at ${data.texts[current].place}`;
-    this.overview.draw({ groups: [group], isChosen, colour: POINTED, label }, this.find(".heads").clientWidth);
+    this.overview.draw({ groups: [group], isChosen, label }, this.find(".heads").clientWidth);
     this.look(this.looked);
   }
 
   // What is under the pointer, in words: {layer, head, row, column} or null.
   look(found) {
     this.looked = found;
-    this.find(".heads .readout").textContent = found ? this.snapshots.cellText(this.playhead.at, found) : "";
+    this.find(".heads .readout").textContent = found ? inWords(this.snapshots.cellText(this.playhead.at, found)) : "";
   }
 
   showChances() {
-    const chips = this.find(".chips").children;
     this.data.chances[this.playhead.at].forEach(([chance, text], position) => {
-      chips[position].querySelector("i").style.width = `${(chance * 100).toFixed(1)}%`;
-      chips[position].lastChild.textContent = text;
+      this.chips[position].querySelector("i").style.width = `${(chance * 100).toFixed(1)}%`;
+      this.chips[position].lastChild.textContent = text;
     });
   }
 }

@@ -1,6 +1,6 @@
 // The maps of all heads at every snapshot of a training, and the strip of one head's maps below the slider.
 
-import { POINTED, placeOf, prepare } from "../lib/canvas.js";
+import { placeOf, prepare } from "../lib/canvas.js";
 import { sixteenBits } from "../lib/format.js";
 import { cellText } from "../lib/heatmap.js";
 import { Thumbnails, frame, heightOf } from "../lib/thumbnails.js";
@@ -81,7 +81,7 @@ export class SnapshotStrip {
     const box = at(current / Math.max(1, count - 1));
     pen.clearRect(box.x - 3, 0, wide + 6, high + 6);
     this.thumbnails.draw(pen, snapshots.map(current, data), box);
-    frame(pen, box, POINTED, 2.5, 1.5);
+    frame(pen, box, pen.fillStyle, 2.5, 1.5);
     canvas.setAttribute("aria-label", `Frames side by side: ${data.name} at ${count} snapshots`);
   }
 }

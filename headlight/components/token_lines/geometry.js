@@ -33,7 +33,7 @@ export const lookOf = (weight) => ({
 export const widthOf = (weight) => 0.75 + 4.25 * weight;
 export const opacityOf = (weight) => Math.min(1, 0.06 + 0.94 * weight);
 // How opaque the blue of an output token of this probability is.
-export const tintOf = (probability) => 0.04 + 0.6 * probability;
+export const shareOf = (probability) => 0.04 + 0.6 * probability;
 
 // From below a source token to above an output token, each {x, y} in pixels, upright at both ends.
 export function curve(from, to) {

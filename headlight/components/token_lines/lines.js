@@ -3,19 +3,18 @@
 // Where words can be hidden, a click on one reports it.
 
 import { offerPicture } from "../export/snapshot.js";
-import { element, isShortcut, opacity, svgElement } from "../lib/canvas.js";
+import { element, isShortcut, opacity, svgElement, tintOf } from "../lib/canvas.js";
 import { Component, mounted } from "../lib/mount.js";
 import { MOMENT, isStill } from "../lib/motion.js";
 import { Table } from "../lib/table.js";
-import { chipText, joined } from "../lib/tokens.js";
-import { changesOf, curve, lettersFor, linesOf, lookOf, moved, tintOf } from "./geometry.js";
-import { figureOf } from "./picture.js";
-import { invitation, outputWords, sourceWords, weightText } from "./words.js";
+import { chipText, inWords, isSpecial, joined } from "../lib/tokens.js";
+import { changesOf, curve, lettersFor, linesOf, lookOf, moved, shareOf } from "./geometry.js";
+import { figureOf, labelOf } from "./picture.js";
+import { below, invitation, outputWords, sourceWords, weightText } from "./words.js";
 
 const LITTLE = 0.05; // smaller weights are written faintly
 const SIDES = ["source", "output"];
 const ALL = -1; // reported as a word: nothing is to be hidden any more
-const tint = (share) => `rgba(31, 119, 224, ${tintOf(share).toFixed(3)})`;
 
 function pathLike(weight) {
   const { strokeWidth, strokeOpacity } = lookOf(weight);
@@ -33,7 +32,8 @@ class TokenLines extends Component {
     this.buttons = { source: [], output: [] };
     this.hovered = this.focused = null; // {side, index}
     for (const side of SIDES) this.listenToRow(side, this.rows[side]);
-    const label = () => `Weights of ${this.data.name}: a row for each output token, a column for each source token`;
+    const rows = () => `a row for each ${this.data.below} token, a column for each source token`;
+    const label = () => `Weights of ${this.data.name}: ${rows()}`;
     this.table = new Table(find("details"), label, () => this.tableRows());
     const figure = () => figureOf(this.data);
     find(".under").append(offerPicture("tokens joined by attention", figure, this.frame, () => [this.stage]));
@@ -82,7 +82,7 @@ class TokenLines extends Component {
     const texts = JSON.stringify([data.source, data.outputs]), isNew = texts !== this.texts;
     const isSameSource = JSON.stringify(data.source) === JSON.stringify(this.data?.source);
     Object.assign(this, { data, texts });
-    this.frame.setAttribute("aria-label", `Source and output tokens joined by the cross-attention of ${data.name}`);
+    this.frame.setAttribute("aria-label", labelOf(data));
     this.stage.style.setProperty("--apart", `${data.apart}px`);
     if (isNew) {
       this.hovered = null;
@@ -97,7 +97,7 @@ class TokenLines extends Component {
     this.found.hidden = !data.headline;
     this.find(".headline").textContent = data.headline ?? "";
     this.find(".all").hidden = !data.hidden?.length;
-    data.outputs.forEach((token, index) => this.describeOutput(token, index, isNew && isSameSource));
+    data.outputs.forEach((_, index) => this.describeOutput(index, isNew && isSameSource));
     const before = isNew || isStill() ? null : this.lines;
     this.lines = linesOf(data.weights);
     this.paths = this.lines.map(({ weight }) => pathLike(weight));
@@ -135,12 +135,13 @@ class TokenLines extends Component {
     });
   }
 
-  describeOutput(token, index, flashes) {
-    const { probabilities, short_chances, ranks, chances, changed } = this.data, button = this.buttons.output[index];
-    const rank = ranks[index] === 1 ? "top-1" : `rank ${ranks[index]}`, isChanged = Boolean(changed?.includes(index));
-    const label = `“${token}”, output token ${index + 1}, probability ${chances[index]}, ${rank}`;
-    button.querySelector(".token").style.setProperty("--tint", tint(probabilities[index]));
-    button.querySelector(".chance").textContent = short_chances[index];
+  describeOutput(index, flashes) {
+    const { probabilities, short_chances, changed } = this.data, button = this.buttons.output[index];
+    const { name, chance } = below(this.data, index), isChanged = Boolean(changed?.includes(index));
+    const label = chance ? `${name}, ${chance}` : name;
+    const colour = chance ? tintOf(shareOf(probabilities[index])) : "transparent";
+    button.querySelector(".token").style.setProperty("--tint", colour);
+    button.querySelector(".chance").textContent = chance && short_chances[index];
     button.classList.toggle("changed", isChanged);
     button.classList.toggle("flashes", isChanged && flashes);
     button.setAttribute("aria-label", isChanged ? `${label}, changed` : label);
@@ -149,8 +150,8 @@ class TokenLines extends Component {
 
   fill(side, tokens, words) {
     const buttons = tokens.map((token, index) => {
-      const special = this.data.special.includes(token);
-      const chip = element("span", "token", chipText(token, special)), weight = element("span", "weight");
+      const special = isSpecial(token);
+      const chip = element("span", "token", chipText(token)), weight = element("span", "weight");
       const parts = side === "source" ? [weight, chip] : [chip, element("span", "chance"), weight];
       const button = element("button", special ? "special" : "", ...parts);
       button.type = "button";
@@ -202,13 +203,13 @@ class TokenLines extends Component {
         button.querySelector(".weight").textContent = weight === null ? "" : weightText(weight);
         button.classList.toggle("little", weight !== null && weight < LITTLE);
         if (side === "source") {
-          const share = weight === null ? "transparent" : `rgba(31, 119, 224, ${opacity(weight).toFixed(3)})`;
+          const share = weight === null ? "transparent" : tintOf(opacity(weight));
           button.querySelector(".token").style.setProperty("--tint", share);
         }
         if (this.focused?.side === side) button.tabIndex = this.focused.index === index ? 0 : -1;
       });
     }
-    this.readout.textContent = this.words(pointed);
+    this.readout.textContent = inWords(this.words(pointed));
   }
 
   weight({ side, index }, other) {
@@ -221,9 +222,9 @@ class TokenLines extends Component {
   }
 
   tableRows() {
-    const { source, outputs, weights } = this.data;
+    const { source, outputs, weights, below: side } = this.data;
     const rows = weights.map((row, index) => [outputs[index], ...row.map((weight) => weight.toFixed(4))]);
-    return [["output token", ...source], ...rows];
+    return [[`${side} token`, ...source], ...rows];
   }
 }
 

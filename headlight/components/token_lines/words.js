@@ -23,26 +23,35 @@ function listed(weights, naming, joint) {
 }
 
 // What an output token attends to; twice the same source token is told apart by its number.
-export function outputWords({ source, outputs, chances, ranks, weights }, row) {
+export function outputWords(data, row) {
+  const { source, weights } = data;
   const twice = (column) => source.indexOf(source[column]) !== source.lastIndexOf(source[column]);
   const naming = (column) => (twice(column) ? named(source[column], "source", column) : `“${source[column]}”`);
-  const rank = ranks[row] === 1 ? "top-1" : `rank ${ranks[row]}`;
-  const head = `“${outputs[row]}”, output token ${row + 1} (probability ${chances[row]}, ${rank})`;
-  return `${head}: ${listed([...weights[row].entries()], naming, "on")}.`;
+  const { name, chance } = below(data, row);
+  return `${name}${chance && ` (${chance})`}: ${listed([...weights[row].entries()], naming, "on")}.`;
 }
 
-// Which output tokens attend to a source token. Their weights are of different rows: they have no sum to speak of.
-export function sourceWords({ source, outputs, weights }, column) {
+// A token of the row below: its name, with the input token beside it where rows are named by both, and, of an output
+// token, how probable it was.
+export function below({ below: side, outputs, inputs, chances, ranks }, row) {
+  const from = inputs ? `“${inputs[row]}” → ` : "", name = `${from}“${outputs[row]}”, ${side} token ${row + 1}`;
+  const rank = ranks[row] === 1 ? "top-1" : `rank ${ranks[row]}`;
+  return { name, chance: side === "output" ? `probability ${chances[row]}, ${rank}` : "" };
+}
+
+// Which tokens of the row below attend to a source token. Their weights are of different rows: they have no sum to
+// speak of.
+export function sourceWords({ source, outputs, weights, below: side }, column) {
   const rows = weights.map((row, index) => [index, row[column]]).sort((one, other) => other[1] - one[1]);
-  const words = ([row, weight]) => `${weightText(weight)} from ${named(outputs[row], "output", row)}`;
+  const words = ([row, weight]) => `${weightText(weight)} from ${named(outputs[row], side, row)}`;
   const parts = rows.slice(0, NAMED).map(words);
   if (rows.length > NAMED) parts.push("no larger weight from any other");
   return `“${source[column]}”, source token ${column + 1}, gets ${parts.join(", ")}.`;
 }
 
 // What is said while nothing is pointed at: how to begin.
-export function invitation({ name, hidden }) {
-  const probable = hidden ? "" : " The more probable an output token, the stronger its colour.";
+export function invitation({ name, hidden, below: side }) {
+  const probable = hidden || side === "input" ? "" : " The more probable an output token, the stronger its colour.";
   const point = "Point at a token, or touch it, to read its weights.";
   return `Each line is a cross-attention weight (${name}): the stronger, the larger.${probable} ${point}`;
 }

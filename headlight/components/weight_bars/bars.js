@@ -3,7 +3,10 @@
 
 import { element } from "../lib/canvas.js";
 import { Component, mounted } from "../lib/mount.js";
+import { shownTokens } from "../lib/tokens.js";
 import { redistributed, written } from "./weights.js";
+
+const LEAST = 0.005; // a change that two decimals show
 
 class WeightBars extends Component {
   constructor(root) {
@@ -20,14 +23,17 @@ class WeightBars extends Component {
     this.drawn = dragging;
     this.data = data;
     this.title.textContent = data.title;
-    if (texts !== this.texts) this.list.replaceChildren(...data.tokens.map((token, index) => this.row(token, index)));
+    const shown = shownTokens(data.tokens);
+    const rows = () => data.tokens.map((token, index) => this.row(token, index, shown[index]));
+    if (texts !== this.texts) this.list.replaceChildren(...rows());
     this.texts = texts;
     this.show();
   }
 
-  row(token, index) {
-    const button = element("button", "", token), input = element("input");
+  row(token, index, shown) {
+    const button = element("button", "", shown), input = element("input");
     Object.assign(button, { type: "button", title: token });
+    button.setAttribute("aria-label", token);
     button.onclick = () => this.setTriggerValue("choice", String(index + 1));
     Object.assign(input, { type: "range", min: 0, max: 1, step: 0.01 });
     input.setAttribute("aria-label", `Weight of ${token}, token ${index + 1}`);
@@ -57,6 +63,7 @@ class WeightBars extends Component {
       const weight = this.weights[index], input = row.querySelector("input");
       row.style.setProperty("--after", weight);
       row.style.setProperty("--was", this.data.before[index]);
+      row.classList.toggle("changed", Math.abs(weight - this.data.before[index]) >= LEAST);
       row.querySelector(".number").textContent = weight.toFixed(2);
       row.querySelector("button").setAttribute("aria-pressed", index === this.data.key);
       if (activeElement !== input) input.value = weight;

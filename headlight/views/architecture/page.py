@@ -30,7 +30,7 @@ from headlight.plots.architecture import (
     trajectory_figure,
     units_figure,
 )
-from headlight.plots.text import pluralize, quoted, signed
+from headlight.plots.text import pluralize, quoted, signed, token_cells
 from transformer.config import Norm
 from transformer.interpret.parameters import Block, blocks_of, nearest, parameter_rows
 from transformer.interpret.residual import trajectory
@@ -104,7 +104,7 @@ def _show_block(block: Block, text: BlockText, total: int, trace: Trace) -> None
                 (f"{name}: {what}", [signed(number, 2 if abs(number) >= 0.005 else 4) for number in line])
                 for what, line in zip(("mean", "std. dev.", "norm"), values, strict=True)
             ]
-    show_table(f"What goes in and comes out of {text.title}, token by token", "token", tokens, rows)
+    show_table(f"What goes in and comes out of {text.title}, token by token", "token", token_cells(tokens), rows)
     if block.kind == "softmax":
         st.caption("Columns are the decoder's steps, each a distribution over the vocabulary with mean 1 / V.")
 

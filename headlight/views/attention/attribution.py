@@ -69,7 +69,7 @@ def show(request: TranslationRequest) -> None:
         plain(
             f"For {target}, to which the model gave {format_probability(float(trace.target_probabilities[step]))} (log "
             f"P = {signed(left_out.log_probability, 3)}). Raw and norm-weighted: cross-attention, "
-            f"{head_name(layer, None, layers, heads)}. Orange bars speak for {target}, hatched blue ones against it; "
+            f"{head_name(layer, None, layers, heads)}. Teal bars speak for {target}, hatched brown ones against it; "
             "weights and lengths, plain blue, cannot tell which. Each panel has its own scale."
         )
     )

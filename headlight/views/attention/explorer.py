@@ -67,6 +67,8 @@ def read_choice(trace: Trace, best: str) -> dict[str, str]:
     said = {**read, "kind": kind, "tokens": tokens if _are_tokens(tokens, trace, kind) else ""}
     first = _first_heads(trace, said, best)
     heads = url_state.read("explorer_heads", first)
+    if _are_heads(heads, trace, kind) and "explorer_heads" in st.query_params:
+        _carry_on(kind, heads)  # a head that came by address, like one that was clicked
     return {**said, "heads": heads if _are_heads(heads, trace, kind) else first}
 
 
@@ -76,14 +78,19 @@ def write_choice(trace: Trace, written: dict[str, str], best: str) -> None:
     To be called in a callback.
     """
     kind = written["kind"]
-    ((layer, head), *others) = heads_in(written["heads"])
-    if not others:  # before the address changes: from then on the page may be left, which ends the callback
-        note_head(Head(kind, layer, head))
-        st.session_state[_FOLLOWED] = noted_head()
+    _carry_on(kind, written["heads"])  # before the address changes: then the page may be left, which ends the callback
     for name in (*OPTIONS, "tokens"):
         url_state.write(f"explorer_{name}", written[name])
     url_state.write("explorer_kind", kind, _linked_kind())
     url_state.write("explorer_heads", written["heads"], _first_heads(trace, written, best))
+
+
+def _carry_on(kind: str, written: str) -> None:
+    """Make a single head that of the pages that follow."""
+    ((layer, head), *others) = heads_in(written)
+    if not others:
+        note_head(Head(kind, layer, head))
+        st.session_state[_FOLLOWED] = noted_head()
 
 
 def heads_in(written: str) -> list[tuple[int, int]]:

@@ -55,7 +55,7 @@ MEASURES: dict[str, tuple[str, str, str]] = {
 # What can be chosen in the explorer, by its name in an address, the default first.
 OPTIONS = {
     "view": ("map", "lines"),
-    "rows": ("predicted", "fed"),
+    "rows": ("both", "predicted", "fed"),
     "words": ("pieces", "words", "first pieces"),
     "specials": ("shown", "hidden", "renormalised"),
     "together": ("mean", "sum"),

@@ -84,7 +84,7 @@ _TITLES = {"across both": "source tokens", "encoder": "source tokens", "decoder"
 def show(request: TranslationRequest) -> None:
     """Show raw weights beside rollout, then source and prefix by step. Raises UserError."""
     trace = show_translation(request)
-    with st.container(horizontal=True, gap="medium"):
+    with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         side = one_of("Rollout of", tuple(KINDS), "rollout_of")
         mixed = Residual(one_of("Residual weighting", tuple(Residual), "rollout_residual"))
         layer = _layer(len(trace.attention(KINDS[side])))

@@ -12,7 +12,7 @@ from headlight.components.show import token_lines
 from headlight.views.translate.content import lines_payload
 from transformer import Greedy
 from transformer.interpret.head_patterns import word_ranges
-from transformer.interpret.trace import Trace, attention_map
+from transformer.interpret.trace import RowLabel, Trace, attention_map
 
 from .content import Card, cards_of, changed_outputs, describe_hidden, harmless_words
 
@@ -43,7 +43,7 @@ def show_page(request: TranslationRequest) -> None:
 
 
 def _show_lines(request: TranslationRequest, before: Trace, after: Trace, hidden: list[range], headline: str) -> None:
-    shown = attention_map(after, "cross", *results.default_head(request, "cross"))
+    shown = attention_map(after, "cross", *results.default_head(request, "cross"), RowLabel.BOTH)
     payload = lines_payload(after, shown, apart=_APART, letters=_LETTERS)
     payload["hidden"] = [position for word in hidden for position in word]
     payload["changed"] = changed_outputs(before, after) if hidden else []

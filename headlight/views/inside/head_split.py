@@ -8,11 +8,9 @@ import streamlit as st
 from headlight.app.choices import one_of
 from headlight.app.results import TranslationRequest
 from headlight.app.widgets import plain, show_finding
+from headlight.plots.palette import SERIES_COLOURS, see_through
 from headlight.plots.text import Finding
 from transformer.experiments.attention import Layout, misplaced_cells, split_right, split_wrong
-
-# Okabe and Ito's colours, which colour-blind readers tell apart, thin enough for the page's own text on them.
-TOKEN_COLOURS = ("86, 180, 233", "230, 159, 0", "0, 158, 115", "204, 121, 167", "0, 114, 178", "213, 94, 0")
 
 
 def show(_request: TranslationRequest) -> None:
@@ -96,6 +94,6 @@ def _table(name: str, block: np.ndarray, d_model: int) -> str:
 
 def _cell(tag: str, number: int, d_model: int) -> str:
     token = number // d_model
-    colour = TOKEN_COLOURS[token % len(TOKEN_COLOURS)]
+    colour = see_through(SERIES_COLOURS[token % len(SERIES_COLOURS)], 0.45)
     title = f"token {token + 1}, dimension {number % d_model + 1}"
-    return f'<{tag} style="background: rgba({colour}, 0.45)" title="{title}">{number}</{tag}>'
+    return f'<{tag} style="background: {colour}" title="{title}">{number}</{tag}>'

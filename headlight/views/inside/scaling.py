@@ -19,9 +19,9 @@ def show(request: TranslationRequest) -> None:
     view, stages = block.view, block.stages
     st.subheader("This head, with the division and without")
     without, divided = undivided(stages, view.head)
-    rows = scaled_rows_figure(without.max(axis=-1), divided.max(axis=-1), view.queries)
+    rows = scaled_rows_figure(without.max(axis=-1), divided.max(axis=-1), block.row_names)
     see = describe_head(stages, view.head, view.queries)
-    show_figure(rows, "rows", "The largest weight of every query, with the division and without", see)
+    show_figure(rows, "largest_weights", "The largest weight of every query, with the division and without", see)
     st.caption(
         "The same queries and keys; only the last division is left out before softmax. The model was trained with it, "
         "so this is what would happen to these weights, not what a model trained without it would do."

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from headlight.app import results, url_state
+from headlight.app.choices import row_label
 from headlight.app.head_choice import choose_head_of
 from headlight.app.results import TranslationRequest, measures
 from headlight.app.widgets import offer_download, offer_page, show_translation
@@ -12,6 +13,7 @@ from headlight.components.show import attention_steps
 from headlight.plots.text import KIND_NAMES
 from transformer.config import Positions
 from transformer.interpret.attention_block import BlockParameters, Stages, bundle, script
+from transformer.interpret.trace import RowLabel, name_rows
 
 from .steps_content import View, stages_payload, steps_page
 
@@ -31,6 +33,7 @@ class ChosenBlock:
     stages: Stages
     parameters: BlockParameters
     gaps: dict[str, float]
+    row_names: tuple[str, ...]
 
 
 def choose_block(request: TranslationRequest) -> ChosenBlock:
@@ -38,6 +41,7 @@ def choose_block(request: TranslationRequest) -> ChosenBlock:
     trace = show_translation(request)
     with st.container(horizontal=True, gap="medium"):
         kind, layer, head = choose_head_of(request, tuple(KIND_NAMES), first="cross")
+        named_by = RowLabel.FED if kind == "encoder" else row_label()
     source, fed = trace.source_tokens, trace.decoder_input_tokens
     queries, keys = source if kind == "encoder" else fed, fed if kind == "decoder" else source
     config = results.translator(request.checkpoint).model.config
@@ -45,7 +49,9 @@ def choose_block(request: TranslationRequest) -> ChosenBlock:
     positioned = config.positions != Positions.NONE
     enters = {"scaled": config.scale_embeddings, "positioned": positioned, "normalised": config.embedding_norm}
     view = View(kind, layer, head, 0, queries, keys, predicted, **enters)  # type: ignore[arg-type]  # no averages
-    return ChosenBlock(view, *measures.stages(request, kind, layer))
+    names = name_rows(queries, predicted, named_by)
+    stages, parameters, gaps = measures.stages(request, kind, layer)
+    return ChosenBlock(view=view, stages=stages, parameters=parameters, gaps=gaps, row_names=names)
 
 
 def show(request: TranslationRequest) -> None:
@@ -55,7 +61,7 @@ def show(request: TranslationRequest) -> None:
     query = min(url_state.read_number("at_query", 3), len(view.queries))
     key = url_state.read_number("at_key", int(stages.weights[0, view.head, query - 1].argmax()) + 1)
     dimension = url_state.read_number("at_dimension", view.head * stages.d_k + 1)
-    payload = stages_payload(stages, block.parameters, block.gaps, view)
+    payload = stages_payload(stages, block.parameters, block.gaps, view) | {"queries": list(block.row_names)}
     chosen, checkpoint = (query, key, dimension, chosen_step(payload)), request.checkpoint.name
     attention_steps(payload, chosen, "steps", remember)
     st.caption(HOW_TO_READ)

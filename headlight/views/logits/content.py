@@ -5,7 +5,17 @@ from collections.abc import Callable
 import numpy as np
 
 from headlight.plots.decoding import layer_names
-from headlight.plots.text import Finding, format_error, format_probability, percent, pluralize, quoted, signed
+from headlight.plots.text import (
+    Finding,
+    TokenCell,
+    format_error,
+    format_probability,
+    percent,
+    pluralize,
+    quoted,
+    shown_token,
+    signed,
+)
 from transformer.decoding.sampling import Truncation
 from transformer.evaluation import Confidence
 from transformer.experiments.training import Smoothing
@@ -55,16 +65,17 @@ def describe_cut(cut: Truncation, name: Callable[[int], str], temperature: float
     )
 
 
-def lens_rows(lens: Predictions, name: Callable[[int], str]) -> list[tuple[str, list[str]]]:
+def lens_rows(lens: Predictions, name: Callable[[int], str]) -> list[tuple[str, list[TokenCell]]]:
     """Return for each layer its name, and a cell per step: its top-1 token, probability and rank of the final token.
 
     `name` turns an id into the token's text.
     """
     rows, steps = lens.probabilities.shape
 
-    def cell(row: int, step: int) -> str:
+    def cell(row: int, step: int) -> TokenCell:
+        token = name(int(lens.best_ids[row, step, 0]))
         probability, rank = format_probability(float(lens.probabilities[row, step])), lens.ranks[row, step]
-        return f"{name(int(lens.best_ids[row, step, 0]))}\n{probability}, rank {rank:,}"
+        return TokenCell(token, shown_token(token), f"\n{probability}, rank {rank:,}")
 
     return [(layer, [cell(row, step) for step in range(steps)]) for row, layer in enumerate(layer_names(rows))]
 

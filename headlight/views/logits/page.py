@@ -24,7 +24,7 @@ from headlight.plots.decoding import (
     ranks_figure,
     truncation_figure,
 )
-from headlight.plots.text import quoted
+from headlight.plots.text import quoted, token_cells
 from transformer.decoding.sampling import truncate
 from transformer.evaluation import Confidence, concatenate
 from transformer.experiments.training import Smoothing, SmoothingForm
@@ -92,7 +92,9 @@ def _show_lens(request: TranslationRequest) -> None:
             "with its position. **Bold** is that layer's top-1 prediction; below it stand probability and rank of the "
             "token that comes in the end: the bluer, the more probable."
         )
-        show_table(label, "comes in the end", trace.target_tokens, rows, shades=lens.probabilities.tolist())
+        show_table(
+            label, "comes in the end", token_cells(trace.target_tokens), rows, shades=lens.probabilities.tolist()
+        )
         show_finding(see)
     st.subheader("How the final token rises")
     step = choose_step(trace)

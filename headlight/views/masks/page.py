@@ -21,7 +21,7 @@ from headlight.app.widgets import (
 )
 from headlight.plots import masks as figures
 from headlight.plots.heatmap import mask_figure
-from headlight.plots.text import KIND_NAMES, head_name
+from headlight.plots.text import KIND_NAMES, head_name, token_cells
 from transformer import UserError
 from transformer.data.batching import BatchView
 from transformer.interpret.mask_ablation import MaskedHead, MaskedPass, masked_head
@@ -104,7 +104,7 @@ def _show_batch(batch: BatchView) -> None:
             f"The batch, {name}: the tokens of both sentences, filled up with padding",
             name,
             [str(position + 1) for position in positions],
-            [(f"sentence {number}", tokens) for number, tokens in enumerate(sentences, start=1)],
+            [(f"sentence {number}", token_cells(tokens)) for number, tokens in enumerate(sentences, start=1)],
             [[position >= length for position in positions] for length in lengths],
         )
     st.caption(plain(f"Shapes: {content.describe_shapes(batch)}"))
@@ -178,7 +178,7 @@ def _show_head(head: MaskedHead, rows: str) -> None:
     row = int(chosen) - 1
     lines = content.row_by_hand(head, row)
     masked = [(~head.unmasked[row]).tolist()] * len(lines)
-    show_table(f"Row {chosen} by hand", f"row {chosen}", head.keys, lines, masked)
+    show_table(f"Row {chosen} by hand", f"row {chosen}", token_cells(head.keys), lines, masked)
     st.caption(plain(f"{content.row_words(head, row)} {content.describe_check(head)}"))
 
 

@@ -9,7 +9,7 @@ from headlight.app.choices import from_list, one_of, slider, slider_of
 from headlight.app.results import TranslationRequest
 from headlight.app.widgets import plain, show_figure, show_finding, show_table
 from headlight.plots.heatmap import mask_figure
-from headlight.plots.text import Finding, percent, pluralize, quoted
+from headlight.plots.text import Finding, percent, pluralize, quoted, token_cells
 from headlight.plots.training import WAYS, batch_figure, ratios_figure
 from headlight.views.masks.content import describe_masks, describe_shapes
 from transformer import Translator
@@ -114,7 +114,7 @@ def _show_row(opened: BatchView, row: int) -> None:
         "Source and its mask",
         "position",
         _positions(source),
-        [("source", source), ("may be read", _yes_or_no(~source_masked))],
+        [("source", token_cells(source)), ("may be read", _yes_or_no(~source_masked))],
         [source_masked.tolist()] * 2,
     )
     st.caption(plain(describe_source(opened, row)))
@@ -122,7 +122,7 @@ def _show_row(opened: BatchView, row: int) -> None:
         "Target, shifted: fed against predicted",
         "position",
         _positions(fed),
-        [("fed", fed), ("predicted", following), ("counts in the loss", _yes_or_no(counts))],
+        [("fed", token_cells(fed)), ("predicted", token_cells(following)), ("counts in the loss", _yes_or_no(counts))],
         [fed_masked.tolist(), *[[not count for count in counts]] * 2],
     )
     st.caption("What is predicted at a position is fed at the next one: one column to the right, one line up.")

@@ -4,7 +4,7 @@ import numpy as np
 
 from headlight.plots.text import Finding, format_probability, head_name, quoted, quoted_at
 from transformer.interpret.head_patterns import strongest_word_pair, word_ranges
-from transformer.interpret.trace import SPECIAL_TOKENS, AttentionMap, Trace
+from transformer.interpret.trace import AttentionMap, RowLabel, Trace
 
 LINES_APART, LETTERS = 230, 15  # pixels between the rows of tokens, and of their letters
 
@@ -12,17 +12,21 @@ LINES_APART, LETTERS = 230, 15  # pixels between the rows of tokens, and of thei
 def lines_payload(trace: Trace, shown: AttentionMap, apart: int = LINES_APART, letters: int = LETTERS) -> dict:
     """Return what `token_lines` shows of a trace and a cross-attention map of it, ready for JSON.
 
-    weights: [outputs, source], numbers with the digits of float32; rows are named by their output tokens. `apart` is
-    the distance between the rows, `letters` the size of the letters where they fit, in pixels.
+    weights: [outputs, source], numbers with the digits of float32. The row below has the output tokens with their
+    probabilities, and with `inputs` beside them where the map's rows are named by both; where these are named by the
+    input token, it has the input tokens alone. `apart` is the distance between the rows, `letters` the size of the
+    letters where they fit, in pixels.
     """
-    probabilities = _digits(trace.target_probabilities)
+    probabilities, named_by = _digits(trace.target_probabilities), shown.row_label
+    below = trace.decoder_input_tokens if named_by == RowLabel.FED else trace.target_tokens
     return {
         "name": head_name(shown.layer, shown.head, shown.layers, shown.heads),
         "source": list(trace.source_tokens),
-        "outputs": list(trace.target_tokens),
+        "outputs": list(below),
+        "below": "input" if named_by == RowLabel.FED else "output",
+        "inputs": list(trace.decoder_input_tokens) if named_by == RowLabel.BOTH else None,
         "source_words": [[each.start, each.stop] for each in word_ranges(trace.source_tokens)],
-        "output_words": [[each.start, each.stop] for each in word_ranges(trace.target_tokens)],
-        "special": list(SPECIAL_TOKENS),
+        "output_words": [[each.start, each.stop] for each in word_ranges(below)],
         "probabilities": probabilities,
         "chances": [format_probability(each) for each in probabilities],
         "short_chances": [short_chance(each) for each in probabilities],

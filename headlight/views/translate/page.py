@@ -20,7 +20,7 @@ from transformer.interpret.trace import Trace, attention_map
 
 from .content import least_probable_token, lines_payload, strongest_reading
 
-_SIDE = 400  # pixels of the map
+_SIDE = 430  # pixels of the map
 
 
 def show_page(request: TranslationRequest) -> None:
@@ -41,15 +41,15 @@ def show_page(request: TranslationRequest) -> None:
         if reading:
             show_finding(reading)
         label = "Next: how each token is chosen"
-        st.page_link("pages/decoding.py", label=label, icon=":material/arrow_forward:", query_params=chosen.query())
+        st.page_link("pages/decoding.py", label=label, icon=":material/arrow_forward:")
     _show_tokens(trace, results.translator(request.checkpoint).tokenizer.unknown_id)
 
 
 def _show_tokens(trace: Trace, unknown_id: int) -> None:
     st.subheader("Tokens (subwords)")
     st.caption(
-        "The model reads and writes tokens, which are words or parts of words. ▁ marks the start of a word, \\</s> the "
-        "end of the sentence. The number is the token's id: its row in the embedding matrix."
+        "The model reads and writes tokens: words, or parts of words, which are joined here. The number is a token's "
+        "id, its row in the embedding matrix; pointing at it shows it to the letter, ▁ for the blank before a word."
     )
     show_tokens(trace.source_tokens, trace.source_ids, "Source tokens with their ids", unknown_id)
     st.caption(

@@ -6,7 +6,7 @@ from difflib import SequenceMatcher
 
 import numpy as np
 
-from headlight.plots.text import LEAST_SHOWN, Finding, format_distinct, quoted_at, signed
+from headlight.plots.text import LEAST_SHOWN, Finding, format_distinct, quoted_at, shown_tokens, signed
 from transformer.interpret.trace import Trace
 
 Column = tuple[int | None, int | None]  # positions in two translations, None where one has no token
@@ -62,7 +62,7 @@ def compared_html(before: Trace, forced: Trace, after: Trace) -> str:
     """Return a table: the unchanged translation with log P of its tokens before and after, and under it the new one.
 
     forced: the unchanged translation teacher-forced under the change. Equal tokens stand under one another; a new one
-    has a frame, a forced one no log P. A cell of log P is orange for what the change took, blue for what it gave.
+    has a frame, a forced one no log P. A cell of log P is brown for what the change took, teal for what it gave.
     """
     old, moved, new = (each.log_probabilities for each in (before, forced, after))
     columns = list(aligned(before.target_ids, after.target_ids))
@@ -110,7 +110,8 @@ def token_html(tokens: Sequence[str], at: int | None, *, framed: bool = False) -
     """Return the cell of a token; an empty one where there is none."""
     if at is None:
         return EMPTY
-    return f'<td class="token{" turned" if framed else ""}">{html.escape(tokens[at])}</td>'
+    css = f"token{' turned' if framed else ''}"
+    return f'<td class="{css}" title="{html.escape(tokens[at])}">{html.escape(shown_tokens(tokens)[at])}</td>'
 
 
 def number_html(values: np.ndarray, at: int | None, name: str = "", shade: float = 0.0) -> str:

@@ -19,6 +19,7 @@ from headlight.plots.text import (
     quoted,
     quoted_at,
     scientific,
+    shown_token,
     signed,
 )
 from headlight.plots.what_if import log_probabilities
@@ -44,7 +45,7 @@ def show(request: TranslationRequest) -> None:
     st.html(own_translation_html(yours, model))
     st.caption(
         "The model is fed your tokens one after the other and asked what comes next. A frame marks a token that is not "
-        "its first candidate: below stands what it would have written there. Look for the strongest orange: that is "
+        "its first candidate: below stands what it would have written there. Look for the strongest brown: that is "
         "where your translation is least expected."
     )
     ids = (
@@ -85,7 +86,7 @@ def own_translation_html(yours: Trace, model: Trace) -> str:
         ("yours", [token_html(yours.target_tokens, at, framed=at in others) for at in mine]),
         ("log P", [shaded(at) for at in scored[0]]),
         ("rank", texts(lambda at: f"{yours.target_ranks[at]:,}")),
-        ("the model would write", texts(lambda at: "\n".join(_preferred(yours, at)) if at in others else "")),
+        ("the model would write", texts(lambda at: _written(*_preferred(yours, at)) if at in others else "")),
         ("model's own", [token_html(model.target_tokens, at) for at in models]),
         ("log P", [number_html(model_values, at) for at in scored[1]]),
     ]
@@ -101,6 +102,10 @@ def _preferred(trace: Trace, at: int) -> tuple[str, str]:
     """Return what greedy decoding would go on with in place of a token, and its probability."""
     best = trace.runner_up(at)
     return trace.candidate_tokens[at][best], format_probability(float(trace.candidate_probabilities[at][best]))
+
+
+def _written(token: str, probability: str) -> str:
+    return f"{shown_token(token)}\n{probability}"
 
 
 def describe_own(yours: Trace, model: Trace, hypotheses: Sequence[tuple[int, ...]] = ()) -> Finding:

@@ -20,7 +20,18 @@ from headlight.app.widgets import (
     show_table,
     show_tokens,
 )
-from headlight.plots.text import Finding, format_probability, kind_head_name, kind_words, quoted, quoted_at, signed
+from headlight.plots.text import (
+    Finding,
+    TokenCell,
+    format_probability,
+    kind_head_name,
+    kind_words,
+    quoted,
+    quoted_at,
+    shown_token,
+    shown_tokens,
+    signed,
+)
 from headlight.plots.what_if import patching_figure
 from transformer import Greedy, UserError
 from transformer.interpret.activations import Predictions
@@ -127,7 +138,7 @@ def _show_map(request: TranslationRequest, question: Question, patched: str) -> 
         with st.container(horizontal=True, gap="medium"):
             row = slider_over("Layer", rows, "patched_row", start[0], width=150)
             label = "Head" if site == Site.HEAD else "Position"
-            column = slider_over(label, columns, "patched_column", start[1], width=190)
+            column = slider_over(label, shown_tokens(columns), "patched_column", start[1], width=190)
         _show_runs(request, patching, question, row, column, columns)
     with left:
         alt = f"Restored share of the logit difference for each cell: {meaning}"
@@ -164,7 +175,7 @@ def _show_runs(
 
 
 def cell_words(cell: Cell, columns: Sequence[str]) -> str:
-    """Name a cell: "the encoder's vector at “▁dog|▁dogs” after layer 2", "cross-attention layer 3, head 4"."""
+    """Name a cell: "the encoder's vector at “▁dog | ▁dogs” after layer 2", "cross-attention layer 3, head 4"."""
     if cell.site == Site.HEAD:
         return kind_head_name(Heads(AttentionKind(cell.part), cell.layer, cell.index))
     at = quoted_at(columns, cell.index, "token")
@@ -226,10 +237,14 @@ def _percent(share: float) -> str:
     return f"{signed(100 * share, 0)} %"
 
 
-def candidate_rows(seen: Predictions, name: Callable[[int], str]) -> list[tuple[str, list[str]]]:
+def _candidate(token: str, chance: float) -> TokenCell:
+    return TokenCell(token, shown_token(token), f"\n{format_probability(chance)}")
+
+
+def candidate_rows(seen: Predictions, name: Callable[[int], str]) -> list[tuple[str, list[TokenCell]]]:
     """Return for each of the three runs its name, and its best tokens, each over its probability."""
     runs = zip(("clean", "corrupted", "patched"), seen.best_ids.tolist(), seen.best_probabilities.tolist(), strict=True)
     return [
-        (run, [f"{name(best)}\n{format_probability(chance)}" for best, chance in zip(ids, chances, strict=True)])
+        (run, [_candidate(name(best), chance) for best, chance in zip(ids, chances, strict=True)])
         for run, ids, chances in runs
     ]

@@ -37,8 +37,8 @@ def show(request: TranslationRequest) -> None:
         for name, chance, logit in zip(names, chances, logits[list(ids)], strict=True)
     ]
     st.markdown(
-        f"Why {told[0]} and not {told[1]}? Orange bars, to the right, "
-        f"speak for **{plain(quoted(names[0]))}**, hatched blue ones for **{plain(quoted(names[1]))}**: look for a "
+        f"Why {told[0]} and not {told[1]}? Teal bars, to the right, "
+        f"speak for **{plain(quoted(names[0]))}**, hatched brown ones for **{plain(quoted(names[1]))}**: look for a "
         "token that both methods have far out on the same side."
     )
     alt = f"For each source and prefix token what it does for {quoted(names[0])} against {quoted(names[1])}"

@@ -10,7 +10,16 @@ from headlight.app.choices import choose_step, one_of
 from headlight.app.results import TranslationRequest, what_if
 from headlight.app.widgets import phone_container, plain, show_attempt, show_figure, show_finding, show_translation
 from headlight.plots.contributions import logit_kinds_figure, logit_parts_figure
-from headlight.plots.text import LEAST_SHOWN, Finding, kind_head_name, pluralize, quoted, sentence_case, signed
+from headlight.plots.text import (
+    LEAST_SHOWN,
+    Finding,
+    kind_head_name,
+    pluralize,
+    quoted,
+    sentence_case,
+    shown_tokens,
+    signed,
+)
 from transformer import Sampling
 from transformer.decoding.sampling import Hypothesis
 from transformer.interpret.residual import MORE_TOKENS, kept_positions
@@ -98,9 +107,10 @@ def early_layers_html(translations: Sequence[Hypothesis], name: Callable[[int], 
 
 def _tokens(one: Hypothesis, last: Hypothesis, name: Callable[[int], str]) -> str:
     kept = kept_positions(one.ids, last.ids)
+    tokens = [name(token_id) for token_id in one.ids[: len(last.ids) + MORE_TOKENS]]
     shown = [
-        f'<span class="{"kept" if at in kept else "other"}">{html.escape(name(token_id))}</span>'
-        for at, token_id in enumerate(one.ids[: len(last.ids) + MORE_TOKENS])
+        f'<span class="{"kept" if at in kept else "other"}" title="{html.escape(token)}">{html.escape(text)}</span>'
+        for at, (token, text) in enumerate(zip(tokens, shown_tokens(tokens), strict=True))
     ]
     more = len(one.ids) - len(shown)
     return " ".join(shown) + (f" … {more} more" if more > 0 else "" if one.finished else " … and goes on")

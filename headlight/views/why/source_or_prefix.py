@@ -13,8 +13,6 @@ from headlight.plots.text import Finding, percent, quoted, quoted_at
 from transformer.interpret.rollout import SourceShares, measured_mixing, roll_out
 from transformer.interpret.trace import Trace
 
-_BLUE, _ORANGE = "31, 119, 224", "232, 113, 10"
-
 
 def show(request: TranslationRequest) -> None:
     """Show the source's share of every output token, and one token's contributions. Raises UserError."""
@@ -67,13 +65,13 @@ def _show_token(trace: Trace, step: int, row: np.ndarray) -> None:
     """Show the contributions to one output token, [source + target], as two rows of tokens."""
     name, count = quoted(trace.target_tokens[step]), len(trace.source_tokens)
     sides = (
-        ("source", trace.source_tokens, row[:count].tolist(), _BLUE),
-        ("prefix", trace.decoder_input_tokens[: step + 1], row[count : count + step + 1].tolist(), _ORANGE),
+        ("source", trace.source_tokens, row[:count].tolist()),
+        ("prefix", trace.decoder_input_tokens[: step + 1], row[count : count + step + 1].tolist()),
     )
-    for column, (side, tokens, shares, colour) in zip(st.columns(2, gap="medium"), sides, strict=True):
+    for column, (side, tokens, shares) in zip(st.columns(2, gap="medium"), sides, strict=True):
         with column:
             st.markdown(plain(f"What {name} has from the {side}, by ALTI+"))
-            show_shares(tokens, shares, float(row.max()), f"Contributions of the {side} to {name}", colour)
+            show_shares(tokens, shares, float(row.max()), f"Contributions of the {side} to {name}", side)
 
 
 def describe_shares(shares: SourceShares) -> Finding:

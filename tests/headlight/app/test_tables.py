@@ -5,6 +5,7 @@ import io
 
 import pandas as pd
 import pytest
+from support.house import ROOT
 
 from headlight.app.widgets import as_csv
 
@@ -23,6 +24,23 @@ def test_a_token_that_reads_like_a_formula_is_text(token):
         ["▁my", "0.25", "False"],
         ["", "1.0", "False"],
     ]
+
+
+def test_who_reads_a_table_as_the_guide_says_has_every_text_again(tmp_path, monkeypatch):
+    """A number column too, and blanks where there is nothing."""
+    signs = [*"=+-@\t\r\n'\",a 1", "''", "▁-", "NA", "null", "nan", "None"]
+    tokens = [one + other for one in signs for other in ("", "=1", "'-", "x")]
+    table = pd.DataFrame(
+        {"token": tokens, "key": [None, *tokens[1:]], "weight": [0.5, *[float("nan")] * (len(tokens) - 1)]}
+    )
+    (tmp_path / "weights.csv").write_bytes(as_csv(table))
+    monkeypatch.chdir(tmp_path)
+    section = (ROOT / "docs" / "python.md").read_text(encoding="utf-8").split("## Tables of the app")[1]
+    names: dict = {}
+    exec(section.split("```py\n")[1].split("```")[0], names)
+    assert names["table"]["token"].tolist() == tokens
+    assert names["table"]["key"].tolist()[1:] == tokens[1:] and pd.isna(names["table"]["key"][0])
+    pd.testing.assert_series_equal(names["table"]["weight"], table["weight"])
 
 
 def test_commas_quotes_and_lines_stay_within_their_cell():

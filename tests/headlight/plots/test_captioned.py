@@ -20,7 +20,7 @@ def test_a_caption_is_added_to_a_figure_that_was_looked_into_and_to_one_that_was
     assert looked_into.layout.meta is None
 
 
-def test_a_map_whose_labels_are_thinned_has_all_of_them_for_who_takes_its_numbers():
+def test_a_map_has_all_its_labels_to_the_letter_for_who_takes_its_numbers():
     keys, queries = tuple(f"key {number}" for number in range(60)), tuple(f"query {number}" for number in range(50))
     crowded = Heatmap((Cells(np.zeros((50, 60)), None),), queries, keys, "query", "key", room=300, extra="leaked")
     figure = captioned(heatmap_figure(crowded), CAPTION)
@@ -29,4 +29,4 @@ def test_a_map_whose_labels_are_thinned_has_all_of_them_for_who_takes_its_number
     assert tuple(meta["rows"]) == queries and tuple(meta["columns"]) == (*keys, "", "leaked")
     assert meta["caption"] == CAPTION
     roomy = Heatmap((Cells(np.zeros((2, 3)), None),), queries[:2], keys[:3], "query", "key", room=300)
-    assert heatmap_figure(roomy).layout.meta is None
+    assert heatmap_figure(roomy).layout.meta == {"rows": queries[:2], "columns": keys[:3]}

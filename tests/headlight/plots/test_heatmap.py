@@ -98,9 +98,9 @@ def test_digits_on_strong_cells_have_a_colour_of_their_own_and_all_others_the_pa
 
 @pytest.mark.parametrize("theme", PAGES)
 def test_the_ramp_is_that_of_the_maps_in_the_browser(theme):
-    source = (ROOT / "headlight" / "components" / "lib" / "canvas.js").read_text()
-    none, half = (re.search(rf"{name} = \[\.\.\.BLUE, ([\d.]+)\]", source)[1] for name in ("NONE", "HALF"))
-    blue = re.search(r"const BLUE = \[([\d, ]+)\]", source)[1]
+    source = (ROOT / "headlight" / "components" / "lib" / "colours.js").read_text()
+    none, half = (re.search(rf"{name} = \[\.\.\.WEIGHT, ([\d.]+)\]", source)[1] for name in ("NONE", "HALF"))
+    blue = re.search(r"const WEIGHT = \[([\d, ]+)\]", source)[1]
     assert WEIGHT_SCALE[:2] == [[0.0, f"rgba({blue}, {none})"], [0.5, f"rgba({blue}, {half})"]]
     full = re.search(rf"{theme}: \[NONE, HALF, \[([\d, ]+)\]", source)[1]
     np.testing.assert_allclose(parts(WEIGHT_SCALE[2][1], theme), parts(f"rgba({full})", theme))

@@ -4,6 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+from support.drawn import drawn_text
 
 from headlight.plots.heatmap import mask_figure
 from headlight.plots.masks import (
@@ -14,6 +15,7 @@ from headlight.plots.masks import (
     scores_figure,
     weights_figure,
 )
+from headlight.plots.text import shown_token, shown_tokens
 from transformer.interpret.mask_ablation import DisabledMask, masked_head, run_masked
 
 SHORT, LONG = 0, 1
@@ -75,14 +77,17 @@ def test_rows_run_from_top_to_bottom_and_keys_stand_on_top_with_integer_ticks(de
     assert layout.yaxis.range[0] > layout.yaxis.range[1], "the first row must be on top"
     assert layout.xaxis.side == "top" and layout.yaxis.scaleanchor == "x"
     assert [value for value in layout.xaxis.tickvals if value < len(decoder.keys)] == list(range(len(decoder.keys)))
-    assert layout.xaxis.ticktext[-2 if layout.xaxis.tickvals[-1] > len(decoder.keys) else -1] == "&lt;pad&gt;"
+    assert layout.xaxis.ticktext[-2 if layout.xaxis.tickvals[-1] > len(decoder.keys) else -1] == "⟨pad⟩"
     assert "output" in layout.yaxis.title.text and "input" in layout.xaxis.title.text
 
 
 def test_row_names_are_what_was_fed_or_what_is_predicted(decoder, masked):
     fed, predicted = (scores_figure(decoder, label).layout.yaxis for label in ("fed", "predicted"))
-    assert fed.ticktext[1] == masked.decoder_input_tokens[SHORT][1] and "input" in fed.title.text
-    assert predicted.ticktext[0] == masked.target_tokens[SHORT][0] == fed.ticktext[1]
+    first = shown_token(masked.decoder_input_tokens[SHORT][1])
+    assert fed.ticktext[1] == first and "input" in fed.title.text
+    assert predicted.ticktext[0] == shown_token(masked.target_tokens[SHORT][0]) == fed.ticktext[1]
+    both = scores_figure(decoder, "both").layout.yaxis
+    assert both.ticktext[0] == f"⟨start⟩ → {first}" and both.title.text == "decoder row", "the long one has no room"
 
 
 def test_scores_are_drawn_around_zero_on_one_scale_and_masked_cells_go_blank(decoder):
@@ -136,8 +141,8 @@ def test_the_next_tokens_have_a_dot_for_each_of_both_runs(masked, runs):
     assert (before.name, after.name) == ("with the mask", "without the mask")
     assert figure.layout.yaxis.range[0] > figure.layout.yaxis.range[1]
     assert list(figure.layout.yaxis.tickvals) == list(range(steps))
-    assert (
-        figure.layout.yaxis.ticktext[1] == f"{masked.decoder_input_tokens[SHORT][1]} → {masked.target_tokens[SHORT][1]}"
+    assert figure.layout.yaxis.ticktext[1] == " → ".join(
+        shown_tokens(tokens[SHORT])[1] for tokens in (masked.decoder_input_tokens, masked.target_tokens)
     )
     assert f"{after.x[1]:.4f}" in after.hovertext[1] and runs["padding"].best_tokens[SHORT][1] in after.hovertext[1]
 
@@ -163,7 +168,7 @@ def test_token_text_is_escaped_everywhere(masked, runs):
         next_tokens_figure(one, other, SHORT),
     ]
     for figure in figures:
-        text = figure.to_json().encode().decode("unicode_escape")
+        text = drawn_text(figure)
         assert "&lt;b&gt;x&lt;/b&gt;" in text and evil not in text
 
 

@@ -69,7 +69,7 @@ def test_a_dimension_that_is_not_there_is_left_out_and_the_others_keep_their_col
     assert len(curves_figure(settings, []).data) == 0
 
 
-def test_the_matrix_runs_from_the_first_position_on_top_and_is_blue_below_zero(settings):
+def test_the_matrix_runs_from_the_first_position_on_top_and_is_brown_below_zero(settings):
     figure = table_figure(settings.table, limit=1.0)
     heatmap = figure.data[0]
     np.testing.assert_array_equal(heatmap.z, settings.table)
@@ -78,7 +78,7 @@ def test_the_matrix_runs_from_the_first_position_on_top_and_is_blue_below_zero(s
     assert (figure.layout.yaxis.title.text, figure.layout.xaxis.title.text) == ("position", "dimension")
     assert heatmap.z.dtype == np.float32
     colours = diverging(1.0).colours
-    assert colours[0][1].startswith("rgba(31, 119, 224") and colours[-1][1].startswith("rgba(232, 113")
+    assert colours[0][1].startswith("rgba(150, 96, 47") and colours[-1][1].startswith("rgba(0, 133, 122")
 
 
 def test_dot_products_are_square_and_their_scale_is_even_around_zero(settings):
@@ -148,10 +148,7 @@ def test_the_three_parts_stand_one_above_the_other_on_one_scale(summed):
 
 def test_tokens_are_escaped_and_equal_tokens_keep_their_rows(summed):
     figure = embedding_sum_figure(summed, dimensions=9)
-    assert (
-        list(figure.layout.yaxis.ticktext)
-        == ["&lt;b&gt;x&lt;/b&gt;", "b", "&lt;b&gt;x&lt;/b&gt;", "c", "&lt;/s&gt;"] * 3
-    )
+    assert list(figure.layout.yaxis.ticktext) == ["&lt;b&gt;x&lt;/b&gt;", "b", "&lt;b&gt;x&lt;/b&gt;", "c", "⟨end⟩"] * 3
     assert list(figure.layout.yaxis.tickvals) == [1, 2, 3, 4, 5, 7, 8, 9, 10, 11, 13, 14, 15, 16, 17]
     assert figure.data[0].y[3] == "embedding of “&lt;b&gt;x&lt;/b&gt;” at position 2"
     assert not any("<b>x" in name for name in figure.data[0].y)

@@ -153,7 +153,7 @@ def test_a_figure_has_the_light_themes_colours_where_the_browser_would_put_them(
         ("head", {"layer": -1}, "layer must be in 0 to 2, got -1"),
         ("head", {"kind": "self"}, "attention kind must be one of encoder, decoder, cross, got 'self'"),
         ("average", {"head": 8}, "head must be in 0 to 7, got 8"),
-        ("head", {"rows": "both"}, "row label must be one of fed, predicted, got 'both'"),
+        ("head", {"rows": "all"}, "row label must be one of fed, predicted, both, got 'all'"),
         ("rollout", {"residual": "none"}, "residual must be one of 0.5, norm-based, ALTI\\+, got 'none'"),
         ("rollout", {"layer": 3}, "layer must be in 0 to 2, got 3"),
         ("attribution", {"step": 99}, "step must be in 0 to"),

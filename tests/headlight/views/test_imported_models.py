@@ -152,7 +152,7 @@ def test_a_model_of_many_languages_is_told_both_in_the_bar_and_shows_the_given_o
     assert "deu_Latn" in shown and not app.error
     decoding = page_text(opened("/decoding", checkpoint=NLLB, text="red dog"))
     assert "“fra_Latn” is not the model's choice: it is given, as the language to be written" in decoding
-    assert "“<s>” is not the model's choice" in page_text(opened("/decoding", checkpoint=BART, text="red dog"))
+    assert "“⟨start⟩” is not the model's choice" in page_text(opened("/decoding", checkpoint=BART, text="red dog"))
     assert "given" not in page_text(opened("/decoding", checkpoint="opus", text="I love my teacher."))
     masks = page_text(opened("/masks", checkpoint=NLLB, text="red dog", second="small cat"))
     assert "decoder begins with </s>" in masks

@@ -135,6 +135,12 @@ def test_no_network_is_told(publisher, tmp_path):
         download_tatoeba("en-de", tmp_path, publisher.url)
 
 
+def test_an_archive_that_would_fill_the_memory_is_refused(publisher, tmp_path):
+    publisher.content = make_zip([("a" * 70_000_000, "b")])
+    with pytest.raises(DownloadError, match="it would unpack to more than 64 MB"):
+        download_tatoeba("en-de", tmp_path, publisher.url)
+
+
 def test_a_full_disk_is_told_as_such(publisher, tmp_path):
     (tmp_path / "tatoeba.en-de.part").symlink_to("/dev/full")
     with pytest.raises(DownloadError, match=r"tatoeba\.en-de\.part cannot be written \(No space left on device\)"):

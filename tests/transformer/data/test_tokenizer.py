@@ -114,7 +114,15 @@ def test_a_missing_tokenizer_is_named(tmp_path):
         Tokenizer.load(tmp_path / "nothing.model")
 
 
-@pytest.mark.parametrize("lines", [[], ["", " "], ["a b c"]])
-def test_too_little_text_for_a_vocabulary_is_a_friendly_error(lines):
-    with pytest.raises(DataError):
+@pytest.mark.parametrize(
+    ("lines", "why"),
+    [
+        ([], "There is no sentence to learn a tokenizer from."),
+        (["", " "], "A tokenizer of 500 pieces cannot be learned: the sentences hold too little text."),
+        (["a b c"], "A tokenizer of 500 pieces cannot be learned: Vocabulary size too high (500). Please set it to a "),
+    ],
+)
+def test_too_little_text_for_a_vocabulary_is_a_friendly_error(lines, why):
+    with pytest.raises(DataError) as caught:
         Tokenizer.train(lines, TokenizerConfig(500))
+    assert str(caught.value).startswith(why) and "INTERNAL" not in str(caught.value)

@@ -37,14 +37,18 @@ def test_a_decoder_row_has_the_token_it_was_fed_and_the_one_it_predicts(trace):
     assert fed.queries == ("<s>", *trace.target_tokens[:-1])
     assert predicted.queries == trace.target_tokens
     assert fed.keys == predicted.keys == trace.decoder_input_tokens
+    both = attention_map(trace, "decoder", row_label="both").queries
+    pairs = zip(trace.decoder_input_tokens, trace.target_tokens, strict=True)
+    assert both == tuple(" → ".join(pair) for pair in pairs)
 
 
 def test_an_encoder_row_has_its_own_token_whatever_is_asked(trace):
-    assert attention_map(trace, "encoder", row_label="predicted").queries == trace.source_tokens
+    for row_label in ("predicted", "both"):
+        assert attention_map(trace, "encoder", row_label=row_label).queries == trace.source_tokens
 
 
 @pytest.mark.parametrize(
-    "arguments", [("sideways",), ("cross", 99), ("cross", 0, 99), ("cross", -1), ("cross", 0, 0, "both")]
+    "arguments", [("sideways",), ("cross", 99), ("cross", 0, 99), ("cross", -1), ("cross", 0, 0, "all")]
 )
 def test_what_the_trace_has_not_is_refused(trace, arguments):
     with pytest.raises(ValueError):

@@ -9,6 +9,7 @@ import zipfile
 from pathlib import Path
 
 import numpy as np
+import pandas
 import pytest
 
 from transformer import Trace
@@ -140,7 +141,7 @@ def test_the_table_has_each_weight_with_its_tokens_and_no_masked_cell(trace):
         assert row.key_token == keys[row.kind][row.key]
         encoder = row.kind == "encoder"
         assert row.query_token == (trace.source_tokens if encoder else trace.decoder_input_tokens)[row.query]
-        assert row.output_token is None if encoder else row.output_token == trace.target_tokens[row.query]
+        assert pandas.isna(row.output_token) if encoder else row.output_token == trace.target_tokens[row.query]
     np.testing.assert_allclose(frame.groupby(["kind", "layer", "head", "query"])["weight"].sum(), 1, atol=1e-5)
 
 

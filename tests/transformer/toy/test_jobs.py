@@ -1,6 +1,7 @@
 """Jobs with real processes: the line, the stop, users who leave, results and their time, and every mishap."""
 
 import os
+import subprocess
 import sys
 import tempfile
 import threading
@@ -11,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from support.server import ROOT, is_alive
 from support.until import until
 
 from transformer.errors import BusyError
@@ -289,14 +291,41 @@ def test_closing_leaves_no_process_and_no_folder(idle, own_folder):
         jobs.close()
 
 
-def test_what_a_killed_server_left_is_removed_after_a_day(own_folder):
-    old, new, other = (own_folder / name for name in ("headlight-jobs-old", "headlight-jobs-new", "headlight-x"))
-    for folder in (old, new, other):
+def test_what_a_killed_server_left_is_removed_by_the_next_one_and_nothing_else(own_folder, monkeypatch):
+    left, other = (own_folder / name for name in ("headlight-jobs-left", "headlight-x"))
+    for folder in (left, other):
         (folder / "job").mkdir(parents=True)
-    for folder in (old, other):
-        os.utime(folder, (time.time() - 90_000,) * 2)
+    with running() as jobs, running() as neighbour:
+        assert not left.exists() and (other / "job").exists()
+        assert jobs._folder.is_dir() and neighbour._folder.is_dir() and jobs._folder != neighbour._folder
+
+
+def test_where_nobody_can_tell_whose_a_folder_is_it_is_removed_after_a_day(own_folder, monkeypatch):
+    monkeypatch.setattr(module, "fcntl", None)
+    old, new = own_folder / "headlight-jobs-old", own_folder / "headlight-jobs-new"
+    for folder in (old, new):
+        (folder / "job").mkdir(parents=True)
+    os.utime(old, (time.time() - 90_000,) * 2)
     with running():
-        assert not old.exists() and (new / "job").exists() and (other / "job").exists()
+        assert not old.exists() and (new / "job").exists()
+
+
+def test_a_training_ends_with_the_server_that_was_killed_before_it_had_begun(tmp_path):
+    """Killed as soon as there is a process: long before that has read PyTorch and could look for its parent."""
+    code = (
+        "import sys, tempfile, time; tempfile.tempdir = sys.argv[1]; from transformer.toy.jobs import Jobs\n"
+        "from transformer.toy.settings import ToySettings; jobs = Jobs(1)\n"
+        "jobs.submit(ToySettings(vocabulary=26, length=20, goal=1.0, max_updates=5000))\n"
+        "print(next(iter(jobs._jobs.values())).process.pid, flush=True); time.sleep(600)"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path)]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as server:
+        child = int(server.stdout.readline())
+        server.kill()
+    until(lambda: not is_alive(child))
+    (left,) = tmp_path.glob("headlight-jobs-*")
+    with running():
+        assert not left.exists()
 
 
 def test_a_folder_that_the_system_cleaned_away_is_made_anew(idle):

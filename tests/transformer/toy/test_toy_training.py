@@ -1,25 +1,23 @@
 """Training on a toy task: what repeats, what the rate does, that it learns, and what it leaves behind."""
 
 import json
-import os
 import subprocess
 import sys
 from dataclasses import asdict, replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from support.server import ROOT, is_alive
 from support.until import until
 
 from transformer import __main__ as command_line
 from transformer.decoding.sampling import Greedy, decode
 from transformer.errors import UserError
-from transformer.toy.settings import HELD_OUT, STATUS_FILE, ToySettings
+from transformer.toy.settings import HELD_OUT, STATUS_FILE, UNTIL_INPUT_ENDS, ToySettings
 from transformer.toy.training import ToyTraining, toy_rate, train_toy
 from transformer.training.replay import REPLAY_FILE, load_replay
 
-ROOT = Path(__file__).parents[3]
 QUICK = ToySettings(vocabulary=5, length=6, d_model=16, num_layers=1, num_heads=2, warmup_steps=5, max_updates=6)
 EASY = ToySettings(task="copy", vocabulary=7, length=4, d_model=32, num_heads=4, max_updates=600)
 OTHER_VALUES = {
@@ -173,32 +171,19 @@ def test_the_command_line_refuses_what_cannot_be_in_a_sentence(tmp_path, capsys)
     assert capsys.readouterr().err == "headlight: num_heads must divide d_model: 64 is not a multiple of 7.\n"
 
 
-@pytest.mark.skipif(not hasattr(os, "kill") or sys.platform == "win32", reason="needs POSIX processes")
 def test_a_training_ends_when_whoever_started_it_is_gone(tmp_path):
-    """A shell in between starts it, says its number, and is killed."""
+    """A program in between starts it, says its number, and is killed."""
     long = replace(QUICK, goal=1.0, max_updates=5000, vocabulary=26, length=20)
     options = [f"--{name.replace('_', '-')}={value}" for name, value in asdict(long).items()]
-    command = [sys.executable, "-m", "transformer", "toy", *options, "--out", str(tmp_path)]
-    starter = f"import subprocess\nchild = subprocess.Popen({command!r})\nprint(child.pid, flush=True)\nchild.wait()"
-    parent = subprocess.Popen([sys.executable, "-c", starter], cwd=ROOT, stdout=subprocess.PIPE, text=True)
-    child = int(parent.stdout.readline())
-    try:
-        until(lambda: (tmp_path / STATUS_FILE).exists())
+    command = [sys.executable, "-m", "transformer", "toy", *options, "--out", str(tmp_path), UNTIL_INPUT_ENDS]
+    starter = (
+        f"import subprocess\nchild = subprocess.Popen({command!r}, stdin=subprocess.PIPE)\n"
+        "print(child.pid, flush=True)\nchild.wait()"
+    )
+    with subprocess.Popen([sys.executable, "-c", starter], cwd=ROOT, stdout=subprocess.PIPE, text=True) as parent:
+        child = int(parent.stdout.readline())
+        until((tmp_path / STATUS_FILE).exists)
+        assert is_alive(child), "it goes on while somebody may write to it"
         parent.kill()
-        parent.wait()
-        until(lambda: not alive(child))
-    finally:
-        parent.stdout.close()
-        if alive(child):
-            os.kill(child, 9)
+    until(lambda: not is_alive(child))
     assert json.loads((tmp_path / STATUS_FILE).read_text())["end"] == ""
-
-
-def alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    # Whoever inherits an orphan in a container may never put it away.
-    stat = Path(f"/proc/{pid}/stat")
-    return not stat.exists() or stat.read_text().rsplit(")", 1)[1].split()[0] != "Z"

@@ -2,13 +2,18 @@
 
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...arrays import read_only
+from ...data.frames import cell_columns, frame_of
 from ...errors import InterventionError
 from ...model.names import AttentionKind, Name
 from ..trace import Trace
+
+if TYPE_CHECKING:
+    import pandas
 
 Matches = tuple[tuple[int, int], ...]  # positions in the first and the second trace
 
@@ -35,6 +40,15 @@ class MapDifference:
     columns: Matches
     rows_by: MatchedBy
     columns_by: MatchedBy
+
+    def to_frame(self) -> "pandas.DataFrame":
+        """List the differences: kind, layer, head, query and key as positions in the first trace and, as other_query
+        and other_key, in the second, value; all count from 0.
+        """
+        columns = cell_columns(("layer", "head", "query", "key"), value=self.values)
+        rows, keys = (np.array(each)[columns[name]] for each, name in ((self.rows, "query"), (self.columns, "key")))
+        columns |= {"query": rows[:, 0], "key": keys[:, 0], "other_query": rows[:, 1], "other_key": keys[:, 1]}
+        return frame_of("kind", {self.kind: columns})
 
     def distances(self) -> np.ndarray:
         """Return how much each head differs: half the sum of a row's absolute differences, the mean over rows; 0 to 1.

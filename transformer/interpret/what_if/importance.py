@@ -6,16 +6,18 @@ pass a head over batches of sentences (Michel et al. 2019, 3.2, with log-probabi
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from itertools import product
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from ...arrays import read_only, to_array
+from ...arrays import read_only, to_array, widened
 from ...data.batching import Example, Examples, Ids, epoch_batches, pad
+from ...data.frames import cell_columns, frame_of
 from ...data.resumable import CorpusRun, add_up, fingerprint_of
 from ...decoding.sampling import forbid_specials, most_probable
 from ...model.attention import causal_mask
@@ -23,10 +25,13 @@ from ...model.names import AttentionKind
 from ...model.transformer import Transformer
 from ..activations import EncoderActivations, Request, record_decoder, record_encoder
 from .intervention import Heads, Intervention, Mean, Uniform, Zero
-from .running import HeadMeans, apply_interventions, apply_interventions_side_by_side
+from .running import Means, apply_interventions, apply_interventions_side_by_side, measure_means
+
+if TYPE_CHECKING:
+    import pandas
 
 Ablate = type[Intervention]
-ABLATIONS: dict[str, Ablate] = {each.name: each for each in (Zero, Mean, Uniform)}
+ABLATIONS: dict[str, Ablate] = {each.name: each for each in (Zero, Mean, Uniform)}  # by name, on pages and in commands
 _NOTHING = Request(keep=(), logits_to_keep=1)  # the logits are computed below, a few sentences at a time
 _LOGITS_AT_ONCE = 2**21  # 8 MB: faster than more, and no memory to speak of with a large vocabulary
 
@@ -58,6 +63,11 @@ class HeadImportance:
         losses = self.of(kind)
         return losses.sum(axis=-1) if losses.ndim == 3 else losses
 
+    def to_frame(self) -> "pandas.DataFrame":
+        """List the losses, in nats: kind, layer, head, of one sentence step, and loss; all count from 0."""
+        axes = ("layer", "head", "step")[: self.encoder.ndim]
+        return frame_of("kind", {kind: cell_columns(axes, loss=self.of(kind)) for kind in AttentionKind})
+
     def ranked(self) -> list[tuple[Heads, float]]:
         """Return every head with its total loss, the largest first."""
         losses = ((kind, *each) for kind in AttentionKind for each in np.ndenumerate(self.total(kind)))
@@ -70,6 +80,13 @@ class HeadImportance:
         return next(turning, ranked[0])
 
 
+def ablation_named(name: str) -> Ablate:
+    """Return the ablation of this name; raises ValueError for another."""
+    if name not in ABLATIONS:
+        raise ValueError(f"ablation must be one of {', '.join(ABLATIONS)}, got {name!r}")
+    return ABLATIONS[name]
+
+
 def every_head(model: Transformer, kinds: Iterable[AttentionKind] = AttentionKind) -> list[Heads]:
     """List the heads of some kinds of attention, layer by layer."""
     return [
@@ -80,7 +97,7 @@ def every_head(model: Transformer, kinds: Iterable[AttentionKind] = AttentionKin
 
 
 def head_importance(
-    model: Transformer, source: Ids, target: Ids, ablate: Ablate = Zero, means: HeadMeans | None = None
+    model: Transformer, source: Ids, target: Ids, ablate: Ablate = Zero, means: Means | None = None
 ) -> HeadImportance:
     """Measure what each token of a translation, ids such as `Hypothesis.ids`, loses without each head."""
     return joined(model, [head_losses(model, source, target, every_head(model), ablate, means)])
@@ -105,7 +122,7 @@ def head_losses(
     target: Ids,
     heads: Sequence[Heads],
     ablate: Ablate = Zero,
-    means: HeadMeans | None = None,
+    means: Means | None = None,
 ) -> HeadLosses:
     """Measure what each token loses without each of some heads, in one batch that grows from layer to layer.
 
@@ -184,7 +201,7 @@ def _logits(model: Transformer, hidden: Tensor, target: Tensor) -> Iterator[tupl
     """Yield the logits of a few sentences at a time, with their targets."""
     at_once = max(1, _LOGITS_AT_ONCE // (hidden.shape[1] * model.config.output_size))
     for some, ids in zip(torch.split(hidden, at_once), torch.split(target, at_once), strict=True):
-        yield model.output_projection(some), ids
+        yield widened(model.output_projection(some)), ids
 
 
 def _log_probabilities(logits: Tensor, ids: Tensor) -> Tensor:
@@ -249,29 +266,36 @@ _TOKENS_A_BATCH = 512  # a pass for each head: small enough that seconds, not mi
 def measure_importance(
     model: Transformer,
     examples: Examples,
-    ablate: Ablate = Zero,
-    means: HeadMeans | None = None,
+    ablate: Ablate | str = Zero,
+    means: Means | None = None,
     run: CorpusRun | None = None,
 ) -> ImportanceSums:
     """Add up the loss of each scored target token's log P without each head, targets teacher-forced.
 
-    Raises ValueError without examples, and what `add_up` does.
+    ablate: an ablation or its name, "zero", "mean" or "uniform"; means: for "mean", else those over the same examples.
+    Raises ValueError without examples or for another ablation, and what `add_up` does.
     """
     if not examples:
         raise ValueError("at least one sentence pair expected")
+    ablate = ablation_named(ablate) if isinstance(ablate, str) else ablate
     heads, ids = tuple(every_head(model)), [(each.source, each.target) for each in examples]
     batches = epoch_batches(examples, _TOKENS_A_BATCH, 0.0, model.config.max_length, seed=0)
-    replaced = means and [to_array(means.of(kind)).tobytes() for kind in AttentionKind]
-    fingerprint = partial(fingerprint_of, model, ids, ablate, replaced)
-    statistics = partial(_summed_losses, model, ablate=ablate, means=means)
+    given = means and [to_array(each).tobytes() for each in (means.encoder, means.decoder, means.cross)]
+    fingerprint = partial(fingerprint_of, model, ids, ablate, given)
+
+    @cache  # with the first batch, after what may be refused was refused
+    def replacing() -> Means | None:
+        return measure_means(model, examples) if ablate is Mean and means is None else means
+
+    def statistics(batch: Sequence[Example]) -> np.ndarray:
+        return _summed_losses(model, batch, ablate, replacing())
+
     sums = add_up(statistics, batches, np.zeros((len(heads) + 1, 2)), fingerprint, run)
     tokens = sum(len(each.target) - 1 - model.config.num_forced for each in examples)
     return ImportanceSums(heads, read_only(sums), tokens, len(examples))
 
 
-def _summed_losses(
-    model: Transformer, batch: Sequence[Example], *, ablate: Ablate, means: HeadMeans | None
-) -> np.ndarray:
+def _summed_losses(model: Transformer, batch: Sequence[Example], ablate: Ablate, means: Means | None) -> np.ndarray:
     """Sum over a batch's scored tokens what each loses without each head, as `ImportanceSums.sums`."""
     sources, fed = [each.source for each in batch], [each.target[:-1] for each in batch]
     following = pad([each.target[1:] for each in batch], model.config.pad_id, model.device)

@@ -1,17 +1,21 @@
-"""What can be changed in a run: a closed set of interventions on attention heads, each also as a short text.
+"""What can be changed in a run: a closed set of interventions, each also as a short text.
 
     Zero("cross", 2, 5)                          zero:cross.2.5         the head's output is zero
     Focus("cross", key=3, rows=Rows(4))          focus:cross.*.*:3@4-   from row 4 on, every head attends to key 3 alone
+    Zero("encoder.feed_forward", 2, units=[5])   zero:encoder.feed_forward.2.5    the hidden unit is zero
 
-An intervention is frozen and hashable, so that it can be part of a cache's key. Layers, heads, rows and keys count from
-0. `str` gives its text, for addresses, notebooks and the command line, which `parse` reads:
+An intervention is frozen and hashable, so that it can be part of a cache's key. Layers, heads, units, rows and keys
+count from 0. `str` gives its text, for addresses, notebooks and the command line, which `parse` reads:
 
     NAME:KIND.LAYER.HEAD[:ARGUMENT][@ROWS]       forbid:cross.2.*:3@4-
 
-A layer or head "*" stands for all of them; rows are one ("@4"), some ("@4-6") or the rest of the sentence ("@4-").
+A layer or head "*" stands for all of them, as it does for units, which may be several ("5,17"); rows are one ("@4"),
+some ("@4-6") or the rest of the sentence ("@4-"). What has no text, given vectors and functions, stands in `custom`.
 """
 
+import operator
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
@@ -19,7 +23,7 @@ import torch
 from torch import Tensor
 
 from ...errors import InterventionError
-from ...model.names import AttentionKind
+from ...model.names import HEADS, UNITS, AttentionKind, Part
 
 
 @dataclass(frozen=True)
@@ -76,21 +80,28 @@ EVERY_ROW = Rows()
 
 @dataclass(frozen=True)
 class Intervention:
-    """A change of some heads in some rows; one of the classes below.
+    """A change of one part of the model in some rows; one of the classes below.
 
-    kind: "encoder", "decoder" or "cross"; a layer or head None stands for all of them. Raises InterventionError for a
-    negative layer or head.
+    kind: "encoder", "decoder" or "cross" for the heads of an attention, or another `Part`; a layer or head None stands
+    for all of them. Raises ValueError for another kind, and InterventionError for a kind that is not to be changed so,
+    a negative number, or a head of what has no heads.
     """
 
     name: ClassVar[str]
     option: ClassVar[str] = ""  # the field whose value stands in the text form after the heads
-    kind: AttentionKind | str
+    kinds: ClassVar[tuple[Part, ...]] = HEADS
+    kind: Part | AttentionKind | str
     layer: int | None = None
     head: int | None = None
     rows: Rows = field(default=EVERY_ROW, kw_only=True)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "kind", self.heads.kind)
+        object.__setattr__(self, "kind", Part(self.kind))
+        if self.part not in self.kinds:
+            raise InterventionError(f"{self.name} concerns {', '.join(self.kinds)}; there is none of {self.kind}.")
+        _require_not_negative(self.layer, self.head)
+        if self.head is not None and not self.part.is_heads:
+            raise InterventionError(f"{self.name} of {self.kind} has no head: only attention has heads.")
 
     @classmethod
     def of(cls, heads: Heads, **options: Any) -> Self:
@@ -98,50 +109,131 @@ class Intervention:
         return cls(heads.kind, heads.layer, heads.head, **options)
 
     @property
+    def part(self) -> Part:
+        """Return what it changes."""
+        return Part(self.kind)
+
+    @property
     def heads(self) -> Heads:
-        """Return the heads that it changes."""
+        """Return the heads that it changes; raises ValueError where it changes something else."""
         return Heads(AttentionKind(self.kind), self.layer, self.head)
+
+    @property
+    def rewrites(self) -> bool:
+        """Return True where it makes new attention weights (`rewritten`), False where new vectors (`replaced`)."""
+        return False
+
+    def concerns(self, part: Part, layer: int) -> bool:
+        """Tell whether something of this part's layer is changed."""
+        return self.part == part and self.layer in (None, layer)
 
     def __str__(self) -> str:
         value = getattr(self, self.option) if self.option else ()
         values = value if isinstance(value, tuple) else (value,)
         argument = ":" * bool(values) + ",".join(repr(each).removesuffix(".0") for each in values)
-        return f"{self.name}:{self.heads}{argument}{self.rows}"
+        layer, index = ("*" if number is None else number for number in (self.layer, self._index_text()))
+        return f"{self.name}:{self.kind}.{layer}.{index}{argument}{self.rows}"
+
+    def _index_text(self) -> object:
+        return self.head
+
+    def span(self, first_row: int, rows: int) -> slice:
+        """Return which of a block's rows it concerns, where these begin at `first_row`."""
+        end = rows if self.rows.last is None else self.rows.last + 1 - first_row
+        return slice(max(0, self.rows.first - first_row), max(0, min(rows, end)))
 
     def cells(self, num_heads: int, first_row: int, queries: int, device: torch.device) -> Tensor:
         """Mark the heads and rows it concerns, where a block's rows begin at `first_row`: [heads, queries]."""
         cells = torch.zeros(num_heads, queries, dtype=torch.bool, device=device)
-        end = queries if self.rows.last is None else max(0, self.rows.last + 1 - first_row)
-        heads = slice(None) if self.head is None else self.head
-        cells[heads, max(0, self.rows.first - first_row) : end] = True
+        cells[slice(None) if self.head is None else self.head, self.span(first_row, queries)] = True
         return cells
 
+    def rewritten(self, weights: Tensor, unmasked: Tensor) -> Tensor:
+        """Compute all rows' new weights: [batch, heads, queries, keys], as given.
 
+        unmasked: [batch, 1, queries, keys], True where a query may attend; a masked cell always stays 0.
+        """
+        raise NotImplementedError
+
+    def replaced(self, output: Tensor, first_row: int, mean: Tensor | None) -> Tensor:
+        """Return the vectors with what replaces some: [batch, heads, rows, d_k] or [batch, rows, width], as given.
+
+        mean: what the vectors of all rows are on average, without batch and rows, where that is known.
+        """
+        raise NotImplementedError
+
+
+def _require_not_negative(*numbers: int | None) -> None:
+    for number in numbers:
+        if number is not None and number < 0:
+            raise InterventionError(f"Layers, heads and units count from 0, so there is no {number}.")
+
+
+@dataclass(frozen=True)
 class Ablation(Intervention):
-    """Replaces a head's output, whatever its attention; the head's weights are shown as they are."""
+    """Replaces a head's output, whatever its attention, whose weights are shown as they are; or a feed-forward's
+    hidden units, after the activation: those in `units`, all of them where it is None.
+    """
+
+    kinds: ClassVar[tuple[Part, ...]] = (*HEADS, *UNITS)
+    units: Sequence[int] | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.units is None:
+            return
+        units = tuple(map(operator.index, self.units))
+        object.__setattr__(self, "units", units)
+        if self.part not in UNITS or not units:
+            raise InterventionError(
+                f"Units are those of {' or '.join(UNITS)}, at least one: not {units} of {self.kind}."
+            )
+        _require_not_negative(*units)
+
+    def _index_text(self) -> object:
+        return self.head if self.units is None else ",".join(map(str, self.units))
+
+    def replaced(self, output: Tensor, first_row: int, mean: Tensor | None) -> Tensor:
+        """Return the vectors, those that it concerns replaced by zero or the mean."""
+        cells = torch.zeros(output.shape[1:], dtype=torch.bool, device=output.device)
+        rows = self.span(first_row, output.shape[-2])
+        if self.part.is_heads:
+            cells[slice(None) if self.head is None else self.head, rows] = True
+        else:
+            cells[rows, slice(None) if self.units is None else list(self.units)] = True
+        return torch.where(cells, self._filling(mean, output), output)
+
+    def _filling(self, mean: Tensor | None, output: Tensor) -> Tensor | float:
+        return 0.0
 
 
 class Zero(Ablation):
-    """The heads' outputs are zero (Michel et al. 2019, 2.3): their slices of the concatenation before W_O."""
+    """Zero: the heads' slices of the concatenation before W_O (Michel et al. 2019, 2.3), or the units' activations.
+
+    A feed-forward without any unit adds its output bias b_2 alone.
+    """
 
     name: ClassVar[str] = "zero"
 
 
 class Mean(Ablation):
-    """The heads' outputs are their means over a corpus, so that what follows still reads something usual."""
+    """The means over a corpus, so that what follows still reads something usual; see `measure_means`."""
 
     name: ClassVar[str] = "mean"
 
+    def _filling(self, mean: Tensor | None, output: Tensor) -> Tensor | float:
+        assert mean is not None  # as was checked before the run
+        mean = mean.to(output.dtype)
+        return mean[:, None] if self.part.is_heads else mean
+
 
 class Rewriting(Intervention):
-    """Replaces attention weights; the heads' outputs are the new weights times the values."""
+    """Replaces attention weights, each row summing to 1; the heads' outputs are the new weights times the values."""
 
-    def rewritten(self, weights: Tensor, unmasked: Tensor) -> Tensor:
-        """Compute all rows' new weights, each row summing to 1: [batch, heads, queries, keys], as given.
-
-        unmasked: [batch, 1, queries, keys], True where a query may attend; a masked cell always stays 0.
-        """
-        raise NotImplementedError
+    @property
+    def rewrites(self) -> bool:
+        """Return True."""
+        return True
 
 
 class Uniform(Rewriting):
@@ -237,28 +329,57 @@ def _renormalised(weights: Tensor, otherwise: Tensor) -> Tensor:
     return torch.where(total > 0, weights / total.clamp_min(torch.finfo(weights.dtype).tiny), otherwise)
 
 
+@dataclass(frozen=True)
+class Unrepeatable(Intervention):
+    """A patch or a function as a trace's file names it: what it put there is not in the file, so it cannot be run."""
+
+    kinds: ClassVar[tuple[Part, ...]] = tuple(Part)
+    name: str = field(kw_only=True)  # type: ignore[misc]  # of each one, not of the class
+
+
 INTERVENTIONS = {each.name: each for each in (Zero, Mean, Uniform, Focus, Forbid, Shift, SetWeights)}
+_WITHOUT_TEXT = ("patch", "apply")
 _NUMBER = r"[0-9]{1,5}"
 _TEXT = re.compile(
-    rf"({'|'.join(INTERVENTIONS)}):({'|'.join(AttentionKind)})\.({_NUMBER}|\*)\.({_NUMBER}|\*)"
+    rf"({'|'.join((*INTERVENTIONS, *_WITHOUT_TEXT))}):({'|'.join(map(re.escape, Part))})"
+    rf"\.({_NUMBER}|\*)\.({_NUMBER}(?:,{_NUMBER})*|\*)"
     rf"(?::([^@]+))?(?:@({_NUMBER})(-({_NUMBER})?)?)?"
 )
 
 
 def parse(text: str) -> Intervention:
     """Read an intervention; raises InterventionError for a text that is none."""
+    read = parse_saved(text)
+    if isinstance(read, Unrepeatable):
+        raise InterventionError(f"“{text}” is no intervention that a text can give: its values are not in it.")
+    return read
+
+
+def parse_saved(text: str) -> Intervention:
+    """Read an intervention that a trace's file names, which may be `Unrepeatable`; raises InterventionError."""
     match = _TEXT.fullmatch(text)
     if match is None:
         raise InterventionError(f"“{text}” is no intervention: one reads like zero:cross.2.5 or forbid:cross.2.*:3@4-.")
-    name, kind, layer, head, argument, first, many, last = match.groups()
-    heads = Heads(AttentionKind(kind), *(None if number == "*" else int(number) for number in (layer, head)))
+    name, kind, layer, index, argument, first, many, last = match.groups()
     rows = EVERY_ROW
     if first is not None:
         rows = Rows(int(first), int(last) if last else None if many else int(first))
+    cls = INTERVENTIONS.get(name, Unrepeatable)
     try:
-        return INTERVENTIONS[name].of(heads, rows=rows, **_options(INTERVENTIONS[name].option, argument))
+        options = {"rows": rows, **_index(cls, Part(kind), index), **_options(cls.option, argument)}
+        options |= {"name": name} if cls is Unrepeatable else {}
+        return cls(kind, None if layer == "*" else int(layer), **options)
     except ValueError as error:
-        raise InterventionError(f"“{text}” is no intervention: “{argument or ''}” does not fit {name}.") from error
+        raise InterventionError(f"“{text}” is no intervention: “{argument or index}” does not fit {name}.") from error
+
+
+def _index(cls: type[Intervention], part: Part, text: str) -> dict[str, Any]:
+    """Return the head, or the units, that a text names; raises ValueError for several heads."""
+    if text == "*":
+        return {}
+    if part in UNITS and issubclass(cls, Ablation):
+        return {"units": map(int, text.split(","))}
+    return {"head": int(text)}
 
 
 def _options(option: str, argument: str | None) -> dict[str, Any]:

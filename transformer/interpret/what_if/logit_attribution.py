@@ -7,6 +7,7 @@ input of later parts counts as theirs: this is the direct path alone.
 """
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -14,12 +15,16 @@ from torch import nn
 
 from ...arrays import read_only, to_array
 from ...data.batching import Ids
+from ...data.frames import cell_columns, frame_of
 from ...model.names import AttentionKind, Stack, SubLayerKind
 from ...model.transformer import Transformer
 from ..activations import RESIDUAL_STREAM, Activations, Request, record
 from ..parameters import output_row
 from ..residual import sublayers_of
 from .intervention import Heads
+
+if TYPE_CHECKING:
+    import pandas
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +43,18 @@ class LogitAttribution:
     position: float
     biases: float
     logit: float
+
+    def to_frame(self) -> "pandas.DataFrame":
+        """List the parts: kind as in `by_kind`, layer and head from 0, NaN for what has none, value; they add up to the
+        logit.
+        """
+        arrays = {"self-attention": self.decoder, "cross-attention": self.cross, "feed-forward": self.feed_forward}
+        tables = {}
+        for kind, value in self.by_kind().items():
+            values = np.asarray(arrays.get(kind, value))
+            nowhere = {name: np.full(values.size, np.nan) for name in ("layer", "head")}
+            tables[kind] = {**nowhere, **cell_columns(("layer", "head")[: values.ndim], value=values)}
+        return frame_of("kind", tables)
 
     @property
     def total(self) -> float:

@@ -6,26 +6,25 @@ tells where in the model what the sentences differ in is to be found. Minimal pa
 checkpoint, for its tokenizer has to cut both into as many tokens, and its model to tell them apart.
 """
 
-import tomllib
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from ...arrays import read_only, require_index, to_array
+from ...data.frames import cell_columns, frame_of
 from ...data.tokenizer import TextTokenizer, source_ids
 from ...errors import CheckpointError, InterventionError
 from ...files import reading
-from ...model.names import AttentionKind, Name, Stack
+from ...model.names import AttentionKind, Name, Part, Stack
 from ...model.transformer import Transformer
+from ...untrusted import read_toml
 from ..activations import (
     Activations,
-    Change,
     EncoderActivations,
     Predictions,
     Request,
@@ -35,7 +34,13 @@ from ..activations import (
     record_encoder,
 )
 from ..trace import Trace
+from .custom import Patch
+from .running import apply_interventions_side_by_side
 
+if TYPE_CHECKING:
+    import pandas
+
+_NOTHING = Request(keep=(), logits_to_keep=1)
 _RUNS_AT_ONCE = 128  # patched side by side, a copy of the sentence each: more are no faster
 
 
@@ -73,12 +78,16 @@ class Cell:
         return Stack(self.part) if self.site == Site.RESIDUAL else AttentionKind(self.part).stack
 
     @property
-    def module(self) -> str:
-        """Name the module whose output is patched."""
-        if self.site == Site.RESIDUAL:
-            return f"{self.part}.{self.layer - 1}" if self.layer else f"{self.part}_input"
-        block = AttentionKind(self.part).block_name(self.layer)
-        return f"{block}.core" if self.site == Site.HEAD else block
+    def patched(self) -> Part:
+        """Return what of the model it is part of."""
+        return Part(
+            {Site.RESIDUAL: f"{self.part}.stream", Site.ATTENTION: f"{self.part}.attention"}.get(self.site, self.part)
+        )
+
+    def patch(self, clean: Activations) -> Patch:
+        """Return the intervention that puts there what the clean run, one sentence, has there."""
+        at = {"head" if self.site == Site.HEAD else "position": self.index}
+        return Patch.from_activations(clean, self.patched, self.layer, **at)
 
 
 # What may be patched, by name: the site and its part.
@@ -148,20 +157,26 @@ class PatchingMap:
         row = int(over[-1] if len(over) else nearness.max(axis=1).argmax())
         return row, int(nearness[row].argmax())
 
+    def to_frame(self) -> "pandas.DataFrame":
+        """List the shares: part (a `Part`), layer, position or head, share; layer 0 of a stream is before the first."""
+        first = self.cells[0][0]
+        axes = ("layer", "head" if first.site == Site.HEAD else "position")
+        return frame_of("part", {first.patched: cell_columns(axes, share=self.shares)})
+
     def row_names(self) -> list[str]:
         """Return the layers' names; of a residual stream the first row is before all of them."""
         layers = [f"layer {row + 1}" for row in range(len(self.cells))]
         return ["embeddings", *layers[:-1]] if self.cells[0][0].site == Site.RESIDUAL else layers
 
     def column_names(self, question: Question, tokenizer: TextTokenizer) -> list[str]:
-        """Return the positions' tokens, of a source token that differs both, "▁dog|▁dogs"; or the heads' numbers."""
+        """Return the positions' tokens, of a source token that differs both, "▁dog | ▁dogs"; or the heads' numbers."""
         first = self.cells[0][0]
         if first.site == Site.HEAD:
             return [f"head {head + 1}" for head in range(len(self.cells[0]))]
         if first.stack == Stack.DECODER:
             return list(map(tokenizer.piece_text, question.fed))
         both = [tuple(map(tokenizer.source_piece_text, ids)) for ids in (question.clean, question.corrupted)]
-        return [one if one == other else f"{one}|{other}" for one, other in zip(*both, strict=True)]
+        return [one if one == other else f"{one} | {other}" for one, other in zip(*both, strict=True)]
 
 
 def patching_map(
@@ -222,7 +237,7 @@ def patched_logits(model: Transformer, question: Question, runs: Sequence[Collec
         layers, columns = _sizes(model, question, cell)
         require_index("layer", cell.layer, layers)
         require_index("head" if cell.site == Site.HEAD else "position", cell.index, columns)
-    modules = tuple(dict.fromkeys(cell.module for cells in runs for cell in cells))
+    modules = tuple(dict.fromkeys(cell.patched.module(cell.layer) for cells in runs for cell in cells))
     clean, corrupted = (
         record(model, [source], [question.fed], Request(keep=keep, logits_to_keep=1))
         for source, keep in ((question.clean, modules), (question.corrupted, ()))
@@ -238,31 +253,13 @@ def _side_by_side(
     """Run one batch of patched runs; those without a cell in the encoder share the corrupted run's memory."""
     memory = memory.repeat(len(runs), 1, 1)
     encoded = [row for row, cells in enumerate(runs) if any(cell.stack == Stack.ENCODER for cell in cells)]
+    patches = [[cell.patch(clean) for cell in cells] for cells in runs]
     if encoded:
-        change = _changes([runs[row] for row in encoded], Stack.ENCODER, clean)
-        sources = [question.corrupted] * len(encoded)
-        memory[encoded] = record_encoder(model, sources, Request(keep=(), change=change)).memory
-    request = Request(keep=(), change=_changes(runs, Stack.DECODER, clean), logits_to_keep=1)
-    encoder = EncoderActivations(memory, None, {})
-    return record_decoder(model, encoder, [question.fed] * len(runs), request).logits[:, -1]
-
-
-def _changes(runs: Sequence[Collection[Cell]], stack: Stack, clean: Activations) -> tuple[Change, ...]:
-    """Make the changes that put the clean run's vectors into the runs of a batch, by module."""
-    by_module: dict[str, list[tuple[int, int]]] = {}
-    for row, cells in enumerate(runs):
-        for cell in cells:
-            if cell.stack == stack:
-                by_module.setdefault(cell.module, []).append((row, cell.index))
-    return tuple((module, partial(_put, cells, clean.call(module).output)) for module, cells in by_module.items())
-
-
-def _put(cells: list[tuple[int, int]], clean: Tensor, output: Tensor) -> Tensor:
-    """Put the clean output into a batch's, [batch, positions, d_model] or [batch, heads, positions, d_k], at cells."""
-    rows, indices = (list(each) for each in zip(*cells, strict=True))
-    output = output.clone()
-    output[rows, indices] = clean[0, indices]
-    return output
+        with apply_interventions_side_by_side(model, [patches[row] for row in encoded]):
+            memory[encoded] = record_encoder(model, [question.corrupted] * len(encoded), _NOTHING).memory
+    with apply_interventions_side_by_side(model, patches):
+        seen = record_decoder(model, EncoderActivations(memory, None, {}), [question.fed] * len(runs), _NOTHING)
+    return seen.logits[:, -1]
 
 
 PAIRS_FILE = "minimal_pairs.toml"
@@ -296,8 +293,7 @@ def read_minimal_pairs(folder: Path) -> tuple[MinimalPair, ...]:
     if not path.exists():
         return ()
     with reading(path, "holds no minimal pairs", ValueError, KeyError, TypeError):
-        tables = tomllib.loads(path.read_text(encoding="utf-8"))["pair"]
-        return tuple(_pair(table) for table in tables)
+        return tuple(_pair(table) for table in read_toml(path)["pair"])
 
 
 def sentences_like(text: str) -> list[str]:

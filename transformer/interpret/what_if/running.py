@@ -1,8 +1,7 @@
 """Runs under interventions: within a block, this thread's passes, cached decoding among them, are changed.
 
 A decoder computes one row at a time while it decodes and all rows at once when its output is replayed; an intervention
-on row 4 concerns row 4 in both. The rows of self-attention are the last ones of its keys. Those of cross-attention are
-the rows that the same layer's self-attention has just computed.
+on row 4 concerns row 4 in both.
 """
 
 import contextlib
@@ -12,53 +11,86 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from ...data.batching import Example, Examples, epoch_batches
+from ...data.batching import Examples, epoch_batches
 from ...errors import InterventionError
-from ...model.names import AttentionKind
+from ...model.names import HEADS, UNITS, AttentionKind, Part, Stack
 from ...model.transformer import Transformer
-from ..activations import Call, Hook, Inputs, hooks_installed, record, unmasked_of, weights_of
-from .intervention import Ablation, Intervention, Mean, Rewriting, parse
+from ..activations import Call, Hook, Inputs, Request, hooks_installed, record, unmasked_of, weights_of
+from .custom import Patch
+from .intervention import Ablation, Intervention, Mean, Unrepeatable, parse
 
 _TOKENS_A_BATCH = 2048
 
 
 @dataclass(frozen=True, eq=False)
-class HeadMeans:
-    """Each head's output, before W_O, averaged over all tokens of a corpus: [layers, heads, d_k] a kind."""
+class Means:
+    """Averages over all tokens of a corpus, for mean ablation: each head's output before W_O, [layers, heads, d_k] a
+    kind of attention, and each hidden unit of the feed-forwards after its activation, [layers, d_ff] a stack.
+    """
 
     encoder: Tensor
     decoder: Tensor
     cross: Tensor
+    encoder_feed_forward: Tensor | None = None
+    decoder_feed_forward: Tensor | None = None
 
-    def of(self, kind: AttentionKind | str) -> Tensor:
-        """Return the means of a kind; raises ValueError for another."""
-        means: Tensor = getattr(self, AttentionKind(kind))
-        return means
+    def of(self, part: Part | AttentionKind | str) -> Tensor | None:
+        """Return the means of a part, None where they were not measured; raises ValueError for another part."""
+        return getattr(self, _field(Part(part)), None)
 
 
-def measure_means(model: Transformer, examples: Examples) -> HeadMeans:
+def _field(part: Part) -> str:
+    return part.replace(".", "_")
+
+
+def measure_means(model: Transformer, examples: Examples) -> Means:
     """Average over sentence pairs, teacher-forced, without padding and forced tokens; ValueError without a pair."""
     if not examples:
         raise ValueError("at least one sentence pair expected")
-    sums = {kind: torch.zeros(()) for kind in AttentionKind}
-    counts = dict.fromkeys(AttentionKind, 0)
+    layers = {part: range(len(getattr(model, part.stack))) for part in (*HEADS, *UNITS)}
+    sums = {part: [_Sum(part) for _ in layers[part]] for part in layers}
+    hooks: list[tuple[nn.Module, Hook]] = [
+        (model.get_submodule(part.module(layer)), sums[part][layer].add) for part in layers for layer in layers[part]
+    ]
     for batch in epoch_batches(examples, _TOKENS_A_BATCH, 0.0, model.config.max_length, seed=0):
-        seen = record(model, [each.source for each in batch], [each.target[:-1] for each in batch])
-        for kind in AttentionKind:
-            # layers batch heads queries d_k
-            outputs = torch.stack([core.output.cpu() for core in seen.attention(kind)])
-            rows = [_counted_rows(model, kind, each) for each in batch]
-            counted = torch.tensor([[row in some for row in range(outputs.shape[3])] for some in rows])
-            sums[kind] = sums[kind] + torch.einsum("lbhqd,bq->lhd", outputs.double(), counted.double())
-            counts[kind] += int(counted.sum())
-    return HeadMeans(**{kind.value: (sums[kind] / counts[kind]).float() for kind in AttentionKind})
+        sources, fed = [each.source for each in batch], [each.target[:-1] for each in batch]
+        counted = {
+            Stack.ENCODER: _rows_from(0, list(map(len, sources)), model.device),
+            Stack.DECODER: _rows_from(model.config.num_forced, list(map(len, fed)), model.device),
+        }
+        for part in layers:
+            for each in sums[part]:
+                each.rows = counted[part.stack]
+        with hooks_installed(hooks):
+            record(model, sources, fed, Request(keep=()))
+    return Means(**{_field(part): torch.stack([each.mean for each in sums[part]]) for part in layers})
 
 
-def _counted_rows(model: Transformer, kind: AttentionKind, example: Example) -> range:
-    """Return the rows that count: tokens of the source, or steps of the target whose token is not forced."""
-    if kind == AttentionKind.ENCODER:
-        return range(len(example.source))
-    return range(model.config.num_forced, len(example.target) - 1)
+def _rows_from(first: int, lengths: Sequence[int], device: torch.device) -> Tensor:
+    """Mark each sentence's rows from `first` on, without its padding: [batch, longest]."""
+    rows = torch.arange(max(lengths), device=device)
+    return (rows >= first) & (rows < torch.tensor(lengths, device=device)[:, None])
+
+
+class _Sum:
+    """Adds up a module's vectors, pass by pass: kept until all are there, a large model's would fill the memory."""
+
+    rows: Tensor  # which of the next pass count: [batch, rows]
+
+    def __init__(self, part: Part) -> None:
+        self.part, self.total, self.count = part, torch.zeros(()), 0
+
+    def add(self, _module: nn.Module, _inputs: Inputs, output: Tensor) -> None:
+        """Take the vectors of a pass, [batch, heads, rows, d_k] or [batch, rows, units]."""
+        vectors = (output.transpose(1, 2) if self.part.is_heads else output)[self.rows]
+        self.total = self.total + vectors.sum(dim=0, dtype=torch.float64).cpu()
+        self.count += len(vectors)
+        self.dtype = output.dtype
+
+    @property
+    def mean(self) -> Tensor:
+        """Return the mean, in the type of what was added: [heads, d_k] or [units]."""
+        return (self.total / self.count).to(self.dtype)
 
 
 Asked = Sequence[Intervention | str] | str  # interventions, or their texts
@@ -72,20 +104,20 @@ def read_all(interventions: Asked) -> tuple[Intervention, ...]:
 
 
 def apply_interventions(
-    model: Transformer, interventions: Asked, means: HeadMeans | None = None
+    model: Transformer, interventions: Asked, means: Means | None = None
 ) -> contextlib.AbstractContextManager[None]:
     """Run this thread's passes within the block under these interventions; without any, nothing is touched.
 
     Where several concern one head, its weights are rewritten in their order, then its output is replaced. means: what
     mean ablation puts in place of the outputs (see `measure_means`). A head and row that no intervention changes keeps
-    the bits of a run without any. Raises InterventionError for a layer or head that is not there, and for mean ablation
-    without means.
+    the bits of a run without any. Raises InterventionError for a layer, head or unit that is not there, for vectors of
+    another width, and for mean ablation without means.
     """
     return hooks_installed(_hooks(model, {None: read_all(interventions)}, means))
 
 
 def apply_interventions_side_by_side(
-    model: Transformer, sentences: Sequence[Asked], means: HeadMeans | None = None
+    model: Transformer, sentences: Sequence[Asked], means: Means | None = None
 ) -> contextlib.AbstractContextManager[None]:
     """Run each sentence of a recorded batch under its interventions; decoding would drop and reorder sentences."""
     return hooks_installed(_hooks(model, {number: read_all(asked) for number, asked in enumerate(sentences)}, means))
@@ -93,29 +125,28 @@ def apply_interventions_side_by_side(
 
 def rewritten_weights(core: Call, interventions: Asked, kind: AttentionKind | str, layer: int) -> Tensor:
     """Return the weights of a recorded attention after what rewrites them: [batch, heads, queries, keys]."""
-    return _rewrite(core, _concerning(read_all(interventions), AttentionKind(kind), layer), 0)[1]
+    return _rewrite(core, _concerning(read_all(interventions), Part(kind), layer), 0)[1]
 
 
 class _Rows:
-    """Where the rows begin that a layer's self-attention has just computed."""
+    """Where the rows begin that the decoder computes: the position of the first token that its input was given."""
 
     first = 0
 
-    def note(self, _core: nn.Module, inputs: Inputs, _output: Tensor) -> None:
-        self.first = _first_row(*inputs[:2])
+    def note(self, _input: nn.Module, inputs: Inputs, _output: Tensor) -> None:
+        self.first = inputs[1] if len(inputs) > 1 else 0
 
 
 @dataclass(frozen=True, eq=False)
 class _Change:
-    """The hook on one block's attention, with the interventions that concern it."""
+    """The hook on one module, with the interventions that concern it."""
 
-    kind: AttentionKind
     by_sentence: _BySentence
     rows: _Rows
-    mean: Tensor | None  # heads d_k
+    mean: Tensor | None  # [heads, d_k] or [units]
 
-    def __call__(self, _core: nn.Module, inputs: Inputs, output: Tensor) -> Tensor:
-        """Return the changed output: [batch, heads, queries, d_k]."""
+    def __call__(self, _module: nn.Module, inputs: Inputs, output: Tensor) -> Tensor:
+        """Return the changed output, of the same shape."""
         if None in self.by_sentence:
             return self._changed(self.by_sentence[None], Call(inputs, output))
         output = output.clone()
@@ -123,50 +154,49 @@ class _Change:
             output[number] = self._changed(interventions, Call(inputs, output).sentence(number))[0]  # type: ignore[arg-type]
         return output
 
-    def _changed(self, interventions: Sequence[Intervention], core: Call) -> Tensor:
-        query, key, value, *_ = core.inputs
-        first, output = self.rows.first if self.kind == AttentionKind.CROSS else _first_row(query, key), core.output
-        if any(isinstance(each, Rewriting) for each in interventions):
-            before, weights = _rewrite(core, interventions, first)
+    def _changed(self, interventions: Sequence[Intervention], call: Call) -> Tensor:
+        output = call.output
+        if any(each.rewrites for each in interventions):
+            before, weights = _rewrite(call, interventions, self.rows.first)
             rewritten = (weights != before).any(dim=-1, keepdim=True)  # the others keep the kernel's own bits
-            output = torch.where(rewritten, weights @ value, output)
+            output = torch.where(rewritten, weights.to(output.dtype) @ call.inputs[2], output)
         for each in interventions:
-            if isinstance(each, Ablation):
-                cells = each.cells(output.shape[1], first, output.shape[2], output.device)[..., None]
-                output = torch.where(cells, self.mean[:, None] if isinstance(each, Mean) else 0.0, output)  # type: ignore[index]
+            if not each.rewrites:
+                output = each.replaced(output, self.rows.first, self.mean)
         return output
 
 
-def _hooks(model: Transformer, by_sentence: _BySentence, means: HeadMeans | None) -> list[tuple[nn.Module, Hook]]:
-    for each in (each for interventions in by_sentence.values() for each in interventions):
+def _hooks(model: Transformer, by_sentence: _BySentence, means: Means | None) -> list[tuple[nn.Module, Hook]]:
+    asked = [each for interventions in by_sentence.values() for each in interventions]
+    for each in asked:
         _check(model, each, means)
+    rows = {Stack.ENCODER: _Rows(), Stack.DECODER: _Rows()}  # of which the encoder's always begin at 0
     hooks: list[tuple[nn.Module, Hook]] = []
-    for kind in AttentionKind:
-        for layer, block in enumerate(getattr(model, kind.stack)):
-            concerning = {number: _concerning(some, kind, layer) for number, some in by_sentence.items()}
-            if any(concerning.values()):
-                concerning = {number: some for number, some in concerning.items() if some}
-                rows = _Rows()
-                if kind == AttentionKind.CROSS:
-                    hooks.append((block.self_attention.core, rows.note))
-                mean = None if means is None else means.of(kind)[layer].to(model.device)
-                hooks.append((getattr(block, kind.sublayer).core, _Change(kind, concerning, rows, mean)))
+    if any(each.part.stack == Stack.DECODER for each in asked):
+        hooks.append((model.decoder_input, rows[Stack.DECODER].note))
+    for part in (part for part in Part if any(each.part == part for each in asked)):
+        mean = None if means is None else means.of(part)
+        for layer in range(_layers(model, part)):
+            concerning = {number: _concerning(some, part, layer) for number, some in by_sentence.items()}
+            concerning = {number: some for number, some in concerning.items() if some}
+            if concerning:
+                change = _Change(concerning, rows[part.stack], None if mean is None else mean[layer].to(model.device))
+                hooks.append((model.get_submodule(part.module(layer)), change))
     return hooks
 
 
-def _concerning(interventions: Iterable[Intervention], kind: AttentionKind, layer: int) -> list[Intervention]:
-    return [each for each in interventions if each.heads.holds(kind, layer)]
+def _layers(model: Transformer, part: Part) -> int:
+    return len(getattr(model, part.stack)) + part.is_stream
 
 
-def _first_row(query: Tensor, key: Tensor) -> int:
-    """Return where the newest tokens' rows begin, the last of all so far."""
-    return key.shape[2] - query.shape[2]
+def _concerning(interventions: Iterable[Intervention], part: Part, layer: int) -> list[Intervention]:
+    return [each for each in interventions if each.concerns(part, layer)]
 
 
 def _rewrite(core: Call, interventions: Iterable[Intervention], first: int) -> tuple[Tensor, Tensor]:
     """Return the weights before and after what rewrites them: [batch, heads, queries, keys] twice."""
     before = after = weights_of(core)
-    rewritings = [each for each in interventions if isinstance(each, Rewriting)]
+    rewritings = [each for each in interventions if each.rewrites]
     if not rewritings:
         return before, after
     unmasked = unmasked_of(core)[:, None]
@@ -176,10 +206,21 @@ def _rewrite(core: Call, interventions: Iterable[Intervention], first: int) -> t
     return before, after
 
 
-def _check(model: Transformer, each: Intervention, means: HeadMeans | None) -> None:
-    heads, layers = each.heads, len(getattr(model, each.heads.kind.stack))
-    for name, number, count in (("layer", heads.layer, layers), ("head", heads.head, model.config.num_heads)):
+def _check(model: Transformer, each: Intervention, means: Means | None) -> None:
+    config, part = model.config, each.part
+    unit = max(each.units) if isinstance(each, Ablation) and each.units else None
+    for name, number, count in (
+        ("layer", each.layer, _layers(model, part)),
+        ("head", each.head, config.num_heads),
+        ("unit", unit, config.d_ff),
+    ):
         if number is not None and number >= count:
-            raise InterventionError(f"{each}: the {heads.kind} attention has {count} {name}s, counted from 0.")
-    if isinstance(each, Mean) and means is None:
-        raise InterventionError(f"{each}: mean ablation needs the heads' mean outputs, which were not measured.")
+            what = f"the {part} attention" if part.is_heads else part
+            raise InterventionError(f"{each}: {what} has {count} {name}s, counted from 0.")
+    if isinstance(each, Unrepeatable):
+        raise InterventionError(f"{each}: what it put there was not saved with the trace, so it cannot be run again.")
+    if isinstance(each, Mean) and (means is None or means.of(part) is None):
+        raise InterventionError(f"{each}: mean ablation needs the mean outputs, which were not measured.")
+    width = config.d_model // config.num_heads if part.is_heads else config.d_ff if part in UNITS else config.d_model
+    if isinstance(each, Patch) and each.vectors.shape[-1] != width:
+        raise InterventionError(f"{each}: vectors of {width} numbers expected, got {each.vectors.shape[-1]}.")

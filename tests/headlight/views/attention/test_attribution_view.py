@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
+from support.drawn import drawn_text
 from support.pages import ROOT, numbers, open_page, page_text, shows_only_text
 
 from headlight.app.results import measures
@@ -138,7 +139,7 @@ def test_panels_stand_side_by_side_over_the_same_tokens_and_bars_against_look_di
 def test_token_text_is_escaped_and_many_tokens_stay_apart():
     evil = "<b>x</b>"
     figure = attribution_figure(some_values(), (evil, *TOKENS[1:]))
-    text = figure.to_json().encode().decode("unicode_escape")
+    text = drawn_text(figure)
     assert "&lt;b&gt;x&lt;/b&gt;" in text and evil not in text
     long = attribution_figure({name: np.linspace(-1, 1, 128) for name in MEASURES}, ("token",) * 128)
     assert 128 * 12 < long.layout.height < 2000 and len(long.layout.yaxis.tickvals) == 128

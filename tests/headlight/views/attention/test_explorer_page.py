@@ -22,7 +22,7 @@ from transformer.interpret.trace import masked_maps
 PAGE = "pages/attention.py"
 FIRST = "I love my teacher."
 LONG = " ".join(["I love my teacher and the birds sing ,"] * 12)
-START = {"kind": "cross", "tokens": "", "view": "map", "rows": "predicted", "words": "pieces"} | {
+START = {"kind": "cross", "tokens": "", "view": "map", "rows": "both", "words": "pieces"} | {
     "specials": "shown",
     "together": "mean",
     "scale": "0 to 1",
@@ -197,8 +197,9 @@ def test_the_head_stands_in_the_address_wherever_it_is_not_what_the_rest_of_it_m
         write_choice(trace, read_choice(trace, best) | {"heads": heads, "rows": rows}, best)
 
     for heads, rows, expected in (
-        ("3.5", "predicted", {}),
-        ("1.1", "predicted", {"explorer_heads": "1.1"}),
+        ("3.5", "both", {}),
+        ("1.1", "both", {"explorer_heads": "1.1"}),
+        ("1.1", "predicted", {"explorer_rows": "predicted"}),
         ("1.1", "fed", {"explorer_rows": "fed"}),
         ("3.5", "fed", {"explorer_rows": "fed", "explorer_heads": "3.5"}),
     ):
@@ -253,6 +254,22 @@ def test_a_head_chosen_on_another_page_is_the_one_that_the_explorer_begins_with(
     app.switch_page(PAGE).run()
     choice, _ = sent(app)
     assert (choice["kind"], choice["heads"]) == ("decoder", "2.5")
+
+
+@pytest.mark.parametrize(
+    ("heads", "carried"), [("3.7", {"kind": "cross", "layer": "3", "head": "7"}), ("3.7-1.2", None)]
+)
+def test_a_single_head_that_comes_by_address_is_carried_on_like_one_that_was_clicked(heads, carried):
+    app = open_page(PAGE, explorer_heads=heads)
+    app.query_params.clear()  # as the menu's links do
+    app.switch_page("pages/inside.py").run()
+    assert not app.exception
+    asked = {name: first_of(app.query_params[name]) for name in ("kind", "layer", "head") if name in app.query_params}
+    assert asked == (carried or {})
+    (steps,) = components(app)
+    own = json.loads(steps.proto.json)
+    if carried:
+        assert own["head"] == 6 and own["block"] == "Cross-attention, layer 3, head 7"
 
 
 def test_the_way_inside_leads_to_the_chosen_head_and_token():

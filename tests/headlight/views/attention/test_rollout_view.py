@@ -7,6 +7,7 @@ from urllib.parse import unquote
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
+from support.drawn import drawn_text
 from support.pages import ROOT, numbers, open_page, page_text, shows_only_text
 
 from headlight.plots.contributions import KINDS, parts_of_steps, raw_and_rolled, rollout_parts_figure, share_map_figure
@@ -116,5 +117,5 @@ def test_token_text_is_escaped(example):
     )
     maps = [each for kind in KINDS.values() for each in raw_and_rolled(spoilt, halves, kind, 0, "predicted")]
     for figure in (*(share_map_figure(each, "share") for each in maps), rollout_parts_figure(spoilt, halves, 0)):
-        text = figure.to_json().encode().decode("unicode_escape")
+        text = drawn_text(figure)
         assert "&lt;b&gt;x&lt;/b&gt;" in text and evil not in text

@@ -123,7 +123,13 @@ def test_query_key_dimension_kind_layer_and_head_come_from_the_url():
     app = open_inside(kind="cross", layer="3", head="5", at_query="2", at_key="4", at_dimension="130")
     given = shown(app)
     assert given["chosen"] == [2, 4, 130, "input"] and given["head"] == 4
-    assert given["predicts"][1] == "▁liebe" and given["queries"][0] == "<s>" and given["keys"][-1] == "</s>"
+    assert given["predicts"][1] == "▁liebe" and given["queries"][0] == "<s> → ▁Ich" and given["keys"][-1] == "</s>"
+
+
+@pytest.mark.parametrize(("rows", "first"), [("output token", "▁Ich"), ("input token", "<s>"), ("x", "<s> → ▁Ich")])
+def test_rows_are_named_as_everywhere_and_an_encoder_row_by_its_own_token(rows, first):
+    assert shown(open_inside(kind="cross", rows=rows))["queries"][0] == first
+    assert shown(open_inside(kind="encoder", rows=rows))["queries"][0] == "▁I"
 
 
 @pytest.mark.parametrize("step", ["softmax", "all", "norm_last"])

@@ -4,6 +4,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from support.pages import ROOT, headlines, open_page, page_text, shows_only_text, specs
 
+from headlight.plots.text import in_words
 from headlight.views.masks.content import (
     describe_head,
     describe_masks,
@@ -59,14 +60,14 @@ def test_one_head_shows_scores_masked_scores_weights_and_a_row_by_hand(kind, run
     assert batch_tables(app)[0].count("−∞") == (~head.unmasked[2]).sum()
     assert ("rows" in [group.key for group in app.get("button_group")]) == (kind != "encoder")
     app.selectbox(key="query").select("1").run()
-    assert row_words(head, 0) in page_text(app)
+    assert in_words(row_words(head, 0)) in page_text(app)
 
 
 @pytest.mark.parametrize(
     "query, words",
     [
         ({"disabled_mask": "causal"}, "leaks to later tokens"),
-        ({"disabled_mask": "padding"}, "leaks to <pad>"),
+        ({"disabled_mask": "padding"}, "leaks to ⟨pad⟩"),
         (
             {"disabled_mask": "padding", "reader": "encoder", "row": "2"},
             "has no padding: nothing changes",

@@ -87,7 +87,7 @@ def test_the_table_of_parameters_adds_up():
 def test_one_step_of_the_logits_says_what_is_cut():
     app = open_page("pages/logits.py", logit_step="2", lens_temperature="2.0", lens_topk="5", lens_topp="0.9")
     assert "of 12,000 tokens may be drawn" in page_text(app) and "at temperature 2" in page_text(app)
-    assert "Step 2 of 6. Fed so far: <s> ▁Ich. Next comes “▁liebe”." in page_text(app)
+    assert "Step 2 of 6. Fed so far: ⟨start⟩ Ich. Next comes “liebe”." in page_text(app)
     for value in ("inf", "-1", "x", "9" * 4000):
         app = open_page("pages/logits.py", logit_step=value, lens_temperature=value, lens_topk=value, lens_topp=value)
         assert not app.exception
@@ -98,7 +98,7 @@ def test_the_lens_ends_with_the_models_own_choice():
     (table,) = (element.value for element in app.get("html") if "logit lens" in element.value)
     cells = [html.unescape(cell) for cell in re.findall(r"<td[^>]*>(.*?)</td>", table, re.DOTALL)]
     assert len(cells) == 4 * 6
-    assert [cell.split("\n")[0] for cell in cells[-6:]] == ["▁Ich", "▁liebe", "▁meinen", "▁Lehrer", ".", "</s>"]
+    assert [cell.split("\n")[0] for cell in cells[-6:]] == ["Ich", "liebe", "meinen", "Lehrer", ".", "⟨end⟩"]
     assert all(cell.endswith("rank 1") for cell in cells[-6:])
     assert "6 final tokens lead before the last layer." in headlines(app)[0]
 

@@ -21,7 +21,7 @@ def test_the_view_opens_with_both_forms_their_losses_and_this_models_confidence(
     app = open_smoothing()
     over_all, over_others, *losses, confidence = specs(app)
     assert len(losses) == 2
-    assert over_all["layout"]["xaxis"]["ticktext"] == ["&lt;pad&gt;", "&lt;/s&gt;", "the", "dog", "sees"]
+    assert over_all["layout"]["xaxis"]["ticktext"] == ["⟨pad⟩", "⟨end⟩", "the", "dog", "sees"]
     assert ".92" in over_all["data"][1]["text"] and ".033" in over_others["data"][1]["text"]
     names = [trace["name"] for trace in losses[0]["data"] if trace.get("showlegend", True)]
     assert names[1] == "ε 0.1: least 0.390 at p = 0.920" and len(names) == 4

@@ -4,16 +4,18 @@ import json
 
 import numpy as np
 import pytest
-from support.made import NEXT, SOURCE, made_map, made_trace
+from support.made import FED, NEXT, SOURCE, made_map, made_trace
 
 from headlight.views.translate.content import LINES_APART, lines_payload, short_chance
+from transformer.interpret.head_patterns import word_ranges
 from transformer.interpret.trace import attention_map
 
 
 @pytest.mark.parametrize(("layer", "head"), [(0, 0), (2, 4), (1, None), (None, 6), (None, None)])
 def test_weights_and_probabilities_are_those_of_the_trace_to_the_last_digit(shipped, layer, head):
     trace = shipped.trace("I think that he has never read this book.")
-    given = json.loads(json.dumps(lines_payload(trace, attention_map(trace, "cross", layer, head)), allow_nan=False))
+    shown = attention_map(trace, "cross", layer, head, "both")
+    given = json.loads(json.dumps(lines_payload(trace, shown), allow_nan=False))
     chosen = trace.cross if layer is None else trace.cross[layer : layer + 1]
     expected = (chosen if head is None else chosen[:, head : head + 1]).astype(np.float64).mean(axis=(0, 1))
     weights = np.array(given["weights"], dtype=np.float32)
@@ -25,16 +27,19 @@ def test_weights_and_probabilities_are_those_of_the_trace_to_the_last_digit(ship
     np.testing.assert_array_equal(np.array(given["probabilities"], dtype=np.float32), trace.target_probabilities)
     assert given["ranks"] == [int(rank) for rank in trace.target_ranks]
     assert (given["source"], given["outputs"]) == (list(trace.source_tokens), list(trace.target_tokens))
+    assert (given["below"], given["inputs"]) == ("output", list(trace.decoder_input_tokens))
 
 
 def test_a_made_sentence_is_given_as_it_is():
     weights = [[0.1, 0.5, 0.2, 0.1, 0.1], [0.1, 0.1, 0.3, 0.4, 0.1], [0.0, 0.9, 0.0, 0.1, 0.0]]
-    for row_label in ("fed", "predicted"):  # rows of the lines are output tokens, whatever the map calls its own
+    for row_label, below, inputs in (("fed", FED, None), ("predicted", NEXT, None), ("both", NEXT, list(FED))):
         given = lines_payload(made_trace(), made_map(weights, row_label=row_label), 180)
-        assert (given["source"], given["outputs"], given["apart"]) == (list(SOURCE), list(NEXT), 180)
+        assert (given["source"], given["outputs"], given["apart"]) == (list(SOURCE), list(below), 180)
+        assert (given["below"], given["inputs"]) == ("input" if row_label == "fed" else "output", inputs)
+        assert given["output_words"] == [[each.start, each.stop] for each in word_ranges(below)]
         assert given["weights"] == weights, "0.1 travels as 0.1"
         assert given["chances"] == ["90.0 %", "25.0 %", "60.0 %"] and given["short_chances"] == ["90 %", "25 %", "60 %"]
-        assert given["name"] == "layer 2, head 1" and "</s>" in given["special"]
+        assert given["name"] == "layer 2, head 1"
     assert lines_payload(made_trace(), made_map(weights))["apart"] == LINES_APART
 
 

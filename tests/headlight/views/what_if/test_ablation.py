@@ -80,12 +80,14 @@ def test_both_translations_with_their_log_probabilities_and_hostile_tokens_as_te
     rows = re.findall(r"<tr>(.*?)</tr>", compared_html(before, forced, after))
     cells = [re.findall(r"<td(.*?)>(.*?)</td>", row) for row in rows]
     texts = [[text for _, text in row] for row in cells]
-    assert texts[0] == ["&lt;s&gt;", "▁a", "&lt;b&gt;"] and texts[1] == ["", "−0.69", "−1.39"], "forced ones have none"
+    assert texts[0] == ["⟨start⟩", "a", "&lt;b&gt;"] and texts[1] == ["", "−0.69", "−1.39"], "forced ones have none"
     assert texts[2] == ["", "−0.51", "−3.00"] and texts[4] == ["", "−0.51", "−0.11"]
     (_, (gained, _), (lost, _)) = cells[2]
     assert 'class="gained"' in gained and "--shade: 0.113" in gained
     assert 'class="lost"' in lost and "--shade: 1.000" in lost
-    assert cells[3][1:] == [(' class="token"', "▁a"), (' class="token turned"', "&lt;script&gt;")]
+    same, turned = cells[3][1:]
+    assert same == (' class="token" title="▁a"', "a"), "to the letter on hover"
+    assert turned == (' class="token turned" title="&lt;script&gt;"', "&lt;script&gt;")
 
 
 @pytest.mark.parametrize("ablated_by", ["zero", "mean", "uniform"])

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from support.pages import numbers, open_page, page_text, specs, tables
 
+from headlight.plots.text import TokenCell
 from headlight.plots.what_if import patching_figure
 from headlight.views.what_if.patching import MEANINGS, candidate_rows, cell_words
 from transformer.interpret.activations import Predictions
@@ -41,7 +42,7 @@ def seen(*best) -> Predictions:
 def test_a_source_token_that_differs_has_both_names_and_the_first_row_is_before_all_layers():
     found = made(NOTHING)
     assert found.row_names() == ["embeddings", "layer 1", "layer 2"]
-    assert found.column_names(QUESTION, TOKENIZER) == ["▁a'", "▁b'|▁c'", "▁a'", "</s>'"]
+    assert found.column_names(QUESTION, TOKENIZER) == ["▁a'", "▁b' | ▁c'", "▁a'", "</s>'"]
     assert made([[0, 0]], part="decoder").column_names(QUESTION, TOKENIZER) == ["<s>", "▁b"]
     for site, columns in (("attention", ["<s>", "▁b"]), ("head", ["head 1", "head 2"])):
         other = made([[0, 0], [0, 0]], site, "cross")
@@ -63,34 +64,35 @@ def test_it_begins_with_the_last_layer_that_restores_over_half_else_with_the_mos
 
 
 def test_a_cell_is_named_so_that_no_other_is_meant():
-    columns = ["▁a", "▁b|▁c", "▁a", "</s>"]
-    assert cell_words(Cell("residual", "encoder", 0, 1), columns) == "the encoder's vector at “▁b|▁c” before layer 1"
+    columns = ["▁a", "▁b | ▁c", "▁a", "</s>"]
+    assert cell_words(Cell("residual", "encoder", 0, 1), columns) == "the encoder's vector at “▁b | ▁c” before layer 1"
     after = "the encoder's vector at “▁a” (token 3) after layer 2"
     assert cell_words(Cell("residual", "encoder", 2, 2), columns) == after
-    assert cell_words(Cell("attention", "cross", 2, 1), columns) == "the cross-attention of layer 3 at “▁b|▁c”"
+    assert cell_words(Cell("attention", "cross", 2, 1), columns) == "the cross-attention of layer 3 at “▁b | ▁c”"
     assert cell_words(Cell("head", "cross", 1, 4), columns) == "cross-attention layer 2, head 5"
 
 
 def test_the_candidates_stand_over_their_probabilities():
     rows = candidate_rows(seen((1, 5), (2, 0), (3, 4)), name)
-    assert rows[0] == ("clean", ["▁a\n75.0 %", "<b>\n12.5 %"])
-    assert [run for run, _ in rows] == ["clean", "corrupted", "patched"] and rows[2][1][0] == "▁c\n75.0 %"
+    assert rows[0] == ("clean", [TokenCell("▁a", "a", "\n75.0 %"), TokenCell("<b>", "<b>", "\n12.5 %")])
+    assert [run for run, _ in rows] == ["clean", "corrupted", "patched"]
+    assert rows[2][1][0] == TokenCell("▁c", "c", "\n75.0 %")
 
 
 def test_the_figure_has_a_row_a_layer_digits_where_they_fit_and_an_outline():
     shares = np.array([[0, 1.0, -0.125], [np.nan, 0.004, 1.24]])
-    figure = patching_figure(made(shares), ["▁a", "<i>|▁b", "▁a"], (1, 2))
+    figure = patching_figure(made(shares), ["▁a", "<i> | ▁b", "▁a"], (1, 2))
     cells, digits = figure.data
     np.testing.assert_allclose(cells.z, shares)
     assert (cells.zmin, cells.zmax) == (-1, 1)
     assert list(digits.text) == ["0", "1.0", "−.12", "0", "1.2"]
     assert list(zip(digits.y, digits.x, strict=True)) == [(0, 0), (0, 1), (0, 2), (1, 1), (1, 2)]
-    assert figure.layout.xaxis.ticktext == ("▁a", "&lt;i&gt;|<br>▁b", "▁a")
+    assert figure.layout.xaxis.ticktext == ("a", "&lt;i&gt; |<br>b", "a")
     assert list(figure.layout.yaxis.range) == [1.5, -0.5] and "1.2400" in cells.hovertext[1][2]
     (outline,) = figure.layout.shapes
     assert (outline.x0, outline.x1, outline.y0, outline.y1) == (1.5, 2.5, 0.5, 1.5)
-    wide = patching_figure(made(np.zeros((2, 25))), ["▁a|▁b"] * 25, (0, 0))
-    assert len(wide.data) == 1 and wide.layout.xaxis.ticktext[0] == "▁a|▁b"
+    wide = patching_figure(made(np.zeros((2, 25))), ["▁a | ▁b"] * 25, (0, 0))
+    assert len(wide.data) == 1 and wide.layout.xaxis.ticktext[0] == "a | b"
 
 
 def view(**query):
@@ -109,7 +111,7 @@ def test_the_address_chooses_pair_site_and_cell_and_a_cell_that_is_not_there_is_
     app.selectbox(key="patched").set_value("decoder stream").run()
     assert not app.exception and "the decoder's vector at" in page_text(app)
     far = page_text(view(patched_row="99", patched_column="x"))
-    assert "With the encoder's vector at “▁child|▁children” after layer 3 from the clean run" in far
+    assert "With the encoder's vector at “child | children” after layer 3 from the clean run" in far
 
 
 def test_all_that_can_be_patched_is_explained():
@@ -157,7 +159,7 @@ def test_a_decoder_that_has_read_one_token_has_one_column_and_no_slider_over_it(
     query = {"minimal_pair": "your own", "clean": "I love my father.", "corrupted": "We love my father."}
     app = view(patched="decoder stream", patched_column="3", decoding="beam", **query)
     (spec,) = specs(app)
-    assert numbers(spec["data"][0]["z"]).shape == (4, 1) and "the decoder's vector at “<s>”" in page_text(app)
+    assert numbers(spec["data"][0]["z"]).shape == (4, 1) and "the decoder's vector at “⟨start⟩”" in page_text(app)
     assert [each.key for each in app.select_slider] == ["patched_row_slider"]
     assert "patched_column" not in app.query_params and "decoded greedily" in page_text(app)
 

@@ -8,6 +8,7 @@ from support.pages import numbers, open_page, page_text, shows_only_text, specs
 from support.streams import loaded, stream_of, trace_of
 
 from headlight.plots.contributions import Contrast, contrast_figure, other_candidates
+from headlight.plots.text import in_words
 from headlight.views.why.contrast import describe_contrast, most_doubtful_step
 from transformer.interpret.attribution import Attribution, gradient_times_input, leave_one_out
 
@@ -54,7 +55,7 @@ def test_a_choice_of_step_and_candidate_goes_into_the_address():
     assert app.selectbox(key="against_list").value == trace.candidate_tokens[step][1]
     third = trace.candidate_tokens[step][2]
     app.selectbox(key="against_list").set_value(third).run()
-    assert app.query_params["against"] == third and f"and not “{third}”" in page_text(app).replace("*", "")
+    assert app.query_params["against"] == third and in_words(f"and not “{third}”") in page_text(app).replace("*", "")
     app.slider(key="why_step_slider").set_value(1).run()
     assert app.query_params["why_step"] == "1"
     assert app.selectbox(key="against_list").value == trace.candidate_tokens[0][1], "the other is no candidate here"
@@ -76,7 +77,7 @@ def test_tiny_and_hostile_sentences_and_addresses_are_text_and_nothing_else(text
     assert shows_only_text(app)
 
 
-def test_what_speaks_for_the_one_is_orange_to_the_right_and_what_for_the_other_hatched_and_blue():
+def test_what_speaks_for_the_one_is_teal_to_the_right_and_what_for_the_other_hatched_and_brown():
     figure = contrast_figure(contrast())
     gradient, left_out = figure.data
     assert list(figure.layout.yaxis.ticktext) == [
@@ -85,7 +86,7 @@ def test_what_speaks_for_the_one_is_orange_to_the_right_and_what_for_the_other_h
         "b",
         "a",
         "<b>prefix</b>",
-        "&lt;s&gt;",
+        "⟨start⟩",
         "p",
         "q",
     ]

@@ -38,9 +38,9 @@ def test_the_table_marks_kept_tokens_cuts_what_has_no_end_and_takes_tokens_as_te
         r"<tr><th scope=\"row\">(.*?)</th><td>(.*?)</td>(.*?)</tr>", early_layers_html(found, NAMES.__getitem__)
     )
     assert [row[:2] for row in rows] == [("embeddings", "−84.25"), ("layer 1", "−1.50"), ("layer 2", "−1.50")]
-    assert rows[0][2].count("&lt;i&gt;") == 11 and "… 10 more" in rows[0][2] and "<i>" not in rows[0][2]
-    spans = re.findall(r'<span class="(\w+)">(.*?)</span>', rows[1][2])
-    assert spans == [("kept", "▁a"), ("other", "&lt;i&gt;"), ("kept", "&lt;/s&gt;")] and "more" not in rows[1][2]
+    assert rows[0][2].count(">&lt;i&gt;<") == 11 and "… 10 more" in rows[0][2] and "<i>" not in rows[0][2]
+    spans = re.findall(r'<span class="(\w+)" title=".*?">(.*?)</span>', rows[1][2])
+    assert spans == [("kept", "a"), ("other", "&lt;i&gt;"), ("kept", "⟨end⟩")] and "more" not in rows[1][2]
     assert "… and goes on" not in rows[0][2]
     endless = early_layers_html([replace(found[0], ids=(3,) * 9, finished=False), *found[1:]], NAMES.__getitem__)
     assert endless.count("… and goes on") == 1 and "more" not in endless
@@ -67,11 +67,11 @@ def view(**query):
 def test_the_view_adds_up_to_the_logit_of_the_step_and_to_its_lead():
     app = view(logit_step="3")
     bars, cells = specs(app)
-    said = re.search(r"All parts sum to (\S+); the run's logit of “▁meinen” is (\S+)\. ", page_text(app))
+    said = re.search(r"All parts sum to (\S+); the run's logit of “meinen” is (\S+)\. ", page_text(app))
     assert said[1] == said[2] == f"{numbers(bars['data'][0]['x']).sum():.2f}"
     assert numbers(cells["data"][0]["z"]).shape == (3, 19)
     lead = view(logit_step="3", logit_of="lead over the runner-up")
-    assert "the run's logit of “▁meinen” minus that of “" in page_text(lead)
+    assert "the run's logit of “meinen” minus that of “" in page_text(lead)
     assert numbers(specs(lead)[0]["data"][0]["x"]).sum() < float(said[1])
 
 

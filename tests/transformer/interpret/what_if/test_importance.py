@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 from support.by_hand import ByHand
-from support.small import bias_logits, random_sources, unlike_model
+from support.small import attention_blocks, bias_logits, random_sources, unlike_model
 from support.streams import CHECKPOINTS, loaded, trace_of
 from support.tiny import make_pairs, write_pairs
 
@@ -34,7 +34,7 @@ from transformer.interpret.what_if.importance import (
 from transformer.interpret.what_if.importance_table import ImportanceTable, MeasuredPairs
 from transformer.interpret.what_if.intervention import Mean, Uniform, Zero
 from transformer.interpret.what_if.running import (
-    HeadMeans,
+    Means,
     apply_interventions,
     apply_interventions_side_by_side,
     measure_means,
@@ -54,7 +54,7 @@ def log_probabilities(model, source=SOURCE, target=TARGET):
 @pytest.mark.parametrize("norm, ablate", [("post", Zero), ("pre", Mean), ("pre", Uniform)])
 def test_all_heads_at_once_are_each_head_alone(norm, ablate):
     model = unlike_model(norm=norm)
-    means = HeadMeans(torch.randn(2, 4, 6), torch.randn(3, 4, 6), torch.randn(3, 4, 6))
+    means = Means(torch.randn(2, 4, 6), torch.randn(3, 4, 6), torch.randn(3, 4, 6))
     found = head_importance(model, SOURCE, TARGET, ablate, means)
     assert (found.encoder.shape, found.decoder.shape, found.cross.shape) == ((2, 4, 4), (3, 4, 4), (3, 4, 4))
     whole = log_probabilities(model)
@@ -173,6 +173,50 @@ def test_the_sums_have_every_token_and_its_square(translator, examples):
     np.testing.assert_allclose(found.deviations, values.std(axis=1), atol=1e-5)
 
 
+@pytest.mark.parametrize("ablation", ["zero", "mean", "uniform"])
+def test_each_ablation_by_its_name_is_a_model_changed_by_the_tests_own_hook(translator, examples, ablation):
+    """A pass a sentence, one head replaced: by its mean over all tokens of the examples, or by that of the values."""
+    model = translator.model
+    found = translator.head_importance(make_pairs(9, 3), ablation)
+    for kind, layer, head in (("encoder", 1, 2), ("cross", 2, 0)):
+        core = attention_blocks(model, kind)[layer].core
+        outputs = []
+        handle = core.register_forward_hook(lambda *call, kept=outputs, at=head: kept.append(call[2][0, at].double()))
+        whole = [log_p_of(model, each) for each in examples]
+        handle.remove()
+        mean = torch.cat(outputs).mean(dim=0).float()
+
+        def replace(_, inputs, output, at=head, mean=mean):
+            filling = {"zero": 0 * mean, "mean": mean, "uniform": inputs[2][:, at].mean(dim=1, keepdim=True)}
+            output = output.clone()
+            output[:, at] = filling[ablation]
+            return output
+
+        handle = core.register_forward_hook(replace)
+        losses = [before - log_p_of(model, each) for before, each in zip(whole, examples, strict=True)]
+        handle.remove()
+        expected = float(torch.cat(losses).mean())
+        assert found.of(kind)[layer, head] == pytest.approx(expected, abs=2e-6) and abs(expected) > 1e-5
+
+
+@torch.inference_mode()
+def log_p_of(model, example):
+    logits = model(torch.tensor([example.source]), torch.tensor([example.target[:-1]]))[0].double()
+    return logits.log_softmax(dim=-1)[range(len(example.target) - 1), example.target[1:]]
+
+
+def test_means_that_are_given_take_the_place_of_those_over_the_same_pairs(translator):
+    some, others = make_pairs(9, 3), make_pairs(9, 4)
+    means = translator.measure_means(some)
+    found = translator.head_importance(some, "mean")
+    assert np.array_equal(found.cross, translator.head_importance(some, "mean", means=means).cross)
+    assert not np.array_equal(
+        found.cross, translator.head_importance(some, "mean", means=translator.measure_means(others)).cross
+    )
+    with pytest.raises(ValueError, match="^ablation must be one of zero, mean, uniform, got 'half'"):
+        translator.head_importance(some, "half")
+
+
 def test_parts_of_a_corpus_add_up_to_the_whole(translator, examples):
     whole = measure_importance(translator.model, examples)
     both = measure_importance(translator.model, examples[:4]) + measure_importance(translator.model, examples[4:])
@@ -244,10 +288,20 @@ def test_what_is_resumed_is_of_the_same_weights_pairs_and_ablation(translator, e
         (model, examples, Zero, first),
         (model, examples, Uniform, first),
         (model, examples, Mean, second),
+        (model, examples, "mean", None),
     ):
         with pytest.raises(CheckpointError, match="of another measurement"):
             measure_importance(*other, run=go_on)
     measure_importance(model, examples, Mean, first, go_on)
+
+
+def test_a_mean_ablation_that_was_stopped_goes_on_with_the_means_of_all_pairs(translator, examples, tmp_path):
+    model, saved = translator.model, tmp_path / "some.part"
+    whole, (_, stop) = measure_importance(model, examples, "mean"), stop_after(2)
+    with pytest.raises(KeyboardInterrupt):
+        measure_importance(model, examples, "mean", run=CorpusRun(saved=saved, progress=stop))
+    found = measure_importance(model, examples, "mean", run=CorpusRun(saved=saved, resume=True))
+    assert np.array_equal(found.sums, whole.sums)
 
 
 def test_another_number_of_processes_goes_on_with_what_one_began(translator, examples, tmp_path):
@@ -327,6 +381,18 @@ def test_the_command_writes_a_table_and_resumes(command, checkpoint_folder, tmp_
     assert command(make_pairs(4, 3), out) == 1 and command(make_pairs(4, 3), out, "--resume") == 1
     (tmp_path / "heads.csv.part").unlink()
     assert command(make_pairs(4, 3), out, "--resume") == 0
+
+
+@pytest.mark.parametrize("ablation", ["mean", "uniform"])
+def test_the_command_measures_each_ablation(command, checkpoint_folder, tmp_path, ablation):
+    out = tmp_path / "heads.csv"
+    assert command(make_pairs(4, 3), out, "--ablation", ablation) == 0
+    rows = list(csv.DictReader(out.read_text().splitlines()))
+    expected = Translator.load(checkpoint_folder, "cpu").head_importance(make_pairs(4, 3), ablation).ranked()
+    assert [row["intervention"] for row in rows] == [f"{ablation}:{heads}" for heads, _ in expected]
+    losses = [float(row["loss_in_nats_a_token"]) for row in rows]
+    assert losses == pytest.approx([loss for _, loss in expected], abs=1e-6)
+    assert ImportanceTable.load(out).ablation == ablation
 
 
 def test_tables_of_parts_are_merged_to_that_of_the_whole(command, tmp_path, capsys):

@@ -26,6 +26,8 @@ TEXTS = {
     "forbid:cross.1.2:0": Forbid("cross", 1, 2, key=0),
     "shift:decoder.1.2:-1@0": Shift("decoder", 1, 2, by=-1, rows=Rows(0, 0)),
     "given:cross.1.2:0.1,0,2@7-": SetWeights("cross", 1, 2, weights=(0.1, 0, 2), rows=Rows(7)),
+    "zero:encoder.feed_forward.2.5,17": Zero("encoder.feed_forward", 2, units=[5, 17]),
+    "mean:decoder.feed_forward.*.*@3": Mean("decoder.feed_forward", rows=Rows(3, 3)),
 }
 
 
@@ -69,6 +71,16 @@ def test_a_weight_keeps_all_its_digits():
         "focus:cross.1.2:" + "9" * 5000,
         "zero:cross.1.2@" + "9" * 5000,
         "zero:cross.١.2",
+        "zero:cross.1.2,3",
+        "zero:encoder.feed_forward.1.2,x",
+        "zero:encoder.feed_forward.1.",
+        "zero:encoder.stream.1.*",
+        "uniform:encoder.feed_forward.1.*",
+        "uniform:encoder.feed_forward.1.2",
+        "patch:encoder.stream.1.*@2",
+        "patch:encoder.stream.1.2",
+        "apply:encoder.feed_forward.1.5,6",
+        "apply:cross.1.2:3",
     ],
 )
 def test_a_text_that_is_none_is_refused_in_a_sentence(text):

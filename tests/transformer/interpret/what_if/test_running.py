@@ -17,7 +17,7 @@ from transformer.decoding.sampling import Greedy, decode
 from transformer.errors import InterventionError
 from transformer.interpret.activations import record
 from transformer.interpret.attribution import gradient_times_input
-from transformer.interpret.what_if.running import HeadMeans, apply_interventions, measure_means
+from transformer.interpret.what_if.running import Means, apply_interventions, measure_means
 from transformer.model.attention import causal_mask
 
 BEGIN = 2
@@ -45,7 +45,7 @@ def model(request):
 def means(model):
     generator = torch.Generator().manual_seed(4)
     shapes = ((2, 4, 6), (3, 4, 6), (3, 4, 6))
-    return HeadMeans(*(torch.randn(shape, generator=generator) for shape in shapes))
+    return Means(*(torch.randn(shape, generator=generator) for shape in shapes))
 
 
 def logits(model, source, fed):

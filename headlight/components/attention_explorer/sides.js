@@ -38,10 +38,10 @@ class TokenList {
     const texts = JSON.stringify([every, groups.map(({ text, fed, predicts }) => [text, fed, predicts])]);
     if (this.texts === texts) return;
     this.texts = texts;
-    const buttons = groups.map(({ text, fed, predicts }, index) => {
-      const button = element("button", "token", index % every ? "" : name(text));
+    const buttons = groups.map(({ text, shown, fed, predicts }, index) => {
+      const button = element("button", "token", index % every ? "" : name(shown));
       button.title = fed === undefined ? text : `input token “${fed}”, output token “${predicts}”`;
-      if (index % every) button.setAttribute("aria-label", text);
+      button.setAttribute("aria-label", text);
       button.style.setProperty("--at", index);
       return button;
     });

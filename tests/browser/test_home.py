@@ -1,0 +1,156 @@
+"""The home before a real browser: a word is hidden and what is lost is said; a phone goes from page to page."""
+
+import re
+from urllib.parse import quote
+
+import pytest
+from playwright.sync_api import Page, expect
+from support.access import shuts_no_one_out
+from support.rest import at_rest, at_rest_and_hearing_keys
+
+SENTENCE = "The dog is hungry because it has not eaten."
+HOSTILE = "<img src=x onerror=window.hurt=1> <b>cat</b>"
+PHONE = {"width": 390, "height": 844, "has_touch": True}
+SIZES = ({"width": 1366, "height": 768}, {"width": 1280, "height": 720}, {"width": 1093, "height": 614})
+
+
+def open_home(page: Page, address: str, text: str = SENTENCE, query: str = "") -> None:
+    page.goto(f"{address}/?text={quote(text)}{query}")
+    expect(page.locator(".row.source button").first).to_be_visible(timeout=90_000)
+    at_rest(page)
+
+
+def source(page: Page, token: str):
+    return page.locator(".row.source button").filter(has_text=re.compile(f"^{re.escape(token)}$"))
+
+
+def outputs(page: Page) -> list[str]:
+    return page.locator(".row.output .token").all_text_contents()
+
+
+def test_one_click_hides_a_word_says_what_is_lost_and_a_second_brings_it_back(page, address, shipped):
+    open_home(page, address)
+    before = outputs(page)
+    expect(page.locator(".headline").first).to_contain_text("Click a word")
+    source(page, "not").click()
+    expect(page.locator(".found .headline")).to_contain_text("Without “not” the translation loses “nicht”.")
+    expect(source(page, "not")).to_have_attribute("aria-pressed", "true")
+    without = shipped.trace(SENTENCE, interventions=["forbid:cross.*.*:7"])
+    expect(page.locator(".row.output button")).to_have_count(len(without.target_tokens))
+    assert "nicht" in before and "nicht" not in outputs(page)
+    expect(page).to_have_url(re.compile(r"hidden=8\b"))
+    shuts_no_one_out(page)
+    source(page, "because").click()
+    expect(page).to_have_url(re.compile(r"hidden=5\.8"))
+    expect(page.locator(".row.source .hidden")).to_have_count(2)
+    page.go_back()
+    expect(page.locator(".row.source .hidden")).to_have_count(1)
+    page.reload()
+    expect(page.locator(".row.source .hidden")).to_have_text("not", timeout=90_000)
+    at_rest(page)
+    page.get_by_role("button", name="Show all words").click()
+    expect(page.locator(".row.source .hidden")).to_have_count(0)
+    expect(page).not_to_have_url(re.compile("hidden="))
+    expect(page.locator(".row.output .token")).to_have_text(before)
+
+
+def test_a_word_is_hidden_by_keys_and_what_changed_is_marked(page, address):
+    open_home(page, address)
+    page.locator(".row.source button").first.focus()
+    for _ in range(5):
+        page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    expect(source(page, "it")).to_have_attribute("aria-pressed", "true")
+    expect(page.locator(".found .headline")).to_contain_text("Without “it”")
+    changed = page.locator(".row.output .changed")
+    for button in changed.all():
+        expect(button).to_have_attribute("aria-label", re.compile(", changed$"))
+
+
+def test_a_card_is_one_click_and_shows_its_sentence(page, address):
+    open_home(page, address, query="&hidden=2")
+    page.get_by_role("button", name="Yesterday I saw your brother in the city.").click()
+    expect(page.get_by_label("Sentence to translate")).to_have_value("Yesterday I saw your brother in the city.")
+    expect(page.locator(".row.output .token").nth(-3)).to_have_text("gesehen")
+    expect(page.locator(".row.source .hidden")).to_have_count(0)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: str(size["width"]))
+def test_the_act_and_what_comes_of_it_are_in_sight(visitor, address, size, scheme):
+    page = visitor(**size, scheme=scheme)
+    open_home(page, address, query="&hidden=8")
+    for place in (".row.source", ".row.output", ".found .headline"):
+        expect(page.locator(place)).to_be_in_viewport(ratio=1)
+    letters = page.locator(".row.source .token").first.evaluate("chip => parseFloat(getComputedStyle(chip).fontSize)")
+    assert letters >= 16
+
+
+def test_on_a_phone_words_wrap_and_the_pages_are_one_tap_away(visitor, address):
+    page = visitor(**PHONE)
+    open_home(page, address)
+    place = page.locator(".token_lines .scroll")
+    assert place.evaluate("place => place.scrollWidth <= place.clientWidth"), "nothing is to be swiped to"
+    source(page, "not").tap()
+    expect(page.locator(".found .headline")).to_contain_text("loses “nicht”")
+    page.get_by_role("button", name="Pages", exact=True).tap()
+    expect(page.get_by_test_id("stSidebar")).to_be_in_viewport()
+    page.get_by_role("link", name="Attention", exact=True).tap()
+    expect(page.get_by_role("heading", name="Attention", exact=True)).to_be_visible()
+    expect(page.get_by_test_id("stSidebar")).not_to_be_in_viewport()
+    at_rest(page)
+    bar = page.locator(".st-key-bar").bounding_box()
+    assert bar["height"] <= 60, "one row"
+    page.get_by_role("button", name="Home", exact=True).tap()
+    expect(page.locator(".row.source button").first).to_be_visible()
+    shuts_no_one_out(page)
+
+
+def test_a_phone_that_is_sent_a_presentation_keeps_its_pages(visitor, address):
+    page = visitor(**PHONE)
+    open_home(page, address, query="&present=1")
+    expect(page.get_by_role("button", name="Pages", exact=True)).to_be_visible()
+    expect(page.get_by_label("Sentence to translate")).to_be_in_viewport()
+    page.get_by_role("button", name="End the presentation").tap()
+    expect(page).not_to_have_url(re.compile("present="))
+
+
+def test_while_presenting_page_down_opens_the_next_page_and_a_sign_ends_it(page, address):
+    page.set_viewport_size({"width": 1366, "height": 768})
+    open_home(page, address, query="&present=1")
+    at_rest_and_hearing_keys(page)
+    page.keyboard.press("PageDown")
+    expect(page.get_by_role("heading", name="Translate", exact=True)).to_be_visible()
+    expect(page.locator(".st-key-translation")).to_contain_text(f"{SENTENCE} →")
+    at_rest_and_hearing_keys(page)
+    page.keyboard.press("PageUp")
+    expect(page.locator(".hides .row.source button").first).to_be_visible()
+    page.get_by_role("button", name="End the presentation").click()
+    expect(page.get_by_test_id("stSidebar")).to_be_visible()
+
+
+def test_a_word_of_the_field_is_explained_where_it_stands(page, address):
+    page.goto(f"{address}/logits?text={quote(SENTENCE)}")
+    expect(page.get_by_role("heading", name="Logits", exact=True)).to_be_visible(timeout=90_000)
+    at_rest(page)
+    page.wait_for_function("CSS.highlights.get('glossary')?.size > 3")
+    x, y = page.evaluate(
+        """() => {
+          const ranges = [...CSS.highlights.get("glossary")];
+          const { left, top, width, height } = ranges.find((each) => /^decoder$/i.test(each)).getBoundingClientRect();
+          return [left + width / 2, top + height / 2];
+        }"""
+    )
+    page.mouse.move(x, y)
+    expect(page.locator(".tip")).to_contain_text("The half of the model that writes the translation")
+    page.mouse.move(3, 3)
+    expect(page.locator(".tip")).to_be_hidden()
+    at_rest_and_hearing_keys(page)
+    page.keyboard.press("?")
+    expect(page.locator("dialog .words dt").filter(has_text=re.compile("^decoder$"))).to_be_in_viewport()
+    shuts_no_one_out(page)
+
+
+def test_what_is_typed_is_text_and_nothing_else(page, address):
+    open_home(page, address, HOSTILE, "&hidden=2")
+    assert page.locator(".token_lines").locator("img, b").count() == 0 and page.evaluate("window.hurt") is None

@@ -1,0 +1,144 @@
+"""The server and the machine it runs on: what it leaves when it is killed, and few open files."""
+
+import asyncio
+import contextlib
+import os
+import resource
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from support.server import ROOT, free_port, is_alive, start, wait_for
+from support.until import until
+
+from benchmarks.websocket_visitor import WebsocketVisitor
+from headlight.app import open_files
+
+pytestmark = pytest.mark.skipif(
+    not Path("/proc/self/cmdline").exists(), reason="looks at processes as Linux shows them"
+)
+
+
+@contextlib.contextmanager
+def limited(soft: int, hard: int, log: Path) -> Iterator[tuple[subprocess.Popen, str]]:
+    """A real server that may have so many files open; yields its process and address."""
+    port = free_port()
+    run = [sys.executable, "-m", "streamlit", "run", "app.py", f"--server.port={port}", "--server.headless=true"]
+    shell = ["bash", "-c", f'ulimit -Sn {soft} && ulimit -Hn {hard} && exec "$@"', "bash", *run]
+    with log.open("w") as out:
+        server = subprocess.Popen(shell, cwd=ROOT, env=os.environ | {"HEADLIGHT_DEVICE": "cpu"}, stdout=out, stderr=out)
+    try:
+        wait_for(f"http://localhost:{port}/_stcore/health", server)
+        yield server, f"http://localhost:{port}"
+    finally:
+        server.kill()
+        server.wait()
+
+
+def of_whom(words: str) -> list[int]:
+    """The processes in whose command line this stands."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            if words in path.read_bytes().replace(b"\0", b" ").decode(errors="replace"):
+                found.append(int(path.parent.name))
+    return [pid for pid in found if is_alive(pid)]
+
+
+def test_a_killed_server_takes_its_training_and_its_models_process_along(tmp_path):
+    port = free_port()
+    server = start(port, TMPDIR=str(tmp_path), HEADLIGHT_MODEL_PROCESS="1")
+    address = f"http://localhost:{port}"
+    model = "headlight.app.model_queue"
+
+    def children() -> list[int]:
+        return [pid for pid in of_whom(model) if Path(f"/proc/{pid}/stat").read_text().split()[3] == str(server.pid)]
+
+    async def visit() -> None:
+        async with WebsocketVisitor(address, "training") as visitor:
+            await visitor.arrive(task="sort", symbols_long="20", number_of_letters="26", toy_width="128")
+            assert not (await visitor.press("Start training")).exceptions
+            while not children():
+                await asyncio.gather(*(ask(f"I see {number} trees.") for number in range(8)))
+
+    async def ask(text: str) -> None:
+        async with WebsocketVisitor(address, "translate") as visitor:
+            assert not (await visitor.arrive(text=text)).exceptions
+
+    try:
+        wait_for(f"{address}/_stcore/health", server)
+        asyncio.run(visit())
+        left = [*until(lambda: of_whom(str(tmp_path))), *children()]
+        assert len(left) >= 2
+    finally:
+        server.send_signal(signal.SIGKILL)
+        server.wait()
+    until(lambda: not any(map(is_alive, left)))
+
+
+def test_a_server_raises_a_low_limit_of_open_files(tmp_path):
+    with limited(256, 5000, tmp_path / "log") as (server, address):
+
+        async def visit() -> None:
+            async with WebsocketVisitor(address) as visitor:
+                assert not (await visitor.arrive()).exceptions
+
+        assert resource.prlimit(server.pid, resource.RLIMIT_NOFILE) == (256, 5000)
+        asyncio.run(visit())
+        assert resource.prlimit(server.pid, resource.RLIMIT_NOFILE) == (5000, 5000)
+    assert "ulimit" not in (tmp_path / "log").read_text()
+
+
+def test_a_server_that_may_open_few_files_says_so_and_refuses_in_a_sentence(tmp_path):
+    """It goes on serving those whom it has, and others once they are gone."""
+
+    async def crowd(address: str) -> None:
+        async with contextlib.AsyncExitStack() as here:
+            visitors: list[WebsocketVisitor] = []
+            told: list[str] = []
+            while not told:
+                visitor = await here.enter_async_context(WebsocketVisitor(address, "masks"))
+                run = await visitor.arrive()
+                told = [text for text in run.told if "as many visitors as it can serve" in text]
+                assert not run.exceptions and bool(visitor.title) != bool(told)
+                visitors.append(visitor)
+            assert len(visitors) > 5
+            answer = await visitors[0].ask("The dog is old.")
+            assert not answer.exceptions and not answer.told and visitors[0].title
+        while True:
+            async with WebsocketVisitor(address, "masks") as visitor:
+                if not (await visitor.arrive()).told:
+                    return
+
+    with limited(256, 256, tmp_path / "log") as (_, address):
+        asyncio.run(crowd(address))
+    log = (tmp_path / "log").read_text()
+    assert "This server may open 256 files, enough for 40 visitors: raise `ulimit -Hn`." in log
+    assert "Traceback" not in log
+
+
+def test_a_limit_is_never_lowered_and_one_beyond_the_systems_is_let_be(monkeypatch, caplog):
+    asked = []
+
+    def refuse_much(_, limits: tuple[int, int]) -> None:
+        asked.append(limits[0])
+        if limits[0] > 20_000:
+            raise ValueError("more than the system gives")
+
+    monkeypatch.setattr(open_files.resource, "setrlimit", refuse_much)
+    infinite = resource.RLIM_INFINITY
+    for limits, wanted in (
+        ((infinite, infinite), []),
+        ((70_000, 100_000), []),
+        ((256, infinite), [65_536, 10_240]),
+        ((256, 9000), [9000]),
+        ((1024, 1024), []),
+    ):
+        asked.clear()
+        monkeypatch.setattr(open_files.resource, "getrlimit", lambda _, limits=limits: limits)
+        open_files.raise_limit()
+        assert asked == wanted, limits
+    assert caplog.messages == ["This server may open 1024 files, enough for 232 visitors: raise `ulimit -Hn`."]

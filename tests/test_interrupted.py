@@ -1,0 +1,33 @@
+"""Ctrl-C while modules are imported: the command ends without a traceback."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+from support.server import ROOT, free_port
+
+
+@pytest.mark.parametrize(
+    ("command", "module"),
+    [
+        (["transformer", "translate", "Go!"], "numpy"),
+        (["headlight", "translate", "Go!"], "numpy"),
+        (["headlight", "app", "--headless", "--port", "PORT"], "streamlit.config"),
+    ],
+    ids=["engine", "app's command", "the server itself"],
+)
+def test_an_interruption_while_modules_are_imported_prints_nothing(command, module):
+    """Python says on standard error what it has just imported; the signal comes when the first of many is there."""
+    command = [sys.executable, "-m", *(str(free_port()) if part == "PORT" else part for part in command)]
+    environment = os.environ | {"PYTHONPROFILEIMPORTTIME": "1", "HEADLIGHT_DEVICE": "cpu"}
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, cwd=ROOT, env=environment, start_new_session=True, **pipes) as run:
+        for line in run.stderr:
+            if line.split("|")[-1].strip() == module:
+                os.killpg(run.pid, signal.SIGINT)  # as the terminal does
+                break
+        said = [line for line in run.stderr.read().splitlines() if not line.startswith("import time:")]
+        assert (said, run.stdout.read()) == ([], "")
+    assert run.returncode in (130, -signal.SIGINT)

@@ -1,0 +1,145 @@
+"""Models in another type than float32: they translate and show what they do, and near what float32 says."""
+
+import numpy as np
+import pytest
+import torch
+from support.streams import CHECKPOINTS
+
+import headlight as hl
+from transformer import Beam, Sampling, Translator
+from transformer.data.batching import make_examples
+from transformer.decoding.output_statistics import measure_outputs
+from transformer.interpret.attention_block import record_stages
+from transformer.interpret.attribution import gradient_times_input, leave_one_out
+from transformer.interpret.head_roles import measure_roles
+from transformer.interpret.residual import logit_lens, record_hidden_units, record_residual_stream
+from transformer.interpret.rollout import alti
+from transformer.interpret.trace import Trace
+from transformer.interpret.what_if.importance import head_importance
+from transformer.interpret.what_if.logit_attribution import attribute_logit
+from transformer.interpret.what_if.patching import Question, patching_map
+from transformer.model.device import read_dtype
+
+TEXT = "I love my teacher."
+# How far a number between 0 and 1 may be off: a weight or a probability.
+NEAR = {"float64": 2e-5, "float32": 0, "bfloat16": 0.12, "float16": 0.02}
+ARRAYS = ("encoder", "decoder", "cross", "target_probabilities", "candidate_probabilities")
+
+
+@pytest.fixture(scope="module", params=["float64", "bfloat16", "float16"])
+def other(request) -> Translator:
+    return hl.load(str(CHECKPOINTS / "en-de"), "cpu", dtype=request.param)
+
+
+def name_of(translator: Translator) -> str:
+    return str(translator.model.dtype).removeprefix("torch.")
+
+
+@pytest.mark.parametrize("options", [{}, {"beam": 3}, {"prefix": "Ich"}], ids=str)
+def test_it_translates_and_traces_near_what_float32_does(shipped, other, options):
+    plain = shipped.trace(TEXT, **options)
+    assert other.translate([TEXT, "A dog."], **options)[0] == plain.target_text
+    trace = other.trace(TEXT, target=plain.target_ids)
+    plain = shipped.trace(TEXT, target=plain.target_ids)
+    for name in ARRAYS:
+        found = getattr(trace, name)
+        assert found.dtype == (np.float64 if name_of(other) == "float64" else np.float32)
+        np.testing.assert_allclose(found, getattr(plain, name), atol=NEAR[name_of(other)])
+        if name in ARRAYS[:3]:
+            np.testing.assert_allclose(found.sum(axis=-1), 1, atol=1e-6)
+    assert trace.log_probability == pytest.approx(plain.log_probability, abs=10 * NEAR[name_of(other)])
+    assert not np.array_equal(trace.cross, plain.cross)
+
+
+def test_what_a_search_scores_is_what_a_trace_says(other):
+    found = other.hypotheses(TEXT, strategy=Beam(2))[0]
+    near = {"float64": 1e-5, "bfloat16": 0.3, "float16": 0.05}[name_of(other)]
+    assert other.trace(TEXT, target=found).log_probability == pytest.approx(found.log_probability, abs=near)
+    drawn = other.hypotheses(TEXT, strategy=Sampling(0.8, seed=3))[0]
+    assert other.trace(TEXT, target=drawn).log_probability == pytest.approx(drawn.log_probability, abs=near)
+
+
+def test_it_is_recorded_and_changed_in_its_own_type(other, tmp_path):
+    pairs = [(TEXT, "Ich liebe meinen Lehrer."), ("A dog runs.", "Ein Hund läuft.")]
+    means = other.measure_means(pairs)
+    _, seen = other.record("I love my father.", keep=hl.RESIDUAL_STREAM)
+    assert seen.call("encoder.2.feed_forward_residual").output.dtype == other.model.dtype == means.encoder.dtype
+    patch = hl.Patch.from_activations(seen, "encoder.stream", 2)
+    asked = [
+        patch,
+        hl.Mean("cross", 1),
+        hl.Mean("decoder.feed_forward", 0),
+        hl.Uniform("encoder", 1),
+        hl.Focus("cross", 2, key=1),
+    ]
+    asked.append(hl.Apply("decoder", lambda weights: weights * 0.5, 1))
+    trace = other.trace(TEXT, interventions=asked, means=means)
+    np.testing.assert_allclose(trace.encoder[1], 1 / len(trace.source_ids), atol=1e-6)
+    assert not np.array_equal(trace.target_probabilities, other.trace(TEXT).target_probabilities)
+    trace.save(tmp_path / "trace.npz")
+    assert np.array_equal(Trace.load(tmp_path / "trace.npz").cross, trace.cross)
+    losses = other.head_importance(pairs)
+    assert np.isfinite(losses.cross).all() and losses.cross.any()
+
+
+MEASURES = {
+    "gradient": lambda model, source, fed: gradient_times_input(model, source, fed, 9),
+    "left out": lambda model, source, fed: leave_one_out(model, source, fed, 9),
+    "logit": lambda model, source, fed: attribute_logit(model, source, fed, 9),
+    "stream": record_residual_stream,
+    "lens": lambda model, source, fed: logit_lens(model, record_residual_stream(model, source, fed), fed[1:] + fed[:1]),
+    "ALTI+": alti,
+    "heads": lambda model, source, fed: head_importance(model, source, fed[1:]),
+    "patching": lambda model, source, fed: patching_map(
+        model, Question(source, (*source[:2], source[3], source[2], *source[4:]), fed, (9, 40)), "residual", "encoder"
+    ),
+}
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+def test_every_measure_is_taken_in_it(shipped, other, measure):
+    trace = shipped.trace(TEXT)
+    ids = trace.source_ids, trace.decoder_input_ids
+    plain, found = (MEASURES[measure](each.model, *ids).to_frame() for each in (shipped, other))
+    assert list(found.columns) == list(plain.columns) and len(found) == len(plain)
+    values = plain.select_dtypes("floating").columns
+    assert len(values) and (np.isfinite(found[values]) == np.isfinite(plain[values])).all().all()
+    if name_of(other) == "float64":
+        np.testing.assert_allclose(found[values], plain[values], atol=2e-3, rtol=2e-3)
+
+
+def test_hidden_units_and_stages_are_near_those_of_float32(shipped, other):
+    trace = shipped.trace(TEXT)
+    ids = trace.source_ids, trace.decoder_input_ids
+    for stack, layer in (("encoder", 1), ("decoder", 0)):
+        units = [record_hidden_units(each.model, *ids, stack, layer) for each in (shipped, other)]
+        np.testing.assert_allclose(units[1], units[0], atol=10 * NEAR[name_of(other)])
+    stages = record_stages(other.model, *ids, "cross", 1)
+    np.testing.assert_allclose(stages.weights[0], trace.cross[1], atol=NEAR[name_of(other)])
+
+
+def test_roles_and_outputs_of_a_corpus_are_measured_in_it(shipped, other):
+    pairs = [(TEXT, "Ich liebe meinen Lehrer."), ("A dog runs.", "Ein Hund läuft.")]
+    examples = make_examples(pairs, other.tokenizer, other.model.config.max_length)
+    for each in (shipped, other):
+        roles = measure_roles(each.model, each.tokenizer, examples, "two pairs")
+        outputs = measure_outputs(each.model, each.tokenizer, [source for source, _ in pairs], "two pairs")
+        if each is shipped:
+            plain = roles, outputs
+    for kind, rows in roles.eligible.items():
+        np.testing.assert_array_equal(rows, plain[0].eligible[kind])
+    near = 10 * NEAR[name_of(other)]
+    np.testing.assert_allclose(outputs.mean_log_probabilities, plain[1].mean_log_probabilities, atol=near)
+
+
+def test_float32_is_what_there_is_without_asking(shipped):
+    assert shipped.model.dtype == torch.float32
+    for asked in ("float32", torch.float32, None):
+        assert read_dtype(asked) == torch.float32
+    assert read_dtype(torch.bfloat16) == read_dtype("bfloat16") == torch.bfloat16
+
+
+@pytest.mark.parametrize("dtype", ["int8", "half", torch.int64, "torch.foo", 3])
+def test_another_type_is_refused_before_the_weights_are_read(dtype):
+    with pytest.raises(ValueError, match="^dtype must be one of float32, float64, bfloat16, float16, got"):
+        hl.load("there is no such folder", "cpu", dtype)
