@@ -103,12 +103,13 @@ class Steps extends Component {
     this.tokens = tokens;
     const group = (place, name, tokens, choose) => {
       const isPairs = tokens.some((token) => token.includes(JOINT)), pairs = isPairs && shownTokens(tokens);
+      const isWhole = tokens.some((token) => token.includes(" ")); // pairs, and made-up ones: no token has a space
       const buttons = tokens.map((token, index) => {
         const button = element("button", "token", pairs ? pairs[index] : chipText(token));
         button.setAttribute("aria-label", token);
         return Object.assign(button, { title: token, onclick: () => choose(index) });
       });
-      place.replaceChildren(element("span", "name", name), ...joined(buttons, pairs ? [] : wordRanges(tokens)));
+      place.replaceChildren(element("span", "name", name), ...joined(buttons, isWhole ? [] : wordRanges(tokens)));
     };
     group(this.find(".queries"), "Query", queries, (query) => this.chooseOnly({ query }));
     group(this.find(".keys"), "Key", keys, (key) => this.chooseOnly({ key }));

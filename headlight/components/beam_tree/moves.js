@@ -1,7 +1,7 @@
 // From branch to branch by the arrows: along what a branch grew from and its best continuation, and up and down within
 // a step. And where the branches stand, with the lines between them.
 
-const WIDEST = 89, NARROWEST = 40, GAP = 12; // pixels of a column with the gap after it; of that gap
+const WIDEST = 89, NARROWEST = 56, GAP = 12; // pixels of a column with the gap after it; of that gap
 
 // The columns of so many steps in a room, in pixels: from one to the next, of the gap between two, of a button. Where
 // even the narrowest do not fit, they scroll.

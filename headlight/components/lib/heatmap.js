@@ -2,7 +2,7 @@
 // finger and keys.
 
 import { JOINT, blue, labelColor, listenToKeys, paintCells, placeOf, shortened, withMore } from "./canvas.js";
-import { CHANGED, FRAME } from "./colours.js";
+import { CHANGED, FRAME, asText } from "./colours.js";
 
 export const LETTER = 7;
 const SLANT = -Math.PI / 3, LETTERS = 12; // pixels, but for the angle
@@ -174,7 +174,7 @@ function hatch(pen, { geometry, masked }) {
 // Within the cell, so that frames around rows and columns stay free.
 function mark(pen, { geometry, marked }) {
   const { wide, high } = geometry;
-  pen.strokeStyle = CHANGED;
+  pen.strokeStyle = asText(CHANGED);
   pen.lineWidth = Math.min(3, wide / 2);
   const inset = pen.lineWidth / 2 + 1;
   eachCell(geometry, (row, column, x, y) => {
