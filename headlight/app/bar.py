@@ -90,8 +90,7 @@ def forget_positions() -> None:
     url_state.write("rewrite_weights", "")
     url_state.write("tree_prefix", "")
     url_state.write("hidden", "")
-    if "hypothesis" in st.session_state:
-        st.session_state["hypothesis"] = "1"
+    url_state.write("hypothesis", "1")
 
 
 def _offer_examples(checkpoint: Checkpoint) -> None:

@@ -43,6 +43,7 @@ PARAMETERS = {
     "step": Parameter("the step at which the player stands, from 1", "1"),
     "prefix": Parameter("token ids that the translation must begin with, joined by dots", ""),
     "hypothesis": Parameter("rank of the hypothesis of a beam", "1"),
+    "beam_view": Parameter("what is shown of a beam search: step, beam table or tree", "step"),
     # Attention.
     "attention": Parameter("view", "explorer"),
     "explorer_view": Parameter("explorer: map or lines", "map"),

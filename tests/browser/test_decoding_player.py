@@ -132,9 +132,96 @@ def test_a_hypothesis_of_beam_search_is_stepped_through(page, address, shipped):
     found = shipped.hypotheses(SENTENCE, Beam(size=3, alpha=0.6))
     page.goto(f"{address}/decoding?decoding=beam&beam=3&hypothesis=2")
     expect(page.locator(".st-key-translation strong")).to_have_text(shipped.tokenizer.decode(list(found[1].ids)))
+    page.get_by_role("radiogroup", name="Hypothesis").get_by_role("radio", name="3", exact=True).click()
+    third = shipped.tokenizer.piece_text(found[2].ids[0])
+    expect(page.locator(".chips.target .next .token")).to_have_text(chips(third))
+    expect(page).to_have_url(re.compile("hypothesis=3"))
+    page.get_by_role("radio", name="beam table").click()
+    expect(page).to_have_url(re.compile("beam_view=beam"))
     table = page.get_by_role("region", name="What beam search found")
     for one in found:
         expect(table).to_contain_text(f"{one.score:.3f}")
+
+
+def test_a_branch_of_the_tree_is_forced_where_one_decodes(page, address, shipped):
+    page.goto(f"{address}/decoding?decoding=beam&beam=3&beam_view=tree")
+    branch = page.locator(".beam_tree .stage button:not(.best)").first
+    expect(branch).to_be_visible()
+    at_rest(page)
+    branch.click()
+    page.wait_for_url("**prefix=**")
+    ids = tuple(map(int, page.url.split("prefix=")[1].split("&")[0].split(".")))
+    best = shipped.hypotheses(SENTENCE, Beam(3), prefix=ids)[0]
+    words = shipped.tokenizer.decode(list(best.ids))
+    expect(page.locator(".st-key-tree_best strong")).to_have_text(words)
+    page.get_by_role("radio", name="step", exact=True).click()
+    expect(page.locator(".st-key-translation strong")).to_have_text(words)
+    expect(page.get_by_text("Left to itself, the model writes")).to_be_visible()
+    page.get_by_role("radio", name="tree", exact=True).click()
+    page.get_by_role("button", name="From the start").click()
+    expect(page).not_to_have_url(re.compile("prefix="))
+    page.get_by_role("link", name="The same tree with other beam sizes").click()
+    expect(page.get_by_role("heading", name="What if", exact=True)).to_be_visible()
+    expect(page.locator(".st-key-tree_beam")).to_contain_text("3")
+    at_rest(page)
+    page.get_by_role("link", name="What this search found: a table, and step by step").click()
+    expect(page.get_by_role("heading", name="Decoding", exact=True)).to_be_visible()
+    expect(page.get_by_role("radiogroup", name="Hypothesis").get_by_role("radio")).to_have_count(3)
+
+
+def box_of(page: Page, selector: str) -> dict[str, float]:
+    return page.locator(selector).bounding_box()
+
+
+def test_all_of_a_step_is_in_sight_and_a_forced_token_moves_no_candidate(visitor, address, shipped):
+    page, text = visitor(width=1366, height=768), "I think that he has never read this book."
+    assert len(shipped.trace(text).source_tokens) == 11
+    page.goto(f"{address}/decoding?text={text}&step=4")
+    expect(place(page)).to_contain_text("Step 4 of")
+    at_rest(page)
+    for part in (".controls", ".rows", ".candidates", ".strips"):
+        box = box_of(page, part)
+        assert box["y"] + box["height"] <= 740, part
+    tops = [chip.bounding_box()["y"] for chip in page.locator(".rows .chip:not(.later)").all()]
+    assert max(tops) - min(tops) < 5, "each sentence is one row"
+    second = page.locator("td.piece button").nth(1)
+    before, list_before = second.bounding_box(), box_of(page, ".list")
+    assert list_before["y"] < 400 and before["height"] == 24
+    second.click()
+    expect(page.get_by_text("Left to itself, the model writes")).to_be_visible()
+    at_rest(page)
+    assert second.bounding_box() == before and box_of(page, ".list") == list_before
+    branch = box_of(page, ".branch")
+    assert branch["y"] + branch["height"] <= 740
+
+
+# What was moved by a script: which element, from where or how, to what.
+_NOTE_MOTION = """() => {
+    const own = Element.prototype.animate;
+    window.moved = [];
+    Element.prototype.animate = function (frames, options) {
+        const { className, tagName, textContent } = this;
+        window.moved.push({ name: className.baseVal ?? className, tagName, text: textContent, frames, options });
+        return own.call(this, frames, options);
+    };
+}"""
+
+
+@pytest.mark.parametrize("motion", ["no-preference", "reduce"])
+def test_the_chosen_candidate_flies_into_the_prefix_when_one_steps_forward_by_hand(visitor, address, trace, motion):
+    page = visitor(reduced_motion=motion)
+    page.goto(f"{address}/decoding?step=2")
+    expect(place(page)).to_contain_text("Step 2 of")
+    page.evaluate(_NOTE_MOTION)
+    page.get_by_role("button", name="One step forward").click()
+    expect(place(page)).to_contain_text("Step 3 of")
+    page.get_by_role("button", name="One step back").click()
+    expect(place(page)).to_contain_text("Step 2 of")
+    moved = page.evaluate("window.moved")
+    expect(page.locator(".flying")).to_have_count(0)
+    assert len(moved) == (motion == "no-preference"), "forward alone, and not where the system asks for rest"
+    if moved:
+        assert (moved[0]["text"], moved[0]["options"]["duration"]) == (chips(trace.target_tokens[1])[0], 250)
 
 
 def test_hostile_tokens_are_text_in_the_player(page, trace):

@@ -126,6 +126,34 @@ def test_a_dimension_of_another_head_is_said_so(page, address):
     expect(hand(page, "split")).to_have_text("Dimension 200 is another head's.")
 
 
+def test_a_strip_has_all_dimensions_and_a_click_in_it_slides_to_a_heads(page, address, elsewhere):
+    open_inside(page, address, kind="encoder", head="2", at_step="output", at_query="2", at_dimension="40")
+    step = page.locator("li.step.output")
+    expect(step.locator(".own figcaption")).to_contain_text("6 × 256, columns 33 to 64")
+    strip = step.locator(".own canvas.strip")
+    cells = step.locator(".own .scroller canvas").bounding_box()
+    box = strip.bounding_box()
+    assert abs(box["width"] - cells["width"]) <= 1 and 10 <= box["height"] <= 20
+    strip.hover(position={"x": box["width"] - 4, "y": 5})
+    expect(hand(page, "output")).to_contain_text("“▁love”, dimension 256:")
+    assert difference_in(hand(page, "output").inner_text()) < 1e-4
+    strip.click(position={"x": box["width"] - 4, "y": 5})
+    expect(step.locator(".own figcaption")).to_contain_text("columns 225 to 256")
+    page.wait_for_url(re.compile("at_dimension=256"))
+    other = elsewhere()
+    other.goto(page.url)
+    expect(other.locator("li.step.output .own figcaption")).to_contain_text("columns 225 to 256")
+
+
+def test_with_another_head_goes_the_chosen_dimension_and_its_columns(page, address):
+    open_inside(page, address, kind="encoder", head="2", at_step="project", at_dimension="40")
+    expect(page.locator("li.step.project .own figcaption").first).to_contain_text("columns 33 to 64")
+    page.get_by_role("radiogroup", name="Head").get_by_role("radio", name="5", exact=True).click()
+    expect(page.locator("li.step.project .own figcaption").first).to_contain_text("columns 129 to 160")
+    page.wait_for_url(re.compile("at_dimension=136"))
+    assert difference_in(hand(page, "project").inner_text()) < 1e-4
+
+
 def test_hostile_tokens_are_only_text(page, address):
     page.on("dialog", lambda dialog: pytest.fail("a script ran"))
     open_inside(page, address, text='<img src=x onerror="alert(1)"> & <b>bold</b>')
@@ -165,6 +193,13 @@ def test_a_number_of_the_toy_table_is_changed_and_taken_back(page, address):
     page.locator("#portal input").fill("2.5")
     page.keyboard.press("Enter")
     expect(hand(page, "input")).to_contain_text("The float32 number here has 2.5000.")
+    told = {step: page.locator(f"li.step.{step} .own figcaption").first for step in ("input", "softmax", "values")}
+    expect(told["input"]).to_contain_text("framed in orange: 1 changed by you")
+    expect(told["softmax"]).to_contain_text("framed in orange: 9 changed by you")  # as query, and as key of all
+    page.locator(".keys button").nth(1).click()
+    page.wait_for_url(re.compile("at_key=2"))
+    at_rest(page)
+    expect(told["input"]).to_contain_text("1 changed by you")
     page.get_by_role("button", name="Back to the numbers of the seed").click()
     expect(hand(page, "input")).to_contain_text("has −0.9000.")
 

@@ -124,6 +124,44 @@ def test_another_head_draws_other_lines_between_the_same_tokens(lines, shipped):
     assert kept.evaluate("button => button.isConnected"), "tokens that stay are not drawn anew"
 
 
+# The looks between which lines were changed: [width, opacity] before and after.
+_NOTE_LINES = """() => {
+    const own = Element.prototype.animate;
+    window.changes = [];
+    Element.prototype.animate = function (frames, options) {
+        const numbers = ({ strokeWidth, strokeOpacity }) => [Number(strokeWidth), Number(strokeOpacity)];
+        if (this.matches("path")) window.changes.push(frames.map(numbers));
+        return own.call(this, frames, options);
+    };
+}"""
+
+
+@pytest.mark.parametrize("motion", ["no-preference", "reduce"])
+def test_lines_change_from_the_weights_of_one_head_to_those_of_another(visitor, address, shipped, motion):
+    page = visitor(width=1366, height=768, reduced_motion=motion)
+    open_lines(page, address, query=f"&{HEAD}")
+    page.evaluate(_NOTE_LINES)
+    choose(page, "Head", "2")
+    before, after = (shipped.trace(SENTENCE).cross[2, head].astype(np.float64) for head in (4, 1))
+    expect(page.locator(".between path")).to_have_count(int((after >= 0.01).sum()))
+    if motion == "reduce":
+        assert page.evaluate("window.changes") == []
+        return
+
+    def look(weight: float) -> list[float]:
+        return [0.75 + 4.25 * weight, 0.06 + 0.94 * weight] if weight >= 0.01 else [0.75, 0]
+
+    there = (before >= 0.01) | (after >= 0.01)
+    pairs = zip(before[there], after[there], strict=True)
+    expected = sorted([look(one), look(other)] for one, other in pairs if look(one) != look(other))
+
+    def width_of_none(change: list[list[float]]) -> list[list[float]]:
+        return [[0.75, 0] if not opacity else [width, opacity] for width, opacity in change]
+
+    changes = sorted(map(width_of_none, page.evaluate("window.changes")))
+    np.testing.assert_allclose(changes, expected, atol=0.006)
+
+
 def test_a_finger_shows_and_keeps_a_token(visitor, address, shipped):
     page = visitor(width=390, height=844, has_touch=True)
     open_lines(page, address)

@@ -23,7 +23,9 @@ LONGEST = "The old man next door says that he has never seen such a beautiful ga
 VIEWS = {
     "/": (BAR, ".token_lines .stage"),
     "/translate": (".token_lines .stage", CHART, ".st-key-compact_head"),
-    "/decoding": (".controls", ".candidates table", ".st-key-compact_head"),
+    "/decoding": (".controls", ".rows", ".candidates .list", ".st-key-compact_head"),
+    "/decoding?decoding=beam&beam_view=tree": (".beam_tree .scroll", ".beam_tree .readout", ".st-key-beam_view"),
+    "/decoding?decoding=beam&beam_view=beam%20table": (".places table", ".st-key-compact_hypothesis"),
     "/attention": (*EXPLORER, ".map canvas"),
     "/attention?explorer_view=lines": (*EXPLORER, ".lines canvas"),
     f"/attention?text={quote(LONGEST)}": (*EXPLORER, ".map canvas"),
@@ -31,7 +33,8 @@ VIEWS = {
     f"/attention?attention={quote('attribution methods')}": (CHART, ".st-key-layer_buttons"),
     "/inside?at_step=products": (".rail", ".chooser", ".products .maps", ".st-key-compact_head"),
     "/inside?at_step=values": (".rail", ".chooser", ".values .own", ".st-key-compact_head"),
-    f"/inside?inside={quote('small example')}": (".st-key-toy_editor", ".chooser", "li.input .maps"),
+    "/inside?at_step=output": (".rail", ".chooser", ".output .maps", ".st-key-compact_head"),
+    f"/inside?inside={quote('small example')}": (".st-key-toy_editor", ".chooser", ".rail", "li.softmax .maps"),
     f"/inside?inside={quote('splitting into heads')}": (".numbered", ".st-key-split_heads"),
     f"/inside?inside={quote('why √d_k')}": (CHART, ".st-key-compact_head"),
     "/architecture": (".diagram svg",),
@@ -89,10 +92,10 @@ FIGURES = (
 )
 # Views whose figure grows with the sentence: of a short one it is in sight.
 HIGHER_WITH_A_LONGER_SENTENCE = {
-    "/decoding",
     f"/attention?attention={quote('attribution methods')}",
     "/inside?at_step=products",
     "/inside?at_step=values",
+    "/inside?at_step=output",
     f"/logits?logits={quote('logit lens')}",
     f"/positions?positions={quote('embedding sum')}",
     f"/masks?masks={quote('without the mask')}",
@@ -104,7 +107,7 @@ HIGHER_WITH_A_LONGER_SENTENCE = {
 # What of a view has to be in sight while it is presented, where that is not all but its controls.
 PRESENTED = {
     "/attention?explorer_view=lines": (".lines canvas",),
-    f"/inside?inside={quote('small example')}": ("li.input .maps",),
+    f"/inside?inside={quote('small example')}": (".st-key-toy_editor", "li.softmax .maps"),
     "/why": (".places table", ".st-key-logit_layers"),
     "/what_if?what_if=patching": (CHART,),
     f"/why?why={quote('source or prefix')}": (CHART,),

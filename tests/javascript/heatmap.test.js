@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { cellNumber, geometryOf } from "../../headlight/components/attention_steps/panels.js";
+import { cellNumber, geometryOf, tinyNumber } from "../../headlight/components/attention_steps/panels.js";
 import {
   Raster, blue, labelColor, opacity, paintCells, shade, shortened,
 } from "../../headlight/components/lib/canvas.js";
@@ -127,6 +127,16 @@ test("a cell's number is as short as its cell", () => {
   assert.equal(cellNumber(-1.266, "signed", true), "−1.3");
   assert.equal(cellNumber(0.266, "weights", true), ".27");
   assert.equal(cellNumber(0.266, "weights", false), "0.27");
+});
+
+test("in a cell of twenty pixels a number is as long as it fits, and never another number", () => {
+  assert.deepEqual([1.26, -1.26, 0.34, -0.34, 0.04, -0.04, -9.96, 12.4].map((value) => tinyNumber(value, 25)), [
+    "1.3", "−1.3", ".3", "−.3", "0", "0", "−10", "12",
+  ]);
+  assert.deepEqual([1.26, -1.26, 0.34, -0.34, -12.4].map((value) => tinyNumber(value, 19)), [
+    "1", "−1", ".3", "−.3", "−12",
+  ]);
+  assert.equal(tinyNumber(-123.4, 19), "", "rather none than one that runs into its neighbour");
 });
 
 test("an image has a pixel a cell, blank where the cell is, in the colour of its sign", (t) => {

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import {
-  curve, lettersFor, linesOf, moved, opacityOf, widthOf,
+  changesOf, curve, lettersFor, linesOf, lookOf, moved, opacityOf, widthOf,
 } from "../../headlight/components/token_lines/geometry.js";
 import { invitation, outputWords, sourceWords, weightText } from "../../headlight/components/token_lines/words.js";
 
@@ -73,6 +73,18 @@ test("a weight of a hundredth has a line, and the largest lies on top", () => {
   assert.deepEqual(lines.map(({ row, column }) => [row, column]), [[0, 2], [1, 2], [0, 0], [1, 1]]);
   for (const look of [widthOf, opacityOf]) assert.ok(look(0.01) > 0 && look(0.2) < look(0.3) && look(1) === look(1));
   assert.equal(opacityOf(1), 1);
+});
+
+test("lines that stay change from what they were, and the others fade from nothing or to it", () => {
+  const before = linesOf([[0.5, 0, 0.25], [0.2, 0.8, 0]]), now = linesOf([[0.5, 0.5, 0], [0.1, 0.8, 0.1]]);
+  const { stays, goes } = changesOf(before, now);
+  const named = stays.map(({ at, weight }) => [now[at].row, now[at].column, weight, now[at].weight]);
+  assert.deepEqual(named.sort(), [[0, 1, 0, 0.5], [1, 0, 0.2, 0.1], [1, 2, 0, 0.1]]);
+  assert.deepEqual(goes, [{ row: 0, column: 2, weight: 0.25 }]);
+  assert.deepEqual(changesOf(now, now), { stays: [], goes: [] });
+  assert.equal(Number(lookOf(0).strokeOpacity), 0);
+  assert.equal(Number(lookOf(0.5).strokeOpacity), opacityOf(0.5));
+  assert.ok(Math.abs(lookOf(0.5).strokeWidth - widthOf(0.5)) < 0.01);
 });
 
 test("a line goes from below one token to above the other, upright at both", () => {

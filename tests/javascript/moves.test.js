@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { moved } from "../../headlight/components/beam_tree/moves.js";
+import { columnsIn, moved } from "../../headlight/components/beam_tree/moves.js";
 
 // a (row 0) -> b (row 0), c (row 1); d (row 2) -> e (row 2)
 const BRANCHES = [
@@ -30,4 +30,14 @@ test("at a border one stays", () => {
   assert.equal(moved(BRANCHES, 0, UP), 0);
   assert.equal(moved(BRANCHES, 0, LEFT), 0);
   assert.equal(moved(BRANCHES, 2, RIGHT), 2);
+});
+
+test("columns are as wide as there is room for, so that the last is not cut", () => {
+  assert.deepEqual(columnsIn(1106, 10), { pitch: 89, gap: 12, wide: 77 }, "no wider than a word needs");
+  for (const [room, steps] of [[1106, 14], [878, 14], [358, 6], [1106, 19]]) {
+    const { pitch, gap, wide } = columnsIn(room, steps);
+    assert.ok(steps * pitch - gap <= room && (steps + 1) * pitch > room - steps, `${steps} in ${room}`);
+    assert.ok(gap > 0 && wide + gap === pitch && wide >= 30);
+  }
+  assert.equal(columnsIn(358, 50).pitch, 56, "narrower ones could not be read: they scroll");
 });

@@ -3,7 +3,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { neuronsOf, panelsOf, pictureOf } from "../../headlight/components/attention_steps/panels.js";
+import { changesBetween } from "../../headlight/components/attention_steps/changes.js";
+import {
+  inputsOf, neuronsOf, panelsOf, pictureOf, stripOf, windowOf,
+} from "../../headlight/components/attention_steps/panels.js";
 import { Sums, sumText } from "../../headlight/components/attention_steps/sums.js";
 import { Grid } from "../../headlight/components/lib/format.js";
 
@@ -28,6 +31,10 @@ const GRIDS = {
   beta: grid([[0, 0.5, 0, 0]]),
 };
 const sums = new Sums(DATA, GRIDS);
+
+function withWindow(panel, chosen = { query: 0, key: 0, dimension: 0 }, data = DATA) {
+  return { ...panel, window: windowOf(panel, chosen, data) };
+}
 
 function of(recipe, row, column, own = 0) {
   return sums.of({ recipe, rows: "queries", columns: "keys", grid: { at: () => own } }, row, column);
@@ -118,19 +125,59 @@ test("the neuron view multiplies query and key dimension by dimension, and value
   assert.deepEqual([terms.first, terms.notes(0)], [3, "Σ 16.50"]);
   const [values, weighted, output] = neuronsOf("values", DATA, GRIDS, 0);
   assert.deepEqual([...weighted.grid.values], [0.5, 5, 1, 10, 0, -0]);
-  assert.deepEqual([values.notes(1), weighted.limit, [...output.grid.values]], ["× 0.5000", 40, [1.5, 15]]);
+  assert.deepEqual([values.notes(1), weighted.limit], ["× 0.5000", 40]);
+  const chosen = { query: 1, key: 0, dimension: 0 }, sum = withWindow(output, chosen);
+  assert.deepEqual(sum.window, { row: 1, rows: 1, column: 0, columns: 2 }, "the sum alone has the query's row");
+  assert.match(sums.of(sum, 1, 0).name, /“▁b”/);
   assert.deepEqual(neuronsOf("mask", DATA, GRIDS, 0), []);
 });
 
 test("a picture has shares of full colour, blank where masked or not a number", () => {
   const step = { panels: [{ array: "weights", rows: "queries", columns: "keys", scale: "weights" }] };
   const [panel] = panelsOf(step, DATA, GRIDS);
-  const weights = pictureOf(panel, DATA, 0, 600);
+  const weights = pictureOf(withWindow(panel), DATA, 600);
   assert.deepEqual([weights.share(0, 0), weights.share(0, 2), weights.limit, weights.signed], [0.5, NaN, 1, false]);
   assert.deepEqual([weights.valueText(0, 0, true), weights.valueText(0, 2, true)], [".50", ""]);
   const signed = { rows: "queries", columns: "keys", scale: "signed", masked: null, first: 1, grid: GRIDS.products };
-  const products = pictureOf(signed, DATA, 0, 600);
+  const products = pictureOf(withWindow(signed), DATA, 600);
   assert.deepEqual([products.share(0, 0), products.share(0, 1), products.limit], [1, -6.5 / 16.5, 16.5]);
-  const infinite = pictureOf({ ...signed, grid: grid([[-Infinity, NaN, 2]]) }, DATA, 0, 600);
+  const infinite = pictureOf(withWindow({ ...signed, grid: grid([[-Infinity, NaN, 2]]) }), DATA, 600);
   assert.deepEqual([0, 1, 2].map((column) => infinite.share(0, column)), [NaN, NaN, 1]);
+});
+
+// Two tokens of 96 dimensions, each the number of its cell; heads of 24.
+const MANY = { queries: ["▁a", "▁b"], keys: ["▁x"], head: 1, d_k: 24 };
+const cells = grid([0, 1].map((row) => Array.from({ length: 96 }, (_, column) => 100 * row + column)));
+const STEP = {
+  panels: [{ array: "total", symbol: "Z", rows: "queries", columns: "model", scale: "signed" }],
+  inputs: [{ array: "total", symbol: "Z", rows: "queries", columns: "model", scale: "signed" }],
+};
+
+test("of many dimensions those of the head about the chosen one are cells, and all of them a strip", () => {
+  const chosen = { query: 1, key: 0, dimension: 50 }, [own] = panelsOf(STEP, MANY, { total: cells });
+  const panel = withWindow(own, chosen, MANY), picture = pictureOf(panel, MANY, 700);
+  assert.deepEqual(panel.window, { row: 0, rows: 2, column: 48, columns: 24 });
+  assert.deepEqual([picture.geometry.columns, picture.first], [24, 49]);
+  assert.equal(picture.share(1, 2), cells.at(1, 50) / cells.limit);
+  assert.equal(picture.valueText(0, 3, false), "51", "the matrix's own numbers");
+  assert.ok(picture.geometry.wide >= 20);
+  const strip = stripOf(panel, 1, picture);
+  assert.deepEqual([strip.geometry.rows, strip.geometry.columns, strip.geometry.high], [1, 96, 10]);
+  assert.ok(Math.abs(strip.geometry.right - picture.geometry.right) < 1e-9, "as wide as the cells");
+  assert.equal(strip.share(0, 90), cells.at(1, 90) / cells.limit);
+});
+
+test("of what a step takes the chosen token is drawn, beside the same dimensions", () => {
+  const chosen = { query: 1, key: 0, dimension: 95 }, [input] = inputsOf(STEP, MANY, { total: cells });
+  const panel = withWindow(input, chosen, MANY), picture = pictureOf(panel, MANY, 700);
+  assert.deepEqual(panel.window, { row: 1, rows: 1, column: 72, columns: 24 });
+  assert.deepEqual([picture.rows, picture.share(0, 23)], [["Z b"], 1]);
+  assert.equal(panel.grid, cells, "files have the whole matrix");
+});
+
+test("what an edit changes is told cell by cell, rounding and other shapes left out", () => {
+  const before = { x: grid([[1, 2], [3, 4]]), y: grid([[5]]), z: grid([[1, 2]]) };
+  const now = { x: grid([[1, 2.5], [3, 4.000001]]), y: grid([[5]]), z: grid([[1]]) };
+  assert.deepEqual(changesBetween(before, now), { x: new Set([1]) });
+  assert.equal(changesBetween(before, before), null);
 });

@@ -7,6 +7,8 @@ VIEWS = {
     "/translate": "Translate",
     "/decoding": "Decoding",
     "/decoding?decoding=beam&beam=3&prefix=258": "Decoding",
+    "/decoding?decoding=beam&beam_view=beam%20table": "Decoding",
+    "/decoding?decoding=beam&beam_view=tree": "Decoding",
     "/attention": "Attention",
     f"/attention?explorer_kind=decoder&explorer_view=lines&explorer_heads={quote('1.1-2.3')}": "Attention",
     "/attention?attention=rollout": "Attention",

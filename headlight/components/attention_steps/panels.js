@@ -1,14 +1,16 @@
 // The panels of a step, those that Python names and those that belong to the chosen query, the neuron view; and the
 // picture of each: what the heatmap draws of it.
 
-import { shortened } from "../lib/canvas.js";
+import { JOINT, shortened } from "../lib/canvas.js";
 import { Grid, number } from "../lib/format.js";
 import { Geometry, LETTER, fitUpright, rowLabelsWidth, slantedHeight } from "../lib/heatmap.js";
 import { shownTokens } from "../lib/tokens.js";
 
 const ROW = 18, LEAST_ROW = 14, TALL_ROW = 24, DENSE_ROW = 10, PACKED_ROW = 8; // pixels
 const LARGEST_CELL = 44, LEAST_CELL = 16, WIDEST_CELL = 26;
-const LEAST_COLUMN = 2, NOTE = 74, NUMBERS_HIGH = 16, UPRIGHT_HIGH = 20;
+const LEAST_COLUMN = 2, NOTE = 74, NUMBERS_HIGH = 16, UPRIGHT_HIGH = 20, STRIP_HIGH = 10, BELOW_A_STRIP = 5;
+const MANY_DIMENSIONS = 64, MOST_DRAWN = 32; // of a matrix with more dimensions, so many are drawn as cells
+const ROOM_FOR_A_SHORT_ONE = 28, ROOM_FOR_A_DECIMAL = 22, ROOM_FOR_A_DIGIT = 16, DIGIT = 6, POINT = 3; // pixels
 const MANY_ROWS = 24, VERY_MANY_ROWS = 48, FEW_COLUMNS = 16;
 const WITH_ALL_HEADS = new Set(["query", "key", "value", "concatenated"]); // a frame stands around the chosen one
 
@@ -24,14 +26,28 @@ export function panelsOf(step, data, grids) {
   }));
 }
 
-// The matrices that a step takes, small beside what it makes of them.
+// The matrices that a step takes, small beside what it makes of them; of many dimensions, of the chosen token alone.
 export function inputsOf(step, data, grids) {
-  return panelsOf({ panels: step.inputs }, data, grids).map((panel) => ({ ...panel, recipe: null, small: true }));
+  return panelsOf({ panels: step.inputs }, data, grids).map((panel) => {
+    return { ...panel, recipe: null, small: true, single: isWide(panel), isBare: isWide(panel) };
+  });
+}
+
+// Whether a matrix has too many dimensions for cells that can be read.
+export const isWide = ({ columns, grid }) => columns === "model" && grid.columns > MANY_DIMENSIONS;
+
+// The part of a panel's matrix that is drawn as cells: of many dimensions those about the chosen one, a head's; of a
+// single token its row.
+export function windowOf(panel, chosen, data) {
+  const { rows, columns } = panel.grid, most = isWide(panel) ? Math.min(data.d_k, MOST_DRAWN) : columns;
+  const column = isWide(panel) ? Math.floor(chosen.dimension / most) * most : 0;
+  const down = panel.single ? { row: cellIn(panel, chosen, data).row, rows: 1 } : { row: 0, rows };
+  return { ...down, column, columns: Math.min(most, columns - column) };
 }
 
 // The chosen cell of a panel; a column of -1 where the chosen dimension is another head's.
 export function cellIn(panel, { query, key, dimension }, { head, d_k }) {
-  const row = { queries: query, keys: key, query: 0 }[panel.rows];
+  const row = { queries: query, keys: key }[panel.rows];
   const inside = dimension - head * d_k;
   const column = { keys: key, model: dimension, head: inside >= 0 && inside < d_k ? inside : -1 }[panel.columns];
   return { row, column };
@@ -50,15 +66,11 @@ function gridOf(rows, columns, value) {
   return new Grid(rows, columns, Float32Array.from({ length: rows * columns }, at));
 }
 
-function rowOf(grid, index) {
-  return new Grid(1, grid.columns, grid.row(index));
-}
-
 function queryAgainstKeys({ head_query, head_key, products }, query, token) {
   const left = (_, column) => head_query.at(query, column), right = (row, column) => head_key.at(row, column);
   const terms = gridOf(head_key.rows, head_key.columns, (row, column) => left(row, column) * right(row, column));
   return [
-    { text: `q of ${token}`, rows: "query", grid: rowOf(head_query, query) },
+    { text: `q of ${token}`, rows: "queries", grid: head_query, single: true },
     { text: "k of every key", rows: "keys", grid: head_key },
     {
       text: `q of ${token} times k, dimension by dimension; on the right their sum, the product`,
@@ -71,36 +83,63 @@ function queryAgainstKeys({ head_query, head_key, products }, query, token) {
 function valuesByWeight({ head_value, head_output, weights }, query, token) {
   const left = (row) => weights.at(query, row), right = (row, column) => head_value.at(row, column);
   const terms = gridOf(head_value.rows, head_value.columns, (row, column) => left(row) * right(row, column));
-  const limit = head_value.limit, notes = (key) => `× ${number(left(key), 4)}`, sum = rowOf(head_output, query);
+  const limit = head_value.limit, notes = (key) => `× ${number(left(key), 4)}`;
   return [
     { text: `v of every key, and the weight ${token} gives it`, rows: "keys", grid: head_value, notes, limit },
     { text: "v times its weight", rows: "keys", grid: terms, recipe: { kind: "term", left, right }, limit },
-    { text: `their sum: what ${token} gets from this head`, rows: "query", grid: sum, limit },
+    {
+      text: `their sum: what ${token} gets from this head`, rows: "queries", grid: head_output, single: true, limit,
+    },
   ];
 }
 
-// What the heatmap draws of a panel in this width, between tokens at most so high; `limit` is the value of full colour.
-export function pictureOf(panel, { queries, keys }, query, width, most = Infinity) {
-  const { grid, scale, masked } = panel;
+// What the heatmap draws of a panel's window in this width, between tokens at most so high; `limit` is the value of
+// full colour.
+export function pictureOf(panel, { queries, keys }, width, most = Infinity) {
+  const { grid, scale, masked, window, marked } = panel, { row: top, column: start } = window;
   const [shownQueries, shownKeys] = [queries, keys].map(shownTokens);
-  const rows = { queries: shownQueries, keys: shownKeys, query: [shownQueries[query]] }[panel.rows];
-  const columns = panel.columns === "keys" ? shownKeys : null;
+  const tokens = { queries: shownQueries, keys: shownKeys }[panel.rows].slice(top, top + window.rows);
+  const rows = panel.isBare ? tokens.map((token) => `${plainSymbol(panel)} ${token.split(JOINT)[0]}`) : tokens;
+  const columns = panel.columns === "keys" ? shownKeys : panel.isBare ? [] : null;
   const notes = panel.notes ? rows.map((_, row) => panel.notes(row)) : null;
   const left = Math.max(rowLabelsWidth(shownQueries), rowLabelsWidth(shownKeys));
   const limit = scale === "weights" ? 1 : panel.limit || grid.limit || 1;
+  const at = (row, column) => grid.at(row + top, column + start);
   const share = (row, column) => {
-    const value = grid.at(row, column);
+    const value = at(row, column);
     return Number.isFinite(value) && !masked?.(row, column) ? value / limit : NaN;
   };
+  const ofDimensions = panel.columns !== "keys";
   const valueText = (row, column, short) => {
-    return masked?.(row, column) ? "" : cellNumber(grid.at(row, column), scale, short);
+    if (masked?.(row, column)) return "";
+    const isTiny = ofDimensions && geometry.wide < ROOM_FOR_A_SHORT_ONE;
+    return isTiny ? tinyNumber(at(row, column), geometry.wide) : cellNumber(at(row, column), scale, short);
   };
   // Two inputs stand one below the other beside a map that is at most so high.
   const small = panel.small && { leastColumn: 1, row: Math.min(ROW, Math.max(LEAST_ROW, most / 2 / grid.rows)) };
-  const geometry = geometryOf(grid, columns, left, notes ? NOTE : 0, { width, most, ...small });
+  const bare = panel.isBare && { row: ROW, top: 0 };
+  const room = { width, most, ...small, ...bare };
+  const geometry = geometryOf(window, ofDimensions ? null : columns, left, notes ? NOTE : 0, room);
   return {
     geometry, rows, columns, notes, limit, share, masked, valueText, signed: scale !== "weights",
-    upright: columns !== null && fitUpright(columns, geometry.wide), first: panel.first, frame: panel.frame,
+    marked: marked && ((row, column) => marked(row + top, column + start)),
+    room: ofDimensions ? ROOM_FOR_A_DIGIT : undefined,
+    upright: !ofDimensions && fitUpright(columns, geometry.wide),
+    first: panel.first + start, frame: isWide(panel) ? null : panel.frame,
+  };
+}
+
+export const plainSymbol = ({ symbol }) => symbol.replace(/<[^>]*>/g, "");
+
+// All dimensions of one token in a strip as wide as the cells of the window below it.
+export function stripOf({ grid, marked }, row, { geometry, limit }) {
+  const { left, right } = geometry, wide = (right - left) / grid.columns;
+  return {
+    geometry: new Geometry({
+      rows: 1, columns: grid.columns, left, top: 1, wide, high: STRIP_HIGH, after: 2, below: BELOW_A_STRIP,
+    }),
+    columns: [], signed: true, share: (_, column) => grid.at(row, column) / limit,
+    marked: marked && ((_, column) => marked(row, column)),
   };
 }
 
@@ -110,10 +149,18 @@ export function cellNumber(value, scale, short) {
   return scale === "weights" ? number(value, 2).replace(/^0/, "") : number(value, 1);
 }
 
+// In a cell for about three signs: one decimal without the 0 before it; for two, one digit that counts.
+export function tinyNumber(value, wide) {
+  const isLarge = Math.abs(value) >= 0.95 && (Math.abs(value) >= 9.95 || wide < ROOM_FOR_A_DECIMAL);
+  const text = isLarge ? number(value, 0) : number(value, 1).replace(/^(\D?)0\./, "$1.").replace(/^\D?\.0$/, "0");
+  const room = text.length * DIGIT - (text.includes(".") ? DIGIT - POINT : 0);
+  return room <= wide ? text : "";
+}
+
 // Cells as large as there is room for: square between tokens, low where there are many rows.
 export function geometryOf({ rows, columns }, labels, left, notes, room) {
   const few = columns <= FEW_COLUMNS, least = rows > VERY_MANY_ROWS ? PACKED_ROW : DENSE_ROW;
-  const { width, most = Infinity, leastColumn = LEAST_COLUMN, row = ROW } = room;
+  const { width, most = Infinity, leastColumn = LEAST_COLUMN, row = ROW, top = NUMBERS_HIGH } = room;
   const beyond = labels ? 0.5 * LETTER * (shortened(labels.at(-1)).length - 1) : 0; // of the last slanted label
   const after = Math.max(notes, beyond), across = Math.max(columns * leastColumn, width - left - after - 2);
   const largest = labels ? Math.min(LARGEST_CELL, Math.max(LEAST_CELL, most / rows)) : few ? LARGEST_CELL : WIDEST_CELL;
@@ -121,5 +168,5 @@ export function geometryOf({ rows, columns }, labels, left, notes, room) {
   const low = rows > MANY_ROWS ? least : few ? TALL_ROW : row;
   const above = labels && (fitUpright(labels, wide) ? UPRIGHT_HIGH : slantedHeight(labels));
   const high = labels ? Math.max(least, wide) : low;
-  return new Geometry({ rows, columns, left, top: above ?? NUMBERS_HIGH, wide, high, after: after + 2, below: 3 });
+  return new Geometry({ rows, columns, left, top: above || top, wide, high, after: after + 2, below: 3 });
 }

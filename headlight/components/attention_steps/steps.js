@@ -8,7 +8,10 @@ import { Heatmap } from "../lib/heatmap.js";
 import { Component, mounted } from "../lib/mount.js";
 import { windowHeight } from "../lib/screen.js";
 import { chipText, inWords, joined, wordRanges } from "../lib/tokens.js";
-import { cellIn, inputsOf, neuronsOf, panelsOf, pictureOf } from "./panels.js";
+import { changesBetween } from "./changes.js";
+import {
+  cellIn, inputsOf, isWide, neuronsOf, panelsOf, pictureOf, plainSymbol, stripOf, windowOf,
+} from "./panels.js";
 import { figureOf } from "./picture.js";
 import { ALL, Rail } from "./rail.js";
 import { Sums, sumText } from "./sums.js";
@@ -18,7 +21,8 @@ const LEAST_TEXT = 400; // pixels: text stands beside a map that leaves it as mu
 const SCROLLS_FROM = 500; // pixels of a matrix that scrolls in its own place
 const OWN = 0, NEURONS = 1, INPUTS = 2; // the groups of a step's panels
 const AROUND = 430, LEAST_MAP = 130, MOST_MAP = 260; // pixels: what of a window is not for a map between tokens
-const LEAST_WIDTH = 640, INPUTS_SHARE = 0.4, GAP = 16; // of a step whose inputs stand on its left
+const NARROW = 760; // pixels of the whole: the steps' numbers stand in a row above them
+const LEAST_WIDTH = 440, EDGE = 2, INPUTS_SHARE = 0.4, GAP = 16; // of a step whose inputs stand on its left
 const NEURON_VIEWS = {
   products: "Neuron view: one query against all keys",
   values: "The weighted average, dimension by dimension",
@@ -35,15 +39,23 @@ class Steps extends Component {
   }
 
   receive(data) {
-    const other = this.data?.id !== data.id || this.data.head !== data.head;
-    this.data = data;
-    this.grids = Object.fromEntries(Object.entries(data.arrays).map(([name, array]) => [name, Grid.from(array)]));
-    this.sums = new Sums(data, this.grids);
+    const before = this.data, other = before?.id !== data.id || before.head !== data.head;
+    const grids = Object.fromEntries(Object.entries(data.arrays).map(([name, array]) => [name, Grid.from(array)]));
+    const changes = data.editable && !other ? changesBetween(this.grids, grids) ?? this.changes : {};
+    Object.assign(this, { data, grids, changes, sums: new Sums(data, grids) });
+    const dimension = this.chosen?.dimension;
     if (data.turn !== this.turn || other || !this.chosen) this.take(data.chosen);
     this.turn = data.turn;
     this.layOutChooser();
     this.layOutSteps();
     this.draw();
+    if (before && dimension === this.chosen.dimension) this.goAlong(before);
+  }
+
+  // With another head goes the chosen dimension, if it was one of the head before.
+  goAlong({ head, d_k }) {
+    const { dimension } = this.chosen, by = (this.data.head - head) * d_k;
+    if (by && Math.floor(dimension / d_k) === head) this.chooseOnly({ dimension: dimension + by });
   }
 
   // What is chosen
@@ -126,6 +138,8 @@ class Steps extends Component {
 
   // The steps in sight at once, the others right after them, one by one: there may be twenty large matrices.
   draw() {
+    const frame = this.find(".player");
+    frame.classList.toggle("narrow", frame.clientWidth < NARROW);
     this.width = this.list.clientWidth;
     if (!this.width) return;
     this.rail.mark(this.chosen.step);
@@ -154,9 +168,11 @@ class Steps extends Component {
   drawStep(index) {
     const { data, grids } = this, entry = this.entries[index], step = data.steps[index];
     const inputs = this.chosen.step === ALL ? [] : inputsOf(step, data, grids);
-    entry.item.classList.toggle("from_inputs", inputs.length > 0 && this.width > LEAST_WIDTH);
+    const own = panelsOf(step, data, grids), wide = [...inputs, ...own].some(isWide);
+    entry.item.classList.toggle("wide", wide);
+    entry.item.classList.toggle("from_inputs", inputs.length > 0 && !wide && this.width > LEAST_WIDTH);
     this.drawPanels(entry, INPUTS, inputs);
-    this.drawPanels(entry, OWN, panelsOf(step, data, grids));
+    this.drawPanels(entry, OWN, own);
     this.drawPanels(entry, NEURONS, neuronsOf(step.name, data, grids, this.chosen.query));
     this.writeSum(entry, null);
   }
@@ -172,8 +188,9 @@ class Steps extends Component {
 
   // The pixels that a group of panels has.
   widthOf(entry, group) {
-    if (!entry.item.classList.contains("from_inputs") || group === NEURONS) return this.width;
-    return group === INPUTS ? this.width * INPUTS_SHARE - GAP : this.width * (1 - INPUTS_SHARE) - GAP;
+    const width = this.width - EDGE;
+    if (!entry.item.classList.contains("from_inputs") || group === NEURONS) return width;
+    return group === INPUTS ? width * INPUTS_SHARE - GAP : width * (1 - INPUTS_SHARE) - GAP;
   }
 
   drawPanels(entry, group, panels) {
@@ -181,10 +198,10 @@ class Steps extends Component {
       point: (cell) => this.writeSum(entry, cell && { group, index, cell }),
       choose: (cell) => this.clicked(entry, entry.panels[group][index], cell),
     }));
-    entry.panels[group] = panels;
-    panels.forEach((panel, index) => {
+    entry.panels[group] = panels.map((panel) => ({ ...panel, ...this.windowAndMarks(panel) }));
+    entry.panels[group].forEach((panel, index) => {
       const most = this.chosen.step === ALL ? Infinity : this.mostHigh;
-      const picture = pictureOf(panel, this.data, this.chosen.query, this.widthOf(entry, group), most);
+      const picture = pictureOf(panel, this.data, this.widthOf(entry, group), most);
       entry.figures[group][index].draw(panel, picture, cellIn(panel, this.chosen, this.data));
     });
     if (group !== OWN) return;
@@ -192,6 +209,13 @@ class Steps extends Component {
     const { width } = entry.figures[OWN][0].heatmap.geometry;
     const alone = !entry.item.classList.contains("from_inputs");
     entry.item.classList.toggle("beside", alone && small && width + LEAST_TEXT < this.width);
+  }
+
+  // Which part of a panel is drawn, and what of it the last edit has changed.
+  windowAndMarks(panel) {
+    const places = this.changes[panel.array], { columns } = panel.grid;
+    const marked = places ? (row, column) => places.has(row * columns + column) : null;
+    return { window: windowOf(panel, this.chosen, this.data), marked, changes: places?.size ?? 0 };
   }
 
   // A map of one step is in sight with all that stands above it.
@@ -256,30 +280,44 @@ class Entry {
   }
 }
 
-// A heatmap with its name and the range of its colours.
+// A heatmap with its name and the range of its colours; of many dimensions, all of them in a strip above a head's. It
+// is told, and tells, cells of the whole matrix.
 class Figure {
   constructor({ point, choose }) {
     this.caption = element("figcaption");
     this.cursor = element("i", "cursor");
     this.canvas = element("canvas");
+    this.strip = element("canvas", "strip");
     this.scroller = element("div", "scroller", this.canvas, this.cursor);
     this.figure = element("figure", "", this.caption, this.scroller);
     this.heatmap = new Heatmap(this.canvas, {
-      choose,
+      choose: (cell) => choose(this.inMatrix(cell)),
       point: (cell) => {
         this.frame(cell);
-        point(cell);
+        point(cell && this.inMatrix(cell));
       },
+    });
+    const ofStrip = ({ column }) => ({ row: this.row, column });
+    this.slider = new Heatmap(this.strip, {
+      choose: (cell) => choose(ofStrip(cell)), point: (cell) => point(cell && ofStrip(cell)),
     });
     this.canvas.onfocus = () => this.heatmap.pointed || this.heatmap.pointAt(this.chosen);
   }
 
+  inMatrix({ row, column }) {
+    return { row: row + this.window.row, column: column + this.window.column };
+  }
+
   // The chosen row and column are framed in the colour of text: other colours are taken by values.
-  draw(panel, picture, { row, column }) {
-    this.chosen = { row: Math.max(0, row), column: Math.max(0, column) };
-    const { geometry, limit } = picture, { rows, columns } = panel.grid;
+  draw(panel, picture, cell) {
+    const { window } = panel, { geometry, limit } = picture, { rows, columns } = panel.grid;
+    const within = (at, first, count) => (at >= first && at < first + count ? at - first : -1);
+    const row = within(cell.row, window.row, window.rows), column = within(cell.column, window.column, window.columns);
+    Object.assign(this, { window, row: cell.row, chosen: { row: Math.max(0, row), column: Math.max(0, column) } });
+    if (isWide(panel)) this.drawStrip(panel, picture, cell);
+    else this.strip.remove();
     const pen = prepare(this.canvas, geometry.width, geometry.height);
-    const name = panel.text ?? panel.symbol.replace(/<[^>]*>/g, "");
+    const name = panel.text ?? plainSymbol(panel);
     const label = `${name}: ${rows} rows, ${columns} columns. Arrow keys move, Enter chooses.`;
     this.heatmap.draw(pen, picture, label);
     pen.strokeStyle = pen.fillStyle;
@@ -296,10 +334,27 @@ class Figure {
     }
   }
 
+  // All dimensions of the chosen token, those of the window framed.
+  drawStrip(panel, picture, { row }) {
+    const strip = stripOf(panel, row, picture), { geometry } = strip, { column, columns } = this.window;
+    if (!this.strip.isConnected) this.scroller.before(this.strip);
+    const pen = prepare(this.strip, geometry.width, geometry.height), most = panel.grid.columns;
+    const name = `${panel.text ?? plainSymbol(panel)}: all ${most} dimensions of the chosen token`;
+    this.slider.draw(pen, strip, `${name}; those from ${column + 1} to ${column + columns} are drawn below.`);
+    pen.strokeStyle = pen.fillStyle;
+    pen.lineWidth = 2;
+    const { left, top, wide, high } = geometry;
+    pen.strokeRect(left + column * wide, top, columns * wide, high);
+  }
+
   describe(panel, range) {
+    this.caption.hidden = Boolean(panel.isBare);
     if (panel.text) this.caption.textContent = panel.text;
     else setFormula(this.caption, panel.symbol);
-    this.caption.append(element("small", "", ` ${panel.grid.rows} × ${panel.grid.columns}, colours ${range}`));
+    const { column, columns } = this.window, { grid, changes } = panel;
+    const drawn = columns < grid.columns ? `, columns ${column + 1} to ${column + columns}` : "";
+    const edited = changes ? `, framed in orange: ${changes} changed by you` : "";
+    this.caption.append(element("small", "", ` ${grid.rows} × ${grid.columns}${drawn}, colours ${range}${edited}`));
   }
 
   frame(cell) {

@@ -1,5 +1,15 @@
 // From branch to branch by the arrows: along what a branch grew from and its best continuation, and up and down within
-// a step. And the lines between branches.
+// a step. And where the branches stand, with the lines between them.
+
+const WIDEST = 89, NARROWEST = 56, GAP = 12; // pixels of a column with the gap after it; of that gap
+
+// The columns of so many steps in a room, in pixels: from one to the next, of the gap between two, of a button. Where
+// even the narrowest do not fit, they scroll.
+export function columnsIn(room, steps) {
+  const gap = Math.min(GAP, Math.floor(Math.max(NARROWEST, room / steps) / 6));
+  const pitch = Math.max(NARROWEST, Math.min(WIDEST, Math.floor((room + gap) / steps)));
+  return { pitch, gap, wide: pitch - gap };
+}
 
 export function moved(branches, number, [down, right]) {
   const { parent, step, row } = branches[number];

@@ -5,22 +5,23 @@ import { offerPicture } from "../export/snapshot.js";
 import { ARROWS, element, isDark, isShortcut, opacity, shortened, svgElement, tint, tintOf } from "../lib/canvas.js";
 import { Component, mounted } from "../lib/mount.js";
 import { chipText, inWords, joined, shownToken, wordRanges } from "../lib/tokens.js";
-import { moved, way } from "./moves.js";
+import { columnsIn, moved, way } from "./moves.js";
 import { figureOf } from "./picture.js";
 
-const WIDE = 78, APART = 12, HIGH = 33; // pixels of a button, between two columns, from row to row
+const HIGH = 33; // pixels from row to row
 
 class BeamTree extends Component {
   constructor(root) {
     super(root);
-    const { find } = this;
-    Object.assign(this, { frame: find(".player"), stage: find(".stage"), edges: find(".edges") });
+    const { find } = this, scroll = find(".scroll");
+    Object.assign(this, { scroll, frame: find(".player"), stage: find(".stage"), edges: find(".edges") });
     Object.assign(this, { readout: find(".readout"), reads: find(".reads") });
     const elements = () => [this.stage, find(".legend")];
     find(".under").append(offerPicture("the tree", () => figureOf(this.data), this.frame, elements));
     this.stage.onpointerover = ({ target }) => this.tell(target.closest("button"));
     this.stage.addEventListener("focusin", ({ target }) => this.tell(target.closest("button")));
     this.stage.onkeydown = (event) => this.key(event);
+    this.whenResized(scroll, () => this.arrange());
   }
 
   receive(data) {
@@ -28,26 +29,35 @@ class BeamTree extends Component {
     if (text === this.text) return;
     Object.assign(this, { data, text });
     this.buttons = data.branches.map((branch, number) => this.button(branch, number));
-    this.edges.replaceChildren(...data.branches.flatMap((branch) => this.edge(branch)));
     this.stage.replaceChildren(this.edges, ...this.buttons);
     const rows = 1 + Math.max(...data.branches.map(({ row }) => row));
-    const columns = 1 + Math.max(...data.branches.map(({ step }) => step));
-    this.stage.style.width = `${columns * (WIDE + APART)}px`;
     this.stage.style.height = `${rows * HIGH}px`;
     this.buttons[0].tabIndex = 0;
     this.tell(null);
+    this.arrange();
+  }
+
+  // The columns as wide as there is room, and the lines between them.
+  arrange() {
+    if (!this.data || !this.scroll.clientWidth) return;
+    const { branches } = this.data, count = 1 + Math.max(...branches.map(({ step }) => step));
+    this.columns = columnsIn(this.scroll.clientWidth, count);
+    this.stage.style.width = `${count * this.columns.pitch - this.columns.gap}px`;
+    branches.forEach((branch, number) => {
+      const { left, top } = this.place(branch), width = `${this.columns.wide}px`;
+      Object.assign(this.buttons[number].style, { left: `${left}px`, top: `${top}px`, width });
+    });
+    this.edges.replaceChildren(...branches.flatMap((branch) => this.edge(branch)));
   }
 
   place({ step, row }) {
-    return { left: step * (WIDE + APART), top: row * HIGH };
+    return { left: step * this.columns.pitch, top: row * HIGH };
   }
 
   button(branch, number) {
-    const { left, top } = this.place(branch), text = shortened(shownToken(branch.token));
-    const button = element("button", branch.look, text);
+    const button = element("button", branch.look, shortened(shownToken(branch.token)));
     if (branch.note) button.append(" ", element("small", "", branch.note));
     Object.assign(button, { type: "button", tabIndex: -1 });
-    Object.assign(button.style, { left: `${left}px`, top: `${top}px`, width: `${WIDE}px` });
     button.style.backgroundColor = tintOf(opacity(0.8 * branch.chance));
     button.setAttribute("aria-label", branch.words);
     button.dataset.number = number;
@@ -58,7 +68,8 @@ class BeamTree extends Component {
   edge(branch) {
     if (branch.parent < 0) return [];
     const from = this.place(this.data.branches[branch.parent]), to = this.place(branch), middle = HIGH / 2 - 3;
-    const d = way({ x: from.left + WIDE, y: from.top + middle }, { x: to.left, y: to.top + middle }, APART);
+    const { wide, gap } = this.columns;
+    const d = way({ x: from.left + wide, y: from.top + middle }, { x: to.left, y: to.top + middle }, gap);
     return [svgElement("path", { d, class: branch.look.includes("best") ? "best" : "" })];
   }
 

@@ -5,6 +5,7 @@ import { offerPicture } from "../export/snapshot.js";
 import { JOINT, element, isDark, tint } from "../lib/canvas.js";
 import { floats } from "../lib/format.js";
 import { Component, mounted } from "../lib/mount.js";
+import { fly } from "../lib/motion.js";
 import { Playhead } from "../lib/playback.js";
 import { chipRow, inWords, shownToken, shownTokens } from "../lib/tokens.js";
 import { headsFigure, stepFigure } from "./picture.js";
@@ -12,8 +13,15 @@ import { HeadStrip } from "./strips.js";
 
 const MILLISECONDS_A_STEP = 1000;
 const GAP = 24; // pixels between the two pictures of all heads, as in player.css
+const ROOM_FOR_HEAD = 24; // pixels of the list's first line, which stays when it scrolls
 const STATES = ["next", "forced", "later"]; // of a chip
 const WIDEST_BAR = 60; // per cent of the column; the rest is for the number
+
+// Scroll a row of chips so far that one of them is in sight.
+function scrollTo(chip) {
+  const row = chip.closest(".chips"), left = chip.offsetLeft - row.offsetLeft, right = left + chip.offsetWidth;
+  row.scrollLeft = Math.max(right - row.clientWidth, Math.min(row.scrollLeft, left));
+}
 
 class Player extends Component {
   constructor(root) {
@@ -36,7 +44,11 @@ class Player extends Component {
     const heads = () => headsFigure(this.data, shown(), this.playhead.at);
     offer(".candidates .title", "this step and its candidates", step, ".rows", ".candidates");
     offer(".heads .title", "every head in this step", heads, ".strips");
-    this.whenResized(this.find(".heads"), () => this.data && this.drawStrips());
+    this.whenResized(this.find(".heads"), () => {
+      if (!this.data) return;
+      this.drawStrips();
+      this.letScroll();
+    });
     this.ends.push(() => this.playhead.leave());
   }
 
@@ -51,6 +63,7 @@ class Player extends Component {
     for (const name of this.root.querySelectorAll(".name")) name.textContent = `(${data.name})`;
     if (other) {
       this.playhead.startAnew();
+      this.before = null;
       this.layOut();
     }
     if (this.playhead.isNews(data.step)) this.playhead.place(data.step);
@@ -84,6 +97,7 @@ class Player extends Component {
   // One step
 
   show() {
+    const { at, timer } = this.playhead, isNew = at !== this.before, leave = this.chosenCandidate();
     const step = this.data.steps[this.playhead.at - 1];
     const count = this.data.steps.length, place = `Step ${this.playhead.at} of ${count}`;
     this.find(".place").textContent = `${place}: ${this.names[this.playhead.at - 1]}`;
@@ -94,6 +108,33 @@ class Player extends Component {
     this.showNext(step);
     this.showCandidates(step);
     this.drawStrips();
+    this.letScroll();
+    if (isNew) this.bringIntoSight();
+    if (!timer && at === this.before + 1) leave(this.chips.target[at - 1]);
+    this.before = at;
+  }
+
+  // The token that was taken, as a function that lets it fly from the list to a chip of the prefix: the list is about
+  // to show another step.
+  chosenCandidate() {
+    const button = this.find("tr.taken button"), from = button?.getBoundingClientRect();
+    const image = button && element("span", "flying", button.textContent);
+    return (chip) => image && fly(image, from, chip.getBoundingClientRect(), this.find(".player"));
+  }
+
+  // Whoever has no mouse scrolls by the arrows a row of chips that is longer than its place.
+  letScroll() {
+    for (const row of this.root.querySelectorAll(".chips")) row.tabIndex = row.scrollWidth > row.clientWidth ? 0 : -1;
+  }
+
+  // Of what scrolls in its own place: the chosen candidate, the source token that is read most, the end of the prefix.
+  bringIntoSight() {
+    const { at } = this.playhead, { source } = this.data, list = this.find(".list"), row = this.find("tr.taken");
+    const below = row.offsetTop + row.offsetHeight - list.clientHeight, above = row.offsetTop - ROOM_FOR_HEAD;
+    list.scrollTop = Math.max(below, Math.min(list.scrollTop, above));
+    const read = this.maps.cross.slice((at - 1) * source.length, at * source.length);
+    scrollTo(this.chips.source[read.indexOf(Math.max(...read))]);
+    scrollTo(this.chips.target[at]);
   }
 
   // The first `read` tokens of a side, with the weights of this step.
@@ -123,7 +164,7 @@ class Player extends Component {
   }
 
   showCandidates(step) {
-    this.find("caption").textContent = `Softmax over all tokens. Entropy ${step.entropy}.`;
+    this.find(".entropy").textContent = `entropy ${step.entropy}`;
     this.find(".rest").textContent = step.rest_words;
     const body = this.find("tbody");
     while (body.children.length > step.candidates.length) body.lastChild.remove();

@@ -4,6 +4,7 @@
 export const WEIGHT = [31, 119, 224]; // a weight or a probability
 export const POSITIVE = [0, 133, 122]; // values with a sign
 export const NEGATIVE = [150, 96, 47];
+export const CHANGED = [232, 113, 10]; // around what the visitor has changed
 export const GREY = [128, 128, 128];
 
 // The ramp of weights from 0 to 1: from nearly nothing over blue to the colour that stands out most from the page, dark

@@ -2,7 +2,7 @@
 // finger and keys.
 
 import { JOINT, blue, labelColor, listenToKeys, paintCells, placeOf, shortened, withMore } from "./canvas.js";
-import { FRAME } from "./colours.js";
+import { CHANGED, FRAME, asText } from "./colours.js";
 
 export const LETTER = 7;
 const SLANT = -Math.PI / 3, LETTERS = 12; // pixels, but for the angle
@@ -121,16 +121,17 @@ export class Heatmap {
 // from 0 to 1, of `signed` values from -1 to 1, NaN for a blank cell. It may have valueText(row, column, short),
 // written where there is room, masked(row, column), which is hatched, a `gap` between cells, titleOf(row, column) for a
 // file, `upright` columns, a note a row on the right, and instead of columns a `first` number and a `frame` around
-// some: [first, count].
+// some: [first, count]. Cells for which marked(row, column) holds are framed; `room` is the least width for values.
 export function paintHeatmap(pen, picture) {
-  const { geometry, rows, columns, masked, valueText } = picture;
+  const { geometry, rows, columns, masked, marked, valueText, room = ROOM_FOR_A_SHORT_ONE } = picture;
   const { left, top, right, bottom, wide, high } = geometry;
   paint(pen, picture);
   pen.strokeStyle = FRAME;
   pen.lineWidth = 1;
   pen.strokeRect(left - 0.5, top - 0.5, right - left + 1, bottom - top + 1);
   if (masked) hatch(pen, picture);
-  if (valueText && wide >= ROOM_FOR_A_SHORT_ONE && high >= HEIGHT_FOR_A_VALUE) writeValues(pen, picture);
+  if (marked) mark(pen, picture);
+  if (valueText && wide >= room && high >= HEIGHT_FOR_A_VALUE) writeValues(pen, picture);
   if (rows) writeRows(pen, picture);
   if (columns) writeColumns(pen, picture);
   else writeNumbers(pen, picture);
@@ -168,6 +169,17 @@ function hatch(pen, { geometry, masked }) {
     pen.lineTo(x + wide - 2, y + 2);
   });
   pen.stroke();
+}
+
+// Within the cell, so that frames around rows and columns stay free.
+function mark(pen, { geometry, marked }) {
+  const { wide, high } = geometry;
+  pen.strokeStyle = asText(CHANGED);
+  pen.lineWidth = Math.min(3, wide / 2);
+  const inset = pen.lineWidth / 2 + 1;
+  eachCell(geometry, (row, column, x, y) => {
+    if (marked(row, column)) pen.strokeRect(x + inset, y + inset, Math.max(1, wide - 2 * inset), high - 2 * inset);
+  });
 }
 
 function writeValues(pen, { geometry, valueText, share, signed }) {

@@ -89,7 +89,8 @@ export class Playhead {
 
   key(event) {
     if (isShortcut(event)) return;
-    if (event.target.matches("select") || (event.target.matches(".slider") && event.key !== " ")) return;
+    if (["select", ".chips"].some((each) => event.target.matches(each))) return;
+    if (event.target.matches(".slider") && event.key !== " ") return;
     const moves = { ArrowLeft: this.at - 1, ArrowRight: this.at + 1, Home: this.first, End: this.last };
     if (event.key in moves) this.seek(moves[event.key]);
     else if (event.key === " " && !event.target.matches("button")) this.toggle();

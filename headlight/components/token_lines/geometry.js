@@ -15,6 +15,21 @@ export function linesOf(weights) {
   return found.filter(({ weight }) => weight >= FAINTEST).sort((one, other) => one.weight - other.weight);
 }
 
+// Lines before and now: which of now, by their place, had another weight, 0 where there was none, and which are gone.
+export function changesOf(before, now) {
+  const nameOf = ({ row, column }) => `${row} ${column}`, left = new Map(before.map((line) => [nameOf(line), line]));
+  const stays = now.map((line, at) => {
+    const weight = left.get(nameOf(line))?.weight ?? 0;
+    left.delete(nameOf(line));
+    return { at, weight };
+  });
+  return { stays: stays.filter(({ at, weight }) => weight !== now[at].weight), goes: [...left.values()] };
+}
+
+// The line of a weight; without any weight there is none to be seen.
+export const lookOf = (weight) => ({
+  strokeWidth: widthOf(weight).toFixed(2), strokeOpacity: (weight ? opacityOf(weight) : 0).toFixed(3),
+});
 export const widthOf = (weight) => 0.75 + 4.25 * weight;
 export const opacityOf = (weight) => Math.min(1, 0.06 + 0.94 * weight);
 // How opaque the blue of an output token of this probability is.

@@ -5,15 +5,21 @@
 import { offerPicture } from "../export/snapshot.js";
 import { element, isShortcut, opacity, svgElement, tintOf } from "../lib/canvas.js";
 import { Component, mounted } from "../lib/mount.js";
+import { MOMENT, isStill } from "../lib/motion.js";
 import { Table } from "../lib/table.js";
 import { chipText, inWords, isSpecial, joined } from "../lib/tokens.js";
-import { curve, lettersFor, linesOf, moved, opacityOf, shareOf, widthOf } from "./geometry.js";
+import { changesOf, curve, lettersFor, linesOf, lookOf, moved, shareOf } from "./geometry.js";
 import { figureOf, labelOf } from "./picture.js";
 import { below, invitation, outputWords, sourceWords, weightText } from "./words.js";
 
 const LITTLE = 0.05; // smaller weights are written faintly
 const SIDES = ["source", "output"];
 const ALL = -1; // reported as a word: nothing is to be hidden any more
+
+function pathLike(weight) {
+  const { strokeWidth, strokeOpacity } = lookOf(weight);
+  return svgElement("path", { "stroke-width": strokeWidth, "stroke-opacity": strokeOpacity });
+}
 
 class TokenLines extends Component {
   constructor(root) {
@@ -92,15 +98,27 @@ class TokenLines extends Component {
     this.find(".headline").textContent = data.headline ?? "";
     this.find(".all").hidden = !data.hidden?.length;
     data.outputs.forEach((_, index) => this.describeOutput(index, isNew && isSameSource));
+    const before = isNew || isStill() ? null : this.lines;
     this.lines = linesOf(data.weights);
-    const paths = this.lines.map(({ weight }) => {
-      const look = { "stroke-width": widthOf(weight).toFixed(2), "stroke-opacity": opacityOf(weight).toFixed(3) };
-      return svgElement("path", look);
-    });
-    this.between.replaceChildren(...paths);
+    this.paths = this.lines.map(({ weight }) => pathLike(weight));
+    this.between.replaceChildren(...this.paths);
     this.place();
     this.show();
+    if (before) this.changeFrom(before);
     this.table.draw();
+  }
+
+  // Let the lines of the weights before become those of now; those that there are no more fade below the others.
+  changeFrom(before) {
+    const { stays, goes } = changesOf(before, this.lines);
+    const change = (path, ...weights) => path.animate(weights.map(lookOf), MOMENT);
+    stays.forEach(({ at, weight }) => change(this.paths[at], weight, this.lines[at].weight));
+    goes.forEach((line) => {
+      const path = pathLike(line.weight);
+      path.setAttribute("d", this.pathOf(line));
+      this.between.prepend(path);
+      change(path, line.weight, 0).onfinish = () => path.remove();
+    });
   }
 
   describeSource() {
@@ -147,7 +165,7 @@ class TokenLines extends Component {
   // Letters as large as both rows allow, then the lines from middle to middle.
   place() {
     if (!this.data || !this.scroll.clientWidth) return;
-    const { stage, scroll, buttons, between } = this, largest = this.data.letters;
+    const { stage, scroll, buttons } = this, largest = this.data.letters;
     stage.style.setProperty("--size", `${largest}px`);
     stage.style.setProperty("--gap", "6px");
     const letters = lettersFor(stage.scrollWidth, scroll.clientWidth, largest);
@@ -160,10 +178,11 @@ class TokenLines extends Component {
       source: buttons.source.map(chip).map((at) => ({ x: middle(at), y: at.offsetTop + at.offsetHeight })),
       output: buttons.output.map(chip).map((at) => ({ x: middle(at), y: at.offsetTop })),
     };
-    const { source, output } = this.centres;
-    this.lines.forEach(({ row, column }, at) => {
-      between.children[at].setAttribute("d", curve(source[column], output[row]));
-    });
+    this.lines.forEach((line, at) => this.paths[at].setAttribute("d", this.pathOf(line)));
+  }
+
+  pathOf({ row, column }) {
+    return curve(this.centres.source[column], this.centres.output[row]);
   }
 
   // The lines and numbers of what is pointed at, else all lines and no number.
@@ -174,7 +193,7 @@ class TokenLines extends Component {
     this.between.classList.toggle("pointed", pointed !== null);
     this.lines.forEach((line, at) => {
       const isOn = pointed && line[pointed.side === "output" ? "row" : "column"] === pointed.index;
-      this.between.children[at].classList.toggle("on", Boolean(isOn));
+      this.paths[at].classList.toggle("on", Boolean(isOn));
     });
     for (const side of SIDES) {
       this.buttons[side].forEach((button, index) => {

@@ -4,14 +4,16 @@ import re
 from dataclasses import replace
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from headlight.app import results, url_state
-from headlight.app.choices import one_number
+from headlight.app.choices import numbers, one_of
 from headlight.app.head_choice import Head, choose_head_of, take_head
 from headlight.app.navigation import beside_title
 from headlight.app.results import TranslationRequest
 from headlight.app.widgets import offer_page, plain, show_finding, show_table, show_translation
 from headlight.components.show import decoding_player
+from headlight.views.what_if import beam_tree
 from transformer import Beam, Greedy
 from transformer.interpret.trace import attention_map
 
@@ -22,22 +24,24 @@ _MOST_SENTENCES = 100
 
 
 def show_page(request: TranslationRequest) -> None:
-    """Show what is forced, the player, and below it what beam search found. Raises UserError."""
-    forced, player, beam = st.container(), st.container(), st.container()
-    with forced:
-        prefix = _forced_ids(request)
-    shown = replace(request, prefix=prefix)
-    if isinstance(request.strategy, Beam):
-        with beam:
-            shown = replace(shown, rank=_choose_hypothesis(shown, request.strategy))
-    with player:
+    """Show the player; of a beam search, that or the table of its hypotheses or its tree. Raises UserError."""
+    shown = replace(request, prefix=_forced_ids(request))
+    with beside_title():
+        row = st.container(horizontal=True, gap="medium", vertical_alignment="center")
+    if not isinstance(request.strategy, Beam):
         show_translation(shown)
-        if shown.rank > 1:
-            st.caption(
-                f"This is hypothesis {shown.rank} of the beam's {len(results.hypotheses(replace(shown, rank=1)))}, not "
-                "its best; choose another one below."
-            )
-        _show_player(shown)
+        _show_player(shown, row)
+        return
+    with row:
+        view = one_of("View", ("step", "beam table", "tree"), "beam_view", visibility="collapsed")
+    if view == "tree":
+        _show_tree(shown, request.strategy, row)
+        return
+    chosen = replace(shown, rank=_choose_hypothesis(shown))
+    if view == "beam table":
+        _show_hypotheses(shown, request.strategy)
+    else:
+        _show_player(chosen, row)
 
 
 def _forced_ids(request: TranslationRequest) -> tuple[int, ...]:
@@ -64,52 +68,81 @@ def _forced_ids(request: TranslationRequest) -> tuple[int, ...]:
     return ids
 
 
-def _force(before: tuple[int, ...], token_id: int) -> None:
-    """Force this token after those in `before`; the search goes on from there. To be called in a callback."""
-    text = ".".join(map(str, (*before, token_id)))
+def _force(ids: tuple[int, ...]) -> None:
+    """Let the translation begin with these tokens; the search goes on from there. To be called in a callback."""
+    text = ".".join(map(str, ids))
     st.session_state.get(_SENTENCES, {}).pop(text, None)  # it may have been another sentence's
     url_state.write("prefix", text)
-    if "hypothesis" in st.session_state:
-        st.session_state["hypothesis"] = "1"
+    url_state.write("hypothesis", "1")
 
 
 def _forget() -> None:
     url_state.write("prefix", "")
 
 
-def _choose_hypothesis(request: TranslationRequest, beam: Beam) -> int:
-    """Show all hypotheses of the beam beside greedy decoding; return the rank, from 1, of the one to step through."""
+def _choose_hypothesis(request: TranslationRequest) -> int:
+    """Show a hypothesis of the beam, and beside it buttons for all of them; return its rank, from 1."""
+    ranks, widget = numbers(len(results.hypotheses(request))), "hypothesis_buttons"
+    asked = url_state.read("hypothesis")
+    rank = asked if asked in ranks else "1"
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        with st.container(width="stretch"):
+            show_translation(replace(request, rank=int(rank)))
+        st.session_state[widget] = rank
+        label = "Hypothesis"
+        with st.container(horizontal=True, vertical_alignment="center", gap="small", key="compact_hypothesis"):
+            st.markdown(label, width="content")
+            st.segmented_control(
+                label,
+                ranks,
+                required=True,
+                key=widget,
+                on_change=lambda: url_state.write("hypothesis", st.session_state[widget] or rank),
+                label_visibility="collapsed",
+            )
+    return int(rank)
+
+
+def _show_hypotheses(request: TranslationRequest, beam: Beam) -> None:
+    """Show all hypotheses of the beam beside greedy decoding."""
     hypotheses, tokenizer = results.hypotheses(request), results.translator(request.checkpoint).tokenizer
-    st.subheader("What beam search found")
     header = ("translation", "log P", "tokens", "length penalty", "score", "ended")
     rows = []
     for rank, one in enumerate(hypotheses, start=1):
         penalty, ended = beam.length_penalty(len(one.ids)), "yes" if one.finished else "truncated"
-        numbers = (f"{one.log_probability:.3f}", str(len(one.ids)), f"{penalty:.3f}", f"{one.score:.3f}")
-        rows.append((str(rank), (tokenizer.decode(list(one.ids)), *numbers, ended)))
+        scored = (f"{one.log_probability:.3f}", str(len(one.ids)), f"{penalty:.3f}", f"{one.score:.3f}")
+        rows.append((str(rank), (tokenizer.decode(list(one.ids)), *scored, ended)))
     show_table("What beam search found, best first", "rank", header, rows)
     st.caption(
         "log P is the sum of the tokens' log-probabilities in nats, \\</s> included; score = log P / length penalty; "
         f"length penalty = ((5 + tokens) / 6)^{beam.alpha:g} (Wu et al. 2016, eq. 14)."
         + (" The first token, which is given, is not in the sum." if results.trace(request).num_forced else "")
     )
-    rank = one_number("Hypothesis to step through", len(hypotheses), "hypothesis")
     greedy = results.hypotheses(replace(request, strategy=Greedy()))[0]
     show_finding(*describe_search(results.search(request), greedy, beam, tokenizer.decode))
-    return rank
 
 
-def _show_player(request: TranslationRequest) -> None:
-    trace, model = results.trace(request), results.translator(request.checkpoint).model
-    with beside_title(), st.container(horizontal=True, gap="medium"):
+def _show_tree(request: TranslationRequest, beam: Beam, row: DeltaGenerator) -> None:
+    """Show the search as a tree; a branch that is chosen is forced."""
+    with row:
+        head = choose_head_of(request)
+    beam_tree.show_tree(request, head, lambda ids: _force(url_state.token_ids(ids)))
+    asked = {"what_if": "beam tree", "tree_beam": str(beam.size), **head.query()}
+    label = "The same tree with other beam sizes"
+    st.page_link("pages/what_if.py", label=label, icon=":material/arrow_forward:", query_params=asked)
+
+
+def _show_player(request: TranslationRequest, row: DeltaGenerator) -> None:
+    with row:
         chosen = choose_head_of(request, averages=True)
+    trace, model = results.trace(request), results.translator(request.checkpoint).model
     cross, decoder = (attention_map(trace, kind, chosen.layer, chosen.head) for kind in ("cross", "decoder"))
     unforced = results.trace(replace(request, prefix=(), rank=1)).target_text if request.prefix else ""
     steps = decoding_steps(trace, cross, decoder, model.config.output_size, len(request.prefix), unforced)
 
     def force(step: int, token_id: int) -> None:
         """Force a candidate in place of the token of this step, and stay there."""
-        _force(trace.target_ids[: step - 1], token_id)
+        _force((*trace.target_ids[: step - 1], token_id))
         _go_to(step)
 
     step = url_state.read("step")

@@ -8,9 +8,11 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from headlight.app import url_state
-from headlight.app.choices import one_number, one_of, slider
+from headlight.app.choices import numbers as numbers_to
+from headlight.app.choices import one_of, slider
 from headlight.app.results import TranslationRequest
 from headlight.app.widgets import plain, show_attempt, show_finding
 from headlight.components.show import attention_steps
@@ -30,9 +32,10 @@ from transformer.experiments.attention import (
 )
 from transformer.interpret.attention_block import Stages
 
-from .steps import ALL_STEPS, chosen_step, offer_program, remember
+from .steps import chosen_step, offer_program, remember
 from .steps_content import View, stages_payload
 
+TOY_STEP = "softmax"  # that the view begins with: every table but V's and O's shows there what a change of it does
 _EDITED = "toy_tables"  # tables that were changed, by what they belong to
 MASKED_ROW = Finding(
     "Without any unmasked key the three ways disagree.",
@@ -43,44 +46,60 @@ MASKED_ROW = Finding(
 
 
 def show(_request: TranslationRequest) -> None:
-    """Show sizes, the tables, and all steps. Raises UserError."""
-    shape, mask = _sizes()
-    with st.container(horizontal=True, gap="medium"):
-        seed = slider("Seed", 1, 20, "toy_block_seed", width=160)
-        base = toy_numbers(shape, seed, mask)
-        sentence = one_number("Sentence of the batch", shape.batch, "toy_row") - 1
-        head = one_number("Head", shape.num_heads, "toy_head") - 1
-        name = one_of("Table to change", TABLES, "toy_table")
-    owner = f"{shape} {seed}"
-    numbers = _with_edits(base, owner)
-    numbers = replace(numbers, unmasked=numbers.unmasked ^ _flipped(numbers))
-    numbers = _edit(numbers, owner, name, sentence)
+    """Show the table to change at the left, and at the right the step in which its effect is seen. Raises UserError."""
+    left, right = st.columns([4, 5], gap="medium")
+    with left:
+        numbers, sentence, head = _choose()
     stages = numbers.stages()
-    tokens = tuple(f"token {number + 1}" for number in range(shape.tokens))
+    tokens = tuple(f"token {number + 1}" for number in range(numbers.unmasked.shape[-1]))
     view = View("encoder", 0, head, sentence, tokens, tokens, toy=True)
     payload = stages_payload(stages, numbers.parameters, rounding_gaps(stages), view, editable=True)
     query, key = url_state.read_number("at_query", 1), url_state.read_number("at_key", 1)
-    dimension, step = url_state.read_number("at_dimension", head * stages.d_k + 1), chosen_step(payload, ALL_STEPS)
-    keep = partial(remember, start=ALL_STEPS)
-    attention_steps(payload, (query, key, dimension, step), "toy_steps", keep, _flip(numbers, sentence))
-    st.markdown(
-        "The same steps with **numbers that fit into a head**: self-attention over a batch of made-up vectors. Change "
-        "any number in the table, or click a cell of the mask in its step, and follow what becomes of it. Nothing here "
-        "was trained."
-    )
+    dimension, step = url_state.read_number("at_dimension", head * stages.d_k + 1), chosen_step(payload, TOY_STEP)
+    keep = partial(remember, start=TOY_STEP)
+    with right:
+        attention_steps(payload, (query, key, dimension, step), "toy_steps", keep, _flip(numbers, sentence))
     _show_masked_rows(stages, sentence, head)
     title = f"Self-attention over made-up numbers, head {head + 1}"
     offer_program(stages, numbers.parameters, view, title, "attention-toy")
 
 
+def _choose() -> tuple[ToyNumbers, int, int]:
+    """Show what is chosen by hand; return the numbers, and sentence and head, counted from 0."""
+    with st.popover("Shape and seed", icon=":material/tune:"):
+        shape, mask = _sizes()
+        seed = slider("Seed", 1, 20, "toy_block_seed")
+    with st.container(horizontal=True, gap="medium"):
+        with _beside("Sentence"):
+            sentence = one_of("Sentence", numbers_to(shape.batch), "toy_row", visibility="collapsed")
+        with _beside("Head"):
+            head = one_of("Head", numbers_to(shape.num_heads), "toy_head", visibility="collapsed")
+    owner, row = f"{shape} {seed}", int(sentence) - 1
+    numbers = _with_edits(toy_numbers(shape, seed, mask), owner)
+    numbers = replace(numbers, unmasked=numbers.unmasked ^ _flipped(numbers))
+    numbers = _edit(numbers, owner, one_of("Table to change", TABLES, "toy_table"), row)
+    st.caption(
+        "Self-attention over a batch of made-up vectors; nothing here was trained. Change a number, or click a cell of "
+        "the mask in its step: what changes by it is framed in orange."
+    )
+    return numbers, row, int(head) - 1
+
+
+def _beside(label: str) -> DeltaGenerator:
+    """Show the name of a row of buttons; return the container for these, beside it."""
+    name = f"compact_toy_{label}"
+    row = st.container(horizontal=True, vertical_alignment="center", gap="small", key=name, width="content")
+    row.markdown(label, width="content")
+    return row
+
+
 def _sizes() -> tuple[ToyShape, str]:
-    with st.container(horizontal=True, gap="small"):
-        batch = int(one_of("Batch", ("1", "2", "3"), "toy_batch"))
-        tokens = int(one_of("Tokens", ("2", "3", "4", "5", "6"), "toy_tokens"))
-        d_model = int(one_of("d_model", ("4", "8", "12", "16"), "toy_d_model"))
-        heads = int(one_of("Heads", ("1", "2", "4"), "toy_num_heads"))
-        mask = one_of("Mask to begin with", [mask.value for mask in ToyMask], "toy_mask")
-        norm = one_of("LayerNorm", ("post", "pre"), "toy_block_norm")
+    batch = int(one_of("Batch", ("1", "2", "3"), "toy_batch"))
+    tokens = int(one_of("Tokens", ("2", "3", "4", "5", "6"), "toy_tokens"))
+    d_model = int(one_of("d_model", ("4", "8", "12", "16"), "toy_d_model"))
+    heads = int(one_of("Heads", ("1", "2", "4"), "toy_num_heads"))
+    mask = one_of("Mask to begin with", [mask.value for mask in ToyMask], "toy_mask")
+    norm = one_of("LayerNorm", ("post", "pre"), "toy_block_norm")
     return ToyShape(batch, tokens, d_model, heads, Norm(norm)), mask
 
 
@@ -124,7 +143,7 @@ def _edit(numbers: ToyNumbers, owner: str, name: str, sentence: int) -> ToyNumbe
     columns = {column: st.column_config.NumberColumn(format="%.2f", step=0.01) for column in frame}
     columns["_index"] = st.column_config.TextColumn(disabled=True)
     with st.container(key="toy_editor"):
-        changed = st.data_editor(frame, key=key, width="content", column_config=columns)
+        changed = st.data_editor(frame, key=key, column_config=columns)
     new = changed.to_numpy(dtype=np.float64)
     try:
         edited = with_table(numbers, name, new, sentence)

@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import streamlit as st
 
 from headlight.app import results, url_state
 from headlight.app.choices import slider
-from headlight.app.head_choice import choose_head_of
+from headlight.app.head_choice import Head, choose_head_of
 from headlight.app.results import TranslationRequest, what_if
 from headlight.app.widgets import one_line, show_attempt, show_finding
 from headlight.components.show import beam_tree
@@ -33,16 +34,31 @@ def show(request: TranslationRequest) -> None:
         if forced and not translator.may_begin_with(forced):
             st.warning("The address begins with tokens that no translation can begin with; they are left out.")
             forced = ()
-        st.button("From the start", disabled=not forced, on_click=url_state.write, args=("tree_prefix", ""))
     searched = replace(request, strategy=replace(started, size=size), prefix=forced, rank=1)
+    show_tree(searched, head, partial(url_state.write, "tree_prefix"))
+    asked = {"decoding": "beam", "beam": str(size), "beam_view": "beam table", **head.query()}
+    if forced:
+        asked["prefix"] = ".".join(map(str, forced))
+    label = "What this search found: a table, and step by step"
+    st.page_link("pages/decoding.py", label=label, icon=":material/arrow_forward:", query_params=asked)
+
+
+def show_tree(searched: TranslationRequest, head: Head, search_from: Callable[[str], None]) -> None:
+    """Show the tree of a beam search, what one head reads at each branch, and what is found in it.
+
+    `search_from` gets the token ids of a branch that is chosen, joined by dots, and "" for the start.
+    """
+    translator = results.translator(searched.checkpoint)
     branches = what_if.branches(searched)
     reads = what_if.branch_reads(searched, head.layer, head.head)
     best = translator.tokenizer.decode(branches[best_branch(branches)].ids)
-    st.markdown(f"Best: **{one_line(best)}**")
-    source = results.trace(request).source_tokens
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="tree_best"):
+        st.markdown(f"Best: **{one_line(best)}**")
+        st.button("From the start", disabled=not searched.prefix, on_click=search_from, args=("",))
+    source = results.trace(searched).source_tokens
     reader = f"Cross-attention {one_head_name(head.layer or 0, head.head or 0)} reads: "  # averages are not offered
     payload = tree_payload(branches, reads, source, reader, translator.tokenizer.piece_text)
-    beam_tree(payload, "beam_tree", lambda ids: url_state.write("tree_prefix", ids))
+    beam_tree(payload, "beam_tree", search_from)
     show_finding(describe_tree(branches))
     show_attempt(
         "Make the beam larger: does another translation win, and was it behind for a while? Then click a branch that "

@@ -28,6 +28,7 @@ MAY_BE_ORANGE = {
     "components/decoding_player/player.css": "forced tokens",
     "components/head_switches/switches.css": "heads that are off",
     "components/weight_bars/bars.css": "weights drawn by hand",
+    "components/lib/heatmap.js": "cells that an edit of the small example has changed",
 }
 CHANGED_BY_THE_VISITOR = {
     "without_causal_mask",
@@ -70,7 +71,7 @@ def test_style_sheets_and_canvases_have_the_colours_of_the_figures():
     ):
         assert parts[name] == rgb(getattr(palette, colour))
     assert parts["prefix"] == rgb(palette.OLIVE)
-    for name in ("weight", "positive", "negative"):
+    for name in ("weight", "positive", "negative", "changed"):
         assert re.search(rf"{name.upper()} = \[([\d, ]+)\]", code)[1] == parts[name]
     scale = palette.diverging(1.0).colours
     assert [rgb(scale[at][1]) for at in (0, 1, 2, 3)] == [parts["negative"]] * 2 + [parts["positive"]] * 2

@@ -69,10 +69,33 @@ def test_every_hypothesis_of_a_beam_can_be_stepped_through(shipped):
     for rank, one in enumerate(found, start=1):
         app = open_page(PAGE, decoding="beam", beam="4", hypothesis=str(rank))
         assert shown(app)["next"] == [shipped.tokenizer.piece_text(id) for id in one.ids]
+    app = open_page(PAGE, decoding="beam", beam="4", beam_view="beam table")
     table = next(element.proto.body for element in app.get("html") if "What beam search found" in element.proto.body)
     for one in found:
         assert f"<td>{one.score:.3f}</td>" in table
         assert f">{one.log_probability:.3f}</td>" in table
+
+
+@pytest.mark.parametrize("hypothesis", ["0", "9", "evil", "-1", ""])
+def test_a_hypothesis_that_there_is_not_is_the_best(hypothesis, shipped):
+    app = open_page(PAGE, decoding="beam", beam="3", hypothesis=hypothesis)
+    best = shipped.hypotheses(SENTENCE, Beam(3))[0]
+    assert shown(app)["next"] == [shipped.tokenizer.piece_text(id) for id in best.ids]
+
+
+def test_the_tree_of_a_search_is_that_of_what_if():
+    chosen = {"layer": "2", "head": "3", "kind": "cross"}
+    tree = shown(open_page(PAGE, decoding="beam", beam="4", beam_view="tree", **chosen))
+    assert tree == shown(open_page("pages/what_if.py", what_if="beam tree", tree_beam="4", **chosen))
+    assert any("ended" in branch["look"] for branch in tree["branches"])
+    other = next(each for each in tree["branches"] if each["step"] == 1 and "best" not in each["look"])
+    forced = shown(open_page(PAGE, decoding="beam", beam="4", beam_view="tree", prefix=other["ids"]))
+    assert all(each["ids"].startswith(other["ids"]) for each in forced["branches"] if each["step"] >= 1)
+
+
+@pytest.mark.parametrize("view", ["beam table", "tree", "evil"])
+def test_views_of_a_beam_are_not_those_of_another_decoding(view, shipped):
+    assert shown(open_page(PAGE, beam_view=view))["next"] == list(shipped.trace(SENTENCE).target_tokens)
 
 
 @pytest.mark.parametrize("text, message", [("", "is empty"), ("word " * 500, "at most 127")])

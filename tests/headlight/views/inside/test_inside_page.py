@@ -141,7 +141,7 @@ def test_the_step_comes_from_the_url(step):
 @pytest.mark.parametrize("step", ["", "norm_first", "<b>", "x" * 3000])
 def test_a_step_that_there_is_not_falls_back(step):
     assert shown(open_inside(at_step=step))["chosen"][3] == "input"
-    assert shown(open_inside(inside="small example", at_step=step))["chosen"][3] == "all"
+    assert shown(open_inside(inside="small example", at_step=step))["chosen"][3] == "softmax"
 
 
 @pytest.mark.parametrize("value", ["inf", "0", "-1", "9" * 3000, "<b>"])
