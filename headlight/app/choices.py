@@ -49,6 +49,13 @@ def one_of(
     return chosen or default  # an address that says "kind=" chooses nothing
 
 
+def one_of_beside(label: str, options: Sequence[str], key: str) -> str:
+    """Show a row of buttons beside its name and return the chosen one."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"compact_{key}", width="content"):
+        st.markdown(label, width="content")
+        return one_of(label, options, key, visibility="collapsed")
+
+
 def view_of(options: Sequence[str], key: str) -> str:
     """Show a page's views as a row of buttons beside its title; return the chosen one."""
     with beside_title():

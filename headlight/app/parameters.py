@@ -137,7 +137,7 @@ PARAMETERS = {
     "offset": Parameter("rotation: offset between two positions", 3),
     "first_dims": Parameter("embedding sum: how many dimensions are drawn", "32"),
     # Masks.
-    "masks": Parameter("view", "the three masks"),
+    "masks": Parameter("view", "without the mask"),
     "second": Parameter("second sentence of the batch", "Tom lives in Boston with his three sisters."),
     "row": Parameter("sentence of the batch, from 1", "1"),
     "disabled_mask": Parameter("without the mask: the mask to remove", "causal"),

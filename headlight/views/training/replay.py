@@ -32,7 +32,7 @@ _TRY = (
     "playing it again: which changes of sentence and heads go along with each other? That does not yet mean that one "
     "is the reason for the other."
 )
-KINDS = ("cross", "encoder", "decoder")  # first where the change is plainest
+KINDS = ("cross", "encoder", "decoder")  # it begins with the kind where the change is plainest
 
 
 def show(request: TranslationRequest) -> None:
@@ -89,7 +89,7 @@ def show_replay(
         def start_of(kind: str) -> tuple[int, int]:
             return reader if reader and kind == "cross" else focus_of(replay, trajectory, kind).most_changed()
 
-        kind, layer, head = choose_head(shapes, start_of)
+        kind, layer, head = choose_head(shapes, start_of, KINDS[0])
     assert layer is not None and head is not None, "no averages are offered"
     focus = focus_of(replay, trajectory, kind)
     start = "" if following else str(replay.steps[0])

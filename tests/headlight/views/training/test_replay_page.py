@@ -54,6 +54,12 @@ def test_the_replay_opens_at_its_beginning_with_what_to_look_for(replay):
     assert "the mean of 3 saves" in page_text(app)
 
 
+def test_kinds_stand_in_the_order_of_all_pages_and_it_begins_with_cross_attention():
+    kinds = open_replay().segmented_control(key="kind_buttons")
+    assert (kinds.options, kinds.value) == (["encoder", "decoder", "cross"], "cross")
+    assert shown(open_replay(layer="2", head="5"))["kind"] == "Cross-attention", "as in links without a kind"
+
+
 @pytest.mark.parametrize("kind", ["encoder", "decoder"])
 def test_sentence_kind_layer_and_head_come_from_the_url(kind, replay):
     trajectory = replay.trajectories[2]
