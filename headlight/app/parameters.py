@@ -127,7 +127,9 @@ PARAMETERS = {
     "why_step": Parameter("contrast: the output token that is asked about, from 1"),
     "against": Parameter("contrast: the candidate that it is held against"),
     # Positional encoding.
-    "positions": Parameter("view", "curves"),
+    "positions": Parameter("view", "word order"),
+    "ordered": Parameter("word order: a sentence, at first one of the model's language"),
+    "reordered": Parameter("word order: the same words in another order"),
     "d_model": Parameter("d_model", 64),
     "length": Parameter("number of positions", 64),
     "base": Parameter("base of the wavelengths", "10000"),

@@ -9,6 +9,7 @@ import pytest
 from support.pages import components, headlines, open_page, page_text, specs
 
 from headlight.app import results
+from headlight.app.doubts import describe_depth
 from headlight.views.positions.content import describe_repetition, describe_sum
 from transformer import Translator
 from transformer.interpret.positions import embedding_sum, has_formula, model_encoding
@@ -41,6 +42,12 @@ def opened(page: str, kind: str, **query: str):
     return app
 
 
+def test_without_positions_two_orders_of_the_words_are_translated_alike():
+    app = opened("positions", "none")
+    assert headlines(app) == ["Without positions both sentences get the same translation."]
+    assert "This model adds no positions: the two are 0.00 apart." in page_text(app)
+
+
 @pytest.mark.parametrize("view", ["curves", "wavelengths"])
 def test_without_positions_there_is_nothing_to_draw(view):
     app = opened("positions", "none", positions=view)
@@ -53,7 +60,9 @@ def test_without_positions_the_sum_is_the_embedding(folder):
     trace = own.trace(TEXT)
     summed = embedding_sum(own.model, trace.source_ids, trace.source_tokens)
     np.testing.assert_array_equal(summed.embeddings, summed.total)
-    assert headlines(app) == [describe_sum(summed).headline, describe_repetition(summed)[0].headline]
+    depth = describe_depth(trace, results.outputs(results.checkpoint("none")))
+    told = [depth, describe_sum(summed), describe_repetition(summed)[0]]
+    assert headlines(app) == [each.headline for each in told]
     assert not has_formula(own.model)
     with pytest.raises(ValueError, match="got positions of the kind none"):
         model_encoding(own.model)
