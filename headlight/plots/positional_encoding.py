@@ -431,14 +431,27 @@ def sinusoid_rotation(
 
 def embedding_sum(translator: Translator, trace: Trace, *, dimensions: int = 32) -> go.Figure:
     """Draw the first `dimensions` of the source's embeddings, of the positions, and of their sum, a row per token."""
-    summed = tables.embedding_sum(translator.model, trace.source_ids, trace.source_tokens)
-    return embedding_sum_figure(summed, dimensions)
+    return embedding_sum_figure(*_sums(translator, trace), dimensions)
 
 
 def embedding_norms(translator: Translator, trace: Trace) -> go.Figure:
     """Draw the Euclidean norms of these three for each source token, and the cosine of embedding and sum."""
-    summed = tables.embedding_sum(translator.model, trace.source_ids, trace.source_tokens)
-    return embedding_norms_figure(summed)
+    return embedding_norms_figure(*_sums(translator, trace))
+
+
+def shared_tokens(translator: Translator, trace: Trace, other: Trace, *, dimensions: int = 32) -> go.Figure:
+    """Draw the same of each source token that both traces have, a row for its position in either sentence."""
+    sums = _sums(translator, trace, other)
+    return copies_figure(*sums, tables.shared_tokens(*sums), dimensions)
+
+
+def shared_token_distances(translator: Translator, trace: Trace, other: Trace) -> go.Figure:
+    """Draw how far apart the two vectors of each of these tokens are, with positions and without."""
+    return distances_figure(tables.shared_tokens(*_sums(translator, trace, other)))
+
+
+def _sums(translator: Translator, *traces: Trace) -> list[EmbeddingSum]:
+    return [tables.embedding_sum(translator.model, each.source_ids, each.source_tokens) for each in traces]
 
 
 def _encoding(translator: Translator, length: int, d_model: int | None, base: float | None) -> Encoding:
