@@ -162,7 +162,7 @@ PARAMETERS = {
     "hyperparameter": Parameter("two runs: the hyperparameter in which they differ", "schedule"),
     # Training: the replay.
     "probe": Parameter("replay: the sentence that is shown"),
-    "snapshot": Parameter("replay: training step at which it stands"),
+    "snapshot": Parameter("replay: update of the training at which it stands"),
     # Training: the background.
     "curves": Parameter("learning rate: number of curves", 3),
     "axes": Parameter("learning rate: linear or logarithmic axes", "linear"),

@@ -248,7 +248,10 @@ def _open_curves_of_old() -> None:
 def show_page(request: TranslationRequest) -> None:
     """Show a view, and below it the formula. Raises UserError."""
     _open_curves_of_old()
-    model, view = results.translator(request.checkpoint).model, view_of(VIEWS, "positions")
+    loaded = results.translator(request.checkpoint)
+    model, language = loaded.model, loaded.checkpoint.data.get("source_language", "")
+    own = ("word order",) if content.ordered_sentence(language, "") else ()  # whose sentences are its own
+    view = view_of(VIEWS, "positions", (*own, *_OF_ENCODINGS))
     if view in _OF_SENTENCES:
         _OF_SENTENCES[view](request)
     elif model.config.positions == Positions.LEARNED:
