@@ -3,7 +3,7 @@
 `start` is the default where the register leaves it to the page.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Final, Literal, TypeVar
 
 import streamlit as st
@@ -49,17 +49,33 @@ def one_of(
     return chosen or default  # an address that says "kind=" chooses nothing
 
 
-def view_of(options: Sequence[str], key: str) -> str:
-    """Show a page's views as a row of buttons beside its title; return the chosen one."""
+def one_of_beside(label: str, options: Sequence[str], key: str) -> str:
+    """Show a row of buttons beside its name and return the chosen one."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"compact_{key}", width="content"):
+        st.markdown(label, width="content")
+        return one_of(label, options, key, visibility="collapsed")
+
+
+def view_of(options: Sequence[str], key: str, without_sentence: Collection[str] = ()) -> str:
+    """Show a page's views as a row of buttons beside its title; return the chosen one.
+
+    `without_sentence` are those that do not ask for the sentence above, which is said beside them.
+    """
     with beside_title():
-        return one_of("View", options, key, visibility="collapsed")
+        view = one_of("View", options, key, visibility="collapsed")
+        if view in without_sentence:
+            st.caption("The sentence has no effect here.", width="content")
+    return view
 
 
 def show_views(
-    views: Mapping[str, Callable[[TranslationRequest], None]], key: str, request: TranslationRequest
+    views: Mapping[str, Callable[[TranslationRequest], None]],
+    key: str,
+    request: TranslationRequest,
+    without_sentence: Collection[str] = (),
 ) -> None:
-    """Show the one of a page's views that the address asks for by `key`. Raises UserError."""
-    views[view_of(tuple(views), key)](request)
+    """Show the one of a page's views that the address asks for by `key`; see `view_of`. Raises UserError."""
+    views[view_of(tuple(views), key, without_sentence)](request)
 
 
 def from_list(

@@ -13,6 +13,7 @@ import streamlit as st
 
 from headlight.app import results
 from headlight.app.results import TranslationRequest
+from headlight.plots.text import KIND_NAMES
 
 from . import url_state
 from .choices import numbers
@@ -44,9 +45,10 @@ def choose_head(
 ) -> Head:
     """Show rows of buttons for kind, layer and head; return what is chosen.
 
-    shapes: layers and heads of each kind that may be chosen, in the buttons' order; with a single one there are none
-    for the kind. start: the head of a kind to begin with, where neither the address nor another page says one, and
-    when another kind is chosen. first: the kind to begin with. averages: whether all layers or heads may be averaged.
+    shapes: layers and heads of each kind that may be chosen, the one first that an address with a layer and no kind
+    means; with a single one there are no buttons for the kind. start: the head of a kind to begin with, where neither
+    the address nor another page says one, and when another kind is chosen. first: the kind to begin with. averages:
+    whether all layers or heads may be averaged.
     """
     kinds = tuple(shapes)
     asked = _asked(shapes, start, averages=averages)
@@ -57,7 +59,8 @@ def choose_head(
     else:
         kind = first or kinds[0]
         chosen = Head(kind, *start(kind)).query()
-    options = {"kind": kinds, **_numbers_of(shapes[chosen["kind"]], averages=averages)}
+    in_order = tuple(kind for kind in KIND_NAMES if kind in shapes)  # the same on every page
+    options = {"kind": in_order, **_numbers_of(shapes[chosen["kind"]], averages=averages)}
     chosen = {key: value if value in options[key] else options[key][0] for key, value in chosen.items()}
     for key, label in (("kind", "Kind"), ("layer", "Layer"), ("head", "Head")):
         if len(options[key]) > 1 or key != "kind":
@@ -67,12 +70,17 @@ def choose_head(
 
 
 def choose_head_of(
-    request: TranslationRequest, kinds: Sequence[str] = ("cross",), first: str | None = None, *, averages: bool = False
+    request: TranslationRequest,
+    kinds: Sequence[str] = ("cross",),
+    first: str | None = None,
+    start: Callable[[str], tuple[int, int]] | None = None,
+    *,
+    averages: bool = False,
 ) -> Head:
-    """Do the same for a translation, beginning with its default heads. Raises UserError."""
+    """Do the same for a translation, beginning with its default heads unless `start` names others. Raises UserError."""
     trace = results.trace(request)
     shapes = {kind: trace.attention(kind).shape[:2] for kind in kinds}
-    return choose_head(shapes, partial(results.default_head, request), first, averages=averages)
+    return choose_head(shapes, start or partial(results.default_head, request), first, averages=averages)
 
 
 def choose_layer(label: str, layers: int) -> int | None:

@@ -130,7 +130,7 @@ def _show_title(title: str) -> None:
     """Show the page's title; what the page puts `beside_title` stands in the same row."""
     row = st.container(horizontal=True, vertical_alignment="center", gap="medium", key="title_row")
     row.title(title, anchor=False, width="content")
-    st.session_state[_ROOM] = row.container(width="content")
+    st.session_state[_ROOM] = row.container(width="content", horizontal=True, vertical_alignment="center")
 
 
 def beside_title() -> DeltaGenerator | contextlib.AbstractContextManager:

@@ -128,7 +128,9 @@ PARAMETERS = {
     "why_step": Parameter("contrast: the output token that is asked about, from 1"),
     "against": Parameter("contrast: the candidate that it is held against"),
     # Positional encoding.
-    "positions": Parameter("view", "curves"),
+    "positions": Parameter("view", "word order"),
+    "ordered": Parameter("word order: a sentence, at first one of the model's language"),
+    "reordered": Parameter("word order: the same words in another order"),
     "d_model": Parameter("d_model", 64),
     "length": Parameter("number of positions", 64),
     "base": Parameter("base of the wavelengths", "10000"),
@@ -138,7 +140,7 @@ PARAMETERS = {
     "offset": Parameter("rotation: offset between two positions", 3),
     "first_dims": Parameter("embedding sum: how many dimensions are drawn", "32"),
     # Masks.
-    "masks": Parameter("view", "the three masks"),
+    "masks": Parameter("view", "without the mask"),
     "second": Parameter("second sentence of the batch", "Tom lives in Boston with his three sisters."),
     "row": Parameter("sentence of the batch, from 1", "1"),
     "disabled_mask": Parameter("without the mask: the mask to remove", "causal"),
@@ -161,7 +163,7 @@ PARAMETERS = {
     "hyperparameter": Parameter("two runs: the hyperparameter in which they differ", "schedule"),
     # Training: the replay.
     "probe": Parameter("replay: the sentence that is shown"),
-    "snapshot": Parameter("replay: training step at which it stands"),
+    "snapshot": Parameter("replay: update of the training at which it stands"),
     # Training: the background.
     "curves": Parameter("learning rate: number of curves", 3),
     "axes": Parameter("learning rate: linear or logarithmic axes", "linear"),

@@ -11,6 +11,7 @@ from transformer.interpret.positions import (
     DistanceLaw,
     EmbeddingSum,
     Encoding,
+    Repetition,
     distance_law,
     dot_products,
     model_encoding,
@@ -21,7 +22,20 @@ from transformer.model.names import Stack
 from transformer.translator import Translator
 
 from .heatmap import Cells
-from .layout import GRID, LEFT, bar_below, bars, figure_of, integer_axis, integer_rows, label_rows, scatter, token_axis
+from .layout import (
+    GRID,
+    LEFT,
+    LEGEND_BELOW,
+    bar_below,
+    bars,
+    figure_of,
+    integer_axis,
+    integer_rows,
+    label_rows,
+    scatter,
+    titled,
+    token_axis,
+)
 from .palette import (
     BLUE,
     GREY,
@@ -172,24 +186,77 @@ def embedding_sum_figure(summed: EmbeddingSum, dimensions: int) -> go.Figure:
 
     One heatmap with blank rows for the headings: its columns are aligned, and a row's name is all that hovering needs.
     """
-    tokens = len(summed.tokens)
+    parts = [part[:, :dimensions] for part in (summed.embeddings, summed.positions, summed.total)]
+    places = [f"“{token_label(token)}” at position {place}" for place, token in enumerate(summed.tokens)]
+    return _blocks(parts, _titles(summed), list(map(token_label, shown_tokens(summed.tokens))), places)
+
+
+def copies_figure(one: EmbeddingSum, other: EmbeddingSum, copies: Sequence[Repetition], dimensions: int) -> go.Figure:
+    """Draw in the same way, of these tokens alone, a row for each of the two places where they stand.
+
+    The first place is in one sentence, the second in the other, which may be the same.
+    """
+    rows = [each for copy in copies for each in ((copy, one, copy.first, 1), (copy, other, copy.second, 2))]
+    parts = [
+        np.stack([getattr(summed, name)[place, :dimensions] for _, summed, place, _ in rows])
+        for name in ("embeddings", "positions", "total")
+    ]
+    labels = [f"{_shown(copy)}, position {place}" for copy, _, place, _ in rows]
+    sentence = " of sentence {}" if one is not other else ""
+    places = [
+        f"“{token_label(copy.token)}” at position {place}{sentence.format(number)}" for copy, _, place, number in rows
+    ]
+    return _blocks(parts, _titles(one), labels, places)
+
+
+def distances_figure(copies: Sequence[Repetition]) -> go.Figure:
+    """Draw a row for each token that stands at two places: how far apart its vectors are with positions and without."""
+    rows, gap = np.arange(len(copies)), np.full(len(copies), np.nan)
+    after, before = (np.array([getattr(copy, name) for copy in copies]) for name in ("after", "before"))
+    ends, heights = (np.stack(columns, axis=1).ravel() for columns in ((before, after, gap), (rows, rows, gap)))
+    between = {"line": {"color": MIDDLE_GREY, "width": 3}, "hoverinfo": "skip", "showlegend": False}
+    traces = [scatter(ends.astype(np.float32), heights, "lines", **between)]
+    for name, values, colour, symbol in (
+        ("embeddings alone", before, GREY, "diamond"),
+        ("with positions", after, BLUE, "circle"),
+    ):
+        places = [f"“{token_label(copy.token)}” at positions {copy.first} and {copy.second}" for copy in copies]
+        hover = [f"{place}<br>{name}: <b>{value:.4f}</b> apart" for place, value in zip(places, values, strict=True)]
+        look = {"marker": {"color": colour, "symbol": symbol, "size": 11}, "hovertext": hover, "hoverinfo": "text"}
+        traces.append(scatter(values.astype(np.float32), rows, "markers", name=name, **look))
+    most = 1.1 * max(1.0, float(after.max()), float(before.max()))
+    x = {**GRID, "title": titled("distance of the two vectors"), "side": "top", "range": [-0.05 * most, most]}
+    y = label_rows([f"{_shown(copy)}: {copy.first} → {copy.second}" for copy in copies])
+    return figure_of(traces, 30 * len(copies) + 110, x=x, y=y, top=10, legend=LEGEND_BELOW)
+
+
+def _shown(copy: Repetition) -> str:
+    (shown,) = shown_tokens([copy.token])
+    return token_label(shown)
+
+
+def _titles(summed: EmbeddingSum) -> tuple[str, str, str]:
+    enters = "sum: what the first LayerNorm is given" if summed.normalised else PART_NAMES[2]
+    return PART_NAMES[0] if summed.scaled else "embedding", PART_NAMES[1], enters
+
+
+def _blocks(
+    parts: Sequence[np.ndarray], titles: Sequence[str], labels: Sequence[str], places: Sequence[str]
+) -> go.Figure:
+    """Draw parts [tokens, dimensions] one above the other; a row has a short label and says its place on hovering."""
+    tokens = len(labels)
     row = max(7, min(20, _TALLEST // (3 * tokens + 3)))
     gap = -(-20 // row)  # blank rows, enough of them for a heading
-    parts = [part[:, :dimensions] for part in (summed.embeddings, summed.positions, summed.total)]
     blank = np.full((gap, parts[0].shape[1]), np.nan, dtype=np.float32)
     canvas = np.concatenate([block for part in parts for block in (blank, part)])  # 3 (gap + tokens) dimensions
-    words = list(map(token_label, summed.tokens))
-    labels = list(map(token_label, shown_tokens(summed.tokens)))
-    enters = "sum: what the first LayerNorm is given" if summed.normalised else PART_NAMES[2]
-    titles = (PART_NAMES[0] if summed.scaled else "embedding", PART_NAMES[1], enters)
-    names = _row_names(titles, words, gap)
+    names = _row_names(titles, places, gap)
     headings = {"text": [f"<b>{title}</b>" for title in titles], "textposition": "middle right"}
     look = {"textfont": {"size": 14}, "hoverinfo": "skip", "showlegend": False, "cliponaxis": False}
     beside = scatter([-0.5] * 3, [f"{title} {gap // 2}" for title in titles], "text", **headings, **look)
-    places = range(0, tokens, -(-11 // row))  # labels closer than 11 pixels run into one another
+    written = range(0, tokens, -(-11 // row))  # labels closer than 11 pixels run into one another
     ticks = {
-        "tickvals": [part * (gap + tokens) + gap + place for part in range(3) for place in places],
-        "ticktext": [labels[place] for place in places] * 3,
+        "tickvals": [part * (gap + tokens) + gap + place for part in range(3) for place in written],
+        "ticktext": [labels[place] for place in written] * 3,
         "tickfont": {"size": 12},
     }
     x = {**integer_axis(canvas.shape[1], "dimension"), "side": "top"}
@@ -261,12 +328,12 @@ def _axis(name: str) -> dict:
     return {"title": {"text": name}, **size, **lines}
 
 
-def _row_names(titles: Sequence[str], words: list[str], gap: int) -> list[str]:
+def _row_names(titles: Sequence[str], places: Sequence[str], gap: int) -> list[str]:
     """Return a name for each row of all three blocks, blank ones included; equal names would fall into one row."""
     names = []
     for long, short in zip(titles, _SHORT_NAMES, strict=True):
         names += [f"{long} {number}" for number in range(gap)]
-        names += [f"{short} of “{word}” at position {place}" for place, word in enumerate(words)]
+        names += [f"{short} of {place}" for place in places]
     return names
 
 
@@ -364,14 +431,27 @@ def sinusoid_rotation(
 
 def embedding_sum(translator: Translator, trace: Trace, *, dimensions: int = 32) -> go.Figure:
     """Draw the first `dimensions` of the source's embeddings, of the positions, and of their sum, a row per token."""
-    summed = tables.embedding_sum(translator.model, trace.source_ids, trace.source_tokens)
-    return embedding_sum_figure(summed, dimensions)
+    return embedding_sum_figure(*_sums(translator, trace), dimensions)
 
 
 def embedding_norms(translator: Translator, trace: Trace) -> go.Figure:
     """Draw the Euclidean norms of these three for each source token, and the cosine of embedding and sum."""
-    summed = tables.embedding_sum(translator.model, trace.source_ids, trace.source_tokens)
-    return embedding_norms_figure(summed)
+    return embedding_norms_figure(*_sums(translator, trace))
+
+
+def shared_tokens(translator: Translator, trace: Trace, other: Trace, *, dimensions: int = 32) -> go.Figure:
+    """Draw the same of each source token that both traces have, a row for its position in either sentence."""
+    sums = _sums(translator, trace, other)
+    return copies_figure(*sums, tables.shared_tokens(*sums), dimensions)
+
+
+def shared_token_distances(translator: Translator, trace: Trace, other: Trace) -> go.Figure:
+    """Draw how far apart the two vectors of each of these tokens are, with positions and without."""
+    return distances_figure(tables.shared_tokens(*_sums(translator, trace, other)))
+
+
+def _sums(translator: Translator, *traces: Trace) -> list[EmbeddingSum]:
+    return [tables.embedding_sum(translator.model, each.source_ids, each.source_tokens) for each in traces]
 
 
 def _encoding(translator: Translator, length: int, d_model: int | None, base: float | None) -> Encoding:

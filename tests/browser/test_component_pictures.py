@@ -357,11 +357,11 @@ def test_a_head_of_the_replay_is_taken_at_one_snapshot_and_at_all(visited, take,
     replay = load_replay(checkpoints / "en-fr" / REPLAY_FILE)
     probe = replay.trajectories[0]
     maps = probe.cross[:, LAYER, HEAD]
-    expect(page.locator(".place")).to_contain_text("Step 0")
+    expect(page.locator(".place")).to_contain_text("Update 0")
     page.get_by_role("button", name="Last snapshot").click()
-    expect(page.locator(".place")).to_contain_text(f"Step {replay.steps[-1]:,}")
+    expect(page.locator(".place")).to_contain_text(f"Update {replay.steps[-1]:,}")
     taken = take(page, ".head .download", "svg png csv npz")
-    assert taken["svg"].name == f"training_step_{replay.steps[-1]}.svg"
+    assert taken["svg"].name == f"training_update_{replay.steps[-1]}.svg"
     picture = picture_of(page, taken)
     np.testing.assert_allclose([float(row["weight"]) for row in rows_of(taken)], maps[-1].ravel(), atol=1e-5)
     np.testing.assert_allclose(
@@ -373,5 +373,5 @@ def test_a_head_of_the_replay_is_taken_at_one_snapshot_and_at_all(visited, take,
     picture, rows = picture_of(page, taken), rows_of(taken)
     drawn = [opacities(cells, maps.shape[1:]) for cells in groups(picture, "cells")]
     np.testing.assert_allclose(drawn, shade(np.concatenate([maps, maps[-1:]])), atol=1e-3)  # the last one is framed
-    assert sorted({int(row["step"]) for row in rows}) == replay.steps.tolist()
+    assert sorted({int(row["update"]) for row in rows}) == replay.steps.tolist()
     np.testing.assert_allclose([float(row["weight"]) for row in rows], maps.ravel(), atol=1e-5)

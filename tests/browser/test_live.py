@@ -58,7 +58,7 @@ def test_a_training_is_watched_to_its_end_and_another_browser_sees_the_same(page
     expect(metric(page, "Update")).to_be_visible(timeout=PATIENCE)
     before = metric(page, "Update").inner_text()
     expect(metric(page, "Update")).not_to_have_text(before)  # by itself
-    expect(page.locator(".place")).to_have_text(re.compile(r"Step \d+ of \d+"))
+    expect(page.locator(".place")).to_have_text(re.compile(r"Update \d+ of \d+"))
     expect(phone.locator(".place")).to_be_visible(timeout=PATIENCE)
     expect_to_shut_no_one_out(phone)
     learned = page.get_by_text("Learned after")

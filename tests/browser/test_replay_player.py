@@ -33,7 +33,7 @@ def link(address: str, **query: str) -> str:
 
 def shows(page: Page, replay: TrainingReplay, moment: int) -> None:
     """Wait until the player stands at this moment, with its step and its output."""
-    expect(page.locator(".place")).to_have_text(f"Step {replay.steps[moment]:,} of {replay.steps[-1]:,}")
+    expect(page.locator(".place")).to_have_text(f"Update {replay.steps[moment]:,} of {replay.steps[-1]:,}")
     expect(page.locator(".wrote .text")).to_have_text(output_text(replay.trajectories[0].outputs[moment])[0])
 
 
@@ -63,7 +63,7 @@ def test_the_slider_shows_map_output_probabilities_and_curves_of_each_moment(pag
     expect(loss).to_have_text(said)
     expect(score).to_have_text(f"{replay.scores[replay.scores[:, 0] <= step][-1, 1]:.1f}")
     expect(focus).to_have_text(short_weight(trajectory.cross[moment, 2, 4].max(axis=-1).mean()))
-    words = f"step {step:,} of {replay.steps[-1]:,}: loss {said}, wrote: {trajectory.outputs[moment]}"
+    words = f"update {step:,} of {replay.steps[-1]:,}: loss {said}, wrote: {trajectory.outputs[moment]}"
     expect(slider(page)).to_have_attribute("aria-valuetext", words)
     expect(page).to_have_url(re.compile(f"snapshot={step}(&|$)"))
 
@@ -147,7 +147,9 @@ def test_frames_of_the_strip_and_the_curves_are_moments_to_go_to(page, address, 
 def test_the_map_is_read_by_keyboard_cell_by_cell(page, address, replay):
     page.goto(link(address, snapshot=str(replay.steps[13]), layer="3", head="5"))
     shows(page, replay, 13)
-    table = page.get_by_role("grid", name=re.compile(f"Cross-attention, layer 3, head 5, at Step {replay.steps[13]:,}"))
+    table = page.get_by_role(
+        "grid", name=re.compile(f"Cross-attention, layer 3, head 5, at Update {replay.steps[13]:,}")
+    )
     table.focus()
     for key in ("ArrowRight", "ArrowDown", "ArrowDown", "ArrowDown", "ArrowRight"):
         page.keyboard.press(key)
@@ -201,7 +203,7 @@ def test_the_moment_survives_a_visit_to_another_view_and_page(page, address, rep
 def test_the_replay_shuts_no_one_out(visitor, address, replay, width, scheme):
     page = visitor(width=width, height=844, scheme=scheme)
     page.goto(link(address, snapshot=str(replay.steps[13]), probe=replay.trajectories[2].source_text, kind="encoder"))
-    expect(page.locator(".place")).to_have_text(f"Step {replay.steps[13]:,} of {replay.steps[-1]:,}")
+    expect(page.locator(".place")).to_have_text(f"Update {replay.steps[13]:,} of {replay.steps[-1]:,}")
     at_rest(page)
     shuts_no_one_out(page)
     cell = page.locator("#cell-3-4")
@@ -242,22 +244,22 @@ def growing(replay: TrainingReplay, moments: list[int], step: int = -1) -> dict:
 def test_a_replay_that_grows_is_followed_until_the_visitor_scrubs_back(page, replay):
     place, steps = page.locator(".place"), replay.steps.tolist()
     put_up(page, PLAYER, growing(replay, [0]))
-    expect(place).to_have_text("Step 0 of 0")
+    expect(place).to_have_text("Update 0 of 0")
     expect(slider(page)).to_be_disabled()
     receive(page, growing(replay, list(range(9))))
-    expect(place).to_have_text(f"Step {steps[8]:,} of {steps[8]:,}")
+    expect(place).to_have_text(f"Update {steps[8]:,} of {steps[8]:,}")
     page.get_by_role("button", name="One snapshot back").click()
-    expect(place).to_have_text(f"Step {steps[7]:,} of {steps[8]:,}")
+    expect(place).to_have_text(f"Update {steps[7]:,} of {steps[8]:,}")
     page.wait_for_function("window.told.length === 1")
     receive(page, growing(replay, list(range(11)), step=steps[7]))  # the address as told, and two moments more
-    expect(place).to_have_text(f"Step {steps[7]:,} of {steps[10]:,}")
+    expect(place).to_have_text(f"Update {steps[7]:,} of {steps[10]:,}")
     assert steps[7] - steps[6] < steps[8] - steps[7]
     receive(page, growing(replay, list(range(0, 13, 2)), step=steps[7]))  # every second moment dropped: the nearest one
-    expect(place).to_have_text(f"Step {steps[6]:,} of {steps[12]:,}")
+    expect(place).to_have_text(f"Update {steps[6]:,} of {steps[12]:,}")
     page.get_by_role("button", name="Last snapshot").click()
     page.wait_for_function("window.told.length === 2")
     receive(page, growing(replay, list(range(0, 17, 2))))
-    expect(place).to_have_text(f"Step {steps[16]:,} of {steps[16]:,}")
+    expect(place).to_have_text(f"Update {steps[16]:,} of {steps[16]:,}")
     assert page.evaluate("window.told") == [["step", steps[7]], ["step", -1]]
 
 
@@ -266,7 +268,7 @@ def test_a_replay_that_grows_while_it_is_played_plays_on(page, replay):
     page.get_by_label("Speed").select_option("4")
     page.get_by_role("button", name="Play", exact=True).click()
     receive(page, growing(replay, list(range(8))))
-    expect(page.locator(".place")).to_have_text(f"Step {replay.steps[7]} of {replay.steps[7]}")
+    expect(page.locator(".place")).to_have_text(f"Update {replay.steps[7]} of {replay.steps[7]}")
     expect(page.get_by_role("button", name="Play", exact=True)).to_be_visible()
 
 

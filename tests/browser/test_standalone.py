@@ -231,11 +231,11 @@ def test_the_replay_of_a_training_is_taken(page, address, open_alone, tmp_path):
     step, trajectory = int(replay.steps[5]), replay.trajectories[0]
     see = f"training=training+replay&checkpoint=reverse&kind=cross&layer=2&head=1&snapshot={step}"
     alone = open_alone(taken(page, f"{address}/training?{see}", tmp_path))
-    expect(alone.locator(".place")).to_have_text(f"Step {step:,} of {replay.steps[-1]:,}")
+    expect(alone.locator(".place")).to_have_text(f"Update {step:,} of {replay.steps[-1]:,}")
     alone.locator("table.map td[id]").nth(3).hover()
     expect(alone.locator(".head .readout")).to_contain_text(f"{trajectory.cross[5, 1, 0].flat[3]:.3f}")
     alone.get_by_role("slider", name="Snapshot of the training").press("ArrowRight")
-    expect(alone.locator(".place")).to_have_text(f"Step {replay.steps[6]:,} of {replay.steps[-1]:,}")
+    expect(alone.locator(".place")).to_have_text(f"Update {replay.steps[6]:,} of {replay.steps[-1]:,}")
     shuts_no_one_out(alone)
 
 

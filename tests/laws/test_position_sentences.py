@@ -2,17 +2,20 @@
 
 import math
 import re
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from support.claims import TINY, as_printed, scientific_number
+from support.pages import check_headline
 from support.sentences import SENTENCES
 from support.streams import loaded, trace_of
 
+from headlight.plots.text import Finding
 from headlight.views.positions import content
 from transformer.config import Positions
-from transformer.interpret.positions import distance_law, dot_products, embedding_sum, encoding
+from transformer.interpret.positions import distance_law, dot_products, embedding_sum, encoding, without_positions
 
 _SETTINGS = [(length, d, base) for length in (2, 7, 128) for d in (2, 16, 256) for base in (2.0, 100.0, 1e4)]
 _MODEL = encoding(128, 256, 1e4)
@@ -168,6 +171,50 @@ def test_what_adding_the_positions_does_to_a_sentence(text, name):
         one, two = sums[places[0]], sums[places[1]]
         assert before == "0.00" and as_printed(after, math.dist(one, two))
         assert as_printed(cosine, float(one @ two / np.sqrt((one @ one) * (two @ two))))
+
+
+@pytest.mark.parametrize("text", [*SENTENCES[:12], *SENTENCES[30:]])
+def test_what_the_order_of_words_is_without_positions(text):
+    model, other = loaded("en-de").model, content.exchanged(text)
+    traces = [trace_of("en-de", each) for each in (text, other) if each.strip()]
+    if len(traces) < 2:
+        return
+    one, two = (trace.source_tokens for trace in traces)
+    sums = [embedding_sum(model, trace.source_ids, trace.source_tokens) for trace in traces]
+    without = []
+    for each in (text, other):
+        with without_positions(model):
+            without.append(loaded("en-de").trace(each).target_text)
+    said = content.describe_order(*sums, tuple(trace.target_text for trace in traces), tuple(without))
+    check_headline(said.headline)
+    if one == two:
+        assert said == Finding("Both sentences are the same: exchange two of their words.")
+        return
+    assert ("different tokens" in said.headline) == (Counter(one) != Counter(two))
+    if "same translation" in said.headline:
+        assert without[0] == without[1] and Counter(one) == Counter(two)
+    if "No token of both" in said.more:
+        return
+    token, first, second, before, after, same = re.match(
+        r"“(.+)” stands at position (\d+) in the first and (\d+) in the second\. Its embeddings are ([\d.]+) apart; "
+        r"with the positions added, ([\d.]+)\. .* With them the translation is (.+)\.$",
+        said.more,
+    ).groups()
+    assert one[int(first)] == two[int(second)] == token and first != second
+    table = _table(max(len(one), len(two)), model.config.d_model, 1e4)
+    assert before == "0.00" and as_printed(after, math.dist(table[int(first)], table[int(second)]))
+    assert (same == "the same") == (traces[0].target_text == traces[1].target_text)
+
+
+def test_sentences_are_exchanged_and_repeated_as_the_page_offers_them():
+    assert content.exchanged("Tom sees Mary.") == "Mary sees Tom."
+    assert content.exchanged("Where is  my cat?!") == "cat is my Where?!"
+    assert (content.exchanged("Tom"), content.exchanged("no no"), content.exchanged(" ")) == ("moT", "no no", " ")
+    assert (
+        content.ordered_sentence("German", "x") == "Tom sieht Maria." and content.ordered_sentence("Text", "x") == "x"
+    )
+    assert content.repeating("English", "x") == content.REPEATING
+    assert content.repeating("French", "Je suis là.") == "Je suis là. Je suis là."
 
 
 def test_a_model_without_positions_or_with_learned_ones_is_not_told_the_papers():

@@ -44,7 +44,7 @@ def _focus(name: str, number: int, kind: str) -> Focus:
     return content.focus_of(_replay(name), _replay(name).trajectories[number], kind)
 
 
-_CHANGE = rf"goes from {_WEIGHT} at step ([\d,]+) to {_WEIGHT} at step ([\d,]+)"
+_CHANGE = rf"goes from {_WEIGHT} at update ([\d,]+) to {_WEIGHT} at update ([\d,]+)"
 
 
 @pytest.mark.parametrize("case", _cases())
@@ -128,7 +128,7 @@ def test_when_the_model_wrote_the_target():
             assert said == "At none of these snapshots does the model write the target. At the last it writes: x y"
             continue
         first, count, of, last = re.fullmatch(
-            r"The model first writes the target at step ([\d,]+)\. From there on it does so at (\d+) of (\d+) "
+            r"The model first writes the target at update ([\d,]+)\. From there on it does so at (\d+) of (\d+) "
             r"snapshots?(?:, at the last it (does|does not))?\.",
             said,
         ).groups()
@@ -168,6 +168,6 @@ def test_what_training_json_tells_of_earlier_trainings(nonsense):
     assert content.earlier_steps({"earlier_steps": nonsense}, 900) == []
     assert content.earlier_steps({"earlier_steps": 30}, 900) == [30]
     assert content.earlier_steps({"earlier_steps": [3, 5]}, 9) == [3, 5]
-    assert content.earlier_words([3, 1500]).startswith("3 trainings, one after the other: after step 3, 1,500 the")
+    assert content.earlier_words([3, 1500]).startswith("3 trainings, one after the other: after update 3, 1,500 the")
     assert "the mean of 2 saves of this training, a" in content.averaging_words({"averaged_steps": [5, 6]})
     assert content.averaging_words({"averaged_with": "x"}) == content.averaging_words({"averaged_steps": [5]}) == ""

@@ -1,7 +1,7 @@
 """A padded batch of sentences run through the model with its masks, or with one of them disabled."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -180,6 +180,14 @@ def masked_head(run: MaskedPass, kind: AttentionKind | str, sentence: int, layer
     )
 
 
+def without_padding(head: MaskedHead) -> MaskedHead:
+    """Return the same head with the rows and columns of tokens alone."""
+    rows, keys = head.real_queries, head.real_keys
+    maps = {name: getattr(head, name)[:rows, :keys] for name in ("weights", "scores", "unmasked")}
+    predicted = head.predicted and head.predicted[:rows]
+    return replace(head, **maps, fed=head.fed[:rows], predicted=predicted, keys=head.keys[:keys])
+
+
 def softmax_difference(head: MaskedHead) -> float:
     """Return the largest difference between softmax of the masked scores, in float64, and the weights of the pass."""
     return float(np.abs(softmax(head.scores, head.unmasked) - head.weights).max())
@@ -198,6 +206,18 @@ def leaked_weights(masked: MaskedPass, disabled: MaskedPass, kind: AttentionKind
         raise ValueError(f"the passes differ in size: {unmasked.shape[-2:]} and {weights.shape[-2:]}")
     leaked = np.where(unmasked[sentence], 0.0, weights[:, sentence])
     return np.asarray(leaked.sum(axis=-1)[..., : masked.lengths(kind)[sentence]])
+
+
+def leakiest_head(
+    masked: MaskedPass, disabled: MaskedPass, kind: AttentionKind | str, sentence: int
+) -> tuple[int, int] | None:
+    """Return layer and head, from 0, that give masked cells the most weight on average; None where nothing can leak."""
+    rows = rows_that_may_leak(masked, disabled, kind, sentence)
+    if not rows.any():
+        return None
+    means = leaked_weights(masked, disabled, kind, sentence)[..., rows].mean(axis=-1)
+    layer, head = np.unravel_index(means.argmax(), means.shape)
+    return int(layer), int(head)
 
 
 def rows_that_may_leak(

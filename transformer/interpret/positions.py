@@ -3,7 +3,8 @@
 Every table comes from the engine itself: `layers.sinusoidal_positions`, or the one that the loaded model adds.
 """
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +15,7 @@ from ..data.batching import Ids
 from ..model.layers import MULTIPLIED_BASE, StackInput, sinusoidal_positions
 from ..model.names import Stack
 from ..model.transformer import Transformer
-from .activations import EMBEDDINGS, Request, record_encoder
+from .activations import EMBEDDINGS, Request, hooks_installed, record_encoder
 
 MODEL_BASE = 10000.0  # the paper's, and what the engine trains models with
 MOST_DIMENSIONS, MOST_POSITIONS = 4096, 8192  # what a page asks for must fit into memory
@@ -171,7 +172,7 @@ def embedding_sum(model: Transformer, ids: Ids, tokens: Sequence[str]) -> Embedd
 
 @dataclass(frozen=True)
 class Repetition:
-    """A token that stands at two positions (counted from 0), and how far apart its two vectors are.
+    """A token at two positions (counted from 0), of one sentence or of two, and how far apart its two vectors are.
 
     `before` and `after` adding the positions are Euclidean distances; `cosine` is between the two sums.
     """
@@ -189,9 +190,33 @@ def repetitions(summed: EmbeddingSum) -> list[Repetition]:
     positions: dict[str, list[int]] = {}
     for position, token in enumerate(summed.tokens):
         positions.setdefault(token, []).append(position)
-    repeated = []
-    for token, (first, second) in ((token, every[:2]) for token, every in positions.items() if len(every) > 1):
-        (one, other), totals = summed.embeddings[[first, second]], summed.total[[first, second]]
-        before, after = float(np.linalg.norm(one - other)), float(np.linalg.norm(totals[0] - totals[1]))
-        repeated.append(Repetition(token, first, second, before, after, float(cosine(*totals))))
-    return repeated
+    return [_compare(summed, every[0], summed, every[1]) for every in positions.values() if len(every) > 1]
+
+
+def shared_tokens(one: EmbeddingSum, other: EmbeddingSum) -> list[Repetition]:
+    """List each token of one sentence with its position in another one, in the order of the first.
+
+    A token that occurs several times is paired occurrence by occurrence; what only one of them has is left out.
+    """
+    places: dict[str, list[int]] = {}
+    for position, token in enumerate(other.tokens):
+        places.setdefault(token, []).append(position)
+    return [
+        _compare(one, first, other, places[token].pop(0)) for first, token in enumerate(one.tokens) if places.get(token)
+    ]
+
+
+def _compare(one: EmbeddingSum, first: int, other: EmbeddingSum, second: int) -> Repetition:
+    total, same = one.total[first], other.total[second]
+    before, after = np.linalg.norm(one.embeddings[first] - other.embeddings[second]), np.linalg.norm(total - same)
+    return Repetition(one.tokens[first], first, second, float(before), float(after), float(cosine(total, same)))
+
+
+@contextlib.contextmanager
+def without_positions(model: Transformer) -> Iterator[None]:
+    """Give the model's encoder embeddings alone within the block, in this thread: nothing tells it the order.
+
+    The decoder's positions stay.
+    """
+    with hooks_installed([(model.encoder_input.positions, lambda _module, inputs, _output: inputs[0])]):
+        yield

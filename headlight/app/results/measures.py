@@ -18,6 +18,7 @@ from transformer.interpret.attention_block import (
 )
 from transformer.interpret.attribution import Attribution, Occlusion, gradient_times_input, occlude
 from transformer.interpret.mask_ablation import MaskedPass, run_masked, view_sentences
+from transformer.interpret.positions import without_positions
 from transformer.interpret.rollout import Rollout, alti
 
 from . import CheckpointFiles, TranslationRequest, _cached, recorded, samples, trace, translator
@@ -71,6 +72,14 @@ def occlusion(request: TranslationRequest, step: int, places: range, against: in
     """
     source, prefix, token = trace(request).before(step)
     return occlude(translator(request.checkpoint).model, source, prefix, token, places, against)
+
+
+@_cached(max_entries=32, show_spinner="Translating without positions …")
+def translation_without_positions(request: TranslationRequest) -> str:
+    """Return what the model makes of a text when its encoder is given no positions."""
+    loaded = translator(request.checkpoint)
+    with without_positions(loaded.model):
+        return loaded.trace(request.source, request.strategy, prefix=request.prefix).target_text
 
 
 def padded_batch(request: TranslationRequest, second: str) -> BatchView:

@@ -108,7 +108,8 @@ class Steps extends Component {
         button.setAttribute("aria-label", token);
         return Object.assign(button, { title: token, onclick: () => choose(index) });
       });
-      place.replaceChildren(element("span", "name", name), ...joined(buttons, wordRanges(firsts)));
+      const isMadeUp = firsts.some((token) => token.includes(" ")); // "token 1"
+      place.replaceChildren(element("span", "name", name), ...joined(buttons, isMadeUp ? [] : wordRanges(firsts)));
     };
     group(this.find(".queries"), "Query", queries, (query) => this.chooseOnly({ query }));
     group(this.find(".keys"), "Key", keys, (key) => this.chooseOnly({ key }));

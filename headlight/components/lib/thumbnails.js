@@ -8,6 +8,7 @@ const LAYER_NAME = 46, GAP = 8, CAPTION = 14, TITLE = 22, HEAD_NAME = 16; // pix
 const LARGEST = 84, SMALLEST = 6, LEAST_CAPTIONED = 36, LEAST_NAMED = 34;
 
 const DASHES = [4, 3]; // around what is pointed at
+const DOT = 5; // pixels, half of it, on what is best
 
 export const FEWEST_IN_LINE = 6; // tiles that are sorted
 export const FAINT = 0.3; // how opaque what does not fit is
@@ -58,6 +59,12 @@ export function frame(pen, { x, y, wide, high }, colour, line, out) {
   pen.strokeStyle = colour;
   pen.lineWidth = line;
   pen.strokeRect(x - out, y - out, wide + 2 * out, high + 2 * out);
+}
+
+function dot(pen, x, y, radius) {
+  pen.beginPath();
+  pen.arc(x, y, radius, 0, 2 * Math.PI);
+  pen.fill();
 }
 
 // Where a group's heads go, from `top` on: {tiles, names, bottom}. A group is {layers, heads, rows, columns, found,
@@ -177,9 +184,10 @@ export class Overview {
   }
 
   // Groups as `arrange` has them, each with a name, a title or "", mapOf(tile) and captionsOf(tile); heads that are
-  // `faint` do not fit a filter. Thumbnails that `key` says are the same are not drawn again, only their marks are.
-  draw({ groups, key, isChosen, label }, width) {
-    this.isChosen = isChosen;
+  // `faint` do not fit a filter, and one that isBest(tile) gets a dot on its corner. Thumbnails that `key` says are the
+  // same are not drawn again, only their marks are.
+  draw({ groups, key, isChosen, isBest, label }, width) {
+    Object.assign(this, { isChosen, isBest });
     if (key === undefined || key !== this.key) {
       const placed = place(groups, width), { tiles, names } = placed;
       Object.assign(this, { key, pointed: null, tiles, names });
@@ -194,6 +202,7 @@ export class Overview {
     const pen = this.drawing.again();
     for (const tile of this.tiles) {
       if (this.isChosen(tile)) frame(pen, tile, pen.fillStyle, 2, 1.5);
+      if (this.isBest?.(tile)) dot(pen, tile.x + tile.wide, tile.y, DOT);
       if (tile !== this.pointed) continue;
       pen.setLineDash(DASHES);
       frame(pen, tile, pen.fillStyle, 2, 3.5);

@@ -2,7 +2,7 @@
 
 import { element, setAttributes, svgElement as drawn } from "../lib/canvas.js";
 
-const LEFT = 34, RIGHT = 22, TOP = 8, BOTTOM = 20, HEIGHT = 112; // pixels around the curve, and in all
+const LEFT = 34, RIGHT = 22, TOP = 8, BOTTOM = 20; // pixels around the curve
 const ROOM_FOR_A_STEP = 36;
 
 export class Curve {
@@ -24,7 +24,7 @@ export class Curve {
   }
 
   y(value) {
-    return TOP + (1 - Math.min(1, value / this.curve.high)) * (HEIGHT - TOP - BOTTOM);
+    return TOP + (1 - Math.min(1, value / this.curve.high)) * (this.height - TOP - BOTTOM);
   }
 
   receive(curve, data) {
@@ -32,11 +32,11 @@ export class Curve {
     this.title.textContent = curve.title;
   }
 
-  // Draw what does not change from snapshot to snapshot into this width.
-  layOut(width) {
-    this.width = width;
+  // Draw what does not change from snapshot to snapshot into this room.
+  layOut(width, height) {
+    Object.assign(this, { width, height });
     const { picture, curve } = this;
-    setAttributes(picture, { viewBox: `0 0 ${width} ${HEIGHT}`, width, height: HEIGHT });
+    setAttributes(picture, { viewBox: `0 0 ${width} ${height}`, width, height });
     const parts = curve.ticks.flatMap(([value, label]) => [
       drawn("line", { class: "grid", x1: LEFT, x2: width - RIGHT, y1: this.y(value), y2: this.y(value) }),
       drawn("text", { x: LEFT - 6, y: this.y(value) + 4, "text-anchor": "end" }, label),
@@ -44,9 +44,9 @@ export class Curve {
     const every = (width - LEFT - RIGHT) / this.steps.length < ROOM_FOR_A_STEP ? 2 : 1;
     this.steps.forEach(([position, label], index) => {
       if (index % every) return;
-      parts.push(drawn("text", { x: this.x(position), y: HEIGHT - 4, "text-anchor": "middle" }, label));
+      parts.push(drawn("text", { x: this.x(position), y: height - 4, "text-anchor": "middle" }, label));
     });
-    this.marker = drawn("line", { class: "marker", y1: TOP, y2: HEIGHT - BOTTOM });
+    this.marker = drawn("line", { class: "marker", y1: TOP, y2: height - BOTTOM });
     this.dot = drawn("circle", { class: "dot", r: 4.5 });
     picture.replaceChildren(...parts, ...curve.lines.flatMap((line) => this.line(line)), this.marker, this.dot);
   }

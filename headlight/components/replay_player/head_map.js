@@ -5,7 +5,7 @@ import { windowHeight } from "../lib/screen.js";
 import { shownTokens } from "../lib/tokens.js";
 
 const LARGEST_CELL = 36, SMALLEST_CELL = 8, SMALLEST_CELL_WITH_VALUE = 24; // pixels
-const AROUND = 410; // pixels of a window that are not for the cells
+const AROUND = 410, AROUND_LIVE = 490; // pixels of a window that are not for the cells
 const LETTER = 7.2, ROOM_FOR_PREDICTIONS = 440, TALLEST_KEYS = 88, UPRIGHT_KEYS = 20;
 
 export class HeadMap {
@@ -79,7 +79,8 @@ export class HeadMap {
     const slanted = Math.min(TALLEST_KEYS, 0.9 * longest(keys) + 4);
     const left = longest(queries), right = predictions ? Math.max(66, longest(predicts)) : 0.5 * slanted;
     const gaps = keys.length + 3; // a pixel around each cell, as in player.css
-    const high = Math.max(SMALLEST_CELL_WITH_VALUE, (windowHeight(this.table) - AROUND) / queries.length - 1);
+    const around = this.data.following ? AROUND_LIVE : AROUND;
+    const high = Math.max(SMALLEST_CELL_WITH_VALUE, (windowHeight(this.table) - around) / queries.length - 1);
     const cell = Math.floor(Math.min(LARGEST_CELL, high, (width - left - right - gaps) / keys.length));
     const upright = longest(keys) - 10 <= cell;
     this.table.style.setProperty("--cell", `${Math.max(SMALLEST_CELL, cell)}px`);

@@ -9,7 +9,7 @@ function matrixAt(data, snapshots, at) {
   const values = data.queries.map((_, row) => data.keys.map((_, column) => {
     return snapshots.isMasked(row, column) ? NaN : snapshots.weight(at, data, row, column);
   }));
-  return { name: `step_${data.steps[at]}`, values, rows: data.queries, columns: data.keys };
+  return { name: `update_${data.steps[at]}`, values, rows: data.queries, columns: data.keys };
 }
 
 const namesOf = ({ predicts }) => ({ row: predicts ? "query: fed token" : "query", column: "key", value: "weight" });
@@ -19,7 +19,7 @@ export function headFigure(data, snapshots, at) {
   const beside = predicts ? " On the right, the token that a row predicts." : "";
   const matrices = () => [matrixAt(data, snapshots, at)];
   return {
-    name: `training_step_${data.steps[at]}`,
+    name: `training_update_${data.steps[at]}`,
     label: `${kind}, ${name}, at ${lowered(place)}`,
     caption: `${kind}, ${name}, at ${lowered(place)} of its training; ${axes}.${beside} ${head}`,
     table: () => tableOfMatrices(matrices(), namesOf(data)),
@@ -33,14 +33,14 @@ export function replayFigure(data, snapshots) {
   const table = () => {
     const tables = matrices().map((matrix) => tableOfMatrices([matrix], namesOf(data)));
     const rows = tables.flatMap((each, at) => each.rows.map((row) => [steps[at], ...row]));
-    return { header: ["step", ...tables[0].header], rows };
+    return { header: ["update", ...tables[0].header], rows };
   };
   return {
     name: "training_of_a_head",
     label: `${kind}, ${name}, at ${count} snapshots of the training`,
-    caption: `${kind}, ${name}, at ${count} snapshots of the training, from step ${steps[0].toLocaleString("en")} to ` +
-      `step ${steps.at(-1).toLocaleString("en")}; ${axes}. The stronger the colour of a cell, ` +
-      "the larger the weight, from 0 to 1.",
+    caption: `${kind}, ${name}, at ${count} snapshots of the training, from update ` +
+      `${steps[0].toLocaleString("en")} to update ${steps.at(-1).toLocaleString("en")}; ${axes}. ` +
+      "The stronger the colour of a cell, the larger the weight, from 0 to 1.",
     table,
     matrices,
   };

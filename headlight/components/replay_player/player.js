@@ -15,6 +15,7 @@ import { Snapshots, SnapshotStrip } from "./snapshots.js";
 const MILLISECONDS_A_SNAPSHOT = 700;
 const NEWEST = -1; // what the address says of the end of a replay that grows, as in show.py
 const HALF_A_THUMB = 8; // of the slider
+const CURVE_HEIGHT = 112, LOW_CURVE_HEIGHT = 82; // pixels, beside one another and below one another
 
 class Player extends Component {
   constructor(root) {
@@ -74,6 +75,8 @@ class Player extends Component {
     this.find(".target span").textContent = data.target;
     this.find(".head h2").textContent = `${data.kind}, ${data.name}`;
     this.find(".axes").textContent = data.axes;
+    this.find(".stage").classList.toggle("live", data.following);
+    this.find(".asks").textContent = data.best ? `● ${data.best.words}` : "choose one to see it large";
     const { chips, items } = chipRow(data.next, () => element("span", "bar", element("i")));
     this.chips = chips;
     chips.forEach((chip, at) => (chip.title = data.next[at]));
@@ -85,7 +88,8 @@ class Player extends Component {
 
   // Fit everything to the room there is.
   arrange() {
-    for (const curve of this.curves) curve.layOut(curve.figure.clientWidth);
+    const height = this.data.following ? LOW_CURVE_HEIGHT : CURVE_HEIGHT;
+    for (const curve of this.curves) curve.layOut(curve.figure.clientWidth, height);
     this.show();
   }
 
@@ -124,9 +128,10 @@ class Player extends Component {
       found: everyHead(data), sorted: false, captions: 0,
       mapOf: (tile) => snapshots.map(current, tile),
     };
-    const isChosen = ({ layer, head }) => layer === data.layer && head === data.head;
+    const isIn = (found) => ({ layer, head }) => layer === found?.layer && head === found?.head;
     const label = `${layers} layers by ${heads} heads at ${data.texts[current].place}`;
-    this.overview.draw({ groups: [group], isChosen, label }, this.find(".heads").clientWidth);
+    const marks = { isChosen: isIn(data), isBest: isIn(data.best) };
+    this.overview.draw({ groups: [group], ...marks, label }, this.find(".heads").clientWidth);
     this.look(this.looked);
   }
 

@@ -6,7 +6,7 @@ import { cellText } from "../lib/heatmap.js";
 import { Thumbnails, frame, heightOf } from "../lib/thumbnails.js";
 
 const FULL = 65535; // as which the weight 1 travels
-const SMALLEST_FRAME = 30, LARGEST_FRAME = 56, STEP_LABEL = 18, ROOM_FOR_A_STEP = 36; // pixels
+const SMALLEST_FRAME = 30, LARGEST_FRAME = 56, LARGEST_LIVE = 40, STEP_LABEL = 18, ROOM_FOR_A_STEP = 36; // pixels
 
 // Weights of all snapshots and heads of one kind; rows are queries, columns keys.
 export class Snapshots {
@@ -68,7 +68,8 @@ export class SnapshotStrip {
   draw(data, snapshots, current, width) {
     this.measure(data.steps.length, width);
     const { canvas, count, frames, room, edge } = this;
-    const wide = Math.floor(Math.min(LARGEST_FRAME, room - 6)), high = heightOf(wide, snapshots);
+    const largest = data.following ? LARGEST_LIVE : LARGEST_FRAME;
+    const wide = Math.floor(Math.min(largest, room - 6)), high = heightOf(wide, snapshots);
     const pen = prepare(canvas, width, high + STEP_LABEL + 6), every = Math.ceil(ROOM_FOR_A_STEP / room);
     const at = (share) => ({ x: Math.round(edge + share * (width - room) - wide / 2), y: 3, wide, high });
     for (let number = 0; number < frames; number++) {

@@ -140,4 +140,4 @@ VIEWS = {"one step": _show_step, "logit lens": _show_lens, "calibration": _show_
 
 def show_page(request: TranslationRequest) -> None:
     """Show the view that the address asks for. Raises UserError."""
-    show_views(VIEWS, "logits", request)
+    show_views(VIEWS, "logits", request, without_sentence=("calibration",))

@@ -98,7 +98,7 @@ def describe_leak(masked: MaskedPass, disabled: MaskedPass, head: MaskedHead) ->
     if not leaked.size:
         return None
     leaks, means = leaked[head.layer, head.head], leaked.mean(axis=-1)
-    layer, number = np.unravel_index(means.argmax(), means.shape)
+    leakiest = mask_ablation.leakiest_head(masked, disabled, head.kind, head.sentence)
     row = int(np.flatnonzero(may_leak)[leaks.argmax()])
     mean, highest, largest = format_distinct(leaks.mean(), leaks.max(), means.max())
     causal = disabled.disabled == DisabledMask.CAUSAL
@@ -107,10 +107,10 @@ def describe_leak(masked: MaskedPass, disabled: MaskedPass, head: MaskedHead) ->
     if causal:
         more += f" The next token itself, right of the diagonal, gets {_answer(disabled, head):.2f} on average."
     attempt = ""
-    if (layer, number) == (head.layer, head.head):
+    if leakiest in (None, (head.layer, head.head)):
         more += " No head of this kind leaks more."
     else:
-        other = head_name(int(layer), int(number), head.layers, head.heads)
+        other = head_name(*leakiest, head.layers, head.heads)
         attempt = f"{other}, where the most leaks of all heads of this kind: {largest} on average."
     to = "later tokens" if causal else "<pad>"
     return Finding(f"Without the mask {mean} of a row's weight leaks to {to}.", more), attempt

@@ -1,16 +1,18 @@
 """The page on masks: a batch of two sentences, the masks it needs, and what one of them does to a head."""
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import streamlit as st
 
 from headlight.app import results
-from headlight.app.choices import from_list, line, one_of, row_label, view_of
+from headlight.app.choices import from_list, line, one_of, one_of_beside, row_label, view_of
 from headlight.app.head_choice import choose_head_of
 from headlight.app.results import TranslationRequest, measures
 from headlight.app.widgets import (
     Panel,
+    phone_container,
     plain,
     show_doubts,
     show_figure,
@@ -24,11 +26,18 @@ from headlight.plots.heatmap import mask_figure
 from headlight.plots.text import KIND_NAMES, head_name, token_cells
 from transformer import UserError
 from transformer.data.batching import BatchView
-from transformer.interpret.mask_ablation import MaskedHead, MaskedPass, masked_head
+from transformer.interpret.mask_ablation import (
+    DisabledMask,
+    MaskedHead,
+    MaskedPass,
+    leakiest_head,
+    masked_head,
+    without_padding,
+)
 
 from . import content
 
-VIEWS = ("the three masks", "one head", "without the mask")
+VIEWS = ("without the mask", "the three masks", "one head")
 
 
 @dataclass(frozen=True)
@@ -46,14 +55,18 @@ class _Chosen:
 def show_page(request: TranslationRequest) -> None:
     """Show a view of the masks of a batch of two sentences, and below it the batch. Raises UserError."""
     view = view_of(VIEWS, "masks")
-    left, right = st.columns(2)
-    with left:
-        show_translation(request)
-    with right, st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        with st.container():
+            show_translation(request)
+        options = st.popover("Batch and labels", key="batch_options")
+    with options:
         second = replace(request, text=line("Second sentence of the batch", "second"))
         sentence = int(one_of("Sentence shown", ("1", "2"), "row")) - 1
-    with st.container(horizontal=True, gap="medium"):
-        chosen = _choose(view, request, sentence)
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        chosen = _choose(view, request, second.text, sentence)
+    if view != "the three masks" and chosen.kind != "encoder":
+        with options:
+            chosen = replace(chosen, rows=row_label())
     try:
         batch = measures.padded_batch(request, second.text)
     except UserError as error:
@@ -78,19 +91,33 @@ def show_page(request: TranslationRequest) -> None:
     st.caption(plain(f"Translation of the second sentence: {results.trace(second).target_text}"))
 
 
-def _choose(view: str, request: TranslationRequest, sentence: int) -> _Chosen:
-    """Show the controls of this view, and return what is chosen."""
+def _choose(view: str, request: TranslationRequest, second: str, sentence: int) -> _Chosen:
+    """Show the controls of this view, and return what is chosen: without a mask, first the head that leaks most."""
     if view == "the three masks":
         return _Chosen(sentence)
-    kinds, disabled_mask = tuple(KIND_NAMES), "nothing"
-    if view == "without the mask":
-        disabled_mask = one_of("Mask to remove", ("causal", "padding"), "disabled_mask")
-        kinds = ("decoder",)
+    if view == "one head":
+        head = choose_head_of(request, tuple(KIND_NAMES), first="decoder")
+        disabled_mask = "nothing"
+    else:
+        disabled_mask = one_of_beside("Mask to remove", ("causal", "padding"), "disabled_mask")
+        reader = "decoder"
         if disabled_mask == "padding":
-            kinds = (one_of("Kind of attention", ("cross", "encoder"), "reader"),)
-    kind, layer, head = choose_head_of(request, kinds, first="decoder" if "decoder" in kinds else None)
-    assert layer is not None and head is not None, "no averages are offered"
-    return _Chosen(sentence, kind, disabled_mask, layer, head, "fed" if kind == "encoder" else row_label())
+            reader = one_of_beside("Kind of attention", ("encoder", "cross"), "reader")
+        head = choose_head_of(request, (reader,), start=partial(_leakiest, request, second, disabled_mask, sentence))
+    assert head.layer is not None and head.head is not None, "no averages are offered"
+    return _Chosen(sentence, head.kind, disabled_mask, head.layer, head.head)
+
+
+def _leakiest(
+    request: TranslationRequest, second: str, disabled_mask: str, sentence: int, kind: str
+) -> tuple[int, int]:
+    """Return the head of a kind that leaks most without a mask, the plainest one where none can."""
+    try:
+        runs = (measures.masked_pass(request, second, mask) for mask in ("nothing", disabled_mask))
+        leakiest = leakiest_head(*runs, kind, sentence)
+    except UserError:  # a second sentence that cannot be read, which the page says
+        leakiest = None
+    return leakiest or results.default_head(request, kind)
 
 
 def _show_batch(batch: BatchView) -> None:
@@ -183,28 +210,33 @@ def _show_head(head: MaskedHead, rows: str) -> None:
 
 
 def _show_without(masked: MaskedPass, disabled: MaskedPass, head: MaskedHead, leaking: MaskedHead, rows: str) -> None:
-    """Show one head with and without the mask, and what that does to the next tokens."""
+    """Show one head without the mask beside what that does to the next tokens; below, the head with the mask."""
     sentence = head.sentence
-    padded = masked.source_lengths[sentence] < len(masked.source_tokens[sentence])
-    if disabled.disabled == "padding" and not padded:
-        show_finding(*content.describe_no_padding(masked, disabled, sentence))
-    show_panels(
-        f"{KIND_NAMES[head.kind]}, {head_name(head.layer, head.head, head.layers, head.heads)}",
-        Panel("With the mask", figures.masked_weights_figure(head, rows), columns=len(head.keys)),
-        Panel("Without: the model run again", figures.leaking_figure(head, leaking, rows), columns=len(head.keys)),
-    )
+    if disabled.disabled == DisabledMask.CAUSAL:  # in either pass nothing reads padding
+        head, leaking = without_padding(head), without_padding(leaking)
+    name = f"{KIND_NAMES[head.kind]}, {head_name(head.layer, head.head, head.layers, head.heads)}"
+    left, right = st.columns(2, gap="medium")
+    with left, phone_container(len(head.keys), "leaking_head"):
+        leak = content.describe_leak(masked, disabled, head) or content.describe_no_padding(masked, disabled, sentence)
+        show_finding(*leak)
+        alt = f"Weights without the mask, the model run again: {name}"
+        show_figure(figures.leaking_figure(head, leaking, rows), "leaking", alt, leak[0])
+    with right:
+        padded = masked.source_lengths[sentence] < len(masked.source_tokens[sentence])
+        see, attempt = content.describe_predictions(masked, disabled, sentence)
+        may_change = disabled.disabled == DisabledMask.CAUSAL or padded
+        if may_change:
+            show_finding(see, attempt)
+        alt = f"Probability of each next token of sentence {sentence + 1}, with the mask and without"
+        figure = figures.next_tokens_figure(masked, disabled, sentence)
+        show_figure(figure, "next_tokens", alt, see if may_change else "")
     outlined = " Outlined is the token that the row is to predict." if head.kind == "decoder" else ""
     changed = "from the first decoder layer" if head.kind == "cross" else "from the second layer"
     st.caption(
         "Rows of real tokens only. Orange cells are the masked ones; the last column is what leaks to them in "
         f"all.{outlined} The mask is removed in every layer, so {changed} on a head also reads changed vectors."
     )
-    if leak := content.describe_leak(masked, disabled, head):
-        show_finding(*leak)
-    st.subheader("What it does to the next tokens")
-    alt = f"Probability of each next token of sentence {sentence + 1}, with the mask and without"
-    see, attempt = content.describe_predictions(masked, disabled, sentence)
-    may_change = disabled.disabled == "causal" or padded
-    show_figure(figures.next_tokens_figure(masked, disabled, sentence), "next_tokens", alt, see if may_change else "")
-    if may_change:
-        show_finding(see, attempt)
+    left, _ = st.columns(2, gap="medium")
+    with left, phone_container(len(head.keys), "masked_head"):
+        st.markdown("**The same head with the mask**")
+        show_figure(figures.masked_weights_figure(head, rows), "with_the_mask", f"Weights with the mask: {name}")

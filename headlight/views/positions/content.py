@@ -9,12 +9,22 @@ from transformer.arrays import cosine
 from transformer.config import Positions
 from transformer.interpret import positions
 from transformer.interpret.head_patterns import is_word
-from transformer.interpret.positions import DistanceLaw, EmbeddingSum, Encoding
+from transformer.interpret.positions import DistanceLaw, EmbeddingSum, Encoding, Repetition
 
 STILL = 0.1  # a column whose values differ by less than this over all positions hardly tells them apart
 SHOWN = 128  # learned positions that are drawn, the first ones
 TRY_BASE = "another base: how many columns still change, and how far does a dot product fall?"
 REPEATING = "The old man saw the old dog and the old cat."
+MOST_COPIES, DIMENSIONS_OF_COPIES, MOST_DISTANCES = 2, 32, 8  # tokens whose vectors, whose distances are drawn
+_MOST_WORDS = 5  # of a sentence that is said twice
+# By the language that a model reads: what says something else with its first word and its last exchanged.
+_ORDERED = {
+    "English": "Tom sees Mary.",
+    "German": "Tom sieht Maria.",
+    "French": "Tom voit Marie.",
+    "Spanish": "Tom ama María.",
+    "Italian": "Tom vede Maria.",
+}
 NO_POSITIONS = Finding(
     "This model adds no positions: its encoder reads a multiset.",
     "So there is nothing to draw. Its decoder can learn something of the order from the causal mask alone (Haviv et "
@@ -155,12 +165,67 @@ def describe_sum(summed: EmbeddingSum) -> Finding:
     )
 
 
-def describe_repetition(summed: EmbeddingSum) -> tuple[Finding, str]:
+def ordered_sentence(language: str, text: str) -> str:
+    """Return a sentence whose order matters: of the model's language, or the visitor's own for another."""
+    return _ORDERED.get(language, text)
+
+
+def exchanged(text: str) -> str:
+    """Return a text with its first and last word exchanged, a mark at its end left there; a single word backwards."""
+    words, end = text.rstrip(".!?…"), text[len(text.rstrip(".!?…")) :]
+    first, *between = words.split() or [""]
+    if not between:
+        return words[::-1] + end
+    return " ".join([between[-1], *between[:-1], first]) + end
+
+
+def repeating(language: str, text: str) -> str:
+    """Return a sentence in which words occur twice: in English one that was written for it, else a text said twice."""
+    if language == "English":
+        return REPEATING
+    return " ".join(text.split()[:_MOST_WORDS] * 2)
+
+
+def plainest(copies: Sequence[Repetition]) -> list[Repetition]:
+    """Sort out those that stand at two positions, words before punctuation."""
+    return sorted((copy for copy in copies if copy.first != copy.second), key=lambda copy: not is_word(copy.token))
+
+
+def describe_order(
+    one: EmbeddingSum, other: EmbeddingSum, translations: tuple[str, str], without: tuple[str, str]
+) -> Finding:
+    """Say what two sentences are to an encoder without positions: their translations, with positions and `without`."""
+    shared = positions.shared_tokens(one, other)
+    if len(shared) < max(len(one.tokens), len(other.tokens)):
+        headline = "The sentences have different tokens: only shared ones can be compared."
+    elif one.tokens == other.tokens:
+        return Finding("Both sentences are the same: exchange two of their words.")
+    elif without[0] == without[1]:
+        headline = "Without positions both sentences get the same translation."
+    else:
+        headline = "Without positions the encoder is given the same vectors in both."
+    moved = plainest(shared)
+    if not moved:
+        return Finding(headline, "No token of both stands at another position.")
+    chosen = moved[0]
+    told = f"{quoted(chosen.token)} stands at position {chosen.first} in the first and {chosen.second} in the second."
+    if one.kind == Positions.NONE:
+        return Finding(headline, f"{told} This model adds no positions: the two are {chosen.after:.2f} apart.")
+    same = "the same" if translations[0] == translations[1] else "another one each"
+    return Finding(
+        headline,
+        f"{told} Its embeddings are {chosen.before:.2f} apart; with the positions added, {chosen.after:.2f}. Attention "
+        "without a mask reads a multiset of vectors: without positions the encoder cannot know who stands where. With "
+        f"them the translation is {same}.",
+    )
+
+
+def describe_repetition(summed: EmbeddingSum, offered: str = REPEATING) -> tuple[Finding, str]:
     """Say what a token that occurs twice is before and after the addition; where none does, what to try."""
     repeated = positions.repetitions(summed)
     if not repeated:
-        return Finding("No token occurs twice in this sentence."), f"“{REPEATING}”"
-    chosen = next((one for one in repeated if is_word(one.token)), repeated[0])
+        return Finding("No token occurs twice in this sentence."), f"“{offered}”"
+    chosen = plainest(repeated)[0]
     outcome = "only now can attention distinguish them" if chosen.after else "attention cannot distinguish them"
     return Finding(
         f"After the addition two copies of {quoted(chosen.token)} are {chosen.after:.2f} apart.",

@@ -1,17 +1,20 @@
-"""The page on positional encoding: its formula; settings beside the loaded model's own; its sum with embeddings."""
+"""The page on positional encoding: why order needs it; settings beside the model's own; its sum with embeddings."""
+
+from dataclasses import replace
 
 import numpy as np
 import streamlit as st
 
-from headlight.app import bar, results
-from headlight.app.choices import one_of, slider, slider_of, some_of, view_of, whole_number
-from headlight.app.results import TranslationRequest
-from headlight.app.widgets import phone_container, plain, show_figure, show_finding, show_translation
+from headlight.app import bar, results, url_state
+from headlight.app.choices import one_of, slider, slider_of, some_of, view_of, whole_number, write_line
+from headlight.app.results import TranslationRequest, measures
+from headlight.app.widgets import one_line, phone_container, plain, show_figure, show_finding, show_translation
 from headlight.plots import positional_encoding as figures
 from headlight.plots.positional_encoding import cosines_figure, table_figure
+from headlight.plots.text import Finding, quoted
 from transformer.config import Positions
 from transformer.interpret import positions
-from transformer.interpret.positions import Encoding, encoding, position_rows
+from transformer.interpret.positions import EmbeddingSum, Encoding, Repetition, encoding, position_rows
 from transformer.model.names import Stack
 from transformer.model.transformer import Transformer
 
@@ -128,6 +131,50 @@ def _show_rotation(settings: Encoding, model: Encoding) -> None:
     show_finding(content.describe_rotation(enough, model, pair, offset), attempt)
 
 
+def _show_order(request: TranslationRequest) -> None:
+    """Show two sentences of the same words, and what tells them apart. Raises UserError."""
+    loaded = results.translator(request.checkpoint)
+    data = loaded.checkpoint.data
+    requests, columns = [], st.columns(2, gap="medium")
+    with columns[0]:
+        start = content.ordered_sentence(data.get("source_language", ""), request.text)
+        first = write_line("A sentence", "ordered", start, start)
+    with columns[1]:
+        second = write_line("The same words in another order", "reordered", content.exchanged(first), first)
+    for column, text in zip(columns, (first, second), strict=True):
+        requests.append(replace(request, text=text))
+        with column:
+            _show_both_translations(requests[-1], data.get("target_language", "Translation"))
+    traces = [results.trace(each) for each in requests]
+    sums = [positions.embedding_sum(loaded.model, trace.source_ids, trace.source_tokens) for trace in traces]
+    without = [measures.translation_without_positions(each) for each in requests]
+    see = content.describe_order(*sums, tuple(trace.target_text for trace in traces), tuple(without))
+    show_finding(see, "a sentence of your own, and other words exchanged.")
+    moved = content.plainest(positions.shared_tokens(*sums))
+    if not moved:
+        return
+    left, right = st.columns((3, 2), gap="medium")
+    with left:
+        _show_copies(*sums, moved[: content.MOST_COPIES], "order", see)
+    with right:
+        st.markdown("**How far apart a word's two vectors are**")
+        alt = "Distance of the two vectors of each token that stands at two positions, with positions and without"
+        show_figure(figures.distances_figure(moved[: content.MOST_DISTANCES]), "distances", alt, see)
+
+
+def _show_both_translations(request: TranslationRequest, language: str) -> None:
+    """Show the translation with positions and without. Raises UserError."""
+    with_them, without = results.trace(request).target_text, measures.translation_without_positions(request)
+    st.markdown(f"{plain(language)}: **{one_line(with_them)}**  \nwithout positions: **{one_line(without)}**")
+
+
+def _show_copies(one: EmbeddingSum, other: EmbeddingSum, copies: list[Repetition], key: str, see: Finding) -> None:
+    """Show embeddings, positions and sums of tokens that stand at two places."""
+    st.markdown("**A word at its two places**: the same embedding, two sums")
+    figure = figures.copies_figure(one, other, copies, min(content.DIMENSIONS_OF_COPIES, one.total.shape[1]))
+    show_figure(figure, f"copies_{key}", "Embeddings, positions and sums of tokens that stand at two positions", see)
+
+
 def _show_sum(request: TranslationRequest) -> None:
     """Show what adding the positions does to the user's own sentence. Raises UserError."""
     st.subheader("What enters the encoder: embedding + position")
@@ -145,10 +192,15 @@ def _show_sum(request: TranslationRequest) -> None:
     with phone_container(len(summed.tokens), "norms"):
         show_figure(figures.embedding_norms_figure(summed), "norms", "Bars: lengths of embedding, position and sum")
     st.markdown("**The same token twice**")
-    repetition, attempt = content.describe_repetition(summed)
+    language = results.translator(request.checkpoint).checkpoint.data.get("source_language", "")
+    offered = content.repeating(language, request.text)
+    repetition, attempt = content.describe_repetition(summed, offered)
     show_finding(repetition, attempt)
     if attempt:
-        st.button("Translate it", on_click=bar.take_sentence, args=(content.REPEATING,))
+        st.button(f"Use {plain(quoted(offered))}", on_click=bar.take_sentence, args=(offered,), key="use_repeating")
+    else:
+        copies = content.plainest(positions.repetitions(summed))[: content.MOST_COPIES]
+        _show_copies(summed, summed, copies, "repeated", repetition)
 
 
 def _show_learned(model: Transformer, view: str) -> None:
@@ -183,14 +235,25 @@ _OF_ENCODINGS = {
     "wavelengths": _show_wavelengths,
     "rotation": _show_rotation,
 }
-VIEWS = (*_OF_ENCODINGS, "embedding sum")
+_OF_SENTENCES = {"word order": _show_order, "embedding sum": _show_sum}
+VIEWS = ("word order", *_OF_ENCODINGS, "embedding sum")
+
+
+def _open_curves_of_old() -> None:
+    """Open the curves for an address without a view that has their settings: it is of a time when they came first."""
+    if url_state.came_from_another_page() and url_state.asked("d_model", "length", "base", "dims"):
+        st.session_state.setdefault("positions", "curves")
 
 
 def show_page(request: TranslationRequest) -> None:
     """Show a view, and below it the formula. Raises UserError."""
-    model, view = results.translator(request.checkpoint).model, view_of(VIEWS, "positions")
-    if view not in _OF_ENCODINGS:
-        _show_sum(request)
+    _open_curves_of_old()
+    loaded = results.translator(request.checkpoint)
+    model, language = loaded.model, loaded.checkpoint.data.get("source_language", "")
+    own = ("word order",) if content.ordered_sentence(language, "") else ()  # whose sentences are its own
+    view = view_of(VIEWS, "positions", (*own, *_OF_ENCODINGS))
+    if view in _OF_SENTENCES:
+        _OF_SENTENCES[view](request)
     elif model.config.positions == Positions.LEARNED:
         _show_learned(model, view)
     elif not positions.has_formula(model):

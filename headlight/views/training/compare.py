@@ -75,10 +75,10 @@ def show(request: TranslationRequest) -> None:
         "Which one learns sooner? Say what you expect before you start."
     )
     hyperparameter = HYPERPARAMETERS[one_of("Hyperparameter", tuple(HYPERPARAMETERS), "hyperparameter")]
-    names = tuple(hyperparameter.values)
+    values = tuple(hyperparameter.values)
     with st.container(horizontal=True, gap="medium"):
-        first = one_of("First run", names, f"first_{hyperparameter.field}")
-        second = one_of("Second run", names, f"second_{hyperparameter.field}")
+        first = one_of("First run", values, f"first_{hyperparameter.field}")
+        second = one_of("Second run", values, f"second_{hyperparameter.field}")
     with st.container(horizontal=True, gap="medium"):
         task = one_of("Task", tuple(task.value for task in Task), "task")
         norm = one_of("LayerNorm", ("pre", "post"), "toy_norm") if hyperparameter.field != "norm" else "pre"
@@ -86,20 +86,20 @@ def show(request: TranslationRequest) -> None:
     st.caption(plain(hyperparameter.question))
     base = ToySettings(task=Task(task), norm=Norm(norm), seed=seed, max_updates=_MOST_UPDATES)
     runs = [replace(base, **{hyperparameter.field: hyperparameter.values[name]}) for name in (first, second)]
+    names = live.started(_JOBS)
+    views = [results.jobs().look(name) for name in names[:2]]
+    active = any(view is not None and view.active for view in views)
     with st.container(horizontal=True, gap="small"):
-        begin = live.start_button("Start both", disabled=first == second)
-        end = st.container(width="content")
+        begin = live.run_buttons(_JOBS, "Start both", "Stop both", active=active, disabled=first == second)
     if first == second:
         st.info("Choose two different values.", icon=":material/edit:")
-    if begin:
-        live.start(_JOBS, *runs)
-    _show_started(live.started(_JOBS), end)
+    if begin and live.start(_JOBS, *runs):
+        st.rerun()
+    if names:
+        _show_started(names, views)
 
 
-def _show_started(names: list[str], end) -> None:
-    if not names:
-        return
-    views = [results.jobs().look(name) for name in names[:2]]
+def _show_started(names: list[str], views: list[JobView | None]) -> None:
     if None in views or len(names) != 2:
         st.info("The time of these trainings is up. Start them again.", icon=":material/history:")
         return
@@ -107,7 +107,6 @@ def _show_started(names: list[str], end) -> None:
     if not called:
         st.info("These trainings differ in more than one hyperparameter, or in none.", icon=":material/edit:")
     elif any(view.active for view in views):
-        end.button("Stop both", on_click=live.stop, args=[_JOBS], icon=":material/stop:")
         fragment(_follow, run_every=live.SECONDS)(names, called)
     else:
         _show_runs(views, called)

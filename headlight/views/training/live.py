@@ -1,5 +1,7 @@
 """The view that trains a small model while the user watches, and what it shares with the view that compares two."""
 
+from collections.abc import Sequence
+
 import streamlit as st
 
 from headlight.app import results, url_state
@@ -15,11 +17,21 @@ from transformer.errors import BusyError
 from transformer.interpret.head_patterns import best_reader
 from transformer.toy.jobs import JobView
 from transformer.toy.settings import SYMBOLS, Task, ToySettings
+from transformer.training.replay import TrainingReplay
 
-from .live_content import exact_match_text, model_text, reading_story, state_text, task_text, time_left_text
-from .replay import show_replay
+from .live_content import (
+    best_reader_words,
+    exact_match_text,
+    model_text,
+    reading_story,
+    state_text,
+    task_text,
+    time_left_text,
+)
+from .replay import Live, show_replay
 
 SECONDS = 1.0  # between two looks at a training under way
+PINNED_FROM = 5  # updates, after which the head that is shown large stays
 _OWN = "own_trainings"  # in the session: those that this user started last
 _ASKED = "training_asked_for"
 _ICONS = {
@@ -34,15 +46,19 @@ _ANSWERS = {Task.COPY: "its copy", Task.REVERSE: "its reverse", Task.SORT: "it s
 
 def show(request: TranslationRequest) -> None:
     """Show task, model and seed; the start; and the training as it goes. Raises UserError."""
-    names = started(_JOB)
-    settings = None
-    try:
-        settings = _settings(unfolded=not names)
-    except UserError as error:  # a training under way goes on below
-        st.warning(plain(str(error)), icon=":material/edit:")
-    with st.container(horizontal=True, gap="small"):
-        begin = start_button("Start training", disabled=settings is None)
-        end = st.container(width="content")  # the button to stop, once there is something to stop
+    names, settings, message = started(_JOB), None, ""
+    view = results.jobs().look(names[0]) if names else None
+    with st.container(horizontal=True, gap="small", key="run_row"):
+        buttons = st.container(horizontal=True, gap="small", width="content")
+        try:
+            settings = _settings(unfolded=not names)
+        except UserError as error:  # a training under way goes on below
+            message = str(error)
+    if message:
+        st.warning(plain(message), icon=":material/edit:")
+    with buttons:
+        active, disabled = view is not None and view.active, settings is None
+        begin = run_buttons(_JOB, "Start training", "Stop", active=active, disabled=disabled)
     if begin and settings and start(_JOB, settings):
         st.rerun()  # the settings fold up
     if not names:
@@ -55,12 +71,10 @@ def show(request: TranslationRequest) -> None:
                 icon=":material/search:",
             )
         return
-    view = results.jobs().look(names[0])
     if view is None:
         st.info("This training's time is up. Start it again.", icon=":material/history:")
         return
-    if view.active:
-        end.button("Stop", on_click=stop, args=[_JOB], icon=":material/stop:")
+    if active:
         fragment(_follow, run_every=SECONDS)(names[0])
     else:
         _show_run(names[0], view)
@@ -113,12 +127,33 @@ def _show_run(name: str, view: JobView) -> None:
     if replay is None:
         return
     positions = settings.task.positions(replay.trajectories[0].source_text.split())
-    reader = best_reader(replay.trajectories[0].cross[-1], positions)
+    best = best_reader(replay.trajectories[0].cross[-1], positions)
+    live = Live(
+        first=_pinned_head(name, view.active, replay, positions),
+        best=best,
+        best_words=best_reader_words(replay, positions),
+        told=reading_story(replay, positions),
+    )
     with above:  # the loss and the map come first, then what is to be seen in them
-        names, told = ("the sequence", _ANSWERS[settings.task]), reading_story(replay, positions)
-        show_replay(replay, name, names, following=True, reader=reader, told=told)
-    label = f"Show {head_name(*reader, settings.num_layers, settings.num_heads)} of the cross-attention"
-    st.button(label, on_click=take_head, args=[Head("cross", *reader)], icon=":material/grid_view:", key="reader_shown")
+        show_replay(replay, name, ("the sequence", _ANSWERS[settings.task]), live)
+    label = f"Show {head_name(*best, settings.num_layers, settings.num_heads)} of the cross-attention"
+    st.button(label, on_click=take_head, args=[Head("cross", *best)], icon=":material/grid_view:", key="reader_shown")
+
+
+def _pinned_head(name: str, active: bool, replay: TrainingReplay, positions: Sequence[set[int]]) -> tuple[int, int]:
+    """Return the head that is shown large: while somebody watches, the best one soon after the beginning, and no other.
+
+    Ties between heads change from update to update: a map that followed them would be of another head each second. Of a
+    training that is over already it is the best one at its end.
+    """
+    key, cross, steps = f"pinned_{name}", replay.trajectories[0].cross, replay.steps
+    if key in st.session_state:
+        return st.session_state[key]
+    at = int((steps >= PINNED_FROM).argmax()) if active else len(steps) - 1
+    head = best_reader(cross[at], positions)
+    if steps[-1] >= PINNED_FROM:
+        st.session_state[key] = head
+    return head
 
 
 def choose_seed() -> int:
@@ -151,10 +186,22 @@ def show_numbers(view: JobView) -> None:
             st.metric("Time", f"{status.seconds:.0f} s", width="content")
 
 
-def start_button(label: str, *, disabled: bool) -> bool:
-    """Show the button that starts; True in the run that its click leads to, even if that run has to begin anew."""
-    st.button(label, type="primary", icon=":material/play_arrow:", disabled=disabled, on_click=_ask)
-    return st.session_state.pop(_ASKED, False) and not disabled
+def run_buttons(key: str, start_label: str, stop_label: str, *, active: bool, disabled: bool) -> bool:
+    """Show the button that starts; while something is `active` the one that stops, and the start behind a question.
+
+    True in the run that a start's click leads to, even if that run has to begin anew.
+    """
+    if not active:
+        return _start_button(start_label, disabled=disabled)
+    st.button(stop_label, type="primary", on_click=stop, args=[key], icon=":material/stop:")
+    with st.popover("Start again"):
+        st.markdown("This view leaves the training under way.")
+        return _start_button("Leave it and start again", disabled=disabled)
+
+
+def _start_button(label: str, *, disabled: bool) -> bool:
+    st.button(label, type="primary", icon=":material/play_arrow:", disabled=disabled, on_click=_ask, args=[label])
+    return st.session_state.pop(_ASKED, "") == label and not disabled  # a late click on a button that went is none
 
 
 def start(key: str, *trainings: ToySettings) -> bool:
@@ -189,5 +236,5 @@ def started(key: str) -> list[str]:
     return [name for name in url_state.read(key).split(",") if name]
 
 
-def _ask() -> None:
-    st.session_state[_ASKED] = True
+def _ask(label: str) -> None:
+    st.session_state[_ASKED] = label

@@ -76,6 +76,12 @@ def time_left_text(status: ToyStatus, settings: ToySettings) -> str:
     return f"{(settings.max_updates - status.update) / status.updates_a_second:.0f} s"
 
 
+def best_reader_words(replay: TrainingReplay, positions: Sequence[set[int]]) -> str:
+    """Say how often the head that reads the right symbol most often does so now, for the mark beside it."""
+    hits = int(count_hits(replay.trajectories[0].cross[-1], positions).max())
+    return f"reads the right symbol most often: {hits} of {len(positions)}"
+
+
 def reading_story(replay: TrainingReplay, positions: Sequence[set[int]]) -> Finding:
     """Say which head of the cross-attention reads the symbol that is to be written, and since when.
 

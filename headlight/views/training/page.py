@@ -4,11 +4,12 @@ from headlight.app.choices import view_of
 from headlight.app.results import TranslationRequest
 
 VIEWS = ("train live", "training replay", "compare runs", "learning-rate schedule", "label smoothing", "batches")
+WITHOUT_SENTENCE = ("train live", "training replay", "compare runs", "learning-rate schedule", "batches")
 
 
 def show_page(request: TranslationRequest) -> None:
     """Show the view that the address asks for. Raises UserError."""
-    match view_of(VIEWS, "training"):
+    match view_of(VIEWS, "training", WITHOUT_SENTENCE):
         case "train live":
             from .live import show
         case "training replay":

@@ -1,6 +1,7 @@
 """The view of a training replay: maps, output and curves at some snapshots, scrubbed and played in the browser."""
 
 import re
+from dataclasses import dataclass
 
 import streamlit as st
 
@@ -32,7 +33,7 @@ _TRY = (
     "playing it again: which changes of sentence and heads go along with each other? That does not yet mean that one "
     "is the reason for the other."
 )
-KINDS = ("cross", "encoder", "decoder")  # first where the change is plainest
+KINDS = ("cross", "encoder", "decoder")  # it begins with the kind where the change is plainest
 
 
 def show(request: TranslationRequest) -> None:
@@ -47,7 +48,7 @@ def show(request: TranslationRequest) -> None:
     show_replay(replay, request.checkpoint.name, (source, target))
     if "warm_start" in checkpoint.training and not begins_at_random(checkpoint.training):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            st.caption("This training began with another checkpoint's layers: many heads have a pattern at step 0.")
+            st.caption("This training began with another checkpoint's layers: many heads have a pattern at update 0.")
             _offer_others(request.checkpoint.name, names)
     if earlier := earlier_steps(checkpoint.training, int(replay.steps[-1])):
         st.caption(earlier_words(earlier))
@@ -62,21 +63,31 @@ def show(request: TranslationRequest) -> None:
         st.caption(plain(caption))
 
 
+@dataclass(frozen=True)
+class Live:
+    """What is shown of a training that is watched, besides its replay.
+
+    `first` and `best` are heads of the cross-attention, layer and head from 0: the one to begin with, and the one that
+    is marked, with what is said of it; `told` stands before what the replay itself tells.
+    """
+
+    first: tuple[int, int]
+    best: tuple[int, int]
+    best_words: str
+    told: Finding
+
+
 def show_replay(
     replay: TrainingReplay,
     name: str,
     names: tuple[str, str],
-    *,
-    following: bool = False,
-    reader: tuple[int, int] | None = None,
-    told: Finding | None = None,
+    live: Live | None = None,
 ) -> None:
     """Show the controls, the player and the sentences of a replay.
 
     `names` are those of source and target, such as ("English", "French"); `name` is the replay's own. A replay that is
-    `following` a training opens at its end and stays there as snapshots are added, unless the user has scrubbed back.
-    It begins with the head of the cross-attention that `reader` names, else with the one that changed most. What was
-    `told` of it stands before what the replay itself tells.
+    `live` opens at its end and stays there as snapshots are added, unless the user has scrubbed back. One that is not
+    begins with the head that changed most.
     """
     trajectories = {trajectory.source_text: trajectory for trajectory in replay.trajectories}
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
@@ -87,13 +98,15 @@ def show_replay(
         shapes = {kind: getattr(trajectory, kind).shape[1:3] for kind in KINDS}
 
         def start_of(kind: str) -> tuple[int, int]:
-            return reader if reader and kind == "cross" else focus_of(replay, trajectory, kind).most_changed()
+            return live.first if live and kind == "cross" else focus_of(replay, trajectory, kind).most_changed()
 
-        kind, layer, head = choose_head(shapes, start_of)
+        kind, layer, head = choose_head(shapes, start_of, KINDS[0])
     assert layer is not None and head is not None, "no averages are offered"
     focus = focus_of(replay, trajectory, kind)
-    start = "" if following else str(replay.steps[0])
+    following, start = live is not None, "" if live else str(replay.steps[0])
     payload = replay_payload(replay, trajectory, focus, ShownHead(kind, layer, head), names)
+    if live and kind == "cross":
+        payload["best"] = {"layer": live.best[0], "head": live.best[1], "words": live.best_words}
     step = _step(url_state.read("snapshot", start), int(replay.steps[0]), following=following)
     replay_player(
         payload,
@@ -106,7 +119,7 @@ def show_replay(
     if not following:
         offer_page(lambda: replay_page(payload, step, name), "training.html")
     story = output_story(replay, trajectory)
-    first, before = (told.headline, f"{told.more} {story}") if told else (story.headline, story.more)
+    first, before = (live.told.headline, f"{live.told.more} {story}") if live else (story.headline, story.more)
     heads = f"{head_story(focus, layer, head)} {heads_story(focus, (layer, head))}".rstrip()
     show_finding(Finding(first, f"{before} {heads}"), _TRY)
     _offer_most_changed(focus, Head(kind, layer, head))

@@ -113,11 +113,11 @@ def _head_texts(trajectory: ProbeTrajectory, maps: np.ndarray, focus: Focus, sho
 
 
 def _texts(replay: TrainingReplay, trajectory: ProbeTrajectory, losses: list[str], heads: list[str]) -> list[dict]:
-    """Return the texts of each snapshot: its step, the output, the head, and all for those who hear the slider."""
+    """Return the texts of each snapshot: its update, the output, the head, and all for those who hear the slider."""
     texts = []
     for step, output, loss, head in zip(replay.steps, trajectory.outputs, losses, heads, strict=True):
         written, more = output_text(output)
-        progress, known = f"step {step:,} of {replay.steps[-1]:,}", f"loss {loss}" if loss else "no loss yet"
+        progress, known = f"update {step:,} of {replay.steps[-1]:,}", f"loss {loss}" if loss else "no loss yet"
         texts.append(
             {
                 "place": sentence_case(progress),
@@ -251,7 +251,7 @@ def head_story(focus: Focus, layer: int, head: int) -> str:
     (begin, end), (low, high) = focus.steps[[0, -1]], map(short_weight, focus.values[[0, -1], layer, head])
     course = f"ends at {high}, as it began"
     if low != high:
-        course = f"goes from {low} at step {begin:,} to {high} at step {end:,}"
+        course = f"goes from {low} at update {begin:,} to {high} at update {end:,}"
     return f"{name}: a row's largest weight {course}, on average (spread evenly: {short_weight(focus.uniform)})."
 
 
@@ -277,7 +277,7 @@ def output_story(replay: TrainingReplay, trajectory: ProbeTrajectory) -> Finding
     first = int(right.argmax())
     last = "" if right[first:].all() else ", at the last it does" if right[-1] else ", at the last it does not"
     return Finding(
-        f"The model first writes the target at step {replay.steps[first]:,}.",
+        f"The model first writes the target at update {replay.steps[first]:,}.",
         f"From there on it does so at {int(right.sum())} of {pluralize(len(right) - first, 'snapshot')}{last}.",
     )
 
@@ -298,7 +298,7 @@ def begins_at_random(training: Mapping) -> bool:
 def earlier_words(earlier: Sequence[int]) -> str:
     """Say that a replay shows several trainings, and where each but the first began."""
     return (
-        f"{len(earlier) + 1} trainings, one after the other: after step {', '.join(f'{step:,}' for step in earlier)} "
+        f"{len(earlier) + 1} trainings, one after the other: after update {', '.join(f'{step:,}' for step in earlier)} "
         "the learning rate rose anew, from the mean of the last saves of the one before. “learning-rate schedule” has "
         "the last one's."
     )
@@ -311,7 +311,7 @@ def averaging_words(training: Mapping) -> str:
         return ""
     with_it = f", averaged with {further}" if isinstance(further, str) and further else ""
     return (
-        "The replay shows the weights as they were at each step. The checkpoint of the other pages is the mean of "
+        "The replay shows the weights as they were at each update. The checkpoint of the other pages is the mean of "
         f"{len(averaged)} saves of this training{with_it}, as for the curve of BLEU: it may translate otherwise than "
         "the last snapshot."
     )

@@ -10,9 +10,11 @@ from headlight.plots.palette import diverging
 from headlight.plots.positional_encoding import (
     MOST_NUMBERS,
     PART_NAMES,
+    copies_figure,
     cosines_figure,
     curves_figure,
     distance_figure,
+    distances_figure,
     embedding_norms_figure,
     embedding_sum_figure,
     products_figure,
@@ -27,6 +29,8 @@ from transformer.interpret.positions import (
     embedding_sum,
     encoding,
     model_encoding,
+    repetitions,
+    shared_tokens,
 )
 
 LENGTH, D_MODEL = 30, 14
@@ -155,6 +159,24 @@ def test_tokens_are_escaped_and_equal_tokens_keep_their_rows(summed):
     norms = embedding_norms_figure(summed)
     assert norms.layout.xaxis.ticktext[0] == "&lt;b&gt;x&lt;/b&gt;"
     assert norms.data[0].customdata[2] == "“&lt;b&gt;x&lt;/b&gt;” at position 2"
+
+
+def test_a_token_at_two_places_has_a_row_for_each_and_its_distances(summed):
+    (copy,) = repetitions(summed)
+    figure = copies_figure(summed, summed, [copy], 9)
+    z = np.asarray(figure.data[0].z)
+    for block, part in enumerate((summed.embeddings, summed.positions, summed.total)):
+        np.testing.assert_array_equal(z[3 * block + 1 : 3 * block + 3], part[[0, 2], :9])
+    assert list(figure.layout.yaxis.ticktext[:2]) == [f"&lt;b&gt;x&lt;/b&gt;, position {place}" for place in (0, 2)]
+    other = embedding_sum(small_model(), [5, 9, 3], ("c", "<b>x</b>", "</s>"))
+    (first, second, last) = shared_tokens(summed, other)
+    names = copies_figure(summed, other, [first], 9).data[0].y
+    assert names[2] == "embedding of “&lt;b&gt;x&lt;/b&gt;” at position 1 of sentence 2"
+    lines, without, with_them = distances_figure([first, second, last]).data
+    apart = [math.dist(summed.total[one], other.total[two]) for one, two in ((0, 1), (3, 0), (4, 2))]
+    np.testing.assert_allclose(with_them.x, apart, atol=1e-5)
+    np.testing.assert_allclose(without.x, 0, atol=1e-6)
+    np.testing.assert_allclose(np.asarray(lines.x)[[0, 1]], [0, apart[0]], atol=1e-5)
 
 
 def test_bars_are_the_three_norms_and_the_number_is_the_cosine(summed):

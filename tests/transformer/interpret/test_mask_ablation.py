@@ -14,11 +14,13 @@ from transformer.data.batching import pad
 from transformer.interpret.mask_ablation import (
     DisabledMask,
     leaked_weights,
+    leakiest_head,
     masked_head,
     masked_share,
     rows_that_may_leak,
     run_masked,
     softmax_difference,
+    without_padding,
 )
 from transformer.model.names import AttentionKind
 
@@ -168,6 +170,26 @@ def test_leaked_weight_is_what_goes_to_closed_cells(runs, masked, disabled, kind
         np.testing.assert_allclose(leaked[..., row], weights[:, :, row, closed[row]].sum(-1), **CLOSE)
     assert (leaked[..., rows_that_may_leak(masked, runs[disabled], kind, SHORT)] > 0).all()
     assert (leaked_weights(masked, masked, kind, SHORT) == 0).all(), "with the mask nothing leaks"
+
+
+@pytest.mark.parametrize(("disabled", "kind"), [("causal", "decoder"), ("padding", "encoder"), ("padding", "cross")])
+def test_the_leakiest_head_gives_masked_cells_more_than_any_other(runs, masked, disabled, kind):
+    layer, head = leakiest_head(masked, runs[disabled], kind, SHORT)
+    weights, closed = runs[disabled].attention(kind).weights[:, SHORT], ~masked.attention(kind).unmasked[SHORT]
+    rows = (masked.source_lengths if kind == "encoder" else masked.target_lengths)[SHORT]
+    sums = {}
+    for place in np.ndindex(weights.shape[:2]):
+        sums[place] = sum(weights[place][row][closed[row]].sum() for row in range(rows))
+    assert sums[layer, head] >= max(sums.values()) - 1e-6
+    assert leakiest_head(masked, runs["padding"], "cross", LONG) is None, "it has no padding to leak to"
+
+
+@pytest.mark.parametrize("kind", AttentionKind)
+def test_without_padding_a_head_is_that_of_the_sentence_alone(masked, sentences, kind):
+    head = without_padding(masked_head(masked, kind, SHORT, 1, 2))
+    np.testing.assert_allclose(head.weights, sentences[SHORT].attention(kind)[1, 2], **CLOSE)
+    assert head.weights.shape == head.scores.shape == head.unmasked.shape == (len(head.fed), len(head.keys))
+    assert "<pad>" not in (*head.fed, *head.keys, *(head.predicted or ()))
 
 
 def test_the_last_decoder_row_has_no_later_token_to_leak_to(masked, runs):

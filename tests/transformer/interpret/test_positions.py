@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -20,6 +21,8 @@ from transformer.interpret.positions import (
     repetitions,
     rotation,
     rotation_error,
+    shared_tokens,
+    without_positions,
 )
 
 LENGTH, D_MODEL, BASE = 50, 14, 300.0
@@ -131,6 +134,36 @@ def test_the_dot_product_depends_on_the_distance_alone(shown):
     expected = np.cos(np.arange(shown.length)[:, None] * shown.frequencies).sum(axis=1)
     np.testing.assert_allclose(law.means, expected, atol=1e-6)
     assert law.means[0] == pytest.approx(shown.d_model / 2)
+
+
+def test_shared_tokens_are_paired_occurrence_by_occurrence_and_their_distances_are_of_both_vectors(model):
+    one = embedding_sum(model, [5, 6, 5, 7, 2], ("a", "b", "a", "c", "</s>"))
+    other = embedding_sum(model, [5, 8, 5, 6, 5, 2], ("a", "d", "a", "b", "a", "</s>"))
+    pairs = [("a", 0, 0), ("b", 1, 3), ("a", 2, 2), ("</s>", 4, 5)]
+    found = shared_tokens(one, other)
+    assert [(each.token, each.first, each.second) for each in found] == pairs
+    table = by_hand(20, 24, MODEL_BASE)
+    for each in found:
+        assert each.before == 0
+        assert each.after == pytest.approx(math.dist(table[each.first], table[each.second]), abs=1e-5)
+
+
+def test_without_positions_the_encoder_makes_the_same_of_a_token_wherever_it_stands():
+    model = small_model(num_encoder_layers=3)
+    sources = torch.tensor([[5, 6, 7, 8, 2], [7, 6, 5, 8, 2]])
+    order = [2, 1, 0, 3, 4]
+
+    @torch.no_grad()
+    def encoded() -> torch.Tensor:
+        return model.encode(sources, None)
+
+    usual = encoded()
+    with without_positions(model), ThreadPoolExecutor() as others:
+        one, other = encoded()
+        torch.testing.assert_close(others.submit(encoded).result(), usual, atol=0, rtol=0)
+    torch.testing.assert_close(one, other[order], atol=1e-5, rtol=0)
+    assert (usual[0] - usual[1][order]).abs().max() > 0.1 < (one - usual[0]).abs().max()
+    torch.testing.assert_close(encoded(), usual, atol=0, rtol=0)
 
 
 def test_the_distance_law_measures_the_largest_deviation_from_its_diagonal():

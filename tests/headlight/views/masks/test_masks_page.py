@@ -1,12 +1,14 @@
 """The page on masks through Streamlit's own test runner: each view, what the URL restores, what is refused."""
 
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
-from support.pages import ROOT, headlines, open_page, page_text, shows_only_text, specs
+from support.pages import ROOT, headlines, numbers, open_page, page_text, shows_only_text, specs
 
 from headlight.plots.text import in_words
 from headlight.views.masks.content import (
     describe_head,
+    describe_leak,
     describe_masks,
     describe_predictions,
     describe_shapes,
@@ -38,8 +40,29 @@ def batch_tables(app: AppTest) -> list[str]:
     return [element.proto.body for element in app.get("html") if 'class="places"' in element.proto.body]
 
 
-def test_the_page_opens_with_the_batch_and_three_masks_whose_captions_go_along(runs):
-    app = open_masks()
+def test_the_page_opens_on_what_the_causal_mask_prevents_and_the_head_that_leaks_most(runs):
+    app, masked, disabled = open_masks(), runs["nothing"], runs["causal"]
+    steps = masked.target_lengths[0]
+    leaks = {
+        (layer, head): np.mean([weights[row, row + 1 :].sum() for row in range(steps - 1)])
+        for layer, heads in enumerate(disabled.decoder.weights[:, 0])
+        for head, weights in enumerate(heads)
+    }
+    layer, head = max(leaks, key=leaks.get)
+    chosen = [app.segmented_control(key=f"{key}_buttons").value for key in ("layer", "head")]
+    assert chosen == [str(layer + 1), str(head + 1)]
+    leaking, dots, with_mask = specs(app)
+    for spec in (leaking, with_mask):
+        assert numbers(spec["data"][0]["z"]).shape == (steps, steps), "the second sentence's padding is left out"
+    shown = [mark["x"] for mark in dots["data"] if mark["mode"] == "markers"]
+    for run, sent in zip((masked, disabled), shown, strict=True):
+        np.testing.assert_allclose(numbers(sent), run.target_probabilities[0, :steps], atol=1e-6)
+    told = describe_leak(masked, disabled, masked_head(masked, "decoder", 0, layer, head))[0]
+    assert headlines(app) == [told.headline, describe_predictions(masked, disabled, 0)[0].headline]
+
+
+def test_the_page_has_the_batch_and_three_masks_whose_captions_go_along(runs):
+    app = open_masks(masks="the three masks")
     captions = [figure["layout"]["meta"]["caption"] for figure in specs(app)]
     assert [caption.split(":")[0] for caption in captions] == ["Padding mask", "Causal mask", "Both"]
     assert all("\\" not in caption for caption in captions) and "<pad> fills up" in captions[0]
@@ -114,8 +137,8 @@ def test_an_average_chosen_on_another_page_becomes_the_first_head_here():
     app = open_page("pages/translate.py", layer="average", head="4")
     for name in ("layer", "head"):  # Streamlit takes them out of the address with the page
         app.query_params.pop(name)
+    app.query_params["masks"] = "one head"
     app.switch_page(PAGE).run()
-    app.segmented_control(key="masks").set_value("one head").run()
     assert not app.exception
     chosen = [app.segmented_control(key=f"{key}_buttons").value for key in ("kind", "layer", "head")]
     assert chosen == ["cross", "1", "4"]
@@ -153,7 +176,7 @@ def test_hostile_second_sentences_are_text_and_nothing_else(masks):
 
 
 def test_the_same_sentence_twice_has_no_padding_and_says_so():
-    app = open_masks(second=FIRST)
+    app = open_masks(masks="the three masks", second=FIRST)
     assert "None of its rows is padding" in page_text(app) and '"closed"' not in "".join(batch_tables(app))
     assert "make it longer" in page_text(open_masks(second=FIRST, masks=WITHOUT, disabled_mask="padding"))
 

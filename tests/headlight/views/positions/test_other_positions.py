@@ -42,6 +42,12 @@ def opened(page: str, kind: str, **query: str):
     return app
 
 
+def test_without_positions_two_orders_of_the_words_are_translated_alike():
+    app = opened("positions", "none")
+    assert headlines(app) == ["Without positions both sentences get the same translation."]
+    assert "This model adds no positions: the two are 0.00 apart." in page_text(app)
+
+
 @pytest.mark.parametrize("view", ["curves", "wavelengths"])
 def test_without_positions_there_is_nothing_to_draw(view):
     app = opened("positions", "none", positions=view)

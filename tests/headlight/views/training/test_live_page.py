@@ -1,15 +1,23 @@
 """The view that trains live, through Streamlit's own test runner: start, end, stop, and every address there may be."""
 
 import json
+from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from streamlit.testing.v1 import AppTest
 from support.live import HOSTILE, PAGE, button, run_until
 from support.pages import components, headlines, open_page, page_text
 
-from transformer.toy.settings import ToySettings
+from headlight.app import results
+from transformer.toy.jobs import JobView
+from transformer.toy.settings import ToySettings, ToyStatus
+from transformer.toy.training import ToyTraining
 
 pytestmark = pytest.mark.usefixtures("jobs")
+AGAIN = "Leave it and start again"
+# The head that reads the right symbol most often is another one from snapshot to snapshot.
+UNSETTLED = {"task": "copy", "vocabulary": 7, "length": 6, "d_model": 32, "num_heads": 4, "seed": 2, "max_updates": 80}
 EASY = {"task": "copy", "symbols_long": "4", "number_of_letters": "7", "toy_width": "32", "toy_layers": "1"}
 
 
@@ -60,6 +68,45 @@ def test_a_training_runs_to_its_end_through_the_page(jobs):
     )
 
 
+def seen_so_far(training: ToyTraining, snapshots: int, state: str) -> JobView:
+    whole = training.replay()
+    (probe,) = whole.trajectories
+    maps = {name: getattr(probe, name)[:snapshots] for name in ("encoder", "decoder", "cross", "probabilities")}
+    part = replace(probe, **maps, outputs=probe.outputs[:snapshots])
+    so_far = replace(whole, steps=whole.steps[:snapshots], trajectories=(part,))
+    status = ToyStatus(int(so_far.steps[-1]), 1.0, 0.0, 100, 1.0, 10.0, "" if state == "running" else "limit")
+    return JobView(training.settings, state, 0, status, so_far)
+
+
+def test_the_large_map_stays_with_its_head_while_somebody_watches_and_the_best_one_is_marked(monkeypatch):
+    training = ToyTraining(ToySettings(**UNSETTLED))
+    for _ in training.run():
+        pass
+    cross = training.replay().trajectories[0].cross
+    source = training.replay().trajectories[0].source_text.split()
+    right = training.settings.task.positions(source)
+
+    def best(snapshot: int) -> tuple[int, int]:
+        hits = [
+            sum(int(rows[row].argmax()) in keys for row, keys in enumerate(right))
+            for rows in cross[snapshot].reshape(-1, *cross.shape[-2:])
+        ]
+        return divmod(hits.index(max(hits)), cross.shape[2])
+
+    views = {"one": seen_so_far(training, 1, "running")}
+    monkeypatch.setattr(results, "jobs", lambda: SimpleNamespace(look=views.get))
+    app, shown, marked = open_live(job="one"), [], []
+    for snapshots in range(1, len(cross) + 1):
+        views["one"] = seen_so_far(training, snapshots, "running" if snapshots < len(cross) else "done")
+        given = replay(app.run())
+        shown.append((given["layer"], given["head"]))
+        marked.append((given["best"]["layer"], given["best"]["head"]))
+    assert marked == [best(snapshot) for snapshot in range(len(cross))] and len(set(marked)) > 2
+    assert shown[1:] == [best(1)] * (len(cross) - 1), "update 10 is the first snapshot after the fifth update"
+    later = replay(open_live(job="one"))
+    assert (later["layer"], later["head"]) == best(len(cross) - 1), "of one that is over, the best"
+
+
 def test_stopping_keeps_what_there_is_and_starting_again_begins_anew(jobs):
     app = open_live()
     button(app, "Start training").click().run()
@@ -77,7 +124,8 @@ def test_starting_again_stops_the_earlier_training_and_so_does_the_other_view(wa
     app = open_live()
     button(app, "Start training").click().run()
     first = app.query_params["job"]
-    button(app, "Start training").click().run()
+    assert not button(app, "Start training"), "one under way is not left by a click"
+    button(app, AGAIN).click().run()
     second = app.query_params["job"]
     assert (waiting.look(first).state, waiting.look(second).active) == ("stopped", True)
     app.segmented_control(key="training").set_value("compare runs").run()
@@ -90,7 +138,7 @@ def test_who_follows_a_link_and_starts_does_not_stop_the_training_of_who_sent_it
     (sent,) = waiting.submit(ToySettings())
     app = open_live(job=sent)
     assert button(app, "Stop")
-    button(app, "Start training").click().run()
+    button(app, AGAIN).click().run()
     assert app.query_params["job"] != sent and waiting.look(sent).active
 
 
@@ -110,7 +158,7 @@ def test_a_full_line_is_said_and_the_training_before_goes_on(jobs, monkeypatch):
     button(app, "Start training").click().run()
     first = app.query_params["job"]
     jobs.submit(ToySettings())
-    button(app, "Start training").click().run()
+    button(app, AGAIN).click().run()
     assert "1 trainings are waiting already" in app.warning[0].value
     assert app.query_params["job"] == first and jobs.look(first).active and button(app, "Stop")
 
@@ -129,9 +177,9 @@ def test_settings_that_cannot_be_get_a_sentence_and_the_training_goes_on(waiting
     app.slider(key="symbols_long").set_value(2).run()
     (warning,) = app.warning
     assert "2 symbols make only 4 sequences" in warning.value and "learn them by heart" in warning.value
-    assert button(app, "Start training").disabled and button(app, "Stop")
+    assert button(app, AGAIN).disabled and button(app, "Stop")
     app.slider(key="symbols_long").set_value(12).run()
-    assert not app.warning and not button(app, "Start training").disabled
+    assert not app.warning and not button(app, AGAIN).disabled
 
 
 @pytest.mark.parametrize("value", ["inf", "-1", "", "9" * 5000, "<b>"])

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -54,6 +55,20 @@ def test_the_replay_opens_at_its_beginning_with_what_to_look_for(replay):
     assert "the mean of 3 saves" in page_text(app)
 
 
+def test_kinds_stand_in_the_order_of_all_pages_and_it_begins_with_cross_attention():
+    kinds = open_replay().segmented_control(key="kind_buttons")
+    assert (kinds.options, kinds.value) == (["encoder", "decoder", "cross"], "cross")
+    assert shown(open_replay(layer="2", head="5"))["kind"] == "Cross-attention", "as in links without a kind"
+
+
+@pytest.mark.parametrize("name", ["en-de", "en-fr", "reverse"])
+def test_what_a_training_does_again_and_again_has_one_word(name):
+    app = open_replay(checkpoint=name)
+    told = [page_text(app), *(text for each in shown(app)["texts"] for text in each.values() if isinstance(text, str))]
+    assert not [text for text in told if re.search(r"\bsteps?\b", text, re.IGNORECASE)]
+    assert all(each["place"].startswith("Update ") for each in shown(app)["texts"])
+
+
 @pytest.mark.parametrize("kind", ["encoder", "decoder"])
 def test_sentence_kind_layer_and_head_come_from_the_url(kind, replay):
     trajectory = replay.trajectories[2]
@@ -74,9 +89,9 @@ def test_a_replay_of_several_trainings_begins_at_random_and_says_where_each_bega
         assert trajectory.probabilities[0].max() < 0.01 < trajectory.probabilities[-1].min()
     *first, last = results.translator(checkpoint).checkpoint.training["earlier_steps"]
     assert {*first, last} < set(replay.steps.tolist())
-    assert f"after step {', '.join(f'{step:,}' for step in (*first, last))} the learning rate" in text
+    assert f"after update {', '.join(f'{step:,}' for step in (*first, last))} the learning rate" in text
     first_score = int(replay.scores[0, 0])
-    assert f"BLEU stands from step {first_score:,} on" in text
+    assert f"BLEU stands from update {first_score:,} on" in text
     assert first_score > [*first, last][0], "the first training was validated on Tatoeba alone"
     assert "rose anew" not in page_text(open_replay(checkpoint="reverse"))
 
@@ -180,9 +195,12 @@ def copy_checkpoints(folder: Path, names: tuple[str, ...], without: str = "") ->
 
 def live(following):
     from headlight.app import results
-    from headlight.views.training.replay import show_replay
+    from headlight.plots.text import Finding
+    from headlight.views.training.replay import Live, show_replay
 
-    show_replay(results.replay(results.checkpoint("en-fr")), "job", ("given", "wanted"), following=following)
+    watched = Live(first=(0, 1), best=(1, 2), best_words="reads best", told=Finding("It is told."))
+    replay = results.replay(results.checkpoint("en-fr"))
+    show_replay(replay, "job", ("given", "wanted"), watched if following else None)
 
 
 def open_live(following: bool, **query: str) -> AppTest:
@@ -197,6 +215,8 @@ def open_live(following: bool, **query: str) -> AppTest:
 def test_a_replay_that_follows_its_training_opens_at_its_end_unless_the_visitor_has_scrubbed_back():
     given = shown(open_live(following=True))
     assert (given["step"], given["following"]) == (NEWEST, True)
+    assert (given["layer"], given["head"]) == (0, 1)
+    assert given["best"] == {"layer": 1, "head": 2, "words": "reads best"}
     assert "rows: wanted" in given["axes"] and "columns: given" in given["axes"]
     assert shown(open_live(following=True, snapshot="500"))["step"] == 500
     assert shown(open_live(following=False))["step"] == 0

@@ -83,10 +83,10 @@ def test_rows_and_columns_are_named_as_they_are_read(replay):
 
 def test_each_snapshot_has_its_place_output_and_probabilities(replay):
     given, trajectory = payload(replay), replay.trajectories[0]
-    assert given["steps"] == list(STEPS) and given["texts"][3]["place"] == "Step 50 of 100"
+    assert given["steps"] == list(STEPS) and given["texts"][3]["place"] == "Update 50 of 100"
     for snapshot, told in enumerate(given["texts"]):
         assert told["wrote"] == output_text(trajectory.outputs[snapshot])[0]
-        assert told["spoken"].startswith(f"step {STEPS[snapshot]} of 100: ") and told["wrote"] in told["spoken"]
+        assert told["spoken"].startswith(f"update {STEPS[snapshot]} of 100: ") and told["wrote"] in told["spoken"]
     np.testing.assert_allclose(
         [[chance for chance, _ in row] for row in given["chances"]], trajectory.probabilities, atol=0.00006
     )
