@@ -431,7 +431,8 @@ def sinusoid_rotation(
 
 def embedding_sum(translator: Translator, trace: Trace, *, dimensions: int = 32) -> go.Figure:
     """Draw the first `dimensions` of the source's embeddings, of the positions, and of their sum, a row per token."""
-    return embedding_sum_figure(*_sums(translator, trace), dimensions)
+    (summed,) = _sums(translator, trace)
+    return embedding_sum_figure(summed, dimensions)
 
 
 def embedding_norms(translator: Translator, trace: Trace) -> go.Figure:
@@ -441,8 +442,8 @@ def embedding_norms(translator: Translator, trace: Trace) -> go.Figure:
 
 def shared_tokens(translator: Translator, trace: Trace, other: Trace, *, dimensions: int = 32) -> go.Figure:
     """Draw the same of each source token that both traces have, a row for its position in either sentence."""
-    sums = _sums(translator, trace, other)
-    return copies_figure(*sums, tables.shared_tokens(*sums), dimensions)
+    one, two = _sums(translator, trace, other)
+    return copies_figure(one, two, tables.shared_tokens(one, two), dimensions)
 
 
 def shared_token_distances(translator: Translator, trace: Trace, other: Trace) -> go.Figure:

@@ -113,8 +113,8 @@ def _leakiest(
 ) -> tuple[int, int]:
     """Return the head of a kind that leaks most without a mask, the plainest one where none can."""
     try:
-        runs = (measures.masked_pass(request, second, mask) for mask in ("nothing", disabled_mask))
-        leakiest = leakiest_head(*runs, kind, sentence)
+        masked, disabled = (measures.masked_pass(request, second, mask) for mask in ("nothing", disabled_mask))
+        leakiest = leakiest_head(masked, disabled, kind, sentence)
     except UserError:  # a second sentence that cannot be read, which the page says
         leakiest = None
     return leakiest or results.default_head(request, kind)

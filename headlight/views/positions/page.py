@@ -146,16 +146,17 @@ def _show_order(request: TranslationRequest) -> None:
         with column:
             _show_both_translations(requests[-1], data.get("target_language", "Translation"))
     traces = [results.trace(each) for each in requests]
-    sums = [positions.embedding_sum(loaded.model, trace.source_ids, trace.source_tokens) for trace in traces]
+    one, two = (positions.embedding_sum(loaded.model, trace.source_ids, trace.source_tokens) for trace in traces)
     without = [measures.translation_without_positions(each) for each in requests]
-    see = content.describe_order(*sums, tuple(trace.target_text for trace in traces), tuple(without))
+    written = (traces[0].target_text, traces[1].target_text)
+    see = content.describe_order(one, two, written, (without[0], without[1]))
     show_finding(see, "a sentence of your own, and other words exchanged.")
-    moved = content.plainest(positions.shared_tokens(*sums))
+    moved = content.plainest(positions.shared_tokens(one, two))
     if not moved:
         return
     left, right = st.columns((3, 2), gap="medium")
     with left:
-        _show_copies(*sums, moved[: content.MOST_COPIES], "order", see)
+        _show_copies(one, two, moved[: content.MOST_COPIES], "order", see)
     with right:
         st.markdown("**How far apart a word's two vectors are**")
         alt = "Distance of the two vectors of each token that stands at two positions, with positions and without"

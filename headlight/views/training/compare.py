@@ -99,8 +99,9 @@ def show(request: TranslationRequest) -> None:
         _show_started(names, views)
 
 
-def _show_started(names: list[str], views: list[JobView | None]) -> None:
-    if None in views or len(names) != 2:
+def _show_started(names: list[str], found: list[JobView | None]) -> None:
+    views = [view for view in found if view]
+    if len(views) != len(found) or len(names) != 2:
         st.info("The time of these trainings is up. Start them again.", icon=":material/history:")
         return
     called = _called(*(view.settings for view in views))
