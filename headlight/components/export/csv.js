@@ -2,8 +2,8 @@
 
 const FORMULA = /^'*[=+\-@\t\r]/; // what a cell begins with that spreadsheets take for a formula, behind apostrophes
 
-// A text that a spreadsheet would calculate, a token such as "=1+1", gets an apostrophe before it, and such a text behind
-// apostrophes another one, as in all tables of the app: who takes one off such cells has every text again.
+// A text that a spreadsheet would calculate, a token such as "=1+1", gets an apostrophe before it, and such a text
+// behind apostrophes another one, as in all tables of the app: who takes one off such cells has every text again.
 export function csvOf({ header, rows }) {
   return [header, ...rows].map((row) => `${row.map(cellText).join(",")}\n`).join("");
 }
