@@ -135,6 +135,6 @@ def test_two_runs_share_one_figure_stop_together_and_shut_no_one_out(visitor, ad
     expect(page.locator(".legendtext")).to_have_text(["pre-norm", "post-norm"], timeout=PATIENCE)
     press(page, "Stop both")
     expect(page.get_by_text("Stopped after")).to_have_count(2)
-    expect(page.get_by_text("That is one seed")).to_be_visible()
+    expect(page.locator(".finding .headline")).to_be_visible()
     at_rest(page)
     expect_to_shut_no_one_out(page)
