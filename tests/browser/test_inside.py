@@ -83,10 +83,10 @@ def test_pointing_at_a_cell_writes_out_its_sum_and_leaving_it_the_chosen_one(pag
     open_inside(page, address, kind="encoder", at_query="3", at_key="2")
     canvas = page.locator("li.step.products .panels.own canvas")
     before = hand(page, "products").inner_text()
-    assert before.startswith("“▁my” reading “▁love”:")
+    assert before.startswith("“my” reading “love”:")
     box = canvas.bounding_box()
     canvas.hover(position={"x": box["width"] - 20, "y": box["height"] - 15})
-    expect(hand(page, "products")).to_contain_text("“</s>” reading “</s>”:")
+    expect(hand(page, "products")).to_contain_text("“⟨end⟩” reading “⟨end⟩”:")
     assert difference_in(hand(page, "products").inner_text()) < 1e-4
     page.mouse.move(5, 5)
     expect(hand(page, "products")).to_have_text(before)
@@ -99,7 +99,7 @@ def test_a_click_chooses_query_and_key_everywhere_and_the_link_keeps_them(page, 
     canvas.click(position={"x": box["width"] - 20, "y": box["height"] - 15})
     expect(page.locator(".queries button[aria-pressed=true]")).to_have_text("⟨end⟩")
     expect(page.locator(".keys button[aria-pressed=true]")).to_have_text("⟨end⟩")
-    expect(hand(page, "scale")).to_contain_text("“</s>” reading “</s>”:")
+    expect(hand(page, "scale")).to_contain_text("“⟨end⟩” reading “⟨end⟩”:")
     page.wait_for_url(re.compile(r"at_query=6.*at_key=6|at_key=6.*at_query=6"))
     other = elsewhere()
     other.goto(page.url)
@@ -109,10 +109,10 @@ def test_a_click_chooses_query_and_key_everywhere_and_the_link_keeps_them(page, 
 def test_tokens_are_buttons_and_the_keys_move_from_cell_to_cell(page, address):
     open_inside(page, address, kind="encoder", at_query="1", at_key="1")
     page.get_by_role("group", name="Query").get_by_role("button", name="▁teacher").click()
-    expect(hand(page, "products")).to_contain_text("“▁teacher” reading “▁I”:")
+    expect(hand(page, "products")).to_contain_text("“teacher” reading “I”:")
     page.locator("li.step.products .panels.own canvas").focus()
     page.keyboard.press("ArrowRight")
-    expect(hand(page, "products")).to_contain_text("“▁teacher” reading “▁love”:")
+    expect(hand(page, "products")).to_contain_text("“teacher” reading “love”:")
     page.keyboard.press("Enter")
     expect(page.locator(".keys button[aria-pressed=true]")).to_have_text("love")
 
@@ -135,7 +135,7 @@ def test_a_strip_has_all_dimensions_and_a_click_in_it_slides_to_a_heads(page, ad
     box = strip.bounding_box()
     assert abs(box["width"] - cells["width"]) <= 1 and 10 <= box["height"] <= 20
     strip.hover(position={"x": box["width"] - 4, "y": 5})
-    expect(hand(page, "output")).to_contain_text("“▁love”, dimension 256:")
+    expect(hand(page, "output")).to_contain_text("“love”, dimension 256:")
     assert difference_in(hand(page, "output").inner_text()) < 1e-4
     strip.click(position={"x": box["width"] - 4, "y": 5})
     expect(step.locator(".own figcaption")).to_contain_text("columns 225 to 256")
