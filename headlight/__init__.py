@@ -49,13 +49,13 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     if name == "plots":
         return importlib.import_module("headlight.plots")
-    import transformer
+    from transformer import translator
     from transformer.interpret import activations
     from transformer.interpret.what_if import custom, intervention
 
     from . import notebook
 
-    homes = (notebook, custom, intervention, activations, transformer)
+    homes = (notebook, custom, intervention, activations, translator)
     return getattr(next(each for each in homes if name in vars(each)), name)
 
 

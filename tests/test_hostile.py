@@ -1,11 +1,11 @@
 """A seeded slice of the hostile campaign; `tests/hostile.py` and `tests/hostile_visitors.py` run all of it."""
 
-import asyncio
 import random
 
 import hostile_visitors
 import pytest
 from hostile import KINDS, outcome
+from support.talk import aside
 
 SEED = 7
 
@@ -37,4 +37,4 @@ def test_what_is_hostile_is_held_or_refused_in_a_sentence(attacked, tmp_path):
 
 
 def test_a_visitor_with_a_hostile_address_or_text_sees_no_exception(address):
-    assert asyncio.run(hostile_visitors.visit(address, SEED, range(24))) == []
+    assert aside(hostile_visitors.visit(address, SEED, range(24))).result(timeout=300) == []

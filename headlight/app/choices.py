@@ -15,7 +15,7 @@ from transformer.interpret.trace import RowLabel, Trace
 from . import url_state
 from .navigation import beside_title
 from .url_state import default_of
-from .widgets import plain
+from .widgets import is_presented, plain
 
 SIDES = {"source": "encoder", "target": "decoder"}
 _BOUND: Final = "query-params"
@@ -63,7 +63,7 @@ def view_of(options: Sequence[str], key: str, without_sentence: Collection[str] 
     """
     with beside_title():
         view = one_of("View", options, key, visibility="collapsed")
-        if view in without_sentence:
+        if view in without_sentence and not is_presented():  # then the field is hidden
             st.caption("The sentence has no effect here.", width="content")
     return view
 

@@ -129,7 +129,10 @@ def _asked(
     asked = url_state.asked_for(options)
     if set(asked) == {"kind"} and len(shapes) == 1:
         asked = {}  # a page of one kind needs no word on it
-    if not url_state.is_new_here("head") or asked:  # Back to an address without a head means the one to begin with
+    kinds = " ".join(sorted(shapes))  # a view of other kinds has no say in a head that it could not show
+    if (
+        not url_state.is_new_here(f"head of {kinds}") or asked
+    ):  # Back to an address without a head means the one to begin with
         return asked
     noted = st.session_state.get(_NOTED)
     if noted is None or noted["kind"] not in shapes:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
+from support.rest import at_rest
 
 from headlight.plots.text import chip_text
 
@@ -115,3 +116,32 @@ def test_on_a_phone_nothing_is_too_wide_and_the_numbers_of_many_columns_are_left
     expect(translation(page)).to_have_text(shipped.translate([LONGER])[0])
     expect(charts(page)).to_have_count(1)
     expect(numbers.first).to_be_visible(visible=False)
+
+
+def test_what_the_causal_mask_prevents_is_one_click_from_home_and_in_sight(visitor, address):
+    page = visitor(width=1366, height=768)
+    page.goto(address)
+    page.get_by_role("link", name="Masks", exact=True).click()
+    for figure in (".st-key-leaking", ".st-key-next_tokens"):
+        expect(page.locator(f"{figure} .main-svg").first).to_be_visible()
+        box = page.locator(figure).bounding_box()
+        assert box["y"] >= 0 and box["y"] + box["height"] <= 768, figure
+    expect(page.locator(".finding .headline").first).to_contain_text("Without the mask ")
+
+
+def test_a_view_says_that_the_sentence_has_no_effect_on_it_and_no_other_does(page, address):
+    words = page.get_by_text("The sentence has no effect here.")
+    for path, expected in (
+        ("training", 1),
+        ("training?training=label+smoothing", 0),
+        ("logits?logits=calibration", 1),
+        ("logits", 0),
+        ("positions", 1),
+        ("positions?checkpoint=reverse", 0),
+        ("positions?positions=rotation", 1),
+        ("positions?positions=embedding+sum", 0),
+    ):
+        page.goto(f"{address}/{path}")
+        expect(page.locator(".st-key-title_row [role=radiogroup]")).to_be_visible()
+        at_rest(page)
+        expect(words).to_have_count(expected)

@@ -149,6 +149,7 @@ def test_a_lesson_through_every_page_can_be_followed_from_its_addresses(visitor,
     choose(page, "masks", "one head")
     expect(page.locator(".st-key-head_buttons [aria-checked=true]")).to_have_text("4")
     choose(page, "masks", "without the mask")
-    expect(page.get_by_role("heading", name="What it does to the next tokens")).to_be_visible()
-    told = main(page).locator(".finding .headline").last
-    shows_everywhere(page, elsewhere, lambda one: main(one).locator(".finding .headline").last, told.inner_text())
+    expect(page.locator(".st-key-next_tokens .main-svg").first).to_be_visible()
+    changed = main(page).locator(".finding .headline").nth(1).inner_text()
+    assert changed.startswith("Without the mask the next tokens' mean probability ")
+    shows_everywhere(page, elsewhere, lambda one: main(one).locator(".finding .headline").nth(1), changed)

@@ -11,7 +11,7 @@ from support.access import shuts_no_one_out
 from support.alone import put_up, receive
 from support.rest import at_rest
 
-from headlight.plots.text import short_weight
+from headlight.plots.text import chip_text, short_weight
 from headlight.views.training.replay_content import ShownHead, focus_of, output_text, replay_payload
 from transformer.training.replay import REPLAY_FILE, TrainingReplay, load_replay
 
@@ -113,7 +113,7 @@ def test_a_head_chosen_among_all_is_shown_large_and_playing_goes_on(page, addres
     page.mouse.move(*place)
     first = replay.trajectories[0].cross[-1, 2, 4, 0, 0]
     expect(page.locator(".heads .readout")).to_have_text(
-        f"Layer 3, head 5: fed “<s>”, to predict “▁J”, reads “▁I” with weight {first:.3f}"
+        f"Layer 3, head 5: fed “⟨start⟩”, to predict “J”, reads “I” with weight {first:.3f}"
     )
     page.get_by_label("Speed").select_option("0.5")
     page.get_by_role("button", name="Play", exact=True).click()
@@ -154,7 +154,7 @@ def test_the_map_is_read_by_keyboard_cell_by_cell(page, address, replay):
     for key in ("ArrowRight", "ArrowDown", "ArrowDown", "ArrowDown", "ArrowRight"):
         page.keyboard.press(key)
     trajectory = replay.trajectories[0]
-    fed, wanted, read = *trajectory.decoder_input_tokens[3:5], trajectory.source_tokens[2]
+    fed, wanted, read = map(chip_text, (*trajectory.decoder_input_tokens[3:5], trajectory.source_tokens[2]))
     weight = trajectory.cross[13, 2, 4, 3, 2]
     expect(page.locator(".head .readout")).to_have_text(
         f"Layer 3, head 5: fed “{fed}”, to predict “{wanted}”, reads “{read}” with weight {weight:.3f}"

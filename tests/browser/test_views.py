@@ -45,13 +45,15 @@ VIEWS = {
     "/logits": (CHART, ".st-key-logit_step"),
     f"/logits?logits={quote('logit lens')}": (".places table",),
     "/logits?logits=calibration": (CHART,),
+    "/positions": (".st-key-copies_order", ".st-key-distances", ".st-key-ordered_line", ".st-key-reordered_line"),
     **{f"/positions?positions={view}": (CHART, ".st-key-d_model") for view in ("curves", "matrix", "similarity")},
     "/positions?positions=wavelengths": (CHART, ".st-key-d_model"),
     "/positions?positions=rotation": (CHART, ".st-key-offset"),
     f"/positions?positions={quote('embedding sum')}": (CHART, ".st-key-first_dims"),
-    "/masks": (CHART, ".st-key-row"),
+    "/masks": (".st-key-leaking", ".st-key-next_tokens", ".st-key-compact_head", ".st-key-compact_disabled_mask"),
+    "/masks?disabled_mask=padding": (".st-key-leaking", ".st-key-next_tokens", ".st-key-compact_reader"),
+    f"/masks?masks={quote('the three masks')}": (CHART, ".st-key-batch_options"),
     f"/masks?masks={quote('one head')}": (CHART, ".st-key-compact_head"),
-    f"/masks?masks={quote('without the mask')}": (CHART, ".st-key-compact_head"),
     f"/training?training={quote('training replay')}&checkpoint=en-fr": (".controls", ".strip", ".all", "table.map"),
     f"/training?training={quote('learning-rate schedule')}": (CHART,),
     f"/training?training={quote('label smoothing')}": (CHART, ".st-key-epsilon"),
@@ -98,7 +100,8 @@ HIGHER_WITH_A_LONGER_SENTENCE = {
     "/inside?at_step=output",
     f"/logits?logits={quote('logit lens')}",
     f"/positions?positions={quote('embedding sum')}",
-    f"/masks?masks={quote('without the mask')}",
+    "/masks",
+    "/masks?disabled_mask=padding",
     "/what_if",
     f"/what_if?what_if={quote('rewrite attention')}",
     f"/why?why={quote('source or prefix')}",
@@ -261,6 +264,15 @@ def test_every_view_is_in_sight_can_be_read_and_shuts_no_one_out(visitors, path)
     if path == "/":
         visit(visitors["dark"], PHONE, path, LONGER)
         shuts_no_one_out(visitors["dark"])
+
+
+@pytest.mark.parametrize("path", ["/masks", "/masks?disabled_mask=padding"])
+def test_what_a_mask_prevents_is_in_sight_beside_its_effect_with_twelve_tokens_too(visitors, path):
+    page = visitors["light"]
+    visit(page, WINDOWS[0], path, LONGER)
+    assert not out_of_sight(page, VIEWS[path])
+    leaking, effect = (page.locator(place).bounding_box() for place in VIEWS[path][:2])
+    assert leaking["x"] + leaking["width"] <= effect["x"], "side by side"
 
 
 def contrast(one: np.ndarray, other: np.ndarray) -> float:

@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+import headlight as hl
 from headlight import Trace, Translator
 from transformer.interpret.head_patterns import most_confident_head
 
@@ -37,3 +38,7 @@ def test_a_notebook_shows_the_explorer_in_a_frame_that_reaches_nothing(trace):
 def test_heads_that_are_not_there_are_refused(trace, wrong):
     with pytest.raises(ValueError):
         trace.show(*wrong)
+
+
+def test_every_name_of_the_public_face_is_there():
+    assert [name for name in hl.__all__ if getattr(hl, name, None) is None] == []

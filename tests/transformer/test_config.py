@@ -144,7 +144,11 @@ def test_a_configuration_file_with_a_mistake_says_which(tmp_path, text, message)
 
 def test_unreadable_configuration_files_are_named(tmp_path):
     (tmp_path / "binary.toml").write_bytes(b"\xff\xfe\x00")
-    for name, message in [("gone.toml", "cannot be read"), ("binary.toml", "not valid TOML"), (".", "cannot be read")]:
+    for name, message in [
+        ("gone.toml", "There is no configuration"),
+        ("binary.toml", "not valid TOML"),
+        (".", "cannot be read"),
+    ]:
         with pytest.raises(ConfigError, match=message):
             load_experiment(tmp_path / name)
 

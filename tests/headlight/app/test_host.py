@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from support.server import ROOT, free_port, is_alive, start, wait_for
+from support.talk import aside
 from support.until import until
 
 from benchmarks.websocket_visitor import WebsocketVisitor
@@ -70,7 +71,7 @@ def test_a_killed_server_takes_its_training_and_its_models_process_along(tmp_pat
 
     try:
         wait_for(f"{address}/_stcore/health", server)
-        asyncio.run(visit())
+        aside(visit()).result(timeout=300)
         left = [*until(lambda: of_whom(str(tmp_path))), *children()]
         assert len(left) >= 2
     finally:
@@ -87,7 +88,7 @@ def test_a_server_raises_a_low_limit_of_open_files(tmp_path):
                 assert not (await visitor.arrive()).exceptions
 
         assert resource.prlimit(server.pid, resource.RLIMIT_NOFILE) == (256, 5000)
-        asyncio.run(visit())
+        aside(visit()).result(timeout=300)
         assert resource.prlimit(server.pid, resource.RLIMIT_NOFILE) == (5000, 5000)
     assert "ulimit" not in (tmp_path / "log").read_text()
 
@@ -114,7 +115,7 @@ def test_a_server_that_may_open_few_files_says_so_and_refuses_in_a_sentence(tmp_
                     return
 
     with limited(256, 256, tmp_path / "log") as (_, address):
-        asyncio.run(crowd(address))
+        aside(crowd(address)).result(timeout=300)
     log = (tmp_path / "log").read_text()
     assert "This server may open 256 files, enough for 40 visitors: raise `ulimit -Hn`." in log
     assert "Traceback" not in log

@@ -191,3 +191,16 @@ def test_the_second_sentence_is_translated_by_the_same_strategy(query):
     translator = Translator.load(ROOT / "checkpoints" / "en-de", "cpu")
     strategy = Beam(size=3, alpha=0.6) if query["decoding"] == "beam" else Sampling(seed=7)
     assert translator.trace(SECOND, strategy=strategy).target_text in page_text(open_masks(**query))
+
+
+def test_a_head_chosen_on_another_page_waits_for_the_view_that_can_show_it():
+    app = open_page("pages/translate.py")
+    app.segmented_control(key="head_buttons").set_value("7").run()
+    layer = app.segmented_control(key="layer_buttons").value
+    for name in ("kind", "layer", "head"):  # Streamlit takes them out of the address with the page
+        app.query_params.pop(name, None)
+    app.switch_page(PAGE).run()
+    assert [group.key for group in app.get("button_group") if group.key == "kind_buttons"] == [], "the decoder's alone"
+    app.segmented_control(key="masks").set_value("one head").run()
+    chosen = [app.segmented_control(key=f"{key}_buttons").value for key in ("kind", "layer", "head")]
+    assert chosen == ["cross", layer, "7"]
