@@ -7,6 +7,8 @@ from playwright.sync_api import Page, expect
 from support.access import shuts_no_one_out
 from support.rest import at_rest_and_hearing_keys, follow
 
+from headlight.plots.text import chip_text
+
 TEXT = "I love my teacher."
 CHROME = ("[data-testid=stSidebar]", "[data-testid=stHeader]")
 
@@ -86,10 +88,10 @@ def test_while_presenting_the_map_reads_what_is_pointed_at_and_the_arrow_keys_st
     _, y = middle(queries.nth(1))
     x, _ = middle(page.locator(".map canvas"))
     page.mouse.move(x, y)
-    expect(page.locator(".readout")).to_contain_text("(output token “▁liebe”) attends to")
+    expect(page.locator(".readout")).to_contain_text("(output token “liebe”) attends to")
     read = page.locator(".readout").inner_text()
     tokens = [key.get_attribute("aria-label") for key in keys.all()]
-    assert any(f"attends to “{token}”" in read for token in tokens[2:4]), "the middle of the keys"
+    assert any(f"attends to “{chip_text(token)}”" in read for token in tokens[2:4]), "the middle of the keys"
 
     follow(page, "/decoding?present=1")
     expect(page.locator(".place")).to_contain_text("Step 1 of")
