@@ -34,16 +34,12 @@ def plain(text: str) -> str:
     return text.translate(_ESCAPED)
 
 
-def show_finding(finding: Finding | str, attempt: str = "") -> None:
+def show_finding(finding: Finding, attempt: str = "") -> None:
     """Show what is found in this very example: its headline, and behind "more" the rest and what to try with it."""
-    shown = finding if isinstance(finding, Finding) else Finding(finding)
-    rest = "".join(
-        f"<p>{html.escape(text)}</p>" if name is None else f"<p><strong>{name}</strong> {html.escape(text)}</p>"
-        for name, text in ((None, shown.more), ("Try", attempt))
-        if text
-    )
-    folded = f"<details><summary>more</summary>{rest}</details>" if rest else ""
-    st.html(f'<div class="finding"><p class="headline">{html.escape(shown.headline)}</p>{folded}</div>')
+    more = f"<p>{html.escape(finding.more)}</p>" if finding.more else ""
+    tried = f"<p><strong>Try</strong> {html.escape(attempt)}</p>" if attempt else ""
+    folded = f"<details><summary>more</summary>{more}{tried}</details>" if more or tried else ""
+    st.html(f'<div class="finding"><p class="headline">{html.escape(finding.headline)}</p>{folded}</div>')
 
 
 def show_calculation(text: str) -> None:
