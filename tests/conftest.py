@@ -1,6 +1,7 @@
 """What several test files share: a tokenizer and a model for the tiny language, and one trained run."""
 
 import json
+import signal
 from base64 import b64decode
 from collections.abc import Iterator
 from functools import cache
@@ -101,6 +102,15 @@ def checked_figures() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Figure, "to_dict", to_dict)
         yield
+
+
+@pytest.fixture
+def command_line(monkeypatch) -> Iterator[None]:
+    """Run commands in this process, on the CPU: they set a handler for SIGTERM, and this process keeps its own."""
+    monkeypatch.setenv("HEADLIGHT_DEVICE", "cpu")
+    before = signal.getsignal(signal.SIGTERM)
+    yield
+    signal.signal(signal.SIGTERM, before)
 
 
 @pytest.fixture(scope="session")

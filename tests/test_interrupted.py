@@ -23,6 +23,8 @@ def test_an_interruption_while_modules_are_imported_prints_nothing(command, modu
     command = [sys.executable, "-m", *(str(free_port()) if part == "PORT" else part for part in command)]
     environment = os.environ | {"PYTHONPROFILEIMPORTTIME": "1", "HEADLIGHT_DEVICE": "cpu"}
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    # What a shell runs in its background ignores Ctrl-C, and so would this command, a child of the tests.
+    pipes |= {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)}
     with subprocess.Popen(command, cwd=ROOT, env=environment, start_new_session=True, **pipes) as run:
         for line in run.stderr:
             if line.split("|")[-1].strip() == module:

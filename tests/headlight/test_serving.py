@@ -1,21 +1,13 @@
 """The commands that `headlight` adds to those of `python -m transformer`: `app` and `page`."""
 
 import re
-import signal
 from base64 import b64decode
 
 import pytest
 
 from headlight.__main__ import main
 
-
-@pytest.fixture(autouse=True)
-def own_handlers(monkeypatch):
-    """The command line sets a handler for SIGTERM; this process keeps its own."""
-    monkeypatch.setenv("HEADLIGHT_DEVICE", "cpu")
-    before = signal.getsignal(signal.SIGTERM)
-    yield
-    signal.signal(signal.SIGTERM, before)
+pytestmark = pytest.mark.usefixtures("command_line")
 
 
 def test_the_app_is_not_started_with_checkpoints_that_are_not_there(capsys, tmp_path):

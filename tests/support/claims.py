@@ -7,6 +7,7 @@ import numpy as np
 
 from headlight.plots.text import Finding
 
+from .pages import check_headline
 from .traced import place_of
 
 
@@ -57,7 +58,8 @@ def as_scientific(text: str, value: float) -> bool:
 
 def told(finding: Finding) -> str:
     """Return all that a finding says; its headline is a sentence of at most 12 words."""
-    assert len(finding.headline.split()) <= 12 and finding.headline.endswith("."), finding.headline
+    check_headline(finding.headline)
+    assert finding.headline.endswith("."), finding.headline
     return str(finding)
 
 

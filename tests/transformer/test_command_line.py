@@ -2,7 +2,6 @@
 
 import io
 import json
-import signal
 import sys
 from pathlib import Path
 
@@ -14,14 +13,7 @@ from headlight.__main__ import main
 from transformer import Beam, Translator
 from transformer.evaluation import score
 
-
-@pytest.fixture(autouse=True)
-def own_handlers(monkeypatch):
-    """The command line sets a handler for SIGTERM; this process keeps its own."""
-    monkeypatch.setenv("HEADLIGHT_DEVICE", "cpu")
-    before = signal.getsignal(signal.SIGTERM)
-    yield
-    signal.signal(signal.SIGTERM, before)
+pytestmark = pytest.mark.usefixtures("command_line")
 
 
 def translate(monkeypatch, folder: Path, text: bytes, *options: str) -> int:

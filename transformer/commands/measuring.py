@@ -14,6 +14,9 @@ from ..data.resumable import CorpusRun
 from ..decoding.output_statistics import OUTPUTS_FILE, measure_outputs, save_outputs
 from ..errors import UserError
 from ..interpret.head_roles import ROLES_FILE, HeadRoles, measure_roles, save_roles
+from ..interpret.what_if.importance import ABLATIONS, measure_importance
+from ..interpret.what_if.importance_table import ImportanceTable, MeasuredPairs, pool
+from ..interpret.what_if.intervention import Zero
 from ..model.device import choose_device
 from ..translator import Translator
 from .options import AddCommand, add_checkpoint, add_device, add_languages, add_pairs, refuse_installed, reporter
@@ -30,8 +33,8 @@ def add_commands(command: AddCommand) -> None:
         parser.add_argument("--out", type=Path, help=where)
     importance = command("importance", _importance, "measure over a corpus what each head alone is worth")
     importance.add_argument("--out", type=Path, required=True, help="the CSV file to write, and OUT.json beside it")
-    ablations = ("zero", "mean", "uniform")
-    importance.add_argument("--ablation", choices=ablations, default="zero", help="what a head's output is replaced by")
+    replaced = "what a head's output is replaced by"
+    importance.add_argument("--ablation", choices=tuple(ABLATIONS), default=Zero.name, help=replaced)
     for parser in (heads, outputs, importance):
         parser.set_defaults(shared=True)
         parser.add_argument("--resume", action="store_true", help="go on with the unfinished measurement beside --out")
@@ -131,9 +134,6 @@ def _outputs(options: argparse.Namespace) -> None:
 
 
 def _importance(options: argparse.Namespace) -> None:
-    from ..interpret.what_if.importance import measure_importance
-    from ..interpret.what_if.importance_table import ImportanceTable, MeasuredPairs
-
     with _measuring(options) as this:
         examples = this.examples()
         sums = measure_importance(this.translator.model, examples, options.ablation, run=this.run_over(len(examples)))
@@ -146,8 +146,6 @@ def _importance(options: argparse.Namespace) -> None:
 
 
 def _merge(options: argparse.Namespace) -> None:
-    from ..interpret.what_if.importance_table import ImportanceTable, pool
-
     refuse_installed(options.out, "say with --out where to write")
     pooled = pool([ImportanceTable.load(path) for path in options.tables])
     pooled.save(options.out)

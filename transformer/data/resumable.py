@@ -55,6 +55,7 @@ def add_up(
     if run.saved is not None:
         stored = fingerprint()
         sums, done = _stored_sums(run, sums, stored)
+    sentences = sum(map(len, batches[:done]))
     processes.wait()  # each has read what is there before the first one writes
 
     def keep() -> None:
@@ -68,9 +69,10 @@ def add_up(
         mine = sum((statistics(batch) for batch in processes.share(together)), np.zeros_like(sums))
         sums = sums + processes.gather(torch.from_numpy(mine)).sum(dim=0).numpy()
         done += len(together)
+        sentences += sum(map(len, together))
         keep()
         if run.progress and processes.first:
-            run.progress(sum(map(len, batches[:done])))
+            run.progress(sentences)
     return sums
 
 

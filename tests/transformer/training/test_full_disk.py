@@ -1,7 +1,6 @@
 """A disk that is full: one sentence, the earlier save whole, and the run goes on when there is room again."""
 
 import os
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +13,7 @@ from transformer.__main__ import main
 from transformer.training.state import SavedRun
 
 ROOT = Path(__file__).parents[3]
+pytestmark = pytest.mark.usefixtures("command_line")
 
 
 @pytest.fixture
@@ -36,14 +36,6 @@ def arguments(tmp_path) -> list[str]:
     config = write_toml(tmp_path / "short.toml", experiment())
     data, valid = write_pairs(tmp_path / "a.tsv", PAIRS), write_pairs(tmp_path / "b.tsv", VALID)
     return ["train", str(config), "--data", str(data), "--valid", str(valid), "--device", "cpu", "--out"]
-
-
-@pytest.fixture(autouse=True)
-def own_handler():
-    """The command line sets a handler for SIGTERM; this process keeps its own."""
-    before = signal.getsignal(signal.SIGTERM)
-    yield
-    signal.signal(signal.SIGTERM, before)
 
 
 def fill(disk: Path) -> None:
