@@ -14,12 +14,13 @@ from playwright.sync_api import Page, WebSocketRoute, expect
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from support.access import shuts_no_one_out
 from support.chromium import PATIENCE
+from support.labels import step_names
 from support.rest import at_rest
 
 from headlight.components.bundle import bundle
-from headlight.plots.text import shown_tokens
+from headlight.plots.text import shown_token, shown_tokens
 from headlight.views.attention.explorer_content import explorer_blob
-from transformer import Trace, Translator
+from transformer import Translator
 from transformer.arrays import entropy
 
 ROOT = Path(__file__).parents[2]
@@ -85,12 +86,6 @@ def second_visitor(elsewhere: Callable[[], Page], url: str) -> Page:
     return page
 
 
-def step_names(trace: Trace) -> list[str]:
-    """What the rows of decoder steps are called: "liebe → meinen"."""
-    sides = (trace.decoder_input_tokens, trace.target_tokens)
-    return [" → ".join(pair) for pair in zip(*map(shown_tokens, sides), strict=True)]
-
-
 def test_pointing_at_a_cell_tells_its_numbers_and_marks_its_tokens_everywhere(page, address, trace):
     open_explorer(page, address, heads="2.3")
     rows, columns = trace.cross.shape[2:]
@@ -110,7 +105,7 @@ def test_pointing_at_a_cell_tells_its_numbers_and_marks_its_tokens_everywhere(pa
     expect(page.locator(f"{KEYS}.pointed")).to_have_text(shown_tokens(trace.source_tokens)[1])
     expect(page.locator(f"{KEYS}.pointed")).to_have_attribute("aria-label", trace.source_tokens[1])
     expect(page.locator(".readout")).to_contain_text(
-        f"attends to “{trace.source_tokens[1]}” with weight {weights[1]:.4f}"
+        f"attends to “{shown_token(trace.source_tokens[1])}” with weight {weights[1]:.4f}"
     )
     page.mouse.move(5, 5)
     expect(page.locator(".pointed")).to_have_count(0)
@@ -170,7 +165,7 @@ def test_tokens_are_chosen_and_summed_and_escape_clears(page, address, elsewhere
     expect(page.locator(".readers [aria-pressed=true]")).to_have_text([step_names(trace)[step] for step in (2, 4)])
     sums = trace.cross[1, 2, 2] + trace.cross[1, 2, 4]
     expect(page.locator(".readout")).to_contain_text(
-        f"“{trace.source_tokens[sums.argmax()]}” most: {sums.max():.3f} in sum"
+        f"“{shown_token(trace.source_tokens[sums.argmax()])}” most: {sums.max():.3f} in sum"
     )
     page.wait_for_url(re.compile("explorer_tokens=q3-5"))
     other = second_visitor(elsewhere, page.url)

@@ -4,10 +4,12 @@ import pytest
 import torch
 from playwright.sync_api import Page, expect
 from support.families import write_family
+from support.labels import step_names
 from support.marian import write_model
 from support.rest import at_rest
 from support.server import serve
 
+from headlight.plots.text import shown_token
 from transformer import Translator
 from transformer.checkpoint import save_checkpoint
 from transformer.exchange.importing import import_checkpoint
@@ -62,7 +64,7 @@ def test_a_model_is_chosen_with_its_language_a_weight_is_read_and_the_other_page
         if language:
             choose(page, "Target language", language)
         trace = Translator.load(folder / name, "cpu").trace(TEXT, target_language=language or None)
-        expect(page.locator(".query_tokens button")).to_have_text([*trace.target_tokens])
+        expect(page.locator(".query_tokens button")).to_have_text(step_names(trace))
         page.get_by_text("Table of the heads").click()
         page.get_by_role("button", name=f"layer {layer}, head {head}", exact=True).click()
         expect(page.locator(".heads_name")).to_have_text(f"Cross-attention: layer {layer}, head {head}")
@@ -70,8 +72,8 @@ def test_a_model_is_chosen_with_its_language_a_weight_is_read_and_the_other_page
         weight = page.locator(".numbers div", has=page.get_by_text("weight", exact=True)).locator("dd")
         expect(weight).to_have_text(f"{trace.cross[layer - 1, head - 1, 1].max():.4f}")
         go(page, "Decoding")
-        expect(page.locator(".place")).to_have_text(f"Step 1 of {len(trace.target_ids)}")
-        expect(page.locator("td.piece button").first).to_have_text(trace.candidate_tokens[0][0])
+        expect(page.locator(".place")).to_have_text(f"Step 1 of {len(trace.target_ids)}: {step_names(trace)[0]}")
+        expect(page.locator("td.piece button").first).to_have_text(shown_token(trace.candidate_tokens[0][0]))
         go(page, "Inside attention")
         expect(page.locator("li.step:not([hidden]) canvas").first).to_be_visible()
         expect(page.locator(ERRORS)).to_have_count(0)

@@ -4,7 +4,7 @@ from playwright.sync_api import Page, expect
 from support.access import shuts_no_one_out
 from support.rest import at_rest
 
-from headlight.plots.text import shown_tokens
+from headlight.plots.text import shown_token, shown_tokens
 
 TEXT, OWN = "I love my teacher.", "Ich mag meine Lehrerin."
 
@@ -39,11 +39,11 @@ def test_the_keys_move_the_token_that_is_asked_about_and_the_address_follows(pag
     page.goto(f"{address}/why?why=contrast&text={TEXT}&why_step=2")
     following = shipped.trace(TEXT).target_tokens
     asked = page.get_by_test_id("stMain").get_by_text("Teal bars").locator("strong").first
-    expect(asked).to_have_text(f"“{following[1]}”")
+    expect(asked).to_have_text(f"“{shown_token(following[1])}”")
     at_rest(page)
     page.get_by_role("slider", name="Output token").focus()
     page.keyboard.press("ArrowLeft")
-    expect(asked).to_have_text(f"“{following[0]}”")
+    expect(asked).to_have_text(f"“{shown_token(following[0])}”")
     page.wait_for_url("**why_step=1**")
     page.go_back()
-    expect(asked).to_have_text(f"“{following[1]}”")
+    expect(asked).to_have_text(f"“{shown_token(following[1])}”")

@@ -12,6 +12,7 @@ from support.small import small_model
 
 from headlight.app.doubts import describe_depth
 from headlight.app.results import CheckpointFiles, measures
+from headlight.plots.text import in_words
 from headlight.views.translate.content import least_probable_token
 from headlight.views.what_if.change_content import describe_outcome
 from headlight.views.what_if.own_translation import describe_own, describe_where
@@ -121,7 +122,7 @@ def test_a_step_to_look_at_is_one_that_was_open_to_choice(traces):
         script = AppTest.from_function(step_chosen, kwargs={"trace": trace}).run()
         assert not script.exception
         assert script.slider[0].value == 2 == trace.scored_steps[0] + 1
-        assert f"Next comes “{trace.target_tokens[1]}”" in script.markdown[0].value.replace("\\", "")
+        assert in_words(f"Next comes “{trace.target_tokens[1]}”") in script.markdown[0].value.replace("\\", "")
         script.slider[0].set_value(1).run()
         assert "Not chosen but given comes" in script.markdown[0].value
 

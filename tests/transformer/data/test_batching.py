@@ -152,7 +152,7 @@ def test_the_batch_is_drawn_token_by_token_and_its_padding_hatched(opened):
     assert chosen.path == f"M0.5,1.5L{width + 0.5},1.5L{width + 0.5},2.5L0.5,2.5Z" and frame.path != chosen.path
     assert figure.layout.yaxis.range[0] > figure.layout.yaxis.range[1], "the first sentence on top"
     texts = figure.data[1]
-    assert len(texts.text) == (~padding).sum() and "&lt;/s&gt;" in texts.text
+    assert len(texts.text) == (~padding).sum() and "⟨end⟩" in texts.text
 
 
 def test_a_piece_is_escaped_and_cut_to_its_cell_and_whole_on_hovering():

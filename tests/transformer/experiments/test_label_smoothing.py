@@ -152,8 +152,8 @@ def test_the_heatmap_has_positions_as_rows_and_classes_as_columns(form, classes)
     assert max(ids) < classes and ids[-2:] == [1, PAD]
     np.testing.assert_allclose(figure.data[0].z[:-1], smoothing.targets(ids, PAD)[:-1], rtol=1e-6)
     assert np.isnan(figure.data[0].z[-1]).all(), "nothing is trained at padding"
-    assert figure.layout.xaxis.ticktext[0] == "&lt;pad&gt;" and len(figure.layout.xaxis.ticktext) == classes
-    assert list(figure.layout.yaxis.ticktext)[-2:] == ["&lt;/s&gt;", "&lt;pad&gt;"]
+    assert figure.layout.xaxis.ticktext[0] == "⟨pad⟩" and len(figure.layout.xaxis.ticktext) == classes
+    assert list(figure.layout.yaxis.ticktext)[-2:] == ["⟨end⟩", "⟨pad⟩"]
     assert figure.layout.yaxis.range[0] > figure.layout.yaxis.range[1], "the first position on top"
     assert (figure.data[0].zmin, figure.data[0].zmax) == (0, 1)
     assert "the right one" in figure.data[0].hovertext[0][ids[0]] and "nothing" in figure.data[0].hovertext[-1][0]
