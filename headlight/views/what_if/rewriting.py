@@ -17,6 +17,7 @@ from headlight.plots.text import (
     KIND_NAMES,
     Finding,
     format_probability,
+    in_words,
     kind_words,
     one_head_name,
     quoted,
@@ -115,7 +116,7 @@ def bars_payload(head: tuple[str, int | None, int | None], row: int, key: int, b
         "before": [round(weight, 4) for weight in old],
         "after": [round(weight, 4) for weight in new],
         "key": key,
-        "title": _row_name(kind, row, before),
+        "title": in_words(_row_name(kind, row, before)),
     }
 
 
