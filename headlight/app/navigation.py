@@ -65,6 +65,11 @@ def _pages() -> list[Page]:
     ]
 
 
+def page_names() -> tuple[str, ...]:
+    """Return the names of all pages, as their addresses have them, HOME first."""
+    return tuple(name for pages in GROUPS.values() for name in pages)
+
+
 def group_headings() -> str:
     """Return the groups' headings as a style for the sidebar's list of pages.
 

@@ -68,7 +68,7 @@ class TranslationRequest:
 
 # A request's text tells it from every other; Streamlit's own way to a key, field by field, takes half a millisecond.
 # An intervention's fields alone, which Streamlit would take, do not tell Zero from Mean.
-_cached = functools.partial(
+cached = functools.partial(
     st.cache_resource, hash_funcs=dict.fromkeys((CheckpointFiles, TranslationRequest, *INTERVENTIONS.values()), repr)
 )
 
@@ -88,13 +88,13 @@ def replay_names() -> list[str]:
     return [name for name in checkpoint_names() if replay_file(CHECKPOINTS / name).is_file()]
 
 
-@_cached(max_entries=4, show_spinner="Reading the checkpoint …")
+@cached(max_entries=4, show_spinner="Reading the checkpoint …")
 def translator(checkpoint: CheckpointFiles) -> Translator:
     """The translator of a checkpoint."""
     return load_translator(checkpoint)
 
 
-@_cached(max_entries=4, show_spinner="Reading the sentence pairs …")
+@cached(max_entries=4, show_spinner="Reading the sentence pairs …")
 def samples(checkpoint: CheckpointFiles) -> tuple[Example, ...]:
     """The sentence pairs that come with a checkpoint, as its ids."""
     model, tokenizer = translator(checkpoint).model, translator(checkpoint).tokenizer
@@ -106,13 +106,13 @@ def has_samples(checkpoint: CheckpointFiles) -> bool:
     return (Path(checkpoint.folder) / SAMPLES).is_file()
 
 
-@_cached(max_entries=8, show_spinner=False)
+@cached(max_entries=8, show_spinner=False)
 def roles(checkpoint: CheckpointFiles) -> HeadRoles | None:
     """What the heads do over a corpus, None where that was not measured or cannot be read."""
     return _if_there(checkpoint, ROLES_FILE, lambda path: load_roles(path, translator(checkpoint).model))
 
 
-@_cached(max_entries=8, show_spinner=False)
+@cached(max_entries=8, show_spinner=False)
 def outputs(checkpoint: CheckpointFiles) -> OutputStatistics | None:
     """How sure the model is over a corpus, None where that was not measured or cannot be read."""
     return _if_there(checkpoint, OUTPUTS_FILE, load_outputs)
@@ -130,19 +130,19 @@ def _if_there(checkpoint: CheckpointFiles, name: str, load: Callable[[Path], Mea
         return None
 
 
-@_cached(max_entries=4, show_spinner="Reading the replay …")
+@cached(max_entries=4, show_spinner="Reading the replay …")
 def replay(checkpoint: CheckpointFiles) -> TrainingReplay:
     """The replay of a checkpoint's training."""
     return load_replay(replay_file(Path(checkpoint.folder)))
 
 
-@_cached(max_entries=32, show_spinner="Searching …")
+@cached(max_entries=32, show_spinner="Searching …")
 def search(request: TranslationRequest) -> SearchRecord:
     """A beam search of a text: what ended, and what the beam held at each step."""
     return translator(request.checkpoint).beam_search(request.source, request.strategy, prefix=request.prefix)
 
 
-@_cached(max_entries=32, show_spinner="Searching …")
+@cached(max_entries=32, show_spinner="Searching …")
 def hypotheses(request: TranslationRequest) -> tuple[Hypothesis, ...]:
     """The translations that the strategy found, best first; of a beam at most its size."""
     if isinstance(request.strategy, Beam):
@@ -150,7 +150,7 @@ def hypotheses(request: TranslationRequest) -> tuple[Hypothesis, ...]:
     return tuple(translator(request.checkpoint).hypotheses(request.source, request.strategy, prefix=request.prefix))
 
 
-@_cached(max_entries=TRACES, show_spinner="Translating …")
+@cached(max_entries=TRACES, show_spinner="Translating …")
 def trace(request: TranslationRequest, _decoded: Ids | None = None) -> Trace:
     """The translation with the attention of every head; of a beam that has fewer hypotheses, the last.
 
@@ -159,7 +159,7 @@ def trace(request: TranslationRequest, _decoded: Ids | None = None) -> Trace:
     return queue.result(greedy_request(traces, request)) or recorded(request, _decoded)[0]
 
 
-@_cached(max_entries=4, show_spinner=False)  # of those whose pages are being drawn
+@cached(max_entries=4, show_spinner=False)  # of those whose pages are being drawn
 def recorded(request: TranslationRequest, _decoded: Ids | None = None) -> tuple[Trace, Activations]:
     """The one pass over a text and its translation that the trace, the residual stream and each block are read from."""
     record = functools.partial(translator(request.checkpoint).record, request.source, keep=RESIDUAL_STREAM)
@@ -194,7 +194,7 @@ def greedy_request(
         return None
 
 
-@_cached(max_entries=16, show_spinner="Following the vectors …")
+@cached(max_entries=16, show_spinner="Following the vectors …")
 def residual_stream(request: TranslationRequest) -> ResidualStream:
     """Every vector of a text and its translation on the way through the model."""
     return residual_stream_of(translator(request.checkpoint).model, recorded(request)[1])
@@ -211,13 +211,13 @@ def hidden_units(request: TranslationRequest, stack: str, layer: int) -> np.ndar
     )
 
 
-@_cached(max_entries=32, show_spinner="Reading every layer …")
+@cached(max_entries=32, show_spinner="Reading every layer …")
 def lens(request: TranslationRequest) -> Predictions:
     """What each decoder layer would have predicted for a text."""
     return logit_lens(translator(request.checkpoint).model, residual_stream(request), trace(request).target_ids)
 
 
-@_cached(show_spinner=False, on_release=Jobs.close)
+@cached(show_spinner=False, on_release=Jobs.close)
 def jobs() -> Jobs:
     """The trainings of all users of this server; they end with it."""
     started = Jobs()

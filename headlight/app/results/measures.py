@@ -21,7 +21,7 @@ from transformer.interpret.mask_ablation import MaskedPass, run_masked, view_sen
 from transformer.interpret.positions import without_positions
 from transformer.interpret.rollout import Rollout, alti
 
-from . import CheckpointFiles, TranslationRequest, _cached, recorded, samples, trace, translator
+from . import CheckpointFiles, TranslationRequest, cached, recorded, samples, trace, translator
 
 if TYPE_CHECKING:
     from transformer.evaluation import Confidence
@@ -30,7 +30,7 @@ PAIRS_FOR_GRADIENTS = 16
 USUAL_PARTS, PAIRS_A_PART = 3, 10  # of a checkpoint's sentence pairs, for what is usual
 
 
-@_cached(max_entries=32, show_spinner="Reading the block …")
+@cached(max_entries=32, show_spinner="Reading the block …")
 def stages(request: TranslationRequest, kind: str, layer: int) -> tuple[Stages, BlockParameters, dict[str, float]]:
     """Return one attention block's stages for a text, what it has learned, and how closely both agree."""
     model = translator(request.checkpoint).model
@@ -40,14 +40,14 @@ def stages(request: TranslationRequest, kind: str, layer: int) -> tuple[Stages, 
     return shown, parameters, differences(shown, computed)
 
 
-@_cached(max_entries=32, show_spinner="Following the contributions …")
+@cached(max_entries=32, show_spinner="Following the contributions …")
 def contributions(request: TranslationRequest) -> Rollout:
     """Return the shares of source and prefix tokens in each vector of a text and its translation, by ALTI+."""
     sentence = trace(request)
     return alti(translator(request.checkpoint).model, sentence.source_ids, sentence.decoder_input_ids)
 
 
-@_cached(max_entries=16, show_spinner="Measuring what is usual …")
+@cached(max_entries=16, show_spinner="Measuring what is usual …")
 def source_shares(checkpoint: CheckpointFiles, part: int) -> np.ndarray:
     """Return the source's share by ALTI+ in each output token, but forced ones, of one of USUAL_PARTS parts of the
     first sentence pairs, the references fed: [tokens].
@@ -57,14 +57,14 @@ def source_shares(checkpoint: CheckpointFiles, part: int) -> np.ndarray:
     return np.concatenate([np.empty(0), *(each.source_share()[-1][model.config.num_forced :] for each in rollouts)])
 
 
-@_cached(max_entries=64, show_spinner=False)
+@cached(max_entries=64, show_spinner=False)
 def gradient(request: TranslationRequest, step: int, against: int | None = None) -> Attribution:
     """Return gradient times input for the token after a step, from 0; with `against`, for why not this id."""
     source, prefix, token = trace(request).before(step)
     return gradient_times_input(translator(request.checkpoint).model, source, prefix, token, against)
 
 
-@_cached(max_entries=256, show_spinner=False)
+@cached(max_entries=256, show_spinner=False)
 def occlusion(request: TranslationRequest, step: int, places: range, against: int | None = None) -> Occlusion:
     """Return what log P of the token after a step loses without each of these tokens, source first, then prefix.
 
@@ -74,7 +74,7 @@ def occlusion(request: TranslationRequest, step: int, places: range, against: in
     return occlude(translator(request.checkpoint).model, source, prefix, token, places, against)
 
 
-@_cached(max_entries=32, show_spinner="Translating without positions …")
+@cached(max_entries=32, show_spinner="Translating without positions …")
 def translation_without_positions(request: TranslationRequest) -> str:
     """Return what the model makes of a text when its encoder is given no positions."""
     loaded = translator(request.checkpoint)
@@ -88,14 +88,14 @@ def padded_batch(request: TranslationRequest, second: str) -> BatchView:
     return view_sentences((trace(request), trace(replace(request, text=second))), tokenizer)
 
 
-@_cached(max_entries=8, show_spinner="Running the batch …")
+@cached(max_entries=8, show_spinner="Running the batch …")
 def masked_pass(request: TranslationRequest, second: str, disabled: str) -> MaskedPass:
     """Return the pass over a text, a second one and their translations in a batch, a mask disabled or "nothing"."""
     model, tokenizer = translator(request.checkpoint).model, translator(request.checkpoint).tokenizer
     return run_masked(model, tokenizer, (trace(request), trace(replace(request, text=second))), disabled)
 
 
-@_cached(max_entries=64, show_spinner=False)
+@cached(max_entries=64, show_spinner=False)
 def confidence(checkpoint: CheckpointFiles, part: int, parts: int) -> "Confidence":
     """Return how sure the model is on one of so many parts of its sentence pairs, from 0, and how often right."""
     from transformer.evaluation import measure_confidence  # reads sacrebleu, which only this needs
@@ -103,7 +103,7 @@ def confidence(checkpoint: CheckpointFiles, part: int, parts: int) -> "Confidenc
     return measure_confidence(translator(checkpoint).model, samples(checkpoint)[part::parts])
 
 
-@_cached(max_entries=32, show_spinner="Initialising a model and going back through it …")
+@cached(max_entries=32, show_spinner="Initialising a model and going back through it …")
 def gradients(checkpoint: CheckpointFiles, layers: int, seed: int, norm: Norm) -> GradientNorms:
     """Return gradient norms of a new model in a checkpoint's shape, of either norm, on its first sentence pairs."""
     config, examples = translator(checkpoint).model.config, samples(checkpoint)[:PAIRS_FOR_GRADIENTS]

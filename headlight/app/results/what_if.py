@@ -48,7 +48,7 @@ from . import (
     TRACES,
     CheckpointFiles,
     TranslationRequest,
-    _cached,
+    cached,
     _if_there,
     greedy_request,
     hypotheses,
@@ -67,20 +67,20 @@ MOST_TRIED = 16  # second sentences
 CANDIDATES = 4  # of each run, beside a patching map
 
 
-@_cached(max_entries=4, show_spinner="Measuring what heads give out on average …")
+@cached(max_entries=4, show_spinner="Measuring what heads give out on average …")
 def head_means(checkpoint: CheckpointFiles) -> Means:
     """Return each head's mean output over a checkpoint's first sentence pairs; raises CheckpointError without any."""
     return measure_means(translator(checkpoint).model, samples(checkpoint)[:SENTENCES_OF_MEANS])
 
 
-@_cached(max_entries=256, show_spinner="Ablating each head in turn …")
+@cached(max_entries=256, show_spinner="Ablating each head in turn …")
 def importance(request: TranslationRequest, ablation: str) -> HeadImportance:
     """Return what each token of a translation loses without each head, ablated as "zero", "mean" or "uniform" says."""
     parts = [losses_without(request, ablation, kind) for kind in AttentionKind]
     return joined(translator(request.checkpoint).model, parts)
 
 
-@_cached(max_entries=48, show_spinner=False)
+@cached(max_entries=48, show_spinner=False)
 def losses_without(request: TranslationRequest, ablation: str, kind: AttentionKind) -> HeadLosses:
     """Return the same for the heads of one kind: a third of the work, after which others can have their turn."""
     sentence, ablate = trace(request), ABLATIONS[ablation]
@@ -89,14 +89,14 @@ def losses_without(request: TranslationRequest, ablation: str, kind: AttentionKi
     return head_losses(model, sentence.source_ids, sentence.target_ids, every_head(model, [kind]), ablate, means)
 
 
-@_cached(max_entries=64, show_spinner="Translating …")
+@cached(max_entries=64, show_spinner="Translating …")
 def changed_trace(request: TranslationRequest, interventions: Interventions) -> Trace:
     """Return the best translation that the same search finds under interventions."""
     under = _under(request, interventions)
     return translator(request.checkpoint).trace(request.source, under, strategy=request.strategy, prefix=request.prefix)
 
 
-@_cached(max_entries=64, show_spinner="Translating …")
+@cached(max_entries=64, show_spinner="Translating …")
 def same_target_trace(request: TranslationRequest, interventions: Interventions) -> Trace:
     """Return the unchanged translation, teacher-forced under interventions: its probabilities and maps then."""
     under, target = _under(request, interventions), trace(request).target_ids
@@ -108,7 +108,7 @@ def hidden_trace(request: TranslationRequest, hidden: Sequence[range]) -> Trace:
     return changed_trace(request, hide([position for word in hidden for position in word]))
 
 
-@_cached(max_entries=64, show_spinner=False)
+@cached(max_entries=64, show_spinner=False)
 def translations_without_each_word(request: TranslationRequest) -> tuple[Hypothesis, ...]:
     """Return the greedy translation without each word of the text, in its order (see `word_ranges`)."""
     sentence, model = trace(request), translator(request.checkpoint).model
@@ -117,7 +117,7 @@ def translations_without_each_word(request: TranslationRequest) -> tuple[Hypothe
     return tuple(translate_without_each(model, sentence.source_ids, words, given))
 
 
-@_cached(max_entries=64, show_spinner=False)
+@cached(max_entries=64, show_spinner=False)
 def step_probabilities(request: TranslationRequest, interventions: Interventions, step: int) -> np.ndarray:
     """Return how probable each token is after a step of the unchanged translation, from 0, under interventions."""
     model, (source, prefix, _) = translator(request.checkpoint).model, trace(request).before(step)
@@ -127,13 +127,13 @@ def step_probabilities(request: TranslationRequest, interventions: Interventions
     return to_array(seen.logits[0, -1].softmax(dim=-1))
 
 
-@_cached(max_entries=16, show_spinner="Searching …")
+@cached(max_entries=16, show_spinner="Searching …")
 def branches(request: TranslationRequest) -> tuple[Branch, ...]:
     """Return a beam search of a text as a tree."""
     return search_tree(search(request))
 
 
-@_cached(max_entries=32, show_spinner="Reading the branches …")
+@cached(max_entries=32, show_spinner="Reading the branches …")
 def branch_reads(request: TranslationRequest, layer: int, head: int) -> tuple[np.ndarray, ...]:
     """Return for each branch of that tree the weights of one cross-attention head at its last step: [source].
 
@@ -150,19 +150,19 @@ def branch_reads(request: TranslationRequest, layer: int, head: int) -> tuple[np
     return tuple(weights[leaf_of[number], len(branch.ids) - 1] for number, branch in enumerate(tree))
 
 
-@_cached(max_entries=8, show_spinner=False)
+@cached(max_entries=8, show_spinner=False)
 def minimal_pairs(checkpoint: CheckpointFiles) -> tuple[MinimalPair, ...]:
     """Return the minimal pairs that come with a checkpoint; none where there are none, or none that can be read."""
     return _if_there(checkpoint, PAIRS_FILE, lambda path: read_minimal_pairs(path.parent)) or ()
 
 
-@_cached(max_entries=32, show_spinner=False)
+@cached(max_entries=32, show_spinner=False)
 def question_of_pair(checkpoint: CheckpointFiles, pair: MinimalPair) -> Question:
     """Return a minimal pair as the ids of its checkpoint."""
     return pair.question(translator(checkpoint).tokenizer)
 
 
-@_cached(max_entries=32, show_spinner="Looking for a second sentence …")
+@cached(max_entries=32, show_spinner="Looking for a second sentence …")
 def second_sentence(request: TranslationRequest) -> str:
     """Return the text with two words exchanged or one repeated, so that it has as many tokens and another translation.
 
@@ -177,13 +177,13 @@ def second_sentence(request: TranslationRequest) -> str:
     return next(others, "")
 
 
-@_cached(max_entries=64, show_spinner="Patching each cell …")
+@cached(max_entries=64, show_spinner="Patching each cell …")
 def patching(checkpoint: CheckpointFiles, question: Question, site: str, part: str) -> PatchingMap:
     """Return what each cell of a site restores of the difference between two sentences."""
     return patching_map(translator(checkpoint).model, question, site, part)
 
 
-@_cached(max_entries=64, show_spinner=False)
+@cached(max_entries=64, show_spinner=False)
 def patched(checkpoint: CheckpointFiles, question: Question, cell: Cell) -> Predictions:
     """Return what the clean, the corrupted, and the run patched in one cell predict: [3]."""
     return patched_predictions(translator(checkpoint).model, question, [cell], CANDIDATES)
@@ -199,7 +199,7 @@ def early_translations(request: TranslationRequest) -> tuple[Hypothesis, ...]:
     return _early_translations(request)
 
 
-@_cached(max_entries=TRACES, show_spinner="Decoding from every layer …")
+@cached(max_entries=TRACES, show_spinner="Decoding from every layer …")
 def _early_translations(request: TranslationRequest) -> tuple[Hypothesis, ...]:
     model, lenses = translator(request.checkpoint).model, None
     if is_greedy(request) and not model.config.num_forced:
@@ -214,14 +214,14 @@ def _early_translations(request: TranslationRequest) -> tuple[Hypothesis, ...]:
     return tuple(decoder_lens(model, sentence.source_ids, strategy, prefix, MORE_TOKENS))
 
 
-@_cached(max_entries=64, show_spinner=False)
+@cached(max_entries=64, show_spinner=False)
 def logit_parts(request: TranslationRequest, step: int, against: int | None = None) -> LogitAttribution:
     """Return what each part adds to the logit of a step's token; with `against`, to its lead over this one."""
     model, token = translator(request.checkpoint).model, trace(request).target_ids[step]
     return attribution_of(model, recorded(request)[1], step, token, against)
 
 
-@_cached(max_entries=64, show_spinner="Reading your translation …")
+@cached(max_entries=64, show_spinner="Reading your translation …")
 def given_trace(request: TranslationRequest, target: str) -> Trace:
     """Return the trace of a given translation, teacher-forced for the text. Raises EmptyTextError and TooLongError."""
     return translator(request.checkpoint).trace(request.source, target=target)

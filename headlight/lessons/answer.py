@@ -1,0 +1,169 @@
+"""What a measure finds of a run, as the answer to a question: options, the right one, and what is so of each.
+
+Measures are a closed register: a lesson's file names one of them with its arguments. What is right is nowhere a
+constant: it is measured on the model and the sentence of a `Run`.
+"""
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from headlight.app import results
+from headlight.app.results import TranslationRequest
+from transformer import Translator
+from transformer.interpret.trace import Trace
+from transformer.model.names import Name
+
+RELATIVE = 0.02  # how far an estimated number may lie from the measured one, as a share of it
+Value = str | int | float | bool
+
+
+class Kind(Name):
+    """How a question is answered."""
+
+    ONE = "one"  # of several options
+    SEVERAL = "several"  # of the options, all that are right
+    NUMBER = "number"
+    DO = "do"  # by doing something on the page
+
+
+@dataclass(frozen=True)
+class Option:
+    """An option by a `name` that is kept, its label, and what is so of it: "This row puts .03 on “eaten”." """
+
+    name: str
+    label: str
+    told: str = ""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The answer to a question about one run.
+
+    right: names of the right options. value: of a NUMBER, with how far off an estimate may be in `tolerance`; None for
+    the usual share of it. done: whether what is to be done has been done. truth: one sentence with its numbers, which
+    ends every feedback. calculation: how it is found, with its numbers, the last hint. names: texts for {names} in the
+    file. Tokens in all of them are as the tokenizer writes them, between quotation marks.
+    """
+
+    kind: Kind
+    truth: str
+    calculation: str
+    options: tuple[Option, ...] = ()
+    right: frozenset[str] = frozenset()
+    value: float = 0.0
+    tolerance: float | None = None
+    done: bool = False
+    names: Mapping[str, str] = field(default_factory=dict)
+
+    def is_right(self, choice: object) -> bool:
+        """Return whether a choice is right: an option's name, several names, or a number; of a DO, whether it is done.
+
+        A choice of another kind, from another question or a broken browser, is wrong.
+        """
+        if self.kind == Kind.DO:
+            return self.done
+        if self.kind == Kind.NUMBER:
+            return isinstance(choice, (int, float)) and abs(choice - self.value) <= self.margin
+        names = frozenset(choice) if isinstance(choice, (list, tuple)) else frozenset((choice,))
+        return names == self.right if self.kind == Kind.SEVERAL else bool(names & self.right)
+
+    @property
+    def margin(self) -> float:
+        """Return how far off an estimated number may be."""
+        return RELATIVE * abs(self.value) if self.tolerance is None else self.tolerance
+
+
+def number_words(value: float) -> str:
+    """Return a number with three significant digits and a true minus sign: 0.52, −1.7, 4,000."""
+    rounded = float(f"{value:.3g}")
+    return (f"{rounded:,.0f}" if abs(rounded) >= 100 else f"{rounded:g}").replace("-", "−")
+
+
+class Undecided(Exception):  # noqa: N818 -- no error: the sentence does not decide the question
+    """A sentence or a model does not decide a question; its text is a sentence that says why."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a measure measures: a translation, and for a DO what the address of the page says now."""
+
+    request: TranslationRequest
+    address: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def trace(self) -> Trace:
+        """Return the translation with the attention of every head. Raises UserError."""
+        return results.trace(self.request)
+
+    @property
+    def translator(self) -> Translator:
+        """Return the translator of the run's checkpoint."""
+        return results.translator(self.request.checkpoint)
+
+
+Measure = Callable[..., Answer]
+MEASURES: dict[str, Measure] = {}
+
+
+def measure(function: Measure) -> Measure:
+    """Enter a function of a run into the register, under its own name."""
+    MEASURES[function.__name__] = function
+    return function
+
+
+def wrong_arguments(name: str, arguments: Mapping[str, Any]) -> str:
+    """Return what is wrong with a measure's name and arguments in one sentence, "" where nothing is."""
+    if name not in MEASURES:
+        return f"There is no measure “{name}”; there are {', '.join(sorted(MEASURES))}."
+    _, *parameters = inspect.signature(MEASURES[name]).parameters.values()
+    types = {parameter.name: parameter.annotation for parameter in parameters}
+    for key, value in arguments.items():
+        if key not in types:
+            return f"The measure “{name}” has no argument “{key}”" + (f"; it has {', '.join(types)}." if types else ".")
+        if not isinstance(value, types[key]) or (types[key] is int and isinstance(value, bool)):
+            return f"The argument “{key}” of “{name}” must be {types[key].__name__}, not {value!r}."
+    needed = {parameter.name for parameter in parameters if parameter.default is parameter.empty}
+    missing = sorted(needed - arguments.keys())
+    return f"The measure “{name}” needs the argument “{missing[0]}”." if missing else ""
+
+
+def answer_of(run: Run, name: str, arguments: Mapping[str, Any]) -> Answer:
+    """Return what a measure finds; once for a run, but for what is to be done, which is looked at each time.
+
+    Raises Undecided where the sentence decides nothing, UserError where it cannot be translated.
+    """
+    from . import measures  # noqa: F401 -- their modules enter them into the register
+
+    found = _measured(run.request, name, tuple(sorted(arguments.items())), run.address)
+    if isinstance(found, Undecided):
+        raise found
+    return found
+
+
+def _measured(
+    request: TranslationRequest, name: str, arguments: tuple[tuple[str, Value], ...], address: Mapping[str, str]
+) -> Answer | Undecided:
+    reads_address = bool(getattr(MEASURES[name], "reads_address", False))
+    if reads_address:
+        return _measure(Run(request, address), name, arguments)
+    return _kept(request, name, arguments)
+
+
+@results.cached(max_entries=256, show_spinner=False)
+def _kept(request: TranslationRequest, name: str, arguments: tuple[tuple[str, Value], ...]) -> Answer | Undecided:
+    return _measure(Run(request), name, arguments)
+
+
+def _measure(run: Run, name: str, arguments: tuple[tuple[str, Value], ...]) -> Answer | Undecided:
+    try:
+        return MEASURES[name](run, **dict(arguments))
+    except Undecided as undecided:
+        return undecided
+
+
+def of_the_page(function: Measure) -> Measure:
+    """Mark a measure of something that is done on the page: it reads `Run.address`, and is never kept."""
+    function.reads_address = True  # type: ignore[attr-defined]
+    return function

@@ -1,0 +1,248 @@
+"""A lesson's file: words in TOML, read with every mistake named by its line and field.
+
+    title = "What does attention carry over?"
+    goal = "You can say what a head of cross-attention carries over, and what is lost without it."
+    minutes = 10
+    sentences = ["The cat is hungry because it has not eaten."]   # the first, and others where it decides nothing
+
+    [[step]]
+    page = "translate"                       # and what its address has, by the names of `parameters`
+    at = {layer = "{layer}", head = "{head}"}
+    say = "Every line is **one weight** of one head."
+    ask = "Which source word does this head read for “{word}”?"
+    answer = {from = "most_read"}            # a measure with its arguments
+    hints = ["Look at the row of “{word}”."]
+    show = {explorer_tokens = "q{row}"}      # what the address gets besides when the answer is shown
+
+{names} are filled with what the step's measure says. A digit may stand in `code` alone: numbers are measured.
+"""
+
+import os
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from headlight.app.navigation import page_names
+from headlight.app.parameters import PARAMETERS
+from transformer.errors import UserError
+from transformer.untrusted import read_toml
+
+from .answer import wrong_arguments
+
+LESSONS_VARIABLE = "HEADLIGHT_LESSONS"  # in the environment: a folder of lessons besides the shipped ones
+SHIPPED = Path(__file__).with_name("shipped")
+MOST_STEPS, MOST_HINTS, MOST_WORDS = 20, 3, 60
+NAME = re.compile(r"\{([a-z_]+)\}")
+_FILE_NAME = re.compile(r"[a-z][a-z0-9_]{0,30}")
+_CODE = re.compile(r"`[^`]*`")
+_TEXTS = {"title": str, "goal": str, "minutes": int, "sentences": list, "step": list, "number": int}
+_STEP = {
+    "page": str,
+    "at": dict,
+    "say": str,
+    "ask": str,
+    "answer": dict,
+    "note": str,
+    "hints": list,
+    "show": dict,
+    "show_page": str,
+    "veil": list,
+    "sentences": list,
+}
+_NEEDED = {"title", "goal", "minutes", "step"}
+
+
+class LessonError(UserError):
+    """A lesson's file cannot be read: the sentence names its line and field."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step: a page with its address, a text, and perhaps a question, or a `note` to write (not judged).
+
+    answer: a measure's name; arguments: what it is told. show: what the address gets besides `at` when the answer is
+    shown, on `show_page` where it is another one. veil: keys of containers that are blurred until it is answered.
+    """
+
+    page: str
+    say: str
+    at: Mapping[str, str] = field(default_factory=dict)
+    ask: str = ""
+    answer: str = ""
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    note: str = ""
+    hints: tuple[str, ...] = ()
+    show: Mapping[str, str] = field(default_factory=dict)
+    show_page: str = ""
+    veil: tuple[str, ...] = ()
+    sentences: tuple[str, ...] = ()
+
+    @property
+    def is_question(self) -> bool:
+        """Return whether it asks something that is measured."""
+        return bool(self.ask and self.answer)
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """A lesson by the `name` of its file. number: where it stands among the others, the first ones first."""
+
+    name: str
+    title: str
+    goal: str
+    minutes: int
+    steps: tuple[Step, ...]
+    sentences: tuple[str, ...] = ()
+    number: int = 99
+
+    def sentences_of(self, step: int) -> tuple[str, ...]:
+        """Return the sentences to take for a step, counted from 0, the first one that decides it."""
+        return self.steps[step].sentences or self.sentences
+
+
+def lesson_files(folder: str | Path | None = None) -> dict[str, Path]:
+    """Return all lessons' files by name: the shipped ones, and those of a folder, the environment's unless given.
+
+    A lesson of the folder replaces the shipped one of its name.
+    """
+    own = folder or os.environ.get(LESSONS_VARIABLE)
+    folders = [SHIPPED, *([Path(own)] if own else [])]
+    return {path.stem: path for each in folders if each.is_dir() for path in sorted(each.glob("*.toml"))}
+
+
+def read_lessons(folder: str | Path | None = None) -> tuple[list[Lesson], list[str]]:
+    """Return the lessons in their order, and for each file that cannot be read a sentence that says why."""
+    lessons, problems = [], []
+    for path in lesson_files(folder).values():
+        try:
+            lessons.append(read_lesson(path))
+        except LessonError as error:
+            problems.append(str(error))
+    return sorted(lessons, key=lambda each: (each.number, each.title)), problems
+
+
+def read_lesson(path: str | Path) -> Lesson:
+    """Return the lesson in a file. Raises LessonError."""
+    path = Path(path)
+    try:
+        content = read_toml(path)
+        text = path.read_text(encoding="utf-8")
+    except (OSError, ValueError, tomllib.TOMLDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise LessonError(f"{path.name} cannot be read: {reason}.") from None
+    for problem in _problems(path, content):
+        raise LessonError(f"{path.name}, line {_line(text, problem)}: {problem.words}")
+    steps = tuple(map(_step, content["step"]))
+    texts = {key: content[key] for key in ("title", "goal", "minutes")}
+    return Lesson(
+        path.stem, **texts, steps=steps, sentences=tuple(content.get("sentences", ())), number=content.get("number", 99)
+    )
+
+
+def _step(table: Mapping[str, Any]) -> Step:
+    values = {key: tuple(value) if isinstance(value, list) else value for key, value in table.items()}
+    answer = dict(values.pop("answer", {}))
+    return Step(answer=answer.pop("from", ""), arguments=answer, **values)
+
+
+@dataclass(frozen=True)
+class _Problem:
+    """What is wrong, in which step, counted from 1 (0: above all steps), and in which field."""
+
+    words: str
+    step: int = 0
+    key: str = ""
+
+
+def _line(text: str, problem: _Problem) -> int:
+    """Return the line of a problem's field, else of its step, else the first."""
+    lines = text.splitlines()
+    starts = [number for number, line in enumerate(lines) if re.match(r"\s*\[\[\s*step\s*\]\]", line)]
+    bounds = [0, *starts, len(lines)]
+    first, last = bounds[problem.step], bounds[problem.step + 1] if problem.step < len(starts) + 1 else len(lines)
+    for number in range(first, last):
+        if problem.key and re.match(rf"\s*{re.escape(problem.key)}\s*[.=]", lines[number]):
+            return number + 1
+    return first + 1
+
+
+def _problems(path: Path, content: Mapping[str, Any]) -> Iterator[_Problem]:
+    if not _FILE_NAME.fullmatch(path.stem):
+        yield _Problem("The file's name must be of small letters, digits and _, beginning with a letter.")
+    yield from _wrong_fields(content, _TEXTS, _NEEDED, 0)
+    yield from _wrong_list(content, "sentences", 0)
+    if not 1 <= content["minutes"] <= 90:
+        yield _Problem("“minutes” must be from 1 to 90.", key="minutes")
+    if not 1 <= len(content["step"]) <= MOST_STEPS:
+        yield _Problem(f"There must be 1 to {MOST_STEPS} steps.", key="step")
+    for number, step in enumerate(content["step"], start=1):
+        if not isinstance(step, dict):
+            yield _Problem("A step is a table, [[step]].", number)
+            continue
+        yield from _wrong_step(step, number)
+
+
+def _wrong_fields(
+    table: Mapping[str, Any], types: Mapping[str, type], needed: set[str], step: int
+) -> Iterator[_Problem]:
+    for key, value in table.items():
+        if key not in types:
+            yield _Problem(f"There is no field “{key}”; there are {', '.join(types)}.", step, key)
+        elif not isinstance(value, types[key]) or isinstance(value, bool):
+            yield _Problem(f"“{key}” must be {_TYPE_WORDS[types[key]]}.", step, key)
+        elif isinstance(value, str) and not value.strip():
+            yield _Problem(f"“{key}” is empty.", step, key)
+    for key in sorted(needed - table.keys()):
+        yield _Problem(f"The field “{key}” is missing.", step, key)
+
+
+_TYPE_WORDS = {str: "a text", int: "a whole number", list: "a list", dict: "a table, {name = …}"}
+
+
+def _wrong_list(table: Mapping[str, Any], key: str, step: int) -> Iterator[_Problem]:
+    if any(not isinstance(each, str) or not each.strip() for each in table.get(key, ())):
+        yield _Problem(f"“{key}” must be a list of texts.", step, key)
+
+
+def _wrong_step(step: Mapping[str, Any], number: int) -> Iterator[_Problem]:
+    yield from _wrong_fields(step, _STEP, {"page", "say"}, number)
+    for key in ("hints", "veil", "sentences"):
+        yield from _wrong_list(step, key, number)
+    for key in ("page", "show_page"):
+        if key in step and step[key] not in page_names():
+            yield _Problem(f"There is no page “{step[key]}”; there are {', '.join(page_names())}.", number, key)
+    for key in ("at", "show"):
+        for name, value in step.get(key, {}).items():
+            if name not in PARAMETERS:
+                yield _Problem(f"“{key}” has “{name}”, which no address knows.", number, key)
+            elif not isinstance(value, str):
+                yield _Problem(f"“{name}” in “{key}” must be a text, as an address has it.", number, key)
+    if len(step.get("hints", ())) > MOST_HINTS:
+        yield _Problem(f"There may be at most {MOST_HINTS} hints.", number, "hints")
+    if "ask" in step and "answer" not in step:
+        yield _Problem("“ask” needs an “answer”; a question that nothing can measure is a “note”.", number, "ask")
+    if "answer" in step:
+        yield from _wrong_answer(step["answer"], number)
+    for key in ("say", "ask", "note"):
+        yield from _wrong_words(step.get(key, ""), key, number)
+    for hint in step.get("hints", ()):
+        yield from _wrong_words(hint, "hints", number)
+
+
+def _wrong_answer(answer: Mapping[str, Any], number: int) -> Iterator[_Problem]:
+    from . import measures  # noqa: F401 -- their modules enter them into the register
+
+    arguments = {key: value for key, value in answer.items() if key != "from"}
+    words = wrong_arguments(str(answer.get("from", "")), arguments) if "from" in answer else "“answer” needs “from”."
+    if words:
+        yield _Problem(words, number, "answer")
+
+
+def _wrong_words(text: str, key: str, number: int) -> Iterator[_Problem]:
+    if re.search(r"\d", _CODE.sub("", NAME.sub("", text))):
+        yield _Problem(f"“{key}” has a number: let a measure say it, or write it as `code`.", number, key)
+    if len(text.split()) > MOST_WORDS:
+        yield _Problem(f"“{key}” has more than {MOST_WORDS} words.", number, key)

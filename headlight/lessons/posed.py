@@ -1,0 +1,154 @@
+"""A step of a lesson put to a learner: its texts filled, its question measured, its hints and the feedback on a choice."""
+
+import random
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from headlight.plots.text import in_words
+
+from .answer import Answer, Kind, Option, Run, Undecided, answer_of, number_words
+from .file import NAME, Lesson, Step
+
+_STYLED = re.compile(r"(\*\*[^*]+\*\*|\*[^*]+\*|`[^`]+`)")
+_STYLES = {"**": "strong", "*": "em", "`": "code"}
+_MOST_TRIED = 6  # sentences of a lesson
+
+Text = list[tuple[str, str]]  # parts of a text with their style, "" for none
+
+
+@dataclass(frozen=True)
+class Posed:
+    """A step as it stands for one run: `answer` is None where nothing is asked, or `undecided` says why it is not."""
+
+    lesson: Lesson
+    number: int  # of the step, from 0
+    run: Run
+    answer: Answer | None = None
+    undecided: str = ""
+
+    @property
+    def step(self) -> Step:
+        """Return the step of the lesson's file."""
+        return self.lesson.steps[self.number]
+
+    @property
+    def key(self) -> str:
+        """Return a name for this very question: another sentence, or another checkpoint, asks anew."""
+        request = self.run.request
+        return f"{self.lesson.name}.{self.number + 1} {request.checkpoint.name} {request.text}"
+
+    @property
+    def options(self) -> tuple[Option, ...]:
+        """Return the options in an order of their own, the same each time the question is put."""
+        if self.answer is None:
+            return ()
+        options = list(self.answer.options)
+        random.Random(self.key).shuffle(options)
+        return tuple(options)
+
+    def text(self, words: str) -> Text:
+        """Return one of the step's texts with its names filled, in parts by style."""
+        parts = [_styled(part) for part in _STYLED.split(words) if part]
+        return [(style, self.fill(part)) for style, part in parts]
+
+    def fill(self, words: str) -> str:
+        """Return a text with what the measure says in place of {names}; one that it does not say stays."""
+        names = self.answer.names if self.answer else {}
+        return in_words(NAME.sub(lambda found: names.get(found[1], found[0]), words))
+
+    def address(self, *, shown: bool = False) -> dict[str, str] | None:
+        """Return what the page's address has, when the answer is `shown` too; None where its names are not known."""
+        values = {**self.step.at, **(self.step.show if shown else {})}
+        names = self.answer.names if self.answer else {}
+        if any(name not in names for value in values.values() for name in NAME.findall(value)):
+            return None
+        return {key: NAME.sub(lambda found: names[found[1]], value) for key, value in values.items()}
+
+    def hints(self) -> list[str]:
+        """Return three hints: where to look, what falls away, the calculation; the file's own come first."""
+        if self.answer is None:
+            return []
+        own = [self.fill(hint) for hint in self.step.hints]
+        return (
+            [*own, *([self._narrowed()] if self._narrowed() else []), in_words(self.answer.calculation)][:3]
+            if len(own) < 3
+            else own
+        )
+
+    def _narrowed(self) -> str:
+        """Return what an option less, or a range, leaves to choose from; "" where that would be the answer."""
+        answer = self.answer
+        assert answer is not None
+        if answer.kind == Kind.NUMBER:
+            low, high = sorted((answer.value * 0.7, answer.value * 1.4))
+            return f"It lies between {number_words(low)} and {number_words(high)}."
+        wrong = [option for option in self.options if option.name not in answer.right]
+        if answer.kind == Kind.DO or len(wrong) < 2 - (answer.kind == Kind.SEVERAL):
+            return ""
+        return in_words(f"It is not {wrong[0].label}.")
+
+    def feedback(self, choice: object) -> str:
+        """Return what was predicted, what is so of it, and what is."""
+        answer = self.answer
+        if answer is None:
+            return ""
+        return in_words(" ".join(filter(None, (self._predicted(choice), answer.truth))))
+
+    def _predicted(self, choice: object) -> str:
+        answer = self.answer
+        assert answer is not None
+        labels = {option.name: option for option in answer.options}
+        if answer.kind == Kind.ONE and choice in labels:
+            option = labels[str(choice)]
+            return " ".join(filter(None, (f"You said {option.label}.", option.told)))
+        if answer.kind == Kind.SEVERAL and isinstance(choice, list):
+            hit = len(answer.right & set(choice))
+            others = len(set(choice) - answer.right)
+            return f"You found {hit} of {len(answer.right)}" + (
+                f", and {others} that {'is' if others == 1 else 'are'} wrong." if others else "."
+            )
+        if answer.kind == Kind.NUMBER and isinstance(choice, (int, float)):
+            return f"You said {number_words(choice)}."
+        return ""
+
+
+def _styled(part: str) -> tuple[str, str]:
+    for mark, style in _STYLES.items():
+        if part.startswith(mark) and part.endswith(mark) and len(part) > 2 * len(mark):
+            return style, part[len(mark) : -len(mark)]
+    return "", part
+
+
+def pose(lesson: Lesson, number: int, run: Run) -> Posed:
+    """Put a step, counted from 0, to a learner for a run. Raises UserError where the text cannot be translated."""
+    step = lesson.steps[number]
+    if not step.answer:
+        return Posed(lesson, number, run)
+    try:
+        return Posed(lesson, number, run, answer_of(run, step.answer, step.arguments))
+    except Undecided as undecided:
+        return Posed(lesson, number, run, undecided=in_words(str(undecided)))
+
+
+def pose_somehow(lesson: Lesson, number: int, run: Run, sentences: Sequence[str]) -> Posed:
+    """Put a step for the run's text, or where that decides nothing for the first of `sentences` that does."""
+    first = posed = pose(lesson, number, run)
+    for text in sentences[:_MOST_TRIED]:
+        if not posed.undecided:
+            return posed
+        if text != run.request.text:
+            posed = pose(lesson, number, replace(run, request=replace(run.request, text=text)))
+    return first if posed.undecided else posed
+
+
+def names_used(step: Step) -> set[str]:
+    """Return the {names} that a step's texts and addresses use."""
+    texts = [step.say, step.ask, step.note, *step.hints, *step.at.values(), *step.show.values()]
+    return {name for text in texts for name in NAME.findall(text)}
+
+
+def unknown_names(posed: Posed) -> set[str]:
+    """Return the {names} of a step that its measure does not say."""
+    known: Mapping[str, str] = posed.answer.names if posed.answer else {}
+    return set() if posed.undecided else names_used(posed.step) - known.keys()
