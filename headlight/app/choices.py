@@ -3,6 +3,7 @@
 `start` is the default where the register leaves it to the page.
 """
 
+import contextlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Final, Literal, TypeVar
 
@@ -25,6 +26,14 @@ Width = int | Literal["stretch"]
 Visibility = Literal["visible", "collapsed"]  # of a label: a collapsed one is for screen readers alone
 
 
+def _obey(key: str, options: Sequence[str] | None = None, kind: Callable[[str], object] = str) -> None:
+    """Give a widget the value that is ordered for its name in this run, where it is one that it can have."""
+    value = url_state.ordered(key)
+    if value is not None and (options is None or value in options):
+        with contextlib.suppress(ValueError):
+            st.session_state[key] = kind(value)
+
+
 def one_of(
     label: str,
     options: Sequence[str],
@@ -34,6 +43,7 @@ def one_of(
     visibility: Visibility = "visible",
 ) -> str:
     """Show a row of buttons and return the chosen one."""
+    _obey(key, options)
     default = default_of(key, start) or options[0]
     chosen = st.segmented_control(
         label,
@@ -87,6 +97,7 @@ def from_list(
     visibility: Visibility = "visible",
 ) -> str:
     """Show a list to open and return the chosen option."""
+    _obey(key, options)
     first = options.index(default_of(key, start) or options[0])
     return st.selectbox(
         label,
@@ -101,6 +112,8 @@ def from_list(
 
 def some_of(label: str, options: Sequence[str], key: str, most: int, explanation: str) -> list[str]:
     """Show a list and return what is chosen of it: at most so many, perhaps none."""
+    if (value := url_state.ordered(key)) is not None:
+        st.session_state[key] = [each for each in value.split(",") if each in options][:most]
     default = list(default_of(key))
     return st.multiselect(label, options, default, key=key, bind=_BOUND, max_selections=most, help=explanation)
 
@@ -117,11 +130,13 @@ def slider(
 ) -> Number:
     """Show a slider from `least` to `most`; all of them whole, or none."""
     default = default_of(key, start)
+    _obey(key, kind=lambda text: min(max(type(least)(text), least), most))
     return st.slider(label, least, most, default, step, key=key, bind=_BOUND, help=explanation, width=width)
 
 
 def slider_of(label: str, options: Sequence[str], key: str, explanation: str, width: Width = "stretch") -> str:
     """Show a slider over options."""
+    _obey(key, options)
     return st.select_slider(label, options, default_of(key), key=key, bind=_BOUND, help=explanation, width=width)
 
 
@@ -157,6 +172,7 @@ def whole_number(
     Streamlit's box for whole numbers breaks on a link that says "inf", so this one is for decimals.
     """
     default = float(default_of(key, start))
+    _obey(key, kind=lambda text: min(max(float(text), first), last))
     value = st.number_input(
         label, float(first), float(last), default, 1.0, "%.0f", key=key, bind=_BOUND, help=explanation
     )
@@ -165,6 +181,7 @@ def whole_number(
 
 def any_number(label: str, key: str, step: float, width: int) -> float:
     """Show a box for any number, whole ones written without a point."""
+    _obey(key, kind=float)
     return st.number_input(label, value=default_of(key), step=step, format="%g", key=key, bind=_BOUND, width=width)
 
 
@@ -176,6 +193,7 @@ def line(
     visibility: Visibility = "visible",
 ) -> str:
     """Show a box for a line of text, taken with Enter or on leaving it; `placeholder` stands for nothing written."""
+    _obey(key)
     text = st.text_input(
         label,
         default_of(key),

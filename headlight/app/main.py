@@ -34,11 +34,12 @@ def main() -> None:
         st.error("This server has as many visitors as it can serve: please try again in a few minutes.")
         st.stop()
     with starting():
-        from . import bar
+        from . import bar, lessons, url_state
         from .line import in_turn
         from .navigation import group_headings, is_home, navigation, run_page, show_name
         from .widgets import offer_downloads
 
+    lessons.start_run()
     above_page = st.empty()  # for a word to who has to wait
     page = navigation()
     st.set_page_config(page_title=f"{page.title} · Headlight")
@@ -49,8 +50,15 @@ def main() -> None:
             show_name()
     request = bar.show()  # quickly done, and who waits says what will be asked for
     offer_downloads()
+    panel = st.container(key="lesson")
     with in_turn(above_page, request):
+        lessons.open_end()
+        lessons.follow(request)
+        with panel:
+            lessons.show_panel(request)
         run_page(page, request)
+        lessons.show_lessons_through(page.url_path)
+    url_state.forget_orders()
     freeze_imports()
 
 

@@ -26,7 +26,7 @@ HOME = "home"
 _FOLDER = entry_folder() / "pages"
 # What belongs together: the heading of a group, and its pages by their address.
 GROUPS = {
-    "": {HOME: "Home"},
+    "": {HOME: "Home", "lessons": "Lessons"},
     "See it work": {"translate": "Translate", "decoding": "Decoding", "attention": "Attention"},
     "How it works": {
         "architecture": "Architecture",
@@ -37,7 +37,6 @@ GROUPS = {
     },
     "Look deeper": {"what_if": "What if", "why": "Why this token"},
     "How it learns": {"training": "Training"},
-    "Asked often": {"questions": "Questions"},
 }
 _HOME_STYLE = Path(__file__).with_name("home.css")
 # In the session: from `run_page` to `take_request`, and from `_show_title` to `beside_title`.
@@ -51,6 +50,13 @@ def navigation() -> Page:
     return page
 
 
+def open_page(name: str) -> None:
+    """Go to a page by its name: this run ends. Where it is shown already, it is drawn anew."""
+    if url_state.page_shown() == ("" if name == HOME else name):
+        st.rerun()
+    st.switch_page(_FOLDER / f"{name}.py")
+
+
 def _register() -> Page:
     pages = list(map(copy.copy, _pages()))  # `navigation` notes in them which one may run
     return st.navigation(pages, expanded=True)  # more than twelve pages would be folded away
@@ -59,9 +65,13 @@ def _register() -> Page:
 @functools.cache  # Streamlit looks for every page's file each time that it is made: 3 ms a run
 def _pages() -> list[Page]:
     return [
-        st.Page(_FOLDER / f"{name}.py", title=title, default=name == HOME)
-        for pages in GROUPS.values()
-        for name, title in pages.items()
+        *(
+            st.Page(_FOLDER / f"{name}.py", title=title, default=name == HOME)
+            for pages in GROUPS.values()
+            for name, title in pages.items()
+        ),
+        # Of addresses from before the lessons had this page's questions.
+        st.Page(_FOLDER / "questions.py", title="Questions", visibility="hidden"),
     ]
 
 

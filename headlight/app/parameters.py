@@ -31,6 +31,10 @@ PARAMETERS = {
     "topk": Parameter("k of top-k sampling, 0 for all", 0),
     "seed": Parameter("seed of sampling", 1),
     "present": Parameter("1 for presentation mode: no bar, larger type", ""),
+    "lesson": Parameter("the lesson and its step, such as attention.3", ""),
+    # Lessons.
+    "lessons": Parameter("view", "lessons"),
+    "lesson_told": Parameter("for the teacher: the lesson that is told"),
     # Home.
     "hidden": Parameter("source words hidden from every head of cross-attention, such as 2.5, from 1", ""),
     # Shared by several pages.

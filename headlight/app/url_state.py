@@ -12,6 +12,7 @@ from .parameters import PARAMETERS
 # In the session: the page of the run before and the page of this run; how many runs there were, and in which of them
 # each choice was shown last.
 _PAGES, _RUNS, _LOOKED = "pages_seen", "runs_seen", "looked_in_run"
+_ORDERED = "ordered_address"  # in the session: what this run's page is to show, whatever its address and widgets say
 
 
 def default_of(key: str, start=None):
@@ -31,6 +32,8 @@ def read(key: str, start: str = "") -> str:
     kept = st.session_state.get(_kept(key), default) if came_from_another_page() else default
     written = st.query_params.get(key)
     value = kept if written is None else written
+    if (order := ordered(key)) is not None:
+        value = order
     _write(key, value, written, default)
     return value
 
@@ -45,7 +48,25 @@ def keep(key: str) -> None:
 
 def asked(*keys: str) -> dict[str, str]:
     """Return those of the names that stand in the address, with their values."""
-    return {key: st.query_params[key] for key in keys if key in st.query_params}
+    new = {key: value for key in keys if (value := ordered(key))}
+    if any(st.query_params.get(key) != value for key, value in new.items()):
+        write_all(new)
+    return {key: st.query_params[key] for key in keys if key in st.query_params} | new
+
+
+def order(values: Mapping[str, str]) -> None:
+    """Let the page of this run show these values: each name's own widget, or `read`, takes its own when it comes."""
+    st.session_state[_ORDERED] = dict(values)
+
+
+def ordered(key: str) -> str | None:
+    """Return the value that a name is to have in this run, None where it is free."""
+    return st.session_state.get(_ORDERED, {}).get(key)
+
+
+def forget_orders() -> None:
+    """Leave the page to its visitor again; called at the end of a run, before any of its parts runs by itself."""
+    st.session_state.pop(_ORDERED, None)
 
 
 def write(key: str, value: str, start: str = "") -> None:

@@ -134,6 +134,32 @@ def presenter(present: bool, words: list[dict], key: str, on_present: Callable[[
     _show("presenter/presenter", {"present": present, "words": words}, key, present=on_present)
 
 
+def lesson_panel(
+    payload: dict,
+    key: str,
+    choose: Callable[[object], None],
+    hint: Callable[[], None],
+    show: Callable[[], None],
+    go: Callable[[int], None],
+    restore: Callable[[dict], None],
+) -> None:
+    """Show a step of a lesson: its text, its question and what came of it.
+
+    `choose` gets an option's name, a list of names or a number; `hint` and `show` hear that one is wanted, `go` the
+    number of another step, from 1. `restore` gets once what the browser remembers of earlier visits.
+    """
+    _show(
+        "lesson_panel/panel",
+        payload,
+        key,
+        choice=choose,
+        hint=lambda _: hint(),
+        show=lambda _: show(),
+        go=lambda step: go(int(step)),
+        restore=lambda remembered: restore(dict(remembered)),
+    )
+
+
 def replay_player(
     replay: dict,
     step: int,

@@ -1,4 +1,4 @@
-"""A step of a lesson put to a learner: its texts filled, its question measured, its hints and the feedback on a choice."""
+"""A step of a lesson put to a learner: its texts filled, its question measured, its hints, feedback on a choice."""
 
 import random
 import re
@@ -94,6 +94,10 @@ class Posed:
         if answer is None:
             return ""
         return in_words(" ".join(filter(None, (self._predicted(choice), answer.truth))))
+
+    def partial_feedback(self, choice: object) -> str:
+        """Return what is so of a wrong choice, without what would have been right."""
+        return in_words(self._predicted(choice))
 
     def _predicted(self, choice: object) -> str:
         answer = self.answer

@@ -58,8 +58,10 @@ export class Room {
   fitFigure(frame) {
     const { top, bottom, height } = frame.getBoundingClientRect();
     const scrolled = frame.closest("[data-testid=stMain]").scrollTop;
-    const room = roomBelow(top + scrolled, window.innerHeight);
-    if (height && bottom + scrolled > window.innerHeight - BELOW && room) {
+    const docked = parseFloat(document.documentElement.style.getPropertyValue("--docked")) || 0; // a lesson's panel
+    const end = window.innerHeight - docked;
+    const room = roomBelow(top + scrolled, end);
+    if (height && bottom + scrolled > end - BELOW && room) {
       giveRoom(frame, `${(room / frame.currentCSSZoom).toFixed(1)}px`);
     }
   }

@@ -5,7 +5,7 @@ from functools import partial
 
 import streamlit as st
 
-from headlight.app import bar, results, url_state
+from headlight.app import bar, lessons, results, url_state
 from headlight.app.results import TranslationRequest, what_if
 from headlight.app.widgets import plain, show_doubts
 from headlight.components.show import token_lines
@@ -18,11 +18,7 @@ from .content import Card, cards_of, changed_outputs, describe_hidden, harmless_
 
 _APART, _LETTERS = 170, 20  # pixels
 # Where to go on: a page, and what is to be seen there.
-WAYS = {
-    "pages/decoding.py": "See it translate, token by token",
-    "pages/architecture.py": "How it works, block by block",
-    "pages/training.py": "How it learns: train a small one",
-}
+WAYS = {"pages/lessons.py": "All lessons", "pages/decoding.py": "See it translate, token by token"}
 
 
 def show_page(request: TranslationRequest) -> None:
@@ -37,7 +33,16 @@ def show_page(request: TranslationRequest) -> None:
     _show_lines(request, before, after, hidden, describe_hidden(before, after, hidden, harmless))
     show_doubts(request)
     _show_cards(request)
-    with st.container(horizontal=True, gap="medium", key="ways"):
+    found, _ = lessons.lessons()
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="ways"):
+        for lesson in found[:1]:
+            st.button(
+                f"Begin with a lesson: {plain(lesson.title)} {lesson.minutes} min",
+                key="first_lesson",
+                type="primary",
+                on_click=lessons.begin,
+                args=(lesson.name,),
+            )
         for page, label in WAYS.items():
             st.page_link(page, label=label, icon=":material/arrow_forward:")
 

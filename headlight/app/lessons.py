@@ -1,0 +1,311 @@
+"""The lesson that a visitor goes through: its step stands in the address, what they tried in the session.
+
+The panel is drawn before the page, in a place of its own. Going to a step changes page and address in one: what is
+ordered (`url_state.order`) is taken by the widgets of the run that follows.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+
+import streamlit as st
+
+from headlight.app import bar, results
+from headlight.app.results import TranslationRequest
+from headlight.components.show import lesson_panel
+from headlight.lessons.answer import Kind, Run
+from headlight.lessons.file import Lesson, lesson_files, read_lessons
+from headlight.lessons.posed import Posed, pose, pose_somehow
+from transformer.errors import UserError
+
+from . import url_state
+from .navigation import HOME, open_page
+from .parameters import PARAMETERS
+from .widgets import is_presented
+
+STYLE, DOCKED = (Path(__file__).with_name(f"{name}.css") for name in ("lesson", "lesson_docked"))
+LESSONS_PAGE = "lessons"
+# In the session: where to go next; what the next run is to show; what was tried; the first run is over.
+_GOING, _ORDER, _TRIES, _BEGUN = "lesson_going", "lesson_order", "lesson_tries", "lesson_begun"
+_ENDED = "lesson_ended"  # the lesson that was gone through, until its page is opened
+_RESTORED = "lesson_restored"  # what the browser remembered has come
+MOST_TRIES, MOST_LETTERS = 400, 600  # kept of a browser's memory
+_PLACE = re.compile(r"([a-z][a-z0-9_]{0,30})(?:\.(\d{1,2}))?")
+
+
+@dataclass(frozen=True)
+class _Going:
+    """Where to go: a lesson, its step from 0, whether its answer is shown, and whether the lesson begins."""
+
+    name: str
+    step: int
+    shown: bool = False
+    begins: bool = False
+
+
+@dataclass
+class Try:
+    """What a learner did with a question: the choice, the hints taken, whether the answer was shown, if it was right."""
+
+    choice: object = None
+    hints: int = 0
+    shown: bool = False
+    right: bool = False
+
+
+def lessons() -> tuple[list[Lesson], list[str]]:
+    """Return all lessons in their order, and a sentence for each file that cannot be read."""
+    files = lesson_files()
+    return _read(tuple((str(path), path.stat().st_mtime_ns) for path in files.values() if path.is_file()))
+
+
+@cache
+def _read(files: tuple[tuple[str, int], ...]) -> tuple[list[Lesson], list[str]]:
+    return read_lessons()
+
+
+def lesson_named(name: str) -> Lesson | None:
+    """Return a lesson by its name, None where there is none."""
+    return next((each for each in lessons()[0] if each.name == name), None)
+
+
+def begin(name: str, step: int = 0) -> None:
+    """Begin a lesson at a step, counted from 0; to be called in a callback."""
+    st.session_state[_GOING] = _Going(name, step, begins=True)
+
+
+def start_run() -> None:
+    """Order what a step asked for in the run before; called once a run, before the bar."""
+    url_state.forget_orders()
+    if values := st.session_state.pop(_ORDER, None):
+        url_state.order(values)
+
+
+def follow(request: TranslationRequest) -> None:
+    """Go where the visitor wants to, or where the address of a new visit leads: then this run ends."""
+    going = st.session_state.pop(_GOING, None) or _addressed()
+    st.session_state[_BEGUN] = True
+    lesson = lesson_named(going.name) if going else None
+    if going is None or lesson is None:
+        return
+    number = min(going.step, len(lesson.steps) - 1)
+    try:
+        posed = _posed(lesson, number, request, begins=going.begins)
+    except UserError:  # the text cannot be translated: the lesson's own can
+        posed = _posed(lesson, number, request, begins=True)
+    shown = posed.address(shown=going.shown)
+    step = posed.step
+    reset = {
+        key: str(PARAMETERS[key].default)
+        for key in _names(lesson)
+        if isinstance(PARAMETERS[key].default, (str, int, float))
+    }
+    values = {} if going.shown else {**reset, "text": posed.run.request.text}
+    values |= {**(shown or {}), "lesson": f"{lesson.name}.{number + 1}"}
+    if not going.shown and posed.run.request.text != request.text:
+        bar.forget_positions()
+    st.session_state[_ORDER] = values
+    open_page(step.show_page if going.shown and step.show_page else step.page)
+
+
+def _posed(lesson: Lesson, number: int, request: TranslationRequest, *, begins: bool) -> Posed:
+    """Put a step for the learner's own sentence if it decides it, else for the first of the lesson's that does."""
+    sentences = lesson.sentences_of(number)
+    of_lesson = {text for step in range(len(lesson.steps)) for text in lesson.sentences_of(step)}
+    is_own = not begins and request.text not in of_lesson
+    if sentences and not is_own and (begins or request.text not in sentences):
+        request = replace(request, text=sentences[0])
+    return pose_somehow(lesson, number, Run(request, _address()), sentences if _reads_english(request) else ())
+
+
+def _reads_english(request: TranslationRequest) -> bool:
+    return results.translator(request.checkpoint).checkpoint.data.get("source_language", "English") == "English"
+
+
+def _names(lesson: Lesson) -> set[str]:
+    """Return the names that the lesson's steps give values in the address."""
+    return {name for step in lesson.steps for name in (*step.at, *step.show)} - {"text", "lesson"}
+
+
+def _addressed() -> _Going | None:
+    """Return where the address leads a visit that begins: to the step's page, where it opened another one."""
+    name, step = _place()
+    if name is None or (step is not None and st.session_state.get(_BEGUN)):
+        return None
+    lesson = lesson_named(name)
+    if step is None:
+        return _Going(name, 0, begins=True)
+    if lesson and step < len(lesson.steps) and _page_name() not in _pages_of(lesson, step) and _page_name() == HOME:
+        return _Going(name, step, begins="text" not in st.query_params)
+    return None
+
+
+def _place() -> tuple[str | None, int | None]:
+    """Return the lesson in the address and its step, counted from 0; None for what does not stand there."""
+    found = _PLACE.fullmatch(url_state.read("lesson"))
+    if not found or lesson_named(found[1]) is None:
+        return None, None
+    return found[1], int(found[2]) - 1 if found[2] and int(found[2]) else None
+
+
+def _pages_of(lesson: Lesson, step: int) -> set[str]:
+    return {lesson.steps[step].page, lesson.steps[step].show_page} - {""}
+
+
+def _page_name() -> str:
+    return url_state.page_shown() or HOME
+
+
+def _address() -> dict[str, str]:
+    """Return what the address says, and what the widgets of this page hold."""
+    return {key: st.query_params[key] for key in PARAMETERS if key in st.query_params}
+
+
+def show_panel(request: TranslationRequest) -> None:
+    """Show the step of the lesson that the address asks for; nothing where it asks for none."""
+    name, number = _place()
+    lesson = lesson_named(name) if name else None
+    if lesson is None or number is None or number >= len(lesson.steps):
+        return
+    st.html(STYLE)
+    presented = is_presented()
+    if presented:
+        st.html(DOCKED)
+    try:
+        posed = pose(lesson, number, Run(request, _address()))
+    except UserError as error:
+        posed = Posed(lesson, number, Run(request), undecided=str(error))
+    tried = _tries().setdefault(posed.key, Try())
+    if posed.answer and posed.answer.kind == Kind.DO and posed.answer.done:
+        tried.right = True
+    if posed.step.veil and not (tried.right or tried.shown):
+        veiled = ", ".join(f".st-key-{key}" for key in posed.step.veil)
+        st.html(f"<style>{veiled} {{ filter: blur(9px); pointer-events: none; user-select: none; }}</style>")
+    lesson_panel(
+        payload_of(posed, tried)
+        | {"present": presented, "away": _is_away(posed), "known": _RESTORED in st.session_state},
+        "lesson_panel",
+        choose=lambda choice: _choose(posed, choice),
+        hint=lambda: _take_hint(posed),
+        show=lambda: _show(posed),
+        go=lambda step: _go(posed, step),
+        restore=_restore,
+    )
+
+
+def _is_away(posed: Posed) -> bool:
+    """Return whether the page shows something else than the step's figure."""
+    if url_state.ordered("lesson"):
+        return False
+    return _page_name() not in _pages_of(posed.lesson, posed.number)
+
+
+def payload_of(posed: Posed, tried: Try) -> dict:
+    """Return what the panel shows of a step, ready for JSON; what is right is in it only once it was found or shown."""
+    step, answer = posed.step, posed.answer
+    over = tried.right or tried.shown
+    payload: dict = {
+        "key": posed.key,
+        "name": posed.lesson.name,
+        "title": posed.lesson.title,
+        "step": posed.number + 1,
+        "of": len(posed.lesson.steps),
+        "say": posed.text(step.say),
+        "note": posed.text(step.note),
+        "undecided": posed.undecided,
+        "tried": {"choice": tried.choice, "hints": tried.hints, "shown": tried.shown, "right": tried.right},
+        "last": posed.number + 1 == len(posed.lesson.steps),
+    }
+    if answer and step.is_question:
+        hints = posed.hints()
+        payload |= {
+            "ask": posed.text(step.ask),
+            "kind": str(answer.kind),
+            "options": [[option.name, posed.fill(option.label)] for option in posed.options],
+            "hints": hints[: tried.hints],
+            "more_hints": len(hints) - tried.hints if not over else 0,
+            "feedback": posed.feedback(tried.choice) if over or tried.choice is not None else "",
+            "right": sorted(answer.right) if over else [],
+        }
+        if not over and answer.kind != Kind.DO:
+            payload["feedback"] = posed.partial_feedback(tried.choice)
+    return payload
+
+
+def _tries() -> dict[str, Try]:
+    return st.session_state.setdefault(_TRIES, {})
+
+
+def _choose(posed: Posed, choice: object) -> None:
+    tried = _tries().setdefault(posed.key, Try())
+    if posed.answer and not (tried.right or tried.shown):
+        tried.choice = choice
+        tried.right = posed.answer.is_right(choice)
+
+
+def _take_hint(posed: Posed) -> None:
+    tried = _tries().setdefault(posed.key, Try())
+    tried.hints = min(tried.hints + 1, len(posed.hints()))
+
+
+def _show(posed: Posed) -> None:
+    """Tell the answer, and let the figure show it."""
+    tried = _tries().setdefault(posed.key, Try())
+    tried.shown = tried.shown or not tried.right
+    if posed.step.show or posed.step.show_page:
+        st.session_state[_GOING] = _Going(posed.lesson.name, posed.number, shown=True)
+
+
+def _go(posed: Posed, step: int) -> None:
+    """Go to a step, counted from 1; to this one: back to its figure; to 0: leave the lesson; past the last: its end."""
+    if 1 <= step <= len(posed.lesson.steps):
+        st.session_state[_GOING] = _Going(posed.lesson.name, step - 1)
+        return
+    url_state.write("lesson", "")
+    if step > len(posed.lesson.steps):
+        st.session_state[_ENDED] = posed.lesson.name
+
+
+def open_end() -> None:
+    """Open the list of lessons where one was gone through to its end: then this run ends."""
+    if st.session_state.pop(_ENDED, None):
+        open_page(LESSONS_PAGE)
+
+
+def show_lessons_through(page: str) -> None:
+    """Say below a page which lessons go through it, unless one does now."""
+    if page in (HOME, LESSONS_PAGE, "") or _place()[0]:
+        return
+    steps = {
+        lesson.name: next((number for number, step in enumerate(lesson.steps) if step.page == page), None)
+        for lesson in lessons()[0]
+    }
+    through = [lesson for lesson in lessons()[0] if steps[lesson.name] is not None]
+    if not through:
+        return
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="lessons_through"):
+        st.caption("Lessons through this page", width="content")
+        for lesson in through:
+            st.button(lesson.title, key=f"through_{lesson.name}", type="tertiary", on_click=begin, args=(lesson.name,))
+
+
+def answered(name: str) -> set[int]:
+    """Return the steps of a lesson, counted from 1, that were answered rightly, whatever the sentence."""
+    found = (re.match(rf"{re.escape(name)}\.(\d+) ", key) for key, tried in _tries().items() if tried.right)
+    return {int(each[1]) for each in found if each}
+
+
+def _restore(remembered: Mapping[str, object]) -> None:
+    """Take over what a browser remembers of earlier visits; what this visit has is newer."""
+    st.session_state[_RESTORED] = True
+    for key, value in list(remembered.items())[:MOST_TRIES]:
+        if len(key) <= MOST_LETTERS and isinstance(value, dict) and key not in _tries():
+            hints = value.get("hints")
+            _tries()[key] = Try(
+                value.get("choice"),
+                min(max(hints, 0), 3) if isinstance(hints, int) else 0,
+                bool(value.get("shown")),
+                bool(value.get("right")),
+            )

@@ -1,0 +1,183 @@
+// One step of a lesson: what to look at, a question, and what came of the answer. What is right is not here until it was
+// found or shown. What a learner tried is kept in this browser, so that neither a reload nor another visit loses it.
+
+import { Component, mounted } from "../lib/mount.js";
+import { Memory } from "./memory.js";
+
+const HAVE_ARROWS = "input, textarea, select, canvas, [role=slider], [role=region], [role=radiogroup]";
+const SIGNS = { number: "Enter a number.", several: "Check" };
+const ASK_AGAIN_AFTER = 400; // ms from the first drawing until what is remembered is sent: not while it is being made
+const NARROW = 640; // pixels: a phone's sheet
+const FOLDED = "headlight-lesson-folded";
+
+class LessonPanel extends Component {
+  constructor(root) {
+    super(root);
+    this.memory = new Memory();
+    this.panel = this.find(".lesson");
+    this.find(".hint").onclick = () => this.setTriggerValue("hint", true);
+    this.find(".show").onclick = () => this.setTriggerValue("show", true);
+    this.find(".back_to").onclick = () => this.go(this.data.step);
+    this.find(".leave").onclick = () => this.go(0);
+    this.find(".back").onclick = () => this.go(this.data.step - 1);
+    this.find(".next").onclick = () => this.go(this.data.step + 1);
+    this.find(".pages").onclick = () => document.documentElement.classList.toggle("lesson_pages");
+    this.find(".fold").onclick = () => this.fold(!this.panel.classList.contains("folded"));
+    this.find("form").onsubmit = (event) => this.estimate(event);
+    this.find("textarea").oninput = ({ target }) => this.memory.note(this.data.key, target.value);
+    this.listen(document, "keydown", (event) => this.key(event));
+    const page = document.documentElement;
+    this.folding = new MutationObserver(() => this.dock());
+    this.folding.observe(page, { attributes: true, attributeFilter: ["class"] });
+    this.whenResized(this.panel, () => this.dock());
+    this.ends.push(() => this.folding.disconnect(), () => page.style.removeProperty("--docked"));
+    this.ends.push(() => clearTimeout(this.timer), () => document.documentElement.classList.remove("lesson_pages"));
+  }
+
+  receive(data) {
+    const moved = data.key !== this.data?.key;
+    this.data = data;
+    this.chosen = moved || !this.chosen ? new Set([data.tried.choice].flat().filter((each) => each !== null)) : this.chosen;
+    if (data.tried.choice !== null || data.tried.hints || data.tried.shown) this.memory.keep(data.key, data.tried);
+    this.draw(moved);
+    const remembered = this.memory.all();
+    if (!data.known && Object.keys(remembered).length) {
+      clearTimeout(this.timer);
+      this.timer = setTimeout(() => this.setTriggerValue("restore", remembered), ASK_AGAIN_AFTER);
+    }
+  }
+
+  draw(moved) {
+    const { data } = this, over = data.tried.right || data.tried.shown;
+    this.dock();
+    this.find(".line").textContent = `${data.step}/${data.of} ${plain(data.ask ?? data.say)}`;
+    this.find(".title").textContent = data.title;
+    this.find(".place").textContent = `${data.step} of ${data.of}`;
+    this.find("progress").max = data.of;
+    this.find("progress").value = data.step;
+    this.find(".back").disabled = data.step === 1;
+    this.find(".next").textContent = data.last ? "Finish" : "Next →";
+    write(this.find(".say"), data.say);
+    write(this.find(".ask"), data.ask ?? []);
+    this.find(".back_to").hidden = !data.away;
+    this.find(".undecided").hidden = !data.undecided;
+    this.find(".undecided").textContent = data.undecided;
+    this.drawOptions(over);
+    this.drawNote();
+    this.find(".feedback").textContent = feedback(data, over);
+    this.find(".feedback").classList.toggle("good", data.tried.right);
+    this.find(".hints").replaceChildren(...(data.hints ?? []).map((hint) => element("li", hint)));
+    this.find(".hint").hidden = !data.more_hints;
+    this.find(".hint").textContent = `Hint (${data.more_hints} left)`;
+    this.find(".show").hidden = !data.ask;
+    if (moved) this.find(".body").scrollTop = 0;
+    if (moved) this.fold(sessionStorage.getItem(FOLDED) === "1");
+  }
+
+  // Where the list of pages is not there, or folded away, it lies below the page, whose figures leave it that room.
+  dock() {
+    const { classList, style } = document.documentElement;
+    const docked = Boolean(this.data?.present) || (classList.contains("pages_folded") && window.innerWidth > NARROW);
+    this.panel.classList.toggle("docked", docked);
+    const height = docked ? `${this.panel.offsetHeight}px` : "";
+    if (style.getPropertyValue("--docked") !== height) style.setProperty("--docked", height);
+  }
+
+  drawOptions(over) {
+    const { data } = this, several = data.kind === "several", place = this.find(".options");
+    const buttons = (data.kind === "one" || several ? data.options : []).map(([name, label]) => {
+      const button = element("button", label), pressed = this.chosen.has(name);
+      button.ariaPressed = String(pressed);
+      button.disabled = over;
+      button.classList.toggle("right", data.right.includes(name));
+      button.classList.toggle("wrong", pressed && data.tried.choice !== null && !several && !data.right.includes(name));
+      button.onclick = () => this.choose(name, several);
+      return button;
+    });
+    if (several && !over) buttons.push(this.check(() => this.answer([...this.chosen])));
+    if (data.kind === "do" && !over) buttons.push(this.check(() => this.answer(true), "I have done it"));
+    place.replaceChildren(...buttons);
+    const form = this.find("form"), input = this.find("input");
+    form.hidden = data.kind !== "number";
+    input.disabled = over;
+    if (document.activeElement !== input && !(this.root.activeElement === input)) input.value = data.tried.choice ?? "";
+  }
+
+  check(act, words = SIGNS.several) {
+    const button = element("button", words);
+    button.className = "check";
+    button.onclick = act;
+    return button;
+  }
+
+  drawNote() {
+    const { data } = this, note = this.find(".note");
+    note.hidden = !data.note.length;
+    write(this.find(".note span"), data.note);
+    this.find("textarea").value = this.memory.noteOf(data.key);
+  }
+
+  choose(name, several) {
+    if (!several) return this.answer(name);
+    if (!this.chosen.delete(name)) this.chosen.add(name);
+    this.drawOptions(false);
+  }
+
+  answer(choice) {
+    this.chosen = new Set([choice].flat());
+    this.setTriggerValue("choice", choice);
+  }
+
+  estimate(event) {
+    event.preventDefault();
+    const value = Number(this.find("input").value.replace("−", "-").replace(",", ".").trim() || NaN);
+    if (Number.isFinite(value)) this.answer(value);
+    else this.find(".feedback").textContent = SIGNS.number;
+  }
+
+  go(step) {
+    document.documentElement.classList.remove("lesson_pages");
+    if (step !== this.data.step) this.chosen = null;
+    this.setTriggerValue("go", step);
+  }
+
+  fold(folded) {
+    this.panel.classList.toggle("folded", folded);
+    this.find(".fold").ariaExpanded = String(!folded);
+    sessionStorage.setItem(FOLDED, folded ? "1" : "0");
+  }
+
+  // Where nothing else has a use for them.
+  key(event) {
+    const within = event.composedPath()[0];
+    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || within.closest?.("input, textarea, select")) return;
+    const inside = event.composedPath().includes(this.panel);
+    const by = { PageDown: 1, PageUp: -1, ...(inside ? { ArrowRight: 1, ArrowLeft: -1 } : {}) }[event.key];
+    if (!by || (!inside && within.closest?.(HAVE_ARROWS))) return;
+    const step = this.data.step + by;
+    if (step < 1 || step > this.data.of) return;
+    event.preventDefault();
+    this.go(step);
+  }
+}
+
+function feedback({ feedback: words, tried }, over) {
+  if (tried.right) return `Right. ${words ?? ""}`;
+  if (over) return words ?? "";
+  return tried.choice === null ? "" : `Not yet. ${words ?? ""} Try again, or take a hint.`;
+}
+
+const plain = (parts) => parts.map(([, text]) => text).join("");
+
+// Words of a lesson, token texts among them: never as HTML.
+function write(place, parts) {
+  place.replaceChildren(...parts.map(([style, text]) => (style ? element(style, text) : document.createTextNode(text))));
+}
+
+function element(tag, text) {
+  const made = document.createElement(tag);
+  made.textContent = text;
+  return made;
+}
+
+export default mounted(LessonPanel);

@@ -1,0 +1,73 @@
+"""The page of lessons: one to begin with, what a teacher needs of each, and the questions that are asked often."""
+
+import streamlit as st
+
+from headlight.app import lessons
+from headlight.app.choices import from_list, show_views
+from headlight.app.results import TranslationRequest
+from headlight.app.widgets import offer_download, plain, show_table
+from headlight.lessons.file import Lesson
+from headlight.views.questions import page as questions
+
+from .overview import overview
+from .worksheet import worksheet
+
+LESSONS, TEACHER, QUESTIONS = "lessons", "for the teacher", "questions"
+
+
+def show_page(request: TranslationRequest) -> None:
+    """Show the view that the address asks for. Raises UserError."""
+    views = {LESSONS: show_lessons, TEACHER: show_teacher, QUESTIONS: questions.show_page}
+    show_views(views, "lessons", request, without_sentence=(LESSONS,))
+
+
+def show_lessons(request: TranslationRequest) -> None:
+    """Show a card for each lesson, in their order."""
+    found, problems = lessons.lessons()
+    st.markdown("Predict, then look. What is right is measured on the model and the sentence that you choose.")
+    for row in range(0, len(found), 2):
+        for column, lesson in zip(st.columns(2), found[row : row + 2], strict=False):
+            with column:
+                _show_card(row + 1 + found[row : row + 2].index(lesson), lesson)
+    for problem in problems:
+        st.warning(plain(problem), icon=":material/edit:")
+
+
+def _show_card(number: int, lesson: Lesson) -> None:
+    questions_asked = [step for step, each in enumerate(lesson.steps, start=1) if each.is_question]
+    done = len(lessons.answered(lesson.name) & set(questions_asked))
+    with st.container(border=True, horizontal=True, vertical_alignment="center", key=f"lesson_card_{lesson.name}"):
+        with st.container(gap=None):
+            st.markdown(f"**{number}. {plain(lesson.title)}**")
+            st.caption(plain(lesson.goal))
+        with st.container(width=132, gap="xsmall"):
+            label = "Go on" if 0 < done < len(questions_asked) else "Again" if done else "Begin"
+            first = next((step - 1 for step in questions_asked if step not in lessons.answered(lesson.name)), 0)
+            step = first if 0 < done < len(questions_asked) else 0
+            name = f"{label}: {plain(lesson.title)}"
+            st.button(
+                label,
+                key=f"begin_{lesson.name}",
+                help=name,
+                on_click=lessons.begin,
+                args=(lesson.name, step),
+                width="stretch",
+            )
+            dots = "●" * done + "○" * (len(questions_asked) - done)
+            st.caption(f"{lesson.minutes} min {dots}", help=f"{done} of {len(questions_asked)} questions answered")
+
+
+def show_teacher(request: TranslationRequest) -> None:
+    """Show a lesson's goal, its steps and what is right for this checkpoint and sentence, and its worksheets."""
+    found, _ = lessons.lessons()
+    titles = {lesson.title: lesson for lesson in found}
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        lesson = titles[from_list("Lesson", list(titles), "lesson_told", width=420)]
+        st.button("Begin", key="begin_told", on_click=lessons.begin, args=(lesson.name,))
+        steps = overview(lesson, request)
+        for label, answers in (("Worksheet", False), ("Worksheet with answers", True)):
+            page = worksheet(lesson, steps, answers=answers)
+            offer_download(label, page.encode(), f"{lesson.name}{'_answers' if answers else ''}.html", "text/html")
+    st.markdown(f"{plain(lesson.goal)} **{lesson.minutes} minutes.**")
+    rows = [(str(step.number), (step.page, step.sentence, step.question, step.answer)) for step in steps]
+    show_table("The steps of this lesson", "step", ("page", "sentence", "question or text", "what is right"), rows)

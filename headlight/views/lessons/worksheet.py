@@ -1,0 +1,46 @@
+"""A lesson on paper: one HTML file to print on A4, without the answers or with them."""
+
+import html
+from collections.abc import Sequence
+
+from headlight.lessons.file import Lesson
+
+from .overview import ToldStep
+
+_STYLE = """
+@page { size: A4; margin: 18mm; }
+:root { color-scheme: light; }
+body { font: 11pt/1.45 system-ui, sans-serif; max-width: 174mm; margin: 0 auto; padding: 8mm; color: #111; background: #fff; }
+h1 { font-size: 17pt; margin: 0 0 2mm; } h2 { font-size: 12pt; margin: 6mm 0 1mm; }
+section { break-inside: avoid; } p { margin: 1mm 0; } .ask { font-weight: 600; } .where { color: #555; font-size: 9.5pt; }
+ul { list-style: none; padding: 0; margin: 2mm 0; } li::before { content: "☐ "; } li { padding: 0.6mm 0; }
+.line { border-bottom: 1px solid #999; height: 9mm; } .answer { border-left: 3px solid #1558b0; padding-left: 3mm; }
+.name { display: flex; gap: 8mm; margin: 3mm 0 5mm; } .name span { flex: 1; border-bottom: 1px solid #999; }
+@media print { body { padding: 0; max-width: none; } }
+"""
+_LINES = 3
+
+
+def worksheet(lesson: Lesson, steps: Sequence[ToldStep], *, answers: bool) -> str:
+    """Return the worksheet of a lesson as an HTML page; every text in it is escaped."""
+    parts = "".join(_section(step, answers=answers) for step in steps)
+    name = "" if answers else '<p class="name">Name <span></span> Date <span></span></p>'
+    title = html.escape(lesson.title) + (": answers" if answers else "")
+    return (
+        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title><style>{_STYLE}</style>'
+        f"<body><h1>{title}</h1><p>{html.escape(lesson.goal)} ({lesson.minutes} minutes)</p>{name}{parts}</body></html>"
+    )
+
+
+def _section(step: ToldStep, *, answers: bool) -> str:
+    told = (
+        f'<p class="where">{html.escape(step.page)} · {html.escape(step.sentence)}</p><p>{html.escape(step.said)}</p>'
+    )
+    asked = f'<p class="ask">{html.escape(step.asked)}</p>' if step.asked else ""
+    options = "".join(f"<li>{html.escape(option)}</li>" for option in step.options)
+    space = f"<ul>{options}</ul>" if options else '<div class="line"></div>' * (_LINES if step.kind == "note" else 1)
+    if not step.asked:
+        space = ""
+    elif answers:
+        space = (f"<ul>{options}</ul>" if options else "") + f'<p class="answer">{html.escape(step.answer)}</p>'
+    return f"<section><h2>Step {step.number}</h2>{told}{asked}{space}</section>"
