@@ -2,4 +2,12 @@
 
 from headlight.app.main import main
 
-main()
+
+def guide():
+    """Return what leads through lessons; not before PyTorch is read."""
+    from headlight.lessons import panel
+
+    return panel
+
+
+main(guide)

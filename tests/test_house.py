@@ -18,6 +18,7 @@ FORBIDDEN = {
     "headlight.components": {"torch", "plotly"},
     "headlight.app": {"torch"},
     "headlight.views": {"torch"},
+    "headlight.lessons": {"torch"},
     "pages": {"torch", "plotly", "numpy"},
 }
 # Files of figures, texts and payloads: functions from numbers to what is shown, to be had without a page.

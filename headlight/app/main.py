@@ -6,12 +6,16 @@ import gc
 import os
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
 
 import streamlit as st
 
 from . import open_files
+
+if TYPE_CHECKING:
+    from headlight.app.results import TranslationRequest
 
 # One thread a visitor's run, unless the environment says otherwise: OpenMP reads this when PyTorch is imported. A model
 # of this size is no faster with two (a trace takes 43 ms with one, 51 with two), and beside another busy process, or
@@ -24,8 +28,17 @@ _LET_IN = "let_in"  # in the session
 SHARED_STYLES = [FOLDER.parent / "components" / "lib" / name for name in ("colours.css", "chips.css")]
 
 
-def main() -> None:
-    """Draw the page in the address for one visitor."""
+class Guide(Protocol):
+    """What leads a visitor from page to page: see headlight/lessons/panel.py, which stands above all pages."""
+
+    def start_run(self) -> None: ...
+    def follow(self, request: "TranslationRequest") -> None: ...
+    def show_panel(self, request: "TranslationRequest") -> None: ...
+    def show_lessons_through(self, page: str) -> None: ...
+
+
+def main(load_guide: Callable[[], Guide]) -> None:
+    """Draw the page in the address for one visitor; `load_guide` imports what leads through lessons."""
     st.set_page_config(page_title="Headlight", page_icon=str(FOLDER / "icon.svg"), layout="wide")
     for style in (*SHARED_STYLES, FOLDER / "page.css"):
         st.html(style)
@@ -34,12 +47,13 @@ def main() -> None:
         st.error("This server has as many visitors as it can serve: please try again in a few minutes.")
         st.stop()
     with starting():
-        from . import bar, lessons, url_state
+        from . import bar, url_state
         from .line import in_turn
         from .navigation import group_headings, is_home, navigation, run_page, show_name
         from .widgets import offer_downloads
 
-    lessons.start_run()
+        guide = load_guide()
+    guide.start_run()
     above_page = st.empty()  # for a word to who has to wait
     page = navigation()
     st.set_page_config(page_title=f"{page.title} · Headlight")
@@ -52,12 +66,11 @@ def main() -> None:
     offer_downloads()
     panel = st.container(key="lesson")
     with in_turn(above_page, request):
-        lessons.open_end()
-        lessons.follow(request)
+        guide.follow(request)
         with panel:
-            lessons.show_panel(request)
+            guide.show_panel(request)
         run_page(page, request)
-        lessons.show_lessons_through(page.url_path)
+        guide.show_lessons_through(page.url_path)
     url_state.forget_orders()
     freeze_imports()
 

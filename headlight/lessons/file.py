@@ -30,7 +30,7 @@ from headlight.app.parameters import PARAMETERS
 from transformer.errors import UserError
 from transformer.untrusted import read_toml
 
-from .answer import wrong_arguments
+from .register import wrong_arguments
 
 LESSONS_VARIABLE = "HEADLIGHT_LESSONS"  # in the environment: a folder of lessons besides the shipped ones
 SHIPPED = Path(__file__).with_name("shipped")
@@ -233,8 +233,6 @@ def _wrong_step(step: Mapping[str, Any], number: int) -> Iterator[_Problem]:
 
 
 def _wrong_answer(answer: Mapping[str, Any], number: int) -> Iterator[_Problem]:
-    from . import measures  # noqa: F401 -- their modules enter them into the register
-
     arguments = {key: value for key, value in answer.items() if key != "from"}
     words = wrong_arguments(str(answer.get("from", "")), arguments) if "from" in answer else "“answer” needs “from”."
     if words:

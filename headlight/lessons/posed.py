@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 
 from headlight.plots.text import in_words
 
-from .answer import Answer, Kind, Option, Run, Undecided, answer_of, number_words
+from .answer import Answer, Kind, Option, Run, Undecided, number_words
 from .file import NAME, Lesson, Step
+from .register import answer_of
 
 _STYLED = re.compile(r"(\*\*[^*]+\*\*|\*[^*]+\*|`[^`]+`)")
 _STYLES = {"**": "strong", "*": "em", "`": "code"}

@@ -14,9 +14,17 @@ BELOW = {
     "headlight.plots": {"transformer"},
     "headlight.app": {"headlight.components", "headlight.plots", "transformer"},
     "headlight.views": {"headlight.app", "headlight.components", "headlight.plots", "transformer"},
-    "headlight": {"headlight.views", "headlight.app", "headlight.components", "headlight.plots", "transformer"},
-    "pages": {"headlight.views", "headlight.app"},
-    "app": {"headlight.app"},
+    "headlight.lessons": {"headlight.views", "headlight.app", "headlight.components", "headlight.plots", "transformer"},
+    "headlight": {
+        "headlight.lessons",
+        "headlight.views",
+        "headlight.app",
+        "headlight.components",
+        "headlight.plots",
+        "transformer",
+    },
+    "pages": {"headlight.lessons", "headlight.views", "headlight.app"},
+    "app": {"headlight.lessons", "headlight.app"},
 }
 
 # The engine's packages, each of which may import those before it.

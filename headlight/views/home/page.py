@@ -1,11 +1,12 @@
 """The first page: the visitor's sentence translated before their eyes, and what becomes of it without a word."""
 
 import re
+from collections.abc import Callable
 from functools import partial
 
 import streamlit as st
 
-from headlight.app import bar, lessons, results, url_state
+from headlight.app import bar, results, url_state
 from headlight.app.results import TranslationRequest, what_if
 from headlight.app.widgets import plain, show_doubts
 from headlight.components.show import token_lines
@@ -17,11 +18,9 @@ from transformer.interpret.trace import RowLabel, Trace, attention_map
 from .content import Card, cards_of, changed_outputs, describe_hidden, harmless_words
 
 _APART, _LETTERS = 170, 20  # pixels
-# Where to go on: a page, and what is to be seen there.
-WAYS = {"pages/lessons.py": "All lessons", "pages/decoding.py": "See it translate, token by token"}
 
 
-def show_page(request: TranslationRequest) -> None:
+def show_page(request: TranslationRequest, show_ways: Callable[[], None]) -> None:
     """Show the sentence and its translation, whose words can be hidden, then what to try next. Raises UserError."""
     before = results.trace(request)
     words = word_ranges(before.source_tokens)
@@ -33,18 +32,7 @@ def show_page(request: TranslationRequest) -> None:
     _show_lines(request, before, after, hidden, describe_hidden(before, after, hidden, harmless))
     show_doubts(request)
     _show_cards(request)
-    found, _ = lessons.lessons()
-    with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="ways"):
-        for lesson in found[:1]:
-            st.button(
-                f"Begin with a lesson: {plain(lesson.title)} {lesson.minutes} min",
-                key="first_lesson",
-                type="primary",
-                on_click=lessons.begin,
-                args=(lesson.name,),
-            )
-        for page, label in WAYS.items():
-            st.page_link(page, label=label, icon=":material/arrow_forward:")
+    show_ways()
 
 
 def _show_lines(request: TranslationRequest, before: Trace, after: Trace, hidden: list[range], headline: str) -> None:

@@ -4,9 +4,10 @@ from dataclasses import dataclass, replace
 
 from headlight.app.navigation import GROUPS
 from headlight.app.results import TranslationRequest
-from headlight.lessons.answer import Kind, Run, number_words
-from headlight.lessons.file import Lesson
-from headlight.lessons.posed import Posed, Text, pose_somehow
+
+from .answer import Kind, Run, number_words
+from .file import Lesson
+from .posed import Posed, Text, pose_somehow
 
 TITLES = {name: title for pages in GROUPS.values() for name, title in pages.items()}
 

@@ -12,21 +12,21 @@ from pathlib import Path
 
 import streamlit as st
 
-from headlight.app import bar, results
+from headlight.app import bar, results, url_state
+from headlight.app.navigation import HOME, open_page
+from headlight.app.parameters import PARAMETERS
 from headlight.app.results import TranslationRequest
+from headlight.app.widgets import is_presented, plain
 from headlight.components.show import lesson_panel
-from headlight.lessons.answer import Kind, Run
-from headlight.lessons.file import Lesson, lesson_files, read_lessons
-from headlight.lessons.posed import Posed, pose, pose_somehow
 from transformer.errors import UserError
 
-from . import url_state
-from .navigation import HOME, open_page
-from .parameters import PARAMETERS
-from .widgets import is_presented
+from .answer import Kind, Run
+from .file import Lesson, lesson_files, read_lessons
+from .posed import Posed, pose, pose_somehow
 
-STYLE, DOCKED = (Path(__file__).with_name(f"{name}.css") for name in ("lesson", "lesson_docked"))
+STYLE, DOCKED = (Path(__file__).with_name(f"{name}.css") for name in ("panel", "docked"))
 LESSONS_PAGE = "lessons"
+WAYS = {"pages/lessons.py": "All lessons", "pages/decoding.py": "See it translate, token by token"}
 # In the session: where to go next; what the next run is to show; what was tried; the first run is over.
 _GOING, _ORDER, _TRIES, _BEGUN = "lesson_going", "lesson_order", "lesson_tries", "lesson_begun"
 _ENDED = "lesson_ended"  # the lesson that was gone through, until its page is opened
@@ -47,7 +47,8 @@ class _Going:
 
 @dataclass
 class Try:
-    """What a learner did with a question: the choice, the hints taken, whether the answer was shown, if it was right."""
+    """What a learner did with a question: the choice, the hints, whether it was shown to them, and whether it was right.
+    """
 
     choice: object = None
     hints: int = 0
@@ -85,6 +86,8 @@ def start_run() -> None:
 
 def follow(request: TranslationRequest) -> None:
     """Go where the visitor wants to, or where the address of a new visit leads: then this run ends."""
+    if st.session_state.pop(_ENDED, None):
+        open_page(LESSONS_PAGE)
     going = st.session_state.pop(_GOING, None) or _addressed()
     st.session_state[_BEGUN] = True
     lesson = lesson_named(going.name) if going else None
@@ -268,12 +271,6 @@ def _go(posed: Posed, step: int) -> None:
         st.session_state[_ENDED] = posed.lesson.name
 
 
-def open_end() -> None:
-    """Open the list of lessons where one was gone through to its end: then this run ends."""
-    if st.session_state.pop(_ENDED, None):
-        open_page(LESSONS_PAGE)
-
-
 def show_lessons_through(page: str) -> None:
     """Say below a page which lessons go through it, unless one does now."""
     if page in (HOME, LESSONS_PAGE, "") or _place()[0]:
@@ -289,6 +286,17 @@ def show_lessons_through(page: str) -> None:
         st.caption("Lessons through this page", width="content")
         for lesson in through:
             st.button(lesson.title, key=f"through_{lesson.name}", type="tertiary", on_click=begin, args=(lesson.name,))
+
+
+def show_ways() -> None:
+    """Show on the home where to go on: the first lesson, all of them, and a translation token by token."""
+    found, _ = lessons()
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="ways"):
+        for lesson in found[:1]:
+            words = f"Begin with a lesson: {plain(lesson.title)} {lesson.minutes} min"
+            st.button(words, key="first_lesson", type="primary", on_click=begin, args=(lesson.name,))
+        for page, label in WAYS.items():
+            st.page_link(page, label=label, icon=":material/arrow_forward:")
 
 
 def answered(name: str) -> set[int]:

@@ -2,13 +2,13 @@
 
 import streamlit as st
 
-from headlight.app import lessons
 from headlight.app.choices import from_list, show_views
 from headlight.app.results import TranslationRequest
 from headlight.app.widgets import offer_download, plain, show_table
-from headlight.lessons.file import Lesson
 from headlight.views.questions import page as questions
 
+from . import panel
+from .file import Lesson
 from .overview import overview
 from .worksheet import worksheet
 
@@ -23,7 +23,7 @@ def show_page(request: TranslationRequest) -> None:
 
 def show_lessons(request: TranslationRequest) -> None:
     """Show a card for each lesson, in their order."""
-    found, problems = lessons.lessons()
+    found, problems = panel.lessons()
     st.markdown("Predict, then look. What is right is measured on the model and the sentence that you choose.")
     for row in range(0, len(found), 2):
         for column, lesson in zip(st.columns(2), found[row : row + 2], strict=False):
@@ -35,21 +35,21 @@ def show_lessons(request: TranslationRequest) -> None:
 
 def _show_card(number: int, lesson: Lesson) -> None:
     questions_asked = [step for step, each in enumerate(lesson.steps, start=1) if each.is_question]
-    done = len(lessons.answered(lesson.name) & set(questions_asked))
+    done = len(panel.answered(lesson.name) & set(questions_asked))
     with st.container(border=True, horizontal=True, vertical_alignment="center", key=f"lesson_card_{lesson.name}"):
         with st.container(gap=None):
             st.markdown(f"**{number}. {plain(lesson.title)}**")
             st.caption(plain(lesson.goal))
         with st.container(width=132, gap="xsmall"):
             label = "Go on" if 0 < done < len(questions_asked) else "Again" if done else "Begin"
-            first = next((step - 1 for step in questions_asked if step not in lessons.answered(lesson.name)), 0)
+            first = next((step - 1 for step in questions_asked if step not in panel.answered(lesson.name)), 0)
             step = first if 0 < done < len(questions_asked) else 0
             name = f"{label}: {plain(lesson.title)}"
             st.button(
                 label,
                 key=f"begin_{lesson.name}",
                 help=name,
-                on_click=lessons.begin,
+                on_click=panel.begin,
                 args=(lesson.name, step),
                 width="stretch",
             )
@@ -59,11 +59,11 @@ def _show_card(number: int, lesson: Lesson) -> None:
 
 def show_teacher(request: TranslationRequest) -> None:
     """Show a lesson's goal, its steps and what is right for this checkpoint and sentence, and its worksheets."""
-    found, _ = lessons.lessons()
+    found, _ = panel.lessons()
     titles = {lesson.title: lesson for lesson in found}
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         lesson = titles[from_list("Lesson", list(titles), "lesson_told", width=420)]
-        st.button("Begin", key="begin_told", on_click=lessons.begin, args=(lesson.name,))
+        st.button("Begin", key="begin_told", on_click=panel.begin, args=(lesson.name,))
         steps = overview(lesson, request)
         for label, answers in (("Worksheet", False), ("Worksheet with answers", True)):
             page = worksheet(lesson, steps, answers=answers)

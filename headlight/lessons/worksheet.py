@@ -2,22 +2,12 @@
 
 import html
 from collections.abc import Sequence
+from pathlib import Path
 
-from headlight.lessons.file import Lesson
-
+from .file import Lesson
 from .overview import ToldStep
 
-_STYLE = """
-@page { size: A4; margin: 18mm; }
-:root { color-scheme: light; }
-body { font: 11pt/1.45 system-ui, sans-serif; max-width: 174mm; margin: 0 auto; padding: 8mm; color: #111; background: #fff; }
-h1 { font-size: 17pt; margin: 0 0 2mm; } h2 { font-size: 12pt; margin: 6mm 0 1mm; }
-section { break-inside: avoid; } p { margin: 1mm 0; } .ask { font-weight: 600; } .where { color: #555; font-size: 9.5pt; }
-ul { list-style: none; padding: 0; margin: 2mm 0; } li::before { content: "☐ "; } li { padding: 0.6mm 0; }
-.line { border-bottom: 1px solid #999; height: 9mm; } .answer { border-left: 3px solid #1558b0; padding-left: 3mm; }
-.name { display: flex; gap: 8mm; margin: 3mm 0 5mm; } .name span { flex: 1; border-bottom: 1px solid #999; }
-@media print { body { padding: 0; max-width: none; } }
-"""
+_STYLE = Path(__file__).with_name("worksheet.css").read_text(encoding="utf-8")
 _LINES = 3
 
 
