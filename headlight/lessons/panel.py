@@ -47,8 +47,7 @@ class _Going:
 
 @dataclass
 class Try:
-    """What a learner did with a question: the choice, the hints, whether it was shown to them, and whether it was right.
-    """
+    """What a learner did with a question: their choice, hints taken, whether it was shown, whether it was right."""
 
     choice: object = None
     hints: int = 0
