@@ -1,4 +1,4 @@
-"""The command line with the app: all commands of `python -m transformer`, `app` and `page`."""
+"""The command line with the app: all commands of `python -m transformer`, `app`, `page` and `lessons`."""
 
 import sys
 from collections.abc import Iterable
@@ -13,8 +13,9 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _with_the_app() -> Iterable[Commands]:
     from . import serving
+    from .lessons import command
 
-    return (serving,)
+    return serving, command
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from transformer.errors import UserError
 from transformer.files import write_atomically
 from transformer.interpret.head_roles import ROLES_FILE, load_roles
 
-from .app.entry import CHECKPOINTS_VARIABLE, entry_folder
+from .app.entry import CHECKPOINTS_VARIABLE, LESSONS_VARIABLE, entry_folder
 
 # Streamlit's own command; Ctrl-C while it is imported ends it without a word.
 _SERVER = """
@@ -33,6 +33,7 @@ def add_commands(command: AddCommand) -> None:
     app.add_argument("--address", help="the address to listen to; 0.0.0.0 lets the whole network in (localhost)")
     app.add_argument("--headless", action="store_true", help="open no browser")
     app.add_argument("--checkpoints", type=Path, metavar="FOLDER", help="show the checkpoints in it (the shipped ones)")
+    app.add_argument("--lessons", type=Path, metavar="FOLDER", help="offer the lessons in it besides the shipped ones")
     page = command("page", _page, "write every attention weight of one sentence as a page that opens anywhere")
     add_sentence(page, ".html")
 
@@ -47,6 +48,10 @@ def _app(options: argparse.Namespace) -> int:
         if not options.checkpoints.is_dir():
             raise UserError(f"There is no folder {options.checkpoints}.")
         environment[CHECKPOINTS_VARIABLE] = str(options.checkpoints.resolve())
+    if options.lessons:
+        if not options.lessons.is_dir():
+            raise UserError(f"There is no folder {options.lessons}.")
+        environment[LESSONS_VARIABLE] = str(options.lessons.resolve())
     # -P: what happens to lie in the current folder is not imported in place of what is installed.
     command = [sys.executable, "-P", "-c", _SERVER, "run", str(entry_folder() / "app.py")]
     for name, value in (("port", options.port), ("address", options.address), ("headless", options.headless or None)):

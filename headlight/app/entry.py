@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 CHECKPOINTS_VARIABLE = "HEADLIGHT_CHECKPOINTS"  # in the environment: another folder of checkpoints
+LESSONS_VARIABLE = "HEADLIGHT_LESSONS"  # in the environment: a folder of lessons besides the shipped ones
 
 
 def entry_folder() -> Path:

@@ -6,6 +6,7 @@ constant: it is measured on the model and the sentence of a `Run`.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import TypeGuard
 
 from headlight.app import results
 from headlight.app.results import TranslationRequest
@@ -63,14 +64,19 @@ class Answer:
         if self.kind == Kind.DO:
             return self.done
         if self.kind == Kind.NUMBER:
-            return isinstance(choice, (int, float)) and abs(choice - self.value) <= self.margin
-        names = frozenset(choice) if isinstance(choice, (list, tuple)) else frozenset((choice,))
-        return names == self.right if self.kind == Kind.SEVERAL else bool(names & self.right)
+            return _is_number(choice) and abs(choice - self.value) <= self.margin
+        if self.kind == Kind.ONE:
+            return isinstance(choice, str) and choice in self.right
+        return isinstance(choice, list) and all(isinstance(each, str) for each in choice) and set(choice) == self.right
 
     @property
     def margin(self) -> float:
         """Return how far off an estimated number may be."""
         return RELATIVE * abs(self.value) if self.tolerance is None else self.tolerance
+
+
+def _is_number(choice: object) -> TypeGuard[float]:
+    return isinstance(choice, (int, float)) and not isinstance(choice, bool)
 
 
 def number_words(value: float) -> str:

@@ -25,6 +25,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from headlight.app.entry import LESSONS_VARIABLE
 from headlight.app.navigation import page_names
 from headlight.app.parameters import PARAMETERS
 from transformer.errors import UserError
@@ -32,7 +33,6 @@ from transformer.untrusted import read_toml
 
 from .register import wrong_arguments
 
-LESSONS_VARIABLE = "HEADLIGHT_LESSONS"  # in the environment: a folder of lessons besides the shipped ones
 SHIPPED = Path(__file__).with_name("shipped")
 MOST_STEPS, MOST_HINTS, MOST_WORDS = 20, 3, 60
 NAME = re.compile(r"\{([a-z_]+)\}")
@@ -140,6 +140,11 @@ def read_lesson(path: str | Path) -> Lesson:
     return Lesson(
         path.stem, **texts, steps=steps, sentences=tuple(content.get("sentences", ())), number=content.get("number", 99)
     )
+
+
+def line_of(path: Path, step: int) -> int:
+    """Return the line on which a step begins, counted from 1."""
+    return _line(path.read_text(encoding="utf-8"), _Problem("", step))
 
 
 def _step(table: Mapping[str, Any]) -> Step:

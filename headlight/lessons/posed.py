@@ -104,12 +104,12 @@ class Posed:
         answer = self.answer
         assert answer is not None
         labels = {option.name: option for option in answer.options}
-        if answer.kind == Kind.ONE and choice in labels:
-            option = labels[str(choice)]
+        if answer.kind == Kind.ONE and isinstance(choice, str) and choice in labels:
+            option = labels[choice]
             return " ".join(filter(None, (f"You said {option.label}.", option.told)))
         if answer.kind == Kind.SEVERAL and isinstance(choice, list):
-            hit = len(answer.right & set(choice))
-            others = len(set(choice) - answer.right)
+            chosen = {each for each in choice if isinstance(each, str) and each in labels}
+            hit, others = len(answer.right & chosen), len(chosen - answer.right)
             return f"You found {hit} of {len(answer.right)}" + (
                 f", and {others} that {'is' if others == 1 else 'are'} wrong." if others else "."
             )

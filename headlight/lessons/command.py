@@ -1,0 +1,116 @@
+"""The command `lessons`: list them, check a file that a teacher wrote, print a worksheet."""
+
+import argparse
+import logging
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from transformer.commands.options import AddCommand, add_checkpoint
+from transformer.errors import UserError
+from transformer.files import write_atomically
+
+if TYPE_CHECKING:
+    from .file import Lesson
+
+
+def add_commands(command: AddCommand) -> None:
+    """Add the command of this file."""
+    lessons = command("lessons", _run, "list lessons, check a lesson's file, print a worksheet")
+    actions = lessons.add_subparsers(dest="action", required=True, metavar="ACTION")
+    listed = actions.add_parser("list", help="list all lessons")
+    listed.add_argument("--lessons", type=Path, metavar="FOLDER", help="and those in a folder of your own")
+    check = actions.add_parser("check", help="say what is wrong with lessons' files, with line and field")
+    check.add_argument("files", nargs="+", type=Path, metavar="FILE")
+    printed = actions.add_parser("worksheet", help="write a lesson as a page to print")
+    printed.add_argument("lesson", help="a lesson's name, or its file")
+    printed.add_argument("--out", type=Path, required=True, help="the .html file to write")
+    printed.add_argument("--answers", action="store_true", help="with the answers")
+    printed.add_argument("--text", help="a sentence of your own (the lesson's)")
+    for parser in (check, printed):
+        add_checkpoint(parser, required=False)
+
+
+def _run(options: argparse.Namespace) -> int | None:
+    logging.getLogger("streamlit").setLevel(logging.ERROR)  # there is no page here
+    return {"list": _list, "check": _check, "worksheet": _print}[options.action](options)
+
+
+def _list(options: argparse.Namespace) -> int:
+    from .file import read_lessons
+
+    lessons, problems = read_lessons(options.lessons)
+    for lesson in lessons:
+        print(f"{lesson.name:<14}{lesson.minutes:>3} min  {lesson.title}")
+    for problem in problems:
+        print(problem)
+    return 1 if problems else 0
+
+
+def _check(options: argparse.Namespace) -> int:
+    """Read each file, and put each of its steps for its own sentences: what no sentence decides is said, too."""
+    from .file import LessonError, read_lesson
+
+    wrong = 0
+    for path in options.files:
+        try:
+            lesson = read_lesson(path)
+        except LessonError as error:
+            print(error)
+            wrong += 1
+            continue
+        problems = _unmeasured(lesson, path, options.checkpoint)
+        for problem in problems:
+            print(problem)
+        wrong += bool(problems)
+        if not problems:
+            asked = sum(step.is_question for step in lesson.steps)
+            print(f"{path.name}: {len(lesson.steps)} steps, {asked} questions: right.")
+    return 1 if wrong else 0
+
+
+def _unmeasured(lesson: "Lesson", path: Path, checkpoint: Path) -> list[str]:
+    """Return a sentence for each step whose question none of its sentences decides, or that uses unknown names."""
+    from headlight.app.batches import CheckpointFiles
+    from headlight.app.results import TranslationRequest
+
+    from .answer import Run
+    from .file import line_of
+    from .posed import pose_somehow, unknown_names
+
+    problems, files = [], CheckpointFiles.now(checkpoint)
+    for number in range(len(lesson.steps)):
+        sentences = lesson.sentences_of(number) or ("I love my teacher.",)
+        posed = pose_somehow(lesson, number, Run(TranslationRequest(files, sentences[0])), sentences)
+        place = f"{path.name}, line {line_of(path, number + 1)}"
+        if posed.undecided:
+            problems.append(f"{place}: no sentence decides this step for {checkpoint.name}: {posed.undecided}")
+        for name in sorted(unknown_names(posed)):
+            problems.append(f"{place}: “{{{name}}}” is no name that the step's measure says.")
+    return problems
+
+
+def _print(options: argparse.Namespace) -> None:
+    from headlight.app.batches import CheckpointFiles
+    from headlight.app.results import TranslationRequest
+
+    from .overview import overview
+    from .worksheet import worksheet
+
+    lesson = _lesson(options.lesson)
+    text = options.text or next(iter(lesson.sentences_of(0)), "I love my teacher.")
+    request = TranslationRequest(CheckpointFiles.now(options.checkpoint), text)
+    page = worksheet(lesson, overview(lesson, request), answers=options.answers)
+    write_atomically(options.out, page.encode())
+    print(f"{lesson.title}: {options.out}")
+
+
+def _lesson(name: str) -> "Lesson":
+    from .file import read_lesson, read_lessons
+
+    if name.endswith(".toml"):
+        return read_lesson(name)
+    lessons, _ = read_lessons()
+    for lesson in lessons:
+        if lesson.name == name:
+            return lesson
+    raise UserError(f"There is no lesson “{name}”; there are {', '.join(each.name for each in lessons)}.")

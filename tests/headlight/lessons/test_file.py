@@ -1,0 +1,127 @@
+"""Lessons' files: what is read, and every mistake named by its line and field."""
+
+import re
+
+import pytest
+
+from headlight.__main__ import main
+from headlight.lessons.file import LessonError, lesson_files, read_lesson, read_lessons
+
+RIGHT = """title = "A lesson"
+goal = "You can read a row."
+minutes = 5
+sentences = ["I love my teacher."]
+
+[[step]]
+page = "translate"
+say = "Look."
+
+[[step]]
+page = "attention"
+at = {kind = "cross", layer = "{layer}"}
+say = "Each row has **weights**, see `w_1`."
+ask = "What is read for “{word}”?"
+answer = {from = "most_read", kind = "cross"}
+hints = ["Look at the row."]
+show = {explorer_tokens = "q{row}"}
+"""
+
+
+def written(folder, text, name="own.toml"):
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_a_file_is_read_as_it_is_written(tmp_path):
+    lesson = read_lesson(written(tmp_path, RIGHT))
+    assert (lesson.name, lesson.title, lesson.minutes, len(lesson.steps)) == ("own", "A lesson", 5, 2)
+    first, second = lesson.steps
+    assert first.page == "translate" and not first.is_question and second.is_question
+    assert second.answer == "most_read" and second.arguments == {"kind": "cross"}
+    assert second.show == {"explorer_tokens": "q{row}"} and second.hints == ("Look at the row.",)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "words"),
+    [
+        ('title = "A lesson"\n', "", 1, "“title” is missing"),
+        ("minutes = 5", 'minutes = "five"', 3, "“minutes” must be a whole number"),
+        ("minutes = 5", "minutes = 500", 3, "from 1 to 90"),
+        ("minutes = 5", "minutes = true", 3, "“minutes” must be a whole number"),
+        ('page = "attention"', 'page = "atention"', 11, "There is no page “atention”"),
+        ('say = "Look."', 'say = "Look at row 3."', 8, "“say” has a number"),
+        ('say = "Look."', 'say = ""', 8, "“say” is empty"),
+        ('say = "Look."', "say = 'Look.'\nsays = 'x'", 9, "There is no field “says”"),
+        ("most_read", "most_reed", 15, "There is no measure “most_reed”; there are"),
+        (', kind = "cross"}', ", kinds = 'cross'}", 15, "has no argument “kinds”"),
+        (', kind = "cross"}', ", kind = 3}", 15, "“kind” of “most_read” must be str"),
+        (', kind = "cross"}', "}", 15, "needs the argument “kind”"),
+        ("layer = ", "layers = ", 12, "“at” has “layers”, which no address knows"),
+        ("explorer_tokens = ", "tokens = ", 17, "“show” has “tokens”"),
+        ('"q{row}"', "3", 17, "must be a text"),
+        ('["Look at the row."]', '["a", "b", "c", "d"]', 16, "at most 3 hints"),
+        ('["Look at the row."]', '["a", 5]', 16, "must be a list of texts"),
+        ('["Look at the row."]', '["Row 7."]', 16, "“hints” has a number"),
+        ('answer = {from = "most_read", kind = "cross"}\n', "", 14, "“ask” needs an “answer”"),
+        ('from = "most_read", ', "", 15, "“answer” needs “from”"),
+        ('say = "Look."', f'say = "{"word " * 61}"', 8, "more than 60 words"),
+    ],
+)
+def test_a_mistake_is_named_by_its_line_and_field(tmp_path, old, new, line, words):
+    assert old in RIGHT
+    with pytest.raises(LessonError) as caught:
+        read_lesson(written(tmp_path, RIGHT.replace(old, new, 1)))
+    assert str(caught.value).startswith(f"own.toml, line {line}: ") and words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("own.toml", "title = "),
+        ("own.toml", "a" * 300_000),
+        ("own.toml", "\ud800".encode("utf-8", "surrogatepass").decode("latin-1")),
+        ("own.toml", "step = [1, 2]\ntitle='a'\ngoal='b'\nminutes=5"),
+        ("own.toml", "step = 'x'\ntitle='a'\ngoal='b'\nminutes=5"),
+        ("own.toml", ""),
+        ("Own lesson.toml", RIGHT),
+        ("own.toml", "a = " + "[" * 3000),
+    ],
+)
+def test_whatever_is_no_lesson_is_refused_in_a_sentence(tmp_path, name, text):
+    with pytest.raises(LessonError, match=re.escape(name)):
+        read_lesson(written(tmp_path, text, name))
+
+
+def test_a_folder_of_ones_own_adds_lessons_replaces_shipped_ones_and_says_what_cannot_be_read(tmp_path, monkeypatch):
+    shipped, problems = read_lessons()
+    assert shipped and not problems
+    written(tmp_path, RIGHT)
+    written(tmp_path, RIGHT.replace("A lesson", "Another attention"), f"{shipped[0].name}.toml")
+    written(tmp_path, "title = 5", "broken.toml")
+    monkeypatch.setenv("HEADLIGHT_LESSONS", str(tmp_path))
+    lessons, problems = read_lessons()
+    assert len(lessons) == len(shipped) + 1
+    assert {"A lesson", "Another attention"} <= {lesson.title for lesson in lessons}
+    assert shipped[0].title not in {lesson.title for lesson in lessons}
+    assert len(problems) == 1 and problems[0].startswith("broken.toml, line 1: “title” must be a text")
+
+
+def test_the_command_lists_checks_and_prints(tmp_path, capsys):
+    assert main(["lessons", "list"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == len(lesson_files())
+    right = written(tmp_path, RIGHT)
+    assert main(["lessons", "check", str(right)]) == 0
+    assert capsys.readouterr().out == "own.toml: 2 steps, 1 questions: right.\n"
+    wrong = written(tmp_path, RIGHT.replace("q{row}", "q{rows}"), "wrong.toml")
+    assert main(["lessons", "check", str(right), str(wrong), str(tmp_path / "none.toml")]) == 1
+    told = capsys.readouterr().out
+    assert "wrong.toml, line 10: “{rows}” is no name" in told and "none.toml cannot be read" in told
+    undecided = written(tmp_path, RIGHT.replace("I love my teacher.", "a"), "bare.toml")
+    assert main(["lessons", "check", "--checkpoint", "reverse", str(undecided)]) in (0, 1)
+    assert "Traceback" not in capsys.readouterr().out
+    page = tmp_path / "page.html"
+    assert main(["lessons", "worksheet", str(right), "--out", str(page)]) == 0
+    assert "What is read for" in page.read_text(encoding="utf-8")
+    assert main(["lessons", "worksheet", "no lesson", "--out", str(page)]) == 1
+    assert "There is no lesson “no lesson”" in capsys.readouterr().err

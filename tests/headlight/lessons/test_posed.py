@@ -1,0 +1,129 @@
+"""A step put to a learner: texts are filled, choices judged, and nothing tells what is right before it was found."""
+
+import json
+
+import pytest
+
+from headlight.app import results
+from headlight.app.results import TranslationRequest
+from headlight.lessons.answer import Answer, Kind, Option, Run, number_words
+from headlight.lessons.file import Lesson, Step
+from headlight.lessons.panel import Try, payload_of
+from headlight.lessons.posed import Posed, pose, pose_somehow
+
+OPTIONS = (Option("a", "“▁a”", "It has .1."), Option("b", "“▁b”", "It has .9."), Option("c", "“c”"), Option("d", "“d”"))
+
+
+def run(text="I love my teacher.", checkpoint="en-de"):
+    return Run(TranslationRequest(results.checkpoint(checkpoint), text))
+
+
+def answer(kind=Kind.ONE, **changed):
+    given = {"options": OPTIONS, "right": frozenset("b"), "names": {"word": "▁my", "row": "3"}, **changed}
+    return Answer(kind, "“▁b” has .9.", "Of .1 and .9 the second is more.", **given)
+
+
+def posed(kind=Kind.ONE, **changed):
+    step = Step(
+        "translate",
+        "Look at **{word}** and *more* `x_1`.",
+        {"layer": "{row}"},
+        "Which of “{word}”?",
+        "most_read",
+        hints=("At “{word}”.",),
+        show={"head": "{row}"},
+    )
+    return Posed(Lesson("own", "Own", "Goal", 5, (step,)), 0, run(), answer(kind, **changed))
+
+
+def test_texts_are_filled_and_styled_and_tokens_read_as_words():
+    assert posed().text(posed().step.say) == [
+        ("", "Look at "), ("strong", "my"), ("", " and "), ("em", "more"), ("", " "), ("code", "x_1"), ("", "."),
+    ]  # fmt: skip
+    assert posed().fill("{word} {unknown}") == "my {unknown}"
+    assert posed().address() == {"layer": "3"} and posed().address(shown=True) == {"layer": "3", "head": "3"}
+    assert posed(names={}).address() is None
+
+
+def test_a_token_that_looks_like_markup_or_a_name_stays_what_it_is():
+    hostile = posed(names={"word": "**{row}**<b>", "row": "1"})
+    assert ("strong", "**{row}**<b>") in hostile.text(hostile.step.say)
+
+
+@pytest.mark.parametrize(
+    ("kind", "changed", "right", "wrong"),
+    [
+        (Kind.ONE, {}, ["b"], ["a", "x", None, 3, ["a"], {}, {"b": 1}, [["b"]]]),
+        (
+            Kind.SEVERAL,
+            {"right": frozenset("bc")},
+            [["b", "c"], ["c", "b"]],
+            [["b"], ["a", "b", "c"], [], "b", None, [{}, "b"], {"b": 1, "c": 1}],
+        ),
+        (Kind.NUMBER, {"value": -50.0}, [-50, -49.1, -50.9], [50, -48, "−50", None, True, float("nan"), float("inf")]),
+        (Kind.NUMBER, {"value": 0.5, "tolerance": 0.1}, [0.41, 0.6], [0.39, 0.61]),
+        (Kind.DO, {"done": True}, [True], []),
+        (Kind.DO, {"done": False}, [], [True]),
+    ],
+)
+def test_a_choice_is_judged(kind, changed, right, wrong):
+    asked = answer(kind, **changed)
+    assert all(asked.is_right(choice) for choice in right)
+    assert not any(asked.is_right(choice) for choice in wrong)
+
+
+def test_hints_come_in_three_stages_and_the_second_leaves_the_right_one():
+    look, narrowed, calculated = posed().hints()
+    assert look == "At “my”." and calculated == "Of .1 and .9 the second is more."
+    assert narrowed in {f"It is not {label}." for label in ("“a”", "“c”", "“d”")}
+    _, between, _ = posed(Kind.NUMBER, value=100.0, options=()).hints()
+    assert between == "It lies between 70 and 140."
+    few = posed(options=OPTIONS[:2])
+    assert len(few.hints()) == 2, "to say that it is not the one of two would be the answer"
+
+
+def test_feedback_says_what_was_predicted_and_what_is():
+    assert posed().feedback("a") == "You said “a”. It has .1. “b” has .9."
+    assert posed().partial_feedback("a") == "You said “a”. It has .1."
+    several = posed(Kind.SEVERAL, right=frozenset("bc"))
+    assert several.feedback(["b", "a"]).startswith("You found 1 of 2, and 1 that is wrong.")
+    assert posed(Kind.NUMBER, value=-2.0).feedback(1.5) == "You said 1.5. “b” has .9."
+    for strange in ("something else", None, {}, [[]], True):
+        assert posed().feedback(strange) == "“b” has .9."
+
+
+@pytest.mark.parametrize(("value", "words"), [(0.51851, "0.519"), (-1.7, "−1.7"), (4000.4, "4,000"), (12.0, "12")])
+def test_a_number_has_three_digits(value, words):
+    assert number_words(value) == words
+
+
+def test_options_keep_their_order_for_a_sentence_and_are_not_always_right_first():
+    assert [option.name for option in posed().options] == [option.name for option in posed().options]
+    orders = set()
+    for text in ("a b", "c d", "e f", "g h", "i j", "k l"):
+        step = posed()
+        orders.add(tuple(option.name for option in Posed(step.lesson, 0, run(text), step.answer).options))
+    assert len(orders) > 1
+
+
+def test_what_is_right_is_not_in_the_panel_before_it_was_found_or_shown():
+    step = posed()
+    fresh = payload_of(step, Try())
+    assert fresh["right"] == [] and fresh["feedback"] == "" and fresh["hints"] == []
+    wrong = payload_of(step, Try("a"))
+    assert wrong["right"] == [] and ".9" not in json.dumps(wrong)
+    for over in (Try("b", right=True), Try(shown=True)):
+        assert payload_of(step, over)["right"] == ["b"] and "“b” has .9." in payload_of(step, over)["feedback"]
+
+
+def test_another_sentence_is_taken_where_this_one_decides_nothing_and_said_where_none_does():
+    lesson = Lesson(
+        "own", "Own", "Goal", 5, (Step("translate", "x", ask="?", answer="most_read", arguments={"kind": "decoder"}),)
+    )
+    nothing = pose(lesson, 0, run("No!"))
+    somehow = pose_somehow(lesson, 0, run("No!"), ["No!", "Yesterday I saw your brother in the city."])
+    if nothing.undecided:
+        assert somehow.answer and somehow.run.request.text.startswith("Yesterday")
+    else:
+        assert somehow.run.request.text == "No!"
+    assert somehow.key != nothing.key or somehow.run == nothing.run
