@@ -53,9 +53,9 @@ def main(load_guide: Callable[[], Guide]) -> None:
         from .widgets import offer_downloads
 
         guide = load_guide()
-    guide.start_run()
     above_page = st.empty()  # for a word to who has to wait
     page = navigation()
+    guide.start_run()
     st.set_page_config(page_title=f"{page.title} · Headlight")
     st.html(group_headings())
     above = st.container()  # on every page: a widget that moves leaves the address
@@ -66,8 +66,8 @@ def main(load_guide: Callable[[], Guide]) -> None:
     offer_downloads()
     panel = st.container(key="lesson")
     with in_turn(above_page, request):
-        guide.follow(request)
         with panel:
+            guide.follow(request)
             guide.show_panel(request)
         run_page(page, request)
         guide.show_lessons_through(page.url_path)

@@ -50,13 +50,6 @@ def navigation() -> Page:
     return page
 
 
-def open_page(name: str) -> None:
-    """Go to a page by its name: this run ends. Where it is shown already, it is drawn anew."""
-    if url_state.page_shown() == ("" if name == HOME else name):
-        st.rerun()
-    st.switch_page(_FOLDER / f"{name}.py")
-
-
 def _register() -> Page:
     pages = list(map(copy.copy, _pages()))  # `navigation` notes in them which one may run
     return st.navigation(pages, expanded=True)  # more than twelve pages would be folded away

@@ -26,13 +26,15 @@ def add_commands(command: AddCommand) -> None:
     printed.add_argument("--out", type=Path, required=True, help="the .html file to write")
     printed.add_argument("--answers", action="store_true", help="with the answers")
     printed.add_argument("--text", help="a sentence of your own (the lesson's)")
+    actions.add_parser("measures", help="list the measures that a lesson may ask for, as a table in Markdown")
     for parser in (check, printed):
         add_checkpoint(parser, required=False)
 
 
 def _run(options: argparse.Namespace) -> int | None:
     logging.getLogger("streamlit").setLevel(logging.ERROR)  # there is no page here
-    return {"list": _list, "check": _check, "worksheet": _print}[options.action](options)
+    run = {"list": _list, "check": _check, "worksheet": _print, "measures": _measures}[options.action]
+    return run(options)
 
 
 def _list(options: argparse.Namespace) -> int:
@@ -102,6 +104,12 @@ def _print(options: argparse.Namespace) -> None:
     page = worksheet(lesson, overview(lesson, request), answers=options.answers)
     write_atomically(options.out, page.encode())
     print(f"{lesson.title}: {options.out}")
+
+
+def _measures(options: argparse.Namespace) -> None:
+    from .register import measures_told
+
+    print(measures_told(), end="")
 
 
 def _lesson(name: str) -> "Lesson":

@@ -13,7 +13,7 @@ from pathlib import Path
 import streamlit as st
 
 from headlight.app import bar, results, url_state
-from headlight.app.navigation import HOME, open_page
+from headlight.app.navigation import HOME
 from headlight.app.parameters import PARAMETERS
 from headlight.app.results import TranslationRequest
 from headlight.app.widgets import is_presented, plain
@@ -77,16 +77,32 @@ def begin(name: str, step: int = 0) -> None:
 
 
 def start_run() -> None:
-    """Order what a step asked for in the run before; called once a run, before the bar."""
+    """Order what a step asked for in the run before, where its page is there; called once a run, before the bar."""
     url_state.forget_orders()
-    if values := st.session_state.pop(_ORDER, None):
+    page, values = st.session_state.pop(_ORDER, ("", {}))
+    if page == _page_name():
         url_state.order(values)
+
+
+def _open(page: str, values: Mapping[str, str]) -> None:
+    """Go to a page whose address has these values: then this run ends.
+
+    The browser follows the page's link: `st.switch_page` refuses while a widget of the bar has its value in the address.
+    """
+    st.session_state[_ORDER] = (page, dict(values))
+    if page == _page_name():
+        st.rerun()
+    lesson_panel({"open": "" if page == HOME else page}, "lesson_panel", **_DEAF)
+    st.stop()
+
+
+_DEAF = dict.fromkeys(("choose", "hint", "show", "go", "restore"), lambda *_: None)
 
 
 def follow(request: TranslationRequest) -> None:
     """Go where the visitor wants to, or where the address of a new visit leads: then this run ends."""
     if st.session_state.pop(_ENDED, None):
-        open_page(LESSONS_PAGE)
+        _open(LESSONS_PAGE, {})
     going = st.session_state.pop(_GOING, None) or _addressed()
     st.session_state[_BEGUN] = True
     lesson = lesson_named(going.name) if going else None
@@ -108,8 +124,7 @@ def follow(request: TranslationRequest) -> None:
     values |= {**(shown or {}), "lesson": f"{lesson.name}.{number + 1}"}
     if not going.shown and posed.run.request.text != request.text:
         bar.forget_positions()
-    st.session_state[_ORDER] = values
-    open_page(step.show_page if going.shown and step.show_page else step.page)
+    _open(step.show_page if going.shown and step.show_page else step.page, values)
 
 
 def _posed(lesson: Lesson, number: int, request: TranslationRequest, *, begins: bool) -> Posed:

@@ -27,6 +27,16 @@ def wrong_arguments(name: str, arguments: Mapping[str, Any]) -> str:
     return f"The measure “{name}” needs the argument “{missing[0]}”." if missing else ""
 
 
+def measures_told() -> str:
+    """Return all measures as a table in Markdown: each with its arguments and what it asks."""
+    rows = ["| measure | arguments | what it asks |", "|---|---|---|"]
+    for name, function in sorted(MEASURES.items()):
+        _, *parameters = inspect.signature(function).parameters.values()
+        arguments = ", ".join(f"`{each}`".replace("'", '"') for each in parameters) or "none"
+        rows.append(f"| `{name}` | {arguments} | {(inspect.getdoc(function) or '').splitlines()[0]} |")
+    return "\n".join(rows) + "\n"
+
+
 def answer_of(run: Run, name: str, arguments: Mapping[str, Any]) -> Answer:
     """Return what a measure finds; once for a run, but for what is to be done, which is looked at each time.
 

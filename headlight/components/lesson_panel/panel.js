@@ -7,6 +7,7 @@ import { Memory } from "./memory.js";
 const HAVE_ARROWS = "input, textarea, select, canvas, [role=slider], [role=region], [role=radiogroup]";
 const SIGNS = { number: "Enter a number.", several: "Check" };
 const ASK_AGAIN_AFTER = 400; // ms from the first drawing until what is remembered is sent: not while it is being made
+const PAGE_LINKS = "[data-testid=stSidebarNavLink]";
 const NARROW = 640; // pixels: a phone's sheet
 const FOLDED = "headlight-lesson-folded";
 
@@ -35,6 +36,8 @@ class LessonPanel extends Component {
   }
 
   receive(data) {
+    this.panel.hidden = data.open !== undefined;
+    if (data.open !== undefined) return openPage(data.open);
     const moved = data.key !== this.data?.key;
     this.data = data;
     this.chosen = moved || !this.chosen ? new Set([data.tried.choice].flat().filter((each) => each !== null)) : this.chosen;
@@ -159,6 +162,14 @@ class LessonPanel extends Component {
     event.preventDefault();
     this.go(step);
   }
+}
+
+// Follow a page's link in the list, as a click on it does.
+function openPage(name) {
+  const links = [...document.querySelectorAll(PAGE_LINKS)];
+  const end = (link) => new URL(link.href).pathname.replace(/\/$/, "");
+  const home = links.length ? end(links[0]) : ""; // the first is the home, wherever the app is served
+  links.find((link) => end(link) === (name ? `${home}/${name}` : home))?.click();
 }
 
 function feedback({ feedback: words, tried }, over) {

@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from support.house import ROOT
 
 from headlight.__main__ import main
 from headlight.lessons.file import LessonError, lesson_files, read_lesson, read_lessons
@@ -125,3 +126,14 @@ def test_the_command_lists_checks_and_prints(tmp_path, capsys):
     assert "What is read for" in page.read_text(encoding="utf-8")
     assert main(["lessons", "worksheet", "no lesson", "--out", str(page)]) == 1
     assert "There is no lesson “no lesson”" in capsys.readouterr().err
+
+
+def test_the_documentation_lists_every_measure(capsys):
+    """Written anew by `headlight lessons measures > docs/measures.md`."""
+    assert main(["lessons", "measures"]) == 0
+    assert (ROOT / "docs" / "measures.md").read_text(encoding="utf-8") == capsys.readouterr().out
+
+
+def test_the_lesson_in_the_documentation_is_right(tmp_path, capsys):
+    (lesson,) = re.findall(r"^```toml\n(.*?)^```", (ROOT / "docs" / "lessons.md").read_text("utf-8"), re.M | re.S)
+    assert main(["lessons", "check", str(written(tmp_path, lesson))]) == 0, capsys.readouterr().out

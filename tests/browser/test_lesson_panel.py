@@ -1,0 +1,216 @@
+"""Lessons before a real browser: from the first card to the end, by mouse, keys and thumb, right and wrong."""
+
+import re
+from urllib.parse import parse_qs, urlparse
+
+import pytest
+from playwright.sync_api import Page, expect
+from support.access import shuts_no_one_out
+from support.rest import at_rest
+
+from headlight.app import results
+from headlight.app.results import TranslationRequest
+from headlight.lessons.answer import Kind, Run
+from headlight.lessons.file import Lesson, read_lessons
+from headlight.lessons.posed import Posed, pose
+
+LESSONS = read_lessons()[0]
+FIRST = LESSONS[0]
+PHONE = {"width": 390, "height": 844}
+
+
+def posed_on(page: Page, lesson: Lesson) -> Posed:
+    """The step that the panel shows, put for the sentence in the bar."""
+    number = int(parse_qs(urlparse(page.url).query)["lesson"][0].split(".")[1]) - 1
+    text = page.get_by_role("textbox", name="Sentence to translate").input_value()
+    return pose(lesson, number, Run(TranslationRequest(results.checkpoint("en-de"), text)))
+
+
+def begin(page: Page, address: str, lesson: Lesson = FIRST) -> None:
+    page.goto(f"{address}/lessons")
+    page.get_by_role("button", name=f"Begin: {lesson.title}").or_(
+        page.locator(f".st-key-begin_{lesson.name} button")
+    ).first.click()
+    expect(page.locator(".lesson .place")).to_have_text(f"1 of {len(lesson.steps)}", timeout=90_000)
+    at_rest(page)
+
+
+def to_step(page: Page, lesson: Lesson, wanted: Kind) -> Posed:
+    """Go on until a question of a kind."""
+    for number in range(1, len(lesson.steps) + 1):
+        expect(page.locator(".lesson .place")).to_have_text(f"{number} of {len(lesson.steps)}")
+        at_rest(page)
+        posed = posed_on(page, lesson)
+        if posed.answer and posed.step.is_question and posed.answer.kind == wanted:
+            return posed
+        page.locator(".lesson .next").click()
+    raise AssertionError(f"{lesson.name} has no question of this kind")
+
+
+def option(page: Page, posed: Posed, *, right: bool):
+    name = next(each.name for each in posed.options if (each.name in posed.answer.right) == right)
+    return page.locator(".lesson .options button").nth([each.name for each in posed.options].index(name))
+
+
+def test_a_wrong_answer_a_hint_and_the_right_one(page, address, elsewhere):
+    begin(page, address)
+    posed = to_step(page, FIRST, Kind.ONE)
+    feedback = page.locator(".lesson .feedback")
+    option(page, posed, right=False).click()
+    expect(feedback).to_contain_text("Not yet. You said")
+    assert posed.fill(posed.answer.truth) not in feedback.inner_text()
+    page.locator(".lesson .hint").click()
+    expect(page.locator(".lesson .hints li")).to_have_text([posed.hints()[0]])
+    shuts_no_one_out(page)
+    option(page, posed, right=True).click()
+    expect(feedback).to_contain_text("Right. ")
+    expect(feedback).to_contain_text(posed.fill(posed.answer.truth))
+    expect(page.locator(".lesson .options .right")).to_have_count(len(posed.answer.right))
+    page.reload()
+    expect(feedback).to_contain_text("Right. ", timeout=90_000)
+    other = elsewhere()
+    other.goto(page.url)
+    expect(other.locator(".lesson .options button").first).to_be_visible(timeout=90_000)
+    at_rest(other)
+    expect(other.locator(".lesson .feedback")).to_have_text("")
+    expect(other.locator(".lesson .options .right")).to_have_count(0)
+
+
+def test_the_home_leads_into_the_first_lesson_and_another_sentence_asks_anew(page, address):
+    page.goto(address)
+    page.locator(".st-key-first_lesson button").click(timeout=90_000)
+    expect(page.locator(".lesson .place")).to_have_text(f"1 of {len(FIRST.steps)}", timeout=60_000)
+    at_rest(page)
+    posed = to_step(page, FIRST, Kind.ONE)
+    option(page, posed, right=True).click()
+    expect(page.locator(".lesson .feedback")).to_contain_text("Right.")
+    sentence = page.get_by_role("textbox", name="Sentence to translate")
+    sentence.fill("I love my teacher.")
+    sentence.press("Enter")
+    expect(page.locator(".lesson .feedback")).not_to_contain_text("Right.")
+    at_rest(page)
+    anew = posed_on(page, FIRST)
+    if anew.undecided:
+        expect(page.locator(".lesson .undecided")).to_have_text(anew.undecided)
+    else:
+        expect(page.locator(".lesson .options button")).to_have_text([anew.fill(each.label) for each in anew.options])
+    page.go_back()
+    expect(page.locator(".lesson .feedback")).to_contain_text("Right.")
+
+
+def test_keys_go_from_step_to_step_and_back_restores_page_and_step(page, address):
+    begin(page, address)
+    count = len(FIRST.steps)
+    before = page.url
+    page.keyboard.press("PageDown")
+    expect(page.locator(".lesson .place")).to_have_text(f"2 of {count}")
+    at_rest(page)
+    page.locator(".lesson .next").focus()
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator(".lesson .place")).to_have_text(f"1 of {count}")
+    at_rest(page)
+    assert urlparse(page.url).path == urlparse(before).path
+    page.go_back()
+    expect(page.locator(".lesson .place")).to_have_text(f"2 of {count}")
+
+
+def test_one_may_leave_the_way_come_back_and_leave_the_lesson(page, address):
+    begin(page, address)
+    path = urlparse(page.url).path
+    expect(page.get_by_test_id("stSidebarNav")).not_to_be_visible()
+    page.locator(".lesson .pages").click()
+    page.get_by_test_id("stSidebarNav").get_by_role("link", name="Masks").click()
+    expect(page.get_by_role("heading", name="Masks", exact=True)).to_be_visible()
+    at_rest(page)
+    page.locator(".lesson .back_to").click()
+    page.wait_for_url(f"**{path}?**")
+    expect(page.locator(".lesson .place")).to_have_text(f"1 of {len(FIRST.steps)}")
+    expect(page.locator(".lesson .back_to")).to_be_hidden()
+    at_rest(page)
+    page.locator(".lesson .leave").click()
+    expect(page.locator(".lesson")).to_have_count(0)
+    expect(page).not_to_have_url(re.compile("lesson="))
+    expect(page.get_by_test_id("stSidebarNav")).to_be_visible()
+
+
+def test_on_a_phone_it_is_a_sheet_that_folds(visitor, address):
+    page = visitor("phone", **PHONE, has_touch=True)
+    begin(page, address)
+    to_step(page, FIRST, Kind.ONE)
+    sheet = page.locator(".lesson").bounding_box()
+    assert sheet["y"] + sheet["height"] <= 845 and sheet["height"] <= 0.47 * 844
+    for button in page.locator(".lesson .options button").all():
+        assert button.bounding_box()["height"] >= 44
+    shuts_no_one_out(page)
+    page.locator(".lesson .fold").tap()
+    expect(page.locator(".lesson .options")).to_be_hidden()
+    assert page.locator(".lesson").bounding_box()["height"] <= 60
+    page.locator(".lesson .fold").tap()
+    expect(page.locator(".lesson .options")).to_be_visible()
+
+
+def test_presented_it_lies_below_the_figure(page, address):
+    begin(page, address)
+    page.goto(page.url + "&present=1")
+    expect(page.locator(".lesson.docked .next")).to_be_visible(timeout=90_000)
+    at_rest(page)
+    box = page.locator(".lesson").bounding_box()
+    assert box["x"] < 10 and box["y"] + box["height"] >= 767 and box["height"] < 260
+    shuts_no_one_out(page)
+
+
+def test_a_hostile_memory_and_address_lose_nothing(page, address):
+    begin(page, address)
+    page.evaluate("""() => localStorage.setItem("headlight-lessons", JSON.stringify(
+        {"attention.1 x": null, "y": {choice: {a: [1]}, hints: "many", shown: 3}, "z": [1, 2], ["k".repeat(900)]: {}}))""")
+    for lesson in ("attention.99", "attention.0", "nothing.1", "<b>.1", "attention.1.1", "attention"):
+        page.goto(f"{address}/translate?lesson={lesson}")
+        expect(page.get_by_role("heading", level=1)).to_be_visible(timeout=90_000)
+        at_rest(page)
+        expect(page.get_by_test_id("stException")).to_have_count(0)
+    page.evaluate("() => localStorage.setItem('headlight-lessons', 'no JSON')")
+    page.goto(f"{address}/translate?lesson=attention.1")
+    expect(page.locator(".lesson .next")).to_be_visible(timeout=90_000)
+
+
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
+def test_each_lesson_is_gone_through_to_its_end(page, address, lesson):
+    """Every question is answered rightly where that can be clicked, and shown where not; each figure is there."""
+    begin(page, address, lesson)
+    for number in range(1, len(lesson.steps) + 1):
+        expect(page.locator(".lesson .place")).to_have_text(f"{number} of {len(lesson.steps)}")
+        at_rest(page)
+        step = lesson.steps[number - 1]
+        assert urlparse(page.url).path.strip("/") == ("" if step.page == "home" else step.page)
+        posed = posed_on(page, lesson)
+        assert not posed.undecided, posed.undecided
+        if step.is_question:
+            answer_it(page, posed)
+        elif step.note:
+            page.get_by_role("textbox", name="Your observation").fill("seen")
+        expect(page.get_by_test_id("stException")).to_have_count(0)
+        page.locator(".lesson .next").click()
+    expect(page.get_by_role("heading", name="Lessons", exact=True)).to_be_visible()
+    expect(page.locator(".lesson")).to_have_count(0)
+
+
+def answer_it(page: Page, posed: Posed) -> None:
+    answer = posed.answer
+    if answer.kind == Kind.ONE:
+        option(page, posed, right=True).click()
+    elif answer.kind == Kind.SEVERAL:
+        for index, each in enumerate(posed.options):
+            if each.name in answer.right:
+                page.locator(".lesson .options button").nth(index).click()
+        page.locator(".lesson .check").click()
+    elif answer.kind == Kind.NUMBER:
+        page.get_by_label("Your estimate").fill(f"{answer.value:.6g}")
+        page.get_by_role("button", name="Check").click()
+    else:
+        page.locator(".lesson .show").click()
+        expect(page.locator(".lesson .feedback")).not_to_have_text("")
+        at_rest(page)
+        return
+    expect(page.locator(".lesson .feedback")).to_contain_text("Right.")
+    page.locator(".lesson .show").click()
+    at_rest(page)
