@@ -87,7 +87,7 @@ def start_run() -> None:
 def _open(page: str, values: Mapping[str, str]) -> None:
     """Go to a page whose address has these values: then this run ends.
 
-    The browser follows the page's link: `st.switch_page` refuses while a widget of the bar has its value in the address.
+    The browser follows the page's link: `st.switch_page` refuses while a widget of the bar has a value in the address.
     """
     st.session_state[_ORDER] = (page, dict(values))
     if page == _page_name():
@@ -323,7 +323,7 @@ def _restore(remembered: Mapping[str, object]) -> None:
     """Take over what a browser remembers of earlier visits; what this visit has is newer."""
     st.session_state[_RESTORED] = True
     for key, value in list(remembered.items())[:MOST_TRIES]:
-        if len(key) <= MOST_LETTERS and isinstance(value, dict) and key not in _tries():
+        if len(key) <= MOST_LETTERS and isinstance(value, dict) and _tries().get(key, Try()) == Try():
             hints = value.get("hints")
             _tries()[key] = Try(
                 value.get("choice"),

@@ -161,8 +161,8 @@ def test_presented_it_lies_below_the_figure(page, address):
 
 def test_a_hostile_memory_and_address_lose_nothing(page, address):
     begin(page, address)
-    page.evaluate("""() => localStorage.setItem("headlight-lessons", JSON.stringify(
-        {"attention.1 x": null, "y": {choice: {a: [1]}, hints: "many", shown: 3}, "z": [1, 2], ["k".repeat(900)]: {}}))""")
+    hostile = {"attention.1 x": None, "y": {"choice": {"a": [1]}, "hints": "many", "shown": 3}, "z": [1], "k" * 900: {}}
+    page.evaluate("value => localStorage.setItem('headlight-lessons', JSON.stringify(value))", hostile)
     for lesson in ("attention.99", "attention.0", "nothing.1", "<b>.1", "attention.1.1", "attention"):
         page.goto(f"{address}/translate?lesson={lesson}")
         expect(page.get_by_role("heading", level=1)).to_be_visible(timeout=90_000)
