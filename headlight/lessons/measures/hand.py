@@ -14,6 +14,8 @@ from transformer.arrays import softmax
 from transformer.experiments.attention import ToyNumbers, ToyShape, toy_numbers
 from transformer.interpret.attention_block import Stages, compute_stages
 
+from .tokens import readable
+
 SHAPE = ToyShape(batch=1, tokens=3, d_model=4, num_heads=1)  # small enough for pencil and paper
 SEEDS = range(1, 21)  # that the page offers
 NEAR, NEAR_NUMBERS = 0.1, 0.05  # between two weights; between two options that are numbers
@@ -198,8 +200,8 @@ def best_key(run: Run, kind: str) -> Answer:
     stages, *_ = measures.stages(run.request, kind, layer)
     weights = np.asarray(stages.weights[0, head], dtype=np.float64)
     row = _plainest_row(weights)
-    tokens = trace.decoder_input_tokens if kind == "decoder" else trace.source_tokens
-    word = (trace.source_tokens if kind == "encoder" else trace.target_tokens)[row]
+    tokens = readable(trace.decoder_input_tokens if kind == "decoder" else trace.source_tokens)
+    word = readable(trace.source_tokens if kind == "encoder" else trace.target_tokens)[row]
     products = np.where(stages.unmasked[0, row], stages.products[0, head, row], -np.inf)
     ranked = [int(key) for key in np.argsort(-products, kind="stable")[:MOST_OPTIONS] if np.isfinite(products[key])]
     if len({tokens[key] for key in ranked}) < len(ranked):

@@ -1,5 +1,7 @@
 """Measures of the masks: what a row may read, and what leaks where it may read what comes later."""
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from headlight.app import results
@@ -18,6 +20,8 @@ from transformer.arrays import softmax
 from transformer.data.tokenizer import SPACE
 from transformer.interpret.mask_ablation import MaskedPass, leaked_weights, leakiest_head, rows_that_may_leak
 from transformer.interpret.trace import Trace
+
+from .tokens import readable
 
 NEAR = 0.1  # between two weights
 NEAR_PROBABILITY = 0.05
@@ -51,7 +55,7 @@ def open_cells(run: Run) -> Answer:
         frozenset({str(may_read)}),
         names={
             "row": str(row),
-            "fed": trace.decoder_input_tokens[row - 1],
+            "fed": readable(trace.decoder_input_tokens)[row - 1],
             "length": str(length),
             "second": run.request.text,
         },
@@ -70,7 +74,7 @@ def masked_weight(run: Run) -> Answer:
     scores, weights = stages.scores[0, head], stages.weights[0, head]
     shares = np.where(closed, softmax(scores), 0).sum(axis=-1)
     equal = closed.mean(axis=-1)
-    plain = (shares > NEAR) & (equal > NEAR) & (np.abs(shares - equal) > NEAR)
+    plain = (closed.sum(axis=-1) > 1) & (shares > NEAR) & (equal > NEAR) & (np.abs(shares - equal) > NEAR)
     if not plain.any():
         raise Undecided("In this sentence the masked cells of every row would get too little, or an equal share.")
     row = int(np.where(plain, shares, 0).argmax())
@@ -78,7 +82,6 @@ def masked_weight(run: Run) -> Answer:
     if got:
         raise Undecided("The mask of this model leaves masked cells some weight.")
     count, share = int(closed[row].sum()), float(shares[row])
-    own = quoted_at(run.trace.decoder_input_tokens, row, "row")
     return Answer(
         Kind.ONE,
         f"The {pluralize(count, 'masked cell')} of this row get exactly 0. Without the mask, softmax would give "
@@ -94,8 +97,7 @@ def masked_weight(run: Run) -> Answer:
             **_named(layer, head),
             "dimension": str(head * stages.d_k + 1),
             "query": str(row + 1),
-            "fed": run.trace.decoder_input_tokens[row],
-            "row_name": own,
+            "fed": readable(run.trace.decoder_input_tokens)[row],
             "closed": str(count),
         },
     )
@@ -147,10 +149,10 @@ def leak_effect(run: Run) -> Answer:
         raise Undecided("Without the mask the probabilities of this sentence stay nearly the same.")
     right = "fall" if without < mean else "rise"
     told = {
-        "rise": "The answer stands open before it; but the model never learned to look there.",
-        "fall": "That is to say that what it reads there disturbs it more than it helps.",
-        "same": "Then these weights would carry nothing over.",
-    }
+        "rise": "That would be copying, which the model never learned.",
+        "fall": "Then what it reads there would disturb it more than help.",
+        "same": "Then what it reads there would count for nothing.",
+    } | {right: ""}
     return Answer(
         Kind.ONE,
         f"Their mean goes from {_exact(mean)} to {_exact(without)}. The model was trained with the mask: it never had "
@@ -174,22 +176,18 @@ def leak_worst(run: Run) -> Answer:
     names: layer and head of the decoder to begin with, second, and token, the one that loses most.
     """
     before, after, steps = _probabilities(run)
-    tokens = run.trace.target_tokens
+    tokens = readable(run.trace.target_tokens)
     losses = before - after
     ranked = [int(at) for at in np.argsort(-losses, kind="stable")[:MOST_OPTIONS]]
     if len(ranked) < 3 or losses[ranked[0]] - max(losses[ranked[1]], 0) < NEAR_PROBABILITY:
         raise Undecided("No token loses clearly more than all others without the mask here.")
     labels = {at: quoted_at(tokens, steps[at], "step") for at in ranked}
-    changes = {
-        at: f"from {format_probability(float(before[at]))} to {format_probability(float(after[at]))}" for at in ranked
-    }
+    changes = _changes(before, after, ranked)
     worst = ranked[0]
     return Answer(
         Kind.ONE,
         f"{labels[worst]} loses most: its probability goes {changes[worst]}.",
-        "The probabilities with the mask and without: "
-        + "; ".join(f"{labels[at]} {changes[at]}" for at in sorted(ranked))
-        + ".",
+        _all_changes(labels, changes),
         tuple(
             Option(str(steps[at] + 1), labels[at], f"Its probability goes {changes[at]}." if at != worst else "")
             for at in ranked
@@ -210,21 +208,17 @@ def leak_spared(run: Run) -> Answer:
     names: layer and head of the decoder to begin with, second, and token, the one that is spared.
     """
     before, after, steps = _probabilities(run)
-    last = len(steps) - 1
+    tokens, last = readable(run.trace.target_tokens), len(steps) - 1
     losses = before - after
     losing = [int(at) for at in np.argsort(-losses[:last], kind="stable")[: MOST_OPTIONS - 1] if losses[at] > NEAR]
     if len(losing) < 2 or abs(losses[last]) > NEAR_PROBABILITY:
         raise Undecided("Without the mask this sentence does not lose enough to tell its last token from the others.")
-    labels = {at: quoted_at(run.trace.target_tokens, steps[at], "step") for at in (*losing, last)}
-    changes = {
-        at: f"from {format_probability(float(before[at]))} to {format_probability(float(after[at]))}" for at in labels
-    }
+    labels = {at: quoted_at(tokens, steps[at], "step") for at in (*losing, last)}
+    changes = _changes(before, after, labels)
     return Answer(
         Kind.ONE,
         f"{labels[last]} goes {changes[last]}: its row is the last one, with nothing after it to be read.",
-        "The probabilities with the mask and without: "
-        + "; ".join(f"{labels[at]} {changes[at]}" for at in sorted(labels))
-        + ".",
+        _all_changes(labels, changes),
         tuple(
             Option(str(steps[at] + 1), label, "" if at == last else f"Its probability goes {changes[at]}.")
             for at, label in labels.items()
@@ -233,7 +227,7 @@ def leak_spared(run: Run) -> Answer:
         names={
             **_named(*results.default_head(run.request, "decoder")),
             "second": run.request.text,
-            "token": run.trace.target_tokens[steps[last]],
+            "token": tokens[steps[last]],
         },
     )
 
@@ -271,7 +265,7 @@ def shifted_row(run: Run) -> Answer:
     """
     trace = run.trace
     row = _distinct_row(trace)
-    fed, following = trace.decoder_input_tokens, trace.target_tokens
+    fed, following = readable(trace.decoder_input_tokens), readable(trace.target_tokens)
     options = {
         following[row]: "",
         fed[row]: "That is the token that the row is fed: to repeat it is no task.",
@@ -283,10 +277,8 @@ def shifted_row(run: Run) -> Answer:
         f"The row that is fed {quoted(fed[row])} is to predict {quoted(following[row])}, which stands one cell to the "
         "right of the diagonal: masked.",
         f"The tokens fed are {_sequence(fed)}. Each row predicts the next one.",
-        tuple(
-            Option(str(number), quoted(token), told) for number, (token, told) in enumerate(options.items(), start=1)
-        ),
-        frozenset({"1"}),
+        tuple(Option(token, quoted(token), told) for token, told in options.items()),
+        frozenset({following[row]}),
         names={
             **_named(*results.default_head(run.request, "decoder")),
             "row": str(row + 1),
@@ -332,6 +324,18 @@ def _probabilities(run: Run) -> tuple[np.ndarray, np.ndarray, range]:
         raise Undecided("This translation is too short for the mask to matter.")
     before, after = (each.target_probabilities[0, steps].astype(np.float64) for each in (masked, disabled))
     return before, after, steps
+
+
+def _changes(before: np.ndarray, after: np.ndarray, places: Iterable[int]) -> dict[int, str]:
+    """Return from what to what the probability of each of these tokens goes without the mask."""
+    return {
+        at: f"from {format_probability(float(before[at]))} to {format_probability(float(after[at]))}" for at in places
+    }
+
+
+def _all_changes(labels: dict[int, str], changes: dict[int, str]) -> str:
+    listed = "; ".join(f"{labels[at]} {changes[at]}" for at in sorted(labels))
+    return f"The probabilities with the mask and without: {listed}."
 
 
 def _later(weights: np.ndarray) -> np.ndarray:

@@ -21,6 +21,8 @@ from transformer.experiments.attention import SIZES, RandomProducts, measure_ran
 from transformer.interpret.attention_block import Stages, undivided
 from transformer.interpret.what_if.intervention import Heads
 
+from .tokens import readable
+
 SEEDS = range(1, 100)  # that the page offers
 NEAR = 0.1  # between two weights
 HARDLY, PLAINLY = 0.05, 0.1  # a change of a head's mean largest weight
@@ -115,7 +117,7 @@ def row_without_root(run: Run, kind: str) -> Answer:
         names=_named(layer, head, stages)
         | {
             "query": str(row + 1),
-            "word": (run.trace.source_tokens if kind == "encoder" else run.trace.target_tokens)[row],
+            "word": readable(run.trace.source_tokens if kind == "encoder" else run.trace.target_tokens)[row],
             "now": low,
         },
     )
