@@ -1,0 +1,317 @@
+"""Measures of the small example that can be computed by hand, and of a head of the model in the same steps."""
+
+import re
+from collections.abc import Mapping
+
+import numpy as np
+
+from headlight.app import results
+from headlight.app.parameters import PARAMETERS
+from headlight.app.results import measures
+from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, measure, number_words, of_the_page
+from headlight.plots.text import one_head_name, quoted, short_weight, signed
+from transformer.arrays import softmax
+from transformer.experiments.attention import ToyNumbers, ToyShape, toy_numbers
+from transformer.interpret.attention_block import Stages, compute_stages
+
+from .tokens import readable
+
+SHAPE = ToyShape(batch=1, tokens=3, d_model=4, num_heads=1)  # small enough for pencil and paper
+SEEDS = range(1, 21)  # that the page offers
+NEAR, NEAR_NUMBERS = 0.1, 0.05  # between two weights; between two options that are numbers
+BY_HAND = 0.05  # how far a number computed by hand may be rounded
+MOST_OPTIONS = 4
+_TABLES = {"query": "W_Q", "key": "W_K", "value": "W_V"}
+
+
+@measure
+def toy_projection(run: Run, seed: int, token: int, dimension: int, of: str = "query") -> Answer:
+    """Ask for one number of a token's query, key or value (`of`) in the small example; all count from 1.
+
+    names: the example's address, token and dimension, table, its column and the token's row as lists, and bias.
+    """
+    numbers, stages, names = _example(seed, token)
+    if of not in _TABLES or not 1 <= dimension <= SHAPE.d_model:
+        raise Undecided(f"The small example has queries, keys and values of {SHAPE.d_model} dimensions.")
+    row = numbers.x[0, token - 1]
+    column = getattr(numbers.parameters, f"w_{of}")[:, dimension - 1]
+    bias = float(getattr(numbers.parameters, f"b_{of}")[dimension - 1])
+    value = float(getattr(stages, of)[0, token - 1, dimension - 1])
+    terms = " + ".join(f"{_factor(x)} × {_factor(weight)}" for x, weight in zip(row, column, strict=True))
+    return Answer(
+        Kind.NUMBER,
+        f"The {of} of token {token} has {number_words(value)} in dimension {dimension}.",
+        f"{terms} + {_factor(bias)} = {number_words(value)}.",
+        value=value,
+        tolerance=BY_HAND,
+        names=names
+        | {
+            "dimension": str(dimension),
+            "table": _TABLES[of],
+            "row": _listed(row),
+            "column": _listed(column),
+            "bias": number_words(bias),
+        },
+    )
+
+
+@measure
+def toy_best_key(run: Run, seed: int, token: int) -> Answer:
+    """Ask which key of the small example has the largest product with a token's query; tokens count from 1.
+
+    names: the example's address, query, and key, the token whose key it is, from 1.
+    """
+    _, stages, names = _example(seed, token)
+    products, weights = stages.products[0, 0, token - 1], stages.weights[0, 0, token - 1]
+    best = _plainest(weights)
+    return Answer(
+        Kind.ONE,
+        f"The key of token {best + 1} has the largest product with the query of token {token}: "
+        f"{signed(products[best], 2)}.",
+        _products_in_words(stages, token - 1),
+        tuple(
+            Option(str(key + 1), _token(key), "" if key == best else _told_product(product, 2))
+            for key, product in enumerate(products)
+        ),
+        frozenset({str(best + 1)}),
+        names=names | {"key": str(best + 1)},
+    )
+
+
+@measure
+def toy_score(run: Run, seed: int, token: int) -> Answer:
+    """Ask what the division makes of a token's largest product in the small example; tokens count from 1.
+
+    names: the example's address, query, key, product, and d_k.
+    """
+    _, stages, names = _example(seed, token)
+    key = int(stages.products[0, 0, token - 1].argmax())
+    product, score = (float(part[0, 0, token - 1, key]) for part in (stages.products, stages.scores))
+    root = number_words(np.sqrt(stages.d_k))
+    calculation = f"{signed(product, 2)} / √{stages.d_k} = {signed(product, 2)} / {root} = {signed(score, 2)}."
+    return Answer(
+        Kind.NUMBER,
+        f"The score of token {token} for token {key + 1} is {signed(score, 2)}.",
+        calculation,
+        value=score,
+        tolerance=BY_HAND,
+        names=names | {"key": str(key + 1), "product": signed(product, 2), "d_k": str(stages.d_k)},
+    )
+
+
+@measure
+def toy_largest_weight(run: Run, seed: int, token: int) -> Answer:
+    """Ask how large softmax makes the largest weight of a token's row in the small example; tokens count from 1.
+
+    names: the example's address, query, and key, whose weight it is.
+    """
+    _, stages, names = _example(seed, token)
+    weights = stages.weights[0, 0, token - 1]
+    best = _plainest(weights)
+    without = softmax(stages.products[0, 0, token - 1]).max()
+    values = (weights[best], without, 1 / SHAPE.tokens)
+    if min(abs(one - other) for at, one in enumerate(values) for other in values[:at]) < NEAR_NUMBERS:
+        raise Undecided("In this row of the small example the possible answers lie too near one another.")
+    told = (
+        "",
+        "Softmax would give that without the division by √d_k.",
+        f"That is an equal share of {SHAPE.tokens} tokens; softmax prefers the larger score.",
+    )
+    scores = stages.scores[0, 0, token - 1]
+    powers = ", ".join(f"exp({signed(score, 2)}) = {np.exp(score):.2f}" for score in scores)
+    return Answer(
+        Kind.ONE,
+        f"Token {token} reads token {best + 1} with the weight {short_weight(weights[best])}.",
+        f"{powers}; {np.exp(scores[best]):.2f} / {np.exp(scores).sum():.2f} = {short_weight(weights[best])}.",
+        tuple(
+            Option(name, short_weight(value), words)
+            for name, value, words in zip(("softmax", "undivided", "equal"), values, told, strict=True)
+        ),
+        frozenset({"softmax"}),
+        names=names | {"key": str(best + 1)},
+    )
+
+
+@measure
+def toy_output(run: Run, seed: int, token: int, dimension: int) -> Answer:
+    """Ask for one number of the output of the small example's head: weights times values; all count from 1.
+
+    names: the example's address, query, dimension, and the values in it as a list.
+    """
+    _, stages, names = _example(seed, token)
+    if not 1 <= dimension <= SHAPE.d_model:
+        raise Undecided(f"The small example has {SHAPE.d_model} dimensions.")
+    weights, values = stages.weights[0, 0, token - 1], stages.value[0, :, dimension - 1]
+    output = float(stages.concatenated[0, token - 1, dimension - 1])
+    terms = " + ".join(f"{short_weight(w)} × {_factor(v, 2)}" for w, v in zip(weights, values, strict=True))
+    return Answer(
+        Kind.NUMBER,
+        f"The output for token {token} has {signed(output, 2)} in dimension {dimension}.",
+        f"{terms} = {signed(output, 2)}.",
+        value=output,
+        tolerance=BY_HAND,
+        names=names | {"dimension": str(dimension), "values": _listed(values, 2)},
+    )
+
+
+@measure
+@of_the_page
+def toy_masked(run: Run, seed: int, token: int) -> Answer:
+    """Ask for a mask by which a token of the small example reads most the one that it now reads second most.
+
+    names: the example's address, query, key, the token to be read most, most, the token read most now, and flipped, a
+    mask that does it.
+    """
+    numbers, stages, names = _example(seed, token)
+    ranked = np.argsort(-stages.weights[0, 0, token - 1], kind="stable")
+    solution = np.zeros((1, SHAPE.tokens, SHAPE.tokens), dtype=bool)
+    solution[0, token - 1, ranked[0]] = True
+    solved = _weights_under(numbers, solution)[token - 1]
+    if solved[ranked[1]] < np.delete(solved, ranked[1]).max() + NEAR:
+        raise Undecided("In this row of the small example two tokens are read nearly alike.")
+    target = int(ranked[1])
+    weights = _weights_under(numbers, _flipped(run.address, names))[token - 1]
+    done = bool(weights[target] > np.delete(weights, target).max())
+    return Answer(
+        Kind.DO,
+        f"Without token {ranked[0] + 1}, token {token} reads token {target + 1} with {short_weight(solved[target])}; "
+        f"the weight of the masked cell is exactly 0.",
+        f"The scores of this row are {_listed(stages.scores[0, 0, token - 1], 2)}: mask the largest, in the row of "
+        f"token {token} the column of token {ranked[0] + 1}.",
+        done=done,
+        names=names
+        | {
+            "key": _token(target),
+            "most": _token(int(ranked[0])),
+            "flipped": "".join("1" if cell else "0" for cell in solution.flatten()),
+        },
+    )
+
+
+@measure
+def best_key(run: Run, kind: str) -> Answer:
+    """Ask which key has the largest product with one query of the head shown first, in its plainest row.
+
+    names: layer, head and its first dimension, query and key (from 1), other_key (another one), word (what the row
+    predicts, in the encoder the row's own token), read (the token whose key it is), and d_k.
+    """
+    trace = run.trace
+    layer, head = results.default_head(run.request, kind)
+    stages, *_ = measures.stages(run.request, kind, layer)
+    weights = np.asarray(stages.weights[0, head], dtype=np.float64)
+    row = _plainest_row(weights)
+    tokens = readable(trace.decoder_input_tokens if kind == "decoder" else trace.source_tokens)
+    word = readable(trace.source_tokens if kind == "encoder" else trace.target_tokens)[row]
+    products = np.where(stages.unmasked[0, row], stages.products[0, head, row], -np.inf)
+    ranked = [int(key) for key in np.argsort(-products, kind="stable")[:MOST_OPTIONS] if np.isfinite(products[key])]
+    if len({tokens[key] for key in ranked}) < len(ranked):
+        raise Undecided("A word stands here twice, so that its name does not say which key is meant.")
+    best = ranked[0]
+    return Answer(
+        Kind.ONE,
+        f"The key of {quoted(tokens[best])} has the largest product with this query: {signed(products[best], 1)}.",
+        "The largest products of this row: "
+        + ", ".join(f"{quoted(tokens[key])} {signed(products[key], 1)}" for key in ranked)
+        + ".",
+        tuple(
+            Option(str(key + 1), quoted(tokens[key]), "" if key == best else _told_product(products[key]))
+            for key in ranked
+        ),
+        frozenset({str(best + 1)}),
+        names={
+            "layer": str(layer + 1),
+            "head": str(head + 1),
+            "head_name": one_head_name(layer, head),
+            "dimension": str(head * stages.d_k + 1),
+            "query": str(row + 1),
+            "key": str(best + 1),
+            "other_key": str(ranked[-1] + 1),
+            "word": word,
+            "read": tokens[best],
+            "d_k": str(stages.d_k),
+        },
+    )
+
+
+def _example(seed: int, token: int) -> tuple[ToyNumbers, Stages, dict[str, str]]:
+    """Return the small example of a seed, what it computes, and names: how an address asks for it, and its query."""
+    if seed not in SEEDS or not 1 <= token <= SHAPE.tokens:
+        raise Undecided(
+            f"The small example has {SHAPE.tokens} tokens, and seeds from {SEEDS.start} to {SEEDS.stop - 1}."
+        )
+    numbers = toy_numbers(SHAPE, seed)
+    names = {"seed": seed, "batch": SHAPE.batch, "tokens": SHAPE.tokens, "d_model": SHAPE.d_model}
+    names |= {"heads": SHAPE.num_heads, "token": token}
+    return numbers, numbers.stages(), {key: str(value) for key, value in names.items()} | {"query": _token(token - 1)}
+
+
+def _flipped(address: Mapping[str, str], names: Mapping[str, str]) -> np.ndarray:
+    """Return which cells of the example's mask an address flips; none where it asks for another example."""
+    asked = {
+        "toy_block_seed": names["seed"],
+        "toy_batch": names["batch"],
+        "toy_tokens": names["tokens"],
+        "toy_d_model": names["d_model"],
+        "toy_num_heads": names["heads"],
+        "toy_mask": "none",
+    }
+    cells = np.zeros((SHAPE.batch, SHAPE.tokens, SHAPE.tokens), dtype=bool)
+    digits = address.get("toy_flipped", "")
+    is_ours = all(address.get(key, str(PARAMETERS[key].default)) == value for key, value in asked.items())
+    if not is_ours or not re.fullmatch(f"[01]{{{cells.size}}}", digits):
+        return cells
+    return np.array([digit == "1" for digit in digits]).reshape(cells.shape)
+
+
+def _weights_under(numbers: ToyNumbers, flipped: np.ndarray) -> np.ndarray:
+    """Return the weights of the example's head under another mask: [tokens, tokens]."""
+    stages = compute_stages(numbers.x, None, numbers.unmasked ^ flipped, numbers.parameters)
+    return np.asarray(stages.weights[0, 0])
+
+
+def _plainest(weights: np.ndarray) -> int:
+    """Return the key that a row of the small example reads most. Raises Undecided where another is near."""
+    second, first = np.sort(weights)[-2:]
+    if first - second < NEAR:
+        raise Undecided("In this row of the small example two tokens are read nearly alike.")
+    return int(weights.argmax())
+
+
+def _plainest_row(weights: np.ndarray) -> int:
+    """Return the row in which one key is read most plainly. Raises Undecided where none is."""
+    if weights.shape[1] < 2:
+        raise Undecided("There is only one key here, and nothing to compare.")
+    ordered = np.sort(weights, axis=1)
+    row = int(np.where(ordered[:, -2] > 0, ordered[:, -1] - ordered[:, -2], 0).argmax())
+    if ordered[row, -1] - ordered[row, -2] < NEAR or not ordered[row, -2]:
+        raise Undecided("No row of this head reads one word clearly more than all others here.")
+    return row
+
+
+def _products_in_words(stages: Stages, row: int) -> str:
+    """Return how each product of a row of the small example comes about."""
+    query, keys = stages.query[0, row], stages.key[0]
+    sums = [
+        " + ".join(f"{_factor(q, 2)} × {_factor(k, 2)}" for q, k in zip(query, key, strict=True))
+        + f" = {signed(product, 2)}"
+        for key, product in zip(keys, stages.products[0, 0, row], strict=True)
+    ]
+    return "; ".join(f"{_token(key)}: {words}" for key, words in enumerate(sums)) + "."
+
+
+def _told_product(value: float, digits: int = 1) -> str:
+    return f"Its product with this query is {signed(value, digits)}."
+
+
+def _token(index: int) -> str:
+    return f"token {index + 1}"
+
+
+def _listed(values: np.ndarray, digits: int = 1) -> str:
+    return ", ".join(signed(float(value), digits) for value in values)
+
+
+def _factor(value: float, digits: int = 1) -> str:
+    """Return a number within a sum, a negative one in brackets."""
+    text = signed(float(value), digits)
+    return f"({text})" if value < 0 and text.startswith("−") else text

@@ -1,0 +1,185 @@
+"""What lessons ask about the division by the root of d_k, against NumPy and the file of weights."""
+
+import re
+from functools import cache
+
+import numpy as np
+import pytest
+from support.by_hand import ByHand
+from support.lesson_runs import LANGUAGES, decided, found, run_of
+from support.pages import ROOT
+
+from headlight.app.results import measures
+from headlight.lessons.answer import Run
+from headlight.lessons.register import answer_of
+from headlight.views.inside.scaling_content import describe_head, describe_random
+from transformer.experiments.attention import measure_random_products
+
+BOTH = pytest.mark.parametrize("checkpoint", LANGUAGES)
+SIZES, SAMPLES, KEYS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512), 400, 10
+D_K = 32  # of both checkpoints
+
+
+def softmax(scores: np.ndarray) -> np.ndarray:
+    powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return powers / powers.sum(axis=-1, keepdims=True)
+
+
+@cache
+def drawn(seed: int, size: int) -> np.ndarray:
+    """The products of the page's random vectors: [rows, keys]."""
+    generator = np.random.default_rng([seed, size])
+    queries = generator.standard_normal((SAMPLES, 1, size))
+    return np.einsum("rod,rkd->rk", queries, generator.standard_normal((SAMPLES, KEYS, size)))
+
+
+@cache
+def weights_file(checkpoint: str) -> ByHand:
+    return ByHand(ROOT / "checkpoints" / checkpoint)
+
+
+def stages_of(checkpoint: str, run: Run, kind: str, layer: int) -> dict[str, np.ndarray]:
+    by_hand = weights_file(checkpoint)
+    by_hand.run(run.trace.source_ids, run.trace.decoder_input_ids)
+    return by_hand.stages[kind, layer]
+
+
+def largest(stages: dict[str, np.ndarray], head: int, kind: str) -> tuple[np.ndarray, np.ndarray]:
+    """The largest weight of each row of a head, without the division and with it."""
+    products = stages["products"][head]
+    if kind == "decoder":
+        products = np.where(np.tri(*products.shape, dtype=bool), products, -np.inf)
+    return softmax(products).max(axis=1), softmax(products / np.sqrt(D_K)).max(axis=1)
+
+
+def number(text: str) -> float:
+    return float(text.replace(",", "").replace("−", "-"))
+
+
+@pytest.mark.parametrize("factor", [2, 4, 8])
+def test_random_products_spread_by_the_root_of_their_dimensions(factor):
+    for seed in (1, 2, 3):
+        answer = answer_of(run_of("en-de", "I love my teacher."), "spread_growth", {"seed": seed, "factor": factor})
+        low, high = (int(answer.names[name]) for name in ("low", "high"))
+        assert high == factor * low
+        before, after = (drawn(seed, size).std() for size in (low, high))
+        times = {"same": 1, "root": factor**0.5, "factor": factor, "square": factor**2}
+        assert answer.right == {min(times, key=lambda name: abs(np.log(times[name] / (after / before))))} == {"root"}
+        said = [number(found) for found in re.findall(r"it is ([\d.,]+):|is ([\d.]+),", answer.truth)[0] if found]
+        assert said == [pytest.approx(before, rel=0.01)]
+        assert f"{after / before:.2f} times" in answer.truth
+        for option in answer.options:
+            told = re.search(r"would be ([\d.,]+) at", option.told)
+            assert number(told[1]) == pytest.approx(before * times[option.name], rel=0.01)
+
+
+def test_sizes_that_the_page_does_not_have_are_said():
+    run = run_of("en-de", "I love my teacher.")
+    for factor in (0, 1, 3, -2, 10**9):
+        assert "none is" in found(run, "spread_growth", seed=1, factor=factor)
+    for seed in (0, -1, 100):
+        assert "seeds from 1 to 99" in found(run, "typical_gradient", seed=seed)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3, 4])
+def test_the_typical_gradient_grows_by_the_division_as_its_jacobian_says(seed):
+    answer = answer_of(run_of("en-de", "I love my teacher."), "typical_gradient", {"seed": seed})
+    products, size = drawn(seed, SIZES[-1]), SIZES[-1]
+
+    def through(scores: np.ndarray) -> np.ndarray:
+        weights = softmax(scores)
+        jacobian = weights[:, :, None] * (np.eye(KEYS) - weights[:, None, :])
+        return np.abs(jacobian).sum(axis=(1, 2))
+
+    divided, undivided = through(products / np.sqrt(size)) / np.sqrt(size), through(products)
+    times, by_mean = np.median(divided) / np.median(undivided), divided.mean() / undivided.mean()
+    (right,) = (option for option in answer.options if option.name in answer.right)
+    assert number(right.label.removesuffix(" times as large")) == pytest.approx(times, rel=0.01)
+    assert number(re.search(r"of all rows it is ([\d.,]+) times", answer.truth)[1]) == pytest.approx(by_mean, rel=0.01)
+    said = str(describe_random(measure_random_products(seed)))
+    assert f"is {times:,.2f} times as large by the rows' median, and {by_mean:,.2f} times by their mean" in said
+    assert float(answer.names["undivided"]) == pytest.approx(softmax(products).max(axis=1).mean(), abs=0.0051)
+
+
+def test_the_division_changes_nothing_where_there_is_one_dimension():
+    for seed in (1, 5, 99):
+        answer = answer_of(run_of("en-de", "I love my teacher."), "size_without_effect", {"seed": seed})
+        changes = {}
+        for option in answer.options:
+            products = drawn(seed, int(option.name))
+            means = [softmax(part).max(axis=1).mean() for part in (products, products / int(option.name) ** 0.5)]
+            changes[option.name] = means[0] - means[1]
+            said = re.findall(r"is ([\d.]+) without the division,? (?:and )?([\d.]+) with", option.told or answer.truth)
+            assert [float(each) for each in said[0]] == pytest.approx(means, abs=0.0051)
+        assert answer.right == {min(changes, key=changes.get)}
+
+
+@BOTH
+def test_products_are_divided_by_the_root_and_their_deviation_with_them(checkpoint):
+    for kind in ("cross", "encoder", "decoder"):
+        answers = decided(checkpoint, "root_of_d_k", kind=kind)
+        assert len(answers) == 10
+        for run, answer in answers:
+            assert answer.value == pytest.approx(D_K**0.5) and answer.is_right(5.7) and not answer.is_right(32)
+            layer, head = (int(answer.names[name]) - 1 for name in ("layer", "head"))
+            products = stages_of(checkpoint, run, kind, layer)["products"][head]
+            unmasked = np.tri(*products.shape, dtype=bool) if kind == "decoder" else np.ones_like(products, dtype=bool)
+            deviation = products[unmasked].std()
+            said = re.search(r"deviation of ([\d.]+) becomes ([\d.]+)\.$", answer.truth)
+            assert [float(each) for each in said.groups()] == pytest.approx([deviation, deviation / D_K**0.5], rel=0.01)
+
+
+@BOTH
+def test_a_row_without_the_division_has_the_largest_weight_of_its_products_softmax(checkpoint):
+    answers = decided(checkpoint, "row_without_root", kind="cross")
+    assert len(answers) >= 5
+    for run, answer in answers:
+        layer, head, row = (int(answer.names[name]) - 1 for name in ("layer", "head", "query"))
+        stages = stages_of(checkpoint, run, "cross", layer)
+        without, divided = largest(stages, head, "cross")
+        assert (without - divided)[row] == pytest.approx((without - divided).max(), abs=1e-4)
+        twice = softmax(stages["products"][head] / D_K).max(axis=1)[row]
+        values = {"undivided": without[row], "same": divided[row], "twice": twice}
+        assert {option.name for option in answer.options} == set(values) and answer.right == {"undivided"}
+        for option in answer.options:
+            assert float(option.label) == pytest.approx(values[option.name], abs=0.0051)
+        assert answer.names["word"] == run.trace.target_tokens[row]
+        told = describe_head(measures.stages(run.request, "cross", layer)[0], head, run.trace.decoder_input_tokens)
+        assert f"from {divided[row]:.2f} to {without[row]:.2f}" in str(told)
+
+
+@BOTH
+def test_a_quiet_head_is_done_where_the_page_shows_a_small_rise(checkpoint):
+    for run, answer in decided(checkpoint, "quiet_head")[:3]:
+        assert not answer.done
+        rises = {}
+        for kind in ("encoder", "decoder", "cross"):
+            for layer in range(3):
+                stages = stages_of(checkpoint, run, kind, layer)
+                for head in range(8):
+                    without, divided = largest(stages, head, kind)
+                    rises[kind, layer, head] = without.mean() - divided.mean()
+        quiet = (answer.names["quiet_kind"], *(int(answer.names[name]) - 1 for name in ("quiet_layer", "quiet_head")))
+        assert rises[quiet] == pytest.approx(min(rises.values()), abs=1e-4)
+        begins = ("cross", *(int(answer.names[name]) - 1 for name in ("layer", "head")))
+        assert rises[begins] == pytest.approx(max(rises[key] for key in rises if key[0] == "cross"), abs=1e-4)
+        for (kind, layer, head), rise in rises.items():
+            if abs(rise - 0.05) < 1e-3:
+                continue
+            address = {"kind": kind, "layer": str(layer + 1), "head": str(head + 1)}
+            assert found(run_of(checkpoint, run.request.text, **address), "quiet_head").done == (rise < 0.05)
+
+
+def test_an_address_without_a_single_head_is_not_done_and_short_sentences_are_undecided():
+    text = "The cat is hungry because it has not eaten."
+    answer = answer_of(run_of("en-de", text), "quiet_head", {})
+    quiet = {
+        "kind": answer.names["quiet_kind"],
+        "layer": answer.names["quiet_layer"],
+        "head": answer.names["quiet_head"],
+    }
+    assert answer_of(run_of("en-de", text, **quiet), "quiet_head", {}).done
+    for changed in ({"layer": "average"}, {"head": "0"}, {"layer": "99"}, {"kind": "x"}, {"head": "²"}, {"head": ""}):
+        assert not answer_of(run_of("en-de", text, **(quiet | changed)), "quiet_head", {}).done
+    assert "too short" in found(run_of("en-de", "a"), "quiet_head")
+    assert "hardly changes" in found(run_of("en-de", "a"), "row_without_root", kind="cross")
