@@ -1,5 +1,5 @@
 """The measures that lessons ask for, by subject; importing this enters all of them into the register."""
 
-from . import attention
+from . import attention, decoding, learning, order
 
-__all__ = ["attention"]
+__all__ = ["attention", "decoding", "learning", "order"]
