@@ -68,7 +68,7 @@ def hardest_token(run: Run) -> Answer:
     return Answer(
         Kind.ONE,
         f"The entropy is highest at step {hardest + 1}, {named[hardest]}: {trace.entropies[hardest]:.2f} nats. The "
-        f"best token has {best}, the {len(listed)} best {format_probability(float(listed.sum()))}, all others the rest.",
+        f"best token has {best}, the {len(listed)} best {format_probability(float(listed.sum()))}, others the rest.",
         "The entropies in nats: "
         + ", ".join(f"{named[step]} {trace.entropies[step] + 0.0:.2f}" for step in offered)
         + ".",
