@@ -1,4 +1,4 @@
-"""What the laws of lessons' measures ask about: ten sentences that no lesson has, and runs of the shipped checkpoints."""
+"""What the laws of lessons' measures ask about: ten sentences that no lesson has, as runs of shipped checkpoints."""
 
 from pathlib import Path
 
@@ -41,10 +41,12 @@ def found(run: Run, measure: str, **arguments: str | int | float | bool) -> Answ
         return str(undecided)
 
 
-def decided(checkpoint: str, measure: str, **arguments: str | int | float | bool) -> list[tuple[Run, Answer]]:
-    """All sentences that decide a measure, with what it finds; each other one says why not, in a sentence."""
+def decided(
+    checkpoint: str, measure: str, *more: str, **arguments: str | int | float | bool
+) -> list[tuple[Run, Answer]]:
+    """All sentences, and some more, that decide a measure, with what it finds; each other one says why not."""
     answers = []
-    for text in SENTENCES:
+    for text in (*SENTENCES, *more):
         run = run_of(checkpoint, text)
         answer = found(run, measure, **arguments)
         if isinstance(answer, str):

@@ -62,9 +62,7 @@ def first_output(run: Run) -> Answer:
     if replayed.replay.steps[0] or ("warm_start" in training and not begins_at_random(training)):
         raise Undecided("This replay does not begin with random weights.")
     written = replayed.trajectory.outputs[0]
-    tokens = (
-        [piece.id for piece in results.translator(run.request.checkpoint).pieces(written)] if written.strip() else []
-    )
+    tokens = [piece.id for piece in results.translator(run.request.checkpoint).tokenizer.pieces(written)]
     most = max(Counter(tokens).values(), default=0)
     share = most / len(tokens) if tokens else 0.0
     if VARIES < share < REPEATS:
@@ -76,10 +74,9 @@ def first_output(run: Run) -> Answer:
         "nothing": "nothing: it ends the sentence at once",
     }
     counted = f"It writes {pluralize(len(tokens), 'token')}, and the commonest of them {most} times."
-    shown = " ".join(output_text(written)).rstrip()
     return Answer(
         Kind.ONE,
-        f"Before the first update it writes: {shown}" + ("" if shown.endswith((".", ")", "words")) else "."),
+        f"Before the first update it writes: {_quoted(written)}",
         f"Look at the replay at update 0. {counted}",
         tuple(Option(name, label, "" if name == found else counted) for name, label in labels.items()),
         frozenset({found}),
@@ -97,15 +94,14 @@ def first_right(run: Run) -> Answer:
         raise Undecided("At no snapshot does it write this sentence's target for the first time.")
     first, steps = right.index(True), replayed.replay.steps
     ordered = sorted({first, *(_nearest(steps, factor * steps[first]) for factor in FACTORS)})
-    told = {at: f"By then it wrote: “{' '.join(output_text(outputs[at])).rstrip()}”" for at in ordered}
+    told = {at: f"By then it wrote: {_quoted(outputs[at])}" for at in ordered}
     told |= {at: "By then it wrote it, but not for the first time." for at in ordered if right[at] and at > first}
     if len(ordered) < 2:
         raise Undecided("The replay of this model's training has too few snapshots to choose from.")
     return Answer(
         Kind.ONE,
         f"It writes the target for the first time at {replayed.update(first)} of {replayed.names['updates']}.",
-        f"At the snapshot before, {replayed.update(first - 1)}, it still wrote: "
-        f"“{' '.join(output_text(outputs[first - 1])).rstrip()}”",
+        f"At the snapshot before, {replayed.update(first - 1)}, it still wrote: {_quoted(outputs[first - 1])}",
         tuple(Option(str(steps[at]), replayed.update(at), told[at]) for at in ordered),
         frozenset({str(steps[first])}),
         names={**replayed.names, "snapshot": str(steps[first])},
@@ -271,6 +267,12 @@ def learned_live(run: Run) -> Answer:
         "right.",
         done=bool(status and status.end == "goal"),
     )
+
+
+def _quoted(output: str) -> str:
+    """Return an output between quotation marks, as far as it can be shown, and how many words more there are."""
+    shown, more = output_text(output)
+    return f"“{shown}” {more}".rstrip() if output.strip() else shown
 
 
 def _replayed(run: Run) -> _Replayed:
