@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from torch import Tensor
 
 from ..arrays import cosine, to_array
 from ..config import Positions, require
@@ -216,7 +217,11 @@ def _compare(one: EmbeddingSum, first: int, other: EmbeddingSum, second: int) ->
 def without_positions(model: Transformer) -> Iterator[None]:
     """Give the model's encoder embeddings alone within the block, in this thread: nothing tells it the order.
 
-    The decoder's positions stay.
+    The decoder's positions stay: the hook is on the encoder's own input, for both stacks may share one table.
     """
-    with hooks_installed([(model.encoder_input.positions, lambda _module, inputs, _output: inputs[0])]):
+
+    def embeddings_alone(entry: StackInput, inputs: tuple, _output: Tensor) -> Tensor:
+        return entry.norm.forward(entry.embedding.forward(inputs[0]))
+
+    with hooks_installed([(model.encoder_input, embeddings_alone)]):
         yield

@@ -12,6 +12,7 @@ from transformer.interpret.head_patterns import is_word
 from transformer.interpret.positions import DistanceLaw, EmbeddingSum, Encoding, Repetition
 
 STILL = 0.1  # a column whose values differ by less than this over all positions hardly tells them apart
+BASES = ("10", "100", "1000", "10000", "100000")  # of the wavelengths, to choose from
 SHOWN = 128  # learned positions that are drawn, the first ones
 TRY_BASE = "another base: how many columns still change, and how far does a dot product fall?"
 REPEATING = "The old man saw the old dog and the old cat."

@@ -20,7 +20,6 @@ from transformer.model.transformer import Transformer
 
 from . import content
 
-BASES = ("10", "100", "1000", "10000", "100000")
 DIMENSIONS = tuple(map(str, range(512)))
 
 
@@ -34,7 +33,7 @@ def _chosen_settings() -> Encoding:
         length = slider("Length", 8, 512, "length", explanation="Number of positions.")
     with columns[2]:
         papers = "The paper took 10000: the longest wave is then nearly 2π · 10000 positions."
-        base = slider_of("Base", BASES, "base", papers)
+        base = slider_of("Base", content.BASES, "base", papers)
     return encoding(length, d_model, float(base))
 
 

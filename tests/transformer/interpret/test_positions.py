@@ -1,5 +1,6 @@
 """Positional encoding: the formula, the two laws, and the sum, for the engine's sinusoids and for a model's table."""
 
+import copy
 import dataclasses
 import math
 from concurrent.futures import ThreadPoolExecutor
@@ -9,6 +10,7 @@ import pytest
 import torch
 from support.small import small_model
 
+from transformer.decoding.sampling import DecodingState
 from transformer.errors import ConfigError
 from transformer.interpret.positions import (
     MODEL_BASE,
@@ -164,6 +166,25 @@ def test_without_positions_the_encoder_makes_the_same_of_a_token_wherever_it_sta
     torch.testing.assert_close(one, other[order], atol=1e-5, rtol=0)
     assert (usual[0] - usual[1][order]).abs().max() > 0.1 < (one - usual[0]).abs().max()
     torch.testing.assert_close(encoded(), usual, atol=0, rtol=0)
+
+
+@pytest.mark.parametrize("changes", [{}, {"positions": "learned"}, {"norm": "pre", "embedding_norm": True}])
+def test_without_positions_the_decoder_keeps_its_own(changes):
+    """Both stacks share the table of a formula."""
+    model = small_model(**changes)
+    sources, targets = torch.tensor([[5, 6, 7, 8, 2]]), torch.tensor([[1, 5, 5, 6]])
+    bare = copy.deepcopy(model)
+    bare.encoder_input.positions = copy.deepcopy(bare.encoder_input.positions)  # the encoder's alone
+    with torch.no_grad():
+        bare.encoder_input.positions.table.zero_()
+        expected = bare(sources, targets)
+        usual = model(sources, targets)
+        with without_positions(model):
+            torch.testing.assert_close(model(sources, targets), expected, atol=1e-5, rtol=0)
+            state = DecodingState(model, sources.tolist(), 6)
+            steps = [state.step(tokens) for tokens in targets.T]
+    torch.testing.assert_close(torch.stack(steps, dim=1), expected, atol=1e-4, rtol=0)
+    assert (usual - expected).abs().max() > 1e-3
 
 
 def test_the_distance_law_measures_the_largest_deviation_from_its_diagonal():

@@ -1,0 +1,333 @@
+"""Measures of how a translation comes about: token by token, with one forced, drawn at random, and by beam search."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from headlight.app import results, url_state
+from headlight.app.results import TranslationRequest
+from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, measure, of_the_page
+from headlight.plots.text import format_probability, pluralize, quoted, quoted_at, signed
+from transformer import Beam, Greedy
+from transformer.decoding.beam import Outcome
+from transformer.decoding.sampling import Hypothesis, truncate
+from transformer.interpret.trace import Trace
+
+NEAR = 0.05  # between two probabilities
+NEAR_NATS = 0.2  # between two entropies
+NEAR_SCORES = 0.005  # of a beam search, which the page shows with three decimals
+MOST_OPTIONS = 4
+SHARP, FLAT = 0.5, 1.5  # temperatures
+
+
+@dataclass(frozen=True)
+class _Choice:
+    """A step of a greedy translation, from 0, and the place of its second candidate in the trace's list."""
+
+    trace: Trace
+    step: int
+    second: int
+
+    @property
+    def second_token(self) -> str:
+        return self.trace.candidate_tokens[self.step][self.second]
+
+    @property
+    def names(self) -> dict[str, str]:
+        """Return step (from 1), word (what was written), chance, second, and prefix: what forces the second."""
+        trace, step = self.trace, self.step
+        forced = (*trace.target_ids[:step], int(trace.candidate_ids[step][self.second]))
+        return {
+            "step": str(step + 1),
+            "word": trace.target_tokens[step],
+            "chance": format_probability(float(trace.target_probabilities[step])),
+            "second": self.second_token,
+            "prefix": ".".join(map(str, forced)),
+        }
+
+
+@measure
+def hardest_token(run: Run) -> Answer:
+    """Ask at which token the entropy of the next-token distribution is highest.
+
+    names: step (from 1), word (what it wrote there).
+    """
+    trace = results.trace(_greedy(run))
+    ranked = sorted(trace.scored_steps, key=lambda step: -trace.entropies[step])
+    hardest = ranked[0]
+    others = [step for step in ranked if trace.entropies[hardest] - trace.entropies[step] >= NEAR_NATS]
+    if not others:
+        raise Undecided("The model is about equally sure of all tokens of this translation.")
+    offered = [hardest, *_spread(others, MOST_OPTIONS - 1)]
+    named = {step: quoted_at(trace.target_tokens, step, "step") for step in offered}
+    told = {step: f"There it is {trace.entropies[step] + 0.0:.2f} nats." for step in offered}
+    best = format_probability(float(trace.candidate_probabilities[hardest, 0]))
+    listed = trace.candidate_probabilities[hardest]
+    return Answer(
+        Kind.ONE,
+        f"The entropy is highest at step {hardest + 1}, {named[hardest]}: {trace.entropies[hardest]:.2f} nats. The "
+        f"best token has {best}, the {len(listed)} best {format_probability(float(listed.sum()))}, others the rest.",
+        "The entropies in nats: "
+        + ", ".join(f"{named[step]} {trace.entropies[step] + 0.0:.2f}" for step in offered)
+        + ".",
+        tuple(Option(str(step + 1), named[step], told[step]) for step in offered),
+        frozenset({str(hardest + 1)}),
+        names={"step": str(hardest + 1), "word": trace.target_tokens[hardest]},
+    )
+
+
+@measure
+def perplexity(run: Run) -> Answer:
+    """Ask for the perplexity of the hardest step, e to the power of its entropy.
+
+    names: step (from 1), word (what was written there), entropy.
+    """
+    trace = results.trace(_greedy(run))
+    step = max(trace.scored_steps, key=lambda each: trace.entropies[each])
+    entropy = float(trace.entropies[step])
+    if entropy < NEAR_NATS:
+        raise Undecided("The model is sure of every token of this translation.")
+    value = float(np.exp(entropy))
+    return Answer(
+        Kind.NUMBER,
+        f"The perplexity of step {step + 1} is {value:.1f}: the choice is as hard as one among {value:.1f} equally "
+        "probable tokens.",
+        f"e to the power of {entropy:.2f}, with e = 2.718, is {value:.1f}.",
+        value=value,
+        tolerance=0.1 * value,
+        names={"step": str(step + 1), "word": trace.target_tokens[step], "entropy": f"{entropy:.2f} nats"},
+    )
+
+
+@measure
+def second_candidate(run: Run) -> Answer:
+    """Ask which token came second where the second was most probable. names: those of `_Choice`."""
+    choice = _open_choice(run)
+    trace, step = choice.trace, choice.step
+    rows = _others(trace, step)[:MOST_OPTIONS]
+    chances = [format_probability(float(trace.candidate_probabilities[step, row])) for row in rows]
+    tokens = [quoted(trace.candidate_tokens[step][row]) for row in rows]
+    return Answer(
+        Kind.ONE,
+        f"Second came {tokens[0]} with {chances[0]}, behind {quoted(trace.target_tokens[step])} with "
+        f"{choice.names['chance']}.",
+        "The candidates: " + ", ".join(map(" ".join, zip(tokens, chances, strict=True))) + ".",
+        tuple(
+            Option(str(int(trace.candidate_ids[step, row])), token, f"It has {chance}.")
+            for row, token, chance in zip(rows, tokens, chances, strict=True)
+        ),
+        frozenset({str(int(trace.candidate_ids[step, rows[0]]))}),
+        names=choice.names,
+    )
+
+
+@measure
+def after_forcing(run: Run) -> Answer:
+    """Ask what becomes of the tokens that followed when the second candidate is forced. names: those of `_Choice`."""
+    choice = _open_choice(run)
+    trace, step = choice.trace, choice.step
+    if not trace.has_room_after(step):
+        raise Undecided("This translation is too long to force another token.")
+    forced = results.trace(replace(_greedy(run), prefix=url_state.token_ids(choice.names["prefix"])))
+    before, now = trace.target_tokens[step + 1 :], forced.target_tokens[step + 1 :]
+    if not before:
+        raise Undecided("Nothing follows the token that could be another one here.")
+    gone, new = Counter(before) - Counter(now), Counter(now) - Counter(before)
+    come = len(before) - gone.total()
+    reordered = not gone and not _in_order(before, now)
+    found = "changed" if gone else "moved" if reordered else "more" if new else "stay"
+    labels = {
+        "stay": "the same ones, as they stand",
+        "moved": "the same ones, in another order",
+        "more": "the same ones, with others among them",
+        "changed": "other ones in the place of some",
+    }
+    count = pluralize(len(before), "token")
+    order = "in another order" if reordered else "in their order" if not gone else f"{gone.total()} do not"
+    told = f"Of {count} behind it {come} come again, {order}; the number of new ones is {new.total()}."
+    return Answer(
+        Kind.ONE,
+        f"With {quoted(choice.second_token)} forced the model writes: “{forced.target_text}” Before, it wrote: "
+        f"“{trace.target_text}”",
+        told,
+        tuple(Option(name, label, told) for name, label in labels.items()),
+        frozenset({found}),
+        names=choice.names,
+    )
+
+
+@measure
+def tempered(run: Run) -> Answer:
+    """Ask how probable the best token becomes at a low temperature. names: those of `_Choice`, and temperature."""
+    choice = _open_choice(run)
+    step, model = choice.step, results.translator(run.request.checkpoint).model
+    logits = results.residual_stream(_greedy(run)).logits[step]
+    cuts = {each: truncate(logits, each, forbidden=model.config.never_chosen) for each in (SHARP, 1.0, FLAT)}
+    best = int(cuts[1.0].order[cuts[1.0].kept[cuts[1.0].order]][0])
+    chances = {temperature: float(cut.final[best]) for temperature, cut in cuts.items()}
+    if chances[SHARP] - chances[1.0] < NEAR or chances[1.0] - chances[FLAT] < NEAR:
+        raise Undecided("The model is so sure here that the temperature hardly changes anything.")
+    word = quoted(results.translator(run.request.checkpoint).tokenizer.piece_text(best))
+    written = {each: format_probability(value) for each, value in chances.items()}
+    ratio = float(np.divide(*cuts[1.0].final[cuts[1.0].order[cuts[1.0].kept[cuts[1.0].order]][:2]]))
+    told = {
+        SHARP: f"That is what temperature {SHARP:g} gives.",
+        1.0: "That is what the logits give as they are, at temperature 1.",
+        FLAT: f"That is what temperature {FLAT:g} gives.",
+    }
+    return Answer(
+        Kind.ONE,
+        f"At temperature {SHARP:g} {word} has {written[SHARP]}, at 1 {written[1.0]}, at {FLAT:g} {written[FLAT]}.",
+        f"Divided by {SHARP:g} the logits are twice as far apart, which squares the ratio of any two tokens: of "
+        f"{word} to the next one from {ratio:.3g} to {ratio**2:.3g}.",
+        tuple(Option(f"{each:g}", written[each], told[each]) for each in chances),
+        frozenset({f"{SHARP:g}"}),
+        names={**choice.names, "temperature": f"{SHARP:g}"},
+    )
+
+
+@measure
+def greedy_in_beam(run: Run, size: int) -> Answer:
+    """Ask where greedy's translation stands among those of a beam search without length penalty.
+
+    names: size.
+    """
+    request = _greedy(run)
+    record = results.search(replace(request, strategy=Beam(size, 0.0)))
+    greedy = results.hypotheses(request)[0]
+    fate = record.outcome_of(greedy.ids)
+    is_there = fate.outcome == Outcome.ENDED and fate.place <= size
+    found = "out" if not is_there else "first" if fate.place == 1 else "behind"
+    decode, best = results.translator(run.request.checkpoint).tokenizer.decode, record.ended[0]
+    if found != "first" and decode(list(best.ids)) == decode(list(greedy.ids)):
+        raise Undecided("Beam search finds the same words here, divided into other tokens.")
+    log_p = f"“{decode(list(greedy.ids))}” with log P {signed(greedy.log_probability, 3)}"
+    better = f"“{decode(list(best.ids))}” with {signed(best.log_probability, 3)}"
+    labels = {
+        "first": "first",
+        "behind": "behind a more probable one",
+        "out": "nowhere: the beam did not keep it",
+    }
+    place = f"It ended with rank {fate.place}." if is_there else "It is not among the beam's translations."
+    return Answer(
+        Kind.ONE,
+        f"Greedy decoding writes {log_p}; "
+        + ("no translation of the beam is more probable." if found == "first" else f"the beam's best is {better}."),
+        f"Compare log P, the sum of all tokens' log-probabilities: {signed(greedy.log_probability, 3)} for greedy's, "
+        f"{signed(best.log_probability, 3)} for the beam's best.",
+        tuple(Option(name, label, "" if name == found else place) for name, label in labels.items()),
+        frozenset({found}),
+        names={"size": str(size)},
+    )
+
+
+@measure
+def winner_with_penalty(run: Run, size: int, alpha: float) -> Answer:
+    """Ask which translation of a beam search wins with a length penalty. names: size, alpha, best (without penalty)."""
+    beam = Beam(size, alpha)
+    without, penalised = _ended(run, Beam(size, 0.0)), _ended(run, beam)
+    if len(penalised) < 2:
+        raise Undecided("The search finds a single translation here.")
+    (winner, best), (_, second) = list(penalised.items())[:2]
+    if best.score - second.score < NEAR_SCORES:
+        raise Undecided("With the length penalty two translations have nearly the same score here.")
+    before, found = next(iter(without)), without | penalised
+    offered = list(dict.fromkeys((winner, before, *without)))[: MOST_OPTIONS - 1]
+    scored = {text: _score_words(found[text], beam) for text in offered}
+    stays = "wins with and without it." if winner == before else f"wins; without it, “{before}”"
+    return Answer(
+        Kind.ONE,
+        f"With the penalty “{winner}” {stays}",
+        f"The penalty is ((5 + tokens) / 6)^{alpha:g}: "
+        + "; ".join(f"“{text}” {words}" for text, words in scored.items())
+        + ".",
+        tuple(Option(_ids(found[text]), f"“{text}”", f"Its score is {words}.") for text, words in scored.items()),
+        frozenset({_ids(best)}),
+        names={"size": str(size), "alpha": f"{alpha:.1f}", "best": before},
+    )
+
+
+def _ended(run: Run, beam: Beam) -> dict[str, Hypothesis]:
+    """Return the translations that a beam search found, best first, each text once."""
+    decode = results.translator(run.request.checkpoint).tokenizer.decode
+    found = results.search(replace(_greedy(run), strategy=beam)).ended[: beam.size]
+    first: dict[str, Hypothesis] = {}
+    for one in found:
+        first.setdefault(decode(list(one.ids)), one)
+    return first
+
+
+def _score_words(one: Hypothesis, beam: Beam) -> str:
+    """Return how a translation's score comes about: log P −6.766 / 3.167 = −2.137."""
+    penalty = beam.length_penalty(len(one.ids))
+    total = one.log_probability
+    return f"log P {signed(total, 3)} / {penalty:.3f} = {signed(total / penalty, 3)}"
+
+
+def _ids(one: Hypothesis) -> str:
+    return ".".join(map(str, one.ids))
+
+
+@measure
+@of_the_page
+def longer_translation(run: Run) -> Answer:
+    """Ask for a forced beginning that makes the translation longer; the address says what is forced."""
+    request = _greedy(run)
+    forced = url_state.token_ids(run.address.get("prefix", ""))
+    if not results.translator(run.request.checkpoint).may_begin_with(forced):
+        forced = ()
+    own = results.trace(request)
+    now = results.trace(replace(request, prefix=forced)) if forced else own
+    words = [len(each.target_text.split()) for each in (own, now)]
+    counted = f"It has {pluralize(words[1], 'word')}, and without anything forced {words[0]}."
+    told = f"“{now.target_text}” {counted}" if forced else f"Nothing is forced yet: “{own.target_text}”"
+    step = own.num_forced + int(own.entropies[own.num_forced :].argmax())
+    return Answer(
+        Kind.DO,
+        told,
+        f"The model's own translation has {pluralize(words[0], 'word')}. It is least sure at step {step + 1}: a "
+        "candidate there turns the translation most easily.",
+        done=words[1] > words[0],
+    )
+
+
+def _greedy(run: Run) -> TranslationRequest:
+    return replace(run.request, strategy=Greedy(), prefix=(), rank=1)
+
+
+def _open_choice(run: Run) -> _Choice:
+    """Return the step whose second candidate is most probable, and plainly before the third. Raises Undecided."""
+    trace = results.trace(_greedy(run))
+    found: list[tuple[float, int, int]] = []
+    for step in trace.scored_steps:
+        rows = _others(trace, step)
+        if len(rows) < 2:
+            continue
+        second, third = (float(trace.candidate_probabilities[step, row]) for row in rows[:2])
+        if second - third >= NEAR:
+            found.append((second, step, rows[0]))
+    if not found:
+        raise Undecided("At no step of this translation is one token plainly the second.")
+    _, step, row = max(found)
+    return _Choice(trace, step, row)
+
+
+def _others(trace: Trace, step: int) -> list[int]:
+    """Return the rows of a step's candidates that might have been taken instead, most probable first."""
+    tokens, ids = trace.candidate_tokens[step], trace.candidate_ids[step].tolist()
+    taken = trace.target_ids[step]
+    return [row for row, each in enumerate(ids) if each != taken and tokens[row] not in trace.never_chosen]
+
+
+def _in_order(tokens: Sequence[str], among: Sequence[str]) -> bool:
+    """Return whether tokens come among others in their order."""
+    rest = iter(among)
+    return all(token in rest for token in tokens)
+
+
+def _spread(steps: Sequence[int], count: int) -> list[int]:
+    """Return so many of some steps: the first, the last, and what lies between at equal distances."""
+    places = np.linspace(0, len(steps) - 1, min(count, len(steps))).round().astype(int)
+    return [steps[place] for place in places]

@@ -1,0 +1,341 @@
+"""Measures of how a model learns: of the replay of its training, its learning rate, and a training under way."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from headlight.app import results
+from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, measure, of_the_page
+from headlight.plots.text import kind_words, one_head_name, pluralize, scientific, sentence_case, short_weight
+from headlight.views.training.live_content import exact_match_text, state_text
+from headlight.views.training.replay_content import begins_at_random, earlier_steps, focus_of, loss_text, output_text
+from transformer.interpret.head_patterns import Focus
+from transformer.model.names import AttentionKind
+from transformer.toy.jobs import JobView
+from transformer.toy.settings import Task
+from transformer.training.optimization import learning_rate
+from transformer.training.replay import ProbeTrajectory, TrainingReplay
+
+FACTORS = (0.1, 0.3, 3.0)  # of the right update: where the wrong ones lie
+RISE = 0.1  # of a head's largest weights: less is no sharpening
+REPEATS, VARIES = 0.6, 0.4  # shares of the commonest token: from here on one is repeated; up to here none is
+OF_THE_TASK = "reverse"  # the checkpoint whose training stands for a live one of this task
+
+
+@dataclass(frozen=True)
+class _Replayed:
+    """A checkpoint's replay, the trajectory of the run's sentence or else the first one, and its first training's end.
+
+    end: the number of the snapshots up to which one and the same training goes, the last of them included.
+    """
+
+    replay: TrainingReplay
+    trajectory: ProbeTrajectory
+    end: int
+
+    @property
+    def names(self) -> dict[str, str]:
+        """Return probe, its target, and updates: how long the training is."""
+        return {
+            "probe": self.trajectory.source_text,
+            "target": self.trajectory.target_text,
+            "updates": f"{self.replay.steps[-1]:,}",
+        }
+
+    @property
+    def during(self) -> str:
+        """Return words for the time up to that end."""
+        return "in the first training" if self.end + 1 < len(self.replay.steps) else "in the training"
+
+    def update(self, snapshot: int) -> str:
+        """Return the update of a snapshot, as it is written."""
+        return f"update {self.replay.steps[snapshot]:,}"
+
+
+@measure
+def first_output(run: Run) -> Answer:
+    """Ask what the model writes before its first update. names: probe, target, updates."""
+    replayed = _replayed(run)
+    training = results.translator(run.request.checkpoint).checkpoint.training
+    if replayed.replay.steps[0] or ("warm_start" in training and not begins_at_random(training)):
+        raise Undecided("This replay does not begin with random weights.")
+    written = replayed.trajectory.outputs[0]
+    tokens = [piece.id for piece in results.translator(run.request.checkpoint).tokenizer.pieces(written)]
+    most = max(Counter(tokens).values(), default=0)
+    share = most / len(tokens) if tokens else 0.0
+    if VARIES < share < REPEATS:
+        raise Undecided("What it writes at first is neither plainly one token nor plainly many.")
+    found = "nothing" if not tokens else "repeats" if share >= REPEATS else "varies"
+    labels = {
+        "repeats": "one token again and again",
+        "varies": "many different tokens without any sense",
+        "nothing": "nothing: it ends the sentence at once",
+    }
+    counted = f"It writes {pluralize(len(tokens), 'token')}, and the commonest of them {most} times."
+    return Answer(
+        Kind.ONE,
+        f"Before the first update it writes: {_quoted(written)}",
+        f"Look at the replay at update 0. {counted}",
+        tuple(Option(name, label, "" if name == found else counted) for name, label in labels.items()),
+        frozenset({found}),
+        names=replayed.names,
+    )
+
+
+@measure
+def first_right(run: Run) -> Answer:
+    """Ask at which snapshot the model writes the target for the first time. names: probe, target, updates, snapshot."""
+    replayed = _replayed(run)
+    outputs, target = replayed.trajectory.outputs, replayed.trajectory.target_text
+    right = [output.split() == target.split() for output in outputs]
+    if not any(right) or right[0]:
+        raise Undecided("At no snapshot does it write this sentence's target for the first time.")
+    first, steps = right.index(True), replayed.replay.steps
+    ordered = sorted({first, *(_nearest(steps, factor * steps[first]) for factor in FACTORS)})
+    told = {at: f"By then it wrote: {_quoted(outputs[at])}" for at in ordered}
+    told |= {at: "By then it wrote it, but not for the first time." for at in ordered if right[at] and at > first}
+    if len(ordered) < 2:
+        raise Undecided("The replay of this model's training has too few snapshots to choose from.")
+    return Answer(
+        Kind.ONE,
+        f"It writes the target for the first time at {replayed.update(first)} of {replayed.names['updates']}.",
+        f"At the snapshot before, {replayed.update(first - 1)}, it still wrote: {_quoted(outputs[first - 1])}",
+        tuple(Option(str(steps[at]), replayed.update(at), told[at]) for at in ordered),
+        frozenset({str(steps[first])}),
+        names={**replayed.names, "snapshot": str(steps[first])},
+    )
+
+
+@measure
+def loss_or_head(run: Run, kind: str) -> Answer:
+    """Ask which comes first: half the fall of the loss, or half the sharpening of the kind's head that changed most.
+
+    Both are followed to the end of the first training. names: probe, target, updates, snapshot (where the head is half
+    as sharp), kind, layer and head (from 1), head_name, spread and sharp: its rows' largest weight at both ends.
+    """
+    replayed = _replayed(run)
+    focus, (layer, head) = _focus(replayed, kind)
+    half = _half_way(focus.values[: replayed.end + 1, layer, head])
+    at_loss = _half_of_loss(replayed)
+    if half == at_loss:
+        raise Undecided("Here both come between the same two snapshots.")
+    found = "loss" if at_loss < half else "head"
+    begin, middle, end = (short_weight(focus.values[at, layer, head]) for at in (0, half, replayed.end))
+    losses = [loss_text(loss) for loss in _losses(replayed)[[0, at_loss, replayed.end]]]
+    name = one_head_name(layer, head)
+    told = {
+        "loss": f"It goes from {losses[0]} to {losses[2]} {replayed.during}, past half at {replayed.update(at_loss)}.",
+        "head": f"Its rows' largest weight goes from {begin} to {end}, past half at {replayed.update(half)}.",
+    }
+    labels = {"loss": "half of the fall of the loss", "head": "half of the sharpening of this head"}
+    return Answer(
+        Kind.ONE,
+        f"The loss passes half of its fall at {replayed.update(at_loss)}, the head half of its sharpening at "
+        f"{replayed.update(half)}.",
+        f"Halfway the loss is below {loss_text((_losses(replayed)[0] + _losses(replayed)[replayed.end]) / 2)}; {name} "
+        f"goes from {begin} to {end}, and at {replayed.update(half)} it is {middle}.",
+        tuple(Option(each, label, told[each]) for each, label in labels.items()),
+        frozenset({found}),
+        names={
+            **replayed.names,
+            "snapshot": str(replayed.replay.steps[half]),
+            "spread": begin,
+            "sharp": end,
+            **_head_names(kind, layer, head),
+        },
+    )
+
+
+@measure
+def first_sharp_kind(run: Run) -> Answer:
+    """Ask in which kind of attention the head that changed most is half as sharp first.
+
+    names: probe, target, updates, snapshot, kind, layer and head (from 1) of the first one.
+    """
+    replayed = _replayed(run)
+    half, heads, told = {}, {}, {}
+    for kind in map(str, AttentionKind):
+        focus, heads[kind] = _focus(replayed, kind)
+        values = focus.values[: replayed.end + 1, *heads[kind]]
+        half[kind] = _half_way(values)
+        told[kind] = (
+            f"Its {one_head_name(*heads[kind])} goes from {short_weight(values[0])} to {short_weight(values[-1])} and "
+            f"is past half of that at {replayed.update(half[kind])}."
+        )
+    first, second = sorted(half, key=lambda kind: half[kind])[:2]
+    if half[first] == half[second]:
+        raise Undecided("Here two kinds of attention become sharp between the same two snapshots.")
+    return Answer(
+        Kind.ONE,
+        f"First comes {kind_words(first)}, at {replayed.update(half[first])}; the next one only at "
+        f"{replayed.update(half[second])}.",
+        " ".join(f"{sentence_case(kind_words(kind))}, {words[0].lower()}{words[1:]}" for kind, words in told.items()),
+        tuple(Option(kind, kind_words(kind), words) for kind, words in told.items()),
+        frozenset({first}),
+        names={
+            **replayed.names,
+            "snapshot": str(replayed.replay.steps[half[first]]),
+            **_head_names(first, *heads[first]),
+        },
+    )
+
+
+@measure
+def rate_peak(run: Run) -> Answer:
+    """Ask at which step the learning rate is highest. names: warmup, d_model, factor (of the checkpoint's schedule)."""
+    loaded = results.translator(run.request.checkpoint)
+    settings = loaded.checkpoint.settings("schedule", "warmup_steps", "rate_factor", "cooldown_steps", "max_steps")
+    if settings is None or settings.schedule != "noam":
+        raise Undecided("Its training.json does not say that its learning rate rose and fell so.")
+    d_model, last = loaded.model.config.d_model, settings.max_steps
+    rates = [learning_rate(step, d_model, settings) for step in range(1, last + 1)]
+    top = int(np.argmax(rates)) + 1
+    if top != settings.warmup_steps or 4 * top > last - settings.cooldown_steps:
+        raise Undecided("In this training the learning rate has no such peak.")
+    later = rates[4 * top - 1] / rates[top - 1]
+    return Answer(
+        Kind.NUMBER,
+        f"The rate is highest at step {top:,}, with {scientific(rates[top - 1])}; four times as late, at step "
+        f"{4 * top:,}, it is {later:.2g} of that.",
+        f"The two halves meet where step^-0.5 = step · {top}^-1.5, so at step = {top}.",
+        value=float(top),
+        names={"warmup": str(top), "d_model": str(d_model), "factor": f"{settings.rate_factor:g}"},
+    )
+
+
+@measure
+@of_the_page
+def path_through_map(run: Run) -> Answer:
+    """Ask parallel to which diagonal the path through a head's map lies, of the live training that the address names.
+
+    Without one of a task with a path it is the shipped training that learned to reverse. names: task.
+    """
+    view = _job(run)
+    if view and view.replay and view.settings.task != Task.SORT:
+        task, replay = str(view.settings.task), view.replay
+    elif OF_THE_TASK in results.replay_names():
+        task, replay = OF_THE_TASK, results.replay(results.checkpoint(OF_THE_TASK))
+    else:
+        raise Undecided("Here is no training of this task yet.")
+    largest = replay.trajectories[0].cross[-1].argmax(axis=-1)  # layers heads queries
+    rows = np.arange(largest.shape[-1])
+    count = len(rows)
+    counts = {"main": _longest(largest - rows), "other": _longest(largest + rows)}
+    longest = max(counts, key=lambda name: counts[name])
+    found = longest if counts[longest] > count / 2 else "none"
+    if found != "none" and abs(counts["main"] - counts["other"]) < count / 4:
+        raise Undecided("By now this training has no plain path through a map.")
+    labels = {
+        "main": "the one from top left to bottom right",
+        "other": "the one from top right to bottom left",
+        "none": "neither: there will be no path",
+    }
+    told = {name: f"At most {counts[name]} of {count} rows lie on one line parallel to it." for name in counts}
+    told["none"] = f"In one head {counts[longest]} of {count} rows lie on one line."
+    line = {"main": "top left to bottom right", "other": "top right to bottom left"}[longest]
+    return Answer(
+        Kind.ONE,
+        f"At update {replay.steps[-1]:,} of a training to {task}, {counts[longest]} of {count} rows of one head have "
+        f"their largest weight on one line, parallel to that from {line}.",
+        "To write the first symbol it must read the last one, to write the second the one before it."
+        if task == Task.REVERSE
+        else "To write the first symbol it must read the first one, to write the second the one after it.",
+        tuple(Option(name, label, told[name]) for name, label in labels.items()),
+        frozenset({found}),
+        names={"task": task},
+    )
+
+
+@measure
+@of_the_page
+def learned_live(run: Run) -> Answer:
+    """Ask for a live training that reaches its goal; the address names it."""
+    view = _job(run)
+    status = view.status if view else None
+    if view is None:
+        told = "No training has been started here yet."
+    elif status and status.end == "goal":
+        told = f"After {pluralize(status.update, 'update')} it writes {exact_match_text(status)} entirely right."
+    else:
+        told = state_text(view)
+    return Answer(
+        Kind.DO,
+        told,
+        "Press “Start training” and wait: exact match is the share of sequences that it never saw and writes entirely "
+        "right.",
+        done=bool(status and status.end == "goal"),
+    )
+
+
+def _quoted(output: str) -> str:
+    """Return an output between quotation marks, as far as it can be shown, and how many words more there are."""
+    shown, more = output_text(output)
+    return f"“{shown}” {more}".rstrip() if output.strip() else shown
+
+
+def _replayed(run: Run) -> _Replayed:
+    """Return the checkpoint's replay. Raises Undecided where it has none."""
+    if run.request.checkpoint.name not in results.replay_names():
+        raise Undecided("There is no replay of this model's training.")
+    replay = results.replay(run.request.checkpoint)
+    if len(replay.steps) < 3 or not len(replay.losses):
+        raise Undecided("The replay of this model's training has too few snapshots.")
+    of_sentence = {each.source_text: each for each in replay.trajectories}
+    trajectory = of_sentence.get(run.request.text, replay.trajectories[0])
+    training = results.translator(run.request.checkpoint).checkpoint.training
+    ends = earlier_steps(training, int(replay.steps[-1]))
+    last = ends[0] if ends else int(replay.steps[-1])
+    return _Replayed(replay, trajectory, int(np.searchsorted(replay.steps, last, side="right")) - 1)
+
+
+def _focus(replayed: _Replayed, kind: str) -> tuple[Focus, tuple[int, int]]:
+    """Return a kind's focus, and the head that changed most, with which the replay begins."""
+    focus = focus_of(replayed.replay, replayed.trajectory, kind)
+    if not focus.known:
+        raise Undecided("In this sentence no row has more than one key to read.")
+    return focus, focus.most_changed()
+
+
+def _nearest(steps: np.ndarray, update: float) -> int:
+    """Return the snapshot nearest to an update, but the one at 0, by their ratio."""
+    return 1 + int(np.abs(np.log(steps[1:] / update)).argmin())
+
+
+def _half_way(values: Sequence[float] | np.ndarray) -> int:
+    """Return the first snapshot past half of the way from the first to the last. Raises Undecided without a rise."""
+    values = np.asarray(values, dtype=np.float64)
+    if values[-1] - values[0] < RISE:
+        raise Undecided("In this training a head hardly becomes sharper.")
+    return int((values >= (values[0] + values[-1]) / 2).argmax())
+
+
+def _losses(replayed: _Replayed) -> np.ndarray:
+    """Return the loss at each snapshot, as the replay has it: the first one known before the first update's."""
+    steps, losses = replayed.replay.losses.T
+    return np.asarray(np.interp(replayed.replay.steps, steps, losses))
+
+
+def _half_of_loss(replayed: _Replayed) -> int:
+    losses = _losses(replayed)[: replayed.end + 1]
+    return int((losses <= (losses[0] + losses[-1]) / 2).argmax())
+
+
+def _head_names(kind: str, layer: int, head: int) -> dict[str, str]:
+    return {
+        "kind": kind,
+        "layer": str(layer + 1),
+        "head": str(head + 1),
+        "head_name": f"{kind_words(kind)} {one_head_name(layer, head)}",
+    }
+
+
+def _longest(lines: np.ndarray) -> int:
+    """Return the most rows of one head that lie on one line; lines: the number of each row's, [layers, heads, rows]."""
+    return max(max(Counter(row.tolist()).values()) for row in lines.reshape(-1, lines.shape[-1]))
+
+
+def _job(run: Run) -> JobView | None:
+    name = run.address.get("job", "")
+    return results.jobs().look(name) if name else None

@@ -1,0 +1,263 @@
+"""Measures of what tells the model the order of the words: its positions, and what adding them does to a sentence."""
+
+import re
+from dataclasses import replace
+
+import numpy as np
+
+from headlight.app import results
+from headlight.app.parameters import PARAMETERS
+from headlight.app.results import measures
+from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, measure, of_the_page
+from headlight.plots.text import quoted, short_weight
+from headlight.views.positions.content import BASES, exchanged, plainest
+from transformer import Greedy
+from transformer.config import Positions
+from transformer.interpret import positions
+from transformer.interpret.positions import EmbeddingSum, Encoding, encoding
+from transformer.model.transformer import Transformer
+
+APART = 0.05  # of themselves, between two lengths that can be told apart; and between two cosines
+FULL = 10.0  # degrees from a whole number of turns, within which an arrow points the same way again
+MOST_OFFSET, SETTINGS = 100, 512  # the page's sliders end there
+_DISTANCES = (30, 8, 3, 1)  # of pairs of positions to choose from
+
+
+@measure
+def translated_without_positions(run: Run) -> Answer:
+    """Ask what the model makes of two orders of the same words when its encoder is given no positions.
+
+    names: first and second (the sentences), as_first and as_second (their translations with positions).
+    """
+    if results.translator(run.request.checkpoint).model.config.positions == Positions.NONE:
+        raise Undecided("This model adds no positions, so there are none to take away.")
+    one = replace(run.request, strategy=Greedy(), prefix=(), rank=1)
+    other = replace(one, text=exchanged(run.request.text))
+    traces = [results.trace(each) for each in (one, other)]
+    if one.text == other.text or sorted(traces[0].source_ids) != sorted(traces[1].source_ids):
+        raise Undecided("With its first and its last word exchanged this sentence has not the same tokens.")
+    kept = [trace.target_text for trace in traces]
+    without = [measures.translation_without_positions(each) for each in (one, other)]
+    found = "same" if without[0] == without[1] else "kept" if without == kept else "others"
+    told = f"Without positions the model writes {_both(*without)}; with them {_both(*kept)}"
+    options = {
+        "kept": "the two that they have with positions",
+        "same": "one and the same translation for both",
+        "others": "two new translations, one for each",
+    }
+    return Answer(
+        Kind.ONE,
+        told,
+        f"Both sentences have the same {len(traces[0].source_ids)} tokens, and so the encoder is given the same "
+        "vectors, in another order that nothing tells it.",
+        tuple(Option(name, label) for name, label in options.items()),
+        frozenset({found}),
+        names={"first": one.text, "second": other.text, "as_first": kept[0], "as_second": kept[1]},
+    )
+
+
+def _both(first: str, second: str) -> str:
+    return f"“{first}” for both" if first == second else f"“{first}” and “{second}”"
+
+
+@measure
+def position_length(run: Run) -> Answer:
+    """Ask how long the vector of a position is, beside the embeddings of the sentence.
+
+    names: pairs, and those of `_settings`.
+    """
+    model, summed = _sum(run)
+    table = _formula(run)
+    embeddings, added, _ = summed.norms
+    length, pairs, longer = float(added.mean()), table.d_model // 2, int((embeddings > added).sum())
+    return Answer(
+        Kind.NUMBER,
+        f"Every position's vector is √{pairs} = {length:.1f} long; the embeddings here have lengths from "
+        f"{embeddings.min():.1f} to {embeddings.max():.1f}, and {longer} of {len(added)} are longer.",
+        f"In each pair sin² + cos² = 1, and there are {pairs} pairs: the length is √{pairs} = {length:.1f}.",
+        value=length,
+        tolerance=0.5,
+        names={"pairs": str(pairs), **_settings(model)},
+    )
+
+
+@measure
+def copies_apart(run: Run) -> Answer:
+    """Ask how far apart two copies of a token are once their positions are added.
+
+    names: word, first and second (its two positions, from 0), and those of `_settings`.
+    """
+    model, summed = _sum(run)
+    repeated = plainest(positions.repetitions(summed))
+    if not repeated:
+        raise Undecided("No word occurs twice in this sentence.")
+    copy = repeated[0]
+    between = float(np.linalg.norm(summed.positions[copy.first] - summed.positions[copy.second]))
+    embedding = float(summed.norms[0][copy.first])
+    lengths = {"not": 0.0, "positions": between, "embedding": embedding}
+    if model.config.positions == Positions.NONE:
+        del lengths["positions"]
+    found = min(lengths, key=lambda name: abs(lengths[name] - copy.after))
+    if any(abs(value - copy.after) < APART * embedding for name, value in lengths.items() if name != found):
+        raise Undecided(f"The two copies of {quoted(copy.token)} are about as far apart as something else here.")
+    options = {
+        "not": ("no distance: they stay one vector", f"They are {copy.after:.2f} apart."),
+        "positions": (
+            "the distance of their two positions' vectors",
+            f"The vectors of positions {copy.first} and {copy.second} are {between:.2f} apart.",
+        ),
+        "embedding": ("the length of the embedding", f"Its embedding is {embedding:.2f} long."),
+    }
+    near = {
+        "not": "still one vector",
+        "positions": "as far as their positions are",
+        "embedding": "as far as it is long",
+    }
+    return Answer(
+        Kind.ONE,
+        f"The two copies of {quoted(copy.token)} are {copy.before:.2f} apart before the addition and {copy.after:.2f} "
+        f"after it: {near[found]}.",
+        "The embedding falls out: (embedding + first position) − (embedding + second position) is the difference of "
+        f"both positions, and that is {between:.2f} long.",
+        tuple(Option(name, *options[name]) for name in lengths),
+        frozenset({found}),
+        names={"word": copy.token, "first": str(copy.first), "second": str(copy.second), **_settings(model)},
+    )
+
+
+@measure
+def rotation_angle(run: Run, pair: int, position: int, offset: int) -> Answer:
+    """Ask by how many degrees an offset turns a pair of dimensions from a position on.
+
+    names: pair and position (as the page counts them, from 0), offset, one (the angle of a single step), and those of
+    `_settings`.
+    """
+    table = _formula(run)
+    if pair >= table.d_model // 2 or position + offset >= table.length:
+        raise Undecided("This model has no such pair of dimensions, or no such position.")
+    one = _degrees(table, pair, 1)
+    angle = offset * one
+    if not 10.0 <= angle <= 350.0:
+        raise Undecided("In this model this pair turns too slowly or too fast to tell the angle.")
+    return Answer(
+        Kind.NUMBER,
+        f"A shift by {offset} turns pair {pair} by {angle:.1f}°, from position {position} and from any other.",
+        f"One step turns it by {one:.2f}°, wherever it begins: {offset} × {one:.2f}° = {angle:.1f}°.",
+        value=angle,
+        names={
+            "pair": str(pair),
+            "position": str(position),
+            "offset": str(offset),
+            "one": f"{one:.2f}°",
+            **_settings(_model(run)),
+        },
+    )
+
+
+@measure
+@of_the_page
+def turned_around(run: Run) -> Answer:
+    """Ask for an offset that turns the chosen pair back to where it was; the address says pair, base and d_model.
+
+    names: pair, offset, and those of `_settings`.
+    """
+    _formula(run)
+    values = {key: run.address.get(key, str(PARAMETERS[key].default)) for key in ("d_model", "base", "offset", "pair")}
+    table = encoding(1, _whole(values["d_model"], 2), float(_whole(values["base"], 2)))
+    last = table.d_model // 2 - 1
+    pair, offset = min(_whole(values["pair"], min(4, last)), last), max(1, _whole(values["offset"], 1))
+    angle, left = _degrees(table, pair, offset), _from_full(_degrees(table, pair, offset))
+    offsets = range(1, MOST_OFFSET + 1)
+    found = [each for each in offsets if _degrees(table, pair, each) > 360 - FULL]
+    found = [each for each in found if _from_full(_degrees(table, pair, each)) <= FULL]
+    where = f"An offset of {found[0]} does it." if found else "This pair is too slow: take one of a lower number."
+    done = angle > 360 - FULL and left <= FULL
+    same = "points almost where it did" if done else "does not yet point where it did"
+    return Answer(
+        Kind.DO,
+        f"With an offset of {offset} pair {pair} has turned by {angle:,.1f}° and {same}: {left:.1f}° are missing to "
+        "whole turns.",
+        f"One step turns it by {_degrees(table, pair, 1):.2f}°; look for a multiple close to 360°, 720°, … {where}",
+        done=done,
+        names={"pair": str(pair), "offset": str(offset), **_settings(_model(run))},
+    )
+
+
+@measure
+def most_alike(run: Run) -> Answer:
+    """Ask which pair of positions has the most similar vectors: those of the least distance, wherever they stand.
+
+    names: those of `_settings`.
+    """
+    table = _formula(run)
+    starts = (table.length // 16, 0, table.length // 3, table.length - 2)
+    pairs = [(start, start + distance) for start, distance in zip(starts, _DISTANCES, strict=True)]
+    if pairs[0][1] >= table.length - 2:
+        raise Undecided("This model has too few positions to compare distances.")
+    products = positions.dot_products(table)
+    cosines = [
+        float(products[pair] / np.sqrt(products[pair[0], pair[0]] * products[pair[1], pair[1]])) for pair in pairs
+    ]
+    ranked = sorted(cosines)
+    if ranked[-1] - ranked[-2] < APART:
+        raise Undecided("In this model two of these pairs are about equally alike.")
+    best = pairs[cosines.index(ranked[-1])]
+    told = [
+        f"They are {b - a} apart, and their cosine is {short_weight(value)}."
+        for (a, b), value in zip(pairs, cosines, strict=True)
+    ]
+    return Answer(
+        Kind.ONE,
+        f"Positions {best[0]} and {best[1]} are most alike, with a cosine of {short_weight(ranked[-1])}: the distance "
+        "alone decides, not where they stand.",
+        "The cosines: "
+        + ", ".join(f"{short_weight(value)} at distance {b - a}" for (a, b), value in zip(pairs, cosines, strict=True))
+        + ".",
+        tuple(Option(str(b - a), f"positions {a} and {b}", words) for (a, b), words in zip(pairs, told, strict=True)),
+        frozenset({str(best[1] - best[0])}),
+        names=_settings(_model(run)),
+    )
+
+
+def _formula(run: Run) -> Encoding:
+    """Return the model's own table. Raises Undecided where no formula made it, or the page cannot be set to it."""
+    model = _model(run)
+    if model.config.positions != Positions.SINUSOIDAL:
+        raise Undecided("This model's positions are not made of sines and cosines, so there is nothing to compute.")
+    table = positions.model_encoding(model)
+    if table.d_model > SETTINGS or f"{table.base:.0f}" not in BASES:
+        raise Undecided("This model's positions lie beyond what the page's sliders can be set to.")
+    return table
+
+
+def _sum(run: Run) -> tuple[Transformer, EmbeddingSum]:
+    trace, model = results.trace(replace(run.request, strategy=Greedy(), prefix=(), rank=1)), _model(run)
+    return model, positions.embedding_sum(model, trace.source_ids, trace.source_tokens)
+
+
+def _model(run: Run) -> Transformer:
+    return results.translator(run.request.checkpoint).model
+
+
+def _settings(model: Transformer) -> dict[str, str]:
+    """Return d_model, length and base: what the page's sliders are set to, to show the model's own table."""
+    config = model.config
+    return {
+        "d_model": str(config.d_model),
+        "length": str(min(config.max_length, SETTINGS)),
+        "base": f"{config.position_base:.0f}",
+    }
+
+
+def _degrees(table: Encoding, pair: int, offset: int) -> float:
+    return float(np.degrees(offset * table.frequencies[pair]))
+
+
+def _from_full(angle: float) -> float:
+    """Return how many degrees an angle is away from whole turns."""
+    return min(angle % 360, 360 - angle % 360)
+
+
+def _whole(text: str, otherwise: int) -> int:
+    """Return a whole number of an address, and for anything else another one."""
+    return int(text) if re.fullmatch(r"[0-9]{1,6}", text) else otherwise

@@ -1,0 +1,245 @@
+"""What lessons ask about decoding, against the model run directly: its own distributions, and searches of its own."""
+
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from support.lesson_runs import LANGUAGES, SENTENCES, decided, found, run_of
+
+from headlight.lessons.answer import Answer, Kind, Run
+from headlight.lessons.register import answer_of
+from transformer import Beam, Greedy, Sampling
+from transformer.decoding.beam import beam_search
+from transformer.decoding.sampling import decode
+
+GIVEN = ("hardest_token", "perplexity", "second_candidate", "after_forcing", "tempered")
+# Greedy decoding is not the best that a beam finds, of the first for one language, of the second for the other.
+SEARCHED = (
+    "He was too tired to walk any further.",
+    "She has been waiting for you since this morning.",
+    "I can't swim, and I don't want to learn it.",
+    "The dog didn't eat because it was too old.",
+)
+
+
+def logits_of(run: Run) -> tuple[list[int], np.ndarray]:
+    """The greedy translation's ids, and the logits of all its steps in one pass: [steps, vocab]."""
+    model, source = run.translator.model, list(run.trace.source_ids)
+    ids = list(decode(model, [source], Greedy())[0].ids)
+    with torch.no_grad():
+        logits = model(torch.tensor([source]), torch.tensor([[model.config.begin_id, *ids[:-1]]]))[0]
+    return ids, logits.numpy().astype(np.float64)
+
+
+def softmax(logits: np.ndarray) -> np.ndarray:
+    powers = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    return powers / powers.sum(axis=-1, keepdims=True)
+
+
+def entropies(logits: np.ndarray) -> np.ndarray:
+    chances = softmax(logits)
+    return -(chances * np.log(np.maximum(chances, 1e-300))).sum(axis=-1)
+
+
+def said(percents: float) -> str:
+    """A probability as it is written, in percent."""
+    return "> 99.9 %" if percents > 99.9 else f"{percents:.1f} %"
+
+
+def words_of(run: Run, ids: list[int]) -> list[str]:
+    return [run.translator.tokenizer.piece_text(each) for each in ids]
+
+
+def in_order(ids: list[int], among: list[int]) -> bool:
+    """Whether ids come among others in their order: each of them after the place of the one before."""
+    place = 0
+    for each in ids:
+        if each not in among[place:]:
+            return False
+        place = among.index(each, place) + 1
+    return True
+
+
+@pytest.mark.parametrize("checkpoint", LANGUAGES)
+def test_the_hardest_token_has_the_highest_entropy_by_far_of_those_offered(checkpoint):
+    answers = decided(checkpoint, "hardest_token")
+    assert len(answers) >= 8
+    for run, answer in answers:
+        ids, logits = logits_of(run)
+        spread = entropies(logits)
+        step = int(spread.argmax())
+        assert answer.right == {str(step + 1)} == {answer.names["step"]}
+        assert answer.names["word"] == words_of(run, ids)[step]
+        for option in answer.options:
+            own = float(spread[int(option.name) - 1])
+            assert option.name in answer.right or spread[step] - own > 0.199
+            assert f"{own + 0.0:.2f} nats" in option.told or own < 0.005
+        assert f"{spread[step]:.2f} nats" in answer.truth
+        assert said(100 * float(softmax(logits[step]).max())) in answer.truth
+
+
+@pytest.mark.parametrize("checkpoint", LANGUAGES)
+def test_perplexity_is_e_to_the_power_of_the_highest_entropy(checkpoint):
+    answers = decided(checkpoint, "perplexity")
+    assert len(answers) >= 8
+    for run, answer in answers:
+        spread = entropies(logits_of(run)[1])
+        assert answer.value == pytest.approx(2.718281828 ** spread.max(), rel=1e-3)
+        assert (
+            answer.kind == Kind.NUMBER
+            and answer.is_right(answer.value * 1.09)
+            and not answer.is_right(answer.value * 1.2)
+        )
+        assert answer.names["entropy"] == f"{spread.max():.2f} nats"
+
+
+@pytest.mark.parametrize("checkpoint", LANGUAGES)
+def test_the_second_candidate_is_the_most_probable_second_one_of_all_steps(checkpoint):
+    answers = decided(checkpoint, "second_candidate")
+    assert len(answers) >= 6
+    for run, answer in answers:
+        ids, logits = logits_of(run)
+        ranked = np.sort(softmax(logits), axis=1)[:, ::-1]
+        open_steps = np.flatnonzero(ranked[:, 1] - ranked[:, 2] >= 0.05)
+        step = int(open_steps[ranked[open_steps, 1].argmax()])
+        second = int(np.argsort(-logits[step])[1])
+        assert answer.names["step"] == str(step + 1) and answer.right == {str(second)}
+        assert answer.names["second"] == words_of(run, [second])[0]
+        assert answer.names["word"] == words_of(run, ids)[step]
+        assert answer.names["chance"] == said(100 * ranked[step, 0])
+        assert said(100 * ranked[step, 1]) in answer.truth
+        for option in answer.options:
+            chance = softmax(logits[step])[int(option.name)]
+            assert chance < 0.001 or said(100 * chance) in option.told
+
+
+@pytest.mark.parametrize("checkpoint", LANGUAGES)
+def test_what_follows_a_forced_token_is_what_the_model_writes_from_there(checkpoint):
+    kinds = Counter()
+    for run, answer in decided(checkpoint, "after_forcing"):
+        model, source = run.translator.model, list(run.trace.source_ids)
+        forced = list(map(int, answer.names["prefix"].split(".")))
+        own = list(decode(model, [source], Greedy())[0].ids)
+        now = list(decode(model, [source], Greedy(), [forced])[0].ids)
+        assert forced[:-1] == own[: len(forced) - 1] and forced[-1] != own[len(forced) - 1]
+        before, after = own[len(forced) :], now[len(forced) :]
+        (kind,) = answer.right
+        kinds[kind] += 1
+        if kind == "stay":
+            assert before == after
+        elif kind == "changed":
+            assert Counter(before) - Counter(after)
+        else:
+            assert not Counter(before) - Counter(after) and before != after
+            assert in_order(before, after) == (kind == "more")
+        decoded = run.translator.tokenizer.decode
+        assert f"“{decoded(now)}”" in answer.truth and f"“{decoded(own)}”" in answer.truth
+    assert len(kinds) >= 2 and kinds.total() >= 6
+
+
+@pytest.mark.parametrize("checkpoint", LANGUAGES)
+def test_a_low_temperature_favours_the_best_token(checkpoint):
+    answers = decided(checkpoint, "tempered")
+    assert len(answers) >= 3
+    for run, answer in answers:
+        _, logits = logits_of(run)
+        step = int(answer.names["step"]) - 1
+        allowed = logits[step].copy()
+        allowed[list(run.translator.model.config.never_chosen)] = -np.inf
+        best = int(allowed.argmax())
+        labels = {option.name: option.label for option in answer.options}
+        for temperature, label in labels.items():
+            assert label == said(100 * softmax(allowed / float(temperature))[best])
+        assert answer.right == {"0.5"} and set(labels) == {"0.5", "1", "1.5"}
+        assert all(label in answer.truth for label in labels.values())
+
+
+@pytest.mark.parametrize("checkpoint", LANGUAGES)
+def test_where_greedy_stands_in_the_beam_is_where_a_search_of_ones_own_has_it(checkpoint):
+    kinds = set()
+    for run, answer in decided(checkpoint, "greedy_in_beam", *SEARCHED, size=4):
+        model, source = run.translator.model, list(run.trace.source_ids)
+        ended = beam_search(model, [source], Beam(4, 0.0))[0]
+        greedy = decode(model, [source], Greedy())[0]
+        ids = [one.ids for one in ended]
+        place = "out" if greedy.ids not in ids else "first" if ids[0] == greedy.ids else "behind"
+        assert answer.right == {place}
+        assert (ended[0].log_probability > greedy.log_probability + 1e-4) == (place != "first")  # both round
+        assert f"{abs(greedy.log_probability):.3f}" in answer.truth
+        kinds.add(place)
+    assert kinds >= {"first", "behind"}
+
+
+@pytest.mark.parametrize("checkpoint", LANGUAGES)
+@pytest.mark.parametrize("alpha", [0.6, 1.0, 1.5])
+def test_the_winner_has_the_best_log_p_over_its_penalty(checkpoint, alpha):
+    answers = decided(checkpoint, "winner_with_penalty", size=4, alpha=alpha)
+    assert len(answers) >= 5
+    for run, answer in answers:
+        model, source = run.translator.model, list(run.trace.source_ids)
+        found_with = beam_search(model, [source], Beam(4, alpha))[0]
+        without = beam_search(model, [source], Beam(4, 0.0))[0]
+        decoded = run.translator.tokenizer.decode
+        scores = {decoded(list(one.ids)): one.log_probability / ((5 + len(one.ids)) / 6) ** alpha for one in found_with}
+        winner = max(scores, key=lambda text: scores[text])
+        label = {option.name: option.label for option in answer.options}
+        assert [label[name] for name in answer.right] == [f"“{winner}”"]
+        assert answer.names["best"] == decoded(list(max(without, key=lambda one: one.log_probability).ids))
+        assert f"“{answer.names['best']}”" in label.values()
+        assert len(set(label.values())) == len(label) >= 2
+        assert f"{abs(scores[winner]):.3f}" in next(each.told for each in answer.options if each.name in answer.right)
+
+
+@pytest.mark.parametrize("checkpoint", LANGUAGES)
+def test_a_translation_is_longer_when_it_has_more_words_than_the_models_own(checkpoint):
+    outcomes = set()
+    for text in SENTENCES[:4]:
+        run = run_of(checkpoint, text)
+        assert not answer_of(run, "longer_translation", {}).done
+        trace, model, decoded = run.trace, run.translator.model, run.translator.tokenizer.decode
+        for step in range(3):
+            for candidate in trace.candidate_ids[step][:3].tolist():
+                prefix = [*trace.target_ids[:step], candidate]
+                now = decoded(list(decode(model, [list(trace.source_ids)], Greedy(), [prefix])[0].ids))
+                answer = answer_of(
+                    run_of(checkpoint, text, prefix=".".join(map(str, prefix))), "longer_translation", {}
+                )
+                assert answer.done == (len(now.split()) > len(trace.target_text.split()))
+                assert f"“{now}”" in answer.truth
+                outcomes.add(answer.done)
+    assert outcomes == {True, False}
+
+
+@pytest.mark.parametrize("prefix", ["", "x", "0", "99999", "1.2.3.4.", "7" * 40])
+def test_a_prefix_that_nothing_can_begin_with_forces_nothing(prefix):
+    answer = answer_of(run_of("en-de", SENTENCES[0], prefix=prefix), "longer_translation", {})
+    assert not answer.done and answer.truth.startswith("Nothing is forced yet")
+
+
+@pytest.mark.parametrize("measure", GIVEN)
+def test_what_the_bar_says_of_decoding_changes_nothing(measure):
+    run = run_of("en-de", SENTENCES[3])
+    others = [Run(replace(run.request, **changes)) for changes in ({"strategy": Beam(3)}, {"strategy": Sampling(2.0)})]
+    for other in (*others, Run(replace(run.request, prefix=(116,)))):
+        assert found(other, measure) == found(run, measure)
+
+
+@pytest.mark.parametrize("measure", [*GIVEN, "greedy_in_beam", "winner_with_penalty"])
+@pytest.mark.parametrize(
+    ("checkpoint", "text"), [("reverse", "a"), ("reverse", "b b b b"), ("en-de", "?"), ("en-fr", "a")]
+)
+def test_a_text_of_no_words_is_decided_or_told_why_not(measure, checkpoint, text):
+    arguments = {"greedy_in_beam": {"size": 4}, "winner_with_penalty": {"size": 4, "alpha": 1.0}}.get(measure, {})
+    outcome = found(run_of(checkpoint, text), measure, **arguments)
+    if isinstance(outcome, Answer):
+        assert outcome.kind == Kind.NUMBER or (outcome.right and len(outcome.options) > 1)
+    else:
+        assert outcome[0].isupper() and outcome.endswith(".")
+
+
+def test_a_model_that_is_sure_of_all_leaves_nothing_to_choose():
+    run = run_of("reverse", "a b c d e f g")
+    for measure in ("second_candidate", "after_forcing", "tempered", "perplexity"):
+        assert isinstance(found(run, measure), str), measure
