@@ -87,7 +87,7 @@ class Posed:
         wrong = [option for option in self.options if option.name not in answer.right]
         if answer.kind == Kind.DO or len(wrong) < 2 - (answer.kind == Kind.SEVERAL):
             return ""
-        return in_words(f"It is not {wrong[0].label}.")
+        return in_words(f"It is not {_ended(wrong[0].label)}")
 
     def feedback(self, choice: object) -> str:
         """Return what was predicted, what is so of it, and what is."""
@@ -106,7 +106,7 @@ class Posed:
         labels = {option.name: option for option in answer.options}
         if answer.kind == Kind.ONE and isinstance(choice, str) and choice in labels:
             option = labels[choice]
-            return " ".join(filter(None, (f"You said {option.label}.", option.told)))
+            return " ".join(filter(None, (f"You said {_ended(option.label)}", option.told)))
         if answer.kind == Kind.SEVERAL and isinstance(choice, list):
             chosen = {each for each in choice if isinstance(each, str) and each in labels}
             hit, others = len(answer.right & chosen), len(chosen - answer.right)
@@ -116,6 +116,11 @@ class Posed:
         if answer.kind == Kind.NUMBER and isinstance(choice, (int, float)):
             return f"You said {number_words(choice)}."
         return ""
+
+
+def _ended(label: str) -> str:
+    """Return a label as the end of a sentence: with a full stop, unless a quoted sentence brings its own."""
+    return label if label.endswith((".”", "!”", "?”")) and len(label) > len("“.”") else f"{label}."
 
 
 def _styled(part: str) -> tuple[str, str]:

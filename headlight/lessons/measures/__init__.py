@@ -1,5 +1,5 @@
 """The measures that lessons ask for, by subject; importing this enters all of them into the register."""
 
-from . import attention, decoding, hand, learning, masks, order, scaling
+from . import alignment, attention, decoding, explanation, hand, heads, learning, masks, order, scaling
 
-__all__ = ["attention", "decoding", "hand", "learning", "masks", "order", "scaling"]
+__all__ = ["alignment", "attention", "decoding", "explanation", "hand", "heads", "learning", "masks", "order", "scaling"]

@@ -1,0 +1,256 @@
+"""Measures of which heads align words, by the token that a row writes and by the token that it is fed."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from headlight.app import results
+from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, measure, of_the_page
+from headlight.plots.text import one_head_name, percent, quoted, sentence_case, short_weight
+from transformer.interpret.head_patterns import HeadMeasures, Pattern, aligned_keys, is_word, measure_heads
+from transformer.interpret.trace import Trace, masked_maps
+
+from .wording import MOST_OPTIONS, NEAR, listed, quoted_all, token_options
+
+OUTPUT, INPUT = Pattern.OUTPUT_ALIGNMENT, Pattern.INPUT_ALIGNMENT
+
+
+def cross_heads(trace: Trace) -> list[HeadMeasures]:
+    """Measure all heads of cross-attention; Undecided where too few rows can tell what a head aligns."""
+    measured = measure_heads("cross", masked_maps(trace, "cross"), trace.source_tokens, trace.target_tokens)
+    if not all(np.isfinite(float(measured[0].counts[pattern])) for pattern in (OUTPUT, INPUT)):
+        raise Undecided("This sentence has too few words, or the model too few heads, to tell which of them aligns.")
+    return measured
+
+
+def ranked_by(measured: Sequence[HeadMeasures], pattern: Pattern) -> list[HeadMeasures]:
+    """Return heads by their share of rows of a pattern, the largest first."""
+    return sorted(measured, key=lambda head: -float(np.nan_to_num(head.shares[pattern])))
+
+
+def clear_best(measured: Sequence[HeadMeasures], pattern: Pattern) -> HeadMeasures:
+    """Return the head of the largest share of rows of a pattern; Undecided where another one comes near."""
+    first, *others = ranked_by(measured, pattern)
+    if others and float(first.counts[pattern]) - float(others[0].counts[pattern]) < NEAR:
+        raise Undecided("Several heads do this in as many rows of this sentence.")
+    return first
+
+
+def name_of(head: HeadMeasures) -> str:
+    """Return a head's name: "layer 3, head 5"."""
+    return one_head_name(head.layer, head.head)
+
+
+def in_rows(head: HeadMeasures, pattern: Pattern) -> str:
+    """Return in how many rows a head follows a pattern: "in 6 of 9 rows"."""
+    count = head.counts[pattern]
+    return f"in {count.rows} of {count.eligible} rows"
+
+
+def _names(head: HeadMeasures) -> dict[str, str]:
+    return {"layer": str(head.layer + 1), "head": str(head.head + 1), "head_name": name_of(head)}
+
+
+def _key(head: HeadMeasures) -> str:
+    return f"{head.layer + 1}.{head.head + 1}"
+
+
+@measure
+def best_aligner(run: Run) -> Answer:
+    """Ask which cross-attention head most often reads the source word of its row's output token.
+
+    Which source word that is, all heads together say (see `aligned_keys`). names: layer and head (from 1), head_name.
+    """
+    measured = cross_heads(run.trace)
+    best = clear_best(measured, OUTPUT)
+    others = (ranked_by(measured, OUTPUT)[1], *(ranked_by(measured, each)[0] for each in (INPUT, Pattern.END)))
+    chosen = list({_key(head): head for head in (best, *others, ranked_by(measured, OUTPUT)[-1])}.values())
+    return Answer(
+        Kind.ONE,
+        f"{sentence_case(name_of(best))} does it {in_rows(best, OUTPUT)}.",
+        "Rows whose largest weight is on the word they write: "
+        + ", ".join(f"{name_of(head)}: {head.counts[OUTPUT].rows}" for head in chosen[:MOST_OPTIONS])
+        + f" of {best.counts[OUTPUT].eligible}.",
+        tuple(
+            Option(_key(head), name_of(head), f"It does so {in_rows(head, OUTPUT)}.") for head in chosen[:MOST_OPTIONS]
+        ),
+        frozenset({_key(best)}),
+        names=_names(best),
+    )
+
+
+@measure
+def fed_in_row(run: Run) -> Answer:
+    """Ask which token the decoder is fed in the row that writes a word. names: word, fed, row, layer, head (from 1)."""
+    trace = run.trace
+    layer, head = results.default_head(run.request, "cross")
+    tokens = trace.target_tokens
+    rows = [
+        row
+        for row in range(2, len(tokens) - 1)
+        if all(map(is_word, tokens[row - 2 : row + 1])) and len(set(tokens[row - 2 : row + 2])) == MOST_OPTIONS
+    ]
+    if not rows:
+        raise Undecided("No three words of different letters follow one another in this translation.")
+    row = rows[len(rows) // 2]
+    word = quoted(tokens[row])
+    told = {
+        row: "That is what this row writes: it cannot be fed it yet.",
+        row + 1: f"That comes after {word}: it is not written yet.",
+        row - 1: "",
+        row - 2: "That is fed one row earlier.",
+    }
+    return Answer(
+        Kind.ONE,
+        f"The row that writes {word} is fed {quoted(trace.decoder_input_tokens[row])}, the output token before it.",
+        f"What the decoder is fed: {quoted_all(trace.decoder_input_tokens[1 : row + 1])}; row {row + 1} is the last "
+        "of these.",
+        token_options(tokens, (row - 1, row, row + 1, row - 2), told.__getitem__, "output token"),
+        frozenset({str(row - 1)}),
+        names={
+            "layer": str(layer + 1),
+            "head": str(head + 1),
+            "head_name": one_head_name(layer, head),
+            "word": tokens[row],
+            "fed": trace.decoder_input_tokens[row],
+            "row": str(row + 1),
+        },
+    )
+
+
+@measure
+def read_when_fed(run: Run) -> Answer:
+    """Ask what the best aligner reads in the row that is fed a word: its own source word, or the next one's.
+
+    names: fed, word (what the row writes), read, row, layer, head (from 1), head_name.
+    """
+    trace = run.trace
+    best = clear_best(cross_heads(trace), OUTPUT)
+    weights = trace.cross[best.layer, best.head]
+    aligned = aligned_keys(trace.cross, trace.source_tokens, trace.target_tokens)
+    largest = weights.argmax(axis=1)
+    rows = [
+        row
+        for row in range(1, len(aligned))
+        if min(aligned[row - 1 : row + 1]) >= 0
+        and aligned[row - 1] != aligned[row] == largest[row]
+        and _lead(weights[row]) >= NEAR
+    ]
+    if not rows:
+        raise Undecided("In no row here does the best aligner read one word that belongs to the output token alone.")
+    row = max(rows, key=lambda each: _lead(weights[each]))
+    fed, word = trace.decoder_input_tokens[row], trace.target_tokens[row]
+    digits = [short_weight(float(weight)) for weight in weights[row]]
+    read = trace.source_tokens[aligned[row]]
+    others = [key for key in np.argsort(-weights[row], kind="stable") if is_word(trace.source_tokens[key])]
+    return Answer(
+        Kind.ONE,
+        f"It reads {quoted(read)} with {digits[aligned[row]]}: fed {quoted(fed)}, it is to write {quoted(word)}.",
+        f"In this row it puts {digits[aligned[row - 1]]} on {quoted(trace.source_tokens[aligned[row - 1]])} and "
+        f"{digits[aligned[row]]} on {quoted(read)}.",
+        token_options(
+            trace.source_tokens,
+            (aligned[row], aligned[row - 1], *others),
+            lambda key: f"It puts {digits[key]} there.",
+        ),
+        frozenset({str(aligned[row])}),
+        names={**_names(best), "fed": fed, "word": word, "read": read, "row": str(row + 1)},
+    )
+
+
+def _lead(row: np.ndarray) -> float:
+    """Return how far the largest weight of a row is ahead of the second."""
+    second, first = np.sort(row)[-2:] if len(row) > 1 else (0.0, 0.0)
+    return float(first - second)
+
+
+@measure
+def better_reading(run: Run) -> Answer:
+    """Ask whether the head that most often reads its input token's source word fits that or the output token better.
+
+    names: layer, head (from 1), head_name, of the head.
+    """
+    measured = cross_heads(run.trace)
+    head = clear_best(measured, INPUT)
+    by_output, by_input = (float(head.counts[pattern]) for pattern in (OUTPUT, INPUT))
+    if abs(by_output - by_input) < NEAR:
+        raise Undecided("No head fits the token that its rows are fed better than the one that they write here.")
+    told = [f"Read so, it fits {in_rows(head, pattern)}." for pattern in (OUTPUT, INPUT)]
+    return Answer(
+        Kind.ONE,
+        f"By the token that is fed it fits {in_rows(head, INPUT)}, by the token that is written "
+        f"{in_rows(head, OUTPUT)}.",
+        f"Rows of {name_of(head)} whose largest weight is on the source word of the token: written "
+        f"{percent(by_output)}, fed {percent(by_input)}.",
+        (
+            Option("output", "by its output, the token that it writes", told[0]),
+            Option("input", "by its input, the token that it is fed", told[1]),
+            Option("either", "by either, equally well", "The two readings differ."),
+        ),
+        frozenset({"input" if by_input > by_output else "output"}),
+        names=_names(head),
+    )
+
+
+@measure
+def aligning_layer(run: Run) -> Answer:
+    """Ask in the heads of which layer of cross-attention most rows read their output token's source word."""
+    measured = cross_heads(run.trace)
+    layers = sorted({head.layer for head in measured})
+    means = {
+        layer: float(np.mean([float(head.counts[OUTPUT]) for head in measured if head.layer == layer]))
+        for layer in layers
+    }
+    first, *others = sorted(layers, key=lambda layer: -means[layer])
+    if not others or means[first] - means[others[0]] < NEAR:
+        raise Undecided("No layer is clearly ahead of all others in this sentence.")
+    shown = sorted([first, *others][:MOST_OPTIONS])
+    return Answer(
+        Kind.ONE,
+        f"In layer {first + 1} it is {percent(means[first])} of all rows, in layer {others[-1] + 1} "
+        f"{percent(means[others[-1]])}.",
+        "The mean share of rows over the heads of each layer: "
+        + listed([f"layer {layer + 1} {percent(means[layer])}" for layer in shown])
+        + ".",
+        tuple(
+            Option(str(layer), f"layer {layer + 1}", f"There it is {percent(means[layer])} of all rows.")
+            for layer in shown
+        ),
+        frozenset({str(first)}),
+        names={"layer": str(first + 1)},
+    )
+
+
+@measure
+@of_the_page
+def other_input_head(run: Run) -> Answer:
+    """Ask for a head, other than the one that does so most, that fits its input token better than its output token.
+
+    It is the one that is chosen in the explorer. names: layer and head (from 1) of the best aligner to begin with.
+    """
+    measured = cross_heads(run.trace)
+    known, aligner = ranked_by(measured, INPUT)[0], ranked_by(measured, OUTPUT)[0]
+    found = {_key(head): head for head in measured if _shift(head) >= NEAR and head is not known}
+    if not found:
+        raise Undecided("Only one head fits its input token better here.")
+    chosen = _chosen(run, measured) or aligner
+    rows = f"its input {in_rows(chosen, INPUT)}, its output {in_rows(chosen, OUTPUT)}"
+    asked = " It is the one that you know already." if chosen is known else ""
+    return Answer(
+        Kind.DO,
+        f"{sentence_case(name_of(chosen))} fits {rows}.{asked}",
+        f"There {'is one' if len(found) == 1 else f'are {len(found)}'} besides {name_of(known)}; they are in "
+        f"{listed([f'layer {layer + 1}' for layer in sorted({head.layer for head in found.values()})])}.",
+        done=_key(chosen) in found,
+        names={**_names(aligner), "found": next(iter(found))},
+    )
+
+
+def _shift(head: HeadMeasures) -> float:
+    return float(head.counts[INPUT]) - float(head.counts[OUTPUT])
+
+
+def _chosen(run: Run, measured: Sequence[HeadMeasures]) -> HeadMeasures | None:
+    """Return the one cross-attention head that is chosen in the explorer, None where it is another choice."""
+    written = run.address.get("explorer_heads", "")
+    return next((head for head in measured if _key(head) == written), None)

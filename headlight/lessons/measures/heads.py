@@ -1,0 +1,226 @@
+"""Measures of what single heads do, and of what becomes of a translation without them."""
+
+from collections.abc import Sequence
+from difflib import SequenceMatcher
+
+import numpy as np
+
+from headlight.app import results
+from headlight.app.results import what_if
+from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, measure, of_the_page
+from headlight.plots.text import kind_head_name, one_head_name, pluralize, quoted, sentence_case
+from headlight.views.home.content import words_of
+from headlight.views.what_if.ablation import heads_in
+from transformer.interpret.head_patterns import Pattern, measure_heads
+from transformer.interpret.trace import masked_maps
+from transformer.interpret.what_if.importance import ABLATIONS, HeadImportance
+from transformer.interpret.what_if.intervention import Heads, Zero
+from transformer.model.names import AttentionKind
+
+from .alignment import clear_best, in_rows, ranked_by
+from .wording import MOST_OPTIONS, NEAR_NATS, moved, require_greedy
+
+MOST_OFF = 10  # heads that are switched off together to find how few are enough
+FEW = 2  # words and marks: more is a lot of a translation
+TOLERATED = 0.05  # of all heads, where their number is estimated
+NEIGHBOURS = {"next": Pattern.NEXT, "previous": Pattern.PREVIOUS}
+
+
+@measure
+def head_of_dimension(run: Run) -> Answer:
+    """Ask which head has a dimension of the queries: neighbouring ones make a head.
+
+    names: dimension (from 1), width (of all heads together), heads, d_k, layer, head (from 1).
+    """
+    config = run.translator.model.config
+    count, size = config.num_heads, config.d_k
+    if count < 2:
+        raise Undecided("This model has one head only: all dimensions are its own.")
+    right = count // 2
+    dimension = right * size + size // 2  # from 0
+    first, last = right * size + 1, (right + 1) * size
+    near = (right + 1 if right + 1 < count else right - 1, right - 1)
+    options = list(dict.fromkeys((right, dimension % count, *near, count - 1, 0)))[:MOST_OPTIONS]
+    told = {head: f"It has the dimensions {head * size + 1} to {(head + 1) * size}." for head in options}
+    return Answer(
+        Kind.ONE,
+        f"Head {right + 1} has the dimensions {first} to {last}.",
+        f"Each head has {size} neighbouring dimensions: {dimension} of them come before, which fill {right} heads.",
+        tuple(Option(str(head), f"head {head + 1}", told[head]) for head in options),
+        frozenset({str(right)}),
+        names={
+            "dimension": str(dimension + 1),
+            "width": str(count * size),
+            "heads": str(count),
+            "d_k": str(size),
+            "layer": "1",
+            "head": str(right + 1),
+        },
+    )
+
+
+@measure
+def neighbour_head(run: Run, pattern: str) -> Answer:
+    """Ask which head of the encoder reads the "next" or the "previous" token in most rows of this sentence.
+
+    names: layer and head (from 1), head_name, rows.
+    """
+    if pattern not in NEIGHBOURS:
+        raise Undecided("The pattern must be “next” or “previous”.")
+    chosen = NEIGHBOURS[pattern]
+    measured = measure_heads("encoder", masked_maps(run.trace, "encoder"), run.trace.source_tokens)
+    if not np.isfinite(measured[0].shares[chosen]):
+        raise Undecided("This sentence has too few tokens to tell which head reads a neighbour.")
+    best = clear_best(measured, chosen)
+    if best.shares[chosen] <= 0.5:
+        raise Undecided(f"No head of the encoder reads the {pattern} token in most rows of this sentence.")
+    other = ranked_by(measured, NEIGHBOURS["previous" if pattern == "next" else "next"])[0]
+    ranked = ranked_by(measured, chosen)
+    listed = (best, ranked[1], other, ranked[-1], *ranked)
+    heads = list({(head.layer, head.head): head for head in listed}.values())[:MOST_OPTIONS]
+    return Answer(
+        Kind.ONE,
+        f"{sentence_case(one_head_name(best.layer, best.head))} reads the {pattern} token {in_rows(best, chosen)}.",
+        f"Rows whose largest weight is on the {pattern} token, of those that have one: "
+        + ", ".join(f"{one_head_name(head.layer, head.head)}: {head.counts[chosen].rows}" for head in heads)
+        + f" of {best.counts[chosen].eligible}.",
+        tuple(
+            Option(
+                f"{head.layer + 1}.{head.head + 1}",
+                one_head_name(head.layer, head.head),
+                f"It reads the {pattern} token {in_rows(head, chosen)}.",
+            )
+            for head in heads
+        ),
+        frozenset({f"{best.layer + 1}.{best.head + 1}"}),
+        names={
+            "layer": str(best.layer + 1),
+            "head": str(best.head + 1),
+            "head_name": one_head_name(best.layer, best.head),
+            "rows": in_rows(best, chosen),
+        },
+    )
+
+
+@measure
+def without_neighbour_head(run: Run, pattern: str) -> Answer:
+    """Ask what becomes of the translation without the head that reads the "next" or the "previous" token.
+
+    names: as `neighbour_head`, and off (the head as an address has it), loss (of log P in nats).
+    """
+    found = neighbour_head(run, pattern)
+    head = Heads(AttentionKind.ENCODER, *(int(found.names[name]) - 1 for name in ("layer", "head")))
+    loss = float(what_if.importance(run.request, Zero.name).total(head.kind)[head.layer, head.head])
+    before, after = run.trace, what_if.changed_trace(run.request, (Zero.of(head),))
+    count = changed_words(words_of(before.target_tokens), words_of(after.target_tokens))
+    name = kind_head_name(head)
+    outcome = "the translation stays the same"
+    if count:
+        outcome = f"{count} words or marks of it change" if count > 1 else "one word or mark of it changes"
+    return Answer(
+        Kind.ONE,
+        f"Without {name} {outcome}, and log P of the old one {moved(loss)}.",
+        f"With it: {quoted(before.target_text)} Without it: {quoted(after.target_text)}",
+        (
+            Option("same", "it stays the same"),
+            Option("few", "a word or two change"),
+            Option("many", "more than that changes"),
+        ),
+        frozenset({"same" if not count else "few" if count <= FEW else "many"}),
+        names={**found.names, "off": f"{head.kind}.{found.names['layer']}.{found.names['head']}"},
+    )
+
+
+def changed_words(old: Sequence[str], new: Sequence[str]) -> int:
+    """Count the words and marks that differ: those of the longer side wherever two translations part."""
+    parts = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+    return sum(max(stop - start, end - begin) for tag, start, stop, begin, end in parts if tag != "equal")
+
+
+@measure
+def heads_that_change(run: Run) -> Answer:
+    """Ask how many heads change the translation when each is switched off alone. names: heads (how many there are)."""
+    require_greedy(run)
+    importance = what_if.importance(run.request, Zero.name)
+    turned = {} if importance.turned is None else importance.turned
+    number, heads = sum(int(each.sum()) for each in turned.values()), len(importance.ranked())
+    if not number:
+        raise Undecided("Here the translation stays the same without any one head.")
+    return Answer(
+        Kind.NUMBER,
+        f"Without {number} of {heads} heads, one at a time, the translation is another.",
+        "By kind: " + ", ".join(f"{kind} {int(each.sum())}" for kind, each in turned.items()) + ".",
+        value=float(number),
+        tolerance=max(1.0, round(TOLERATED * heads)),
+        names={"heads": str(heads)},
+    )
+
+
+@measure
+def most_missed(run: Run) -> Answer:
+    """Ask without which head the translation loses most: the most missed one of each kind, or the best aligner.
+
+    names: off (the head as an address has it), head_name, loss (in nats).
+    """
+    importance = what_if.importance(run.request, Zero.name)
+    ranked = importance.ranked()
+    losses = dict(ranked)
+    aligner = Heads(AttentionKind.CROSS, *results.default_head(run.request, "cross"))
+    of_kinds = [next(head for head, _ in ranked if head.kind == kind) for kind in AttentionKind]
+    heads = sorted({*of_kinds, aligner}, key=lambda head: -losses[head])
+    best = heads[0]
+    if len(heads) < 2 or losses[best] - losses[heads[1]] < NEAR_NATS:
+        raise Undecided("Two heads are missed alike in this sentence.")
+    name = {head: kind_head_name(head) for head in heads}
+    told = {head: f"Without it log P {moved(losses[head])}." for head in heads}
+    return Answer(
+        Kind.ONE,
+        f"Without {name[best]} log P of the translation {moved(losses[best])} nats, the most of all heads.",
+        "Without each: " + ", ".join(f"{name[head]}: {moved(losses[head])}" for head in heads) + ".",
+        tuple(Option(_address(head), name[head], told[head]) for head in heads),
+        frozenset({_address(best)}),
+        names={"off": _address(best), "head_name": name[best], "aligner": name[aligner]},
+    )
+
+
+def _address(head: Heads) -> str:
+    return f"{head.kind}.{(head.layer or 0) + 1}.{(head.head or 0) + 1}"
+
+
+@measure
+@of_the_page
+def break_with_few(run: Run) -> Answer:
+    """Ask to switch off as few heads as it takes to change the translation, where no single one is enough.
+
+    names: least (how many do, one after the other by what is lost without each), off (these, as an address has them).
+    """
+    require_greedy(run)
+    ablate = ABLATIONS.get(run.address.get("ablated_by", Zero.name), Zero)
+    importance = what_if.importance(run.request, ablate.name)
+    if importance.turned and any(each.any() for each in importance.turned.values()):
+        raise Undecided("One head alone is enough to change this translation.")
+    enough = _enough(run, importance, ablate.name)
+    off = heads_in(run.address.get("off", ""), importance)
+    now = what_if.changed_trace(run.request, tuple(map(ablate.of, off))) if off else run.trace
+    done = now.target_ids != run.trace.target_ids
+    without = f"Without {pluralize(len(off), 'head')}"
+    told = f"{without} the translation stays the same." if off else "No head is off yet."
+    if done:
+        told = f"{without} it reads {quoted(now.target_text)} One after the other by rank, it takes {len(enough)}."
+    return Answer(
+        Kind.DO,
+        told,
+        f"Off one after the other, by what is lost without each alone, {len(enough)} heads change it.",
+        done=done,
+        names={"least": str(len(enough)), "off": "-".join(map(_address, enough))},
+    )
+
+
+def _enough(run: Run, importance: HeadImportance, ablation: str) -> list[Heads]:
+    """Return the first heads by their loss that together change the translation; Undecided where MOST_OFF do not."""
+    ranked, ablate = [head for head, _ in importance.ranked()], ABLATIONS[ablation]
+    for count in range(1, min(MOST_OFF, len(ranked)) + 1):
+        after = what_if.changed_trace(run.request, tuple(map(ablate.of, ranked[:count])))
+        if after.target_ids != run.trace.target_ids:
+            return ranked[:count]
+    raise Undecided(f"Without the {MOST_OFF} heads that are missed most it stays the same.")

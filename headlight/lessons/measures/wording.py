@@ -1,0 +1,48 @@
+"""What measures share: options made of tokens and of numbers, and how both are written."""
+
+from collections.abc import Callable, Iterable, Sequence
+
+from headlight.lessons.answer import Option, Run, Undecided
+from headlight.plots.text import quoted, quoted_at, signed
+from transformer.interpret.head_patterns import is_word
+from transformer.interpret.trace import Trace
+
+NEAR = 0.1  # between two weights, or shares of rows: less does not decide
+NEAR_NATS = 0.2  # between two log-probabilities, or what they lose
+NEAR_CHANCES = 0.05  # between two probabilities
+MOST_OPTIONS = 4
+
+
+def token_options(
+    tokens: Sequence[str], places: Iterable[int], told: Callable[[int], str], noun: str = "position"
+) -> tuple[Option, ...]:
+    """Return an option for each place of a sentence, the first MOST_OPTIONS of them, each place once."""
+    chosen = list(dict.fromkeys(map(int, places)))[:MOST_OPTIONS]
+    return tuple(Option(str(place), quoted_at(tokens, place, noun), told(place)) for place in chosen)
+
+
+def listed(texts: Sequence[str]) -> str:
+    """Return texts as a list within a sentence: "a", "a and b", "a, b and c"."""
+    return " and ".join(filter(None, (", ".join(texts[:-1]), *texts[-1:])))
+
+
+def quoted_all(texts: Iterable[str]) -> str:
+    """Return texts in quotation marks as a list within a sentence."""
+    return listed(list(map(quoted, texts)))
+
+
+def moved(loss: float) -> str:
+    """Say how log P moves that loses so many nats: "falls by 0.43", "rises by 0.12", "stays as it is"."""
+    digits = signed(abs(loss), 2)
+    return "stays as it is" if digits == "0.00" else f"{'falls' if loss > 0 else 'rises'} by {digits}"
+
+
+def word_steps(trace: Trace) -> list[int]:
+    """Return the steps, from 0, that were open to choice and write a word or a part of one."""
+    return [step for step in trace.scored_steps if is_word(trace.target_tokens[step])]
+
+
+def require_greedy(run: Run) -> None:
+    """Raise Undecided unless the translation is what greedy decoding finds."""
+    if not run.trace.is_greedy.all():
+        raise Undecided("This is asked of greedy decoding: choose it in the bar.")
