@@ -14,7 +14,8 @@
     hints = ["Look at the row of “{word}”."]
     show = {explorer_tokens = "q{row}"}      # what the address gets besides when the answer is shown
 
-{names} are filled with what the step's measure says. A digit may stand in `code` alone: numbers are measured.
+{names} are filled with what the step's measure says. Numbers are measured: a digit stands in `code` or in
+a paper's year alone.
 """
 
 import os
@@ -37,7 +38,7 @@ SHIPPED = Path(__file__).with_name("shipped")
 MOST_STEPS, MOST_HINTS, MOST_WORDS = 20, 3, 60
 NAME = re.compile(r"\{([a-z_]+)\}")
 _FILE_NAME = re.compile(r"[a-z][a-z0-9_]{0,30}")
-_CODE = re.compile(r"`[^`]*`")
+_NO_MEASURE = re.compile(r"`[^`]*`|\b(?:19|20)\d\d\b")  # code, and the year of a paper
 _TEXTS = {"title": str, "goal": str, "minutes": int, "sentences": list, "step": list, "number": int}
 _STEP = {
     "page": str,
@@ -245,7 +246,7 @@ def _wrong_answer(answer: Mapping[str, Any], number: int) -> Iterator[_Problem]:
 
 
 def _wrong_words(text: str, key: str, number: int) -> Iterator[_Problem]:
-    if re.search(r"\d", _CODE.sub("", NAME.sub("", text))):
+    if re.search(r"\d", _NO_MEASURE.sub("", NAME.sub("", text))):
         yield _Problem(f"“{key}” has a number: let a measure say it, or write it as `code`.", number, key)
     if len(text.split()) > MOST_WORDS:
         yield _Problem(f"“{key}” has more than {MOST_WORDS} words.", number, key)

@@ -26,6 +26,7 @@ from .posed import Posed, pose, pose_somehow
 
 STYLE, DOCKED = (Path(__file__).with_name(f"{name}.css") for name in ("panel", "docked"))
 LESSONS_PAGE = "lessons"
+FINDINGS = "findings"  # in a step's veil: what the page says that it found
 WAYS = {"pages/lessons.py": "All lessons", "pages/decoding.py": "See it translate, token by token"}
 # In the session: where to go next; what the next run is to show; what was tried; the first run is over.
 _GOING, _ORDER, _TRIES, _BEGUN = "lesson_going", "lesson_order", "lesson_tries", "lesson_begun"
@@ -198,7 +199,7 @@ def show_panel(request: TranslationRequest) -> None:
     if posed.answer and posed.answer.kind == Kind.DO and posed.answer.done:
         tried.right = True
     if posed.step.veil and not (tried.right or tried.shown):
-        veiled = ", ".join(f".st-key-{key}" for key in posed.step.veil)
+        veiled = ", ".join(".finding" if key == FINDINGS else f".st-key-{key}" for key in posed.step.veil)
         st.html(f"<style>{veiled} {{ filter: blur(9px); pointer-events: none; user-select: none; }}</style>")
     lesson_panel(
         payload_of(posed, tried)
