@@ -2,4 +2,15 @@
 
 from . import alignment, attention, decoding, explanation, hand, heads, learning, masks, order, scaling
 
-__all__ = ["alignment", "attention", "decoding", "explanation", "hand", "heads", "learning", "masks", "order", "scaling"]
+__all__ = [
+    "alignment",
+    "attention",
+    "decoding",
+    "explanation",
+    "hand",
+    "heads",
+    "learning",
+    "masks",
+    "order",
+    "scaling",
+]
