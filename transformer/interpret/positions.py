@@ -6,9 +6,10 @@ Every table comes from the engine itself: `layers.sinusoidal_positions`, or the 
 import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from torch import Tensor
+from torch import Tensor, nn
 
 from ..arrays import cosine, to_array
 from ..config import Positions, require
@@ -220,8 +221,11 @@ def without_positions(model: Transformer) -> Iterator[None]:
     The decoder's positions stay: the hook is on the encoder's own input, for both stacks may share one table.
     """
 
-    def embeddings_alone(entry: StackInput, inputs: tuple, _output: Tensor) -> Tensor:
-        return entry.norm.forward(entry.embedding.forward(inputs[0]))
+    entry = model.encoder_input
 
-    with hooks_installed([(model.encoder_input, embeddings_alone)]):
+    def embeddings_alone(_module: nn.Module, inputs: tuple[Any, ...], _output: Any) -> Tensor:
+        alone: Tensor = entry.norm.forward(entry.embedding.forward(inputs[0]))
+        return alone
+
+    with hooks_installed([(entry, embeddings_alone)]):
         yield

@@ -103,7 +103,10 @@ def perplexity(run: Run) -> Answer:
 
 @measure
 def second_candidate(run: Run) -> Answer:
-    """Ask which token came second where the second was most probable. names: those of `_Choice`."""
+    """Ask which token came second where the second was most probable.
+
+    names: those of `_Choice`.
+    """
     choice = _open_choice(run)
     trace, step = choice.trace, choice.step
     rows = _others(trace, step)[:MOST_OPTIONS]
@@ -125,7 +128,10 @@ def second_candidate(run: Run) -> Answer:
 
 @measure
 def after_forcing(run: Run) -> Answer:
-    """Ask what becomes of the tokens that followed when the second candidate is forced. names: those of `_Choice`."""
+    """Ask what becomes of the tokens that followed when the second candidate is forced.
+
+    names: those of `_Choice`.
+    """
     choice = _open_choice(run)
     trace, step = choice.trace, choice.step
     if not trace.has_room_after(step):
@@ -160,7 +166,10 @@ def after_forcing(run: Run) -> Answer:
 
 @measure
 def tempered(run: Run) -> Answer:
-    """Ask how probable the best token becomes at a low temperature. names: those of `_Choice`, and temperature."""
+    """Ask how probable the best token becomes at a low temperature.
+
+    names: those of `_Choice`, and temperature.
+    """
     choice = _open_choice(run)
     step, model = choice.step, results.translator(run.request.checkpoint).model
     logits = results.residual_stream(_greedy(run)).logits[step]
@@ -225,7 +234,10 @@ def greedy_in_beam(run: Run, size: int) -> Answer:
 
 @measure
 def winner_with_penalty(run: Run, size: int, alpha: float) -> Answer:
-    """Ask which translation of a beam search wins with a length penalty. names: size, alpha, best (without penalty)."""
+    """Ask which translation of a beam search wins with a length penalty.
+
+    names: size, alpha, best (without penalty).
+    """
     beam = Beam(size, alpha)
     without, penalised = _ended(run, Beam(size, 0.0)), _ended(run, beam)
     if len(penalised) < 2:

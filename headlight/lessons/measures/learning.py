@@ -56,7 +56,10 @@ class _Replayed:
 
 @measure
 def first_output(run: Run) -> Answer:
-    """Ask what the model writes before its first update. names: probe, target, updates."""
+    """Ask what the model writes before its first update.
+
+    names: probe, target, updates, and those of `_head_names`.
+    """
     replayed = _replayed(run)
     training = results.translator(run.request.checkpoint).checkpoint.training
     if replayed.replay.steps[0] or ("warm_start" in training and not begins_at_random(training)):
@@ -80,13 +83,16 @@ def first_output(run: Run) -> Answer:
         f"Look at the replay at update 0. {counted}",
         tuple(Option(name, label, "" if name == found else counted) for name, label in labels.items()),
         frozenset({found}),
-        names=replayed.names,
+        names={**replayed.names, **_head_names("cross", *_focus(replayed, "cross")[1])},
     )
 
 
 @measure
 def first_right(run: Run) -> Answer:
-    """Ask at which snapshot the model writes the target for the first time. names: probe, target, updates, snapshot."""
+    """Ask at which snapshot the model writes the target for the first time.
+
+    names: probe, target, updates, snapshot, and those of `_head_names`.
+    """
     replayed = _replayed(run)
     outputs, target = replayed.trajectory.outputs, replayed.trajectory.target_text
     right = [output.split() == target.split() for output in outputs]
@@ -104,7 +110,11 @@ def first_right(run: Run) -> Answer:
         f"At the snapshot before, {replayed.update(first - 1)}, it still wrote: {_quoted(outputs[first - 1])}",
         tuple(Option(str(steps[at]), replayed.update(at), told[at]) for at in ordered),
         frozenset({str(steps[first])}),
-        names={**replayed.names, "snapshot": str(steps[first])},
+        names={
+            **replayed.names,
+            "snapshot": str(steps[first]),
+            **_head_names("cross", *_focus(replayed, "cross")[1]),
+        },
     )
 
 
@@ -184,7 +194,10 @@ def first_sharp_kind(run: Run) -> Answer:
 
 @measure
 def rate_peak(run: Run) -> Answer:
-    """Ask at which step the learning rate is highest. names: warmup, d_model, factor (of the checkpoint's schedule)."""
+    """Ask at which step the learning rate is highest.
+
+    names: warmup, d_model, factor (of the checkpoint's schedule).
+    """
     loaded = results.translator(run.request.checkpoint)
     settings = loaded.checkpoint.settings("schedule", "warmup_steps", "rate_factor", "cooldown_steps", "max_steps")
     if settings is None or settings.schedule != "noam":
@@ -323,6 +336,7 @@ def _half_of_loss(replayed: _Replayed) -> int:
 
 
 def _head_names(kind: str, layer: int, head: int) -> dict[str, str]:
+    """Return kind, layer and head (from 1) as an address has them, and head_name."""
     return {
         "kind": kind,
         "layer": str(layer + 1),

@@ -94,9 +94,8 @@ def copies_apart(run: Run) -> Answer:
     copy = repeated[0]
     between = float(np.linalg.norm(summed.positions[copy.first] - summed.positions[copy.second]))
     embedding = float(summed.norms[0][copy.first])
-    lengths = {"not": 0.0, "positions": between, "embedding": embedding}
-    if model.config.positions == Positions.NONE:
-        del lengths["positions"]
+    lengths = {"not": 0.0, "embedding": embedding}
+    lengths |= {} if model.config.positions == Positions.NONE else {"positions": between}
     found = min(lengths, key=lambda name: abs(lengths[name] - copy.after))
     if any(abs(value - copy.after) < APART * embedding for name, value in lengths.items() if name != found):
         raise Undecided(f"The two copies of {quoted(copy.token)} are about as far apart as something else here.")

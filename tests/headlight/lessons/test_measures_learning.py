@@ -1,7 +1,6 @@
 """What lessons ask about a training, against its replay's file, its schedule's formula, and trainings of one's own."""
 
 import math
-import time
 from collections import Counter
 
 import numpy as np
@@ -9,6 +8,7 @@ import pytest
 from safetensors.numpy import load_file
 from support.lesson_runs import LANGUAGES, found, run_in, run_of
 from support.streams import CHECKPOINTS
+from support.until import until
 
 from headlight.app import results
 from headlight.lessons.answer import Answer, Kind
@@ -186,9 +186,7 @@ def test_a_job_that_is_unknown_has_learned_nothing():
 def copied() -> str:
     """The name of a training that learned to copy."""
     (name,) = results.jobs().submit(ToySettings(task=Task.COPY, vocabulary=8, length=6, d_model=32, num_heads=4))
-    while (view := results.jobs().look(name)) and view.active:
-        time.sleep(0.2)
-    assert view and view.status
+    until(lambda: not results.jobs().look(name).active)
     return name
 
 
