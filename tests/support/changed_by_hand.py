@@ -1,4 +1,4 @@
-"""The Transformer by hand with something changed: words hidden, heads off, weights made equal; and what it then writes."""
+"""The Transformer by hand with something changed: words hidden, heads off, equal weights; and what it then writes."""
 
 from collections.abc import Callable
 from functools import cache
