@@ -1,0 +1,177 @@
+"""What lessons ask about reading and hiding, against the trace's arrays and the model by hand."""
+
+import numpy as np
+import pytest
+from support.changed_by_hand import hiding, stays, written
+from support.head_rows import mark, word
+from support.lesson_runs import LANGUAGES, SENTENCES, decided, found, run_of
+from support.pages import ROOT
+
+from headlight.lessons.answer import Kind, Run
+from headlight.lessons.file import read_lesson
+from headlight.lessons.measures.attention import NEGATIONS
+from headlight.lessons.measures.wording import NEAR
+from headlight.views.translate.content import strongest_reading
+from transformer import Beam
+from transformer.interpret.trace import attention_map
+
+BOTH = pytest.mark.parametrize("checkpoint", LANGUAGES)
+NEGATED = ("The cat is hungry because it has not eaten.", "He does not speak French.", "I never drink tea.")
+
+
+def short(value: float) -> str:
+    return "1" if value >= 0.995 else f"{value:.2f}"[1:]
+
+
+def head_of(run: Run, names, kind="cross") -> np.ndarray:
+    return run.trace.attention(kind)[int(names["layer"]) - 1, int(names["head"]) - 1].astype(np.float64)
+
+
+def words_of(run: Run) -> list[list[int]]:
+    """The positions of each word, and of each run of marks, of the source."""
+    words: list[list[int]] = []
+    for at, token in enumerate(run.trace.source_tokens):
+        if token == "</s>":
+            continue
+        before = run.trace.source_tokens[at - 1] if at else ""
+        if words and not token.startswith("▁") and mark(token) == mark(before):
+            words[-1].append(at)
+        else:
+            words.append([at])
+    return words
+
+
+def written_word(run: Run, positions: list[int]) -> str:
+    return "".join(run.trace.source_tokens[at] for at in positions).replace("▁", "")
+
+
+@BOTH
+@pytest.mark.parametrize("kind", ["cross", "encoder", "decoder"])
+def test_what_is_read_most_has_the_largest_weight_of_the_plainest_row(checkpoint, kind):
+    answers = decided(checkpoint, "most_read", kind=kind)
+    assert len(answers) >= 8
+    for run, answer in answers:
+        weights = head_of(run, answer.names, kind)
+        tokens = run.trace.source_tokens if kind == "encoder" else run.trace.target_tokens
+        ordered = np.sort(weights, axis=1)[:, ::-1]
+        leads = {row: ordered[row, 0] - ordered[row, 1] for row in range(len(weights)) if word(tokens[row])}
+        row = max(leads, key=leads.__getitem__)
+        key = int(weights[row].argmax())
+        assert answer.names["row"] == str(row + 1) and answer.names["word"] == tokens[row]
+        assert answer.right == {str(key)} and answer.names["key"] == str(key + 1) and leads[row] >= NEAR - 1e-6
+        assert short(weights[row, key]) in answer.truth
+        for option in answer.options:
+            assert short(weights[row, int(option.name)]) in option.told
+            assert option.name in answer.right or weights[row, int(option.name)] <= weights[row, key] - NEAR
+
+
+@BOTH
+def test_the_most_spread_word_has_the_highest_entropy_and_the_smallest_maximum(checkpoint):
+    answers = decided(checkpoint, "most_spread", "The cat is hungry because it has not eaten.", "I love my teacher.")
+    assert len(answers) >= 4
+    for run, answer in answers:
+        weights = head_of(run, answer.names)
+        rows = [row for row, token in enumerate(run.trace.target_tokens) if word(token)]
+        entropy = -(weights * np.log(np.maximum(weights, 1e-30))).sum(axis=1)
+        spread = max(rows, key=entropy.__getitem__)
+        assert answer.right == {str(spread)} and answer.names["word"] == run.trace.target_tokens[spread]
+        for option in answer.options:
+            largest = weights[int(option.name)].max()
+            assert short(largest) in option.told
+            assert option.name in answer.right or largest >= weights[spread].max() + NEAR - 1e-6
+
+
+@BOTH
+def test_without_a_word_it_reads_as_the_model_writes_by_hand_without_it(checkpoint):
+    answers = decided(checkpoint, "without_word", *NEGATED)
+    assert len(answers) >= 10
+    for run, answer in answers:
+        words = words_of(run)
+        positions = words[int(answer.names["key"]) - 1]
+        assert written_word(run, positions) == answer.names["word"]
+        negations = [each for each in (written_word(run, at).lower() for at in words) if each in NEGATIONS]
+        if negations and not stays(run, hiding(positions)):
+            assert answer.names["word"].lower() == negations[0]
+        (right,) = (option for option in answer.options if option.name in answer.right)
+        left = written(run, hiding(positions))
+        assert left == answer.names["left"] and right.label == f"“{left}”" and left in answer.truth
+        assert left != run.trace.target_text == answer.names["translation"]
+        assert all(option.label != right.label for option in answer.options if option is not right)
+
+
+@BOTH
+def test_a_word_is_harmless_if_the_model_by_hand_writes_the_same_without_it(checkpoint):
+    answers = decided(checkpoint, "harmless_words")
+    assert len(answers) >= 7
+    for run, answer in answers:
+        same = [stays(run, hiding(positions)) for positions in words_of(run)]
+        assert answer.kind == Kind.SEVERAL and int(answer.names["count"]) == sum(same)
+        assert int(answer.names["of"]) == len(same) and same[int(answer.names["key"]) - 1]
+        assert {option.name for option in answer.options if same[int(option.name)]} == answer.right
+        assert f"{sum(same)} of {len(same)} words and marks" in answer.truth
+        assert 0 < len(answer.right) < len(answer.options)
+
+
+@BOTH
+def test_the_mean_of_all_heads_is_their_mean_in_the_cell_that_the_page_names(checkpoint):
+    answers = decided(checkpoint, "mean_of_heads")
+    assert len(answers) >= 8
+    for run, answer in answers:
+        row, key = (int(answer.names[name]) - 1 for name in ("row", "key"))
+        own = head_of(run, answer.names)[row, key]
+        page = strongest_reading(
+            attention_map(run.trace, "cross", *(int(answer.names[each]) - 1 for each in ("layer", "head")), "predicted")
+        )
+        assert answer.names["word"] in page.headline and answer.names["read"] in page.headline
+        heads = run.trace.cross.reshape(-1, *run.trace.cross.shape[2:]).astype(np.float64)
+        expected = sum(head[row, key] for head in heads) / len(heads)
+        assert answer.value == pytest.approx(expected, abs=1e-9) and answer.names["heads"] == str(len(heads))
+        assert answer.names["weight"] == short(own) and short(expected) in answer.truth
+        assert answer.is_right(expected + 0.09) and not answer.is_right(expected + 0.11)
+
+
+@BOTH
+def test_lines_cross_where_a_later_word_reads_an_earlier_one(checkpoint):
+    crossing = []
+    for text in (*SENTENCES, "I love my teacher.", "I have seen the red car.", "He does not speak French."):
+        for address in ({}, {"layer": "3", "head": "2"}, {"layer": "average", "head": "99"}):
+            run = run_of(checkpoint, text, **address)
+            answer = found(run, "lines_cross")
+            names = address if address.get("layer") == "3" else answer.names
+            weights = head_of(run, names)
+            lines = [
+                (row, weights[row].argmax())
+                for row, token in enumerate(run.trace.target_tokens)
+                if word(token) and weights[row].max() >= 0.3 and word(run.trace.source_tokens[weights[row].argmax()])
+            ]
+            expected = any(one[0] < other[0] and one[1] > other[1] for one in lines for other in lines)
+            assert answer.done == expected == answer.is_right(None), text
+            assert answer.truth.startswith("The lines of" if expected else "No two of the strongest lines cross")
+            crossing.append(expected)
+    assert 3 < sum(crossing) < len(crossing) - 3
+
+
+@BOTH
+def test_the_lesson_shows_a_sentence_whose_lines_cross_with_the_head_that_it_began_with(checkpoint):
+    begun = found(run_of(checkpoint, "I love my teacher."), "lines_cross")
+    assert not begun.done
+    address = {name: begun.names[name] for name in ("layer", "head")}
+    shown = read_lesson(ROOT / "headlight" / "lessons" / "shipped" / "attention.toml").steps[-1].show["text"]
+    assert found(run_of(checkpoint, shown, **address), "lines_cross").done
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("measure", "text"),
+    [("without_word", "Yes"), ("harmless_words", "Yes"), ("most_spread", "?"), ("mean_of_heads", "?")],
+)
+def test_a_sentence_that_cannot_decide_says_so(checkpoint, measure, text):
+    told = found(run_of(checkpoint, text), measure)
+    assert isinstance(told, str) and told[0].isupper() and told.endswith(".")
+
+
+@pytest.mark.parametrize("measure", ["without_word", "harmless_words"])
+def test_hiding_is_asked_of_greedy_decoding_alone(measure):
+    run = run_of("en-de", SENTENCES[0])
+    beam = Run(type(run.request)(run.request.checkpoint, run.request.text, Beam()))
+    assert "greedy" in found(beam, measure)

@@ -1,0 +1,182 @@
+"""What lessons ask about weights as explanations, against passes by hand in which tokens are left out."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+from support.changed_by_hand import evened, hiding, hiding_earlier, log_probabilities, stays, written
+from support.head_rows import word
+from support.lesson_runs import LANGUAGES, SENTENCES, decided, found, run_of
+
+from headlight.app import results
+from headlight.app.results import TranslationRequest
+from headlight.lessons.answer import Run
+from headlight.lessons.measures.explanation import PRONOUNS
+from headlight.lessons.measures.wording import NEAR_CHANCES, NEAR_NATS
+from transformer.interpret.rollout import alti
+
+BOTH = pytest.mark.parametrize("checkpoint", LANGUAGES)
+HUNGRY = tuple(f"The {noun} is hungry because it has not eaten." for noun in ("cat", "dog", "child"))
+MORE = (*HUNGRY, "I think that he has never read this book.", "She has never seen the old house.")
+CARS = ("The car is old but it is fast.", "She said that he was tired.")
+
+
+def lost_without(run: Run, step: int, against: int | None = None) -> np.ndarray:
+    """What log P of a step's token, or its lead, loses without each source token, then each token of the prefix."""
+    return _lost_without(run.request.checkpoint.name, run.request.text, step, against).copy()
+
+
+@cache
+def _lost_without(checkpoint: str, text: str, step: int, against: int | None) -> np.ndarray:
+    run = run_of(checkpoint, text)
+    ids, token = run.trace.target_ids[: step + 1], run.trace.target_ids[step]
+
+    def score(change=None) -> float:
+        row = log_probabilities(run, ids, change)[step]
+        return float(row[token] - (0 if against is None else row[against]))
+
+    whole, source = score(), len(run.trace.source_ids)
+    changes = [hiding([at], ("encoder", "cross")) for at in range(source)]
+    changes += [hiding_earlier(at) for at in range(step)]
+    return np.array([whole - score(change) for change in changes])
+
+
+def bare(token: str) -> str:
+    return token.replace("▁", "").lower()
+
+
+@BOTH
+def test_what_is_missed_most_costs_most_by_hand_and_is_not_what_has_most_weight(checkpoint):
+    answers = decided(checkpoint, "missed_most", *MORE)
+    assert len(answers) >= 4
+    for run, answer in answers:
+        step, source = int(answer.names["step"]) - 1, run.trace.source_tokens
+        weights = run.trace.cross[:, :, step].astype(np.float64).mean(axis=(0, 1))
+        lost = lost_without(run, step)[: len(source)]
+        heavy, missed = int(weights.argmax()), int(lost.argmax())
+        assert answer.names["heavy"] == source[heavy] and answer.names["weight"] == f"{weights[heavy]:.2f}"[1:]
+        assert answer.right == {str(missed)} and heavy != missed and answer.names["missed"] == source[missed]
+        assert np.sort(lost)[-1] - np.sort(lost)[-2] >= NEAR_NATS - 1e-4 and lost[missed] >= 1
+        assert answer.names["word"] == run.trace.target_tokens[step] and word(answer.names["word"])
+        assert {str(heavy), str(missed)} <= {option.name for option in answer.options}
+        for option in answer.options:
+            loss = lost[int(option.name)]
+            assert abs(loss) < 0.006 or f"{'falls' if loss > 0 else 'rises'} by {abs(loss):.2f}" in option.told
+
+
+def ranks(values: np.ndarray) -> np.ndarray:
+    return np.array([np.mean(np.flatnonzero(np.sort(values) == value)) for value in values])
+
+
+@BOTH
+def test_the_rank_correlation_is_that_of_the_ranks(checkpoint):
+    answers = decided(checkpoint, "ranks_agree", *MORE)
+    assert len(answers) >= 4
+    for run, answer in answers:
+        step = int(answer.names["step"]) - 1
+        weights = run.trace.cross[:, :, step].astype(np.float64).mean(axis=(0, 1))
+        lost = np.abs(lost_without(run, step)[: len(weights)])
+        expected = np.corrcoef(ranks(weights), ranks(lost))[0, 1]
+        assert answer.value == pytest.approx(expected, abs=0.08), "values closer than float32 may change places"
+        assert found(run, "missed_most").names["step"] == answer.names["step"]
+        assert answer.is_right(answer.value + 0.19) and not answer.is_right(answer.value - 0.21)
+
+
+@BOTH
+def test_the_other_noun_brings_the_pronoun_that_the_model_writes_by_hand(checkpoint):
+    answers = decided(checkpoint, "pronoun_of_another", *HUNGRY, nouns="cat dog child")
+    assert len(answers) >= 2
+    for run, answer in answers:
+        names = answer.names
+        assert names["sentence"] == run.request.text.replace(names["noun"], names["other"])
+        other = Run(TranslationRequest(run.request.checkpoint, names["sentence"]))
+        tokens = other.trace.target_tokens
+        (step,) = (at for at, token in enumerate(tokens) if bare(token) in PRONOUNS)
+        chances = np.exp(log_probabilities(other, other.trace.target_ids)[step])
+        assert chances.argmax() == other.trace.target_ids[step] and answer.right == {bare(tokens[step])}
+        assert names["pronoun"] == bare(tokens[step]) != names["word"]
+        assert names["word"] in map(bare, run.trace.target_tokens) and other.trace.target_text in answer.truth
+        piece = run.translator.tokenizer.piece_text
+        for option in answer.options:
+            best = next(chances[each] for each in np.argsort(-chances) if bare(piece(int(each))) == option.name)
+            assert f"{100 * best:.0f} %" in option.told
+            assert option.name in answer.right or best <= chances.max() - NEAR_CHANCES
+
+
+@BOTH
+def test_the_share_of_the_source_is_what_the_prefix_leaves(checkpoint):
+    answers = decided(checkpoint, "source_share", *HUNGRY, *CARS)
+    assert len(answers) >= 4
+    for run, answer in answers:
+        step, trace = int(answer.names["step"]) - 1, run.trace
+        assert bare(trace.target_tokens[step]) in PRONOUNS
+        row = alti(run.translator.model, trace.source_ids, trace.decoder_input_ids).across[-1][step]
+        assert answer.value == pytest.approx(100 * (1 - row[len(trace.source_ids) :].sum()), abs=1e-3)
+        assert answer.is_right(answer.value + 9) and not answer.is_right(answer.value + 11)
+        assert answer.names["share"] == f"{answer.value:.0f} %"
+
+
+@BOTH
+def test_what_decides_the_pronoun_costs_most_of_its_lead_by_hand(checkpoint):
+    answers = decided(checkpoint, "decides_pronoun", *HUNGRY, *CARS)
+    assert len(answers) >= 4
+    sides = set()
+    for run, answer in answers:
+        step, trace = int(answer.names["step"]) - 1, run.trace
+        (against,) = {
+            int(each)
+            for each, token in zip(trace.candidate_ids[step], trace.candidate_tokens[step], strict=True)
+            if token == answer.names["against"]
+        }
+        assert {bare(answer.names["against"]), bare(answer.names["word"])} <= PRONOUNS
+        lost = lost_without(run, step, against)
+        lost[len(trace.source_ids) :][:1] = -np.inf  # the begin of sentence, where it can be left out
+        first, second = np.argsort(-lost)[:2]
+        assert answer.right == {str(first)} and lost[first] - lost[second] >= NEAR_NATS - 1e-4
+        sides.add(first < len(trace.source_ids))
+        for option in answer.options:
+            at = int(option.name)
+            tokens = (*trace.source_tokens, *trace.decoder_input_tokens)
+            assert tokens[at] in option.label
+            assert ("of the source" in option.label) == (at < len(trace.source_ids))
+            if abs(lost[at]) > 0.006:
+                assert f"{'falls' if lost[at] > 0 else 'rises'} by {abs(lost[at]):.2f}" in option.told
+    assert False in sides, "what the model wrote itself decides in some sentence"
+
+
+@BOTH
+def test_equal_weights_leave_the_translation_where_they_do_by_hand(checkpoint):
+    answers = decided(checkpoint, "even_weights", *HUNGRY)
+    assert len(answers) >= 8
+    for number, (run, answer) in enumerate(answers):
+        layer, head = results.default_head(run.request, "cross")
+        assert (answer.names["layer"], answer.names["head"]) == (str(layer + 1), str(head + 1))
+        changes = [evened(layer, head), *(evened(each) for each in range(len(run.trace.cross)))]
+        same = {str(at) for at, change in enumerate(changes) if stays(run, change)}
+        assert answer.right == same and 0 < len(same) < len(answer.options) == len(changes)
+        first = next(change for at, change in enumerate(changes) if str(at) not in same)
+        if number < 2:
+            assert f"“{written(run, first)}”" in answer.calculation
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("measure", "arguments"),
+    [
+        ("missed_most", {}),
+        ("ranks_agree", {}),
+        ("pronoun_of_another", {"nouns": "cat dog"}),
+        ("source_share", {}),
+        ("decides_pronoun", {}),
+    ],
+)
+def test_a_sentence_without_what_is_asked_about_says_so(checkpoint, measure, arguments):
+    told = found(run_of(checkpoint, "?"), measure, **arguments)
+    assert isinstance(told, str) and told[0].isupper() and told.endswith(".")
+
+
+@pytest.mark.parametrize(("text", "words"), [(SENTENCES[5], "has no cat and dog"), (HUNGRY[0], "stays the same")])
+def test_nouns_that_are_not_there_or_change_nothing_are_named(text, words):
+    run = run_of("en-fr", text)
+    told = found(run, "pronoun_of_another", nouns="cat dog")
+    assert words in told or "none of the pronouns" in told

@@ -1,0 +1,162 @@
+"""What lessons ask about single heads and what is lost without them, against rows and passes by hand."""
+
+import numpy as np
+import pytest
+from support.changed_by_hand import by_hand, loss_under, stays, without_heads, written
+from support.head_rows import Head
+from support.lesson_runs import LANGUAGES, SENTENCES, decided, found, run_of
+
+from headlight.app import results
+from headlight.app.results import what_if
+from headlight.lessons.answer import Run
+from headlight.lessons.measures.heads import changed_words
+from headlight.lessons.measures.wording import NEAR, NEAR_NATS
+from headlight.plots.text import PATTERN_WORDS
+from headlight.views.what_if.ablation import describe_ranking
+from transformer.interpret.head_patterns import Pattern
+
+BOTH = pytest.mark.parametrize("checkpoint", LANGUAGES)
+PATTERNS = {"next": Pattern.NEXT, "previous": Pattern.PREVIOUS}
+MORE = ("The cat is hungry because it has not eaten.", "Tom said that he did not want to come.")
+
+
+def head_in(text: str) -> tuple[str, int, int]:
+    kind, layer, head = text.split(".")
+    return kind, int(layer) - 1, int(head) - 1
+
+
+def all_heads(run: Run) -> list[tuple[str, int, int]]:
+    kinds = ("encoder", "decoder", "cross")
+    return [(kind, *at) for kind in kinds for at in np.ndindex(run.trace.attention(kind).shape[:2])]
+
+
+@BOTH
+def test_a_dimension_belongs_to_the_head_whose_columns_have_it(checkpoint):
+    answer = found(run_of(checkpoint, SENTENCES[0]), "head_of_dimension")
+    model = by_hand(checkpoint)
+    columns = np.arange(model.weights["encoder.0.self_attention.output.weight"].shape[1])
+    heads = np.array_split(columns, model.config["num_heads"])
+    dimension = int(answer.names["dimension"]) - 1
+    (right,) = (number for number, own in enumerate(heads) if dimension in own)
+    assert answer.right == {str(right)} and answer.names["head"] == str(right + 1)
+    assert answer.names["width"] == str(len(columns)) and answer.names["d_k"] == str(len(heads[0]))
+    for option in answer.options:
+        own = heads[int(option.name)]
+        assert option.told == f"It has the dimensions {own[0] + 1} to {own[-1] + 1}."
+
+
+@BOTH
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_the_head_that_reads_a_neighbour_does_so_in_most_rows(checkpoint, pattern):
+    answers = decided(checkpoint, "neighbour_head", *MORE, pattern=pattern)
+    assert len(answers) >= 3
+    for run, answer in answers:
+        tokens, maps = run.trace.source_tokens, run.trace.encoder
+        counts = {
+            f"{layer + 1}.{head + 1}": Head("encoder", maps[layer, head], tokens, None).count(
+                PATTERN_WORDS[PATTERNS[pattern]]
+            )
+            for layer, head in np.ndindex(maps.shape[:2])
+        }
+        first, second = sorted(counts, key=lambda each: -counts[each][0])[:2]
+        rows, eligible = counts[first]
+        assert answer.right == {first} and rows > eligible / 2 and (rows - counts[second][0]) / eligible >= NEAR - 1e-9
+        assert answer.names["rows"] == f"in {rows} of {eligible} rows"
+        for option in answer.options:
+            assert f"in {counts[option.name][0]} of {eligible} rows" in option.told
+
+
+@BOTH
+def test_without_the_head_of_a_neighbour_it_reads_as_by_hand(checkpoint):
+    answers = decided(checkpoint, "without_neighbour_head", *MORE, pattern="next")
+    assert len(answers) >= 3
+    for run, answer in answers:
+        off, before = without_heads(head_in(answer.names["off"])), run.trace.target_text
+        assert (answer.right == {"same"}) == stays(run, off)
+        after = before if stays(run, off) else written(run, off)
+        assert f"Without it: “{after}”" in answer.calculation and f"With it: “{before}”" in answer.calculation
+        loss = loss_under(run, off)
+        if abs(loss) > 0.006:
+            assert f"{'falls' if loss > 0 else 'rises'} by {abs(loss):.2f}" in answer.truth
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "count"),
+    [("a b c", "a b c", 0), ("a b c", "a x c", 1), ("a b c", "a c", 1), ("a b c", "x y z w", 4), ("a", "a b c", 2)],
+)
+def test_changed_words_are_counted_on_the_longer_side(old, new, count):
+    assert changed_words(old.split(), new.split()) == count
+
+
+@BOTH
+def test_so_many_heads_change_the_translation_as_do_by_hand_one_at_a_time(checkpoint):
+    answers = decided(checkpoint, "heads_that_change", *MORE)
+    assert len(answers) >= 6
+    for run, answer in answers:
+        told = describe_ranking(what_if.importance(run.request, "zero"), run.trace).headline
+        assert f"without {answer.value:.0f} of {answer.names['heads']} heads" in told
+    run, answer = answers[0]
+    changing = sum(not stays(run, without_heads(head)) for head in all_heads(run))
+    assert answer.value == changing and answer.names["heads"] == str(len(all_heads(run)))
+    assert answer.is_right(changing + 1) and not answer.is_right(changing + 10)
+
+
+@BOTH
+def test_the_head_missed_most_costs_most_by_hand(checkpoint):
+    answers = decided(checkpoint, "most_missed", *MORE)
+    assert len(answers) >= 6
+    for number, (run, answer) in enumerate(answers):
+        losses = {option.name: loss_under(run, without_heads(head_in(option.name))) for option in answer.options}
+        first, second = sorted(losses, key=lambda each: -losses[each])[:2]
+        assert answer.right == {first} == {answer.names["off"]}
+        assert losses[first] - losses[second] >= NEAR_NATS - 1e-4
+        for option in answer.options:
+            loss = losses[option.name]
+            assert abs(loss) < 0.006 or f"{'falls' if loss > 0 else 'rises'} by {abs(loss):.2f}" in option.told
+        layer, head = results.default_head(run.request, "cross")
+        assert f"cross.{layer + 1}.{head + 1}" in losses and {each.split(".")[0] for each in losses} == {
+            "encoder",
+            "decoder",
+            "cross",
+        }
+        if not number:
+            every = {head: loss_under(run, without_heads(head)) for head in all_heads(run)}
+            assert head_in(first) == max(every, key=every.__getitem__)
+
+
+@BOTH
+def test_heads_off_break_a_translation_when_another_one_is_written_by_hand(checkpoint):
+    tried = 0
+    for text in (*SENTENCES, "I love my teacher.", "I think that he has never read this book.", *MORE):
+        fresh = found(run_of(checkpoint, text, off="none"), "break_with_few")
+        if isinstance(fresh, str):
+            continue
+        tried += 1
+        assert not fresh.done and fresh.truth == "No head is off yet."
+        enough = fresh.names["off"].split("-")
+        assert len(enough) == int(fresh.names["least"]) > 1
+        for count in range(1, len(enough) + 1):
+            off = enough[:count]
+            answer = found(run_of(checkpoint, text, off="-".join(off)), "break_with_few")
+            same = stays(run_of(checkpoint, text), without_heads(*map(head_in, off)))
+            assert answer.done == (not same) == (count == len(enough))
+    assert tried >= 2
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("measure", "arguments"),
+    [
+        ("neighbour_head", {"pattern": "next"}),
+        ("without_neighbour_head", {"pattern": "previous"}),
+    ],
+)
+def test_a_sentence_of_one_token_says_that_it_decides_nothing(checkpoint, measure, arguments):
+    told = found(run_of(checkpoint, "?"), measure, **arguments)
+    assert isinstance(told, str) and told[0].isupper() and told.endswith(".")
+
+
+def test_where_one_head_is_enough_or_none_is_missed_it_is_said():
+    assert "One head alone" in found(run_of("en-de", MORE[0]), "break_with_few")
+    assert "without any one head" in found(run_of("en-de", "I love my teacher."), "heads_that_change")
+    assert "“next” or “previous”" in found(run_of("en-de", MORE[0]), "neighbour_head", pattern="same")
