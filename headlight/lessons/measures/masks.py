@@ -32,13 +32,15 @@ MOST_OPTIONS = 4
 def open_cells(run: Run) -> Answer:
     """Ask how many tokens a row of the decoder's self-attention may read, in the middle of the translation.
 
-    names: row (from 1), fed (its own token), and second, a second sentence for the page's batch.
+    names: layer and head of the decoder to begin with and its first dimension, row (from 1), fed (its own token), and
+    length, how many are fed.
     """
     trace = run.trace
     length = len(trace.decoder_input_tokens)
     if length < 5:
         raise Undecided("This translation is too short: its rows are all nearly the first or the last.")
     row = _plain_rows(trace, range(2, length - 1))[0] + 1
+    layer, head = results.default_head(run.request, "decoder")
     mask = measures.padded_batch(run.request, run.request.text).target_mask[0, 0]
     may_read = int(mask[row - 1].sum())
     told = {
@@ -54,10 +56,11 @@ def open_cells(run: Run) -> Answer:
         tuple(Option(str(count), pluralize(count, "token"), words) for count, words in told.items()),
         frozenset({str(may_read)}),
         names={
+            **_named(layer, head),
+            "dimension": str(head * run.translator.model.config.d_k + 1),
             "row": str(row),
             "fed": readable(trace.decoder_input_tokens)[row - 1],
             "length": str(length),
-            "second": run.request.text,
         },
     )
 

@@ -20,6 +20,7 @@ from transformer.arrays import softmax
 from transformer.experiments.attention import SIZES, RandomProducts, measure_random_products
 from transformer.interpret.attention_block import Stages, undivided
 from transformer.interpret.what_if.intervention import Heads
+from transformer.model.names import AttentionKind
 
 from .tokens import readable
 
@@ -207,8 +208,10 @@ def quiet_head(run: Run) -> Answer:
     if rises[quietest] >= HARDLY or rises[start] < PLAINLY:
         raise Undecided("The division changes all heads of this model alike in this sentence.")
     shown = _shown_head(run.address)
-    done = shown in rises and rises[shown] < HARDLY
-    here = f"In {kind_head_name(shown)} the mean largest weight rises by {_exact(rises[shown])}. " if done else ""
+    done, here = False, ""
+    if shown in rises:
+        done = rises[shown] < HARDLY
+        here = f"In {kind_head_name(shown)} the mean largest weight rises by {_exact(rises[shown])}. "
     return Answer(
         Kind.DO,
         f"{here}It rises least, by {_exact(rises[quietest])}, in {kind_head_name(quietest)}, where it is "
@@ -264,7 +267,7 @@ def _largest_weights(run: Run) -> tuple[dict[Heads, float], dict[Heads, float]]:
     trace, d_k = run.trace, run.translator.model.config.d_k
     now: dict[Heads, float] = {}
     rises: dict[Heads, float] = {}
-    for kind in KIND_NAMES:
+    for kind in AttentionKind:
         weights = np.asarray(trace.attention(kind), dtype=np.float64)
         if weights.shape[-1] < 3 or weights.shape[-2] < 3:
             raise Undecided("This sentence is too short: nearly every row has only one key to choose.")
@@ -282,7 +285,7 @@ def _shown_head(address: Mapping[str, str]) -> Heads | None:
     if kind not in KIND_NAMES or not all(number.isascii() and number.isdigit() for number in place):
         return None
     layer, head = map(int, place)
-    return Heads(kind, layer - 1, head - 1) if layer and head else None
+    return Heads(AttentionKind(kind), layer - 1, head - 1) if layer and head else None
 
 
 def _exact(value: float) -> str:
