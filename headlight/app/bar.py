@@ -127,7 +127,9 @@ def _languages(translator: Translator) -> tuple[str, str]:
 
 def _options(checkpoint: CheckpointFiles) -> Strategy:
     """Show what is needed less often behind one button: how it decodes, how the view is cited, the keys."""
-    kind = url_state.ordered("decoding") or st.session_state.get("decoding") or url_state.asked("decoding").get("decoding")
+    kind = (
+        url_state.ordered("decoding") or st.session_state.get("decoding") or url_state.asked("decoding").get("decoding")
+    )
     label = f"⋯ {kind}" if kind in DECODING[1:] else "⋯"
     with st.popover(label, key="options", help="Decoding, this model, a reference to this view"):
         strategy = _decoding()

@@ -1,7 +1,7 @@
 """The command `lessons`: list them, check a file that a teacher wrote, print a worksheet."""
 
 import argparse
-import logging
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,7 +32,7 @@ def add_commands(command: AddCommand) -> None:
 
 
 def _run(options: argparse.Namespace) -> int | None:
-    logging.getLogger("streamlit").setLevel(logging.ERROR)  # there is no page here
+    os.environ.setdefault("STREAMLIT_LOGGER_LEVEL", "error")  # there is no page here
     run = {"list": _list, "check": _check, "worksheet": _print, "measures": _measures}[options.action]
     return run(options)
 

@@ -149,7 +149,7 @@ def line_of(path: Path, step: int) -> int:
 
 
 def _step(table: Mapping[str, Any]) -> Step:
-    values = {key: tuple(value) if isinstance(value, list) else value for key, value in table.items()}
+    values: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in table.items()}
     answer = dict(values.pop("answer", {}))
     return Step(answer=answer.pop("from", ""), arguments=answer, **values)
 

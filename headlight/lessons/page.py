@@ -1,5 +1,7 @@
 """The page of lessons: one to begin with, what a teacher needs of each, and the questions that are asked often."""
 
+from functools import partial
+
 import streamlit as st
 
 from headlight.app.choices import from_list, show_views
@@ -67,7 +69,9 @@ def show_teacher(request: TranslationRequest) -> None:
         steps = overview(lesson, request)
         for label, answers in (("Worksheet", False), ("Worksheet with answers", True)):
             page = worksheet(lesson, steps, answers=answers)
-            offer_download(label, page.encode(), f"{lesson.name}{'_answers' if answers else ''}.html", "text/html")
+            offer_download(
+                label, partial(str.encode, page), f"{lesson.name}{'_answers' if answers else ''}.html", "text/html"
+            )
     st.markdown(f"{plain(lesson.goal)} **{lesson.minutes} minutes.**")
     rows = [(str(step.number), (step.page, step.sentence, step.question, step.answer)) for step in steps]
     show_table("The steps of this lesson", "step", ("page", "sentence", "question or text", "what is right"), rows)
