@@ -74,4 +74,5 @@ def show_teacher(request: TranslationRequest) -> None:
             )
     st.markdown(f"{plain(lesson.goal)} **{lesson.minutes} minutes.**")
     rows = [(str(step.number), (step.page, step.sentence, step.question, step.answer)) for step in steps]
-    show_table("The steps of this lesson", "step", ("page", "sentence", "question or text", "what is right"), rows)
+    with st.container(key="lesson_told_steps"):
+        show_table("The steps of this lesson", "step", ("page", "sentence", "question or text", "what is right"), rows)

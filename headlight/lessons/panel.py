@@ -163,6 +163,9 @@ def _addressed() -> _Going | None:
 def _place() -> tuple[str | None, int | None]:
     """Return the lesson in the address and its step, counted from 0; None for what does not stand there."""
     found = _PLACE.fullmatch(url_state.read("lesson"))
+    if found and found[2] and _page_name() == LESSONS_PAGE:  # whoever comes back to the list has left the lesson
+        url_state.write("lesson", "")
+        return None, None
     if not found or lesson_named(found[1]) is None:
         return None, None
     return found[1], int(found[2]) - 1 if found[2] and int(found[2]) else None
@@ -233,6 +236,7 @@ def payload_of(posed: Posed, tried: Try) -> dict:
         "say": posed.text(step.say),
         "note": posed.text(step.note),
         "undecided": posed.undecided,
+        "moves": bool(step.show or step.show_page),
         "tried": {"choice": tried.choice, "hints": tried.hints, "shown": tried.shown, "right": tried.right},
         "last": posed.number + 1 == len(posed.lesson.steps),
     }

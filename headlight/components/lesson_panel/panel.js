@@ -1,13 +1,13 @@
-// One step of a lesson: what to look at, a question, and what came of the answer. What is right is not here until it was
-// found or shown. What a learner tried is kept in this browser, so that neither a reload nor another visit loses it.
+// One step of a lesson: what to look at, a question, and what came of the answer. What is right is not here until it
+// was found or shown. What a learner tried is kept in this browser: neither a reload nor another visit loses it.
 
 import { Component, mounted } from "../lib/mount.js";
 import { Memory } from "./memory.js";
+import { beginMove, endMove, isMoving, later, openPage } from "./moving.js";
 
 const HAVE_ARROWS = "input, textarea, select, canvas, [role=slider], [role=region], [role=radiogroup]";
 const SIGNS = { number: "Enter a number.", several: "Check" };
 const ASK_AGAIN_AFTER = 400; // ms from the first drawing until what is remembered is sent: not while it is being made
-const PAGE_LINKS = "[data-testid=stSidebarNavLink]";
 const NARROW = 640; // pixels: a phone's sheet
 const FOLDED = "headlight-lesson-folded";
 
@@ -17,7 +17,7 @@ class LessonPanel extends Component {
     this.memory = new Memory();
     this.panel = this.find(".lesson");
     this.find(".hint").onclick = () => this.setTriggerValue("hint", true);
-    this.find(".show").onclick = () => this.setTriggerValue("show", true);
+    this.find(".show").onclick = () => this.show();
     this.find(".back_to").onclick = () => this.go(this.data.step);
     this.find(".leave").onclick = () => this.go(0);
     this.find(".back").onclick = () => this.go(this.data.step - 1);
@@ -38,9 +38,10 @@ class LessonPanel extends Component {
   receive(data) {
     this.panel.hidden = data.open !== undefined;
     if (data.open !== undefined) return openPage(data.open);
+    if (isMoving()) endMove();
     const moved = data.key !== this.data?.key;
     this.data = data;
-    this.chosen = moved || !this.chosen ? new Set([data.tried.choice].flat().filter((each) => each !== null)) : this.chosen;
+    if (moved || !this.chosen) this.chosen = new Set([data.tried.choice ?? []].flat());
     if (data.tried.choice !== null || data.tried.hints || data.tried.shown) this.memory.keep(data.key, data.tried);
     this.draw(moved);
     const remembered = this.memory.all();
@@ -139,9 +140,17 @@ class LessonPanel extends Component {
   }
 
   go(step) {
+    if (isMoving()) return later(() => this.go(step));
+    beginMove();
     document.documentElement.classList.remove("lesson_pages");
     if (step !== this.data.step) this.chosen = null;
     this.setTriggerValue("go", step);
+  }
+
+  show() {
+    if (isMoving()) return later(() => this.show());
+    if (this.data.moves) beginMove();
+    this.setTriggerValue("show", true);
   }
 
   fold(folded) {
@@ -153,7 +162,8 @@ class LessonPanel extends Component {
   // Where nothing else has a use for them.
   key(event) {
     const within = event.composedPath()[0];
-    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || within.closest?.("input, textarea, select")) return;
+    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (within.closest?.("input, textarea, select")) return;
     const inside = event.composedPath().includes(this.panel);
     const by = { PageDown: 1, PageUp: -1, ...(inside ? { ArrowRight: 1, ArrowLeft: -1 } : {}) }[event.key];
     if (!by || (!inside && within.closest?.(HAVE_ARROWS))) return;
@@ -162,14 +172,6 @@ class LessonPanel extends Component {
     event.preventDefault();
     this.go(step);
   }
-}
-
-// Follow a page's link in the list, as a click on it does.
-function openPage(name) {
-  const links = [...document.querySelectorAll(PAGE_LINKS)];
-  const end = (link) => new URL(link.href).pathname.replace(/\/$/, "");
-  const home = links.length ? end(links[0]) : ""; // the first is the home, wherever the app is served
-  links.find((link) => end(link) === (name ? `${home}/${name}` : home))?.click();
 }
 
 function feedback({ feedback: words, tried }, over) {
@@ -182,7 +184,8 @@ const plain = (parts) => parts.map(([, text]) => text).join("");
 
 // Words of a lesson, token texts among them: never as HTML.
 function write(place, parts) {
-  place.replaceChildren(...parts.map(([style, text]) => (style ? element(style, text) : document.createTextNode(text))));
+  const made = parts.map(([style, text]) => (style ? element(style, text) : document.createTextNode(text)));
+  place.replaceChildren(...made);
 }
 
 function element(tag, text) {
