@@ -26,7 +26,7 @@ from .palette import (
 from .text import KIND_NAMES, head_name, sentence_case, short_weight, shown_tokens, token_label
 
 BLANK = float("nan")
-ROOM_OF_A_THIRD = 300  # pixels, three maps side by side at a desk; a phone has more for one
+ROOM_OF_A_THIRD = 345  # pixels, three maps side by side at a desk; a phone has more for one
 ROOM_OF_A_HALF = 460  # pixels, two maps side by side
 EXTRA_COLUMNS = 2  # a gap, and a column beside the keys
 INPUT_KEY = "key: decoder input token"
@@ -38,7 +38,7 @@ ROW_NAMES = {
 
 _LARGEST_CELL = 36  # pixels
 _TITLE_LETTER = 7  # pixels, of a title beside the rows
-_BELOW_WITH_BAR, _LEAST_HIGH = 60, 140  # pixels: Plotly moves the colour bar below rows that are not as high
+_BELOW_WITH_BAR, _LEAST_HIGH = 80, 140  # pixels: Plotly moves the colour bar below rows that are not as high
 _NARROWEST_ROOM = 120
 _LARGEST_CELL_ALONE, _SMALLEST_CELL_ALONE, _LONGEST_SIDE_ALONE = 48, 7, 900
 _SMALLEST_CELL_WITH_GRID = 10

@@ -118,7 +118,8 @@ def _show_parameters(checkpoint: CheckpointFiles) -> None:
     st.markdown(summary)
     formats = {"values": "localized", "share": "percent"}
     shown = {name: st.column_config.NumberColumn(format=form) for name, form in formats.items()}
-    st.dataframe(frame, hide_index=True, height=320, column_config=shown)
+    with st.container(key="parameters"):
+        st.dataframe(frame, hide_index=True, height=320, column_config=shown)
     offer_table("Download as CSV", lambda: frame, "parameters.csv")
 
 

@@ -53,7 +53,7 @@ def show(request: TranslationRequest) -> None:
 def _show_parts(request: TranslationRequest) -> None:
     """Show a step's logit as the sum of what each part of the decoder adds directly."""
     trace, translator = results.trace(request), results.translator(request.checkpoint)
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+    with st.container(horizontal=True, vertical_alignment="top", gap="medium"):
         of = one_of(
             "Parts of the token's",
             LOGIT_OF,
