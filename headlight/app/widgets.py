@@ -178,7 +178,7 @@ def show_figure(figure: go.Figure, key: str, alt: str, see: Finding | str = "") 
 
     Both are its caption where somebody takes it along, under the name `key`.
     """
-    caption = f"{alt[0].upper()}{alt[1:]}." + (f" {see}" if see else "")
+    caption = in_words(f"{alt[0].upper()}{alt[1:]}." + (f" {see}" if see else ""))
     # Plotly's own camera would make a second, coarser picture, in the page's theme.
     figure = captioned(figure, caption)
     if is_presented():

@@ -66,6 +66,8 @@ class Drawing {
     const bottom = y, frame = this.add(shape("rect", { class: "frame", rx: 10, ...FRAME }));
     y = this.layer(layers[this.open[stack]], x, y - 14) - 12;
     setAttributes(frame, { x: x - side, y, width: wide + side + RIGHT_OF_BOX, height: bottom - y });
+    const name = `${stack[0].toUpperCase()}${stack.slice(1)} × ${layers.length}`;
+    this.add(shape("text", { x: x - side + 8, y: y + 14, class: "small left stack" }, name));
     this.stacks.push({ stack, count: layers.length, open: this.open[stack], x, y });
     this.line(middle, bottom + gap, middle, bottom - 14);
     y -= NUMBER + 8;
