@@ -96,8 +96,8 @@ def next_tokens_figure(masked: MaskedPass, disabled: MaskedPass, sentence: int) 
     with_mask = _dots("with the mask", before, masked, sentence, circle)
     without = _dots("without the mask", after, disabled, sentence, diamond)
     ticks = {"tickvals": [0, 0.5, 1], "ticktext": ["0 %", "50 %", "100 %"]}
-    across = {"range": [-0.03, 1.03], "side": "top", "zeroline": False, "gridcolor": FAINT_GREY, **ticks}
-    x = {**across, "title": titled("probability of the next token")}
+    across = {"range": [-0.03, 1.1], "side": "top", "zeroline": False, "gridcolor": FAINT_GREY, **ticks}
+    x = {**across, "title": titled("probability")}
     names = [f"{fed} → {following}" for fed, following in pairs]
     y = {**token_rows(names), "title": titled("step: input token → output token")}
     traces = [lines, with_mask, without]

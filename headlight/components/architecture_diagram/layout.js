@@ -120,7 +120,7 @@ class Drawing {
     const end = this.points["encoder end"], to = this.points[cross.name], turn = this.size.right - this.size.frame - 8;
     this.add(shape("path", { d: `M${end.x} ${end.y} V${end.y - 12} H${turn} V${to.y} H${to.x - 2}` }));
     this.arrow(to.x, to.y);
-    this.label((end.x + turn) / 2, end.y - 18, "memory: keys and values");
+    this.add(shape("text", { x: turn, y: end.y - 18, class: "small right" }, "memory: keys and values"));
   }
 
   line(x1, y1, x2, y2) {

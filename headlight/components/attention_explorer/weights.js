@@ -58,8 +58,8 @@ export class Attention {
     const { heads: count, measures } = this.kind(name), at = heads[0].layer * count + heads[0].head;
     const [input, output] = ["input alignment", "alignment"].map((each) => measures[each]?.[at] ?? null);
     if (heads.length > 1 || input === null || output === null || input <= output) return "";
-    return ` In ${this.measureText("input alignment", input)} of the rows that could, this head's largest weight is on ` +
-      `the source word aligned with the input token, in ${this.measureText("alignment", output)} with the output ` +
+    return ` In ${this.measureText("input alignment", input)} of the rows that could, this head's largest weight is ` +
+      `on the source word aligned with the input token, in ${this.measureText("alignment", output)} with the output ` +
       "token (Chen et al. 2020): choose “input token” under Options, “Label decoder rows by”.";
   }
 

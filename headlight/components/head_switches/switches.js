@@ -104,8 +104,8 @@ class HeadSwitches extends Component {
 
   tell(target) {
     const button = target?.closest?.("td button");
-    this.readout.textContent = button ? inWords(button.getAttribute("aria-label")) : "Each cell is a head: how much log P the " +
-      "translation loses without it alone; a dot where another translation comes. Click to switch it off.";
+    this.readout.textContent = button ? inWords(button.getAttribute("aria-label")) : "Each cell is a head: how much " +
+      "log P the translation loses without it alone; a dot where another translation comes. Click to switch it off.";
   }
 
   key(event) {

@@ -115,8 +115,8 @@ def _show_hypotheses(request: TranslationRequest, beam: Beam) -> None:
         rows.append((str(rank), (tokenizer.decode(list(one.ids)), *scored, ended)))
     show_table("What beam search found, best first", "rank", header, rows)
     st.caption(
-        "log P is the sum of the tokens' log-probabilities in nats, the end of sentence included; score = log P / length "
-        f"penalty; length penalty = ((5 + tokens) / 6)^{beam.alpha:g} (Wu et al. 2016, eq. 14)."
+        "log P is the sum of the tokens' log-probabilities in nats, the end of sentence included; score = log P / "
+        f"length penalty; length penalty = ((5 + tokens) / 6)^{beam.alpha:g} (Wu et al. 2016, eq. 14)."
         + (" The first token, which is given, is not in the sum." if results.trace(request).num_forced else "")
     )
     greedy = results.hypotheses(replace(request, strategy=Greedy()))[0]
