@@ -24,7 +24,7 @@ from .doubts import describe_depth, describe_language
 
 LARGER = 1.5  # what is presented, as all type in present.css
 _ESCAPED = str.maketrans({sign: f"\\{sign}" for sign in r"\`*_{}[]()<>#+-.!|$:~&"})
-_MARKUP = re.compile(r"\\([^\w\s])|\*\*")  # of Markdown, what a caption does not have where it goes along as text
+_MARKUP = re.compile(r"\\([^\w\s]|_)|\*\*")  # of Markdown, what a caption does not have where it goes along as text
 _FORMULA = re.compile(r"^'*[=+\-@\t\r]")  # what a cell begins with that spreadsheets calculate, behind apostrophes
 # With more columns on a narrow screen, page.css leaves the numbers out of the cells; then every second label, and two
 # of three.
