@@ -40,6 +40,7 @@ _LARGEST_CELL = 36  # pixels
 _TITLE_LETTER = 7  # pixels, of a title beside the rows
 _BELOW_WITH_BAR, _LEAST_HIGH = 80, 140  # pixels: Plotly moves the colour bar below rows that are not as high
 _NARROWEST_ROOM = 120
+_LONGEST_BAR, _LENGTH_OF_BARS = 130, 200  # pixels: one colour bar, all together
 _LARGEST_CELL_ALONE, _SMALLEST_CELL_ALONE, _LONGEST_SIDE_ALONE = 48, 7, 900
 _SMALLEST_CELL_WITH_GRID = 10
 _SMALLEST_CELL_WITH_TEXT = 24  # in smaller ones digits would have to shrink; hovering still shows the values
@@ -208,7 +209,7 @@ def _colour_bar(heatmap: Heatmap, bars: list[Cells], layer: Cells) -> dict | Non
     if heatmap.room is None:
         return bar_beside(layer.bar, layer.scale)
     left = [bar is layer for bar in bars].index(True) / len(bars)
-    return bar_below(layer.bar, layer.scale, left=left)
+    return bar_below(layer.bar, layer.scale, left=left, length=min(_LONGEST_BAR, _LENGTH_OF_BARS // len(bars)))
 
 
 def _texts(heatmap: Heatmap) -> dict:

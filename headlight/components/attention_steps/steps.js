@@ -270,7 +270,7 @@ class Entry {
     this.title.replaceChildren(element("span", "number", number), step.title);
     this.download.setAttribute("aria-label", `Download: ${step.title}`);
     setFormula(this.formula, step.formula);
-    for (const part of ["shape", "why", "see"]) this.parts[part].textContent = step[part];
+    for (const part of ["shape", "why", "see"]) this.parts[part].textContent = inWords(step[part]);
     const gap = `Recomputed in float64 from X on: largest difference ${tiny(step.gap)}.`;
     this.parts.gap.textContent = step.gap === null ? "" : gap;
   }
