@@ -27,7 +27,7 @@ DIGITS = 12  # of the SHA-256: enough to tell any two checkpoints apart
 EXAMPLES = {
     "I love my teacher.": "a first sentence",
     "The dog didn't eat because it was too old.": "an ambiguous pronoun: what is “it”?",
-    "I think that he has never read this book.": "a clause within a clause: where does its verb go?",
+    "I know that he has never read this book.": "a clause within a clause: where does its verb go?",
     "He bought a ticket at the train station.": "a compound noun: one word over there, or several?",
     "I can't swim, and I don't want to learn it.": "two negations: are they written alike?",
     "Tom lives in Boston with his three sisters.": "names and a number stay themselves",

@@ -59,14 +59,15 @@ def describe_depth(trace: Trace, usual: OutputStatistics | None, *, drawn: bool 
     lower = usual.less_sure(mean)
     if lower <= RARE and not drawn:
         reasons.append(
-            f"the mean log-probability of its output tokens is {signed(mean, 2)}, and lower in {percent(lower)} of them"
+            f"the mean log-probability of its output tokens is {signed(mean, 2)} (lower in {percent(lower)} of "
+            "sentences)"
         )
     if split and usual.less_split(share) >= 1 - RARE:
         reasons.append(
-            f"{percent(share)} of its words are split into {MANY_TOKENS} tokens or more "
-            f"({percent(usual.typical_split())} on average there)"
+            f"{percent(share)} of its words are split into {MANY_TOKENS} or more pieces "
+            f"(usually {percent(usual.typical_split())})"
         )
     if not reasons:
         return None
-    corpus = f"Beside the greedy translations of {usual.sentences:,} sentences ({usual.pairs})"
-    return Finding("This sentence may be out of the model's depth.", f"{corpus}: {'; '.join(reasons)}.")
+    corpus = f"Usual is what {usual.sentences:,} sentences have, translated greedily ({usual.pairs})."
+    return Finding("This sentence may be out of the model's depth.", f"Unusual: {'; '.join(reasons)}. {corpus}")

@@ -108,7 +108,7 @@ PARAMETERS = {
     "ablated_by": Parameter("head ablation: what stands for the output of a head that is off", "zero"),
     "off": Parameter("head ablation: the heads that are off, such as cross.3.4-encoder.1.2 from 1, or none"),
     "compare": Parameter("compare: what the translation is compared with", "another sentence"),
-    "compare_text": Parameter("compare: the other sentence", "I love my teachers."),
+    "compare_text": Parameter("compare: the other sentence"),
     "compare_checkpoint": Parameter("compare: the other checkpoint"),
     "tree_beam": Parameter("beam tree: beam size (`beam` is the bar's)"),
     "tree_prefix": Parameter("beam tree: token ids from which it is searched on, joined by dots", ""),

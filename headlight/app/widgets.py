@@ -24,7 +24,7 @@ from .doubts import describe_depth, describe_language
 
 LARGER = 1.5  # what is presented, as all type in present.css
 _ESCAPED = str.maketrans({sign: f"\\{sign}" for sign in r"\`*_{}[]()<>#+-.!|$:~&"})
-_MARKUP = re.compile(r"\\([^\w\s])|\*\*")  # of Markdown, what a caption does not have where it goes along as text
+_MARKUP = re.compile(r"\\([^\w\s]|_)|\*\*")  # of Markdown, what a caption does not have where it goes along as text
 _FORMULA = re.compile(r"^'*[=+\-@\t\r]")  # what a cell begins with that spreadsheets calculate, behind apostrophes
 # With more columns on a narrow screen, page.css leaves the numbers out of the cells; then every second label, and two
 # of three.
@@ -178,7 +178,7 @@ def show_figure(figure: go.Figure, key: str, alt: str, see: Finding | str = "") 
 
     Both are its caption where somebody takes it along, under the name `key`.
     """
-    caption = f"{alt[0].upper()}{alt[1:]}." + (f" {see}" if see else "")
+    caption = in_words(f"{alt[0].upper()}{alt[1:]}." + (f" {see}" if see else ""))
     # Plotly's own camera would make a second, coarser picture, in the page's theme.
     figure = captioned(figure, caption)
     if is_presented():

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from transformer.evaluation import Confidence
 
 
-SHOWN = 20  # tokens of the vocabulary that are drawn, best first
+SHOWN, PRESENTED = 20, 10  # tokens of the vocabulary that are drawn, best first: at a desk, and with larger letters
 _BINS = 25
 _DOTTED = {"color": GREY, "dash": "dot"}
 _CHOSEN = {"color": BLUE, "width": 3}
@@ -48,9 +48,9 @@ _OTHERS = {"color": LINE_GREY, "width": 1}
 _AXIS = "probability of the top-1 prediction"
 
 
-def logits_figure(cut: Truncation, name: Callable[[int], str]) -> go.Figure:
-    """Draw the largest logits, each with its token; `name` turns an id into the token's text."""
-    ids = cut.order[:SHOWN]
+def logits_figure(cut: Truncation, name: Callable[[int], str], most: int = SHOWN) -> go.Figure:
+    """Draw the `most` largest logits, each with its token; `name` turns an id into the token's text."""
+    ids = cut.order[:most]
     hover = [
         f"{token_label(name(int(id)))} (id {id})<br>logit {cut.logits[id]:.4f}<br>probability {cut.own[id]:.4f}"
         for id in ids
@@ -60,9 +60,9 @@ def logits_figure(cut: Truncation, name: Callable[[int], str]) -> go.Figure:
     return _named(traces, ids, name, {"title": "logit"})
 
 
-def truncation_figure(cut: Truncation, name: Callable[[int], str]) -> go.Figure:
+def truncation_figure(cut: Truncation, name: Callable[[int], str], most: int = SHOWN) -> go.Figure:
     """Draw the probabilities of the same tokens: softmax as markers, the sampling distribution as bars."""
-    ids = cut.order[:SHOWN]
+    ids = cut.order[:most]
     hover = [
         f"{token_label(name(int(id)))}, {'kept' if cut.kept[id] else 'truncated'}<br>softmax of the logits "
         f"{cut.own[id]:.4f}<br>sampling distribution {cut.final[id]:.4f}"
@@ -73,8 +73,8 @@ def truncation_figure(cut: Truncation, name: Callable[[int], str]) -> go.Figure:
     look = {"name": "softmax of the logits", "marker": marker, "hovertext": hover, "hoverinfo": "text"}
     diamonds = scatter(cut.own[ids], list(range(len(ids))), "markers", **look)
     traces = [row_bars(cut.final[ids], hover, BLUE, "sampling distribution"), diamonds]
-    most = max(0.05, 1.08 * float(max(cut.final.max(), cut.own.max())))
-    return _named(traces, ids, name, {"title": "probability", "range": [0, most]})
+    end = max(0.05, 1.08 * float(max(cut.final.max(), cut.own.max())))
+    return _named(traces, ids, name, {"title": "probability", "range": [0, end]})
 
 
 def layer_names(rows: int) -> list[str]:

@@ -26,7 +26,7 @@ from .palette import (
 from .text import KIND_NAMES, head_name, sentence_case, short_weight, shown_tokens, token_label
 
 BLANK = float("nan")
-ROOM_OF_A_THIRD = 300  # pixels, three maps side by side at a desk; a phone has more for one
+ROOM_OF_A_THIRD = 345  # pixels, three maps side by side at a desk; a phone has more for one
 ROOM_OF_A_HALF = 460  # pixels, two maps side by side
 EXTRA_COLUMNS = 2  # a gap, and a column beside the keys
 INPUT_KEY = "key: decoder input token"
@@ -38,8 +38,9 @@ ROW_NAMES = {
 
 _LARGEST_CELL = 36  # pixels
 _TITLE_LETTER = 7  # pixels, of a title beside the rows
-_BELOW_WITH_BAR, _LEAST_HIGH = 60, 140  # pixels: Plotly moves the colour bar below rows that are not as high
+_BELOW_WITH_BAR, _LEAST_HIGH = 80, 140  # pixels: Plotly moves the colour bar below rows that are not as high
 _NARROWEST_ROOM = 120
+_LONGEST_BAR, _LENGTH_OF_BARS = 130, 200  # pixels: one colour bar, all together
 _LARGEST_CELL_ALONE, _SMALLEST_CELL_ALONE, _LONGEST_SIDE_ALONE = 48, 7, 900
 _SMALLEST_CELL_WITH_GRID = 10
 _SMALLEST_CELL_WITH_TEXT = 24  # in smaller ones digits would have to shrink; hovering still shows the values
@@ -208,7 +209,7 @@ def _colour_bar(heatmap: Heatmap, bars: list[Cells], layer: Cells) -> dict | Non
     if heatmap.room is None:
         return bar_beside(layer.bar, layer.scale)
     left = [bar is layer for bar in bars].index(True) / len(bars)
-    return bar_below(layer.bar, layer.scale, left=left)
+    return bar_below(layer.bar, layer.scale, left=left, length=min(_LONGEST_BAR, _LENGTH_OF_BARS // len(bars)))
 
 
 def _texts(heatmap: Heatmap) -> dict:

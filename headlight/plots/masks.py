@@ -17,7 +17,6 @@ from transformer.translator import Translator
 from .heatmap import (
     BLANK,
     EXTRA_COLUMNS,
-    ROOM_OF_A_HALF,
     ROOM_OF_A_THIRD,
     Cells,
     Heatmap,
@@ -35,6 +34,7 @@ from .text import head_name, sentence_case, short_weight, signed, token_label
 _SCORE_OPACITY = 0.72  # as transparent as half of the scale of weights: numbers stand on it
 _LEAKED = Scale([[0.0, CHANGED_FAINT], [1.0, CHANGED_STRONG]])  # without the mask that the visitor took away
 _ROW_HEIGHT, _HEIGHT = 26, 300  # pixels
+_ROOM_BESIDE = 400  # pixels, two maps with the next tokens beside them
 
 
 def scores_figure(head: MaskedHead, row_label: str) -> go.Figure:
@@ -54,7 +54,7 @@ def weights_figure(head: MaskedHead, row_label: str) -> go.Figure:
 
 def masked_weights_figure(head: MaskedHead, row_label: str) -> go.Figure:
     """Draw weights with the mask for the real rows, as large as `leaking_figure`, to be compared with it."""
-    return _weight_map(head, row_label, head.real_queries, ROOM_OF_A_HALF, extra=" ")
+    return _weight_map(head, row_label, head.real_queries, _ROOM_BESIDE, extra=" ")
 
 
 def leaking_figure(masked: MaskedHead, disabled: MaskedHead, row_label: str) -> go.Figure:
@@ -80,7 +80,7 @@ def leaking_figure(masked: MaskedHead, disabled: MaskedHead, row_label: str) -> 
     texts = [[*line, "", short_weight(total)] for line, total in zip(shown, leaked, strict=True)]
     outline = _next_token_path(rows) if masked.kind == "decoder" else ""
     labels = _labels(masked, row_label, rows)
-    return heatmap_figure(Heatmap(cells, *labels, ROOM_OF_A_HALF, texts, extra="leaked", outline=outline))
+    return heatmap_figure(Heatmap(cells, *labels, _ROOM_BESIDE, texts, extra="leaked", outline=outline))
 
 
 def next_tokens_figure(masked: MaskedPass, disabled: MaskedPass, sentence: int) -> go.Figure:
@@ -95,9 +95,9 @@ def next_tokens_figure(masked: MaskedPass, disabled: MaskedPass, sentence: int) 
     circle, diamond = {"color": BLUE, "symbol": "circle"}, {"color": CHANGED, "symbol": "diamond"}
     with_mask = _dots("with the mask", before, masked, sentence, circle)
     without = _dots("without the mask", after, disabled, sentence, diamond)
-    ticks = {"tickvals": [0, 0.25, 0.5, 0.75, 1], "ticktext": ["0 %", "25 %", "50 %", "75 %", "100 %"]}
-    across = {"range": [-0.03, 1.03], "side": "top", "zeroline": False, "gridcolor": FAINT_GREY, **ticks}
-    x = {**across, "title": titled("probability of the next token")}
+    ticks = {"tickvals": [0, 0.5, 1], "ticktext": ["0 %", "50 %", "100 %"]}
+    across = {"range": [-0.03, 1.1], "side": "top", "zeroline": False, "gridcolor": FAINT_GREY, **ticks}
+    x = {**across, "title": titled("probability")}
     names = [f"{fed} → {following}" for fed, following in pairs]
     y = {**token_rows(names), "title": titled("step: input token → output token")}
     traces = [lines, with_mask, without]

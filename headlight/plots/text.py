@@ -37,7 +37,7 @@ PATTERN_WORDS = {
     Pattern.SAME: "on the row's own token, for a decoder row its input token",
     Pattern.NEXT: "on the token after",
     Pattern.MIRRORED: "on one line parallel to the antidiagonal",
-    Pattern.END: "on the end of sentence </s>",
+    Pattern.END: "on the end of sentence",
     Pattern.BEGINNING: "on the beginning of sentence",
     Pattern.PUNCTUATION: "on a punctuation mark",
     Pattern.OUTPUT_ALIGNMENT: "on the source word aligned with the row's output token",

@@ -195,6 +195,31 @@ def test_all_of_a_step_is_in_sight_and_a_forced_token_moves_no_candidate(visitor
     assert branch["y"] + branch["height"] <= 740
 
 
+@pytest.mark.parametrize("height", [640, 720, 768, 1000])
+def test_candidates_are_offered_to_be_clicked_and_no_row_is_cut(visitor, address, height):
+    page = visitor(width=1366, height=height)
+    page.goto(f"{address}/decoding?step=2")
+    expect(place(page)).to_contain_text("Step 2 of")
+    at_rest(page)
+    expect(page.get_by_text("click one to force it")).to_be_visible()
+    place_of_list = box_of(page, ".list")
+    bottom = place_of_list["y"] + place_of_list["height"]
+    rows = [row.bounding_box() for row in page.locator(".list tbody tr").all()]
+    assert all(row["y"] + row["height"] <= bottom + 0.5 or row["y"] >= bottom - 0.5 for row in rows)
+    assert sum(row["y"] < bottom - 0.5 for row in rows) >= 8
+
+
+def test_the_predicted_token_has_no_number_that_looks_like_a_weight(page, address, trace):
+    page.goto(f"{address}/decoding?step=3")
+    expect(place(page)).to_contain_text("Step 3 of")
+    chance = f"{100 * trace.target_probabilities[2]:.1f} %"
+    expect(page.locator(".chip.next .note")).to_have_text(f"predicted · {chance}")
+    notes = page.locator(".target .chip:not(.next, .later) .note").all_text_contents()
+    assert len(notes) == 3 and all(re.fullmatch(r"[01]\.\d\d", note) for note in notes)
+    page.locator("td.piece button").nth(1).click()
+    expect(page.locator(".chip.next .note")).to_have_text(re.compile(r"^forced · [\d.]+ %$"))
+
+
 # What was moved by a script: which element, from where or how, to what.
 _NOTE_MOTION = """() => {
     const own = Element.prototype.animate;

@@ -86,6 +86,17 @@ def test_the_act_and_what_comes_of_it_are_in_sight(visitor, address, size, schem
     assert letters >= 16
 
 
+def test_of_a_long_sentence_the_end_is_reached_by_a_bar_and_the_translation_is_a_text(visitor, address, shipped):
+    page, text = visitor(width=1366, height=768), " ".join([SENTENCE] * 4)
+    open_home(page, address)
+    expect(page.locator(".whole")).to_be_hidden()
+    open_home(page, address, text)
+    expect(page.locator(".whole")).to_have_text(shipped.translate([text])[0])
+    expect(page.locator(".whole")).to_be_in_viewport(ratio=1)
+    bar = "place => [getComputedStyle(place).scrollbarColor, getComputedStyle(place, '::-webkit-scrollbar').height]"
+    assert page.locator(".token_lines .scroll").evaluate(bar) == ["auto", "10px"], "drawn by the page, never hidden"
+
+
 def test_on_a_phone_words_wrap_and_the_pages_are_one_tap_away(visitor, address):
     page = visitor(**PHONE)
     open_home(page, address)

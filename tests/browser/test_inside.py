@@ -204,7 +204,7 @@ def test_a_number_of_the_toy_table_is_changed_and_taken_back(page, address):
     expect(hand(page, "input")).to_contain_text("has −0.9000.")
 
 
-def test_a_block_of_the_diagram_is_chosen_by_click_and_by_key(page, address, elsewhere):
+def test_a_block_of_the_diagram_is_chosen_by_click_and_by_key(page, address, elsewhere, shipped):
     page.goto(f"{address}/architecture")
     page.get_by_role("button", name=re.compile("^Cross-attention")).click()
     expect(page.get_by_role("heading", name="Multi-head cross-attention, decoder layer 1")).to_be_visible()
@@ -215,6 +215,10 @@ def test_a_block_of_the_diagram_is_chosen_by_click_and_by_key(page, address, els
     other = elsewhere()
     other.goto(page.url)
     expect(other.get_by_role("button", name="decoder layer 3")).to_have_attribute("aria-pressed", "true")
+    config = shipped.model.config
+    names = [f"Encoder × {config.num_encoder_layers}", f"Decoder × {config.num_decoder_layers}"]
+    expect(page.locator("text.stack")).to_have_text(names)
+    expect(page.get_by_text("% of all parameters")).to_be_visible()
 
 
 def test_a_question_leads_to_its_page_with_checkpoint_and_sentence(page, address):

@@ -118,14 +118,18 @@ def test_on_a_phone_nothing_is_too_wide_and_the_numbers_of_many_columns_are_left
     expect(numbers.first).to_be_visible(visible=False)
 
 
-def test_what_the_causal_mask_prevents_is_one_click_from_home_and_in_sight(visitor, address):
-    page = visitor(width=1366, height=768)
+@pytest.mark.parametrize("width, height", [(1366, 768), (1280, 720)])
+def test_what_the_causal_mask_prevents_is_one_click_from_home_and_in_sight(visitor, address, width, height):
+    page = visitor(width=width, height=height)
     page.goto(address)
     page.get_by_role("link", name="Masks", exact=True).click()
-    for figure in (".st-key-leaking", ".st-key-next_tokens"):
+    lefts = []
+    for figure in (".st-key-leaking", ".st-key-with_the_mask", ".st-key-next_tokens"):
         expect(page.locator(f"{figure} .main-svg").first).to_be_visible()
         box = page.locator(figure).bounding_box()
-        assert box["y"] >= 0 and box["y"] + box["height"] <= 768, figure
+        assert box["y"] >= 0 and box["y"] + box["height"] <= height, figure
+        lefts.append(box["x"])
+    assert lefts[0] + 100 < lefts[1] and lefts[1] + 100 < lefts[2], "side by side"
     expect(page.locator(".finding .headline").first).to_contain_text("Without the mask ")
 
 
@@ -140,6 +144,8 @@ def test_a_view_says_that_the_sentence_has_no_effect_on_it_and_no_other_does(pag
         ("positions?checkpoint=reverse", 0),
         ("positions?positions=rotation", 1),
         ("positions?positions=embedding+sum", 0),
+        ("what_if?what_if=patching", 1),
+        ("what_if?what_if=patching&minimal_pair=your+own", 0),
     ):
         page.goto(f"{address}/{path}")
         expect(page.locator(".st-key-title_row [role=radiogroup]")).to_be_visible()

@@ -3,13 +3,17 @@
 from urllib.parse import quote
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 from support.access import shuts_no_one_out
 from support.rest import at_rest_and_hearing_keys, follow
 
+from headlight.plots.positional_encoding import PART_NAMES
 from headlight.plots.text import chip_text
+from headlight.views.questions.content import QUESTIONS
 
 TEXT = "I love my teacher."
+PROJECTOR = {"width": 1366, "height": 768}
+SENTENCE = "Sentence to translate"
 CHROME = ("[data-testid=stSidebar]", "[data-testid=stHeader]")
 
 
@@ -106,3 +110,97 @@ def test_while_presenting_the_map_reads_what_is_pointed_at_and_the_arrow_keys_st
     at_rest_and_hearing_keys(page)
     page.keyboard.press("ArrowRight")
     expect(page.locator("li.step:not([hidden]) h3")).to_contain_text("The mask")
+
+
+def test_the_sentence_is_asked_for_by_a_key_taken_with_enter_and_left_with_escape(page, address):
+    """While presenting the field stands alone above the page; the bar's other parts stay out of sight."""
+    open_page(page, address, f"translate?present=1&text={quote(TEXT)}")
+    field = page.get_by_label(SENTENCE)
+    page.keyboard.press("e")
+    expect(field).to_be_focused()
+    expect(page.locator(".st-key-bar")).to_have_css("opacity", "1")
+    expect(field).to_be_in_viewport(ratio=1)
+    for other in page.locator(".st-key-bar > :not(:first-child)").all():
+        expect(other).to_have_css("opacity", "0")
+    shuts_no_one_out(page)
+    page.keyboard.type("She sleeps.")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**text=She+sleeps.**")
+    expect(page.locator(".st-key-translation")).to_contain_text("She sleeps.")
+    expect(page.locator(".st-key-bar")).to_have_css("opacity", "0")
+    at_rest_and_hearing_keys(page)
+    page.keyboard.press("e")
+    page.keyboard.type("Never mind pf?")
+    page.keyboard.press("Escape")
+    expect(page.locator(".st-key-bar")).to_have_css("opacity", "0")
+    at_rest_and_hearing_keys(page)
+    expect(field).to_have_value("She sleeps.")
+    assert "text=She+sleeps." in page.url and "present=1" in page.url
+
+
+def test_a_page_that_is_opened_by_its_key_is_named_for_a_moment_from_the_home_too(page, address):
+    open_page(page, address, "?present=1")
+    names = [link.text_content() for link in page.locator("[data-testid=stSidebarNavLink]").all()]
+    for key, at in (("PageDown", 1), ("PageDown", 2), ("PageUp", 1)):
+        page.keyboard.press(key)
+        expect(page.get_by_role("status").filter(has_text=names[at])).to_have_text(
+            f"{at + 1} of {len(names)} · {names[at]}"
+        )
+        expect(page.get_by_role("heading", name=names[at], exact=True)).to_be_visible()
+        at_rest_and_hearing_keys(page)
+    expect(page.locator(".opened_page")).to_be_hidden()
+
+
+def assert_labelled(figure: Locator, axis: str, count: int) -> None:
+    """The figure has so many labels along the axis, and all of them are seen."""
+    labels = figure.locator(f".{axis}tick > text")
+    expect(labels).to_have_count(count)
+    assert all(label.is_visible() for label in labels.all())
+
+
+def test_presented_figures_have_all_their_labels_and_headings(visitor, address):
+    page = visitor(**PROJECTOR)
+    open_page(page, address, "positions?present=1")
+    figure = page.locator(".st-key-copies_order")
+    expect(figure).to_be_in_viewport(ratio=1)
+    assert_labelled(figure, "y", 12)
+    for heading in PART_NAMES:
+        expect(figure.locator(".scatterlayer text").filter(has_text=heading).first).to_be_visible()
+    follow(page, f"/positions?present=1&positions={quote('embedding sum')}")
+    assert_labelled(page.locator(".st-key-sum"), "y", 3 * 6)
+    follow(page, "/logits?present=1")
+    for figure in (".st-key-logits_bars", ".st-key-cut_bars"):
+        assert_labelled(page.locator(figure), "y", 10)
+
+
+def test_a_presented_answer_stands_between_its_question_and_the_figure(visitor, address):
+    page = visitor(**PROJECTOR)
+    open_page(page, address, "questions?present=1")
+    for question in (QUESTIONS[0], max(QUESTIONS, key=lambda each: len(each.answer))):
+        follow(page, f"/questions?present=1&question={quote(question.question)}")
+        heading = page.get_by_role("heading", name=question.question)
+        chart = page.locator(f".st-key-question_{question.name}")
+        expect(chart.locator(".main-svg").first).to_be_visible()
+        answer = page.locator(".st-key-answer").bounding_box()
+        assert heading.bounding_box()["y"] < answer["y"]
+        expect(chart).to_be_in_viewport(ratio=1)
+        assert answer["y"] + answer["height"] <= chart.bounding_box()["y"]
+
+
+def test_presented_controls_of_a_row_have_their_labels_on_one_line(visitor, address):
+    page = visitor(**PROJECTOR)
+    open_page(page, address, "why?present=1")
+    labels = [page.locator(f".st-key-{key} label").first.bounding_box() for key in ("logit_of", "logit_step")]
+    middles = [box["y"] + box["height"] / 2 for box in labels]
+    assert middles[0] == pytest.approx(middles[1], abs=3)
+
+
+def test_of_three_masks_side_by_side_every_row_and_column_has_its_label(visitor, address):
+    page = visitor(**PROJECTOR)
+    text = "The dog didn't eat because it was too old."
+    open_page(page, address, f"masks?masks={quote('one head')}&text={quote(text)}")
+    figures = page.locator("[data-testid=stPlotlyChart]")
+    expect(figures).to_have_count(3)
+    for number in range(3):
+        for axis in "xy":
+            assert_labelled(figures.nth(number), axis, 13)

@@ -275,6 +275,28 @@ def test_what_a_mask_prevents_is_in_sight_beside_its_effect_with_twelve_tokens_t
     assert leaking["x"] + leaking["width"] <= effect["x"], "side by side"
 
 
+_BEYOND = """() => [
+    ...[document.documentElement, document.querySelector("[data-testid=stMain]")]
+        .filter(place => place.scrollWidth > place.clientWidth).map(place => place.tagName),
+    ...[...document.querySelectorAll(".katex-display .katex-html")]
+        .filter(place => place.getBoundingClientRect().right > innerWidth).map(place => place.textContent),
+]"""
+
+
+def test_no_presented_page_scrolls_sideways(visitors):
+    """Nor is a formula cut at the window's edge."""
+    page, beyond = visitors["light"], {}
+    resize(page, WINDOWS[0])
+    for path in VIEWS:
+        follow(page, f"{path}{'&' if '?' in path else '?'}present=1")
+        expect(page.get_by_role("heading", name=TITLES[path.split("?")[0]], exact=True)).to_be_visible()
+        at_rest(page)
+        page.evaluate(_DRAWN)
+        if found := page.evaluate(_BEYOND):
+            beyond[path] = found
+    assert not beyond
+
+
 def contrast(one: np.ndarray, other: np.ndarray) -> float:
     """As WCAG 2 defines it, of red, green and blue from 0 to 255."""
     shares = np.array([one, other]) / 255

@@ -32,8 +32,8 @@ const GRIDS = {
 };
 const sums = new Sums(DATA, GRIDS);
 
-function withWindow(panel, chosen = { query: 0, key: 0, dimension: 0 }, data = DATA) {
-  return { ...panel, window: windowOf(panel, chosen, data) };
+function withWindow(panel, chosen = { query: 0, key: 0, dimension: 0 }, data = DATA, width = undefined) {
+  return { ...panel, window: windowOf(panel, chosen, data, width) };
 }
 
 function of(recipe, row, column, own = 0) {
@@ -165,6 +165,22 @@ test("of many dimensions those of the head about the chosen one are cells, and a
   assert.deepEqual([strip.geometry.rows, strip.geometry.columns, strip.geometry.high], [1, 96, 10]);
   assert.ok(Math.abs(strip.geometry.right - picture.geometry.right) < 1e-9, "as wide as the cells");
   assert.equal(strip.share(0, 90), cells.at(1, 90) / cells.limit);
+});
+
+test("digits of a head's dimensions have a decimal each, in whatever width, if need be of half of them", () => {
+  const data = { ...MANY, head: 0, d_k: 32 }, chosen = { query: 1, key: 0, dimension: 50 };
+  const values = grid([0, 1].map(() => Array.from({ length: 96 }, (_, column) => (column % 30) / 10 - 1.5 || 0.5)));
+  const [own] = panelsOf(STEP, data, { total: values });
+  const drawn = new Set();
+  for (let width = 200; width < 1200; width += 7) {
+    const panel = withWindow(own, chosen, data, width), { geometry, room, valueText } = pictureOf(panel, data, width);
+    const { column, columns } = panel.window;
+    assert.ok(column <= 50 && 50 < column + columns, "the chosen one is among them");
+    drawn.add(columns);
+    if (geometry.wide < room) continue;
+    for (let at = 0; at < columns; at++) assert.match(valueText(1, at, geometry.wide < 34), /^−?\d?\.\d+$|^0$/);
+  }
+  assert.deepEqual([...drawn].sort(), [16, 32]);
 });
 
 test("of what a step takes the chosen token is drawn, beside the same dimensions", () => {

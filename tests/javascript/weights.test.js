@@ -32,6 +32,17 @@ test("weights are found by kind, layer and head, wherever the header ends", () =
   assert.deepEqual(attention.kinds, ["encoder", "decoder", "cross"]);
 });
 
+test("only a head that aligns to the input tokens better is said to, with its shares and where the labels are", () => {
+  const measures = { "input alignment": [0.75, 0.5, null, 0.9], alignment: [0.25, 0.5, 0.1, null] };
+  const texts = { ...HEADER.texts, measures: { alignment: ["", "%"], "input alignment": ["", "%"] } };
+  const kinds = { ...HEADER.kinds, cross: { ...HEADER.kinds.cross, measures } };
+  const other = new Attention(exampleBytes({ ...HEADER, texts, kinds }));
+  const said = HEADS.map((head) => other.inputText("cross", [head]));
+  assert.match(said[0], /^ In 75 % .* input token, in 25 % .* “input token” under Options, “Label decoder rows by”\.$/);
+  assert.deepEqual(said.slice(1), ["", "", ""], "alike, or with too few rows");
+  assert.deepEqual([other.inputText("cross", HEADS), other.inputText("decoder", [HEADS[0]])], ["", ""]);
+});
+
 test("heads are averaged, or summed", () => {
   near(shown("encoder").values, [0.5, 0.25, 0.25, 0.1, 0.7, 0.2, 0, 0, 1]);
   near(shown("encoder", {}, HEADS.slice(0, 2)).values, [0.75, 0.125, 0.125, 0.05, 0.85, 0.1, 0, 0, 1]);

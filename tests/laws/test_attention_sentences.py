@@ -45,7 +45,9 @@ def label_by_hand(own):
 def check(text, name, own, label, words):
     """Whether a sentence says of a head by hand what it does."""
     sharp = np.mean([row[[k != "</s>" for k in own.keys[: len(row)]]].max() for row in own.rows.values()] or [0])
-    assert as_printed(re.search(r"a row's largest weight, </s> aside, is ([\d.]+) on average\.$", text)[1], sharp)
+    assert as_printed(
+        re.search(r"a row's largest weight, the end of sentence aside, is ([\d.]+) on average\.$", text)[1], sharp
+    )
     if label is None:
         assert text.startswith(f"{name} has no clear pattern;")
         return

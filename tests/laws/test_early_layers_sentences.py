@@ -36,12 +36,13 @@ def check_lens(text, found, same):
     """What is said of the layers, [embeddings and layers], that give the translation."""
     names = ["embeddings", *(f"layer {layer}" for layer in range(1, len(same)))]
     start, also, missing, written, kept, count = re.fullmatch(
-        r"From (?:the )?(.+?) on the decoder writes this very translation\. (?:It also does from (.+?), but not from "
-        r"(.+?)\. )?From the embeddings, .* it writes ([\d,]+) tokens?(?: and goes on)?; (\d+) of the translation's "
-        r"(\d+) are there, in its order\.",
+        r"(?:From (?:the )?(.+?) on the decoder writes this very|Only the last layer writes this) translation\. "
+        r"(?:It also does from (.+?), but not from (.+?)\. )?From the embeddings, .* it writes ([\d,]+) tokens?"
+        r"(?: and goes on)?; (\d+) of the translation's (\d+) are there, in its order\.",
         text,
     ).groups()
-    at, others = names.index(start), also.split(", ") if also else []
+    assert (start is None) == (same.count(True) == 1 and len(same) > 1), "no layer but the last"
+    at, others = len(same) - 1 if start is None else names.index(start), also.split(", ") if also else []
     assert all(same[at:]) and (at == 0 or not same[at - 1]), "the earliest from which all do"
     assert others == [name for name, there in zip(names[:at], same, strict=False) if there]
     assert missing is None or missing == names[at - 1]

@@ -59,7 +59,7 @@ class Head:
             sums = [row + place for row, place in self.largest.items()]
             line = max(set(sums), key=sums.count)
             return {row: [line - row] for row in self.rows}
-        of_sort = {"on the end of sentence </s>": "</s>".__eq__, "on the beginning of sentence": "<s>".__eq__}
+        of_sort = {"on the end of sentence": "</s>".__eq__, "on the beginning of sentence": "<s>".__eq__}
         of_sort |= {"on a punctuation mark": mark}
         columns = [place for place, key in enumerate(self.keys) if of_sort[words](key)]
         return dict.fromkeys(self.rows, columns) if columns else {}

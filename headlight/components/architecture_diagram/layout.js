@@ -66,6 +66,8 @@ class Drawing {
     const bottom = y, frame = this.add(shape("rect", { class: "frame", rx: 10, ...FRAME }));
     y = this.layer(layers[this.open[stack]], x, y - 14) - 12;
     setAttributes(frame, { x: x - side, y, width: wide + side + RIGHT_OF_BOX, height: bottom - y });
+    const name = `${stack[0].toUpperCase()}${stack.slice(1)} × ${layers.length}`;
+    this.add(shape("text", { x: x - side + 8, y: y + 14, class: "small left stack" }, name));
     this.stacks.push({ stack, count: layers.length, open: this.open[stack], x, y });
     this.line(middle, bottom + gap, middle, bottom - 14);
     y -= NUMBER + 8;
@@ -118,7 +120,7 @@ class Drawing {
     const end = this.points["encoder end"], to = this.points[cross.name], turn = this.size.right - this.size.frame - 8;
     this.add(shape("path", { d: `M${end.x} ${end.y} V${end.y - 12} H${turn} V${to.y} H${to.x - 2}` }));
     this.arrow(to.x, to.y);
-    this.label((end.x + turn) / 2, end.y - 18, "memory: keys and values");
+    this.add(shape("text", { x: turn, y: end.y - 18, class: "small right" }, "memory: keys and values"));
   }
 
   line(x1, y1, x2, y2) {

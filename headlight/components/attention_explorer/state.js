@@ -150,17 +150,19 @@ export function groupOf(attention, name, state) {
   const { layers, heads, queries, keys, measures } = attention.kind(name), sorted = state.sort in measures;
   const shape = { rows: queries, columns: keys, causal: name === "decoder" };
   const found = findHeads(attention, name, state).map((head) => ({ ...head, faint: !head.fits }));
+  const patternOf = ({ label }) => (label ? attention.texts.patterns[label][0].split(" ") : [""]); // a word a line
+  const captions = (sorted ? 2 : 0) + Math.max(1, ...found.map((head) => patternOf(head).length));
   return {
-    name, layers, heads, ...shape, sorted, captions: sorted ? 3 : 1, found,
+    name, layers, heads, ...shape, sorted, captions, found,
     mapOf: (head) => {
       const values = attention.raw(name, head), perMap = state.scale === "per map";
       const full = perMap ? values.reduce((one, other) => Math.max(one, other), 1) : attention.steps;
       return { ...shape, values, full };
     },
-    captionsOf: ({ layer, head, label, value }) => {
-      const pattern = label ? attention.texts.patterns[label][0] : "";
-      if (!sorted) return [pattern];
-      return [headName({ layer, head }), attention.measureText(state.sort, value).replace(" nats", ""), pattern];
+    captionsOf: (head) => {
+      const pattern = patternOf(head);
+      if (!sorted) return pattern;
+      return [headName(head), attention.measureText(state.sort, head.value).replace(" nats", ""), ...pattern];
     },
     titleOf: (head) => attention.headText(name, head),
   };

@@ -53,6 +53,16 @@ export class Attention {
     return unit ? `${value.toFixed(2)} ${unit}` : value.toFixed(2);
   }
 
+  // Where a single head aligns to the input tokens better than to the output tokens, how to label its rows so.
+  inputText(name, heads) {
+    const { heads: count, measures } = this.kind(name), at = heads[0].layer * count + heads[0].head;
+    const [input, output] = ["input alignment", "alignment"].map((each) => measures[each]?.[at] ?? null);
+    if (heads.length > 1 || input === null || output === null || input <= output) return "";
+    return ` In ${this.measureText("input alignment", input)} of the rows that could, this head's largest weight is ` +
+      `on the source word aligned with the input token, in ${this.measureText("alignment", output)} with the output ` +
+      "token (Chen et al. 2020): choose “input token” under Options, “Label decoder rows by”.";
+  }
+
   // One head in a sentence: its pattern, where it has one, and its two general measures.
   headText(name, { layer, head }) {
     const { heads, labels, roles, measures } = this.kind(name), at = layer * heads + head, label = labels[at];

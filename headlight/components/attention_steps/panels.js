@@ -37,13 +37,22 @@ export function inputsOf(step, data, grids) {
 export const isWide = ({ columns, grid }) => columns === "model" && grid.columns > MANY_DIMENSIONS;
 
 // The part of a panel's matrix that is drawn as cells: of many dimensions those about the chosen one, a head's; of a
-// single token its row.
-export function windowOf(panel, chosen, data) {
-  const { rows, columns } = panel.grid, most = isWide(panel) ? Math.min(data.d_k, MOST_DRAWN) : columns;
-  const column = isWide(panel) ? Math.floor(chosen.dimension / most) * most : 0;
-  const down = panel.single ? { row: cellIn(panel, chosen, data).row, rows: 1 } : { row: 0, rows };
+// single token its row. In this width of pixels half of a head's, where all of them would be written without decimals.
+export function windowOf(panel, chosen, data, width = Infinity) {
+  const { rows, columns } = panel.grid, at = cellIn(panel, chosen, data), most = mostDrawn(panel, data, width);
+  const column = most < columns ? Math.floor(Math.max(0, at.column) / most) * most : 0;
+  const down = panel.single ? { row: at.row, rows: 1 } : { row: 0, rows };
   return { ...down, column, columns: Math.min(most, columns - column) };
 }
+
+function mostDrawn(panel, data, width) {
+  const ofHead = isWide(panel) ? Math.min(data.d_k, MOST_DRAWN) : panel.grid.columns;
+  if (!isWide(panel) && panel.columns !== "head") return ofHead;
+  const wide = (width - labelsWidth(data) - (panel.notes ? NOTE : 0) - 4) / ofHead;
+  return wide >= ROOM_FOR_A_DIGIT && wide < ROOM_FOR_A_DECIMAL ? Math.ceil(ofHead / 2) : ofHead;
+}
+
+const labelsWidth = ({ queries, keys }) => Math.max(...[queries, keys].map((all) => rowLabelsWidth(shownTokens(all))));
 
 // The chosen cell of a panel; a column of -1 where the chosen dimension is another head's.
 export function cellIn(panel, { query, key, dimension }, { head, d_k }) {
@@ -102,7 +111,7 @@ export function pictureOf(panel, { queries, keys }, width, most = Infinity) {
   const rows = panel.isBare ? tokens.map((token) => `${plainSymbol(panel)} ${token.split(JOINT)[0]}`) : tokens;
   const columns = panel.columns === "keys" ? shownKeys : panel.isBare ? [] : null;
   const notes = panel.notes ? rows.map((_, row) => panel.notes(row)) : null;
-  const left = Math.max(rowLabelsWidth(shownQueries), rowLabelsWidth(shownKeys));
+  const left = labelsWidth({ queries, keys });
   const limit = scale === "weights" ? 1 : panel.limit || grid.limit || 1;
   const at = (row, column) => grid.at(row + top, column + start);
   const share = (row, column) => {

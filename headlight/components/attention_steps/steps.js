@@ -199,24 +199,25 @@ class Steps extends Component {
       point: (cell) => this.writeSum(entry, cell && { group, index, cell }),
       choose: (cell) => this.clicked(entry, entry.panels[group][index], cell),
     }));
-    entry.panels[group] = panels.map((panel) => ({ ...panel, ...this.windowAndMarks(panel) }));
+    const width = this.widthOf(entry, group);
+    entry.panels[group] = panels.map((panel) => ({ ...panel, ...this.windowAndMarks(panel, width) }));
     entry.panels[group].forEach((panel, index) => {
       const most = this.chosen.step === ALL ? Infinity : this.mostHigh;
-      const picture = pictureOf(panel, this.data, this.widthOf(entry, group), most);
+      const picture = pictureOf(panel, this.data, width, most);
       entry.figures[group][index].draw(panel, picture, cellIn(panel, this.chosen, this.data));
     });
     if (group !== OWN) return;
     const small = panels.length === 1 && panels[0].columns === "keys";
-    const { width } = entry.figures[OWN][0].heatmap.geometry;
+    const { geometry } = entry.figures[OWN][0].heatmap;
     const alone = !entry.item.classList.contains("from_inputs");
-    entry.item.classList.toggle("beside", alone && small && width + LEAST_TEXT < this.width);
+    entry.item.classList.toggle("beside", alone && small && geometry.width + LEAST_TEXT < this.width);
   }
 
   // Which part of a panel is drawn, and what of it the last edit has changed.
-  windowAndMarks(panel) {
+  windowAndMarks(panel, width) {
     const places = this.changes[panel.array], { columns } = panel.grid;
     const marked = places ? (row, column) => places.has(row * columns + column) : null;
-    return { window: windowOf(panel, this.chosen, this.data), marked, changes: places?.size ?? 0 };
+    return { window: windowOf(panel, this.chosen, this.data, width), marked, changes: places?.size ?? 0 };
   }
 
   // A map of one step is in sight with all that stands above it.
@@ -269,7 +270,7 @@ class Entry {
     this.title.replaceChildren(element("span", "number", number), step.title);
     this.download.setAttribute("aria-label", `Download: ${step.title}`);
     setFormula(this.formula, step.formula);
-    for (const part of ["shape", "why", "see"]) this.parts[part].textContent = step[part];
+    for (const part of ["shape", "why", "see"]) this.parts[part].textContent = inWords(step[part]);
     const gap = `Recomputed in float64 from X on: largest difference ${tiny(step.gap)}.`;
     this.parts.gap.textContent = step.gap === null ? "" : gap;
   }
@@ -353,7 +354,8 @@ class Figure {
     if (panel.text) this.caption.textContent = panel.text;
     else setFormula(this.caption, panel.symbol);
     const { column, columns } = this.window, { grid, changes } = panel;
-    const drawn = columns < grid.columns ? `, columns ${column + 1} to ${column + columns}` : "";
+    const first = panel.first + column;
+    const drawn = columns < grid.columns ? `, columns ${first} to ${first + columns - 1}` : "";
     const edited = changes ? `, framed in orange: ${changes} changed by you` : "";
     this.caption.append(element("small", "", ` ${grid.rows} × ${grid.columns}${drawn}, colours ${range}${edited}`));
   }

@@ -159,11 +159,12 @@ class Player extends Component {
       tint(chip, null);
       chip.title = next ? "the token that follows; it is fed in the next step" : "";
       // A placeholder of the usual width, so that nothing moves when the weight takes its place.
-      chip.lastChild.textContent = next ? step.chance : "0.00";
+      chip.lastChild.textContent = next ? `${step.forced ? "forced" : "predicted"} · ${step.chance}` : "0.00";
     }
   }
 
   showCandidates(step) {
+    this.find(".offer").hidden = !step.takable;
     this.find(".entropy").textContent = `entropy ${step.entropy}`;
     this.find(".rest").textContent = step.rest_words;
     const body = this.find("tbody");

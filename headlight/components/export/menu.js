@@ -7,6 +7,7 @@
 
 import { element, svgElement } from "../lib/canvas.js";
 import { copyText } from "../lib/clipboard.js";
+import { inWords } from "../lib/tokens.js";
 import { latexCaption } from "./caption.js";
 import { csvOf } from "./csv.js";
 import { archive, filesOf } from "./npz.js";
@@ -66,9 +67,9 @@ export class DownloadMenu {
   }
 
   open(opener, figure) {
-    Object.assign(this, { opener, figure });
+    Object.assign(this, { opener, figure: { ...figure, caption: inWords(figure.caption) } });
     this.said.textContent = "";
-    this.caption.textContent = figure.caption;
+    this.caption.textContent = this.figure.caption;
     this.find("csv").hidden = !figure.table;
     this.find("npz").hidden = !figure.matrices && !figure.files;
     this.find("csv").parentElement.hidden = this.find("csv").hidden && this.find("npz").hidden;

@@ -4,6 +4,7 @@
 import { offerPicture } from "../export/snapshot.js";
 import { ARROWS, element, isShortcut, signedColour } from "../lib/canvas.js";
 import { Component, mounted } from "../lib/mount.js";
+import { inWords } from "../lib/tokens.js";
 import { figureOf } from "./picture.js";
 
 const WIDEST = 36, NARROWEST = 17, ROOM_FOR_DIGITS = 26, BESIDE = 22, APART = 2; // pixels
@@ -103,8 +104,8 @@ class HeadSwitches extends Component {
 
   tell(target) {
     const button = target?.closest?.("td button");
-    this.readout.textContent = button ? button.getAttribute("aria-label") : "Each cell is a head: how much log P the " +
-      "translation loses without it alone; a dot where another translation comes. Click to switch it off.";
+    this.readout.textContent = button ? inWords(button.getAttribute("aria-label")) : "Each cell is a head: how much " +
+      "log P the translation loses without it alone; a dot where another translation comes. Click to switch it off.";
   }
 
   key(event) {

@@ -1,6 +1,6 @@
 // The keys of the whole page, heard wherever nothing else has a use for them.
 
-import { isShortcut } from "../lib/canvas.js";
+import { element, isShortcut } from "../lib/canvas.js";
 import { Component, mounted } from "../lib/mount.js";
 import { Glossary } from "./glossary.js";
 import { Room } from "./room.js";
@@ -15,6 +15,8 @@ const UNFOLD = "[data-testid=stExpandSidebarButton]";
 // Where the list of pages lies over the page, or leaves it no room.
 const NARROW = "(max-width: 768px), (max-height: 480px)";
 const FOLDS = 400; // ms until the list is gone, or there
+const TOLD = 2000; // ms for which a page that was opened by its key is named
+const SENTENCE = ".st-key-bar [data-testid=stTextInput] input";
 
 class Presenter extends Component {
   constructor(root) {
@@ -29,6 +31,7 @@ class Presenter extends Component {
       if (target.closest?.(PAGE_LINKS)) foldPages();
       if (target.closest?.(`${FOLD}, ${UNFOLD}, ${PAGE_LINKS}`)) setTimeout(leaveRoom, FOLDS);
     });
+    this.listen(document, "focusout", ({ target }) => target.matches?.(SENTENCE) && showSentence(false));
     foldPages();
     setTimeout(leaveRoom, FOLDS);
     this.room = new Room();
@@ -47,10 +50,12 @@ class Presenter extends Component {
 
   key(event) {
     const isWithin = (selector) => event.composedPath()[0].closest?.(selector);
+    if (isWithin(`.asking ${SENTENCE}`)) this.answer(event);
     if (event.defaultPrevented || isShortcut(event) || isWithin(HAVE_KEYS_OF_THEIR_OWN)) return;
     if (event.key === "?") this.list();
     else if (event.key === "p" || event.key === "P") this.present(!this.data.present);
     else if (event.key === "f" || event.key === "F") fullScreen();
+    else if ((event.key === "e" || event.key === "E") && this.data.present) this.ask();
     else if (event.key in PAGES && this.data.present) openPage(PAGES[event.key]);
     else if (event.key === "Escape" && this.data.present && !this.find("dialog").open) this.present(false);
     else if (!(event.key in STEPPERS) || isWithin(HAVE_ARROWS_OF_THEIR_OWN)) return;
@@ -62,6 +67,22 @@ class Presenter extends Component {
   present(wanted) {
     document.activeElement?.blur(); // a ring around what was clicked last would be presented too
     this.setTriggerValue("present", wanted);
+  }
+
+  // Show the bar's field alone, above the page, until it is left.
+  ask() {
+    const field = document.querySelector(SENTENCE);
+    this.sentence = field.value;
+    showSentence(true);
+    field.focus();
+    field.select();
+  }
+
+  // The field takes what is written in it with Enter, and also when it is left: with Escape that is what was there.
+  answer({ key, isComposing, target }) {
+    if (isComposing || !["Enter", "Escape"].includes(key)) return;
+    if (key === "Escape") write(target, this.sentence);
+    target.blur();
   }
 
   // It stands above the page whether the bar is in sight or not: a dialog in a hidden place is not shown.
@@ -91,11 +112,34 @@ function leaveRoom() {
   document.documentElement.classList.toggle("pages_folded", Boolean(document.querySelector(UNFOLD)));
 }
 
-// Open the page so many places further in the list.
+// Open the page so many places further in the list, and say which it is.
 function openPage(by) {
   const links = [...document.querySelectorAll(PAGE_LINKS)];
   const here = links.findIndex((link) => new URL(link.href).pathname === location.pathname);
-  links[here + by]?.click();
+  const there = Math.min(Math.max(0, here + by), links.length - 1);
+  if (there !== here) links[there].click();
+  tell(`${there + 1} of ${links.length} · ${links[there].textContent.trim()}`);
+}
+
+// Show a text for a moment beside all that Streamlit may make anew: the next page may have a presenter of its own.
+function tell(text) {
+  const place = document.querySelector(".opened_page") ?? document.body.appendChild(element("div", "opened_page"));
+  Object.assign(place, { role: "status", popover: "manual" });
+  place.showPopover(); // before it is written: a screen reader reads what changes in a place that is there
+  place.textContent = text;
+  clearTimeout(place.hiding);
+  place.hiding = setTimeout(() => place.hidePopover(), TOLD);
+}
+
+// See .asking in headlight/app/present.css.
+function showSentence(wanted) {
+  document.documentElement.classList.toggle("asking", wanted);
+}
+
+// As if by hand: React notes what is assigned to a field, and would not hear of it.
+function write(field, text) {
+  Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, "value").set.call(field, text);
+  field.dispatchEvent(new Event("input", { bubbles: true }));
 }
 
 // Click the button of the page's first player that is in sight; false where there is none.

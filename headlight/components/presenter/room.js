@@ -45,8 +45,12 @@ export class Room {
     window.removeEventListener("resize", this.fit);
   }
 
+  get isWanted() {
+    return this.present || window.matchMedia(LOW).matches;
+  }
+
   fitFigures() {
-    const wanted = this.present || window.matchMedia(LOW).matches;
+    const wanted = this.isWanted;
     putFiguresFirst(wanted);
     for (const frame of document.querySelectorAll(FIGURES)) {
       giveRoom(frame, "");
@@ -71,9 +75,9 @@ export class Room {
     if (!plot?.on) return;
     if (this.heard.get(plot) !== plot.on) { // a plot that is made anew in the same place has forgotten who listens
       this.heard.set(plot, plot.on);
-      plot.on("plotly_afterplot", () => thinOut(plot));
+      plot.on("plotly_afterplot", () => thinOut(plot, this.isWanted));
     }
-    if (wanted || plot.dataset.crowded) thinOut(plot);
+    if (wanted || plot.dataset.crowded) thinOut(plot, wanted);
   }
 }
 
@@ -123,12 +127,12 @@ export function everyOf(places, size) {
   return gaps.length ? Math.max(1, Math.ceil((LINE * size) / Math.min(...gaps))) : 1;
 }
 
-function thinOut(plot) {
+function thinOut(plot, wanted) {
   let crowded = false;
   for (const selector of LABELS) {
     const texts = [...plot.querySelectorAll(selector)], axis = selector[1];
     for (const text of texts) text.style.removeProperty("display");
-    if (!texts.length) continue;
+    if (!wanted || !texts.length) continue;
     const every = everyOf(texts.map((text) => placeOf(text, axis)), parseFloat(getComputedStyle(texts[0]).fontSize));
     texts.forEach((text, index) => index % every && text.style.setProperty("display", "none"));
     crowded ||= axis === "y" && every > 1;

@@ -27,6 +27,7 @@ class TokenLines extends Component {
     const { find } = this;
     Object.assign(this, { frame: find(".token_lines"), scroll: find(".scroll"), stage: find(".stage") });
     Object.assign(this, { between: find(".between"), readout: find(".readout"), found: find(".found") });
+    this.whole = find(".whole");
     find(".all").onclick = () => this.setTriggerValue("word", ALL);
     this.rows = { source: find(".source"), output: find(".output") };
     this.buttons = { source: [], output: [] };
@@ -173,6 +174,9 @@ class TokenLines extends Component {
       stage.style.setProperty("--size", `${letters}px`);
       stage.style.setProperty("--gap", "2px");
     }
+    // What does not fit is scrolled, and can be read as a text.
+    this.whole.hidden = !this.data.whole || stage.scrollWidth <= scroll.clientWidth;
+    this.whole.textContent = this.data.whole ?? "";
     const chip = (button) => button.querySelector(".token"), middle = (at) => at.offsetLeft + at.offsetWidth / 2;
     this.centres = {
       source: buttons.source.map(chip).map((at) => ({ x: middle(at), y: at.offsetTop + at.offsetHeight })),

@@ -79,7 +79,8 @@ def _show_diagram(request: TranslationRequest) -> None:
         st.caption(
             f"{pluralize(config.num_encoder_layers, 'encoder layer')} and "
             f"{pluralize(config.num_decoder_layers, 'decoder layer')}, {config.norm}-norm, from the bottom to the top "
-            "as in the paper's figure 1. **Choose a block**, and another layer by its number."
+            "as in the paper's figure 1. Under a block's name: its parameters and their share of all. **Choose a "
+            "block**, and another layer by its number."
         )
     with details:
         _show_block(chosen, block_text(chosen.kind, config), sum(block.parameters for block in blocks), trace)
@@ -92,7 +93,8 @@ def _show_block(block: Block, text: BlockText, total: int, trace: Trace) -> None
     st.subheader(f"{text.title}{where}")
     st.latex(text.formula)
     st.markdown(f"{text.meaning} *{text.source}.*")
-    st.markdown(f"**Parameters:** {plain(share_words(block, total) or 'none')}")
+    share = share_words(block, total) or "none"
+    st.markdown(f"**Parameters:** {plain(share)}{' of all parameters' * share.endswith('%')}")
     tokens = trace.source_tokens if block.stack == "encoder" else trace.decoder_input_tokens
     shapes = [f"{len(tokens)} ids" if block.before is None else _sizes(block.before.shape), _sizes(block.after.shape)]
     st.markdown(plain(f"Here: {shapes[0]} in, {shapes[1]} out (batch 1)."))
@@ -118,7 +120,8 @@ def _show_parameters(checkpoint: CheckpointFiles) -> None:
     st.markdown(summary)
     formats = {"values": "localized", "share": "percent"}
     shown = {name: st.column_config.NumberColumn(format=form) for name, form in formats.items()}
-    st.dataframe(frame, hide_index=True, height=320, column_config=shown)
+    with st.container(key="parameters"):
+        st.dataframe(frame, hide_index=True, height=320, column_config=shown)
     offer_table("Download as CSV", lambda: frame, "parameters.csv")
 
 

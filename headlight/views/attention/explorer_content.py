@@ -36,18 +36,17 @@ _KIND_TEXTS = {
     "encoder": f"Encoder self-attention: every source token attends to every source token. {_ROWS}",
     "decoder": "Masked decoder self-attention: each row is one step of the decoder, which attends to its input token "
     f"and all earlier ones; later tokens are masked and stay blank. {_ROWS}",
-    "cross": "Cross-attention: each row is one step of the decoder, which attends to the whole source sentence. Try "
-    "both labels for the rows: a source word often fits the step whose input is its translation better than the step "
-    f"that predicts it (Chen et al. 2020). {_ROWS}",
+    "cross": "Cross-attention: each row is one step of the decoder, which attends to the whole source sentence. "
+    f"{_ROWS}",
 }
 
-# label -> short enough for a thumbnail; where a head with this label has the largest weight of a row
-_SHORT = ("prev.", "same", "next", "mirror", "end", "start", "punct.", "align", "align in")
+# label -> short enough for a thumbnail, a word a line; where a head with this label has the largest weight of a row
+_SHORT = ("prev.", "same", "next", "mirror", "end", "start", "punct.", "aligns", "aligns input")
 PATTERNS = {pattern: (short, PATTERN_WORDS[pattern]) for pattern, short in zip(Pattern, _SHORT, strict=True)}
 
 # measure -> its meaning, its unit, and whether a filter asks for at least or at most
 MEASURES: dict[str, tuple[str, str, str]] = {
-    "confidence": ("mean of the rows' largest weights, </s> left out", "", "at least"),
+    "confidence": ("mean of the rows' largest weights, the end of sentence left out", "", "at least"),
     "entropy": ("mean entropy of the rows", "nats", "at most"),
     **{name: (f"rows with their largest weight {words}", "%", "at least") for name, (_, words) in PATTERNS.items()},
 }
@@ -104,7 +103,7 @@ def look_words(head: HeadMeasures, roles: HeadRoles | None = None, name: str = "
     often it has the label over a corpus, and how sharp its rows are.
     """
     name = sentence_case(name) or f"Layer {head.layer + 1}, head {head.head + 1}"
-    sharp = f"a row's largest weight, </s> aside, is {head.confidence:.2f} on average"
+    sharp = f"a row's largest weight, the end of sentence aside, is {head.confidence:.2f} on average"
     if head.label is None:
         return f"{name} has no clear pattern; {sharp}."
     often = role_words(head, roles)

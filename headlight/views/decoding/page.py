@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from functools import partial
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -114,18 +115,24 @@ def _show_hypotheses(request: TranslationRequest, beam: Beam) -> None:
         rows.append((str(rank), (tokenizer.decode(list(one.ids)), *scored, ended)))
     show_table("What beam search found, best first", "rank", header, rows)
     st.caption(
-        "log P is the sum of the tokens' log-probabilities in nats, \\</s> included; score = log P / length penalty; "
-        f"length penalty = ((5 + tokens) / 6)^{beam.alpha:g} (Wu et al. 2016, eq. 14)."
+        "log P is the sum of the tokens' log-probabilities in nats, the end of sentence included; score = log P / "
+        f"length penalty; length penalty = ((5 + tokens) / 6)^{beam.alpha:g} (Wu et al. 2016, eq. 14)."
         + (" The first token, which is given, is not in the sum." if results.trace(request).num_forced else "")
     )
     greedy = results.hypotheses(replace(request, strategy=Greedy()))[0]
     show_finding(*describe_search(results.search(request), greedy, beam, tokenizer.decode))
 
 
+def _choose_head(request: TranslationRequest, *, averages: bool = False) -> Head:
+    """Ask for a head, beginning with that of the model's own translation: what is forced does not move it."""
+    start = partial(results.default_head, replace(request, prefix=(), rank=1))
+    return choose_head_of(request, start=start, averages=averages)
+
+
 def _show_tree(request: TranslationRequest, beam: Beam, row: DeltaGenerator) -> None:
     """Show the search as a tree; a branch that is chosen is forced."""
     with row:
-        head = choose_head_of(request)
+        head = _choose_head(request)
     beam_tree.show_tree(request, head, lambda ids: _force(url_state.token_ids(ids)))
     asked = {"what_if": "beam tree", "tree_beam": str(beam.size), **head.query()}
     label = "The same tree with other beam sizes"
@@ -134,7 +141,7 @@ def _show_tree(request: TranslationRequest, beam: Beam, row: DeltaGenerator) -> 
 
 def _show_player(request: TranslationRequest, row: DeltaGenerator) -> None:
     with row:
-        chosen = choose_head_of(request, averages=True)
+        chosen = _choose_head(request, averages=True)
     trace, model = results.trace(request), results.translator(request.checkpoint).model
     cross, decoder = (attention_map(trace, kind, chosen.layer, chosen.head) for kind in ("cross", "decoder"))
     unforced = results.trace(replace(request, prefix=(), rank=1)).target_text if request.prefix else ""

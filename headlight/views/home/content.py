@@ -64,16 +64,26 @@ def words_of(tokens: Sequence[str], ranges: Sequence[range] | None = None) -> li
     return ["".join(tokens[i] for i in each).replace("▁", "") for each in ranges or word_ranges(tokens)]
 
 
-def describe_hidden(before: Trace, after: Trace, hidden: Sequence[range], harmless: int | None = None) -> str:
-    """Say what the translation lost under hidden source words, and how many can be hidden alone without a change.
+def describe_hidden(
+    before: Trace, after: Trace, hidden: Sequence[range], harmless: Sequence[range] | None = None
+) -> str:
+    """Say what the translation lost under hidden source words, and which can be hidden alone without a change.
 
     `harmless`: single words without which the translation is the same; None where that was not measured.
     """
     if not hidden:
         return "Click a word to hide it from every head. What will be lost?"
-    count = len(word_ranges(before.source_tokens))
+    words = word_ranges(before.source_tokens)
+    if len(hidden) == len(words):
+        return f"With every word hidden {_outcome(before, after)}."
     without = " and ".join(map(quoted, words_of(before.source_tokens, hidden)))
-    spare = "" if harmless is None else f" {harmless} of {count} words and marks can be hidden without any change."
+    if len(hidden) > MOST_NAMED:
+        without = f"{len(hidden)} words and marks"
+    spare = ""
+    if harmless is not None and len(hidden) == 1:
+        named = f": {', '.join(map(quoted, words_of(before.source_tokens, harmless)))}"
+        some = f"{len(harmless)} of {len(words)} source words and marks can be hidden alone without any change"
+        spare = f" {some}{named if 0 < len(harmless) <= MOST_NAMED else ''}."
     return f"Without {without} {_outcome(before, after)}.{spare}"
 
 
@@ -81,6 +91,8 @@ def _outcome(before: Trace, after: Trace) -> str:
     """Say how a translation differs from the one before, in few words."""
     if before.target_ids == after.target_ids:
         return "the translation stays the same"
+    if not after.target_text.strip():
+        return "nothing is left of the translation"
     old, new = words_of(before.target_tokens), words_of(after.target_tokens)
     lost: list[str] = []
     gained: list[str] = []
@@ -98,6 +110,7 @@ def _outcome(before: Trace, after: Trace) -> str:
     return f"{quoted(' '.join(lost))} becomes {quoted(' '.join(gained))}"
 
 
-def harmless_words(before: Trace, without_each: Sequence[Hypothesis]) -> int:
-    """Count the words without which the same translation is found."""
-    return sum(each.ids == before.target_ids for each in without_each)
+def harmless_words(before: Trace, without_each: Sequence[Hypothesis]) -> list[range]:
+    """Return the words without which the same translation is found."""
+    each_word = zip(word_ranges(before.source_tokens), without_each, strict=True)
+    return [word for word, without in each_word if without.ids == before.target_ids]

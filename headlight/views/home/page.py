@@ -27,7 +27,7 @@ def show_page(request: TranslationRequest, show_ways: Callable[[], None]) -> Non
     hidden = [words[number] for number in _hidden_words(len(words))]
     after = what_if.hidden_trace(request, hidden) if hidden else before
     harmless = None
-    if hidden and isinstance(request.strategy, Greedy):
+    if len(hidden) == 1 and isinstance(request.strategy, Greedy):
         harmless = harmless_words(before, what_if.translations_without_each_word(request))
     _show_lines(request, before, after, hidden, describe_hidden(before, after, hidden, harmless))
     show_doubts(request)
@@ -40,7 +40,7 @@ def _show_lines(request: TranslationRequest, before: Trace, after: Trace, hidden
     payload = lines_payload(after, shown, apart=_APART, letters=_LETTERS)
     payload["hidden"] = [position for word in hidden for position in word]
     payload["changed"] = changed_outputs(before, after) if hidden else []
-    payload["headline"] = headline
+    payload["headline"], payload["whole"] = headline, after.target_text
     with st.container(key="home_lines"):
         token_lines(payload, "token_lines", _toggle_word)
 

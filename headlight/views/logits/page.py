@@ -8,6 +8,7 @@ from headlight.app.line import part_by_part
 from headlight.app.results import CheckpointFiles, TranslationRequest, measures
 from headlight.app.widgets import (
     Panel,
+    is_presented,
     plain,
     show_calculation,
     show_figure,
@@ -17,6 +18,7 @@ from headlight.app.widgets import (
     show_translation,
 )
 from headlight.plots.decoding import (
+    PRESENTED,
     SHOWN,
     calibration_figure,
     histogram_figure,
@@ -49,8 +51,9 @@ def _show_step(request: TranslationRequest) -> None:
     shapes = f"{width} numbers times a matrix of {rows:,} rows by {width}{shared}"
     plus = ", plus a bias, which the paper does not have" if model.config.output_bias else ""
     st.markdown(plain(f"The decoder's last vector is {shapes}: one dot product per token (paper, 3.4){plus}."))
-    alt = f"The {SHOWN} largest logits of step {step + 1}, which predicts {quoted(trace.target_tokens[step])}"
-    show_figure(logits_figure(untempered, name), "logits_bars", alt)
+    most = PRESENTED if is_presented() else SHOWN
+    alt = f"The {most} largest logits of step {step + 1}, which predicts {quoted(trace.target_tokens[step])}"
+    show_figure(logits_figure(untempered, name, most), "logits_bars", alt)
     row, bias = output_row(model, best)
     by_hand = logit_by_hand(stream.decoder.end[step], row, logits[best], bias)
     show_calculation(f"{name(best)}: {by_hand}")
@@ -62,7 +65,7 @@ def _show_step(request: TranslationRequest) -> None:
     tempered = truncate(logits, temperature, top_k, top_p, model.config.never_chosen)
     alt = "Probabilities of the same tokens before and after the cut"
     see = describe_cut(tempered, name, temperature)
-    show_figure(truncation_figure(tempered, name), "cut_bars", alt, see)
+    show_figure(truncation_figure(tempered, name, most), "cut_bars", alt, see)
     st.caption(
         "Bars: the sampling distribution. Diamonds: softmax of the logits as they are; a cross: cut off. Logits are "
         "divided by the temperature, top-k keeps the best, top-p the fewest of these that hold so much of their mass "

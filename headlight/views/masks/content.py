@@ -100,18 +100,19 @@ def describe_leak(masked: MaskedPass, disabled: MaskedPass, head: MaskedHead) ->
     leaks, means = leaked[head.layer, head.head], leaked.mean(axis=-1)
     leakiest = mask_ablation.leakiest_head(masked, disabled, head.kind, head.sentence)
     row = int(np.flatnonzero(may_leak)[leaks.argmax()])
-    mean, highest, largest = format_distinct(leaks.mean(), leaks.max(), means.max())
+    others = [] if leakiest in (None, (head.layer, head.head)) else [means.max()]
+    mean, highest, *largest = format_distinct(leaks.mean(), leaks.max(), *others)
     causal = disabled.disabled == DisabledMask.CAUSAL
     where = f"in row {row + 1}{_row_name(head, row)} it is {highest}"
     more = f"That is in this head, averaged over rows with masked cells; {where}."
     if causal:
         more += f" The next token itself, right of the diagonal, gets {_answer(disabled, head):.2f} on average."
     attempt = ""
-    if leakiest in (None, (head.layer, head.head)):
-        more += " No head of this kind leaks more."
-    else:
+    if leakiest and largest:
         other = head_name(*leakiest, head.layers, head.heads)
-        attempt = f"{other}, where the most leaks of all heads of this kind: {largest} on average."
+        attempt = f"{other}, where the most leaks of all heads of this kind: {largest[0]} on average."
+    else:
+        more += " No head of this kind leaks more."
     to = "later tokens" if causal else "<pad>"
     return Finding(f"Without the mask {mean} of a row's weight leaks to {to}.", more), attempt
 
@@ -127,11 +128,14 @@ def describe_predictions(masked: MaskedPass, disabled: MaskedPass, sentence: int
     steps = masked.scored_steps[sentence]
     before, after = (run.target_probabilities[sentence, steps].astype(np.float64) for run in (masked, disabled))
     mean, mean_without = before.mean(), after.mean()
+    why, unread, attempt = _CHEATING if disabled.disabled == DisabledMask.CAUSAL else _READING_PADDING
+    now, was = format_distinct(mean_without, mean)
+    headline = f"Without the mask the next tokens' mean probability is {now}, not {was}."
     if abs(mean_without - mean) < LEAST_SHOWN:
         headline = f"Without the mask the next tokens' mean probability stays at {mean:.2f}."
-    else:
-        now, was = format_distinct(mean_without, mean)
-        headline = f"Without the mask the next tokens' mean probability is {now}, not {was}."
+    elif mean_without < mean:
+        headline = f"The model never learned to read {unread}: mean probability {now}, not {was}."
+        why = f"Both are means over the next tokens, without the mask and with it. {why}"
     at = int(np.abs(after - before).argmax())
     had, has = (format_probability(float(values[at])) for values in (before, after))
     more = ""
@@ -140,17 +144,18 @@ def describe_predictions(masked: MaskedPass, disabled: MaskedPass, sentence: int
         more = f"Step {steps[at] + 1} changes most: {token} has {has} without the mask, {had} with it. "
     others = sum(masked.best_tokens[sentence][step] != disabled.best_tokens[sentence][step] for step in steps)
     more += f"The top-1 prediction is another one at {others} of {pluralize(len(steps), 'step')}."
-    why, attempt = _CHEATING if disabled.disabled == DisabledMask.CAUSAL else _READING_PADDING
     return Finding(headline, f"{more} {why}"), attempt
 
 
 _CHEATING = (
     "These tokens are the model's own choices, made with the mask, and it never learned to copy from later ones. A "
     "model trained without the mask would learn to, and be useless for decoding, where there are none yet.",
+    "ahead",
     "",
 )
 _READING_PADDING = (
     "The model never attended to padding in training.",
+    "padding",
     "a longer second sentence, then a shorter one: without the padding mask the probabilities depend on the rest of "
     "the batch.",
 )

@@ -156,7 +156,7 @@ def _show_masks(batch: BatchView, sentence: int) -> None:
         panel(
             "Padding mask",
             padding,
-            "\\<pad> fills up the shorter sentences of a batch and means nothing, so nothing may read it.",
+            "⟨pad⟩ fills up the shorter sentences of a batch and means nothing, so nothing may read it.",
         ),
         panel(
             "Causal mask",
@@ -171,9 +171,9 @@ def _show_masks(batch: BatchView, sentence: int) -> None:
         ),
     )
     if tokens[0] == "<pad>":
-        st.caption("This model's decoder begins with \\<pad>: the first one may be read.")
+        st.caption("This model's decoder begins with ⟨pad⟩: the first one may be read.")
     if tokens[0] == "</s>":
-        st.caption("This model's decoder begins with \\</s>, where the paper's has a begin.")
+        st.caption("This model's decoder begins with ⟨end⟩, where the paper's has a begin.")
     attempt = "the first sentence as the second one too: no padding is left. Then “one head”, with real scores."
     show_finding(content.describe_masks(batch, sentence), attempt)
     st.markdown("**Encoder self-attention and cross-attention** have the padding mask of the source, and no other.")
@@ -210,33 +210,35 @@ def _show_head(head: MaskedHead, rows: str) -> None:
 
 
 def _show_without(masked: MaskedPass, disabled: MaskedPass, head: MaskedHead, leaking: MaskedHead, rows: str) -> None:
-    """Show one head without the mask beside what that does to the next tokens; below, the head with the mask."""
+    """Show one head without the mask and with it, and beside both what that does to the next tokens."""
     sentence = head.sentence
     if disabled.disabled == DisabledMask.CAUSAL:  # in either pass nothing reads padding
         head, leaking = without_padding(head), without_padding(leaking)
     name = f"{KIND_NAMES[head.kind]}, {head_name(head.layer, head.head, head.layers, head.heads)}"
-    left, right = st.columns(2, gap="medium")
+    leak = content.describe_leak(masked, disabled, head) or content.describe_no_padding(masked, disabled, sentence)
+    padded = masked.source_lengths[sentence] < len(masked.source_tokens[sentence])
+    may_change = disabled.disabled == DisabledMask.CAUSAL or padded
+    change = content.describe_predictions(masked, disabled, sentence) if may_change else None
+    left, middle, right = st.columns([4, 4, 3], gap="small")
     with left, phone_container(len(head.keys), "leaking_head"):
-        leak = content.describe_leak(masked, disabled, head) or content.describe_no_padding(masked, disabled, sentence)
-        show_finding(*leak)
+        st.markdown("**Without the mask**")
         alt = f"Weights without the mask, the model run again: {name}"
         show_figure(figures.leaking_figure(head, leaking, rows), "leaking", alt, leak[0])
+    with middle, phone_container(len(head.keys), "masked_head"):
+        st.markdown("**The same head with the mask**")
+        show_figure(figures.masked_weights_figure(head, rows), "with_the_mask", f"Weights with the mask: {name}")
     with right:
-        padded = masked.source_lengths[sentence] < len(masked.source_tokens[sentence])
-        see, attempt = content.describe_predictions(masked, disabled, sentence)
-        may_change = disabled.disabled == DisabledMask.CAUSAL or padded
-        if may_change:
-            show_finding(see, attempt)
+        st.markdown("**Each next token**")
         alt = f"Probability of each next token of sentence {sentence + 1}, with the mask and without"
-        figure = figures.next_tokens_figure(masked, disabled, sentence)
-        show_figure(figure, "next_tokens", alt, see if may_change else "")
+        show_figure(
+            figures.next_tokens_figure(masked, disabled, sentence), "next_tokens", alt, change[0] if change else ""
+        )
+    for column, found in zip(st.columns(2, gap="medium"), filter(None, (leak, change)), strict=False):
+        with column:
+            show_finding(*found)
     outlined = " Outlined is the token that the row is to predict." if head.kind == "decoder" else ""
     changed = "from the first decoder layer" if head.kind == "cross" else "from the second layer"
     st.caption(
         "Rows of real tokens only. Orange cells are the masked ones; the last column is what leaks to them in "
         f"all.{outlined} The mask is removed in every layer, so {changed} on a head also reads changed vectors."
     )
-    left, _ = st.columns(2, gap="medium")
-    with left, phone_container(len(head.keys), "masked_head"):
-        st.markdown("**The same head with the mask**")
-        show_figure(figures.masked_weights_figure(head, rows), "with_the_mask", f"Weights with the mask: {name}")

@@ -4,11 +4,20 @@ from dataclasses import replace
 
 import numpy as np
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from headlight.app import bar, results, url_state
 from headlight.app.choices import one_of, slider, slider_of, some_of, view_of, whole_number, write_line
 from headlight.app.results import TranslationRequest, measures
-from headlight.app.widgets import one_line, phone_container, plain, show_figure, show_finding, show_translation
+from headlight.app.widgets import (
+    is_presented,
+    one_line,
+    phone_container,
+    plain,
+    show_figure,
+    show_finding,
+    show_translation,
+)
 from headlight.plots import positional_encoding as figures
 from headlight.plots.positional_encoding import cosines_figure, table_figure
 from headlight.plots.text import Finding, quoted
@@ -132,9 +141,35 @@ def _show_rotation(settings: Encoding, model: Encoding) -> None:
 
 def _show_order(request: TranslationRequest) -> None:
     """Show two sentences of the same words, and what tells them apart. Raises UserError."""
+    words, map_beside, distances_beside = _parts_of_order()
+    with words:
+        one, two, see = _compare_two(request)
+    moved = content.plainest(positions.shared_tokens(one, two))
+    if not moved:
+        return
+    with map_beside:
+        _show_copies(one, two, moved[: content.MOST_COPIES], "order", see)
+    with distances_beside:
+        st.markdown("**How far apart a word's two vectors are**")
+        alt = "Distance of the two vectors of each token that stands at two positions, with positions and without"
+        show_figure(figures.distances_figure(moved[: content.MOST_DISTANCES]), "distances", alt, see)
+
+
+def _parts_of_order() -> tuple[DeltaGenerator, DeltaGenerator, DeltaGenerator]:
+    """Return where the words, the map and the distances go: presented, the map has the window's height for its rows."""
+    if is_presented():
+        beside, map_beside = st.columns((2, 3), gap="medium")
+        return beside.container(), map_beside, beside
+    words = st.container()
+    map_beside, distances_beside = st.columns((3, 2), gap="medium")
+    return words, map_beside, distances_beside
+
+
+def _compare_two(request: TranslationRequest) -> tuple[EmbeddingSum, EmbeddingSum, Finding]:
+    """Ask for two sentences, show their translations and what is found, and return their sums and that. UserError."""
     loaded = results.translator(request.checkpoint)
     data = loaded.checkpoint.data
-    requests, columns = [], st.columns(2, gap="medium")
+    requests, columns = [], (st.container(), st.container()) if is_presented() else st.columns(2, gap="medium")
     with columns[0]:
         start = content.ordered_sentence(data.get("source_language", ""), request.text)
         first = write_line("A sentence", "ordered", start, start)
@@ -150,16 +185,7 @@ def _show_order(request: TranslationRequest) -> None:
     written = (traces[0].target_text, traces[1].target_text)
     see = content.describe_order(one, two, written, (without[0], without[1]))
     show_finding(see, "a sentence of your own, and other words exchanged.")
-    moved = content.plainest(positions.shared_tokens(one, two))
-    if not moved:
-        return
-    left, right = st.columns((3, 2), gap="medium")
-    with left:
-        _show_copies(one, two, moved[: content.MOST_COPIES], "order", see)
-    with right:
-        st.markdown("**How far apart a word's two vectors are**")
-        alt = "Distance of the two vectors of each token that stands at two positions, with positions and without"
-        show_figure(figures.distances_figure(moved[: content.MOST_DISTANCES]), "distances", alt, see)
+    return one, two, see
 
 
 def _show_both_translations(request: TranslationRequest, language: str) -> None:
@@ -177,14 +203,17 @@ def _show_copies(one: EmbeddingSum, other: EmbeddingSum, copies: list[Repetition
 
 def _show_sum(request: TranslationRequest) -> None:
     """Show what adding the positions does to the user's own sentence. Raises UserError."""
-    st.subheader("What enters the encoder: embedding + position")
-    trace, model = show_translation(request), results.translator(request.checkpoint).model
+    words, map_beside = st.columns((1, 3), gap="medium") if is_presented() else (st.container(), st.container())
+    with words:
+        st.subheader("What enters the encoder: embedding + position")
+        trace, model = show_translation(request), results.translator(request.checkpoint).model
+        shown = one_of("First dimensions shown", ("32", "64", "128", "all"), "first_dims")
     summed = positions.embedding_sum(model, trace.source_ids, trace.source_tokens)
-    shown = one_of("First dimensions shown", ("32", "64", "128", "all"), "first_dims")
     dimensions = model.config.d_model if shown == "all" else int(shown)
     alt = "Heatmaps of the embeddings, the positional encodings and their sums, one row for each token"
     see = content.describe_sum(summed)
-    show_figure(figures.embedding_sum_figure(summed, dimensions), "sum", alt, see)
+    with map_beside:
+        show_figure(figures.embedding_sum_figure(summed, dimensions), "sum", alt, see)
     show_finding(see, "all dimensions: in how many do the positions differ at all?")
     st.markdown(
         "**Lengths of the three vectors**, and the cosine between embedding and sum: the number above, or on hovering"

@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 
 from headlight.plots.architecture import layer_norms, parameters, sum_figure, sum_words, trajectory_figure
 from headlight.plots.attention import largest_figure, overview_figure
-from headlight.plots.decoding import logits_figure, passes_figure
+from headlight.plots.decoding import PRESENTED, logits_figure, passes_figure
 from headlight.plots.heatmap import attention_map_figure
 from headlight.plots.masks import causal_mask, fully_masked_row_figure
 from headlight.plots.positional_encoding import curves_figure
@@ -188,7 +188,7 @@ def _generator(asked: Asked) -> Shown:
     best = int(cut.order[0])
     row, bias = output_row(asked.translator.model, best)
     return Shown(
-        logits_figure(cut, tokenizer.piece_text),
+        logits_figure(cut, tokenizer.piece_text, PRESENTED),
         "The largest logits of the first step",
         f"{quoted(tokenizer.piece_text(best))} has the largest logit of step 1: {signed(float(logits[best]), 2)}.",
         f"By hand: {logit_by_hand(asked.stream.decoder.end[0], row, logits[best], bias)}",

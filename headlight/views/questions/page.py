@@ -22,7 +22,8 @@ def show_page(request: TranslationRequest) -> None:
         scores=lambda: measures.stages(request, "encoder", 0)[0].scores[0, 0, 0].tolist(),
     )
     st.subheader(question.question)
-    st.markdown(question.answer)
+    with st.container(key="answer"):  # it stays above the figure where the window is low
+        st.markdown(question.answer)
     shown = question.show(asked)
     show_figure(shown.figure, f"question_{question.name}", shown.alt, shown.see)
     show_finding(shown.see)

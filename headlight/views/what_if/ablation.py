@@ -87,7 +87,9 @@ def _show_change(request: TranslationRequest, ablation: str, off: list[Heads]) -
     interventions = tuple(map(ABLATIONS[ablation].of, off))
     before, after = results.trace(request), what_if.changed_trace(request, interventions)
     forced = what_if.same_target_trace(request, interventions)
-    st.markdown(f"Without {pluralize(len(off), 'head')}: **{one_line(after.target_text)}**")
+    names = "; ".join(map(kind_head_name, off))
+    without, more = (names, None) if len(off) == 1 else (pluralize(len(off), "head"), names)
+    st.markdown(f"Without {without}: **{one_line(after.target_text)}**", help=more)
     st.html(compared_html(before, forced, after))
     show_finding(describe_change(before, forced, after, off))
 

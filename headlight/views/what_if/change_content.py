@@ -1,6 +1,7 @@
 """What became of a translation under a change: in words, and both translations token under token."""
 
 import html
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
 
@@ -10,6 +11,7 @@ from headlight.plots.text import LEAST_SHOWN, Finding, format_distinct, quoted_a
 from transformer.interpret.trace import Trace
 
 Column = tuple[int | None, int | None]  # positions in two translations, None where one has no token
+_ALIKE = 0.5  # of a row's weight on the same source tokens: with less, tokens do not stand under one another
 
 
 def describe_outcome(change: str, before: Trace, forced: Trace, after: Trace) -> Finding:
@@ -62,10 +64,11 @@ def compared_html(before: Trace, forced: Trace, after: Trace) -> str:
     """Return a table: the unchanged translation with log P of its tokens before and after, and under it the new one.
 
     forced: the unchanged translation teacher-forced under the change. Equal tokens stand under one another; a new one
-    has a frame, a forced one no log P. A cell of log P is brown for what the change took, teal for what it gave.
+    has a frame, a forced one no log P. A cell of log P is brown for what the change took, teal for what it gave. A row
+    that reads as one above it is left out.
     """
     old, moved, new = (each.log_probabilities for each in (before, forced, after))
-    columns = list(aligned(before.target_ids, after.target_ids))
+    columns = list(aligned(before, after))
     scored = [tuple(at if at in before.scored_steps else None for at in column) for column in columns]
     limit = max(1.0, float(np.abs(old - moved).max()))
 
@@ -83,18 +86,48 @@ def compared_html(before: Trace, forced: Trace, after: Trace) -> str:
         "changed": [token_html(after.target_tokens, right, framed=is_new(left, right)) for left, right in columns],
         "log P, new": [number_html(new, right) for _, right in scored],
     }
-    return table_html("Both translations token under token, with the log-probability of each token", rows.items())
+    by_text = {tuple(re.sub("<td[^>]*>", "", cell) for cell in rows[name]): name for name in reversed(rows)}
+    told = [(name, cells) for name, cells in rows.items() if name in by_text.values()]
+    return table_html("Both translations token under token, with the log-probability of each token", told)
 
 
 EMPTY = "<td></td>"
 
 
-def aligned(old: tuple[int, ...], new: tuple[int, ...]) -> Iterator[Column]:
-    """Yield positions of both side by side: equal tokens in one column, the others side by side as far as they go."""
-    for _, begin, end, other_begin, other_end in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        for at in range(max(end - begin, other_end - other_begin)):
-            left, right = begin + at, other_begin + at
-            yield left if left < end else None, right if right < other_end else None
+def aligned(old: Trace, new: Trace) -> Iterator[Column]:
+    """Yield positions of two translations of a sentence side by side: equal tokens in one column, of the others those
+    that read the source alike, all cross-attention heads together.
+    """
+    one, other = (trace.cross.mean(axis=(0, 1), dtype=np.float64) for trace in (old, new))
+    common = np.minimum(one[:, None], other[None]).sum(axis=-1)  # weight on the same source tokens
+    matcher = SequenceMatcher(None, old.target_ids, new.target_ids, autojunk=False)
+    for tag, begin, end, other_begin, other_end in matcher.get_opcodes():
+        if tag == "equal":
+            yield from zip(range(begin, end), range(other_begin, other_end), strict=True)
+        else:
+            for left, right in _best_match(common[begin:end, other_begin:other_end] - _ALIKE):
+                yield None if left is None else begin + left, None if right is None else other_begin + right
+
+
+def _best_match(gains: np.ndarray) -> Iterator[Column]:
+    """Yield rows and columns in their order, paired so that the gains of the pairs sum to most (Needleman-Wunsch)."""
+    rows, columns = gains.shape
+    best = np.zeros((rows + 1, columns + 1))  # from each cell on
+    for row, column in reversed(list(np.ndindex(rows, columns))):
+        paired = best[row + 1, column + 1] + gains[row, column]
+        best[row, column] = max(best[row + 1, column], best[row, column + 1], paired)
+    row = column = 0
+    while row < rows or column < columns:
+        left, right = row < rows, column < columns
+        if left and right and best[row, column] > max(best[row + 1, column], best[row, column + 1]):
+            yield row, column
+            row, column = row + 1, column + 1
+        elif left and best[row, column] == best[row + 1, column]:
+            yield row, None
+            row += 1
+        else:
+            yield None, column
+            column += 1
 
 
 def table_html(label: str, rows: Iterable[tuple[str, Sequence[str]]]) -> str:

@@ -6,7 +6,7 @@ import numpy as np
 import streamlit as st
 
 from headlight.app import results, url_state
-from headlight.app.choices import from_list, line, one_of
+from headlight.app.choices import from_list, one_of, write_line
 from headlight.app.head_choice import Head, choose_head
 from headlight.app.results import TranslationRequest, what_if
 from headlight.app.widgets import (
@@ -34,6 +34,7 @@ NOTICED = 0.05  # of a row's weight
 
 
 _SIDE = 350  # pixels of a map
+_BESIDE_THE_DEFAULT = "I love my teachers."
 
 
 class With(Name):
@@ -84,7 +85,8 @@ def _second(request: TranslationRequest, against: With) -> tuple[Trace, str]:
     """Return the other run, and what it is called."""
     match against:
         case With.SENTENCE:
-            other = replace(request, text=line("The other sentence", "compare_text"), prefix=(), rank=1)
+            text = write_line("The other sentence", "compare_text", _first_sentence(request), repr(request))
+            other = replace(request, text=text, prefix=(), rank=1)
             try:
                 return results.trace(other), "The other sentence"
             except UserError as error:
@@ -98,6 +100,13 @@ def _second(request: TranslationRequest, against: With) -> tuple[Trace, str]:
     importance = what_if.importance(request, Zero.name)
     off = heads_in(url_state.read("off", heads_text([importance.default_head()])), importance)
     return what_if.changed_trace(request, tuple(map(Zero.of, off))), f"Without {heads_words(off)}"
+
+
+def _first_sentence(request: TranslationRequest) -> str:
+    """Return the other sentence to begin with: one that is made from the reader's own."""
+    if request.text == url_state.default_of("text"):
+        return _BESIDE_THE_DEFAULT
+    return what_if.second_sentence(replace(request, prefix=(), rank=1)) or request.text
 
 
 def _told_its_own(request: TranslationRequest) -> TranslationRequest:

@@ -71,7 +71,7 @@ def own_translation_html(yours: Trace, model: Trace) -> str:
     own: the given translation, teacher-forced.
     """
     given, model_values = yours.log_probabilities, model.log_probabilities
-    columns = list(aligned(yours.target_ids, model.target_ids))
+    columns = list(aligned(yours, model))
     mine, models = ([column[side] for column in columns] for side in (0, 1))
     scored = [[at if at in yours.scored_steps else None for at in side] for side in (mine, models)]
     limit, others = max(_LEAST_LIMIT, float(-given.min())), set(_others(yours))

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import streamlit as st
 
-from headlight.app import results
+from headlight.app import results, url_state
 from headlight.app.choices import from_list, line, one_of, slider_over
 from headlight.app.results import TranslationRequest, what_if
 from headlight.app.widgets import (
@@ -66,6 +66,12 @@ _SMALL = 1.0  # logit difference between the runs
 
 OWN = "your own"
 _PAIRS = "Minimal pairs, which come with the checkpoint; “your own” begins with the sentence above."
+
+
+def ignores_sentence(request: TranslationRequest) -> bool:
+    """Return whether the pair that is asked for has nothing of the sentence above."""
+    asked = st.session_state.get("minimal_pair") or url_state.asked("minimal_pair").get("minimal_pair")
+    return bool(what_if.minimal_pairs(request.checkpoint)) and asked != OWN
 
 
 def show(request: TranslationRequest) -> None:

@@ -53,7 +53,7 @@ def show(request: TranslationRequest) -> None:
 def _show_parts(request: TranslationRequest) -> None:
     """Show a step's logit as the sum of what each part of the decoder adds directly."""
     trace, translator = results.trace(request), results.translator(request.checkpoint)
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+    with st.container(horizontal=True, vertical_alignment="top", gap="medium"):
         of = one_of(
             "Parts of the token's",
             LOGIT_OF,
@@ -123,8 +123,11 @@ def describe_lens(translations: Sequence[Hypothesis]) -> Finding:
     start = len(same) - same[::-1].index(False) if False in same else 0
     before = [name for name, there in zip(names[:start], same[:start], strict=True) if there]
     also = f"It also does from {', '.join(before)}, but not from {names[start - 1]}. " if before else ""
+    headline = f"From {'the ' * (not start)}{names[start]} on the decoder writes this very translation."
+    if start and sum(same) == 1:
+        headline = "Only the last layer writes this translation."
     return Finding(
-        f"From {'the ' * (not start)}{names[start]} on the decoder writes this very translation.",
+        headline,
         f"{also}From the embeddings, where no token has read another, it writes {pluralize(len(first.ids), 'token')}"
         f"{'' if first.finished else ' and goes on'}; {len(kept_positions(first.ids, last))} of the translation's "
         f"{len(last)} are there, in its order.",

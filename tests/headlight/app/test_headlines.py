@@ -1,14 +1,18 @@
-"""What every view of every page says that it found: whole, in at most twelve words, and first one thing."""
+"""What every view of every page says that it found: whole, in at most twelve words, and first one thing, and in words
+that name tokens as they are shown.
+"""
 
 import importlib
+import re
 
 import pytest
-from support.pages import ROOT, check_headline, headlines, open_page
+from support.pages import ROOT, check_headline, headlines, open_page, page_text, specs
 
 from headlight.views.inside.toy import MASKED_ROW
 from headlight.views.positions.content import NO_POSITIONS
 from headlight.views.questions.content import QUESTIONS
 
+NAMES_THE_MARK = "pointing at it shows it to the letter, ▁ for the blank before a word."
 PAGES = sorted(path.stem for path in (ROOT / "pages").glob("*.py"))
 # What says nothing of its own, or only in the browser, or once somebody has started or changed something.
 SILENT = {
@@ -32,7 +36,11 @@ def views() -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize(("page", "view"), views())
 def test_every_view_has_its_say_in_headlines_of_twelve_words(page, view):
-    said = headlines(open_page(f"pages/{page}.py", **({page: view} if view else {})))
+    app = open_page(f"pages/{page}.py", **({page: view} if view else {}))
+    captions = [spec["layout"]["meta"]["caption"] for spec in specs(app)]
+    told = "\n".join([page_text(app), *captions]).replace(NAMES_THE_MARK, "")
+    assert not re.search(r"▁|</s>|<s>|<pad>|<unk>|\\", told), "tokens as they are shown, and no markup in captions"
+    said = headlines(app)
     assert bool(said) == ((page, view) not in SILENT)
     for headline in said:
         check_headline(headline)

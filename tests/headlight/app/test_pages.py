@@ -29,6 +29,14 @@ def test_every_example_translates(sentence, shipped):
     assert shipped.translate([sentence])[0] in page_text(app)
 
 
+def test_the_example_of_a_clause_within_a_clause_has_its_verb_last_in_german_alone(shipped):
+    (sentence,) = [text for text, why in EXAMPLES.items() if "where does its verb go?" in why]
+    (translation,) = shipped.translate([sentence])
+    _, _, clause = sentence.rstrip(".").partition(" that ")
+    _, _, translated = translation.rstrip(".").partition(", dass ")
+    assert clause.split()[1] == "has" and translated.split()[-1] == "hat"
+
+
 def test_choosing_an_example_puts_it_into_the_box(shipped):
     app = open_page()
     second = list(EXAMPLES)[1]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from support.drawn import drawn_text
 
-from headlight.plots.heatmap import mask_figure
+from headlight.plots.heatmap import Heatmap, mask_figure
 from headlight.plots.masks import (
     leaking_figure,
     masked_scores_figure,
@@ -87,7 +87,10 @@ def test_row_names_are_what_was_fed_or_what_is_predicted(decoder, masked):
     assert fed.ticktext[1] == first and "input" in fed.title.text
     assert predicted.ticktext[0] == shown_token(masked.target_tokens[SHORT][0]) == fed.ticktext[1]
     both = scores_figure(decoder, "both").layout.yaxis
-    assert both.ticktext[0] == f"⟨start⟩ → {first}" and both.title.text == "decoder row", "the long one has no room"
+    name = "decoder row: input → output token"
+    assert both.ticktext[0] == f"⟨start⟩ → {first}" and both.title.text == name
+    low = Heatmap((), both.ticktext[:2], both.ticktext * 3, name, "", room=200)
+    assert low.row_title == "decoder row", "the long one has no room"
 
 
 def test_scores_are_drawn_around_zero_on_one_scale_and_masked_cells_go_blank(decoder):

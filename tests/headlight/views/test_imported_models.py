@@ -121,7 +121,7 @@ def test_a_logit_by_hand_has_the_bias_of_its_piece(folder):
 
 def test_a_decoder_that_begins_with_padding_is_explained(folder):
     said = page_text(opened("/masks?masks=the+three+masks", checkpoint="opus", text="I love my teacher."))
-    assert "This model's decoder begins with <pad>" in said
+    assert "This model's decoder begins with ⟨pad⟩" in said
     sidebar = page_text(opened("/translate", checkpoint="opus"))
     assert "Imported: Helsinki-NLP/opus-mt-en-de (cc-by-4.0)" in sidebar
 
@@ -155,7 +155,7 @@ def test_a_model_of_many_languages_is_told_both_in_the_bar_and_shows_the_given_o
     assert "“⟨start⟩” is not the model's choice" in page_text(opened("/decoding", checkpoint=BART, text="red dog"))
     assert "given" not in page_text(opened("/decoding", checkpoint="opus", text="I love my teacher."))
     masks = page_text(opened("/masks?masks=the+three+masks", checkpoint=NLLB, text="red dog", second="small cat"))
-    assert "decoder begins with </s>" in masks
+    assert "decoder begins with ⟨end⟩" in masks
 
 
 def test_a_norm_after_the_embedding_stands_in_the_diagram_and_in_the_sums(folder):

@@ -47,6 +47,18 @@ def test_pieces_taken_in_the_address_begin_the_translation(shipped):
     assert shown(open_page(PAGE))["branch"] is None
 
 
+@pytest.mark.parametrize("query", [{}, {"decoding": "beam", "beam": "3"}])
+def test_a_forced_token_does_not_move_the_shown_head(query, shipped):
+    text, moved = "He bought a ticket at the train station.", 0
+    own, trace = shown(open_page(PAGE, text=text, **query))["name"], shipped.trace(text)
+    for other in trace.candidate_ids[0, 1:5].tolist():
+        assert shown(open_page(PAGE, text=text, prefix=str(other), **query))["name"] == own
+        forced = TranslationRequest(results.checkpoint("en-de"), text, prefix=(other,))
+        layer, head = results.default_head(forced, "cross")
+        moved += f"layer {layer + 1}, head {head + 1}" != own
+    assert moved, "by itself such a translation would have another head"
+
+
 @pytest.mark.parametrize(
     "prefix", ["99999999", "evil", "1.2.3.", "0", "2", "3.5", "-4", "9.9e9", ".".join(["5"] * 150)]
 )

@@ -75,11 +75,14 @@ def test_hidden_words_are_those_of_the_address_and_the_translation_is_made_witho
     without = shipped.trace(HUNGRY, interventions=["forbid:cross.*.*:7"])
     assert shown["outputs"] == list(without.target_tokens) and "▁nicht" not in shown["outputs"]
     assert shown["headline"].startswith("Without “not” the translation loses “nicht”. ")
-    same = sum(
-        shipped.translate([HUNGRY], interventions=[f"forbid:cross.*.*:{key}"]) == [trace.target_text]
-        for key in range(len(trace.source_tokens) - 1)
-    )
-    assert f"{same} of 10 words and marks can be hidden without any change" in shown["headline"]
+    same = [
+        f"“{token.lstrip('▁')}”"
+        for key, token in enumerate(trace.source_tokens[:-1])
+        if shipped.translate([HUNGRY], interventions=[f"forbid:cross.*.*:{key}"]) == [trace.target_text]
+    ]
+    spare = f"{len(same)} of 10 source words and marks can be hidden alone without any change"
+    assert 0 < len(same) <= 3 and shown["headline"].endswith(f"{spare}: {', '.join(same)}.")
+    assert shown["whole"] == without.target_text
 
 
 @pytest.mark.parametrize(
@@ -94,6 +97,23 @@ def test_an_address_that_hides_what_is_not_there_loses_only_that(hidden, kept):
 def test_every_word_of_a_sentence_can_be_hidden_at_once():
     app = open_page(HOME, text=HUNGRY, hidden="1.2.3.4.5.6.7.8.9.10")
     assert not app.exception and sent(app)["hidden"] == list(range(10))
+    assert sent(app)["outputs"] == ["</s>"], "so nothing is left"
+    assert sent(app)["headline"] == "With every word hidden nothing is left of the translation."
+
+
+def test_what_can_be_hidden_alone_is_said_of_one_hidden_word_and_named_where_it_is_little(shipped):
+    before = shipped.trace(HUNGRY)
+    words = word_ranges(before.source_tokens)
+
+    def said(hidden: int, harmless: int) -> str:
+        return describe_hidden(before, before, words[:hidden], words[:harmless])
+
+    assert said(1, 0).endswith(" 0 of 10 source words and marks can be hidden alone without any change.")
+    assert said(1, 3).endswith(" change: “The”, “dog”, “is”.") and said(1, 4).endswith(
+        " 4 of 10 source words and marks can be hidden alone without any change."
+    )
+    assert said(2, 3) == "Without “The” and “dog” the translation stays the same."
+    assert said(4, 3) == "Without 4 words and marks the translation stays the same."
 
 
 def test_what_is_said_names_what_was_lost_gained_and_exchanged(shipped):

@@ -51,7 +51,7 @@ def test_the_page_opens_on_what_the_causal_mask_prevents_and_the_head_that_leaks
     layer, head = max(leaks, key=leaks.get)
     chosen = [app.segmented_control(key=f"{key}_buttons").value for key in ("layer", "head")]
     assert chosen == [str(layer + 1), str(head + 1)]
-    leaking, dots, with_mask = specs(app)
+    leaking, with_mask, dots = specs(app)
     for spec in (leaking, with_mask):
         assert numbers(spec["data"][0]["z"]).shape == (steps, steps), "the second sentence's padding is left out"
     shown = [mark["x"] for mark in dots["data"] if mark["mode"] == "markers"]
@@ -65,7 +65,7 @@ def test_the_page_has_the_batch_and_three_masks_whose_captions_go_along(runs):
     app = open_masks(masks="the three masks")
     captions = [figure["layout"]["meta"]["caption"] for figure in specs(app)]
     assert [caption.split(":")[0] for caption in captions] == ["Padding mask", "Causal mask", "Both"]
-    assert all("\\" not in caption for caption in captions) and "<pad> fills up" in captions[0]
+    assert all("\\" not in caption for caption in captions) and "⟨pad⟩ fills up" in captions[0]
     source, target = batch_tables(app)
     padding = len(runs["nothing"].source_tokens[0]) - runs["nothing"].source_lengths[0]
     assert source.count("&lt;pad&gt;") == source.count('"closed"') == padding > 0

@@ -5,7 +5,7 @@ import re
 
 import numpy as np
 import pytest
-from support.made import made_trace
+from support.made import SOURCE, made_trace
 from support.pages import components, open_page, page_text
 
 from headlight.views.what_if.ablation import heads_in, heads_text, switches_payload
@@ -54,6 +54,11 @@ def test_each_switch_has_the_loss_of_its_head_in_the_order_of_the_model():
     assert beam["kinds"][1]["turned"] == [[False] * 3] and "Greedy" not in beam["kinds"][1]["words"][0][2]
 
 
+def reading(ids, *sources):
+    """A translation whose tokens read one source token each."""
+    return made_trace(target_ids=ids, cross=np.eye(len(SOURCE))[None, None, list(sources)])
+
+
 @pytest.mark.parametrize(
     "old, new, columns",
     [
@@ -63,7 +68,19 @@ def test_each_switch_has_the_loss_of_its_head_in_the_order_of_the_model():
     ],
 )
 def test_equal_tokens_stand_under_one_another(old, new, columns):
-    assert list(aligned(old, new)) == columns
+    assert list(aligned(reading(old, *range(len(old))), reading(new, *range(len(new))))) == columns
+
+
+def test_of_changed_tokens_those_stand_under_one_another_that_read_the_same_words():
+    old = reading((1, 2, 3, 4), 0, 1, 2, 4)
+    assert list(aligned(old, reading((7, 8, 4), 1, 2, 4))) == [(0, None), (1, 0), (2, 1), (3, 2)]
+    assert list(aligned(old, reading((7, 8, 9, 4), 3, 1, 3, 4)))[-4:] == [(1, 1), (2, None), (None, 2), (3, 3)]
+
+
+def test_rows_that_would_repeat_another_are_left_out():
+    before, forced = made_trace(), made_trace(target_probabilities=np.array([0.8, 0.25, 0.6]))
+    names = [re.findall(r'<th scope="row">(.*?)</th>', compared_html(before, each, each)) for each in (before, forced)]
+    assert names == [["unchanged", "log P"], ["unchanged", "log P", "log P, changed"]]
 
 
 def test_both_translations_with_their_log_probabilities_and_hostile_tokens_as_text():
@@ -93,10 +110,20 @@ def test_both_translations_with_their_log_probabilities_and_hostile_tokens_as_te
 @pytest.mark.parametrize("ablated_by", ["zero", "mean", "uniform"])
 def test_the_view_switches_off_what_the_address_says(ablated_by):
     app = open_page("pages/what_if.py", off="cross.3.4-encoder.9.9", ablated_by=ablated_by)
-    assert "Without 1 head:" in page_text(app)
+    assert "Without cross-attention layer 3, head 4:" in page_text(app)
     (switches,) = components(app)
     sent = json.loads(switches.proto.json)
     assert sent["off"] == "cross.3.4" and sent["limit"] > 0
+
+
+def test_several_heads_are_counted_and_named_on_hover():
+    app = open_page("pages/what_if.py", off="cross.3.4-encoder.1.2-cross.3.1-cross.2.2")
+    (heading,) = [each for each in app.markdown if each.value.startswith("Without ")]
+    assert heading.value.startswith("Without 4 heads: **")
+    assert heading.proto.help == (
+        "cross-attention layer 3, head 4; encoder self-attention layer 1, head 2; cross-attention layer 3, head 1; "
+        "cross-attention layer 2, head 2"
+    )
 
 
 def test_with_all_heads_on_nothing_is_compared():

@@ -51,6 +51,18 @@ def test_each_kind_of_second_run_is_compared(compare):
     assert ("Without cross-attention layer 1, head 1" in page_text(app)) == (compare == "heads off")
 
 
+def test_the_other_sentence_begins_with_the_readers_own():
+    def other(**query) -> str:
+        return open_page(PAGE, what_if="compare", **query).text_input(key="compare_text_line").value
+
+    assert other() == "I love my teachers."
+    text = "Tom lives in Boston with his three sisters."
+    made = other(text=text)
+    assert made != text and sorted(made.split()) == sorted(text.split()), "two words exchanged"
+    assert translator().trace(made).target_ids != translator().trace(text).target_ids
+    assert other(text=text, compare_text="Where is my dog?") == "Where is my dog?"
+
+
 @pytest.mark.parametrize(
     "query, words",
     [
