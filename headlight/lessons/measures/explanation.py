@@ -159,8 +159,8 @@ def pronoun_of_another(run: Run, nouns: str) -> Answer:
     if other is None:
         raise Undecided("The pronoun stays the same with each of the other nouns.")
     candidates = _pronoun_candidates(traces[other], steps[other])
-    first, *rest = candidates.values()
-    if _bare(first[0]) != found[other] or not rest or first[1] - rest[0][1] < NEAR_CHANCES:
+    (first, chance), *rest = [*candidates.items()][:2] or [("", ("", 0.0))]
+    if first != found[other] or not rest or chance[1] - rest[0][1][1] < NEAR_CHANCES:
         raise Undecided("Two pronouns are about equally probable after the other noun.")
     shown = list(candidates.items())[:MOST_OPTIONS]
     return Answer(
@@ -209,46 +209,48 @@ def decides_pronoun(run: Run) -> Answer:
     The begin of sentence does not count, nor what cannot be left out. names: word, other, against (its token), step.
     """
     trace, step = run.trace, _pronoun_step(run.trace)
-    word = trace.target_tokens[step]
-    others = {token: id for token, (id, _) in other_candidates(trace, step).items()}
-    rival = next((token for token in others if _bare(token) in PRONOUNS - {_bare(word)}), None)
-    if rival is None:
-        raise Undecided("No other pronoun is among the candidates here.")
-    lost, gradient = left_out(run, step, others[rival]), measures.gradient(run.request, step, others[rival])
-    source, prefix = trace.source_tokens, trace.decoder_input_tokens[: step + 1]
-    begin = len(source)
-    bars = {
-        "out": np.concatenate([lost.source, lost.prefix]),
-        "gradient": np.concatenate([gradient.source, gradient.prefix]),
-    }
-    ranked = {
-        name: [int(at) for at in np.argsort(-np.nan_to_num(each, nan=-np.inf)) if at != begin]
-        for name, each in bars.items()
-    }
-    first, second = ranked["out"][:2]
-    values = bars["out"]
-    if values[first] - values[second] < NEAR_NATS:
-        raise Undecided("Two tokens decide here alike.")
+    word, (rival, against) = trace.target_tokens[step], _rival(trace, step)
+    values, begin = _bars(left_out(run, step, against)), len(trace.source_tokens)
+    gradient = _bars(measures.gradient(run.request, step, against))
+    ranked, by_gradient = ([at for at in np.argsort(-each) if at != begin] for each in (values, gradient))
+    first, second = ranked[:2]
+    if not np.isfinite(values[second]) or values[first] - values[second] < NEAR_NATS:
+        raise Undecided("No token decides here more clearly than all others.")
 
     def named(at: int) -> str:
         if at < begin:
-            return f"{quoted_at(source, at)} of the source"
-        return f"{quoted_at(prefix, at - begin)} of the translation so far"
+            return f"{quoted_at(trace.source_tokens, at)} of the source"
+        return f"{quoted_at(trace.decoder_input_tokens[: step + 1], at - begin)} of the translation so far"
 
     heavy = int(mean_weights(trace, step).argmax())
-    shown = list(dict.fromkeys((first, heavy, ranked["gradient"][0], *ranked["out"])))[:MOST_OPTIONS]
+    asked = (at for at in (first, heavy, by_gradient[0], *ranked) if np.isfinite(values[at]))
+    shown = list(dict.fromkeys(map(int, asked)))[:MOST_OPTIONS]
     lead = f"the lead of {quoted(word)} over {quoted(rival)}"
     loss = {at: f"{'falls' if values[at] > 0 else 'rises'} by {signed(abs(float(values[at])), 2)}" for at in shown}
     return Answer(
         Kind.ONE,
-        f"Without {named(first)} {lead} {loss[first]}. Gradient × input names {named(ranked['gradient'][0])}.",
+        f"Without {named(first)} {lead} {loss[first]}. Gradient × input names {named(by_gradient[0])}.",
         f"What {lead} loses, left out: "
         + ", ".join(f"{named(at)} {signed(float(values[at]), 2)}" for at in shown)
         + ".",
         tuple(Option(str(at), named(at), f"Without it {lead} {loss[at]}.") for at in shown),
         frozenset({str(first)}),
-        names={"word": word, "other": rival, "against": rival, "step": str(step + 1), "decides": named(first)},
+        names={"word": word, "other": rival, "against": rival, "step": str(step + 1)},
     )
+
+
+def _rival(trace: Trace, step: int) -> tuple[str, int]:
+    """Return the likeliest other pronoun of a step, its token and id; Undecided without any."""
+    own = _bare(trace.target_tokens[step])
+    for token, (id, _) in other_candidates(trace, step).items():
+        if _bare(token) in PRONOUNS - {own}:
+            return token, id
+    raise Undecided("No other pronoun is among the candidates here.")
+
+
+def _bars(found: Attribution) -> np.ndarray:
+    """Return the values of source, then prefix; what cannot be left out has less than all others."""
+    return np.nan_to_num(np.concatenate([found.source, found.prefix]), nan=-np.inf)
 
 
 @measure

@@ -11,7 +11,7 @@ from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, measu
 from headlight.plots.text import kind_head_name, one_head_name, pluralize, quoted, sentence_case
 from headlight.views.home.content import words_of
 from headlight.views.what_if.ablation import heads_in
-from transformer.interpret.head_patterns import Pattern, measure_heads
+from transformer.interpret.head_patterns import HeadMeasures, Pattern, measure_heads
 from transformer.interpret.trace import masked_maps
 from transformer.interpret.what_if.importance import ABLATIONS, HeadImportance
 from transformer.interpret.what_if.intervention import Heads, Zero
@@ -65,19 +65,8 @@ def neighbour_head(run: Run, pattern: str) -> Answer:
 
     names: layer and head (from 1), head_name, rows.
     """
-    if pattern not in NEIGHBOURS:
-        raise Undecided("The pattern must be “next” or “previous”.")
-    chosen = NEIGHBOURS[pattern]
-    measured = measure_heads("encoder", masked_maps(run.trace, "encoder"), run.trace.source_tokens)
-    if not np.isfinite(measured[0].shares[chosen]):
-        raise Undecided("This sentence has too few tokens to tell which head reads a neighbour.")
-    best = clear_best(measured, chosen)
-    if best.shares[chosen] <= 0.5:
-        raise Undecided(f"No head of the encoder reads the {pattern} token in most rows of this sentence.")
-    other = ranked_by(measured, NEIGHBOURS["previous" if pattern == "next" else "next"])[0]
-    ranked = ranked_by(measured, chosen)
-    listed = (best, ranked[1], other, ranked[-1], *ranked)
-    heads = list({(head.layer, head.head): head for head in listed}.values())[:MOST_OPTIONS]
+    heads = _neighbour_heads(run, pattern)
+    best, chosen = heads[0], NEIGHBOURS[pattern]
     return Answer(
         Kind.ONE,
         f"{sentence_case(one_head_name(best.layer, best.head))} reads the {pattern} token {in_rows(best, chosen)}.",
@@ -100,6 +89,23 @@ def neighbour_head(run: Run, pattern: str) -> Answer:
             "rows": in_rows(best, chosen),
         },
     )
+
+
+def _neighbour_heads(run: Run, pattern: str) -> list[HeadMeasures]:
+    """Return the head that reads a neighbour in most rows, then others to choose from; Undecided without it."""
+    if pattern not in NEIGHBOURS:
+        raise Undecided("The pattern must be “next” or “previous”.")
+    chosen, other = NEIGHBOURS[pattern], NEIGHBOURS["previous" if pattern == "next" else "next"]
+    measured = measure_heads("encoder", masked_maps(run.trace, "encoder"), run.trace.source_tokens)
+    if len(measured) < 2 or not np.isfinite(measured[0].shares[chosen]):
+        raise Undecided(
+            "The sentence has too few tokens, or the encoder too few heads, to tell which reads a neighbour."
+        )
+    best, ranked = clear_best(measured, chosen), ranked_by(measured, chosen)
+    if best.shares[chosen] <= 0.5:
+        raise Undecided(f"No head of the encoder reads the {pattern} token in most rows of this sentence.")
+    listed = (best, ranked[1], ranked_by(measured, other)[0], ranked[-1], *ranked)
+    return list({(head.layer, head.head): head for head in listed}.values())[:MOST_OPTIONS]
 
 
 @measure
