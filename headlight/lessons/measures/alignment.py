@@ -232,7 +232,7 @@ def other_input_head(run: Run) -> Answer:
     known, aligner = ranked_by(measured, INPUT)[0], ranked_by(measured, OUTPUT)[0]
     found = {_key(head): head for head in measured if _shift(head) >= NEAR and head is not known}
     if not found:
-        raise Undecided("Only one head fits its input token better here.")
+        raise Undecided("No other head fits its input token better here.")
     chosen = _chosen(run, measured) or aligner
     rows = f"its input {in_rows(chosen, INPUT)}, its output {in_rows(chosen, OUTPUT)}"
     asked = " It is the one that you know already." if chosen is known else ""

@@ -53,7 +53,9 @@ def _disagreeing_step(run: Run) -> tuple[int, int, int]:
             found[step] = (float(lost[first] - lost[second]), int(order[0]), int(first))
     found = {step: each for step, each in found.items() if each[0] >= NEAR_NATS}
     if not found:
-        raise Undecided("At each word here the one that has most weight is also the one that is missed most.")
+        raise Undecided(
+            "At no word here is the word of most weight clearly another one than the word that is missed most."
+        )
     step = max(found, key=lambda each: found[each][0])
     return (step, *found[step][1:])
 
