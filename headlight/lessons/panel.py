@@ -180,8 +180,9 @@ def _page_name() -> str:
 
 
 def _address() -> dict[str, str]:
-    """Return what the address says, and what the widgets of this page hold."""
-    return {key: st.query_params[key] for key in PARAMETERS if key in st.query_params}
+    """Return what the address says, and what the widgets of this page hold: not all that was ordered stands there."""
+    held = {key: str(st.session_state[key]) for key in PARAMETERS if key in st.session_state}
+    return held | {key: st.query_params[key] for key in PARAMETERS if key in st.query_params}
 
 
 def show_panel(request: TranslationRequest) -> None:

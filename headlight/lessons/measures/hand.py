@@ -174,8 +174,7 @@ def toy_masked(run: Run, seed: int, token: int) -> Answer:
     done = bool(weights[target] > np.delete(weights, target).max())
     return Answer(
         Kind.DO,
-        f"Without token {ranked[0] + 1}, token {token} reads token {target + 1} with {short_weight(solved[target])}; "
-        f"the weight of the masked cell is exactly 0.",
+        f"The weights of token {token} are now {', '.join(map(_share, weights))}.",
         f"The scores of this row are {_listed(stages.scores[0, 0, token - 1], 2)}: mask the largest, in the row of "
         f"token {token} the column of token {ranked[0] + 1}.",
         done=done,
@@ -301,6 +300,11 @@ def _products_in_words(stages: Stages, row: int) -> str:
 
 def _told_product(value: float, digits: int = 1) -> str:
     return f"Its product with this query is {signed(value, digits)}."
+
+
+def _share(weight: float) -> str:
+    """Return a weight of a row, 0 where a cell is masked."""
+    return short_weight(weight) if weight else "0"
 
 
 def _token(index: int) -> str:

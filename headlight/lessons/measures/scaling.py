@@ -208,14 +208,16 @@ def quiet_head(run: Run) -> Answer:
     if rises[quietest] >= HARDLY or rises[start] < PLAINLY:
         raise Undecided("The division changes all heads of this model alike in this sentence.")
     shown = _shown_head(run.address)
-    done, here = False, ""
+    done, here = False, "The page shows no single head of this sentence."
     if shown in rises:
         done = rises[shown] < HARDLY
-        here = f"In {kind_head_name(shown)} the mean largest weight rises by {_exact(rises[shown])}. "
+        here = (
+            f"In {kind_head_name(shown)} the largest weight is {_exact(now[shown])} on average; without the division "
+            f"it would rise by {_exact(rises[shown])}."
+        )
     return Answer(
         Kind.DO,
-        f"{here}It rises least, by {_exact(rises[quietest])}, in {kind_head_name(quietest)}, where it is "
-        f"{_exact(now[quietest])} with the division.",
+        here,
         f"Compare the two marks of each row. In {kind_head_name(quietest)} they nearly meet: "
         f"{_exact(rises[quietest])} apart on average.",
         done=done,

@@ -124,6 +124,14 @@ def test_masking_the_key_that_is_read_most_is_done_by_the_address_of_this_exampl
                     weights.argmax() == ranked[1]
                 )
             flipped = answer.names["flipped"]
+            solved = answer_of(
+                run_of("en-de", SENTENCES[0], **address, toy_flipped=flipped),
+                "toy_masked",
+                {"seed": seed, "token": token},
+            )
+            open_to = np.array([digit == "0" for digit in flipped]).reshape(3, 3)
+            said = [float(each) for each in re.findall(r"(?<= )(?:\.\d\d|[01])(?=[,.])", solved.truth)]
+            assert said == pytest.approx(list(by_hand(seed, open_to)["weights"][token - 1]), abs=0.0051)
             for changed in ({"toy_tokens": "4"}, {"toy_mask": "causal"}, {"toy_block_seed": str(seed % 20 + 1)}):
                 other = run_of("en-de", SENTENCES[0], **(address | {"toy_flipped": flipped} | changed))
                 assert not answer_of(other, "toy_masked", {"seed": seed, "token": token}).done
@@ -223,3 +231,16 @@ def test_the_page_of_each_step_shows_the_number_that_is_right():
     assert steps[6].answer.right == {str(int(products.argmax()) + 1)}
     assert not answer_of(run_of("en-de", text, **steps[5].address()), "toy_masked", steps[5].step.arguments).done
     assert answer_of(run_of("en-de", text, **steps[5].address(shown=True)), "toy_masked", steps[5].step.arguments).done
+
+
+def test_what_widgets_hold_counts_where_the_address_does_not_say_it():
+    address = {"toy_batch": "1", "toy_d_model": "4", "toy_num_heads": "1", "toy_flipped": "000001000"}
+    page = open_page("pages/inside.py", lesson="qkv.6", inside="small example", text=QKV.sentences[0], **address)
+
+    def is_right() -> bool:
+        (panel,) = (found for found in components(page) if "lesson" in found.proto.component_name)
+        return json.loads(panel.proto.json)["tried"]["right"]
+
+    assert not is_right(), "this is another seed's example"
+    page.slider(key="toy_block_seed").set_value(16).run()
+    assert "toy_block_seed" not in page.query_params and is_right()

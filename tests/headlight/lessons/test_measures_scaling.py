@@ -167,7 +167,10 @@ def test_a_quiet_head_is_done_where_the_page_shows_a_small_rise(checkpoint):
             if abs(rise - 0.05) < 1e-3:
                 continue
             address = {"kind": kind, "layer": str(layer + 1), "head": str(head + 1)}
-            assert found(run_of(checkpoint, run.request.text, **address), "quiet_head").done == (rise < 0.05)
+            here = found(run_of(checkpoint, run.request.text, **address), "quiet_head")
+            assert here.done == (rise < 0.05)
+            said = "less than 0.01" if rise < 0.005 else f"{rise:.2f}"
+            assert here.truth.endswith(f"it would rise by {said}.") or abs(rise * 100 % 1 - 0.5) < 0.05
 
 
 def test_an_address_without_a_single_head_is_not_done_and_short_sentences_are_undecided():
