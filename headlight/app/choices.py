@@ -272,7 +272,7 @@ def write_line(label: str, key: str, start: str, subject: str) -> str:
     widget, noted = f"{key}_line", f"{key}_subject"
     asked = url_state.read(key, start)
     about, before = st.session_state.get(noted, (subject, asked))
-    if about != subject and asked == before:  # on the Back button both change
+    if about != subject and asked == before and url_state.ordered(key) is None:  # on the Back button both change
         asked = start
         url_state.write(key, start, start)
     st.session_state[noted] = subject, asked

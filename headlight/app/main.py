@@ -35,6 +35,7 @@ class Guide(Protocol):
     def follow(self, request: "TranslationRequest") -> None: ...
     def show_panel(self, request: "TranslationRequest") -> None: ...
     def show_lessons_through(self, page: str) -> None: ...
+    def end_run(self) -> None: ...
 
 
 def main(load_guide: Callable[[], Guide]) -> None:
@@ -47,7 +48,7 @@ def main(load_guide: Callable[[], Guide]) -> None:
         st.error("This server has as many visitors as it can serve: please try again in a few minutes.")
         st.stop()
     with starting():
-        from . import bar, url_state
+        from . import bar
         from .line import in_turn
         from .navigation import group_headings, is_home, navigation, run_page, show_name
         from .widgets import offer_downloads
@@ -71,7 +72,7 @@ def main(load_guide: Callable[[], Guide]) -> None:
             guide.show_panel(request)
         run_page(page, request)
         guide.show_lessons_through(page.url_path)
-    url_state.forget_orders()
+    guide.end_run()
     freeze_imports()
 
 

@@ -30,6 +30,7 @@ FINDINGS = "findings"  # in a step's veil: what the page says that it found
 WAYS = {"pages/lessons.py": "All lessons", "pages/decoding.py": "See it translate, token by token"}
 # In the session: where to go next; what the next run is to show; what was tried; the first run is over.
 _GOING, _ORDER, _TRIES, _BEGUN = "lesson_going", "lesson_order", "lesson_tries", "lesson_begun"
+_MOVES = "lesson_moves"  # how often the panel led somewhere: the browser is told that it has arrived
 _ENDED = "lesson_ended"  # the lesson that was gone through, until its page is opened
 _RESTORED = "lesson_restored"  # what the browser remembered has come
 MOST_TRIES, MOST_LETTERS = 400, 600  # kept of a browser's memory
@@ -78,22 +79,36 @@ def begin(name: str, step: int = 0) -> None:
 
 
 def start_run() -> None:
-    """Order what a step asked for in the run before, where its page is there; called once a run, before the bar."""
+    """Order what a step asked for in the run before, where its page is there; called once a run, before the bar.
+
+    The order stands until a run of that page has come to its end: one that is interrupted has not taken all of it.
+    """
     url_state.forget_orders()
-    page, values = st.session_state.pop(_ORDER, ("", {}))
+    page, values = st.session_state.get(_ORDER, ("", {}))
     if page == _page_name():
         url_state.order(values)
+
+
+def end_run() -> None:
+    """Leave the page to its visitor again."""
+    url_state.forget_orders()
+    st.session_state.pop(_ORDER, None)
 
 
 def _open(page: str, values: Mapping[str, str]) -> None:
     """Go to a page whose address has these values: then this run ends.
 
-    The browser follows the page's link: `st.switch_page` refuses while a widget of the bar has a value in the address.
+    The browser follows a link to it: `st.switch_page` refuses while a widget of the bar has a value in the address, and
+    a value that is not in the address from the start would not come into it.
     """
     st.session_state[_ORDER] = (page, dict(values))
+    st.session_state[_MOVES] = st.session_state.get(_MOVES, 0) + 1
     if page == _page_name():
         st.rerun()
-    lesson_panel({"open": "" if page == HOME else page}, "lesson_panel", **_DEAF)
+    with st.container(key="lesson_link"):
+        query = {key: text for key, text in values.items() if text != str(PARAMETERS[key].default or "")}
+        st.page_link(f"pages/{page}.py", label=page, query_params=query)
+    lesson_panel({"open": True}, "lesson_panel", **_DEAF)
     st.stop()
 
 
@@ -207,7 +222,12 @@ def show_panel(request: TranslationRequest) -> None:
         st.html(f"<style>{veiled} {{ filter: blur(9px); pointer-events: none; user-select: none; }}</style>")
     lesson_panel(
         payload_of(posed, tried)
-        | {"present": presented, "away": _is_away(posed), "known": _RESTORED in st.session_state},
+        | {
+            "present": presented,
+            "away": _is_away(posed),
+            "known": _RESTORED in st.session_state,
+            "turn": st.session_state.get(_MOVES, 0),
+        },
         "lesson_panel",
         choose=lambda choice: _choose(posed, choice),
         hint=lambda: _take_hint(posed),

@@ -92,7 +92,8 @@ def test_the_home_leads_into_the_first_lesson_and_another_sentence_asks_anew(pag
         expect(page.locator(".lesson .undecided")).to_have_text(anew.undecided)
     else:
         expect(page.locator(".lesson .options button")).to_have_text([anew.fill(each.label) for each in anew.options])
-    page.go_back()
+    sentence.fill(posed.run.request.text)
+    sentence.press("Enter")
     expect(page.locator(".lesson .feedback")).to_contain_text("Right.")
 
 
@@ -160,6 +161,8 @@ def test_presented_it_lies_below_the_figure(page, address):
     box = page.locator(".lesson").bounding_box()
     assert box["x"] < 10 and box["y"] + box["height"] >= 767 and box["height"] < 260
     shuts_no_one_out(page)
+    page.keyboard.press("PageDown")
+    expect(page.locator(".lesson .place")).to_have_text(f"2 of {len(FIRST.steps)}")
 
 
 def test_a_hostile_memory_and_address_lose_nothing(page, address):

@@ -1,11 +1,11 @@
 // Going to another step: the page and its address change in several steps, which Back takes back as one, and what is
 // asked for meanwhile is done once the new step is there.
 
-const PAGE_LINKS = "[data-testid=stSidebarNavLink]";
+const LINK = ".st-key-lesson_link a";
 const ACTS = ["pointerdown", "keydown", "popstate"];
 const LONGEST = 15_000; // ms until a move that never ends is given up
 
-let since = 0, waiting = null;
+let since = 0, waiting = [];
 
 export function isMoving() {
   return since > 0 && performance.now() - since < LONGEST;
@@ -16,25 +16,28 @@ export function beginMove() {
   asOneEntry();
 }
 
-// The new step is there: what was asked for meanwhile is done now.
+// The new step is there: returns what was asked for meanwhile, a method's name and what it is given.
 export function endMove() {
   since = 0;
-  const act = waiting;
-  waiting = null;
-  if (act) setTimeout(act, 0);
+  const asked = waiting;
+  waiting = [];
+  return asked;
 }
 
-export function later(act) {
-  waiting = act;
+export function later(...asked) {
+  waiting = asked;
 }
 
-// Follow a page's link in the list, as a click on it does.
-export function openPage(name) {
-  beginMove();
-  const links = [...document.querySelectorAll(PAGE_LINKS)];
-  const path = (link) => new URL(link.href).pathname.replace(/\/$/, "");
-  const home = links.length ? path(links[0]) : ""; // the first is the home, wherever the app is served
-  links.find((link) => path(link) === (name ? `${home}/${name}` : home))?.click();
+// Follow the link to the page of the new step, as soon as it is drawn.
+export function openPage() {
+  if (!isMoving()) beginMove();
+  follow();
+}
+
+function follow() {
+  const link = document.querySelector(LINK);
+  if (link) link.click();
+  else if (isMoving()) requestAnimationFrame(follow);
 }
 
 // Streamlit writes the link, then the values that its page gives the address: one entry in the browser's history, until

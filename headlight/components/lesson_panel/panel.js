@@ -26,7 +26,7 @@ class LessonPanel extends Component {
     this.find(".fold").onclick = () => this.fold(!this.panel.classList.contains("folded"));
     this.find("form").onsubmit = (event) => this.estimate(event);
     this.find("textarea").oninput = ({ target }) => this.memory.note(this.data.key, target.value);
-    this.listen(document, "keydown", (event) => this.key(event));
+    this.listen(document, "keydown", (event) => this.key(event), true); // before the keys that open another page
     const page = document.documentElement;
     this.folding = new MutationObserver(() => this.dock());
     this.folding.observe(page, { attributes: true, attributeFilter: ["class"] });
@@ -36,9 +36,10 @@ class LessonPanel extends Component {
   }
 
   receive(data) {
-    this.panel.hidden = data.open !== undefined;
-    if (data.open !== undefined) return openPage(data.open);
-    if (isMoving()) endMove();
+    this.panel.hidden = Boolean(data.open);
+    if (data.open) return openPage();
+    const [act, value] = isMoving() ? endMove() : [];
+    if (act) setTimeout(() => this[act](value), 0);
     const moved = data.key !== this.data?.key;
     this.data = data;
     if (moved || !this.chosen) this.chosen = new Set([data.tried.choice ?? []].flat());
@@ -140,7 +141,7 @@ class LessonPanel extends Component {
   }
 
   go(step) {
-    if (isMoving()) return later(() => this.go(step));
+    if (isMoving()) return later("go", step);
     beginMove();
     document.documentElement.classList.remove("lesson_pages");
     if (step !== this.data.step) this.chosen = null;
@@ -148,7 +149,7 @@ class LessonPanel extends Component {
   }
 
   show() {
-    if (isMoving()) return later(() => this.show());
+    if (isMoving()) return later("show");
     if (this.data.moves) beginMove();
     this.setTriggerValue("show", true);
   }

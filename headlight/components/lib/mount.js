@@ -39,9 +39,9 @@ export class Component {
     this.ends.push(() => observer.disconnect());
   }
 
-  listen(target, name, act) {
-    target.addEventListener(name, act);
-    this.ends.push(() => target.removeEventListener(name, act));
+  listen(target, name, act, first = false) {
+    target.addEventListener(name, act, first);
+    this.ends.push(() => target.removeEventListener(name, act, first));
   }
 
   leave() {
