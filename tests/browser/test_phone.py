@@ -20,6 +20,12 @@ TOUCHED = {
     "/decoding": (".candidates tbody button", ".controls button", ".st-key-compact_head [role=radiogroup] button"),
     "/masks": (".figure_download", "[role=radiogroup] button"),
 }
+# Where the letters of an element stand, which may be cut by its box.
+_RANGE = """place => {
+    const range = document.createRange();
+    range.selectNodeContents(place);
+    return range.getBoundingClientRect().toJSON();
+}"""
 _WIDTHS = "place => [place.scrollWidth, place.clientWidth]"
 
 
@@ -87,6 +93,35 @@ def test_what_is_touched_is_as_high_as_a_finger_needs(phone, path):
         expect(phone.locator(selector).first).to_be_visible()
         heights = [box["height"] for each in phone.locator(selector).all() if (box := each.bounding_box())]
         assert min(heights) >= FINGER, selector
+
+
+@pytest.mark.parametrize(
+    ("path", "opener", "entry"),
+    [
+        ("/translate", ".st-key-example button", "[role=menuitem]"),
+        ("/questions", ".st-key-question button", "[role=option]"),
+    ],
+)
+def test_entries_of_a_list_are_whole_within_the_window(phone, path, opener, entry):
+    visit(phone, path, UPRIGHT)
+    phone.locator(opener).first.tap()
+    expect(phone.locator(entry).first).to_be_visible()
+    for each in phone.locator(entry).all():
+        box, text = each.bounding_box(), each.locator(":not(:has(*))").first.evaluate(_RANGE)
+        assert box["x"] >= 0 and box["x"] + box["width"] <= UPRIGHT["width"]
+        assert text["top"] >= box["y"] and text["bottom"] <= box["y"] + box["height"]
+    phone.keyboard.press("Escape")
+    expect(phone.locator(entry).first).to_be_hidden()
+
+
+def test_the_bar_says_that_more_is_to_its_right_until_that_is_reached(phone):
+    visit(phone, "/translate", UPRIGHT)
+    bar = phone.locator(".st-key-bar")
+    opacity = "each => Number(getComputedStyle(each, '::after').opacity)"
+    assert bar.evaluate(opacity) == 1
+    bar.evaluate("each => each.scrollTo(each.scrollWidth, 0)")
+    phone.wait_for_function(f"({opacity})(document.querySelector('.st-key-bar')) === 0")
+    expect(phone.get_by_role("button", name="Share")).to_be_in_viewport(ratio=1)
 
 
 def test_a_token_that_is_touched_moves_nothing_below_it(phone):
