@@ -19,7 +19,7 @@ from transformer.model.device import describe_device
 from transformer.translator import Strategy
 
 from . import choices, url_state
-from .widgets import is_presented, plain
+from .widgets import can_be_presented, is_presented, plain
 
 AUTHORS, YEAR = "The Headlight authors", 2026
 DIGITS = 12  # of the SHA-256: enough to tell any two checkpoints apart
@@ -62,7 +62,8 @@ def show() -> TranslationRequest:
             copy_link("copy_link")
         with st.container(width="content", key="presentation"):
             present = is_presented()
-            presenter(present, GLOSSARY, "presenter", lambda on: url_state.write("present", "1" if on else ""))
+            offered, write = can_be_presented(), url_state.write
+            presenter(present, offered, GLOSSARY, "presenter", lambda on: write("present", "1" if on else ""))
             if present:
                 st.html(PRESENT)
     try:

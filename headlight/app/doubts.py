@@ -44,11 +44,13 @@ def describe_language(text: str, source_language: str) -> Finding | None:
     return Finding(f"This looks like {seen}; the model reads {source_language}.")
 
 
-def describe_depth(trace: Trace, usual: OutputStatistics | None, *, drawn: bool = False) -> Finding | None:
+def describe_depth(
+    trace: Trace, usual: OutputStatistics | None, what: str = "sentence", *, drawn: bool = False
+) -> Finding | None:
     """Say why a sentence seems too much for the model: it is surer, or knows more words, in nearly all others.
 
     None where it does not, or where nothing was measured to compare with. How sure it is of tokens that were `drawn`
-    says nothing of the sentence.
+    says nothing of the sentence. `what` is said to be out of its depth: the translation, where a token was forced.
     """
     if usual is None:
         return None
@@ -70,4 +72,4 @@ def describe_depth(trace: Trace, usual: OutputStatistics | None, *, drawn: bool 
     if not reasons:
         return None
     corpus = f"Usual is what {usual.sentences:,} sentences have, translated greedily ({usual.pairs})."
-    return Finding("This sentence may be out of the model's depth.", f"Unusual: {'; '.join(reasons)}. {corpus}")
+    return Finding(f"This {what} may be out of the model's depth.", f"Unusual: {'; '.join(reasons)}. {corpus}")

@@ -168,9 +168,14 @@ def _cell(text: str | TokenCell, tag: str, attributes: str = "") -> str:
     )
 
 
+def can_be_presented() -> bool:
+    """Return whether the browser has presentation mode: a phone's does not."""
+    return "Mobi" not in (st.context.headers.get("User-Agent") or "")
+
+
 def is_presented() -> bool:
-    """Return whether the page is in presentation mode, which phones do not have."""
-    return url_state.read("present") == "1" and "Mobi" not in (st.context.headers.get("User-Agent") or "")
+    """Return whether the page is in presentation mode."""
+    return url_state.read("present") == "1" and can_be_presented()
 
 
 def show_figure(figure: go.Figure, key: str, alt: str, see: Finding | str = "") -> None:
@@ -216,11 +221,11 @@ def show_translation(request: TranslationRequest) -> Trace:
 def show_doubts(request: TranslationRequest) -> None:
     """Warn of what one should know of a translation: another language, a lack of depth, unread characters, no end."""
     trace, loaded = results.trace(request), results.translator(request.checkpoint)
-    drawn = isinstance(request.strategy, Sampling)
+    drawn, judged = isinstance(request.strategy, Sampling), "translation" if request.prefix else "sentence"
     language = loaded.checkpoint.data.get("source_language", "")
     doubts = (
         describe_language(request.text, language),
-        describe_depth(trace, results.outputs(request.checkpoint), drawn=drawn),
+        describe_depth(trace, results.outputs(request.checkpoint), judged, drawn=drawn),
     )
     for doubt in filter(None, doubts):
         st.html(_finding_html(doubt, css=" doubt"))

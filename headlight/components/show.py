@@ -125,13 +125,14 @@ def head_switches(payload: dict, off: str, key: str, on_choice: Callable[[str], 
     _show("head_switches/switches", {**payload, "off": off}, key, choice=lambda text: on_choice(str(text)))
 
 
-def presenter(present: bool, words: list[dict], key: str, on_present: Callable[[bool], None]) -> None:
+def presenter(present: bool, offered: bool, words: list[dict], key: str, on_present: Callable[[bool], None]) -> None:
     """Show the buttons for presenting and for the list of keys, and listen to the keys that every page hears.
 
-    `present` says whether the page is being presented now; `on_present` hears when that is to change. words: those that
-    are explained where they stand, each with the `forms` in which it is written and what it `says`.
+    `present` says whether the page is being presented now, `offered` whether it can be; `on_present` hears when that is
+    to change. words: those that are explained where they stand, each with the `forms` in which it is written and what
+    it `says`.
     """
-    _show("presenter/presenter", {"present": present, "words": words}, key, present=on_present)
+    _show("presenter/presenter", {"present": present, "offered": offered, "words": words}, key, present=on_present)
 
 
 def lesson_panel(

@@ -108,7 +108,7 @@ def test_a_sentence_is_held_against_the_corpus_by_its_own_measure(translator, tr
         best = translator.hypotheses(trace.source_text)[0]
         alone = measure_outputs(translator.model, translator.tokenizer, [trace.source_text], "made")
         said = str(describe_depth(trace, surer))
-        mean = re.search(r"output tokens is (−\d+\.\d\d),", said)[1]
+        mean = re.search(r"output tokens is (−\d+\.\d\d) \(lower in", said)[1]
         assert as_printed(mean, best.log_probability / (len(best.ids) - 1))
         share = re.search(rf"({PERCENT}) of its words", said)
         assert bool(share) == (alone.split_shares[0] > 0)

@@ -6,7 +6,7 @@ import { offerDownload } from "../export/menu.js";
 import { element } from "../lib/canvas.js";
 import { HEADS } from "../lib/colours.js";
 import { Component, mounted } from "../lib/mount.js";
-import { heightBelow } from "../lib/screen.js";
+import { heightBelow, press } from "../lib/screen.js";
 import { Table } from "../lib/table.js";
 import { Overview, everyHead } from "../lib/thumbnails.js";
 import {
@@ -230,7 +230,7 @@ class Explorer extends Component {
     }
     if (nothing) {
       this.readOut(
-        "The max weight of this map. Point at a token, a cell or a head; click to select it; Escape clears.",
+        `The max weight of this map. Point at a token, a cell or a head; ${press()} to select it; Escape clears.`,
       );
     } else if (!pointed) this.readOut(shown.tokensText(state.side, chosen));
     else if (pointed.row === undefined) this.readOut(shown.tokensText("keys", [pointed.column]));
@@ -265,7 +265,7 @@ class Explorer extends Component {
     }
     const found = findHeads(attention, state.kind, state), left = found.filter(({ fits }) => fits).length;
     const count = left < found.length ? `${left} of ${found.length} fit, the others are faint` : "";
-    this.find(".count").textContent = count || "click one, shift-click several";
+    this.find(".count").textContent = count || (press() === "tap" ? "tap one" : "click one, shift-click several");
     if (this.looked !== kind) this.showLook(kind);
   }
 

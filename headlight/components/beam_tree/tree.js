@@ -4,6 +4,7 @@
 import { offerPicture } from "../export/snapshot.js";
 import { ARROWS, element, isDark, isShortcut, opacity, shortened, svgElement, tint, tintOf } from "../lib/canvas.js";
 import { Component, mounted } from "../lib/mount.js";
+import { press } from "../lib/screen.js";
 import { chipText, inWords, joined, shownToken, wordRanges } from "../lib/tokens.js";
 import { columnsIn, moved, way } from "./moves.js";
 import { figureOf } from "./picture.js";
@@ -76,7 +77,7 @@ class BeamTree extends Component {
   tell(button) {
     const branch = button ? this.data.branches[button.dataset.number] : null;
     const invitation = "Each column is a step, each button a translation under way, its colour the stronger the more " +
-      "probable its token. Point at one, or click it to search on from there.";
+      `probable its token. Point at one, or ${press()} it to search on from there.`;
     this.readout.textContent = branch ? inWords(branch.words) : invitation;
     const dark = isDark(this.stage);
     const chips = (branch?.reads ?? []).map((weight, index) => {

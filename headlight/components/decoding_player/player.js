@@ -7,6 +7,7 @@ import { floats } from "../lib/format.js";
 import { Component, mounted } from "../lib/mount.js";
 import { fly } from "../lib/motion.js";
 import { Playhead } from "../lib/playback.js";
+import { press } from "../lib/screen.js";
 import { chipRow, inWords, shownToken, shownTokens } from "../lib/tokens.js";
 import { headsFigure, stepFigure } from "./picture.js";
 import { HeadStrip } from "./strips.js";
@@ -34,6 +35,7 @@ class Player extends Component {
     const choose = (layer, head) => this.setTriggerValue("head", [layer, head]);
     const readOut = (text) => (this.find(".readout").textContent = text);
     this.strips = ["cross", "decoder"].map((kind) => new HeadStrip(this.find(`.all_${kind}`), readOut, choose));
+    this.find(".offer").textContent = `${press()} one to force it`;
     this.find(".undo").onclick = () => this.setTriggerValue("undo", true);
     const offer = (place, label, figure, ...places) => {
       const elements = () => places.map(this.find), redraw = () => this.show();

@@ -4,6 +4,7 @@
 import { offerPicture } from "../export/snapshot.js";
 import { ARROWS, element, isShortcut, signedColour } from "../lib/canvas.js";
 import { Component, mounted } from "../lib/mount.js";
+import { press } from "../lib/screen.js";
 import { inWords } from "../lib/tokens.js";
 import { figureOf } from "./picture.js";
 
@@ -105,7 +106,8 @@ class HeadSwitches extends Component {
   tell(target) {
     const button = target?.closest?.("td button");
     this.readout.textContent = button ? inWords(button.getAttribute("aria-label")) : "Each cell is a head: how much " +
-      "log P the translation loses without it alone; a dot where another translation comes. Click to switch it off.";
+      "log P the translation loses without it alone; a dot where another translation comes. " +
+      `${press() === "tap" ? "Tap" : "Click"} to switch it off.`;
   }
 
   key(event) {

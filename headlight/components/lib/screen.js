@@ -10,3 +10,6 @@ export function heightBelow(element) {
   const top = element.getBoundingClientRect().top + (page?.scrollTop ?? 0);
   return (window.innerHeight - top) / (element.currentCSSZoom ?? 1);
 }
+
+// What one does to choose something, with a finger or with a mouse.
+export const press = () => (window.matchMedia("(pointer: coarse)").matches ? "tap" : "click");

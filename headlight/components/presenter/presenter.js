@@ -26,6 +26,7 @@ class Presenter extends Component {
     this.find(".pages").onclick = () => document.querySelector(UNFOLD)?.click();
     this.find(".keys").onclick = () => this.list();
     this.find(".end").onclick = () => this.present(false);
+    this.find("dialog").onclick = closeFromBeside;
     this.listen(document, "keydown", (event) => this.key(event));
     this.listen(document, "click", ({ target }) => {
       if (target.closest?.(PAGE_LINKS)) foldPages();
@@ -42,6 +43,7 @@ class Presenter extends Component {
 
   receive(data) {
     this.data = data;
+    this.find(".present").hidden = !data.offered;
     this.find(".end").togglePopover(data.present);
     const place = (this.root.host ?? this.root).closest("[data-testid=stMainBlockContainer]");
     this.room.watch(place, data.present);
@@ -65,6 +67,7 @@ class Presenter extends Component {
 
   // The address has it, so that a link opens a presentation too; and the server has the address.
   present(wanted) {
+    if (!this.data.offered) return;
     document.activeElement?.blur(); // a ring around what was clicked last would be presented too
     this.setTriggerValue("present", wanted);
   }
@@ -89,11 +92,15 @@ class Presenter extends Component {
   list() {
     const dialog = this.find("dialog");
     if (dialog.open) dialog.close();
-    else {
-      dialog.showModal();
-      dialog.scrollTop = 0; // not at the button that has the focus, below
-    }
+    else dialog.showModal();
   }
+}
+
+// A click on the backdrop has the dialog for its target, as one on the dialog's own edge has.
+function closeFromBeside({ target, currentTarget, clientX, clientY }) {
+  const { left, right, top, bottom } = currentTarget.getBoundingClientRect();
+  const within = clientX >= left && clientX <= right && clientY >= top && clientY <= bottom;
+  if (target === currentTarget && !within) currentTarget.close();
 }
 
 function fullScreen() {

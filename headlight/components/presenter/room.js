@@ -8,7 +8,7 @@ const CHART = "[data-testid=stPlotlyChart]", BLOCK = "[data-testid=stVerticalBlo
 const SAID = "[data-testid=stElementContainer]:is(:has(> .stMarkdown), :has(.finding))";
 const HEADING = "h2, h3, p > strong:only-child";
 const DRAWN = "[data-testid=stPlotlyChart], .plot-container";
-const LOW = "(max-height: 660px) and (min-width: 641px)"; // as in page.css
+const LOW = "(min-height: 481px) and (max-height: 660px) and (min-width: 641px)"; // as in page.css; a lower one scrolls
 const BELOW = 10, LEAST = 170; // pixels below a figure; a figure lower than that is of no use
 const LINE = 1.1; // the height of a line of letters as a multiple of their size
 const LABELS = ["x", "x2", "x3", "x4", "y", "y2", "y3"].map((axis) => `.${axis}tick > text`);

@@ -104,7 +104,6 @@ class TokenLines extends Component {
     this.paths = this.lines.map(({ weight }) => pathLike(weight));
     this.between.replaceChildren(...this.paths);
     this.place();
-    this.show();
     if (before) this.changeFrom(before);
     this.table.draw();
   }
@@ -183,6 +182,17 @@ class TokenLines extends Component {
       output: buttons.output.map(chip).map((at) => ({ x: middle(at), y: at.offsetTop })),
     };
     this.lines.forEach((line, at) => this.paths[at].setAttribute("d", this.pathOf(line)));
+    this.reserve();
+  }
+
+  // Room for the longest words: what stands below them moves under no finger.
+  reserve() {
+    const tokens = SIDES.flatMap((side) => this.buttons[side].map((_, index) => ({ side, index })));
+    const texts = [null, ...tokens].map((each) => inWords(this.words(each))), { style } = this.readout;
+    style.minHeight = "";
+    this.readout.textContent = texts.reduce((one, other) => (other.length > one.length ? other : one));
+    style.minHeight = `${this.readout.offsetHeight}px`;
+    this.show();
   }
 
   pathOf({ row, column }) {

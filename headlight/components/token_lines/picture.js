@@ -15,7 +15,7 @@ export function figureOf({ name, source, outputs, probabilities, weights, below 
     label: labelOf({ name, below }),
     caption:
       `Source tokens, above, and ${below} tokens, below, joined by the cross-attention weights of ${name}: the ` +
-      "larger the weight, the stronger the line; weights below 0.01 have none." + (below === "output" ? PROBABLE : ""),
+      "larger the weight, the thicker the line; weights below 0.01 have none." + (below === "output" ? PROBABLE : ""),
     table: () => ({ header: ["row", `${below} token`, chance, "column", "source token", "weight"], rows }),
     matrices: () => [{ values: weights, rows: outputs, columns: source }],
   };

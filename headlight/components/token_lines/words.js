@@ -53,5 +53,5 @@ export function sourceWords({ source, outputs, weights, below: side }, column) {
 export function invitation({ name, hidden, below: side }) {
   const probable = hidden || side === "input" ? "" : " The more probable an output token, the stronger its colour.";
   const point = "Point at a token, or touch it, to read its weights.";
-  return `Each line is a cross-attention weight (${name}): the stronger, the larger.${probable} ${point}`;
+  return `Each line is a cross-attention weight (${name}): the thicker, the larger.${probable} ${point}`;
 }

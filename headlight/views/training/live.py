@@ -48,6 +48,7 @@ def show(request: TranslationRequest) -> None:
     """Show task, model and seed; the start; and the training as it goes. Raises UserError."""
     names, settings, message = started(_JOB), None, ""
     view = results.jobs().look(names[0]) if names else None
+    above = st.container()
     with st.container(horizontal=True, gap="small", key="run_row"):
         buttons = st.container(horizontal=True, gap="small", width="content")
         try:
@@ -63,7 +64,7 @@ def show(request: TranslationRequest) -> None:
         st.rerun()  # the settings fold up
     if not names:
         if settings:
-            st.info(
+            above.info(
                 "A small Transformer with random weights learns to **copy**, **reverse** or **sort** a sequence of "
                 "symbols. Every update has new random sequences; it is measured on others. Most settings need less "
                 f"than half a minute.\n\nThis would train {plain(task_text(settings))}. **Press start** and watch the "

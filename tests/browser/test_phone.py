@@ -1,0 +1,133 @@
+"""A phone, upright and on its side: nothing is wider than the window, figures keep their height, fingers have room."""
+
+from urllib.parse import quote
+
+import pytest
+from playwright.sync_api import Page, expect
+from support.access import shuts_no_one_out
+from support.addresses import VIEWS
+from support.rest import at_rest, follow
+
+UPRIGHT, LYING = {"width": 390, "height": 844}, {"width": 844, "height": 390}
+AGENT = "Mozilla/5.0 (Linux; Android 14; Pixel 8) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0.0.0 Mobile Safari"
+TWENTY_WORDS = "The old man next door who lives alone says that he has never seen such a beautiful garden before today."
+MAIN, CHART = "[data-testid=stMain]", "[data-testid=stFullScreenFrame]:has(> [data-testid=stPlotlyChart])"
+FINGER = 40  # pixels
+LEAST_HIGH = 250  # pixels, of a figure with a title, labels, a dozen rows at most and a colour bar
+# What is touched on a page, but for the tokens and cells of a figure.
+TOUCHED = {
+    "/translate": (".st-key-compact_head [role=radiogroup] button", ".finding summary", ".player summary", ".download"),
+    "/decoding": (".candidates tbody button", ".controls button", ".st-key-compact_head [role=radiogroup] button"),
+    "/masks": (".figure_download", "[role=radiogroup] button"),
+}
+# Where the letters of an element stand, which may be cut by its box.
+_RANGE = """place => {
+    const range = document.createRange();
+    range.selectNodeContents(place);
+    return range.getBoundingClientRect().toJSON();
+}"""
+_WIDTHS = "place => [place.scrollWidth, place.clientWidth]"
+
+
+@pytest.fixture(scope="module")
+def phone(browser, address):
+    """A visitor with a phone in the dark, who goes from page to page."""
+    context = browser.new_context(
+        viewport=UPRIGHT, user_agent=AGENT, is_mobile=True, has_touch=True, color_scheme="dark", reduced_motion="reduce"
+    )
+    page, errors = context.new_page(), []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.goto(f"{address}/decoding")
+    expect(page.locator(".place")).to_be_visible()
+    yield page
+    context.close()
+    assert not errors
+
+
+def visit(page: Page, path: str, screen: dict) -> None:
+    page.set_viewport_size(screen)
+    follow(page, path)
+    expect(page.get_by_role("heading", name=VIEWS[path.partition("?text=")[0]], exact=True)).to_be_visible()
+    at_rest(page)
+
+
+@pytest.mark.parametrize(
+    "path", [*VIEWS, *(f"{page}?text={quote(TWENTY_WORDS)}" for page in ("/", "/translate", "/decoding"))]
+)
+def test_no_view_is_wider_than_a_phone(phone, path):
+    visit(phone, path, UPRIGHT)
+    wide, room = phone.locator(MAIN).evaluate(_WIDTHS)
+    assert wide <= room == UPRIGHT["width"]
+
+
+@pytest.mark.parametrize("path", ["/translate", "/masks", f"/masks?masks={quote('one head')}"])
+def test_on_its_side_figures_keep_their_height_and_nothing_lies_on_the_page(phone, path):
+    visit(phone, path, LYING)
+    expect(phone.locator(CHART).first).to_be_visible()
+    for box in (chart.bounding_box() for chart in phone.locator(CHART).all()):
+        assert box["height"] >= LEAST_HIGH
+    header, bar = (phone.locator(place).bounding_box() for place in ("[data-testid=stHeader]", ".st-key-bar"))
+    assert header["y"] + header["height"] <= bar["y"]
+    expect(phone.locator("[data-testid=stHeader]")).to_have_css("background-color", "rgb(22, 22, 20)")
+    expect(phone.get_by_role("button", name="Present")).to_be_hidden()  # a phone has no presentation mode
+
+
+def test_the_words_are_explained_in_a_list_that_a_touch_beside_it_closes(phone):
+    visit(phone, "/translate", UPRIGHT)
+    words, close = phone.get_by_role("dialog", name="Words and keys"), phone.get_by_role("button", name="Close")
+    for shut in (close.tap, lambda: phone.touchscreen.tap(5, 5)):
+        phone.get_by_role("button", name="Words and keys").tap()
+        expect(words).to_be_visible()
+        expect(words.get_by_text("full screen")).to_be_hidden()
+        words.evaluate("each => each.scrollTo(0, each.scrollHeight)")
+        expect(close).to_be_in_viewport(ratio=1)
+        shuts_no_one_out(phone)
+        shut()
+        expect(words).to_be_hidden()
+
+
+@pytest.mark.parametrize("path", TOUCHED)
+def test_what_is_touched_is_as_high_as_a_finger_needs(phone, path):
+    visit(phone, path, UPRIGHT)
+    for selector in TOUCHED[path]:
+        expect(phone.locator(selector).first).to_be_visible()
+        heights = [box["height"] for each in phone.locator(selector).all() if (box := each.bounding_box())]
+        assert min(heights) >= FINGER, selector
+
+
+@pytest.mark.parametrize(
+    ("path", "opener", "entry"),
+    [
+        ("/translate", ".st-key-example button", "[role=menuitem]"),
+        ("/questions", ".st-key-question button", "[role=option]"),
+    ],
+)
+def test_entries_of_a_list_are_whole_within_the_window(phone, path, opener, entry):
+    visit(phone, path, UPRIGHT)
+    phone.locator(opener).first.tap()
+    expect(phone.locator(entry).first).to_be_visible()
+    for each in phone.locator(entry).all():
+        box, text = each.bounding_box(), each.locator(":not(:has(*))").first.evaluate(_RANGE)
+        assert box["x"] >= 0 and box["x"] + box["width"] <= UPRIGHT["width"]
+        assert text["top"] >= box["y"] and text["bottom"] <= box["y"] + box["height"]
+    phone.keyboard.press("Escape")
+    expect(phone.locator(entry).first).to_be_hidden()
+
+
+def test_the_bar_says_that_more_is_to_its_right_until_that_is_reached(phone):
+    visit(phone, "/translate", UPRIGHT)
+    bar = phone.locator(".st-key-bar")
+    opacity = "each => Number(getComputedStyle(each, '::after').opacity)"
+    assert bar.evaluate(opacity) == 1
+    bar.evaluate("each => each.scrollTo(each.scrollWidth, 0)")
+    phone.wait_for_function(f"({opacity})(document.querySelector('.st-key-bar')) === 0")
+    expect(phone.get_by_role("button", name="Share")).to_be_in_viewport(ratio=1)
+
+
+def test_a_token_that_is_touched_moves_nothing_below_it(phone):
+    visit(phone, f"/translate?text={quote(TWENTY_WORDS)}", UPRIGHT)
+    below = phone.locator(".token_lines .under")
+    before = below.bounding_box()
+    for token in phone.locator(".token_lines .row button").all():
+        token.evaluate("each => each.focus({ preventScroll: true })")
+        assert below.bounding_box()["y"] == before["y"]
