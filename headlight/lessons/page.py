@@ -19,8 +19,7 @@ LESSONS, TEACHER, QUESTIONS = "lessons", "for the teacher", "questions"
 
 def show_page(request: TranslationRequest) -> None:
     """Show the view that the address asks for. Raises UserError."""
-    views = {LESSONS: show_lessons, TEACHER: show_teacher, QUESTIONS: questions.show_page}
-    show_views(views, "lessons", request, without_sentence=(LESSONS,))
+    show_views(VIEWS, "lessons", request, without_sentence=(LESSONS,))
 
 
 def show_lessons(request: TranslationRequest) -> None:
@@ -76,3 +75,6 @@ def show_teacher(request: TranslationRequest) -> None:
     rows = [(str(step.number), (step.page, step.sentence, step.question, step.answer)) for step in steps]
     with st.container(key="lesson_told_steps"):
         show_table("The steps of this lesson", "step", ("page", "sentence", "question or text", "what is right"), rows)
+
+
+VIEWS = {LESSONS: show_lessons, TEACHER: show_teacher, QUESTIONS: questions.show_page}

@@ -302,7 +302,7 @@ def _show(posed: Posed) -> None:
 
 
 def _go(posed: Posed, step: int) -> None:
-    """Go to a step, counted from 1; to this one: back to its figure; to 0: leave the lesson; past the last: its end."""
+    """Go to a step, from 1: this one again for its figure, one below 1 to leave, one past the last to end."""
     if 1 <= step <= len(posed.lesson.steps):
         st.session_state[_GOING] = _Going(posed.lesson.name, step - 1)
         return

@@ -4,6 +4,9 @@ from urllib.parse import quote
 
 VIEWS = {
     "/": "Headlight",
+    "/lessons": "Lessons",
+    f"/lessons?lessons={quote('for the teacher')}": "Lessons",
+    "/lessons?lessons=questions": "Lessons",
     "/translate": "Translate",
     "/decoding": "Decoding",
     "/decoding?decoding=beam&beam=3&prefix=258": "Decoding",

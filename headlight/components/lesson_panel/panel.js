@@ -8,6 +8,7 @@ import { beginMove, endMove, isMoving, later, openPage } from "./moving.js";
 const HAVE_ARROWS = "input, textarea, select, canvas, [role=slider], [role=region], [role=radiogroup]";
 const SIGNS = { number: "Enter a number.", several: "Check" };
 const ASK_AGAIN_AFTER = 400; // ms from the first drawing until what is remembered is sent: not while it is being made
+const LEAVE = -1; // in place of a step; 0 would be taken for nothing
 const NARROW = 640; // pixels: a phone's sheet
 const FOLDED = "headlight-lesson-folded";
 
@@ -19,7 +20,7 @@ class LessonPanel extends Component {
     this.find(".hint").onclick = () => this.setTriggerValue("hint", true);
     this.find(".show").onclick = () => this.show();
     this.find(".back_to").onclick = () => this.go(this.data.step);
-    this.find(".leave").onclick = () => this.go(0);
+    this.find(".leave").onclick = () => this.go(LEAVE);
     this.find(".back").onclick = () => this.go(this.data.step - 1);
     this.find(".next").onclick = () => this.go(this.data.step + 1);
     this.find(".pages").onclick = () => document.documentElement.classList.toggle("lesson_pages");

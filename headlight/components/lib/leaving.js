@@ -27,10 +27,10 @@ export function isLeaving() {
   return performance.now() < state.until && location.pathname !== state.target;
 }
 
-// Something was received: after Back that is the other page's first sign of life.
+// Something was received: that is the other page's first sign of life, after a link only once its address is there.
 export function received() {
   state.path = globalThis.location?.pathname;
-  if (state.target === undefined) state.until = 0;
+  if (state.target === undefined || state.target === state.path) state.until = 0;
 }
 
 // Make a report in so many milliseconds, or before a link to another page is followed; never while that page is on its

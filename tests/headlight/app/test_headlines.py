@@ -14,9 +14,12 @@ from headlight.views.questions.content import QUESTIONS
 
 NAMES_THE_MARK = "pointing at it shows it to the letter, ▁ for the blank before a word."
 PAGES = sorted(path.stem for path in (ROOT / "pages").glob("*.py"))
+MODULES = {"home": "headlight.views.home", "lessons": "headlight.lessons.page"}
 # What says nothing of its own, or only in the browser, or once somebody has started or changed something.
 SILENT = {
     ("home", ""),
+    ("lessons", "lessons"),
+    ("lessons", "for the teacher"),
     ("attention", "explorer"),
     ("inside", "step by step"),
     ("inside", "small example"),
@@ -29,7 +32,7 @@ SILENT = {
 def views() -> list[tuple[str, str]]:
     found = []
     for page in PAGES:
-        module = f"headlight.views.{page}" + ("" if page == "home" else ".page")
+        module = MODULES.get(page, f"headlight.views.{page}.page")
         found += [(page, view) for view in getattr(importlib.import_module(module), "VIEWS", [""])]
     return found
 
