@@ -46,6 +46,11 @@ def keep(key: str) -> None:
         st.query_params[key] = value
 
 
+def written() -> dict[str, str]:
+    """Return all names that stand in the address, with their values, whatever is ordered."""
+    return {key: st.query_params[key] for key in PARAMETERS if key in st.query_params}
+
+
 def asked(*keys: str) -> dict[str, str]:
     """Return those of the names that stand in the address, with their values."""
     new = {key: value for key in keys if (value := ordered(key))}

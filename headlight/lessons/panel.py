@@ -171,7 +171,7 @@ def _addressed() -> _Going | None:
     if step is None:
         return _Going(name, 0, begins=True)
     if lesson and step < len(lesson.steps) and _page_name() not in _pages_of(lesson, step) and _page_name() == HOME:
-        return _Going(name, step, begins="text" not in st.query_params)
+        return _Going(name, step, begins="text" not in url_state.written())
     return None
 
 
@@ -197,7 +197,7 @@ def _page_name() -> str:
 def _address() -> dict[str, str]:
     """Return what the address says, and what the widgets of this page hold: not all that was ordered stands there."""
     held = {key: str(st.session_state[key]) for key in PARAMETERS if key in st.session_state}
-    return held | {key: st.query_params[key] for key in PARAMETERS if key in st.query_params}
+    return held | url_state.written()
 
 
 def show_panel(request: TranslationRequest) -> None:

@@ -16,6 +16,8 @@ from headlight.lessons.posed import Posed, pose
 
 LESSONS = read_lessons()[0]
 FIRST = LESSONS[0]
+# Together they go through all pages but two, and have every kind of question.
+WALKED = [lesson for lesson in LESSONS if lesson.name in ("attention", "order", "heads", "learn")]
 PHONE = {"width": 390, "height": 844}
 
 
@@ -179,8 +181,8 @@ def test_a_hostile_memory_and_address_lose_nothing(page, address):
     expect(page.locator(".lesson .next")).to_be_visible(timeout=90_000)
 
 
-@pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
-def test_each_lesson_is_gone_through_to_its_end(page, address, lesson):
+@pytest.mark.parametrize("lesson", WALKED, ids=lambda lesson: lesson.name)
+def test_a_lesson_is_gone_through_to_its_end(page, address, lesson):
     """Every question is answered rightly where that can be clicked, and shown where not; each figure is there."""
     begin(page, address, lesson)
     for number in range(1, len(lesson.steps) + 1):

@@ -72,6 +72,7 @@ VIEWS = {
     "/why?why=contrast": (CHART, ".st-key-why_step_slider", ".st-key-against_list"),
     f"/what_if?what_if={quote('your translation')}": (".compared table", ".st-key-own_target_line"),
     "/questions": (CHART, ".st-key-question"),
+    "/lessons?lessons=questions": (CHART, ".st-key-question"),
     # Other states of these views, and views that may be higher than a screen: nothing has to be in sight.
     "/decoding?decoding=beam&beam=3&prefix=258": (),
     f"/attention?explorer_kind=decoder&explorer_view=lines&explorer_heads={quote('1.1-2.3')}": (),
@@ -85,7 +86,8 @@ VIEWS = {
     f"/what_if?what_if=patching&minimal_pair={quote('your own')}": (),
     "/why?logit_of=lead+over+the+runner-up": (),
 }
-TITLES = {f"/{name}": title for pages in GROUPS.values() for name, title in pages.items()} | {"/": "Headlight"}
+TITLES = {f"/{name}": title for pages in GROUPS.values() for name, title in pages.items()}
+TITLES |= {"/": "Headlight", "/questions": "Questions"}
 # Without a figure until something is started, and what starts it.
 STARTED_BY = {"/training": "Start training", f"/training?training={quote('compare runs')}": "Start both"}
 FIGURES = (

@@ -1,11 +1,10 @@
-// Going to another step: the page and its address change in several steps, which Back takes back as one, and what is
-// asked for meanwhile is done once the new step is there.
+// Going to another step: the page and its address change in several steps, which Back takes back as one.
 
 const LINK = ".st-key-lesson_link a";
 const ACTS = ["pointerdown", "keydown", "popstate"];
 const LONGEST = 15_000; // ms until a move that never ends is given up
 
-let since = 0, waiting = [];
+let since = 0;
 
 export function isMoving() {
   return since > 0 && performance.now() - since < LONGEST;
@@ -16,16 +15,8 @@ export function beginMove() {
   asOneEntry();
 }
 
-// The new step is there: returns what was asked for meanwhile, a method's name and what it is given.
 export function endMove() {
   since = 0;
-  const asked = waiting;
-  waiting = [];
-  return asked;
-}
-
-export function later(...asked) {
-  waiting = asked;
 }
 
 // Follow the link to the page of the new step, as soon as it is drawn.

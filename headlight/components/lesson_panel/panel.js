@@ -3,13 +3,15 @@
 
 import { Component, mounted } from "../lib/mount.js";
 import { Memory } from "./memory.js";
-import { beginMove, endMove, isMoving, later, openPage } from "./moving.js";
+import { beginMove, endMove, isMoving, openPage } from "./moving.js";
 
 const HAVE_ARROWS = "input, textarea, select, canvas, [role=slider], [role=region], [role=radiogroup]";
 const SIGNS = { number: "Enter a number.", several: "Check" };
 const ASK_AGAIN_AFTER = 400; // ms from the first drawing until what is remembered is sent: not while it is being made
 const LEAVE = -1; // in place of a step; 0 would be taken for nothing
 const NARROW = 640; // pixels: a phone's sheet
+const APP = "[data-testid=stApp]", LOOK = 50; // ms
+const GIVE_UP = 15_000; // ms until a move that never ends is given up
 const FOLDED = "headlight-lesson-folded";
 
 class LessonPanel extends Component {
@@ -33,14 +35,18 @@ class LessonPanel extends Component {
     this.folding.observe(page, { attributes: true, attributeFilter: ["class"] });
     this.whenResized(this.panel, () => this.dock());
     this.ends.push(() => this.folding.disconnect(), () => page.style.removeProperty("--docked"));
-    this.ends.push(() => clearTimeout(this.timer), () => document.documentElement.classList.remove("lesson_pages"));
+    this.ends.push(
+      () => clearTimeout(this.timer),
+      () => clearTimeout(this.giveUp),
+      () => page.classList.remove("lesson_pages"),
+    );
   }
 
   receive(data) {
     this.panel.hidden = Boolean(data.open);
     if (data.open) return openPage();
-    const [act, value] = isMoving() ? endMove() : [];
-    if (act) setTimeout(() => this[act](value), 0);
+    this.wait(isMoving());
+    if (isMoving()) whenAtRest(() => this.arrive());
     const moved = data.key !== this.data?.key;
     this.data = data;
     if (moved || !this.chosen) this.chosen = new Set([data.tried.choice ?? []].flat());
@@ -142,16 +148,32 @@ class LessonPanel extends Component {
   }
 
   go(step) {
-    if (isMoving()) return later("go", step);
+    if (isMoving()) return;
     beginMove();
+    this.wait(true);
     document.documentElement.classList.remove("lesson_pages");
     if (step !== this.data.step) this.chosen = null;
     this.setTriggerValue("go", step);
   }
 
+  // On the way to another step nothing else is asked for: what is reported while a page is made may find nobody.
+  wait(moving) {
+    this.panel.ariaBusy = String(moving);
+    clearTimeout(this.giveUp);
+    if (moving) this.giveUp = setTimeout(() => this.arrive(), GIVE_UP);
+  }
+
+  arrive() {
+    endMove();
+    this.wait(false);
+  }
+
   show() {
-    if (isMoving()) return later("show");
-    if (this.data.moves) beginMove();
+    if (isMoving()) return;
+    if (this.data.moves) {
+      beginMove();
+      this.wait(true);
+    }
     this.setTriggerValue("show", true);
   }
 
@@ -174,6 +196,12 @@ class LessonPanel extends Component {
     event.preventDefault();
     this.go(step);
   }
+}
+
+function whenAtRest(act) {
+  const rests = document.querySelector(APP)?.dataset.testScriptState === "notRunning";
+  if (rests) act();
+  else setTimeout(() => whenAtRest(act), LOOK);
 }
 
 function feedback({ feedback: words, tried }, over) {

@@ -22,7 +22,7 @@ from headlight.views.positions import page as positions_page
 from headlight.views.training import page as training_page
 from headlight.views.what_if import page as what_if_page
 
-PACKAGES = ("app", "pages", "headlight.views", "headlight.app")
+PACKAGES = ("app", "pages", "headlight.views", "headlight.lessons", "headlight.app")
 LINES = (Path(__file__).parent / "addresses.txt").read_text(encoding="utf-8").splitlines()
 ADDRESSES = [line for line in LINES if not line.startswith("#")]
 FUNCTIONS = {

@@ -185,6 +185,6 @@ def test_the_page_says_the_numbers_of_the_lesson():
     )
     before, after = re.search(r"from ([\d.]+) to ([\d.]+)\.", effect.answer.truth).groups()
     told = headlines(open_page("pages/masks.py", **effect.address(shown=True), text=text))
-    assert f"Without the mask the next tokens' mean probability is {after}, not {before}." in told
+    assert f"The model never learned to read ahead: mean probability {after}, not {before}." in told
     told = headlines(open_page("pages/masks.py", **leaked.address(shown=True), text=text))
     assert f"Without the mask {leaked.answer.value:.2f} of a row's weight leaks to later tokens." in told
