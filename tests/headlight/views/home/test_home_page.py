@@ -8,7 +8,7 @@ import pytest
 from support.pages import components, open_page
 
 from headlight.views.home.content import CARDS, changed_outputs, describe_hidden
-from headlight.views.home.page import WAYS
+from headlight.lessons.panel import WAYS
 from transformer import Translator
 from transformer.files import shipped_checkpoints
 from transformer.interpret.head_patterns import word_ranges
@@ -135,7 +135,8 @@ def test_what_is_said_names_what_was_lost_gained_and_exchanged(shipped):
 
 def test_there_are_three_ways_on():
     app = open_page(HOME)
-    assert len(WAYS) == len(app.get("page_link")) == 3
+    assert len(WAYS) == len(app.get("page_link")) == 2
+    assert app.button(key="first_lesson").label.startswith("Begin with a lesson: ")
 
 
 def test_a_text_that_cannot_be_translated_gets_a_message():
