@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from support.pages import components, open_page
 
-from headlight.views.home.content import CARDS, changed_outputs, describe_hidden
 from headlight.lessons.panel import WAYS
+from headlight.views.home.content import CARDS, changed_outputs, describe_hidden
 from transformer import Translator
 from transformer.files import shipped_checkpoints
 from transformer.interpret.head_patterns import word_ranges
