@@ -41,7 +41,7 @@ APP = {
     "Positional encoding": ("Positional encoding", [(f"{CHART} .scatterlayer .trace path.js-line", 12)]),
     "Masks": ("Masks", [(f"{CHART} .xtick text", 3), (f"{CHART} .heatmaplayer image", 3)]),
     "Training": ("Training", [("[data-testid=stMain] [data-testid=stSlider]", 2)]),
-    "Questions": ("Questions", [(f"{CHART} .barlayer .point", 3)]),
+    "Lessons": ("Lessons", [("[class*=st-key-lesson_card_]", 10)]),
 }
 BARE = {name: (name, [(f"{CHART} .heatmaplayer image", 1)]) for name in ("First", "Second")}
 
