@@ -5,12 +5,12 @@ constant: it is measured on the model and the sentence of a `Run`.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeGuard
 
 from headlight.app import results
 from headlight.app.results import TranslationRequest
-from transformer import Translator
+from transformer import Greedy, Translator
 from transformer.interpret.trace import Trace
 from transformer.model.names import Name
 
@@ -95,6 +95,11 @@ class Run:
 
     request: TranslationRequest
     address: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def greedy(self) -> TranslationRequest:
+        """Return the same text translated greedily, with nothing forced."""
+        return replace(self.request, strategy=Greedy(), prefix=(), rank=1)
 
     @property
     def trace(self) -> Trace:

@@ -10,7 +10,7 @@ from headlight.plots.text import one_head_name, percent, quoted, sentence_case, 
 from transformer.interpret.head_patterns import HeadMeasures, Pattern, aligned_keys, is_word, measure_heads
 from transformer.interpret.trace import Trace, masked_maps
 
-from .wording import MOST_OPTIONS, NEAR, listed, quoted_all, token_options
+from .wording import MOST_OPTIONS, NEAR, head_names, listed, quoted_all, token_options
 
 OUTPUT, INPUT = Pattern.OUTPUT_ALIGNMENT, Pattern.INPUT_ALIGNMENT
 
@@ -47,11 +47,13 @@ def in_rows(head: HeadMeasures, pattern: Pattern) -> str:
     return f"in {count.rows} of {count.eligible} rows"
 
 
-def _names(head: HeadMeasures) -> dict[str, str]:
-    return {"layer": str(head.layer + 1), "head": str(head.head + 1), "head_name": name_of(head)}
+def names_of(head: HeadMeasures) -> dict[str, str]:
+    """Return what texts and addresses call a head: layer and head (from 1), head_name."""
+    return head_names(head.layer, head.head)
 
 
-def _key(head: HeadMeasures) -> str:
+def key_of(head: HeadMeasures) -> str:
+    """Return a head as the explorer's address has it: "3.5"."""
     return f"{head.layer + 1}.{head.head + 1}"
 
 
@@ -64,7 +66,7 @@ def best_aligner(run: Run) -> Answer:
     measured = cross_heads(run.trace)
     best = clear_best(measured, OUTPUT)
     others = (ranked_by(measured, OUTPUT)[1], *(ranked_by(measured, each)[0] for each in (INPUT, Pattern.END)))
-    chosen = list({_key(head): head for head in (best, *others, ranked_by(measured, OUTPUT)[-1])}.values())
+    chosen = list({key_of(head): head for head in (best, *others, ranked_by(measured, OUTPUT)[-1])}.values())
     return Answer(
         Kind.ONE,
         f"{sentence_case(name_of(best))} does it {in_rows(best, OUTPUT)}.",
@@ -72,10 +74,11 @@ def best_aligner(run: Run) -> Answer:
         + ", ".join(f"{name_of(head)}: {head.counts[OUTPUT].rows}" for head in chosen[:MOST_OPTIONS])
         + f" of {best.counts[OUTPUT].eligible}.",
         tuple(
-            Option(_key(head), name_of(head), f"It does so {in_rows(head, OUTPUT)}.") for head in chosen[:MOST_OPTIONS]
+            Option(key_of(head), name_of(head), f"It does so {in_rows(head, OUTPUT)}.")
+            for head in chosen[:MOST_OPTIONS]
         ),
-        frozenset({_key(best)}),
-        names=_names(best),
+        frozenset({key_of(best)}),
+        names=names_of(best),
     )
 
 
@@ -108,9 +111,7 @@ def fed_in_row(run: Run) -> Answer:
         token_options(tokens, (row - 1, row, row + 1, row - 2), told.__getitem__, "output token"),
         frozenset({str(row - 1)}),
         names={
-            "layer": str(layer + 1),
-            "head": str(head + 1),
-            "head_name": one_head_name(layer, head),
+            **head_names(layer, head),
             "word": tokens[row],
             "fed": trace.decoder_input_tokens[row],
             "row": str(row + 1),
@@ -154,7 +155,7 @@ def read_when_fed(run: Run) -> Answer:
             lambda key: f"It puts {digits[key]} there.",
         ),
         frozenset({str(aligned[row])}),
-        names={**_names(best), "fed": fed, "word": word, "read": read, "row": str(row + 1)},
+        names={**names_of(best), "fed": fed, "word": word, "read": read, "row": str(row + 1)},
     )
 
 
@@ -188,7 +189,7 @@ def better_reading(run: Run) -> Answer:
             Option("either", "by either, equally well", "The two readings differ."),
         ),
         frozenset({"input" if by_input > by_output else "output"}),
-        names=_names(head),
+        names=names_of(head),
     )
 
 
@@ -230,7 +231,7 @@ def other_input_head(run: Run) -> Answer:
     """
     measured = cross_heads(run.trace)
     known, aligner = ranked_by(measured, INPUT)[0], ranked_by(measured, OUTPUT)[0]
-    found = {_key(head): head for head in measured if _shift(head) >= NEAR and head is not known}
+    found = {key_of(head): head for head in measured if _shift(head) >= NEAR and head is not known}
     if not found:
         raise Undecided("No other head fits its input token better here.")
     chosen = _chosen(run, measured) or aligner
@@ -241,8 +242,8 @@ def other_input_head(run: Run) -> Answer:
         f"{sentence_case(name_of(chosen))} fits {rows}.{asked}",
         f"There {'is one' if len(found) == 1 else f'are {len(found)}'} besides {name_of(known)}; they are in "
         f"{listed([f'layer {layer + 1}' for layer in sorted({head.layer for head in found.values()})])}.",
-        done=_key(chosen) in found,
-        names={**_names(aligner), "found": next(iter(found))},
+        done=key_of(chosen) in found,
+        names={**names_of(aligner), "found": next(iter(found))},
     )
 
 
@@ -253,4 +254,4 @@ def _shift(head: HeadMeasures) -> float:
 def _chosen(run: Run, measured: Sequence[HeadMeasures]) -> HeadMeasures | None:
     """Return the one cross-attention head that is chosen in the explorer, None where it is another choice."""
     written = run.address.get("explorer_heads", "")
-    return next((head for head in measured if _key(head) == written), None)
+    return next((head for head in measured if key_of(head) == written), None)

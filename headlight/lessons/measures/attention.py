@@ -8,14 +8,14 @@ import numpy as np
 from headlight.app import results
 from headlight.app.results import what_if
 from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, measure, of_the_page
-from headlight.plots.text import NOTHING, one_head_name, quoted, quoted_at, short_weight
+from headlight.plots.text import NOTHING, quoted, quoted_at, short_weight
 from headlight.views.home.content import words_of
 from transformer import Greedy
 from transformer.arrays import entropy
 from transformer.interpret.head_patterns import is_word, strongest_word_pair
 from transformer.interpret.trace import Trace
 
-from .wording import MOST_OPTIONS, NEAR, listed, quoted_all, token_options
+from .wording import MOST_OPTIONS, NEAR, head_in, head_names, listed, quoted_all, token_options
 
 LINE = 0.3  # a weight that is drawn as a line to be seen
 LONGEST = 90  # letters of a translation that is an option
@@ -51,17 +51,13 @@ def most_read(run: Run, kind: str) -> Answer:
         token_options(keys, ranked, lambda key: f"Its weight is {digits[key]}."),
         frozenset({str(best)}),
         names={
-            **_head_names(layer, head),
+            **head_names(layer, head),
             "row": str(row + 1),
             "word": words[row],
             "key": str(best + 1),
             "read": keys[best],
         },
     )
-
-
-def _head_names(layer: int, head: int) -> dict[str, str]:
-    return {"layer": str(layer + 1), "head": str(head + 1), "head_name": one_head_name(layer, head)}
 
 
 @measure
@@ -91,7 +87,7 @@ def most_spread(run: Run) -> Answer:
             trace.target_tokens, ranked, lambda row: f"The largest weight of its row is {digits[row]}.", "output token"
         ),
         frozenset({str(spread)}),
-        names={**_head_names(*at), "row": str(spread + 1), "word": trace.target_tokens[spread]},
+        names={**head_names(*at), "row": str(spread + 1), "word": trace.target_tokens[spread]},
     )
 
 
@@ -197,7 +193,7 @@ def mean_of_heads(run: Run) -> Answer:
         value=mean,
         tolerance=NEAR,
         names={
-            **_head_names(*at),
+            **head_names(*at),
             "row": str(pair[0] + 1),
             "key": str(pair[1] + 1),
             "word": word,
@@ -217,7 +213,9 @@ def lines_cross(run: Run) -> Answer:
     names: layer and head (from 1) to begin with.
     """
     trace, first = run.trace, results.default_head(run.request, "cross")
-    layer, head = _head_in(run, trace.cross.shape[:2]) or first
+    asked = head_in(run.address)
+    is_there = asked and all(0 <= number < size for number, size in zip(asked, trace.cross.shape[:2], strict=True))
+    layer, head = asked if asked and is_there else first
     weights = trace.cross[layer, head]
     lines = strong_lines(weights, trace.source_tokens, trace.target_tokens)
     crossing = next(((one, other) for one in lines for other in lines if one[0] < other[0] and one[1] > other[1]), None)
@@ -233,7 +231,7 @@ def lines_cross(run: Run) -> Answer:
         truth,
         f"Lines cross where both languages order words differently. Now {listed(read) or 'no line is strong'}.",
         done=crossing is not None,
-        names=_head_names(*first),
+        names=head_names(*first),
     )
 
 
@@ -241,12 +239,3 @@ def strong_lines(weights: np.ndarray, keys: Sequence[str], outputs: Sequence[str
     """Return row and key of the strongest line of each output word that reads a word with LINE or more."""
     lines = [(row, int(weights[row].argmax())) for row, token in enumerate(outputs) if is_word(token)]
     return [(row, key) for row, key in lines if weights[row, key] >= LINE and is_word(keys[key])]
-
-
-def _head_in(run: Run, shape: tuple[int, ...]) -> tuple[int, int] | None:
-    """Return the head in the address, layer and head from 0; None where it has none that is there."""
-    texts = [run.address.get(name, "") for name in ("layer", "head")]
-    if not all(text.isascii() and text.isdigit() for text in texts):
-        return None
-    layer, head = (int(text) - 1 for text in texts)
-    return (layer, head) if 0 <= layer < shape[0] and 0 <= head < shape[1] else None

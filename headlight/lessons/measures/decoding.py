@@ -7,18 +7,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from headlight.app import results, url_state
-from headlight.app.results import TranslationRequest
 from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, measure, of_the_page
 from headlight.plots.text import format_probability, pluralize, quoted, quoted_at, signed
-from transformer import Beam, Greedy
+from transformer import Beam
 from transformer.decoding.beam import Outcome
 from transformer.decoding.sampling import Hypothesis, truncate
 from transformer.interpret.trace import Trace
 
-NEAR = 0.05  # between two probabilities
-NEAR_NATS = 0.2  # between two entropies
+from .wording import MOST_OPTIONS, NEAR_CHANCES, NEAR_NATS
+
 NEAR_SCORES = 0.005  # of a beam search, which the page shows with three decimals
-MOST_OPTIONS = 4
 SHARP, FLAT = 0.5, 1.5  # temperatures
 
 
@@ -54,7 +52,7 @@ def hardest_token(run: Run) -> Answer:
 
     names: step (from 1), word (what it wrote there).
     """
-    trace = results.trace(_greedy(run))
+    trace = results.trace(run.greedy)
     ranked = sorted(trace.scored_steps, key=lambda step: -trace.entropies[step])
     hardest = ranked[0]
     others = [step for step in ranked if trace.entropies[hardest] - trace.entropies[step] >= NEAR_NATS]
@@ -84,7 +82,7 @@ def perplexity(run: Run) -> Answer:
 
     names: step (from 1), word (what was written there), entropy.
     """
-    trace = results.trace(_greedy(run))
+    trace = results.trace(run.greedy)
     step = max(trace.scored_steps, key=lambda each: trace.entropies[each])
     entropy = float(trace.entropies[step])
     if entropy < NEAR_NATS:
@@ -136,7 +134,7 @@ def after_forcing(run: Run) -> Answer:
     trace, step = choice.trace, choice.step
     if not trace.has_room_after(step):
         raise Undecided("This translation is too long to force another token.")
-    forced = results.trace(replace(_greedy(run), prefix=url_state.token_ids(choice.names["prefix"])))
+    forced = results.trace(replace(run.greedy, prefix=url_state.token_ids(choice.names["prefix"])))
     before, now = trace.target_tokens[step + 1 :], forced.target_tokens[step + 1 :]
     if not before:
         raise Undecided("Nothing follows the token that could be another one here.")
@@ -172,11 +170,11 @@ def tempered(run: Run) -> Answer:
     """
     choice = _open_choice(run)
     step, model = choice.step, results.translator(run.request.checkpoint).model
-    logits = results.residual_stream(_greedy(run)).logits[step]
+    logits = results.residual_stream(run.greedy).logits[step]
     cuts = {each: truncate(logits, each, forbidden=model.config.never_chosen) for each in (SHARP, 1.0, FLAT)}
     best = int(cuts[1.0].order[cuts[1.0].kept[cuts[1.0].order]][0])
     chances = {temperature: float(cut.final[best]) for temperature, cut in cuts.items()}
-    if chances[SHARP] - chances[1.0] < NEAR or chances[1.0] - chances[FLAT] < NEAR:
+    if chances[SHARP] - chances[1.0] < NEAR_CHANCES or chances[1.0] - chances[FLAT] < NEAR_CHANCES:
         raise Undecided("The model is so sure here that the temperature hardly changes anything.")
     word = quoted(results.translator(run.request.checkpoint).tokenizer.piece_text(best))
     written = {each: format_probability(value) for each, value in chances.items()}
@@ -203,7 +201,7 @@ def greedy_in_beam(run: Run, size: int) -> Answer:
 
     names: size.
     """
-    request = _greedy(run)
+    request = run.greedy
     record = results.search(replace(request, strategy=Beam(size, 0.0)))
     greedy = results.hypotheses(request)[0]
     fate = record.outcome_of(greedy.ids)
@@ -264,7 +262,7 @@ def winner_with_penalty(run: Run, size: int, alpha: float) -> Answer:
 def _ended(run: Run, beam: Beam) -> dict[str, Hypothesis]:
     """Return the translations that a beam search found, best first, each text once."""
     decode = results.translator(run.request.checkpoint).tokenizer.decode
-    found = results.search(replace(_greedy(run), strategy=beam)).ended[: beam.size]
+    found = results.search(replace(run.greedy, strategy=beam)).ended[: beam.size]
     first: dict[str, Hypothesis] = {}
     for one in found:
         first.setdefault(decode(list(one.ids)), one)
@@ -286,7 +284,7 @@ def _ids(one: Hypothesis) -> str:
 @of_the_page
 def longer_translation(run: Run) -> Answer:
     """Ask for a forced beginning that makes the translation longer; the address says what is forced."""
-    request = _greedy(run)
+    request = run.greedy
     forced = url_state.token_ids(run.address.get("prefix", ""))
     if not results.translator(run.request.checkpoint).may_begin_with(forced):
         forced = ()
@@ -305,20 +303,16 @@ def longer_translation(run: Run) -> Answer:
     )
 
 
-def _greedy(run: Run) -> TranslationRequest:
-    return replace(run.request, strategy=Greedy(), prefix=(), rank=1)
-
-
 def _open_choice(run: Run) -> _Choice:
     """Return the step whose second candidate is most probable, and plainly before the third. Raises Undecided."""
-    trace = results.trace(_greedy(run))
+    trace = results.trace(run.greedy)
     found: list[tuple[float, int, int]] = []
     for step in trace.scored_steps:
         rows = _others(trace, step)
         if len(rows) < 2:
             continue
         second, third = (float(trace.candidate_probabilities[step, row]) for row in rows[:2])
-        if second - third >= NEAR:
+        if second - third >= NEAR_CHANCES:
             found.append((second, step, rows[0]))
     if not found:
         raise Undecided("At no step of this translation is one token plainly the second.")

@@ -15,7 +15,7 @@ from transformer.interpret.trace import Trace
 from transformer.interpret.what_if.intervention import Heads, Uniform
 from transformer.model.names import AttentionKind
 
-from .wording import MOST_OPTIONS, NEAR_CHANCES, NEAR_NATS, listed, moved, token_options, word_steps
+from .wording import MOST_OPTIONS, NEAR_CHANCES, NEAR_NATS, head_names, listed, moved, token_options, word_steps
 
 TOLD = 0.05  # how far ahead a weight must be to be called the largest; its number is told
 MOST_STEPS = 20  # of a long sentence
@@ -277,9 +277,5 @@ def even_weights(run: Run) -> Answer:
         f"With equal weights in {changed} it reads {quoted(texts[changed].target_text)}",
         tuple(Option(str(at), name) for at, name in enumerate(asked)),
         frozenset(str(at) for at, name in enumerate(asked) if name in same),
-        names={
-            "layer": str(layer + 1),
-            "head": str(head + 1),
-            "head_name": one_head_name(layer, head),
-        },
+        names=head_names(layer, head),
     )

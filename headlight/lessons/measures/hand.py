@@ -9,18 +9,17 @@ from headlight.app import results
 from headlight.app.parameters import PARAMETERS
 from headlight.app.results import measures
 from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, measure, number_words, of_the_page
-from headlight.plots.text import one_head_name, quoted, short_weight, signed
+from headlight.plots.text import quoted, short_weight, signed
 from transformer.arrays import softmax
 from transformer.experiments.attention import ToyNumbers, ToyShape, toy_numbers
 from transformer.interpret.attention_block import Stages, compute_stages
 
-from .tokens import readable
+from .wording import MOST_OPTIONS, NEAR, head_names, readable
 
 SHAPE = ToyShape(batch=1, tokens=3, d_model=4, num_heads=1)  # small enough for pencil and paper
 SEEDS = range(1, 21)  # that the page offers
-NEAR, NEAR_NUMBERS = 0.1, 0.05  # between two weights; between two options that are numbers
+NEAR_NUMBERS = 0.05  # between two options that are numbers
 BY_HAND = 0.05  # how far a number computed by hand may be rounded
-MOST_OPTIONS = 4
 _TABLES = {"query": "W_Q", "key": "W_K", "value": "W_V"}
 
 
@@ -218,9 +217,7 @@ def best_key(run: Run, kind: str) -> Answer:
         ),
         frozenset({str(best + 1)}),
         names={
-            "layer": str(layer + 1),
-            "head": str(head + 1),
-            "head_name": one_head_name(layer, head),
+            **head_names(layer, head),
             "dimension": str(head * stages.d_k + 1),
             "query": str(row + 1),
             "key": str(best + 1),

@@ -8,7 +8,7 @@ import numpy as np
 from headlight.app import results
 from headlight.app.results import what_if
 from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, measure, of_the_page
-from headlight.plots.text import kind_head_name, one_head_name, pluralize, quoted, sentence_case
+from headlight.plots.text import kind_head_name, pluralize, quoted, sentence_case
 from headlight.views.home.content import words_of
 from headlight.views.what_if.ablation import heads_in
 from transformer.interpret.head_patterns import HeadMeasures, Pattern, measure_heads
@@ -17,7 +17,7 @@ from transformer.interpret.what_if.importance import ABLATIONS, HeadImportance
 from transformer.interpret.what_if.intervention import Heads, Zero
 from transformer.model.names import AttentionKind
 
-from .alignment import clear_best, in_rows, ranked_by
+from .alignment import clear_best, in_rows, key_of, name_of, names_of, ranked_by
 from .wording import MOST_OPTIONS, NEAR_NATS, moved, require_greedy
 
 MOST_OFF = 10  # heads that are switched off together to find how few are enough
@@ -69,25 +69,20 @@ def neighbour_head(run: Run, pattern: str) -> Answer:
     best, chosen = heads[0], NEIGHBOURS[pattern]
     return Answer(
         Kind.ONE,
-        f"{sentence_case(one_head_name(best.layer, best.head))} reads the {pattern} token {in_rows(best, chosen)}.",
+        f"{sentence_case(name_of(best))} reads the {pattern} token {in_rows(best, chosen)}.",
         f"Rows whose largest weight is on the {pattern} token, of those that have one: "
-        + ", ".join(f"{one_head_name(head.layer, head.head)}: {head.counts[chosen].rows}" for head in heads)
+        + ", ".join(f"{name_of(head)}: {head.counts[chosen].rows}" for head in heads)
         + f" of {best.counts[chosen].eligible}.",
         tuple(
             Option(
-                f"{head.layer + 1}.{head.head + 1}",
-                one_head_name(head.layer, head.head),
+                key_of(head),
+                name_of(head),
                 f"It reads the {pattern} token {in_rows(head, chosen)}.",
             )
             for head in heads
         ),
-        frozenset({f"{best.layer + 1}.{best.head + 1}"}),
-        names={
-            "layer": str(best.layer + 1),
-            "head": str(best.head + 1),
-            "head_name": one_head_name(best.layer, best.head),
-            "rows": in_rows(best, chosen),
-        },
+        frozenset({key_of(best)}),
+        names={**names_of(best), "rows": in_rows(best, chosen)},
     )
 
 
@@ -133,7 +128,7 @@ def without_neighbour_head(run: Run, pattern: str) -> Answer:
             Option("many", "more than that changes"),
         ),
         frozenset({"same" if not count else "few" if count <= FEW else "many"}),
-        names={**found.names, "off": f"{head.kind}.{found.names['layer']}.{found.names['head']}"},
+        names={**found.names, "off": _address(head)},
     )
 
 

@@ -18,6 +18,8 @@ from transformer.toy.settings import Task
 from transformer.training.optimization import learning_rate
 from transformer.training.replay import ProbeTrajectory, TrainingReplay
 
+from .wording import head_names
+
 FACTORS = (0.1, 0.3, 3.0)  # of the right update: where the wrong ones lie
 RISE = 0.1  # of a head's largest weights: less is no sharpening
 REPEATS, VARIES = 0.6, 0.4  # shares of the commonest token: from here on one is repeated; up to here none is
@@ -336,13 +338,9 @@ def _half_of_loss(replayed: _Replayed) -> int:
 
 
 def _head_names(kind: str, layer: int, head: int) -> dict[str, str]:
-    """Return kind, layer and head (from 1) as an address has them, and head_name."""
-    return {
-        "kind": kind,
-        "layer": str(layer + 1),
-        "head": str(head + 1),
-        "head_name": f"{kind_words(kind)} {one_head_name(layer, head)}",
-    }
+    """Return kind, layer and head (from 1) as an address has them, and head_name with its kind."""
+    names = head_names(layer, head)
+    return {"kind": kind, **names, "head_name": f"{kind_words(kind)} {names['head_name']}"}
 
 
 def _longest(lines: np.ndarray) -> int:

@@ -9,7 +9,6 @@ from headlight.app.results import measures
 from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, measure
 from headlight.plots.text import (
     format_probability,
-    one_head_name,
     percent,
     pluralize,
     quoted,
@@ -21,11 +20,7 @@ from transformer.data.tokenizer import SPACE
 from transformer.interpret.mask_ablation import MaskedPass, leaked_weights, leakiest_head, rows_that_may_leak
 from transformer.interpret.trace import Trace
 
-from .tokens import readable
-
-NEAR = 0.1  # between two weights
-NEAR_PROBABILITY = 0.05
-MOST_OPTIONS = 4
+from .wording import MOST_OPTIONS, NEAR, NEAR_CHANCES, head_names, readable
 
 
 @measure
@@ -56,7 +51,7 @@ def open_cells(run: Run) -> Answer:
         tuple(Option(str(count), pluralize(count, "token"), words) for count, words in told.items()),
         frozenset({str(may_read)}),
         names={
-            **_named(layer, head),
+            **head_names(layer, head),
             "dimension": str(head * run.translator.model.config.d_k + 1),
             "row": str(row),
             "fed": readable(trace.decoder_input_tokens)[row - 1],
@@ -97,7 +92,7 @@ def masked_weight(run: Run) -> Answer:
         ),
         frozenset({"zero"}),
         names={
-            **_named(layer, head),
+            **head_names(layer, head),
             "dimension": str(head * stages.d_k + 1),
             "query": str(row + 1),
             "fed": readable(run.trace.decoder_input_tokens)[row],
@@ -136,7 +131,7 @@ def reads_later(run: Run) -> Answer:
             Option("neither", "neither", told["encoder"]),
         ),
         frozenset({right}),
-        names={**_named(*map(int, place)), "second": run.request.text},
+        names=_batch_names(run, (int(place[0]), int(place[1]))),
     )
 
 
@@ -148,7 +143,7 @@ def leak_effect(run: Run) -> Answer:
     """
     before, after, _ = _probabilities(run)
     mean, without = float(before.mean()), float(after.mean())
-    if abs(mean - without) < NEAR_PROBABILITY:
+    if abs(mean - without) < NEAR_CHANCES:
         raise Undecided("Without the mask the probabilities of this sentence stay nearly the same.")
     right = "fall" if without < mean else "rise"
     told = {
@@ -168,7 +163,7 @@ def leak_effect(run: Run) -> Answer:
             Option("same", "nearly no change", told["same"]),
         ),
         frozenset({right}),
-        names={**_named(*results.default_head(run.request, "decoder")), "second": run.request.text},
+        names=_batch_names(run),
     )
 
 
@@ -182,7 +177,7 @@ def leak_worst(run: Run) -> Answer:
     tokens = readable(run.trace.target_tokens)
     losses = before - after
     ranked = [int(at) for at in np.argsort(-losses, kind="stable")[:MOST_OPTIONS]]
-    if len(ranked) < 3 or losses[ranked[0]] - max(losses[ranked[1]], 0) < NEAR_PROBABILITY:
+    if len(ranked) < 3 or losses[ranked[0]] - max(losses[ranked[1]], 0) < NEAR_CHANCES:
         raise Undecided("No token loses clearly more than all others without the mask here.")
     labels = {at: quoted_at(tokens, steps[at], "step") for at in ranked}
     changes = _changes(before, after, ranked)
@@ -196,11 +191,7 @@ def leak_worst(run: Run) -> Answer:
             for at in ranked
         ),
         frozenset({str(steps[worst] + 1)}),
-        names={
-            **_named(*results.default_head(run.request, "decoder")),
-            "second": run.request.text,
-            "token": tokens[steps[worst]],
-        },
+        names={**_batch_names(run), "token": tokens[steps[worst]]},
     )
 
 
@@ -214,7 +205,7 @@ def leak_spared(run: Run) -> Answer:
     tokens, last = readable(run.trace.target_tokens), len(steps) - 1
     losses = before - after
     losing = [int(at) for at in np.argsort(-losses[:last], kind="stable")[: MOST_OPTIONS - 1] if losses[at] > NEAR]
-    if len(losing) < 2 or abs(losses[last]) > NEAR_PROBABILITY:
+    if len(losing) < 2 or abs(losses[last]) > NEAR_CHANCES:
         raise Undecided("Without the mask this sentence does not lose enough to tell its last token from the others.")
     labels = {at: quoted_at(tokens, steps[at], "step") for at in (*losing, last)}
     changes = _changes(before, after, labels)
@@ -227,11 +218,7 @@ def leak_spared(run: Run) -> Answer:
             for at, label in labels.items()
         ),
         frozenset({str(steps[last] + 1)}),
-        names={
-            **_named(*results.default_head(run.request, "decoder")),
-            "second": run.request.text,
-            "token": tokens[steps[last]],
-        },
+        names={**_batch_names(run), "token": tokens[steps[last]]},
     )
 
 
@@ -256,7 +243,7 @@ def leaked_weight(run: Run) -> Answer:
         f"The last column has what each row leaks: {', '.join(map(_exact, leaks))}. Their mean is {_exact(mean)}.",
         value=mean,
         tolerance=NEAR,
-        names={**_named(*place), "second": run.request.text},
+        names=_batch_names(run, place),
     )
 
 
@@ -283,11 +270,10 @@ def shifted_row(run: Run) -> Answer:
         tuple(Option(token, quoted(token), told) for token, told in options.items()),
         frozenset({following[row]}),
         names={
-            **_named(*results.default_head(run.request, "decoder")),
+            **_batch_names(run),
             "row": str(row + 1),
             "fed": fed[row],
             "following": following[row],
-            "second": run.request.text,
         },
     )
 
@@ -347,8 +333,13 @@ def _later(weights: np.ndarray) -> np.ndarray:
     return np.asarray(later[..., :-1].mean(axis=-1)) if later.shape[-1] > 1 else np.zeros(0)
 
 
-def _named(layer: int, head: int) -> dict[str, str]:
-    return {"layer": str(layer + 1), "head": str(head + 1), "head_name": one_head_name(layer, head)}
+def _batch_names(run: Run, head: tuple[int, int] | None = None) -> dict[str, str]:
+    """Return the names of a step on the page of masks: a head, the decoder's first unless given, and second.
+
+    The sentence stands beside itself, so that nothing is padded.
+    """
+    layer, number = head or results.default_head(run.request, "decoder")
+    return {**head_names(layer, number), "second": run.request.text}
 
 
 def _sequence(tokens: tuple[str, ...]) -> str:

@@ -11,7 +11,6 @@ from headlight.app.results import measures
 from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, measure, of_the_page
 from headlight.plots.text import quoted, short_weight
 from headlight.views.positions.content import BASES, exchanged, plainest
-from transformer import Greedy
 from transformer.config import Positions
 from transformer.interpret import positions
 from transformer.interpret.positions import EmbeddingSum, Encoding, encoding
@@ -31,7 +30,7 @@ def translated_without_positions(run: Run) -> Answer:
     """
     if results.translator(run.request.checkpoint).model.config.positions == Positions.NONE:
         raise Undecided("This model adds no positions, so there are none to take away.")
-    one = replace(run.request, strategy=Greedy(), prefix=(), rank=1)
+    one = run.greedy
     other = replace(one, text=exchanged(run.request.text))
     traces = [results.trace(each) for each in (one, other)]
     if one.text == other.text or sorted(traces[0].source_ids) != sorted(traces[1].source_ids):
@@ -230,7 +229,7 @@ def _formula(run: Run) -> Encoding:
 
 
 def _sum(run: Run) -> tuple[Transformer, EmbeddingSum]:
-    trace, model = results.trace(replace(run.request, strategy=Greedy(), prefix=(), rank=1)), _model(run)
+    trace, model = results.trace(run.greedy), _model(run)
     return model, positions.embedding_sum(model, trace.source_ids, trace.source_tokens)
 
 

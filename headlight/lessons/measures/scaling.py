@@ -13,7 +13,6 @@ from headlight.plots.text import (
     LEAST_SHOWN,
     format_distinct,
     kind_head_name,
-    one_head_name,
     short_weight,
 )
 from transformer.arrays import softmax
@@ -22,10 +21,9 @@ from transformer.interpret.attention_block import Stages, undivided
 from transformer.interpret.what_if.intervention import Heads
 from transformer.model.names import AttentionKind
 
-from .tokens import readable
+from .wording import NEAR, head_in, head_names, readable
 
 SEEDS = range(1, 100)  # that the page offers
-NEAR = 0.1  # between two weights
 HARDLY, PLAINLY = 0.05, 0.1  # a change of a head's mean largest weight
 LEAST_TIMES = 2.0  # by which a gradient must have grown
 
@@ -253,9 +251,7 @@ def _head(run: Run, kind: str) -> tuple[int, int, Stages]:
 
 def _named(layer: int, head: int, stages: Stages) -> dict[str, str]:
     return {
-        "layer": str(layer + 1),
-        "head": str(head + 1),
-        "head_name": one_head_name(layer, head),
+        **head_names(layer, head),
         "dimension": str(head * stages.d_k + 1),
         "d_k": str(stages.d_k),
     }
@@ -283,11 +279,8 @@ def _largest_weights(run: Run) -> tuple[dict[Heads, float], dict[Heads, float]]:
 
 def _shown_head(address: Mapping[str, str]) -> Heads | None:
     """Return the head that an address asks for, None where it asks for no single one."""
-    kind, *place = (address.get(key, "") for key in ("kind", "layer", "head"))
-    if kind not in KIND_NAMES or not all(number.isascii() and number.isdigit() for number in place):
-        return None
-    layer, head = map(int, place)
-    return Heads(AttentionKind(kind), layer - 1, head - 1) if layer and head else None
+    kind, head = address.get("kind", ""), head_in(address)
+    return Heads(AttentionKind(kind), *head) if kind in KIND_NAMES and head and min(head) >= 0 else None
 
 
 def _exact(value: float) -> str:

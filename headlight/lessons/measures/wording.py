@@ -1,14 +1,15 @@
-"""What measures share: options made of tokens and of numbers, and how both are written."""
+"""What measures share: margins, options made of tokens, and how heads, tokens and numbers are written."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from headlight.lessons.answer import Option, Run, Undecided
-from headlight.plots.text import quoted, quoted_at, signed
+from headlight.plots.text import BLANK, one_head_name, quoted, quoted_at, signed
+from transformer.data.tokenizer import SPACE
 from transformer.interpret.head_patterns import is_word
 from transformer.interpret.trace import Trace
 
 NEAR = 0.1  # between two weights, or shares of rows: less does not decide
-NEAR_NATS = 0.2  # between two log-probabilities, or what they lose
+NEAR_NATS = 0.2  # between two log-probabilities, what they lose, or two entropies
 NEAR_CHANCES = 0.05  # between two probabilities
 MOST_OPTIONS = 4
 
@@ -19,6 +20,25 @@ def token_options(
     """Return an option for each place of a sentence, the first MOST_OPTIONS of them, each place once."""
     chosen = list(dict.fromkeys(map(int, places)))[:MOST_OPTIONS]
     return tuple(Option(str(place), quoted_at(tokens, place, noun), told(place)) for place in chosen)
+
+
+def head_names(layer: int, head: int) -> dict[str, str]:
+    """Return layer and head, given from 0, as an address has them, and head_name."""
+    return {"layer": str(layer + 1), "head": str(head + 1), "head_name": one_head_name(layer, head)}
+
+
+def head_in(address: Mapping[str, str]) -> tuple[int, int] | None:
+    """Return the head of an address, layer and head from 0; None where it names no single one."""
+    texts = [address.get(name, "") for name in ("layer", "head")]
+    if not all(text.isascii() and text.isdigit() for text in texts):
+        return None
+    layer, head = (int(text) - 1 for text in texts)
+    return layer, head
+
+
+def readable(tokens: Sequence[str]) -> tuple[str, ...]:
+    """Return tokens as sentences name them: those that are nothing but a blank, as models of letters have, by ␣."""
+    return tuple(BLANK if token == SPACE else token for token in tokens)
 
 
 def listed(texts: Sequence[str]) -> str:
