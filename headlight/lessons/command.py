@@ -10,6 +10,8 @@ from transformer.errors import UserError
 from transformer.files import write_atomically
 
 if TYPE_CHECKING:
+    from headlight.app.results import TranslationRequest
+
     from .file import Lesson
 
 
@@ -72,17 +74,14 @@ def _check(options: argparse.Namespace) -> int:
 
 def _unmeasured(lesson: "Lesson", path: Path, checkpoint: Path) -> list[str]:
     """Return a sentence for each step whose question none of its sentences decides, or that uses unknown names."""
-    from headlight.app.batches import CheckpointFiles
-    from headlight.app.results import TranslationRequest
-
     from .answer import Run
     from .file import line_of
     from .posed import pose_somehow, unknown_names
 
-    problems, files = [], CheckpointFiles.now(checkpoint)
+    problems = []
     for number in range(len(lesson.steps)):
-        sentences = lesson.sentences_of(number) or ("I love my teacher.",)
-        posed = pose_somehow(lesson, number, Run(TranslationRequest(files, sentences[0])), sentences)
+        run = Run(_request(checkpoint, _first_sentence(lesson, number)))
+        posed = pose_somehow(lesson, number, run, lesson.sentences_of(number))
         place = f"{path.name}, line {line_of(path, number + 1)}"
         if posed.undecided:
             problems.append(f"{place}: no sentence decides this step for {checkpoint.name}: {posed.undecided}")
@@ -92,18 +91,28 @@ def _unmeasured(lesson: "Lesson", path: Path, checkpoint: Path) -> list[str]:
 
 
 def _print(options: argparse.Namespace) -> None:
-    from headlight.app.batches import CheckpointFiles
-    from headlight.app.results import TranslationRequest
-
     from .overview import overview
     from .worksheet import worksheet
 
     lesson = _lesson(options.lesson)
-    text = options.text or next(iter(lesson.sentences_of(0)), "I love my teacher.")
-    request = TranslationRequest(CheckpointFiles.now(options.checkpoint), text)
+    request = _request(options.checkpoint, options.text or _first_sentence(lesson, 0))
     page = worksheet(lesson, overview(lesson, request), answers=options.answers)
     write_atomically(options.out, page.encode())
     print(f"{lesson.title}: {options.out}")
+
+
+def _first_sentence(lesson: "Lesson", step: int) -> str:
+    """Return the sentence that a step begins with: of a lesson without any, the one that the app begins with."""
+    from headlight.app.parameters import PARAMETERS
+
+    return next(iter(lesson.sentences_of(step)), str(PARAMETERS["text"].default))
+
+
+def _request(checkpoint: Path, text: str) -> "TranslationRequest":
+    from headlight.app.batches import CheckpointFiles
+    from headlight.app.results import TranslationRequest
+
+    return TranslationRequest(CheckpointFiles.now(checkpoint), text)
 
 
 def _measures(options: argparse.Namespace) -> None:

@@ -26,36 +26,35 @@ def show_lessons(request: TranslationRequest) -> None:
     """Show a card for each lesson, in their order."""
     found, problems = panel.lessons()
     st.markdown("Predict, then look. What is right is measured on the model and the sentence that you choose.")
-    for row in range(0, len(found), 2):
-        for column, lesson in zip(st.columns(2), found[row : row + 2], strict=False):
+    numbered = list(enumerate(found, start=1))
+    for row in range(0, len(numbered), 2):
+        for column, (number, lesson) in zip(st.columns(2), numbered[row : row + 2], strict=False):
             with column:
-                _show_card(row + 1 + found[row : row + 2].index(lesson), lesson)
+                _show_card(number, lesson)
     for problem in problems:
         st.warning(plain(problem), icon=":material/edit:")
 
 
 def _show_card(number: int, lesson: Lesson) -> None:
-    questions_asked = [step for step, each in enumerate(lesson.steps, start=1) if each.is_question]
-    done = len(panel.answered(lesson.name) & set(questions_asked))
+    asked = [step for step, each in enumerate(lesson.steps, start=1) if each.is_question]
+    left = [step for step in asked if step not in panel.answered(lesson.name)]
+    done = len(asked) - len(left)
     with st.container(border=True, horizontal=True, vertical_alignment="center", key=f"lesson_card_{lesson.name}"):
         with st.container(gap=None):
             st.markdown(f"**{number}. {plain(lesson.title)}**")
             st.caption(plain(lesson.goal))
         with st.container(width=132, gap="xsmall"):
-            label = "Go on" if 0 < done < len(questions_asked) else "Again" if done else "Begin"
-            first = next((step - 1 for step in questions_asked if step not in panel.answered(lesson.name)), 0)
-            step = first if 0 < done < len(questions_asked) else 0
-            name = f"{label}: {plain(lesson.title)}"
+            label, step = ("Go on", left[0] - 1) if done and left else ("Again" if done else "Begin", 0)
             st.button(
                 label,
                 key=f"begin_{lesson.name}",
-                help=name,
+                help=f"{label}: {plain(lesson.title)}",
                 on_click=panel.begin,
                 args=(lesson.name, step),
                 width="stretch",
             )
-            dots = "●" * done + "○" * (len(questions_asked) - done)
-            st.caption(f"{lesson.minutes} min {dots}", help=f"{done} of {len(questions_asked)} questions answered")
+            dots = "●" * done + "○" * len(left)
+            st.caption(f"{lesson.minutes} min {dots}", help=f"{done} of {len(asked)} questions answered")
 
 
 def show_teacher(request: TranslationRequest) -> None:

@@ -7,7 +7,7 @@ ordered (`url_state.order`) is taken by the widgets of the run that follows.
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import lru_cache
 from pathlib import Path
 
 import streamlit as st
@@ -63,7 +63,7 @@ def lessons() -> tuple[list[Lesson], list[str]]:
     return _read(tuple((str(path), path.stat().st_mtime_ns) for path in files.values() if path.is_file()))
 
 
-@cache
+@lru_cache(maxsize=1)
 def _read(files: tuple[tuple[str, int], ...]) -> tuple[list[Lesson], list[str]]:
     return read_lessons()
 
@@ -164,26 +164,26 @@ def _names(lesson: Lesson) -> set[str]:
 
 def _addressed() -> _Going | None:
     """Return where the address leads a visit that begins: to the step's page, where it opened another one."""
-    name, step = _place()
-    if name is None or (step is not None and st.session_state.get(_BEGUN)):
+    lesson, step = _place()
+    if lesson is None or (step is not None and st.session_state.get(_BEGUN)):
         return None
-    lesson = lesson_named(name)
     if step is None:
-        return _Going(name, 0, begins=True)
-    if lesson and step < len(lesson.steps) and _page_name() not in _pages_of(lesson, step) and _page_name() == HOME:
-        return _Going(name, step, begins="text" not in url_state.written())
+        return _Going(lesson.name, 0, begins=True)
+    if step < len(lesson.steps) and _page_name() == HOME and HOME not in _pages_of(lesson, step):
+        return _Going(lesson.name, step, begins="text" not in url_state.written())
     return None
 
 
-def _place() -> tuple[str | None, int | None]:
+def _place() -> tuple[Lesson | None, int | None]:
     """Return the lesson in the address and its step, counted from 0; None for what does not stand there."""
     found = _PLACE.fullmatch(url_state.read("lesson"))
     if found and found[2] and _page_name() == LESSONS_PAGE:  # whoever comes back to the list has left the lesson
         url_state.write("lesson", "")
         return None, None
-    if not found or lesson_named(found[1]) is None:
+    lesson = lesson_named(found[1]) if found else None
+    if not found or lesson is None:
         return None, None
-    return found[1], int(found[2]) - 1 if found[2] and int(found[2]) else None
+    return lesson, int(found[2]) - 1 if found[2] and int(found[2]) else None
 
 
 def _pages_of(lesson: Lesson, step: int) -> set[str]:
@@ -202,8 +202,7 @@ def _address() -> dict[str, str]:
 
 def show_panel(request: TranslationRequest) -> None:
     """Show the step of the lesson that the address asks for; nothing where it asks for none."""
-    name, number = _place()
-    lesson = lesson_named(name) if name else None
+    lesson, number = _place()
     if lesson is None or number is None or number >= len(lesson.steps):
         return
     st.html(STYLE)
@@ -269,11 +268,9 @@ def payload_of(posed: Posed, tried: Try) -> dict:
             "options": [[option.name, posed.fill(option.label)] for option in posed.options],
             "hints": hints[: tried.hints],
             "more_hints": len(hints) - tried.hints if not over else 0,
-            "feedback": posed.feedback(tried.choice) if over or tried.choice is not None else "",
+            "feedback": posed.feedback(tried.choice, whole=over) if over or tried.choice is not None else "",
             "right": sorted(answer.right) if over else [],
         }
-        if not over and answer.kind != Kind.DO:
-            payload["feedback"] = posed.partial_feedback(tried.choice)
     return payload
 
 
@@ -315,11 +312,7 @@ def show_lessons_through(page: str) -> None:
     """Say below a page which lessons go through it, unless one does now."""
     if page in (HOME, LESSONS_PAGE, "") or _place()[0]:
         return
-    steps = {
-        lesson.name: next((number for number, step in enumerate(lesson.steps) if step.page == page), None)
-        for lesson in lessons()[0]
-    }
-    through = [lesson for lesson in lessons()[0] if steps[lesson.name] is not None]
+    through = [lesson for lesson in lessons()[0] if any(step.page == page for step in lesson.steps)]
     if not through:
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="lessons_through"):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from headlight.plots.text import in_words
 
 from .answer import Answer, Kind, Option, Run, Undecided, number_words
-from .file import NAME, Lesson, Step
+from .file import MOST_HINTS, NAME, Lesson, Step
 from .register import answer_of
 
 _STYLED = re.compile(r"(\*\*[^*]+\*\*|\*[^*]+\*|`[^`]+`)")
@@ -71,11 +71,7 @@ class Posed:
         if self.answer is None:
             return []
         own = [self.fill(hint) for hint in self.step.hints]
-        return (
-            [*own, *([self._narrowed()] if self._narrowed() else []), in_words(self.answer.calculation)][:3]
-            if len(own) < 3
-            else own
-        )
+        return [*own, *filter(None, (self._narrowed(),)), in_words(self.answer.calculation)][:MOST_HINTS]
 
     def _narrowed(self) -> str:
         """Return what an option less, or a range, leaves to choose from; "" where that would be the answer."""
@@ -89,16 +85,16 @@ class Posed:
             return ""
         return in_words(f"It is not {_ended(wrong[0].label)}")
 
-    def feedback(self, choice: object) -> str:
-        """Return what was predicted, what is so of it, and what is."""
+    def feedback(self, choice: object, *, whole: bool = True) -> str:
+        """Return what was predicted, what is so of it, and what is: this only where the `whole` may be told.
+
+        Of something to be done it says how things stand, which tells no answer.
+        """
         answer = self.answer
         if answer is None:
             return ""
-        return in_words(" ".join(filter(None, (self._predicted(choice), answer.truth))))
-
-    def partial_feedback(self, choice: object) -> str:
-        """Return what is so of a wrong choice, without what would have been right."""
-        return in_words(self._predicted(choice))
+        truth = answer.truth if whole or answer.kind == Kind.DO else ""
+        return in_words(" ".join(filter(None, (self._predicted(choice), truth))))
 
     def _predicted(self, choice: object) -> str:
         answer = self.answer

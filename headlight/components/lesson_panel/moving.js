@@ -2,7 +2,7 @@
 
 const LINK = ".st-key-lesson_link a";
 const ACTS = ["pointerdown", "keydown", "popstate"];
-const LONGEST = 15_000; // ms until a move that never ends is given up
+export const LONGEST = 15_000; // ms until a move that never ends is given up
 
 let since = 0;
 

@@ -3,15 +3,13 @@
 
 import { Component, mounted } from "../lib/mount.js";
 import { Memory } from "./memory.js";
-import { beginMove, endMove, isMoving, openPage } from "./moving.js";
+import { LONGEST, beginMove, endMove, isMoving, openPage } from "./moving.js";
 
 const HAVE_ARROWS = "input, textarea, select, canvas, [role=slider], [role=region], [role=radiogroup]";
-const SIGNS = { number: "Enter a number.", several: "Check" };
 const ASK_AGAIN_AFTER = 400; // ms from the first drawing until what is remembered is sent: not while it is being made
 const LEAVE = -1; // in place of a step; 0 would be taken for nothing
 const NARROW = 640; // pixels: a phone's sheet
 const APP = "[data-testid=stApp]", LOOK = 50; // ms
-const GIVE_UP = 15_000; // ms until a move that never ends is given up
 const FOLDED = "headlight-lesson-folded";
 
 class LessonPanel extends Component {
@@ -115,7 +113,7 @@ class LessonPanel extends Component {
     if (document.activeElement !== input && !(this.root.activeElement === input)) input.value = data.tried.choice ?? "";
   }
 
-  check(act, words = SIGNS.several) {
+  check(act, words = "Check") {
     const button = element("button", words);
     button.className = "check";
     button.onclick = act;
@@ -144,13 +142,12 @@ class LessonPanel extends Component {
     event.preventDefault();
     const value = Number(this.find("input").value.replace("−", "-").replace(",", ".").trim() || NaN);
     if (Number.isFinite(value)) this.answer(value);
-    else this.find(".feedback").textContent = SIGNS.number;
+    else this.find(".feedback").textContent = "Enter a number.";
   }
 
   go(step) {
     if (isMoving()) return;
-    beginMove();
-    this.wait(true);
+    this.depart();
     document.documentElement.classList.remove("lesson_pages");
     if (step !== this.data.step) this.chosen = null;
     this.setTriggerValue("go", step);
@@ -160,7 +157,12 @@ class LessonPanel extends Component {
   wait(moving) {
     this.panel.ariaBusy = String(moving);
     clearTimeout(this.giveUp);
-    if (moving) this.giveUp = setTimeout(() => this.arrive(), GIVE_UP);
+    if (moving) this.giveUp = setTimeout(() => this.arrive(), LONGEST);
+  }
+
+  depart() {
+    beginMove();
+    this.wait(true);
   }
 
   arrive() {
@@ -170,10 +172,7 @@ class LessonPanel extends Component {
 
   show() {
     if (isMoving()) return;
-    if (this.data.moves) {
-      beginMove();
-      this.wait(true);
-    }
+    if (this.data.moves) this.depart();
     this.setTriggerValue("show", true);
   }
 

@@ -84,7 +84,7 @@ def test_hints_come_in_three_stages_and_the_second_leaves_the_right_one():
 
 def test_feedback_says_what_was_predicted_and_what_is():
     assert posed().feedback("a") == "You said “a”. It has .1. “b” has .9."
-    assert posed().partial_feedback("a") == "You said “a”. It has .1."
+    assert posed().feedback("a", whole=False) == "You said “a”. It has .1."
     several = posed(Kind.SEVERAL, right=frozenset("bc"))
     assert several.feedback(["b", "a"]).startswith("You found 1 of 2, and 1 that is wrong.")
     assert posed(Kind.NUMBER, value=-2.0).feedback(1.5) == "You said 1.5. “b” has .9."
