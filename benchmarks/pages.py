@@ -38,7 +38,7 @@ APP = {
     "Inside attention": ("Inside attention", [(".chooser .keys button", 1), ("li.step:not([hidden]) canvas", 1)]),
     "Architecture": ("Architecture", [(".diagram [role=button] rect", 12), (".places td", 6)]),
     "Logits": ("Logits", [(f"{CHART} .barlayer .point", 30)]),
-    "Positional encoding": ("Positional encoding", [(f"{CHART} .scatterlayer .trace path.js-line", 12)]),
+    "Positional encoding": ("Positional encoding", [(f"{CHART} .scatterlayer .trace path.js-line", 2)]),
     "Masks": ("Masks", [(f"{CHART} .xtick text", 3), (f"{CHART} .heatmaplayer image", 3)]),
     "Training": ("Training", [("[data-testid=stMain] [data-testid=stSlider]", 2)]),
     "Lessons": ("Lessons", [("[class*=st-key-lesson_card_]", 10)]),

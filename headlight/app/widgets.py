@@ -23,6 +23,7 @@ from . import url_state
 from .doubts import describe_depth, describe_language
 
 LARGER = 1.5  # what is presented, as all type in present.css
+_PRESENTABLE = "presentable"  # in the session: whether the browser has presentation mode
 _ESCAPED = str.maketrans({sign: f"\\{sign}" for sign in r"\`*_{}[]()<>#+-.!|$:~&"})
 _MARKUP = re.compile(r"\\([^\w\s]|_)|\*\*")  # of Markdown, what a caption does not have where it goes along as text
 _FORMULA = re.compile(r"^'*[=+\-@\t\r]")  # what a cell begins with that spreadsheets calculate, behind apostrophes
@@ -170,7 +171,9 @@ def _cell(text: str | TokenCell, tag: str, attributes: str = "") -> str:
 
 def can_be_presented() -> bool:
     """Return whether the browser has presentation mode: a phone's does not."""
-    return "Mobi" not in (st.context.headers.get("User-Agent") or "")
+    if _PRESENTABLE not in st.session_state:  # a visit has one browser, and reading its headers takes a millisecond
+        st.session_state[_PRESENTABLE] = "Mobi" not in (st.context.headers.get("User-Agent") or "")
+    return st.session_state[_PRESENTABLE]
 
 
 def is_presented() -> bool:

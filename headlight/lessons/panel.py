@@ -32,6 +32,7 @@ WAYS = {"pages/lessons.py": "All lessons", "pages/decoding.py": "See it translat
 _GOING, _ORDER, _TRIES, _BEGUN = "lesson_going", "lesson_order", "lesson_tries", "lesson_begun"
 _MOVES = "lesson_moves"  # how often the panel led somewhere: the browser is told that it has arrived
 _ENDED = "lesson_ended"  # the lesson that was gone through, until its page is opened
+_THROUGH = "lessons_through_page"  # the lesson that was chosen below a page
 _RESTORED = "lesson_restored"  # what the browser remembered has come
 MOST_TRIES, MOST_LETTERS = 400, 600  # kept of a browser's memory
 _PLACE = re.compile(r"([a-z][a-z0-9_]{0,30})(?:\.(\d{1,2}))?")
@@ -317,8 +318,23 @@ def show_lessons_through(page: str) -> None:
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="lessons_through"):
         st.caption("Lessons through this page", width="content")
-        for lesson in through:
-            st.button(lesson.title, key=f"through_{lesson.name}", type="tertiary", on_click=begin, args=(lesson.name,))
+        # One element in place of a button for each: every element takes the browser a millisecond.
+        names = {lesson.title: lesson.name for lesson in through}
+        st.pills(
+            "Lessons through this page",
+            list(names),
+            key=_THROUGH,
+            label_visibility="collapsed",
+            on_change=_begin_chosen,
+            args=(names,),
+        )
+
+
+def _begin_chosen(names: Mapping[str, str]) -> None:
+    """Begin the lesson that was chosen below a page, by the names of the lessons' titles."""
+    title = st.session_state.pop(_THROUGH, None)
+    if title in names:
+        begin(names[title])
 
 
 def show_ways() -> None:

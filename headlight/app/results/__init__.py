@@ -172,6 +172,7 @@ def recorded(request: TranslationRequest, _decoded: Ids | None = None) -> tuple[
     return record(target=found[min(request.rank, len(found)) - 1])
 
 
+@cached(max_entries=3 * TRACES, show_spinner=False)
 def default_head(request: TranslationRequest, kind: str) -> tuple[int, int]:
     """Return the head of a kind to begin with, layer and head from 0: see `plainest_head`. Raises UserError."""
     return plainest_head(trace(request), kind, roles(request.checkpoint))
