@@ -126,10 +126,7 @@ def expect_no_page() -> None:
 
 
 def find_lesson(name: str, checkpoint: Path, text: str | None) -> "tuple[Lesson, TranslationRequest]":
-    """Return a lesson by its name or its file, and a checkpoint's translation of a text, by default of the lesson's own.
-
-    Raises UserError.
-    """
+    """Return a lesson by its name or file, and a request for a text, by default the lesson's own. Raises UserError."""
     from .file import lesson_files, read_lesson
 
     files = lesson_files()

@@ -41,7 +41,7 @@ def overview(lesson: Lesson, request: TranslationRequest) -> list[ToldStep]:
 
 
 def pose_for(lesson: Lesson, number: int, request: TranslationRequest) -> Posed:
-    """Put a step, counted from 0, for a request's sentence, or for the step's own where it has some. Raises UserError."""
+    """Put a step, from 0, for a request's sentence, or for the step's own where it has some. Raises UserError."""
     own = lesson.steps[number].sentences
     if own and request.text not in own:
         request = replace(request, text=own[0])

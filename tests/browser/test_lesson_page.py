@@ -164,7 +164,8 @@ def test_what_a_reader_chose_in_the_explorer_stays_until_the_next_step(open_alon
 def test_it_works_where_a_browser_remembers_nothing_and_with_a_hostile_memory(open_alone):
     page = open_alone(page_of("attention"))
     key = posed("attention", 1).key
-    for value in ({"choice": {"a": [1]}, "hints": "many", "right": True}, [1], 3, {"choice": "constructor", "hints": 99}):
+    hostile = ({"choice": {"a": [1]}, "hints": "many", "right": True}, [1], 3, {"choice": "constructor", "hints": 99})
+    for value in hostile:
         page.evaluate(
             "([key, value]) => localStorage.setItem('headlight-lessons', JSON.stringify({[key]: value}))", [key, value]
         )
