@@ -5,7 +5,9 @@ import { test } from "node:test";
 
 import { Attention } from "../../headlight/components/attention_explorer/weights.js";
 import { Memory } from "../../headlight/components/lesson_panel/memory.js";
-import { isRight, numberWords, payload, said, withoutLabels } from "../../headlight/components/standalone_page/lesson.js";
+import {
+  isRight, numberWords, payload, said, withoutLabels,
+} from "../../headlight/components/standalone_page/lesson.js";
 import { exampleBytes } from "./example.js";
 
 const step = (kind, told) => ({
@@ -13,7 +15,7 @@ const step = (kind, told) => ({
   told: { right: ["b"], hints: ["Look.", "Not a.", "Add."], truth: "It is b.", ...told },
 });
 const one = step("one", { said: { a: "You said a.", b: "You said b." } });
-const several = step("several", { right: ["b", "c"], said: { "1 1": "You found 1 of 2.", "2 0": "You found 2 of 2." } });
+const several = step("several", { right: ["b", "c"], said: { "1 1": "You found 1 of 2.", "2 0": "You found both." } });
 const number = step("number", { right: [], value: -2, margin: 0.5, said: { number: "You said {number}." } });
 const tried = (some) => ({ choice: null, hints: 0, shown: false, right: false, ...some });
 

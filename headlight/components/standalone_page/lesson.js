@@ -1,5 +1,5 @@
-// A lesson on a page of its own: the panel of a step, and the explorer of its sentence. What the app's server says to an
-// answer (headlight/lessons/panel.py) came with the page, and is told here.
+// A lesson on a page of its own: the panel of a step, and the explorer of its sentence. What the app's server says to
+// an answer (headlight/lessons/panel.py) came with the page, and is told here.
 
 import { default as explorer } from "../attention_explorer/explorer.js";
 import { Memory } from "../lesson_panel/memory.js";
@@ -47,11 +47,13 @@ class LessonPage {
     if (name === "show") {
       tried.shown ||= !tried.right;
       this.shown = true;
+      this.view = null; // whatever the reader has chosen since it was shown before
     }
     this.draw();
   }
 
-  // What there is to look at. What the reader has chosen in the explorer stays until another step or its answer is shown.
+  // What there is to look at. What the reader has chosen in the explorer stays, until another step or the answer is to
+  // be shown.
   look({ look, told, elsewhere, veiled, unlabelled }, tried) {
     const find = (selector) => this.root.querySelector(selector), over = isOver(tried);
     const view = this.shown || tried.shown ? told.look : look, { words, blob } = this.sentences[view.sentence];
@@ -130,7 +132,8 @@ export function payload(step, tried) {
 function ending(steps, tries) {
   const asked = steps.filter(isQuestion).length, right = tries.filter((tried) => tried.right).length;
   const shown = tries.filter((tried, at) => tried.shown && isQuestion(steps[at])).length;
-  const words = `That was the last step. You found ${right} of ${asked} answers${shown ? `, and had ${shown} shown` : ""}.`;
+  const also = shown ? `, and had ${shown} shown` : "";
+  const words = `That was the last step. You found ${right} of ${asked} answers${also}.`;
   return {
     key: "end", title: steps[0].panel.title, step: steps.length + 1, of: steps.length, say: [["", words]], note: [],
     undecided: "", tried: { choice: null, hints: 0, shown: false, right: false }, known: true, alone: true,
@@ -142,7 +145,8 @@ export function withoutLabels(bytes) {
   const length = new DataView(bytes.buffer, bytes.byteOffset).getUint32(0, true);
   const header = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + length)));
   header.id += " without labels";
-  for (const kind of Object.values(header.kinds)) Object.assign(kind, { labels: [], roles: [], measures: {}, look: [] });
+  const nothing = { labels: [], roles: [], measures: {}, look: [] };
+  for (const kind of Object.values(header.kinds)) Object.assign(kind, nothing);
   const text = new TextEncoder().encode(JSON.stringify(header));
   const made = new Uint8Array(4 + text.length + bytes.length - 4 - length);
   new DataView(made.buffer).setUint32(0, text.length, true);
