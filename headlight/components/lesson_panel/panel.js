@@ -43,6 +43,7 @@ class LessonPanel extends Component {
   receive(data) {
     this.panel.hidden = Boolean(data.open);
     if (data.open) return openPage();
+    if (data.alone) endMove(); // there is no page to wait for
     this.wait(isMoving());
     if (isMoving()) whenAtRest(() => this.arrive());
     const moved = data.key !== this.data?.key;
@@ -201,10 +202,9 @@ class LessonPanel extends Component {
   }
 }
 
-// A page without a server rests always.
 function whenAtRest(act) {
-  const app = document.querySelector(APP);
-  if (!app || app.dataset.testScriptState === "notRunning") act();
+  const rests = document.querySelector(APP)?.dataset.testScriptState === "notRunning";
+  if (rests) act();
   else setTimeout(() => whenAtRest(act), LOOK);
 }
 
