@@ -1,4 +1,4 @@
-"""The commands that need the app: `app` serves it, `page` writes a sentence's explorer as one file."""
+"""The commands that need the app: `app` serves it, `page` writes a sentence's explorer, or a lesson, as one file."""
 
 import argparse
 import os
@@ -34,8 +34,10 @@ def add_commands(command: AddCommand) -> None:
     app.add_argument("--headless", action="store_true", help="open no browser")
     app.add_argument("--checkpoints", type=Path, metavar="FOLDER", help="show the checkpoints in it (the shipped ones)")
     app.add_argument("--lessons", type=Path, metavar="FOLDER", help="offer the lessons in it besides the shipped ones")
-    page = command("page", _page, "write every attention weight of one sentence as a page that opens anywhere")
-    add_sentence(page, ".html")
+    page = command("page", _page, "write all attention of one sentence, or a lesson, as a page that opens anywhere")
+    add_sentence(page, ".html", required=False)
+    page.add_argument("--lesson", help="in place of the sentence: a lesson's name, or its file")
+    page.add_argument("--text", metavar="SENTENCE", dest="own_text", help="a sentence of your own for the lesson")
 
 
 def _app(options: argparse.Namespace) -> int:
@@ -68,12 +70,35 @@ def _app(options: argparse.Namespace) -> int:
 
 
 def _page(options: argparse.Namespace) -> None:
-    """Write the explorer as one HTML file, with what its heads do over a corpus where that was measured."""
+    """Write the explorer or a lesson as one HTML file; print the translation, or the lesson's title."""
+    if (options.text is None) == (options.lesson is None):
+        raise UserError("Give a sentence, or a lesson by --lesson.")
+    page, told = _explorer(options) if options.lesson is None else _lesson(options)
+    write_result(options.out, lambda path: write_atomically(path, page.encode()))
+    print(told)
+
+
+def _explorer(options: argparse.Namespace) -> tuple[str, str]:
+    """Return a sentence's page, with what its heads do over a corpus where that was measured, and its translation."""
     from .views.attention.explorer_content import explorer_page
 
+    if options.own_text is not None:
+        raise UserError("--text goes with --lesson: a sentence without a lesson stands by itself.")
     translator, trace = trace_sentence(options)
     measured = options.checkpoint / ROLES_FILE
     roles = load_roles(measured, translator.model) if measured.is_file() else None
-    page = explorer_page(trace, options.checkpoint.resolve().name, roles)
-    write_result(options.out, lambda path: write_atomically(path, page.encode()))
-    print(trace.target_text)
+    return explorer_page(trace, options.checkpoint.resolve().name, roles), trace.target_text
+
+
+def _lesson(options: argparse.Namespace) -> tuple[str, str]:
+    """Return a lesson's page and its title. Lessons are about greedy translations."""
+    from .lessons.command import expect_no_page, find_lesson
+    from .lessons.offline import offline_page
+
+    if options.target is not None or options.beam > 1 or options.target_language or options.source_language:
+        raise UserError("A lesson is about the model's own greedy translation: it takes --checkpoint and --text alone.")
+    if options.device:
+        os.environ["HEADLIGHT_DEVICE"] = options.device
+    expect_no_page()
+    lesson, request = find_lesson(options.lesson, options.checkpoint, options.own_text)
+    return offline_page(lesson, request), lesson.title

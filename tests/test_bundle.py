@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from headlight.components import show
-from headlight.components.bundle import FOLDER, BundleError, bundle, joined
+from headlight.components.bundle import FOLDER, BundleError, bundle, joined, read_parts
 from headlight.components.standalone import Words, standalone
 
 ENTRIES = sorted(path for path in FOLDER.glob("*/*.js") if re.search(r"^export default ", path.read_text(), re.M))
@@ -124,6 +124,28 @@ def test_two_entries_share_what_both_import(write):
     text, (first, second) = joined(entry, entry.with_name("other.js"))
     assert modules(text) == ["base", "entry", "other"]
     assert first != second and {first, second} == {"module2.entry", "module3.entry"}
+
+
+def test_a_default_is_imported_by_a_name(write):
+    entry = write(
+        entry='import { default as make, a } from "./base.js";\nexport default make(a);\n',
+        base="export const a = 1;\nexport default (x) => x;\n",
+    )
+    assert "const { entry: make, a } = module1;" in bundle(entry)
+
+
+def test_a_part_may_include_the_markup_and_the_style_of_another(tmp_path):
+    for name, content in {
+        "x.js": "export default 1;\n",
+        "x.html": "<div>\n<!-- lib/controls.html -->\n</div>\n",
+        "x.css": ".x {\n/* lib/chips.css */\n}\n/* as chips.css has it */\n",
+    }.items():
+        (tmp_path / name).write_text(content)
+    parts = read_parts(str(tmp_path / "x"))
+    assert parts.markup == f"<div>\n{(FOLDER / 'lib' / 'controls.html').read_text('utf-8')}</div>\n"
+    assert parts.style.endswith(
+        f".x {{\n{(FOLDER / 'lib' / 'chips.css').read_text('utf-8')}}}\n/* as chips.css has it */\n"
+    )
 
 
 def test_a_page_whose_script_would_end_early_is_refused(tmp_path):

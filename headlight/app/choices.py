@@ -211,7 +211,7 @@ def one_number(label: str, count: int, key: str) -> int:
     return int(one_of(label, numbers(count), key))
 
 
-_ROW_LABELS = {"both tokens": RowLabel.BOTH, "output token": RowLabel.PREDICTED, "input token": RowLabel.FED}
+ROW_LABELS = {"both tokens": RowLabel.BOTH, "output token": RowLabel.PREDICTED, "input token": RowLabel.FED}
 
 
 def row_label() -> RowLabel:
@@ -219,7 +219,7 @@ def row_label() -> RowLabel:
     explanation = "While the decoder reads one token it predicts the next: each row has both, input → output."
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="compact_rows", width="content"):
         st.markdown("Rows", width="content", help=explanation)
-        return _ROW_LABELS[one_of("Label decoder rows by", tuple(_ROW_LABELS), "rows", visibility="collapsed")]
+        return ROW_LABELS[one_of("Label decoder rows by", tuple(ROW_LABELS), "rows", visibility="collapsed")]
 
 
 def choose_step(trace: Trace) -> int:

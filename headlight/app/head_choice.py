@@ -13,12 +13,11 @@ import streamlit as st
 
 from headlight.app import results
 from headlight.app.results import TranslationRequest
-from headlight.plots.text import KIND_NAMES
+from headlight.plots.text import AVERAGE, KIND_NAMES
 
 from . import url_state
 from .choices import numbers
 
-AVERAGE = "average"
 _NOTED, _SHOWN = "head_noted", "head_shown"  # in the session: what was chosen last; what a page made of it
 
 

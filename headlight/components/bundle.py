@@ -3,7 +3,8 @@
 `bundle` follows the relative imports of an entry module and puts every module once, in dependency order, into a
 function of its own, so that private names of two modules never clash. There is no build step and nothing to install.
 It understands the forms that our modules use, each at the beginning of a line, and refuses all others:
-`import { a, b as c } from "./other.js";`, `export` before a const, a function or a class, and `export default`.
+`import { a, b as c } from "./other.js";`, with `default` among the names, `export` before a const, a function or a
+class, and `export default`.
 """
 
 import re
@@ -14,7 +15,7 @@ from pathlib import Path
 FOLDER = Path(__file__).parent
 SHARED_STYLES = ("lib/colours.css", "lib/chips.css", "lib/controls.css")
 
-_INCLUDED = re.compile(r"<!-- (\S+\.html) -->\n")
+_INCLUDED = re.compile(r"(?:<!--|/\*) (\S+\.(?:html|css)) (?:-->|\*/)\n")
 _IMPORT = re.compile(r'^import \{([^}]*)\} from "(\.{1,2}/[^"]+)";$', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:const|function|class) (\w+))", re.MULTILINE)
 _DEFAULT = re.compile(r"^export default ", re.MULTILINE)
@@ -39,14 +40,17 @@ def read_parts(entry: str) -> Parts:
     """Return the parts of a component by its entry, a path in this folder without .js: "decoding_player/player".
 
     Its HTML and, where it has one, its style lie beside the entry under the same name. `<!-- lib/controls.html -->` in
-    the HTML stands for that file.
+    the HTML and `/* lib/chips.css */` in the style, each on a line of its own, stand for these files.
     """
     module = (FOLDER / entry).with_suffix(".js")
     markup, own_style = module.with_suffix(".html"), module.with_suffix(".css")
     styles = [*(FOLDER / name for name in SHARED_STYLES), own_style] if own_style.exists() else []
-    style = "".join(each.read_text(encoding="utf-8") for each in styles)
-    text = _INCLUDED.sub(lambda found: (FOLDER / found[1]).read_text(encoding="utf-8"), markup.read_text("utf-8"))
-    return Parts(module, text, style)
+    return Parts(module, _whole(markup), "".join(map(_whole, styles)))
+
+
+def _whole(path: Path) -> str:
+    """Return a file's text with the files that it includes."""
+    return _INCLUDED.sub(lambda found: (FOLDER / found[1]).read_text("utf-8"), path.read_text("utf-8"))
 
 
 def bundle(entry: Path) -> str:
@@ -103,7 +107,8 @@ def _wrapped(path: Path, source: str, found: dict[Path, _Module]) -> _Module:
 
     def as_constants(match: re.Match) -> str:
         other = found[_target(path, match[2])]
-        pairs = [part.split(" as ") for part in map(str.strip, match[1].split(",")) if part]
+        written = re.sub(r"\bdefault as\b", "entry as", match[1])
+        pairs = [part.split(" as ") for part in map(str.strip, written.split(",")) if part]
         if missing := [pair[0] for pair in pairs if pair[0] not in other.exports]:
             raise BundleError(f"{_name(path)}: {match[2]} does not export {', '.join(missing)}")
         imported.extend(pair[-1] for pair in pairs)

@@ -23,7 +23,7 @@ _BYTES = "base64 bytes"  # the name that page.js knows bytes by
 @dataclass(frozen=True)
 class Words:
     """The text around a component, all of it plain: the page's title, the sentence and its translation, the name of the
-    checkpoint that computed it, and what to look for. What is empty is left out.
+    checkpoint that computed it, what to look for, and what the page is for. What is empty is left out.
     """
 
     title: str
@@ -31,6 +31,7 @@ class Words:
     translation: str = ""
     checkpoint: str = ""
     look_for: str = ""
+    goal: str = ""
 
 
 def standalone(entry: str, data: object, words: Words, choice: Mapping[str, str] | None = None) -> str:
@@ -50,7 +51,7 @@ def standalone(entry: str, data: object, words: Words, choice: Mapping[str, str]
         policy=_policy(script, style),
         title=html.escape(words.title),
         style=style,
-        above=_paragraphs(_labelled("Sentence", words.source), _labelled("Translation", words.translation)),
+        above=_paragraphs(words.goal, _labelled("Sentence", words.source), _labelled("Translation", words.translation)),
         markup=parts.markup,
         below=_paragraphs(_labelled("What to look for", words.look_for), _made_by(words.checkpoint)),
         data=_data({"data": data, "choice": choice}),

@@ -1,7 +1,7 @@
 """The command `lessons`: list them, check a file that a teacher wrote, print a worksheet."""
 
 import argparse
-import os
+import logging
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,7 +34,7 @@ def add_commands(command: AddCommand) -> None:
 
 
 def _run(options: argparse.Namespace) -> int | None:
-    os.environ.setdefault("STREAMLIT_LOGGER_LEVEL", "error")  # there is no page here
+    expect_no_page()
     run = {"list": _list, "check": _check, "worksheet": _print, "measures": _measures}[options.action]
     return run(options)
 
@@ -94,8 +94,7 @@ def _print(options: argparse.Namespace) -> None:
     from .overview import overview
     from .worksheet import worksheet
 
-    lesson = _lesson(options.lesson)
-    request = _request(options.checkpoint, options.text or _first_sentence(lesson, 0))
+    lesson, request = find_lesson(options.lesson, options.checkpoint, options.text)
     page = worksheet(lesson, overview(lesson, request), answers=options.answers)
     write_atomically(options.out, page.encode())
     print(f"{lesson.title}: {options.out}")
@@ -121,13 +120,17 @@ def _measures(options: argparse.Namespace) -> None:
     print(measures_told(), end="")
 
 
-def _lesson(name: str) -> "Lesson":
-    from .file import read_lesson, read_lessons
+def expect_no_page() -> None:
+    """Let Streamlit's cache be used from the command line without a warning that no page is being made."""
+    logging.getLogger("streamlit.runtime.scriptrunner_utils.script_run_context").disabled = True
 
-    if name.endswith(".toml"):
-        return read_lesson(name)
-    lessons, _ = read_lessons()
-    for lesson in lessons:
-        if lesson.name == name:
-            return lesson
-    raise UserError(f"There is no lesson “{name}”; there are {', '.join(each.name for each in lessons)}.")
+
+def find_lesson(name: str, checkpoint: Path, text: str | None) -> "tuple[Lesson, TranslationRequest]":
+    """Return a lesson by its name or file, and a request for a text, by default the lesson's own. Raises UserError."""
+    from .file import lesson_files, read_lesson
+
+    files = lesson_files()
+    if not name.endswith(".toml") and name not in files:
+        raise UserError(f"There is no lesson “{name}”; there are {', '.join(files)}.")
+    lesson = read_lesson(files.get(name, name))
+    return lesson, _request(checkpoint, _first_sentence(lesson, 0) if text is None else text)

@@ -37,10 +37,11 @@ def overview(lesson: Lesson, request: TranslationRequest) -> list[ToldStep]:
 
     Raises UserError.
     """
-    return [_told(_posed(lesson, number, request)) for number in range(len(lesson.steps))]
+    return [_told(pose_for(lesson, number, request)) for number in range(len(lesson.steps))]
 
 
-def _posed(lesson: Lesson, number: int, request: TranslationRequest) -> Posed:
+def pose_for(lesson: Lesson, number: int, request: TranslationRequest) -> Posed:
+    """Put a step, from 0, for a request's sentence, or for the step's own where it has some. Raises UserError."""
     own = lesson.steps[number].sentences
     if own and request.text not in own:
         request = replace(request, text=own[0])

@@ -30,6 +30,7 @@ KIND_NAMES = {
     "decoder": "Masked decoder self-attention",
     "cross": "Cross-attention",
 }
+AVERAGE = "average"  # over all layers or heads, in place of the number of one
 
 # Where a head of each pattern has the largest weight of a row.
 PATTERN_WORDS = {

@@ -104,3 +104,30 @@ def page(visitor) -> Page:
 def elsewhere(visitor) -> Callable[[], Page]:
     """Another browser, which has nothing of the one at the desk but the addresses that it is sent."""
     return lambda: visitor("second")
+
+
+@pytest.fixture
+def open_alone(browser, tmp_path) -> Iterator[Callable[..., Page]]:
+    """A function that writes a page to a disk and opens it there, offline; nothing may be asked for or go wrong."""
+    contexts, asked, wrong = [], [], []
+    file = tmp_path / "page.html"
+
+    def open_alone(text: str, scheme: str = "light", width: int = 1366, **screen) -> Page:
+        file.write_text(text, encoding="utf-8")
+        context = browser.new_context(
+            viewport={"width": width, "height": 900}, color_scheme=scheme, reduced_motion="reduce", **screen
+        )
+        contexts.append(context)
+        context.set_offline(True)
+        page = context.new_page()
+        page.on("request", lambda request: asked.append(request.url))
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on("console", lambda message: message.type == "error" and wrong.append(message.text))
+        page.goto(file.as_uri())
+        return page
+
+    yield open_alone
+    for context in contexts:
+        context.close()
+    assert set(asked) == {file.as_uri()}, asked
+    assert not wrong

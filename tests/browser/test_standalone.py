@@ -2,7 +2,6 @@
 
 import dataclasses
 import struct
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from urllib.parse import quote
 from xml.etree import ElementTree
@@ -24,40 +23,11 @@ SENTENCE = "I don't love my teacher."
 EVIL = "</script><img src=x onerror=window.hurt=1><!--<script>"
 QUERIES, KEYS = ".query_tokens button", ".key_tokens button"
 SVG = "{http://www.w3.org/2000/svg}"
-Opening = Callable[..., Page]
 
 
 @pytest.fixture(scope="module")
 def trace(shipped) -> Trace:
     return shipped.trace(SENTENCE)
-
-
-@pytest.fixture
-def open_alone(browser, tmp_path) -> Iterator[Opening]:
-    """A function that writes a page to a disk and opens it there, offline; nothing may be asked for or go wrong."""
-    contexts, asked, wrong = [], [], []
-
-    def open_alone(text: str, scheme: str = "light", width: int = 1366) -> Page:
-        file = tmp_path / "page.html"
-        file.write_text(text, encoding="utf-8")
-        context = browser.new_context(
-            viewport={"width": width, "height": 900}, color_scheme=scheme, reduced_motion="reduce"
-        )
-        contexts.append(context)
-        context.set_offline(True)
-        page = context.new_page()
-        page.on("request", lambda request: asked.append(request.url))
-        page.on("pageerror", lambda error: wrong.append(str(error)))
-        page.on("console", lambda message: message.type == "error" and wrong.append(message.text))
-        page.goto(file.as_uri())
-        assert asked == [file.as_uri()]
-        return page
-
-    yield open_alone
-    for context in contexts:
-        context.close()
-    assert len(asked) == len(contexts), asked
-    assert not wrong
 
 
 def point_at(page: Page, row: int, column: int) -> None:

@@ -34,9 +34,9 @@ def add_commands(command: AddCommand) -> None:
         add_search(parser)
 
 
-def add_sentence(parser: argparse.ArgumentParser, kind: str) -> None:
+def add_sentence(parser: argparse.ArgumentParser, kind: str, *, required: bool = True) -> None:
     """Add what a command takes that writes what it traced of one sentence into a file of this kind."""
-    parser.add_argument("text", help="the source sentence")
+    parser.add_argument("text", nargs=None if required else "?", help="the source sentence")
     add_checkpoint(parser, required=False)
     parser.add_argument("--target", help="a target to replay instead of the model's own translation")
     parser.add_argument("--out", type=Path, required=True, help=f"the {kind} file to write")

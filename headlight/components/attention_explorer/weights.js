@@ -66,12 +66,14 @@ export class Attention {
   // One head in a sentence: its pattern, where it has one, and its two general measures.
   headText(name, { layer, head }) {
     const { heads, labels, roles, measures } = this.kind(name), at = layer * heads + head, label = labels[at];
+    const called = `${this.texts.kinds[name]}, layer ${layer + 1}, head ${head + 1}`;
+    if (!labels.length) return `${called}.`; // nothing is said of heads while a question asks for it
     const value = (measure) => this.measureText(measure, measures[measure]?.[at]);
     const often = label && roles[at] ? ` (${roles[at]})` : "";
     const where = label && `the largest weight is ${this.texts.patterns[label][1]}`;
     const seen = label && `in ${value(label)} of the rows counted ${where}`;
     return (
-      `${this.texts.kinds[name]}, layer ${layer + 1}, head ${head + 1}: ${seen ?? "no clear pattern"}${often}. ` +
+      `${called}: ${seen ?? "no clear pattern"}${often}. ` +
       `Confidence ${value("confidence")}, mean entropy of its rows ${value("entropy")}.`
     );
   }

@@ -2,7 +2,7 @@
 // was found or shown. What a learner tried is kept in this browser: neither a reload nor another visit loses it.
 
 import { Component, mounted } from "../lib/mount.js";
-import { Memory } from "./memory.js";
+import { Memory, storage } from "./memory.js";
 import { LONGEST, beginMove, endMove, isMoving, openPage } from "./moving.js";
 
 const HAVE_ARROWS = "input, textarea, select, canvas, [role=slider], [role=region], [role=radiogroup]";
@@ -43,6 +43,7 @@ class LessonPanel extends Component {
   receive(data) {
     this.panel.hidden = Boolean(data.open);
     if (data.open) return openPage();
+    if (data.alone) endMove(); // there is no page to wait for
     this.wait(isMoving());
     if (isMoving()) whenAtRest(() => this.arrive());
     const moved = data.key !== this.data?.key;
@@ -58,14 +59,15 @@ class LessonPanel extends Component {
   }
 
   draw(moved) {
-    const { data } = this, over = data.tried.right || data.tried.shown;
+    const { data } = this, over = data.tried.right || data.tried.shown, ended = data.step > data.of;
     this.dock();
-    this.find(".line").textContent = `${data.step}/${data.of} ${plain(data.ask ?? data.say)}`;
+    this.find(".line").textContent = `${ended ? "" : `${data.step}/${data.of} `}${plain(data.ask ?? data.say)}`;
     this.find(".title").textContent = data.title;
-    this.find(".place").textContent = `${data.step} of ${data.of}`;
+    this.find(".place").textContent = ended ? "" : `${data.step} of ${data.of}`;
     this.find("progress").max = data.of;
     this.find("progress").value = data.step;
     this.find(".back").disabled = data.step === 1;
+    this.find(".next").hidden = ended;
     this.find(".next").textContent = data.last ? "Finish" : "Next →";
     write(this.find(".say"), data.say);
     write(this.find(".ask"), data.ask ?? []);
@@ -81,7 +83,7 @@ class LessonPanel extends Component {
     this.find(".hint").textContent = `Hint (${data.more_hints} left)`;
     this.find(".show").hidden = !data.ask;
     if (moved) this.find(".body").scrollTop = 0;
-    if (moved) this.fold(sessionStorage.getItem(FOLDED) === "1");
+    if (moved) this.fold(storage("sessionStorage").getItem(FOLDED) === "1");
   }
 
   // Where the list of pages is not there, or folded away, it lies below the page, whose figures leave it that room.
@@ -106,7 +108,9 @@ class LessonPanel extends Component {
     });
     if (several && !over) buttons.push(this.check(() => this.answer([...this.chosen])));
     if (data.kind === "do" && !over) buttons.push(this.check(() => this.answer(true), "I have done it"));
+    const focused = [...place.children].indexOf(this.find(".options button:focus"));
     place.replaceChildren(...buttons);
+    if (focused >= 0) (over ? this.find(".next") : buttons[focused])?.focus({ preventScroll: true });
     const form = this.find("form"), input = this.find("input");
     form.hidden = data.kind !== "number";
     input.disabled = over;
@@ -179,7 +183,7 @@ class LessonPanel extends Component {
   fold(folded) {
     this.panel.classList.toggle("folded", folded);
     this.find(".fold").ariaExpanded = String(!folded);
-    sessionStorage.setItem(FOLDED, folded ? "1" : "0");
+    storage("sessionStorage").setItem(FOLDED, folded ? "1" : "0");
   }
 
   // Where nothing else has a use for them.
@@ -187,7 +191,8 @@ class LessonPanel extends Component {
     const within = event.composedPath()[0];
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
     if (within.closest?.("input, textarea, select")) return;
-    const inside = event.composedPath().includes(this.panel);
+    // Where the panel has the page for itself, what nothing else is focused for is for it, too.
+    const inside = event.composedPath().includes(this.panel) || (this.data.alone && within === document.body);
     const by = { PageDown: 1, PageUp: -1, ...(inside ? { ArrowRight: 1, ArrowLeft: -1 } : {}) }[event.key];
     if (!by || (!inside && within.closest?.(HAVE_ARROWS))) return;
     const step = this.data.step + by;

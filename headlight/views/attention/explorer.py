@@ -1,22 +1,30 @@
 """The explorer of all heads on a page, its choice in the address; what makes no sense there falls back."""
 
-import re
-
 import streamlit as st
 
 from headlight.app import results, url_state
-from headlight.app.head_choice import AVERAGE, Head, note_head, noted_head
+from headlight.app.head_choice import Head, note_head, noted_head
 from headlight.app.line import fragment
 from headlight.app.results import TranslationRequest
 from headlight.app.widgets import offer_page, offer_table, show_translation
 from headlight.components.show import attention_explorer
 from transformer.interpret.trace import Trace
 
-from .explorer_content import DEFAULTS, OPTIONS, explorer_blob, explorer_page
+from .explorer_content import (
+    CROSS_FIRST,
+    DEFAULTS,
+    FIRST,
+    OPTIONS,
+    are_heads,
+    are_tokens,
+    explorer_blob,
+    explorer_page,
+    heads_in,
+    linked_heads,
+    one_of,
+)
 
 _PREFIX = "explorer_"  # of the names in the address: other pages have a kind and a head of their own
-_FIRST = "1.1"
-_KINDS = ("cross", "encoder", "decoder")  # the first is the default
 _SHARED = ("kind", "layer", "head")  # what other pages call one head in their addresses
 _FOLLOWED = "explorer_followed"
 
@@ -61,15 +69,15 @@ def read_choice(trace: Trace, best: str) -> dict[str, str]:
     neither the address nor another page says anything.
     """
     _follow_others(trace)
-    read = {name: _one_of(url_state.read(f"explorer_{name}"), options) for name, options in OPTIONS.items()}
-    kind = _one_of(url_state.read("explorer_kind", _linked_kind()), _KINDS)
+    read = {name: one_of(url_state.read(f"explorer_{name}"), options) for name, options in OPTIONS.items()}
+    kind = one_of(url_state.read("explorer_kind", _linked_kind()), CROSS_FIRST)
     tokens = url_state.read("explorer_tokens")
-    said = {**read, "kind": kind, "tokens": tokens if _are_tokens(tokens, trace, kind) else ""}
+    said = {**read, "kind": kind, "tokens": tokens if are_tokens(tokens, trace, kind) else ""}
     first = _first_heads(trace, said, best)
     heads = url_state.read("explorer_heads", first)
-    if _are_heads(heads, trace, kind) and "explorer_heads" in st.query_params:
+    if are_heads(heads, trace, kind) and "explorer_heads" in st.query_params:
         _carry_on(kind, heads)  # a head that came by address, like one that was clicked
-    return {**said, "heads": heads if _are_heads(heads, trace, kind) else first}
+    return {**said, "heads": heads if are_heads(heads, trace, kind) else first}
 
 
 def write_choice(trace: Trace, written: dict[str, str], best: str) -> None:
@@ -93,11 +101,6 @@ def _carry_on(kind: str, written: str) -> None:
         st.session_state[_FOLLOWED] = noted_head()
 
 
-def heads_in(written: str) -> list[tuple[int, int]]:
-    """Return layers and heads, counted from 0, of a text such as "1.1-3.2"."""
-    return [(int(layer) - 1, int(head) - 1) for layer, head in (each.split(".") for each in written.split("-"))]
-
-
 def _follow_others(trace: Trace) -> None:
     """Begin with the head that a link asks for, or that was chosen on another page since; an average is not followed.
 
@@ -111,7 +114,7 @@ def _follow_others(trace: Trace) -> None:
     elif (noted := noted_head()) and st.session_state.get(_FOLLOWED) != noted:
         kind, heads = noted["kind"], f"{noted['layer']}.{noted['head']}"
     st.session_state[_FOLLOWED] = noted_head()
-    if heads and _are_heads(heads, trace, kind):
+    if heads and are_heads(heads, trace, kind):
         url_state.write("explorer_kind", kind, _linked_kind())
         url_state.write("explorer_heads", heads)
         url_state.write("explorer_tokens", "")
@@ -122,43 +125,16 @@ def _first_heads(trace: Trace, said: dict[str, str], best: str) -> str:
 
     With anything else it was always head 1.1, or what a link asks for: such an address is still written and read so.
     """
-    usual = {**DEFAULTS, "kind": _KINDS[0], "tokens": ""}
+    usual = {**DEFAULTS, "kind": CROSS_FIRST[0], "tokens": ""}
     is_bare = all(said[name] == value for name, value in usual.items()) and not set(_SHARED) & set(st.query_params)
     return best if is_bare else _linked_heads(trace, said["kind"])
 
 
 def _linked_kind() -> str:
     """Return the kind that a link from elsewhere asks for, else the default."""
-    return _one_of(st.query_params.get("kind"), _KINDS)
+    return one_of(st.query_params.get("kind"), CROSS_FIRST)
 
 
 def _linked_heads(trace: Trace, kind: str) -> str:
-    """Return the heads that a link asks for by layer and head, counted from 1; with one of them, all of it."""
-    if not {"layer", "head"} & set(st.query_params):
-        return _FIRST
-    places, known = [], False
-    for name, count in zip(("layer", "head"), trace.attention(kind).shape, strict=False):
-        numbers = tuple(map(str, range(1, count + 1)))
-        value = st.query_params.get(name)
-        known |= value in (*numbers, AVERAGE)
-        places.append((value,) if value in numbers else numbers)
-    return "-".join(f"{layer}.{head}" for layer in places[0] for head in places[1]) if known else _FIRST
-
-
-def _are_heads(written: str, trace: Trace, kind: str) -> bool:
-    number = r"[1-9][0-9]{0,2}"
-    if not re.fullmatch(rf"{number}\.{number}(-{number}\.{number})*", written):
-        return False
-    layers, heads, *_ = trace.attention(kind).shape
-    return all(layer < layers and head < heads for layer, head in heads_in(written))
-
-
-def _are_tokens(written: str, trace: Trace, kind: str) -> bool:
-    if not re.fullmatch(r"[qk][1-9][0-9]{0,2}(-[1-9][0-9]{0,2})*", written):
-        return False
-    *_, queries, keys = trace.attention(kind).shape
-    return all(int(number) <= (queries if written[0] == "q" else keys) for number in written[1:].split("-"))
-
-
-def _one_of(value: str | None, options: tuple[str, ...]) -> str:
-    return value if value in options else options[0]
+    """Return the heads that a link asks for, else the first."""
+    return linked_heads(st.query_params, trace, kind) or FIRST

@@ -1,13 +1,22 @@
 """What the explorer shows of a sentence: all attention as one blob of bytes, the words around it, and its own page."""
 
 import json
+import re
 import zlib
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from headlight.components.standalone import Words, standalone
-from headlight.plots.text import KIND_NAMES, PATTERN_WORDS, head_name, pattern_words, percent, sentence_case
+from headlight.plots.text import (
+    AVERAGE,
+    KIND_NAMES,
+    PATTERN_WORDS,
+    head_name,
+    pattern_words,
+    percent,
+    sentence_case,
+)
 from transformer.arrays import require_index
 from transformer.data.tokenizer import SPACE
 from transformer.interpret.head_patterns import (
@@ -66,6 +75,8 @@ OPTIONS = {
     "least": tuple(map(str, range(101))),
 }
 DEFAULTS = {name: options[0] for name, options in OPTIONS.items()}
+CROSS_FIRST = ("cross", "encoder", "decoder")  # the first is the kind that an address means without a word on it
+FIRST = "1.1"  # layer and head, where an address says something and names none
 
 _LOOK_FOR = (
     "Point at a thumbnail and that head's map stands beside it, click to keep it; point at a token or a cell and its "
@@ -229,3 +240,57 @@ def explorer_choice(
             require_index(name, value, limit)
     written = "-".join(f"{layer + 1}.{head + 1}" for layer in shown_layers for head in shown_heads)
     return {**DEFAULTS, "kind": str(AttentionKind(kind)), "heads": written, "tokens": ""}
+
+
+def addressed_choice(trace: Trace, address: Mapping[str, str], best: str) -> dict[str, str]:
+    """Return the choice that an address asks for, the explorer's own or that of a page of one head; what makes no sense
+    falls back. `best` is the head, as "1.1", where it names none.
+    """
+    kind = one_of(address.get("explorer_kind", address.get("kind")), CROSS_FIRST)
+    heads, tokens = address.get("explorer_heads", ""), address.get("explorer_tokens", "")
+    return {
+        **{name: one_of(address.get(f"explorer_{name}"), options) for name, options in OPTIONS.items()},
+        "kind": kind,
+        "heads": heads if are_heads(heads, trace, kind) else linked_heads(address, trace, kind) or best,
+        "tokens": tokens if are_tokens(tokens, trace, kind) else "",
+    }
+
+
+def linked_heads(address: Mapping[str, str], trace: Trace, kind: str) -> str:
+    """Return the heads that an address names by layer and head, counted from 1, with one of them all of it; "" where
+    it names none that there are.
+    """
+    places, known = [], False
+    for name, count in zip(("layer", "head"), trace.attention(kind).shape, strict=False):
+        numbers = tuple(map(str, range(1, count + 1)))
+        value = address.get(name)
+        known |= value in (*numbers, AVERAGE)
+        places.append((value,) if value in numbers else numbers)
+    return "-".join(f"{layer}.{head}" for layer in places[0] for head in places[1]) if known else ""
+
+
+def heads_in(written: str) -> list[tuple[int, int]]:
+    """Return layers and heads, counted from 0, of a text such as "1.1-3.2"."""
+    return [(int(layer) - 1, int(head) - 1) for layer, head in (each.split(".") for each in written.split("-"))]
+
+
+def are_heads(written: str, trace: Trace, kind: str) -> bool:
+    """Return whether a text names heads, such as "1.1-3.2", that a kind of attention has."""
+    number = r"[1-9][0-9]{0,2}"
+    if not re.fullmatch(rf"{number}\.{number}(-{number}\.{number})*", written):
+        return False
+    layers, heads, *_ = trace.attention(kind).shape
+    return all(layer < layers and head < heads for layer, head in heads_in(written))
+
+
+def are_tokens(written: str, trace: Trace, kind: str) -> bool:
+    """Return whether a text names queries or keys, such as "q2" or "k1-4", that a kind of attention has."""
+    if not re.fullmatch(r"[qk][1-9][0-9]{0,2}(-[1-9][0-9]{0,2})*", written):
+        return False
+    *_, queries, keys = trace.attention(kind).shape
+    return all(int(number) <= (queries if written[0] == "q" else keys) for number in written[1:].split("-"))
+
+
+def one_of(value: str | None, options: tuple[str, ...]) -> str:
+    """Return a value that is one of the options, else the first of them."""
+    return value if value in options else options[0]
