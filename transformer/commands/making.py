@@ -22,7 +22,7 @@ from ..toy.lifeline import end_with_standard_input
 from ..toy.settings import UNTIL_INPUT_ENDS, ToySettings
 from .options import AddCommand, add_device
 
-MOST_LOOKS = 1000  # of a noun in `word-sentences`: ten thousand nouns fill a gigabyte
+MOST_LOOKS = 1000  # of a noun in `sentences`: ten thousand nouns fill a gigabyte
 _TOY = {  # what each setting is
     "task": "what the model learns to do with a sequence: copy, reverse or sort",
     "symbols": "what sequences consist of: letters or digits",
@@ -77,7 +77,7 @@ def add_commands(command: AddCommand) -> None:
     download.add_argument("pair", choices=list(TATOEBA), help="the two languages, source first")
     for parser in (reversals, download):
         parser.add_argument("--out", type=Path, required=True, help="the folder to write to")
-    sentences = command("word-sentences", _word_sentences, "make sentences that show a dictionary's nouns in contexts")
+    sentences = command("sentences", _sentences, "make sentences that show a dictionary's nouns in contexts")
     sentences.add_argument("language", choices=list(LANGUAGES), help="the language beside English")
     told = "pairs of words, TSV or TSV.gz, such as: the fox, a tab, der Fuchs"
     sentences.add_argument("--words", type=Path, required=True, help=told)
@@ -143,7 +143,7 @@ def _export(options: argparse.Namespace) -> None:
     export_marian(load_checkpoint(options.checkpoint), options.out)
 
 
-def _word_sentences(options: argparse.Namespace) -> None:
+def _sentences(options: argparse.Namespace) -> None:
     require(1 <= options.looks <= MOST_LOOKS, f"--looks must be between 1 and {MOST_LOOKS:,}, not {options.looks}.")
     texts = itertools.chain.from_iterable(read_pairs(path, columns=3) for path in options.texts)
     nouns = nouns_of(read_pairs(options.words, columns=3), texts, options.language)

@@ -169,7 +169,7 @@ def test_the_command_writes_a_corpus_that_training_reads(tmp_path, capsys):
     words = tmp_path / "words.tsv"
     words.write_text("the fox\tder Fuchs\tding\nthe flea\tder Floh\tding\n", encoding="utf-8")
     out = tmp_path / "sentences.tsv.gz"
-    assert main(["word-sentences", "German", "--words", str(words), "--looks", "4", "--out", str(out)]) == 0
+    assert main(["sentences", "German", "--words", str(words), "--looks", "4", "--out", str(out)]) == 0
     assert "sentences of 2 nouns" in capsys.readouterr().out
     pairs = read_pairs(out, columns=3)
     assert 6 <= len(pairs) <= 8 and all("Fuchs" in german or "Floh" in german for _, german in pairs)
@@ -179,6 +179,6 @@ def test_the_command_writes_a_corpus_that_training_reads(tmp_path, capsys):
 def test_the_command_refuses_what_has_no_noun(tmp_path, capsys):
     words = tmp_path / "words.tsv"
     words.write_text("to run\tlaufen\n", encoding="utf-8")
-    assert main(["word-sentences", "German", "--words", str(words), "--out", str(tmp_path / "a.tsv.gz")]) == 1
+    assert main(["sentences", "German", "--words", str(words), "--out", str(tmp_path / "a.tsv.gz")]) == 1
     assert "has no noun whose gender is told." in capsys.readouterr().err
     assert not (tmp_path / "a.tsv.gz").exists()
