@@ -1,0 +1,184 @@
+"""Sentences of a dictionary's nouns: their genders, their grammar, and the frames that come with the package."""
+
+import gzip
+import random
+import re
+
+import pytest
+
+from transformer.__main__ import main
+from transformer.data.noun_phrases import DEFINITE, INDEFINITE, LANGUAGES, Noun, Phrase
+from transformer.data.pairs import read_pairs
+from transformer.data.word_sentences import fill, make_sentences, nouns_of, read_frames
+from transformer.errors import DataError
+
+GERMAN, FRENCH = LANGUAGES["German"], LANGUAGES["French"]
+FOX, SPIDER, BOOK = Noun("fox", "Fuchs", "m"), Noun("spider", "Spinne", "f"), Noun("book", "Buch", "n")
+STUDENT, BOY = Noun("student", "Student", "m"), Noun("boy", "Junge", "m")
+PLACES = {"German": {"n", "a", "d", "noun", "which", "that"}, "French": {"x", "de", "to", "noun", "which", "e"}}
+AGREEING = {"which", "that", "e"}
+
+
+@pytest.mark.parametrize(
+    ("noun", "determiner", "adjective", "place", "expected"),
+    [
+        (FOX, "the", "", "n", "der Fuchs"),
+        (FOX, "the", "old", "a", "den alten Fuchs"),
+        (FOX, "a", "old", "n", "ein alter Fuchs"),
+        (FOX, "my", "old", "d", "meinem alten Fuchs"),
+        (SPIDER, "the", "old", "a", "die alte Spinne"),
+        (SPIDER, "this", "", "d", "dieser Spinne"),
+        (SPIDER, "her", "big", "d", "ihrer großen Spinne"),
+        (BOOK, "a", "new", "a", "ein neues Buch"),
+        (BOOK, "the", "new", "a", "das neue Buch"),
+        (BOOK, "this", "new", "d", "diesem neuen Buch"),
+        (STUDENT, "the", "", "n", "der Student"),
+        (STUDENT, "the", "", "a", "den Studenten"),
+        (BOY, "our", "", "d", "unserem Jungen"),
+        (Noun("cement", "Zement", "m"), "the", "", "a", "den Zement"),
+        (Noun("gentleman", "Herr", "m"), "the", "", "d", "dem Herrn"),
+        (FOX, "", "", "which", "welcher"),
+        (BOOK, "", "", "that", "das"),
+    ],
+)
+def test_german_phrases_are_in_their_case(noun, determiner, adjective, place, expected):
+    assert GERMAN.phrase(Phrase(noun, determiner, adjective), place) == expected
+
+
+TREE, SCHOOL, HERO = Noun("tree", "arbre", "m", True), Noun("school", "école", "f", True), Noun("hero", "héros", "m")
+LAMP = Noun("lamp", "lampe", "f")
+
+
+@pytest.mark.parametrize(
+    ("noun", "determiner", "adjective", "place", "expected"),
+    [
+        (TREE, "the", "", "x", "l'arbre"),
+        (TREE, "the", "old", "x", "le vieil arbre"),
+        (TREE, "the", "", "de", "de l'arbre"),
+        (TREE, "this", "", "x", "cet arbre"),
+        (TREE, "a", "", "de", "de un arbre"),
+        (SCHOOL, "my", "", "x", "mon école"),
+        (SCHOOL, "my", "old", "x", "ma vieille école"),
+        (SCHOOL, "this", "", "to", "à cette école"),
+        (HERO, "the", "", "de", "du héros"),
+        (HERO, "the", "", "to", "au héros"),
+        (HERO, "this", "", "x", "ce héros"),
+        (LAMP, "the", "", "de", "de la lampe"),
+        (LAMP, "the", "other", "x", "l'autre lampe"),
+        (LAMP, "their", "", "x", "leur lampe"),
+        (LAMP, "", "", "which", "quelle"),
+        (LAMP, "", "", "e", "e"),
+    ],
+)
+def test_french_phrases_agree_and_melt(noun, determiner, adjective, place, expected):
+    assert FRENCH.phrase(Phrase(noun, determiner, adjective), place) == expected
+
+
+def test_french_words_before_a_vowel_lose_theirs():
+    assert FRENCH.finished("Je parle de un arbre.", [Phrase(TREE)]) == "Je parle d'un arbre."
+    assert FRENCH.finished("Je dis que une école brûle.", [Phrase(SCHOOL)]) == "Je dis qu'une école brûle."
+    assert FRENCH.finished("Quel genre de arbre est-ce ?", [Phrase(TREE)]) == "Quel genre d'arbre est-ce ?"
+    assert FRENCH.finished("Quel genre de héros est-ce ?", [Phrase(HERO)]) == "Quel genre de héros est-ce ?"
+
+
+@pytest.mark.parametrize(("word", "said"), [("apple", "an apple"), ("fox", "a fox")])
+def test_english_says_an_before_a_vowel(word, said):
+    assert Phrase(Noun(word, "x", "m"), "a").english == said
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_both_sides_of_every_frame_have_the_same_places(language):
+    frames = read_frames(language)
+    assert len({english for english, _ in frames}) == len(frames) > 100
+    for english, target in frames:
+        asked = re.findall(r"\{(\w+)\}", english)
+        answered = re.findall(r"\{(\w+)\}", target)
+        assert set(asked) <= {"the", "a", "noun"} and set(answered) <= PLACES[language], english
+        own = [place for place in answered if place not in AGREEING]
+        assert 1 <= len(asked) <= 2 and len(own) == len(asked), english
+        assert [place == "noun" for place in asked] == [place == "noun" for place in own], english
+        assert english[-1] == target[-1] or target.endswith(" !"), english
+
+
+@pytest.mark.parametrize(
+    ("language", "nouns"), [("German", [FOX, SPIDER, BOOK]), ("French", [TREE, SCHOOL, HERO, LAMP])]
+)
+def test_every_frame_is_filled_with_both_words_of_its_nouns(language, nouns):
+    rng = random.Random(1)
+    determiners = "|".join([*DEFINITE, *INDEFINITE, "an"])
+    for frame in read_frames(language):
+        for _ in range(20):
+            first, second = rng.sample(nouns, 2)
+            english, target = fill(frame, [first, second], language, rng)
+            assert not re.search(r"[{}]|  |\b(de|à) le |\b(que|de) une?\b", english + target), target
+            assert first.english in english and first.target in target, (english, target)
+            assert (second.english in english) == (second.target in target), (english, target)
+            if "{noun}" not in frame[0]:
+                assert re.search(rf"\b({determiners})\b", english, re.IGNORECASE), english
+
+
+def test_a_round_shows_each_noun_and_the_same_seed_the_same_sentences():
+    nouns = [FOX, SPIDER, BOOK, STUDENT]
+    made = list(make_sentences(nouns, "German", looks=3, seed=5))
+    assert made == list(make_sentences(nouns, "German", looks=3, seed=5)) and len(made) == 12
+    assert made != list(make_sentences(nouns, "German", looks=3, seed=6))
+    for number in range(3):
+        shown = " ".join(english for english, _ in made[4 * number : 4 * number + 4])
+        assert all(noun.english in shown for noun in nouns)
+
+
+def test_german_genders_come_from_the_article_or_from_the_end_of_the_word():
+    words = [
+        ("the height", "die Höhe"), ("flying height", "Flughöhe"), ("altitude", "Flughöhe"), ("oddity", "Xyz"),
+        ("the fox", "der Fuchs"), ("fox", "Rotfuchs"), ("foxes", "Füchse"), ("to run", "laufen"),
+        ("the official", "der Beamte"), ("the glass", "das Glas"),
+    ]  # fmt: skip
+    found = nouns_of(words, [], "German")
+    assert found == [
+        Noun("height", "Höhe", "f"),
+        Noun("altitude", "Flughöhe", "f"),
+        Noun("fox", "Fuchs", "m"),
+        Noun("glass", "Glas", "n"),
+    ]
+
+
+def test_french_genders_come_from_the_article_or_from_sentences():
+    words = [
+        ("the fox", "le renard"), ("the tree", "l'arbre"), ("apple", "pomme"), ("valuable", "valeur"),
+        ("the use", "l'us"), ("egg", "oeuf"),
+    ]  # fmt: skip
+    texts = [
+        ("I see a tree.", "Je vois un arbre."),
+        ("The apple is red. I eat the apple.", "La pomme est rouge. Je mange la pomme."),
+        ("It has a valuable stone.", "Elle a la valeur, la valeur."),
+        ("An egg.", "Un oeuf."),
+    ]
+    assert nouns_of(words, texts, "French") == [
+        Noun("fox", "renard", "m"), Noun("tree", "arbre", "m", True), Noun("apple", "pomme", "f"),
+        Noun("egg", "oeuf", "m", True),
+    ]  # fmt: skip
+
+
+def test_another_language_is_refused():
+    for asked in (lambda: read_frames("Welsh"), lambda: nouns_of([], [], "Welsh")):
+        with pytest.raises(DataError, match="There are frames for German and French, not for 'Welsh'"):
+            asked()
+
+
+def test_the_command_writes_a_corpus_that_training_reads(tmp_path, capsys):
+    words = tmp_path / "words.tsv"
+    words.write_text("the fox\tder Fuchs\tding\nthe flea\tder Floh\tding\n", encoding="utf-8")
+    out = tmp_path / "sentences.tsv.gz"
+    assert main(["sentences", "German", "--words", str(words), "--looks", "4", "--out", str(out)]) == 0
+    assert "sentences of 2 nouns" in capsys.readouterr().out
+    pairs = read_pairs(out, columns=3)
+    assert 6 <= len(pairs) <= 8 and all("Fuchs" in german or "Floh" in german for _, german in pairs)
+    assert gzip.decompress(out.read_bytes()).decode().splitlines()[0].endswith("\tword_sentences")
+
+
+def test_the_command_refuses_what_has_no_noun(tmp_path, capsys):
+    words = tmp_path / "words.tsv"
+    words.write_text("to run\tlaufen\n", encoding="utf-8")
+    assert main(["sentences", "German", "--words", str(words), "--out", str(tmp_path / "a.tsv.gz")]) == 1
+    assert "has no noun whose gender is told." in capsys.readouterr().err
+    assert not (tmp_path / "a.tsv.gz").exists()

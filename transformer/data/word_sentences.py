@@ -1,0 +1,179 @@
+"""Sentences that show a dictionary's nouns in many contexts, made from frames with open places.
+
+A noun that a model has seen only by itself, "the fox" and "der Fuchs", does not always arrive in a sentence. A frame
+is a line of `frames_german.tsv` or `frames_french.tsv`: an English sentence, a tab, the other language's. Its English
+places {the} and {a} are for a noun with an article, a possessive or a demonstrative, and sometimes an adjective;
+{noun} is for the noun alone. What the places of the other side ask for is in `noun_phrases`. Both sides name their
+nouns in the same order. The frames are this project's own.
+"""
+
+import functools
+import gzip
+import random
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from ..errors import DataError
+from ..files import write_atomically
+from .noun_phrases import DEFINITE, DEFINITE_ONLY, INDEFINITE, LANGUAGES, Gender, Language, Noun, Phrase
+
+ORIGIN = "word_sentences"  # in the third column of the corpus that is written
+
+_ADJECTIVES = 0.3  # the share of phrases with one
+_PLACE = re.compile(r"\{(\w+)\}")
+_AGREEING = ("which", "that", "e")  # places that no noun of its own fills
+_WORD = re.compile(r"(the )?[a-z][a-z-]+")
+_GERMAN = re.compile(r"(?:(der|die|das) )?([A-ZÄÖÜ][a-zäöüß]{2,})")
+_GERMAN_GENDERS: dict[str, Gender] = {"der": "m", "die": "f", "das": "n"}
+# An adjective that has become a noun is declined like one: "der Beamte, ein Beamter".
+_ADJECTIVAL = re.compile(r"(nde|igte|ierte|ige|iche|ische|ene|amte|ste|lle)$")
+_FRENCH = re.compile(r"(le |la |l')?([a-zà-ÿœæ-]{3,})")
+_FRENCH_ARTICLE = re.compile(r"\b(un|une|le|la) ([a-zà-ÿœæ-]{3,})")
+_VOWELS = "aeiouéèêàâîôœ"
+_BEFORE_NOUN, _AFTER_NOUN = "the|an?|this|my|your|his|her|our", "of|in|on|is|was|for|and|at|from|with|that|has"
+_ENGLISH_NOUN = re.compile(rf"\b(?:{_BEFORE_NOUN}) ([a-z][a-z-]+)(?=[.,!?;]| (?:{_AFTER_NOUN})\b)")
+
+
+def nouns_of(words: Iterable[tuple[str, str]], texts: Iterable[tuple[str, str]], language: str) -> list[Noun]:
+    """Return the nouns among a dictionary's pairs of words, each English word once, in order.
+
+    words: pairs such as ("the fox", "der Fuchs"), whose article tells the gender, or ("fox", "Fuchs"); plurals and what
+    is more than a word are left out. Where no article tells it, the gender is that of the longest known noun which ends
+    the word ("Höhe" in "Flughöhe"), and in French, which writes nouns small, that of "un", "une", "le" or "la" before
+    the word in the sentences of `texts`; there a word without an article has to be an English noun in them, too. Words
+    of unknown gender are left out. Raises DataError for another language than German and French.
+    """
+    _of(language)
+    single = [
+        (_bare(english), target) for english, target in words if _WORD.fullmatch(english) and not _plural(english)
+    ]
+    found = _german_nouns(single) if language == "German" else _french_nouns(single, list(texts))
+    nouns: dict[str, Noun] = {}
+    for noun in found:
+        nouns.setdefault(noun.english, noun)
+    return list(nouns.values())
+
+
+@functools.cache
+def read_frames(language: str) -> tuple[tuple[str, str], ...]:
+    """Return the frames for "German" or "French"; raises DataError for another language."""
+    _of(language)
+    lines = Path(__file__).with_name(f"frames_{language.lower()}.tsv").read_text(encoding="utf-8").splitlines()
+    return tuple((english, target) for english, target in (line.split("\t") for line in lines))
+
+
+def make_sentences(nouns: Sequence[Noun], language: str, looks: int, seed: int = 1) -> Iterator[tuple[str, str]]:
+    """Yield pairs of sentences, in each of `looks` rounds one for each of `nouns`; the same ones for the same seed.
+
+    A frame of two places shows another noun as well, so that each noun is seen more than `looks` times.
+    """
+    frames, rng = read_frames(language), random.Random(seed)
+    # Two nouns in one sentence cost less than in two.
+    weights = [2 * len(_PLACE.findall(english)) - 1 for english, _ in frames]
+    for _ in range(looks):
+        for noun in rng.sample(list(nouns), len(nouns)):
+            frame = rng.choices(frames, weights)[0]
+            yield fill(frame, [noun, rng.choice(nouns)], language, rng)
+
+
+def fill(frame: tuple[str, str], nouns: Sequence[Noun], language: str, rng: random.Random) -> tuple[str, str]:
+    """Return both sides of a frame, its places filled with these nouns in order."""
+    grammar, waiting = _of(language), iter(nouns)
+    phrases: list[Phrase] = []
+
+    def of_english(place: re.Match) -> str:
+        phrases.append(_phrase(next(waiting), place[1], grammar, rng))
+        return phrases[-1].english
+
+    source = _PLACE.sub(of_english, frame[0])
+    in_order = iter(phrases)
+
+    def of_target(place: re.Match) -> str:
+        return grammar.phrase(phrases[0] if place[1] in _AGREEING else next(in_order), place[1])
+
+    target = grammar.finished(_PLACE.sub(of_target, frame[1]), phrases)
+    return _capital(source), _capital(target)
+
+
+def write_sentences(pairs: Iterable[tuple[str, str]], out: Path) -> int:
+    """Write different pairs as a corpus of three columns, gzip; return how many there are."""
+    lines = dict.fromkeys(f"{source}\t{target}\t{ORIGIN}\n" for source, target in pairs)
+    write_atomically(out, gzip.compress("".join(lines).encode(), mtime=0))
+    return len(lines)
+
+
+def _of(language: str) -> Language:
+    if language not in LANGUAGES:
+        raise DataError(f"There are frames for {' and '.join(LANGUAGES)}, not for {language!r}.")
+    return LANGUAGES[language]
+
+
+def _phrase(noun: Noun, place: str, grammar: Language, rng: random.Random) -> Phrase:
+    if place == "noun":
+        return Phrase(noun)
+    determiners = DEFINITE if place == "the" else INDEFINITE
+    determiner = rng.choices(list(determiners), list(determiners.values()))[0]
+    adjective = rng.choice(list(grammar.adjectives)) if rng.random() < _ADJECTIVES else ""
+    if adjective in DEFINITE_ONLY and determiner != "the":
+        adjective = ""
+    return Phrase(noun, determiner, adjective)
+
+
+def _german_nouns(words: Sequence[tuple[str, str]]) -> Iterator[Noun]:
+    parsed = [(english, match) for english, target in words if (match := _GERMAN.fullmatch(target))]
+    known = {match[2]: _GERMAN_GENDERS[match[1]] for _, match in parsed if match[1]}
+    for english, match in parsed:
+        gender = _GERMAN_GENDERS[match[1]] if match[1] else _of_ending(match[2], known)
+        if gender and (match[1] == "die" or not _ADJECTIVAL.search(match[2])):
+            yield Noun(english, match[2], gender)
+
+
+def _of_ending(word: str, known: dict[str, Gender]) -> Gender | None:
+    """Return the gender of the longest known noun that is the word or its end, of four letters or more."""
+    ends = (word[start:].capitalize() for start in range(len(word) - 3))
+    return next((known[end] for end in ends if end in known), None)
+
+
+def _french_nouns(words: Sequence[tuple[str, str]], texts: Sequence[tuple[str, str]]) -> Iterator[Noun]:
+    genders = _seen_genders(target for _, target in (*words, *texts))
+    are_nouns = {word for english, _ in texts for word in _ENGLISH_NOUN.findall(english.lower())}
+    for english, target in words:
+        match = _FRENCH.fullmatch(target)
+        if not match or not (match[1] or english in are_nouns):
+            continue
+        told: dict[str, Gender] = {"le ": "m", "la ": "f"}
+        gender = told.get(match[1] or "") or genders.get(match[2])
+        if gender:
+            elided = match[1] == "l'" or (not match[1] and match[2][0] in _VOWELS)
+            yield Noun(english, match[2], gender, elided)
+
+
+def _seen_genders(texts: Iterable[str]) -> dict[str, Gender]:
+    """Return the gender of each word with an article before it, at least nine of ten times of one gender.
+
+    It has to be there twice, but for words that begin with a vowel, before which "le" and "la" do not stand.
+    """
+    seen: dict[str, Counter[Gender]] = {}
+    for text in texts:
+        for article, word in _FRENCH_ARTICLE.findall(text.lower()):
+            seen.setdefault(word, Counter())["f" if article in ("la", "une") else "m"] += 1
+    genders: dict[str, Gender] = {}
+    for word, counts in seen.items():
+        gender, count = counts.most_common(1)[0]
+        if count >= 0.9 * counts.total() and (counts.total() >= 2 or word[0] in _VOWELS):
+            genders[word] = gender
+    return genders
+
+
+def _bare(english: str) -> str:
+    return english.removeprefix("the ")
+
+
+def _plural(english: str) -> bool:
+    return english.endswith("s") and not english.endswith(("ss", "us", "is"))
+
+
+def _capital(sentence: str) -> str:
+    return sentence[0].upper() + sentence[1:]
