@@ -47,6 +47,7 @@ _STEP = {
     "ask": str,
     "answer": dict,
     "note": str,
+    "sample": str,
     "hints": list,
     "show": dict,
     "show_page": str,
@@ -62,7 +63,8 @@ class LessonError(UserError):
 
 @dataclass(frozen=True)
 class Step:
-    """One step: a page with its address, a text, and perhaps a question, or a `note` to write (not judged).
+    """One step: a page with its address, a text, and perhaps a question, or a `note` to write (not judged), with which a
+    `sample` of an answer may be compared.
 
     answer: a measure's name; arguments: what it is told. show: what the address gets besides `at` when the answer is
     shown, on `show_page` where it is another one. veil: keys of containers that are blurred until it is answered.
@@ -75,6 +77,7 @@ class Step:
     answer: str = ""
     arguments: Mapping[str, Any] = field(default_factory=dict)
     note: str = ""
+    sample: str = ""
     hints: tuple[str, ...] = ()
     show: Mapping[str, str] = field(default_factory=dict)
     show_page: str = ""
@@ -230,9 +233,11 @@ def _wrong_step(step: Mapping[str, Any], number: int) -> Iterator[_Problem]:
         yield _Problem(f"There may be at most {MOST_HINTS} hints.", number, "hints")
     if "ask" in step and "answer" not in step:
         yield _Problem("“ask” needs an “answer”; a question that nothing can measure is a “note”.", number, "ask")
+    if "sample" in step and "note" not in step:
+        yield _Problem("“sample” is an answer to a “note”, which is missing.", number, "sample")
     if "answer" in step:
         yield from _wrong_answer(step["answer"], number)
-    for key in ("say", "ask", "note"):
+    for key in ("say", "ask", "note", "sample"):
         yield from _wrong_words(step.get(key, ""), key, number)
     for hint in step.get("hints", ()):
         yield from _wrong_words(hint, "hints", number)

@@ -53,7 +53,7 @@ def _told(posed: Posed) -> ToldStep:
     asked = _plain(posed.text(step.ask)) if answer else ""
     labels = {option.name: posed.fill(option.label) for option in posed.options}
     if answer is None or not step.is_question:
-        right, why, kind = posed.undecided, "", ""
+        right, why, kind = posed.undecided or _plain(posed.text(step.sample)), "", ""
     else:
         kind, why = str(answer.kind), posed.fill(answer.truth)
         right = ", ".join(labels[name] for name in labels if name in answer.right)
@@ -67,7 +67,7 @@ def _told(posed: Posed) -> ToldStep:
         asked or _plain(posed.text(step.note)),
         kind or ("note" if step.note else ""),
         tuple(labels.values()),
-        f"{right}. {why}".removeprefix(". ") if right or why else "",
+        f"{right}. {why}" if right and why else right or why,
         why,
     )
 

@@ -256,6 +256,7 @@ def payload_of(posed: Posed, tried: Try) -> dict:
         "of": len(posed.lesson.steps),
         "say": posed.text(step.say),
         "note": posed.text(step.note),
+        "sample": posed.text(step.sample),
         "undecided": posed.undecided,
         "moves": bool(step.show or step.show_page),
         "tried": {"choice": tried.choice, "hints": tried.hints, "shown": tried.shown, "right": tried.right},

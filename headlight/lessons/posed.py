@@ -150,7 +150,7 @@ def pose_somehow(lesson: Lesson, number: int, run: Run, sentences: Sequence[str]
 
 def names_used(step: Step) -> set[str]:
     """Return the {names} that a step's texts and addresses use."""
-    texts = [step.say, step.ask, step.note, *step.hints, *step.at.values(), *step.show.values()]
+    texts = [step.say, step.ask, step.note, step.sample, *step.hints, *step.at.values(), *step.show.values()]
     return {name for text in texts for name in NAME.findall(text)}
 
 

@@ -111,7 +111,7 @@ def test_several_a_number_and_something_to_do_up_to_the_end(open_alone):
     expect(feedback).to_have_text(f"Right. {step.feedback(sorted(step.answer.right))}")
 
     step = go_to(page, 5, "attention")
-    estimate = page.get_by_label("Your estimate")
+    estimate = page.get_by_label("Your number")
     for off, words in ((1.5, "Not yet. You said"), (0.5, "Right. You said")):
         value = step.answer.value + off * step.answer.margin
         estimate.fill(f"{value:.9f}")

@@ -196,6 +196,10 @@ def test_a_lesson_is_gone_through_to_its_end(page, address, lesson):
             answer_it(page, posed)
         elif step.note:
             page.get_by_role("textbox", name="Your observation").fill("seen")
+            sample = page.locator(".lesson .sample p")
+            expect(sample).to_be_hidden()
+            page.get_by_text("Compare with an answer").click()
+            expect(sample).to_have_text("".join(text for _, text in posed.text(step.sample)))
         expect(page.get_by_test_id("stException")).to_have_count(0)
         page.locator(".lesson .next").click()
     expect(page.get_by_role("heading", name="Lessons", exact=True)).to_be_visible()
@@ -212,7 +216,7 @@ def answer_it(page: Page, posed: Posed) -> None:
                 page.locator(".lesson .options button").nth(index).click()
         page.locator(".lesson .check").click()
     elif answer.kind == Kind.NUMBER:
-        page.get_by_label("Your estimate").fill(f"{answer.value:.6g}")
+        page.get_by_label("Your number").fill(f"{answer.value:.6g}")
         page.get_by_role("button", name="Check").click()
     else:
         page.locator(".lesson .show").click()

@@ -75,7 +75,7 @@ class LessonPanel extends Component {
     this.find(".undecided").hidden = !data.undecided;
     this.find(".undecided").textContent = data.undecided;
     this.drawOptions(over);
-    this.drawNote();
+    this.drawNote(moved);
     this.find(".feedback").textContent = feedback(data, over);
     this.find(".feedback").classList.toggle("good", data.tried.right);
     this.find(".hints").replaceChildren(...(data.hints ?? []).map((hint) => element("li", hint)));
@@ -124,11 +124,15 @@ class LessonPanel extends Component {
     return button;
   }
 
-  drawNote() {
+  drawNote(moved) {
     const { data } = this, note = this.find(".note");
     note.hidden = !data.note.length;
     write(this.find(".note span"), data.note);
     this.find("textarea").value = this.memory.noteOf(data.key);
+    const sample = this.find(".sample");
+    sample.hidden = !data.sample?.length;
+    if (moved) sample.open = false;
+    write(sample.querySelector("p"), data.sample ?? []);
   }
 
   choose(name, several) {

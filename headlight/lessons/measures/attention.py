@@ -187,7 +187,7 @@ def mean_of_heads(run: Run) -> Answer:
     word, read = trace.target_tokens[pair[0]], trace.source_tokens[pair[1]]
     return Answer(
         Kind.NUMBER,
-        f"All {count} heads together put {short_weight(mean)} on {quoted(read)}, this one {short_weight(own)}.",
+        f"On average the {count} heads put {short_weight(mean)} on {quoted(read)}, this one {short_weight(own)}.",
         f"The weights of all {count} heads for {quoted(word)} on {quoted(read)}, added and divided by {count}: "
         f"{short_weight(mean)}.",
         value=mean,

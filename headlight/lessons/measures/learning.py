@@ -245,7 +245,7 @@ def path_through_map(run: Run) -> Answer:
     labels = {
         "main": "the one from top left to bottom right",
         "other": "the one from top right to bottom left",
-        "none": "neither: there will be no path",
+        "none": "no diagonal: there will be no path",
     }
     told = {name: f"At most {counts[name]} of {count} rows lie on one line parallel to it." for name in counts}
     told["none"] = f"In one head {counts[longest]} of {count} rows lie on one line."

@@ -157,7 +157,7 @@ def rotation_angle(run: Run, pair: int, position: int, offset: int) -> Answer:
 def turned_around(run: Run) -> Answer:
     """Ask for an offset that turns the chosen pair back to where it was; the address says pair, base and d_model.
 
-    names: pair, offset, and those of `_settings`.
+    names: pair, offset, enough (an offset that does it, where there is one), and those of `_settings`.
     """
     _formula(run)
     values = {key: run.address.get(key, str(PARAMETERS[key].default)) for key in ("d_model", "base", "offset", "pair")}
@@ -177,7 +177,12 @@ def turned_around(run: Run) -> Answer:
         "whole turns.",
         f"One step turns it by {_degrees(table, pair, 1):.2f}°; look for a multiple close to 360°, 720°, … {where}",
         done=done,
-        names={"pair": str(pair), "offset": str(offset), **_settings(_model(run))},
+        names={
+            "pair": str(pair),
+            "offset": str(offset),
+            "enough": str((found or [offset])[0]),
+            **_settings(_model(run)),
+        },
     )
 
 

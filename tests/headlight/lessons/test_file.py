@@ -67,6 +67,8 @@ def test_a_file_is_read_as_it_is_written(tmp_path):
         ('answer = {from = "most_read", kind = "cross"}\n', "", 14, "“ask” needs an “answer”"),
         ('from = "most_read", ', "", 15, "“answer” needs “from”"),
         ('say = "Look."', f'say = "{"word " * 61}"', 8, "more than 60 words"),
+        ('say = "Look."', "say = 'Look.'\nsample = 'So.'", 9, "“sample” is an answer to a “note”"),
+        ('say = "Look."', "say = 'Look.'\nnote = 'Why?'\nsample = 'As 2.'", 10, "“sample” has a number"),
     ],
 )
 def test_a_mistake_is_named_by_its_line_and_field(tmp_path, old, new, line, words):

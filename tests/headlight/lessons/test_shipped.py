@@ -29,6 +29,7 @@ def test_a_lesson_has_five_to_eight_steps_three_predictions_and_takes_a_quarter_
     assert lesson.goal.startswith("You can ")
     for step in lesson.steps:
         assert len(step.say.split()) <= 45 and len(step.ask.split()) <= 30
+        assert bool(step.note) == bool(step.sample)
 
 
 @BY_NAME
