@@ -170,4 +170,6 @@ def test_what_training_json_tells_of_earlier_trainings(nonsense):
     assert content.earlier_steps({"earlier_steps": [3, 5]}, 9) == [3, 5]
     assert content.earlier_words([3, 1500]).startswith("3 trainings, one after the other: after update 3, 1,500 the")
     assert "the mean of 2 saves of this training, a" in content.averaging_words({"averaged_steps": [5, 6]})
-    assert content.averaging_words({"averaged_with": "x"}) == content.averaging_words({"averaged_steps": [5]}) == ""
+    one = content.averaging_words({"averaged_steps": [5], "averaged_with": "x"})
+    assert "is the last save of this training, averaged with x: it may" in one
+    assert content.averaging_words({}) == content.averaging_words({"averaged_steps": [5]}) == ""

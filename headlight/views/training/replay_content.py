@@ -307,11 +307,13 @@ def earlier_words(earlier: Sequence[int]) -> str:
 def averaging_words(training: Mapping) -> str:
     """Say how the checkpoint was made from trainings, from training.json; "" if it is one training's last weights."""
     averaged, further = training.get("averaged_steps"), training.get("averaged_with")
-    if not isinstance(averaged, list) or len(averaged) < 2:
-        return ""
     with_it = f", averaged with {further}" if isinstance(further, str) and further else ""
+    several = isinstance(averaged, list) and len(averaged) >= 2
+    if not several and not with_it:
+        return ""
+    saves = f"the mean of {len(averaged)} saves of this training" if several else "the last save of this training"
+    curve = ", as for the curve of BLEU" if several else ""
     return (
-        "The replay shows the weights as they were at each update. The checkpoint of the other pages is the mean of "
-        f"{len(averaged)} saves of this training{with_it}, as for the curve of BLEU: it may translate otherwise than "
-        "the last snapshot."
+        f"The replay shows the weights as they were at each update. The checkpoint of the other pages is {saves}"
+        f"{with_it}{curve}: it may translate otherwise than the last snapshot."
     )
