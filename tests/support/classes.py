@@ -1,0 +1,119 @@
+"""A class without a browser: its stores, a server of its routes alone, and phones that speak HTTP."""
+
+import contextlib
+import http.client
+import json
+import secrets
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import redis
+import uvicorn
+from starlette.applications import Starlette
+from support.server import free_port
+from support.until import until
+
+from headlight.classroom.routes import class_routes
+from headlight.classroom.store import Store
+
+
+class Clock:
+    """The time, which a test puts forward."""
+
+    def __init__(self):
+        self.ahead = 0.0
+
+    def __call__(self) -> float:
+        return time.time() + self.ahead
+
+
+class RedisServer:
+    """A Redis that has on its disk what it has acknowledged."""
+
+    def __init__(self, folder: Path):
+        self._folder, self._port = folder, free_port()
+        self.url = f"redis://127.0.0.1:{self._port}/0"
+        self.start()
+
+    def start(self) -> None:
+        """Start it, also again, and wait until it answers."""
+        options = {"port": self._port, "appendonly": "yes", "appendfsync": "always", "dir": self._folder, "save": ""}
+        command = ["redis-server", *(part for name, value in options.items() for part in (f"--{name}", str(value)))]
+        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+        until(self._answers)
+
+    def _answers(self) -> bool:
+        assert self.process.poll() is None, "Redis ended"
+        with contextlib.suppress(redis.RedisError), self.client() as client:
+            return bool(client.ping())
+        return False
+
+    def client(self) -> redis.Redis:
+        """A client for what a test looks up by itself."""
+        return redis.Redis.from_url(self.url, decode_responses=True)
+
+    def kill(self) -> None:
+        """As a machine dies."""
+        self.process.kill()
+        self.process.wait(timeout=20)
+
+    @property
+    def file(self) -> bytes:
+        """All that stands in its files."""
+        return b"".join(path.read_bytes() for path in self._folder.rglob("*") if path.is_file())
+
+
+@contextmanager
+def served(store: Callable[[], Store]) -> Iterator[str]:
+    """The routes alone, in a thread; yields their address."""
+    config = uvicorn.Config(Starlette(routes=class_routes(store)), port=free_port(), log_level="error")
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    try:
+        until(lambda: server.started)
+        yield f"http://127.0.0.1:{config.port}"
+    finally:
+        server.should_exit = True
+        thread.join()
+
+
+class Phone:
+    """A participant's browser before a class: what it asks for, and what comes, by status and content."""
+
+    def __init__(self, address: str, code: str, number: str | None = None):
+        parts = urlsplit(address)
+        self._host, self._door, self.code = parts.netloc, f"{parts.path}/c", code
+        self.number = number or secrets.token_hex(8)
+        self._connection = http.client.HTTPConnection(self._host, timeout=60)
+
+    def ask(self, path: str, method: str = "GET", body: str | None = None, **headers: str) -> tuple[int, bytes]:
+        """Ask for a path below the door's; a connection that the server has closed is opened again, once."""
+        for last in (False, True):
+            try:
+                self._connection.request(method, self._door + path, body, headers)
+                self.response = self._connection.getresponse()
+                return self.response.status, self.response.read()
+            except (http.client.HTTPException, ConnectionError):
+                self._connection.close()
+                if last:
+                    raise
+        raise AssertionError
+
+    def state(self, known: int = 0) -> tuple[int, dict]:
+        """The class's state, for who knows a version of it."""
+        return self._json(*self.ask(f"/{self.code}/state?v={known}", participant=self.number))
+
+    def answer(self, number: int, choice: object) -> tuple[int, dict]:
+        """Answer in a round."""
+        body = json.dumps({"round": number, "choice": choice})
+        return self._json(*self.ask(f"/{self.code}/answer", "POST", body, participant=self.number))
+
+    @staticmethod
+    def _json(status: int, body: bytes) -> tuple[int, dict]:
+        return status, json.loads(body) if body else {}
