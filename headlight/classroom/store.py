@@ -101,11 +101,13 @@ class Question:
             if isinstance(choice, (int, float)) and not isinstance(choice, bool) and abs(choice) < 1e15:
                 return f"{choice:.6g}"
             raise ValueError("a number is asked for")
-        chosen = choice if isinstance(choice, list) else [choice]
-        if not all(type(each) is int and 0 <= each < len(self.options) for each in chosen):
-            raise ValueError("options are chosen by their index")
-        if len(set(chosen)) != len(chosen) or (self.kind == Kind.ONE and len(chosen) != 1):
-            raise ValueError("one option is asked for, or several different ones")
+        chosen = [choice] if self.kind == Kind.ONE else choice
+        if not isinstance(chosen, list) or not all(
+            type(each) is int and 0 <= each < len(self.options) for each in chosen
+        ):
+            raise ValueError("an option is chosen by its index, several by a list of them")
+        if len(set(chosen)) != len(chosen):
+            raise ValueError("each option is chosen once")
         return ",".join(map(str, sorted(chosen)))
 
     def chosen(self, choice: str) -> list[int]:

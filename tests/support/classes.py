@@ -92,6 +92,9 @@ class Phone:
         self.number = number or secrets.token_hex(8)
         self._connection = http.client.HTTPConnection(self._host, timeout=60)
 
+    def __del__(self):
+        self._connection.close()
+
     def ask(self, path: str, method: str = "GET", body: str | None = None, **headers: str) -> tuple[int, bytes]:
         """Ask for a path below the door's; a connection that the server has closed is opened again, once."""
         for last in (False, True):
@@ -117,3 +120,40 @@ class Phone:
     @staticmethod
     def _json(status: int, body: bytes) -> tuple[int, dict]:
         return status, json.loads(body) if body else {}
+
+
+class Crowd:
+    """Participants of a class who answer one after the other, each until it is acknowledged, in several threads."""
+
+    def __init__(self, address: str, code: str):
+        self._address, self._code = address, code
+        self.acknowledged: set[str] = set()  # their numbers
+        self.failed = 0  # requests that got no answer, or one that asks for patience
+
+    def answer(self, choice: object, over: threading.Event) -> None:
+        """Send one participant after the other into the first round, until it is `over`."""
+        while not over.is_set():
+            phone, status = Phone(self._address, self._code), 0
+            while status != 200 and not over.is_set():
+                try:
+                    status, _ = phone.answer(1, choice)
+                except (OSError, http.client.HTTPException):
+                    status = 0
+                self.failed += status != 200
+            if status == 200:
+                self.acknowledged.add(phone.number)
+
+
+@contextmanager
+def crowd(address: str, code: str, phones: int = 4) -> Iterator[Crowd]:
+    """A crowd that answers until the block ends."""
+    found, over = Crowd(address, code), threading.Event()
+    running = [threading.Thread(target=found.answer, args=(0, over)) for _ in range(phones)]
+    for thread in running:
+        thread.start()
+    try:
+        yield found
+    finally:
+        over.set()
+        for thread in running:
+            thread.join()

@@ -1,4 +1,4 @@
-"""Laws of a store of classes, which both stores obey: by a model that keeps all in dictionaries, alone and in a crowd."""
+"""Laws of a store of classes, which both stores obey: by a model that keeps all in dictionaries, and in a crowd."""
 
 import random
 import sqlite3
