@@ -53,12 +53,15 @@ async function ask(path, controller, body) {
   }
 }
 
+// Wait no longer for a request.
+function giveUp(controller) {
+  controller.replaced = true;
+  controller.abort();
+}
+
 async function poll() {
   clearTimeout(pollTimer);
-  if (polling) { // asleep meanwhile, perhaps: its answer may never come
-    polling.replaced = true;
-    polling.abort();
-  }
+  if (polling) giveUp(polling); // asleep meanwhile, perhaps: its answer may never come
   const mine = (polling = new AbortController());
   let soon = false;
   try {
@@ -75,8 +78,9 @@ async function poll() {
 function take(state) {
   const same = state.round === held.round && state.round !== undefined;
   if (!same || state.phase !== "asking") {
-    late = same && (late || wanted !== undefined);
+    late = same && (late || (wanted !== undefined && String(wanted) !== String(state.yours)));
     wanted = undefined;
+    if (sending) giveUp(sending);
   }
   held = same ? { ...held, ...state } : state;
   show(!same);
@@ -121,10 +125,11 @@ async function send() {
   if (wanted !== undefined) sendTimer = setTimeout(send, again);
 }
 
-// The options of a choice in words.
+// A choice in words, as the end of a sentence.
 function said(choice) {
-  if (held.kind === "number") return String(choice);
-  return [choice].flat().map((index) => held.options[index]).join(", ") || "none of them";
+  if (held.kind === "number") return `${choice}.`;
+  const words = [choice].flat().map((index) => held.options[index]).join(", ") || "none of them";
+  return /[.!?…]”?$/.test(words) ? words : `${words}.`;
 }
 
 function status() {
@@ -132,13 +137,13 @@ function status() {
   if (phase === "lobby") return "You are in. Look at the wall.";
   if (phase === "revealed") return held.said;
   if (phase === "closed") {
-    const mine = late ? "It was closed before your answer came." : yours === null ? "" : `You said: ${said(yours)}.`;
-    return `Closed. ${mine} Look at the wall.`;
+    const mine = late ? "It was closed before your answer came." : yours === null ? "" : `You said: ${said(yours)}`;
+    return ["Closed.", mine, "Look at the wall."].filter(Boolean).join(" ");
   }
-  if (wanted !== undefined) return `Sending: ${said(wanted)} …`;
+  if (wanted !== undefined) return `Sending … ${said(wanted)}`;
   if (yours === null) return { one: "Tap your answer.", several: "Tap all that are right." }[kind] ?? "";
   const another = kind === "one" ? "Tap another" : kind === "several" ? "Tap" : "Send another";
-  return `Sent: ${said(yours)}. ${another} to change it until it is closed.`;
+  return `Sent: ${said(yours)} ${another} to change it until it is closed.`;
 }
 
 function element(tag, text, ...classes) {
