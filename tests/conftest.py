@@ -38,6 +38,7 @@ LONGEST = ("test_live", "test_lesson", "test_views", "test_distributed", "test_e
 SLOW = {
     "test_beam_laws",
     "test_class_killed",
+    "test_class_replicas",
     "test_cold_start",
     "test_distributed",
     "test_every_shape",
