@@ -14,6 +14,7 @@ if __name__ == "__main__":
 
     main(guide)
 else:
+    import asyncio
     import contextlib
 
     from streamlit.starlette import App
@@ -24,7 +25,7 @@ else:
     @contextlib.asynccontextmanager
     async def lifespan(_: App):
         """Do what the server does besides answering."""
-        open_browser()
+        asyncio.get_running_loop().call_soon(open_browser)
         async with housekeeping():
             yield
 
