@@ -213,6 +213,7 @@ $("number").addEventListener("submit", (event) => {
 if (code) {
   const wake = () => document.body.dataset.code && !document.hidden && (send(), poll());
   document.addEventListener("visibilitychange", wake);
-  for (const event of ["online", "pageshow"]) window.addEventListener(event, (e) => e.type === "online" || e.persisted ? wake() : 0);
+  window.addEventListener("online", wake);
+  window.addEventListener("pageshow", ({ persisted }) => persisted && wake()); // by the button Back
   poll();
 }
