@@ -1,13 +1,32 @@
-"""Headlight: see a Transformer translate, head by head. Run with `streamlit run app.py`."""
+"""Headlight: see a Transformer translate, head by head. Run with `streamlit run app.py`.
 
-from headlight.app.main import main
+Streamlit reads this file twice over: the server finds `app` in it and imports it, a visitor's run executes it.
+"""
 
+if __name__ == "__main__":
+    from headlight.app.main import main
 
-def guide():
-    """Return what leads through lessons; not before PyTorch is read."""
-    from headlight.lessons import panel
+    def guide():
+        """Return what leads through lessons; not before PyTorch is read."""
+        from headlight.lessons import panel
 
-    return panel
+        return panel
 
+    main(guide)
+else:
+    import asyncio
+    import contextlib
 
-main(guide)
+    from streamlit.starlette import App
+
+    from headlight.app.server import open_browser
+    from headlight.classroom.routes import class_routes, housekeeping
+
+    @contextlib.asynccontextmanager
+    async def lifespan(_: App):
+        """Do what the server does besides answering."""
+        asyncio.get_running_loop().call_soon(open_browser)
+        async with housekeeping():
+            yield
+
+    app = App(__file__, routes=class_routes(), lifespan=lifespan)

@@ -37,6 +37,8 @@ LONGEST = ("test_live", "test_lesson", "test_views", "test_distributed", "test_e
 # Files that start processes, train until something is learned, or go through every shape of model.
 SLOW = {
     "test_beam_laws",
+    "test_class_killed",
+    "test_class_replicas",
     "test_cold_start",
     "test_distributed",
     "test_every_shape",

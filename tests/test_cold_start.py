@@ -61,6 +61,14 @@ def test_a_page_that_streamlit_runs_alone_reads_nothing_before_the_server_is_pre
         ), path.name
 
 
+def test_the_server_itself_reads_neither_the_app_nor_a_store_when_it_starts():
+    command = [sys.executable, "-c", "import sys, app; print(type(app.app).__name__, *sys.modules)"]
+    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    name, *read = ran.stdout.split()
+    heavy = {"torch", "numpy", "pandas", "sqlite3", "redis", "headlight.app.main", "headlight.lessons"}
+    assert name == "App" and not heavy & set(read)
+
+
 def test_what_is_imported_is_frozen_for_the_garbage_collector_once(monkeypatch):
     counted = []
     monkeypatch.setattr(main.gc, "freeze", lambda: counted.append("freeze"))

@@ -16,6 +16,7 @@ FORBIDDEN = {
     "transformer": {"streamlit", "plotly", "pickle"},
     "headlight.plots": {"streamlit", "torch"},
     "headlight.components": {"torch", "plotly"},
+    "headlight.classroom": {"torch", "plotly", "pandas", "numpy"},  # the server reads it when it starts
     "headlight.app": {"torch"},
     "headlight.views": {"torch"},
     "headlight.lessons": {"torch"},

@@ -21,12 +21,12 @@ from transformer.interpret.head_patterns import word_ranges
 
 from . import url_state
 from .doubts import describe_depth, describe_language
+from .spreadsheet import as_text
 
 LARGER = 1.5  # what is presented, as all type in present.css
 _PRESENTABLE = "presentable"  # in the session: whether the browser has presentation mode
 _ESCAPED = str.maketrans({sign: f"\\{sign}" for sign in r"\`*_{}[]()<>#+-.!|$:~&"})
 _MARKUP = re.compile(r"\\([^\w\s]|_)|\*\*")  # of Markdown, what a caption does not have where it goes along as text
-_FORMULA = re.compile(r"^'*[=+\-@\t\r]")  # what a cell begins with that spreadsheets calculate, behind apostrophes
 # With more columns on a narrow screen, page.css leaves the numbers out of the cells; then every second label, and two
 # of three.
 MOST_KEYS_ON_A_PHONE, MOST_LABELS_ON_A_PHONE, MOST_OF_SECONDS = 10, 18, 36
@@ -116,15 +116,7 @@ def offer_table(label: str, table: Callable[[], pd.DataFrame], name: str) -> Non
 
 
 def as_csv(table: pd.DataFrame) -> bytes:
-    """Return a table as CSV in UTF-8, without its index.
-
-    A text that a spreadsheet would calculate, a token such as "=1+1", gets an apostrophe before it, which stands for
-    text there; so does such a text behind apostrophes, so that who takes one off such cells has every text again.
-    """
-
-    def as_text(cell: object) -> object:
-        return _FORMULA.sub(r"'\g<0>", cell) if isinstance(cell, str) else cell
-
+    """Return a table as CSV in UTF-8, without its index, and with no cell that a spreadsheet would calculate."""
     texts = {name: table[name].map(as_text) for name in table.select_dtypes(exclude=["number", "bool"])}
     return table.assign(**texts).to_csv(index=False, quoting=csv.QUOTE_NONNUMERIC).encode()
 

@@ -3,7 +3,7 @@ import globals from "globals";
 
 export default [
   js.configs.recommended,
-  { files: ["headlight/components/**/*.js"], languageOptions: { globals: globals.browser } },
+  { files: ["headlight/*/**/*.js"], languageOptions: { globals: globals.browser } },
   { files: ["tests/**/*.js"], languageOptions: { globals: globals.node } },
   {
     languageOptions: { ecmaVersion: 2022, sourceType: "module" },

@@ -63,9 +63,9 @@ class LessonError(UserError):
 
 @dataclass(frozen=True)
 class Step:
-    """One step: a page with its address, a text, and perhaps a question, or a `note` to write (not judged), with which a
-    `sample` of an answer may be compared.
+    """One step: a page with its address, a text, and perhaps a question, or a `note` to write, which is not judged.
 
+    sample: an answer that a learner may compare what they wrote with.
     answer: a measure's name; arguments: what it is told. show: what the address gets besides `at` when the answer is
     shown, on `show_page` where it is another one. veil: keys of containers that are blurred until it is answered.
     """

@@ -6,6 +6,7 @@ from support.house import BELOW
 from support.proxied import CONTAINER, DEPLOY, ROOT, TEMPLATE
 
 from headlight.app.model_queue import SWITCH
+from headlight.classroom import STORE_VARIABLE
 
 COMPOSE = (DEPLOY / "compose.yaml").read_text(encoding="utf-8")
 
@@ -36,13 +37,25 @@ def test_every_replica_of_the_compose_file_is_behind_nginx():
     assert COMPOSE.count("<<: *replica") == len(addresses)
 
 
+def test_replicas_share_classes_in_a_redis_that_acknowledges_what_is_on_the_disk():
+    replica, services = COMPOSE.split("\nservices:")
+    assert f"{STORE_VARIABLE}: redis://classes:6379/0" in replica and "\n  classes:\n" in services
+    assert '--appendonly, "yes", --appendfsync, always' in services and "6379:" not in services, (
+        "nobody else reaches it"
+    )
+    (pinned,) = re.findall(r"^redis==.*$", (ROOT / "tests/requirements.txt").read_text(encoding="utf-8"), re.MULTILINE)
+    assert f" {pinned} " in CONTAINER
+    (subnet,) = re.findall(r"subnet: (\S+?)}", COMPOSE)
+    assert f"FORWARDED_ALLOW_IPS: {subnet}" in replica
+
+
 def test_a_replica_of_one_core_has_one_process():
     replica = COMPOSE.split("\nservices:")[0]
     assert "cpus: 1.0" in replica and f'{SWITCH}: "0"' in replica
 
 
 def test_no_container_may_write_or_has_a_superusers_rights():
-    anchors = 2  # the replicas' common part, and nginx
+    anchors = 3  # the replicas' common part, nginx, and Redis
     for words in ("read_only: true", "cap_drop: [ALL]", "no-new-privileges:true", "tmpfs:", "mem_limit:"):
         assert COMPOSE.count(words) == anchors, words
     assert "COOKIE_SECRET:?" in COMPOSE, "no secret is shipped"

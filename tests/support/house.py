@@ -13,9 +13,18 @@ BELOW = {
     "headlight.components": set(),
     "headlight.plots": {"transformer"},
     "headlight.app": {"headlight.components", "headlight.plots", "transformer"},
+    "headlight.classroom": {"headlight.app"},
     "headlight.views": {"headlight.app", "headlight.components", "headlight.plots", "transformer"},
-    "headlight.lessons": {"headlight.views", "headlight.app", "headlight.components", "headlight.plots", "transformer"},
+    "headlight.lessons": {
+        "headlight.classroom",
+        "headlight.views",
+        "headlight.app",
+        "headlight.components",
+        "headlight.plots",
+        "transformer",
+    },
     "headlight": {
+        "headlight.classroom",
         "headlight.lessons",
         "headlight.views",
         "headlight.app",
@@ -24,7 +33,7 @@ BELOW = {
         "transformer",
     },
     "pages": {"headlight.lessons", "headlight.views", "headlight.app"},
-    "app": {"headlight.lessons", "headlight.app"},
+    "app": {"headlight.classroom", "headlight.lessons", "headlight.app"},
 }
 
 # The engine's packages, each of which may import those before it.

@@ -25,7 +25,7 @@ SERVER = "server 127.0.0.1:{port} max_fails=3 fail_timeout=5s;"
 class Replica:
     """One server of the app on a port of its own; `base` is the base path, "" or such as "/path"."""
 
-    def __init__(self, folder: Path, base: str):
+    def __init__(self, folder: Path, base: str, **environment: str):
         self.port, self._folder, self._base = free_port(), folder, base
         self.environment = {
             "OMP_NUM_THREADS": "1",
@@ -35,6 +35,7 @@ class Replica:
             "STREAMLIT_SERVER_PORT": str(self.port),
             "STREAMLIT_SERVER_BASE_URL_PATH": base,
             "STREAMLIT_SERVER_COOKIE_SECRET": "of all replicas",
+            **environment,
         }
         self.start()
 
@@ -142,9 +143,9 @@ def filled_in(template: str, values: dict[str, str]) -> str:
 
 
 @contextmanager
-def deployed(app: Path, folder: Path, base: str = "", count: int = 2) -> Iterator[Deployment]:
-    """So many replicas of the app in one folder, behind nginx, which writes into the other one."""
-    replicas = [Replica(app, base) for _ in range(count)]
+def deployed(app: Path, folder: Path, base: str = "", count: int = 2, **environment: str) -> Iterator[Deployment]:
+    """So many replicas of the app in a folder, with these variables, behind nginx, which writes into the other one."""
+    replicas = [Replica(app, base, **environment) for _ in range(count)]
     found = Deployment(free_port(), base, replicas, folder)
     values = {
         "HEADLIGHT_LISTEN": f"127.0.0.1:{found.port}",

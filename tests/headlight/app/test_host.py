@@ -80,6 +80,25 @@ def test_a_killed_server_takes_its_training_and_its_models_process_along(tmp_pat
     until(lambda: not any(map(is_alive, left)))
 
 
+def test_a_server_with_a_screen_opens_a_browser_at_its_address(tmp_path):
+    opened, port = tmp_path / "opened", free_port()
+    for name in ("xdg-open", "open"):
+        (tmp_path / name).write_text(f'#!/bin/sh\necho "$1" >> {opened}\n')
+        (tmp_path / name).chmod(0o755)
+    environment = os.environ | {"DISPLAY": ":0", "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    for more, expected in ((["--headless"], ""), ([], f"http://localhost:{port}\n")):
+        server = subprocess.Popen(
+            [sys.executable, "-m", "headlight", "app", "--port", str(port), *more], cwd=ROOT, env=environment
+        )
+        try:
+            wait_for(f"http://localhost:{port}/_stcore/health", server)
+            until(lambda expected=expected: not expected or (opened.exists() and opened.read_text()))
+        finally:
+            server.terminate()
+            server.wait()
+        assert (opened.read_text() if opened.exists() else "") == expected
+
+
 def test_a_server_raises_a_low_limit_of_open_files(tmp_path):
     with limited(256, 5000, tmp_path / "log") as (server, address):
 

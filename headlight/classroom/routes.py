@@ -1,0 +1,452 @@
+"""What phones in a class ask the server for: a page of a few kilobytes, and every two seconds how the class stands.
+
+    GET  /c                       the field for a code
+    GET  /c/CODE                  the page, the same for all
+    GET  /c/CODE/state?v=17       204 where version 17 is the newest, else less than 500 bytes of JSON
+    POST /c/CODE/answer           {"round": 3, "choice": 1}; 200 once it is durable, repeated at will
+    GET  /c/CODE/try              leads to the app, where the question can be tried, once it is revealed
+    POST /c/CODE/answers.csv      the teacher's table; her secret as "Authorization: Bearer SECRET"
+
+A participant is a random number of 64 bits that the browser makes and sends as the header `participant`, which no page
+of another site can: it is kept only as a hash with the class's salt. What a store is asked for runs in threads of its
+own, so that a slow disk holds up no visitor.
+"""
+
+import asyncio
+import base64
+import contextlib
+import hashlib
+import ipaddress
+import json
+import re
+import threading
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache, partial
+from pathlib import Path
+from urllib.parse import parse_qsl, urlencode
+
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+from starlette.routing import Route
+from streamlit import config
+from streamlit.url_util import make_url_path
+
+from . import has_store, open_store
+from .store import Answer, Classroom, Kind, NotTheTeacherError, Outcome, Phase, Question, Round, Store, StoreError
+from .teaching import Tally, Teacher, read_code, tally_of
+
+MOST_BYTES = 500  # of a state, which is less
+MOST_BODY = 1000  # bytes
+WRONG_CODES, WRONG_SECONDS = 10, 60.0  # of one address, until it has to wait
+_ADDRESSES = 10_000  # that are remembered for it
+FLUSH = 1.0  # seconds between two notes of who was seen
+PURGE = 600.0  # seconds between two looks for classes past their time
+_PARTICIPANT = re.compile(r"[0-9a-f]{16}")
+_NO_CODE = "A code has five letters and digits, and no vowels: please look at it again."
+_NONE = "There is no class {}: please look at the code again."
+_WAIT = "Too many wrong codes came from your network: please wait a minute, and look at the code again."
+_OVER = "This class is over."
+_UNREACHABLE = "The server cannot reach its classes: please try again in a moment."
+_REFUSED = {
+    Outcome.LOCKED: (403, "This class lets nobody in any more: please ask your teacher."),
+    Outcome.FULL: (403, "This class is full."),
+    Outcome.NO_CLASS: (404, _OVER),
+    Outcome.CLOSED: (409, "This question is closed."),
+    Outcome.TOO_SOON: (429, "One answer a second."),
+}
+_FOLDER = Path(__file__).parent
+
+
+class Refusal(Exception):  # noqa: N818 -- an answer as any other
+    """What the server answers in place of what was asked for: a status and a sentence."""
+
+    def __init__(self, status: int, sentence: str):
+        super().__init__(sentence)
+        self.status, self.sentence = status, sentence
+
+
+class Page:
+    """The student's page as one file, which runs nothing and loads nothing but itself."""
+
+    def __init__(self, door: str):
+        style, script = (self._read(f"student.{kind}") for kind in ("css", "js"))
+        policy = {
+            "default-src": "'none'",
+            "style-src": _hash_of(style),
+            "script-src": _hash_of(script),
+            "connect-src": "'self'",
+            "img-src": "data:",
+            "form-action": "'self'",
+            "base-uri": "'none'",
+            "frame-ancestors": "'none'",
+        }
+        self._headers = {
+            "Content-Security-Policy": "; ".join(f"{name} {value}" for name, value in policy.items()),
+            "Cache-Control": "no-store",
+            "Referrer-Policy": "no-referrer",
+            "X-Content-Type-Options": "nosniff",
+        }
+        page = self._read("student.html")
+        for name, value in {"style": style, "script": script, "door": door}.items():
+            page = page.replace(f"{{{{{name}}}}}", value)
+        self._page = page
+
+    @staticmethod
+    def _read(name: str) -> str:
+        """Return a file without its indentation and comments of whole lines."""
+        lines = [line.strip() for line in (_FOLDER / name).read_text(encoding="utf-8").splitlines()]
+        return "\n".join(line for line in lines if not line.startswith("// "))
+
+    def response(self, status: int = 200, *, code: str = "", error: str = "") -> HTMLResponse:
+        """Return the page for a class, or with a sentence above the field for a code. Neither has a sign of HTML's."""
+        filled = {"code": code, "title": code, "error": error}
+        page = re.sub(r"\{\{(code|title|error)\}\}", lambda found: filled[found[1]], self._page)
+        return HTMLResponse(page, status, self._headers)
+
+
+class WrongCodes:
+    """How many wrong codes came from each address lately. Whoever has a right one never waits."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic):
+        self._clock = clock
+        self._times: dict[str, deque[float]] = {}
+
+    def is_too_many(self, address: str) -> bool:
+        """Note another wrong code of an address; return whether it is one too many."""
+        now, times = self._clock(), self._times.pop(address, deque(maxlen=WRONG_CODES))
+        self._times[address] = times  # as the last one
+        if len(self._times) > _ADDRESSES:
+            del self._times[next(iter(self._times))]
+        if len(times) == WRONG_CODES and now - times[0] < WRONG_SECONDS:
+            return True
+        times.append(now)
+        return False
+
+
+class Presence:
+    """Who is in which class and when they were last seen, as far as this server knows; noted in the store by and by."""
+
+    def __init__(self, store: Store):
+        self._store, self._lock = store, threading.Lock()
+        self._seen: dict[tuple[str, str], dict[str, float]] = {}  # by code and salt
+        self._flushed: dict[tuple[str, str], float] = {}
+
+    def enter(self, classroom: Classroom, participant: str) -> Outcome:
+        """Let a participant in, or note that who is in was seen."""
+        key, now = (classroom.code, classroom.salt), self._store.now()
+        with self._lock:
+            is_known = participant in self._seen.get(key, ())
+        if not is_known:
+            outcome = self._store.admit(classroom.code, participant)
+            if outcome != Outcome.KEPT:
+                return outcome
+        with self._lock:
+            if key not in self._seen:
+                self._forget(classroom.code)
+            last = self._flushed.setdefault(key, now)
+            seen = self._seen.setdefault(key, {})
+            seen[participant] = now
+            recent = {each: when for each, when in seen.items() if when >= last} if now - last >= FLUSH else {}
+            if recent:
+                self._flushed[key] = now
+        if recent:
+            self._store.note_seen(classroom.code, recent)
+        return Outcome.KEPT
+
+    def _forget(self, code: str) -> None:
+        """Forget classes that are gone, and another one that had the code."""
+        for key in list(self._seen):
+            if key[0] == code or self._store.read(key[0]) is None:
+                del self._seen[key], self._flushed[key]
+
+
+class Desk:
+    """What the routes do, each in a thread."""
+
+    def __init__(self, door: str, store: Callable[[], Store] = open_store):
+        self.door, self.page, self._open = door, Page(door), store
+        self._wrong, self._opening = WrongCodes(), threading.Lock()
+        self._presence: Presence | None = None
+        self._threads = ThreadPoolExecutor(8, "classroom")
+        self._final_tally = lru_cache(maxsize=1000)(self._tally)
+
+    async def run(self, function: Callable[..., Response], *arguments: object) -> Response:
+        """Run what asks the store; what it refuses is its answer."""
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._threads, partial(function, *arguments))
+        except Refusal as refusal:
+            return _refused(refusal.status, refusal.sentence)
+        except StoreError:
+            return _refused(503, _UNREACHABLE)
+
+    @property
+    def store(self) -> Store:
+        """Return the store, which is opened when somebody first asks for a class."""
+        return self._open()
+
+    @property
+    def presence(self) -> Presence:
+        """Return who is where."""
+        with self._opening:
+            if self._presence is None:
+                self._presence = Presence(self.store)
+            return self._presence
+
+    def enter(self, code: str, address: str) -> Response:
+        """Return the page for a code, as it was typed."""
+        try:
+            found = self._find(code, address)
+        except Refusal as refusal:
+            return self.page.response(refusal.status, error=refusal.sentence)
+        except StoreError:
+            return self.page.response(503, error=_UNREACHABLE)
+        if found.code != code:
+            return RedirectResponse(f"{self.door}/{found.code}", 303)
+        return self.page.response(code=found.code)
+
+    def _find(self, code: str, address: str) -> Classroom:
+        """Return the class of a code. Raises Refusal."""
+        read = read_code(code)
+        found = self.store.read(read) if read else None
+        if found is None:
+            limited = self._wrong.is_too_many(address)
+            raise Refusal(429, _WAIT) if limited else Refusal(404, _NONE.format(read) if read else _NO_CODE)
+        if found.phase == Phase.ENDED:
+            raise Refusal(410, _OVER)
+        return found
+
+    def state(self, code: str, address: str, number: str, known: int) -> Response:
+        """Return how a class stands, to one who knows a version of it."""
+        classroom = self._find(code, address)
+        participant = hash_participant(classroom, number)
+        self._let_pass(self.presence.enter(classroom, participant))
+        if known == classroom.version:
+            return Response(status_code=204, headers=_NOT_KEPT)
+        current = classroom.current
+        choice = self.store.answer_of(code, current.number, participant) if current else None
+        is_revealed = current is not None and classroom.phase == Phase.REVEALED
+        tally = self._final_tally(code, current) if current and is_revealed else None
+        return JSONResponse(state_of(classroom, choice, tally, known), headers=_NOT_KEPT)
+
+    def _tally(self, code: str, closed: Round) -> Tally:
+        return tally_of(closed, self.store.answers(code, closed.number))
+
+    def answer(self, code: str, address: str, number: str, body: object) -> Response:
+        """Keep an answer."""
+        classroom = self._find(code, address)
+        current = classroom.current
+        if not isinstance(body, dict) or type(body.get("round")) is not int:
+            raise Refusal(400, "This is no answer.")
+        if current is None or current.number != body["round"]:
+            raise Refusal(*_REFUSED[Outcome.CLOSED])
+        try:
+            choice = current.question.read_choice(body.get("choice"))
+        except ValueError:
+            raise Refusal(400, "This answers another question.") from None
+        participant = hash_participant(classroom, number)
+        answer = Answer(round=current.number, participant=participant, choice=choice, at=self.store.now())
+        self._let_pass(self.store.answer(code, answer))
+        return JSONResponse({"kept": choice}, headers=_NOT_KEPT)
+
+    @staticmethod
+    def _let_pass(outcome: Outcome) -> None:
+        if outcome != Outcome.KEPT:
+            raise Refusal(*_REFUSED[outcome])
+
+    def try_it(self, code: str, address: str) -> Response:
+        """Lead to where the question can be tried."""
+        classroom = self._find(code, address)
+        current = classroom.current
+        if current is None or classroom.phase != Phase.REVEALED or not current.truth.link:
+            raise Refusal(404, "There is nothing to try yet.")
+        page, _, query = current.truth.link.partition("?")
+        left = [(name, value) for name, value in parse_qsl(query) if name != "present"]
+        return RedirectResponse(f"{self.door[: -len('c')]}{page}{'?' if left else ''}{urlencode(left)}", 303)
+
+    def table(self, code: str, address: str, secret: str) -> Response:
+        """Return the teacher's table."""
+        self._find(code, address)
+        try:
+            content = Teacher(self.store, code, secret).csv()
+        except NotTheTeacherError as error:
+            raise Refusal(403, str(error)) from None
+        headers = {**_NOT_KEPT, "Content-Disposition": f'attachment; filename="class-{code}.csv"'}
+        return Response(content, media_type="text/csv", headers=headers)
+
+
+def hash_participant(classroom: Classroom, number: str) -> str:
+    """Return how a participant is kept, which says nothing of who they are in another class."""
+    return hashlib.sha256(f"{classroom.salt}{number}".encode()).hexdigest()[:24]
+
+
+def state_of(classroom: Classroom, choice: str | None, tally: Tally | None, known: int) -> dict[str, object]:
+    """Return what a phone needs of a class that it knows in a version: 0 for none.
+
+    The question is left out where it is known, its longest texts are cut to fit: the wall has them whole. Nothing of
+    what is right is in it unless the class is in the phase REVEALED. Who missed the question gets that first, as of an
+    older version, and asks for the rest at once.
+    """
+    state: dict[str, object] = {"v": classroom.version, "phase": str(classroom.phase)}
+    current = classroom.current
+    if current is None:
+        return state
+    question = current.question
+    kind = question.kind
+    chosen = question.chosen(choice) if choice is not None and kind != Kind.NUMBER else []
+    yours = (
+        None if choice is None else float(choice) if kind == Kind.NUMBER else chosen[0] if kind == Kind.ONE else chosen
+    )
+    state |= {"round": current.number, "yours": yours}
+    if not current.version <= known <= classroom.version:
+        asked = state | {"kind": str(question.kind), "text": question.text, "options": list(question.options)}
+        if classroom.phase != Phase.REVEALED:
+            return _fitted(asked)
+        return _fitted(asked | {"v": current.version, "phase": str(Phase.CLOSED), "more": True})
+    if classroom.phase == Phase.REVEALED and tally is not None:
+        truth = current.truth
+        state |= {"counts": tally.counts, "n": tally.answered, "right": truth.right, "near": tally.right}
+        state |= {"said": truth.told(question, choice), "try": bool(truth.link)}
+    return _fitted(state)
+
+
+def _as_sent(question: Question, choice: str) -> object:
+    """Return a kept choice as the page sends it."""
+    chosen = question.chosen(choice)
+    return float(choice) if question.kind == Kind.NUMBER else chosen[0] if question.kind == Kind.ONE else chosen
+
+
+def _fitted(state: dict[str, object]) -> dict[str, object]:
+    """Return a state whose texts are cut, the longest first, until it is short enough."""
+    cut, most = state, max(len(str(text)) for text in (state.get("text"), state.get("said"), *_options(state)))
+    while len(json.dumps(cut, ensure_ascii=False, separators=(",", ":")).encode()) >= MOST_BYTES:
+        most -= 1
+        texts = {name: _cut(str(state[name]), most) for name in ("text", "said") if name in state}
+        options = {"options": [_cut(each, most) for each in _options(state)]} if "options" in state else {}
+        cut = state | texts | options
+    return cut
+
+
+def _options(state: Mapping[str, object]) -> list[str]:
+    options = state.get("options", [])
+    return options if isinstance(options, list) else []
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: max(most - 1, 0)]}…"
+
+
+def class_routes(store: Callable[[], Store] = open_store) -> list[Route]:
+    """Return the routes below the server's base path, beside those of the app."""
+    door = make_url_path(config.get_option("server.baseUrlPath") or "", "c")
+    desk = Desk(door, store)
+
+    async def ask_code(request: Request) -> Response:
+        code = request.query_params.get("code")
+        return desk.page.response() if code is None else await desk.run(desk.enter, code[:40], _address(request))
+
+    async def enter(request: Request) -> Response:
+        return await desk.run(desk.enter, request.path_params["code"][:40], _address(request))
+
+    async def state(request: Request) -> Response:
+        known = request.query_params.get("v", "0")
+        if not _is_participant(request) or not re.fullmatch(r"[0-9]{1,9}", known, re.ASCII):
+            return _refused(400, "This is no question of the page's.")
+        return await desk.run(desk.state, *_who(request), int(known))
+
+    async def answer(request: Request) -> Response:
+        if not _is_participant(request):
+            return _refused(400, "This is no answer of the page's.")
+        try:
+            body = json.loads(await _read_body(request))
+        except Refusal as refusal:
+            return _refused(refusal.status, refusal.sentence)
+        except (ValueError, RecursionError):
+            return _refused(400, "This is no answer.")
+        return await desk.run(desk.answer, *_who(request), body)
+
+    async def try_it(request: Request) -> Response:
+        return await desk.run(desk.try_it, request.path_params["code"], _address(request))
+
+    async def table(request: Request) -> Response:
+        secret = request.headers.get("authorization", "").removeprefix("Bearer ")
+        return await desk.run(desk.table, request.path_params["code"], _address(request), secret)
+
+    async def nothing(request: Request) -> Response:
+        return desk.page.response(404, error="There is no such page.")
+
+    return [
+        Route(door, ask_code),
+        Route(f"{door}/{{code}}", enter),
+        Route(f"{door}/{{code}}/state", state),
+        Route(f"{door}/{{code}}/answer", answer, methods=["POST"]),
+        Route(f"{door}/{{code}}/try", try_it),
+        Route(f"{door}/{{code}}/answers.csv", table, methods=["POST"]),
+        Route(f"{door}/{{rest:path}}", nothing),
+    ]
+
+
+@contextlib.asynccontextmanager
+async def housekeeping() -> AsyncIterator[None]:
+    """Delete classes past their time every ten minutes while the server runs, also those that an earlier one left."""
+
+    def purge() -> None:
+        with contextlib.suppress(StoreError):
+            if has_store():
+                open_store().purge()
+
+    async def keep_purging() -> None:
+        while True:
+            await asyncio.sleep(PURGE)
+            await asyncio.to_thread(purge)
+
+    task = asyncio.create_task(keep_purging())
+    try:
+        yield
+    finally:
+        task.cancel()
+
+
+_NOT_KEPT = {"Cache-Control": "no-store"}
+
+
+def _refused(status: int, sentence: str) -> Response:
+    headers = {**_NOT_KEPT, **({"Retry-After": "1"} if status in (429, 503) else {})}
+    return JSONResponse({"error": sentence}, status, headers)
+
+
+def _address(request: Request) -> str:
+    """Return whom wrong codes are counted for: an address, of IPv6 the network that one household has."""
+    host = request.client.host if request.client else ""
+    with contextlib.suppress(ValueError):
+        address = ipaddress.ip_address(host.partition("%")[0])
+        if address.version == 6 and address.ipv4_mapped is None:
+            return str(ipaddress.ip_network((address, 64), strict=False))
+    return host
+
+
+def _is_participant(request: Request) -> bool:
+    return _PARTICIPANT.fullmatch(request.headers.get("participant", "")) is not None
+
+
+def _who(request: Request) -> tuple[str, str, str]:
+    return request.path_params["code"], _address(request), request.headers["participant"]
+
+
+async def _read_body(request: Request) -> bytes:
+    """Return a short body. Raises Refusal."""
+    body = b""
+    try:
+        async for part in request.stream():
+            body += part
+            if len(body) > MOST_BODY:
+                raise Refusal(413, "This is too long for an answer.")
+    except ClientDisconnect:
+        raise Refusal(400, "This is half an answer.") from None
+    return body
+
+
+def _hash_of(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

@@ -1,0 +1,324 @@
+"""What is kept of a class that predicts together, and what a store of classes can do; `teaching` has a class's life.
+
+Kept are the class, its questions, answers by participants' random numbers, hashed with a salt of the class, and times.
+All of it is gone twelve hours after the class was opened, or when the teacher ends it.
+"""
+
+import json
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from functools import lru_cache
+from typing import Protocol
+
+MOST_CLASSES, MOST_PARTICIPANTS, MOST_ROUNDS = 200, 400, 100
+MOST_OPTIONS, MOST_LETTERS, MOST_OPTION_LETTERS, MOST_LINK = 8, 600, 200, 1500
+LASTS = 12 * 3600.0  # seconds
+REMEMBERED = 3600.0  # seconds that an ended class is known to be over, with nothing else kept of it
+BETWEEN_ANSWERS = 1.0  # seconds, of one participant
+
+_UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]+")
+_LINK = re.compile(r"[a-z_]*(\?[^\s\\]*)?")  # a page of the app and its query, nothing that leads elsewhere
+
+
+class ClassError(Exception):
+    """What a class cannot have or do; its text is one friendly sentence."""
+
+
+class NoClassError(ClassError):
+    """There is no such class, or no longer."""
+
+
+class NotTheTeacherError(ClassError):
+    """The secret is not that of the class."""
+
+
+class CodeTakenError(ClassError):
+    """Another class has the code."""
+
+
+class NoRoomError(ClassError):
+    """There are as many classes, or rounds of one, as can be kept."""
+
+
+class StoreError(ClassError):
+    """The store cannot be reached: nothing was acknowledged, and asking again is right."""
+
+
+class Phase(StrEnum):
+    """Where a class stands."""
+
+    LOBBY = "lobby"  # open, nothing asked yet
+    ASKING = "asking"
+    CLOSED = "closed"
+    REVEALED = "revealed"
+    ENDED = "ended"
+
+
+class Kind(StrEnum):
+    """How a question is answered, by the names that lessons have for it."""
+
+    ONE = "one"  # of several options
+    SEVERAL = "several"  # of the options
+    NUMBER = "number"
+
+
+class Outcome(StrEnum):
+    """What became of an answer, or of somebody who wants to join."""
+
+    KEPT = "kept"  # the answer is durable; the participant is in
+    CLOSED = "closed"  # this round takes no answers, or no longer
+    TOO_SOON = "too soon"  # after the participant's last one
+    LOCKED = "locked"  # for those who are not in yet
+    FULL = "full"
+    NO_CLASS = "no class"
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked, as it stood when it was asked: a text and its options, or none for a NUMBER.
+
+    Raises ValueError where there are too few options or too much text.
+    """
+
+    text: str
+    options: tuple[str, ...] = ()
+    kind: Kind = Kind.ONE
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "text", _one_line(self.text, MOST_LETTERS))
+        object.__setattr__(self, "options", tuple(_one_line(each, MOST_OPTION_LETTERS) for each in self.options))
+        object.__setattr__(self, "kind", Kind(self.kind))
+        least, most = (0, 0) if self.kind == Kind.NUMBER else (2, MOST_OPTIONS)
+        if not least <= len(self.options) <= most:
+            raise ValueError(f"a question of the kind {self.kind} has {least} to {most} options: {self.options}")
+
+    def read_choice(self, choice: object) -> str:
+        """Return an answer as it is kept: "2", "0,3" or "0.52"; raises ValueError for what answers no such question."""
+        if self.kind == Kind.NUMBER:
+            if isinstance(choice, (int, float)) and not isinstance(choice, bool) and abs(choice) < 1e15:
+                return f"{choice:.6g}"
+            raise ValueError("a number is asked for")
+        chosen = [choice] if self.kind == Kind.ONE else choice
+        if not isinstance(chosen, list) or not all(
+            type(each) is int and 0 <= each < len(self.options) for each in chosen
+        ):
+            raise ValueError("an option is chosen by its index, several by a list of them")
+        if len(set(chosen)) != len(chosen):
+            raise ValueError("each option is chosen once")
+        return ",".join(map(str, sorted(chosen)))
+
+    def chosen(self, choice: str) -> list[int]:
+        """Return the indices of the options in a kept answer."""
+        return [] if self.kind == Kind.NUMBER else [int(each) for each in choice.split(",") if each]
+
+
+@dataclass(frozen=True)
+class Truth:
+    """What a question is answered by. No participant gets any of it before it is revealed.
+
+    right: indices of right options, none where nothing is right or wrong. value, margin: of a NUMBER. feedback: for
+    each option what who chose it is told; sentence: what all others are told. link: a page of this app with its query,
+    such as "translate?lesson=attention.3", where a student can try it.
+    """
+
+    sentence: str = ""
+    right: tuple[int, ...] = ()
+    value: float | None = None
+    margin: float = 0.0
+    feedback: tuple[str, ...] = ()
+    link: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sentence", _one_line(self.sentence, MOST_LETTERS))
+        object.__setattr__(self, "feedback", tuple(_one_line(each, MOST_LETTERS) for each in self.feedback))
+        object.__setattr__(self, "right", tuple(self.right))
+        if len(self.link) > MOST_LINK or not _LINK.fullmatch(self.link):
+            raise ValueError(f"a link is a page of the app and its query: {self.link!r}")
+        if self.value is not None and not (math.isfinite(self.value) and math.isfinite(self.margin)):
+            raise ValueError(f"the number is not finite: {self.value} ± {self.margin}")
+
+    def is_right(self, question: Question, choice: str) -> bool | None:
+        """Return whether a kept answer is right, None where nothing is right or wrong."""
+        if question.kind == Kind.NUMBER:
+            return None if self.value is None else abs(float(choice) - self.value) <= self.margin
+        if question.kind == Kind.ONE:
+            return question.chosen(choice)[0] in self.right if self.right else None
+        return set(question.chosen(choice)) == set(self.right) if self.right else None
+
+    def told(self, question: Question, choice: str | None) -> str:
+        """Return what a participant is told, by their kept answer or None."""
+        if choice is not None and question.kind == Kind.ONE and len(self.feedback) == len(question.options):
+            return self.feedback[question.chosen(choice)[0]] or self.sentence
+        return self.sentence
+
+
+@dataclass(frozen=True)
+class Round:
+    """A question that is or was asked: `step` of which lesson's it is, such as "attention.3", and times.
+
+    version: of the class when it was asked. closed: None while it is open. discarded: it counts for nothing.
+    """
+
+    number: int  # from 1
+    question: Question
+    truth: Truth
+    step: str
+    version: int
+    asked: float
+    closed: float | None = None
+    discarded: bool = False
+
+
+@dataclass(frozen=True)
+class Classroom:
+    """A class: `version` grows with each change of it, not with answers. Times are seconds since 1970.
+
+    teacher: hash of her secret. salt: of participants' numbers. lesson, step: where she is. locked: for newcomers.
+    """
+
+    code: str
+    teacher: str
+    salt: str
+    opened: float
+    ends: float
+    lesson: str = ""
+    step: int = 0
+    phase: Phase = Phase.LOBBY
+    version: int = 1
+    rounds: tuple[Round, ...] = ()
+    locked: bool = False
+
+    @property
+    def current(self) -> Round | None:
+        """Return the round that is asked, closed or revealed."""
+        return self.rounds[-1] if self.rounds and self.phase not in (Phase.LOBBY, Phase.ENDED) else None
+
+    def document(self) -> str:
+        """Return it as JSON, which `from_document` reads."""
+        return json.dumps(asdict(self), ensure_ascii=False, separators=(",", ":"))
+
+    def ended(self, now: float) -> "Classroom":
+        """Return what is left of it when it is over: that it was there."""
+        return Classroom(
+            code=self.code,
+            teacher="",
+            salt="",
+            opened=self.opened,
+            ends=min(self.ends, now + REMEMBERED),
+            phase=Phase.ENDED,
+            version=self.version + 1,
+            locked=True,
+        )
+
+
+@lru_cache(maxsize=MOST_CLASSES)  # of most requests it is the same as of the one before
+def from_document(document: str) -> Classroom:
+    """Return the class that `Classroom.document` wrote."""
+    content = json.loads(document)
+    rounds = tuple(
+        Round(**each | {"question": Question(**each["question"]), "truth": Truth(**each["truth"])})
+        for each in content["rounds"]
+    )
+    return Classroom(**content | {"rounds": rounds, "phase": Phase(content["phase"])})
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A participant's answer in a round: their hashed number, the choice as `Question.read_choice` has it, and when."""
+
+    round: int
+    participant: str
+    choice: str
+    at: float
+
+
+class Store(Protocol):
+    """Keeps classes: each call is atomic, for threads and processes; what it returned from stays, but `note_seen`.
+
+    All raise StoreError where the store cannot be reached. A class past its `ends` is not there.
+    """
+
+    def now(self) -> float:
+        """Return the time, in seconds since 1970."""
+        ...
+
+    def create(self, classroom: Classroom) -> None:
+        """Keep a new class. Raises CodeTakenError, and NoRoomError with `MOST_CLASSES` of them."""
+        ...
+
+    def read(self, code: str) -> Classroom | None:
+        """Return a class, None where there is none."""
+        ...
+
+    def change(self, code: str, change: Callable[[Classroom], Classroom]) -> Classroom:
+        """Put what a function makes of a class in its place, and return it; the same one back changes nothing.
+
+        An ENDED class loses its answers and participants with that. The function may be called more than once; what it
+        raises changes nothing. Raises NoClassError.
+        """
+        ...
+
+    def admit(self, code: str, participant: str) -> Outcome:
+        """Let a participant in: KEPT, also who is in already; LOCKED, FULL, or NO_CLASS."""
+        ...
+
+    def answer(self, code: str, answer: Answer) -> Outcome:
+        """Keep an answer in place of the participant's last one of the round, if that is asked now.
+
+        Whoever is not in yet is let in. The same choice again is KEPT, and stays as it was.
+        """
+        ...
+
+    def answer_of(self, code: str, number: int, participant: str) -> str | None:
+        """Return a participant's choice in a round."""
+        ...
+
+    def answers(self, code: str, number: int) -> list[Answer]:
+        """Return a round's answers, by participant."""
+        ...
+
+    def note_seen(self, code: str, participants: Mapping[str, float]) -> None:
+        """Note when participants, who are in, were last seen. May be lost."""
+        ...
+
+    def seen_since(self, code: str, moment: float) -> int:
+        """Return how many participants were seen at that moment or later."""
+        ...
+
+    def purge(self) -> None:
+        """Delete what is past its time, where the store does not by itself."""
+        ...
+
+    def close(self) -> None:
+        """Close what is open."""
+        ...
+
+
+def judge(classroom: Classroom | None, answer: Answer, last: Answer | None, *, is_in: bool, others: int) -> Outcome:
+    """Return what becomes of an answer, by the participant's last one of its round and how many are in the class."""
+    if classroom is None:
+        return Outcome.NO_CLASS
+    if classroom.phase != Phase.ASKING or len(classroom.rounds) != answer.round:
+        return Outcome.CLOSED
+    if not is_in:
+        return entry(classroom, others)
+    if last and last.choice != answer.choice and answer.at - last.at < BETWEEN_ANSWERS:
+        return Outcome.TOO_SOON
+    return Outcome.KEPT
+
+
+def entry(classroom: Classroom | None, others: int) -> Outcome:
+    """Return what becomes of somebody who is not in yet, where so many others are."""
+    if classroom is None or classroom.phase == Phase.ENDED:
+        return Outcome.NO_CLASS
+    if classroom.locked:
+        return Outcome.LOCKED
+    return Outcome.FULL if others >= MOST_PARTICIPANTS else Outcome.KEPT
+
+
+def _one_line(text: str, most: int) -> str:
+    line = _UNSEEN.sub(" ", text).strip()
+    return line if len(line) <= most else f"{line[: most - 1]}…"

@@ -1,0 +1,219 @@
+// A phone in a class: it asks for the class's state, shows it, and repeats an answer until the server has it.
+// Whatever the server sends is set as text, never as HTML.
+"use strict";
+const SEEN = 2000, HIDDEN = 10000, PATIENCE = 8000, DAY = 43200; // ms; s that a cookie lasts
+const $ = (id) => document.getElementById(id);
+const code = document.body.dataset.code;
+const here = `${$("door").action}/${code}`;
+const name = `headlight-class-${code}`;
+
+let held = { v: 0 }; // the state as it was last sent
+let wanted; // a choice that the server has not acknowledged
+let late = false; // the last one came after the end of its round
+let polling, sending; // AbortControllers of requests on their way
+let pollTimer, sendTimer;
+
+// 64 random bits of this browser in this class.
+function participant() {
+  let id = /(?:^|; )participant=([0-9a-f]{16})/.exec(document.cookie)?.[1];
+  try {
+    for (const key of Object.keys(localStorage)) {
+      const [kept, since] = key.startsWith("headlight-class-") ? localStorage[key].split(" ") : [];
+      if (kept && !(Date.now() - since < DAY * 1000)) localStorage.removeItem(key);
+      else if (key === name) id ??= kept;
+    }
+  } catch { /* no storage: the cookie has it */ }
+  if (!/^[0-9a-f]{16}$/.test(id)) {
+    id = [...crypto.getRandomValues(new Uint8Array(8))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  }
+  try { localStorage[name] = `${id} ${Date.now()}`; } catch { /* the same */ }
+  const secure = location.protocol === "https:" ? "; Secure" : "";
+  document.cookie = `participant=${id}; Path=${location.pathname}; Max-Age=${DAY}; SameSite=Strict${secure}`;
+  return id;
+}
+
+const id = code && participant();
+
+async function ask(path, controller, body) {
+  const timer = setTimeout(() => controller.abort(), PATIENCE);
+  try {
+    const headers = { participant: id };
+    const options = { headers, signal: controller.signal, cache: "no-store", credentials: "omit" };
+    if (body) Object.assign(options, { method: "POST", body: JSON.stringify(body) });
+    const response = await fetch(`${here}/${path}`, options);
+    const answer = response.status === 204 ? {} : await response.json(); // what a proxy says is none
+    if (response.status >= 500) throw new Error(answer.error);
+    $("net").textContent = "";
+    return [response.status, answer];
+  } catch (error) {
+    if (!controller.replaced) $("net").textContent = "Reconnecting …";
+    throw error;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+// Wait no longer for a request.
+function giveUp(controller) {
+  controller.replaced = true;
+  controller.abort();
+}
+
+async function poll() {
+  clearTimeout(pollTimer);
+  if (polling) giveUp(polling); // asleep meanwhile, perhaps: its answer may never come
+  const mine = (polling = new AbortController());
+  let soon = false;
+  try {
+    const [status, state] = await ask(`state?v=${held.v}`, mine);
+    if (status === 200) take(state);
+    else if (status !== 204) return leave(state.error);
+    soon = state.more;
+  } catch { /* asked again below */ }
+  if (polling !== mine) return;
+  polling = undefined;
+  pollTimer = setTimeout(poll, soon ? 0 : (document.hidden ? HIDDEN : SEEN) * (0.75 + Math.random() / 2));
+}
+
+function take(state) {
+  const same = state.round === held.round && state.round !== undefined;
+  if (!same || state.phase !== "asking") {
+    late = same && (late || (wanted !== undefined && String(wanted) !== String(state.yours)));
+    wanted = undefined;
+    if (sending) giveUp(sending);
+  }
+  held = same ? { ...held, ...state } : state;
+  show(!same);
+}
+
+function leave(error) {
+  clearTimeout(pollTimer);
+  clearTimeout(sendTimer);
+  polling = wanted = undefined;
+  document.body.dataset.code = "";
+  $("room").hidden = true;
+  $("door").hidden = false;
+  $("error").textContent = error;
+}
+
+function choose(choice) {
+  if (held.phase !== "asking") return;
+  wanted = choice;
+  show();
+  send();
+}
+
+async function send() {
+  clearTimeout(sendTimer);
+  if (sending || wanted === undefined) return;
+  const choice = wanted, round = held.round;
+  sending = new AbortController();
+  let again = SEEN;
+  try {
+    const [status, { error }] = await ask("answer", sending, { round, choice });
+    if (status === 429) again = SEEN / 2; // one answer a second
+    else if (round === held.round) {
+      if (status === 200) held.yours = choice;
+      if (wanted === choice || status !== 200) wanted = undefined;
+      late = status === 409;
+      if (status === 404 || status === 410 || status === 403) leave(error);
+      else if (late) poll();
+    }
+  } catch { /* repeated below */ }
+  sending = undefined;
+  show();
+  if (wanted !== undefined) sendTimer = setTimeout(send, again);
+}
+
+// A choice in words, as the end of a sentence.
+function said(choice) {
+  if (held.kind === "number") return `${choice}.`;
+  const words = [choice].flat().map((index) => held.options[index]).join(", ") || "none of them";
+  return /[.!?…]”?$/.test(words) ? words : `${words}.`;
+}
+
+function status() {
+  const { phase, kind, yours } = held;
+  if (phase === "lobby") return "You are in. Look at the wall.";
+  if (phase === "revealed") return held.said;
+  if (phase === "closed") {
+    const mine = late ? "It was closed before your answer came." : yours === null ? "" : `You said: ${said(yours)}`;
+    return ["Closed.", mine, "Look at the wall."].filter(Boolean).join(" ");
+  }
+  if (wanted !== undefined) return `Sending … ${said(wanted)}`;
+  if (yours === null) return { one: "Tap your answer.", several: "Tap all that are right." }[kind] ?? "";
+  const another = kind === "one" ? "Tap another" : kind === "several" ? "Tap" : "Send another";
+  return `Sent: ${said(yours)} ${another} to change it until it is closed.`;
+}
+
+function element(tag, text, ...classes) {
+  const made = document.createElement(tag);
+  made.textContent = text;
+  made.classList.add(...classes);
+  return made;
+}
+
+function show(isNew) {
+  const { phase, kind, options = [] } = held;
+  const asking = phase === "asking", revealed = phase === "revealed";
+  const mine = wanted ?? held.yours ?? [];
+  $("door").hidden = true;
+  $("room").hidden = false;
+  $("text").textContent = held.text ?? "";
+  if (isNew) {
+    $("value").value = "";
+    $("options").replaceChildren(...options.map((label, index) => {
+      const button = element("button", label);
+      button.addEventListener("click", () => choose(kind === "one" ? index : toggled(index)));
+      return button;
+    }));
+  }
+  [...$("options").children].forEach((button, index) => {
+    button.setAttribute("aria-pressed", [mine].flat().includes(index));
+    button.disabled = !asking;
+  });
+  $("options").hidden = revealed || kind === "number";
+  $("number").hidden = !(asking && kind === "number");
+  $("result").replaceChildren(...(revealed ? bars() : []));
+  $("try").hidden = !(revealed && held.try);
+  $("try").href = `${here}/try`;
+  if ($("status").textContent !== status()) $("status").textContent = status();
+}
+
+function toggled(index) {
+  const chosen = wanted ?? held.yours ?? [];
+  return chosen.includes(index) ? chosen.filter((each) => each !== index) : [...chosen, index].sort();
+}
+
+function bars() {
+  const { kind, options = [], counts, right, near, n } = held;
+  if (kind === "number") {
+    const close = near === null ? "" : `${near} of ${n} came close enough. `;
+    return [element("li", `${close}${held.yours === null ? "" : `You said ${held.yours}.`}`)];
+  }
+  const mine = [held.yours ?? []].flat();
+  return options.map((label, index) => {
+    const row = document.createElement("li"), bar = document.createElement("i");
+    bar.style.width = `${n ? (100 * counts[index]) / n : 0}%`;
+    row.append(bar, element("b", `${counts[index]} of ${n}`), element("span", label));
+    const marks = [right.includes(index) && "✓ right", mine.includes(index) && "your answer"].filter(Boolean);
+    if (marks.length) row.append(element("small", marks.join(" · ")));
+    row.classList.toggle("right", right.includes(index));
+    return row;
+  });
+}
+
+$("number").addEventListener("submit", (event) => {
+  event.preventDefault();
+  const text = $("value").value.trim().replace(",", ".").replace("−", "-");
+  if (text && Number.isFinite(Number(text))) choose(Number(text));
+  else $("value").select();
+});
+
+if (code) {
+  const wake = () => document.body.dataset.code && !document.hidden && (send(), poll());
+  document.addEventListener("visibilitychange", wake);
+  window.addEventListener("online", wake);
+  window.addEventListener("pageshow", ({ persisted }) => persisted && wake()); // by the button Back
+  poll();
+}

@@ -1,0 +1,288 @@
+"""The life of a class, as its teacher leads it: opened, asked, closed, revealed, asked again, ended.
+
+    store = open_store()                       # the server's own; cheap, the same each time
+    teacher = open_class(store, lesson="attention")
+    teacher.code, teacher.secret               # for the wall; for her alone
+    teacher.ask(Question("Same or another?", ("the same", "another")), Truth("It is another.", right=(1,)))
+    teacher.look().here, teacher.look().tally.answered
+    teacher.close_round(); teacher.look().tally.counts
+    teacher.ask_again()                        # the same question once more, beside the first round
+    teacher.reveal(); teacher.csv(); teacher.end()
+
+`Teacher(store, code, secret)` goes on with a class, in another process too. Whatever it does raises NotTheTeacherError
+with a wrong secret, NoClassError after the end, and StoreError where asking again is right: all are ClassErrors, whose
+text is a sentence to show.
+"""
+
+import csv
+import hashlib
+import hmac
+import io
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from headlight.app.spreadsheet import as_text
+
+from .store import (
+    LASTS,
+    MOST_ROUNDS,
+    Answer,
+    ClassError,
+    Classroom,
+    CodeTakenError,
+    Kind,
+    NoClassError,
+    NoRoomError,
+    NotTheTeacherError,
+    Phase,
+    Question,
+    Round,
+    Store,
+    Truth,
+)
+
+ALPHABET = "2346789CDFHJKMNPRTVWX"  # no vowels; of those that look alike (B8, 0DOQ, 5S, 6G, 1IL, 2Z, UV) at most one
+LENGTH = 5
+HERE = 30.0  # seconds since which somebody was seen who is here: a phone in a pocket asks every ten seconds
+_TRIES = 50
+
+
+@dataclass(frozen=True)
+class Tally:
+    """What was answered in a round: how many chose each option, or all numbers in their order.
+
+    answered: participants. right: how many of them are right, None where nothing is right or wrong.
+    """
+
+    answered: int
+    counts: tuple[int, ...] = ()
+    numbers: tuple[float, ...] = ()
+    right: int | None = None
+
+
+@dataclass(frozen=True)
+class View:
+    """What the teacher sees: her class, how many are here now, and what was answered in the current round so far."""
+
+    classroom: Classroom
+    here: int
+    tally: Tally | None
+
+
+@dataclass(frozen=True)
+class Row:
+    """One participant's answer in one round. participant: a number that means nothing else."""
+
+    round: int
+    step: str
+    question: str
+    participant: int
+    answer: str
+    right: bool | None
+    seconds: float  # from the question to the answer
+
+
+def read_code(text: str) -> str:
+    """Return a code as it is kept, however it was typed; "" where it is none."""
+    code = "".join(text[: 4 * LENGTH].upper().replace("-", " ").split())
+    return code if len(code) == LENGTH and set(code) <= set(ALPHABET) else ""
+
+
+def open_class(store: Store, lesson: str = "", step: int = 0) -> "Teacher":
+    """Open a class and return its teacher, who alone has the secret. Raises NoRoomError."""
+    secret, opened = secrets.token_urlsafe(24), store.now()
+    for _ in range(_TRIES):
+        classroom = Classroom(
+            code="".join(secrets.choice(ALPHABET) for _ in range(LENGTH)),
+            teacher=_hashed(secret),
+            salt=secrets.token_hex(16),
+            opened=opened,
+            ends=opened + LASTS,
+            lesson=lesson,
+            step=step,
+        )
+        try:
+            store.create(classroom)
+        except CodeTakenError:
+            continue
+        return Teacher(store, classroom.code, secret)
+    raise NoRoomError("No code is free: please try again later.")
+
+
+class Teacher:
+    """A class in the hand of who has its secret; every act checks it, and returns the class as it then is."""
+
+    def __init__(self, store: Store, code: str, secret: str):
+        self._store, self.code, self.secret = store, read_code(code), secret
+
+    def look(self) -> View:
+        """Return how the class stands, to be asked for about once a second."""
+        classroom = self._read()
+        here = self._store.seen_since(self.code, self._store.now() - HERE)
+        tally = self._tally(classroom.current) if classroom.current else None
+        return View(classroom=classroom, here=here, tally=tally)
+
+    def ask(self, question: Question, truth: Truth | None = None, step: str = "") -> Classroom:
+        """Ask a question as it stands now; one that is open is closed. `step` is its place, such as "attention.3"."""
+        return self._change(lambda old: self._asked(old, question, truth or Truth(), step))
+
+    def ask_again(self) -> Classroom:
+        """Ask the last question once more, in a round of its own: none of its answers counts for the new one."""
+
+        def again(old: Classroom) -> Classroom:
+            if not old.rounds:
+                raise ClassError("Nothing has been asked yet.")
+            last = old.rounds[-1]
+            return self._asked(old, last.question, last.truth, last.step)
+
+        return self._change(again)
+
+    def close_round(self) -> Classroom:
+        """Take no more answers."""
+        return self._change(lambda old: self._closed(old, Phase.CLOSED) if old.phase == Phase.ASKING else old)
+
+    def reveal(self) -> Classroom:
+        """Give participants the histogram, what is right, and their feedback; an open round is closed with it."""
+        return self._change(
+            lambda old: self._closed(old, Phase.REVEALED) if old.phase in (Phase.ASKING, Phase.CLOSED) else old
+        )
+
+    def discard(self) -> Classroom:
+        """Throw the current round away: it is in no table, and the class waits for the next question."""
+
+        def without(old: Classroom) -> Classroom:
+            if old.current is None:
+                return old
+            rounds = (*old.rounds[:-1], replace(self._closed(old, Phase.LOBBY).rounds[-1], discarded=True))
+            return replace(old, phase=Phase.LOBBY, rounds=rounds)
+
+        return self._change(without)
+
+    def wait(self) -> Classroom:
+        """Show nothing on phones but that they are in: between two questions."""
+        return self._change(
+            lambda old: old if old.phase == Phase.LOBBY else replace(self._closed(old, Phase.LOBBY), phase=Phase.LOBBY)
+        )
+
+    def lock(self, locked: bool = True) -> Classroom:
+        """Let nobody in who is not in yet, or again everybody."""
+        return self._change(lambda old: old if old.locked == locked else replace(old, locked=locked))
+
+    def go(self, lesson: str, step: int) -> Classroom:
+        """Note where in which lesson she is, for another device of hers."""
+        return self._change(
+            lambda old: old if (old.lesson, old.step) == (lesson, step) else replace(old, lesson=lesson, step=step)
+        )
+
+    def tally(self, number: int) -> Tally:
+        """Return what was answered in a round, counted from 1, for two rounds of one question side by side."""
+        rounds = {each.number: each for each in self._read().rounds}
+        if number not in rounds:
+            raise ClassError(f"There is no round {number}.")
+        return self._tally(rounds[number])
+
+    def rows(self) -> list[Row]:
+        """Return every answer of every round that counts, by round and participant."""
+        classroom = self._read()
+        rounds = [each for each in classroom.rounds if not each.discarded]
+        answers = {each.number: self._store.answers(self.code, each.number) for each in rounds}
+        known = sorted({answer.participant for given in answers.values() for answer in given})
+        names = {participant: number for number, participant in enumerate(known, start=1)}
+        return [
+            Row(
+                round=each.number,
+                step=each.step,
+                question=each.question.text,
+                participant=names[answer.participant],
+                answer=_in_words(each.question, answer.choice),
+                right=each.truth.is_right(each.question, answer.choice),
+                seconds=max(0.0, answer.at - each.asked),
+            )
+            for each in rounds
+            for answer in answers[each.number]
+        ]
+
+    def csv(self) -> bytes:
+        """Return the rows as CSV in UTF-8, with no cell that a spreadsheet would calculate."""
+        text = io.StringIO()
+        writer = csv.writer(text, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
+        writer.writerow(["round", "step", "question", "participant", "answer", "right", "seconds"])
+        for row in self.rows():
+            right = "" if row.right is None else "yes" if row.right else "no"
+            cells = (row.round, row.step, row.question, row.participant, row.answer, right, round(row.seconds, 1))
+            writer.writerow(map(as_text, cells))
+        return text.getvalue().encode()
+
+    def end(self) -> Classroom:
+        """End the class and delete all that is kept of it: first take its `rows` or `csv`. Nothing can be undone.
+
+        For an hour the code says that the class is over.
+        """
+        return self._change(lambda old: old.ended(self._store.now()))
+
+    def _read(self) -> Classroom:
+        classroom = self._store.read(self.code)
+        if classroom is None:
+            raise NoClassError(f"There is no class {self.code}, or no longer.")
+        self._check(classroom)
+        return classroom
+
+    def _check(self, classroom: Classroom) -> None:
+        if classroom.phase == Phase.ENDED:
+            raise NoClassError(f"The class {self.code} has ended.")
+        if not hmac.compare_digest(classroom.teacher, _hashed(self.secret)):
+            raise NotTheTeacherError("This is not the secret of the class's teacher.")
+
+    def _change(self, change: Callable[[Classroom], Classroom]) -> Classroom:
+        def checked(old: Classroom) -> Classroom:
+            self._check(old)
+            new = change(old)
+            return new if new is old else replace(new, version=old.version + 1)
+
+        return self._store.change(self.code, checked)
+
+    def _asked(self, old: Classroom, question: Question, truth: Truth, step: str) -> Classroom:
+        if len(old.rounds) >= MOST_ROUNDS:
+            raise NoRoomError(f"A class can ask {MOST_ROUNDS} times: please open another one.")
+        old = self._closed(old, Phase.CLOSED)
+        now = self._store.now()
+        number, version = len(old.rounds) + 1, old.version + 1
+        new = Round(number=number, question=question, truth=truth, step=step[:100], version=version, asked=now)
+        return replace(old, phase=Phase.ASKING, rounds=(*old.rounds, new))
+
+    def _closed(self, old: Classroom, phase: Phase) -> Classroom:
+        """Return the class with its last round closed, where it is open, and in another phase."""
+        if not old.rounds:
+            return replace(old, phase=phase)
+        last = old.rounds[-1]
+        closed = self._store.now() if last.closed is None else last.closed
+        return replace(old, phase=phase, rounds=(*old.rounds[:-1], replace(last, closed=closed)))
+
+    def _tally(self, asked: Round) -> Tally:
+        return tally_of(asked, self._store.answers(self.code, asked.number))
+
+
+def tally_of(asked: Round, answers: list[Answer]) -> Tally:
+    """Return what was answered in a round."""
+    question, choices = asked.question, [answer.choice for answer in answers]
+    right = [asked.truth.is_right(question, choice) for choice in choices]
+    chosen = [index for choice in choices for index in question.chosen(choice)]
+    return Tally(
+        answered=len(choices),
+        counts=tuple(chosen.count(index) for index in range(len(question.options))),
+        numbers=tuple(sorted(map(float, choices))) if question.kind == Kind.NUMBER else (),
+        right=None if not _is_judged(asked) else sum(map(bool, right)),
+    )
+
+
+def _is_judged(asked: Round) -> bool:
+    return bool(asked.truth.right) or asked.truth.value is not None
+
+
+def _in_words(question: Question, choice: str) -> str:
+    return choice if question.kind == Kind.NUMBER else ", ".join(question.options[at] for at in question.chosen(choice))
+
+
+def _hashed(secret: str) -> str:
+    return hashlib.sha256(secret.encode(errors="replace")).hexdigest()

@@ -1,0 +1,465 @@
+"""What phones ask a server for, over HTTP: what they get, what they may not, and how small it is."""
+
+import base64
+import hashlib
+import html
+import json
+import re
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from urllib.parse import quote
+
+import pytest
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
+from streamlit import config
+from support.awkward import awkward_texts
+from support.classes import Phone, served
+from support.until import until
+
+from headlight.classroom import Kind, Question, Teacher, Truth, open_class
+from headlight.classroom.routes import (
+    MOST_BYTES,
+    WRONG_CODES,
+    WRONG_SECONDS,
+    WrongCodes,
+    class_routes,
+    hash_participant,
+    state_of,
+)
+from headlight.classroom.sqlite_store import SqliteStore
+from headlight.classroom.store import MOST_OPTIONS, Phase, Store, StoreError
+from headlight.classroom.teaching import Tally
+
+PAGE_BYTES = 12_000
+WORD = Question("Which word is read most?", ("cat", "dog", "bird"))
+# Each part can be told from all that may be sent before it is revealed.
+TRUTH = Truth(
+    "sentence-told", right=(1,), feedback=("told-of-cat", "told-of-dog", "told-of-bird"), link="attention?a=1"
+)
+
+
+@pytest.fixture
+def address(store) -> Iterator[str]:
+    """A server of this store."""
+    with served(lambda: store) as found:
+        yield found
+
+
+@pytest.fixture
+def teacher(store) -> Teacher:
+    return open_class(store)
+
+
+@pytest.fixture
+def phone(address, teacher) -> Phone:
+    return Phone(address, teacher.code)
+
+
+def test_a_phone_is_led_from_the_door_to_what_it_may_try(phone, teacher):
+    assert phone.state() == (200, {"v": 1, "phase": "lobby"})
+    assert phone.state(1) == (204, {}) and teacher.look().here == 1
+    teacher.ask(WORD, TRUTH)
+    asked = {"v": 2, "phase": "asking", "round": 1, "yours": None, "kind": "one", "text": WORD.text}
+    assert phone.state(1) == (200, asked | {"options": list(WORD.options)})
+    assert phone.answer(1, 0) == (200, {"kept": "0"})
+    assert teacher.look().tally.counts == (1, 0, 0)
+    assert phone.state(2) == (204, {}), "answers do not wake the class"
+    assert phone.ask(f"/{phone.code}/try")[0] == 404
+    teacher.close_round()
+    assert phone.state(2) == (200, {"v": 3, "phase": "closed", "round": 1, "yours": 0})
+    assert phone.answer(1, 1)[0] == 409
+    teacher.reveal()
+    status, state = phone.state(3)
+    assert state == {
+        "v": 4,
+        "phase": "revealed",
+        "round": 1,
+        "yours": 0,
+        "counts": [1, 0, 0],
+        "n": 1,
+        "right": [1],
+        "near": 0,
+        "said": "told-of-cat",
+        "try": True,
+    }
+    assert phone.ask(f"/{phone.code}/try")[0] == 303 and phone.response.headers["Location"] == "/attention?a=1"
+    teacher.end()
+    assert phone.state(4) == (410, {"error": "This class is over."}) == phone.answer(1, 1)
+
+
+def test_nothing_of_what_is_right_is_in_any_response_before_it_is_revealed(phone, teacher):
+    told = (TRUTH.sentence, *TRUTH.feedback, "attention", "right", "counts", "near")
+
+    def responses() -> str:
+        asked = [f"/{phone.code}", *(f"/{phone.code}/state?v={known}" for known in range(12)), f"/{phone.code}/try"]
+        texts = [phone.ask(path, participant=phone.number)[1].decode() for path in asked]
+        for choice in (0, 1, 2, 9, None):
+            body = json.dumps({"round": 1, "choice": choice})
+            texts.append(phone.ask(f"/{phone.code}/answer", "POST", body, participant=phone.number)[1].decode())
+        texts.append(phone.ask(f"/{phone.code}/answers.csv", "POST", authorization="Bearer x")[1].decode())
+        return re.sub(r"<(script|style)>.*?</\1>", "", "".join(texts), flags=re.DOTALL)
+
+    for act in (lambda: None, lambda: teacher.ask(WORD, TRUTH), teacher.close_round, teacher.ask_again, teacher.wait):
+        act()
+        assert not [text for text in told if text in responses()], teacher.look().classroom.phase
+    teacher.ask_again()
+    teacher.reveal()
+    assert all(text in responses() for text in ("sentence-told", "right", "counts"))
+
+
+def test_the_page_is_small_and_runs_nothing_but_itself(phone, address, teacher):
+    for path, status, code in (("", 200, ""), (f"/{teacher.code}", 200, teacher.code), ("/22222", 404, "")):
+        found, body = phone.ask(path)
+        page, policy = body.decode(), phone.response.headers["Content-Security-Policy"]
+        assert found == status and len(body) < PAGE_BYTES and f'data-code="{code}"' in page
+        for tag, rule in (("style", "style-src"), ("script", "script-src")):
+            (content,) = re.findall(rf"<{tag}>(.*?)</{tag}>", page, re.DOTALL)
+            digest = base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
+            assert f"{rule} 'sha256-{digest}'" in policy
+        assert "default-src 'none'" in policy and "unsafe" not in policy
+        assert not re.findall(r'(?:src|href)="(?!data:,")[^"]+"|url\(|@import|\son\w+=|style="', page)
+        assert phone.response.headers["Cache-Control"] == "no-store" and "{{" not in page
+
+
+def test_a_code_typed_somehow_leads_to_its_class_and_one_of_nobody_is_told_so(phone, teacher):
+    code = teacher.code
+    for path in (f"/{code.lower()}", f"?code=+{code[:2]}-{code[2:].lower()}"):
+        assert phone.ask(path)[0] == 303 and phone.response.headers["Location"] == f"/c/{code}"
+    for path, sentence in (
+        ("/22222", "There is no class 22222"),
+        ("?code=hello", "A code has five letters"),
+        ("/%3Cb%3Ex", "A code has five letters"),
+        (f"/{code}/", "There is no such page"),
+        ("/a/b/c", "There is no such page"),
+    ):
+        status, body = phone.ask(path)
+        told = html.unescape(re.search(r'role="alert">([^<]*)', body.decode())[1])
+        assert status == 404 and told.startswith(sentence), path
+    teacher.end()
+    status, body = phone.ask(f"/{code}")
+    assert status == 410 and b"This class is over." in body
+
+
+@pytest.mark.parametrize("number", ["", "0123", "0" * 17, "G" * 16, "0123456789ABCDEF", "é" * 8])
+def test_who_is_no_participant_gets_nothing(phone, teacher, number):
+    teacher.ask(WORD)
+    body = json.dumps({"round": 1, "choice": 0})
+    headers = {"participant": number} if number else {}
+    assert phone.ask(f"/{phone.code}/state?v=0", **headers)[0] == 400
+    assert phone.ask(f"/{phone.code}/answer", "POST", body, **headers)[0] == 400
+    assert teacher.look().tally.answered == 0 == teacher.look().here
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "",
+        "{",
+        "[]",
+        "null",
+        "1",
+        '{"round": 1}',
+        '{"round": "1", "choice": 0}',
+        '{"round": true, "choice": 0}',
+        '{"round": 1, "choice": "0"}',
+        '{"round": 1, "choice": 3}',
+        '{"round": 1, "choice": -1}',
+        '{"round": 1, "choice": NaN}',
+        '{"round": 1, "choice": {"a": 1}}',
+        "[" * 900,
+        '{"round": 1, "choice": ' + "9" * 900 + "}",
+        '{"round": 1, "choice": "' + "x" * 2000 + '"}',
+        "\ud800",
+    ],
+)
+def test_a_hostile_answer_is_refused_in_a_sentence_and_kept_nowhere(phone, teacher, body):
+    teacher.ask(WORD)
+    encoded = body.encode(errors="surrogatepass")
+    status, content = phone.ask(f"/{phone.code}/answer", "POST", encoded, participant=phone.number)
+    assert status == (413 if len(encoded) > 1000 else 400) and json.loads(content)["error"].endswith(".")
+    assert teacher.look().tally.answered == 0
+    assert phone.answer(1, 1)[0] == 200, "the phone may go on"
+
+
+@pytest.mark.parametrize("known", ["x", "-1", "1.5", "", "٣", "9" * 10])
+def test_a_version_that_is_none_is_refused_and_one_of_the_future_is_brought_up_to_date(phone, known):
+    assert phone.ask(f"/{phone.code}/state?v={quote(known)}", participant=phone.number)[0] == 400
+    assert phone.state(999)[1]["v"] == 1
+
+
+def test_an_answer_may_be_repeated_and_changed_until_it_is_closed_once_a_second(phone, teacher, clock, store):
+    teacher.ask(WORD)
+    assert [phone.answer(1, 0)[0] for _ in range(3)] == [200] * 3
+    status, _ = phone.answer(1, 1)
+    assert status == 429 and phone.response.headers["Retry-After"] == "1"
+    clock.ahead += 1.1
+    assert phone.answer(1, 1)[0] == 200 and phone.state()[1]["yours"] == 1
+    assert teacher.look().tally.counts == (0, 1, 0)
+    assert phone.answer(2, 1)[0] == 409 == phone.answer(0, 1)[0]
+    (kept,) = store.answers(teacher.code, 1)
+    assert phone.number not in repr(kept) + store.read(teacher.code).document()
+
+
+def test_answers_of_every_kind_come_back_as_they_were_sent(phone, teacher):
+    for kind, options, choice in (
+        (Kind.ONE, ("a", "b"), 1),
+        (Kind.SEVERAL, ("a", "b", "c"), [0, 2]),
+        (Kind.SEVERAL, ("a", "b"), []),
+        (Kind.NUMBER, (), -0.25),
+        (Kind.NUMBER, (), 12),
+    ):
+        number = teacher.ask(Question("?", options, kind)).current.number
+        assert phone.answer(number, choice)[0] == 200
+        assert phone.state()[1]["yours"] == choice
+        teacher.reveal()
+        assert phone.state(teacher.look().classroom.version - 1)[1]["yours"] == choice
+
+
+def test_two_classes_know_one_browser_by_different_numbers(store):
+    first, second = (store.read(open_class(store).code) for _ in range(2))
+    assert hash_participant(first, "0" * 16) != hash_participant(second, "0" * 16)
+
+
+def hostile_questions() -> Iterator[tuple[Question, Truth]]:
+    texts = awkward_texts(120, seed=3)
+    for number in range(0, 120, 6):
+        yield Question(texts[number] * 9, tuple(texts[number : number + 6])), Truth(texts[number] * 40, right=(1, 2))
+    for sign in ("x", '"', "\\", "😀", "<", "\u0301"):
+        options = tuple(sign * 300 for _ in range(MOST_OPTIONS))
+        yield Question(sign * 900, options, Kind.SEVERAL), Truth(sign * 900, right=tuple(range(8)), link="x" * 1500)
+
+
+def test_a_state_is_less_than_500_bytes_whatever_is_asked(phone, teacher):
+    for question, truth in hostile_questions():
+        number = teacher.ask(question, truth).current.number
+        choice = list(range(len(question.options))) if question.kind == Kind.SEVERAL else 1
+        assert phone.answer(number, choice)[0] == 200
+        version = number * 3  # of the class: asked, closed, revealed, but for the first, which was opened
+        for act in (None, teacher.close_round, teacher.reveal):
+            if act:
+                version = act().version
+            for known in (0, version - 1):
+                status, body = phone.ask(f"/{phone.code}/state?v={known}", participant=phone.number)
+                assert len(body) < MOST_BYTES and status in (200, 204)
+                if status == 200:
+                    json.loads(body)
+
+
+def test_who_missed_the_question_gets_it_first_and_then_the_rest(phone, teacher):
+    teacher.ask(WORD, TRUTH)
+    teacher.reveal()
+    status, first = phone.state()
+    assert (first["phase"], first["text"], first["more"]) == ("closed", WORD.text, True) and "right" not in first
+    status, rest = phone.state(first["v"])
+    assert (rest["phase"], rest["right"], rest["said"], rest["yours"]) == ("revealed", [1], "sentence-told", None)
+    assert phone.state(rest["v"])[0] == 204
+
+
+def test_a_question_that_fits_is_sent_whole_and_of_one_that_does_not_the_longest_text_is_cut(store):
+    teacher = open_class(store)
+    whole = teacher.ask(Question("x" * 250, ("yes", "no")))
+    assert state_of(whole, None, None, 0)["text"] == "x" * 250
+    long = teacher.ask(Question("x" * 600, ("yes", "no")))
+    state = state_of(long, None, None, 0)
+    assert state["text"].endswith("x…") and 300 < len(state["text"]) < 500 and state["options"] == ["yes", "no"]
+    assert len(json.dumps(state, separators=(",", ":"))) > MOST_BYTES - 10, "no more is cut than has to be"
+
+
+def test_whoever_may_not_come_in_is_told_why_and_those_inside_go_on(phone, teacher, address):
+    assert phone.state()[0] == 200
+    teacher.lock()
+    teacher.ask(WORD)
+    late = Phone(address, teacher.code)
+    assert late.state() == late.answer(1, 0)
+    assert late.state()[0] == 403 and "nobody in" in late.state()[1]["error"]
+    assert phone.answer(1, 0)[0] == 200 == phone.state()[0]
+    assert Phone(address, teacher.code, phone.number).state()[0] == 200, "a reload"
+    teacher.lock(False)
+    assert late.state()[0] == 200
+
+
+def test_a_server_that_starts_again_knows_who_was_in(store, teacher):
+    with served(lambda: store) as address:
+        phone = Phone(address, teacher.code)
+        assert phone.state()[0] == 200
+    teacher.lock()
+    with served(lambda: store) as address:
+        assert Phone(address, teacher.code, phone.number).state()[0] == 200
+        assert Phone(address, teacher.code).state()[0] == 403
+
+
+def test_after_ten_wrong_codes_an_address_waits_and_right_ones_never_do(phone, address, teacher):
+    wrong = Phone(address, "22222")
+    statuses = [wrong.state()[0] for _ in range(WRONG_CODES)]
+    assert statuses == [404] * WRONG_CODES
+    for path in ("/22222", "?code=22222", "/33333/state?v=0", "/22222/try"):
+        status, body = wrong.ask(path, participant=wrong.number)
+        assert status == 429 and b"wait a minute" in body
+    assert wrong.answer(1, 0)[0] == 429
+    assert phone.state()[0] == 200 and phone.ask(f"/{teacher.code}")[0] == 200
+    assert Phone(address, teacher.code).state()[0] == 200, "a newcomer of the same school"
+
+
+def test_wrong_codes_are_forgotten_after_a_minute_and_counted_for_each_address():
+    now = 0.0
+    codes = WrongCodes(lambda: now)
+    assert [codes.is_too_many("a") for _ in range(12)] == [False] * 10 + [True] * 2
+    assert not codes.is_too_many("b")
+    now = WRONG_SECONDS - 1
+    assert codes.is_too_many("a")
+    now = WRONG_SECONDS + 1
+    assert not codes.is_too_many("a")
+    for number in range(30_000):
+        codes.is_too_many(f"address {number}")
+    assert len(codes._times) <= 10_000
+
+
+def test_addresses_of_one_household_are_one(teacher, store):
+    for one, other, same in (
+        ("192.0.2.1", "192.0.2.2", False),
+        ("2001:db8::1", "2001:db8::2:3", True),
+        ("2001:db8::1", "2001:db8:0:1::1", False),
+        ("::ffff:192.0.2.1", "::ffff:192.0.2.2", False),
+    ):
+        app = Starlette(routes=class_routes(lambda: store))
+        first, second = (TestClient(app, client=(host, 1)) for host in (one, other))
+        for _ in range(WRONG_CODES):
+            assert first.get("/c/22222").status_code == 404
+        assert second.get("/c/22222").status_code == (429 if same else 404), (one, other)
+
+
+def test_only_the_teacher_gets_the_table(phone, teacher, store):
+    teacher.ask(WORD, TRUTH)
+    phone.answer(1, 1)
+    path, other = f"/{teacher.code}/answers.csv", open_class(store).secret
+    for secret in ("", "x", other, store.read(teacher.code).teacher, "\xff"):
+        status, body = phone.ask(path, "POST", authorization=f"Bearer {secret}")
+        assert status == 403 and WORD.text.encode() not in body
+    assert phone.ask(path)[0] in (404, 405) and phone.ask(f"{path}?secret={teacher.secret}", "POST")[0] == 403
+    status, body = phone.ask(path, "POST", authorization=f"Bearer {teacher.secret}")
+    assert status == 200 and body == teacher.csv() and b"dog" in body
+    assert phone.response.headers["Content-Disposition"] == f'attachment; filename="class-{teacher.code}.csv"'
+
+
+@pytest.mark.parametrize("link", ["what_if?text=a+b&present=1&lesson=mask.2", "translate", "?text=%26%23"])
+def test_what_is_to_be_tried_is_a_page_of_the_app_and_never_a_presentation(phone, teacher, link):
+    teacher.ask(WORD, Truth(link=link))
+    teacher.reveal()
+    assert phone.ask(f"/{phone.code}/try")[0] == 303
+    assert phone.response.headers["Location"] == f"/{link}".replace("present=1&", "")
+
+
+def test_below_a_base_path_all_is_there_and_nothing_at_the_root(store, teacher, monkeypatch):
+    get_option = config.get_option
+    monkeypatch.setattr(
+        config, "get_option", lambda name: "/school/app/" if name == "server.baseUrlPath" else get_option(name)
+    )
+    teacher.ask(WORD, TRUTH)
+    teacher.reveal()
+    with served(lambda: store) as address:
+        phone = Phone(f"{address}/school/app", teacher.code)
+        assert phone.state()[0] == 200
+        assert phone.ask("")[1].count(b'action="/school/app/c"') == 1
+        assert phone.ask(f"/{teacher.code.lower()}")[0] == 303
+        assert phone.response.headers["Location"] == f"/school/app/c/{teacher.code}"
+        assert phone.ask(f"/{teacher.code}/try")[0] == 303
+        assert phone.response.headers["Location"] == "/school/app/attention?a=1"
+        assert Phone(address, teacher.code).ask("")[0] == 404
+
+
+class Stuck(SqliteStore):
+    """A store on a disk that does not answer until it is `free`."""
+
+    free: threading.Event
+
+    def read(self, code: str):
+        self.free.wait()
+        return super().read(code)
+
+
+def test_a_disk_that_does_not_answer_holds_up_nobody_who_does_not_ask_it(tmp_path):
+    store = Stuck(tmp_path / "classes.sqlite3")
+    store.free = threading.Event()
+    with served(lambda: store) as address, ThreadPoolExecutor(1) as threads:
+        waiting = threads.submit(Phone(address, "22222").state)
+        assert [Phone(address, "22222").ask("")[0] for _ in range(3)] == [200] * 3
+        assert not waiting.done()
+        store.free.set()
+        assert waiting.result()[0] == 404
+
+
+def test_a_store_that_cannot_be_reached_is_said_to_be_so_and_no_answer_is_acknowledged():
+    def fail() -> Store:
+        raise StoreError("no Redis at this secret address")
+
+    with served(fail) as address:
+        phone = Phone(address, "22222")
+        for status, told in (phone.state(), phone.answer(1, 0)):
+            assert status == 503 and told["error"].startswith("The server cannot reach")
+        assert phone.response.headers["Retry-After"] == "1"
+        status, page = phone.ask("/22222")
+        assert status == 503 and b"cannot reach its classes" in page and b"secret address" not in page
+
+
+def test_of_many_phones_at_the_moment_of_the_reveal_every_acknowledged_answer_counts(address, teacher):
+    teacher.ask(WORD, TRUTH)
+    phones = [Phone(address, teacher.code) for _ in range(24)]
+
+    def go_on(phone: Phone) -> set[str]:
+        found = set()
+        while True:
+            status, _ = phone.answer(1, 2)
+            if status == 409:
+                return found
+            assert status == 200
+            found.add(phone.number)
+            phone.number = Phone(address, teacher.code).number
+
+    with ThreadPoolExecutor(len(phones)) as threads:
+        going = [threads.submit(go_on, phone) for phone in phones]
+        until(lambda: teacher.look().tally.answered > 40)
+        teacher.reveal()
+        seen = teacher.look().tally.counts[2]
+        kept = set().union(*(future.result() for future in going))
+    assert len(kept) == seen == teacher.look().tally.counts[2] > 40
+
+
+def test_seen_is_who_asked_of_whichever_server(store, teacher, clock):
+    with served(lambda: store) as one, served(lambda: store) as other:
+        phones = [Phone(address, teacher.code) for address in (one, other, one)]
+        for phone in phones:
+            assert phone.state()[0] == 200
+        assert teacher.look().here == 3
+        clock.ahead += 40
+        assert teacher.look().here == 0
+        assert [phone.state(1)[0] for phone in phones[:2]] == [204, 204]
+        clock.ahead += 2
+        assert [phone.state(1)[0] for phone in phones[:2]] == [204, 204]
+        assert teacher.look().here == 2
+
+
+def test_a_tally_that_is_sent_is_read_once(teacher, phone, store, monkeypatch):
+    teacher.ask(WORD, TRUTH)
+    phone.answer(1, 0)
+    teacher.reveal()
+    counted, answers = [], type(store).answers
+
+    def count(self, code, number):
+        counted.append(number)
+        return answers(self, code, number)
+
+    monkeypatch.setattr(type(store), "answers", count)
+    for _ in range(5):
+        assert phone.state(2)[1]["counts"] == [1, 0, 0]
+    assert counted == [1]
+
+
+def test_a_state_before_the_reveal_has_no_truth_even_if_a_tally_is_at_hand(store):
+    teacher = open_class(store)
+    for act in (lambda: teacher.ask(WORD, TRUTH), teacher.close_round):
+        classroom = act()
+        assert classroom.phase in (Phase.ASKING, Phase.CLOSED)
+        for known in (0, classroom.version - 1):
+            assert not {"right", "said", "counts"} & state_of(classroom, "1", Tally(answered=1), known).keys()

@@ -1,0 +1,279 @@
+"""A class as its teacher leads it: phases, versions, secrets, tallies and tables."""
+
+import csv
+import io
+import itertools
+import random
+import re
+from collections.abc import Callable
+
+import pytest
+
+from headlight.classroom import Teacher, open_class, read_code, teaching
+from headlight.classroom.store import (
+    LASTS,
+    MOST_ROUNDS,
+    Answer,
+    ClassError,
+    CodeTakenError,
+    Kind,
+    NoClassError,
+    NoRoomError,
+    NotTheTeacherError,
+    Outcome,
+    Phase,
+    Question,
+    Truth,
+)
+
+WORD = Question("Which word is read most?", ("cat", "dog", "bird"))
+TRUTH = Truth("It is the dog.", right=(1,), feedback=("The cat has .1.", "Right: .8.", "The bird has .1."))
+SEVERAL = Question("Which can be hidden?", ("the", "red", "dog", "."), Kind.SEVERAL)
+NUMBER = Question("How many tokens?", kind=Kind.NUMBER)
+ACTS: dict[str, Callable[[Teacher], object]] = {
+    "look": Teacher.look,
+    "ask": lambda teacher: teacher.ask(WORD, TRUTH),
+    "ask again": Teacher.ask_again,
+    "close": Teacher.close_round,
+    "reveal": Teacher.reveal,
+    "discard": Teacher.discard,
+    "wait": Teacher.wait,
+    "lock": Teacher.lock,
+    "go": lambda teacher: teacher.go("mask", 2),
+    "tally": lambda teacher: teacher.tally(1),
+    "rows": Teacher.rows,
+    "csv": Teacher.csv,
+    "end": Teacher.end,
+}
+
+
+def say(store, teacher: Teacher, number: int, **choices: object) -> None:
+    """Participants answer in a round, by their names."""
+    question = teacher.look().classroom.rounds[number - 1].question
+    for name, choice in choices.items():
+        given = Answer(round=number, participant=name, choice=question.read_choice(choice), at=store.now())
+        assert store.answer(teacher.code, given) == Outcome.KEPT
+
+
+def test_codes_cannot_be_misread_and_are_read_however_they_are_typed(store):
+    codes = {open_class(store).code for _ in range(150)}
+    assert len(codes) == 150
+    assert all(re.fullmatch(r"[2-9A-Z]{5}", code) for code in codes)
+    used = set().union(*codes)
+    assert not used & set("AEIOUY01")
+    for alike in ("B8", "0DOQ", "5S", "6G", "1IL", "2Z", "UV"):
+        assert len(used & set(alike)) <= 1, alike
+    assert len(teaching.ALPHABET) ** teaching.LENGTH > 3e6
+    code = next(iter(codes))
+    assert {read_code(each) for each in (code.lower(), f" {code[:2]} {code[2:]}\n", "-".join(code))} == {code}
+    for wrong in ("", code[:4], f"{code}2", "ABCDE", "CDFH\u0130", "😀" * 5, "C" * 10_000):
+        assert read_code(wrong) == ""
+
+
+def test_a_class_goes_from_phase_to_phase(store):
+    teacher = open_class(store, "attention", 3)
+    classroom = teacher.look().classroom
+    assert (classroom.phase, classroom.lesson, classroom.step) == (Phase.LOBBY, "attention", 3)
+    assert teacher.look().tally is None and classroom.current is None
+    assert teacher.close_round() == teacher.reveal() == teacher.discard() == teacher.wait() == classroom
+    with pytest.raises(ClassError, match="Nothing has been asked"):
+        teacher.ask_again()
+    asked = teacher.ask(WORD, TRUTH, "attention.4")
+    assert asked.phase == Phase.ASKING and asked.current.question == WORD and asked.current.closed is None
+    closed = teacher.close_round()
+    assert closed.phase == Phase.CLOSED and closed.current.closed >= asked.current.asked
+    assert teacher.close_round() == closed, "a second press changes nothing"
+    revealed = teacher.reveal()
+    assert revealed.phase == Phase.REVEALED and revealed.current == closed.current
+    assert teacher.reveal() == revealed
+    again = teacher.ask_again()
+    assert again.current.number == 2 and again.current.step == "attention.4" and again.current.truth == TRUTH
+    at_once = teacher.reveal()
+    assert at_once.phase == Phase.REVEALED and at_once.current.closed is not None
+    third = teacher.ask(NUMBER, Truth(value=7))
+    fourth = teacher.ask(SEVERAL)
+    assert fourth.rounds[2].closed is not None, "an open round is closed by the next question"
+    assert third.current.number == 3 and teacher.wait().phase == Phase.LOBBY
+    assert teacher.look().classroom.rounds[3].closed is not None
+    moved = teacher.go("mask", 1)
+    assert (moved.lesson, moved.step) == ("mask", 1) and teacher.go("mask", 1) == moved
+    assert teacher.lock().locked and not teacher.lock(False).locked
+
+
+def test_each_change_has_a_version_of_its_own_and_what_changes_nothing_has_none(store):
+    chance, teacher = random.Random(1), open_class(store)
+    last, acts = teacher.look().classroom, {name: act for name, act in ACTS.items() if name not in ("end", "tally")}
+    for _ in range(60):
+        name = chance.choice(list(acts)) if last.rounds else "ask"
+        acts[name](teacher)
+        now = teacher.look().classroom
+        assert (now.version == last.version) == (now == last), name
+        assert now.version in (last.version, last.version + 1)
+        last = now
+
+
+@pytest.mark.parametrize("name", ACTS)
+@pytest.mark.parametrize("secret", ["", "x", "é\ud800", "of another class", "the hash"])
+def test_without_the_secret_nothing_is_done_and_nothing_told(store, name, secret):
+    teacher = open_class(store)
+    teacher.ask(WORD, TRUTH)
+    before = store.read(teacher.code)
+    wrong = {"of another class": open_class(store).secret, "the hash": before.teacher}.get(secret, secret)
+    with pytest.raises(NotTheTeacherError) as caught:
+        ACTS[name](Teacher(store, teacher.code, wrong))
+    assert store.read(teacher.code) == before
+    assert teacher.secret not in str(caught.value) and teacher.secret not in before.document()
+
+
+@pytest.mark.parametrize("name", ACTS)
+def test_after_the_end_nobody_does_anything(store, name):
+    teacher = open_class(store)
+    teacher.ask(WORD, TRUTH)
+    assert teacher.end().phase == Phase.ENDED
+    with pytest.raises(NoClassError):
+        ACTS[name](teacher)
+    with pytest.raises(NoClassError):
+        ACTS[name](Teacher(store, "no code'\"\ud800", teacher.secret))
+
+
+def test_another_device_with_the_secret_goes_on(store):
+    teacher = open_class(store)
+    teacher.ask(WORD, TRUTH)
+    Teacher(store, teacher.code.lower(), teacher.secret).reveal()
+    assert teacher.look().classroom.phase == Phase.REVEALED
+
+
+def test_a_tally_counts_each_round_by_itself(store, clock):
+    teacher = open_class(store)
+    teacher.ask(WORD, TRUTH)
+    say(store, teacher, 1, a=0, b=1, c=1, d=2)
+    tally = teacher.look().tally
+    assert (tally.answered, tally.counts, tally.right) == (4, (1, 2, 1), 2)
+    teacher.ask_again()
+    clock.ahead += 2
+    say(store, teacher, 2, a=1, b=1)
+    assert teacher.look().tally.counts == (0, 2, 0) and teacher.tally(1) == tally
+    teacher.ask(SEVERAL, Truth(right=(0, 3)))
+    say(store, teacher, 3, a=[3, 0], b=[0], c=[], d=[0, 1, 2, 3])
+    tally = teacher.look().tally
+    assert (tally.answered, tally.counts, tally.right) == (4, (3, 1, 1, 2), 1)
+    teacher.ask(NUMBER, Truth(value=0.5, margin=0.1))
+    say(store, teacher, 4, a=0.55, b=-3, c=0.61, d=1e9)
+    tally = teacher.look().tally
+    assert (tally.answered, tally.numbers, tally.right, tally.counts) == (4, (-3.0, 0.55, 0.61, 1e9), 1, ())
+    teacher.ask(Question("Do you like it?", ("yes", "no")))
+    say(store, teacher, 5, a=0)
+    assert teacher.look().tally.right is None
+    with pytest.raises(ClassError, match="no round 6"):
+        teacher.tally(6)
+
+
+def test_here_are_those_who_were_seen_in_the_last_half_minute(store, clock):
+    teacher = open_class(store)
+    for name in "abc":
+        store.admit(teacher.code, name)
+    assert teacher.look().here == 3
+    clock.ahead += 31
+    store.note_seen(teacher.code, {"b": store.now()})
+    assert teacher.look().here == 1
+
+
+def test_the_table_has_every_answer_that_counts_and_names_participants_by_numbers(store, clock):
+    teacher = open_class(store)
+    teacher.ask(WORD, TRUTH, "attention.4")
+    clock.ahead += 4
+    say(store, teacher, 1, beta=1, alpha=0)
+    teacher.ask(NUMBER)
+    say(store, teacher, 2, gamma=3)
+    teacher.discard()
+    teacher.ask(SEVERAL, Truth(right=(1,)), "mask.1")
+    say(store, teacher, 3, beta=[1, 2], delta=[])
+    rows = teacher.rows()
+    assert [(row.round, row.participant, row.answer, row.right) for row in rows] == [
+        (1, 1, "cat", False),
+        (1, 2, "dog", True),
+        (3, 2, "red, dog", False),
+        (3, 3, "", False),
+    ]
+    assert {row.step for row in rows} == {"attention.4", "mask.1"} and 3.5 < rows[0].seconds < 60
+    assert teacher.look().classroom.current.number == 3 and teacher.look().classroom.rounds[1].discarded
+    table = list(csv.DictReader(io.StringIO(teacher.csv().decode())))
+    assert [(row["round"], row["question"], row["answer"], row["right"]) for row in table] == [
+        ("1", WORD.text, "cat", "no"),
+        ("1", WORD.text, "dog", "yes"),
+        ("3", SEVERAL.text, "red, dog", "no"),
+        ("3", SEVERAL.text, "", "no"),
+    ]
+    assert "beta" not in teacher.csv().decode()
+
+
+@pytest.mark.parametrize("text", ["=1+1", '=HYPERLINK("http://x")', "+1", "-1+1", "@SUM(A1)", "'=1", "''@x"])
+def test_no_cell_of_the_table_is_calculated(store, text):
+    teacher = open_class(store)
+    teacher.ask(Question(text, (text, "other")), Truth(right=(0,)), text)
+    say(store, teacher, 1, **{text: 0})
+    (row,) = csv.DictReader(io.StringIO(teacher.csv().decode()))
+    assert row["question"] == row["answer"] == row["step"] == f"'{text}" and row["participant"] == "1"
+
+
+def test_what_is_no_question_and_no_answer_is_refused():
+    for kind, options in (
+        (Kind.ONE, ()),
+        (Kind.ONE, ("alone",)),
+        (Kind.SEVERAL, ("x",) * 9),
+        (Kind.NUMBER, ("1", "2")),
+        ("essay", ("a", "b")),
+    ):
+        with pytest.raises(ValueError):
+            Question("?", options, kind)
+    wrong = (None, "0", "a", True, 3, -1, 0.0, [0], [[0]], {}, {"0": 1}, 10**400, float("nan"))
+    for choice in wrong:
+        with pytest.raises(ValueError):
+            WORD.read_choice(choice)
+    for choice in (None, "0", 0, [0, 0], [4], [True], [[]], [0.0], {}, list(range(5)), float("inf")):
+        with pytest.raises(ValueError):
+            SEVERAL.read_choice(choice)
+    for choice in (None, "1", True, [1], float("nan"), float("inf"), -float("inf"), 10**400, 1e15):
+        with pytest.raises(ValueError):
+            NUMBER.read_choice(choice)
+    assert [WORD.read_choice(2), SEVERAL.read_choice([3, 1]), SEVERAL.read_choice([])] == ["2", "1,3", ""]
+    assert [NUMBER.read_choice(each) for each in (3, -0.25, 1 / 3)] == ["3", "-0.25", "0.333333"]
+
+
+@pytest.mark.parametrize(
+    "link", ["//evil.example", "https://evil.example", "/x", "a\\b", "a b", "javascript:alert(1)", "x?a\r\nb", "a/../b"]
+)
+def test_a_link_leads_nowhere_but_into_the_app(link):
+    with pytest.raises(ValueError):
+        Truth(link=link)
+    assert Truth(link="what_if?text=%2F%2Fevil&lesson=a.1").link
+
+
+def test_texts_are_one_line_without_what_turns_the_writing_around_and_of_a_bounded_length():
+    question = Question(" a\nb\x00\u202ec\u2028d ", ("x" * 5000, "y"))
+    assert question.text == "a b c d" and len(question.options[0]) == 200
+    assert len(Question("z" * 5000, ("x", "y")).text) == 600
+    assert len(Truth("z" * 5000).sentence) == 600
+
+
+def test_each_is_told_what_is_so_of_the_own_choice():
+    told = [TRUTH.told(WORD, choice) for choice in ("0", "1", None)]
+    assert told == ["The cat has .1.", "Right: .8.", "It is the dog."]
+    assert Truth("All.", feedback=("a",)).told(WORD, "0") == "All.", "feedback of another question"
+    assert Truth("All.", feedback=("", "b", "c")).told(WORD, "0") == "All."
+    assert TRUTH.told(NUMBER, "3") == "It is the dog."
+
+
+def test_a_class_asks_so_often_and_no_code_is_looked_for_for_ever(store, monkeypatch):
+    teacher = open_class(store)
+    for _ in range(MOST_ROUNDS):
+        teacher.ask(NUMBER)
+    with pytest.raises(NoRoomError):
+        teacher.ask(NUMBER)
+    assert teacher.look().classroom.ends - teacher.look().classroom.opened == LASTS
+    letters = itertools.cycle(teacher.code)
+    monkeypatch.setattr(teaching.secrets, "choice", lambda _: next(letters))
+    with pytest.raises(CodeTakenError):
+        store.create(store.read(teacher.code))
+    with pytest.raises(NoRoomError, match="No code"):
+        open_class(store)

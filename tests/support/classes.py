@@ -1,0 +1,159 @@
+"""A class without a browser: its stores, a server of its routes alone, and phones that speak HTTP."""
+
+import contextlib
+import http.client
+import json
+import secrets
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import redis
+import uvicorn
+from starlette.applications import Starlette
+from support.server import free_port
+from support.until import until
+
+from headlight.classroom.routes import class_routes
+from headlight.classroom.store import Store
+
+
+class Clock:
+    """The time, which a test puts forward."""
+
+    def __init__(self):
+        self.ahead = 0.0
+
+    def __call__(self) -> float:
+        return time.time() + self.ahead
+
+
+class RedisServer:
+    """A Redis that has on its disk what it has acknowledged."""
+
+    def __init__(self, folder: Path):
+        self._folder, self._port = folder, free_port()
+        self.url = f"redis://127.0.0.1:{self._port}/0"
+        self.start()
+
+    def start(self) -> None:
+        """Start it, also again, and wait until it answers."""
+        options = {"port": self._port, "appendonly": "yes", "appendfsync": "always", "dir": self._folder, "save": ""}
+        command = ["redis-server", *(part for name, value in options.items() for part in (f"--{name}", str(value)))]
+        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+        until(self._answers)
+
+    def _answers(self) -> bool:
+        assert self.process.poll() is None, "Redis ended"
+        with contextlib.suppress(redis.RedisError), self.client() as client:
+            return bool(client.ping())
+        return False
+
+    def client(self) -> redis.Redis:
+        """A client for what a test looks up by itself."""
+        return redis.Redis.from_url(self.url, decode_responses=True)
+
+    def kill(self) -> None:
+        """As a machine dies."""
+        self.process.kill()
+        self.process.wait(timeout=20)
+
+    @property
+    def file(self) -> bytes:
+        """All that stands in its files."""
+        return b"".join(path.read_bytes() for path in self._folder.rglob("*") if path.is_file())
+
+
+@contextmanager
+def served(store: Callable[[], Store]) -> Iterator[str]:
+    """The routes alone, in a thread; yields their address."""
+    config = uvicorn.Config(Starlette(routes=class_routes(store)), port=free_port(), log_level="error")
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    try:
+        until(lambda: server.started)
+        yield f"http://127.0.0.1:{config.port}"
+    finally:
+        server.should_exit = True
+        thread.join()
+
+
+class Phone:
+    """A participant's browser before a class: what it asks for, and what comes, by status and content."""
+
+    def __init__(self, address: str, code: str, number: str | None = None):
+        parts = urlsplit(address)
+        self._host, self._door, self.code = parts.netloc, f"{parts.path}/c", code
+        self.number = number or secrets.token_hex(8)
+        self._connection = http.client.HTTPConnection(self._host, timeout=60)
+
+    def __del__(self):
+        self._connection.close()
+
+    def ask(self, path: str, method: str = "GET", body: str | None = None, **headers: str) -> tuple[int, bytes]:
+        """Ask for a path below the door's; a connection that the server has closed is opened again, once."""
+        for last in (False, True):
+            try:
+                self._connection.request(method, self._door + path, body, headers)
+                self.response = self._connection.getresponse()
+                return self.response.status, self.response.read()
+            except (http.client.HTTPException, ConnectionError):
+                self._connection.close()
+                if last:
+                    raise
+        raise AssertionError
+
+    def state(self, known: int = 0) -> tuple[int, dict]:
+        """The class's state, for who knows a version of it."""
+        return self._json(*self.ask(f"/{self.code}/state?v={known}", participant=self.number))
+
+    def answer(self, number: int, choice: object) -> tuple[int, dict]:
+        """Answer in a round."""
+        body = json.dumps({"round": number, "choice": choice})
+        return self._json(*self.ask(f"/{self.code}/answer", "POST", body, participant=self.number))
+
+    @staticmethod
+    def _json(status: int, body: bytes) -> tuple[int, dict]:
+        return status, json.loads(body) if body else {}
+
+
+class Crowd:
+    """Participants of a class who answer one after the other, each until it is acknowledged, in several threads."""
+
+    def __init__(self, address: str, code: str):
+        self._address, self._code = address, code
+        self.acknowledged: set[str] = set()  # their numbers
+        self.failed = 0  # requests that got no answer, or one that asks for patience
+
+    def answer(self, choice: object, over: threading.Event) -> None:
+        """Send one participant after the other into the first round, until it is `over`."""
+        while not over.is_set():
+            phone, status = Phone(self._address, self._code), 0
+            while status != 200 and not over.is_set():
+                try:
+                    status, _ = phone.answer(1, choice)
+                except (OSError, http.client.HTTPException):
+                    status = 0
+                self.failed += status != 200
+            if status == 200:
+                self.acknowledged.add(phone.number)
+
+
+@contextmanager
+def crowd(address: str, code: str, phones: int = 4) -> Iterator[Crowd]:
+    """A crowd that answers until the block ends."""
+    found, over = Crowd(address, code), threading.Event()
+    running = [threading.Thread(target=found.answer, args=(0, over)) for _ in range(phones)]
+    for thread in running:
+        thread.start()
+    try:
+        yield found
+    finally:
+        over.set()
+        for thread in running:
+            thread.join()
