@@ -110,7 +110,7 @@ class LessonPanel extends Component {
     if (data.kind === "do" && !over) buttons.push(this.check(() => this.answer(true), "I have done it"));
     const focused = [...place.children].indexOf(this.find(".options button:focus"));
     place.replaceChildren(...buttons);
-    if (focused >= 0) (over ? this.find(".next") : buttons[focused])?.focus({ preventScroll: true });
+    if (focused >= 0 && data.alone) (over ? this.find(".next") : buttons[focused])?.focus({ preventScroll: true });
     const form = this.find("form"), input = this.find("input");
     form.hidden = data.kind !== "number";
     input.disabled = over;
