@@ -207,13 +207,13 @@ def rate_peak(run: Run) -> Answer:
     d_model, last = loaded.model.config.d_model, settings.max_steps
     rates = [learning_rate(step, d_model, settings) for step in range(1, last + 1)]
     top = int(np.argmax(rates)) + 1
-    if top != settings.warmup_steps or 4 * top > last - settings.cooldown_steps:
+    later = min(4 * top, last - settings.cooldown_steps)  # where the rate falls as the formula says
+    if top != settings.warmup_steps or later < 1.5 * top:
         raise Undecided("In this training the learning rate has no such peak.")
-    later = rates[4 * top - 1] / rates[top - 1]
     return Answer(
         Kind.NUMBER,
-        f"The rate is highest at step {top:,}, with {scientific(rates[top - 1])}; four times as late, at step "
-        f"{4 * top:,}, it is {later:.2g} of that.",
+        f"The rate is highest at step {top:,}, with {scientific(rates[top - 1])}; at step {later:,} it is "
+        f"{rates[later - 1] / rates[top - 1]:.2g} of that.",
         f"The two halves meet where step^-0.5 = step · {top}^-1.5, so at step = {top}.",
         value=float(top),
         names={"warmup": str(top), "d_model": str(d_model), "factor": f"{settings.rate_factor:g}"},

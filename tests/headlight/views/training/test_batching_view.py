@@ -53,7 +53,7 @@ def test_the_view_opens_with_a_batch_of_the_very_batches_that_training_uses(exam
     ways = dict(zip(WAYS, (whole, random), strict=True))
     assert headlines(app)[-1] == describe_both_ways(ways).headline
     assert f"{random.padding:,}" in tables(app) and "counts in the loss" in tables(app)
-    assert "CC BY 2.0 FR" in text and "tatoeba.org" in text and "Training had 318,590 pairs." in text
+    assert "CC BY 2.0 FR" in text and "tatoeba.org" in text and "Training had 878,509 pairs." in text
 
 
 def test_the_url_restores_budget_packing_shuffle_batch_and_sentence(examples):

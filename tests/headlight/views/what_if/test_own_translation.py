@@ -97,7 +97,7 @@ def test_hostile_translations_are_text_and_nothing_else():
 
 
 def test_a_beam_that_found_the_translation_is_not_said_to_have_missed_it():
-    app = open_page(PAGE, what_if=VIEW, text="What time is it?", decoding="beam", beam="4")
+    app = open_page(PAGE, what_if=VIEW, text="Tom has been a gentleman.", decoding="beam", beam="4")
     assert "Its beam found yours too, in place 2:" in page_text(app), "it begins with the second best of this very beam"
 
 
