@@ -52,7 +52,9 @@ class Phrase:
 class Language(Protocol):
     """What a sentence asks of a language: its adjectives by their English word, and phrases at a frame's places."""
 
-    adjectives: Mapping[str, object]
+    @property
+    def adjectives(self) -> Mapping[str, object]:
+        """The adjectives, by their English words."""
 
     def phrase(self, phrase: Phrase, place: str) -> str:
         """Return the phrase as a place of a frame asks for it; raises KeyError for a place that is not known."""

@@ -24,7 +24,7 @@ def retokenize(checkpoint: Checkpoint, tokenizer: Tokenizer) -> Checkpoint:
     if not isinstance(old, Tokenizer) or not model.config.share_embeddings or model.config.target_vocab_size:
         raise CheckpointError("Only a model with one vocabulary for both languages can be given another tokenizer.")
     changed = Transformer(dataclasses.replace(model.config, vocab_size=len(tokenizer)))
-    weights = dict(model.named_parameters())
+    weights: dict[str, torch.Tensor] = dict(model.named_parameters())
     for name in _A_ROW_A_PIECE & weights.keys():
         weights[name] = _rows(weights[name].detach(), old, tokenizer)
     changed.set_weights(weights)

@@ -36,7 +36,8 @@ def show_page(request: TranslationRequest, show_ways: Callable[[], None]) -> Non
 
 
 def _show_lines(request: TranslationRequest, before: Trace, after: Trace, hidden: list[range], headline: str) -> None:
-    shown = attention_map(after, "cross", *results.default_head(request, "cross"), RowLabel.BOTH)
+    layer, head = results.default_head(request, "cross")
+    shown = attention_map(after, "cross", layer, head, RowLabel.BOTH)
     payload = lines_payload(after, shown, apart=_APART, letters=_LETTERS)
     payload["hidden"] = [position for word in hidden for position in word]
     payload["changed"] = changed_outputs(before, after) if hidden else []

@@ -308,11 +308,11 @@ def averaging_words(training: Mapping) -> str:
     """Say how the checkpoint was made from trainings, from training.json; "" if it is one training's last weights."""
     averaged, further = training.get("averaged_steps"), training.get("averaged_with")
     with_it = f", averaged with {further}" if isinstance(further, str) and further else ""
-    several = isinstance(averaged, list) and len(averaged) >= 2
-    if not several and not with_it:
+    count = len(averaged) if isinstance(averaged, list) else 0
+    if count < 2 and not with_it:
         return ""
-    saves = f"the mean of {len(averaged)} saves of this training" if several else "the last save of this training"
-    curve = ", as for the curve of BLEU" if several else ""
+    saves = f"the mean of {count} saves of this training" if count > 1 else "the last save of this training"
+    curve = ", as for the curve of BLEU" if count > 1 else ""
     return (
         f"The replay shows the weights as they were at each update. The checkpoint of the other pages is {saves}"
         f"{with_it}{curve}: it may translate otherwise than the last snapshot."
