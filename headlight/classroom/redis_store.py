@@ -5,6 +5,7 @@ Redis acknowledges only what is on its disk where it runs with `appendonly yes` 
 
 import contextlib
 import logging
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -33,6 +34,7 @@ logger = logging.getLogger(__name__)
 _PREFIX = "headlight:class:"
 _INDEX = "headlight:classes"  # codes by the end of their class
 _PATIENCE = 3.0  # seconds
+_LOG_PATIENCE, _LOG_PAUSE = 120.0, 0.1  # seconds for which the writing of Redis's file is waited for, and between looks
 _TRIES = 50  # of a change while others change the same class
 
 # The rules of `store.entry` and `store.judge`, where nobody comes between. KEYS: class, who is in, the round's answers.
@@ -204,9 +206,27 @@ class RedisStore:
         self._client.close()
 
     def _empty_log(self) -> None:
-        """Have Redis write its file anew, without what was deleted."""
-        with contextlib.suppress(redis.ResponseError):  # it is at it already, or keeps no file
+        """Have Redis write its file anew, without what was deleted; where it is at it already, once it has ended.
+
+        What it began before may still have what was deleted since.
+        """
+        if not self._begins_log():
+            threading.Thread(target=self._empty_log_later, daemon=True).start()
+
+    def _empty_log_later(self) -> None:
+        until = time.monotonic() + _LOG_PATIENCE
+        # The server may end while this waits: its next start purges.
+        with contextlib.suppress(redis.RedisError):
+            while time.monotonic() < until and not self._begins_log():
+                time.sleep(_LOG_PAUSE)
+
+    def _begins_log(self) -> bool:
+        """Return False where Redis cannot begin yet; True where it began, or never will."""
+        try:
             self._client.bgrewriteaof()
+        except redis.ResponseError as error:
+            return "in progress" not in str(error)
+        return True
 
 
 def _fields(classroom: Classroom) -> list[str]:
