@@ -52,6 +52,8 @@ _STEP = {
     "show": dict,
     "show_page": str,
     "veil": list,
+    "cover": list,
+    "look": str,
     "sentences": list,
 }
 _NEEDED = {"title", "goal", "minutes", "step"}
@@ -67,7 +69,8 @@ class Step:
 
     sample: an answer that a learner may compare what they wrote with.
     answer: a measure's name; arguments: what it is told. show: what the address gets besides `at` when the answer is
-    shown, on `show_page` where it is another one. veil: keys of containers that are blurred until it is answered.
+    shown, on `show_page` where it is another one. veil: keys of containers that are blurred until it is answered; cover:
+    of those that stay so, because a later step asks about them. look: the key of what is brought into sight.
     """
 
     page: str
@@ -82,6 +85,8 @@ class Step:
     show: Mapping[str, str] = field(default_factory=dict)
     show_page: str = ""
     veil: tuple[str, ...] = ()
+    cover: tuple[str, ...] = ()
+    look: str = ""
     sentences: tuple[str, ...] = ()
 
     @property
@@ -218,7 +223,7 @@ def _wrong_list(table: Mapping[str, Any], key: str, step: int) -> Iterator[_Prob
 
 def _wrong_step(step: Mapping[str, Any], number: int) -> Iterator[_Problem]:
     yield from _wrong_fields(step, _STEP, {"page", "say"}, number)
-    for key in ("hints", "veil", "sentences"):
+    for key in ("hints", "veil", "cover", "sentences"):
         yield from _wrong_list(step, key, number)
     for key in ("page", "show_page"):
         if key in step and step[key] not in page_names():

@@ -16,7 +16,7 @@ from transformer.interpret.attention_block import (
     differences,
     stages_of,
 )
-from transformer.interpret.attribution import Attribution, Occlusion, gradient_times_input, occlude
+from transformer.interpret.attribution import Attribution, Occlusion, gradient_times_input, lost_without_each, occlude
 from transformer.interpret.mask_ablation import MaskedPass, run_masked, view_sentences
 from transformer.interpret.positions import without_positions
 from transformer.interpret.rollout import Rollout, alti
@@ -72,6 +72,14 @@ def occlusion(request: TranslationRequest, step: int, places: range, against: in
     """
     source, prefix, token = trace(request).before(step)
     return occlude(translator(request.checkpoint).model, source, prefix, token, places, against)
+
+
+@cached(max_entries=64, show_spinner=False)
+def lost_without(request: TranslationRequest) -> np.ndarray:
+    """Return what log P of each output token loses without each source token: [outputs, source]."""
+    found = trace(request)
+    model = translator(request.checkpoint).model
+    return lost_without_each(model, found.source_ids, found.decoder_input_ids, found.target_ids)
 
 
 @cached(max_entries=32, show_spinner="Translating without positions …")

@@ -233,8 +233,9 @@ def _show_without(masked: MaskedPass, disabled: MaskedPass, head: MaskedHead, le
         show_figure(
             figures.next_tokens_figure(masked, disabled, sentence), "next_tokens", alt, change[0] if change else ""
         )
-    for column, found in zip(st.columns(2, gap="medium"), filter(None, (leak, change)), strict=False):
-        with column:
+    findings = ((key, found) for key, found in (("leak_found", leak), ("change_found", change)) if found)
+    for column, (key, found) in zip(st.columns(2, gap="medium"), findings, strict=False):
+        with column.container(key=key):
             show_finding(*found)
     outlined = " Outlined is the token that the row is to predict." if head.kind == "decoder" else ""
     changed = "from the first decoder layer" if head.kind == "cross" else "from the second layer"
