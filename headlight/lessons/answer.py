@@ -44,8 +44,8 @@ class Answer:
     right: names of the right options. value: of a NUMBER, with how far off an estimate may be: by `tolerance`, or where
     that is None by `relative`, a share of it; what it can be at all lies within `bounds`, where there are some. done:
     whether what is to be done has been done. truth: one sentence with its numbers, which ends every feedback.
-    calculation: how it is found, with its numbers, the last hint. names: texts for {names} in the file. Tokens in all of
-    them are as the tokenizer writes them, between quotation marks.
+    calculation: how it is found, with its numbers, the last hint. names: texts for {names} in the file. Tokens in all
+    of them are as the tokenizer writes them, between quotation marks.
     """
 
     kind: Kind

@@ -69,8 +69,8 @@ class Step:
 
     sample: an answer that a learner may compare what they wrote with.
     answer: a measure's name; arguments: what it is told. show: what the address gets besides `at` when the answer is
-    shown, on `show_page` where it is another one. veil: keys of containers that are blurred until it is answered; cover:
-    of those that stay so, because a later step asks about them. look: the key of what is brought into sight.
+    shown, on `show_page` where it is another one. veil: keys of containers that are blurred until it is answered;
+    cover: of those that stay so, because a later step asks about them. look: the key of what is brought into sight.
     """
 
     page: str

@@ -54,7 +54,7 @@ class Posed:
         return tuple(options)
 
     def text(self, words: str) -> Text:
-        """Return one of the step's texts with its names filled, in parts by style; none of it where nothing fills them."""
+        """Return one of the step's texts with its names filled, in parts by style; nothing where nothing fills them."""
         if self.undecided and NAME.search(words):
             return []
         parts = [_styled(part) for part in _STYLED.split(words) if part]

@@ -5,7 +5,7 @@ const ACTS = ["pointerdown", "keydown", "popstate"];
 export const LONGEST = 15_000; // ms until a move that never ends is given up
 
 let since = 0;
-let comesAlong = false; // whether the focus was in the panel when it was left for another step
+let holds = false; // whether the focus was in the panel last
 
 export function isMoving() {
   return since > 0 && performance.now() - since < LONGEST;
@@ -20,15 +20,12 @@ export function endMove() {
   since = 0;
 }
 
-export function keepFocus(isThere) {
-  comesAlong = isThere;
+export function holdFocus(isThere) {
+  holds = isThere;
 }
 
-// Once for a move: whoever has taken the focus elsewhere in the meantime keeps it there.
-export function focusComesAlong() {
-  const comes = comesAlong;
-  comesAlong = false;
-  return comes;
+export function holdsFocus() {
+  return holds;
 }
 
 // Follow the link to the page of the new step, as soon as it is drawn.

@@ -3,7 +3,7 @@
 
 import { Component, mounted } from "../lib/mount.js";
 import { Memory, storage } from "./memory.js";
-import { LONGEST, beginMove, endMove, focusComesAlong, isMoving, keepFocus, openPage } from "./moving.js";
+import { LONGEST, beginMove, endMove, holdFocus, holdsFocus, isMoving, openPage } from "./moving.js";
 
 const HAVE_ARROWS = "input, textarea, select, canvas, [role=slider], [role=region], [role=radiogroup]";
 const ASK_AGAIN_AFTER = 400; // ms from the first drawing until what is remembered is sent: not while it is being made
@@ -30,6 +30,9 @@ class LessonPanel extends Component {
     this.find("form").onsubmit = (event) => this.estimate(event);
     this.find("textarea").oninput = ({ target }) => this.memory.note(this.data.key, target.value);
     this.listen(document, "keydown", (event) => this.key(event), true); // before the keys that open another page
+    this.listen(document, "focusin", (event) => holdFocus(event.composedPath().includes(this.panel)), true);
+    // What a visitor does goes before what is remembered: a run for that would break off what it began.
+    for (const act of ["pointerdown", "keydown"]) this.listen(document, act, () => clearTimeout(this.timer), true);
     // On a phone the sheet makes room while the page is what matters.
     this.listen(document, "pointerdown", (event) => this.lower(!event.composedPath().includes(this.panel)), true);
     const page = document.documentElement;
@@ -46,12 +49,15 @@ class LessonPanel extends Component {
 
   receive(data) {
     this.panel.hidden = Boolean(data.open || data.list);
-    if (data.open) return openPage();
+    clearTimeout(this.timer);
+    if (data.open) {
+      holdFocus(true);
+      return openPage();
+    }
     if (data.list) endMove();
     else this.step(data);
     const remembered = this.memory.all();
     if (!data.known && Object.keys(remembered).length) {
-      clearTimeout(this.timer);
       this.timer = setTimeout(() => this.setTriggerValue("restore", remembered), ASK_AGAIN_AFTER);
     }
   }
@@ -67,7 +73,8 @@ class LessonPanel extends Component {
     if (data.tried.choice !== null || data.tried.hints || data.tried.shown) this.memory.keep(data.key, data.tried);
     const focused = this.focused();
     this.draw(moved);
-    if (focused && this.focused() !== focused) this.refocus();
+    if (focused && (moved || this.focused() !== focused)) this.refocus(moved);
+    whenAtRest(() => this.comeBack());
   }
 
   // The element of the panel that has the focus, null where none has it.
@@ -76,11 +83,16 @@ class LessonPanel extends Component {
     return active && this.panel.contains(active) ? active : null;
   }
 
-  // Where what had the focus is gone, or another step has come: to what comes next, so that keys go on from there.
-  refocus(moved = false) {
+  // Where what had the focus is gone, or another step has come: so that keys go on from there.
+  refocus(moved) {
     const { data } = this, over = data.tried.right || data.tried.shown;
-    const question = this.find(data.ask?.length ? ".ask" : ".say");
-    (over && !moved && data.step <= data.of ? this.find(".next") : question).focus({ preventScroll: true });
+    const text = data.ask?.length && data.step <= data.of ? ".ask" : ".say";
+    this.find(over && !moved ? ".next" : text).focus({ preventScroll: true });
+  }
+
+  // A page that changes may take the focus away and give it to nothing.
+  comeBack() {
+    if (holdsFocus() && document.activeElement === document.body && !this.panel.hidden) this.refocus(false);
   }
 
   draw(moved) {
@@ -190,7 +202,6 @@ class LessonPanel extends Component {
     this.depart();
     document.documentElement.classList.remove("lesson_pages");
     if (step !== this.data.step) this.chosen = null;
-    keepFocus(Boolean(this.focused()));
     this.setTriggerValue("go", step);
   }
 
@@ -209,15 +220,11 @@ class LessonPanel extends Component {
   arrive() {
     endMove();
     this.wait(false);
-    if (focusComesAlong()) this.refocus(!this.data.tried.shown);
   }
 
   show() {
     if (isMoving()) return;
-    if (this.data.moves) {
-      this.depart();
-      keepFocus(Boolean(this.focused()));
-    }
+    if (this.data.moves) this.depart();
     this.setTriggerValue("show", true);
   }
 
@@ -236,7 +243,7 @@ class LessonPanel extends Component {
   // Where nothing else has a use for them.
   key(event) {
     const within = event.composedPath()[0];
-    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (!this.data || event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
     if (within.closest?.("input, textarea, select")) return;
     // Where the panel has the page for itself, what nothing else is focused for is for it, too.
     const inside = event.composedPath().includes(this.panel) || (this.data.alone && within === document.body);

@@ -287,7 +287,7 @@ def longer_translation(run: Run) -> Answer:
     words = [len(each.target_text.split()) for each in (own, now)]
     counted = f"It has {pluralize(words[1], 'word')}, and without anything forced {words[0]}."
     told = f"“{now.target_text}” {counted}" if forced else f"Nothing is forced yet: “{own.target_text}”"
-    longer = _longer(request)
+    longer = _longer(request) or (forced if words[1] > words[0] else ())
     if not longer:
         raise Undecided("No likely candidate that is forced makes this translation longer.")
     return Answer(

@@ -133,8 +133,8 @@ def typical_gradient(run: Run, seed: int) -> Answer:
     if times < LEAST_TIMES:
         raise Undecided("With these random vectors the division hardly changes a typical gradient.")
     told = {
-        "chain": f"Dividing by √{size} = {number_words(np.sqrt(size))} alone would do that; but it also changes how much "
-        "softmax lets through.",
+        "chain": f"Dividing by √{size} = {number_words(np.sqrt(size))} alone would do that; but it also changes how "
+        "much softmax lets through.",
         "same": f"For that softmax would have to let {number_words(np.sqrt(size))} times as much through, no more.",
         "grown": "",
     }
@@ -145,8 +145,8 @@ def typical_gradient(run: Run, seed: int) -> Answer:
     }
     return Answer(
         Kind.ONE,
-        f"In the median row, the middle one of all rows, it becomes {number_words(times)} times as large: undivided, the "
-        "saturated softmax let almost nothing through.",
+        f"In the median row, the middle one of all rows, it becomes {number_words(times)} times as large: undivided, "
+        "the saturated softmax let almost nothing through.",
         f"The division makes it {number_words(np.sqrt(size))} times smaller. But softmax then lets "
         f"{number_words(times * np.sqrt(size))} times as much through in the median row, since its largest weight is "
         "no longer nearly 1. Both together make what is so.",
