@@ -14,7 +14,7 @@ from headlight.views.attention.explorer_content import addressed_choice, explore
 from .answer import Kind, Run
 from .file import Lesson, Step
 from .overview import TITLES, pose_for
-from .panel import Try, payload_of
+from .panel import OF_FINDINGS, Try, payload_of
 from .posed import Posed, off_words, pose
 
 _OF_WEIGHTS = {"home", "translate", "attention"}  # pages that show what the explorer has, or a part of it
@@ -139,7 +139,7 @@ def _is_veiled(step: Step) -> bool:
     end of the steps of which the question shows an earlier one, and where a row's other token is asked for.
     """
     return (
-        (bool(step.veil) and step.page in _OF_WEIGHTS)
+        (bool(set(step.veil) - OF_FINDINGS.keys()) and step.page in _OF_WEIGHTS)
         or (step.page == "inside" and "at_step" in step.show)
         or step.show.get("rows") == "both tokens"
     )

@@ -16,7 +16,7 @@ const step = (kind, told) => ({
 });
 const one = step("one", { said: { a: "You said a.", b: "You said b." } });
 const several = step("several", { right: ["b", "c"], said: { "1 1": "You found 1 of 2.", "2 0": "You found both." } });
-const number = step("number", { right: [], value: -2, margin: 0.5, said: { number: "You said {number}." } });
+const number = step("number", { right: [], value: -2, margin: 0.5, said: { number: "You said {number}.", low: "Low.", high: "High." } });
 const tried = (some) => ({ choice: null, hints: 0, shown: false, right: false, ...some });
 
 test("a choice is judged as in the app", () => {
@@ -33,7 +33,9 @@ test("a choice is judged as in the app", () => {
 test("what is said to a choice, and to none that is strange", () => {
   assert.equal(said(one, "a"), "You said a.");
   assert.equal(said(several, ["a", "c"]), "You found 1 of 2.");
-  assert.equal(said(number, -1234.5), "You said −1,230.");
+  assert.equal(said(number, -1234.5), "You said −1,230. Low.");
+  assert.equal(said(number, 5), "You said 5. High.");
+  assert.equal(said(number, -2.4), "You said −2.4.");
   for (const [asked, choice] of [[one, "toString"], [one, ["a"]], [several, "b"], [number, "2"], [number, null]]) {
     assert.equal(said(asked, choice), "");
   }

@@ -250,7 +250,7 @@ class LessonPanel extends Component {
     const by = { PageDown: 1, PageUp: -1, ...(inside ? { ArrowRight: 1, ArrowLeft: -1 } : {}) }[event.key];
     if (!by || (!inside && within.closest?.(HAVE_ARROWS))) return;
     const step = this.data.step + by;
-    if (step < 1 || step > this.data.of) return;
+    if (step < 1 || step > this.data.of + 1) return; // one past the last is the end
     event.preventDefault();
     this.go(step);
   }
