@@ -276,7 +276,12 @@ def test_lessons_are_gone_through_to_their_end(visitor, address, lessons, hand):
 def at_step(page: Page, number: int, lesson: Lesson) -> None:
     expect(page.locator(".lesson .place")).to_have_text(f"{number} of {len(lesson.steps)}", timeout=90_000)
     expect(page.locator(".lesson .title")).to_have_text(lesson.title)
+    arrived(page)
+
+
+def arrived(page: Page) -> None:
     at_rest(page)
+    expect(page.locator(".lesson")).to_have_attribute("aria-busy", "false")
 
 
 def observe(page: Page, posed: Posed) -> None:
@@ -293,7 +298,7 @@ def answer_it(page: Page, posed: Posed, press: Mouse, *, wrong_first: bool) -> N
     if answer.kind == Kind.DO:
         press(page.locator(".lesson .show"))
         expect(feedback).not_to_have_text("")
-        at_rest(page)
+        arrived(page)
         return
     if answer.kind == Kind.NUMBER:
         if wrong_first:
@@ -316,4 +321,4 @@ def answer_it(page: Page, posed: Posed, press: Mouse, *, wrong_first: bool) -> N
 
 def enter(page: Page, value: float, press: Mouse) -> None:
     page.get_by_label("Your number").fill(f"{value:.6g}")
-    press(page.get_by_role("button", name="Check"))
+    press(page.locator(".lesson form button"))

@@ -9,7 +9,7 @@ const HAVE_ARROWS = "input, textarea, select, canvas, [role=slider], [role=regio
 const ASK_AGAIN_AFTER = 400; // ms from the first drawing until what is remembered is sent: not while it is being made
 const LEAVE = -1, TO_LIST = -2, TO_NEXT = -3; // in place of a step; 0 would be taken for nothing
 const NARROW = 640; // pixels: a phone's sheet
-const APP = "[data-testid=stApp]", LOOK = 50; // ms
+const APP = "[data-testid=stApp]", LOOK = 50, SETTLED = 2000; // ms
 const FOLDED = "headlight-lesson-folded";
 
 class LessonPanel extends Component {
@@ -43,6 +43,7 @@ class LessonPanel extends Component {
     this.ends.push(
       () => clearTimeout(this.timer),
       () => clearTimeout(this.giveUp),
+      () => clearTimeout(this.looking),
       () => page.classList.remove("lesson_pages"),
     );
   }
@@ -90,9 +91,12 @@ class LessonPanel extends Component {
     this.find(over && !moved ? ".next" : text).focus({ preventScroll: true });
   }
 
-  // A page that changes may take the focus away and give it to nothing.
-  comeBack() {
-    if (holdsFocus() && document.activeElement === document.body && !this.panel.hidden) this.refocus(false);
+  // A page that changes may take the focus away and give it to nothing, a little after it has come to rest.
+  comeBack(until = performance.now() + SETTLED) {
+    clearTimeout(this.looking);
+    if (!holdsFocus() || this.panel.hidden) return;
+    if (document.activeElement === document.body) this.refocus(false);
+    if (performance.now() < until) this.looking = setTimeout(() => this.comeBack(until), LOOK);
   }
 
   draw(moved) {
@@ -198,7 +202,10 @@ class LessonPanel extends Component {
   }
 
   go(step) {
-    if (isMoving()) return;
+    if (isMoving()) {
+      this.wanted = step; // a key may come before the page that it was pressed for has come to rest
+      return;
+    }
     this.depart();
     document.documentElement.classList.remove("lesson_pages");
     if (step !== this.data.step) this.chosen = null;
@@ -220,6 +227,9 @@ class LessonPanel extends Component {
   arrive() {
     endMove();
     this.wait(false);
+    const { wanted } = this;
+    this.wanted = null;
+    if (wanted && wanted !== this.data.step) this.go(wanted);
   }
 
   show() {

@@ -76,7 +76,7 @@ def missed_most(run: Run) -> Answer:
     return Answer(
         Kind.ONE,
         f"Without {names[missed]} log P of {quoted(word)} {moved(lost[missed])}, without {names[heavy]} it "
-        f"{moved(lost[heavy])}.",
+        f"{moved(lost[heavy])}, though that has the longest bar of all weights.",
         "Left out, each costs the word so much log P: "
         + ", ".join(f"{quoted_at(source, key)} {signed(float(lost[key]), 2)}" for key in ranked[:MOST_OPTIONS])
         + ".",
