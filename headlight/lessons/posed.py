@@ -124,6 +124,8 @@ class Posed:
         if answer is None:
             return ""
         truth = answer.truth if whole or answer.kind == Kind.DO else ""
+        if whole and answer.kind == Kind.DO and not answer.done:
+            truth = f"{truth} {answer.calculation}"  # what cannot be shown is told
         return in_words(" ".join(filter(None, (self._predicted(choice), truth))))
 
     def _predicted(self, choice: object) -> str:

@@ -321,14 +321,12 @@ def _longer(request: TranslationRequest) -> tuple[int, ...]:
 def _open_choice(run: Run) -> _Choice:
     """Return the step whose second candidate is most probable, and plainly before the third. Raises Undecided.
 
-    The hardest step is left out: its candidates are shown where that one is asked for.
+    The hardest step is taken only where it is the only one: its candidates are shown where that one is asked for.
     """
     trace = results.trace(run.greedy)
     found: list[tuple[float, int, int]] = []
     hardest = max(trace.scored_steps, key=lambda step: trace.entropies[step])
     for step in trace.scored_steps:
-        if step == hardest:
-            continue
         rows = _others(trace, step)
         if len(rows) < 2:
             continue
@@ -337,7 +335,7 @@ def _open_choice(run: Run) -> _Choice:
             found.append((second, step, rows[0]))
     if not found:
         raise Undecided("At no step of this translation is one token plainly the second.")
-    _, step, row = max(found)
+    _, step, row = max(found, key=lambda each: (each[1] != hardest, each))
     return _Choice(trace, step, row)
 
 
