@@ -192,8 +192,8 @@ def format_error(value: float) -> str:
 
 
 def short_weight(value: float) -> str:
-    """Two decimals without the leading zero, as statistics tables have it: .07, and 1 for 1.00."""
-    return f"{value:.2f}".lstrip("0") if value < 0.995 else "1"
+    """Two decimals, as in every sentence, without the leading zero, as statistics tables have it: .07, .99, 1.00."""
+    return f"{value:.2f}".removeprefix("0")
 
 
 def format_probability(probability: float) -> str:

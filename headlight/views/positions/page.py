@@ -34,7 +34,7 @@ DIMENSIONS = tuple(map(str, range(512)))
 
 def _chosen_settings() -> Encoding:
     """Show the sliders, and return the encoding they ask for. Raises UserError for an invalid one."""
-    columns = st.columns(3, gap="medium")
+    columns = st.container(key="sliders_of_encoding").columns(3, gap="medium")
     with columns[0]:
         even = "Dimensions of the vectors. Even, because every sine has its cosine."
         d_model = slider("d_model", 2, 512, "d_model", 2, explanation=even)
@@ -113,7 +113,7 @@ def _show_wavelengths(settings: Encoding, model: Encoding) -> None:
 def _show_rotation(settings: Encoding, model: Encoding) -> None:
     """Show one pair of dimensions as a point on a circle."""
     st.subheader("A shift is a rotation: PE(p + k) = R(k) PE(p)")
-    columns = st.columns(3, gap="medium")
+    columns = st.container(key="sliders_of_rotation").columns(3, gap="medium")
     with columns[0]:
         last = settings.d_model // 2 - 1
         pair = whole_number("Pair i", 0, last, "pair", start=min(4, last))
