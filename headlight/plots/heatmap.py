@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import cos, isnan, radians
 from typing import Any
 
@@ -113,7 +114,7 @@ class Heatmap:
         """The columns that it is wide, with the extra one."""
         return len(self.keys) + (EXTRA_COLUMNS if self.extra else 0)
 
-    @property
+    @cached_property
     def cell(self) -> float:
         """The side of a cell in pixels, with the row labels at a readable size beside them."""
         if self.room is None:

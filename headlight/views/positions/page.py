@@ -180,7 +180,7 @@ def _compare_two(request: TranslationRequest) -> tuple[EmbeddingSum, EmbeddingSu
         with column:
             _show_both_translations(requests[-1], data.get("target_language", "Translation"))
     traces = [results.trace(each) for each in requests]
-    one, two = (positions.embedding_sum(loaded.model, trace.source_ids, trace.source_tokens) for trace in traces)
+    one, two = map(measures.embedding_sum, requests)
     without = [measures.translation_without_positions(each) for each in requests]
     written = (traces[0].target_text, traces[1].target_text)
     see = content.describe_order(one, two, written, (without[0], without[1]))
@@ -206,9 +206,10 @@ def _show_sum(request: TranslationRequest) -> None:
     words, map_beside = st.columns((1, 3), gap="medium") if is_presented() else (st.container(), st.container())
     with words:
         st.subheader("What enters the encoder: embedding + position")
-        trace, model = show_translation(request), results.translator(request.checkpoint).model
+        show_translation(request)
+        model = results.translator(request.checkpoint).model
         shown = one_of("First dimensions shown", ("32", "64", "128", "all"), "first_dims")
-    summed = positions.embedding_sum(model, trace.source_ids, trace.source_tokens)
+    summed = measures.embedding_sum(request)
     dimensions = model.config.d_model if shown == "all" else int(shown)
     alt = "Heatmaps of the embeddings, the positional encodings and their sums, one row for each token"
     see = content.describe_sum(summed)
