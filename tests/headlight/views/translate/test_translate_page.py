@@ -140,7 +140,9 @@ def test_a_head_chosen_where_the_layer_was_left_is_followed_with_its_layer():
 
 def test_another_checkpoint_begins_with_its_own_head():
     app = open_page()
+    assert app.selectbox(key="checkpoint_list").options[:3] == ["en → de", "en → fr", "reverse"]
     app.selectbox(key="checkpoint_list").select("en-fr").run()
+    assert app.query_params["checkpoint"] == "en-fr", "what the address always had"
     roles, trace = results.roles(results.checkpoint("en-fr")), Translator.load("en-fr", "cpu").trace(SENTENCE)
     layer, head = plainest_head(trace, "cross", roles)
     assert chosen(app) == (str(layer + 1), str(head + 1))
