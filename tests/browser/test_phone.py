@@ -8,6 +8,7 @@ from support.access import shuts_no_one_out
 from support.addresses import VIEWS
 from support.rest import at_rest, follow
 
+TITLES = {view.partition("?")[0]: title for view, title in VIEWS.items()}
 UPRIGHT, LYING = {"width": 390, "height": 844}, {"width": 844, "height": 390}
 AGENT = "Mozilla/5.0 (Linux; Android 14; Pixel 8) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0.0.0 Mobile Safari"
 TWENTY_WORDS = "The old man next door who lives alone says that he has never seen such a beautiful garden before today."
@@ -47,7 +48,7 @@ def phone(browser, address):
 def visit(page: Page, path: str, screen: dict) -> None:
     page.set_viewport_size(screen)
     follow(page, path)
-    expect(page.get_by_role("heading", name=VIEWS[path.partition("?text=")[0]], exact=True)).to_be_visible()
+    expect(page.get_by_role("heading", name=TITLES[path.partition("?")[0]], exact=True)).to_be_visible()
     at_rest(page)
 
 
@@ -152,33 +153,27 @@ def test_a_tap_on_a_page_in_the_row_below_leaves_the_list_of_pages_folded(phone,
     assert phone.evaluate("window.opened") == 0, "not for a moment"
 
 
-# Where the figure of a view begins at the latest, a long sentence and its controls above it: half of the page is left.
-FIGURE, BEGINS = (
-    {
-        "/inside?at_step=products": ".products .maps",
-        "/attention?attention=rollout": CHART,
-        "/attention?attention=attribution%20methods": CHART,
-        "/positions?positions=curves": CHART,
-        "/positions?positions=rotation": CHART,
-        "/logits?logits=logit%20lens": ".places table",
-        "/logits": CHART,
-        "/masks": CHART,
-    },
-    660,
-)
+# Of views with many controls the figure, and where it begins at the latest: a fifth of the page below is left for it.
+FIGURE = {
+    "/inside?at_step=products": ".products .maps",
+    "/attention?attention=rollout": CHART,
+    "/attention?attention=attribution%20methods": CHART,
+    "/positions?positions=curves": CHART,
+    "/positions?positions=rotation": CHART,
+    "/logits?logits=logit%20lens": ".places table",
+    "/logits": CHART,
+    "/masks": CHART,
+}
+SENTENCE, BEGINS = "I can't swim, and I don't want to learn it.", 660
 
 
 @pytest.mark.parametrize("path", FIGURE)
 def test_figures_come_before_what_is_said_of_them(phone, path):
-    visit(phone, f"{path}{'&' if '?' in path else '?'}text={quote(TWENTY_WORDS)}", UPRIGHT)
+    visit(phone, f"{path}{'&' if '?' in path else '?'}text={quote(SENTENCE)}", UPRIGHT)
     figure = phone.locator(FIGURE[path]).first
     expect(figure).to_be_visible()
-    phone.wait_for_function(
-        "([selector, most]) => document.querySelector('.st-key-bar') && "
-        "[...document.querySelectorAll('*')].flatMap(each => [each, ...(each.shadowRoot?.querySelectorAll('*') ?? [])])"
-        ".find(each => each.matches(selector))?.getBoundingClientRect().top <= most",
-        arg=[FIGURE[path], BEGINS],
-    )
+    at_rest(phone)
+    assert figure.bounding_box()["y"] <= BEGINS
 
 
 def test_a_finger_on_a_sliders_track_changes_nothing_and_its_thumb_is_moved(phone):
