@@ -219,8 +219,9 @@ def _show(entry: str, data: object, key: str, **heard: Callable[..., None]) -> N
         def told() -> None:
             # What a component said just before its page was left may come when its state is gone, and what it said
             # before its view was left may come along with the choice of another one: to nobody.
-            chooser, view = st.session_state.get(SHOWN_VIEW, ("", None))
-            if key in st.session_state and st.session_state.get(chooser, view) == view:
+            chooser, view = st.session_state.get(SHOWN_VIEW, (key, None))
+            stays = chooser == key or st.session_state.get(chooser, view) == view
+            if stays and key in st.session_state:
                 heard[event](st.session_state[key].get(event))
 
         return told
