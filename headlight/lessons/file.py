@@ -142,7 +142,8 @@ def read_lesson(path: str | Path) -> Lesson:
     except (OSError, ValueError, tomllib.TOMLDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise LessonError(f"{path.name} cannot be read: {reason}.") from None
-    for problem in _problems(path, content):
+    # Of the shipped ones the tests have looked for problems: that imports every measure.
+    for problem in () if path.parent == SHIPPED else problems_of(path, content):
         raise LessonError(f"{path.name}, line {_line(text, problem)}: {problem.words}")
     steps = tuple(map(_step, content["step"]))
     texts = {key: content[key] for key in ("title", "goal", "minutes")}
@@ -183,7 +184,8 @@ def _line(text: str, problem: _Problem) -> int:
     return first + 1
 
 
-def _problems(path: Path, content: Mapping[str, Any]) -> Iterator[_Problem]:
+def problems_of(path: Path, content: Mapping[str, Any]) -> Iterator[_Problem]:
+    """Yield what is wrong with a file's content, step by step."""
     if not _FILE_NAME.fullmatch(path.stem):
         yield _Problem("The file's name must be of small letters, digits and _, beginning with a letter.")
     yield from _wrong_fields(content, _TEXTS, _NEEDED, 0)
