@@ -8,8 +8,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
 SOURCE = ROOT / "headlight" / "components" / "engine" / "kernel.wat"
-# Whoever changes kernel.wat compiles it (`wat2wasm kernel.wat -o kernel.wasm`, of Debian's wabt) and writes the two here:
-# of the source without its comments and indentation, and of the bytes.
+# Whoever changes kernel.wat compiles it (`wat2wasm kernel.wat -o kernel.wasm`, of Debian's wabt) and writes both here: of
+# the source without its comments and indentation, and of the bytes.
 HASHES = {
     "wat": "e676372cf99b2842a6ecfdfa8373ec6a0fb22ea0fdca4accb4e65d0965543818",
     "wasm": "7300d4e5f03f4a37a40d409d828605e4c45297168972201e83cca46b68c053f9",
