@@ -7,7 +7,7 @@
 import fs from "node:fs";
 import path from "node:path";
 import { beamSearch, decode, replay, sampler } from "../../headlight/components/engine/decoding.js";
-import { Engine, KINDS, floatsNeeded } from "../../headlight/components/engine/engine.js";
+import { Engine, KINDS, kernelNeeds } from "../../headlight/components/engine/engine.js";
 import { headLosses } from "../../headlight/components/engine/heads.js";
 import { plainKernel, simdKernel } from "../../headlight/components/engine/kernel.js";
 import { Translator } from "../../headlight/components/engine/translator.js";
@@ -19,7 +19,7 @@ const parse = (name) => JSON.parse(read(name).toString("utf8"));
 
 function model(name, kernelName) {
   const header = parse(`${name}.json`), bytes = new Uint8Array(read(`${name}.bin`));
-  const kernel = kernelName === "simd" ? simdKernel(fs.readFileSync(WASM), floatsNeeded(header)) : plainKernel();
+  const kernel = kernelName === "simd" ? simdKernel(fs.readFileSync(WASM), kernelNeeds(header)) : plainKernel();
   if (header.tokenizer === undefined) return { engine: new Engine(header, bytes, kernel) };
   const translator = new Translator(header, bytes, kernel);
   return { translator, engine: translator.engine };
@@ -58,6 +58,17 @@ const VERBS = {
   },
   encode: ({ translator }, texts) => texts.map((text) => translator.tokenizer.encode(text)),
   spell: ({ translator }, rows) => rows.map((ids) => translator.tokenizer.decode(ids)),
+  // Milliseconds of a question that is asked for so many seconds over and over, and the processor's in the mean.
+  time(asked, seconds, question) {
+    const all = [], before = process.cpuUsage(), end = performance.now() + 1000 * seconds;
+    for (let begun = performance.now(); begun < end || all.length < 3; begun = performance.now()) {
+      answer(asked, question);
+      all.push(performance.now() - begun);
+    }
+    const { user, system } = process.cpuUsage(before);
+    return { all, cpu: (user + system) / 1000 / all.length };
+  },
+  megabytes: () => process.memoryUsage().rss / 1e6,
 };
 
 function answer(asked, [verb, ...given]) {

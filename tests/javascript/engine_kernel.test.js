@@ -4,7 +4,7 @@ import test from "node:test";
 import { plainKernel, simdKernel } from "../../headlight/components/engine/kernel.js";
 
 const BYTES = fs.readFileSync(new URL("../../headlight/components/engine/kernel.wasm", import.meta.url));
-const KERNELS = [plainKernel(), simdKernel(BYTES, 1_000_000)];
+const KERNELS = [plainKernel(), simdKernel(BYTES, { bytes: 4_000_000, inputs: 256 })];
 
 // The same numbers for ever: a row of a sine that goes up and down.
 const numbers = (kernel, count, scale = 1, phase = 0) => {
@@ -19,15 +19,19 @@ function near(found, expected, within, message) {
 
 for (const kernel of KERNELS) {
   test(`${kernel.name} multiplies rows of every number and width`, () => {
-    const sizes = [[1, 4, 4], [1, 256, 8], [2, 12, 20], [3, 8, 12], [5, 36, 4], [7, 6, 9], [4, 5, 73]];
+    const sizes = [[1, 16, 4], [1, 256, 8], [2, 32, 20], [3, 48, 12], [5, 32, 4], [7, 16, 9], [4, 5, 73], [1, 20, 8]];
     for (const [rows, inputs, outputs] of sizes) {
-      const x = numbers(kernel, rows * inputs), weight = numbers(kernel, outputs * inputs, 1, 1);
-      const bias = numbers(kernel, outputs, 1, 2), y = kernel.allocate(rows * outputs);
-      kernel.multiply(x, rows, weight, bias, outputs, inputs, y);
+      const x = numbers(kernel, rows * inputs), scales = numbers(kernel, outputs, 0.01, 1);
+      const bias = numbers(kernel, outputs);
+      const weight = kernel.keep(Int8Array.from({ length: outputs * inputs }, (_, at) => ((at * 37) % 255) - 127));
+      const y = kernel.allocate(rows * outputs);
+      kernel.multiply(x, rows, { weight, scales, bias, outputs, inputs }, y);
       for (let row = 0; row < rows; row++) {
         for (let output = 0; output < outputs; output++) {
           let sum = bias[output];
-          for (let i = 0; i < inputs; i++) sum += x[row * inputs + i] * weight[output * inputs + i];
+          for (let i = 0; i < inputs; i++) {
+            sum += x[row * inputs + i] * weight[output * inputs + i] * scales[output];
+          }
           near(y[row * outputs + output], sum, 1e-5, `${rows} x ${inputs} to ${outputs}`);
         }
       }

@@ -4,6 +4,7 @@
 // What is computed is what transformer/model/*.py says, and names are those of transformer/interpret; layers, heads,
 // rows and columns count from 0. decoding.js chooses tokens with it, steps.js reads its logits.
 
+import { bytesOf } from "./kernel.js";
 import { outputSize, readModel, weightsNeeded } from "./weights.js";
 
 export const KINDS = ["encoder", "decoder", "cross"];
@@ -27,9 +28,10 @@ function rooms(config) {
   };
 }
 
-// Floats that an engine of this model allocates, for a kernel that has to know.
-export function floatsNeeded(header) {
-  return Object.values(rooms(header.config)).reduce((sum, size) => sum + size + 3, weightsNeeded(header));
+// What the kernel of this model has to have room for.
+export function kernelNeeds(header) {
+  const { floats, kept } = weightsNeeded(header), { d_model, d_ff } = header.config;
+  return { bytes: bytesOf([...floats, ...Object.values(rooms(header.config))], kept), inputs: Math.max(d_model, d_ff) };
 }
 
 export class Engine {
@@ -109,15 +111,17 @@ export class Engine {
       const layer = this.encoder[number], { attention } = layer;
       seen?.(number);
       this.residual(layer.attentionNorm, rows, (x) => {
-        this.linear(x, rows, attention.all, this.projected);
+        this.kernel.multiply(x, rows, attention.all, this.projected);
         this.attend("encoder", number, 3 * d, this.projected, 3 * d, d, rows, read, this.nothingHidden);
-        this.linear(this.mixed, rows, attention.output, this.result);
+        this.kernel.multiply(this.mixed, rows, attention.output, this.result);
       });
       this.feedForward(layer, rows);
     }
     this.memory.set(this.x.subarray(0, rows * d));
     if (this.lastNorms.encoder) normalize(this.memory, this.memory, rows, d, this.lastNorms.encoder);
-    this.decoder.forEach(({ cross }, at) => this.linear(this.memory, rows, cross.keyValue, this.memoryKeys[at]));
+    this.decoder.forEach(({ cross }, number) => {
+      this.kernel.multiply(this.memory, rows, cross.keyValue, this.memoryKeys[number]);
+    });
   }
 
   // Feed the decoder its newest tokens, of which the first stands at `start`; their vectors are in `x` then.
@@ -146,17 +150,17 @@ export class Engine {
       const layer = this.decoder[number], own = this.own[number];
       seen?.(number);
       this.residual(layer.attentionNorm, rows, (x) => {
-        this.linear(x, rows, layer.attention.all, this.projected);
+        this.kernel.multiply(x, rows, layer.attention.all, this.projected);
         for (let row = 0; row < rows; row++) {
           own.set(this.projected.subarray((3 * row + 1) * d, (3 * row + 3) * d), fed.own[row] * 2 * d);
         }
         this.attend("decoder", number, 3 * d, own, 2 * d, 0, rows, fed, this.nothingHidden);
-        this.linear(this.mixed, rows, layer.attention.output, this.result);
+        this.kernel.multiply(this.mixed, rows, layer.attention.output, this.result);
       });
       this.residual(layer.crossNorm, rows, (x) => {
-        this.linear(x, rows, layer.cross.query, this.projected);
+        this.kernel.multiply(x, rows, layer.cross.query, this.projected);
         this.attend("cross", number, d, this.memoryKeys[number], 2 * d, 0, rows, read, this.hidden);
-        this.linear(this.mixed, rows, layer.cross.output, this.result);
+        this.kernel.multiply(this.mixed, rows, layer.cross.output, this.result);
       });
       this.feedForward(layer, rows);
     }
@@ -166,9 +170,10 @@ export class Engine {
   // Token embeddings plus positions, into `x`.
   embed(stack, ids, places) {
     const { d_model: d, scale_embeddings } = this.config, scale = scale_embeddings ? Math.sqrt(d) : 1, { x } = this;
-    const embedding = this.embeddings[stack], positions = this.positions[stack];
+    const { weight, scales } = this.embeddings[stack], positions = this.positions[stack];
     ids.forEach((id, row) => {
-      for (let i = 0; i < d; i++) x[row * d + i] = embedding[id * d + i] * scale + positions[places[row] * d + i];
+      const factor = scales[id] * scale;
+      for (let i = 0; i < d; i++) x[row * d + i] = weight[id * d + i] * factor + positions[places[row] * d + i];
     });
     if (this.firstNorms[stack]) normalize(x, x, ids.length, d, this.firstNorms[stack]);
   }
@@ -184,9 +189,9 @@ export class Engine {
 
   feedForward(layer, rows) {
     this.residual(layer.forwardNorm, rows, (x) => {
-      this.linear(x, rows, layer.inner, this.hiddenUnits);
+      this.kernel.multiply(x, rows, layer.inner, this.hiddenUnits);
       this.activate(this.hiddenUnits, rows * layer.inner.outputs);
-      this.linear(this.hiddenUnits, rows, layer.outer, this.result);
+      this.kernel.multiply(this.hiddenUnits, rows, layer.outer, this.result);
     });
   }
 
@@ -226,16 +231,12 @@ export class Engine {
     }
   }
 
-  linear(x, rows, { weight, bias, outputs, inputs }, y) {
-    this.kernel.multiply(x, rows, weight, bias, outputs, inputs, y);
-  }
-
   // Compute the logits of the first rows of `x` and call read(row, where its logits begin in `logits`) for each.
   eachLogits(rows, read) {
     const { config, x, logits, output, vocab } = this;
     for (let from = 0; from < rows; from += LOGIT_ROWS) {
       const some = Math.min(LOGIT_ROWS, rows - from);
-      this.linear(x.subarray(from * config.d_model), some, output, logits);
+      this.kernel.multiply(x.subarray(from * config.d_model), some, output, logits);
       for (let row = 0; row < some; row++) read(from + row, row * vocab);
     }
   }

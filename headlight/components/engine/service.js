@@ -1,6 +1,6 @@
 // What is asked of a model by name, in a worker or on the page itself: the verbs of headlight.js.
 
-import { floatsNeeded } from "./engine.js";
+import { kernelNeeds } from "./engine.js";
 import { plainKernel, simdKernel } from "./kernel.js";
 import { Runs } from "./runs.js";
 import { Translator } from "./translator.js";
@@ -8,7 +8,7 @@ import { Translator } from "./translator.js";
 // The WebAssembly kernel of these bytes; plain JavaScript without any, where WebAssembly is forbidden or has no SIMD.
 export function chooseKernel(header, bytes) {
   try {
-    return bytes?.length ? simdKernel(bytes, floatsNeeded(header)) : plainKernel();
+    return bytes?.length ? simdKernel(bytes, kernelNeeds(header)) : plainKernel();
   } catch {
     return plainKernel();
   }

@@ -1,60 +1,64 @@
-// A model's weights, as transformer/exchange/int8.py packs them, made into float32 once and put in their places.
-
-const EMBEDDING = "source_embedding.embedding.weight";
+// A model's weights, as transformer/exchange/int8.py packs them, in their places: matrices of int8 with a scale for
+// each row, vectors of float32.
 
 const product = (shape) => shape.reduce((a, b) => a * b, 1);
 
-// How many floats `readModel` allocates.
+// Lengths of the arrays that `readModel` allocates, of float32, and keeps, of int8.
 export function weightsNeeded({ config, tensors }) {
-  const own = tensors.reduce((sum, { shape }) => sum + product(shape) + 3, 0); // each begins at a multiple of four
-  return own + outputSize(config) + 3;
+  const matrices = tensors.filter(({ scales }) => scales !== undefined);
+  const vectors = tensors.filter(({ scales }) => scales === undefined);
+  const floats = [...vectors.map(({ shape }) => product(shape)), ...matrices.map(({ shape }) => shape[0])];
+  return {
+    floats: [outputSize(config), ...floats],
+    kept: matrices.map(({ shape }) => product(shape)),
+  };
 }
 
 // Pieces of the target's vocabulary.
 export const outputSize = (config) => config.target_vocab_size || config.vocab_size;
 
-// What the passes of engine.js are made of. A linear map is { weight: [outputs, inputs], bias, outputs, inputs }, a
-// norm { gain, bias }, or undefined where the model has none.
+// What the passes of engine.js are made of. A matrix is { weight: Int8Array [outputs, inputs], scales, outputs,
+// inputs }, a linear map one with a `bias`, a norm { gain, bias }, or undefined where the model has none.
 export function readModel(header, bytes, kernel) {
-  const { config } = header, tensors = readTensors(header, bytes, kernel), size = outputSize(config);
-  const source = tensors[EMBEDDING], target = tensors["target_embedding.embedding.weight"] ?? source;
-  const layers = (stack, count) => Array.from({ length: count }, (_, number) => readLayer(tensors, stack, number));
+  const { config } = header, tensors = readTensors(header, bytes, kernel);
+  const source = tensors["source_embedding.embedding.weight"];
+  const target = tensors["target_embedding.embedding.weight"] ?? source;
   const norm = (name) => readNorm(tensors, name);
   const norms = (name) => ({ encoder: norm(`encoder_${name}`), decoder: norm(`decoder_${name}`) });
-  const positions = config.positions === "learned" ? tensors["positions.table"] : positionTable(config);
+  const layers = (stack, count) => Array.from({ length: count }, (_, number) => readLayer(tensors, stack, number));
+  const tables = ["positions.table", "target_positions.table"].map((name) => tensors[name] && wholeOf(tensors[name]));
+  const [positions = positionTable(config), ofTarget = positions] = tables;
   return {
     embeddings: { encoder: source, decoder: target },
-    positions: { encoder: positions, decoder: tensors["target_positions.table"] ?? positions },
+    positions: { encoder: positions, decoder: ofTarget },
     firstNorms: norms("embedding_norm"),
     encoder: layers("encoder", config.num_encoder_layers),
     decoder: layers("decoder", config.num_decoder_layers),
     lastNorms: norms("norm"),
     output: {
-      weight: tensors["output_projection.weight"] ?? target,
-      bias: tensors["output_projection.bias"] ?? kernel.allocate(size),
-      outputs: size,
-      inputs: config.d_model,
+      ...(tensors["output_projection.weight"] ?? target),
+      bias: tensors["output_projection.bias"] ?? kernel.allocate(outputSize(config)),
     },
   };
 }
 
-// Weights by name, each int8 matrix multiplied by its rows' scales.
+// Matrices and vectors by name.
 function readTensors({ tensors }, bytes, kernel) {
-  const floats = (offset, length) => new Float32Array(bytes.slice(offset, offset + 4 * length).buffer);
-  const found = {};
-  for (const { name, shape, offset, scales } of tensors) {
-    const length = product(shape), values = (found[name] = kernel.allocate(length));
-    if (scales === undefined) {
-      values.set(floats(offset, length));
-      continue;
-    }
-    const whole = new Int8Array(bytes.buffer, bytes.byteOffset + offset, length), [rows, columns] = shape;
-    const scale = floats(scales, rows);
-    for (let row = 0, at = 0; row < rows; row++) {
-      for (const end = at + columns; at < end; at++) values[at] = whole[at] * scale[row];
-    }
-  }
-  return found;
+  const floats = (offset, length) => {
+    const values = kernel.allocate(length);
+    values.set(new Float32Array(bytes.slice(offset, offset + 4 * length).buffer));
+    return values;
+  };
+  return Object.fromEntries(tensors.map(({ name, shape, offset, scales }) => {
+    if (scales === undefined) return [name, floats(offset, product(shape))];
+    const weight = kernel.keep(new Int8Array(bytes.buffer, bytes.byteOffset + offset, product(shape)));
+    return [name, { weight, scales: floats(scales, shape[0]), outputs: shape[0], inputs: shape[1] }];
+  }));
+}
+
+// A matrix as float32.
+function wholeOf({ weight, scales, inputs }) {
+  return Float32Array.from(weight, (each, at) => each * scales[Math.floor(at / inputs)]);
 }
 
 // Sine, cosine of pos / base^(2i/d) in turn (paper, 3.5); "multiplied" is the slip that multiplies.
@@ -77,14 +81,13 @@ function readNorm(tensors, name) {
 }
 
 function readLinear(tensors, name) {
-  const weight = tensors[`${name}.weight`], bias = tensors[`${name}.bias`];
-  return { weight, bias, outputs: bias.length, inputs: weight.length / bias.length };
+  return { ...tensors[`${name}.weight`], bias: tensors[`${name}.bias`] };
 }
 
 // Some outputs of a linear map, views on its weights.
-function part({ weight, bias, inputs }, from, to) {
+function part({ weight, scales, bias, inputs }, from, to) {
   const rows = weight.subarray(from * inputs, to * inputs);
-  return { weight: rows, bias: bias.subarray(from, to), inputs, outputs: to - from };
+  return { weight: rows, scales: scales.subarray(from, to), bias: bias.subarray(from, to), inputs, outputs: to - from };
 }
 
 // Attention's four matrices; W_Q, W_K and W_V stand under one another.

@@ -44,7 +44,7 @@ SHAPES = {
     "vocab_size": (31, 32),
 }
 SOURCE, TARGET = [5, 7, 9, 11, 3], [8, 6, 12, 4, 9, 10, 3]  # more words than source tokens
-DRAWN = 28
+DRAWN = 16
 TOLD = {
     "sourceText": "source_text",
     "targetText": "target_text",
