@@ -11,7 +11,7 @@ export function playerPayload(trace, { layer, head }, { forced = 0, unforced = "
   const words = { forced: trace.targetTokens.slice(0, forced).join(" "), now: trace.targetText, own: unforced };
   return {
     id: [...trace.sourceIds, ...trace.targetIds].join("-"),
-    source: trace.sourceTokens, fed: trace.fedTokens, next: trace.targetTokens,
+    source: trace.sourceTokens, fed: trace.decoderInputTokens, next: trace.targetTokens,
     steps: trace.targetIds.map((_, step) => stepOf(trace, step, { name, maps, vocabulary, forced: step < forced })),
     branch: forced ? words : null,
     cross: base64(maps[0]), decoder: base64(maps[1]),
@@ -28,20 +28,27 @@ function stepOf(trace, step, { name, maps, vocabulary, forced }) {
   const rest = Math.max(0, 1 - candidates.reduce((sum, { probability }) => sum + probability, 0));
   return {
     sentence: sentenceOf(trace, step, name, maps, forced),
-    chance: chanceWords(trace.probabilities[step]),
-    rank: trace.ranks[step],
+    chance: chanceWords(trace.targetProbabilities[step]),
+    rank: trace.targetRanks[step],
     entropy: entropyWords(trace.entropies[step]),
     forced, takable: hasRoomAfter(trace, step), candidates, rest,
     rest_words: `the other ${grouped(vocabulary - candidates.length)} tokens together ${chanceWords(rest)}`,
   };
 }
 
+// The most probable tokens of a step: {ids, tokens, probabilities}, each [10].
+export function candidatesAt({ candidateIds, candidateTokens, candidateProbabilities }, step) {
+  const tokens = candidateTokens[step], from = step * tokens.length;
+  const [ids, probabilities] = [candidateIds, candidateProbabilities].map((all) => all.slice(from, from + tokens.length));
+  return { ids: [...ids], tokens, probabilities: [...probabilities] };
+}
+
 // The tokens of a step's candidates; those that decoding never chooses are not to be taken.
 function candidatesOf(trace, step) {
-  const { ids, tokens, probabilities } = trace.candidates[step], taken = trace.targetIds[step];
+  const { ids, tokens, probabilities } = candidatesAt(trace, step), taken = trace.targetIds[step];
   const rows = ids.map((id, at) => ({ id, token: tokens[at], probability: probabilities[at], rank: at + 1 }));
   if (!ids.includes(taken)) {
-    const [token, probability, rank] = [trace.targetTokens, trace.probabilities, trace.ranks].map((of) => of[step]);
+    const [token, probability, rank] = [trace.targetTokens, trace.targetProbabilities, trace.targetRanks].map((of) => of[step]);
     rows.push({ id: taken, token, probability, rank });
   }
   return rows.map((row) => ({
@@ -49,17 +56,17 @@ function candidatesOf(trace, step) {
   }));
 }
 
-export const isNeverChosen = ({ fedTokens }, token) => token !== "</s>" && (token === "<pad>" || token === fedTokens[0]);
+export const isNeverChosen = ({ decoderInputTokens }, token) => token !== "</s>" && (token === "<pad>" || token === decoderInputTokens[0]);
 
 function sentenceOf(trace, step, name, [cross, decoder], forced) {
   const most = (row, keys) => {
     const key = row.indexOf(Math.max(...row));
     return `${quoted(keys[key])} (${fixed(row[key], 2)})`;
   };
-  const prefix = step ? ` and to ${most(decoder[step], trace.fedTokens)} of the prefix` : "";
+  const prefix = step ? ` and to ${most(decoder[step], trace.decoderInputTokens)} of the prefix` : "";
   return (
-    `With input ${quoted(trace.fedTokens[step])} the model gives ${quoted(trace.targetTokens[step])} ` +
-    `${chanceWords(trace.probabilities[step])}, rank ${trace.ranks[step]}${forced ? ", forced by you" : ""}. ` +
+    `With input ${quoted(trace.decoderInputTokens[step])} the model gives ${quoted(trace.targetTokens[step])} ` +
+    `${chanceWords(trace.targetProbabilities[step])}, rank ${trace.targetRanks[step]}${forced ? ", forced by you" : ""}. ` +
     `${sentenceCase(name)} attends most to ${most(cross[step], trace.sourceTokens)} of the source${prefix}.`
   );
 }
@@ -69,10 +76,10 @@ const entropyWords = (entropy) => `${fixed(entropy + 0, 2)} nats, perplexity ${f
 // The step of the highest entropy: {headline, more, attempt}, the attempt empty where no other token can be forced.
 export function hardestStep(trace) {
   const step = trace.entropies.reduce((best, each, at) => (each > trace.entropies[best] ? at : best), 0);
-  const { ids, tokens, probabilities } = trace.candidates[step];
+  const { ids, tokens, probabilities } = candidatesAt(trace, step);
   const index = ids.findIndex((id, at) => id !== trace.targetIds[step] && !isNeverChosen(trace, tokens[at]));
   const perplexity = fixed(Math.fround(Math.exp(trace.entropies[step])), 1), other = quoted(tokens[index]);
-  const chances = [trace.probabilities[step], probabilities[index]].map(chanceWords);
+  const chances = [trace.targetProbabilities[step], probabilities[index]].map(chanceWords);
   return {
     headline: `The model is least sure at step ${step + 1}: perplexity ${perplexity}.`,
     more: `Of all steps open to choice its entropy is the highest: ${quoted(trace.targetTokens[step])} got ` +

@@ -2,7 +2,7 @@
 // headlight/views/what_if/ablation.py and change_content.py say it.
 
 import { isSame } from "./lines.js";
-import { isNeverChosen } from "./player.js";
+import { candidatesAt, isNeverChosen } from "./player.js";
 import { LEAST_SHOWN, distinct, fixed, kindHeadName, quotedAt, rint, signed, twoDigits } from "./text.js";
 
 const KINDS = ["encoder", "decoder", "cross"];
@@ -14,9 +14,9 @@ const sum = (values) => values.reduce((total, value) => total + value, 0);
 // Whether every token is the one that greedy decoding takes.
 export function isGreedy(trace) {
   return trace.targetIds.every((_, step) => {
-    const { tokens, probabilities } = trace.candidates[step], chance = trace.probabilities[step];
+    const { tokens, probabilities } = candidatesAt(trace, step), chance = trace.targetProbabilities[step];
     const above = tokens.filter((token, at) => isNeverChosen(trace, token) && probabilities[at] > chance).length;
-    return trace.ranks[step] - above === 1;
+    return trace.targetRanks[step] - above === 1;
   });
 }
 
@@ -112,4 +112,4 @@ function describeOutcome(change, before, forced, after) {
 
 const TINY = 2 ** -126; // the least float32 of full precision
 
-export const logProbabilities = ({ probabilities }) => Array.from(probabilities, (each) => Math.log(Math.max(each, TINY)));
+export const logProbabilities = ({ targetProbabilities }) => Array.from(targetProbabilities, (each) => Math.log(Math.max(each, TINY)));

@@ -10,7 +10,7 @@ const SPACE = "▁", WITHIN_WORDS = /^[-'’]+$/;
 // words: `texts`, `steps` and `law` as explorer_content.py has them; roles: what is in heads.json, or null.
 export function explorerBytes(trace, words, roles) {
   const weights = KINDS.map((kind) => Uint16Array.from(trace[kind].weights, (weight) => rint(weight * words.steps)));
-  const sides = { source: trace.sourceTokens, fed: trace.fedTokens, predicted: trace.targetTokens };
+  const sides = { source: trace.sourceTokens, fed: trace.decoderInputTokens, predicted: trace.targetTokens };
   let offset = 0;
   const kinds = KINDS.map((kind, at) => {
     const made = kindOf(trace, kind, offset, words, roles);
@@ -41,7 +41,7 @@ function checksum(parts) {
 }
 
 function kindOf(trace, kind, offset, { law }, roles) {
-  const keys = kind === "decoder" ? trace.fedTokens : trace.sourceTokens, { shape } = trace[kind];
+  const keys = kind === "decoder" ? trace.decoderInputTokens : trace.sourceTokens, { shape } = trace[kind];
   const measured = measureHeads(kind, trace[kind], keys, trace.targetTokens, law);
   const told = (head) => [head.layer, head.head, lookWords(head, law, roles)];
   return {

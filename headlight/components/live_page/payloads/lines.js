@@ -15,14 +15,14 @@ export function rowsOf({ shape: [, heads, queries, keys], weights }, layer, head
 }
 
 export function linesPayload(trace, { layer, head }, apart, letters) {
-  const probabilities = Array.from(trace.probabilities, shortest);
+  const probabilities = Array.from(trace.targetProbabilities, shortest);
   return {
     name: headName(layer, head),
-    source: trace.sourceTokens, outputs: trace.targetTokens, below: "output", inputs: trace.fedTokens,
+    source: trace.sourceTokens, outputs: trace.targetTokens, below: "output", inputs: trace.decoderInputTokens,
     source_words: wordRanges(trace.sourceTokens), output_words: wordRanges(trace.targetTokens),
     probabilities,
     chances: probabilities.map(chanceWords), short_chances: probabilities.map(shortChance),
-    ranks: [...trace.ranks],
+    ranks: [...trace.targetRanks],
     weights: rowsOf(trace.cross, layer, head).map((row) => Array.from(row, shortest)),
     apart, letters,
   };

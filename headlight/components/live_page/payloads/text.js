@@ -2,10 +2,8 @@
 
 import { MINUS } from "../../lib/format.js";
 
-const LEAST_SHOWN = 0.005; // nats, or a share: two digits do not show less
+export const LEAST_SHOWN = 0.005; // nats, or a share: two digits do not show less
 const EXACT = 30; // decimals more: enough to see whether a number lies halfway between two
-
-export { LEAST_SHOWN };
 
 // A number with so many decimals as Python writes it: what lies halfway becomes the even one, not the greater.
 export function fixed(value, digits) {
