@@ -11,7 +11,6 @@ import torch
 from sentencepiece import sentencepiece_model_pb2
 
 from ..checkpoint import Checkpoint
-from ..config import Activation, ModelConfig, Positions
 from ..data.tokenizer import SPACE, Tokenizer
 from ..errors import CheckpointError
 from ..model.transformer import Transformer
@@ -27,10 +26,14 @@ def pack(checkpoint: Checkpoint) -> tuple[dict, bytes]:
     header: `config`, `tensors` (each with name, shape, offset in bytes and, of a matrix, that of its rows' scales) and
     `tokenizer`. Raises CheckpointError, one sentence, for a model that the engine cannot run.
     """
-    config = checkpoint.model.config
-    _require(checkpoint.model.count_parameters() <= MOST_WEIGHTS, f"it has more than {MOST_WEIGHTS:,} weights")
-    for is_known, why in _known(config):
-        _require(is_known, why)
+    header, content = pack_weights(checkpoint.model)
+    return header | {"tokenizer": _tokenizer(checkpoint.tokenizer)}, content
+
+
+def pack_weights(model: Transformer) -> tuple[dict, bytes]:
+    """Return the same of a model without its tokenizer; raises CheckpointError for one of more than `MOST_WEIGHTS`."""
+    count = model.count_parameters()
+    _require(count <= MOST_WEIGHTS, f"it has {count:,} weights, more than {MOST_WEIGHTS:,}")
     parts, tensors, end = [], [], 0
 
     def add(array: np.ndarray) -> int:
@@ -40,7 +43,7 @@ def pack(checkpoint: Checkpoint) -> tuple[dict, bytes]:
         end += len(parts[-1])
         return start
 
-    for name, weight in _weights(checkpoint.model).items():
+    for name, weight in _weights(model).items():
         entry: dict = {"name": name, "shape": list(weight.shape)}
         if weight.ndim == 2:
             whole, scales = quantize(weight)
@@ -48,12 +51,7 @@ def pack(checkpoint: Checkpoint) -> tuple[dict, bytes]:
         else:
             entry |= {"offset": add(weight.astype("<f4"))}
         tensors.append(entry)
-    header = {
-        "config": dataclasses.asdict(config),
-        "tensors": tensors,
-        "tokenizer": _tokenizer(checkpoint.tokenizer),
-    }
-    return header, b"".join(parts)
+    return {"config": dataclasses.asdict(model.config), "tensors": tensors}, b"".join(parts)
 
 
 def quantize(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -76,19 +74,6 @@ def round_weights(model: Transformer) -> None:
 
 def _weights(model: Transformer) -> dict[str, np.ndarray]:
     return {name: weight.detach().cpu().float().numpy() for name, weight in model.named_parameters()}
-
-
-def _known(config: ModelConfig) -> list[tuple[bool, str]]:
-    """List what the engine asks of a configuration, each with what is to be said where it is not so."""
-    return [
-        (config.positions in (Positions.SINUSOIDAL, Positions.NONE), f"its positions are {config.positions}"),
-        (config.activation == Activation.RELU, f"its activation is {config.activation}, not relu"),
-        (not config.embedding_norm, "it has a LayerNorm after the embedding"),
-        (config.share_embeddings, "its embeddings are not shared"),
-        (not config.target_vocab_size, "its languages have a vocabulary each"),
-        (not config.output_bias, "its output projection has a bias"),
-        (not config.forced_first_token, "its translations have a first token that is forced on them"),
-    ]
 
 
 def _require(is_so: bool, why: str) -> None:

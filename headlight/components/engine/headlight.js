@@ -5,26 +5,41 @@
 //   await headlight.translate("Hello!");                    // "Hallo!"
 //   const trace = await headlight.trace("Hello!", { off: ["cross.2.4"] });
 //
-// header: what transformer/exchange/int8.py makes of a checkpoint, weights: its bytes (Uint8Array), kernel: the bytes
-// of kernel.wasm, or null for plain JavaScript, worker: the text of the worker's bundle, or null to compute on the page in
-// slices, as is done by itself where no worker may be. weights and kernel are taken over: use them no more.
+// header and weights: the two that `pack` of transformer/exchange/int8.py makes of a checkpoint, the second a
+// Uint8Array; kernel: the bytes of kernel.wasm, or null for plain JavaScript; worker: the text of the bundle of
+// worker.js with a call of its default, or null to compute on the page in slices, as is done by itself where no worker
+// may be. weights are taken over: use them no more.
 //
-// Options of `translate` and `trace`:
-//   prefix   a text or ids that the translation begins with
-//   target   a text or ids: the translation itself, which is replayed in one teacher-forced pass
-//   off      heads whose output is zero: ["cross.2.4"], kind, layer and head from 0, as Python's "zero:cross.2.4"
-//   hidden   source positions, from 0, that no head of cross-attention may read, as "forbid:cross.*.*:k"
-//   lane     a name: a newer run of the same lane gives up the older one, whose promise rejects with GivenUp;
-//            without one, runs wait for their turn
+// Verbs, each a promise:
+//   translate(text, options)                      the translation
+//   trace(text, options)                          everything of one sentence, see below
+//   search(text, options)                         a beam search: { ended, kept, logProbabilities, scoreBounds }, see
+//                                                 decoding.js; of what ended also `text` and `tokens`
+//   translateWithoutEach(text, sets, each, options)   greedily once for each set of hidden source positions;
+//                                                 each({ index, hidden, targetIds, targetTokens, targetText,
+//                                                 logProbability, finished }) is called as they come
+//   headLosses(text, targetIds, each, options)    what each head alone is worth: each({ head: "cross.2.4", losses,
+//                                                 turned }) is called head by head, behind all other runs; gives log P
+//                                                 of each id
+// Options:
+//   prefix    a text or ids that the translation begins with
+//   target    a text or ids: the translation itself, which is replayed in one teacher-forced pass
+//   beam      1 for greedy decoding, a size, or { size, alpha, penalty: "gnmt" or "length" }
+//   sampling  { temperature, topK, seed }: drawn, in place of the most probable
+//   off       heads whose output is zero: ["cross.2.4"], kind, layer and head from 0, as Python's "zero:cross.2.4"
+//   hidden    source positions, from 0, that no head of cross-attention may read, as "forbid:cross.*.*:k"
+//   lane      a name: a newer run of the same lane gives up the older one, whose promise rejects with GivenUp; without
+//             one, runs wait for their turn
 //
 // A trace, after `Trace` of transformer/interpret/trace.py:
 //   sourceText, targetText, origin ("decoded", "target", "prefix"), finished, off, hidden,
 //   sourceIds, sourceTokens, decoderInputIds, decoderInputTokens, targetIds, targetTokens: arrays
 //   encoder, decoder, cross: { shape: [layers, heads, queries, keys], weights: Float32Array }
-//   targetProbabilities, targetRanks, entropies: [target], logProbability, in nats
+//   targetProbabilities, targetRanks, entropies: [target], logProbability of all, in nats
 //   candidateIds, candidateProbabilities: [target x 10], most probable first; candidateTokens: [target][10]
 //
-// Errors of a text have the names and sentences of Python's: EmptyTextError, TooLongError.
+// Errors of a text have the names and sentences of Python's: EmptyTextError, TooLongError. RangeError for what the
+// model does not have.
 
 import { GivenUp } from "./runs.js";
 import { Service } from "./service.js";
@@ -56,8 +71,14 @@ class Headlight {
     return this.ask("trace", [text], options);
   }
 
-  // What each head alone is worth to a translation, ids such as trace.targetIds: each({ head: "cross.2.4", losses,
-  // turned }) is called head by head; it goes on in the background of other runs.
+  search(text, options) {
+    return this.ask("search", [text], options);
+  }
+
+  translateWithoutEach(text, sets, each, options) {
+    return this.ask("translateWithoutEach", [text, sets], options, each);
+  }
+
   headLosses(text, target, each, options) {
     return this.ask("headLosses", [text, [...target]], options, each);
   }
