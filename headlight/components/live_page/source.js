@@ -15,6 +15,17 @@ export class LocalSource {
     return this.once(JSON.stringify([text, options]), () => this.model.trace(text, { ...options, lane }));
   }
 
+  // The ids of the translation without each of some sets of source positions.
+  withoutEach(text, sets) {
+    return this.once(JSON.stringify(["without", text, sets]), async () => {
+      const found = [];
+      await this.model.translateWithoutEach(text, sets, ({ index, targetIds }) => (found[index] = targetIds), {
+        lane: "without each",
+      });
+      return found;
+    });
+  }
+
   // What each head alone is worth to a translation: all of {kind, layer, head, losses, turned}. told(n) hears how many
   // are known.
   losses(trace, told) {

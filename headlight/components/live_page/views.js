@@ -78,13 +78,8 @@ export class Home extends View {
     };
     draw(null);
     if (hidden.length !== 1) return;
-    const harmless = [];
-    for (const word of words) {
-      const { targetIds } = await this.source.trace(text, { hidden: positionsOf(word) }, "each word");
-      if (!isCurrent()) return;
-      if (isSame(targetIds, trace.targetIds)) harmless.push(word);
-    }
-    draw(harmless);
+    const without = await this.source.withoutEach(text, words.map(positionsOf));
+    if (isCurrent()) draw(words.filter((_, at) => isSame(without[at], trace.targetIds)));
   }
 
   // The number of a word that was clicked, from 0; -1 to show all.
