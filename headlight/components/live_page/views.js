@@ -113,9 +113,9 @@ export class Attention extends View {
   }
 
   hear(_, choice) {
-    const named = Object.entries(choice).map(([name, value]) => {
-      return [`explorer_${name}`, value === this.words.explorer.options[name]?.[0] ? "" : value];
-    });
+    const { options, kinds } = this.words.explorer, usual = { kind: kinds };
+    const isUsual = (name, value) => value === (usual[name] ?? options[name])?.[0];
+    const named = Object.entries(choice).map(([name, value]) => [`explorer_${name}`, isUsual(name, value) ? "" : value]);
     this.say(Object.fromEntries(named));
   }
 }
