@@ -43,11 +43,12 @@ def test_a_module_comes_after_what_it_imports_and_only_once(write):
 def test_what_is_exported_is_handed_on_and_the_rest_stays_private(write):
     entry = write(
         entry='import {\n  a,\n  make as b,\n} from "./base.js";\nconst size = 2;\nexport default a + b(size);\n',
-        base="const size = 1;\nexport const a = size;\nexport function make(x) {\n  return x;\n}\nexport class C {}\n",
+        base="const size = 1;\nexport const a = size;\nexport function make(x) {\n  return x;\n}\nexport class C {}\n"
+        "export function* each() {}\n",
     )
     text = bundle(entry)
     assert "const module1 = (() => {\nconst size = 1;\nconst a = size;\n" in text
-    assert "return { a, make, C };\n})();\n" in text
+    assert "return { a, make, C, each };\n})();\n" in text
     assert "const { a, make: b } = module1;\nconst size = 2;\nconst entry = a + b(size);\nreturn { entry };" in text
     assert text.endswith("export default module2.entry;\n")
     assert len(re.findall(r"^export", text, re.MULTILINE)) == 1 and not re.search(r"^import", text, re.MULTILINE)

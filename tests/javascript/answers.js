@@ -1,5 +1,5 @@
-// What the engine answers, for Python to compare: node answers.js FOLDER. benchmarks/engine_answers.py writes the folder
-// and reads what is left there.
+// What the engine answers, for Python to compare: node answers.js FOLDER. benchmarks/engine_answers.py writes the
+// folder and reads what is left there.
 //
 // asked.json has the runs, [{ model, kernel: "plain" or "simd", asked: [[verb, ...what it is given]] }], and MODEL.json
 // with MODEL.bin the models. Arrays of numbers go into answers.bin, and [type, offset, length] stands in their place.
