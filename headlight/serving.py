@@ -44,6 +44,9 @@ def add_commands(command: AddCommand) -> None:
     page.add_argument(
         "--live", action="store_true", help="in place of the sentence: the model itself, to translate any"
     )
+    page.add_argument(
+        "--site", type=Path, metavar="FOLDER", help="in place of a file: the shipped models as a web site"
+    )
     told = "a sentence of your own for the lesson, or for the model to begin with"
     page.add_argument("--text", metavar="SENTENCE", dest="own_text", help=told)
 
@@ -78,9 +81,17 @@ def _app(options: argparse.Namespace) -> int:
 
 
 def _page(options: argparse.Namespace) -> None:
-    """Write the explorer, a lesson or the model as one HTML file; print the translation, the title, or the size."""
+    """Write the explorer, a lesson or the model as one HTML file; print the translation, the title, or the size.
+
+    Or write a site of live models, and print its files.
+    """
+    if options.site is not None:
+        _site(options)
+        return
     if (options.text is not None) + (options.lesson is not None) + options.live != 1:
         raise UserError("Give a sentence, or a lesson by --lesson, or --live.")
+    if options.out is None:
+        raise UserError("Say by --out which file to write.")
     page, told = (_live if options.live else _explorer if options.lesson is None else _lesson)(options)
     write_result(options.out, lambda path: write_atomically(path, page.encode()))
     print(told)
@@ -102,6 +113,28 @@ def _live(options: argparse.Namespace) -> tuple[str, str]:
         options.own_text or "",
     )
     return page, f"{len(page.encode()) / 1e6:.1f} MB"
+
+
+def _site(options: argparse.Namespace) -> None:
+    """Write a page for each checkpoint of the app's folder, and an index."""
+    from transformer.checkpoint import find_checkpoints
+
+    from .app.entry import checkpoints_folder
+    from .views.live.site import write_site
+
+    if (
+        options.text is not None
+        or options.lesson is not None
+        or options.own_text is not None
+        or options.out is not None
+    ):
+        raise UserError("--site makes pages of all shipped models: it takes neither a sentence, a lesson nor a file.")
+    try:
+        pages = write_site(options.site, find_checkpoints(checkpoints_folder()))
+    except OSError as error:
+        raise UserError(f"{options.site} cannot be written: {error.strerror or error}.") from error
+    for page in pages:
+        print(page)
 
 
 def _roles(folder: Path, model: "Transformer") -> "HeadRoles | None":

@@ -8,6 +8,7 @@ plain JavaScript.
 import base64
 import html
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from string import Template
 
@@ -58,3 +59,26 @@ def _below(whence: str, sources: Sequence[str]) -> str:
     items = "".join(f"<li>{html.escape(source)}</li>" for source in sources)
     folded = f"<details><summary>What the model was trained on</summary><ul>{items}</ul></details>" if items else ""
     return f"<p>{html.escape(whence)}</p>{folded}"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A live page on the index: its file, what its model does, how many weights it has, and the bytes that travel."""
+
+    file: str
+    subject: str
+    parameters: int
+    bytes: int
+
+
+def index_page(entries: Sequence[Entry]) -> str:
+    """Return the HTML of a page that leads to live pages beside it."""
+    style = whole(_FOLDER / "live_page" / "index.css")
+    items = "".join(
+        f'<li><a href="{html.escape(entry.file)}">{html.escape(entry.subject)}</a> '
+        f"<span>{entry.parameters / 1e6:.1f} million weights, {entry.bytes / 1e6:.1f} MB to load</span></li>"
+        for entry in entries
+    )
+    return Template((_FOLDER / "live_page" / "index.html").read_text(encoding="utf-8")).substitute(
+        policy=policy("", style), style=style, items=items
+    )

@@ -5,11 +5,12 @@ from headlight.plots.text import NOTHING, OF_ALL_ROWS, PATTERN_WORDS
 from headlight.views.attention.explorer_content import CROSS_FIRST, EXPLORER_TEXTS, OPTIONS, STEPS
 from headlight.views.home.content import cards_of
 from transformer.checkpoint import Checkpoint
-from transformer.exchange.int8 import pack
+from transformer.exchange.int8 import pack, packed_size
 from transformer.interpret.head_patterns import LEAST_ROWS, THRESHOLDS
 from transformer.interpret.head_roles import HeadRoles, sparse_tables
 
 TEXT = "I love my teacher."  # as in the app's address
+_BESIDE = 560_000  # bytes of a page that are not weights
 
 
 def live_file(checkpoint: Checkpoint, name: str, roles: HeadRoles | None = None, text: str = "") -> str:
@@ -19,9 +20,19 @@ def live_file(checkpoint: Checkpoint, name: str, roles: HeadRoles | None = None,
     CheckpointError for a model that a browser cannot run.
     """
     header, weights = pack(checkpoint)
-    read, written = (checkpoint.data.get(f"{side}_language", "") for side in ("source", "target"))
-    title = f"Headlight: {read} to {written}" if read and written else f"Headlight: {name}"
+    title = f"Headlight: {subject(checkpoint, name)}"
     return live_page(header, weights, live_words(checkpoint, roles, text), title, *_whence(checkpoint, name))
+
+
+def live_size(checkpoint: Checkpoint) -> int:
+    """Return about how many bytes `live_file` has, which is not made; raises CheckpointError as it does."""
+    return packed_size(checkpoint) * 4 // 3 + _BESIDE
+
+
+def subject(checkpoint: Checkpoint, name: str) -> str:
+    """Return what a checkpoint does, "English to German", or its name where that is not known."""
+    read, written = (checkpoint.data.get(f"{side}_language", "") for side in ("source", "target"))
+    return f"{read} to {written}" if read and written else name
 
 
 def live_words(checkpoint: Checkpoint, roles: HeadRoles | None = None, text: str = "") -> dict:
