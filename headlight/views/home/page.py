@@ -22,7 +22,7 @@ _APART, _LETTERS = 170, 20  # pixels
 
 
 def show_page(request: TranslationRequest, show_ways: Callable[[], None]) -> None:
-    """Show the sentence and its translation, whose words can be hidden, then what to try next; last the model itself, to
+    """Show the sentence and its translation, whose words can be hidden, what to try next, and last the model itself, to
     be taken along. Raises UserError.
     """
     before = results.trace(request)
@@ -35,8 +35,9 @@ def show_page(request: TranslationRequest, show_ways: Callable[[], None]) -> Non
     _show_lines(request, before, after, hidden, describe_hidden(before, after, hidden, harmless))
     show_doubts(request)
     _show_cards(request)
-    show_ways()
-    offer_model(request)
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="home_end"):
+        show_ways()
+        offer_model(request)
 
 
 def _show_lines(request: TranslationRequest, before: Trace, after: Trace, hidden: list[range], headline: str) -> None:

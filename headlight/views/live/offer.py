@@ -1,27 +1,21 @@
 """The button that takes the model along: the checkpoint of the page as one file that needs no server."""
 
-import streamlit as st
-
 from headlight.app import results
 from headlight.app.results import CheckpointFiles, TranslationRequest
 from headlight.app.widgets import offer_download
 from transformer import UserError
 
+TOLD = "One HTML file that translates and shows its attention without a network, on a phone, too."
+
 
 def offer_model(request: TranslationRequest) -> None:
-    """Show the button, and what it gives; nothing for a model that a browser cannot run."""
+    """Show the button; nothing for a model that a browser cannot run."""
     size = _size(request.checkpoint)
     if size is None:
         return
     files, text = request.checkpoint, request.text
-    with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="take_model"):
-        offer_download(
-            f"Take the model with you ({size / 1e6:.0f} MB)",
-            lambda: _file(files, text),
-            f"headlight-{files.name}.html",
-            "text/html",
-        )
-        st.caption("One HTML file that translates and shows its attention without a network, on a phone, too.")
+    label, name = f"Take the model with you ({size / 1e6:.0f} MB)", f"headlight-{files.name}.html"
+    offer_download(label, lambda: _file(files, text), name, "text/html", TOLD)
 
 
 @results.cached(max_entries=16, show_spinner=False)

@@ -20,6 +20,7 @@ def write_site(folder: Path, checkpoints: Sequence[Path]) -> list[Path]:
     """
     folder.mkdir(parents=True, exist_ok=True)
     entries, pages = [], []
+    reason = CheckpointError("There is no checkpoint to make a page of.")
     for path in checkpoints:
         try:
             checkpoint = load_checkpoint(path)
@@ -33,7 +34,7 @@ def write_site(folder: Path, checkpoints: Sequence[Path]) -> list[Path]:
         parameters = checkpoint.model.count_parameters()
         entries.append(Entry(pages[-1].name, subject(checkpoint, path.name), parameters, compressed))
     if not pages:
-        raise reason if checkpoints else CheckpointError("There is no checkpoint to make a page of.")
+        raise reason
     _write(folder / "index.html", index_page(entries))
     return [folder / "index.html", *pages]
 
