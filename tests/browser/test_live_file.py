@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 from support.access import shuts_no_one_out
+from support.rest import at_rest
 from support.streams import CHECKPOINTS
 
 from headlight.plots.text import in_words, shown_token
@@ -264,3 +265,16 @@ def test_the_other_checkpoints_live_too(open_alone, name):
     source = page.locator("#live_text").input_value()
     expect(page.locator("#live_translation")).to_have_text(Translator(checkpoint).trace(source).target_text)
     assert len(pack(checkpoint)[1]) < 9_000_000
+
+
+def test_the_app_gives_its_model_away(page, address, open_alone, rounded, tmp_path):
+    page.goto(f"{address}/?text={quote('She reads a book.')}")
+    button = page.get_by_role("button", name=re.compile(r"Take the model with you \(1\d MB\)"))
+    expect(button).to_be_visible()
+    at_rest(page)
+    with page.expect_download() as saving:
+        button.click()
+    assert saving.value.suggested_filename == f"headlight-{NAME}.html"
+    saving.value.save_as(tmp_path / "saved.html")
+    alone = open_alone((tmp_path / "saved.html").read_text(encoding="utf-8"))
+    expect(alone.locator("#live_translation")).to_have_text(rounded.trace("She reads a book.").target_text)
