@@ -26,7 +26,8 @@ function traceOf(sent) {
 }
 
 export default {
-  text: { chanceWords, fixed, percent, rint, shortChance, shortest, signed, twoDigits }, opcodes, matchingBlocks, explorerChoice,
+  text: { chanceWords, fixed, percent, rint, shortChance, shortest, signed, twoDigits },
+  opcodes, matchingBlocks, explorerChoice,
   explorer: (trace, words) => [...explorerBytes(traceOf(trace), words, words.roles)],
   plainest: (trace, { law, roles }) => {
     const { cross, sourceTokens, targetTokens } = traceOf(trace);
@@ -42,5 +43,7 @@ export default {
   switches: (losses, trace, names) => [
     switchesPayload(losses, traceOf(trace), names), describeRanking(losses, traceOf(trace), names), defaultHead(losses),
   ],
-  change: (before, forced, after, off, names) => describeChange(traceOf(before), traceOf(forced), traceOf(after), off, names),
+  change: (before, forced, after, off, names) => {
+    return describeChange(traceOf(before), traceOf(forced), traceOf(after), off, names);
+  },
 };

@@ -115,8 +115,8 @@ export class Attention extends View {
   hear(_, choice) {
     const { options, kinds } = this.words.explorer, usual = { kind: kinds };
     const isUsual = (name, value) => value === (usual[name] ?? options[name])?.[0];
-    const named = Object.entries(choice).map(([name, value]) => [`explorer_${name}`, isUsual(name, value) ? "" : value]);
-    this.say(Object.fromEntries(named));
+    const written = (name, value) => [`explorer_${name}`, isUsual(name, value) ? "" : value];
+    this.say(Object.fromEntries(Object.entries(choice).map((each) => written(...each))));
   }
 }
 

@@ -58,7 +58,9 @@ function measuresOf(measured, law) {
     confidence: measured.map(({ confidence }) => confidence),
     entropy: measured.map(({ entropy }) => entropy),
   };
-  for (const name of Object.keys(law.thresholds)) values[name] = measured.map(({ counts }) => shareOf(counts[name], law));
+  for (const name of Object.keys(law.thresholds)) {
+    values[name] = measured.map(({ counts }) => shareOf(counts[name], law));
+  }
   const known = Object.entries(values).filter(([, line]) => line.some(Number.isFinite));
   const rounded = (value) => (Number.isFinite(value) ? Number(fixed(value, 3)) : null);
   return Object.fromEntries(known.map(([name, line]) => [name, line.map(rounded)]));
@@ -74,8 +76,9 @@ function lookWords(head, law, roles) {
   const name = sentenceCase(headName(head.layer, head.head));
   const sharp = `a row's largest weight, the end of sentence aside, is ${fixed(head.confidence, 2)} on average`;
   if (head.label === null) return `${name} has no clear pattern; ${sharp}.`;
-  const often = roleWords(head, roles), labelled = `labelled ${head.label} (from ${percent(law.thresholds[head.label])} on)`;
-  return `${name}, ${labelled}: ${patternWords(head, law)}${often && ` (${often})`}; ${sharp}.`;
+  const often = roleWords(head, roles), from = percent(law.thresholds[head.label]);
+  const labelled = `${name}, labelled ${head.label} (from ${from} on)`;
+  return `${labelled}: ${patternWords(head, law)}${often && ` (${often})`}; ${sharp}.`;
 }
 
 function patternWords({ counts, label }, law) {

@@ -39,8 +39,8 @@ function stepOf(trace, step, { name, maps, vocabulary, forced }) {
 // The most probable tokens of a step: {ids, tokens, probabilities}, each [10].
 export function candidatesAt({ candidateIds, candidateTokens, candidateProbabilities }, step) {
   const tokens = candidateTokens[step], from = step * tokens.length;
-  const [ids, probabilities] = [candidateIds, candidateProbabilities].map((all) => all.slice(from, from + tokens.length));
-  return { ids: [...ids], tokens, probabilities: [...probabilities] };
+  const cut = (all) => [...all.slice(from, from + tokens.length)];
+  return { ids: cut(candidateIds), tokens, probabilities: cut(candidateProbabilities) };
 }
 
 // The tokens of a step's candidates; those that decoding never chooses are not to be taken.
@@ -48,15 +48,17 @@ function candidatesOf(trace, step) {
   const { ids, tokens, probabilities } = candidatesAt(trace, step), taken = trace.targetIds[step];
   const rows = ids.map((id, at) => ({ id, token: tokens[at], probability: probabilities[at], rank: at + 1 }));
   if (!ids.includes(taken)) {
-    const [token, probability, rank] = [trace.targetTokens, trace.targetProbabilities, trace.targetRanks].map((of) => of[step]);
-    rows.push({ id: taken, token, probability, rank });
+    const { targetTokens: names, targetProbabilities: chances, targetRanks } = trace;
+    rows.push({ id: taken, token: names[step], probability: chances[step], rank: targetRanks[step] });
   }
   return rows.map((row) => ({
     ...row, words: chanceWords(row.probability), taken: row.id === taken, special: isNeverChosen(trace, row.token),
   }));
 }
 
-export const isNeverChosen = ({ decoderInputTokens }, token) => token !== "</s>" && (token === "<pad>" || token === decoderInputTokens[0]);
+export function isNeverChosen({ decoderInputTokens: [begin] }, token) {
+  return token !== "</s>" && (token === "<pad>" || token === begin);
+}
 
 function sentenceOf(trace, step, name, [cross, decoder], forced) {
   const most = (row, keys) => {
@@ -64,10 +66,11 @@ function sentenceOf(trace, step, name, [cross, decoder], forced) {
     return `${quoted(keys[key])} (${fixed(row[key], 2)})`;
   };
   const prefix = step ? ` and to ${most(decoder[step], trace.decoderInputTokens)} of the prefix` : "";
+  const reason = forced ? ", forced by you" : "";
   return (
     `With input ${quoted(trace.decoderInputTokens[step])} the model gives ${quoted(trace.targetTokens[step])} ` +
-    `${chanceWords(trace.targetProbabilities[step])}, rank ${trace.targetRanks[step]}${forced ? ", forced by you" : ""}. ` +
-    `${sentenceCase(name)} attends most to ${most(cross[step], trace.sourceTokens)} of the source${prefix}.`
+    `${chanceWords(trace.targetProbabilities[step])}, rank ${trace.targetRanks[step]}${reason}. ${sentenceCase(name)} ` +
+    `attends most to ${most(cross[step], trace.sourceTokens)} of the source${prefix}.`
   );
 }
 
@@ -92,9 +95,10 @@ export function hardestStep(trace) {
 // Float32Arrays one after the other, as lib/format.js reads them.
 function base64(parts) {
   const letters = parts.flatMap((part) => {
-    const bytes = new Uint8Array(part.buffer, part.byteOffset, part.byteLength), runs = [];
-    for (let at = 0; at < bytes.length; at += AT_ONCE) runs.push(String.fromCharCode(...bytes.subarray(at, at + AT_ONCE)));
-    return runs;
+    const bytes = new Uint8Array(part.buffer, part.byteOffset, part.byteLength);
+    return Array.from({ length: Math.ceil(bytes.length / AT_ONCE) }, (_, run) => {
+      return String.fromCharCode(...bytes.subarray(run * AT_ONCE, (run + 1) * AT_ONCE));
+    });
   });
   return btoa(letters.join(""));
 }

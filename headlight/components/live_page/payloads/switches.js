@@ -55,7 +55,8 @@ const does = (loss) => (loss > 0 ? "lose" : "gain");
 // Which token moved most the way that the whole did, and how far all others did.
 function shareWords(losses, trace) {
   const total = sum(losses);
-  const toward = Array.from(losses, (loss) => (Math.abs(total) < LEAST_SHOWN ? Math.abs(loss) : loss * Math.sign(total)));
+  const stays = Math.abs(total) < LEAST_SHOWN;
+  const toward = Array.from(losses, (loss) => (stays ? Math.abs(loss) : loss * Math.sign(total)));
   const at = toward.indexOf(Math.max(...toward));
   if (toward[at] < LEAST_SHOWN) return "";
   const most = losses[at], rest = total - most, token = quotedAt(trace.targetTokens, at, "output token");
@@ -112,4 +113,6 @@ function describeOutcome(change, before, forced, after) {
 
 const TINY = 2 ** -126; // the least float32 of full precision
 
-export const logProbabilities = ({ targetProbabilities }) => Array.from(targetProbabilities, (each) => Math.log(Math.max(each, TINY)));
+export function logProbabilities({ targetProbabilities }) {
+  return Array.from(targetProbabilities, (each) => Math.log(Math.max(each, TINY)));
+}
