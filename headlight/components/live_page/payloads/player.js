@@ -69,8 +69,8 @@ function sentenceOf(trace, step, name, [cross, decoder], forced) {
   const reason = forced ? ", forced by you" : "";
   return (
     `With input ${quoted(trace.decoderInputTokens[step])} the model gives ${quoted(trace.targetTokens[step])} ` +
-    `${chanceWords(trace.targetProbabilities[step])}, rank ${trace.targetRanks[step]}${reason}. ${sentenceCase(name)} ` +
-    `attends most to ${most(cross[step], trace.sourceTokens)} of the source${prefix}.`
+    `${chanceWords(trace.targetProbabilities[step])}, rank ${trace.targetRanks[step]}${reason}. ` +
+    `${sentenceCase(name)} attends most to ${most(cross[step], trace.sourceTokens)} of the source${prefix}.`
   );
 }
 
