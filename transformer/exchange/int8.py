@@ -32,8 +32,7 @@ def pack(checkpoint: Checkpoint) -> tuple[dict, bytes]:
 
 def pack_weights(model: Transformer) -> tuple[dict, bytes]:
     """Return the same of a model without its tokenizer; raises CheckpointError for one of more than `MOST_WEIGHTS`."""
-    count = model.count_parameters()
-    _require(count <= MOST_WEIGHTS, f"it has {count:,} weights, more than {MOST_WEIGHTS:,}")
+    _require_few(model.count_parameters())
     parts, tensors, end = [], [], 0
 
     def add(array: np.ndarray) -> int:
@@ -52,6 +51,14 @@ def pack_weights(model: Transformer) -> tuple[dict, bytes]:
             entry |= {"offset": add(weight.astype("<f4"))}
         tensors.append(entry)
     return {"config": dataclasses.asdict(model.config), "tensors": tensors}, b"".join(parts)
+
+
+def packed_size(checkpoint: Checkpoint) -> int:
+    """Return how many bytes `pack` gives to the weights, which are not packed; raises CheckpointError as it does."""
+    _require_few(checkpoint.model.count_parameters())
+    _tokenizer(checkpoint.tokenizer)
+    shapes = [parameter.shape for parameter in checkpoint.model.parameters()]
+    return sum(shape.numel() + 4 * shape[0] if len(shape) == 2 else 4 * shape.numel() for shape in shapes)
 
 
 def quantize(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -79,6 +86,10 @@ def _weights(model: Transformer) -> dict[str, np.ndarray]:
 def _require(is_so: bool, why: str) -> None:
     if not is_so:
         raise CheckpointError(f"This model cannot run in a browser: {why}.")
+
+
+def _require_few(count: int) -> None:
+    _require(count <= MOST_WEIGHTS, f"it has {count:,} weights, more than {MOST_WEIGHTS:,}")
 
 
 def _tokenizer(tokenizer) -> dict:

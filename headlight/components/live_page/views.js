@@ -1,0 +1,203 @@
+// The views of the page: each gives one of the app's components what the model says of the sentence, and turns what
+// the component reports into a change of the address.
+
+import { default as explorer } from "../attention_explorer/explorer.js";
+import { default as player } from "../decoding_player/player.js";
+import { default as switches } from "../head_switches/switches.js";
+import { element } from "../lib/canvas.js";
+import { inWords, wordRanges } from "../lib/tokens.js";
+import { default as tokenLines } from "../token_lines/lines.js";
+import { explorerChoice, numbersIn, placeIn } from "./address.js";
+import { explorerBytes } from "./payloads/explorer.js";
+import { changedOutputs, describeHidden, isSame, linesPayload } from "./payloads/lines.js";
+import { measureHeads, plainestHead } from "./payloads/patterns.js";
+import { hardestStep, playerPayload } from "./payloads/player.js";
+import { defaultHead, describeChange, describeRanking, switchesPayload } from "./payloads/switches.js";
+import { kindHeadName, pluralize } from "./payloads/text.js";
+
+const APART = 170, LETTERS = 20; // pixels, as in headlight/views/home/page.py
+
+// What a sentence shows: a headline and what belongs to it.
+function finding({ headline, more, attempt }) {
+  const parts = [element("span", "headline", inWords(headline)), ` ${inWords(more)}`];
+  if (attempt) parts.push(element("span", "attempt", ` Try: ${inWords(attempt)}`));
+  return element("p", "finding", ...parts);
+}
+
+class View {
+  // place: where its component is; say(changes): writes them into the address; section: the whole view.
+  constructor({ place, section, source, say }) {
+    Object.assign(this, { place, section, source, say, words: source.words });
+  }
+
+  find(selector) {
+    return this.section.querySelector(selector);
+  }
+
+  give(component, data) {
+    component({ parentElement: this.place, data, setTriggerValue: (...report) => this.hear(...report) });
+  }
+
+  hear() {}
+
+  // The cross-attention head that the address names, else the one with the plainest pattern.
+  head(said, trace) {
+    const { shape } = trace.cross, { law, roles } = this.words;
+    const [layer, head] = [placeIn(said.layer, shape[0]), placeIn(said.head, shape[1])];
+    if (layer !== null && head !== null) return { layer, head };
+    return plainestHead(measureHeads("cross", trace.cross, trace.sourceTokens, trace.targetTokens, law), roles, law);
+  }
+}
+
+export class Home extends View {
+  constructor(given) {
+    super(given);
+    const cards = this.words.cards.map(({ title, question, sentences }) => {
+      const buttons = Object.entries(sentences).map(([name, text]) => {
+        const button = element("button", "", name);
+        return Object.assign(button, { type: "button", title: text, onclick: () => this.say({ text }) });
+      });
+      const words = element("p", "", element("strong", "", title), ` ${question}`);
+      return element("div", "card", words, element("div", "card_buttons", ...buttons));
+    });
+    this.find(".cards").replaceChildren(...cards);
+  }
+
+  async show({ text, trace, said, isCurrent }) {
+    const words = wordRanges(trace.sourceTokens), numbers = numbersIn(said.hidden, words.length);
+    const hidden = numbers.map((number) => words[number]), positions = hidden.flatMap(positionsOf);
+    const after = positions.length ? await this.source.trace(text, { hidden: positions }, "hidden") : trace;
+    if (!isCurrent()) return;
+    this.numbers = numbers;
+    const draw = (harmless) => {
+      const payload = linesPayload(after, this.head({}, trace), APART, LETTERS);
+      Object.assign(payload, { hidden: positions, changed: hidden.length ? changedOutputs(trace, after) : [] });
+      payload.headline = describeHidden(trace, after, hidden, harmless);
+      payload.whole = after.targetText;
+      this.give(tokenLines, payload);
+    };
+    draw(null);
+    if (hidden.length !== 1) return;
+    const without = await this.source.withoutEach(text, words.map(positionsOf));
+    if (isCurrent()) draw(words.filter((_, at) => isSame(without[at], trace.targetIds)));
+  }
+
+  // The number of a word that was clicked, from 0; -1 to show all.
+  hear(_, number) {
+    const { numbers } = this, others = numbers.filter((each) => each !== number);
+    const now = number < 0 ? [] : others.length < numbers.length ? others : [...numbers, number];
+    this.say({ hidden: now.sort((one, other) => one - other).map((each) => each + 1).join(".") });
+  }
+}
+
+const positionsOf = ([start, stop]) => Array.from({ length: stop - start }, (_, at) => start + at);
+
+export class Attention extends View {
+  constructor(given) {
+    super(given);
+    document.addEventListener("headlight:asks", () => this.answer());
+  }
+
+  async show({ trace, said }) {
+    if (trace !== this.trace) this.bytes = explorerBytes(trace, this.words, this.words.roles);
+    this.trace = trace;
+    const { layer, head } = this.head(said, trace);
+    this.choice = explorerChoice(said, trace, this.words.explorer, `${layer + 1}.${head + 1}`);
+    this.give(explorer, this.bytes);
+    this.answer();
+  }
+
+  // In the app a component beside the explorer hands on what the address says.
+  answer() {
+    if (this.choice) document.dispatchEvent(new CustomEvent("headlight:choice", { detail: this.choice }));
+  }
+
+  hear(_, choice) {
+    const { options, kinds } = this.words.explorer, usual = { kind: kinds };
+    const isUsual = (name, value) => value === (usual[name] ?? options[name])?.[0];
+    const written = (name, value) => [`explorer_${name}`, isUsual(name, value) ? "" : value];
+    this.say(Object.fromEntries(Object.entries(choice).map((each) => written(...each))));
+  }
+}
+
+export class Decoding extends View {
+  async show({ text, trace, said, isCurrent }) {
+    const prefix = this.prefixOf(said.prefix);
+    if (!prefix) return this.say({ prefix: "" });
+    const shown = prefix.length ? await this.source.trace(text, { prefix }, "prefix") : trace;
+    if (!isCurrent()) return;
+    this.trace = shown;
+    const payload = playerPayload(shown, this.head(said, trace), {
+      forced: prefix.length, unforced: trace.targetText, vocabulary: this.source.model.config.vocab_size,
+    });
+    const step = /^\d{1,4}$/.test(said.step) ? Number(said.step) : 1;
+    this.give(player, { ...payload, step });
+    this.find(".findings").replaceChildren(finding(hardestStep(shown)));
+  }
+
+  // Token ids such as "17.4" that a translation may begin with; null for others.
+  prefixOf(text) {
+    const { vocab_size: count, pad_id: pad, begin_id: begin, end_id: end, max_length: most } = this.source.model.config;
+    const ids = /^\d{1,7}(\.\d{1,7})*$/.test(text) ? text.split(".").map(Number) : [];
+    const may = (id, at) => id < count && (id === end ? at === ids.length - 1 : id !== pad && id !== begin);
+    return (text && !ids.length) || ids.length >= most || !ids.every(may) ? null : ids;
+  }
+
+  hear(name, value) {
+    if (name === "step") this.say({ step: String(value) });
+    if (name === "head") this.say({ kind: "cross", layer: String(value[0] + 1), head: String(value[1] + 1) });
+    if (name === "undo") this.say({ prefix: "" });
+    if (name !== "take") return;
+    const [step, id] = value;
+    this.say({ prefix: [...this.trace.targetIds.slice(0, step - 1), id].join("."), step: String(step) });
+  }
+}
+
+const NONE = "none"; // in the address: no head is off
+
+export class Heads extends View {
+  async show({ text, trace, said, isCurrent, tell }) {
+    const { kinds } = this.words.texts, all = this.count();
+    const known = (count) => isCurrent() && tell(`Ablating each head: ${count} of ${all}.`);
+    const losses = await this.source.losses(trace, known);
+    if (!isCurrent()) return;
+    tell("");
+    this.start = nameOf(defaultHead(losses));
+    const off = this.offIn(said.off || this.start, losses), written = off.map(nameOf).join("-");
+    this.give(switches, { ...switchesPayload(losses, trace, kinds), off: written });
+    if (!off.length) {
+      const words = "All heads are on. Choose one to switch it off: the model translates anew without it.";
+      this.tell(element("p", "", words), finding(describeRanking(losses, trace, kinds)));
+      return;
+    }
+    const asked = { off: off.map(({ kind, layer, head }) => `${kind}.${layer}.${head}`) };
+    const after = await this.source.trace(text, asked, "off");
+    const forced = await this.source.trace(text, { ...asked, target: trace.targetIds }, "off");
+    if (!isCurrent()) return;
+    const without = off.length === 1 ? kindHeadName(kinds, off[0]) : pluralize(off.length, "head");
+    const shown = after.targetText.trim() ? after.targetText : this.words.nothing;
+    const line = element("p", "", `Without ${without}: `, element("strong", "", shown));
+    this.tell(line, finding(describeChange(trace, forced, after, off, kinds)));
+  }
+
+  tell(...parts) {
+    this.find(".findings").replaceChildren(...parts);
+  }
+
+  count() {
+    const { num_encoder_layers: encoder, num_decoder_layers: decoder, num_heads: heads } = this.source.model.config;
+    return (encoder + 2 * decoder) * heads;
+  }
+
+  // The heads of a text such as "cross.3.4-encoder.1.2", each once, that there are.
+  offIn(text, losses) {
+    const named = new Set(text.split("-"));
+    return losses.filter((each) => named.has(nameOf(each)));
+  }
+
+  hear(_, text) {
+    this.say({ off: text === this.start ? "" : text || NONE });
+  }
+}
+
+const nameOf = ({ kind, layer, head }) => `${kind}.${layer + 1}.${head + 1}`;
