@@ -55,7 +55,8 @@ export class Engine {
     this.off = made((kind) => new Uint8Array(count(kind))); // heads whose result is zero
     this.nothingHidden = new Uint8Array(length);
     this.hidden = new Uint8Array(length); // source positions that no cross-attention reads
-    this.scores = new Float32Array(length);
+    this.scores = new Float64Array(length);
+    this.sums = new Float64Array(d / heads);
     this.identity = Int32Array.from({ length }, (_, at) => at);
     this.run = 0; // how many sentences were begun
     this.sourceLength = 0;
@@ -220,7 +221,7 @@ export class Engine {
   // `keys`, its value d_model behind it; counts[row] says how many there are, places[row] in which row of a map their
   // weights are kept, where they are. hidden: keys that get no weight; a row with no other key is all 0.
   attend(kind, layer, queryStride, keys, stride, first, { rows, counts, slots, places }, hidden) {
-    const { num_heads: heads, d_model: d, max_length: length } = this.config, { projected, mixed, scores } = this;
+    const { num_heads: heads, d_model: d, max_length: length } = this.config, { projected, mixed, scores, sums } = this;
     const width = d / heads, scale = 1 / Math.sqrt(width), map = this.maps[kind], off = this.off[kind];
     for (let row = 0; row < rows; row++) {
       const count = counts[row], slot = slots[row];
@@ -240,12 +241,12 @@ export class Engine {
           const place = ((layer * heads + head) * length + places[row]) * length;
           for (let j = 0; j < count; j++) map[place + j] = scores[j];
         }
-        for (let i = 0; i < width; i++) mixed[out + i] = 0;
-        if (off[layer * heads + head]) continue;
-        for (let j = 0; j < count; j++) {
+        sums.fill(0);
+        for (let j = 0; j < count && !off[layer * heads + head]; j++) {
           const weight = scores[j], value = slot[j] * stride + key + d;
-          for (let i = 0; i < width; i++) mixed[out + i] += weight * keys[value + i];
+          for (let i = 0; i < width; i++) sums[i] += weight * keys[value + i];
         }
+        for (let i = 0; i < width; i++) mixed[out + i] = sums[i];
       }
     }
   }
@@ -278,12 +279,15 @@ export class Engine {
 }
 
 function dot(a, from, b, at, width) {
-  let even = 0, odd = 0; // two sums, for one would wait for itself; d_k may be odd
-  for (let i = 0; i + 1 < width; i += 2) {
-    even += a[from + i] * b[at + i];
-    odd += a[from + i + 1] * b[at + i + 1];
+  let p = 0, q = 0, r = 0, s = 0, i = 0; // four sums, for one would wait for itself
+  for (; i + 3 < width; i += 4) {
+    p += a[from + i] * b[at + i];
+    q += a[from + i + 1] * b[at + i + 1];
+    r += a[from + i + 2] * b[at + i + 2];
+    s += a[from + i + 3] * b[at + i + 3];
   }
-  return width % 2 ? even + odd + a[from + width - 1] * b[at + width - 1] : even + odd;
+  for (; i < width; i++) p += a[from + i] * b[at + i];
+  return p + q + r + s;
 }
 
 // LayerNorm of each row, x to y, which may be the same.

@@ -3,14 +3,12 @@
 
 import { KINDS } from "./engine.js";
 
-const MOST_ROWS = 48; // that are computed side by side: enough to make each weight a float for many
-
 // Yields for each head in turn { head: "cross.2.4", losses: [target], turned }: what log P of each target id loses
 // without it, in nats, and whether greedy decoding would leave this translation. Gives the log P of each id with all
 // heads. What another run has overwritten in the meantime is computed anew.
 export function* headLosses(engine, source, target) {
   const { num_heads, max_length, forced_first_token } = engine.config, forced = Number(forced_first_token);
-  const fitting = Math.floor(Math.min(MOST_ROWS, max_length) / Math.max(source.length, target.length));
+  const fitting = Math.floor(Math.min(engine.kernel.rows, max_length) / Math.max(source.length, target.length));
   const atOnce = Math.min(num_heads, Math.max(1, fitting));
   let base = null;
   // The encoder last, for its runs change the memory.
