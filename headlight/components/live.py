@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from string import Template
 
-from headlight.components.bundle import joined, read_parts, whole
+from headlight.components.bundle import SHARED_STYLES, joined, read_parts, whole
 from headlight.components.standalone import as_json, keeps_within, policy
 
 _FOLDER = Path(__file__).parent
@@ -23,6 +23,7 @@ COMPONENTS = {
     "explorer": "attention_explorer/explorer",
     "player": "decoding_player/player",
     "switches": "head_switches/switches",
+    "steps": "attention_steps/steps",
 }
 
 
@@ -39,7 +40,8 @@ def live_page(header: dict, weights: bytes, words: dict, title: str, whence: str
     worker = f"{serving}{serve}();\n"
     keeps_within("the live page", script=script, style=style)
     keeps_within("the engine", script=worker)
-    styles = {COMPONENTS[name]: part.style for name, part in parts.items()}
+    shared = "".join(whole(_FOLDER / name) for name in SHARED_STYLES)
+    styles = {COMPONENTS[name]: part.style.removeprefix(shared) for name, part in parts.items()} | {"shared": shared}
     return Template(_PAGE.with_suffix(".html").read_text(encoding="utf-8")).substitute(
         {name: part.markup for name, part in parts.items()},
         policy=policy(script, style, compiles=True, works=True),

@@ -6,6 +6,7 @@ import { changedOutputs, describeHidden, linesPayload } from "../../headlight/co
 import { matchingBlocks, opcodes } from "../../headlight/components/live_page/payloads/opcodes.js";
 import { measureHeads, plainestHead } from "../../headlight/components/live_page/payloads/patterns.js";
 import { hardestStep, playerPayload } from "../../headlight/components/live_page/payloads/player.js";
+import { stepsPayload } from "../../headlight/components/live_page/payloads/steps.js";
 import {
   defaultHead, describeChange, describeRanking, switchesPayload,
 } from "../../headlight/components/live_page/payloads/switches.js";
@@ -40,6 +41,14 @@ export default {
   ],
   player: (trace, head, options) => playerPayload(traceOf(trace), head, options),
   hardest: (trace) => hardestStep(traceOf(trace)),
+  steps: (stages, view, words, names) => {
+    const floats = (arrays) => {
+      return Object.fromEntries(Object.entries(arrays).map(([name, values]) => [name, Float32Array.from(values)]));
+    };
+    const { whole, maps, learned, unmasked } = stages;
+    const arrays = { whole: floats(whole), maps: floats(maps), learned: floats(learned) };
+    return stepsPayload({ ...stages, ...arrays, unmasked: Uint8Array.from(unmasked) }, view, words, names);
+  },
   switches: (losses, trace, names) => [
     switchesPayload(losses, traceOf(trace), names), describeRanking(losses, traceOf(trace), names), defaultHead(losses),
   ],

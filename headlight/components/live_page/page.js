@@ -4,10 +4,11 @@
 import { openModel } from "../engine/headlight.js";
 import { addressOf, readAddress } from "./address.js";
 import { LocalSource } from "./source.js";
-import { Attention, Decoding, Heads, Home } from "./views.js";
+import { Attention, Decoding, Heads, Home, Inside } from "./views.js";
 
-const VIEWS = { home: Home, attention: Attention, decoding: Decoding, heads: Heads };
-const OF_THE_SENTENCE = ["hidden", "prefix", "step", "explorer_tokens"]; // mean nothing in the next one
+const VIEWS = { home: Home, attention: Attention, decoding: Decoding, heads: Heads, inside: Inside };
+// What means nothing in another sentence.
+const OF_THE_SENTENCE = ["hidden", "prefix", "step", "explorer_tokens", "at_query", "at_key"];
 const LETTERS_AT_ONCE = 2 ** 20; // of base64, decoded in one go: a multiple of 4
 
 const find = (selector) => document.querySelector(selector);
@@ -49,9 +50,12 @@ class LivePage {
   // A view, its component in a tree of its own, where no other component's style is, as in the app.
   made(name, View, { styles }) {
     const section = find(`[data-view="${name}"]`), host = section.querySelector(".component");
-    const place = host.attachShadow({ mode: "open" }), sheet = new CSSStyleSheet();
-    sheet.replaceSync(styles[host.dataset.of]);
-    place.adoptedStyleSheets = [sheet];
+    const place = host.attachShadow({ mode: "open" });
+    place.adoptedStyleSheets = [styles.shared, styles[host.dataset.of]].map((text) => {
+      const sheet = new CSSStyleSheet();
+      sheet.replaceSync(text);
+      return sheet;
+    });
     place.append(host.querySelector("template").content);
     return new View({ place, section, source: this.source, say: (changes) => this.say(changes) });
   }
