@@ -8,8 +8,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
 SOURCE = ROOT / "headlight" / "components" / "engine" / "kernel.wat"
-# Whoever changes kernel.wat compiles it (`wat2wasm kernel.wat -o kernel.wasm`, of Debian's wabt) and writes both here: of
-# the source without its comments and indentation, and of the bytes.
+# Whoever changes kernel.wat compiles it (`wat2wasm kernel.wat -o kernel.wasm`, of Debian's wabt) and writes both here:
+# of the source without its comments and indentation, and of the bytes.
 HASHES = {
     "wat": "9c632a4e144d9f9d75a8fccd386a50e73b5a0a5e69b4de0c4097ad42fb7de463",
     "wasm": "12b6d6c3955829e50d59a90b8dc18a24b08a63efb067198cf3b175814282926c",
