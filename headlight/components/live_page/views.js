@@ -156,11 +156,14 @@ export class Decoding extends View {
 }
 
 const NONE = "none"; // in the address: no head is off
+const TOLD_EVERY = 12; // heads: who hears the page hears each line
 
 export class Heads extends View {
   async show({ text, trace, said, isCurrent, tell }) {
     const { kinds } = this.words.texts, all = this.count();
-    const known = (count) => isCurrent() && tell(`Ablating each head: ${count} of ${all}.`);
+    const known = (count) => {
+      if (isCurrent() && count % TOLD_EVERY === 0) tell(`Ablating each head: ${count} of ${all}.`);
+    };
     const losses = await this.source.losses(trace, known);
     if (!isCurrent()) return;
     tell("");
