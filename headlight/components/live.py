@@ -65,7 +65,7 @@ def _below(whence: str, sources: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class Entry:
-    """A live page on the index: its file, what its model does, how many weights it has, and the bytes that travel."""
+    """A live page on the index: its file, what its model does, how many weights it has, and its bytes when compressed."""
 
     file: str
     subject: str
@@ -78,7 +78,7 @@ def index_page(entries: Sequence[Entry]) -> str:
     style = whole(_FOLDER / "live_page" / "index.css")
     items = "".join(
         f'<li><a href="{html.escape(entry.file)}">{html.escape(entry.subject)}</a> '
-        f"<span>{entry.parameters / 1e6:.1f} million weights, {entry.bytes / 1e6:.1f} MB to load</span></li>"
+        f"<span>{entry.parameters / 1e6:.1f} million weights, {entry.bytes / 1e6:.1f} MB compressed</span></li>"
         for entry in entries
     )
     return Template((_FOLDER / "live_page" / "index.html").read_text(encoding="utf-8")).substitute(
