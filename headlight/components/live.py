@@ -65,7 +65,7 @@ def _below(whence: str, sources: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class Entry:
-    """A live page on the index: its file, what its model does, how many weights it has, and its bytes when compressed."""
+    """A live page on the index: its file, what its model does, how many weights it has, its bytes when compressed."""
 
     file: str
     subject: str
