@@ -2,6 +2,7 @@
 
 import base64
 import dataclasses
+import html
 import json
 from difflib import SequenceMatcher
 from pathlib import Path
@@ -22,6 +23,7 @@ from headlight.views.inside.steps_content import View, stages_payload
 from headlight.views.live.content import live_words
 from headlight.views.translate.content import lines_payload, short_chance
 from headlight.views.what_if.ablation import describe_change, describe_ranking, switches_payload
+from headlight.views.what_if.change_content import compared_html
 from transformer.interpret.attention_block import (
     BlockParameters,
     Stages,
@@ -279,6 +281,23 @@ def test_what_comes_without_heads_is_said_alike(payloads, traces):
             told = asked(payloads, "change", sent(trace), sent(forced), sent(after), given, text.KIND_NAMES)
             found = describe_change(trace, forced, after, off)
             assert told == {"headline": found.headline, "more": found.more}
+            rows = asked(payloads, "compared", sent(trace), sent(forced), sent(after))
+            told = "".join(f'<tr><th scope="row">{name}</th>{row_html(cells)}</tr>' for name, cells in rows)
+            assert f"<tbody>{told}</tbody>" in compared_html(trace, forced, after)
+
+
+def row_html(cells: list) -> str:
+    return "".join(map(cell_html, cells))
+
+
+def cell_html(cell: dict | None) -> str:
+    """A cell of the compared translations as Python writes it."""
+    if cell is None:
+        return "<td></td>"
+    css = f' class="{cell["css"]}"' if "css" in cell else ""
+    title = f' title="{html.escape(cell["title"])}"' if "title" in cell else ""
+    shade = f' style="--shade: {cell["shade"]}"' if "shade" in cell else ""
+    return f"<td{css}{title}{shade}>{html.escape(cell['text'])}</td>"
 
 
 def test_numbers_are_written_alike(payloads):

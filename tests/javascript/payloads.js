@@ -1,6 +1,7 @@
 // What headlight/components/live_page says of traces, by name, for tests/browser/test_live_payloads.py.
 
 import { explorerChoice } from "../../headlight/components/live_page/address.js";
+import { comparedRows } from "../../headlight/components/live_page/payloads/compared.js";
 import { explorerBytes } from "../../headlight/components/live_page/payloads/explorer.js";
 import { changedOutputs, describeHidden, linesPayload } from "../../headlight/components/live_page/payloads/lines.js";
 import { matchingBlocks, opcodes } from "../../headlight/components/live_page/payloads/opcodes.js";
@@ -52,6 +53,7 @@ export default {
   switches: (losses, trace, names) => [
     switchesPayload(losses, traceOf(trace), names), describeRanking(losses, traceOf(trace), names), defaultHead(losses),
   ],
+  compared: (before, forced, after) => comparedRows(traceOf(before), traceOf(forced), traceOf(after)),
   change: (before, forced, after, off, names) => {
     return describeChange(traceOf(before), traceOf(forced), traceOf(after), off, names);
   },

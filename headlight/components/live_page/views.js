@@ -10,6 +10,7 @@ import { inWords, wordRanges } from "../lib/tokens.js";
 import { default as tokenLines } from "../token_lines/lines.js";
 import { explorerChoice, numbersIn, placeIn } from "./address.js";
 import { explorerBytes } from "./payloads/explorer.js";
+import { comparedRows } from "./payloads/compared.js";
 import { changedOutputs, describeHidden, isSame, linesPayload } from "./payloads/lines.js";
 import { measureHeads, plainestHead } from "./payloads/patterns.js";
 import { hardestStep, playerPayload } from "./payloads/player.js";
@@ -182,7 +183,8 @@ export class Heads extends View {
     const without = off.length === 1 ? kindHeadName(kinds, off[0]) : pluralize(off.length, "head");
     const shown = after.targetText.trim() ? after.targetText : this.words.nothing;
     const line = element("p", "", `Without ${without}: `, element("strong", "", shown));
-    this.tell(line, finding(describeChange(trace, forced, after, off, kinds)));
+    const table = tableOf(comparedRows(trace, forced, after));
+    this.tell(line, table, finding(describeChange(trace, forced, after, off, kinds)));
   }
 
   tell(...parts) {
@@ -203,6 +205,26 @@ export class Heads extends View {
   hear(_, text) {
     this.say({ off: text === this.start ? "" : text || NONE });
   }
+}
+
+// Both translations under one another, to be scrolled where they are long.
+function tableOf(rows) {
+  const made = rows.map(([name, cells]) => {
+    const head = element("th", "", name);
+    head.scope = "row";
+    return element("tr", "", head, ...cells.map((cell) => {
+      const place = element("td", cell?.css ?? "", cell?.text ?? "");
+      if (cell?.title) place.title = cell.title;
+      if (cell?.shade) place.style.setProperty("--shade", cell.shade);
+      return place;
+    }));
+  });
+  const place = element("div", "compared", element("table", "", element("tbody", "", ...made)));
+  const label = "Both translations token under token, with the log-probability of each token";
+  for (const [name, value] of Object.entries({ tabindex: 0, role: "region", "aria-label": label })) {
+    place.setAttribute(name, value);
+  }
+  return place;
 }
 
 const nameOf = ({ kind, layer, head }) => `${kind}.${layer + 1}.${head + 1}`;
