@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from string import Template
 
-from headlight.components.bundle import joined, read_parts, whole
+from headlight.components.bundle import SHARED_STYLES, joined, read_parts, whole
 from headlight.components.standalone import as_json, keeps_within, policy
 
 _FOLDER = Path(__file__).parent
@@ -23,6 +23,7 @@ COMPONENTS = {
     "explorer": "attention_explorer/explorer",
     "player": "decoding_player/player",
     "switches": "head_switches/switches",
+    "steps": "attention_steps/steps",
 }
 
 
@@ -39,7 +40,8 @@ def live_page(header: dict, weights: bytes, words: dict, title: str, whence: str
     worker = f"{serving}{serve}();\n"
     keeps_within("the live page", script=script, style=style)
     keeps_within("the engine", script=worker)
-    styles = {COMPONENTS[name]: part.style for name, part in parts.items()}
+    shared = "".join(whole(_FOLDER / name) for name in SHARED_STYLES)
+    styles = {COMPONENTS[name]: part.style.removeprefix(shared) for name, part in parts.items()} | {"shared": shared}
     return Template(_PAGE.with_suffix(".html").read_text(encoding="utf-8")).substitute(
         {name: part.markup for name, part in parts.items()},
         policy=policy(script, style, compiles=True, works=True),
@@ -63,7 +65,7 @@ def _below(whence: str, sources: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class Entry:
-    """A live page on the index: its file, what its model does, how many weights it has, and the bytes that travel."""
+    """A live page on the index: its file, what its model does, how many weights it has, its bytes when compressed."""
 
     file: str
     subject: str
@@ -76,7 +78,7 @@ def index_page(entries: Sequence[Entry]) -> str:
     style = whole(_FOLDER / "live_page" / "index.css")
     items = "".join(
         f'<li><a href="{html.escape(entry.file)}">{html.escape(entry.subject)}</a> '
-        f"<span>{entry.parameters / 1e6:.1f} million weights, {entry.bytes / 1e6:.1f} MB to load</span></li>"
+        f"<span>{entry.parameters / 1e6:.1f} million weights, {entry.bytes / 1e6:.1f} MB compressed</span></li>"
         for entry in entries
     )
     return Template((_FOLDER / "live_page" / "index.html").read_text(encoding="utf-8")).substitute(

@@ -17,6 +17,7 @@ from headlight.views.live.content import live_file
 from transformer import Translator
 from transformer.checkpoint import load_checkpoint
 from transformer.exchange.int8 import pack, round_weights
+from transformer.interpret.attention_block import record_stages
 from transformer.interpret.head_patterns import word_ranges
 from transformer.interpret.head_roles import ROLES_FILE, load_roles
 from transformer.interpret.trace import Trace
@@ -28,7 +29,7 @@ from transformer.model.names import AttentionKind
 NAME = "en-de"
 SENTENCE = "He bought a ticket at the train station."
 EVIL = "</script><img src=x onerror=window.hurt=1><!--<script>"
-VIEWS = ("home", "attention", "decoding", "heads")
+VIEWS = ("home", "attention", "decoding", "heads", "inside")
 
 
 @pytest.fixture(scope="module")
@@ -184,6 +185,31 @@ def test_heads_go_off_with_what_is_lost_without_them(live, rounded, trace):
     assert page.url.endswith("off=none")
 
 
+@pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
+def test_inside_a_head_every_number_is_the_models(live, rounded, trace, kind):
+    page = live()
+    show(page, "inside", kind=kind, layer="2", head="3", at_query="3", at_key="2", at_step="all")
+    stages = record_stages(rounded.model, trace.source_ids, trace.decoder_input_ids, kind, 1)
+    hands = {"softmax": stages.weights[0, 2, 2, 1], "products": stages.products[0, 2, 2, 1]}
+    hands |= {
+        "input": stages.residual[0, 2, 64],
+        "residual": stages.total[0, 2, 64],
+        "norm_last": stages.result[0, 2, 64],
+    }
+    for step, value in hands.items():
+        hand = page.locator(f"li.step.{step} .hand")
+        hand.scroll_into_view_if_needed()
+        expect(hand).to_contain_text("The model has")
+        shown = re.search(r"The model has (\S+?)[.,]? ?(?:difference|$)", hand.inner_text())[1]
+        assert float(shown.replace("−", "-").rstrip(".,")) == pytest.approx(value, abs=2e-4), step
+    gap = page.locator("li.step.norm_last .gap")
+    expect(gap).to_contain_text("Recomputed in float64 from X on: largest difference")
+    assert re.search(r"10⁻[⁵⁶⁷⁸]", gap.inner_text()), "as close as float32 can be"
+    other = {"encoder": "decoder", "decoder": "cross", "cross": "encoder"}[kind]
+    page.locator("[name=kind]").select_option(other)
+    page.wait_for_url(f"**kind={other}*")
+
+
 def test_texts_that_cannot_be_translated_get_a_sentence_and_hostile_ones_stay_text(live):
     page = live()
     field, status = page.locator("#live_text"), page.locator(".live_status")
@@ -252,8 +278,8 @@ def test_by_keyboard_alone(live):
     for _ in VIEWS[1:]:
         page.keyboard.press("Tab")
     page.keyboard.press("Enter")
-    expect(page.locator("body[data-shown=heads]")).to_be_attached()
-    expect(page.locator("[aria-current=page]")).to_have_text("Heads")
+    expect(page.locator("body[data-shown=inside]")).to_be_attached()
+    expect(page.locator("[aria-current=page]")).to_have_text("Inside")
 
 
 @pytest.mark.parametrize("name", ["en-fr", "reverse"])

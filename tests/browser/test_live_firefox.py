@@ -47,7 +47,7 @@ def test_a_journey(tmp_path):
         tokens = "return component.querySelectorAll('.output .token').length === arguments[0]"
         browser.wait_for(in_component("home", tokens), len(after.target_tokens))
 
-        for view in ("attention", "decoding", "heads"):
+        for view in ("attention", "decoding", "heads", "inside"):
             browser.evaluate("document.querySelector(`[data-tab=${arguments[0]}]`).click()", view)
             browser.wait_for(SHOWN, view)
         off = "return component.querySelectorAll('td button').length"

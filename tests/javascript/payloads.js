@@ -1,11 +1,13 @@
 // What headlight/components/live_page says of traces, by name, for tests/browser/test_live_payloads.py.
 
 import { explorerChoice } from "../../headlight/components/live_page/address.js";
+import { comparedRows } from "../../headlight/components/live_page/payloads/compared.js";
 import { explorerBytes } from "../../headlight/components/live_page/payloads/explorer.js";
 import { changedOutputs, describeHidden, linesPayload } from "../../headlight/components/live_page/payloads/lines.js";
 import { matchingBlocks, opcodes } from "../../headlight/components/live_page/payloads/opcodes.js";
 import { measureHeads, plainestHead } from "../../headlight/components/live_page/payloads/patterns.js";
 import { hardestStep, playerPayload } from "../../headlight/components/live_page/payloads/player.js";
+import { stepsPayload } from "../../headlight/components/live_page/payloads/steps.js";
 import {
   defaultHead, describeChange, describeRanking, switchesPayload,
 } from "../../headlight/components/live_page/payloads/switches.js";
@@ -40,9 +42,18 @@ export default {
   ],
   player: (trace, head, options) => playerPayload(traceOf(trace), head, options),
   hardest: (trace) => hardestStep(traceOf(trace)),
+  steps: (stages, view, words, names) => {
+    const floats = (arrays) => {
+      return Object.fromEntries(Object.entries(arrays).map(([name, values]) => [name, Float32Array.from(values)]));
+    };
+    const { whole, maps, learned, unmasked } = stages;
+    const arrays = { whole: floats(whole), maps: floats(maps), learned: floats(learned) };
+    return stepsPayload({ ...stages, ...arrays, unmasked: Uint8Array.from(unmasked) }, view, words, names);
+  },
   switches: (losses, trace, names) => [
     switchesPayload(losses, traceOf(trace), names), describeRanking(losses, traceOf(trace), names), defaultHead(losses),
   ],
+  compared: (before, forced, after) => comparedRows(traceOf(before), traceOf(forced), traceOf(after)),
   change: (before, forced, after, off, names) => {
     return describeChange(traceOf(before), traceOf(forced), traceOf(after), off, names);
   },

@@ -95,7 +95,7 @@ def _require_few(count: int) -> None:
 def _tokenizer(tokenizer) -> dict:
     """Return what the engine's tokenizer needs; raises CheckpointError for one that it cannot be."""
     _require(isinstance(tokenizer, Tokenizer), "its tokenizer is of another make")
-    proto = sentencepiece_model_pb2.ModelProto.FromString(tokenizer.model)
+    proto = sentencepiece_model_pb2.ModelProto.FromString(tokenizer.model)  # type: ignore[attr-defined]
     kinds, normalizer, pieces = type(proto.pieces[0]), proto.normalizer_spec, proto.pieces
     normal = [piece for piece in pieces if piece.type == kinds.NORMAL]
     is_bpe = proto.trainer_spec.model_type == proto.trainer_spec.BPE and not proto.trainer_spec.byte_fallback

@@ -150,7 +150,7 @@ def save_roles(path: Path, roles: HeadRoles) -> None:
     save_json(path, _VERSION, {"pairs": roles.pairs, "sentences": roles.sentences, **sparse_tables(roles)})
 
 
-def sparse_tables(roles: HeadRoles) -> dict[str, dict[str, list]]:
+def sparse_tables(roles: HeadRoles) -> dict[str, dict[AttentionKind, list[list[dict[str, int]]]]]:
     """Return the counts that are not 0, ready for JSON: labelled, rows and eligible by kind, layer, head, pattern."""
     tables = (("labelled", roles.labelled), ("rows", roles.rows), ("eligible", roles.eligible))
     return {name: {kind: _sparse(table[kind]) for kind in AttentionKind} for name, table in tables}

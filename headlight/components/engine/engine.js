@@ -9,8 +9,8 @@ import { outputSize, readModel, weightsNeeded } from "./weights.js";
 
 export const KINDS = ["encoder", "decoder", "cross"];
 const LOGIT_ROWS = 48; // whose logits are there at once
-const EPSILON = 1e-5; // of torch.nn.LayerNorm
-const stackOf = (kind) => (kind === "encoder" ? "encoder" : "decoder");
+export const EPSILON = 1e-5; // of torch.nn.LayerNorm
+export const stackOf = (kind) => (kind === "encoder" ? "encoder" : "decoder");
 
 // The arrays that hold what is computed, each for as many rows as the longest sentence has, by name.
 function rooms(config) {

@@ -21,6 +21,7 @@
 //   headLosses(text, targetIds, each, options)    what each head alone is worth: each({ head: "cross.2.4", losses,
 //                                                 turned }) is called head by head, behind all other runs; gives log P
 //                                                 of each id
+//   stages(text, targetIds, { kind, layer, head }, options)   one attention block, stage by stage: see stages.js
 // Options:
 //   prefix    a text or ids that the translation begins with
 //   target    a text or ids: the translation itself, which is replayed in one teacher-forced pass
@@ -77,6 +78,10 @@ class Headlight {
 
   translateWithoutEach(text, sets, each, options) {
     return this.ask("translateWithoutEach", [text, sets], options, each);
+  }
+
+stages(text, target, chosen, options) {
+    return this.ask("stages", [text, [...target], chosen], options);
   }
 
   headLosses(text, target, each, options) {

@@ -5,6 +5,7 @@
 import { beamSearch, decode, replay, sampler } from "./decoding.js";
 import { Engine, KINDS } from "./engine.js";
 import { headLosses } from "./heads.js";
+import { recordStages } from "./stages.js";
 import { Tokenizer } from "./tokenizer.js";
 
 const MOST_CHARACTERS_A_TOKEN = 64; // a longer text is refused before it is tokenized
@@ -72,6 +73,12 @@ export class Translator {
       const told = { targetIds, targetText: this.tokenizer.decode(targetIds), targetTokens: this.tokens(targetIds) };
       yield { index, hidden: [...hidden], ...told, logProbability, finished: targetIds.at(-1) === this.config.end_id };
     }
+  }
+
+  // One attention block of the pass over a translation, ids, stage by stage: see stages.js. chosen: kind, layer, head.
+  *stages(text, target, chosen) {
+    yield; // whoever has asked for another block since gives this one up
+    return recordStages(this.engine, this.sourceIds(text), target, chosen);
   }
 
   // What each head alone is worth to a translation, ids.

@@ -4,10 +4,11 @@
 import { openModel } from "../engine/headlight.js";
 import { addressOf, readAddress } from "./address.js";
 import { LocalSource } from "./source.js";
-import { Attention, Decoding, Heads, Home } from "./views.js";
+import { Attention, Decoding, Heads, Home, Inside } from "./views.js";
 
-const VIEWS = { home: Home, attention: Attention, decoding: Decoding, heads: Heads };
-const OF_THE_SENTENCE = ["hidden", "prefix", "step", "explorer_tokens"]; // mean nothing in the next one
+const VIEWS = { home: Home, attention: Attention, decoding: Decoding, heads: Heads, inside: Inside };
+// What means nothing in another sentence.
+const OF_THE_SENTENCE = ["hidden", "prefix", "step", "explorer_tokens", "at_query", "at_key"];
 const LETTERS_AT_ONCE = 2 ** 20; // of base64, decoded in one go: a multiple of 4
 
 const find = (selector) => document.querySelector(selector);
@@ -16,20 +17,15 @@ const breathe = () => new Promise((resolve) => setTimeout(resolve));
 
 // The bytes of an element's base64, told(share) now and then; the element is emptied, so that its text can be freed.
 async function bytesOf(id, told = () => {}) {
-  const place = document.getElementById(id), text = place.textContent, parts = [];
+  const place = document.getElementById(id), text = place.textContent;
+  const bytes = new Uint8Array((text.length / 4) * 3 - text.slice(-2).split("=").length + 1);
   place.textContent = "";
-  for (let at = 0; at < text.length; at += LETTERS_AT_ONCE) {
-    const letters = atob(text.slice(at, at + LETTERS_AT_ONCE)), part = new Uint8Array(letters.length);
-    for (let byte = 0; byte < part.length; byte++) part[byte] = letters.charCodeAt(byte);
-    parts.push(part);
+  for (let at = 0, end = 0; at < text.length; at += LETTERS_AT_ONCE) {
+    const letters = atob(text.slice(at, at + LETTERS_AT_ONCE));
+    for (let byte = 0; byte < letters.length; byte++) bytes[end + byte] = letters.charCodeAt(byte);
+    end += letters.length;
     told(Math.min(1, (at + LETTERS_AT_ONCE) / text.length));
     await breathe();
-  }
-  const bytes = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
-  let end = 0;
-  for (const part of parts) {
-    bytes.set(part, end);
-    end += part.length;
   }
   return bytes;
 }
@@ -49,9 +45,12 @@ class LivePage {
   // A view, its component in a tree of its own, where no other component's style is, as in the app.
   made(name, View, { styles }) {
     const section = find(`[data-view="${name}"]`), host = section.querySelector(".component");
-    const place = host.attachShadow({ mode: "open" }), sheet = new CSSStyleSheet();
-    sheet.replaceSync(styles[host.dataset.of]);
-    place.adoptedStyleSheets = [sheet];
+    const place = host.attachShadow({ mode: "open" });
+    place.adoptedStyleSheets = [styles.shared, styles[host.dataset.of]].map((text) => {
+      const sheet = new CSSStyleSheet();
+      sheet.replaceSync(text);
+      return sheet;
+    });
     place.append(host.querySelector("template").content);
     return new View({ place, section, source: this.source, say: (changes) => this.say(changes) });
   }

@@ -42,6 +42,12 @@ export class LocalSource {
     return this.once(JSON.stringify(["losses", trace.sourceText, trace.targetIds]), measure);
   }
 
+  // One attention block of a trace, stage by stage: see engine/stages.js.
+  stages(trace, chosen) {
+    const ask = () => this.model.stages(trace.sourceText, trace.targetIds, chosen, { lane: "stages" });
+    return this.once(JSON.stringify(["stages", trace.sourceText, trace.targetIds, chosen]), ask);
+  }
+
   // An answer that was had before; the oldest ones are forgotten.
   async once(question, ask) {
     if (this.answers.has(question)) return this.answers.get(question);

@@ -2,17 +2,20 @@
 // the component reports into a change of the address.
 
 import { default as explorer } from "../attention_explorer/explorer.js";
+import { default as steps } from "../attention_steps/steps.js";
 import { default as player } from "../decoding_player/player.js";
 import { default as switches } from "../head_switches/switches.js";
-import { element } from "../lib/canvas.js";
+import { JOINT, element } from "../lib/canvas.js";
 import { inWords, wordRanges } from "../lib/tokens.js";
 import { default as tokenLines } from "../token_lines/lines.js";
 import { explorerChoice, numbersIn, placeIn } from "./address.js";
 import { explorerBytes } from "./payloads/explorer.js";
+import { comparedRows } from "./payloads/compared.js";
 import { changedOutputs, describeHidden, isSame, linesPayload } from "./payloads/lines.js";
 import { measureHeads, plainestHead } from "./payloads/patterns.js";
 import { hardestStep, playerPayload } from "./payloads/player.js";
 import { defaultHead, describeChange, describeRanking, switchesPayload } from "./payloads/switches.js";
+import { stepsPayload } from "./payloads/steps.js";
 import { kindHeadName, pluralize } from "./payloads/text.js";
 
 const APART = 170, LETTERS = 20; // pixels, as in headlight/views/home/page.py
@@ -154,11 +157,14 @@ export class Decoding extends View {
 }
 
 const NONE = "none"; // in the address: no head is off
+const TOLD_EVERY = 12; // heads: who hears the page hears each line
 
 export class Heads extends View {
   async show({ text, trace, said, isCurrent, tell }) {
     const { kinds } = this.words.texts, all = this.count();
-    const known = (count) => isCurrent() && tell(`Ablating each head: ${count} of ${all}.`);
+    const known = (count) => {
+      if (isCurrent() && count % TOLD_EVERY === 0) tell(`Ablating each head: ${count} of ${all}.`);
+    };
     const losses = await this.source.losses(trace, known);
     if (!isCurrent()) return;
     tell("");
@@ -177,7 +183,8 @@ export class Heads extends View {
     const without = off.length === 1 ? kindHeadName(kinds, off[0]) : pluralize(off.length, "head");
     const shown = after.targetText.trim() ? after.targetText : this.words.nothing;
     const line = element("p", "", `Without ${without}: `, element("strong", "", shown));
-    this.tell(line, finding(describeChange(trace, forced, after, off, kinds)));
+    const table = tableOf(comparedRows(trace, forced, after));
+    this.tell(line, table, finding(describeChange(trace, forced, after, off, kinds)));
   }
 
   tell(...parts) {
@@ -200,4 +207,90 @@ export class Heads extends View {
   }
 }
 
+// Both translations under one another, to be scrolled where they are long.
+function tableOf(rows) {
+  const made = rows.map(([name, cells]) => {
+    const head = element("th", "", name);
+    head.scope = "row";
+    return element("tr", "", head, ...cells.map((cell) => {
+      const place = element("td", cell?.css ?? "", cell?.text ?? "");
+      if (cell?.title) place.title = cell.title;
+      if (cell?.shade) place.style.setProperty("--shade", cell.shade);
+      return place;
+    }));
+  });
+  const place = element("div", "compared", element("table", "", element("tbody", "", ...made)));
+  const label = "Both translations token under token, with the log-probability of each token";
+  for (const [name, value] of Object.entries({ tabindex: 0, role: "region", "aria-label": label })) {
+    place.setAttribute(name, value);
+  }
+  return place;
+}
+
 const nameOf = ({ kind, layer, head }) => `${kind}.${layer + 1}.${head + 1}`;
+
+const FIRST_QUERY = 3; // as in headlight/views/inside/steps.py
+
+export class Inside extends View {
+  constructor(given) {
+    super(given);
+    const { num_encoder_layers: encoder, num_decoder_layers: decoder, num_heads: heads } = this.source.model.config;
+    this.layers = { encoder, decoder, cross: decoder };
+    const numbers = (count) => Array.from({ length: count }, (_, at) => [String(at + 1), at + 1]);
+    const kinds = this.words.explorer.kinds.map((kind) => [kind, this.words.texts.kinds[kind]]);
+    const options = { kind: kinds, layer: numbers(Math.max(encoder, decoder)), head: numbers(heads) };
+    for (const [name, values] of Object.entries(options)) {
+      const select = this.find(`[name=${name}]`);
+      select.replaceChildren(...values.map(([value, text]) => new Option(text, value)));
+      select.onchange = () => this.say({ ...this.chosen, [name]: select.value, at_dimension: "" });
+    }
+    this.turn = 0;
+  }
+
+  async show({ trace, said, isCurrent }) {
+    const view = this.viewOf(trace, said), { kind, layer, head } = view;
+    const stages = await this.source.stages(trace, { kind, layer, head });
+    if (!isCurrent()) return;
+    this.chosen = { kind, layer: String(layer + 1), head: String(head + 1) };
+    for (const [name, value] of Object.entries(this.chosen)) this.find(`[name=${name}]`).value = value;
+    const payload = stepsPayload(stages, view, this.words.inside, this.words.texts.kinds);
+    const chosen = this.choice(stages, view, payload, said);
+    const known = JSON.stringify([trace.sourceText, this.chosen, chosen]);
+    // What the browser itself chose is no news to it; see attention_steps in headlight/components/show.py.
+    if (known !== this.known) this.turn += 1;
+    this.known = known;
+    this.told = { trace, chosen };
+    const named = (token, at) => (view.predicted ? `${token}${JOINT}${view.predicted[at]}` : token);
+    this.give(steps, { ...payload, queries: view.queries.map(named), chosen, turn: this.turn });
+  }
+
+  viewOf(trace, said) {
+    const { kinds } = this.words.explorer, { config } = this.source.model;
+    const kind = kinds.includes(said.kind) ? said.kind : kinds[0], layers = this.layers[kind];
+    const asked = [placeIn(said.layer, layers), placeIn(said.head, config.num_heads)];
+    const { layer, head } = asked.includes(null) ? this.head({}, trace) : { layer: asked[0], head: asked[1] };
+    const { sourceTokens: source, decoderInputTokens: fed, targetTokens: predicted } = trace;
+    return {
+      kind, layer: Math.min(layer, layers - 1), head, predicted: kind === "encoder" ? null : predicted,
+      queries: kind === "encoder" ? source : fed, keys: kind === "decoder" ? fed : source,
+      scaled: config.scale_embeddings, positioned: config.positions !== "none", normalised: config.embedding_norm,
+    };
+  }
+
+  // Query, key and dimension from 1, and a step.
+  choice({ maps: { weights }, queries, keys, d_k }, { head }, { steps: all }, said) {
+    const number = (text, otherwise) => (/^\d{1,5}$/.test(text ?? "") ? Number(text) : otherwise);
+    const query = Math.min(Math.max(1, number(said.at_query, FIRST_QUERY)), queries);
+    const from = (head * queries + query - 1) * keys, row = weights.subarray(from, from + keys);
+    const key = number(said.at_key, row.indexOf(Math.max(...row)) + 1), names = ["all", ...all.map(({ name }) => name)];
+    const step = names.includes(said.at_step) ? said.at_step : all[0].name;
+    return [query, key, number(said.at_dimension, head * d_k + 1), step];
+  }
+
+  hear(_, [query, key, dimension, step]) {
+    const chosen = [Number(query), Number(key), Number(dimension), step], { trace } = this.told;
+    this.known = JSON.stringify([trace.sourceText, this.chosen, chosen]);
+    const [at_query, at_key, at_dimension] = chosen.map(String);
+    this.say({ at_query, at_key, at_dimension, at_step: step });
+  }
+}

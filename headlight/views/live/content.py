@@ -4,6 +4,7 @@ from headlight.components.live import live_page
 from headlight.plots.text import NOTHING, OF_ALL_ROWS, PATTERN_WORDS
 from headlight.views.attention.explorer_content import CROSS_FIRST, EXPLORER_TEXTS, OPTIONS, STEPS
 from headlight.views.home.content import cards_of
+from headlight.views.inside.steps_content import steps_words
 from transformer.checkpoint import Checkpoint
 from transformer.exchange.int8 import pack, packed_size
 from transformer.interpret.head_patterns import LEAST_ROWS, THRESHOLDS
@@ -52,6 +53,7 @@ def live_words(checkpoint: Checkpoint, roles: HeadRoles | None = None, text: str
             "words": PATTERN_WORDS,
         },
         "explorer": {"options": OPTIONS, "kinds": CROSS_FIRST},
+        "inside": steps_words(),
         "cards": [vars(card) for card in cards],
         "roles": roles and {"sentences": roles.sentences, **sparse_tables(roles)},
     }

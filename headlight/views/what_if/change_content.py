@@ -69,7 +69,10 @@ def compared_html(before: Trace, forced: Trace, after: Trace) -> str:
     """
     old, moved, new = (each.log_probabilities for each in (before, forced, after))
     columns = list(aligned(before, after))
-    scored = [tuple(at if at in before.scored_steps else None for at in column) for column in columns]
+    scored = [
+        (left if left in before.scored_steps else None, right if right in after.scored_steps else None)
+        for left, right in columns
+    ]
     limit = max(1.0, float(np.abs(old - moved).max()))
 
     def is_new(left: int | None, right: int | None) -> bool:

@@ -32,7 +32,7 @@ def test_the_command_writes_a_page_and_says_its_size(tmp_path, capsys):
     words = data_of(page, "words")
     assert words["text"] == EVIL and EVIL not in page
     assert words["roles"]["sentences"] > 0, "what its heads do over a corpus goes along"
-    assert set(words["styles"]) == set(COMPONENTS.values())
+    assert set(words["styles"]) == {*COMPONENTS.values(), "shared"}
 
 
 @pytest.mark.parametrize(

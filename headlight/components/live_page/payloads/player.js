@@ -93,7 +93,7 @@ export function hardestStep(trace) {
 }
 
 // Float32Arrays one after the other, as lib/format.js reads them.
-function base64(parts) {
+export function base64(parts) {
   const letters = parts.flatMap((part) => {
     const bytes = new Uint8Array(part.buffer, part.byteOffset, part.byteLength);
     return Array.from({ length: Math.ceil(bytes.length / AT_ONCE) }, (_, run) => {
