@@ -10,7 +10,6 @@ Chromium and playwright.
 
 import argparse
 import json
-import os
 import random
 import shutil
 import statistics
@@ -204,10 +203,10 @@ def measure(model: Model, rounds: int, chromium: str | None) -> None:
 
 def _print_measured(found: dict[str, list[dict[str, float]]], source: int, target: int, size: int) -> None:
     rows = [
-        (name, *(_least(rounds, key) for key in ("trace", "cpu", "heads", "heads cpu", "opened", "megabytes")))
+        (name, *(_least(rounds, key) for key in ("trace", "cpu", "heads", "heads cpu", "opened", "megabytes", "share")))
         for name, rounds in found.items()
     ]
-    head = ("", "trace, ms", "processor's", "72 heads, ms", "processor's", "first translation, s", "MB")
+    head = ("", "trace, ms", "processor's", "72 heads, ms", "processor's", "first translation, s", "MB", "share")
     print_table(
         f"{source} + {target} tokens, the least of {len(found['PyTorch'])} rounds, {describe_load()}", head, rows
     )
@@ -286,20 +285,24 @@ def _in_chromium(browser: Browser, page: Path, kernel: str, target: list[int]) -
     found = tab.evaluate(_MEASURE, [target, SECONDS])
     assert ("WebAssembly" in found["where"]) == (kernel == "simd"), found
     context.new_cdp_session(tab).send("HeapProfiler.collectGarbage")
-    megabytes = _renderer_megabytes(browser)
+    megabytes, share = _renderer_megabytes(browser)
     context.close()
-    return {"trace": found["trace"], "heads": found["heads"], "opened": opened, "megabytes": megabytes}
+    return {"trace": found["trace"], "heads": found["heads"], "opened": opened, "megabytes": megabytes, "share": share}
 
 
-def _renderer_megabytes(browser: Browser) -> float:
-    """What the largest of the browser's renderers has in memory."""
+def _renderer_megabytes(browser: Browser) -> tuple[float, float]:
+    """What the largest of the browser's renderers has in memory, and its share of that where pages are shared.
+
+    Of the first some 120 MB are the browser's own program, which a blank page has as well.
+    """
     processes = browser.new_browser_cdp_session().send("SystemInfo.getProcessInfo")["processInfo"]
-    pages = [
-        int(Path(f"/proc/{each['id']}/statm").read_text().split()[1])
-        for each in processes
-        if each["type"] == "renderer"
-    ]
-    return max(pages) * os.sysconf("SC_PAGE_SIZE") / 1e6
+    found = []
+    for each in processes:
+        if each["type"] == "renderer":
+            lines = Path(f"/proc/{each['id']}/smaps_rollup").read_text().splitlines()[1:]
+            kilobytes = {line.split(":")[0]: int(line.split()[1]) for line in lines}
+            found.append((kilobytes["Rss"] * 1.024e-3, kilobytes["Pss"] * 1.024e-3))
+    return max(found)
 
 
 def main() -> None:

@@ -111,8 +111,8 @@ export class Engine {
     return { rows: count * rows, counts: new Int32Array(count * rows).fill(rows), slots: each, places: null };
   }
 
-  // All layers, their input in `x`; or from the heads of an attention on, `given` as { kind, layer, mixed }, what that
-  // attention read being in `x`.
+  // All layers, their input in `x`; or from the heads of an attention on, `given` as { kind, layer, fill(mixed) }, what
+  // that attention read being in `x`.
   runEncoder(plan, { given, noted } = {}) {
     const { d_model: d } = this.config, { length } = this.encoder, { rows } = plan;
     for (let number = given?.layer ?? 0; number < length; number++) {
@@ -180,7 +180,7 @@ export class Engine {
   // One attention and the residual connection around it; heads(x) fills `mixed`, unless it is given.
   attention(kind, layer, norm, output, rows, { given, noted }, heads) {
     this.residual(norm, rows, (x) => {
-      if (given?.kind === kind && given.layer === layer) this.mixed.set(given.mixed);
+      if (given?.kind === kind && given.layer === layer) given.fill(this.mixed);
       else heads(x);
       noted?.(kind, layer);
       this.kernel.multiply(this.mixed, rows, output, this.result);

@@ -49,11 +49,14 @@ function runWithAll(engine, source, target, forced) {
 // heads of a layer, side by side.
 function runWithoutEach(engine, { noted, source, fed }, kind, layer, heads) {
   const count = heads.length, { x, mixed } = noted[kind][layer];
-  const given = { kind, layer, mixed: repeated(mixed, count) };
-  heads.forEach((head, copy) => clear(engine, given.mixed, mixed.length * copy, mixed.length, head));
+  const fill = (into) => heads.forEach((head, copy) => {
+    into.set(mixed, copy * mixed.length);
+    clear(engine, into, copy * mixed.length, mixed.length, head);
+  });
+  const given = { kind, layer, fill };
   const own = engine.copies(count, fed.length), at = Int32Array.from(own.counts, (_, row) => row);
   own.counts = at.map((row) => (row % fed.length) + 1);
-  engine.x.set(repeated(x, count));
+  heads.forEach((_, copy) => engine.x.set(x, copy * x.length));
   if (kind !== "encoder") {
     engine.runDecoder({ own, at, read: engine.readMemory(own.rows, null) }, { given });
     return;
@@ -64,12 +67,6 @@ function runWithoutEach(engine, { noted, source, fed }, kind, layer, heads) {
   const slots = ids.map((_, row) => encoder.slots[Math.floor(row / fed.length) * source]);
   engine.runDecoder({ own, at, read: { ...engine.readMemory(own.rows, null), slots } });
 }
-
-const repeated = (values, count) => {
-  const all = new Float32Array(values.length * count);
-  for (let copy = 0; copy < count; copy++) all.set(values, copy * values.length);
-  return all;
-};
 
 // Nothing of a head in the heads of some rows.
 function clear({ config }, mixed, from, size, head) {
