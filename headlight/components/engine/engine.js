@@ -8,7 +8,7 @@ import { bytesOf } from "./kernel.js";
 import { outputSize, readModel, weightsNeeded } from "./weights.js";
 
 export const KINDS = ["encoder", "decoder", "cross"];
-const LOGIT_ROWS = 16; // whose logits are there at once
+const LOGIT_ROWS = 48; // whose logits are there at once
 export const EPSILON = 1e-5; // of torch.nn.LayerNorm
 export const stackOf = (kind) => (kind === "encoder" ? "encoder" : "decoder");
 
@@ -96,24 +96,29 @@ export class Engine {
     }
   }
 
-  encode(source, seen) {
+  // noted(kind, layer) is called in each attention, once its heads are in `mixed`, `x` still being what it read.
+  encode(source, noted) {
     this.sourceLength = source.length;
     this.embed("encoder", source, this.identity);
-    this.runEncoder(source.length, 0, seen);
+    this.runEncoder({ ...this.copies(1, source.length), places: this.identity }, { noted });
   }
 
-  // The layers from one on, with its input in `x`; seen(layer) is called before each.
-  runEncoder(rows, from, seen) {
-    const { d_model: d } = this.config, { length } = this.encoder;
-    const { identity } = this;
-    const read = { counts: new Int32Array(rows).fill(rows), slots: Array(rows).fill(identity), places: identity };
-    for (let number = from; number < length; number++) {
+  // How the rows of some copies of a sentence of so many rows read one another: see `attend`.
+  copies(count, rows) {
+    const slots = Array.from({ length: count }, (_, copy) => this.identity.map((at) => copy * rows + at));
+    const each = Array.from({ length: count * rows }, (_, row) => slots[Math.floor(row / rows)]);
+    return { rows: count * rows, counts: new Int32Array(count * rows).fill(rows), slots: each, places: null };
+  }
+
+  // All layers, their input in `x`; or from the heads of an attention on, `given` as { kind, layer, mixed }, what that
+  // attention read being in `x`.
+  runEncoder(plan, { given, noted } = {}) {
+    const { d_model: d } = this.config, { length } = this.encoder, { rows } = plan;
+    for (let number = given?.layer ?? 0; number < length; number++) {
       const layer = this.encoder[number], { attention } = layer;
-      seen?.(number);
-      this.residual(layer.attentionNorm, rows, (x) => {
+      this.attention("encoder", number, layer.attentionNorm, attention.output, rows, { given, noted }, (x) => {
         this.kernel.multiply(x, rows, attention.all, this.projected);
-        this.attend("encoder", number, 3 * d, this.projected, 3 * d, d, rows, read, this.nothingHidden);
-        this.kernel.multiply(this.mixed, rows, attention.output, this.result);
+        this.attend("encoder", number, 3 * d, this.projected, 3 * d, d, plan, this.nothingHidden);
       });
       this.feedForward(layer, rows);
     }
@@ -125,46 +130,60 @@ export class Engine {
   }
 
   // Feed the decoder its newest tokens, of which the first stands at `start`; their vectors are in `x` then.
-  advance(ids, start, seen) {
+  advance(ids, start, noted) {
     const places = Int32Array.from(ids, (_, row) => start + row), counts = places.map((place) => place + 1);
-    this.fed = { counts, slots: Array(ids.length).fill(this.identity), own: places, places };
+    const own = { rows: ids.length, counts, slots: Array(ids.length).fill(this.identity), places };
     this.embed("decoder", ids, places);
-    this.runDecoder(ids.length, 0, seen);
+    this.runDecoder({ own, at: places, read: this.readMemory(ids.length, places) }, { noted });
   }
 
   // Feed several translations under way a token each, all at one position. paths: the slots of each one's tokens, the
   // newest one's own slot last. Maps are not kept.
   advancePaths(ids, position, paths) {
-    const all = (value) => new Int32Array(ids.length).fill(value);
-    const own = Int32Array.from(paths, (path) => path[position]);
-    this.fed = { counts: all(position + 1), slots: paths, own, places: null };
+    const rows = ids.length, all = (value) => new Int32Array(rows).fill(value);
+    const at = Int32Array.from(paths, (path) => path[position]);
     this.embed("decoder", ids, all(position));
-    this.runDecoder(ids.length, 0);
+    const own = { rows, counts: all(position + 1), slots: paths, places: null };
+    this.runDecoder({ own, at, read: this.readMemory(rows, null) });
   }
 
-  runDecoder(rows, from, seen) {
-    const { fed } = this, { d_model: d } = this.config;
+  // Every row reads the one memory.
+  readMemory(rows, places) {
     const counts = new Int32Array(rows).fill(this.sourceLength);
-    const read = { counts, slots: Array(rows).fill(this.identity), places: fed.places };
-    for (let number = from; number < this.decoder.length; number++) {
-      const layer = this.decoder[number], own = this.own[number];
-      seen?.(number);
-      this.residual(layer.attentionNorm, rows, (x) => {
-        this.kernel.multiply(x, rows, layer.attention.all, this.projected);
-        for (let row = 0; row < rows; row++) {
-          own.set(this.projected.subarray((3 * row + 1) * d, (3 * row + 3) * d), fed.own[row] * 2 * d);
-        }
-        this.attend("decoder", number, 3 * d, own, 2 * d, 0, rows, fed, this.nothingHidden);
-        this.kernel.multiply(this.mixed, rows, layer.attention.output, this.result);
-      });
-      this.residual(layer.crossNorm, rows, (x) => {
+    return { rows, counts, slots: Array(rows).fill(this.identity), places };
+  }
+
+  // own: how rows read what was fed, `at` which slots theirs are, read: how they read the memory; else as `runEncoder`.
+  runDecoder({ own, at, read }, { given, noted } = {}) {
+    const { d_model: d } = this.config, { rows } = own;
+    for (let number = given?.layer ?? 0; number < this.decoder.length; number++) {
+      const layer = this.decoder[number], keys = this.own[number], changes = { given, noted };
+      if (given?.kind !== "cross" || given.layer !== number) {
+        this.attention("decoder", number, layer.attentionNorm, layer.attention.output, rows, changes, (x) => {
+          this.kernel.multiply(x, rows, layer.attention.all, this.projected);
+          for (let row = 0; row < rows; row++) {
+            keys.set(this.projected.subarray((3 * row + 1) * d, (3 * row + 3) * d), at[row] * 2 * d);
+          }
+          this.attend("decoder", number, 3 * d, keys, 2 * d, 0, own, this.nothingHidden);
+        });
+      }
+      this.attention("cross", number, layer.crossNorm, layer.cross.output, rows, changes, (x) => {
         this.kernel.multiply(x, rows, layer.cross.query, this.projected);
-        this.attend("cross", number, d, this.memoryKeys[number], 2 * d, 0, rows, read, this.hidden);
-        this.kernel.multiply(this.mixed, rows, layer.cross.output, this.result);
+        this.attend("cross", number, d, this.memoryKeys[number], 2 * d, 0, read, this.hidden);
       });
       this.feedForward(layer, rows);
     }
     if (this.lastNorms.decoder) normalize(this.x, this.x, rows, d, this.lastNorms.decoder);
+  }
+
+  // One attention and the residual connection around it; heads(x) fills `mixed`, unless it is given.
+  attention(kind, layer, norm, output, rows, { given, noted }, heads) {
+    this.residual(norm, rows, (x) => {
+      if (given?.kind === kind && given.layer === layer) this.mixed.set(given.mixed);
+      else heads(x);
+      noted?.(kind, layer);
+      this.kernel.multiply(this.mixed, rows, output, this.result);
+    });
   }
 
   // Token embeddings plus positions, into `x`.
@@ -198,9 +217,9 @@ export class Engine {
   // softmax(Q K^T / sqrt(d_k)) V of every head into `mixed` (paper, eq. 1), its weights into the kind's maps.
   //
   // Queries are the first d_model columns of `projected`. Key j of a row stands at slots[row][j] * stride + first in
-  // `keys`, its value d_model behind it; counts[row] says how many there are, places[row] in which row of a map they
-  // are kept. hidden: keys that get no weight; a row with no other key is all 0.
-  attend(kind, layer, queryStride, keys, stride, first, rows, { counts, slots, places }, hidden) {
+  // `keys`, its value d_model behind it; counts[row] says how many there are, places[row] in which row of a map their
+  // weights are kept, where they are. hidden: keys that get no weight; a row with no other key is all 0.
+  attend(kind, layer, queryStride, keys, stride, first, { rows, counts, slots, places }, hidden) {
     const { num_heads: heads, d_model: d, max_length: length } = this.config, { projected, mixed, scores } = this;
     const width = d / heads, scale = 1 / Math.sqrt(width), map = this.maps[kind], off = this.off[kind];
     for (let row = 0; row < rows; row++) {

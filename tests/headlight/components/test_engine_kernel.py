@@ -11,8 +11,8 @@ SOURCE = ROOT / "headlight" / "components" / "engine" / "kernel.wat"
 # Whoever changes kernel.wat compiles it (`wat2wasm kernel.wat -o kernel.wasm`, of Debian's wabt) and writes both here:
 # of the source without its comments and indentation, and of the bytes.
 HASHES = {
-    "wat": "9c632a4e144d9f9d75a8fccd386a50e73b5a0a5e69b4de0c4097ad42fb7de463",
-    "wasm": "12b6d6c3955829e50d59a90b8dc18a24b08a63efb067198cf3b175814282926c",
+    "wat": "721ec102668d03af1d90438e7c9c82201683075d842fdcc3c9b82dc65e074682",
+    "wasm": "f7c973d6e9456c6926822152bc128227da9221a3a3e78c14c811d6c65d2a2b60",
 }
 
 
