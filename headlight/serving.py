@@ -5,14 +5,18 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from transformer.commands.options import AddCommand
 from transformer.commands.translating import add_sentence, trace_sentence, write_result
 from transformer.errors import UserError
 from transformer.files import write_atomically
-from transformer.interpret.head_roles import ROLES_FILE, load_roles
 
 from .app.entry import CHECKPOINTS_VARIABLE, LESSONS_VARIABLE, entry_folder
+
+if TYPE_CHECKING:
+    from transformer.interpret.head_roles import HeadRoles
+    from transformer.model.transformer import Transformer
 
 # Streamlit's own command; Ctrl-C while it is imported ends it without a word.
 _SERVER = """
@@ -37,7 +41,14 @@ def add_commands(command: AddCommand) -> None:
     page = command("page", _page, "write all attention of one sentence, or a lesson, as a page that opens anywhere")
     add_sentence(page, ".html", required=False)
     page.add_argument("--lesson", help="in place of the sentence: a lesson's name, or its file")
-    page.add_argument("--text", metavar="SENTENCE", dest="own_text", help="a sentence of your own for the lesson")
+    page.add_argument(
+        "--live", action="store_true", help="in place of the sentence: the model itself, to translate any"
+    )
+    page.add_argument(
+        "--site", type=Path, metavar="FOLDER", help="in place of a file: the shipped models as a web site"
+    )
+    told = "a sentence of your own for the lesson, or for the model to begin with"
+    page.add_argument("--text", metavar="SENTENCE", dest="own_text", help=told)
 
 
 def _app(options: argparse.Namespace) -> int:
@@ -70,12 +81,67 @@ def _app(options: argparse.Namespace) -> int:
 
 
 def _page(options: argparse.Namespace) -> None:
-    """Write the explorer or a lesson as one HTML file; print the translation, or the lesson's title."""
-    if (options.text is None) == (options.lesson is None):
-        raise UserError("Give a sentence, or a lesson by --lesson.")
-    page, told = _explorer(options) if options.lesson is None else _lesson(options)
+    """Write the explorer, a lesson or the model as one HTML file; print the translation, the title, or the size.
+
+    Or write a site of live models, and print its files.
+    """
+    if options.site is not None:
+        _site(options)
+        return
+    if (options.text is not None) + (options.lesson is not None) + options.live != 1:
+        raise UserError("Give a sentence, or a lesson by --lesson, or --live.")
+    if options.out is None:
+        raise UserError("Say by --out which file to write.")
+    page, told = (_live if options.live else _explorer if options.lesson is None else _lesson)(options)
     write_result(options.out, lambda path: write_atomically(path, page.encode()))
     print(told)
+
+
+def _live(options: argparse.Namespace) -> tuple[str, str]:
+    """Return the page of a model that translates in the browser, and its size."""
+    from transformer.checkpoint import load_checkpoint
+
+    from .views.live.content import live_file
+
+    if options.target is not None or options.beam > 1 or options.target_language or options.source_language:
+        raise UserError("A live page translates by itself, greedily: it takes --checkpoint and --text alone.")
+    checkpoint = load_checkpoint(options.checkpoint)
+    page = live_file(
+        checkpoint,
+        options.checkpoint.resolve().name,
+        _roles(options.checkpoint, checkpoint.model),
+        options.own_text or "",
+    )
+    return page, f"{len(page.encode()) / 1e6:.1f} MB"
+
+
+def _site(options: argparse.Namespace) -> None:
+    """Write a page for each checkpoint of the app's folder, and an index."""
+    from transformer.checkpoint import find_checkpoints
+
+    from .app.entry import checkpoints_folder
+    from .views.live.site import write_site
+
+    if (
+        options.text is not None
+        or options.lesson is not None
+        or options.own_text is not None
+        or options.out is not None
+    ):
+        raise UserError("--site makes pages of all shipped models: it takes neither a sentence, a lesson nor a file.")
+    try:
+        pages = write_site(options.site, find_checkpoints(checkpoints_folder()))
+    except OSError as error:
+        raise UserError(f"{options.site} cannot be written: {error.strerror or error}.") from error
+    for page in pages:
+        print(page)
+
+
+def _roles(folder: Path, model: "Transformer") -> "HeadRoles | None":
+    """Return what a model's heads do over a corpus, where that was measured."""
+    from transformer.interpret.head_roles import ROLES_FILE, load_roles
+
+    return load_roles(folder / ROLES_FILE, model) if (folder / ROLES_FILE).is_file() else None
 
 
 def _explorer(options: argparse.Namespace) -> tuple[str, str]:
@@ -83,10 +149,9 @@ def _explorer(options: argparse.Namespace) -> tuple[str, str]:
     from .views.attention.explorer_content import explorer_page
 
     if options.own_text is not None:
-        raise UserError("--text goes with --lesson: a sentence without a lesson stands by itself.")
+        raise UserError("--text goes with --lesson or --live: any other sentence stands by itself.")
     translator, trace = trace_sentence(options)
-    measured = options.checkpoint / ROLES_FILE
-    roles = load_roles(measured, translator.model) if measured.is_file() else None
+    roles = _roles(options.checkpoint, translator.model)
     return explorer_page(trace, options.checkpoint.resolve().name, roles), trace.target_text
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what the tests need into a virtual environment, a browser, nginx and Redis included, and runs them.
+# Installs what the tests need into a virtual environment, browsers, nginx and Redis included, and runs them.
 # VENV names the environment's folder (.venv otherwise), WORKERS how many run side by side (3); arguments go to pytest.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -18,6 +18,15 @@ if ! command -v chromium-headless-shell chromium chromium-browser google-chrome 
     done
   else
     "$venv/bin/python" -m playwright install chromium
+  fi
+fi
+# The live model in one file is for a Firefox, too. Without one its journey fails.
+if ! command -v firefox-esr firefox >/dev/null; then
+  if command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then
+    apt-get update -qq
+    apt-get install -y -qq --no-install-recommends firefox-esr >/dev/null
+  else
+    echo "the tests need firefox: please install it" >&2
   fi
 fi
 # What stands before several servers of the app, and where they keep a class. Without them the tests of these fail.

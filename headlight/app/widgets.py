@@ -100,9 +100,9 @@ def show_panels(what: str, *panels: Panel, see: Finding | str = "") -> None:
                 st.caption(panel.caption)
 
 
-def offer_download(label: str, data: str | Callable[[], bytes], name: str, kind: str) -> None:
-    """Show a button that saves a file of this MIME type, without running the page again."""
-    st.download_button(label, data, name, kind, icon=":material/download:", on_click="ignore")
+def offer_download(label: str, data: str | Callable[[], bytes], name: str, kind: str, told: str | None = None) -> None:
+    """Show a button that saves a file of this MIME type, without running the page again; `told` when pointed at."""
+    st.download_button(label, data, name, kind, icon=":material/download:", on_click="ignore", help=told)
 
 
 def offer_page(page: Callable[[], str], name: str) -> None:

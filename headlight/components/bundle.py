@@ -17,9 +17,9 @@ SHARED_STYLES = ("lib/colours.css", "lib/chips.css", "lib/controls.css")
 
 _INCLUDED = re.compile(r"(?:<!--|/\*) (\S+\.(?:html|css)) (?:-->|\*/)\n")
 _IMPORT = re.compile(r'^import \{([^}]*)\} from "(\.{1,2}/[^"]+)";$', re.MULTILINE)
-_EXPORT = re.compile(r"^export (?=(?:async )?(?:const|function|class) (\w+))", re.MULTILINE)
+_EXPORT = re.compile(r"^export (?=(?:async )?(?:const|function\*?|class) (\w+))", re.MULTILINE)
 _DEFAULT = re.compile(r"^export default ", re.MULTILINE)
-_DECLARED = re.compile(r"^(?:async )?(?:const|let|function|class) (\w+)", re.MULTILINE)
+_DECLARED = re.compile(r"^(?:async )?(?:const|let|function\*?|class) (\w+)", re.MULTILINE)
 _NOT_UNDERSTOOD = re.compile(r"^(?:import|export)\b.*", re.MULTILINE)
 
 
@@ -45,10 +45,10 @@ def read_parts(entry: str) -> Parts:
     module = (FOLDER / entry).with_suffix(".js")
     markup, own_style = module.with_suffix(".html"), module.with_suffix(".css")
     styles = [*(FOLDER / name for name in SHARED_STYLES), own_style] if own_style.exists() else []
-    return Parts(module, _whole(markup), "".join(map(_whole, styles)))
+    return Parts(module, whole(markup), "".join(map(whole, styles)))
 
 
-def _whole(path: Path) -> str:
+def whole(path: Path) -> str:
     """Return a file's text with the files that it includes."""
     return _INCLUDED.sub(lambda found: (FOLDER / found[1]).read_text("utf-8"), path.read_text("utf-8"))
 

@@ -44,24 +44,36 @@ def standalone(entry: str, data: object, words: Words, choice: Mapping[str, str]
     style = (_FOLDER / "page.css").read_text(encoding="utf-8") + parts.style
     modules, (component, start) = joined(parts.module, _FOLDER / "page.js")
     script = f"{modules}{start}({component});\n"
-    for name, text, end in (("script", script, "</script"), ("style", style, "</style")):
-        if end in text.lower():
-            raise BundleError(f"{entry}: its {name} would end early in a page, at {end}")
+    keeps_within(entry, script=script, style=style)
     return Template((_FOLDER / "page.html").read_text(encoding="utf-8")).substitute(
-        policy=_policy(script, style),
+        policy=policy(script, style),
         title=html.escape(words.title),
         style=style,
         above=_paragraphs(words.goal, _labelled("Sentence", words.source), _labelled("Translation", words.translation)),
         markup=parts.markup,
         below=_paragraphs(_labelled("What to look for", words.look_for), _made_by(words.checkpoint)),
-        data=_data({"data": data, "choice": choice}),
+        data=as_json({"data": data, "choice": choice}),
         script=script,
     )
 
 
-def _policy(script: str, style: str) -> str:
+def keeps_within(name: str, **texts: str) -> None:
+    """Raise BundleError for a script or a style, by its tag, that would end before its end in a page."""
+    for tag, text in texts.items():
+        if f"</{tag}" in text.lower():
+            raise BundleError(f"{name}: its {tag} would end early in a page, at </{tag}")
+
+
+def policy(script: str, style: str, *, compiles: bool = False, works: bool = False) -> str:
+    """Return the Content-Security-Policy of a page with one script and one style.
+
+    compiles: whether it may compile WebAssembly, which allows no text to be run; works: whether it may begin a worker
+    that it makes itself.
+    """
+    scripts = f"{_hash(script)} 'wasm-unsafe-eval'" if compiles else _hash(script)
+    workers = "worker-src blob:; " if works else ""
     return (
-        f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; img-src data:; base-uri 'none'; "
+        f"default-src 'none'; script-src {scripts}; style-src {_hash(style)}; {workers}img-src data:; base-uri 'none'; "
         "form-action 'none'"
     )
 
@@ -70,8 +82,8 @@ def _hash(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
-def _data(data: object) -> str:
-    """As JSON in which no "<" is left that could end its element or begin a comment."""
+def as_json(data: object) -> str:
+    """Return JSON in which no "<" is left that could end its element or begin a comment."""
     text = json.dumps(data, default=_encoded, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     return text.replace("<", "\\u003c")
 

@@ -386,7 +386,7 @@ def _begin_chosen(names: Mapping[str, str]) -> None:
 def show_ways() -> None:
     """Show on the home where to go on: the first lesson, all of them, and a translation token by token."""
     found, _ = lessons()
-    with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="ways"):
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium", width="content", key="ways"):
         for lesson in found[:1]:
             words = f"Begin with a lesson: {plain(lesson.title)} {lesson.minutes} min"
             st.button(words, key="first_lesson", type="primary", on_click=begin, args=(lesson.name,))

@@ -47,7 +47,7 @@ PATTERN_WORDS = {
 }
 # Counted over all rows with a choice, also those that could not: decoder rows before the first punctuation mark, and
 # rows that the line against the diagonal does not cross.
-_OF_ALL_ROWS = (Pattern.MIRRORED, Pattern.PUNCTUATION)
+OF_ALL_ROWS = (Pattern.MIRRORED, Pattern.PUNCTUATION)
 
 
 @dataclass(frozen=True)
@@ -204,6 +204,7 @@ def short_weight(value: float) -> str:
 
 def format_probability(probability: float) -> str:
     """A probability in percent with one decimal, small ones with one digit; never rounded to all or to nothing."""
+    probability = float(probability)  # float32 would round once more, at 100 times the probability
     if probability > 0.999:
         return "> 99.9 %"
     if probability < 1e-6:
@@ -235,7 +236,7 @@ def pattern_words(head: HeadMeasures, pattern: Pattern) -> str:
     """
     count = head.counts[pattern]
     rows = pluralize(count.eligible, "row")
-    could = "" if pattern in _OF_ALL_ROWS else " that could"
+    could = "" if pattern in OF_ALL_ROWS else " that could"
     share = f"{count.rows} of the {rows}{could} ({percent(head.shares[pattern])})"
     return f"in {share} the largest weight is {PATTERN_WORDS[pattern]}"
 

@@ -39,7 +39,7 @@ def add_sentence(parser: argparse.ArgumentParser, kind: str, *, required: bool =
     parser.add_argument("text", nargs=None if required else "?", help="the source sentence")
     add_checkpoint(parser, required=False)
     parser.add_argument("--target", help="a target to replay instead of the model's own translation")
-    parser.add_argument("--out", type=Path, required=True, help=f"the {kind} file to write")
+    parser.add_argument("--out", type=Path, required=required, help=f"the {kind} file to write")
     add_search(parser)
 
 

@@ -147,11 +147,13 @@ def _counts(kind: AttentionKind, maps: np.ndarray, example: Example, tokenizer: 
 
 def save_roles(path: Path, roles: HeadRoles) -> None:
     """Write the counts as JSON, those that are not 0; raises OSError."""
-    tables = {
-        name: {kind: _sparse(table[kind]) for kind in AttentionKind}
-        for name, table in (("labelled", roles.labelled), ("rows", roles.rows), ("eligible", roles.eligible))
-    }
-    save_json(path, _VERSION, {"pairs": roles.pairs, "sentences": roles.sentences, **tables})
+    save_json(path, _VERSION, {"pairs": roles.pairs, "sentences": roles.sentences, **sparse_tables(roles)})
+
+
+def sparse_tables(roles: HeadRoles) -> dict[str, dict[AttentionKind, list[list[dict[str, int]]]]]:
+    """Return the counts that are not 0, ready for JSON: labelled, rows and eligible by kind, layer, head, pattern."""
+    tables = (("labelled", roles.labelled), ("rows", roles.rows), ("eligible", roles.eligible))
+    return {name: {kind: _sparse(table[kind]) for kind in AttentionKind} for name, table in tables}
 
 
 def load_roles(path: Path, model: Transformer) -> HeadRoles:

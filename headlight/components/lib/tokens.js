@@ -14,7 +14,8 @@ const LANGUAGE = /^(?:>>.*<<|__[\p{L}\p{N}_]+__|[a-z]{2,3}_[A-Z][A-Za-z]{1,3})$/
 const SPECIAL_IN_SENTENCE = /(?<![^\s“|])(?:<\/s>|<s>|<pad>|<unk>)(?![^\s”|.,:;])/g;
 const NAMED = /^<.+>$/; // a special token without a glyph, or a byte: "<mask>", "<0xC3>"
 const MARKS = new Set(".,!?;:…«»„“”\"'()-"); // as in transformer/interpret/head_patterns.py
-const ENDS_A_WORD = new Set(["</s>", "<s>", "<pad>", SPACE]);
+export const SPECIAL_TOKENS = ["<s>", "</s>", "<pad>"]; // as in transformer/interpret/trace.py
+const ENDS_A_WORD = new Set([...SPECIAL_TOKENS, SPACE]);
 
 export const isSpecial = (token) => Object.hasOwn(GLYPHS, token);
 
@@ -54,7 +55,7 @@ function cutAt(label, joint) {
   return at < 0 ? [label] : [label.slice(0, at), label.slice(at + joint.length)];
 }
 
-const isMarks = (token) => {
+export const isMarks = (token) => {
   const marks = token.replace(/^▁+/, "");
   return marks.length > 0 && [...marks].every((sign) => MARKS.has(sign));
 };

@@ -109,6 +109,15 @@ def rules() -> list[str]:
     ]
 
 
+EXPLORER_TEXTS = {  # the same for every sentence
+    "kinds": KIND_NAMES,
+    "told": _KIND_TEXTS,
+    "patterns": PATTERNS,
+    "measures": MEASURES,
+    "rules": rules(),
+}
+
+
 def look_words(head: HeadMeasures, roles: HeadRoles | None = None, name: str = "") -> str:
     """Return a sentence on one head, or on an average of heads under its `name`: its label with threshold and rows, how
     often it has the label over a corpus, and how sharp its rows are.
@@ -149,11 +158,10 @@ def explorer_blob(trace: Trace, roles: HeadRoles | None = None) -> bytes:
     weights = b"".join(np.rint(part.astype(np.float64) * STEPS).astype("<u2").tobytes() for part in maps)
     offsets = np.cumsum([0, *(part.size for part in maps)]).tolist()
     sides = {"source": trace.source_tokens, "fed": trace.decoder_input_tokens, "predicted": trace.target_tokens}
-    texts = {"kinds": KIND_NAMES, "told": _KIND_TEXTS, "patterns": PATTERNS, "measures": MEASURES, "rules": rules()}
     header = {
         "id": f"{zlib.crc32(weights):08x}",
         "steps": STEPS,
-        "texts": texts,
+        "texts": EXPLORER_TEXTS,
         "sides": {name: _side(tokens) for name, tokens in sides.items()},
         "kinds": {kind: _kind(trace, kind, offset, roles) for kind, offset in zip(KINDS, offsets, strict=False)},
     }

@@ -10,6 +10,7 @@ from headlight.app import bar, results, url_state
 from headlight.app.results import TranslationRequest, what_if
 from headlight.app.widgets import plain, show_doubts
 from headlight.components.show import token_lines
+from headlight.views.live.offer import offer_model
 from headlight.views.translate.content import lines_payload
 from transformer import Greedy
 from transformer.interpret.head_patterns import word_ranges
@@ -21,7 +22,9 @@ _APART, _LETTERS = 170, 20  # pixels
 
 
 def show_page(request: TranslationRequest, show_ways: Callable[[], None]) -> None:
-    """Show the sentence and its translation, whose words can be hidden, then what to try next. Raises UserError."""
+    """Show the sentence and its translation, whose words can be hidden, what to try next, and last the model itself, to
+    be taken along. Raises UserError.
+    """
     before = results.trace(request)
     words = word_ranges(before.source_tokens)
     hidden = [words[number] for number in _hidden_words(len(words))]
@@ -32,7 +35,9 @@ def show_page(request: TranslationRequest, show_ways: Callable[[], None]) -> Non
     _show_lines(request, before, after, hidden, describe_hidden(before, after, hidden, harmless))
     show_doubts(request)
     _show_cards(request)
-    show_ways()
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="home_end"):
+        show_ways()
+        offer_model(request)
 
 
 def _show_lines(request: TranslationRequest, before: Trace, after: Trace, hidden: list[range], headline: str) -> None:

@@ -184,6 +184,19 @@ _LOOK_FOR = (
 )
 
 
+def steps_words() -> dict:
+    """Return all that is written of the steps before there are numbers, ready for JSON: the live page fills it in."""
+    return {
+        "steps": {name: asdict(step) for name, step in STEPS.items()},
+        "takes": {name: list(map(asdict, matrices)) for name, matrices in _TAKES.items()},
+        "memory": asdict(_MEMORY),
+        "masks": _MASKS,
+        "no_mask": _NO_MASK,
+        "inputs": _INPUTS,
+        "symbols": _SYMBOLS,
+    }
+
+
 def stages_payload(
     stages: Stages, parameters: BlockParameters, gaps: dict[str, float], view: View, *, editable: bool = False
 ) -> dict:

@@ -1,0 +1,56 @@
+"""Ask the engine of the browser in node: what tests and benchmarks hold against PyTorch."""
+
+import json
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parents[1]
+_PROGRAM = ROOT / "tests" / "javascript" / "answers.js"
+_ARRAY = "array"
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one model is asked with one kernel, "plain" or "simd": verbs, each with what it is given.
+
+    model: its name among those that `ask_engine` is given. The verbs are those of tests/javascript/answers.js.
+    """
+
+    model: str
+    kernel: str
+    asked: Sequence[Sequence[object]]
+
+
+def ask_engine(
+    folder: Path, models: Mapping[str, tuple[dict, bytes]], runs: Sequence[Run]
+) -> list[tuple[list[Any], float]]:
+    """Return for each run its answers, arrays as NumPy's, and the milliseconds that they took, all in one process.
+
+    folder: an empty one. models: by name what `pack` of transformer/exchange/int8.py makes. Raises FileNotFoundError
+    without node.
+    """
+    for name, (header, content) in models.items():
+        (folder / f"{name}.json").write_text(json.dumps(header), encoding="utf-8")
+        (folder / f"{name}.bin").write_bytes(content)
+    asked = [{"model": run.model, "kernel": run.kernel, "asked": run.asked} for run in runs]
+    (folder / "asked.json").write_text(json.dumps(asked), encoding="utf-8")  # surrogates as escapes
+    node = shutil.which("node")
+    if node is None:
+        raise FileNotFoundError("node is needed to run the engine.")
+    subprocess.run([node, _PROGRAM, folder], check=True)
+    content = (folder / "answers.bin").read_bytes()
+
+    def read(value: dict) -> object:
+        if value.keys() != {_ARRAY}:
+            return value
+        kind, offset, length = value[_ARRAY]
+        return np.frombuffer(content, kind, length, offset)
+
+    answers = json.loads((folder / "answers.json").read_text(encoding="utf-8"), object_hook=read)
+    return [(each["answers"], each["milliseconds"]) for each in answers]

@@ -1,0 +1,339 @@
+"""The live model in one file beside PyTorch: is it the same, how fast, in how much memory, and what does int8 cost?
+
+python -m benchmarks.one_file [equal] [speed] [tokens] [bleu] [--checkpoint en-de] [--pairs PAIRS.tsv] [--rounds N]
+
+equal: logits, maps, translations and single heads beside PyTorch with the same int8 weights. speed: node and Chromium
+beside PyTorch on one thread, in turn. tokens: the tokenizer beside SentencePiece on the lines of --lines and on random
+texts. bleu: greedy translations of --pairs with the shipped weights and with int8's. Needs node, and for `speed` a
+Chromium and playwright.
+"""
+
+import argparse
+import json
+import random
+import shutil
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import sacrebleu
+import torch
+from playwright.sync_api import Browser, sync_playwright
+
+from benchmarks.engine_answers import Run, ask_engine
+from benchmarks.timing import describe_load, describe_machine, print_table, verdict
+from headlight.views.live.content import live_file
+from transformer.checkpoint import Checkpoint, load_checkpoint, locate
+from transformer.data.pairs import read_pairs
+from transformer.data.tokenizer import source_ids, well_formed
+from transformer.decoding.beam import Beam, best_ids
+from transformer.decoding.sampling import Greedy
+from transformer.exchange.int8 import pack, round_weights
+from transformer.interpret.activations import record
+from transformer.interpret.what_if.importance import head_importance
+from transformer.model.names import AttentionKind
+from transformer.translator import Translator
+
+PARTS = ("equal", "speed", "tokens", "bleu")
+TRACED, TRANSLATED, ABLATED = 200, 1000, 10  # sentences
+LINES, RANDOM_TEXTS = 100_000, 10_000
+NEAR = 1e-4
+SENTENCE = "The man told us a long story about the sea."  # 12 tokens, and 12 of its translation by en-de
+BARS = {"simd": 0.6, "plain": 2.0}  # of PyTorch's trace
+HEADS, OPENING, MEGABYTES, FILE = 2.0, 1.5, 200.0, 12.5
+UNBARRED = "Chromium plain", "heads"  # all heads are promised with the kernel
+LOSS = 0.2  # of BLEU
+SECONDS = 2.0  # for each measurement of a round
+
+
+@dataclass(frozen=True)
+class Model:
+    """A checkpoint as it is shipped, packed, and with the weights that the engine computes with."""
+
+    name: str
+    shipped: Checkpoint
+    packed: tuple[dict, bytes]
+    translator: Translator
+
+    @classmethod
+    def load(cls, name: str) -> "Model":
+        rounded = load_checkpoint(locate(name))
+        packed = pack(rounded)
+        round_weights(rounded.model)
+        return cls(Path(name).name, load_checkpoint(locate(name)), packed, Translator(rounded))
+
+    def ask(self, kernel: str, asked: Sequence[Sequence[object]]) -> list:
+        """Ask the engine in node."""
+        with tempfile.TemporaryDirectory() as folder:
+            [(answers, _)] = ask_engine(Path(folder), {self.name: self.packed}, [Run(self.name, kernel, asked)])
+        return answers
+
+    def sources(self, texts: Sequence[str]) -> list[list[int]]:
+        return [source_ids(self.translator.tokenizer, text) for text in texts if self.translator.can_read(text)]
+
+
+def compare(model: Model, texts: Sequence[str]) -> None:
+    """Print how far the engine is from PyTorch, with each kernel."""
+    torch_model, sources = model.translator.model, model.sources(texts)[:TRANSLATED]
+    greedy = [list(best_ids(torch_model, [source], Greedy())[0]) for source in sources]
+    beams = [list(best_ids(torch_model, [source], Beam())[0]) for source in sources]
+    rows = []
+    for kernel, most in (("simd", TRANSLATED), ("plain", TRACED)):
+        far = dict.fromkeys(("logits", *AttentionKind, "losses"), 0.0)
+        for begin in range(0, min(TRACED, len(sources)), 20):  # a few at a time: logits fill memory
+            some = range(begin, min(begin + 20, TRACED, len(sources)))
+            _furthest(model, kernel, [(sources[at], greedy[at]) for at in some], far)
+        heads = [(sources[at], greedy[at]) for at in range(min(ABLATED, len(sources)))]
+        turned = _losses(model, kernel, heads, far)
+        found = model.ask(kernel, [["decode", source, {}] for source in sources[:most]])
+        searched = model.ask(kernel, [["beam", source, {}] for source in sources[:most]])
+        same = sum(one["targetIds"] == ids for one, ids in zip(found, greedy, strict=False))
+        same_beams = sum(one["ended"][0]["ids"] == ids for one, ids in zip(searched, beams, strict=False))
+        count = len(found)
+        differences = [f"{value:.1e}" for value in far.values()]
+        rows.append((kernel, *differences, turned, f"{same} of {count}", f"{same_beams} of {count}"))
+    head = ("kernel", "logits", *AttentionKind, "losses of heads", "heads that turn otherwise", "greedy", "beam 4")
+    print_table(f"The greatest difference from PyTorch, {TRACED} sentences, at most {NEAR:g}", head, rows)
+
+
+def _furthest(model: Model, kernel: str, pairs: Sequence[tuple[list[int], list[int]]], far: dict[str, float]) -> None:
+    """Note the greatest differences of logits and maps."""
+    asked = [question for pair in pairs for question in (["logits", *pair], ["replay", *pair])]
+    answers = iter(model.ask(kernel, asked))
+    for source, target in pairs:
+        seen = record(model.translator.model, [source], [[model.translator.model.config.begin_id, *target[:-1]]])
+        logits, replay = next(answers), next(answers)
+        far["logits"] = max(far["logits"], float(np.abs(logits - seen.logits[0].numpy().ravel()).max()))
+        for kind in AttentionKind:
+            expected = seen.weights(kind)[:, 0].numpy().ravel()
+            far[kind] = max(far[kind], float(np.abs(replay[kind]["weights"] - expected).max()))
+
+
+def _losses(model: Model, kernel: str, pairs: Sequence[tuple[list[int], list[int]]], far: dict[str, float]) -> int:
+    """Note the greatest difference of what heads are worth; returns how many of them turn a translation otherwise."""
+    otherwise = 0
+    for (source, target), answer in zip(pairs, model.ask(kernel, [["losses", *pair] for pair in pairs]), strict=True):
+        expected = head_importance(model.translator.model, source, target)
+        assert expected.turned is not None
+        for each in answer["each"]:
+            kind, *place = each["head"].split(".")
+            at = tuple(map(int, place))
+            far["losses"] = max(far["losses"], float(np.abs(each["losses"] - expected.of(kind)[at]).max()))
+            otherwise += bool(each["turned"] != expected.turned[kind][at])
+    return otherwise
+
+
+def compare_tokens(model: Model, lines: Sequence[str]) -> None:
+    """Print how many texts are read or spelled otherwise than by SentencePiece, and some of them."""
+    tokenizer, drawn = model.translator.tokenizer, random.Random(1)
+    kinds = {"lines": list(lines), "random": list(_random_texts(drawn, RANDOM_TEXTS))}
+    kinds["each character"] = [f"a{chr(code)}b {chr(code)}\u0301" for code in range(1, 0x110000) if not _is_half(code)]
+    rows = []
+    for name, texts in kinds.items():
+        ids = tokenizer.encode_all([well_formed(text) for text in texts])
+        read, spelled = model.ask("plain", [["encode", texts], ["spell", ids]])
+        wrong = [text for text, one, other in zip(texts, read, ids, strict=True) if one != other]
+        misspelled = sum(tokenizer.decode(row) != text for row, text in zip(ids, spelled, strict=True))
+        rows.append((name, len(texts), len(wrong), misspelled, json.dumps(wrong[:3])[:60]))
+    print_table(
+        "The tokenizer beside SentencePiece", ("texts", "of them", "read otherwise", "spelled", "such as"), rows
+    )
+
+
+def _is_half(code: int) -> bool:
+    return 0xD800 <= code < 0xE000
+
+
+def _random_texts(drawn: random.Random, number: int) -> Iterator[str]:
+    """Texts of any characters, of those of a few blocks, and of letters and marks piled up; NUL ends a text for C."""
+    marks = [chr(code) for code in (*range(0x300, 0x370), 0x3099, 0x309A, 0xFF9E, 0xFF9F, 0x5B0, 0x64B, 0x94D)]
+    odd = [chr(code) for code in (*range(1, 0x20), 0x7F, 0x8F, 0x9F, 0xA0, 0xAD, *range(0x2000, 0x2070), 0xFEFF)]
+    odd += ["\u3000", "\u2581", "\uff5e", "\ufffd", "\ud800", "\udfff", "<s>", "</s>", "<unk>", "x" * 300]
+    letters = [
+        *"aeiouAEIOUcnsyzßäöüÅ<=>",
+        "\ufb01",
+        "\u338f",
+        "\uff76",
+        "\u304b",
+        "\u1100",
+        "\u1161",
+        "\u11a8",
+        "\uac00",
+    ]
+    letters += [chr(code) for code in (*range(0x1E00, 0x1F00), *range(0x3131, 0x3164))]
+    for _ in range(number):
+        if drawn.random() < 0.5:
+            codes = (drawn.choice((drawn.randrange(1, 0x3000), drawn.randrange(1, 0x110000))) for _ in range(6))
+            yield "".join(chr(code) for code in codes if not _is_half(code))
+        else:
+            yield "".join(drawn.choice(drawn.choice((letters, marks, odd))) for _ in range(drawn.randint(1, 8)))
+
+
+def compare_bleu(model: Model, pairs: Sequence[tuple[str, str]], name: str) -> None:
+    """Print the BLEU of greedy translations with the shipped weights and with int8's."""
+    sources, references = [source for source, _ in pairs], [[target for _, target in pairs]]
+    found = [Translator(each).translate(sources) for each in (model.shipped, model.translator.checkpoint)]
+    shipped, rounded = (sacrebleu.corpus_bleu(texts, references).score for texts in found)
+    same = sum(one == other for one, other in zip(*found, strict=True))
+    rows = [(name, len(pairs), f"{shipped:.2f}", f"{rounded:.2f}", same, verdict(shipped - rounded, LOSS))]
+    print_table("What int8 costs", ("pairs", "of them", "shipped", "int8", "the same", "BLEU lost"), rows)
+
+
+def measure(model: Model, rounds: int, chromium: str | None) -> None:
+    """Print times of one sentence in PyTorch, node and Chromium, taken in turn, and what a page weighs."""
+    text, translator = SENTENCE, model.translator
+    trace = translator.trace(text)
+    ids = list(trace.source_ids), list(trace.target_ids)
+    found: dict[str, list[dict[str, float]]] = {}
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        page = Path(folder) / "live.html"
+        page.write_text(live_file(model.shipped, model.name, None, text), encoding="utf-8")
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        for _ in range(rounds):
+            found.setdefault("PyTorch", []).append(_in_pytorch(translator, text, *ids))
+            for kernel in BARS:
+                found.setdefault(f"node {kernel}", []).append(_in_node(model, kernel, text, *ids))
+                found.setdefault(f"Chromium {kernel}", []).append(_in_chromium(browser, page, kernel, ids[1]))
+        browser.close()
+        _print_measured(found, len(ids[0]), len(ids[1]), page.stat().st_size)
+
+
+def _print_measured(found: dict[str, list[dict[str, float]]], source: int, target: int, size: int) -> None:
+    rows = [
+        (name, *(_least(rounds, key) for key in ("trace", "cpu", "heads", "heads cpu", "opened", "megabytes", "share")))
+        for name, rounds in found.items()
+    ]
+    head = ("", "trace, ms", "processor's", "72 heads, ms", "processor's", "first translation, s", "MB", "share")
+    print_table(
+        f"{source} + {target} tokens, the least of {len(found['PyTorch'])} rounds, {describe_load()}", head, rows
+    )
+    # What else the machine does makes all slower, so ratios are of the same round; of several the median.
+    for name in ("Chromium simd", "Chromium plain"):
+        for key, bar in (("trace", BARS[name.split()[1]]), ("heads", HEADS)):
+            ratios = [one[key] / other[key] for one, other in zip(found[name], found["PyTorch"], strict=True)]
+            least = min(each[key] for each in found[name]) / min(each[key] for each in found["PyTorch"])
+            said = (
+                f"{statistics.median(ratios):.2f}"
+                if (name, key) == UNBARRED
+                else verdict(statistics.median(ratios), bar)
+            )
+            print(f"{name}, {key}: {said} of PyTorch's; least by least {least:.2f}")
+        print(f"{name}, opened to the first translation: {verdict(min(e['opened'] for e in found[name]), OPENING)} s")
+        print(f"{name}, memory: {verdict(min(each['megabytes'] for each in found[name]), MEGABYTES)} MB")
+    print(f"the file: {verdict(size / 1e6, FILE)} MB")
+
+
+def _least(rounds: list[dict[str, float]], key: str) -> str:
+    return f"{min(each[key] for each in rounds):.1f}" if key in rounds[0] else ""
+
+
+def _in_pytorch(translator: Translator, text: str, source: list[int], target: list[int]) -> dict[str, float]:
+    torch.set_num_threads(1)
+    own, own_cpu = _timed(lambda: translator.trace(text))
+    heads, heads_cpu = _timed(lambda: head_importance(translator.model, source, target))
+    return {"trace": own, "cpu": own_cpu, "heads": heads, "heads cpu": heads_cpu}
+
+
+def _timed(work: Callable[[], object]) -> tuple[float, float]:
+    """Milliseconds: the least of as many runs as fit, and the processor's time of one in the mean."""
+    work()
+    found, start, end = [], time.process_time(), time.perf_counter() + SECONDS
+    while time.perf_counter() < end or len(found) < 3:
+        before = time.perf_counter()
+        work()
+        found.append(1e3 * (time.perf_counter() - before))
+    return min(found), 1e3 * (time.process_time() - start) / len(found)
+
+
+def _in_node(model: Model, kernel: str, text: str, source: list[int], target: list[int]) -> dict[str, float]:
+    asked = [["time", SECONDS, ["trace", text, {}]], ["time", SECONDS, ["losses", source, target]], ["megabytes"]]
+    own, heads, megabytes = model.ask(kernel, asked)
+    times = {"trace": min(own["all"]), "cpu": own["cpu"], "heads": min(heads["all"]), "heads cpu": heads["cpu"]}
+    return {**times, "megabytes": megabytes}
+
+
+# What the page itself asks for, and waits for: messages from and to its worker included.
+_MEASURE = """async ([target, seconds]) => {
+  const model = await headlight.ready, text = document.querySelector("#live_text").value;
+  const least = async (work) => {
+    let found = Infinity;
+    for (let end = performance.now() + 1000 * seconds, count = 0; performance.now() < end || count < 3; count++) {
+      const before = performance.now();
+      await work();
+      found = Math.min(found, performance.now() - before);
+    }
+    return found;
+  };
+  return {
+    where: (await model.ready).kernel,
+    trace: await least(() => model.trace(text)),
+    heads: await least(() => model.headLosses(text, target, () => {})),
+  };
+}"""
+_COMPILES = "'wasm-unsafe-eval'"  # the word in the page's policy without which it computes in plain JavaScript
+
+
+def _in_chromium(browser: Browser, page: Path, kernel: str, target: list[int]) -> dict[str, float]:
+    """Open the page from the disk, offline, and time what it computes; memory is the process's of the page."""
+    if kernel == "plain":
+        text = page.read_text("utf-8")
+        page = page.with_name("plain.html")
+        page.write_text(text.replace(_COMPILES, "", 1), encoding="utf-8")
+    context = browser.new_context(offline=True)
+    tab = context.new_page()
+    tab.goto(page.as_uri())
+    tab.locator("body[data-shown]").wait_for()
+    opened = tab.evaluate("performance.now()") / 1e3
+    found = tab.evaluate(_MEASURE, [target, SECONDS])
+    assert ("WebAssembly" in found["where"]) == (kernel == "simd"), found
+    context.new_cdp_session(tab).send("HeapProfiler.collectGarbage")
+    megabytes, share = _renderer_megabytes(browser)
+    context.close()
+    return {"trace": found["trace"], "heads": found["heads"], "opened": opened, "megabytes": megabytes, "share": share}
+
+
+def _renderer_megabytes(browser: Browser) -> tuple[float, float]:
+    """What the largest of the browser's renderers has in memory, and its share of that where pages are shared.
+
+    Of the first some 120 MB are the browser's own program, which a blank page has as well.
+    """
+    processes = browser.new_browser_cdp_session().send("SystemInfo.getProcessInfo")["processInfo"]
+    found = []
+    for each in processes:
+        if each["type"] == "renderer":
+            lines = Path(f"/proc/{each['id']}/smaps_rollup").read_text().splitlines()[1:]
+            kilobytes = {line.split(":")[0]: int(line.split()[1]) for line in lines}
+            found.append((kilobytes["Rss"] * 1.024e-3, kilobytes["Pss"] * 1.024e-3))
+    return max(found)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("parts", nargs="*", choices=[*PARTS, []], default=["equal", "speed"])
+    parser.add_argument("--checkpoint", default="en-de")
+    parser.add_argument("--pairs", type=Path, nargs="*", default=[], help="test pairs, for equal (the first) and bleu")
+    parser.add_argument("--lines", type=Path, nargs="*", default=[], help="more pairs, for tokens")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--chromium", default=shutil.which("chromium"))
+    options = parser.parse_args()
+    print(describe_machine(), describe_load(), sep=", ")
+    model = Model.load(options.checkpoint)
+    pairs = options.pairs or [locate(options.checkpoint) / "samples.tsv"]
+    if "equal" in options.parts:
+        compare(model, [source for source, _ in random.Random(1).sample(list(read_pairs(pairs[0])), TRANSLATED)])
+    if "tokens" in options.parts:
+        lines = [text for path in [*pairs, *options.lines] for pair in read_pairs(path) for text in pair]
+        compare_tokens(model, random.Random(1).sample(lines, min(LINES, len(lines))))
+    if "bleu" in options.parts:
+        for path in pairs:
+            compare_bleu(model, list(read_pairs(path)), path.name)
+    if "speed" in options.parts:
+        measure(model, options.rounds, options.chromium)
+
+
+if __name__ == "__main__":
+    main()

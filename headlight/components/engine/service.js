@@ -1,0 +1,36 @@
+// What is asked of a model by name, in a worker or on the page itself: the verbs of headlight.js.
+
+import { kernelNeeds } from "./engine.js";
+import { plainKernel, simdKernel } from "./kernel.js";
+import { Runs } from "./runs.js";
+import { Translator } from "./translator.js";
+
+// The WebAssembly kernel of these bytes; plain JavaScript without any, where WebAssembly is forbidden or has no SIMD.
+export function chooseKernel(header, bytes) {
+  try {
+    return bytes?.length ? simdKernel(bytes, kernelNeeds(header)) : plainKernel();
+  } catch {
+    return plainKernel();
+  }
+}
+
+export class Service {
+  // { header, weights, kernel }: see headlight.js.
+  constructor({ header, weights, kernel }) {
+    const chosen = chooseKernel(header, kernel);
+    this.translator = new Translator(header, weights, chosen);
+    if (chosen.hasCopied) weights.buffer.transfer?.(0); // frees it at once, where a browser knows that
+    this.runs = new Runs();
+    this.kernelName = chosen.name;
+  }
+
+  // The answer to a verb; each(value) is called with what comes before it, head by head.
+  ask(verb, given, { lane = null } = {}, each = () => {}) {
+    const background = verb === "headLosses";
+    return this.runs.add(() => this.translator[verb](...given), { lane, background, each });
+  }
+
+  giveUp(lane) {
+    this.runs.giveUp(lane);
+  }
+}

@@ -1,0 +1,195 @@
+// One attention block as the model goes through it, stage by stage, and what it has learned: the `Stages` and
+// `BlockParameters` of transformer/interpret/attention_block.py for one sentence.
+
+import { EPSILON, stackOf } from "./engine.js";
+import { replay } from "./decoding.js";
+
+// Records a block in the pass over a translation, ids. Gives `whole`: residual, x, memory, query, key, value,
+// concatenated, output, total, result, each [rows, d_model]; `maps`: products, scores, weights of all heads [heads,
+// queries, keys]; unmasked [queries, keys], 1 where a query may attend; `learned` of one head, matrices as the X W of
+// the paper has them; gaps: the largest difference of each stage from its recomputation in double precision.
+export function recordStages(engine, source, target, { kind, layer, head }) {
+  const owner = engine[stackOf(kind)]?.[layer], { num_heads: heads, norm: place } = engine.config;
+  if (!owner || !(head >= 0 && head < heads)) throw new RangeError(`no head ${kind}.${layer}.${head}`);
+  const block = kind === "cross" ? owner.cross : owner.attention;
+  const norm = kind === "cross" ? owner.crossNorm : owner.attentionNorm;
+  const whole = listenTo(engine, norm, () => finish(replay(engine, source, target)), kind, layer);
+  const stages = withMaps(engine, whole, kind, layer, target.length)
+  const parameters = { norm, isPre: place === "pre", heads };
+  for (const name of ["query", "key", "value"]) parameters[name] = matrixOf(partOf(block.all, name));
+  parameters.output = matrixOf(block.output);
+  const computed = compute(stages, parameters, kind === "cross");
+  return {
+    ...stages, heads, d_k: engine.config.d_model / heads, norm: place, epsilon: EPSILON,
+    learned: learnedBy(parameters, head, engine.config.d_model / heads), gaps: differences(stages, computed),
+  };
+}
+
+// Run a pass to its end, and keep what the residual connection of this norm is given and makes.
+function listenTo(engine, norm, pass, kind, layer) {
+  const { d_model: d } = engine.config, found = {}, { residual } = engine;
+  engine.residual = (each, rows, sublayer) => {
+    if (each !== norm) return residual.call(engine, each, rows, sublayer);
+    const rowsOf = (array, stride, first, count = rows) => columns(array, count, stride, first, d);
+    found.residual = rowsOf(engine.x, d, 0);
+    residual.call(engine, each, rows, (x) => {
+      found.x = rowsOf(x, d, 0);
+      sublayer(x);
+      const isCross = kind === "cross", keys = isCross ? engine.memoryKeys[layer] : engine.projected;
+      const [stride, first] = isCross ? [2 * d, 0] : [3 * d, d], count = isCross ? engine.sourceLength : rows;
+      found.query = rowsOf(engine.projected, isCross ? d : 3 * d, 0);
+      found.key = rowsOf(keys, stride, first, count);
+      found.value = rowsOf(keys, stride, first + d, count);
+      found.memory = isCross ? rowsOf(engine.memory, d, 0, count) : found.x;
+      found.concatenated = rowsOf(engine.mixed, d, 0);
+      found.output = rowsOf(engine.result, d, 0);
+    });
+    found.total = found.residual.map((value, at) => value + found.output[at]);
+    found.result = rowsOf(engine.x, d, 0);
+  };
+  engine.encoded = null; // so that the encoder is run, whatever was run before
+  try {
+    pass();
+  } finally {
+    delete engine.residual; // that of the class is there again
+  }
+  return found;
+}
+
+function finish(run) {
+  while (!run.next().done);
+}
+
+// Some columns of an array of rows: [count, width].
+function columns(array, count, stride, first, width) {
+  const made = new Float32Array(count * width);
+  for (let row = 0; row < count; row++) {
+    const from = row * stride + first;
+    made.set(array.subarray(from, from + width), row * width);
+  }
+  return made;
+}
+
+function withMaps(engine, whole, kind, layer, target) {
+  const { weights: all, shape: [, heads, queries, keys] } = engine.mapsOf(kind, target);
+  const cells = heads * queries * keys, weights = all.slice(layer * cells, (layer + 1) * cells);
+  const products = Float32Array.from(productsOf(whole.query, whole.key, heads, queries, keys));
+  const root = Math.sqrt(engine.config.d_model / heads), scores = products.map((value) => value / root);
+  const unmasked = Uint8Array.from({ length: queries * keys }, (_, at) => {
+    return Number(kind !== "decoder" || at % keys <= Math.floor(at / keys));
+  });
+  return { whole, maps: { products, scores, weights }, unmasked, queries, keys };
+}
+
+// Q K^T of each head: [heads, queries, keys].
+function productsOf(query, key, heads, queries, keys) {
+  const d = query.length / queries, width = d / heads, made = new Float64Array(heads * queries * keys);
+  for (let at = 0; at < made.length; at++) {
+    const j = at % keys, i = Math.floor(at / keys) % queries, first = Math.floor(at / (queries * keys)) * width;
+    for (let c = first; c < first + width; c++) made[at] += query[i * d + c] * key[j * d + c];
+  }
+  return made;
+}
+
+function partOf({ weight, scales, bias, inputs }, name) {
+  const from = ["query", "key", "value"].indexOf(name) * inputs, to = from + inputs;
+  const rows = { scales: scales.subarray(from, to), bias: bias.subarray(from, to), inputs, outputs: inputs };
+  return { weight: weight.subarray(from * inputs, to * inputs), ...rows };
+}
+
+// A linear map as X W + b: W is [inputs, outputs].
+function matrixOf({ weight, scales, bias, inputs, outputs }) {
+  const w = new Float32Array(inputs * outputs);
+  for (let row = 0; row < outputs; row++) {
+    for (let i = 0; i < inputs; i++) w[i * outputs + row] = weight[row * inputs + i] * scales[row];
+  }
+  return { w, b: Float32Array.from(bias), outputs };
+}
+
+function learnedBy(parameters, head, width) {
+  const learned = { w_output: parameters.output.w, b_output: parameters.output.b };
+  for (const name of ["query", "key", "value"]) {
+    const { w, b, outputs } = parameters[name], first = head * width;
+    learned[`w_${name}`] = columns(w, outputs, outputs, first, width);
+    learned[`b_${name}`] = b.slice(first, first + width);
+  }
+  const { gain, bias } = parameters.norm;
+  return { ...learned, gamma: Float32Array.from(gain), beta: Float32Array.from(bias) };
+}
+
+// All stages in double precision, from what comes in (paper, eq. 1, 3.2.2 and 5.4).
+function compute({ whole: { residual, memory }, unmasked, queries, keys }, parameters, isCross) {
+  const { isPre, norm, heads } = parameters, d = residual.length / queries;
+  const x = isPre ? normalised(residual, d, norm) : Float64Array.from(residual);
+  const from = isCross ? memory : x, project = (input, name) => projected(input, d, parameters[name]);
+  const query = project(x, "query"), key = project(from, "key"), value = project(from, "value");
+  const products = productsOf(query, key, heads, queries, keys);
+  const scores = products.map((each) => each / Math.sqrt(d / heads));
+  const weights = softmax(scores, unmasked, keys);
+  const concatenated = mix(weights, value, heads, queries, keys, d), output = project(concatenated, "output");
+  const total = output.map((each, at) => residual[at] + each), result = isPre ? total : normalised(total, d, norm);
+  const whole = { residual, x, memory: from, query, key, value, concatenated, output, total, result };
+  return { whole, maps: { products, scores, weights } };
+}
+
+function projected(input, d, { w, b, outputs }) {
+  const rows = input.length / d, made = new Float64Array(rows * outputs);
+  for (let row = 0; row < rows; row++) {
+    const to = row * outputs;
+    for (let i = 0; i < d; i++) {
+      const value = input[row * d + i], from = i * outputs;
+      for (let o = 0; o < outputs; o++) made[to + o] += value * w[from + o];
+    }
+    for (let o = 0; o < outputs; o++) made[to + o] += b[o];
+  }
+  return made;
+}
+
+function softmax(scores, unmasked, keys) {
+  const made = new Float64Array(scores.length);
+  for (let from = 0; from < scores.length; from += keys) {
+    const open = (key) => unmasked[(from + key) % unmasked.length];
+    let peak = -Infinity, sum = 0;
+    for (let key = 0; key < keys; key++) if (open(key)) peak = Math.max(peak, scores[from + key]);
+    for (let key = 0; key < keys; key++) if (open(key)) sum += made[from + key] = Math.exp(scores[from + key] - peak);
+    for (let key = 0; key < keys; key++) made[from + key] /= sum;
+  }
+  return made;
+}
+
+// Weights times values, head after head: [queries, d_model].
+function mix(weights, value, heads, queries, keys, d) {
+  const made = new Float64Array(queries * d), width = d / heads;
+  for (let head = 0; head < heads; head++) {
+    for (let row = 0; row < queries; row++) {
+      for (let key = 0; key < keys; key++) {
+        const weight = weights[(head * queries + row) * keys + key];
+        for (let c = head * width; c < (head + 1) * width; c++) made[row * d + c] += weight * value[key * d + c];
+      }
+    }
+  }
+  return made;
+}
+
+function normalised(x, d, { gain, bias }) {
+  const made = new Float64Array(x.length);
+  for (let from = 0; from < x.length; from += d) {
+    const { mean, deviation } = moments(x.subarray(from, from + d));
+    for (let i = 0; i < d; i++) made[from + i] = ((x[from + i] - mean) / deviation) * gain[i] + bias[i];
+  }
+  return made;
+}
+
+function moments(row) {
+  const mean = row.reduce((sum, value) => sum + value, 0) / row.length;
+  const variance = row.reduce((sum, value) => sum + (value - mean) ** 2, 0) / row.length;
+  return { mean, deviation: Math.sqrt(variance + EPSILON) };
+}
+
+function differences(stages, computed) {
+  const largest = (one, other) => one.reduce((most, value, at) => Math.max(most, Math.abs(value - other[at])), 0);
+  const all = ["whole", "maps"].flatMap((part) => Object.entries(stages[part]).map(([name, values]) => {
+    return [name, largest(values, computed[part][name])];
+  }));
+  return Object.fromEntries(all);
+}

@@ -1,0 +1,107 @@
+// SentencePiece's BPE with its `nmt_nfkc` normaliser: text to ids and back, equal to Python's `sentencepiece`.
+//
+// The normaliser is a table of 225,276 rules (240,007 bytes in tokenizer.model), and none of it is needed here. Of its
+// 5,009 rules for one character all but 46 say what String.prototype.normalize("NFKC") says; the 46 are below. The
+// other 220,267 make one character of two to four, again NFKC's; `isRule` knows them. What the table does not do is
+// NFKC of a whole text: the longest rule that begins here is applied, then the next. So marks are not put into
+// canonical order, and a letter that is composed already takes no further mark: "\u00fc\u0300" stays two characters,
+// which NFKC makes one, "\u01dc".
+
+const SPACE = "\u2581"; // SentencePiece's mark for a blank
+const LONGEST_RULE = 4; // characters
+const NOTHING_UNDER = 0x300; // two characters below this never become one
+// What the table says otherwise than NFKC: these become a blank, controls nothing, and one stays what it is.
+const BLANKS = new Set("\t\n\f\r\u061c\u1680\u200b\u200c\u200e\u200f\u2028\u2029\u2581\ufeff\ufffd");
+const DROPPED = new Set("\x01\x02\x03\x04\x05\x06\x07\b\v\x7f\x8f\x9f");
+for (let code = 0x0e; code < 0x20; code++) DROPPED.add(String.fromCharCode(code));
+const KEPT = "\uff5e";
+const LONE_SURROGATE = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
+
+function ofOne(character) {
+  if (BLANKS.has(character)) return " ";
+  if (DROPPED.has(character)) return "";
+  return character === KEPT ? character : character.normalize("NFKC");
+}
+
+// Whether the table makes one character of these: they are one in NFKC, none of them is composed of others, and they
+// stand in canonical order.
+function isRule(characters, composed) {
+  const parts = characters.map((each) => each.normalize("NFKD"));
+  const isOne = (text) => text.length === (text.codePointAt(0) > 0xffff ? 2 : 1);
+  if (!isOne(composed) || !parts.every(isOne)) return false;
+  return parts.join("") === characters.join("").normalize("NFKD");
+}
+
+// The text as the pieces spell it: normalised, blanks in runs of one and none at either end, each as the mark, and one
+// before all. Empty for a text of blanks alone.
+export function normalized(text) {
+  const characters = [...text.replace(LONE_SURROGATE, "?")]; // as transformer.data.tokenizer.well_formed
+  let result = "";
+  for (let at = 0; at < characters.length; ) {
+    let found = "", length = 1;
+    if (characters[at + 1]?.codePointAt(0) >= NOTHING_UNDER) {
+      for (length = Math.min(LONGEST_RULE, characters.length - at); length > 1; length--) {
+        const some = characters.slice(at, at + length), composed = some.join("").normalize("NFKC");
+        if (isRule(some, composed)) {
+          found = composed;
+          break;
+        }
+      }
+    }
+    result += found || ofOne(characters[at]);
+    at += length;
+  }
+  const words = result.split(" ").filter(Boolean); // a blank alone: others became one, or are letters to the table
+  return words.map((word) => SPACE + word).join("");
+}
+
+export class Tokenizer {
+  // pieces: texts by id, the earlier learned the earlier merged; unknown: an id; controls: ids that no text has.
+  constructor({ pieces, unknown, controls }) {
+    Object.assign(this, { pieces, unknown, controls: new Set(controls) });
+    this.ids = new Map(pieces.map((piece, id) => [piece, id]));
+    for (const id of [unknown, ...controls]) this.ids.delete(pieces[id]);
+  }
+
+  encode(text) {
+    const ids = [];
+    // No piece has a blank but as its first character (build.py makes sure), so that no merge joins two words.
+    for (const word of normalized(text).split(/(?=\u2581)/u)) this.encodeWord(word, ids);
+    return ids;
+  }
+
+  // Merge the two neighbours whose piece was learned first, the left ones of equal ones, until none is a piece.
+  encodeWord(word, ids) {
+    const parts = [...word];
+    const merged = (at) => this.ids.get(parts[at] + parts[at + 1]) ?? Infinity;
+    const ranks = parts.slice(1).map((_, at) => merged(at)); // of each part with the next one
+    while (ranks.length) {
+      let best = 0;
+      for (let at = 1; at < ranks.length; at++) if (ranks[at] < ranks[best]) best = at;
+      if (ranks[best] === Infinity) break;
+      parts.splice(best, 2, parts[best] + parts[best + 1]);
+      ranks.splice(best, 1);
+      if (best > 0) ranks[best - 1] = merged(best - 1);
+      if (best < ranks.length) ranks[best] = merged(best);
+    }
+    for (const part of parts) {
+      const id = this.ids.get(part) ?? this.unknown;
+      if (id !== this.unknown || ids.at(-1) !== this.unknown) ids.push(id); // a run of unknown ones is one
+    }
+  }
+
+  decode(ids) {
+    let text = "";
+    for (const id of ids) {
+      if (this.controls.has(id)) continue;
+      text += id === this.unknown ? " \u2047 " : this.piece(id, text === "");
+    }
+    return text;
+  }
+
+  // A first piece's blank is the one that was put before the text.
+  piece(id, first) {
+    const piece = this.pieces[id];
+    return (first && piece.startsWith(SPACE) ? piece.slice(1) : piece).replaceAll(SPACE, " ");
+  }
+}

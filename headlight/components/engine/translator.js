@@ -1,0 +1,138 @@
+// The model and its tokenizer as one: texts in; translations, traces and searches out. Each verb is a generator that
+// yields between two steps, so that whoever runs it may breathe, or give it up; `finish` runs one at once. What the
+// verbs take and give is told in headlight.js.
+
+import { beamSearch, decode, replay, sampler } from "./decoding.js";
+import { Engine, KINDS } from "./engine.js";
+import { headLosses } from "./heads.js";
+import { recordStages } from "./stages.js";
+import { Tokenizer } from "./tokenizer.js";
+
+const MOST_CHARACTERS_A_TOKEN = 64; // a longer text is refused before it is tokenized
+
+// What a visitor can cause, with a sentence for the page; `name` is that of Python's error.
+export class ReadingError extends Error {
+  constructor(name, message) {
+    super(message);
+    this.name = name;
+  }
+}
+
+// Run a generator to its end and return its result.
+export function finish(run) {
+  for (;;) {
+    const { done, value } = run.next();
+    if (done) return value;
+  }
+}
+
+export class Translator {
+  // header and bytes: of transformer/exchange/int8.py; kernel: one of kernel.js.
+  constructor(header, bytes, kernel) {
+    this.config = header.config;
+    this.tokenizer = new Tokenizer(header.tokenizer);
+    this.engine = new Engine(header, bytes, kernel);
+  }
+
+  // The translation of a text.
+  *translate(text, options) {
+    return (yield* this.trace(text, options)).targetText;
+  }
+
+  // Everything of one sentence, its decoded translation's or a given target's.
+  *trace(text, options = {}) {
+    const { engine, config } = this, { target = null, beam = 1, off = [], hidden = [] } = options;
+    const source = this.sourceIds(text), prefix = this.prefixIds(options.prefix), changes = { off, hidden };
+    let steps, ids = typeof target === "string" ? [...this.read(target, "target"), config.end_id] : target;
+    if (ids === null && beam !== 1) {
+      const asked = typeof beam === "number" ? { size: beam } : beam;
+      [{ ids }] = (yield* beamSearch(engine, source, { ...asked, prefix, ...changes })).ended;
+    }
+    if (ids === null) {
+      const choose = options.sampling && sampler(engine, options.sampling);
+      steps = yield* decode(engine, source, { prefix, choose, ...changes });
+    } else steps = yield* replay(engine, source, ids, changes);
+    const origin = target !== null ? "target" : prefix.length ? "prefix" : "decoded";
+    return { ...this.told(text, origin, source, steps), off: [...off], hidden: [...hidden] };
+  }
+
+  // A beam search with what the beam held at each step.
+  *search(text, { beam = 4, prefix, off, hidden } = {}) {
+    const asked = typeof beam === "number" ? { size: beam } : beam, source = this.sourceIds(text);
+    const record = yield* beamSearch(this.engine, source, { ...asked, prefix: this.prefixIds(prefix), off, hidden });
+    const told = (each) => ({ ...each, text: this.tokenizer.decode(each.ids), tokens: this.tokens(each.ids) });
+    return { ...record, ended: record.ended.map(told) };
+  }
+
+  // Translate greedily once for each set of source positions that are hidden; yields each as it comes.
+  *translateWithoutEach(text, sets, { prefix } = {}) {
+    const source = this.sourceIds(text), begun = this.prefixIds(prefix);
+    for (const [index, hidden] of sets.entries()) {
+      if (new Set(hidden).size >= source.length) throw new RangeError("a set of positions leaves nothing to read");
+      const { targetIds, logProbability } = (yield* decode(this.engine, source, { prefix: begun, hidden })).told();
+      const told = { targetIds, targetText: this.tokenizer.decode(targetIds), targetTokens: this.tokens(targetIds) };
+      yield { index, hidden: [...hidden], ...told, logProbability, finished: targetIds.at(-1) === this.config.end_id };
+    }
+  }
+
+  // One attention block of the pass over a translation, ids, stage by stage: see stages.js. chosen: kind, layer, head.
+  *stages(text, target, chosen) {
+    yield; // whoever has asked for another block since gives this one up
+    return recordStages(this.engine, this.sourceIds(text), target, chosen);
+  }
+
+  // What each head alone is worth to a translation, ids.
+  *headLosses(text, target) {
+    return yield* headLosses(this.engine, this.sourceIds(text), target);
+  }
+
+  told(text, origin, source, steps) {
+    const { engine, config } = this, found = steps.told(Number(config.forced_first_token)), ids = found.targetIds;
+    const fed = [config.begin_id, ...ids.slice(0, -1)], { candidateIds } = found, { count } = steps;
+    return {
+      sourceText: text,
+      targetText: this.tokenizer.decode(ids),
+      origin,
+      finished: ids.at(-1) === config.end_id,
+      sourceIds: source,
+      sourceTokens: this.tokens(source),
+      decoderInputIds: fed,
+      decoderInputTokens: this.tokens(fed),
+      targetTokens: this.tokens(ids),
+      ...found,
+      candidateTokens: ids.map((_, step) => this.tokens(candidateIds.subarray(step * count, (step + 1) * count))),
+      ...Object.fromEntries(KINDS.map((kind) => [kind, engine.mapsOf(kind, ids.length)])),
+    };
+  }
+
+  tokens(ids) {
+    return Array.from(ids, (id) => this.tokenizer.pieces[id]);
+  }
+
+  sourceIds(text) {
+    return [...this.read(text, "text"), this.config.end_id];
+  }
+
+  // What a translation begins with: a text, or ids. Throws ReadingError, and RangeError for ids that are none.
+  prefixIds(prefix = []) {
+    const ids = typeof prefix === "string" ? this.tokenizer.encode(prefix) : [...prefix], { max_length } = this.config;
+    const known = ids.every((id) => Number.isInteger(id) && id >= 0 && id < this.engine.vocab);
+    if (!known) throw new RangeError(`ids must be in 0 to ${this.engine.vocab - 1}, got ${ids}`);
+    if (ids.length < max_length) return ids;
+    throw new ReadingError("TooLongError", `The prefix has ${ids.length} tokens; the model has ${max_length}.`);
+  }
+
+  // The ids of a "text" or a "target" without special tokens; throws ReadingError as transformer/data/reading.py does.
+  read(text, side) {
+    const limit = this.config.max_length - 1, characters = [...text].length;
+    if (characters > limit * MOST_CHARACTERS_A_TOKEN) {
+      const said = `The ${side} has ${characters.toLocaleString("en")} characters`;
+      throw new ReadingError("TooLongError", `${said}; the model reads at most ${limit} tokens.`);
+    }
+    const ids = this.tokenizer.encode(text);
+    if (!ids.length) throw new ReadingError("EmptyTextError", `The ${side} is empty: please write a sentence.`);
+    if (ids.length <= limit) return ids;
+    const said = `The ${side} has ${ids.length} tokens; the model reads at most ${limit}. Please shorten it.`;
+    throw new ReadingError("TooLongError", said);
+  }
+}

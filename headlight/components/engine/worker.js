@@ -1,0 +1,39 @@
+// The entry of the worker: what the page asks for by messages, see headlight.js.
+
+import { Service } from "./service.js";
+
+export default function serve() {
+  let service = null;
+
+  // Arrays go over without a copy.
+  const send = (message, value) => postMessage(message, buffersOf(value));
+
+  async function answer({ number, verb, given, options }) {
+    try {
+      const value = await service.ask(verb, given, options, (each) => send({ number, each }, each));
+      send({ number, value }, value);
+    } catch ({ name, message }) {
+      postMessage({ number, error: { name, message } });
+    }
+  }
+
+  onmessage = ({ data }) => {
+    if (data.model) {
+      try {
+        service = new Service(data.model);
+        postMessage({ ready: { kernel: service.kernelName } });
+      } catch ({ name, message }) {
+        postMessage({ failed: { name, message } });
+      }
+    } else if (data.givenUp) service.giveUp(data.givenUp);
+    else answer(data);
+  };
+  postMessage({ begun: true });
+}
+
+// The buffers of all arrays in a value, each once.
+function buffersOf(value, found = new Set()) {
+  if (ArrayBuffer.isView(value)) found.add(value.buffer);
+  else if (value && typeof value === "object") Object.values(value).forEach((each) => buffersOf(each, found));
+  return [...found];
+}

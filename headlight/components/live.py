@@ -1,0 +1,86 @@
+"""The live model as one HTML file: weights, tokenizer, engine and the app's own views, without a server or a network.
+
+The page's Content-Security-Policy is that of `standalone`, and besides lets a worker in that the page itself makes, and
+WebAssembly be compiled, which is no `eval` of text. Where either is forbidden, the page computes by itself, and in
+plain JavaScript.
+"""
+
+import base64
+import html
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from string import Template
+
+from headlight.components.bundle import SHARED_STYLES, joined, read_parts, whole
+from headlight.components.standalone import as_json, keeps_within, policy
+
+_FOLDER = Path(__file__).parent
+_PAGE = _FOLDER / "live_page" / "page.js"
+_ENGINE = _FOLDER / "engine"
+COMPONENTS = {
+    "lines": "token_lines/lines",
+    "explorer": "attention_explorer/explorer",
+    "player": "decoding_player/player",
+    "switches": "head_switches/switches",
+    "steps": "attention_steps/steps",
+}
+
+
+def live_page(header: dict, weights: bytes, words: dict, title: str, whence: str, sources: Sequence[str]) -> str:
+    """Return the HTML of a page with a model in it.
+
+    header, weights: as `transformer.exchange.int8.pack` makes them; words: what is said the same of every sentence, see
+    `headlight.views.live.content`; whence: a line on where it comes from, and the sources of the model's data.
+    """
+    parts = {name: read_parts(entry) for name, entry in COMPONENTS.items()}
+    modules, (start,) = joined(_PAGE)
+    script, style = f"{modules}{start}();\n", whole(_PAGE.with_suffix(".css"))
+    serving, (serve,) = joined(_ENGINE / "worker.js")
+    worker = f"{serving}{serve}();\n"
+    keeps_within("the live page", script=script, style=style)
+    keeps_within("the engine", script=worker)
+    shared = "".join(whole(_FOLDER / name) for name in SHARED_STYLES)
+    styles = {COMPONENTS[name]: part.style.removeprefix(shared) for name, part in parts.items()} | {"shared": shared}
+    return Template(_PAGE.with_suffix(".html").read_text(encoding="utf-8")).substitute(
+        {name: part.markup for name, part in parts.items()},
+        policy=policy(script, style, compiles=True, works=True),
+        title=html.escape(title),
+        style=style,
+        below=_below(whence, sources),
+        header=as_json(header),
+        words=as_json({**words, "styles": styles}),
+        worker=worker,
+        kernel=base64.b64encode((_ENGINE / "kernel.wasm").read_bytes()).decode("ascii"),
+        weights=base64.b64encode(weights).decode("ascii"),
+        script=script,
+    )
+
+
+def _below(whence: str, sources: Sequence[str]) -> str:
+    items = "".join(f"<li>{html.escape(source)}</li>" for source in sources)
+    folded = f"<details><summary>What the model was trained on</summary><ul>{items}</ul></details>" if items else ""
+    return f"<p>{html.escape(whence)}</p>{folded}"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A live page on the index: its file, what its model does, how many weights it has, its bytes when compressed."""
+
+    file: str
+    subject: str
+    parameters: int
+    bytes: int
+
+
+def index_page(entries: Sequence[Entry]) -> str:
+    """Return the HTML of a page that leads to live pages beside it."""
+    style = whole(_FOLDER / "live_page" / "index.css")
+    items = "".join(
+        f'<li><a href="{html.escape(entry.file)}">{html.escape(entry.subject)}</a> '
+        f"<span>{entry.parameters / 1e6:.1f} million weights, {entry.bytes / 1e6:.1f} MB compressed</span></li>"
+        for entry in entries
+    )
+    return Template((_FOLDER / "live_page" / "index.html").read_text(encoding="utf-8")).substitute(
+        policy=policy("", style), style=style, items=items
+    )

@@ -1,0 +1,138 @@
+// The live model in one file: a sentence, its translation as one types, and the app's views of it. See standalone_page
+// for pages without a model.
+
+import { openModel } from "../engine/headlight.js";
+import { addressOf, readAddress } from "./address.js";
+import { LocalSource } from "./source.js";
+import { Attention, Decoding, Heads, Home, Inside } from "./views.js";
+
+const VIEWS = { home: Home, attention: Attention, decoding: Decoding, heads: Heads, inside: Inside };
+// What means nothing in another sentence.
+const OF_THE_SENTENCE = ["hidden", "prefix", "step", "explorer_tokens", "at_query", "at_key"];
+const LETTERS_AT_ONCE = 2 ** 20; // of base64, decoded in one go: a multiple of 4
+
+const find = (selector) => document.querySelector(selector);
+const json = (id) => JSON.parse(document.getElementById(id).textContent);
+const breathe = () => new Promise((resolve) => setTimeout(resolve));
+
+// The bytes of an element's base64, told(share) now and then; the element is emptied, so that its text can be freed.
+async function bytesOf(id, told = () => {}) {
+  const place = document.getElementById(id), text = place.textContent;
+  const bytes = new Uint8Array((text.length / 4) * 3 - text.slice(-2).split("=").length + 1);
+  place.textContent = "";
+  for (let at = 0, end = 0; at < text.length; at += LETTERS_AT_ONCE) {
+    const letters = atob(text.slice(at, at + LETTERS_AT_ONCE));
+    for (let byte = 0; byte < letters.length; byte++) bytes[end + byte] = letters.charCodeAt(byte);
+    end += letters.length;
+    told(Math.min(1, (at + LETTERS_AT_ONCE) / text.length));
+    await breathe();
+  }
+  return bytes;
+}
+
+class LivePage {
+  constructor(model, words) {
+    this.defaults = { text: words.text, hidden: "", prefix: "", step: "1", off: "" };
+    this.source = new LocalSource(model, words);
+    this.field = find("#live_text");
+    this.views = Object.fromEntries(Object.entries(VIEWS).map(([name, View]) => [name, this.made(name, View, words)]));
+    this.field.oninput = () => this.say({ text: this.field.value }, true);
+    find(".live_ask").onsubmit = (event) => event.preventDefault();
+    addEventListener("hashchange", () => this.follow());
+    this.follow();
+  }
+
+  // A view, its component in a tree of its own, where no other component's style is, as in the app.
+  made(name, View, { styles }) {
+    const section = find(`[data-view="${name}"]`), host = section.querySelector(".component");
+    const place = host.attachShadow({ mode: "open" });
+    place.adoptedStyleSheets = [styles.shared, styles[host.dataset.of]].map((text) => {
+      const sheet = new CSSStyleSheet();
+      sheet.replaceSync(text);
+      return sheet;
+    });
+    place.append(host.querySelector("template").content);
+    return new View({ place, section, source: this.source, say: (changes) => this.say(changes) });
+  }
+
+  // What the address says now, whoever wrote it.
+  follow() {
+    if (location.hash === this.written) return;
+    this.written = location.hash;
+    Object.assign(this, readAddress(location.hash, Object.keys(VIEWS), this.defaults));
+    this.draw();
+  }
+
+  // Write changes into the address; while one types, in the place of the address before.
+  say(changes, isTyping = false) {
+    const isOther = changes.text !== undefined && changes.text !== this.said.text;
+    const kept = isOther ? Object.entries(this.said).filter(([name]) => !OF_THE_SENTENCE.includes(name)) : null;
+    const said = { ...this.defaults, ...(kept ? Object.fromEntries(kept) : this.said), ...changes };
+    const before = this.written;
+    this.said = Object.fromEntries(Object.entries(said).filter(([name, value]) => value || name in this.defaults));
+    this.written = addressOf(this.view, this.said, this.defaults);
+    if (this.written !== before) {
+      if (isTyping) location.replace(this.written);
+      else location.hash = this.written;
+      this.written = location.hash; // as the browser writes it
+    }
+    this.draw();
+  }
+
+  // Show the view of the address, or say why not.
+  async draw() {
+    const turn = (this.turn = (this.turn ?? 0) + 1), { view, said } = this, { text } = said;
+    const isCurrent = () => turn === this.turn, tell = (words) => (find(".live_status").textContent = words);
+    if (this.field.value !== text) this.field.value = text;
+    this.showTabs();
+    try {
+      const trace = await this.source.trace(text);
+      if (!isCurrent()) return;
+      tell("");
+      find("#live_translation").textContent = trace.targetText.trim() ? trace.targetText : this.source.words.nothing;
+      document.body.classList.remove("untold");
+      await this.views[view].show({ text, trace, said, isCurrent, tell });
+      if (isCurrent()) document.body.dataset.shown = view;
+    } catch (error) {
+      if (!isCurrent() || error.name === "GivenUp") return;
+      const isReaders = error.name === "EmptyTextError" || error.name === "TooLongError";
+      tell(isReaders ? error.message : `Something went wrong: ${error.message}`);
+      find("#live_translation").textContent = "";
+      document.body.classList.add("untold"); // what is shown is of the sentence before
+    }
+  }
+
+  showTabs() {
+    for (const section of document.querySelectorAll("[data-view]")) section.hidden = section.dataset.view !== this.view;
+    for (const tab of document.querySelectorAll(".live_tabs a")) {
+      const name = tab.dataset.tab;
+      tab.href = addressOf(name, this.said, this.defaults);
+      if (name === this.view) tab.setAttribute("aria-current", "page");
+      else tab.removeAttribute("aria-current");
+    }
+  }
+}
+
+export default async function start() {
+  const tell = (words) => (find(".live_status").textContent = words);
+  let opened;
+  // The API for others who build on the page: see docs.
+  globalThis.headlight = {
+    ready: new Promise((resolve, reject) => (opened = { resolve, reject })),
+    translate: async (text, options) => (await globalThis.headlight.ready).translate(text, options),
+    trace: async (text, options) => (await globalThis.headlight.ready).trace(text, options),
+  };
+  try {
+    tell("Reading the model …");
+    await breathe();
+    const weights = await bytesOf("live_weights", (share) => tell(`Reading the model: ${Math.round(100 * share)} %.`));
+    const kernel = await bytesOf("live_kernel"), worker = find("#live_worker").textContent;
+    const model = openModel({ header: json("live_header"), weights, kernel, worker });
+    globalThis.headlight.where = await model.ready;
+    new LivePage(model, json("live_words"));
+    opened.resolve(model);
+  } catch (error) {
+    tell(`The model could not be opened: ${error.message}`);
+    opened.reject(error);
+  }
+}

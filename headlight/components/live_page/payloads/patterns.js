@@ -1,0 +1,161 @@
+// What an attention head does in one sentence, measured as transformer/interpret/head_patterns.py measures it: where
+// its rows have their largest weight, how sharply, and its name. `law` has the thresholds and marks from there.
+
+import { isMarks } from "../../lib/tokens.js";
+
+const OFFSETS = { previous: -1, same: 0, next: 1 };
+
+export const isWord = (token) => /[\p{L}\p{N}]/u.test(token) && !(token.startsWith("<") && token.endsWith(">"));
+
+// The rows of one map: where the largest weight is, whether a row has a choice of keys, and whether two are largest.
+function rowsOf(map, at, queries, keys, causal) {
+  const maxima = new Int32Array(queries), choice = new Uint8Array(queries);
+  let tied = false;
+  for (let row = 0; row < queries; row++) {
+    const count = causal ? Math.min(row + 1, keys) : keys, from = at + row * keys;
+    let best = 0, times = 0;
+    for (let key = 0; key < count; key++) {
+      if (map[from + key] > map[from + best]) {
+        best = key;
+        times = 0;
+      }
+      times += map[from + key] === map[from + best];
+    }
+    maxima[row] = best;
+    choice[row] = count > 1;
+    tied ||= times > 1;
+  }
+  return { maxima, choice, tied };
+}
+
+// The mean over rows with a choice; NaN without any.
+function meanOf(choice, value) {
+  let sum = 0, count = 0;
+  choice.forEach((has, row) => {
+    if (!has) return;
+    sum += value(row);
+    count += 1;
+  });
+  return count ? sum / count : NaN;
+}
+
+// For each output token the source word on which all heads together put most, in float32 as NumPy adds; -1 for none.
+export function alignedKeys({ shape: [layers, heads, queries, keys], weights }, sources, outputs) {
+  const words = sources.map(isWord), cells = queries * keys, sum = new Float32Array(cells);
+  for (let head = 0; head < layers * heads; head++) {
+    for (let cell = 0; cell < cells; cell++) sum[cell] += weights[head * cells + cell];
+  }
+  const mean = sum.map((value) => value / (layers * heads));
+  return outputs.map((token, row) => {
+    if (!isWord(token) || !words.some(Boolean)) return -1;
+    let best = -1;
+    for (let key = 0; key < keys; key++) {
+      if (words[key] && (best < 0 || mean[row * keys + key] > mean[row * keys + best])) best = key;
+    }
+    return best;
+  });
+}
+
+// All heads of a kind, layer by layer: {kind, layer, head, counts: {pattern: [rows, eligible]}, entropy, confidence,
+// label, tied}. map: {shape, weights}; outputs: the output tokens.
+export function measureHeads(kind, map, keys, outputs, law) {
+  const [layers, heads, queries, width] = map.shape, causal = kind === "decoder", measured = [];
+  const aligned = kind === "cross" && layers * heads > 1 ? alignedKeys(map, keys, outputs) : null;
+  for (let place = 0; place < layers * heads; place++) {
+    const at = place * queries * width, rows = rowsOf(map.weights, at, queries, width, causal);
+    const counts = countsOf(kind, rows, keys, aligned, law);
+    const reached = Object.entries(law.thresholds).find(([pattern, least]) => shareOf(counts[pattern], law) >= least);
+    const values = (row) => map.weights.subarray(at + row * width, at + (row + 1) * width);
+    measured.push({
+      kind, layer: Math.floor(place / heads), head: place % heads, counts, tied: rows.tied,
+      entropy: meanOf(rows.choice, (row) => entropyOf(values(row))),
+      confidence: confidenceOf(rows.choice, values, keys),
+      label: rows.tied ? null : reached?.[0] ?? null,
+    });
+  }
+  return measured;
+}
+
+export const shareOf = ([rows, eligible], { least_rows: least }) => (eligible >= least ? rows / eligible : NaN);
+
+function entropyOf(row) {
+  let sum = 0;
+  for (const weight of row) if (weight > 0) sum += weight * Math.log(weight);
+  return -sum;
+}
+
+// The mean of the rows' largest weights, the end of sentence left out.
+export function confidenceOf(choice, values, keys) {
+  const others = keys.flatMap((key, at) => (key === "</s>" ? [] : [at]));
+  if (!others.length) return 0;
+  return meanOf(choice, (row) => others.reduce((most, at) => Math.max(most, values(row)[at]), 0)) || 0;
+}
+
+function countsOf(kind, { maxima, choice }, keys, aligned, law) {
+  const counted = (follows, could = () => true) => {
+    let rows = 0, eligible = 0;
+    choice.forEach((has, row) => {
+      if (!has || !could(row)) return;
+      eligible += 1;
+      rows += Boolean(follows(row));
+    });
+    return [rows, eligible];
+  };
+  const begins = keys.map((key, at) => {
+    return key === "<s>" || key === "<pad>" || (kind === "decoder" && at === 0 && key === "</s>");
+  });
+  const columns = {
+    "end of sentence": keys.map((key, at) => key === "</s>" && !begins[at]),
+    "beginning of sentence": begins,
+    punctuation: keys.map(isMarks),
+  };
+  const counts = Object.fromEntries(Object.keys(law.thresholds).map((pattern) => [pattern, [0, 0]]));
+  for (const [pattern, sort] of Object.entries(columns)) {
+    if (sort.some(Boolean)) counts[pattern] = counted((row) => sort[maxima[row]]);
+  }
+  if (kind !== "cross") {
+    for (const [pattern, offset] of Object.entries(OFFSETS)) {
+      if (kind === "decoder" && offset > 0) continue;
+      const there = (row) => row + offset >= 0 && row + offset < keys.length;
+      counts[pattern] = counted((row) => maxima[row] === row + offset, there);
+    }
+  }
+  if (kind !== "decoder") counts.mirrored = mirrored(maxima, choice, law);
+  if (!aligned) return counts;
+  // Here rows without a choice count, too; the row's input token is the output token of the row before.
+  const inputs = [-1, ...aligned.slice(0, -1)];
+  for (const [pattern, words] of Object.entries({ alignment: aligned, "input alignment": inputs })) {
+    const could = words.filter((word) => word >= 0).length;
+    counts[pattern] = [words.filter((word, row) => word >= 0 && word === maxima[row]).length, could];
+  }
+  return counts;
+}
+
+// The most rows whose row and column have one sum, of all with a choice.
+function mirrored(maxima, choice, { least_rows: least }) {
+  const lines = [...maxima].flatMap((key, row) => (choice[row] ? [row + key] : [])), times = new Map();
+  if (lines.length < 2 * least) return [0, 0];
+  for (const line of lines) times.set(line, (times.get(line) ?? 0) + 1);
+  return [Math.max(...times.values()), lines.length];
+}
+
+// The heads to look at first, as unlike as can be: of each label the most confident, then those without one, then the
+// rest.
+export function representativeHeads(measured, count = 3) {
+  const sorted = [...measured].sort((one, other) => other.confidence - one.confidence), seen = new Set();
+  const first = new Set(sorted.filter(({ label }) => label && !seen.has(label) && seen.add(label)));
+  const place = (head) => (first.has(head) ? 0 : head.label === null ? 1 : 2);
+  return sorted.sort((one, other) => place(one) - place(other)).slice(0, count);
+}
+
+// The cross-attention head whose pattern one sees at a glance: the best aligner of this sentence, of several the best
+// over the corpus; where no corpus was measured, the most confident head (head_roles.py).
+export function plainestHead(measured, roles, law) {
+  const largest = (value) => measured.reduce((best, each) => (value(each) > value(best) ? each : best));
+  if (!roles) return largest(({ confidence }) => confidence);
+  const here = ({ counts }) => shareOf(counts.alignment, law) || 0, most = here(largest(here));
+  return largest((each) => {
+    const [rows, eligible] = ["rows", "eligible"].map((of) => roles[of].cross[each.layer][each.head].alignment ?? 0);
+    return here(each) === most ? rows / Math.max(eligible, 1) : -1;
+  });
+}

@@ -1,0 +1,296 @@
+// The views of the page: each gives one of the app's components what the model says of the sentence, and turns what
+// the component reports into a change of the address.
+
+import { default as explorer } from "../attention_explorer/explorer.js";
+import { default as steps } from "../attention_steps/steps.js";
+import { default as player } from "../decoding_player/player.js";
+import { default as switches } from "../head_switches/switches.js";
+import { JOINT, element } from "../lib/canvas.js";
+import { inWords, wordRanges } from "../lib/tokens.js";
+import { default as tokenLines } from "../token_lines/lines.js";
+import { explorerChoice, numbersIn, placeIn } from "./address.js";
+import { explorerBytes } from "./payloads/explorer.js";
+import { comparedRows } from "./payloads/compared.js";
+import { changedOutputs, describeHidden, isSame, linesPayload } from "./payloads/lines.js";
+import { measureHeads, plainestHead } from "./payloads/patterns.js";
+import { hardestStep, playerPayload } from "./payloads/player.js";
+import { defaultHead, describeChange, describeRanking, switchesPayload } from "./payloads/switches.js";
+import { stepsPayload } from "./payloads/steps.js";
+import { kindHeadName, pluralize } from "./payloads/text.js";
+
+const APART = 170, LETTERS = 20; // pixels, as in headlight/views/home/page.py
+
+// What a sentence shows: a headline and what belongs to it.
+function finding({ headline, more, attempt }) {
+  const parts = [element("span", "headline", inWords(headline)), ` ${inWords(more)}`];
+  if (attempt) parts.push(element("span", "attempt", ` Try: ${inWords(attempt)}`));
+  return element("p", "finding", ...parts);
+}
+
+class View {
+  // place: where its component is; say(changes): writes them into the address; section: the whole view.
+  constructor({ place, section, source, say }) {
+    Object.assign(this, { place, section, source, say, words: source.words });
+  }
+
+  find(selector) {
+    return this.section.querySelector(selector);
+  }
+
+  give(component, data) {
+    component({ parentElement: this.place, data, setTriggerValue: (...report) => this.hear(...report) });
+  }
+
+  hear() {}
+
+  // The cross-attention head that the address names, else the one with the plainest pattern.
+  head(said, trace) {
+    const { shape } = trace.cross, { law, roles } = this.words;
+    const [layer, head] = [placeIn(said.layer, shape[0]), placeIn(said.head, shape[1])];
+    if (layer !== null && head !== null) return { layer, head };
+    return plainestHead(measureHeads("cross", trace.cross, trace.sourceTokens, trace.targetTokens, law), roles, law);
+  }
+}
+
+export class Home extends View {
+  constructor(given) {
+    super(given);
+    const cards = this.words.cards.map(({ title, question, sentences }) => {
+      const buttons = Object.entries(sentences).map(([name, text]) => {
+        const button = element("button", "", name);
+        return Object.assign(button, { type: "button", title: text, onclick: () => this.say({ text }) });
+      });
+      const words = element("p", "", element("strong", "", title), ` ${question}`);
+      return element("div", "card", words, element("div", "card_buttons", ...buttons));
+    });
+    this.find(".cards").replaceChildren(...cards);
+  }
+
+  async show({ text, trace, said, isCurrent }) {
+    const words = wordRanges(trace.sourceTokens), numbers = numbersIn(said.hidden, words.length);
+    const hidden = numbers.map((number) => words[number]), positions = hidden.flatMap(positionsOf);
+    const after = positions.length ? await this.source.trace(text, { hidden: positions }, "hidden") : trace;
+    if (!isCurrent()) return;
+    this.numbers = numbers;
+    const draw = (harmless) => {
+      const payload = linesPayload(after, this.head({}, trace), APART, LETTERS);
+      Object.assign(payload, { hidden: positions, changed: hidden.length ? changedOutputs(trace, after) : [] });
+      payload.headline = describeHidden(trace, after, hidden, harmless);
+      payload.whole = after.targetText;
+      this.give(tokenLines, payload);
+    };
+    draw(null);
+    if (hidden.length !== 1) return;
+    const without = await this.source.withoutEach(text, words.map(positionsOf));
+    if (isCurrent()) draw(words.filter((_, at) => isSame(without[at], trace.targetIds)));
+  }
+
+  // The number of a word that was clicked, from 0; -1 to show all.
+  hear(_, number) {
+    const { numbers } = this, others = numbers.filter((each) => each !== number);
+    const now = number < 0 ? [] : others.length < numbers.length ? others : [...numbers, number];
+    this.say({ hidden: now.sort((one, other) => one - other).map((each) => each + 1).join(".") });
+  }
+}
+
+const positionsOf = ([start, stop]) => Array.from({ length: stop - start }, (_, at) => start + at);
+
+export class Attention extends View {
+  constructor(given) {
+    super(given);
+    document.addEventListener("headlight:asks", () => this.answer());
+  }
+
+  async show({ trace, said }) {
+    if (trace !== this.trace) this.bytes = explorerBytes(trace, this.words, this.words.roles);
+    this.trace = trace;
+    const { layer, head } = this.head(said, trace);
+    this.choice = explorerChoice(said, trace, this.words.explorer, `${layer + 1}.${head + 1}`);
+    this.give(explorer, this.bytes);
+    this.answer();
+  }
+
+  // In the app a component beside the explorer hands on what the address says.
+  answer() {
+    if (this.choice) document.dispatchEvent(new CustomEvent("headlight:choice", { detail: this.choice }));
+  }
+
+  hear(_, choice) {
+    const { options, kinds } = this.words.explorer, usual = { kind: kinds };
+    const isUsual = (name, value) => value === (usual[name] ?? options[name])?.[0];
+    const written = (name, value) => [`explorer_${name}`, isUsual(name, value) ? "" : value];
+    this.say(Object.fromEntries(Object.entries(choice).map((each) => written(...each))));
+  }
+}
+
+export class Decoding extends View {
+  async show({ text, trace, said, isCurrent }) {
+    const prefix = this.prefixOf(said.prefix);
+    if (!prefix) return this.say({ prefix: "" });
+    const shown = prefix.length ? await this.source.trace(text, { prefix }, "prefix") : trace;
+    if (!isCurrent()) return;
+    this.trace = shown;
+    const payload = playerPayload(shown, this.head(said, trace), {
+      forced: prefix.length, unforced: trace.targetText, vocabulary: this.source.model.config.vocab_size,
+    });
+    const step = /^\d{1,4}$/.test(said.step) ? Number(said.step) : 1;
+    this.give(player, { ...payload, step });
+    this.find(".findings").replaceChildren(finding(hardestStep(shown)));
+  }
+
+  // Token ids such as "17.4" that a translation may begin with; null for others.
+  prefixOf(text) {
+    const { vocab_size: count, pad_id: pad, begin_id: begin, end_id: end, max_length: most } = this.source.model.config;
+    const ids = /^\d{1,7}(\.\d{1,7})*$/.test(text) ? text.split(".").map(Number) : [];
+    const may = (id, at) => id < count && (id === end ? at === ids.length - 1 : id !== pad && id !== begin);
+    return (text && !ids.length) || ids.length >= most || !ids.every(may) ? null : ids;
+  }
+
+  hear(name, value) {
+    if (name === "step") this.say({ step: String(value) });
+    if (name === "head") this.say({ kind: "cross", layer: String(value[0] + 1), head: String(value[1] + 1) });
+    if (name === "undo") this.say({ prefix: "" });
+    if (name !== "take") return;
+    const [step, id] = value;
+    this.say({ prefix: [...this.trace.targetIds.slice(0, step - 1), id].join("."), step: String(step) });
+  }
+}
+
+const NONE = "none"; // in the address: no head is off
+const TOLD_EVERY = 12; // heads: who hears the page hears each line
+
+export class Heads extends View {
+  async show({ text, trace, said, isCurrent, tell }) {
+    const { kinds } = this.words.texts, all = this.count();
+    const known = (count) => {
+      if (isCurrent() && count % TOLD_EVERY === 0) tell(`Ablating each head: ${count} of ${all}.`);
+    };
+    const losses = await this.source.losses(trace, known);
+    if (!isCurrent()) return;
+    tell("");
+    this.start = nameOf(defaultHead(losses));
+    const off = this.offIn(said.off || this.start, losses), written = off.map(nameOf).join("-");
+    this.give(switches, { ...switchesPayload(losses, trace, kinds), off: written });
+    if (!off.length) {
+      const words = "All heads are on. Choose one to switch it off: the model translates anew without it.";
+      this.tell(element("p", "", words), finding(describeRanking(losses, trace, kinds)));
+      return;
+    }
+    const asked = { off: off.map(({ kind, layer, head }) => `${kind}.${layer}.${head}`) };
+    const after = await this.source.trace(text, asked, "off");
+    const forced = await this.source.trace(text, { ...asked, target: trace.targetIds }, "off");
+    if (!isCurrent()) return;
+    const without = off.length === 1 ? kindHeadName(kinds, off[0]) : pluralize(off.length, "head");
+    const shown = after.targetText.trim() ? after.targetText : this.words.nothing;
+    const line = element("p", "", `Without ${without}: `, element("strong", "", shown));
+    const table = tableOf(comparedRows(trace, forced, after));
+    this.tell(line, table, finding(describeChange(trace, forced, after, off, kinds)));
+  }
+
+  tell(...parts) {
+    this.find(".findings").replaceChildren(...parts);
+  }
+
+  count() {
+    const { num_encoder_layers: encoder, num_decoder_layers: decoder, num_heads: heads } = this.source.model.config;
+    return (encoder + 2 * decoder) * heads;
+  }
+
+  // The heads of a text such as "cross.3.4-encoder.1.2", each once, that there are.
+  offIn(text, losses) {
+    const named = new Set(text.split("-"));
+    return losses.filter((each) => named.has(nameOf(each)));
+  }
+
+  hear(_, text) {
+    this.say({ off: text === this.start ? "" : text || NONE });
+  }
+}
+
+// Both translations under one another, to be scrolled where they are long.
+function tableOf(rows) {
+  const made = rows.map(([name, cells]) => {
+    const head = element("th", "", name);
+    head.scope = "row";
+    return element("tr", "", head, ...cells.map((cell) => {
+      const place = element("td", cell?.css ?? "", cell?.text ?? "");
+      if (cell?.title) place.title = cell.title;
+      if (cell?.shade) place.style.setProperty("--shade", cell.shade);
+      return place;
+    }));
+  });
+  const place = element("div", "compared", element("table", "", element("tbody", "", ...made)));
+  const label = "Both translations token under token, with the log-probability of each token";
+  for (const [name, value] of Object.entries({ tabindex: 0, role: "region", "aria-label": label })) {
+    place.setAttribute(name, value);
+  }
+  return place;
+}
+
+const nameOf = ({ kind, layer, head }) => `${kind}.${layer + 1}.${head + 1}`;
+
+const FIRST_QUERY = 3; // as in headlight/views/inside/steps.py
+
+export class Inside extends View {
+  constructor(given) {
+    super(given);
+    const { num_encoder_layers: encoder, num_decoder_layers: decoder, num_heads: heads } = this.source.model.config;
+    this.layers = { encoder, decoder, cross: decoder };
+    const numbers = (count) => Array.from({ length: count }, (_, at) => [String(at + 1), at + 1]);
+    const kinds = this.words.explorer.kinds.map((kind) => [kind, this.words.texts.kinds[kind]]);
+    const options = { kind: kinds, layer: numbers(Math.max(encoder, decoder)), head: numbers(heads) };
+    for (const [name, values] of Object.entries(options)) {
+      const select = this.find(`[name=${name}]`);
+      select.replaceChildren(...values.map(([value, text]) => new Option(text, value)));
+      select.onchange = () => this.say({ ...this.chosen, [name]: select.value, at_dimension: "" });
+    }
+    this.turn = 0;
+  }
+
+  async show({ trace, said, isCurrent }) {
+    const view = this.viewOf(trace, said), { kind, layer, head } = view;
+    const stages = await this.source.stages(trace, { kind, layer, head });
+    if (!isCurrent()) return;
+    this.chosen = { kind, layer: String(layer + 1), head: String(head + 1) };
+    for (const [name, value] of Object.entries(this.chosen)) this.find(`[name=${name}]`).value = value;
+    const payload = stepsPayload(stages, view, this.words.inside, this.words.texts.kinds);
+    const chosen = this.choice(stages, view, payload, said);
+    const known = JSON.stringify([trace.sourceText, this.chosen, chosen]);
+    // What the browser itself chose is no news to it; see attention_steps in headlight/components/show.py.
+    if (known !== this.known) this.turn += 1;
+    this.known = known;
+    this.told = { trace, chosen };
+    const named = (token, at) => (view.predicted ? `${token}${JOINT}${view.predicted[at]}` : token);
+    this.give(steps, { ...payload, queries: view.queries.map(named), chosen, turn: this.turn });
+  }
+
+  viewOf(trace, said) {
+    const { kinds } = this.words.explorer, { config } = this.source.model;
+    const kind = kinds.includes(said.kind) ? said.kind : kinds[0], layers = this.layers[kind];
+    const asked = [placeIn(said.layer, layers), placeIn(said.head, config.num_heads)];
+    const { layer, head } = asked.includes(null) ? this.head({}, trace) : { layer: asked[0], head: asked[1] };
+    const { sourceTokens: source, decoderInputTokens: fed, targetTokens: predicted } = trace;
+    return {
+      kind, layer: Math.min(layer, layers - 1), head, predicted: kind === "encoder" ? null : predicted,
+      queries: kind === "encoder" ? source : fed, keys: kind === "decoder" ? fed : source,
+      scaled: config.scale_embeddings, positioned: config.positions !== "none", normalised: config.embedding_norm,
+    };
+  }
+
+  // Query, key and dimension from 1, and a step.
+  choice({ maps: { weights }, queries, keys, d_k }, { head }, { steps: all }, said) {
+    const number = (text, otherwise) => (/^\d{1,5}$/.test(text ?? "") ? Number(text) : otherwise);
+    const query = Math.min(Math.max(1, number(said.at_query, FIRST_QUERY)), queries);
+    const from = (head * queries + query - 1) * keys, row = weights.subarray(from, from + keys);
+    const key = number(said.at_key, row.indexOf(Math.max(...row)) + 1), names = ["all", ...all.map(({ name }) => name)];
+    const step = names.includes(said.at_step) ? said.at_step : all[0].name;
+    return [query, key, number(said.at_dimension, head * d_k + 1), step];
+  }
+
+  hear(_, [query, key, dimension, step]) {
+    const chosen = [Number(query), Number(key), Number(dimension), step], { trace } = this.told;
+    this.known = JSON.stringify([trace.sourceText, this.chosen, chosen]);
+    const [at_query, at_key, at_dimension] = chosen.map(String);
+    this.say({ at_query, at_key, at_dimension, at_step: step });
+  }
+}

@@ -1,0 +1,1 @@
+"""The live model in one file."""

@@ -1,0 +1,71 @@
+"""What the live model in one file says the same of every sentence, and the page itself."""
+
+from headlight.components.live import live_page
+from headlight.plots.text import NOTHING, OF_ALL_ROWS, PATTERN_WORDS
+from headlight.views.attention.explorer_content import CROSS_FIRST, EXPLORER_TEXTS, OPTIONS, STEPS
+from headlight.views.home.content import cards_of
+from headlight.views.inside.steps_content import steps_words
+from transformer.checkpoint import Checkpoint
+from transformer.exchange.int8 import pack, packed_size
+from transformer.interpret.head_patterns import LEAST_ROWS, THRESHOLDS
+from transformer.interpret.head_roles import HeadRoles, sparse_tables
+
+TEXT = "I love my teacher."  # as in the app's address
+_BESIDE = 560_000  # bytes of a page that are not weights
+
+
+def live_file(checkpoint: Checkpoint, name: str, roles: HeadRoles | None = None, text: str = "") -> str:
+    """Return one HTML file with a checkpoint in it, which translates and shows its attention without a server.
+
+    name: the checkpoint's; roles: what its heads do over a corpus; text: the sentence to begin with. Raises
+    CheckpointError for a model that a browser cannot run.
+    """
+    header, weights = pack(checkpoint)
+    title = f"Headlight: {subject(checkpoint, name)}"
+    return live_page(header, weights, live_words(checkpoint, roles, text), title, *_whence(checkpoint, name))
+
+
+def live_size(checkpoint: Checkpoint) -> int:
+    """Return about how many bytes `live_file` has, which is not made; raises CheckpointError as it does."""
+    return packed_size(checkpoint) * 4 // 3 + _BESIDE
+
+
+def subject(checkpoint: Checkpoint, name: str) -> str:
+    """Return what a checkpoint does, "English to German", or its name where that is not known."""
+    read, written = (checkpoint.data.get(f"{side}_language", "") for side in ("source", "target"))
+    return f"{read} to {written}" if read and written else name
+
+
+def live_words(checkpoint: Checkpoint, roles: HeadRoles | None = None, text: str = "") -> dict:
+    """Return what the page's JavaScript is told, ready for JSON: texts, thresholds, options, the cards of the home."""
+    read, written = (checkpoint.data.get(f"{side}_language", "") for side in ("source", "target"))
+    cards, probes = cards_of(read, written, checkpoint.probes), checkpoint.probes
+    first = TEXT if read in ("English", "") or not probes else probes[0][0]
+    return {
+        "text": text or first,
+        "nothing": NOTHING,
+        "texts": EXPLORER_TEXTS,
+        "steps": STEPS,
+        "law": {
+            "thresholds": THRESHOLDS,
+            "least_rows": LEAST_ROWS,
+            "of_all_rows": list(OF_ALL_ROWS),
+            "words": PATTERN_WORDS,
+        },
+        "explorer": {"options": OPTIONS, "kinds": CROSS_FIRST},
+        "inside": steps_words(),
+        "cards": [vars(card) for card in cards],
+        "roles": roles and {"sentences": roles.sentences, **sparse_tables(roles)},
+    }
+
+
+def _whence(checkpoint: Checkpoint, name: str) -> tuple[str, list[str]]:
+    """Return a line on where the page and its weights come from, and the sources of the data they were trained on."""
+    licence = checkpoint.data.get("licence", "licence unknown")
+    line = (
+        f"Made by Headlight with the checkpoint {name}, its weights rounded to one byte each: every number is computed "
+        f"here, on this device. The program is under the MIT licence; the weights: {licence}. This page works without "
+        "a network."
+    )
+    attribution = checkpoint.data.get("attribution", "")
+    return line, attribution.split("; ") if attribution else []

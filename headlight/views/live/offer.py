@@ -1,0 +1,36 @@
+"""The button that takes the model along: the checkpoint of the page as one file that needs no server."""
+
+from headlight.app import results
+from headlight.app.results import CheckpointFiles, TranslationRequest
+from headlight.app.widgets import offer_download
+from transformer import UserError
+
+TOLD = "One HTML file that translates and shows its attention without a network, on a phone, too."
+
+
+def offer_model(request: TranslationRequest) -> None:
+    """Show the button; nothing for a model that a browser cannot run."""
+    size = _size(request.checkpoint)
+    if size is None:
+        return
+    files, text = request.checkpoint, request.text
+    label, name = f"Take the model with you ({size / 1e6:.0f} MB)", f"headlight-{files.name}.html"
+    offer_download(label, lambda: _file(files, text), name, "text/html", TOLD)
+
+
+@results.cached(max_entries=16, show_spinner=False)
+def _size(checkpoint: CheckpointFiles) -> int | None:
+    from .content import live_size
+
+    try:
+        return live_size(results.translator(checkpoint).checkpoint)
+    except UserError:
+        return None
+
+
+@results.cached(max_entries=2, show_spinner=False)
+def _file(checkpoint: CheckpointFiles, text: str) -> bytes:
+    from .content import live_file
+
+    loaded = results.translator(checkpoint).checkpoint
+    return live_file(loaded, checkpoint.name, results.roles(checkpoint), text.strip()).encode()

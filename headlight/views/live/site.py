@@ -1,0 +1,48 @@
+"""A folder of live models that any web server, or GitHub Pages, can hand out as it is."""
+
+import gzip
+from collections.abc import Sequence
+from pathlib import Path
+
+from headlight.components.live import Entry, index_page
+from transformer.checkpoint import load_checkpoint
+from transformer.errors import CheckpointError
+from transformer.files import write_atomically
+from transformer.interpret.head_roles import ROLES_FILE, load_roles
+
+from .content import live_file, subject
+
+
+def write_site(folder: Path, checkpoints: Sequence[Path]) -> list[Path]:
+    """Write an index and a page for each checkpoint that a browser can run, each also compressed as FILE.gz.
+
+    Returns the pages, the index first. Raises UserError where none is left, and OSError.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    entries, pages = [], []
+    reason = CheckpointError("There is no checkpoint to make a page of.")
+    for path in checkpoints:
+        try:
+            checkpoint = load_checkpoint(path)
+            roles = load_roles(path / ROLES_FILE, checkpoint.model) if (path / ROLES_FILE).is_file() else None
+            page = live_file(checkpoint, path.name, roles)
+        except CheckpointError as error:
+            reason = error
+            continue
+        pages.append(folder / f"{path.name}.html")
+        compressed = _write(pages[-1], page)
+        parameters = checkpoint.model.count_parameters()
+        entries.append(Entry(pages[-1].name, subject(checkpoint, path.name), parameters, compressed))
+    if not pages:
+        raise reason
+    _write(folder / "index.html", index_page(entries))
+    return [folder / "index.html", *pages]
+
+
+def _write(path: Path, page: str) -> int:
+    """Write a page and its compressed form; return the bytes of the latter."""
+    content = page.encode()
+    compressed = gzip.compress(content, mtime=0)  # the same bytes whenever it is made
+    write_atomically(path, content)
+    write_atomically(path.with_name(f"{path.name}.gz"), compressed)
+    return len(compressed)

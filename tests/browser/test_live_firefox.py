@@ -1,0 +1,65 @@
+"""The live model in one file in a Firefox, from a disk and without a network."""
+
+import base64
+
+from support.firefox import firefox
+from support.streams import CHECKPOINTS
+
+from headlight.views.live.content import live_file
+from transformer import Translator
+from transformer.checkpoint import load_checkpoint
+from transformer.exchange.int8 import round_weights
+from transformer.interpret.head_patterns import word_ranges
+from transformer.interpret.what_if.hiding import hide
+
+NAME, FIRST, SECOND = "en-de", "I love my teacher.", "She reads a book."
+TRANSLATION = "return document.querySelector('#live_translation').textContent"
+SHOWN = "return document.body.dataset.shown === arguments[0]"
+
+
+def in_component(view: str, script: str) -> str:
+    """A script that has the tree of a view's component as `component`."""
+    return f"const component = document.querySelector('[data-view={view}] .component').shadowRoot; {script}"
+
+
+def test_a_journey(tmp_path):
+    checkpoint = load_checkpoint(CHECKPOINTS / NAME)
+    file, profile = tmp_path / "live.html", tmp_path / "profile"
+    file.write_text(live_file(checkpoint, NAME, text=FIRST), encoding="utf-8")
+    profile.mkdir()
+    round_weights(checkpoint.model)
+    model = Translator(checkpoint)
+    with firefox(profile) as browser:
+        browser.open(file)
+        assert browser.wait_for(TRANSLATION) == model.trace(FIRST).target_text
+        where = browser.evaluate("return headlight.where")
+        assert where == {"kernel": "WebAssembly SIMD", "where": "worker"}
+        browser.type("#live_text", SECOND)
+        trace = model.trace(SECOND)
+        browser.wait_for(f"{TRANSLATION} === arguments[0]", trace.target_text)
+
+        word = word_ranges(trace.source_tokens)[1]
+        browser.wait_for(in_component("home", "return component.querySelectorAll('.source button').length > 4"))
+        browser.evaluate(in_component("home", f"component.querySelectorAll('.source button')[{word.start}].click()"))
+        hidden = "return component.querySelectorAll('.source .hidden').length"
+        assert browser.wait_for(in_component("home", hidden)) == len(word)
+        after = model.trace(SECOND, interventions=hide(list(word)))
+        tokens = "return component.querySelectorAll('.output .token').length === arguments[0]"
+        browser.wait_for(in_component("home", tokens), len(after.target_tokens))
+
+        for view in ("attention", "decoding", "heads", "inside"):
+            browser.evaluate("document.querySelector(`[data-tab=${arguments[0]}]`).click()", view)
+            browser.wait_for(SHOWN, view)
+        off = "return component.querySelectorAll('td button').length"
+        assert browser.evaluate(in_component("heads", off)) == 72
+        other = int(trace.candidate_ids[0, 1])
+        forced = model.trace(SECOND, prefix=(other,))
+        browser.evaluate("location.hash = arguments[0]", f"decoding?text={SECOND}&prefix={other}")
+        now = "return component.querySelector('.now').textContent === arguments[0]"
+        browser.wait_for(in_component("decoding", now), forced.target_text)
+        picture = base64.b64decode(browser.ask("WebDriver:TakeScreenshot", full=False))
+        assert picture.startswith(b"\x89PNG")
+        (tmp_path / "firefox.png").write_bytes(picture)
+        # Nothing but the worker's own text was ever asked for.
+        asked = "return performance.getEntriesByType('resource').map(each => each.name)"
+        assert [url for url in browser.evaluate(asked) if not url.startswith("blob:")] == []

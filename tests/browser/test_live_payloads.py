@@ -1,0 +1,336 @@
+"""One telling: what the live page's JavaScript says of a trace is what the app's Python says of the same trace."""
+
+import base64
+import dataclasses
+import html
+import json
+from difflib import SequenceMatcher
+from pathlib import Path
+
+import numpy as np
+import pytest
+from playwright.sync_api import Page
+from support.sentences import SENTENCES
+from support.streams import CHECKPOINTS, trace_of
+from support.traced import NAME, translator
+
+from headlight.components.bundle import joined
+from headlight.plots import text
+from headlight.views.attention.explorer_content import CROSS_FIRST, OPTIONS, addressed_choice, explorer_blob
+from headlight.views.decoding.content import decoding_steps, hardest_step
+from headlight.views.home.content import changed_outputs, describe_hidden
+from headlight.views.inside.steps_content import View, stages_payload
+from headlight.views.live.content import live_words
+from headlight.views.translate.content import lines_payload, short_chance
+from headlight.views.what_if.ablation import describe_change, describe_ranking, switches_payload
+from headlight.views.what_if.change_content import compared_html
+from transformer.interpret.attention_block import (
+    BlockParameters,
+    Stages,
+    block_parameters,
+    compute_stages,
+    differences,
+    record_stages,
+)
+from transformer.interpret.head_patterns import word_ranges
+from transformer.interpret.head_roles import ROLES_FILE, HeadRoles, load_roles, plainest_head
+from transformer.interpret.trace import RowLabel, Trace, attention_map
+from transformer.interpret.what_if.hiding import hide
+from transformer.interpret.what_if.importance import HeadImportance, head_importance
+from transformer.interpret.what_if.intervention import Heads, Zero
+from transformer.model.names import AttentionKind
+
+JAVASCRIPT = Path(__file__).parents[1] / "javascript"
+KINDS = ("encoder", "decoder", "cross")
+TOLD = SENTENCES[:17]
+
+
+@pytest.fixture(scope="module")
+def payloads(browser) -> Page:
+    """A page on which what JavaScript says is to be had as `payloads`."""
+    context = browser.new_context()
+    page = context.new_page()
+    modules, (face,) = joined(JAVASCRIPT / "payloads.js")
+    page.evaluate(f"{modules}globalThis.payloads = {face};")
+    yield page
+    context.close()
+
+
+@pytest.fixture(scope="module")
+def roles() -> HeadRoles:
+    return load_roles(CHECKPOINTS / NAME / ROLES_FILE, translator().model)
+
+
+@pytest.fixture(scope="module")
+def words(roles) -> dict:
+    """What the page is told once."""
+    return json.loads(json.dumps(live_words(translator().checkpoint, roles)))
+
+
+@pytest.fixture(scope="module")
+def traces() -> list[Trace]:
+    """Sentences as they are translated, one with a forced token, one without a head, one cut before its end."""
+    whole = [trace_of(NAME, text) for text in TOLD]
+    forced = translator().trace(whole[1].source_text, prefix=(int(whole[1].candidate_ids[0][3]),))
+    ablated = translator().trace(whole[2].source_text, interventions=(Zero("cross", 2), Zero("encoder", 1, 4)))
+    cut = dataclasses.replace(whole[3], finished=False)
+    return [*whole, forced, ablated, cut]
+
+
+def sent(trace: Trace) -> dict:
+    """A trace as the engine gives it, arrays as lists (see engine/headlight.js)."""
+    maps = {kind: {"shape": trace.attention(kind).shape, "weights": trace.attention(kind).ravel()} for kind in KINDS}
+    given = {
+        "sourceText": trace.source_text,
+        "targetText": trace.target_text,
+        "finished": trace.finished,
+        "sourceIds": trace.source_ids,
+        "sourceTokens": trace.source_tokens,
+        "decoderInputTokens": trace.decoder_input_tokens,
+        "targetIds": trace.target_ids,
+        "targetTokens": trace.target_tokens,
+        "targetProbabilities": trace.target_probabilities,
+        "targetRanks": trace.target_ranks,
+        "entropies": trace.entropies,
+        "candidateIds": trace.candidate_ids.ravel(),
+        "candidateProbabilities": trace.candidate_probabilities.ravel(),
+        "candidateTokens": trace.candidate_tokens,
+        **maps,
+    }
+    return json.loads(json.dumps(given, default=np.ndarray.tolist))
+
+
+def without_maps(trace: Trace) -> dict:
+    return {name: value for name, value in sent(trace).items() if name not in KINDS}
+
+
+def asked(payloads: Page, name: str, *given: object) -> object:
+    """What `payloads` says; tuples are lists in JSON, on both sides."""
+    return payloads.evaluate(f"given => payloads.{name}(...given)", list(given))
+
+
+def as_json(value: object) -> object:
+    return json.loads(json.dumps(value))
+
+
+def read_blob(blob: bytes) -> tuple[dict, bytes]:
+    end = 4 + int.from_bytes(blob[:4], "little")
+    header = json.loads(blob[4:end])
+    assert len(header.pop("id")) == 8, "each side has a checksum of its own"
+    return header, blob[end:]
+
+
+def test_the_explorer_is_given_the_same(payloads, traces, roles, words):
+    for trace in traces:
+        ours = read_blob(bytes(asked(payloads, "explorer", sent(trace), words)))
+        assert ours == read_blob(explorer_blob(trace, roles)), trace
+    without = words | {"roles": None}
+    assert read_blob(bytes(asked(payloads, "explorer", sent(trace), without))) == read_blob(explorer_blob(trace))
+
+
+def test_the_first_head_is_the_same(payloads, traces, roles, words):
+    for trace in traces:
+        assert tuple(asked(payloads, "plainest", sent(trace), words)) == plainest_head(trace, "cross", roles)
+        unmeasured = words | {"roles": None}
+        assert tuple(asked(payloads, "plainest", sent(trace), unmeasured)) == plainest_head(trace, "cross")
+
+
+def test_an_address_asks_the_explorer_for_the_same(payloads, traces):
+    trace, known = traces[0], {"options": OPTIONS, "kinds": CROSS_FIRST}
+    for address in (
+        {},
+        {"explorer_kind": "decoder", "explorer_heads": "1.2-3.8", "explorer_tokens": "k1-2", "explorer_top": "50"},
+        {"explorer_kind": "nonsense", "explorer_heads": "9.1", "explorer_tokens": "q999", "explorer_scale": "x"},
+        {"explorer_heads": "1.2-", "explorer_tokens": "q0", "explorer_view": "lines"},
+    ):
+        expected = addressed_choice(trace, address, "2.3")
+        assert asked(payloads, "explorerChoice", address, sent(trace), known, "2.3") == expected
+
+
+def test_the_token_lines_are_given_the_same(payloads, traces):
+    for trace in traces:
+        shown = attention_map(trace, "cross", 2, 5, RowLabel.BOTH)
+        expected = as_json(lines_payload(trace, shown, apart=170, letters=20))
+        assert asked(payloads, "lines", sent(trace), {"layer": 2, "head": 5}) == expected
+
+
+def test_what_hidden_words_change_is_said_alike(payloads, traces):
+    said = set()
+    for trace in traces[:6]:
+        ranges, before = word_ranges(trace.source_tokens), without_maps(trace)
+        for hidden in ([], ranges[:1], ranges[1:2], ranges[-1:], ranges[:2], ranges[:4], ranges):
+            positions = [position for word in hidden for position in word]
+            after = translator().trace(trace.source_text, interventions=hide(positions)) if hidden else trace
+            for harmless in (None, ranges[:2], ranges[:5], []):
+                given = [some and [[each.start, each.stop] for each in some] for some in (hidden, harmless)]
+                told = asked(payloads, "hidden", before, without_maps(after), *given)
+                sentence = describe_hidden(trace, after, hidden, harmless)
+                assert told == [changed_outputs(trace, after), sentence]
+                said.add(sentence.split("“")[0])
+    assert len(said) > 4, "several kinds of outcome were said"
+
+
+def test_the_player_is_given_the_same(payloads, traces):
+    vocabulary = translator().model.config.output_size
+    for trace, forced in zip(traces, [0] * 16 + [3, 1, 0, 0], strict=True):
+        maps = [attention_map(trace, kind, 1, 6) for kind in ("cross", "decoder")]
+        expected = as_json(decoding_steps(trace, *maps, vocabulary, forced, "unforced"))
+        options = {"forced": forced, "unforced": "unforced", "vocabulary": vocabulary}
+        ours = asked(payloads, "player", sent(trace), {"layer": 1, "head": 6}, options)
+        assert ours == expected, trace
+        floats = np.frombuffer(base64.b64decode(ours["all_cross"]), np.float32)
+        assert (floats == trace.cross.ravel()).all()
+        found, attempt = hardest_step(trace)
+        expected = {"headline": found.headline, "more": found.more, "attempt": attempt}
+        assert asked(payloads, "hardest", sent(trace)) == expected
+
+
+def stages_of(stages: Stages, parameters: BlockParameters, gaps: dict[str, float], head: int) -> dict:
+    """A block as engine/stages.js gives it."""
+    maps = ("products", "scores", "weights")
+    whole = [field.name for field in dataclasses.fields(stages) if field.name not in (*maps, "unmasked")]
+    columns = slice(head * stages.d_k, (head + 1) * stages.d_k)
+    learned = {f"w_{name}": getattr(parameters, f"w_{name}")[:, columns] for name in ("query", "key", "value")}
+    learned |= {f"b_{name}": getattr(parameters, f"b_{name}")[columns] for name in ("query", "key", "value")}
+    learned |= {name: getattr(parameters, name) for name in ("w_output", "b_output", "gamma", "beta")}
+    given = {
+        "whole": {name: getattr(stages, name).ravel() for name in whole},
+        "maps": {name: getattr(stages, name).ravel() for name in maps},
+        "learned": {name: array.ravel() for name, array in learned.items()},
+        "unmasked": stages.unmasked.ravel().astype(int),
+        "queries": stages.scores.shape[2],
+        "keys": stages.scores.shape[3],
+        "heads": stages.num_heads,
+        "d_k": stages.d_k,
+        "norm": parameters.norm,
+        "epsilon": parameters.epsilon,
+        "gaps": gaps,
+    }
+    return json.loads(json.dumps(given, default=np.ndarray.tolist))
+
+
+def numbers_of(packed: dict) -> np.ndarray:
+    """A matrix as it travels."""
+    numbers = np.frombuffer(base64.b64decode(packed["bytes"]), "<f2" if packed["half"] else "<f4")
+    return numbers.reshape(packed["rows"], packed["columns"]).astype(np.float32)
+
+
+@pytest.mark.parametrize("pre_norm", [False, True])
+def test_the_steps_of_a_head_are_given_the_same(payloads, words, traces, pre_norm):
+    model, names = translator().model, text.KIND_NAMES
+    for trace, kind, layer, head in zip(traces, (*KINDS, *KINDS), (0, 1, 2, 2, 0, 1), (3, 0, 7, 1, 2, 5), strict=False):
+        stages = record_stages(model, trace.source_ids, trace.decoder_input_ids, kind, layer)
+        parameters = dataclasses.replace(block_parameters(model, kind, layer), norm="pre" if pre_norm else "post")
+        computed = compute_stages(
+            stages.residual, stages.memory if kind == "cross" else None, stages.unmasked, parameters
+        )
+        gaps = differences(stages, computed)
+        source, fed = trace.source_tokens, trace.decoder_input_tokens
+        queries, keys = source if kind == "encoder" else fed, fed if kind == "decoder" else source
+        predicted = None if kind == "encoder" else trace.target_tokens
+        enters = {"scaled": pre_norm, "positioned": not pre_norm, "normalised": pre_norm}
+        view = View(kind, layer, head, 0, queries, keys, predicted, **enters)
+        expected = as_json(stages_payload(stages, parameters, gaps, view))
+        given = as_json(dataclasses.asdict(view))
+        ours = asked(payloads, "steps", stages_of(stages, parameters, gaps, head), given, words["inside"], names)
+        arrays, theirs = ours.pop("arrays"), expected.pop("arrays")
+        assert ours == expected
+        assert arrays.keys() == theirs.keys()
+        for name, array in arrays.items():
+            np.testing.assert_array_equal(numbers_of(array), numbers_of(theirs[name]), name)
+
+
+def losses_of(importance: HeadImportance) -> list[dict]:
+    """As the engine yields them: the decoder's heads first."""
+    return [
+        {
+            "kind": kind,
+            "layer": layer,
+            "head": head,
+            "losses": importance.of(kind)[layer, head].tolist(),
+            "turned": bool(importance.turned[kind][layer, head]),
+        }
+        for kind in ("decoder", "cross", "encoder")
+        for layer, head in np.ndindex(importance.of(kind).shape[:2])
+    ]
+
+
+def test_the_switches_are_given_the_same(payloads, traces):
+    model = translator().model
+    for trace in (*traces[:6], traces[-3]):
+        importance = head_importance(model, trace.source_ids, trace.target_ids)
+        ours, ranking, first = asked(payloads, "switches", losses_of(importance), sent(trace), text.KIND_NAMES)
+        expected, found = as_json(switches_payload(importance, trace)), describe_ranking(importance, trace)
+        # Sums may differ in their last of sixteen digits.
+        limit = expected.pop("limit")
+        assert ours.pop("limit") == pytest.approx(limit, rel=1e-12)
+        assert ours == expected
+        assert ranking == {"headline": found.headline, "more": found.more}
+        head = importance.default_head()
+        assert (first["kind"], first["layer"], first["head"]) == (head.kind, head.layer, head.head)
+
+
+def test_what_comes_without_heads_is_said_alike(payloads, traces):
+    heads = [Heads(kind, layer, head) for kind in AttentionKind for layer, head in ((0, 1), (2, 4))]
+    for trace in traces[:6]:
+        for off in (heads[:1], heads[2:4], heads):
+            changes = tuple(map(Zero.of, off))
+            after = translator().trace(trace.source_text, interventions=changes)
+            forced = translator().record(trace.source_text, interventions=changes, decoded=trace.target_ids)[0]
+            given = [{"kind": one.kind, "layer": one.layer, "head": one.head} for one in off]
+            told = asked(payloads, "change", sent(trace), sent(forced), sent(after), given, text.KIND_NAMES)
+            found = describe_change(trace, forced, after, off)
+            assert told == {"headline": found.headline, "more": found.more}
+            rows = asked(payloads, "compared", sent(trace), sent(forced), sent(after))
+            told = "".join(f'<tr><th scope="row">{name}</th>{row_html(cells)}</tr>' for name, cells in rows)
+            assert f"<tbody>{told}</tbody>" in compared_html(trace, forced, after)
+
+
+def row_html(cells: list) -> str:
+    return "".join(map(cell_html, cells))
+
+
+def cell_html(cell: dict | None) -> str:
+    """A cell of the compared translations as Python writes it."""
+    if cell is None:
+        return "<td></td>"
+    css = f' class="{cell["css"]}"' if "css" in cell else ""
+    title = f' title="{html.escape(cell["title"])}"' if "title" in cell else ""
+    shade = f' style="--shade: {cell["shade"]}"' if "shade" in cell else ""
+    return f"<td{css}{title}{shade}>{html.escape(cell['text'])}</td>"
+
+
+def test_numbers_are_written_alike(payloads):
+    random = np.random.default_rng(1)
+    halves = [0.125, 0.375, 0.5, 1.5, 2.5, 0.0, -0.125, 0.03125, 1562.5, 0.999, 0.9951, 0.005, 1e-6, 9.95, -9.949]
+    numbers = [*halves, *random.random(300), *10 ** random.uniform(-8, 0, 300), *random.normal(size=300)]
+    numbers = [float(number) for number in numbers]
+    for digits in (0, 1, 2, 3):
+        ours = payloads.evaluate(
+            "([numbers, digits]) => numbers.map(n => payloads.text.fixed(n, digits))", [numbers, digits]
+        )
+        assert ours == [f"{number:.{digits}f}" for number in numbers]
+        ours = payloads.evaluate(
+            "([numbers, digits]) => numbers.map(n => payloads.text.signed(n, digits))", [numbers, digits]
+        )
+        assert ours == [text.signed(number, digits) for number in numbers]
+    shares = [abs(number) for number in numbers if abs(number) <= 1]
+    singles = np.array(numbers, dtype=np.float32)
+    for name, given, expected in (
+        ("twoDigits", numbers, list(map(text.two_digits, numbers))),
+        ("percent", shares, list(map(text.percent, shares))),
+        ("chanceWords", shares, list(map(text.format_probability, shares))),
+        ("shortChance", shares, list(map(short_chance, shares))),
+        ("rint", numbers, np.rint(numbers).tolist()),
+        ("shortest", singles.tolist(), [float(str(number)) for number in singles]),
+    ):
+        assert payloads.evaluate(f"given => given.map(each => payloads.text.{name}(each))", given) == expected, name
+
+
+def test_two_sequences_differ_alike(payloads):
+    random = np.random.default_rng(2)
+    for _ in range(200):
+        one, other = (random.integers(0, 5, random.integers(0, 14)).tolist() for _ in range(2))
+        matcher = SequenceMatcher(None, one, other, autojunk=False)
+        assert asked(payloads, "opcodes", one, other) == as_json(matcher.get_opcodes())
+        assert asked(payloads, "matchingBlocks", one, other) == as_json(matcher.get_matching_blocks())

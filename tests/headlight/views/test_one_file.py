@@ -1,0 +1,100 @@
+"""The live model in one file, as the command line writes it, and a site of them."""
+
+import gzip
+import json
+import re
+from pathlib import Path
+
+import pytest
+from support.streams import CHECKPOINTS
+
+from headlight.__main__ import main
+from headlight.components.bundle import joined
+from headlight.components.live import COMPONENTS
+from headlight.views.live.content import live_file, live_size
+from headlight.views.live.site import write_site
+from transformer.checkpoint import load_checkpoint
+from transformer.errors import CheckpointError
+
+EVIL = "</script><script>alert(1)</script>"
+
+
+def data_of(page: str, name: str) -> dict:
+    """What stands in an element of the page that is JSON."""
+    return json.loads(re.search(rf'id="live_{name}">(.*?)</script>', page, re.DOTALL)[1])
+
+
+def test_the_command_writes_a_page_and_says_its_size(tmp_path, capsys):
+    path = tmp_path / "live.html"
+    assert main(["page", "--live", "--checkpoint", "reverse", "--text", EVIL, "--out", str(path)]) == 0
+    page = path.read_text(encoding="utf-8")
+    assert capsys.readouterr().out == f"{path.stat().st_size / 1e6:.1f} MB\n"
+    words = data_of(page, "words")
+    assert words["text"] == EVIL and EVIL not in page
+    assert words["roles"]["sentences"] > 0, "what its heads do over a corpus goes along"
+    assert set(words["styles"]) == {*COMPONENTS.values(), "shared"}
+
+
+@pytest.mark.parametrize(
+    "arguments, told",
+    [
+        (["--live", "A sentence."], "Give a sentence, or a lesson by --lesson, or --live"),
+        (["--live", "--lesson", "attention"], "Give a sentence, or a lesson by --lesson, or --live"),
+        (["--live", "--beam", "4"], "translates by itself, greedily"),
+        (["--live"], "Say by --out"),
+        (["--site", "folder", "A sentence."], "--site makes pages of all shipped models"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(arguments, told, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    out = [] if told.startswith(("Say", "--site")) else ["--out", "x.html"]
+    assert main(["page", *arguments, *out]) == 1
+    assert told in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+def test_its_size_is_known_before_it_is_made():
+    checkpoint = load_checkpoint(CHECKPOINTS / "reverse")
+    page = live_file(checkpoint, "reverse")
+    assert live_size(checkpoint) == pytest.approx(len(page.encode()), abs=150_000)
+
+
+def test_where_the_weights_come_from_is_said_on_the_page():
+    checkpoint = load_checkpoint(CHECKPOINTS / "reverse")
+    checkpoint.training["data"] = {"licence": EVIL, "attribution": f"One & all; {EVIL}"}
+    page = live_file(checkpoint, EVIL)
+    assert EVIL not in page
+    for told in ("the weights: &lt;/script&gt;", "<li>One &amp; all</li>", "checkpoint &lt;/script&gt;"):
+        assert told in page
+
+
+def test_a_model_that_a_browser_cannot_run_is_refused(monkeypatch):
+    checkpoint = load_checkpoint(CHECKPOINTS / "reverse")
+    monkeypatch.setattr("transformer.exchange.int8.MOST_WEIGHTS", 1000)
+    for make in (live_size, lambda one: live_file(one, "reverse")):
+        with pytest.raises(CheckpointError, match="cannot run in a browser"):
+            make(checkpoint)
+
+
+def test_a_site_has_an_index_and_each_page_also_compressed(tmp_path, monkeypatch):
+    folder = tmp_path / "site" / "new"
+    pages = write_site(folder, [CHECKPOINTS / "reverse"])
+    assert [page.name for page in pages] == ["index.html", "reverse.html"]
+    for page in pages:
+        assert gzip.decompress(page.with_name(f"{page.name}.gz").read_bytes()) == page.read_bytes()
+    index = pages[0].read_text(encoding="utf-8")
+    assert '<a href="reverse.html">' in index and "million weights" in index
+    before = pages[1].with_name("reverse.html.gz").read_bytes()
+    write_site(folder, [CHECKPOINTS / "reverse"])
+    assert pages[1].with_name("reverse.html.gz").read_bytes() == before, "the same bytes whenever it is made"
+    with pytest.raises(CheckpointError, match="no checkpoint"):
+        write_site(folder, [])
+    monkeypatch.setattr("transformer.exchange.int8.MOST_WEIGHTS", 1000)
+    with pytest.raises(CheckpointError, match="cannot run in a browser"):
+        write_site(folder, [CHECKPOINTS / "reverse"])
+
+
+def test_the_worker_has_nothing_of_the_page():
+    components = Path(__file__).parents[3] / "headlight" / "components"
+    text, _ = joined(components / "engine" / "worker.js")
+    assert "document." not in text

@@ -1,0 +1,60 @@
+// What headlight/components/live_page says of traces, by name, for tests/browser/test_live_payloads.py.
+
+import { explorerChoice } from "../../headlight/components/live_page/address.js";
+import { comparedRows } from "../../headlight/components/live_page/payloads/compared.js";
+import { explorerBytes } from "../../headlight/components/live_page/payloads/explorer.js";
+import { changedOutputs, describeHidden, linesPayload } from "../../headlight/components/live_page/payloads/lines.js";
+import { matchingBlocks, opcodes } from "../../headlight/components/live_page/payloads/opcodes.js";
+import { measureHeads, plainestHead } from "../../headlight/components/live_page/payloads/patterns.js";
+import { hardestStep, playerPayload } from "../../headlight/components/live_page/payloads/player.js";
+import { stepsPayload } from "../../headlight/components/live_page/payloads/steps.js";
+import {
+  defaultHead, describeChange, describeRanking, switchesPayload,
+} from "../../headlight/components/live_page/payloads/switches.js";
+import {
+  chanceWords, fixed, percent, rint, shortChance, shortest, signed, twoDigits,
+} from "../../headlight/components/live_page/payloads/text.js";
+
+// Arrays come as lists.
+function traceOf(sent) {
+  const kinds = ["encoder", "decoder", "cross"].map((kind) => {
+    return [kind, { shape: sent[kind].shape, weights: Float32Array.from(sent[kind].weights) }];
+  });
+  const floats = ["targetProbabilities", "entropies", "candidateProbabilities"];
+  return {
+    ...sent, ...Object.fromEntries(kinds),
+    ...Object.fromEntries(floats.map((name) => [name, Float32Array.from(sent[name])])),
+  };
+}
+
+export default {
+  text: { chanceWords, fixed, percent, rint, shortChance, shortest, signed, twoDigits },
+  opcodes, matchingBlocks, explorerChoice,
+  explorer: (trace, words) => [...explorerBytes(traceOf(trace), words, words.roles)],
+  plainest: (trace, { law, roles }) => {
+    const { cross, sourceTokens, targetTokens } = traceOf(trace);
+    const { layer, head } = plainestHead(measureHeads("cross", cross, sourceTokens, targetTokens, law), roles, law);
+    return [layer, head];
+  },
+  lines: (trace, head) => linesPayload(traceOf(trace), head, 170, 20),
+  hidden: (before, after, hidden, harmless) => [
+    changedOutputs(before, after), describeHidden(before, after, hidden, harmless),
+  ],
+  player: (trace, head, options) => playerPayload(traceOf(trace), head, options),
+  hardest: (trace) => hardestStep(traceOf(trace)),
+  steps: (stages, view, words, names) => {
+    const floats = (arrays) => {
+      return Object.fromEntries(Object.entries(arrays).map(([name, values]) => [name, Float32Array.from(values)]));
+    };
+    const { whole, maps, learned, unmasked } = stages;
+    const arrays = { whole: floats(whole), maps: floats(maps), learned: floats(learned) };
+    return stepsPayload({ ...stages, ...arrays, unmasked: Uint8Array.from(unmasked) }, view, words, names);
+  },
+  switches: (losses, trace, names) => [
+    switchesPayload(losses, traceOf(trace), names), describeRanking(losses, traceOf(trace), names), defaultHead(losses),
+  ],
+  compared: (before, forced, after) => comparedRows(traceOf(before), traceOf(forced), traceOf(after)),
+  change: (before, forced, after, off, names) => {
+    return describeChange(traceOf(before), traceOf(forced), traceOf(after), off, names);
+  },
+};

@@ -1,0 +1,92 @@
+"""Weights as bytes for the browser: what is stored, how near it is, and what is refused."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+from sentencepiece import sentencepiece_model_pb2
+from support.small import small_model
+
+from transformer.checkpoint import Checkpoint
+from transformer.data.tokenizer import Tokenizer
+from transformer.errors import CheckpointError
+from transformer.exchange import int8
+from transformer.exchange.int8 import pack, pack_weights, quantize, round_weights
+
+
+def unpacked(header: dict, content: bytes) -> dict[str, np.ndarray]:
+    """The weights of a packed model, read as its header says."""
+    found = {}
+    for each in header["tensors"]:
+        shape, size = each["shape"], int(np.prod(each["shape"]))
+        if "scales" not in each:
+            found[each["name"]] = np.frombuffer(content, "<f4", size, each["offset"]).reshape(shape)
+            continue
+        whole = np.frombuffer(content, np.int8, size, each["offset"]).reshape(shape)
+        scales = np.frombuffer(content, "<f4", shape[0], each["scales"])
+        found[each["name"]] = whole * scales[:, None]
+    return found
+
+
+def test_each_weight_is_within_half_a_step_of_its_row():
+    matrix = np.random.default_rng(1).normal(size=(7, 5)).astype(np.float32)
+    matrix[3] = 0
+    whole, scales = quantize(matrix)
+    assert whole.dtype == np.int8 and np.abs(whole).max(axis=1).tolist() == [127, 127, 127, 0, 127, 127, 127]
+    assert (np.abs(whole * scales[:, None] - matrix) <= scales[:, None] * 0.5001).all()
+
+
+@pytest.mark.parametrize("shape", [{}, {"positions": "learned", "share_embeddings": False, "output_bias": True}])
+def test_what_is_packed_is_what_a_rounded_model_has(shape):
+    model = small_model(**shape)
+    header, content = pack_weights(model)
+    assert json.loads(json.dumps(header))["config"]["num_decoder_layers"] == 3
+    before = {name: weight.clone() for name, weight in model.named_parameters()}
+    round_weights(model)
+    found = unpacked(header, content)
+    assert found.keys() == before.keys()
+    for name, weight in model.named_parameters():
+        np.testing.assert_array_equal(found[name], weight.detach().numpy(), err_msg=name)
+        assert torch.equal(weight, before[name]) == (weight.ndim == 1), f"{name}: matrices alone are rounded"
+
+
+def test_each_array_of_floats_begins_where_one_may():
+    header, _ = pack_weights(small_model(vocab_size=31, d_ff=39))
+    assert all(each.get("scales", each["offset"]) % 4 == 0 for each in header["tensors"])
+
+
+def test_a_model_that_is_too_large_is_refused(monkeypatch):
+    monkeypatch.setattr(int8, "MOST_WEIGHTS", 1000)
+    with pytest.raises(CheckpointError, match=r"^This model cannot run in a browser: it has [0-9,]+ weights, more"):
+        pack_weights(small_model())
+
+
+def changed(tokenizer: Tokenizer, change) -> Tokenizer:
+    """A tokenizer whose file says something else."""
+    proto = sentencepiece_model_pb2.ModelProto.FromString(tokenizer.model)
+    change(proto)
+    return Tokenizer(proto.SerializeToString())
+
+
+CHANGES = {
+    "another normaliser": lambda proto: setattr(proto.normalizer_spec, "name", "nmt_nfkc_cf"),
+    "blanks that are kept": lambda proto: setattr(proto.normalizer_spec, "remove_extra_whitespaces", False),
+    "no blank before a text": lambda proto: setattr(proto.normalizer_spec, "add_dummy_prefix", False),
+    "pieces of more than a word": lambda proto: setattr(proto.pieces[9], "piece", "a\u2581b"),
+    "pieces that a user has defined": lambda proto: setattr(proto.pieces[9], "type", 4),
+    "pieces in another order": lambda proto: setattr(proto.pieces[9], "score", 0.0),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_a_tokenizer_that_the_browser_does_not_know_is_refused(change, tokenizer):
+    model = small_model(vocab_size=len(tokenizer))
+    assert pack(Checkpoint(model, tokenizer))[0]["tokenizer"]["controls"] == [0, 2, 3]
+    with pytest.raises(CheckpointError, match="^This model cannot run in a browser: its tokenizer "):
+        pack(Checkpoint(model, changed(tokenizer, change)))
+
+
+def test_a_tokenizer_of_another_make_is_refused():
+    with pytest.raises(CheckpointError, match="its tokenizer is of another make"):
+        pack(Checkpoint(small_model(), object()))

@@ -1,0 +1,118 @@
+"""A checkpoint as the engine in a browser reads it: weights of one byte each, and a header that says what they are.
+
+Each row of a matrix is stored as whole numbers from -127 to 127 and one scale, its largest magnitude / 127; vectors
+(biases, LayerNorms) stay float32. The engine, headlight/components/engine, multiplies them out once.
+"""
+
+import dataclasses
+
+import numpy as np
+import torch
+from sentencepiece import sentencepiece_model_pb2
+
+from ..checkpoint import Checkpoint
+from ..data.tokenizer import SPACE, Tokenizer
+from ..errors import CheckpointError
+from ..model.transformer import Transformer
+
+MOST_WEIGHTS = 40_000_000  # 160 MB of a browser's memory
+_MOST = 127  # of a weight's byte, either side of 0
+_ALIGNED = 4  # bytes: where an array of float32 may begin
+
+
+def pack(checkpoint: Checkpoint) -> tuple[dict, bytes]:
+    """Return a header, which is JSON, and the bytes of all weights.
+
+    header: `config`, `tensors` (each with name, shape, offset in bytes and, of a matrix, that of its rows' scales) and
+    `tokenizer`. Raises CheckpointError, one sentence, for a model that the engine cannot run.
+    """
+    header, content = pack_weights(checkpoint.model)
+    return header | {"tokenizer": _tokenizer(checkpoint.tokenizer)}, content
+
+
+def pack_weights(model: Transformer) -> tuple[dict, bytes]:
+    """Return the same of a model without its tokenizer; raises CheckpointError for one of more than `MOST_WEIGHTS`."""
+    _require_few(model.count_parameters())
+    parts, tensors, end = [], [], 0
+
+    def add(array: np.ndarray) -> int:
+        nonlocal end
+        start, content = end, array.tobytes()
+        parts.append(content + b"\0" * (-len(content) % _ALIGNED))
+        end += len(parts[-1])
+        return start
+
+    for name, weight in _weights(model).items():
+        entry: dict = {"name": name, "shape": list(weight.shape)}
+        if weight.ndim == 2:
+            whole, scales = quantize(weight)
+            entry |= {"offset": add(whole), "scales": add(scales.astype("<f4"))}
+        else:
+            entry |= {"offset": add(weight.astype("<f4"))}
+        tensors.append(entry)
+    return {"config": dataclasses.asdict(model.config), "tensors": tensors}, b"".join(parts)
+
+
+def packed_size(checkpoint: Checkpoint) -> int:
+    """Return how many bytes `pack` gives to the weights, which are not packed; raises CheckpointError as it does."""
+    _require_few(checkpoint.model.count_parameters())
+    _tokenizer(checkpoint.tokenizer)
+    shapes = [parameter.shape for parameter in checkpoint.model.parameters()]
+    return sum(shape.numel() + 4 * shape[0] if len(shape) == 2 else 4 * shape.numel() for shape in shapes)
+
+
+def quantize(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Round a float32 matrix row by row: whole numbers, int8 [rows, columns], and scales, float32 [rows]."""
+    scales = (np.abs(matrix).max(axis=1) / _MOST).astype(np.float32)
+    divisors = np.where(scales > 0, scales, 1)
+    return np.rint(matrix / divisors[:, None]).astype(np.int8), scales
+
+
+def round_weights(model: Transformer) -> None:
+    """Give a model, in place, the weights that the engine computes with, bit for bit."""
+    rounded = {}
+    for name, weight in _weights(model).items():
+        if weight.ndim == 2:
+            whole, scales = quantize(weight)
+            weight = whole.astype(np.float32) * scales[:, None]
+        rounded[name] = torch.from_numpy(weight)
+    model.set_weights(rounded)
+
+
+def _weights(model: Transformer) -> dict[str, np.ndarray]:
+    return {name: weight.detach().cpu().float().numpy() for name, weight in model.named_parameters()}
+
+
+def _require(is_so: bool, why: str) -> None:
+    if not is_so:
+        raise CheckpointError(f"This model cannot run in a browser: {why}.")
+
+
+def _require_few(count: int) -> None:
+    _require(count <= MOST_WEIGHTS, f"it has {count:,} weights, more than {MOST_WEIGHTS:,}")
+
+
+def _tokenizer(tokenizer) -> dict:
+    """Return what the engine's tokenizer needs; raises CheckpointError for one that it cannot be."""
+    _require(isinstance(tokenizer, Tokenizer), "its tokenizer is of another make")
+    proto = sentencepiece_model_pb2.ModelProto.FromString(tokenizer.model)  # type: ignore[attr-defined]
+    kinds, normalizer, pieces = type(proto.pieces[0]), proto.normalizer_spec, proto.pieces
+    normal = [piece for piece in pieces if piece.type == kinds.NORMAL]
+    is_bpe = proto.trainer_spec.model_type == proto.trainer_spec.BPE and not proto.trainer_spec.byte_fallback
+    splits_words = (
+        normalizer.name == "nmt_nfkc"
+        and normalizer.add_dummy_prefix
+        and normalizer.remove_extra_whitespaces
+        and normalizer.escape_whitespaces
+    )
+    _require(is_bpe and splits_words, "its tokenizer is not byte-pair encoding with the normaliser nmt_nfkc")
+    known = {kinds.NORMAL, kinds.UNKNOWN, kinds.CONTROL}
+    is_ordered = all(before.score > after.score for before, after in zip(normal, normal[1:], strict=False))
+    in_words = all(SPACE not in piece.piece[1:] for piece in normal)  # merges stay within a word
+    is_plain = {piece.type for piece in pieces} <= known and is_ordered and in_words
+    _require(is_plain, "its tokenizer has pieces of another kind")
+    return {
+        "pieces": [piece.piece for piece in pieces],
+        "unknown": tokenizer.unknown_id,
+        "controls": [number for number, piece in enumerate(pieces) if piece.type == kinds.CONTROL],
+    }
