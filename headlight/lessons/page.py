@@ -75,7 +75,14 @@ def show_teacher(request: TranslationRequest) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         lesson = titles[from_list("Lesson", list(titles), "lesson_told", width=420)]
         st.button("Begin", key="begin_told", on_click=panel.begin, args=(lesson.name,))
-        st.button(TEACH, key="teach_told", icon=":material/groups:", on_click=panel.teach, args=(lesson.name,))
+        st.button(
+            "Teach a class",
+            key="teach_told",
+            help=TEACH,
+            icon=":material/groups:",
+            on_click=panel.teach,
+            args=(lesson.name,),
+        )
         steps = overview(lesson, request)
         for label, answers in (("Worksheet", False), ("Worksheet with answers", True)):
             page = worksheet(lesson, steps, answers=answers)

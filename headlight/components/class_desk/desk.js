@@ -16,7 +16,8 @@ const ACTS = {
 const DOOR = "q"; // the key
 const HAVE_KEYS_OF_THEIR_OWN = "input, textarea, select, [contenteditable=true]";
 const PATIENCE = 5000; // ms until an act that nothing came of may be tried again
-const TIMES = ["1st", "2nd", "3rd", "4th"];
+const TIMES = ["1st", "2nd", "3rd"];
+const ordinal = (time) => TIMES[time] ?? `${time + 1}th`;
 
 class ClassDesk extends Component {
   constructor(root) {
@@ -187,7 +188,8 @@ class ClassDesk extends Component {
 
 function countOf({ asked, here, phase }) {
   if (!asked) return `${here} here`;
-  const { answered } = asked;
+  const { answered, time, bars } = asked;
+  if (bars.length > 1) return `${ordinal(0)} to ${ordinal(time - 1)} time, side by side`;
   return phase === "asking" ? `${answered} of ${Math.max(here, answered)} answered` : `${answered} answered`;
 }
 
@@ -207,8 +209,8 @@ function barsOf(counts, longest) {
   place.append(...counts.map((count, time) => {
     const bar = element("span", "bar"), inner = element("i", "");
     inner.style.width = `${(100 * count) / longest}%`;
-    const before = counts.length > 1 ? `${TIMES[time] ?? `${time + 1}th`}: ` : "";
-    bar.append(inner, element("b", "", `${before}${count}`));
+    if (counts.length > 1) bar.title = `${ordinal(time)} time: ${count}`;
+    bar.append(inner, element("b", "", String(count)));
     return bar;
   }));
   return place;

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 
 import streamlit as st
 
@@ -14,6 +15,7 @@ from headlight.components.show import classes_kept
 from ..answer import number_words
 from . import desk
 
+STYLE = Path(__file__).with_name("summary.css")
 HEADER = ("question", "answers", "chosen", "right", "open for")
 
 
@@ -28,12 +30,11 @@ def show_class(request: TranslationRequest) -> None:
     except ClassError as error:
         st.warning(plain(str(error)))
         return
-    if not code:
-        st.markdown(
-            "**Teach a lesson to a class**: students answer on their phones, by a code and without an account. You see "
-            "how many have answered, close, show the histogram, ask again, and reveal what the model does. Begin with "
-            "“Teach” on a lesson's card, or with the same button while you go through one."
-        )
+    st.markdown(
+        "**Teach a lesson to a class**: students answer on their phones, by a code and without an account. You see how "
+        "many have answered, close, show the histogram, ask again, and reveal what the model does. Begin with the "
+        "button “Teach this lesson to a class” of a lesson."
+    )
     classes_kept(desk.ended_codes(), "classes_kept", on_choice=partial(url_state.write, desk.CODE))
 
 
@@ -52,6 +53,7 @@ def _show(teacher: Teacher) -> None:
         st.markdown("Nothing has been asked yet.")
         return
     names = [(str(each.number), cells_of(each, tally)) for each, tally in zip(rounds, tallies, strict=True)]
+    st.html(STYLE)
     with st.container(key="class_rounds"):
         show_table("What was asked of the class", "round", HEADER, names)
 
