@@ -167,11 +167,12 @@ class ClassDesk extends Component {
   key(event) {
     const within = event.composedPath()[0];
     if (event.defaultPrevented || isShortcut(event) || event.repeat || !this.data?.secret) return;
-    const key = event.key.toLowerCase(), own = this.find("dialog.own");
+    const key = event.key.toLowerCase(), own = this.find("dialog.own"), more = this.find(".more");
     if (own.open) {
       if (key !== "escape") return;
       own.close();
-    } else if (within.closest?.(HAVE_KEYS_OF_THEIR_OWN)) return;
+    } else if (key === "escape" && more.matches(":popover-open")) more.hidePopover();
+    else if (within.closest?.(HAVE_KEYS_OF_THEIR_OWN)) return;
     else if (key === DOOR) this.door.toggle();
     else if (this.door.isOpen) {
       if (key !== "escape") return;
