@@ -288,11 +288,17 @@ def test_a_question_of_her_own_another_sentence_and_a_round_thrown_away(browsers
     about = page.locator(".desk .about")
     expect(about).to_have_text(f"This question was asked about “{FIRST.sentences[0]}” (en-de).")
     assert of_class(store, code).current.question.options == tuple(options), "frozen"
+    page.locator(".desk .more_button").click()
+    page.get_by_role("button", name="Count raised hands …").click()
+    page.get_by_role("spinbutton", name=options[0], exact=True).fill("12")
+    shuts_no_one_out(page)
+    page.get_by_role("button", name="Count them").click()
+    counted(page, "13 of 13 answered")
     do(page, "c", "reveal")
     page.locator(".desk .more_button").click()
     throw = page.locator(".desk .more [data-act=discard]")
     throw.click()
-    expect(throw).to_have_text("Throw away 1 answer: sure?")
+    expect(throw).to_have_text("Throw away 13 answers: sure?")
     throw.click()
     counted(page, "1 here")
     assert of_class(store, code).rounds[0].discarded

@@ -28,9 +28,8 @@ test("what is shared has neither the class nor the secret, and all else to the l
 });
 
 test("a teacher link leads to the page of lessons, whatever page she is on, with the secret behind the #", () => {
-  for (const [address, page] of [
-    ["https://a.org/base/translate?text=a", "translate"], ["https://a.org/base/", "home"], ["https://a.org/base", "home"],
-  ]) {
+  const base = "https://a.org/base";
+  for (const [address, page] of [[`${base}/translate?text=a`, "translate"], [`${base}/`, "home"], [base, "home"]]) {
     const link = teacherLink(address, page, "K7MXR", SECRET);
     assert.equal(link, `https://a.org/base/lessons?lessons=a+class&class=K7MXR#teach=${SECRET}`);
     assert.equal(secretIn(new URL(link).hash), SECRET);

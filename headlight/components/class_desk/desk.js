@@ -6,6 +6,7 @@ import { copyText } from "../lib/clipboard.js";
 import { Component, mounted } from "../lib/mount.js";
 import { secretIn, teacherLink } from "../lib/sharing.js";
 import { Door } from "./door.js";
+import { RaisedHands } from "./hands.js";
 import { OwnQuestion } from "./own.js";
 import { Rights } from "./rights.js";
 
@@ -25,6 +26,7 @@ class ClassDesk extends Component {
     this.rights = new Rights();
     this.door = new Door(this.find("dialog.door"), this.find(".corner"));
     this.own = new OwnQuestion(this.find("dialog.own"), (asked) => this.act("own", asked));
+    this.hands = new RaisedHands(this.find("dialog.hands"), (hands) => this.act("hands", { hands }));
     this.find(".rights").onsubmit = (event) => this.giveRights(event);
     this.find(".leave").onclick = () => this.leaveClass();
     for (const button of root.querySelectorAll(".more [data-act]")) button.onclick = () => this.more(button);
@@ -66,6 +68,7 @@ class ClassDesk extends Component {
     this.tell(data.said);
     this.find(".acts").replaceChildren(...data.acts.map((name, at) => this.button(name, at)));
     this.find("[data-act=discard]").hidden = !asked;
+    this.find("[data-act=hands]").hidden = !asked?.hands;
     this.find("[data-act=lock]").textContent = `${data.locked ? "Open the door" : "Lock the door"} to newcomers`;
     this.label(this.find("[data-act=discard]"), "Throw this round away");
   }
@@ -113,6 +116,7 @@ class ClassDesk extends Component {
     if (act === "link") return this.copyLink(button);
     this.find(".more").hidePopover();
     if (act === "own") this.own.open(data.tokens);
+    else if (act === "hands") this.hands.open(data.asked);
     else this.act(act);
   }
 
@@ -167,10 +171,11 @@ class ClassDesk extends Component {
   key(event) {
     const within = event.composedPath()[0];
     if (event.defaultPrevented || isShortcut(event) || event.repeat || !this.data?.secret) return;
-    const key = event.key.toLowerCase(), own = this.find("dialog.own"), more = this.find(".more");
-    if (own.open) {
+    const key = event.key.toLowerCase(), more = this.find(".more");
+    const form = [this.own.dialog, this.hands.dialog].find(({ open }) => open);
+    if (form) {
       if (key !== "escape") return;
-      own.close();
+      form.close();
     } else if (key === "escape" && more.matches(":popover-open")) more.hidePopover();
     else if (within.closest?.(HAVE_KEYS_OF_THEIR_OWN)) return;
     else if (key === DOOR) this.door.toggle();

@@ -67,6 +67,7 @@ def board(view: View, place: Place, before: Sequence[Tally] = (), *, bars: bool 
         "kind": str(current.question.kind),
         "options": list(current.question.options),
         "answered": view.tally.answered,
+        "hands": list(current.hands) if current.question.kind == Kind.ONE and not is_over else None,
         "about": _about(current, place.request) if not is_over else "",
         "labels": labels if shown else [],
         "bars": counts if shown else [],

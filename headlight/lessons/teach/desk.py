@@ -290,6 +290,8 @@ def _do(teacher: Teacher, classroom: Classroom, place: Place, ways: Ways, act: M
             st.session_state[_MOVES] = True
         case "discard":
             teacher.discard()
+        case "hands":
+            return _count_hands(teacher, act.get("hands"))
         case "lock":
             teacher.lock(not classroom.locked)
         case "summary":
@@ -306,6 +308,13 @@ def _ask_own(teacher: Teacher, place: Place, act: Mapping) -> str:
     if isinstance(asked, str):
         return asked
     teacher.ask(asked.question, asked.truth, asked.step)
+    return ""
+
+
+def _count_hands(teacher: Teacher, hands: object) -> str:
+    if not isinstance(hands, list) or not all(type(each) is int for each in hands):
+        return "Hands are counted in whole numbers."
+    teacher.count_hands(tuple(hands))
     return ""
 
 
