@@ -38,7 +38,6 @@ from .board import Place, bars_shown, board, same_before
 
 REFRESH = 1.0  # seconds
 STYLE, PRESENTED = (Path(__file__).with_name(f"{name}.css") for name in ("desk", "presented"))
-CODE = "class"  # in the address
 # In the session: the secrets by code; the round whose histogram is wanted; tallies of closed rounds, which stay; the
 # sentence that the last act came to; how many acts were done; whether the page is to follow.
 _SECRETS, _BARS, _FINAL = "class_secrets", "class_bars", "class_final"
@@ -61,7 +60,7 @@ class Ways:
 
 def code_in_address() -> str:
     """Return the code of the class whose teacher this page is for, "" where it is for none."""
-    return read_code(url_state.read(CODE))
+    return read_code(url_state.read("class"))
 
 
 def open_for(lesson: str, step: int = 0) -> bool:
@@ -75,7 +74,7 @@ def open_for(lesson: str, step: int = 0) -> bool:
         st.session_state[_REFUSED] = str(error)
         return False
     _secrets()[teacher.code] = teacher.secret
-    url_state.write(CODE, teacher.code)
+    url_state.write("class", teacher.code)
     url_state.write("present", "1")
     return True
 
@@ -94,8 +93,8 @@ def leading(code: str) -> Teacher | None:
 
 def leave() -> None:
     """Lead no class any more; to be called in a callback. The class goes on, and the browser has its secret."""
-    _secrets().pop(url_state.read(CODE), None)
-    url_state.write(CODE, "")
+    _secrets().pop(code_in_address(), None)
+    url_state.write("class", "")
     url_state.write("present", "")
 
 
@@ -110,6 +109,11 @@ def end(teacher: Teacher) -> None:
         return
     st.session_state.setdefault(_FORGET, []).append(teacher.code)
     leave()
+
+
+def go_on(code: str) -> None:
+    """Lead a class whose secret this browser has; to be called in a callback."""
+    url_state.write("class", read_code(code))
 
 
 def ended_codes() -> list[str]:

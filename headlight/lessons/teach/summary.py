@@ -1,12 +1,10 @@
 """A class as a whole: its way in, all that was asked of it in one table, the answers as a file, and its end."""
 
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 
 import streamlit as st
 
-from headlight.app import url_state
 from headlight.app.results import TranslationRequest
 from headlight.app.widgets import offer_download, plain, show_table
 from headlight.classroom import ClassError, Kind, Round, Tally, Teacher
@@ -35,7 +33,7 @@ def show_class(request: TranslationRequest) -> None:
         "many have answered, close, show the histogram, ask again, and reveal what the model does. Begin with the "
         "button “Teach this lesson to a class” of a lesson."
     )
-    classes_kept(desk.ended_codes(), "classes_kept", on_choice=partial(url_state.write, desk.CODE))
+    classes_kept(desk.ended_codes(), "classes_kept", on_choice=desk.go_on)
 
 
 def _show(teacher: Teacher) -> None:
