@@ -39,7 +39,7 @@ class ClassDesk extends Component {
   receive(data) {
     if (data.turn !== this.turn) this.wait(false);
     this.turn = data.turn;
-    if (data.away) return this.tell(data.away);
+    if (data.away) return this.sayAway(data.away);
     const text = JSON.stringify(data);
     if (text === this.drawn) return;
     this.drawn = text;
@@ -83,6 +83,14 @@ class ClassDesk extends Component {
 
   tell(words) {
     if (this.find(".said").textContent !== words) this.find(".said").textContent = words ?? "";
+  }
+
+  // What stands there stays, and is drawn anew when the class is back.
+  sayAway(words) {
+    this.drawn = undefined;
+    this.find(".strip").hidden = false;
+    this.tell(words);
+    this.dock();
   }
 
   // The page leaves it this room.

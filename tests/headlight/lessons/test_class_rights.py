@@ -8,10 +8,12 @@ from contextlib import AsyncExitStack
 
 import pytest
 from streamlit.proto.BackMsg_pb2 import BackMsg
+from support.classes import RedisServer
 from support.server import serve
 
 from benchmarks.websocket_visitor import Run, WebsocketVisitor
 from headlight.classroom import FILE_VARIABLE, Phase, Question, Teacher, Truth, open_class
+from headlight.classroom.redis_store import RedisStore
 from headlight.classroom.sqlite_store import SqliteStore
 from headlight.classroom.store import Answer
 
@@ -19,7 +21,7 @@ DESK = "class_desk"
 QUESTION = Question("Whose question is this?", ("the teacher's", "somebody's"))
 TRUTH = Truth("It is hers alone.", right=(0,))
 WHO = "5f0c93d2a1"
-ACTS = ("ask", "own", "close", "bars", "again", "reveal", "next", "back", "discard", "lock", "summary")
+ACTS = ("ask", "own", "close", "bars", "again", "reveal", "next", "back", "discard", "hands", "lock", "summary")
 
 
 class Listener(WebsocketVisitor):
@@ -93,7 +95,7 @@ def test_without_the_secret_nothing_is_told_and_nothing_done(school, store, teac
                 visitor = await arrive(stack, school, teacher.code, page, **more)
                 assert visitor.desk["asks"] and set(visitor.desk) == {"code", "asks", "said", "turn", "page"}
                 for name in ACTS:
-                    run = await visitor.act(name, text="Mine?", options=["a", "b"], right=0)
+                    run = await visitor.act(name, text="Mine?", options=["a", "b"], right=0, hands=[9, 9])
                     assert not run.exceptions
                 for secret in (own.secret, teacher.secret[:-1], "", " ", "x" * 5000, None, 3, [teacher.code], {"a": 1}):
                     run = await visitor.report(DESK, "rights", secret)
@@ -135,8 +137,13 @@ def test_the_teacher_herself_is_told_and_obeyed_and_a_button_of_hers_is_nobody_e
             await hers.report(DESK, "act", {"name": "close", "v": late})
             assert store.read(teacher.code).phase == Phase.ASKING, "of a screen that was late"
             await hers.act("close")
+            for hands in (None, [1, 2], [1, 2, 3, -4], [1, 2, 3, "4"], [True, 1, 2, 3]):
+                await hers.act("hands", hands=hands)
+                assert hers.desk["said"], hands
+            await hers.act("hands", hands=[0, 2, 0, 1])
+            assert (hers.desk["asked"]["answered"], hers.desk["said"]) == (3, "")
             await hers.act("bars")
-            assert hers.desk["asked"]["bars"] == [[0, 0, 0, 0]]
+            assert hers.desk["asked"]["bars"] == [[0, 2, 0, 1]]
             await hers.act("reveal")
             assert store.read(teacher.code).phase == Phase.REVEALED
             assert told(other, teacher) == []
@@ -187,6 +194,36 @@ def test_a_store_that_cannot_be_reached_is_said_in_a_sentence(tmp_path):
 
     with serve(**nobody) as address:
         asyncio.run(lead(address))
+
+
+def test_a_store_that_is_killed_under_her_screen_is_said_and_comes_back_with_all_that_was_kept(tmp_path):
+    redis = RedisServer(tmp_path)
+    store = RedisStore(redis.url)
+    teacher = open_class(store)
+    teacher.ask(QUESTION, TRUTH)
+    store.answer(teacher.code, Answer(round=1, participant=WHO, choice="0", at=store.now()))
+
+    async def lead(address: str) -> None:
+        async with AsyncExitStack() as stack:
+            hers = await arrive(stack, address, teacher.code)
+            await hers.report(DESK, "rights", teacher.secret)
+            assert hers.desk["asked"]["answered"] == 1
+            redis.kill()
+            run = await hers.look_again()
+            assert hers.desk["away"].startswith("The class cannot be reached") and not run.exceptions
+            assert not (await hers.act("close", v=seen)).exceptions
+            assert hers.desk["said"].startswith("Redis cannot be used")
+            redis.start()
+            await hers.look_again()
+            assert hers.desk["asked"]["answered"] == 1 and hers.desk["phase"] == "asking"
+
+    seen = teacher.look().classroom.version
+    try:
+        with serve(HEADLIGHT_CLASS_STORE=redis.url) as address:
+            asyncio.run(lead(address))
+    finally:
+        redis.kill()
+        store.close()
 
 
 def test_the_table_is_for_who_has_the_secret(school, teacher):
