@@ -146,7 +146,7 @@ class WebsocketVisitor:
         await asyncio.sleep(seconds)
         message = BackMsg()
         message.CopyFrom(self._asked)
-        message.rerun_script.fragment_id = part
+        message.rerun_script.fragment_id, message.rerun_script.page_script_hash = part, self._script
         message.rerun_script.is_auto_rerun = True
         return await self._run(message)
 
