@@ -80,3 +80,11 @@ def test_what_is_imported_is_frozen_for_the_garbage_collector_once(monkeypatch):
     monkeypatch.setitem(sys.modules, "a_page_that_was_not_visited_before", main)
     main.freeze_imports()
     assert counted == ["collect", "freeze"] * 2
+
+
+def test_a_first_visit_imports_no_measure_of_the_lessons():
+    code = "from headlight.lessons import panel; assert len(panel.lessons()[0]) > 1; import sys; print(*sys.modules)"
+    ran = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    loaded = ran.stdout.split()
+    assert "headlight.lessons.panel" in loaded
+    assert not [name for name in loaded if name.startswith(("headlight.lessons.measures", "headlight.views"))]

@@ -4,6 +4,7 @@ All of it lives in the address. The sidebar has the pages.
 """
 
 import functools
+import re
 import tomllib
 from pathlib import Path
 from urllib.parse import urlencode
@@ -34,6 +35,7 @@ EXAMPLES = {
 }
 PRESENT = Path(__file__).with_name("present.css")
 GLOSSARY = tomllib.loads(Path(__file__).with_name("glossary.toml").read_text(encoding="utf-8"))["word"]
+_LANGUAGES = re.compile(r"\A([a-z]{2,3})-([a-z]{2,3})\Z")  # a checkpoint that is called by its two languages
 DECODING = ("greedy", "beam", "sampling")
 
 
@@ -55,7 +57,8 @@ def show() -> TranslationRequest:
         )
         model = st.container(horizontal=True, vertical_alignment="center", gap="small", width="content", key="model")
         with model:
-            chosen = choices.from_list("Checkpoint", names, "checkpoint", width=118, visibility="collapsed")
+            shown = {name: _LANGUAGES.sub(r"\1 → \2", name) for name in names}
+            chosen = choices.choose_among("Checkpoint", shown, "checkpoint", names[0], 118, "collapsed")
         checkpoint = results.checkpoint(chosen)
         strategy = _options(checkpoint)
         with st.container(width="content"):

@@ -10,6 +10,7 @@ from typing import Final, Literal, TypeVar
 import streamlit as st
 
 from headlight.app.results import TranslationRequest
+from headlight.components.show import SHOWN_VIEW
 from headlight.plots.text import quoted
 from transformer.interpret.trace import RowLabel, Trace
 
@@ -73,6 +74,7 @@ def view_of(options: Sequence[str], key: str, without_sentence: Collection[str] 
     """
     with beside_title():
         view = one_of("View", options, key, visibility="collapsed")
+        st.session_state[SHOWN_VIEW] = key, view
         if view in without_sentence and not is_presented():  # then the field is hidden
             st.caption("The sentence has no effect here.", width="content")
     return view
@@ -253,18 +255,30 @@ def choose_output_token(trace: Trace, key: str, start: int) -> int:
     return number - 1
 
 
-def choose_among(label: str, options: Mapping[str, str], key: str, start: str) -> str:
-    """Show a list of `options`, what the address has by what is shown; `start` is taken where it has none.
-
-    It begins anew with each sentence.
-    """
+def choose_among(
+    label: str,
+    options: Mapping[str, str],
+    key: str,
+    start: str,
+    width: Width = 260,
+    visibility: Visibility = "visible",
+) -> str:
+    """Show a list of `options`, what the address has by what is shown; `start` is taken where it has none."""
     asked, widget = url_state.read(key, start), f"{key}_list"
     st.session_state[widget] = asked if asked in options else start
 
     def choose() -> None:
         url_state.write(key, st.session_state[widget], start)
 
-    return st.selectbox(label, list(options), format_func=options.__getitem__, key=widget, on_change=choose, width=260)
+    return st.selectbox(
+        label,
+        list(options),
+        format_func=options.__getitem__,
+        key=widget,
+        on_change=choose,
+        width=width,
+        label_visibility=visibility,
+    )
 
 
 def write_line(label: str, key: str, start: str, subject: str) -> str:

@@ -2,6 +2,7 @@
 
 import contextlib
 import ctypes
+import functools
 import gc
 import os
 import sys
@@ -41,8 +42,7 @@ class Guide(Protocol):
 def main(load_guide: Callable[[], Guide]) -> None:
     """Draw the page in the address for one visitor; `load_guide` imports what leads through lessons."""
     st.set_page_config(page_title="Headlight", page_icon=str(FOLDER / "icon.svg"), layout="wide")
-    for style in (*SHARED_STYLES, FOLDER / "page.css"):
-        st.html(style)
+    st.html(_styles())
     st.logo(FOLDER / "logo.svg", size="large", icon_image=FOLDER / "icon.svg")
     if not _has_room():
         st.error("This server has as many visitors as it can serve: please try again in a few minutes.")
@@ -74,6 +74,13 @@ def main(load_guide: Callable[[], Guide]) -> None:
         guide.show_lessons_through(page.url_path)
     guide.end_run()
     freeze_imports()
+
+
+@functools.cache  # read once, and one message a run
+def _styles() -> str:
+    """Return the styles of all pages, and the headings of their list."""
+    texts = [style.read_text(encoding="utf-8") for style in (*SHARED_STYLES, FOLDER / "page.css")]
+    return "".join(f"<style>{text}</style>" for text in texts)
 
 
 def _has_room() -> bool:

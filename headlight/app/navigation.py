@@ -73,6 +73,7 @@ def page_names() -> tuple[str, ...]:
     return tuple(name for pages in GROUPS.values() for name in pages)
 
 
+@functools.cache
 def group_headings() -> str:
     """Return the groups' headings as a style for the sidebar's list of pages.
 

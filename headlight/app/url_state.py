@@ -69,6 +69,11 @@ def ordered(key: str) -> str | None:
     return st.session_state.get(_ORDERED, {}).get(key)
 
 
+def orders() -> dict[str, str]:
+    """Return all names that are to have another value in this run than the address and the widgets say."""
+    return dict(st.session_state.get(_ORDERED, {}))
+
+
 def forget_orders() -> None:
     """Leave the page to its visitor again; called at the end of a run, before any of its parts runs by itself."""
     st.session_state[_ORDERED] = {}  # a name that is missing in the session takes three times as long to look up

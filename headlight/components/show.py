@@ -11,6 +11,7 @@ import streamlit as st
 from headlight.components.bundle import bundle, read_parts
 
 NEWEST = -1  # as a training step: wherever the replay ends now
+SHOWN_VIEW = "shown_view"  # in the session: the widget by which the page's view is chosen, and the view of the last run
 
 
 def architecture_diagram(payload: dict, chosen: str, key: str, on_choice: Callable[[str], None]) -> None:
@@ -236,8 +237,11 @@ def _show(entry: str, data: object, key: str, **heard: Callable[..., None]) -> N
 
     def hear(event: str) -> Callable[[], None]:
         def told() -> None:
-            # What a component said just before its page was left may come when its state is gone: to nobody.
-            if key in st.session_state:
+            # What a component said just before its page was left may come when its state is gone, and what it said
+            # before its view was left may come along with the choice of another one: to nobody.
+            chooser, view = st.session_state.get(SHOWN_VIEW, (key, None))
+            stays = chooser == key or st.session_state.get(chooser, view) == view
+            if stays and key in st.session_state:
                 heard[event](st.session_state[key].get(event))
 
         return told

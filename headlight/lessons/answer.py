@@ -10,6 +10,7 @@ from typing import TypeGuard
 
 from headlight.app import results
 from headlight.app.results import TranslationRequest
+from headlight.plots.text import percent
 from transformer import Greedy, Translator
 from transformer.interpret.trace import Trace
 from transformer.model.names import Name
@@ -40,10 +41,11 @@ class Option:
 class Answer:
     """The answer to a question about one run.
 
-    right: names of the right options. value: of a NUMBER, with how far off an estimate may be in `tolerance`; None for
-    the usual share of it. done: whether what is to be done has been done. truth: one sentence with its numbers, which
-    ends every feedback. calculation: how it is found, with its numbers, the last hint. names: texts for {names} in the
-    file. Tokens in all of them are as the tokenizer writes them, between quotation marks.
+    right: names of the right options. value: of a NUMBER, with how far off an estimate may be: by `tolerance`, or where
+    that is None by `relative`, a share of it; what it can be at all lies within `bounds`, where there are some. done:
+    whether what is to be done has been done. truth: one sentence with its numbers, which ends every feedback.
+    calculation: how it is found, with its numbers, the last hint. names: texts for {names} in the file. Tokens in all
+    of them are as the tokenizer writes them, between quotation marks.
     """
 
     kind: Kind
@@ -53,6 +55,8 @@ class Answer:
     right: frozenset[str] = frozenset()
     value: float = 0.0
     tolerance: float | None = None
+    relative: float = RELATIVE
+    bounds: tuple[float, float] | None = None
     done: bool = False
     names: Mapping[str, str] = field(default_factory=dict)
 
@@ -72,7 +76,14 @@ class Answer:
     @property
     def margin(self) -> float:
         """Return how far off an estimated number may be."""
-        return RELATIVE * abs(self.value) if self.tolerance is None else self.tolerance
+        return self.relative * abs(self.value) if self.tolerance is None else self.tolerance
+
+    @property
+    def scale(self) -> str:
+        """Say of a NUMBER what it may be, and how near an estimate must come; that tells nothing of the answer."""
+        near = percent(self.relative) if self.tolerance is None else number_words(self.tolerance)
+        within = "" if self.bounds is None else "From {} to {}. ".format(*map(number_words, self.bounds))
+        return f"{within}Within {near} of it counts as right."
 
 
 def _is_number(choice: object) -> TypeGuard[float]:

@@ -1,6 +1,7 @@
 """A lesson as one HTML file that needs neither the app nor a network: what it says to any answer is measured here."""
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -10,11 +11,11 @@ from headlight.app.results import TranslationRequest
 from headlight.components.standalone import Words, standalone
 from headlight.views.attention.explorer_content import addressed_choice, explorer_blob
 
-from .answer import Kind, Run, number_words
+from .answer import Kind, Run
 from .file import Lesson, Step
 from .overview import TITLES, pose_for
-from .panel import Try, payload_of
-from .posed import Posed, pose
+from .panel import OF_FINDINGS, Try, payload_of
+from .posed import Posed, off_words, pose
 
 _OF_WEIGHTS = {"home", "translate", "attention"}  # pages that show what the explorer has, or a part of it
 _NOT_OF_THE_SENTENCE = {"inside", "positions", "training"}  # pages, unless they are about a head
@@ -86,12 +87,13 @@ def _told(posed: Posed, numbers: _Numbers) -> dict:
 
 def _said(posed: Posed) -> dict[str, str]:
     """Return what is said to a choice before what is so: by an option's name; by how many of several are right and how
-    many are wrong; to any number.
+    many are wrong; to any number, and to one that is too low or too high.
     """
     answer = posed.answer
     assert answer is not None
     if answer.kind == Kind.NUMBER:
-        return {"number": posed.feedback(1.0, whole=False).replace(number_words(1.0), _NUMBER)}
+        off = {"low": off_words(answer, -math.inf), "high": off_words(answer, math.inf)}
+        return {"number": f"You said {_NUMBER}.", **off}
     if answer.kind == Kind.ONE:
         return {option.name: posed.feedback(option.name, whole=False) for option in answer.options}
     if answer.kind == Kind.DO:
@@ -137,7 +139,7 @@ def _is_veiled(step: Step) -> bool:
     end of the steps of which the question shows an earlier one, and where a row's other token is asked for.
     """
     return (
-        (bool(step.veil) and step.page in _OF_WEIGHTS)
+        (bool(set(step.veil) - OF_FINDINGS.keys()) and step.page in _OF_WEIGHTS)
         or (step.page == "inside" and "at_step" in step.show)
         or step.show.get("rows") == "both tokens"
     )

@@ -50,8 +50,8 @@ def pose_for(lesson: Lesson, number: int, request: TranslationRequest) -> Posed:
 
 def _told(posed: Posed) -> ToldStep:
     step, answer = posed.step, posed.answer
-    asked = _plain(posed.text(step.ask)) if answer else ""
-    labels = {option.name: posed.fill(option.label) for option in posed.options}
+    said, asked = map(_plain, posed.glossed(posed.text(step.say), posed.text(step.ask) if answer else []))
+    labels = {option.name: posed.label(option) for option in posed.options}
     if answer is None or not step.is_question:
         right, why, kind = posed.undecided or _plain(posed.text(step.sample)), "", ""
     else:
@@ -63,7 +63,7 @@ def _told(posed: Posed) -> ToldStep:
         posed.number + 1,
         TITLES[step.page],
         posed.run.request.text,
-        _plain(posed.text(step.say)),
+        said,
         asked or _plain(posed.text(step.note)),
         kind or ("note" if step.note else ""),
         tuple(labels.values()),

@@ -27,12 +27,13 @@ from .teach import desk
 
 STYLE, DOCKED = (Path(__file__).with_name(f"{name}.css") for name in ("panel", "docked"))
 LESSONS_PAGE, CLASS = "lessons", "a class"  # the page of lessons, and its view of a class
-FINDINGS = "findings"  # in a step's veil: what the page says that it found
+# In a step's veil: what the page says that it found, all of it or what it says only when asked for more.
+OF_FINDINGS = {"findings": ".finding", "more": ".finding details"}
 WAYS = {"pages/lessons.py": "All lessons", "pages/decoding.py": "See it translate, token by token"}
 # In the session: where to go next; what the next run is to show; what was tried; the first run is over.
 _GOING, _ORDER, _TRIES, _BEGUN = "lesson_going", "lesson_order", "lesson_tries", "lesson_begun"
 _MOVES = "lesson_moves"  # how often the panel led somewhere: the browser is told that it has arrived
-_ENDED = "lesson_ended"  # what the address of the page of lessons has, until that is opened
+_TO_LIST = "lesson_to_list"  # what the address of the page of lessons has, until that is opened
 _THROUGH = "lessons_through_page"  # the lesson that was chosen below a page
 _RESTORED = "lesson_restored"  # what the browser remembered has come
 MOST_TRIES, MOST_LETTERS = 400, 600  # kept of a browser's memory
@@ -119,13 +120,14 @@ def _open(page: str, values: Mapping[str, str]) -> None:
     st.stop()
 
 
+TO_LIST, TO_NEXT = -2, -3  # where the panel's buttons lead to besides a step, as in panel.js: -1 only leaves
 _DEAF = dict.fromkeys(("choose", "hint", "show", "go", "teach", "restore"), lambda *_: None)
 
 
 def follow(request: TranslationRequest) -> None:
     """Go where the visitor wants to, or where the address of a new visit leads: then this run ends."""
-    if (ended := st.session_state.pop(_ENDED, None)) is not None:
-        _open(LESSONS_PAGE, ended)
+    if (to_list := st.session_state.pop(_TO_LIST, None)) is not None:
+        _open(LESSONS_PAGE, to_list)
     going = st.session_state.pop(_GOING, None) or _addressed()
     st.session_state[_BEGUN] = True
     lesson = lesson_named(going.name) if going else None
@@ -180,8 +182,9 @@ def _addressed() -> _Going | None:
         return None
     if step is None:
         return _Going(lesson.name, 0, begins=True)
-    if step < len(lesson.steps) and _page_name() == HOME and HOME not in _pages_of(lesson, step):
-        return _Going(lesson.name, step, begins="text" not in url_state.written())
+    begins = "text" not in url_state.written()
+    if step < len(lesson.steps) and _page_name() == HOME and (begins or HOME not in _pages_of(lesson, step)):
+        return _Going(lesson.name, step, begins=begins)
     return None
 
 
@@ -206,58 +209,74 @@ def _page_name() -> str:
 
 
 def _address() -> dict[str, str]:
-    """Return what the address says, and what the widgets of this page hold: not all that was ordered stands there."""
+    """Return what the page shows by what it is told: its widgets, the address, and what this run still has to bring."""
     held = {key: str(st.session_state[key]) for key in PARAMETERS if key in st.session_state}
-    return held | url_state.written()
+    return held | url_state.written() | url_state.orders()
 
 
 def show_panel(request: TranslationRequest) -> None:
-    """Show the step of the lesson that the address asks for, nothing where it asks for none; to a teacher her desk."""
+    """Show the step of the lesson that the address asks for, or its end; to a teacher of a class her desk."""
     lesson, number = _place()
     code = desk.code_in_address()
     desk.show_refusal()
-    if lesson is None or number is None or number >= len(lesson.steps):
-        if code:
-            desk.show(code, desk.place_on(_page_name(), request, None), _WAYS)
-        return
-    try:
-        posed = pose(lesson, number, Run(request, _address()))
-    except UserError as error:
-        posed = Posed(lesson, number, Run(request), undecided=str(error))
+    if _page_name() == LESSONS_PAGE and _RESTORED not in st.session_state and not code:
+        lesson_panel({"list": True}, "lesson_panel", **(_DEAF | {"restore": _restore}))
     if code:
-        _veil(posed, lifted=desk.is_revealed(code, posed))
-        desk.show(code, desk.place_on(_page_name(), request, posed, away=_is_away(posed)), _WAYS)
+        _show_desk(code, request, lesson, number)
+        return
+    if lesson is None or number is None or number > len(lesson.steps):
         return
     st.html(STYLE)
     presented = is_presented()
     if presented:
         st.html(DOCKED)
+    of_visit = {
+        "present": presented,
+        "known": _RESTORED in st.session_state,
+        "turn": st.session_state.get(_MOVES, 0),
+    }
+    if number == len(lesson.steps):
+        heard = _DEAF | {"go": lambda step: _go(lesson, step), "restore": _restore}
+        lesson_panel(end_of(lesson) | of_visit, "lesson_panel", **heard)
+        return
+    try:
+        posed = pose(lesson, number, Run(request, _address()))
+    except UserError as error:
+        posed = Posed(lesson, number, Run(request), undecided=str(error))
     tried = _tries().setdefault(posed.key, Try())
     if posed.answer and posed.answer.kind == Kind.DO and posed.answer.done:
         tried.right = True
     _veil(posed, lifted=tried.right or tried.shown)
     lesson_panel(
-        payload_of(posed, tried)
-        | {
-            "present": presented,
-            "away": _is_away(posed),
-            "known": _RESTORED in st.session_state,
-            "turn": st.session_state.get(_MOVES, 0),
-        },
+        payload_of(posed, tried) | of_visit | {"away": _is_away(posed), "again": _is_asked_again(posed, tried)},
         "lesson_panel",
         choose=lambda choice: _choose(posed, choice),
         hint=lambda: _take_hint(posed),
         show=lambda: _show(posed),
-        go=lambda step: _go(posed, step),
+        go=lambda step: _go(lesson, step),
         teach=lambda: teach(posed.lesson.name, posed.number, begins=False),
         restore=_restore,
     )
 
 
+def _show_desk(code: str, request: TranslationRequest, lesson: Lesson | None, number: int | None) -> None:
+    """Show a teacher's desk, with the question of the step in the address where there is one."""
+    if lesson is None or number is None or number >= len(lesson.steps):
+        desk.show(code, desk.place_on(_page_name(), request, None), _WAYS)
+        return
+    try:
+        posed = pose(lesson, number, Run(request, _address()))
+    except UserError as error:
+        posed = Posed(lesson, number, Run(request), undecided=str(error))
+    _veil(posed, lifted=desk.is_revealed(code, posed))
+    desk.show(code, desk.place_on(_page_name(), request, posed, away=_is_away(posed)), _WAYS)
+
+
 def _veil(posed: Posed, *, lifted: bool) -> None:
-    """Blur what gives the answer away, until the veil is lifted."""
-    if posed.step.veil and not lifted:
-        veiled = ", ".join(".finding" if key == FINDINGS else f".st-key-{key}" for key in posed.step.veil)
+    """Blur what the step covers, and until the veil is lifted what gives the answer away."""
+    hidden = posed.step.cover + (() if lifted else posed.step.veil)
+    if hidden:
+        veiled = ", ".join(OF_FINDINGS.get(key, f".st-key-{key}") for key in hidden)
         st.html(f"<style>{veiled} {{ filter: blur(9px); pointer-events: none; user-select: none; }}</style>")
 
 
@@ -273,10 +292,35 @@ def _go_to(name: str, step: int, shown: bool, text: str, checkpoint: str) -> Non
 
 def _go_to_summary() -> None:
     url_state.write("lesson", "")
-    st.session_state[_ENDED] = {"lessons": CLASS}
+    st.session_state[_TO_LIST] = {"lessons": CLASS}
 
 
 _WAYS = desk.Ways(_go_to, _go_to_summary)
+
+
+def _is_asked_again(posed: Posed, tried: Try) -> bool:
+    """Return whether a question that is open was answered before for another sentence or another model."""
+    return not (tried.right or tried.shown) and posed.number + 1 in answered(posed.lesson.name)
+
+
+def end_of(lesson: Lesson) -> dict:
+    """Return what the panel shows after the last step: what one can now, what one found, and where to go on."""
+    found, _ = lessons()
+    later = found[found.index(lesson) + 1 :] if lesson in found else []
+    asked = {number for number, step in enumerate(lesson.steps, start=1) if step.is_question}
+    right = len(answered(lesson.name) & asked)
+    return {
+        "key": f"{lesson.name} end",
+        "title": lesson.title,
+        "step": len(lesson.steps) + 1,
+        "of": len(lesson.steps),
+        "say": [("strong", "You are through. "), ("", lesson.goal)],
+        "score": f"You found {right} of {len(asked)} answers.",
+        "next_lesson": later[0].title if later else "",
+        "note": [],
+        "undecided": "",
+        "tried": vars(Try()),
+    }
 
 
 def _is_away(posed: Posed) -> bool:
@@ -290,16 +334,19 @@ def payload_of(posed: Posed, tried: Try) -> dict:
     """Return what the panel shows of a step, ready for JSON; what is right is in it only once it was found or shown."""
     step, answer = posed.step, posed.answer
     over = tried.right or tried.shown
+    said, asked = posed.glossed(posed.text(step.say), posed.text(step.ask))
     payload: dict = {
         "key": posed.key,
         "name": posed.lesson.name,
         "title": posed.lesson.title,
         "step": posed.number + 1,
         "of": len(posed.lesson.steps),
-        "say": posed.text(step.say),
+        "say": said,
         "note": posed.text(step.note),
         "sample": posed.text(step.sample),
         "undecided": posed.undecided,
+        "look": step.look,
+        "others": bool(posed.undecided and posed.lesson.sentences_of(posed.number)),
         "moves": bool(step.show or step.show_page),
         "tried": {"choice": tried.choice, "hints": tried.hints, "shown": tried.shown, "right": tried.right},
         "last": posed.number + 1 == len(posed.lesson.steps),
@@ -307,9 +354,10 @@ def payload_of(posed: Posed, tried: Try) -> dict:
     if answer and step.is_question:
         hints = posed.hints()
         payload |= {
-            "ask": posed.text(step.ask),
+            "ask": asked,
             "kind": str(answer.kind),
-            "options": [[option.name, posed.fill(option.label)] for option in posed.options],
+            "options": [[option.name, posed.label(option)] for option in posed.options],
+            "scale": answer.scale if answer.kind == Kind.NUMBER else "",
             "hints": hints[: tried.hints],
             "more_hints": len(hints) - tried.hints if not over else 0,
             "feedback": posed.feedback(tried.choice, whole=over) if over or tried.choice is not None else "",
@@ -342,14 +390,20 @@ def _show(posed: Posed) -> None:
         st.session_state[_GOING] = _Going(posed.lesson.name, posed.number, shown=True)
 
 
-def _go(posed: Posed, step: int) -> None:
-    """Go to a step, from 1: this one again for its figure, one below 1 to leave, one past the last to end."""
-    if 1 <= step <= len(posed.lesson.steps):
-        st.session_state[_GOING] = _Going(posed.lesson.name, step - 1)
+def _go(lesson: Lesson, step: int) -> None:
+    """Go to a step, from 1, this one again for its figure; past the last one to the end; or leave, as LEAVE and others.
+
+    The end stands beside the last step's figure: nothing moves but what the panel says.
+    """
+    if 1 <= step <= len(lesson.steps):
+        st.session_state[_GOING] = _Going(lesson.name, step - 1)
         return
-    url_state.write("lesson", "")
-    if step > len(posed.lesson.steps):
-        st.session_state[_ENDED] = {}
+    url_state.write("lesson", f"{lesson.name}.{len(lesson.steps) + 1}" if step > 0 else "")
+    if step == TO_LIST:
+        st.session_state[_TO_LIST] = {}
+    found, _ = lessons()
+    if step == TO_NEXT and lesson in found[:-1]:
+        begin(found[found.index(lesson) + 1].name)
 
 
 def show_lessons_through(page: str) -> None:

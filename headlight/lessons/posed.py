@@ -1,16 +1,21 @@
 """A step of a lesson put to a learner: its texts filled, its question measured, its hints, feedback on a choice."""
 
+import math
 import random
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from headlight.app import results
 from headlight.plots.text import in_words
+from transformer.data.tokenizer import SPACE
 
 from .answer import Answer, Kind, Option, Run, Undecided, number_words
 from .file import MOST_HINTS, NAME, Lesson, Step
+from .glosses import glosses
 from .register import answer_of
 
+_QUOTED = re.compile(r"“([^”]{1,20})”( \()?")
 _STYLED = re.compile(r"(\*\*[^*]+\*\*|\*[^*]+\*|`[^`]+`)")
 _STYLES = {"**": "strong", "*": "em", "`": "code"}
 _MOST_TRIED = 6  # sentences of a lesson
@@ -49,7 +54,9 @@ class Posed:
         return tuple(options)
 
     def text(self, words: str) -> Text:
-        """Return one of the step's texts with its names filled, in parts by style."""
+        """Return one of the step's texts with its names filled, in parts by style; nothing where nothing fills them."""
+        if self.undecided and NAME.search(words):
+            return []
         parts = [_styled(part) for part in _STYLED.split(words) if part]
         return [(style, self.fill(part)) for style, part in parts]
 
@@ -57,6 +64,27 @@ class Posed:
         """Return a text with what the measure says in place of {names}; one that it does not say stays."""
         names = self.answer.names if self.answer else {}
         return in_words(NAME.sub(lambda found: names.get(found[1], found[0]), words))
+
+    def glossed(self, *texts: Text) -> list[Text]:
+        """Return texts with what a word of the translation means behind it where it first stands."""
+        if self.answer is None:
+            return list(texts)
+        trace, told = results.trace(self.run.request), set[str]()
+        meanings = glosses(self.run.translator.checkpoint.data.get("target_language", ""))
+        source = {token.removeprefix(SPACE) for token in trace.source_tokens}
+
+        def meaning(found: re.Match[str]) -> str:
+            word = found[1]
+            if word not in meanings or word in source or word in told:
+                return found[0]
+            told.add(word)
+            return f"“{word}” ({meanings[word]}" + (", " if found[2] else ")")
+
+        return [[(style, _QUOTED.sub(meaning, part)) for style, part in text] for text in texts]
+
+    def label(self, option: Option) -> str:
+        """Return an option's label with its names filled, and what it means where it is a word of the translation."""
+        return "".join(part for _, part in self.glossed([("", self.fill(option.label))])[0])
 
     def address(self, *, shown: bool = False) -> dict[str, str] | None:
         """Return what the page's address has, when the answer is `shown` too; None where its names are not known."""
@@ -78,7 +106,9 @@ class Posed:
         answer = self.answer
         assert answer is not None
         if answer.kind == Kind.NUMBER:
+            least, most = answer.bounds or (-math.inf, math.inf)
             low, high = sorted((answer.value * 0.7, answer.value * 1.4))
+            low, high = (float(f"{each:.2g}") for each in (max(low, least), min(high, most)))
             return f"It lies between {number_words(low)} and {number_words(high)}."
         wrong = [option for option in self.options if option.name not in answer.right]
         if answer.kind == Kind.DO or len(wrong) < 2 - (answer.kind == Kind.SEVERAL):
@@ -94,6 +124,8 @@ class Posed:
         if answer is None:
             return ""
         truth = answer.truth if whole or answer.kind == Kind.DO else ""
+        if whole and answer.kind == Kind.DO and not answer.done:
+            truth = f"{truth} {answer.calculation}"  # what cannot be shown is told
         return in_words(" ".join(filter(None, (self._predicted(choice), truth))))
 
     def _predicted(self, choice: object) -> str:
@@ -110,8 +142,15 @@ class Posed:
                 f", and {others} that {'is' if others == 1 else 'are'} wrong." if others else "."
             )
         if answer.kind == Kind.NUMBER and isinstance(choice, (int, float)):
-            return f"You said {number_words(choice)}."
+            return " ".join(filter(None, (f"You said {number_words(choice)}.", off_words(answer, choice))))
         return ""
+
+
+def off_words(answer: Answer, number: float) -> str:
+    """Say on which side of the measured number an estimate lies; "" of one that is right."""
+    if answer.is_right(number):
+        return ""
+    return "That is too low." if number < answer.value else "That is too high."
 
 
 def _ended(label: str) -> str:

@@ -1,21 +1,30 @@
 """The closed register of measures: whether a lesson's file asks for one rightly, and what it finds."""
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from headlight.app import results
 from headlight.app.results import TranslationRequest
 
-from . import measures  # noqa: F401 -- its modules enter their functions into MEASURES
 from .answer import MEASURES, Answer, Run, Undecided, Value
+
+
+def _measures() -> Mapping[str, Callable[..., Answer]]:
+    """Return all measures by their names. They are imported when the first is asked for: a first visit asks for none.
+
+    With what they import they take a thirtieth of the time that the app needs to start.
+    """
+    from . import measures  # noqa: F401 -- its modules enter their functions into MEASURES
+
+    return MEASURES
 
 
 def wrong_arguments(name: str, arguments: Mapping[str, Any]) -> str:
     """Return what is wrong with a measure's name and arguments in one sentence, "" where nothing is."""
-    if name not in MEASURES:
-        return f"There is no measure “{name}”; there are {', '.join(sorted(MEASURES))}."
-    _, *parameters = inspect.signature(MEASURES[name]).parameters.values()
+    if name not in _measures():
+        return f"There is no measure “{name}”; there are {', '.join(sorted(_measures()))}."
+    _, *parameters = inspect.signature(_measures()[name]).parameters.values()
     types = {parameter.name: parameter.annotation for parameter in parameters}
     for key, value in arguments.items():
         if key not in types:
@@ -30,7 +39,7 @@ def wrong_arguments(name: str, arguments: Mapping[str, Any]) -> str:
 def measures_told() -> str:
     """Return all measures as a table in Markdown: each with its arguments and what it asks."""
     rows = ["| measure | arguments | what it asks |", "|---|---|---|"]
-    for name, function in sorted(MEASURES.items()):
+    for name, function in sorted(_measures().items()):
         _, *parameters = inspect.signature(function).parameters.values()
         arguments = ", ".join(f"`{each}`".replace("'", '"') for each in parameters) or "none"
         rows.append(f"| `{name}` | {arguments} | {(inspect.getdoc(function) or '').splitlines()[0]} |")
@@ -51,7 +60,7 @@ def answer_of(run: Run, name: str, arguments: Mapping[str, Any]) -> Answer:
 def _measured(
     request: TranslationRequest, name: str, arguments: tuple[tuple[str, Value], ...], address: Mapping[str, str]
 ) -> Answer | Undecided:
-    reads_address = bool(getattr(MEASURES[name], "reads_address", False))
+    reads_address = bool(getattr(_measures()[name], "reads_address", False))
     if reads_address:
         return _measure(Run(request, address), name, arguments)
     return _kept(request, name, arguments)
@@ -64,6 +73,6 @@ def _kept(request: TranslationRequest, name: str, arguments: tuple[tuple[str, Va
 
 def _measure(run: Run, name: str, arguments: tuple[tuple[str, Value], ...]) -> Answer | Undecided:
     try:
-        return MEASURES[name](run, **dict(arguments))
+        return _measures()[name](run, **dict(arguments))
     except Undecided as undecided:
         return undecided

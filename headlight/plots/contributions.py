@@ -29,6 +29,7 @@ from .heatmap import (
     Cells,
     Heatmap,
     axis_names,
+    cell_lines,
     cell_texts,
     heatmap_figure,
     hover_texts,
@@ -440,15 +441,14 @@ def logit_kinds_figure(found: LogitAttribution) -> go.Figure:
 
 def logit_parts_figure(found: LogitAttribution) -> go.Figure:
     """Draw layers by self-attention heads, cross-attention heads and feed-forward, coloured by what each adds."""
-    layers, heads = found.decoder.shape
-    gap = np.full((layers, 1), BLANK)
+    (layers, heads), gap = found.decoder.shape, np.full((len(found.decoder), 1), BLANK)
     values = np.hstack([found.decoder, gap, found.cross, gap, found.feed_forward[:, None]])
     names = [f"self-attention head {head + 1}" for head in range(heads)]
     names += ["", *(f"cross-attention head {head + 1}" for head in range(heads)), "", "feed-forward"]
     rows, shown = [f"layer {layer + 1}" for layer in range(layers)], np.nan_to_num(values).tolist()
     hover = cell_texts(lambda row, name, value: f"{row}, {name}<br>adds <b>{signed(value)}</b>", rows, names, shown)
-    scale = diverging(float(np.nanmax(np.abs(values))) or 1.0, 0.72)
-    traces = [Cells(values, hover, scale).trace(gap=2)]
+    traces = [Cells(values, hover, diverging(float(np.nanmax(np.abs(values))) or 1.0, 0.72)).trace(gap=2)]
+    lines = [cell_lines(layers, *group) for group in ((heads, 0), (heads, heads + 1), (1, 2 * heads + 2))]
     if len(names) <= _MOST_WITH_DIGITS:
         traces.append(digits_in_cells(values))
     places = [*range(heads), *range(heads + 1, 2 * heads + 1)]
@@ -460,7 +460,7 @@ def logit_parts_figure(found: LogitAttribution) -> go.Figure:
     x |= {"tickfont": {"size": SMALLEST_LABEL}, "automargin": True}
     y = label_rows(rows) | {"tickfont": {"size": SMALLEST_LABEL}}
     height = max(_LOGIT_HEIGHT, _LAYER_ROW * layers + _ABOVE)
-    return figure_of(traces, height, x=x, y=y, top=10, bottom=10, legend=None, showlegend=False)
+    return figure_of(traces, height, x=x, y=y, top=10, bottom=10, legend=None, showlegend=False, shapes=lines)
 
 
 def contrast(translator: Translator, trace: Trace, *, step: int = 0, other: str | None = None) -> go.Figure:

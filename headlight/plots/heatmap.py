@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from math import isnan
+from functools import cached_property
+from math import cos, isnan, radians
 from typing import Any
 
 import numpy as np
@@ -46,6 +47,7 @@ _SMALLEST_CELL_WITH_GRID = 10
 _SMALLEST_CELL_WITH_TEXT = 24  # in smaller ones digits would have to shrink; hovering still shows the values
 _LETTER = 0.6  # a letter's width as a share of its height
 
+_TURNED = 60  # degrees, of the labels above the columns
 _GRID = {"color": LINE_GREY, "width": 1}
 _OUTLINE = {"color": SOLID_GREY, "width": 2.5}
 _MAY_ATTEND = Scale([[0.0, see_through(BLUE, 0.55)], [1.0, see_through(BLUE, 0.55)]])
@@ -112,7 +114,7 @@ class Heatmap:
         """The columns that it is wide, with the extra one."""
         return len(self.keys) + (EXTRA_COLUMNS if self.extra else 0)
 
-    @property
+    @cached_property
     def cell(self) -> float:
         """The side of a cell in pixels, with the row labels at a readable size beside them."""
         if self.room is None:
@@ -143,6 +145,12 @@ class Heatmap:
         return letters + (70 if self.room is None else 40)
 
     @property
+    def overhang(self) -> float:
+        """The pixels by which the last of the turned labels ends to the right of its column's middle."""
+        last = self.extra or (shown_tokens(self.keys) or [""])[-1]
+        return cos(radians(_TURNED)) * _LETTER * SMALLEST_LABEL * len(last)
+
+    @property
     def row_title(self) -> str:
         """The rows' name, or as much of it as stands beside them without being cut."""
         fitting = (len(self.queries) * self.cell + _BELOW_WITH_BAR) / _TITLE_LETTER
@@ -169,7 +177,7 @@ def heatmap_figure(heatmap: Heatmap) -> go.Figure:
         traces.append(_texts(heatmap))
     layout: dict[str, Any] = {
         "shapes": _shapes(heatmap, gap > 0) or None,
-        "margin": {"l": 5, "r": 5, "t": 5, "b": heatmap.below},
+        "margin": {"l": 5, "r": max(5, round(heatmap.overhang)), "t": 5, "b": heatmap.below},
         "hovermode": "closest",
         "showlegend": False,
     }
@@ -197,7 +205,7 @@ def _axes(heatmap: Heatmap, every: int) -> tuple[dict, dict]:
         keys["tickvals"].append(len(heatmap.keys) + 1)
         keys["ticktext"].append(token_label(heatmap.extra))
     shared = {"tickfont": {"size": SMALLEST_LABEL}, "constrain": "domain"}
-    above = {"side": "top", "tickangle": -60, "range": [-0.5, heatmap.columns - 0.5], "constraintoward": "left"}
+    above = {"side": "top", "tickangle": -_TURNED, "range": [-0.5, heatmap.columns - 0.5], "constraintoward": "left"}
     beside = {"scaleanchor": "x", "constraintoward": "top", "title": titled(heatmap.row_title)}
     rows = token_rows(heatmap.queries, every=every)
     return {**keys, **shared, **above, "title": titled(heatmap.key_name)}, {**rows, **shared, **beside}
@@ -228,11 +236,20 @@ def _shapes(heatmap: Heatmap, inner: bool) -> list[dict]:
     outline = [{"type": "path", "path": heatmap.outline, "line": _OUTLINE}] if heatmap.outline else []
     if heatmap.room is None:
         return outline
-    rows, columns = len(heatmap.queries), len(heatmap.keys)
-    across, down = (range(rows + 1), range(columns + 1)) if inner else ((0, rows), (0, columns))
-    lines = [f"M-0.5,{row - 0.5}L{columns - 0.5},{row - 0.5}" for row in across]
+    return [cell_lines(len(heatmap.queries), len(heatmap.keys), inner=inner), *outline]
+
+
+def cell_lines(rows: int, columns: int, first: int = 0, *, inner: bool = True) -> dict:
+    """Lines around cells [rows, columns] from column `first` on, or with `inner` False their frame alone, as a shape.
+
+    Without them a cell of almost nothing could not be told from the page.
+    """
+    left, right = first - 0.5, first + columns - 0.5
+    across = range(rows + 1) if inner else (0, rows)
+    down = range(first, first + columns + 1) if inner else (first, first + columns)
+    lines = [f"M{left},{row - 0.5}L{right},{row - 0.5}" for row in across]
     lines += [f"M{column - 0.5},-0.5L{column - 0.5},{rows - 0.5}" for column in down]
-    return [{"type": "path", "path": "".join(lines), "layer": "below", "line": _GRID}, *outline]
+    return {"type": "path", "path": "".join(lines), "layer": "below", "line": _GRID}
 
 
 def attention_map_figure(chosen: AttentionMap, side: int | None = None) -> go.Figure:

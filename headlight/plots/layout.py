@@ -9,7 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 import plotly.io as pio
 
-from .palette import FAINT_GREY, Scale, light_colors
+from .palette import FAINT_GREY, PAGE_TEXT, Scale, light_colors
 from .text import shown_token, shown_tokens, token_label, two_digits
 
 Values = Sequence | np.ndarray
@@ -143,8 +143,9 @@ def scatter(x: Values, y: Values, mode: str, **look: Any) -> dict:
 
 
 def bars(x: Values, y: Values, **look: Any) -> dict:
-    """A bar at each x, as high as its y, for `figure_of`."""
-    return {"type": "bar", "x": x, "y": y, **look}
+    """A bar at each x, as high as its y, for `figure_of`; numbers on it in the page's own black or white."""
+    ink = {"textfont": {"color": PAGE_TEXT}} if look.get("text") is not None else {}
+    return {"type": "bar", "x": x, "y": y, **ink, **look}
 
 
 def line_at(x: float, line: dict) -> dict:

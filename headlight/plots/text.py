@@ -1,5 +1,6 @@
 """How tokens, heads and numbers are written in figures and sentences."""
 
+import functools
 import html
 import re
 from collections.abc import Sequence
@@ -104,18 +105,23 @@ def shown_tokens(labels: Sequence[str]) -> list[str]:
     The first one continues nothing, nor does what follows a special token or a blank; where no token has the mark of a
     word's beginning, as in the tasks of letters, none continues another.
     """
+    return list(_shown_tokens(tuple(labels)))
+
+
+@functools.lru_cache(maxsize=256)  # a figure asks for the same ones a dozen times, to fit itself into its room
+def _shown_tokens(labels: tuple[str, ...]) -> tuple[str, ...]:
     for joint in JOINTS:
         if any(joint in label for label in labels):
             firsts, seconds = zip(*((*label.split(joint, 1), "")[:2] for label in labels), strict=True)
-            pairs = zip(labels, shown_tokens(firsts), shown_tokens(seconds), strict=True)
-            return [f"{one}{joint}{other}" if joint in label else one for label, one, other in pairs]
+            pairs = zip(labels, _shown_tokens(firsts), _shown_tokens(seconds), strict=True)
+            return tuple(f"{one}{joint}{other}" if joint in label else one for label, one, other in pairs)
     if not any(label.startswith(SPACE) for label in labels):
-        return list(map(chip_text, labels))
-    befores = ["</s>", *labels]
-    return [
+        return tuple(map(chip_text, labels))
+    befores = ("</s>", *labels)
+    return tuple(
         chip_text(label) if before in _ENDS_A_WORD or _LANGUAGE.fullmatch(before) else shown_token(label)
         for before, label in zip(befores, labels, strict=False)
-    ]
+    )
 
 
 def in_words(sentence: str) -> str:
@@ -192,8 +198,8 @@ def format_error(value: float) -> str:
 
 
 def short_weight(value: float) -> str:
-    """Two decimals without the leading zero, as statistics tables have it: .07, and 1 for 1.00."""
-    return f"{value:.2f}".lstrip("0") if value < 0.995 else "1"
+    """Two decimals, as in every sentence, without the leading zero, as statistics tables have it: .07, .99, 1.00."""
+    return f"{value:.2f}".removeprefix("0")
 
 
 def format_probability(probability: float) -> str:

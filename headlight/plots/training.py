@@ -105,7 +105,8 @@ def _with_axes(traces: list[dict], last_step: int, highest: float, axes: str) ->
     y = {"type": "log", "dtick": 1} if logarithmic else {"range": [0, 1.12 * highest]}
     x = {**GRID, **x, "title": "step", "tickformat": ",d"}
     y = {**GRID, **y, "title": "rate", "exponentformat": "power"}
-    return figure_of(traces, 400, x=x, y=y, top=10, bottom=10, showlegend=True, hoverlabel=LEFT)
+    figure = {"margin": {"l": 10, "r": 30, "t": 10, "b": 10}}  # on the right for half of the last label
+    return figure_of(traces, 400, x=x, y=y, showlegend=True, hoverlabel=LEFT, **figure)
 
 
 WAYS = ("by length", "at random")

@@ -14,7 +14,17 @@ from transformer.interpret.what_if.running import Asked, apply_interventions, re
 from transformer.model.names import AttentionKind, Stack
 from transformer.translator import Translator
 
-from .heatmap import BLANK, ROOM_OF_A_HALF, Cells, Heatmap, axis_names, cell_texts, heatmap_figure, hover_texts
+from .heatmap import (
+    BLANK,
+    ROOM_OF_A_HALF,
+    Cells,
+    Heatmap,
+    axis_names,
+    cell_lines,
+    cell_texts,
+    heatmap_figure,
+    hover_texts,
+)
 from .layout import (
     GRID,
     LEGEND_ABOVE,
@@ -119,7 +129,7 @@ def patching_figure(found: PatchingMap, columns: Sequence[str], chosen: tuple[in
     row, column = chosen
     left, top = column - 0.5, row - 0.5
     outline = {"type": "rect", "x0": left, "x1": left + 1, "y0": top, "y1": top + 1, "line": _OUTLINE}
-    look = {"showlegend": False, "shapes": [outline]}
+    look = {"showlegend": False, "shapes": [cell_lines(len(rows), len(columns)), outline]}
     return figure_of(traces, height * len(rows) + 125, x=x, y=y, top=10, bottom=60, legend=None, **look)
 
 

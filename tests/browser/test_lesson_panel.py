@@ -4,7 +4,7 @@ import re
 from urllib.parse import parse_qs, urlparse
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 from support.access import shuts_no_one_out
 from support.rest import at_rest
 
@@ -16,9 +16,70 @@ from headlight.lessons.posed import Posed, pose
 
 LESSONS = read_lessons()[0]
 FIRST = LESSONS[0]
-# Together they go through all pages but two, and have every kind of question.
-WALKED = [lesson for lesson in LESSONS if lesson.name in ("attention", "order", "heads", "learn")]
 PHONE = {"width": 390, "height": 844}
+
+
+class Mouse:
+    """How a visitor presses what the panel has, and goes on to the next step."""
+
+    def __init__(self, page: Page):
+        self.page = page
+
+    def __call__(self, place: Locator) -> None:
+        place.click()
+
+    def go_on(self) -> None:
+        self(self.page.locator(".lesson .next"))
+
+    def expect_focus(self) -> None:
+        """Expect what this hand needs of the focus."""
+
+
+class Thumb(Mouse):
+    """On a phone, where the sheet makes room as soon as the page is touched."""
+
+    def __call__(self, place: Locator) -> None:
+        place.tap()
+
+    def go_on(self) -> None:
+        self.page.touchscreen.tap(195, 4)
+        expect(self.page.locator(".lesson.low")).to_have_count(1)
+        assert self.page.locator(".lesson").bounding_box()["height"] <= 0.3 * PHONE["height"]
+        super().go_on()
+
+
+class Keys(Mouse):
+    """By keyboard alone: the focus is in the panel whatever comes, and Tab finds everything in it."""
+
+    def __call__(self, place: Locator) -> None:
+        if place.evaluate("element => !element.closest('.lesson')"):
+            place.focus()  # on the way to the first step
+        for _ in range(20):
+            if place.evaluate("element => element.getRootNode().activeElement === element"):
+                self.page.keyboard.press("Enter")
+                return
+            self.page.keyboard.press("Tab")
+        raise AssertionError("Tab does not lead there")
+
+    def go_on(self) -> None:
+        self.page.keyboard.press("PageDown" if self.in_a_field() else "ArrowRight")
+        if self.in_a_field():  # where keys write
+            super().go_on()
+
+    def in_a_field(self) -> bool:
+        return self.page.evaluate("() => /INPUT|TEXTAREA/.test((" + _FOCUSED + ")()?.tagName)")
+
+    def expect_focus(self) -> None:
+        self.page.wait_for_function("() => (" + _FOCUSED + ")()?.closest('.lesson')")
+
+
+_FOCUSED = """() => {
+    let element = document.activeElement;
+    while (element?.shadowRoot?.activeElement) element = element.shadowRoot.activeElement;
+    return element;
+}"""
+# All of them, by three hands: each goes from one to the next.
+WALKS = {"mouse": (LESSONS[:4], Mouse), "keys": (LESSONS[4:7], Keys), "thumb": (LESSONS[7:], Thumb)}
 
 
 def posed_on(page: Page, lesson: Lesson) -> Posed:
@@ -68,8 +129,11 @@ def test_a_wrong_answer_a_hint_and_the_right_one(page, address, elsewhere):
     expect(page.locator(".lesson .options .right")).to_have_count(len(posed.answer.right))
     page.reload()
     expect(feedback).to_contain_text("Right. ", timeout=90_000)
+    link = page.url
+    page.goto(f"{address}/lessons")  # a new visit: what the browser remembers is told without opening a step
+    expect(page.locator(f".st-key-lesson_card_{FIRST.name}")).to_contain_text("●", timeout=90_000)
     other = elsewhere()
-    other.goto(page.url)
+    other.goto(link)
     expect(other.locator(".lesson .options button").first).to_be_visible(timeout=90_000)
     at_rest(other)
     expect(other.locator(".lesson .feedback")).to_have_text("")
@@ -117,7 +181,7 @@ def test_keys_go_from_step_to_step_and_back_restores_page_and_step(page, address
     expect(page.locator(".lesson .place")).to_have_text(f"1 of {count}")
     page.go_back()
     expect(page.get_by_role("heading", name="Lessons", exact=True)).to_be_visible()
-    expect(page.locator(".lesson")).to_have_count(0)
+    expect(page.locator(".lesson:visible")).to_have_count(0)
 
 
 def test_one_may_leave_the_way_come_back_and_leave_the_lesson(page, address):
@@ -181,48 +245,83 @@ def test_a_hostile_memory_and_address_lose_nothing(page, address):
     expect(page.locator(".lesson .next")).to_be_visible(timeout=90_000)
 
 
-@pytest.mark.parametrize("lesson", WALKED, ids=lambda lesson: lesson.name)
-def test_a_lesson_is_gone_through_to_its_end(page, address, lesson):
-    """Every question is answered rightly where that can be clicked, and shown where not; each figure is there."""
-    begin(page, address, lesson)
-    for number in range(1, len(lesson.steps) + 1):
-        expect(page.locator(".lesson .place")).to_have_text(f"{number} of {len(lesson.steps)}")
+@pytest.mark.parametrize(("lessons", "hand"), WALKS.values(), ids=WALKS)
+def test_lessons_are_gone_through_to_their_end(visitor, address, lessons, hand):
+    """Each question is answered rightly, every other one wrongly first, each figure is there, and one leads on."""
+    page = visitor("walk", **(PHONE | {"has_touch": True} if hand is Thumb else {}))
+    press = hand(page)
+    page.goto(f"{address}/lessons")
+    press(page.locator(f".st-key-begin_{lessons[0].name} button").filter(visible=True))
+    for lesson in lessons:
+        for number, step in enumerate(lesson.steps, start=1):
+            at_step(page, number, lesson)
+            press.expect_focus()
+            assert urlparse(page.url).path.strip("/") == ("" if step.page == "home" else step.page)
+            posed = posed_on(page, lesson)
+            assert not posed.undecided, posed.undecided
+            if step.is_question:
+                answer_it(page, posed, press, wrong_first=number % 2 == 1)
+                press.expect_focus()
+            elif step.note:
+                observe(page, posed)
+            expect(page.get_by_test_id("stException")).to_have_count(0)
+            press.go_on()
+        expect(page.locator(".lesson .say")).to_have_text(f"You are through. {lesson.goal}")
+        expect(page.locator(".lesson .feedback")).to_contain_text("You found")
         at_rest(page)
-        step = lesson.steps[number - 1]
-        assert urlparse(page.url).path.strip("/") == ("" if step.page == "home" else step.page)
-        posed = posed_on(page, lesson)
-        assert not posed.undecided, posed.undecided
-        if step.is_question:
-            answer_it(page, posed)
-        elif step.note:
-            page.get_by_role("textbox", name="Your observation").fill("seen")
-            sample = page.locator(".lesson .sample p")
-            expect(sample).to_be_hidden()
-            page.get_by_text("Compare with an answer").click()
-            expect(sample).to_have_text("".join(text for _, text in posed.text(step.sample)))
-        expect(page.get_by_test_id("stException")).to_have_count(0)
-        page.locator(".lesson .next").click()
+        press.expect_focus()
+        assert LESSONS[-1] != lesson or page.locator(".lesson .onward").is_hidden()
+        press(page.locator(f".lesson .{'all' if lesson == lessons[-1] else 'onward'}"))
     expect(page.get_by_role("heading", name="Lessons", exact=True)).to_be_visible()
-    expect(page.locator(".lesson")).to_have_count(0)
+    expect(page.locator(".lesson:visible")).to_have_count(0)
 
 
-def answer_it(page: Page, posed: Posed) -> None:
-    answer = posed.answer
-    if answer.kind == Kind.ONE:
-        option(page, posed, right=True).click()
-    elif answer.kind == Kind.SEVERAL:
+def at_step(page: Page, number: int, lesson: Lesson) -> None:
+    expect(page.locator(".lesson .place")).to_have_text(f"{number} of {len(lesson.steps)}", timeout=90_000)
+    expect(page.locator(".lesson .title")).to_have_text(lesson.title)
+    arrived(page)
+
+
+def arrived(page: Page) -> None:
+    at_rest(page)
+    expect(page.locator(".lesson")).to_have_attribute("aria-busy", "false")
+
+
+def observe(page: Page, posed: Posed) -> None:
+    page.get_by_role("textbox", name="Your observation").fill("seen")
+    sample = page.locator(".lesson .sample p")
+    expect(sample).to_be_hidden()
+    page.get_by_text("Compare with an answer").click()
+    expect(sample).to_have_text("".join(text for _, text in posed.text(posed.step.sample)))
+
+
+def answer_it(page: Page, posed: Posed, press: Mouse, *, wrong_first: bool) -> None:
+    """Answer, and of something to be done let it be shown: its own tests do it."""
+    answer, feedback = posed.answer, page.locator(".lesson .feedback")
+    if answer.kind == Kind.DO:
+        press(page.locator(".lesson .show"))
+        expect(feedback).not_to_have_text("")
+        arrived(page)
+        return
+    if answer.kind == Kind.NUMBER:
+        if wrong_first:
+            enter(page, answer.value + 2 * answer.margin, press)
+            expect(feedback).to_contain_text("That is too high. Try again")
+        enter(page, answer.value, press)
+    else:
+        if wrong_first and answer.kind == Kind.ONE:
+            press(option(page, posed, right=False))
+            expect(feedback).to_contain_text("Not yet. You said")
+            press.expect_focus()
         for index, each in enumerate(posed.options):
             if each.name in answer.right:
-                page.locator(".lesson .options button").nth(index).click()
-        page.locator(".lesson .check").click()
-    elif answer.kind == Kind.NUMBER:
-        page.get_by_label("Your number").fill(f"{answer.value:.6g}")
-        page.get_by_role("button", name="Check").click()
-    else:
-        page.locator(".lesson .show").click()
-        expect(page.locator(".lesson .feedback")).not_to_have_text("")
-        at_rest(page)
-        return
-    expect(page.locator(".lesson .feedback")).to_contain_text("Right.")
-    page.locator(".lesson .show").click()
-    at_rest(page)
+                press(page.locator(".lesson .options button").nth(index))
+        if answer.kind == Kind.SEVERAL:
+            press(page.locator(".lesson .check"))
+    expect(feedback).to_contain_text("Right.")
+    expect(feedback).to_contain_text(posed.fill(answer.truth))
+
+
+def enter(page: Page, value: float, press: Mouse) -> None:
+    page.get_by_label("Your number").fill(f"{value:.6g}")
+    press(page.locator(".lesson form button"))

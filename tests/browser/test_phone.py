@@ -8,6 +8,7 @@ from support.access import shuts_no_one_out
 from support.addresses import VIEWS
 from support.rest import at_rest, follow
 
+TITLES = {view.partition("?")[0]: title for view, title in VIEWS.items()}
 UPRIGHT, LYING = {"width": 390, "height": 844}, {"width": 844, "height": 390}
 AGENT = "Mozilla/5.0 (Linux; Android 14; Pixel 8) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0.0.0 Mobile Safari"
 TWENTY_WORDS = "The old man next door who lives alone says that he has never seen such a beautiful garden before today."
@@ -47,7 +48,7 @@ def phone(browser, address):
 def visit(page: Page, path: str, screen: dict) -> None:
     page.set_viewport_size(screen)
     follow(page, path)
-    expect(page.get_by_role("heading", name=VIEWS[path.partition("?text=")[0]], exact=True)).to_be_visible()
+    expect(page.get_by_role("heading", name=TITLES[path.partition("?")[0]], exact=True)).to_be_visible()
     at_rest(page)
 
 
@@ -131,3 +132,76 @@ def test_a_token_that_is_touched_moves_nothing_below_it(phone):
     for token in phone.locator(".token_lines .row button").all():
         token.evaluate("each => each.focus({ preventScroll: true })")
         assert below.bounding_box()["y"] == before["y"]
+
+
+LISTED = "[data-testid=stSidebar][data-collapsed=false]"
+
+
+@pytest.mark.parametrize("name", ["Home", "Lessons"])
+def test_a_tap_on_a_page_in_the_row_below_leaves_the_list_of_pages_folded(phone, name):
+    visit(phone, "/translate", UPRIGHT)
+    phone.evaluate(f"""() => {{
+        window.opened = 0;
+        const count = () => {{ window.opened += document.querySelector("{LISTED}") ? 1 : 0; }};
+        const frame = () => {{ count(); requestAnimationFrame(frame); }};
+        frame();
+    }}""")
+    phone.locator(".presenter").get_by_role("button", name=name, exact=True).tap()
+    expect(phone.get_by_role("heading", name={"Home": "Headlight"}.get(name, name), exact=True)).to_be_visible()
+    at_rest(phone)
+    expect(phone.locator(LISTED)).to_have_count(0)
+    assert phone.evaluate("window.opened") == 0, "not for a moment"
+
+
+# Of views with many controls the figure, and where it begins at the latest: a fifth of the page below is left for it.
+FIGURE = {
+    "/inside?at_step=products": ".products .maps",
+    "/attention?attention=rollout": CHART,
+    "/attention?attention=attribution%20methods": CHART,
+    "/positions?positions=curves": CHART,
+    "/positions?positions=rotation": CHART,
+    "/logits?logits=logit%20lens": ".places table",
+    "/logits": CHART,
+    "/masks": CHART,
+}
+SENTENCE, BEGINS = "I can't swim, and I don't want to learn it.", 660
+
+
+@pytest.mark.parametrize("path", FIGURE)
+def test_figures_come_before_what_is_said_of_them(phone, path):
+    visit(phone, f"{path}{'&' if '?' in path else '?'}text={quote(SENTENCE)}", UPRIGHT)
+    figure = phone.locator(FIGURE[path]).first
+    expect(figure).to_be_visible()
+    at_rest(phone)
+    assert figure.bounding_box()["y"] <= BEGINS
+
+
+def test_a_finger_on_a_sliders_track_changes_nothing_and_its_thumb_is_moved(phone):
+    visit(phone, "/logits", UPRIGHT)
+    slider = phone.locator(".st-key-logit_step [role=group]")
+    value = phone.locator(".st-key-logit_step [data-testid=stSliderThumbValue]")
+    expect(value).to_have_text("1")
+    box = slider.bounding_box()
+    phone.touchscreen.tap(box["x"] + 0.8 * box["width"], box["y"] + box["height"] / 2)
+    at_rest(phone)
+    expect(value).to_have_text("1")
+    thumb = phone.locator(".st-key-logit_step input[type=range]")
+    thumb.focus()
+    thumb.press("ArrowRight")
+    expect(value).to_have_text("2")
+
+
+def test_what_a_switched_head_changes_stays_in_sight_above_the_switches(phone):
+    visit(phone, "/what_if", UPRIGHT)
+    changed = phone.get_by_text("Without ", exact=False).first
+    expect(changed).to_be_in_viewport(ratio=1)
+    phone.locator(".switches td button").last.scroll_into_view_if_needed()
+    at_rest(phone)
+    expect(phone.locator(".compared table")).to_be_in_viewport()
+    expect(changed).to_be_in_viewport(ratio=1)
+
+
+def test_what_is_to_be_done_is_said_for_a_finger(phone):
+    visit(phone, "/", UPRIGHT)
+    expect(phone.locator(".headline").first).to_contain_text("Tap a word")
+    expect(phone.locator(".token_lines .source button[title*='tap to hide it']").first).to_be_visible()

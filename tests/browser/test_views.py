@@ -307,6 +307,26 @@ def contrast(one: np.ndarray, other: np.ndarray) -> float:
     return (high + 0.05) / (low + 0.05)
 
 
+# Of bars with numbers on them: the number's colour, and the bar's over the page's.
+_BARS = """chart => [...chart.querySelectorAll(".point:has(.bartext-inside)")].map(point => {
+    const colours = text => text.match(/[\\d.]+/g).map(Number), bar = getComputedStyle(point.querySelector("path"));
+    const page = colours(getComputedStyle(document.querySelector("[data-testid=stApp]")).backgroundColor);
+    const [red, green, blue, alpha = 1] = colours(bar.fill), opaque = alpha * bar.opacity * bar.fillOpacity;
+    const paint = [red, green, blue].map((part, at) => opaque * part + (1 - opaque) * page[at]);
+    return { ink: colours(getComputedStyle(point.querySelector("text")).fill), paint };
+})"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("path", ["/logits", "/architecture?architecture=embeddings", "/questions"])
+def test_numbers_on_bars_stand_out_from_them(visitors, scheme, path):
+    page = visitors[scheme]
+    visit(page, WINDOWS[0], path, TEXT)
+    expect(page.locator(f"{CHART} .bartext-inside").first).to_be_visible()
+    bars = [bar for chart in page.locator(CHART).all() for bar in chart.evaluate(_BARS)]
+    assert bars and min(contrast(np.array(bar["ink"][:3]), np.array(bar["paint"])) for bar in bars) >= 4.5
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_weight_of_one_stands_out_from_the_page_and_digits_from_every_cell(visitors, scheme):
     page = visitors[scheme]

@@ -16,7 +16,8 @@ const step = (kind, told) => ({
 });
 const one = step("one", { said: { a: "You said a.", b: "You said b." } });
 const several = step("several", { right: ["b", "c"], said: { "1 1": "You found 1 of 2.", "2 0": "You found both." } });
-const number = step("number", { right: [], value: -2, margin: 0.5, said: { number: "You said {number}." } });
+const words = { number: "You said {number}.", low: "Low.", high: "High." };
+const number = step("number", { right: [], value: -2, margin: 0.5, said: words });
 const tried = (some) => ({ choice: null, hints: 0, shown: false, right: false, ...some });
 
 test("a choice is judged as in the app", () => {
@@ -33,15 +34,17 @@ test("a choice is judged as in the app", () => {
 test("what is said to a choice, and to none that is strange", () => {
   assert.equal(said(one, "a"), "You said a.");
   assert.equal(said(several, ["a", "c"]), "You found 1 of 2.");
-  assert.equal(said(number, -1234.5), "You said −1,230.");
+  assert.equal(said(number, -1234.5), "You said −1,230. Low.");
+  assert.equal(said(number, 5), "You said 5. High.");
+  assert.equal(said(number, -2.4), "You said −2.4.");
   for (const [asked, choice] of [[one, "toString"], [one, ["a"]], [several, "b"], [number, "2"], [number, null]]) {
     assert.equal(said(asked, choice), "");
   }
 });
 
 test("numbers are written as in the app", () => {
-  const words = { 0.51851: "0.519", "-1.7": "−1.7", 4000.4: "4,000", 12: "12", 123456: "123,000", 99.96: "100" };
-  for (const [value, text] of Object.entries(words)) assert.equal(numberWords(Number(value)), text);
+  const written = { 0.51851: "0.519", "-1.7": "−1.7", 4000.4: "4,000", 12: "12", 123456: "123,000", 99.96: "100" };
+  for (const [value, text] of Object.entries(written)) assert.equal(numberWords(Number(value)), text);
 });
 
 test("what is right is not shown before it was found or shown", () => {

@@ -13,10 +13,10 @@ test("a figure gets what is left below its top, unless that is too little to see
 });
 
 test("labels that would touch each other are left out, every second or two of three", () => {
-  assert.equal(everyOf([10, 30, 50], 12), 1);
-  assert.equal(everyOf([10, 20, 30], 12), 2);
-  assert.equal(everyOf([30, 25, 20], 12), 3);
-  assert.equal(everyOf([7], 12), 1);
+  assert.equal(everyOf([10, 30, 50], [13, 13, 13]), 1);
+  assert.equal(everyOf([10, 20, 30], [13, 13, 13]), 2);
+  assert.equal(everyOf([30, 25, 20, 15], [13, 13, 13, 13]), 3);
+  assert.equal(everyOf([7], [13]), 1);
 });
 
 test("the diagram's boxes share the height, and letters keep their size", () => {

@@ -134,10 +134,10 @@ test("a head is said with its pattern, where it has one", () => {
   assert.match(attention.headText("decoder", HEADS[1]), /head 2: no clear pattern. Confidence –, .* 2.00 nats\.$/);
 });
 
-test("in a cell a weight is as short as it can be", () => {
-  const weights = [0, 0.123, 0.994, 0.995, 1, 1.26];
+test("in a cell a weight has two decimals, as in every sentence", () => {
+  const weights = [0, 0.123, 0.994, 0.9953, 1, 1.26];
   const { valueText } = cellsOf({ full: () => 1, isShown: () => true, at: (row) => weights[row] }, {});
-  assert.deepEqual(weights.map((_, row) => valueText(row, 0)), [".00", ".12", ".99", "1", "1", "1.3"]);
+  assert.deepEqual(weights.map((_, row) => valueText(row, 0)), [".00", ".12", ".99", "1.00", "1.00", "1.3"]);
 });
 
 test("chosen tokens are found in what is shown of them", () => {

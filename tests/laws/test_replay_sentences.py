@@ -33,7 +33,7 @@ def _values(name: str, number: int, kind: str) -> tuple[np.ndarray, float]:
 
 
 def _is_weight(text: str, value: float) -> bool:
-    return value >= 0.995 - 1e-6 if text == "1" else abs(float(text) - value) <= 0.005 + 1e-6
+    return abs(float(text) - value) <= 0.005 + 1e-6
 
 
 def _cases():

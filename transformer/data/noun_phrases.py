@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 Gender = Literal["m", "f", "n"]
+Form = Literal["countable", "mass", "plural"]
 
 DEFINITE = {
     "the": 8,
@@ -24,12 +25,16 @@ DEFINITE_ONLY = ("first", "last", "other", "same")
 
 @dataclass(frozen=True)
 class Noun:
-    """A noun: the English word, the other language's, its gender, and whether French writes l' before it."""
+    """A noun: the English word, the other language's, its gender, and whether French writes l' before it.
+
+    form: what sentences it goes into: "a fox", "patience", which takes no article, or "foxes".
+    """
 
     english: str
     target: str
     gender: Gender
     elided: bool = False
+    form: Form = "countable"
 
 
 @dataclass(frozen=True)
@@ -64,7 +69,10 @@ class Language(Protocol):
 
 
 class German:
-    """Places are cases: n, a and d for nominative, accusative and dative; which and that agree with the first noun."""
+    """Places are cases: n, a and d for nominative, accusative and dative; which and that agree with the first noun.
+
+    Nouns without a determiner stand as they are, but for many: the dative of a plural.
+    """
 
     adjectives = {
         "old": "alt", "new": "neu", "big": "groß", "small": "klein", "little": "klein", "good": "gut",
@@ -99,8 +107,8 @@ class German:
             return "welch" + self._LIKE_DER["n"][gender]
         if place == "that":
             return self._ARTICLES["a"][gender]
-        if place == "noun":
-            return phrase.noun.target
+        if not phrase.determiner:
+            return self._dative_plural(phrase.noun.target) if place == "many" else phrase.noun.target
         stem = self._EIN.get(phrase.determiner)
         ending = self._LIKE_EIN[place][gender]
         if stem:
@@ -127,6 +135,10 @@ class German:
             return ("er", "e", "es")[gender]
         return "en" if place == "d" or (place == "a" and gender == 0) else "e"
 
+    @staticmethod
+    def _dative_plural(noun: str) -> str:
+        return noun if noun[-1] in "ns" else noun + "n"
+
     def _oblique(self, noun: str) -> str:
         """Return a masculine noun in accusative or dative."""
         ends_weak = len(noun) > 4 and noun not in self._STRONG and self._WEAK_ENDING.search(noun)
@@ -136,7 +148,10 @@ class German:
 
 
 class French:
-    """Places are x, and de and to after "de" and "à"; which and e, a participle's ending, agree with the first noun."""
+    """Places are x, and de and to after "de" and "à"; which and e, a participle's ending, agree with the first noun.
+
+    A plural and a mass noun have the definite article there, as French has it: "la patience", "des puces".
+    """
 
     adjectives = {  # of those before the noun: masculine, masculine before a vowel, feminine
         "old": ("vieux", "vieil", "vieille"), "new": ("nouveau", "nouvel", "nouvelle"),
@@ -149,6 +164,7 @@ class French:
     }  # fmt: skip
     _POSSESSIVE = {"my": "m", "your": "t", "his": "s", "her": "s"}
     _PREPOSITIONS = {"x": "", "de": "de ", "to": "à "}
+    _MELTED = {("de", "le "): "du ", ("to", "le "): "au ", ("de", "les "): "des ", ("to", "les "): "aux "}
 
     def phrase(self, phrase: Phrase, place: str) -> str:
         """See `Language.phrase`."""
@@ -164,8 +180,8 @@ class French:
             masculine, masculine_before_vowel, of_feminine = self.adjectives[phrase.adjective]
             word = of_feminine if feminine else masculine_before_vowel if noun.elided else masculine
             following, before_vowel = f"{word} {noun.target}", word[0] in "aeiouéê"
-        article = self._article(phrase.determiner, feminine, before_vowel)
-        melted = {("de", "le "): "du ", ("to", "le "): "au "}.get((place, article))
+        article = "les " if noun.form == "plural" else self._article(phrase.determiner, feminine, before_vowel)
+        melted = self._MELTED.get((place, article))
         return (melted or self._PREPOSITIONS[place] + article) + following
 
     def finished(self, sentence: str, phrases: list[Phrase]) -> str:

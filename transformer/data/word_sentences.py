@@ -3,8 +3,9 @@
 A noun that a model has seen only by itself, "the fox" and "der Fuchs", does not always arrive in a sentence. A frame
 is a line of `frames_german.tsv` or `frames_french.tsv`: an English sentence, a tab, the other language's. Its English
 places {the} and {a} are for a noun with an article, a possessive or a demonstrative, and sometimes an adjective;
-{noun} is for the noun alone. What the places of the other side ask for is in `noun_phrases`. Both sides name their
-nouns in the same order. The frames are this project's own.
+{noun} is for the noun alone, {mass} for one that takes no article ("patience"), {plural} for a plural ("foxes"). What
+the places of the other side ask for is in `noun_phrases`. Both sides name their nouns in the same order. The frames are
+this project's own.
 """
 
 import functools
@@ -12,12 +13,14 @@ import gzip
 import random
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
 from ..errors import DataError
 from ..files import write_atomically
-from .noun_phrases import DEFINITE, DEFINITE_ONLY, INDEFINITE, LANGUAGES, Gender, Language, Noun, Phrase
+from .noun_phrases import DEFINITE, DEFINITE_ONLY, INDEFINITE, LANGUAGES, Form, Gender, Language, Noun, Phrase
 
 ORIGIN = "word_sentences"  # in the third column of the corpus that is written
 
@@ -32,28 +35,47 @@ _ADJECTIVAL = re.compile(r"(nde|igte|ierte|ige|iche|ische|ene|amte|ste|lle)$")
 _FRENCH = re.compile(r"(le |la |l')?([a-zà-ÿœæ-]{3,})")
 _FRENCH_ARTICLE = re.compile(r"\b(un|une|le|la) ([a-zà-ÿœæ-]{3,})")
 _VOWELS = "aeiouéèêàâîôœ"
+_BARE = re.compile(  # "Pay more attention to her.", "They are full of hope."
+    r"\b(?:much|more|less|enough|some|without|lack of|lots? of|full of|need|for|with) ([a-z]+)"
+    r"(?=[.,;!?]| (?:and|or|is|was|to)\b)"
+)
+_COUNTED = re.compile(r"\b(?:an?|one|every|each) ([a-z]+)\b")
+_LEAST_BARE = 3  # places where a noun that takes no article stands without one
+_WITHOUT_UMLAUT = str.maketrans("äöü", "aou")
+# English words whose plural is no s, and others for which the rule is not sure.
+_IRREGULAR = ("man", "child", "foot", "tooth", "goose", "mouse", "person", "fe", "f", "o", "fish", "sheep", "deer")
+_FRENCH_PLURAL = re.compile(r"(?:[sxz]|e?au|eu|al|)$")
+_FRENCH_PLURALS = {
+    "s": "s", "x": "x", "z": "z", "eau": "eaux", "au": "aux", "eu": "eux", "al": "aux", "": "s",
+}  # fmt: skip
 _BEFORE_NOUN, _AFTER_NOUN = "the|an?|this|my|your|his|her|our", "of|in|on|is|was|for|and|at|from|with|that|has"
 _ENGLISH_NOUN = re.compile(rf"\b(?:{_BEFORE_NOUN}) ([a-z][a-z-]+)(?=[.,!?;]| (?:{_AFTER_NOUN})\b)")
 
 
-def nouns_of(words: Iterable[tuple[str, str]], texts: Iterable[tuple[str, str]], language: str) -> list[Noun]:
-    """Return the nouns among a dictionary's pairs of words, each English word once, in order.
+def nouns_of(words: Sequence[tuple[str, str]], texts: Iterable[tuple[str, str]], language: str) -> list[Noun]:
+    """Return the nouns among a dictionary's pairs of words, each English word once, the plurals last.
 
-    words: pairs such as ("the fox", "der Fuchs"), whose article tells the gender, or ("fox", "Fuchs"); plurals and what
-    is more than a word are left out. Where no article tells it, the gender is that of the longest known noun which ends
-    the word ("Höhe" in "Flughöhe"), and in French, which writes nouns small, that of "un", "une", "le" or "la" before
-    the word in the sentences of `texts`; there a word without an article has to be an English noun in them, too. Words
-    of unknown gender are left out. Raises DataError for another language than German and French.
+    words: pairs such as ("the fox", "der Fuchs"), whose article tells the gender, or ("fox", "Fuchs"); what is more
+    than a word is left out. Plurals are the dictionary's in German ("foxes", "Füchse") and made by rule in French.
+    Nouns that stand without an article in `texts`, and hardly ever after "a", are mass nouns. Where no article tells
+    it, the gender is that of the longest known noun which ends the word ("Höhe" in "Flughöhe"), and in French, which
+    writes nouns small, that of "un", "une", "le" or "la" before the word in the sentences of `texts`; there a word
+    without an article has to be an English noun in them, too. Words of unknown gender are left out. Raises DataError
+    for another language than German and French.
     """
     _of(language)
+    texts = list(texts)
     single = [
         (_bare(english), target) for english, target in words if _WORD.fullmatch(english) and not _plural(english)
     ]
-    found = _german_nouns(single) if language == "German" else _french_nouns(single, list(texts))
+    found = _german_nouns(single) if language == "German" else _french_nouns(single, texts)
     nouns: dict[str, Noun] = {}
     for noun in found:
         nouns.setdefault(noun.english, noun)
-    return list(nouns.values())
+    mass = _mass_nouns(english for english, _ in texts)
+    singular = [replace(noun, form="mass") if noun.english in mass else noun for noun in nouns.values()]
+    plurals = _german_plurals(words, nouns) if language == "German" else _french_plurals(singular)
+    return singular + list({noun.english: noun for noun in plurals}.values())
 
 
 @functools.cache
@@ -69,13 +91,15 @@ def make_sentences(nouns: Sequence[Noun], language: str, looks: int, seed: int =
 
     A frame of two places shows another noun as well, so that each noun is seen more than `looks` times.
     """
-    frames, rng = read_frames(language), random.Random(seed)
+    rng, forms = random.Random(seed), get_args(Form)
+    frames = {form: [frame for frame in read_frames(language) if _suits(frame[0], form)] for form in forms}
     # Two nouns in one sentence cost less than in two.
-    weights = [2 * len(_PLACE.findall(english)) - 1 for english, _ in frames]
+    weights = {form: [2 * len(_PLACE.findall(english)) - 1 for english, _ in frames[form]] for form in forms}
+    alike = {form: [noun for noun in nouns if noun.form == form] for form in forms}
     for _ in range(looks):
         for noun in rng.sample(list(nouns), len(nouns)):
-            frame = rng.choices(frames, weights)[0]
-            yield fill(frame, [noun, rng.choice(nouns)], language, rng)
+            frame = rng.choices(frames[noun.form], weights[noun.form])[0]
+            yield fill(frame, [noun, rng.choice(alike[noun.form])], language, rng)
 
 
 def fill(frame: tuple[str, str], nouns: Sequence[Noun], language: str, rng: random.Random) -> tuple[str, str]:
@@ -110,8 +134,15 @@ def _of(language: str) -> Language:
     return LANGUAGES[language]
 
 
+def _suits(english: str, form: Form) -> bool:
+    """Return whether a frame's English places are for nouns of this form: "the patience" is said, "a patience" not."""
+    places = set(_PLACE.findall(english))
+    of_form = {"countable": {"the", "a", "noun"}, "mass": {"mass", "the"}, "plural": {"plural"}}
+    return places <= of_form[form]
+
+
 def _phrase(noun: Noun, place: str, grammar: Language, rng: random.Random) -> Phrase:
-    if place == "noun":
+    if place not in ("the", "a"):
         return Phrase(noun)
     determiners = DEFINITE if place == "the" else INDEFINITE
     determiner = rng.choices(list(determiners), list(determiners.values()))[0]
@@ -165,6 +196,47 @@ def _seen_genders(texts: Iterable[str]) -> dict[str, Gender]:
         if count >= 0.9 * counts.total() and (counts.total() >= 2 or word[0] in _VOWELS):
             genders[word] = gender
     return genders
+
+
+def _mass_nouns(sentences: Iterable[str]) -> set[str]:
+    """Return the words that stand without an article, and eight times as often as they follow "a"."""
+    bare: Counter[str] = Counter()
+    counted: Counter[str] = Counter()
+    for sentence in sentences:
+        bare.update(_BARE.findall(sentence))
+        counted.update(_COUNTED.findall(sentence.lower()))
+    return {word for word, count in bare.items() if count >= _LEAST_BARE and count >= 8 * counted[word]}
+
+
+def _german_plurals(words: Iterable[tuple[str, str]], nouns: Mapping[str, Noun]) -> Iterator[Noun]:
+    """Yield the dictionary's plurals of known nouns whose German begins alike: "Füchse" of "Fuchs"."""
+    for english, target in words:
+        singular = next((nouns[word] for word in _singulars(english) if word in nouns), None)
+        if singular and _GERMAN.fullmatch(target) and " " not in target and _stem(target) == _stem(singular.target):
+            yield replace(singular, english=english, target=target, form="plural")
+
+
+def _french_plurals(nouns: Iterable[Noun]) -> Iterator[Noun]:
+    for noun in nouns:
+        if noun.form == "countable" and not noun.english.endswith(_IRREGULAR):
+            target = _FRENCH_PLURAL.sub(lambda end: _FRENCH_PLURALS[end[0]], noun.target, count=1)
+            yield replace(noun, english=_english_plural(noun.english), target=target, form="plural")
+
+
+def _singulars(english: str) -> Iterator[str]:
+    for end, instead in (("ies", "y"), ("es", ""), ("s", "")):
+        if english.endswith(end):
+            yield english.removesuffix(end) + instead
+
+
+def _english_plural(noun: str) -> str:
+    if re.search(r"[^aeiou]y$", noun):
+        return noun[:-1] + "ies"
+    return noun + ("es" if re.search(r"(s|x|z|ch|sh)$", noun) else "s")
+
+
+def _stem(german: str) -> str:
+    return german.lower().translate(_WITHOUT_UMLAUT)[:4]
 
 
 def _bare(english: str) -> str:

@@ -8,6 +8,7 @@ import numpy as np
 from transformer.config import Norm
 from transformer.data.batching import BatchView
 from transformer.experiments.training import GradientNorms, gradient_norms
+from transformer.interpret import positions
 from transformer.interpret.attention_block import (
     BlockParameters,
     Stages,
@@ -16,9 +17,9 @@ from transformer.interpret.attention_block import (
     differences,
     stages_of,
 )
-from transformer.interpret.attribution import Attribution, Occlusion, gradient_times_input, occlude
+from transformer.interpret.attribution import Attribution, Occlusion, gradient_times_input, lost_without_each, occlude
 from transformer.interpret.mask_ablation import MaskedPass, run_masked, view_sentences
-from transformer.interpret.positions import without_positions
+from transformer.interpret.positions import EmbeddingSum, without_positions
 from transformer.interpret.rollout import Rollout, alti
 
 from . import CheckpointFiles, TranslationRequest, cached, recorded, samples, trace, translator
@@ -72,6 +73,21 @@ def occlusion(request: TranslationRequest, step: int, places: range, against: in
     """
     source, prefix, token = trace(request).before(step)
     return occlude(translator(request.checkpoint).model, source, prefix, token, places, against)
+
+
+@cached(max_entries=64, show_spinner=False)
+def lost_without(request: TranslationRequest) -> np.ndarray:
+    """Return what log P of each output token loses without each source token: [outputs, source]."""
+    found = trace(request)
+    model = translator(request.checkpoint).model
+    return lost_without_each(model, found.source_ids, found.decoder_input_ids, found.target_ids)
+
+
+@cached(max_entries=32, show_spinner=False)
+def embedding_sum(request: TranslationRequest) -> EmbeddingSum:
+    """Return a text's embeddings, their positions and both together: the encoder's input."""
+    sentence = trace(request)
+    return positions.embedding_sum(translator(request.checkpoint).model, sentence.source_ids, sentence.source_tokens)
 
 
 @cached(max_entries=32, show_spinner="Translating without positions …")

@@ -3,6 +3,7 @@
 
 import { Drawing, placeOf, shortened } from "../lib/canvas.js";
 import { HEADS } from "../lib/colours.js";
+import { shortWeight } from "../lib/format.js";
 import { Geometry, Heatmap, labelEvery, rowLabelsWidth, slantedHeight } from "../lib/heatmap.js";
 import { BothSides, chosenIndexes } from "./sides.js";
 
@@ -82,13 +83,11 @@ export function cellsOf(shown, { scale }) {
     return shown.isShown(row, column) ? value(shown.at(row, column)) : other;
   };
   const titleOf = (row, column) => shown.cellText(row, column);
-  return { share: ofShown((weight) => weight / full, NaN), valueText: ofShown(shortWeight, ""), titleOf };
+  return { share: ofShown((weight) => weight / full, NaN), valueText: ofShown(cellText, ""), titleOf };
 }
 
-// As short as a cell needs it: ".12", "1", and of a sum of heads "2.3".
-function shortWeight(weight) {
-  return weight < 0.995 ? weight.toFixed(2).slice(1) : weight.toFixed(weight < 1.005 ? 0 : 1);
-}
+// Of a sum of heads "2.3": two digits, too.
+const cellText = (weight) => (weight < 1.005 ? shortWeight(weight) : weight.toFixed(1));
 
 // Queries on the left, keys on the right, joined by lines: opacity is the weight, colour is the head.
 export class Lines {

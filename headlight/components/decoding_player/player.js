@@ -168,7 +168,7 @@ class Player extends Component {
   showCandidates(step) {
     this.find(".offer").hidden = !step.takable;
     this.find(".entropy").textContent = `entropy ${step.entropy}`;
-    this.find(".rest").textContent = step.rest_words;
+    this.find(".others").textContent = step.rest_words;
     const body = this.find("tbody");
     while (body.children.length > step.candidates.length) body.lastChild.remove();
     while (body.children.length < step.candidates.length) body.append(this.candidateRow());

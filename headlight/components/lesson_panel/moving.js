@@ -5,6 +5,7 @@ const ACTS = ["pointerdown", "keydown", "popstate"];
 export const LONGEST = 15_000; // ms until a move that never ends is given up
 
 let since = 0;
+let holds = false; // whether the focus was in the panel last
 
 export function isMoving() {
   return since > 0 && performance.now() - since < LONGEST;
@@ -17,6 +18,14 @@ export function beginMove() {
 
 export function endMove() {
   since = 0;
+}
+
+export function holdFocus(isThere) {
+  holds = isThere;
+}
+
+export function holdsFocus() {
+  return holds;
 }
 
 // Follow the link to the page of the new step, as soon as it is drawn.

@@ -3,13 +3,13 @@
 
 import { Component, mounted } from "../lib/mount.js";
 import { Memory, storage } from "./memory.js";
-import { LONGEST, beginMove, endMove, isMoving, openPage } from "./moving.js";
+import { LONGEST, beginMove, endMove, holdFocus, holdsFocus, isMoving, openPage } from "./moving.js";
 
 const HAVE_ARROWS = "input, textarea, select, canvas, [role=slider], [role=region], [role=radiogroup]";
 const ASK_AGAIN_AFTER = 400; // ms from the first drawing until what is remembered is sent: not while it is being made
-const LEAVE = -1; // in place of a step; 0 would be taken for nothing
+const LEAVE = -1, TO_LIST = -2, TO_NEXT = -3; // in place of a step; 0 would be taken for nothing
 const NARROW = 640; // pixels: a phone's sheet
-const APP = "[data-testid=stApp]", LOOK = 50; // ms
+const APP = "[data-testid=stApp]", LOOK = 50, SETTLED = 2000; // ms
 const FOLDED = "headlight-lesson-folded";
 
 class LessonPanel extends Component {
@@ -24,11 +24,18 @@ class LessonPanel extends Component {
     this.find(".leave").onclick = () => this.go(LEAVE);
     this.find(".back").onclick = () => this.go(this.data.step - 1);
     this.find(".next").onclick = () => this.go(this.data.step + 1);
+    this.find(".all").onclick = () => this.go(TO_LIST);
+    this.find(".onward").onclick = () => this.go(TO_NEXT);
     this.find(".pages").onclick = () => document.documentElement.classList.toggle("lesson_pages");
-    this.find(".fold").onclick = () => this.fold(!this.panel.classList.contains("folded"));
+    this.find(".fold").onclick = () => this.fold(!/\b(folded|low)\b/.test(this.panel.className));
     this.find("form").onsubmit = (event) => this.estimate(event);
     this.find("textarea").oninput = ({ target }) => this.memory.note(this.data.key, target.value);
     this.listen(document, "keydown", (event) => this.key(event), true); // before the keys that open another page
+    this.listen(document, "focusin", (event) => holdFocus(event.composedPath().includes(this.panel)), true);
+    // What a visitor does goes before what is remembered: a run for that would break off what it began.
+    for (const act of ["pointerdown", "keydown"]) this.listen(document, act, () => clearTimeout(this.timer), true);
+    // On a phone the sheet makes room while the page is what matters.
+    this.listen(document, "pointerdown", (event) => this.lower(!event.composedPath().includes(this.panel)), true);
     const page = document.documentElement;
     this.folding = new MutationObserver(() => this.dock());
     this.folding.observe(page, { attributes: true, attributeFilter: ["class"] });
@@ -37,26 +44,60 @@ class LessonPanel extends Component {
     this.ends.push(
       () => clearTimeout(this.timer),
       () => clearTimeout(this.giveUp),
+      () => clearTimeout(this.looking),
       () => page.classList.remove("lesson_pages"),
     );
   }
 
   receive(data) {
-    this.panel.hidden = Boolean(data.open);
-    if (data.open) return openPage();
+    this.panel.hidden = Boolean(data.open || data.list);
+    clearTimeout(this.timer);
+    if (data.open) {
+      holdFocus(true);
+      return openPage();
+    }
+    if (data.list) endMove();
+    else this.step(data);
+    const remembered = this.memory.all();
+    if (!data.known && Object.keys(remembered).length) {
+      this.timer = setTimeout(() => this.setTriggerValue("restore", remembered), ASK_AGAIN_AFTER);
+    }
+  }
+
+  step(data) {
     if (data.alone) endMove(); // there is no page to wait for
     this.wait(isMoving());
     if (isMoving()) whenAtRest(() => this.arrive());
     const moved = data.key !== this.data?.key;
+    if (data.look && (moved || data.turn !== this.data.turn)) whenAtRest(() => bringIntoSight(data.look));
     this.data = data;
     if (moved || !this.chosen) this.chosen = new Set([data.tried.choice ?? []].flat());
     if (data.tried.choice !== null || data.tried.hints || data.tried.shown) this.memory.keep(data.key, data.tried);
+    const focused = this.focused();
     this.draw(moved);
-    const remembered = this.memory.all();
-    if (!data.known && Object.keys(remembered).length) {
-      clearTimeout(this.timer);
-      this.timer = setTimeout(() => this.setTriggerValue("restore", remembered), ASK_AGAIN_AFTER);
-    }
+    if (focused && (moved || this.focused() !== focused)) this.refocus(moved);
+    whenAtRest(() => this.comeBack());
+  }
+
+  // The element of the panel that has the focus, null where none has it.
+  focused() {
+    const active = this.root.activeElement ?? document.activeElement;
+    return active && this.panel.contains(active) ? active : null;
+  }
+
+  // Where what had the focus is gone, or another step has come: so that keys go on from there.
+  refocus(moved) {
+    const { data } = this, over = data.tried.right || data.tried.shown;
+    const text = data.ask?.length && data.step <= data.of ? ".ask" : ".say";
+    this.find(over && !moved ? ".next" : text).focus({ preventScroll: true });
+  }
+
+  // A page that changes may take the focus away and give it to nothing, a little after it has come to rest.
+  comeBack(until = performance.now() + SETTLED) {
+    clearTimeout(this.looking);
+    if (!holdsFocus() || this.panel.hidden) return;
+    if (document.activeElement === document.body) this.refocus(false);
+    if (performance.now() < until) this.looking = setTimeout(() => this.comeBack(until), LOOK);
   }
 
   draw(moved) {
@@ -73,12 +114,18 @@ class LessonPanel extends Component {
     this.find(".next").textContent = data.last ? "Finish" : "Next →";
     write(this.find(".say"), data.say);
     write(this.find(".ask"), data.ask ?? []);
-    this.find(".back_to").hidden = !data.away;
+    this.find(".back_to").hidden = !data.away && !data.others;
+    this.find(".back_to").textContent = data.away ? "Back to the lesson’s figure" : "Take a sentence that decides it";
+    this.find(".again").hidden = !data.again;
+    this.find(".scale").textContent = data.scale ?? "";
+    this.find(".ways").hidden = !ended || Boolean(data.alone);
+    this.find(".onward").hidden = !data.next_lesson;
+    this.find(".onward").textContent = `Next lesson: ${data.next_lesson}`;
     this.find(".undecided").hidden = !data.undecided;
     this.find(".undecided").textContent = data.undecided;
     this.drawOptions(over);
     this.drawNote(moved);
-    this.find(".feedback").textContent = feedback(data, over);
+    this.find(".feedback").textContent = ended ? (data.score ?? "") : feedback(data, over);
     this.find(".feedback").classList.toggle("good", data.tried.right);
     this.find(".hints").replaceChildren(...(data.hints ?? []).map((hint) => element("li", hint)));
     this.find(".hint").hidden = !data.more_hints;
@@ -86,6 +133,7 @@ class LessonPanel extends Component {
     this.find(".show").hidden = !data.ask;
     if (moved) this.find(".body").scrollTop = 0;
     if (moved) this.fold(storage("sessionStorage").getItem(FOLDED) === "1");
+    if (moved || over) this.lower(over && !ended);
   }
 
   // Where the list of pages is not there, or folded away, it lies below the page, whose figures leave it that room.
@@ -112,7 +160,7 @@ class LessonPanel extends Component {
     if (data.kind === "do" && !over) buttons.push(this.check(() => this.answer(true), "I have done it"));
     const focused = [...place.children].indexOf(this.find(".options button:focus"));
     place.replaceChildren(...buttons);
-    if (focused >= 0 && data.alone) (over ? this.find(".next") : buttons[focused])?.focus({ preventScroll: true });
+    if (focused >= 0) (over ? this.find(".next") : buttons[focused])?.focus({ preventScroll: true });
     const form = this.find("form"), input = this.find("input");
     form.hidden = data.kind !== "number";
     input.disabled = over;
@@ -156,7 +204,10 @@ class LessonPanel extends Component {
   }
 
   go(step) {
-    if (isMoving()) return;
+    if (isMoving()) {
+      this.wanted = step; // a key may come before the page that it was pressed for has come to rest
+      return;
+    }
     this.depart();
     document.documentElement.classList.remove("lesson_pages");
     if (step !== this.data.step) this.chosen = null;
@@ -178,6 +229,9 @@ class LessonPanel extends Component {
   arrive() {
     endMove();
     this.wait(false);
+    const { wanted } = this;
+    this.wanted = null;
+    if (wanted && wanted !== this.data.step) this.go(wanted);
   }
 
   show() {
@@ -192,7 +246,13 @@ class LessonPanel extends Component {
     this.setTriggerValue("teach", true);
   }
 
+  // What a sheet needs least makes room: the options, what was said to an answer and the way on stay.
+  lower(low) {
+    this.panel.classList.toggle("low", low && window.innerWidth <= NARROW && !this.data?.alone);
+  }
+
   fold(folded) {
+    this.lower(false);
     this.panel.classList.toggle("folded", folded);
     this.find(".fold").ariaExpanded = String(!folded);
     storage("sessionStorage").setItem(FOLDED, folded ? "1" : "0");
@@ -201,17 +261,21 @@ class LessonPanel extends Component {
   // Where nothing else has a use for them.
   key(event) {
     const within = event.composedPath()[0];
-    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (!this.data || event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
     if (within.closest?.("input, textarea, select")) return;
     // Where the panel has the page for itself, what nothing else is focused for is for it, too.
     const inside = event.composedPath().includes(this.panel) || (this.data.alone && within === document.body);
     const by = { PageDown: 1, PageUp: -1, ...(inside ? { ArrowRight: 1, ArrowLeft: -1 } : {}) }[event.key];
     if (!by || (!inside && within.closest?.(HAVE_ARROWS))) return;
     const step = this.data.step + by;
-    if (step < 1 || step > this.data.of) return;
+    if (step < 1 || step > this.data.of + 1) return; // one past the last is the end
     event.preventDefault();
     this.go(step);
   }
+}
+
+function bringIntoSight(key) {
+  document.querySelector(`.st-key-${CSS.escape(key)}`)?.scrollIntoView({ block: "center" });
 }
 
 function whenAtRest(act) {

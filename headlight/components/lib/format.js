@@ -55,6 +55,9 @@ function half(bits) {
   return sign * (1 + fraction / 1024) * 2 ** (exponent - 15);
 }
 
+// A weight as in headlight/plots/text.py: two decimals without the leading zero: ".07", "1.00".
+export const shortWeight = (weight) => weight.toFixed(2).replace(/^0/, "");
+
 export const MINUS = "\u2212";
 
 export function number(value, digits = 4) {

@@ -13,3 +13,6 @@ export function heightBelow(element) {
 
 // What one does to choose something, with a finger or with a mouse.
 export const press = () => (window.matchMedia("(pointer: coarse)").matches ? "tap" : "click");
+
+// A sentence that invites to click, for whom it is.
+export const invite = (text) => (press() === "click" ? text : text.replace("Click", "Tap").replace("click", "tap"));

@@ -11,7 +11,8 @@ const HAVE_ARROWS_OF_THEIR_OWN = "canvas, [role=region], [role=slider]";
 const STEPPERS = { ArrowLeft: ".back", ArrowRight: ".forward", Home: ".first", End: ".last" };
 const PAGES = { PageUp: -1, PageDown: 1 };
 const PAGE_LINKS = "[data-testid=stSidebarNavLink]", FOLD = "[data-testid=stSidebarCollapseButton] button";
-const UNFOLD = "[data-testid=stExpandSidebarButton]";
+const UNFOLD = "[data-testid=stExpandSidebarButton]", SIDEBAR = "[data-testid=stSidebar]";
+const LESSONS_LINK = `${PAGE_LINKS}[href$="/lessons"]`;
 // Where the list of pages lies over the page, or leaves it no room.
 const NARROW = "(max-width: 768px), (max-height: 480px)";
 const FOLDS = 400; // ms until the list is gone, or there
@@ -22,7 +23,8 @@ class Presenter extends Component {
   constructor(root) {
     super(root);
     this.find(".present").onclick = () => this.present(!this.data.present);
-    this.find(".home").onclick = () => document.querySelector(PAGE_LINKS)?.click();
+    this.find(".home").onclick = () => openFromFolded(document.querySelector(PAGE_LINKS));
+    this.find(".learn").onclick = () => openFromFolded(document.querySelector(LESSONS_LINK));
     this.find(".pages").onclick = () => document.querySelector(UNFOLD)?.click();
     this.find(".keys").onclick = () => this.list();
     this.find(".end").onclick = () => this.present(false);
@@ -112,6 +114,18 @@ function fullScreen() {
 // On a narrow screen the list of pages would lie over the page that was chosen in it.
 function foldPages() {
   if (window.matchMedia(NARROW).matches) document.querySelector(FOLD)?.click();
+}
+
+// Streamlit turns its list around after a link of it: folded, it would open over the page that the link leads to. It is
+// folded again in the same moment, before anything of that is drawn.
+function openFromFolded(link) {
+  const folded = Boolean(document.querySelector(UNFOLD)), observer = new MutationObserver(() => {
+    observer.disconnect();
+    foldPages();
+  });
+  if (folded) observer.observe(document.querySelector(SIDEBAR), { attributeFilter: ["data-collapsed"] });
+  setTimeout(() => observer.disconnect(), FOLDS);
+  link?.click();
 }
 
 // While the list is folded, its sign lies over the beginning of the bar.

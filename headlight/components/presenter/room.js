@@ -1,7 +1,7 @@
 // Figures of Plotly's in a low window and while presenting: what is said above one stands below it, one that would end
 // below the window gets the height that is left there, and of labels and digits that would then touch each other some
-// are left out. It is marked here, not found by the style sheet: a :has() for it made every change of a page, and each
-// label that Plotly measures, thirty milliseconds slower.
+// are left out. On a phone figures keep their height, the rest holds. It is marked here, not found by the style sheet:
+// a :has() for it made every change of a page, and each label that Plotly measures, thirty milliseconds slower.
 
 const FIGURES = "[data-testid=stMain] [data-testid=stFullScreenFrame]:has(> [data-testid=stPlotlyChart])";
 const CHART = "[data-testid=stPlotlyChart]", BLOCK = "[data-testid=stVerticalBlock]";
@@ -9,8 +9,9 @@ const SAID = "[data-testid=stElementContainer]:is(:has(> .stMarkdown), :has(.fin
 const HEADING = "h2, h3, p > strong:only-child";
 const DRAWN = "[data-testid=stPlotlyChart], .plot-container";
 const LOW = "(min-height: 481px) and (max-height: 660px) and (min-width: 641px)"; // as in page.css; a lower one scrolls
+const PHONE = "(max-width: 640px)";
 const BELOW = 10, LEAST = 170; // pixels below a figure; a figure lower than that is of no use
-const LINE = 1.1; // the height of a line of letters as a multiple of their size
+const LINE = 1.1, BETWEEN = 4; // the height of a line as a multiple of its letters' size; pixels between two labels
 const LABELS = ["x", "x2", "x3", "x4", "y", "y2", "y3"].map((axis) => `.${axis}tick > text`);
 const ALONG = { x: 0, y: 1 };
 
@@ -49,13 +50,17 @@ export class Room {
     return this.present || window.matchMedia(LOW).matches;
   }
 
+  get isCrowded() {
+    return this.isWanted || window.matchMedia(PHONE).matches;
+  }
+
   fitFigures() {
     const wanted = this.isWanted;
-    putFiguresFirst(wanted);
+    putFiguresFirst(this.isCrowded);
     for (const frame of document.querySelectorAll(FIGURES)) {
       giveRoom(frame, "");
       if (wanted) this.fitFigure(frame);
-      this.listen(frame.querySelector(".js-plotly-plot"), wanted);
+      this.listen(frame.querySelector(".js-plotly-plot"), this.isCrowded);
     }
   }
 
@@ -75,7 +80,7 @@ export class Room {
     if (!plot?.on) return;
     if (this.heard.get(plot) !== plot.on) { // a plot that is made anew in the same place has forgotten who listens
       this.heard.set(plot, plot.on);
-      plot.on("plotly_afterplot", () => thinOut(plot, this.isWanted));
+      plot.on("plotly_afterplot", () => thinOut(plot, this.isCrowded));
     }
     if (wanted || plot.dataset.crowded) thinOut(plot, wanted);
   }
@@ -121,10 +126,23 @@ export function roomBelow(top, window) {
   return room >= LEAST ? room : 0;
 }
 
-// Of labels at these places every so many are written, in letters of this size.
-export function everyOf(places, size) {
-  const gaps = places.slice(1).map((place, index) => Math.abs(place - places[index])).filter((gap) => gap > 0);
-  return gaps.length ? Math.max(1, Math.ceil((LINE * size) / Math.min(...gaps))) : 1;
+// Every so many of the labels at these places are written; rooms: what each takes along its axis.
+export function everyOf(places, rooms) {
+  const touches = (one, other) => {
+    const gap = Math.abs(places[one] - places[other]);
+    return gap > 0 && gap < (rooms[one] + rooms[other]) / 2;
+  };
+  let every = 1;
+  const fits = () => places.every((_, at) => at % every || at + every >= places.length || !touches(at, at + every));
+  while (!fits()) every += 1;
+  return every;
+}
+
+// Labels below or above a figure take their length, where they are not turned; all others take a line.
+function roomsOf(texts, axis) {
+  const line = LINE * parseFloat(getComputedStyle(texts[0]).fontSize);
+  const turned = /rotate\((?!0[,)])/.test(texts[0].getAttribute("transform"));
+  return texts.map((text) => (axis === "y" || turned ? line : BETWEEN + text.getBBox().width));
 }
 
 function thinOut(plot, wanted) {
@@ -133,7 +151,7 @@ function thinOut(plot, wanted) {
     const texts = [...plot.querySelectorAll(selector)], axis = selector[1];
     for (const text of texts) text.style.removeProperty("display");
     if (!wanted || !texts.length) continue;
-    const every = everyOf(texts.map((text) => placeOf(text, axis)), parseFloat(getComputedStyle(texts[0]).fontSize));
+    const every = everyOf(texts.map((text) => placeOf(text, axis)), roomsOf(texts, axis));
     texts.forEach((text, index) => index % every && text.style.setProperty("display", "none"));
     crowded ||= axis === "y" && every > 1;
   }

@@ -1,6 +1,7 @@
 // One head, large: a table whose cells are coloured by weight, to be read by eye, pointer, keyboard and screen reader.
 
 import { ARROWS, element, isDark, isShortcut, setAttributes, shortened, tint } from "../lib/canvas.js";
+import { shortWeight } from "../lib/format.js";
 import { windowHeight } from "../lib/screen.js";
 import { shownTokens } from "../lib/tokens.js";
 
@@ -33,7 +34,7 @@ export class HeadMap {
       for (let column = 0; column < snapshots.columns; column++, index++) {
         if (snapshots.isMasked(row, column)) continue;
         const cell = this.cells[index], weight = snapshots.weight(current, data, row, column);
-        const text = weight >= 0.995 ? "1" : weight.toFixed(2).slice(1);
+        const text = shortWeight(weight);
         tint(cell, weight, dark);
         if (cell.textContent !== text) cell.textContent = text;
       }

@@ -101,7 +101,11 @@ export function isRight({ panel: { kind }, told: { right, value, margin } }, cho
 // What is said to a choice; "" to one of another kind.
 export function said({ panel: { kind }, told }, choice) {
   const of = (name) => (Object.hasOwn(told.said, name) ? told.said[name] : "");
-  if (kind === "number") return Number.isFinite(choice) ? of("number").replace("{number}", numberWords(choice)) : "";
+  if (kind === "number") {
+    if (!Number.isFinite(choice)) return "";
+    const off = isRight({ panel: { kind }, told }, choice) ? "" : of(choice < told.value ? "low" : "high");
+    return [of("number").replace("{number}", numberWords(choice)), off].filter(Boolean).join(" ");
+  }
   if (kind !== "several") return typeof choice === "string" ? of(choice) : "";
   const hit = told.right.filter((each) => Array.isArray(choice) && choice.includes(each)).length;
   return Array.isArray(choice) ? of(`${hit} ${choice.length - hit}`) : "";

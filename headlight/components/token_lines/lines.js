@@ -6,6 +6,7 @@ import { offerPicture } from "../export/snapshot.js";
 import { element, isShortcut, opacity, svgElement, tintOf } from "../lib/canvas.js";
 import { Component, mounted } from "../lib/mount.js";
 import { MOMENT, isStill } from "../lib/motion.js";
+import { invite, press } from "../lib/screen.js";
 import { Table } from "../lib/table.js";
 import { chipText, inWords, isSpecial, joined } from "../lib/tokens.js";
 import { changesOf, curve, lettersFor, linesOf, lookOf, moved, shareOf } from "./geometry.js";
@@ -96,7 +97,7 @@ class TokenLines extends Component {
     }
     this.describeSource();
     this.found.hidden = !data.headline;
-    this.find(".headline").textContent = data.headline ?? "";
+    this.find(".headline").textContent = invite(data.headline ?? "");
     this.find(".all").hidden = !data.hidden?.length;
     data.outputs.forEach((_, index) => this.describeOutput(index, isNew && isSameSource));
     const before = isNew || isStill() ? null : this.lines;
@@ -127,7 +128,8 @@ class TokenLines extends Component {
     this.buttons.source.forEach((button, index) => {
       const isHidden = Boolean(hidden?.includes(index));
       const offer = hidden && !button.classList.contains("special");
-      const what = !offer ? "" : isHidden ? ", hidden from every head: click to show it again" : ": click to hide it";
+      const does = `${press()} to ${isHidden ? "show it again" : "hide it"}`;
+      const what = offer ? `${isHidden ? ", hidden from every head" : ""}: ${does}` : "";
       button.classList.toggle("hidden", isHidden);
       if (offer) button.setAttribute("aria-pressed", String(isHidden));
       button.title = `“${source[index]}”, source token ${index + 1}${what}`;

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from headlight.app import results
+from headlight.app.results import measures
 from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, measure, of_the_page
 from headlight.plots.text import one_head_name, percent, quoted, sentence_case, short_weight
 from transformer.interpret.head_patterns import HeadMeasures, Pattern, aligned_keys, is_word, measure_heads
@@ -12,6 +13,7 @@ from transformer.interpret.trace import Trace, masked_maps
 
 from .wording import MOST_OPTIONS, NEAR, head_names, listed, quoted_all, token_options
 
+PLAINLY = 0.2  # of the rows, by which one reading must be better where a head is searched for
 OUTPUT, INPUT = Pattern.OUTPUT_ALIGNMENT, Pattern.INPUT_ALIGNMENT
 
 
@@ -57,26 +59,63 @@ def key_of(head: HeadMeasures) -> str:
     return f"{head.layer + 1}.{head.head + 1}"
 
 
+def needed_keys(run: Run) -> np.ndarray:
+    """Find for each output token the source word without which its log P falls most: [outputs], -1 for what is no word.
+
+    A second opinion on which source word belongs to an output word: it looks at no weight.
+    """
+    words = np.array([is_word(token) for token in run.trace.source_tokens])
+    found = np.where(words, measures.lost_without(run.request), -np.inf).argmax(axis=-1)
+    return np.where([is_word(token) for token in run.trace.target_tokens], found, -1)
+
+
+def needed_rows(run: Run) -> np.ndarray:
+    """Count in how many rows each head has its largest weight on the word that is needed most: [layers, heads]."""
+    needed = needed_keys(run)
+    return np.asarray((run.trace.cross.argmax(axis=-1) == needed)[..., needed >= 0].sum(axis=-1))
+
+
+def _aligners(run: Run, measured: Sequence[HeadMeasures]) -> list[HeadMeasures]:
+    """Return the head that aligns in most rows, then others to choose from, clearly behind it by both yardsticks."""
+    by_need = needed_rows(run)
+
+    def rows(head: HeadMeasures) -> np.ndarray:
+        return np.array([head.counts[OUTPUT].rows, by_need[head.layer, head.head]])
+
+    best, *others = sorted(measured, key=lambda head: -int(rows(head).sum()))
+    least = max(1.0, NEAR * best.counts[OUTPUT].eligible)
+    behind = [head for head in others if (rows(best) - rows(head)).min() >= least]
+    first_by_input = [head for head in ranked_by(measured, INPUT)[:1] if any(head is each for each in behind)]
+    if len(behind) < MOST_OPTIONS - 1:
+        raise Undecided("Several heads do this in as many rows of this sentence.")
+    chosen = {key_of(head): head for head in (best, *behind[:2], *first_by_input, *behind[2:])}
+    return list(chosen.values())[:MOST_OPTIONS]
+
+
 @measure
 def best_aligner(run: Run) -> Answer:
     """Ask which cross-attention head most often reads the source word of its row's output token.
 
-    Which source word that is, all heads together say (see `aligned_keys`). names: layer and head (from 1), head_name.
+    Which source word that is, two yardsticks say: what all heads together read most (see `aligned_keys`), and what is
+    missed most when it is hidden; no option but the right one comes near by either. names: layer and head (from 1),
+    head_name.
     """
-    measured = cross_heads(run.trace)
-    best = clear_best(measured, OUTPUT)
-    others = (ranked_by(measured, OUTPUT)[1], *(ranked_by(measured, each)[0] for each in (INPUT, Pattern.END)))
-    chosen = list({key_of(head): head for head in (best, *others, ranked_by(measured, OUTPUT)[-1])}.values())
+    measured, by_need = cross_heads(run.trace), needed_rows(run)
+    best, *_ = chosen = _aligners(run, measured)
+    eligible = best.counts[OUTPUT].eligible
+    rows = {key_of(head): (head.counts[OUTPUT].rows, int(by_need[head.layer, head.head])) for head in chosen}
+    told = {
+        name: f"it reads the word that all heads read most in {mean} of {eligible} rows, the word that is missed most "
+        f"in {need}."
+        for name, (mean, need) in rows.items()
+    }
     return Answer(
         Kind.ONE,
-        f"{sentence_case(name_of(best))} does it {in_rows(best, OUTPUT)}.",
-        "Rows whose largest weight is on the word they write: "
-        + ", ".join(f"{name_of(head)}: {head.counts[OUTPUT].rows}" for head in chosen[:MOST_OPTIONS])
-        + f" of {best.counts[OUTPUT].eligible}.",
-        tuple(
-            Option(key_of(head), name_of(head), f"It does so {in_rows(head, OUTPUT)}.")
-            for head in chosen[:MOST_OPTIONS]
-        ),
+        f"{sentence_case(name_of(best))}: {told[key_of(best)]}",
+        f"Rows of {eligible} that read the word all heads read most, and the word that is missed most: "
+        + "; ".join("{}: {} and {}".format(name_of(head), *rows[key_of(head)]) for head in chosen)
+        + ".",
+        tuple(Option(key_of(head), name_of(head), sentence_case(told[key_of(head)])) for head in chosen),
         frozenset({key_of(best)}),
         names=names_of(best),
     )
@@ -126,15 +165,15 @@ def read_when_fed(run: Run) -> Answer:
     names: fed, word (what the row writes), read, row, layer, head (from 1), head_name.
     """
     trace = run.trace
-    best = clear_best(cross_heads(trace), OUTPUT)
+    best = _aligners(run, cross_heads(trace))[0]
     weights = trace.cross[best.layer, best.head]
-    aligned = aligned_keys(trace.cross, trace.source_tokens, trace.target_tokens)
+    aligned, needed = aligned_keys(trace.cross, trace.source_tokens, trace.target_tokens), needed_keys(run)
     largest = weights.argmax(axis=1)
     rows = [
         row
         for row in range(1, len(aligned))
         if min(aligned[row - 1 : row + 1]) >= 0
-        and aligned[row - 1] != aligned[row] == largest[row]
+        and aligned[row - 1] != aligned[row] == largest[row] == needed[row]
         and _lead(weights[row]) >= NEAR
     ]
     if not rows:
@@ -196,14 +235,14 @@ def better_reading(run: Run) -> Answer:
 @measure
 def aligning_layer(run: Run) -> Answer:
     """Ask in the heads of which layer of cross-attention most rows read their output token's source word."""
-    measured = cross_heads(run.trace)
+    measured, by_need = cross_heads(run.trace), needed_rows(run).mean(axis=1)
     layers = sorted({head.layer for head in measured})
     means = {
         layer: float(np.mean([float(head.counts[OUTPUT]) for head in measured if head.layer == layer]))
         for layer in layers
     }
     first, *others = sorted(layers, key=lambda layer: -means[layer])
-    if not others or means[first] - means[others[0]] < NEAR:
+    if not others or means[first] - means[others[0]] < NEAR or by_need.argmax() != first:
         raise Undecided("No layer is clearly ahead of all others in this sentence.")
     shown = sorted([first, *others][:MOST_OPTIONS])
     return Answer(
@@ -224,27 +263,28 @@ def aligning_layer(run: Run) -> Answer:
 
 @measure
 @of_the_page
-def other_input_head(run: Run) -> Answer:
-    """Ask for a head, other than the one that does so most, that fits its input token better than its output token.
+def input_head(run: Run) -> Answer:
+    """Ask to choose, in the explorer, a head that reads its input token's source word in most rows, not its output's.
 
-    It is the one that is chosen in the explorer. names: layer and head (from 1) of the best aligner to begin with.
+    names: layer and head (from 1) of the best aligner to begin with, found (the head that does so most, "1.5").
     """
     measured = cross_heads(run.trace)
     known, aligner = ranked_by(measured, INPUT)[0], ranked_by(measured, OUTPUT)[0]
-    found = {key_of(head): head for head in measured if _shift(head) >= NEAR and head is not known}
-    if not found:
-        raise Undecided("No other head fits its input token better here.")
+    if not _reads_its_input(known):
+        raise Undecided("No head fits its input token in most rows of this sentence.")
     chosen = _chosen(run, measured) or aligner
-    rows = f"its input {in_rows(chosen, INPUT)}, its output {in_rows(chosen, OUTPUT)}"
-    asked = " It is the one that you know already." if chosen is known else ""
+    told = f"{sentence_case(name_of(chosen))} fits its input {in_rows(chosen, INPUT)}, its output"
     return Answer(
         Kind.DO,
-        f"{sentence_case(name_of(chosen))} fits {rows}.{asked}",
-        f"There {'is one' if len(found) == 1 else f'are {len(found)}'} besides {name_of(known)}; they are in "
-        f"{listed([f'layer {layer + 1}' for layer in sorted({head.layer for head in found.values()})])}.",
-        done=key_of(chosen) in found,
-        names={**names_of(aligner), "found": next(iter(found))},
+        f"{told} {in_rows(chosen, OUTPUT)}.",
+        f"It is {name_of(known)}: it fits its input {in_rows(known, INPUT)}.",
+        done=_reads_its_input(chosen),
+        names={**names_of(aligner), "found": key_of(known)},
     )
+
+
+def _reads_its_input(head: HeadMeasures) -> bool:
+    return float(head.counts[INPUT]) > 0.5 and _shift(head) >= PLAINLY
 
 
 def _shift(head: HeadMeasures) -> float:

@@ -192,6 +192,7 @@ def mean_of_heads(run: Run) -> Answer:
         f"{short_weight(mean)}.",
         value=mean,
         tolerance=NEAR,
+        bounds=(0.0, 1.0),
         names={
             **head_names(*at),
             "row": str(pair[0] + 1),

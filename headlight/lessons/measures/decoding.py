@@ -7,17 +7,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from headlight.app import results, url_state
+from headlight.app.results import TranslationRequest
 from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, measure, of_the_page
 from headlight.plots.text import format_probability, pluralize, quoted, quoted_at, signed
 from transformer import Beam
-from transformer.decoding.beam import Outcome
 from transformer.decoding.sampling import Hypothesis, truncate
 from transformer.interpret.trace import Trace
 
-from .wording import MOST_OPTIONS, NEAR_CHANCES, NEAR_NATS
+from .wording import MOST_OPTIONS, NEAR, NEAR_CHANCES, NEAR_NATS
 
 NEAR_SCORES = 0.005  # of a beam search, which the page shows with three decimals
 SHARP, FLAT = 0.5, 1.5  # temperatures
+MOST_FORCED = 12  # candidates that are tried for one that makes a translation longer
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,7 @@ def perplexity(run: Run) -> Answer:
         "probable tokens.",
         f"e to the power of {entropy:.2f}, with e = 2.718, is {value:.1f}.",
         value=value,
-        tolerance=0.1 * value,
+        relative=NEAR,
         names={"step": str(step + 1), "word": trace.target_tokens[step], "entropy": f"{entropy:.2f} nats"},
     )
 
@@ -139,18 +140,17 @@ def after_forcing(run: Run) -> Answer:
     if not before:
         raise Undecided("Nothing follows the token that could be another one here.")
     gone, new = Counter(before) - Counter(now), Counter(now) - Counter(before)
-    come = len(before) - gone.total()
-    reordered = not gone and not _in_order(before, now)
-    found = "changed" if gone else "moved" if reordered else "more" if new else "stay"
+    found = "stay" if before == now else "new" if new else "moved"
     labels = {
-        "stay": "the same ones, as they stand",
-        "moved": "the same ones, in another order",
-        "more": "the same ones, with others among them",
-        "changed": "other ones in the place of some",
+        "stay": "they stay as they are",
+        "moved": "no other one comes in, but some move or go",
+        "new": "other ones come in",
     }
-    count = pluralize(len(before), "token")
-    order = "in another order" if reordered else "in their order" if not gone else f"{gone.total()} do not"
-    told = f"Of {count} behind it {come} come again, {order}; the number of new ones is {new.total()}."
+    come = len(before) - gone.total()
+    told = f"Of {pluralize(len(before), 'token')} behind it {come} come again; {new.total() or 'none'} that " + (
+        "was" if new.total() == 1 else "were"
+    )
+    told += " not there before."
     return Answer(
         Kind.ONE,
         f"With {quoted(choice.second_token)} forced the model writes: “{forced.target_text}” Before, it wrote: "
@@ -196,37 +196,28 @@ def tempered(run: Run) -> Answer:
 
 
 @measure
-def greedy_in_beam(run: Run, size: int) -> Answer:
-    """Ask where greedy's translation stands among those of a beam search without length penalty.
+def best_of_beam(run: Run, size: int) -> Answer:
+    """Ask which translation is the most probable as a whole: greedy's, or one that a beam search without penalty finds.
 
-    names: size.
+    names: size, greedy (greedy's translation).
     """
-    request = run.greedy
-    record = results.search(replace(request, strategy=Beam(size, 0.0)))
-    greedy = results.hypotheses(request)[0]
-    fate = record.outcome_of(greedy.ids)
-    is_there = fate.outcome == Outcome.ENDED and fate.place <= size
-    found = "out" if not is_there else "first" if fate.place == 1 else "behind"
-    decode, best = results.translator(run.request.checkpoint).tokenizer.decode, record.ended[0]
-    if found != "first" and decode(list(best.ids)) == decode(list(greedy.ids)):
-        raise Undecided("Beam search finds the same words here, divided into other tokens.")
-    log_p = f"“{decode(list(greedy.ids))}” with log P {signed(greedy.log_probability, 3)}"
-    better = f"“{decode(list(best.ids))}” with {signed(best.log_probability, 3)}"
-    labels = {
-        "first": "first",
-        "behind": "behind a more probable one",
-        "out": "nowhere: the beam did not keep it",
-    }
-    place = f"It ended with rank {fate.place}." if is_there else "It is not among the beam's translations."
+    tokenizer, greedy = results.translator(run.request.checkpoint).tokenizer, results.hypotheses(run.greedy)[0]
+    found = _ended(run, Beam(size, 0.0))
+    own = tokenizer.decode(list(greedy.ids))
+    found.setdefault(own, greedy)
+    first, *others = sorted(found, key=lambda text: -found[text].log_probability)
+    if not others or found[first].log_probability - found[others[0]].log_probability < NEAR:
+        raise Undecided("Two of these translations are about equally probable here.")
+    offered = list(dict.fromkeys((first, own, *others)))[:MOST_OPTIONS]
+    log_p = {text: f"log P {signed(found[text].log_probability, 2)}" for text in found}
+    behind = "greedy decoding found it, too." if own == first else f"greedy's “{own}” has {log_p[own]}."
     return Answer(
         Kind.ONE,
-        f"Greedy decoding writes {log_p}; "
-        + ("no translation of the beam is more probable." if found == "first" else f"the beam's best is {better}."),
-        f"Compare log P, the sum of all tokens' log-probabilities: {signed(greedy.log_probability, 3)} for greedy's, "
-        f"{signed(best.log_probability, 3)} for the beam's best.",
-        tuple(Option(name, label, "" if name == found else place) for name, label in labels.items()),
-        frozenset({found}),
-        names={"size": str(size)},
+        f"“{first}” has {log_p[first]}, the highest; {behind}",
+        "The sum of all tokens' log-probabilities: " + "; ".join(f"“{text}” {log_p[text]}" for text in offered) + ".",
+        tuple(Option(_ids(found[text]), f"“{text}”", f"It has {log_p[text]}.") for text in offered),
+        frozenset({_ids(found[first])}),
+        names={"size": str(size), "greedy": own},
     )
 
 
@@ -283,7 +274,10 @@ def _ids(one: Hypothesis) -> str:
 @measure
 @of_the_page
 def longer_translation(run: Run) -> Answer:
-    """Ask for a forced beginning that makes the translation longer; the address says what is forced."""
+    """Ask for a forced beginning that makes the translation longer; the address says what is forced.
+
+    names: prefix (one that does, as an address has it), step (its last token's, from 1).
+    """
     request = run.greedy
     forced = url_state.token_ids(run.address.get("prefix", ""))
     if not results.translator(run.request.checkpoint).may_begin_with(forced):
@@ -293,20 +287,45 @@ def longer_translation(run: Run) -> Answer:
     words = [len(each.target_text.split()) for each in (own, now)]
     counted = f"It has {pluralize(words[1], 'word')}, and without anything forced {words[0]}."
     told = f"“{now.target_text}” {counted}" if forced else f"Nothing is forced yet: “{own.target_text}”"
-    step = own.num_forced + int(own.entropies[own.num_forced :].argmax())
+    longer = _longer(request) or (forced if words[1] > words[0] else ())
+    if not longer:
+        raise Undecided("No likely candidate that is forced makes this translation longer.")
     return Answer(
         Kind.DO,
         told,
-        f"The model's own translation has {pluralize(words[0], 'word')}. It is least sure at step {step + 1}: a "
-        "candidate there turns the translation most easily.",
+        f"The model's own translation has {pluralize(words[0], 'word')}. It gets longer with a candidate of step "
+        f"{len(longer)}: {quoted(results.translator(request.checkpoint).tokenizer.piece_text(longer[-1]))}.",
         done=words[1] > words[0],
+        names={"prefix": ".".join(map(str, longer)), "step": str(len(longer))},
     )
 
 
+@results.cached(max_entries=64, show_spinner=False)
+def _longer(request: TranslationRequest) -> tuple[int, ...]:
+    """Return ids that make a translation of more words when they are forced, the likeliest last one; () without any."""
+    own = results.trace(request)
+    words = len(own.target_text.split())
+    others = [
+        (float(own.candidate_probabilities[step, row]), step, int(own.candidate_ids[step, row]))
+        for step in own.scored_steps
+        if own.has_room_after(step)
+        for row in _others(own, step)[:MOST_OPTIONS]
+    ]
+    for _, step, token in sorted(others, reverse=True)[:MOST_FORCED]:
+        prefix = (*own.target_ids[:step], token)
+        if len(results.trace(replace(request, prefix=prefix)).target_text.split()) > words:
+            return prefix
+    return ()
+
+
 def _open_choice(run: Run) -> _Choice:
-    """Return the step whose second candidate is most probable, and plainly before the third. Raises Undecided."""
+    """Return the step whose second candidate is most probable, and plainly before the third. Raises Undecided.
+
+    The hardest step is taken only where it is the only one: its candidates are shown where that one is asked for.
+    """
     trace = results.trace(run.greedy)
     found: list[tuple[float, int, int]] = []
+    hardest = max(trace.scored_steps, key=lambda step: trace.entropies[step])
     for step in trace.scored_steps:
         rows = _others(trace, step)
         if len(rows) < 2:
@@ -316,7 +335,7 @@ def _open_choice(run: Run) -> _Choice:
             found.append((second, step, rows[0]))
     if not found:
         raise Undecided("At no step of this translation is one token plainly the second.")
-    _, step, row = max(found)
+    _, step, row = max(found, key=lambda each: (each[1] != hardest, each))
     return _Choice(trace, step, row)
 
 
@@ -325,12 +344,6 @@ def _others(trace: Trace, step: int) -> list[int]:
     tokens, ids = trace.candidate_tokens[step], trace.candidate_ids[step].tolist()
     taken = trace.target_ids[step]
     return [row for row, each in enumerate(ids) if each != taken and tokens[row] not in trace.never_chosen]
-
-
-def _in_order(tokens: Sequence[str], among: Sequence[str]) -> bool:
-    """Return whether tokens come among others in their order."""
-    rest = iter(among)
-    return all(token in rest for token in tokens)
 
 
 def _spread(steps: Sequence[int], count: int) -> list[int]:

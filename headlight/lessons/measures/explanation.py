@@ -76,7 +76,7 @@ def missed_most(run: Run) -> Answer:
     return Answer(
         Kind.ONE,
         f"Without {names[missed]} log P of {quoted(word)} {moved(lost[missed])}, without {names[heavy]} it "
-        f"{moved(lost[heavy])}.",
+        f"{moved(lost[heavy])}, though that has the longest bar of all weights.",
         "Left out, each costs the word so much log P: "
         + ", ".join(f"{quoted_at(source, key)} {signed(float(lost[key]), 2)}" for key in ranked[:MOST_OPTIONS])
         + ".",
@@ -114,6 +114,7 @@ def ranks_agree(run: Run) -> Answer:
         f"by {signed(correlation, 2)}.",
         value=correlation,
         tolerance=ROUGHLY,
+        bounds=(-1.0, 1.0),
         names={"word": trace.target_tokens[step], "step": str(step + 1)},
     )
 
@@ -195,6 +196,7 @@ def source_share(run: Run) -> Answer:
         f"The contributions of all source tokens to {word} add up to {percent(share)}, by ALTI+.",
         value=100 * share,
         tolerance=10.0,
+        bounds=(0.0, 100.0),
         names={
             "word": trace.target_tokens[step],
             "step": str(step + 1),
@@ -231,7 +233,7 @@ def decides_pronoun(run: Run) -> Answer:
     loss = {at: f"{'falls' if values[at] > 0 else 'rises'} by {signed(abs(float(values[at])), 2)}" for at in shown}
     return Answer(
         Kind.ONE,
-        f"Without {named(first)} {lead} {loss[first]}. Gradient × input names {named(by_gradient[0])}.",
+        f"Without {named(first)} {lead} {loss[first]}, more than without any other token.",
         f"What {lead} loses, left out: "
         + ", ".join(f"{named(at)} {signed(float(values[at]), 2)}" for at in shown)
         + ".",

@@ -153,6 +153,7 @@ def heads_that_change(run: Run) -> Answer:
         "By kind: " + ", ".join(f"{kind} {int(each.sum())}" for kind, each in turned.items()) + ".",
         value=float(number),
         tolerance=max(1.0, round(TOLERATED * heads)),
+        bounds=(0.0, float(heads)),
         names={"heads": str(heads)},
     )
 

@@ -243,6 +243,7 @@ def leaked_weight(run: Run) -> Answer:
         f"The last column has what each row leaks: {', '.join(map(_exact, leaks))}. Their mean is {_exact(mean)}.",
         value=mean,
         tolerance=NEAR,
+        bounds=(0.0, 1.0),
         names=_batch_names(run, place),
     )
 

@@ -19,7 +19,7 @@ from transformer.model.transformer import Transformer
 APART = 0.05  # of themselves, between two lengths that can be told apart; and between two cosines
 FULL = 10.0  # degrees from a whole number of turns, within which an arrow points the same way again
 MOST_OFFSET, SETTINGS = 100, 512  # the page's sliders end there
-_DISTANCES = (30, 8, 3, 1)  # of pairs of positions to choose from
+_DISTANCES = (4, 3, 2, 1)  # of pairs of positions to choose from
 
 
 @measure

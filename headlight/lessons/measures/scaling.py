@@ -130,26 +130,27 @@ def typical_gradient(run: Run, seed: int) -> Answer:
     """
     spread = _random(seed)
     size, times = spread.sizes[-1], float(spread.typical_ratio[-1])
-    by_mean = float(spread.gradient_scaled[-1] / spread.gradient[-1] / np.sqrt(size))
     if times < LEAST_TIMES:
         raise Undecided("With these random vectors the division hardly changes a typical gradient.")
-    values = {"chain": 1 / np.sqrt(size), "same": 1.0, "grown": times}
     told = {
-        "chain": f"Dividing by √{size} alone would do that; but it also changes what softmax lets through.",
-        "same": f"For that the slope of softmax would have to grow {number_words(np.sqrt(size))} times, no more.",
+        "chain": f"Dividing by √{size} = {number_words(np.sqrt(size))} alone would do that; but it also changes how "
+        "much softmax lets through.",
+        "same": f"For that softmax would have to let {number_words(np.sqrt(size))} times as much through, no more.",
         "grown": "",
     }
-    labels = {name: f"{number_words(value)} times as large" for name, value in values.items()} | {
-        "same": "as large as without it"
+    labels = {
+        "chain": "it becomes smaller, by the number that is divided by",
+        "same": "it stays about as large",
+        "grown": "it becomes much larger",
     }
     return Answer(
         Kind.ONE,
-        f"In the median row it is {number_words(times)} times as large. By the mean of all rows it is "
-        f"{number_words(by_mean)} times: undivided, the few rows that are not saturated let most of it through.",
-        f"The division takes a factor of {number_words(1 / np.sqrt(size))}; but the slope of softmax is "
-        f"{number_words(times * np.sqrt(size))} times as large in the median row, since its largest weight is no "
-        "longer nearly 1.",
-        tuple(Option(name, labels[name], told[name]) for name in values),
+        f"In the median row, the middle one of all rows, it becomes {number_words(times)} times as large: undivided, "
+        "the saturated softmax let almost nothing through.",
+        f"The division makes it {number_words(np.sqrt(size))} times smaller. But softmax then lets "
+        f"{number_words(times * np.sqrt(size))} times as much through in the median row, since its largest weight is "
+        "no longer nearly 1. Both together make what is so.",
+        tuple(Option(name, labels[name], told[name]) for name in labels),
         frozenset({"grown"}),
         names={
             "seed": str(seed),

@@ -48,7 +48,7 @@ def question_of(posed: Posed) -> Asked | str:
         feedback=told if answer.kind == LessonKind.ONE else (),
         link=link_to(step.page, posed.run.request, {**(posed.address() or {}), "lesson": place_of(posed)}),
     )
-    options = tuple(posed.fill(option.label) for option in posed.options)
+    options = tuple(posed.label(option) for option in posed.options)
     return Asked(Question(text, options, KINDS[answer.kind]), truth, place_of(posed))
 
 

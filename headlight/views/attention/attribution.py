@@ -80,9 +80,10 @@ def show(request: TranslationRequest) -> None:
     show_figure(attribution_figure(values, tokens), "beyond", alt, str(finding))
     show_finding(finding)
     correlated = correlations(values)
-    st.markdown("**Rank correlation** (Spearman) of the source tokens, ranked by size, signs aside")
-    show_table("Rank correlation of each two measures", "", MEASURES[:-1], correlation_rows(correlated))
-    st.caption(plain(describe_agreement(correlated)))
+    with st.container(key="ranks"):
+        st.markdown("**Rank correlation** (Spearman) of the source tokens, ranked by size, signs aside")
+        show_table("Rank correlation of each two measures", "", MEASURES[:-1], correlation_rows(correlated))
+        st.caption(plain(describe_agreement(correlated)))
     show_attempt(
         "Try the end of sentence and the full stop: do they get weight, and what happens when they are left out? Then "
         "a step that copies a name, and one that writes a word the source has not."

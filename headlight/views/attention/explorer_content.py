@@ -79,8 +79,8 @@ CROSS_FIRST = ("cross", "encoder", "decoder")  # the first is the kind that an a
 FIRST = "1.1"  # layer and head, where an address says something and names none
 
 _LOOK_FOR = (
-    "Point at a thumbnail and that head's map stands beside it, click to keep it; point at a token or a cell and its "
-    "weights are written out. Below the map three heads with a plain pattern in this sentence are named."
+    "Point at a thumbnail and that head's map stands beside it, choose it to keep it; point at a token or a cell and "
+    "its weights are written out. Below the map three heads with a plain pattern in this sentence are named."
 )
 
 

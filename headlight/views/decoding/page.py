@@ -113,7 +113,8 @@ def _show_hypotheses(request: TranslationRequest, beam: Beam) -> None:
         penalty, ended = beam.length_penalty(len(one.ids)), "yes" if one.finished else "truncated"
         scored = (f"{one.log_probability:.3f}", str(len(one.ids)), f"{penalty:.3f}", f"{one.score:.3f}")
         rows.append((str(rank), (tokenizer.decode(list(one.ids)), *scored, ended)))
-    show_table("What beam search found, best first", "rank", header, rows)
+    with st.container(key="beam_table"):
+        show_table("What beam search found, best first", "rank", header, rows)
     st.caption(
         "log P is the sum of the tokens' log-probabilities in nats, the end of sentence included; score = log P / "
         f"length penalty; length penalty = ((5 + tokens) / 6)^{beam.alpha:g} (Wu et al. 2016, eq. 14)."

@@ -155,7 +155,7 @@ _TAKES = {
 }
 _MASKS = {
     "decoder": "A query may attend to its own token and those before it: later ones are what it is to predict.",
-    "toy": "Click a cell, or go there with the arrow keys and press Enter, to mask it or to unmask it again.",
+    "toy": "Choose a cell, or go there with the arrow keys and press Enter, to mask it or to unmask it again.",
 }
 _NO_MASK = "Padding would be masked here; a sentence alone has none, and every token of it may be attended to."
 _INPUTS = {

@@ -91,12 +91,15 @@ def _show_lens(request: TranslationRequest) -> None:
     see = describe_lens(lens, trace)
     with st.container():  # what is said of the table stays with it where the window is low
         st.markdown(
-            f"Suppose the decoder stopped early: the vectors after each layer are {norm}. “Start” is the fed token "
-            "with its position. **Bold** is that layer's top-1 prediction; below it stand probability and rank of the "
-            "token that comes in the end: the bluer, the more probable."
+            "What if the decoder stopped early? **Bold** is each layer's top-1 prediction; below it stand probability "
+            "and rank of the token that comes in the end."
         )
         show_table(
             label, "comes in the end", token_cells(trace.target_tokens), rows, shades=lens.probabilities.tolist()
+        )
+        st.caption(
+            f"The vectors after each layer are {norm}. “Start” is the fed token with its position. The bluer, the more "
+            "probable."
         )
         show_finding(see)
     st.subheader("How the final token rises")

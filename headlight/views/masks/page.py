@@ -92,26 +92,26 @@ def show_page(request: TranslationRequest) -> None:
 
 
 def _choose(view: str, request: TranslationRequest, second: str, sentence: int) -> _Chosen:
-    """Show the controls of this view, and return what is chosen: without a mask, first the head that leaks most."""
+    """Show the controls of this view, and return what is chosen: in each first the head that leaks most."""
     if view == "the three masks":
         return _Chosen(sentence)
+    start = partial(_leakiest, request, second, sentence)
     if view == "one head":
-        head = choose_head_of(request, tuple(KIND_NAMES), first="decoder")
+        head = choose_head_of(request, tuple(KIND_NAMES), first="decoder", start=start)
         disabled_mask = "nothing"
     else:
         disabled_mask = one_of_beside("Mask to remove", ("causal", "padding"), "disabled_mask")
         reader = "decoder"
         if disabled_mask == "padding":
             reader = one_of_beside("Kind of attention", ("encoder", "cross"), "reader")
-        head = choose_head_of(request, (reader,), start=partial(_leakiest, request, second, disabled_mask, sentence))
+        head = choose_head_of(request, (reader,), start=start)
     assert head.layer is not None and head.head is not None, "no averages are offered"
     return _Chosen(sentence, head.kind, disabled_mask, head.layer, head.head)
 
 
-def _leakiest(
-    request: TranslationRequest, second: str, disabled_mask: str, sentence: int, kind: str
-) -> tuple[int, int]:
-    """Return the head of a kind that leaks most without a mask, the plainest one where none can."""
+def _leakiest(request: TranslationRequest, second: str, sentence: int, kind: str) -> tuple[int, int]:
+    """Return the head of a kind that leaks most without its mask, the plainest one where none can."""
+    disabled_mask = "causal" if kind == "decoder" else "padding"
     try:
         masked, disabled = (measures.masked_pass(request, second, mask) for mask in ("nothing", disabled_mask))
         leakiest = leakiest_head(masked, disabled, kind, sentence)
@@ -233,8 +233,9 @@ def _show_without(masked: MaskedPass, disabled: MaskedPass, head: MaskedHead, le
         show_figure(
             figures.next_tokens_figure(masked, disabled, sentence), "next_tokens", alt, change[0] if change else ""
         )
-    for column, found in zip(st.columns(2, gap="medium"), filter(None, (leak, change)), strict=False):
-        with column:
+    findings = ((key, found) for key, found in (("leak_found", leak), ("change_found", change)) if found)
+    for column, (key, found) in zip(st.columns(2, gap="medium"), findings, strict=False):
+        with column.container(key=key):
             show_finding(*found)
     outlined = " Outlined is the token that the row is to predict." if head.kind == "decoder" else ""
     changed = "from the first decoder layer" if head.kind == "cross" else "from the second layer"

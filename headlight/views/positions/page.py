@@ -34,7 +34,7 @@ DIMENSIONS = tuple(map(str, range(512)))
 
 def _chosen_settings() -> Encoding:
     """Show the sliders, and return the encoding they ask for. Raises UserError for an invalid one."""
-    columns = st.columns(3, gap="medium")
+    columns = st.container(key="sliders_of_encoding").columns(3, gap="medium")
     with columns[0]:
         even = "Dimensions of the vectors. Even, because every sine has its cosine."
         d_model = slider("d_model", 2, 512, "d_model", 2, explanation=even)
@@ -113,7 +113,7 @@ def _show_wavelengths(settings: Encoding, model: Encoding) -> None:
 def _show_rotation(settings: Encoding, model: Encoding) -> None:
     """Show one pair of dimensions as a point on a circle."""
     st.subheader("A shift is a rotation: PE(p + k) = R(k) PE(p)")
-    columns = st.columns(3, gap="medium")
+    columns = st.container(key="sliders_of_rotation").columns(3, gap="medium")
     with columns[0]:
         last = settings.d_model // 2 - 1
         pair = whole_number("Pair i", 0, last, "pair", start=min(4, last))
@@ -180,7 +180,7 @@ def _compare_two(request: TranslationRequest) -> tuple[EmbeddingSum, EmbeddingSu
         with column:
             _show_both_translations(requests[-1], data.get("target_language", "Translation"))
     traces = [results.trace(each) for each in requests]
-    one, two = (positions.embedding_sum(loaded.model, trace.source_ids, trace.source_tokens) for trace in traces)
+    one, two = map(measures.embedding_sum, requests)
     without = [measures.translation_without_positions(each) for each in requests]
     written = (traces[0].target_text, traces[1].target_text)
     see = content.describe_order(one, two, written, (without[0], without[1]))
@@ -206,9 +206,10 @@ def _show_sum(request: TranslationRequest) -> None:
     words, map_beside = st.columns((1, 3), gap="medium") if is_presented() else (st.container(), st.container())
     with words:
         st.subheader("What enters the encoder: embedding + position")
-        trace, model = show_translation(request), results.translator(request.checkpoint).model
+        show_translation(request)
+        model = results.translator(request.checkpoint).model
         shown = one_of("First dimensions shown", ("32", "64", "128", "all"), "first_dims")
-    summed = positions.embedding_sum(model, trace.source_ids, trace.source_tokens)
+    summed = measures.embedding_sum(request)
     dimensions = model.config.d_model if shown == "all" else int(shown)
     alt = "Heatmaps of the embeddings, the positional encodings and their sums, one row for each token"
     see = content.describe_sum(summed)

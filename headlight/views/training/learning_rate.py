@@ -88,7 +88,7 @@ def _show_curves(curves: list[Noam], axes: str, drawing: DeltaGenerator) -> None
         show_figure(rates_figure(curves, rates, axes), "rates", alt, look)
     bent = "" if logarithmic else " Then logarithmic axes: what becomes of both halves?"
     show_finding(look, f"twice the warm-up for curve 1: by how much does its peak fall?{bent}")
-    table, formula = st.columns(2, gap="medium")
+    table, formula = st.container(key="peaks").columns(2, gap="medium")
     with table:
         st.markdown("**Each peak: drawn, and by the formula**")
         header = ("at step", "warm-up", "drawn", "formula", "apart by")

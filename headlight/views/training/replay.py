@@ -153,4 +153,4 @@ def _offer_others(name: str, names: list[str]) -> None:
 
 
 def _take(name: str) -> None:
-    st.session_state["checkpoint"] = name
+    url_state.write("checkpoint", name)

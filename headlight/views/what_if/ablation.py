@@ -36,7 +36,7 @@ _NONE = "none"  # in the address: no head is off
 def show(request: TranslationRequest) -> None:
     """Show every head as a switch, coloured by what is lost without it, and both translations. Raises UserError."""
     trace = show_translation(request)
-    left, right = st.columns([7, 13], gap="medium")
+    left, right = st.container(key="ablated").columns([7, 13], gap="medium")
     with left:
         possible = [name for name in EXPLAINED if name != "mean" or results.has_samples(request.checkpoint)]
         explanation = " ".join(f"**{name}**: {words}" for name, words in EXPLAINED.items())

@@ -61,7 +61,7 @@ def show_tree(searched: TranslationRequest, head: Head, search_from: Callable[[s
     beam_tree(payload, "beam_tree", search_from)
     show_finding(describe_tree(branches))
     show_attempt(
-        "Make the beam larger: does another translation win, and was it behind for a while? Then click a branch that "
+        "Make the beam larger: does another translation win, and was it behind for a while? Then choose a branch that "
         "fell out: how well could it have ended? A larger beam does not always translate better (Koehn and Knowles "
         "2017)."
     )

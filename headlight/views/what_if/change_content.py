@@ -69,7 +69,8 @@ def compared_html(before: Trace, forced: Trace, after: Trace) -> str:
     """
     old, moved, new = (each.log_probabilities for each in (before, forced, after))
     columns = list(aligned(before, after))
-    scored = [tuple(at if at in before.scored_steps else None for at in column) for column in columns]
+    lefts, rights = zip(*columns, strict=True)
+    scored_before, scored_after = only_scored(before, lefts), only_scored(after, rights)
     limit = max(1.0, float(np.abs(old - moved).max()))
 
     def is_new(left: int | None, right: int | None) -> bool:
@@ -81,10 +82,10 @@ def compared_html(before: Trace, forced: Trace, after: Trace) -> str:
 
     rows = {
         "unchanged": [token_html(before.target_tokens, left) for left, _ in columns],
-        "log P": [number_html(old, left) for left, _ in scored],
-        "log P, changed": [EMPTY if left is None else changed(left) for left, _ in scored],
+        "log P": [number_html(old, left) for left in scored_before],
+        "log P, changed": [EMPTY if left is None else changed(left) for left in scored_before],
         "changed": [token_html(after.target_tokens, right, framed=is_new(left, right)) for left, right in columns],
-        "log P, new": [number_html(new, right) for _, right in scored],
+        "log P, new": [number_html(new, right) for right in scored_after],
     }
     by_text = {tuple(re.sub("<td[^>]*>", "", cell) for cell in rows[name]): name for name in reversed(rows)}
     told = [(name, cells) for name, cells in rows.items() if name in by_text.values()]
@@ -92,6 +93,11 @@ def compared_html(before: Trace, forced: Trace, after: Trace) -> str:
 
 
 EMPTY = "<td></td>"
+
+
+def only_scored(trace: Trace, positions: Iterable[int | None]) -> list[int | None]:
+    """Return a translation's positions in the columns of a table, None for a token that was forced: it has no log P."""
+    return [at if at in trace.scored_steps else None for at in positions]
 
 
 def aligned(old: Trace, new: Trace) -> Iterator[Column]:

@@ -27,7 +27,7 @@ from headlight.views.attention import explorer
 from transformer import Beam
 from transformer.interpret.trace import Trace
 
-from .change_content import EMPTY, aligned, number_html, table_html, token_html
+from .change_content import EMPTY, aligned, number_html, only_scored, table_html, token_html
 
 _LEAST_LIMIT = 2.0  # nats: the full colour is never for less
 _MOST = 690.0  # nats: of more, no float64 is the exponential
@@ -73,7 +73,7 @@ def own_translation_html(yours: Trace, model: Trace) -> str:
     given, model_values = yours.log_probabilities, model.log_probabilities
     columns = list(aligned(yours, model))
     mine, models = ([column[side] for column in columns] for side in (0, 1))
-    scored = [[at if at in yours.scored_steps else None for at in side] for side in (mine, models)]
+    scored = only_scored(yours, mine), only_scored(model, models)
     limit, others = max(_LEAST_LIMIT, float(-given.min())), set(_others(yours))
 
     def shaded(at: int | None) -> str:

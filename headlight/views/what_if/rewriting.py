@@ -53,8 +53,8 @@ CONCERNED = _EVERY, _ON, _ONE = "every row", "from this row on", "this row alone
 _DRAG = "drag a bar to set the weights by hand"
 EXPLAINED = {
     Action.FORBID: "The chosen token gets no weight, and the row is divided by the sum of what is left, as if the "
-    f"token were masked; a row with no other token attends to nothing. Click another token to forbid it, or {_DRAG}.",
-    Action.FOCUS: "The chosen token gets the weight 1. A row that may not attend to it stays as it is. Click another "
+    f"token were masked; a row with no other token attends to nothing. Choose another token to forbid it, or {_DRAG}.",
+    Action.FOCUS: "The chosen token gets the weight 1. A row that may not attend to it stays as it is. Choose another "
     f"token, or {_DRAG}.",
     Action.SHIFT: "Each weight moves to the next token on the right; what falls beyond the end is lost, and the row is "
     f"divided by the sum of what is left. A row that would lose all stays as it is. Or {_DRAG}.",

@@ -8,7 +8,7 @@ from headlight.app.choices import choose_among, choose_output_token
 from headlight.app.results import TranslationRequest, measures
 from headlight.app.widgets import plain, show_attempt, show_figure, show_finding, show_translation
 from headlight.plots.contributions import Contrast, contrast_figure, other_candidates
-from headlight.plots.text import Finding, format_probability, quoted, quoted_at, signed
+from headlight.plots.text import Finding, format_probability, quoted, quoted_at, shown_token, signed
 from headlight.views.attention.attribution import occlude_step
 from transformer.interpret.attribution import rank_correlation
 from transformer.interpret.trace import Trace
@@ -22,7 +22,10 @@ def show(request: TranslationRequest) -> None:
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         step = choose_output_token(trace, "why_step", most_doubtful_step(trace))
         others = other_candidates(trace, step)
-        shown = {token: f"{token}   {format_probability(probability)}" for token, (_, probability) in others.items()}
+        shown = {
+            token: f"{shown_token(token)}   {format_probability(probability)}"
+            for token, (_, probability) in others.items()
+        }
         other = choose_among("Rather than", shown, "against", next(iter(shown)))
     against, probability = others[other]
     gradient = measures.gradient(request, step, against)

@@ -121,6 +121,6 @@ def test_a_broken_checkpoint_is_reported_and_another_can_be_chosen(tmp_path, mon
     monkeypatch.setattr(results, "CHECKPOINTS", tmp_path)
     app = open_page()
     assert "damaged" in app.error[0].value
-    app.selectbox(key="checkpoint").select("b-whole").run()
+    app.selectbox(key="checkpoint_list").select("b-whole").run()
     assert not app.exception and not app.error
     assert app.get("plotly_chart")

@@ -43,7 +43,7 @@ def test_every_question_of_the_shipped_lessons_can_be_asked_of_a_class(lesson):
         question, truth = found.question, found.truth
         assert found.step == f"{lesson.name}.{number + 1}"
         assert "{" not in question.text and "▁" not in question.text + "".join(question.options)
-        labels = {option.name: there.fill(option.label) for option in there.answer.options}
+        labels = {option.name: there.label(option) for option in there.answer.options}
         assert {question.options[at] for at in truth.right} == {labels[name] for name in there.answer.right}
         page, _, query = truth.link.partition("?")
         values = {name: value[0] for name, value in parse_qs(query, keep_blank_values=True).items()}

@@ -20,7 +20,7 @@ NEGATED = ("The cat is hungry because it has not eaten.", "He does not speak Fre
 
 
 def short(value: float) -> str:
-    return "1" if value >= 0.995 else f"{value:.2f}"[1:]
+    return f"{value:.2f}".removeprefix("0")
 
 
 def head_of(run: Run, names, kind="cross") -> np.ndarray:

@@ -56,6 +56,8 @@ def test_each_answer_is_told_what_the_app_would_say():
             assert told["hints"] == posed.hints() and set(told["right"]) == answer.right
             for choice, key in choices(posed):
                 said = told["said"][key].replace("{number}", number_words(choice) if key == "number" else "")
+                if key == "number" and not posed.answer.is_right(choice):
+                    said += f" {told['said']['low' if choice < posed.answer.value else 'high']}"
                 assert said == payload_of(posed, Try(choice))["feedback"]
                 assert f"{said} {told['truth']}" == payload_of(posed, Try(choice, shown=True))["feedback"]
             if answer.kind == Kind.NUMBER:

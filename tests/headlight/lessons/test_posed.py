@@ -78,6 +78,8 @@ def test_hints_come_in_three_stages_and_the_second_leaves_the_right_one():
     assert narrowed in {f"It is not {label}." for label in ("“a”", "“c”", "“d”")}
     _, between, _ = posed(Kind.NUMBER, value=100.0, options=()).hints()
     assert between == "It lies between 70 and 140."
+    _, between, _ = posed(Kind.NUMBER, value=0.9, options=(), bounds=(0.0, 1.0)).hints()
+    assert between == "It lies between 0.63 and 1."
     few = posed(options=OPTIONS[:2])
     assert len(few.hints()) == 2, "to say that it is not the one of two would be the answer"
 
@@ -87,9 +89,40 @@ def test_feedback_says_what_was_predicted_and_what_is():
     assert posed().feedback("a", whole=False) == "You said “a”. It has .1."
     several = posed(Kind.SEVERAL, right=frozenset("bc"))
     assert several.feedback(["b", "a"]).startswith("You found 1 of 2, and 1 that is wrong.")
-    assert posed(Kind.NUMBER, value=-2.0).feedback(1.5) == "You said 1.5. “b” has .9."
+    number = posed(Kind.NUMBER, value=-2.0)
+    assert number.feedback(1.5) == "You said 1.5. That is too high. “b” has .9."
+    assert number.feedback(-3, whole=False) == "You said −3. That is too low."
+    assert number.feedback(-2, whole=False) == "You said −2."
     for strange in ("something else", None, {}, [[]], True):
         assert posed().feedback(strange) == "“b” has .9."
+
+
+@pytest.mark.parametrize(
+    ("changed", "scale"),
+    [
+        ({"tolerance": 0.1, "bounds": (0.0, 1.0)}, "From 0 to 1. Within 0.1 of it counts as right."),
+        ({"tolerance": 4.0}, "Within 4 of it counts as right."),
+        ({"relative": 0.1}, "Within 10 % of it counts as right."),
+    ],
+)
+def test_of_a_number_its_scale_is_said_and_that_tells_nothing_of_it(changed, scale):
+    for value in (0.3, 0.9):
+        assert payload_of(posed(Kind.NUMBER, value=value, options=(), **changed), Try())["scale"] == scale
+
+
+def test_words_of_the_translation_are_explained_where_they_first_stand():
+    asked = posed(options=(Option("a", "“▁Lehrer”"), Option("b", "“▁love” (token 2)"), Option("c", "“▁Ich” (token 1)")))
+    labels = {option.name: asked.label(option) for option in asked.answer.options}
+    assert labels == {"a": "“Lehrer” (teacher)", "b": "“love” (token 2)", "c": "“Ich” (I, token 1)"}
+    said, again = asked.glossed([("", "About “liebe” and “liebe”.")], [("strong", "“liebe”?")])
+    assert said == [("", "About “liebe” (love) and “liebe”.")] and again == [("strong", "“liebe”?")]
+    french = Posed(asked.lesson, 0, run(checkpoint="en-fr"), asked.answer)
+    assert french.label(Option("d", "“professeur”")) == "“professeur” (teacher)"
+
+
+def test_a_step_that_a_sentence_does_not_decide_shows_no_names_that_nothing_fills():
+    step = Posed(posed().lesson, 0, run(), undecided="It decides nothing.")
+    assert payload_of(step, Try())["say"] == [] and payload_of(step, Try())["undecided"] == "It decides nothing."
 
 
 @pytest.mark.parametrize(("value", "words"), [(0.51851, "0.519"), (-1.7, "−1.7"), (4000.4, "4,000"), (12.0, "12")])

@@ -7,11 +7,12 @@ import pytest
 from headlight.app import results
 from headlight.app.results import TranslationRequest
 from headlight.lessons.answer import Kind, Run
-from headlight.lessons.file import read_lessons
+from headlight.lessons.file import SHIPPED, problems_of, read_lessons
 from headlight.lessons.overview import overview
 from headlight.lessons.panel import Try, payload_of
 from headlight.lessons.posed import pose, pose_somehow, unknown_names
 from headlight.lessons.worksheet import worksheet
+from transformer.untrusted import read_toml
 
 LESSONS, _ = read_lessons()
 BY_NAME = pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
@@ -30,6 +31,11 @@ def test_a_lesson_has_five_to_eight_steps_three_predictions_and_takes_a_quarter_
     for step in lesson.steps:
         assert len(step.say.split()) <= 45 and len(step.ask.split()) <= 30
         assert bool(step.note) == bool(step.sample)
+
+
+@pytest.mark.parametrize("path", sorted(SHIPPED.glob("*.toml")), ids=lambda path: path.stem)
+def test_nothing_is_wrong_with_a_shipped_file_for_the_app_does_not_look(path):
+    assert list(problems_of(path, read_toml(path))) == []
 
 
 @BY_NAME

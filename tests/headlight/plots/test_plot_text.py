@@ -84,7 +84,7 @@ def test_an_error_has_one_digit():
 
 
 @pytest.mark.parametrize(
-    ("value", "said"), [(0.0, ".00"), (0.07, ".07"), (0.9949, ".99"), (0.995, "1"), (0.9999, "1"), (1.0, "1")]
+    ("value", "said"), [(0.0, ".00"), (0.07, ".07"), (0.9949, ".99"), (0.9951, "1.00"), (0.9999, "1.00"), (1.0, "1.00")]
 )
 def test_a_short_weight_has_no_zero_before_its_point(value, said):
     assert short_weight(value) == said

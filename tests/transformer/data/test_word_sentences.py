@@ -3,6 +3,7 @@
 import gzip
 import random
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -15,7 +16,13 @@ from transformer.errors import DataError
 GERMAN, FRENCH = LANGUAGES["German"], LANGUAGES["French"]
 FOX, SPIDER, BOOK = Noun("fox", "Fuchs", "m"), Noun("spider", "Spinne", "f"), Noun("book", "Buch", "n")
 STUDENT, BOY = Noun("student", "Student", "m"), Noun("boy", "Junge", "m")
-PLACES = {"German": {"n", "a", "d", "noun", "which", "that"}, "French": {"x", "de", "to", "noun", "which", "e"}}
+FOXES, TREES = Noun("foxes", "Füchse", "m", form="plural"), Noun("trees", "arbres", "m", True, "plural")
+CARE, PATIENCE = Noun("care", "Sorgfalt", "f", form="mass"), Noun("patience", "patience", "f", form="mass")
+ATTENTION, COURAGE = Noun("attention", "attention", "f", True, "mass"), Noun("courage", "courage", "m", form="mass")
+PLACES = {
+    "German": {"n", "a", "d", "many", "noun", "which", "that"},
+    "French": {"x", "de", "to", "noun", "which", "e"},
+}
 AGREEING = {"which", "that", "e"}
 
 
@@ -39,6 +46,11 @@ AGREEING = {"which", "that", "e"}
         (Noun("gentleman", "Herr", "m"), "the", "", "d", "dem Herrn"),
         (FOX, "", "", "which", "welcher"),
         (BOOK, "", "", "that", "das"),
+        (FOXES, "", "", "n", "Füchse"),
+        (FOXES, "", "", "many", "Füchsen"),
+        (Noun("clocks", "Uhren", "f", form="plural"), "", "", "many", "Uhren"),
+        (CARE, "", "", "n", "Sorgfalt"),
+        (CARE, "my", "", "d", "meiner Sorgfalt"),
     ],
 )
 def test_german_phrases_are_in_their_case(noun, determiner, adjective, place, expected):
@@ -68,6 +80,12 @@ LAMP = Noun("lamp", "lampe", "f")
         (LAMP, "their", "", "x", "leur lampe"),
         (LAMP, "", "", "which", "quelle"),
         (LAMP, "", "", "e", "e"),
+        (TREES, "", "", "x", "les arbres"),
+        (TREES, "", "", "de", "des arbres"),
+        (TREES, "", "", "to", "aux arbres"),
+        (PATIENCE, "", "", "x", "la patience"),
+        (ATTENTION, "", "", "de", "de l'attention"),
+        (COURAGE, "", "", "de", "du courage"),
     ],
 )
 def test_french_phrases_agree_and_melt(noun, determiner, adjective, place, expected):
@@ -93,7 +111,7 @@ def test_both_sides_of_every_frame_have_the_same_places(language):
     for english, target in frames:
         asked = re.findall(r"\{(\w+)\}", english)
         answered = re.findall(r"\{(\w+)\}", target)
-        assert set(asked) <= {"the", "a", "noun"} and set(answered) <= PLACES[language], english
+        assert set(asked) <= {"the", "a", "noun", "mass", "plural"} and set(answered) <= PLACES[language], english
         own = [place for place in answered if place not in AGREEING]
         assert 1 <= len(asked) <= 2 and len(own) == len(asked), english
         assert [place == "noun" for place in asked] == [place == "noun" for place in own], english
@@ -101,19 +119,24 @@ def test_both_sides_of_every_frame_have_the_same_places(language):
 
 
 @pytest.mark.parametrize(
-    ("language", "nouns"), [("German", [FOX, SPIDER, BOOK]), ("French", [TREE, SCHOOL, HERO, LAMP])]
+    ("language", "nouns"),
+    [
+        ("German", {"countable": [FOX, SPIDER, BOOK], "mass": [CARE, BOOK], "plural": [FOXES, SPIDER]}),
+        ("French", {"countable": [TREE, SCHOOL, LAMP], "mass": [PATIENCE, ATTENTION], "plural": [TREES, HERO]}),
+    ],
 )
 def test_every_frame_is_filled_with_both_words_of_its_nouns(language, nouns):
     rng = random.Random(1)
     determiners = "|".join([*DEFINITE, *INDEFINITE, "an"])
     for frame in read_frames(language):
         for _ in range(20):
-            first, second = rng.sample(nouns, 2)
+            form = next((form for form in ("mass", "plural") if f"{{{form}}}" in frame[0]), "countable")
+            first, second = (replace(noun, form=form) for noun in rng.sample(nouns[form], 2))
             english, target = fill(frame, [first, second], language, rng)
             assert not re.search(r"[{}]|  |\b(de|à) le |\b(que|de) une?\b", english + target), target
-            assert first.english in english and first.target in target, (english, target)
-            assert (second.english in english) == (second.target in target), (english, target)
-            if "{noun}" not in frame[0]:
+            assert first.english in english.lower() and first.target in target, (english, target)
+            assert (second.english in english.lower()) == (second.target in target), (english, target)
+            if form == "countable" and "{noun}" not in frame[0]:
                 assert re.search(rf"\b({determiners})\b", english, re.IGNORECASE), english
 
 
@@ -139,7 +162,35 @@ def test_german_genders_come_from_the_article_or_from_the_end_of_the_word():
         Noun("altitude", "Flughöhe", "f"),
         Noun("fox", "Fuchs", "m"),
         Noun("glass", "Glas", "n"),
+        Noun("foxes", "Füchse", "m", form="plural"),
     ]
+
+
+def test_what_stands_without_an_article_is_a_mass_noun_and_goes_into_its_frames_alone():
+    words = [("the patience", "die Geduld"), ("the fox", "der Fuchs"), ("the hope", "die Hoffnung")]
+    texts = [
+        (f"{sentence}.", "")
+        for sentence in ("Have some patience", "She is without patience and rest", "It takes more patience to wait",
+                         "I need hope", "He waits without hope", "We live with hope", "A hope remains")
+    ]  # fmt: skip
+    nouns = nouns_of(words, texts, "German")
+    assert {noun.english: noun.form for noun in nouns} == {"patience": "mass", "fox": "countable", "hope": "countable"}
+    made = list(make_sentences(nouns, "German", looks=60))
+    of_patience = [english for english, _ in made if "atience" in english]
+    assert any(english.startswith("Patience") for english in of_patience)
+    assert not any(re.search(r"\ba (\w+ )?patience", english) for english in of_patience)
+
+
+def test_french_plurals_are_made_by_rule_and_left_out_where_english_has_none_by_rule():
+    words = [
+        ("the newspaper", "le journal"), ("the boat", "le bateau"), ("the nose", "le nez"), ("the city", "la ville"),
+        ("the woman", "la femme"), ("the box", "la boîte"), ("the game", "le jeu"),
+    ]  # fmt: skip
+    plurals = {noun.english: noun.target for noun in nouns_of(words, [], "French") if noun.form == "plural"}
+    assert plurals == {
+        "newspapers": "journaux", "boats": "bateaux", "noses": "nez", "cities": "villes", "boxes": "boîtes",
+        "games": "jeux",
+    }  # fmt: skip
 
 
 def test_french_genders_come_from_the_article_or_from_sentences():
@@ -153,7 +204,7 @@ def test_french_genders_come_from_the_article_or_from_sentences():
         ("It has a valuable stone.", "Elle a la valeur, la valeur."),
         ("An egg.", "Un oeuf."),
     ]
-    assert nouns_of(words, texts, "French") == [
+    assert [noun for noun in nouns_of(words, texts, "French") if noun.form == "countable"] == [
         Noun("fox", "renard", "m"), Noun("tree", "arbre", "m", True), Noun("apple", "pomme", "f"),
         Noun("egg", "oeuf", "m", True),
     ]  # fmt: skip

@@ -213,7 +213,7 @@ def test_the_toy_block_is_computed_from_the_tables():
 def test_the_toy_block_gives_its_program_away():
     app = open_toy(toy_row="2", toy_head="2")
     (code,) = app.code
-    assert "Click a cell" in next(step["why"] for step in shown(app)["steps"] if step["name"] == "mask")
+    assert "Choose a cell" in next(step["why"] for step in shown(app)["steps"] if step["name"] == "mask")
     assert "made-up numbers, head 2" in code.value and "heads, head, sentence = 2, 1, 1" in code.value
 
 

@@ -61,6 +61,16 @@ def test_the_page_opens_on_what_the_causal_mask_prevents_and_the_head_that_leaks
     assert headlines(app) == [told.headline, describe_predictions(masked, disabled, 0)[0].headline]
 
 
+def test_every_view_of_a_head_begins_with_the_same():
+    def shown(app):
+        return [app.segmented_control(key=f"{key}_buttons").value for key in ("layer", "head")]
+
+    second, one = {"second": "Where is my old brown dog now?"}, "one head"
+    assert shown(open_masks(**second)) == shown(app := open_masks(masks=one, **second))
+    app.segmented_control(key="kind_buttons").set_value("cross").run()
+    assert shown(app) == shown(open_masks(disabled_mask="padding", reader="cross", **second))
+
+
 def test_the_page_has_the_batch_and_three_masks_whose_captions_go_along(runs):
     app = open_masks(masks="the three masks")
     captions = [figure["layout"]["meta"]["caption"] for figure in specs(app)]

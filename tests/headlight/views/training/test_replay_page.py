@@ -151,7 +151,7 @@ def test_a_checkpoint_without_a_replay_says_which_have_one_and_leads_there(tmp_p
     app = open_page(PAGE, training="training replay", checkpoint="bare")
     assert "no replay of the training of bare" in page_text(app) and "recorded" in page_text(app)
     next(button for button in app.button if "recorded" in button.label).click().run()
-    assert app.selectbox(key="checkpoint").value == "recorded" and shown(app)["steps"]
+    assert app.selectbox(key="checkpoint_list").value == "recorded" and shown(app)["steps"]
 
 
 @pytest.mark.parametrize("name", ["_two__lines_", "Größe & <b>", "-"])

@@ -140,7 +140,9 @@ def test_a_head_chosen_where_the_layer_was_left_is_followed_with_its_layer():
 
 def test_another_checkpoint_begins_with_its_own_head():
     app = open_page()
-    app.selectbox(key="checkpoint").select("en-fr").run()
+    assert app.selectbox(key="checkpoint_list").options[:3] == ["en → de", "en → fr", "reverse"]
+    app.selectbox(key="checkpoint_list").select("en-fr").run()
+    assert app.query_params["checkpoint"] == "en-fr", "what the address always had"
     roles, trace = results.roles(results.checkpoint("en-fr")), Translator.load("en-fr", "cpu").trace(SENTENCE)
     layer, head = plainest_head(trace, "cross", roles)
     assert chosen(app) == (str(layer + 1), str(head + 1))
@@ -149,7 +151,7 @@ def test_another_checkpoint_begins_with_its_own_head():
 def test_a_head_that_another_checkpoint_has_not_gives_way(shipped):
     app = open_page(layer="3", head="8")
     app.text_input(key="text").input("a b c d").run()
-    app.selectbox(key="checkpoint").select("reverse").run()
+    app.selectbox(key="checkpoint_list").select("reverse").run()
     assert not app.exception and chosen(app)[0] != "3"
 
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -105,6 +106,18 @@ def test_both_translations_with_their_log_probabilities_and_hostile_tokens_as_te
     same, turned = cells[3][1:]
     assert same == (' class="token" title="▁a"', "a"), "to the letter on hover"
     assert turned == (' class="token turned" title="&lt;script&gt;"', "&lt;script&gt;")
+
+
+def test_of_a_longer_new_translation_every_token_has_its_log_probability():
+    before = made_trace(target_probabilities=np.array([0.5, 0.5, 0.5]))
+    after = made_trace(
+        target_ids=(1, 2, 3, 4, 5),
+        target_tokens=("▁a", "▁b", "▁c", "▁d", "</s>"),
+        target_probabilities=np.full(5, 0.25),
+    )
+    after = replace(after, cross=np.full((1, 1, 5, len(SOURCE)), 1 / len(SOURCE)))
+    *_, last = re.findall(r"<tr>(.*?)</tr>", compared_html(before, before, after))
+    assert last.startswith('<th scope="row">log P, new</th>') and last.count("−1.39") == 5
 
 
 @pytest.mark.parametrize("ablated_by", ["zero", "mean", "uniform"])

@@ -111,9 +111,10 @@ def test_equal_tokens_stand_under_one_another_and_what_the_model_would_write_und
         candidate_probabilities=np.array([[0.9, 0.001], [0.5, 0.25], [0.625, 0.25]]),
         num_forced=1,
     )
-    model = made_trace(
-        target_tokens=("de", "▁a"), target_ids=(20, 21), target_probabilities=np.array([0.001, 0.5]), num_forced=1
-    )
+    of_two = {name: getattr(own, name)[:2] for name in ("target_ids", "target_ranks", "candidate_tokens")}
+    of_two |= {name: getattr(own, name)[:2] for name in ("candidate_ids", "candidate_probabilities")}
+    model = made_trace(target_tokens=("de", "▁a"), target_probabilities=np.array([0.001, 0.5]), num_forced=1, **of_two)
+    assert rows(own_translation_html(model, own))[-1][1:] == ["−0.69", "−2.77"], "the model's may be the longer one"
     body = own_translation_html(own, model)
     tokens, values, ranks, preferred, models, logs = rows(body)
     assert tokens == ["de", "a", "&lt;i&gt;"] and ranks == ["", "1", "30"], "what is forced has no rank"

@@ -1,0 +1,18 @@
+"""What words of a translation mean in English, for learners who do not read its language."""
+
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+FILE = Path(__file__).with_name("glosses.toml")
+
+
+@cache
+def _read() -> dict[str, dict[str, str]]:
+    return tomllib.loads(FILE.read_text(encoding="utf-8"))
+
+
+def glosses(language: str) -> Mapping[str, str]:
+    """Return the meanings of a language's words as tokens have them, "sie": "she"; empty for a language without any."""
+    return _read().get(language, {})
