@@ -3,11 +3,12 @@
     python -m benchmarks.classroom --participants 30 300 --visitors 10
     python -m benchmarks.classroom --redis redis://localhost:6379/0
 
-Each participant keeps a connection and asks every two seconds, jittered, as the page does. The teacher looks at the
-store four times a second. Printed: how long until all are counted as here, how long an answer waits for its
-acknowledgement, what was lost or counted twice, how long after the last acknowledgement the counts were complete, and
-the server's processor time for each participant who waits. With `--visitors`, so many translate before the class is
-there, while it waits, and while it answers. The participants' own work shares the processor with the server.
+Each participant keeps a connection and asks every two seconds, jittered, as the page does. The teacher has a page of
+the app open, over its websocket, which looks for answers every second. Printed: how long until all are counted as
+here, how long an answer waits for its acknowledgement, what was lost or counted twice, how long after the last
+acknowledgement all answers stood on the teacher's screen, and the server's processor time for each participant who
+waits. With `--visitors`, so many translate before the class is there, while it waits, and while it answers. The
+participants' own work shares the processor with the server.
 """
 
 import argparse
@@ -29,11 +30,14 @@ from headlight.classroom.sqlite_store import SqliteStore
 from .timing import describe_load, describe_machine, print_table, verdict
 from .visit import Server, serve
 from .visitors import FIRST_MARK, load
+from .websocket_visitor import WebsocketVisitor
 
 ARRIVE = ANSWER = 5.0  # seconds in which all do
 EVERY, JITTER = 2.0, 0.25
-LOOK = 0.25  # seconds between two looks of the teacher's
+LOOK = 0.05  # seconds between two looks at what came
+SEEN = {30: 2.0, 300: 5.0}  # bars: seconds until all answers of so many are on the teacher's screen
 SLOWER, PROCESSOR = 1.2, 3.0  # bars: visitors beside a class, ms a second of a participant who waits
+DESK = "class_desk"  # the key of the teacher's strip
 OPTIONS = ("It stays the same.", "Its translation is missing.", "Other words change.", "It stops early.")
 
 
@@ -92,6 +96,38 @@ class Participant:
             await asyncio.sleep(EVERY * (1 - JITTER + 2 * JITTER * random.random()))
 
 
+class Screen:
+    """The teacher's page: a strip below it runs by itself every second."""
+
+    def __init__(self, address: str, teacher: Teacher):
+        self._visitor, self._teacher = WebsocketVisitor(address, "translate"), teacher
+
+    async def open(self) -> None:
+        """Open the page, and give it the teacher's secret, as her browser does."""
+        await self._visitor.__aenter__()
+        await self._visitor.arrive(**{"class": self._teacher.code, "text": "I love my teacher."})
+        await self._visitor.report(DESK, "rights", self._teacher.secret)
+
+    async def live(self) -> None:
+        """Let the strip run by itself for ever."""
+        while True:
+            await self._visitor.look_again()
+
+    async def close(self) -> None:
+        """Leave the page."""
+        await self._visitor.__aexit__()
+
+    @property
+    def here(self) -> int:
+        """Return how many the screen says are here."""
+        return self._visitor.components[DESK].data.get("here", 0)
+
+    def answered(self, number: int) -> int:
+        """Return how many answers the screen counts in a round."""
+        asked = self._visitor.components[DESK].data.get("asked", {})
+        return asked["answered"] if asked.get("round") == number else 0
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -116,13 +152,16 @@ def main() -> None:
             ]
         store.close()
     head = ["participants", "all here after s", "answer acknowledged, median, 95 %, most ms", "lost, twice, failed"]
-    head += ["counts complete after s", "processor, ms a second of a participant who waits"]
+    head += ["all on the teacher's screen after s", "processor, ms a second of a participant who waits"]
     print_table("A class", [*head, "visitors' median s before, while it waits, while it answers"], rows)
 
 
 async def measure(server: Server, store: Store, count: int, seconds: float, visitors: int) -> list[str]:
     """Return a row of the table for one class of so many."""
     teacher = open_class(store)
+    screen = Screen(server.address, teacher)
+    await screen.open()
+    looking = asyncio.create_task(screen.live())
     parts = urlsplit(server.address)
     phones = [Participant(parts.hostname, parts.port, f"{parts.path}/c/{teacher.code}") for _ in range(count)]
     before = await _beside(server, visitors, seconds)
@@ -132,7 +171,7 @@ async def measure(server: Server, store: Store, count: int, seconds: float, visi
 
     began = time.monotonic()
     tasks = [asyncio.create_task(phone.live(ARRIVE * index / count)) for index, phone in enumerate(phones)]
-    while teacher.look().here < count:
+    while screen.here < count:
         await asyncio.sleep(LOOK)
     here = time.monotonic() - began
     await asyncio.sleep(EVERY)
@@ -142,17 +181,18 @@ async def measure(server: Server, store: Store, count: int, seconds: float, visi
     waiting = await _beside(server, visitors, seconds)
 
     answering = asyncio.create_task(_beside(server, visitors, seconds)) if visitors else None
-    complete = await _ask(teacher, phones)
+    complete = await _ask(teacher, screen, phones)
     during = float("nan")
     if answering:
         while not answering.done():  # one question after the other
-            await _ask(teacher, phones)
+            complete = max(complete, await _ask(teacher, screen, phones))
         during = answering.result()
     kept = [answer.participant for answer in store.answers(teacher.code, 1)]
     teacher.end()
-    for task in tasks:
+    for task in (looking, *tasks):
         task.cancel()
     ended = await asyncio.gather(*tasks, return_exceptions=True)
+    await screen.close()
     failed = sum(phone.failed for phone in phones) + sum(isinstance(each, Exception) for each in ended)
     took = sorted(1e3 * wait for phone in phones for wait in phone.acknowledged.values())
     beside = verdict(max(waiting, during) / before, SLOWER)
@@ -161,17 +201,17 @@ async def measure(server: Server, store: Store, count: int, seconds: float, visi
         f"{here:.1f}",
         f"{statistics.median(took):.0f}, {took[int(0.95 * len(took))]:.0f}, {took[-1]:.0f}",
         f"{count - len(set(kept))}, {len(kept) - len(set(kept))}, {failed}",
-        f"{complete:.2f}",
+        verdict(complete, SEEN.get(count, SEEN[300])),
         verdict(each, PROCESSOR),
         f"{before:.3f}, {waiting:.3f}, {during:.3f}: {beside}" if visitors else "",
     ]
 
 
-async def _ask(teacher: Teacher, phones: list[Participant]) -> float:
-    """Ask a question; return how long after the last acknowledgement the teacher saw all answers."""
+async def _ask(teacher: Teacher, screen: Screen, phones: list[Participant]) -> float:
+    """Ask a question; return how long after the last acknowledgement all answers were on the teacher's screen."""
     number = teacher.ask(Question("What happens to the translation?", OPTIONS)).current.number
     last = 0.0
-    while (tally := teacher.look().tally) is None or tally.answered < len(phones):
+    while screen.answered(number) < len(phones):
         if not last and all(number in phone.acknowledged for phone in phones):
             last = time.monotonic()
         await asyncio.sleep(LOOK)

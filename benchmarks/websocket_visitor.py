@@ -1,6 +1,7 @@
 """A visitor without a browser: Streamlit's own messages over its websocket, so that hundreds fit on one machine."""
 
 import asyncio
+import json
 import re
 import time
 from dataclasses import dataclass, field
@@ -8,6 +9,7 @@ from urllib.parse import urlencode, urlsplit
 
 import websockets
 from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.Delta_pb2 import Delta
 from streamlit.proto.Element_pb2 import Element
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
@@ -17,6 +19,7 @@ _BETWEEN = rb'(?: |",\s?"|</t[dh]><t[dh][^>]*>|\\u2581|\xe2\x96\x81|\xc2\xb7|\xe
 _MARK = re.compile(rb"Ask((?:" + _BETWEEN + rb"\d){5,})")
 _TITLE = re.compile(rb' title="[^"]*"')  # the same token again, to the letter
 _ESCAPED_SPACE = b"\\u2581"
+_TRIGGER = "$$STREAMLIT_INTERNAL_KEY_{}__events"  # the id of what a component reports, by its own
 _KEPT = 2  # runs after which a browser forgets a large message that has not come again (global.maxCachedMessageAge)
 
 
@@ -36,6 +39,15 @@ class Run:
         return self.ended - self.asked
 
 
+@dataclass(frozen=True)
+class Component:
+    """One of ours on the page: its id, the part of the page that it is in, "" for none, and the data that it has."""
+
+    id: str
+    part: str
+    data: dict
+
+
 def marked(sentence: str, mark: int) -> str:
     """Return a sentence that no one else asks for, to be told from all others in whatever the server sends."""
     return f"{sentence} Ask {mark}."
@@ -53,6 +65,8 @@ class WebsocketVisitor:
         self._address, self._page, self._cookie = address.rstrip("/"), page, cookie
         self._field = ""  # the text field's id, from the first run
         self._buttons: dict[str, str] = {}  # label -> id
+        self.components: dict[str, Component] = {}  # by their keys
+        self._sent: dict[str, Component] = {}  # by the hash of the message in which it came
         self._script = ""  # the page's hash
         self._pages: dict[str, str] = {}  # address -> hash
         self._again: tuple[str, float] | None = None  # a part that is to run again, and after how many seconds
@@ -102,6 +116,16 @@ class WebsocketVisitor:
         state.id, state.trigger_value = self._buttons[label], True
         return await self._run(message)
 
+    async def report(self, key: str, event: str, value: object) -> Run:
+        """Report something from a component of the page, by its key, as a browser does."""
+        component, message = self.components[key], BackMsg()
+        message.CopyFrom(self._asked)
+        message.rerun_script.fragment_id, message.rerun_script.page_script_hash = component.part, self._script
+        state = message.rerun_script.widget_states.widgets.add()
+        state.id = _TRIGGER.format(component.id)
+        state.json_trigger_value = json.dumps([{"event": event, "value": value}])
+        return await self._run(message)
+
     async def go(self, page: str) -> Run:
         """Follow the link to another page, by its address."""
         message = BackMsg()
@@ -122,7 +146,7 @@ class WebsocketVisitor:
         await asyncio.sleep(seconds)
         message = BackMsg()
         message.CopyFrom(self._asked)
-        message.rerun_script.fragment_id = part
+        message.rerun_script.fragment_id, message.rerun_script.page_script_hash = part, self._script
         message.rerun_script.is_auto_rerun = True
         return await self._run(message)
 
@@ -161,13 +185,17 @@ class WebsocketVisitor:
             digits = re.sub(rb"\D", b"", mark.replace(_ESCAPED_SPACE, b""))
             run.marks.add(int(digits))
         message = ForwardMsg.FromString(data)
+        kind = message.WhichOneof("type")
         if message.metadata.cacheable or message.ref_hash:
             self._kept[message.hash or message.ref_hash] = self._runs
         if message.WhichOneof("type") == "navigation":
             self._script = message.navigation.page_script_hash
             self._pages = {page.url_pathname: page.page_script_hash for page in message.navigation.app_pages}
+        if kind == "page_info_changed":
+            self._asked.rerun_script.query_string = message.page_info_changed.query_string
+        self._note_component(message.hash or message.ref_hash, message.delta)
         self._note_element(message.delta.new_element, run)
-        kind, finished = message.WhichOneof("type"), message.script_finished
+        finished = message.script_finished
         if kind in ("new_session", "script_finished"):
             self._unfinished = kind == "new_session"
         if kind == "script_finished" and self._of_another:
@@ -185,6 +213,17 @@ class WebsocketVisitor:
         if finished == ForwardMsg.FINISHED_WITH_COMPILE_ERROR:
             run.exceptions.append("the script could not be compiled")
         return finished in (ForwardMsg.FINISHED_SUCCESSFULLY, ForwardMsg.FINISHED_WITH_COMPILE_ERROR)
+
+    def _note_component(self, name: str, delta: Delta) -> None:
+        """Note a component with its data, also where the message comes again by its name."""
+        shown = delta.new_element.bidi_component
+        found = self._sent.get(name)
+        if shown.WhichOneof("data") == "json":
+            found = Component(shown.id, delta.fragment_id, json.loads(shown.json))
+        if found:
+            self.components[found.id.rpartition("-")[2]] = found
+            if name:
+                self._sent[name] = found
 
     def _note_element(self, element: Element, run: Run) -> None:
         if element.HasField("heading") and element.heading.tag == "h1":

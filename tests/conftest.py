@@ -39,6 +39,7 @@ SLOW = {
     "test_beam_laws",
     "test_class_killed",
     "test_class_replicas",
+    "test_class_rights",
     "test_cold_start",
     "test_distributed",
     "test_every_shape",

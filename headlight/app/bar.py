@@ -230,6 +230,7 @@ def _digest(checkpoint: CheckpointFiles) -> str:
 def _link() -> str:
     """Return the address of what is shown, without its host where the browser did not say it."""
     page, asked = url_state.page_shown(), url_state.asked(*url_state.PARAMETERS)
+    asked.pop("class", None)  # whoever reads the reference leads no class
     # Streamlit means to give the app's address without the page, and does not always take it off.
     base = (st.context.url or "").rstrip("/").removesuffix(f"/{page}").rstrip("/")
     return f"{base}/{page}" + (f"?{urlencode(asked)}" if asked else "")

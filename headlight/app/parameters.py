@@ -32,6 +32,7 @@ PARAMETERS = {
     "seed": Parameter("seed of sampling", 1),
     "present": Parameter("1 for presentation mode: no bar, larger type", ""),
     "lesson": Parameter("the lesson and its step, such as attention.3", ""),
+    "class": Parameter("the code of the class whose teacher's screen this is", ""),
     # Lessons.
     "lessons": Parameter("view", "lessons"),
     "lesson_told": Parameter("for the teacher: the lesson that is told"),

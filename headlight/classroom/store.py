@@ -159,7 +159,8 @@ class Truth:
 class Round:
     """A question that is or was asked: `step` of which lesson's it is, such as "attention.3", and times.
 
-    version: of the class when it was asked. closed: None while it is open. discarded: it counts for nothing.
+    version: of the class when it was asked. closed: None while it is open. discarded: it counts for nothing. hands: how
+    many were raised for each option, as the teacher counted them; () for none.
     """
 
     number: int  # from 1
@@ -170,6 +171,7 @@ class Round:
     asked: float
     closed: float | None = None
     discarded: bool = False
+    hands: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -219,7 +221,14 @@ def from_document(document: str) -> Classroom:
     """Return the class that `Classroom.document` wrote."""
     content = json.loads(document)
     rounds = tuple(
-        Round(**each | {"question": Question(**each["question"]), "truth": Truth(**each["truth"])})
+        Round(
+            **each
+            | {
+                "question": Question(**each["question"]),
+                "truth": Truth(**each["truth"]),
+                "hands": tuple(each.get("hands", ())),
+            }
+        )
         for each in content["rounds"]
     )
     return Classroom(**content | {"rounds": rounds, "phase": Phase(content["phase"])})

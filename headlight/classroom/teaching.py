@@ -46,6 +46,8 @@ ALPHABET = "2346789CDFHJKMNPRTVWX"  # no vowels; of those that look alike (B8, 0
 LENGTH = 5
 HERE = 30.0  # seconds since which somebody was seen who is here: a phone in a pocket asks every ten seconds
 _TRIES = 50
+_HAND = ""  # in place of a participant
+MOST_HANDS = 999  # for an option
 
 
 @dataclass(frozen=True)
@@ -165,6 +167,22 @@ class Teacher:
             lambda old: old if old.phase == Phase.LOBBY else replace(self._closed(old, Phase.LOBBY), phase=Phase.LOBBY)
         )
 
+    def count_hands(self, hands: tuple[int, ...]) -> Classroom:
+        """Note how many hands were raised for each option of the question, in place of what was noted before.
+
+        They count beside the answers of phones, or without any. Raises ClassError where that question has no hands.
+        """
+
+        def counted(old: Classroom) -> Classroom:
+            last = old.current
+            if last is None or old.phase == Phase.REVEALED or last.question.kind != Kind.ONE:
+                raise ClassError("Hands are counted for one of several options, before the answer is shown.")
+            if len(hands) != len(last.question.options) or not all(0 <= each <= MOST_HANDS for each in hands):
+                raise ClassError(f"Each option has 0 to {MOST_HANDS} hands.")
+            return replace(old, rounds=(*old.rounds[:-1], replace(last, hands=hands)))
+
+        return self._change(counted)
+
     def lock(self, locked: bool = True) -> Classroom:
         """Let nobody in who is not in yet, or again everybody."""
         return self._change(lambda old: old if old.locked == locked else replace(old, locked=locked))
@@ -183,12 +201,12 @@ class Teacher:
         return self._tally(rounds[number])
 
     def rows(self) -> list[Row]:
-        """Return every answer of every round that counts, by round and participant."""
+        """Return every answer of every round that counts, by round and participant; hands are of participant 0."""
         classroom = self._read()
         rounds = [each for each in classroom.rounds if not each.discarded]
         answers = {each.number: self._store.answers(self.code, each.number) for each in rounds}
         known = sorted({answer.participant for given in answers.values() for answer in given})
-        names = {participant: number for number, participant in enumerate(known, start=1)}
+        names = {_HAND: 0} | {participant: number for number, participant in enumerate(known, start=1)}
         return [
             Row(
                 round=each.number,
@@ -200,7 +218,7 @@ class Teacher:
                 seconds=max(0.0, answer.at - each.asked),
             )
             for each in rounds
-            for answer in answers[each.number]
+            for answer in (*_hands(each), *answers[each.number])
         ]
 
     def csv(self) -> bytes:
@@ -264,8 +282,8 @@ class Teacher:
 
 
 def tally_of(asked: Round, answers: list[Answer]) -> Tally:
-    """Return what was answered in a round."""
-    question, choices = asked.question, [answer.choice for answer in answers]
+    """Return what was answered in a round, raised hands among it."""
+    question, choices = asked.question, [answer.choice for answer in (*_hands(asked), *answers)]
     right = [asked.truth.is_right(question, choice) for choice in choices]
     chosen = [index for choice in choices for index in question.chosen(choice)]
     return Tally(
@@ -274,6 +292,16 @@ def tally_of(asked: Round, answers: list[Answer]) -> Tally:
         numbers=tuple(sorted(map(float, choices))) if question.kind == Kind.NUMBER else (),
         right=None if not _is_judged(asked) else sum(map(bool, right)),
     )
+
+
+def _hands(asked: Round) -> list[Answer]:
+    """Return raised hands as answers, each given when the round was closed."""
+    at = asked.asked if asked.closed is None else asked.closed
+    return [
+        Answer(round=asked.number, participant=_HAND, choice=str(option), at=at)
+        for option, count in enumerate(asked.hands)
+        for _ in range(count)
+    ]
 
 
 def _is_judged(asked: Round) -> bool:

@@ -79,6 +79,23 @@ def beam_tree(payload: dict, key: str, on_choice: Callable[[str], None]) -> None
     _show("beam_tree/tree", payload, key, choice=lambda ids: on_choice(str(ids)))
 
 
+def class_desk(payload: dict, key: str, act: Callable[[object], None], rights: Callable[[object], None]) -> None:
+    """Show a teacher's class: its door, its question and what was answered, and what she can do.
+
+    `act` gets a mapping: what she does by its `name`, and the version of the class that she saw, `v`. `rights` gets the
+    secret that this browser has of the class, or that she wrote.
+    """
+    _show("class_desk/desk", payload, key, act=act, rights=rights)
+
+
+def classes_kept(ended: list[str], key: str, on_choice: Callable[[str], None]) -> None:
+    """Show the classes whose secrets this browser has; `on_choice` gets the code of one to go on with.
+
+    It forgets those that have `ended`.
+    """
+    _show("class_desk/kept", {"ended": ended}, key, choice=lambda code: on_choice(str(code)))
+
+
 def copy_link(key: str) -> None:
     """Show a button that copies the page's address: sentence, model, view and head are all in it."""
     _show("copy_link/link", {}, key)
@@ -143,12 +160,14 @@ def lesson_panel(
     hint: Callable[[], None],
     show: Callable[[], None],
     go: Callable[[int], None],
+    teach: Callable[[], None],
     restore: Callable[[dict], None],
 ) -> None:
     """Show a step of a lesson: its text, its question and what came of it.
 
     `choose` gets an option's name, a list of names or a number; `hint` and `show` hear that one is wanted, `go` the
-    number of another step, from 1. `restore` gets once what the browser remembers of earlier visits.
+    number of another step, from 1, `teach` that it is to be taught to a class. `restore` gets once what the browser
+    remembers of earlier visits.
     """
     _show(
         "lesson_panel/panel",
@@ -158,6 +177,7 @@ def lesson_panel(
         hint=lambda _: hint(),
         show=lambda _: show(),
         go=lambda step: go(int(step)),
+        teach=lambda _: teach(),
         restore=lambda remembered: restore(dict(remembered)),
     )
 

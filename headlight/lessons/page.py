@@ -12,14 +12,16 @@ from headlight.views.questions import page as questions
 from . import panel
 from .file import Lesson
 from .overview import overview
+from .teach.summary import show_class
 from .worksheet import worksheet
 
 LESSONS, TEACHER, QUESTIONS = "lessons", "for the teacher", "questions"
+TEACH = "Teach this lesson to a class"
 
 
 def show_page(request: TranslationRequest) -> None:
     """Show the view that the address asks for. Raises UserError."""
-    show_views(VIEWS, "lessons", request, without_sentence=(LESSONS,))
+    show_views(VIEWS, "lessons", request, without_sentence=(LESSONS, panel.CLASS))
 
 
 def show_lessons(request: TranslationRequest) -> None:
@@ -55,6 +57,15 @@ def _show_card(number: int, lesson: Lesson) -> None:
             )
             dots = "●" * done + "○" * len(left)
             st.caption(f"{lesson.minutes} min {dots}", help=f"{done} of {len(asked)} questions answered")
+        st.button(
+            "",
+            key=f"teach_{lesson.name}",
+            icon=":material/groups:",
+            type="tertiary",
+            help=f"{TEACH}: {plain(lesson.title)}",
+            on_click=panel.teach,
+            args=(lesson.name,),
+        )
 
 
 def show_teacher(request: TranslationRequest) -> None:
@@ -64,6 +75,14 @@ def show_teacher(request: TranslationRequest) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         lesson = titles[from_list("Lesson", list(titles), "lesson_told", width=420)]
         st.button("Begin", key="begin_told", on_click=panel.begin, args=(lesson.name,))
+        st.button(
+            "Teach a class",
+            key="teach_told",
+            help=TEACH,
+            icon=":material/groups:",
+            on_click=panel.teach,
+            args=(lesson.name,),
+        )
         steps = overview(lesson, request)
         for label, answers in (("Worksheet", False), ("Worksheet with answers", True)):
             page = worksheet(lesson, steps, answers=answers)
@@ -76,4 +95,4 @@ def show_teacher(request: TranslationRequest) -> None:
         show_table("The steps of this lesson", "step", ("page", "sentence", "question or text", "what is right"), rows)
 
 
-VIEWS = {LESSONS: show_lessons, TEACHER: show_teacher, QUESTIONS: questions.show_page}
+VIEWS = {LESSONS: show_lessons, TEACHER: show_teacher, panel.CLASS: show_class, QUESTIONS: questions.show_page}

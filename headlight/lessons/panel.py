@@ -24,16 +24,17 @@ from transformer.errors import UserError
 from .answer import Kind, Run
 from .file import Lesson, lesson_files, read_lessons
 from .posed import Posed, pose, pose_somehow
+from .teach import desk
 
 STYLE, DOCKED = (Path(__file__).with_name(f"{name}.css") for name in ("panel", "docked"))
-LESSONS_PAGE = "lessons"
+LESSONS_PAGE, CLASS = "lessons", "a class"  # the page of lessons, and its view of a class
 # In a step's veil: what the page says that it found, all of it or what it says only when asked for more.
 OF_FINDINGS = {"findings": ".finding", "more": ".finding details"}
 WAYS = {"pages/lessons.py": "All lessons", "pages/decoding.py": "See it translate, token by token"}
 # In the session: where to go next; what the next run is to show; what was tried; the first run is over.
 _GOING, _ORDER, _TRIES, _BEGUN = "lesson_going", "lesson_order", "lesson_tries", "lesson_begun"
 _MOVES = "lesson_moves"  # how often the panel led somewhere: the browser is told that it has arrived
-_TO_LIST = "lesson_to_list"  # the list of lessons is wanted
+_TO_LIST = "lesson_to_list"  # what the address of the page of lessons has, until that is opened
 _THROUGH = "lessons_through_page"  # the lesson that was chosen below a page
 _RESTORED = "lesson_restored"  # what the browser remembered has come
 MOST_TRIES, MOST_LETTERS = 400, 600  # kept of a browser's memory
@@ -42,12 +43,17 @@ _PLACE = re.compile(r"([a-z][a-z0-9_]{0,30})(?:\.(\d{1,2}))?")
 
 @dataclass(frozen=True)
 class _Going:
-    """Where to go: a lesson, its step from 0, whether its answer is shown, and whether the lesson begins."""
+    """Where to go: a lesson, its step from 0, whether its answer is shown, and whether the lesson begins.
+
+    text, checkpoint: what the bar is to have there, where it may have something else by now.
+    """
 
     name: str
     step: int
     shown: bool = False
     begins: bool = False
+    text: str = ""
+    checkpoint: str = ""
 
 
 @dataclass
@@ -116,19 +122,23 @@ def _open(page: str, values: Mapping[str, str]) -> None:
 
 
 TO_LIST, TO_NEXT = -2, -3  # where the panel's buttons lead to besides a step, as in panel.js: -1 only leaves
-_DEAF: dict[str, Any] = dict.fromkeys(("choose", "hint", "show", "go", "restore"), lambda *_: None)
+_DEAF: dict[str, Any] = dict.fromkeys(("choose", "hint", "show", "go", "teach", "restore"), lambda *_: None)
 
 
 def follow(request: TranslationRequest) -> None:
     """Go where the visitor wants to, or where the address of a new visit leads: then this run ends."""
-    if st.session_state.pop(_TO_LIST, None):
-        _open(LESSONS_PAGE, {})
+    if (to_list := st.session_state.pop(_TO_LIST, None)) is not None:
+        _open(LESSONS_PAGE, to_list)
     going = st.session_state.pop(_GOING, None) or _addressed()
     st.session_state[_BEGUN] = True
     lesson = lesson_named(going.name) if going else None
     if going is None or lesson is None:
         return
     number = min(going.step, len(lesson.steps) - 1)
+    wanted = {name: text for name in ("text", "checkpoint") if (text := getattr(going, name))}
+    if going.checkpoint in results.checkpoint_names():
+        request = replace(request, checkpoint=results.checkpoint(going.checkpoint))
+    request = replace(request, text=going.text or request.text)
     try:
         posed = _posed(lesson, number, request, begins=going.begins)
     except UserError:  # the text cannot be translated: the lesson's own can
@@ -141,7 +151,7 @@ def follow(request: TranslationRequest) -> None:
         if isinstance(PARAMETERS[key].default, (str, int, float))
     }
     values = {} if going.shown else {**reset, "text": posed.run.request.text}
-    values |= {**(shown or {}), "lesson": f"{lesson.name}.{number + 1}"}
+    values |= {**(shown or {}), **wanted, "lesson": f"{lesson.name}.{number + 1}"}
     if not going.shown and posed.run.request.text != request.text:
         bar.forget_positions()
     _open(step.show_page if going.shown and step.show_page else step.page, values)
@@ -206,10 +216,15 @@ def _address() -> dict[str, str]:
 
 
 def show_panel(request: TranslationRequest) -> None:
-    """Show the step of the lesson that the address asks for, or its end; nothing where it asks for none."""
+    """Show the step of the lesson that the address asks for, or its end; to a teacher of a class her desk."""
     lesson, number = _place()
-    if _page_name() == LESSONS_PAGE and _RESTORED not in st.session_state:
+    code = desk.code_in_address()
+    desk.show_refusal()
+    if _page_name() == LESSONS_PAGE and _RESTORED not in st.session_state and not code:
         lesson_panel({"list": True}, "lesson_panel", **(_DEAF | {"restore": _restore}))
+    if code:
+        _show_desk(code, request, lesson, number)
+        return
     if lesson is None or number is None or number > len(lesson.steps):
         return
     st.html(STYLE)
@@ -232,10 +247,7 @@ def show_panel(request: TranslationRequest) -> None:
     tried = _tries().setdefault(posed.key, Try())
     if posed.answer and posed.answer.kind == Kind.DO and posed.answer.done:
         tried.right = True
-    hidden = posed.step.cover + (() if tried.right or tried.shown else posed.step.veil)
-    if hidden:
-        veiled = ", ".join(OF_FINDINGS.get(key, f".st-key-{key}") for key in hidden)
-        st.html(f"<style>{veiled} {{ filter: blur(9px); pointer-events: none; user-select: none; }}</style>")
+    _veil(posed, lifted=tried.right or tried.shown)
     lesson_panel(
         payload_of(posed, tried) | of_visit | {"away": _is_away(posed), "again": _is_asked_again(posed, tried)},
         "lesson_panel",
@@ -243,8 +255,48 @@ def show_panel(request: TranslationRequest) -> None:
         hint=lambda: _take_hint(posed),
         show=lambda: _show(posed),
         go=lambda step: _go(lesson, step),
+        teach=lambda: teach(posed.lesson.name, posed.number, begins=False),
         restore=_restore,
     )
+
+
+def _show_desk(code: str, request: TranslationRequest, lesson: Lesson | None, number: int | None) -> None:
+    """Show a teacher's desk, with the question of the step in the address where there is one."""
+    if lesson is None or number is None or number >= len(lesson.steps):
+        desk.show(code, desk.place_on(_page_name(), request, None), _WAYS)
+        return
+    try:
+        posed = pose(lesson, number, Run(request, _address()))
+    except UserError as error:
+        posed = Posed(lesson, number, Run(request), undecided=str(error))
+    _veil(posed, lifted=desk.is_revealed(code, posed))
+    desk.show(code, desk.place_on(_page_name(), request, posed, away=_is_away(posed)), _WAYS)
+
+
+def _veil(posed: Posed, *, lifted: bool) -> None:
+    """Blur what the step covers, and until the veil is lifted what gives the answer away."""
+    hidden = posed.step.cover + (() if lifted else posed.step.veil)
+    if hidden:
+        veiled = ", ".join(OF_FINDINGS.get(key, f".st-key-{key}") for key in hidden)
+        st.html(f"<style>{veiled} {{ filter: blur(9px); pointer-events: none; user-select: none; }}</style>")
+
+
+def teach(name: str, step: int = 0, *, begins: bool = True) -> None:
+    """Open a class for a lesson at a step, counted from 0, and begin it; to be called in a callback."""
+    if desk.open_for(name, step):
+        st.session_state[_GOING] = _Going(name, step, begins=begins)
+
+
+def _go_to(name: str, step: int, shown: bool, text: str, checkpoint: str) -> None:
+    st.session_state[_GOING] = _Going(name, step, shown=shown, text=text, checkpoint=checkpoint)
+
+
+def _go_to_summary() -> None:
+    url_state.write("lesson", "")
+    st.session_state[_TO_LIST] = {"lessons": CLASS}
+
+
+_WAYS = desk.Ways(_go_to, _go_to_summary)
 
 
 def _is_asked_again(posed: Posed, tried: Try) -> bool:
@@ -349,7 +401,7 @@ def _go(lesson: Lesson, step: int) -> None:
         return
     url_state.write("lesson", f"{lesson.name}.{len(lesson.steps) + 1}" if step > 0 else "")
     if step == TO_LIST:
-        st.session_state[_TO_LIST] = True
+        st.session_state[_TO_LIST] = {}
     found, _ = lessons()
     if step == TO_NEXT and lesson in found[:-1]:
         begin(found[found.index(lesson) + 1].name)

@@ -2,6 +2,7 @@
 
 import { copyText } from "../lib/clipboard.js";
 import { Component, mounted } from "../lib/mount.js";
+import { shared } from "../lib/sharing.js";
 
 const SAID_FOR = 2000; // ms that the button says that it is done
 
@@ -10,7 +11,7 @@ class CopyLink extends Component {
     super(root);
     this.words = this.find("span");
     this.saying = this.words.textContent;
-    this.find("button").onclick = () => this.copy(location.href);
+    this.find("button").onclick = () => this.copy(shared(location.href));
     this.ends.push(() => clearTimeout(this.timer));
   }
 

@@ -20,6 +20,7 @@ class LessonPanel extends Component {
     this.find(".hint").onclick = () => this.setTriggerValue("hint", true);
     this.find(".show").onclick = () => this.show();
     this.find(".back_to").onclick = () => this.go(this.data.step);
+    this.find(".teach").onclick = () => this.teach();
     this.find(".leave").onclick = () => this.go(LEAVE);
     this.find(".back").onclick = () => this.go(this.data.step - 1);
     this.find(".next").onclick = () => this.go(this.data.step + 1);
@@ -104,6 +105,7 @@ class LessonPanel extends Component {
     this.dock();
     this.find(".line").textContent = `${ended ? "" : `${data.step}/${data.of} `}${plain(data.ask ?? data.say)}`;
     this.find(".title").textContent = data.title;
+    this.find(".teach").hidden = Boolean(data.alone);
     this.find(".place").textContent = ended ? "" : `${data.step} of ${data.of}`;
     this.find("progress").max = data.of;
     this.find("progress").value = data.step;
@@ -236,6 +238,12 @@ class LessonPanel extends Component {
     if (isMoving()) return;
     if (this.data.moves) this.depart();
     this.setTriggerValue("show", true);
+  }
+
+  teach() {
+    if (isMoving()) return;
+    this.depart();
+    this.setTriggerValue("teach", true);
   }
 
   // What a sheet needs least makes room: the options, what was said to an answer and the way on stay.

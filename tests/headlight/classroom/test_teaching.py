@@ -39,6 +39,7 @@ ACTS: dict[str, Callable[[Teacher], object]] = {
     "discard": Teacher.discard,
     "wait": Teacher.wait,
     "lock": Teacher.lock,
+    "count hands": lambda teacher: teacher.count_hands((1, 2, 3)),
     "go": lambda teacher: teacher.go("mask", 2),
     "tally": lambda teacher: teacher.tally(1),
     "rows": Teacher.rows,
@@ -102,7 +103,10 @@ def test_a_class_goes_from_phase_to_phase(store):
 
 def test_each_change_has_a_version_of_its_own_and_what_changes_nothing_has_none(store):
     chance, teacher = random.Random(1), open_class(store)
-    last, acts = teacher.look().classroom, {name: act for name, act in ACTS.items() if name not in ("end", "tally")}
+    last, acts = (
+        teacher.look().classroom,
+        {name: act for name, act in ACTS.items() if name not in ("end", "tally", "count hands")},
+    )
     for _ in range(60):
         name = chance.choice(list(acts)) if last.rounds else "ask"
         acts[name](teacher)
@@ -166,6 +170,35 @@ def test_a_tally_counts_each_round_by_itself(store, clock):
     assert teacher.look().tally.right is None
     with pytest.raises(ClassError, match="no round 6"):
         teacher.tally(6)
+
+
+def test_raised_hands_count_beside_the_answers_of_phones_and_in_the_table(store, clock):
+    teacher = open_class(store)
+    teacher.ask(WORD, TRUTH)
+    say(store, teacher, 1, ada=1, bob=0)
+    clock.ahead += 10
+    teacher.count_hands((9, 9, 9))
+    closed = teacher.count_hands((3, 4, 0))
+    assert closed.current.hands == (3, 4, 0) == store.read(teacher.code).current.hands
+    tally = teacher.look().tally
+    assert (tally.answered, tally.counts, tally.right) == (9, (4, 5, 0), 5)
+    teacher.close_round()
+    rows = teacher.rows()
+    assert [row.participant for row in rows].count(0) == 7 and {row.participant for row in rows} == {0, 1, 2}
+    assert sorted(row.answer for row in rows if not row.participant) == ["cat"] * 3 + ["dog"] * 4
+    assert all(row.right == (row.answer == "dog") for row in rows)
+    teacher.ask_again()
+    assert teacher.look().tally.answered == 0, "a round has hands of its own"
+    for wrong in ((1, 2), (1, 2, -1), (1, 2, 1000), ()):
+        with pytest.raises(ClassError):
+            teacher.count_hands(wrong)
+    teacher.reveal()
+    with pytest.raises(ClassError):
+        teacher.count_hands((1, 2, 3))
+    for question in (SEVERAL, NUMBER):
+        teacher.ask(question)
+        with pytest.raises(ClassError):
+            teacher.count_hands((1, 2, 3))
 
 
 def test_here_are_those_who_were_seen_in_the_last_half_minute(store, clock):

@@ -1,0 +1,76 @@
+"""The way into a class: the address that a phone can reach, as a link, and as the QR code of it.
+
+Neither is ever one of this computer alone: `localhost` on a phone is the phone.
+"""
+
+import contextlib
+import functools
+import ipaddress
+import socket
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+SWITCH = "--server.address=0.0.0.0"
+_ANYWHERE = ("", "0.0.0.0", "::")  # of --server.address: every network of the computer
+_NOWHERE = "192.0.2.1"  # kept for documentation (RFC 5737): nothing is sent, the system says which way it would go
+
+
+@dataclass(frozen=True)
+class Door:
+    """How a phone comes in: the link, "" where none can; other links that may work; what the teacher has to know."""
+
+    link: str
+    others: tuple[str, ...] = ()
+    problem: str = ""
+
+
+def door_of(url: str, path: str, listens: str, networks: tuple[str, ...]) -> Door:
+    """Return the way into a class.
+
+    url: the app's, as the teacher's browser has it. path: of the class below the server. listens: the server's own
+    `--server.address`. networks: addresses that this computer has in its networks.
+    """
+    parts = urlsplit(url)
+    if parts.hostname and not is_local(parts.hostname):
+        return Door(f"{parts.scheme}://{parts.netloc}{path}")
+    port = f":{parts.port}" if parts.port else ""
+    links = tuple(f"http://{_in_address(each)}{port}{path}" for each in networks)
+    if listens in networks or listens in _ANYWHERE:
+        if links:
+            return Door(links[0], links[1:])
+        return Door("", problem="This computer is in no network, so no phone can reach it: connect it to one first.")
+    problem = f"Phones cannot reach this app yet: it listens to this computer alone. Start it again with {SWITCH}."
+    return Door("", links, problem)
+
+
+def is_local(host: str) -> bool:
+    """Return whether a host's name or address is the computer's own, as it calls itself."""
+    with contextlib.suppress(ValueError):
+        address = ipaddress.ip_address(host.partition("%")[0])
+        return address.is_loopback or address.is_unspecified
+    return host == "localhost" or host.endswith(".localhost")
+
+
+def _in_address(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
+
+
+def own_networks() -> tuple[str, ...]:
+    """Return the addresses of IPv4 that this computer has in its networks, the one it would go out by first."""
+    found = []
+    with contextlib.suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
+        asking.connect((_NOWHERE, 9))
+        found.append(asking.getsockname()[0])
+    with contextlib.suppress(OSError):
+        found += socket.gethostbyname_ex(socket.gethostname())[2]
+    return tuple(dict.fromkeys(each for each in found if not is_local(each)))
+
+
+@functools.lru_cache(maxsize=64)
+def qr_rows(link: str) -> tuple[str, ...]:
+    """Return the QR code of a link, a row of "0" and "1" for each row of modules, without a border; () for no link."""
+    if not link:
+        return ()
+    import segno  # no visitor without a class needs it
+
+    return tuple("".join("1" if dark else "0" for dark in row) for row in segno.make(link, micro=False).matrix)

@@ -1,0 +1,238 @@
+// A teacher's class on her screen: a strip below the page with the question, how many have answered, and what comes
+// next. What is right, and how many chose what, is not here before she wants it seen.
+
+import { element, isShortcut } from "../lib/canvas.js";
+import { copyText } from "../lib/clipboard.js";
+import { Component, mounted } from "../lib/mount.js";
+import { secretIn, teacherLink } from "../lib/sharing.js";
+import { Door } from "./door.js";
+import { RaisedHands } from "./hands.js";
+import { OwnQuestion } from "./own.js";
+import { Rights } from "./rights.js";
+
+const ACTS = {
+  ask: ["Ask", "A"], again: ["Ask again", "A"], close: ["Close", "C"], bars: ["Histogram", "H"],
+  reveal: ["Reveal", "R"], next: ["Next →", "N"], back: ["Back to the lesson", ""],
+};
+const DOOR = "q"; // the key
+const HAVE_KEYS_OF_THEIR_OWN = "input, textarea, select, [contenteditable=true]";
+const PATIENCE = 5000; // ms until an act that nothing came of may be tried again
+const TIMES = ["1st", "2nd", "3rd"];
+const ordinal = (time) => TIMES[time] ?? `${time + 1}th`;
+
+class ClassDesk extends Component {
+  constructor(root) {
+    super(root);
+    this.rights = new Rights();
+    this.door = new Door(this.find("dialog.door"), this.find(".corner"));
+    this.own = new OwnQuestion(this.find("dialog.own"), (asked) => this.act("own", asked));
+    this.hands = new RaisedHands(this.find("dialog.hands"), (hands) => this.act("hands", { hands }));
+    this.find(".rights").onsubmit = (event) => this.giveRights(event);
+    this.find(".leave").onclick = () => this.leaveClass();
+    for (const button of root.querySelectorAll(".more [data-act]")) button.onclick = () => this.more(button);
+    this.listen(document, "keydown", (event) => this.key(event), true); // Escape closes the door, not the presentation
+    this.whenResized(this.find(".desk"), () => this.dock());
+    const page = document.documentElement;
+    this.ends.push(() => page.style.removeProperty("--docked"), () => clearTimeout(this.giveUp));
+  }
+
+  receive(data) {
+    if (data.turn !== this.turn) this.wait(false);
+    this.turn = data.turn;
+    if (data.away) return this.sayAway(data.away);
+    const text = JSON.stringify(data);
+    if (text === this.drawn) return;
+    this.drawn = text;
+    this.data = data;
+    if (data.secret) this.rights.keep(data.code, data.secret);
+    this.find(".strip").hidden = !data.secret;
+    this.find(".rights").hidden = Boolean(data.secret);
+    if (data.secret) this.draw(data);
+    else this.askForRights(data);
+    this.dock();
+  }
+
+  draw(data) {
+    const { asked } = data, bars = Boolean(asked?.bars.length);
+    this.door.draw(data);
+    this.find(".place").textContent = asked ? "" : data.step ? `${data.title} · ${data.step} of ${data.of}` : "";
+    write(this.find(".say"), asked ? [] : data.say);
+    this.find(".ask").textContent = asked?.text ?? data.why;
+    this.find(".ask").classList.toggle("why", !asked);
+    this.find(".about").hidden = !asked?.about;
+    this.find(".about").textContent = asked?.about ?? "";
+    this.find(".options").replaceChildren(...(asked ? optionsOf(asked) : []));
+    this.find(".options").classList.toggle("bars", bars);
+    this.find(".told").textContent = asked?.told ?? "";
+    this.find(".count").textContent = countOf(data);
+    this.tell(data.said);
+    this.find(".acts").replaceChildren(...data.acts.map((name, at) => this.button(name, at)));
+    this.find("[data-act=discard]").hidden = !asked;
+    this.find("[data-act=hands]").hidden = !asked?.hands;
+    this.find("[data-act=lock]").textContent = `${data.locked ? "Open the door" : "Lock the door"} to newcomers`;
+    this.label(this.find("[data-act=discard]"), "Throw this round away");
+  }
+
+  button(name, at) {
+    const [words, key] = ACTS[name], button = element("button", at ? "" : "next", words);
+    if (key) button.append(" ", element("kbd", "", key));
+    button.dataset.act = name;
+    button.onclick = () => this.act(name);
+    return button;
+  }
+
+  tell(words) {
+    if (this.find(".said").textContent !== words) this.find(".said").textContent = words ?? "";
+  }
+
+  // What stands there stays, and is drawn anew when the class is back.
+  sayAway(words) {
+    this.drawn = undefined;
+    this.find(".strip").hidden = false;
+    this.tell(words);
+    this.dock();
+  }
+
+  // The page leaves it this room.
+  dock() {
+    const height = `${this.find(".desk").offsetHeight}px`, { style } = document.documentElement;
+    if (style.getPropertyValue("--docked") !== height) style.setProperty("--docked", height);
+  }
+
+  // One at a time, and of the class as it is seen here: what comes late is not done.
+  act(name, more = {}) {
+    if (this.waiting) return;
+    this.wait(true);
+    this.setTriggerValue("act", { name, v: this.data.v, ...more });
+  }
+
+  wait(waiting) {
+    clearTimeout(this.giveUp);
+    this.waiting = waiting;
+    this.find(".desk").ariaBusy = String(waiting);
+    if (waiting) this.giveUp = setTimeout(() => this.wait(false), PATIENCE);
+  }
+
+  more(button) {
+    const { act } = button.dataset, { data } = this;
+    if (act === "discard" && !button.dataset.sure) {
+      const { answered } = data.asked;
+      button.dataset.sure = "yes";
+      button.textContent = `Throw away ${answered} ${answered === 1 ? "answer" : "answers"}: sure?`;
+      return;
+    }
+    if (act === "link") return this.copyLink(button);
+    this.find(".more").hidePopover();
+    if (act === "own") this.own.open(data.tokens);
+    else if (act === "hands") this.hands.open(data.asked);
+    else this.act(act);
+  }
+
+  label(button, words) {
+    if (this.find(".more").matches(":popover-open") && button.dataset.sure) return;
+    delete button.dataset.sure;
+    button.textContent = words;
+  }
+
+  async copyLink(button) {
+    const { page, code, secret } = this.data;
+    const copied = await copyText(teacherLink(location.href, page, code, secret));
+    button.textContent = copied ? "Copied: keep it to yourself" : "This browser refuses to copy";
+  }
+
+  // Her secret, from the link that she opened, or from this browser; else she is asked for it.
+  askForRights({ code, gone, refused, said }) {
+    const opened = secretIn(location.hash);
+    if (opened) {
+      history.replaceState(history.state, "", location.pathname + location.search);
+      this.rights.keep(code, opened);
+    }
+    if (gone || refused) this.rights.forget(code);
+    this.find(".whose").textContent = gone || `This screen is for the teacher of the class ${code}.`;
+    for (const place of this.root.querySelectorAll(".rights :is(label, .go)")) place.hidden = Boolean(gone);
+    this.find(".leave").textContent = gone ? "Leave the class" : "Not my class";
+    this.find(".refused").textContent = refused ?? said ?? "";
+    const secret = this.rights.of(code);
+    if (secret && secret !== this.tried && !gone) {
+      this.tried = secret;
+      setTimeout(() => this.setTriggerValue("rights", secret)); // not while it is being made
+    } else if (said) {
+      this.rights.forget(code);
+    }
+  }
+
+  giveRights(event) {
+    event.preventDefault();
+    const written = this.find("[name=link]").value.trim();
+    const secret = secretIn(`#${written.split("#").at(-1)}`);
+    this.find(".refused").textContent = secret ? "" : "This is no teacher link: it ends in #teach= and 32 signs.";
+    if (!secret) return;
+    this.tried = secret;
+    this.setTriggerValue("rights", secret);
+  }
+
+  leaveClass() {
+    this.rights.forget(this.data.code);
+    this.setTriggerValue("act", { name: "leave" });
+  }
+
+  key(event) {
+    const within = event.composedPath()[0];
+    if (event.defaultPrevented || isShortcut(event) || event.repeat || !this.data?.secret) return;
+    const key = event.key.toLowerCase(), more = this.find(".more");
+    const form = [this.own.dialog, this.hands.dialog].find(({ open }) => open);
+    if (form) {
+      if (key !== "escape") return;
+      form.close();
+    } else if (key === "escape" && more.matches(":popover-open")) more.hidePopover();
+    else if (within.closest?.(HAVE_KEYS_OF_THEIR_OWN)) return;
+    else if (key === DOOR) this.door.toggle();
+    else if (this.door.isOpen) {
+      if (key !== "escape") return;
+      this.door.toggle(false);
+    } else {
+      const name = key && this.data.acts.find((each) => ACTS[each][1].toLowerCase() === key);
+      if (!name) return;
+      this.act(name);
+    }
+    event.preventDefault();
+    event.stopImmediatePropagation();
+  }
+}
+
+function countOf({ asked, here, phase }) {
+  if (!asked) return `${here} here`;
+  const { answered, time, bars } = asked;
+  if (bars.length > 1) return `${ordinal(0)} to ${ordinal(time - 1)} time, side by side`;
+  return phase === "asking" ? `${answered} of ${Math.max(here, answered)} answered` : `${answered} answered`;
+}
+
+// Each option as a line, with a bar for each time that it was asked where bars are wanted; all bars on one scale.
+function optionsOf({ options, labels, bars, right }) {
+  const all = bars.length ? labels : options, longest = Math.max(1, ...bars.flat());
+  return all.map((label, at) => {
+    const isRight = options.length > 0 && right.includes(at);
+    const item = element("li", isRight ? "right" : "", element("span", "label", label));
+    if (bars.length) item.append(barsOf(bars.map((counts) => counts[at]), longest));
+    return item;
+  });
+}
+
+function barsOf(counts, longest) {
+  const place = element("span", "counts");
+  place.append(...counts.map((count, time) => {
+    const bar = element("span", "bar"), inner = element("i", "");
+    inner.style.width = `${(100 * count) / longest}%`;
+    if (counts.length > 1) bar.title = `${ordinal(time)} time: ${count}`;
+    bar.append(inner, element("b", "", String(count)));
+    return bar;
+  }));
+  return place;
+}
+
+// Words of a lesson, token texts among them: never as HTML.
+function write(place, parts) {
+  place.replaceChildren(...parts.map(([style, text]) => (style ? element(style, "", text) : text)));
+}
+
+export default mounted(ClassDesk);

@@ -1,0 +1,80 @@
+// The door of a class: code, QR code and link, as large as the last row needs, and the same small in a corner.
+//
+// Whether it is open is known in this browser alone. No answer of the server's opens or closes it, however late.
+
+import { storage } from "../lesson_panel/memory.js";
+
+const SVG = "http://www.w3.org/2000/svg", QUIET = 4; // modules of white around a QR code
+const NAME = "headlight-door-"; // and the class's code: "1" where the door is open
+
+export class Door {
+  constructor(dialog, corner, kept = storage("sessionStorage")) {
+    Object.assign(this, { dialog, corner, kept });
+    this.find = (selector) => dialog.querySelector(selector);
+    corner.onclick = () => this.toggle();
+    this.find(".shut").onclick = () => this.toggle(false);
+    dialog.oncancel = (event) => {
+      event.preventDefault();
+      this.toggle(false);
+    };
+  }
+
+  get isOpen() {
+    return this.dialog.open;
+  }
+
+  // It stands open for a class that has just been opened, and where it stood open before the page was left.
+  draw(data) {
+    const isNew = this.code !== data.code;
+    this.code = data.code;
+    if (isNew) this.write(data);
+    this.find(".here").textContent = `${data.here} here`;
+    this.find(".locked").hidden = !data.locked;
+    if (!isNew) return;
+    const asked = this.kept.getItem(NAME + data.code);
+    this.toggle(asked ? asked === "1" : !data.rounds && data.phase === "lobby");
+  }
+
+  write({ code, link, others, problem, qr }) {
+    this.find(".code").textContent = code;
+    this.corner.querySelector("span").textContent = code;
+    for (const place of [this.find(".qr"), this.corner.querySelector(".qr")]) {
+      place.replaceChildren(...(qr.length ? [picture(qr, link)] : []));
+      place.hidden = !qr.length;
+    }
+    this.find(".link").textContent = link.replace(/^https?:\/\//, "");
+    this.find(".join").hidden = !link;
+    this.find(".problem").textContent = problem;
+    const then = link ? "Where that address does not answer, try" : "Phones then open";
+    this.find(".others").textContent = others.length ? `${then} ${others.join(" or ")}` : "";
+  }
+
+  toggle(open = !this.dialog.open) {
+    this.kept.setItem(NAME + this.code, open ? "1" : "0");
+    if (open === this.dialog.open) return;
+    if (open) this.dialog.showModal();
+    else this.dialog.close();
+  }
+}
+
+// A QR code, black on white in a dark theme too: not every phone reads it the other way round.
+function picture(rows, link) {
+  const size = rows.length + 2 * QUIET;
+  const svg = document.createElementNS(SVG, "svg"), path = document.createElementNS(SVG, "path");
+  svg.setAttribute("viewBox", `0 0 ${size} ${size}`);
+  svg.setAttribute("shape-rendering", "crispEdges");
+  svg.setAttribute("role", "img");
+  svg.setAttribute("aria-label", `QR code of ${link}`);
+  path.setAttribute("d", pathOf(rows));
+  svg.append(path);
+  return svg;
+}
+
+// Each run of dark modules as one rectangle.
+export function pathOf(rows) {
+  return rows.flatMap((row, y) => {
+    return [...row.matchAll(/1+/g)].map(({ 0: { length }, index }) => {
+      return `M${index + QUIET} ${y + QUIET}h${length}v1h-${length}z`;
+    });
+  }).join("");
+}

@@ -1,0 +1,310 @@
+"""A class in Chromium: a teacher before a projector and her students' phones, from the code to the end."""
+
+import csv
+import io
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from urllib.parse import parse_qs, urlparse
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, expect
+from support.access import shuts_no_one_out
+from support.rest import at_rest
+from support.server import serve
+from support.until import until
+
+from headlight.classroom import FILE_VARIABLE, Classroom, Phase
+from headlight.classroom.sqlite_store import SqliteStore
+from headlight.lessons.file import read_lessons
+
+FIRST = read_lessons()[0][0]
+PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True, "device_scale_factor": 2}
+PROJECTORS = [("light", 1366, 768), ("dark", 1024, 768)]
+LOWEST = 96  # pixels of the strip while a question is asked
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory) -> Iterator[SqliteStore]:
+    found = SqliteStore(tmp_path_factory.mktemp("classes") / "classes.sqlite3")
+    yield found
+    found.close()
+
+
+@pytest.fixture(scope="module")
+def school(store) -> Iterator[str]:
+    """The real app with this store."""
+    with serve(**{FILE_VARIABLE: str(store._path)}) as address:
+        yield address
+
+
+@pytest.fixture
+def browsers(browser) -> Iterator[Callable[..., BrowserContext]]:
+    """New browsers with nothing in their memory; no script may fail before any of them."""
+    opened, errors = [], []
+
+    def new(**options: object) -> BrowserContext:
+        context = browser.new_context(**{"reduced_motion": "reduce"} | options)
+        context.on("weberror", lambda error: errors.append(str(error.error)))
+        opened.append(context)
+        return context
+
+    yield new
+    for context in opened:
+        context.close()
+    assert not errors
+
+
+def open_class(context: BrowserContext, school: str) -> tuple[Page, str]:
+    """Open a class for the first lesson; returns the teacher's page, its door open, and the code on it."""
+    page = context.new_page()
+    page.goto(f"{school}/lessons")
+    page.locator(f".st-key-teach_{FIRST.name} button").filter(visible=True).click(timeout=90_000)
+    expect(page.locator(".desk dialog.door")).to_be_visible(timeout=60_000)
+    at_rest(page)
+    return page, page.locator(".desk .door .code").inner_text()
+
+
+def join(context: BrowserContext, school: str, code: str) -> Page:
+    phone = context.new_page()
+    phone.goto(f"{school}/c/{code}")
+    expect(phone.locator("#status")).not_to_be_empty()
+    return phone
+
+
+def choose(phone: Page, option: int) -> None:
+    expect(phone.locator("#status")).to_have_text("Tap your answer.")
+    phone.locator("#options button").nth(option).tap()
+    expect(phone.locator("#status")).to_contain_text("Sent:")
+
+
+def do(page: Page, key: str, then: str) -> None:
+    """Press a key of the teacher's; `then` is the act that is offered after it."""
+    expect(page.locator(".desk")).to_have_attribute("aria-busy", "false")  # what she did last is done
+    page.keyboard.press(key)
+    expect(page.locator(f".desk .acts [data-act={then}]")).to_be_visible(timeout=30_000)
+
+
+def counted(page: Page, words: str) -> None:
+    expect(page.locator(".desk .count")).to_have_text(words)
+
+
+def bars(page: Page) -> list[list[str]]:
+    """The counts on the screen, for each option those of each round."""
+    return [item.locator(".bar b").all_inner_texts() for item in page.locator(".desk .bars li").all()]
+
+
+def of_class(store: SqliteStore, code: str) -> Classroom:
+    found = store.read(code)
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(("scheme", "width", "height"), PROJECTORS)
+def test_a_class_of_five_goes_from_the_code_to_the_table(browsers, school, store, tmp_path, scheme, width, height):
+    screen = {"viewport": {"width": width, "height": height}, "color_scheme": scheme}
+    page, code = open_class(browsers(**screen, accept_downloads=True), school)
+    shuts_no_one_out(page)
+    assert (
+        page.locator(".desk .door .code").evaluate("(element) => parseFloat(getComputedStyle(element).fontSize)") > 100
+    )
+    phones = [join(browsers(**PHONE, color_scheme=scheme), school, code) for _ in range(4)]
+    expect(page.locator(".desk .door .here")).to_have_text("4 here")
+    page.keyboard.press("q")
+    expect(page.locator(".desk dialog.door")).to_be_hidden()
+    expect(page.locator(".desk .place")).to_have_text(f"{FIRST.title} · 1 of {len(FIRST.steps)}")
+    assert parse_qs(urlparse(page.url).query)["present"] == ["1"]
+
+    do(page, "a", "close")
+    asked = of_class(store, code).current
+    [right] = asked.truth.right
+    wrong = next(at for at in range(len(asked.question.options)) if at != right)
+    expect(page.locator(".desk .ask")).to_have_text(asked.question.text)
+    expect(page.locator(".desk .options .label")).to_have_text(list(asked.question.options))
+    for phone, option in zip(phones, (wrong, wrong, right, right), strict=True):
+        choose(phone, option)
+    counted(page, "4 of 4 answered")
+    assert bars(page) == [], "nobody follows the crowd"
+    assert page.locator(".desk .right").count() == 0
+    assert page.locator(".desk .strip").bounding_box()["height"] <= LOWEST
+    shuts_no_one_out(page)
+
+    phones.append(join(browsers(**PHONE, color_scheme=scheme), school, code))  # late
+    counted(page, "4 of 5 answered")
+    choose(phones[4], right)
+    phones[0].reload()
+    expect(phones[0].locator("#status")).to_contain_text("Sent:")
+    page.reload()
+    counted(page, "5 of 5 answered")
+    do(page, "c", "bars")
+    do(page, "h", "again")
+    first = [["0"] for _ in asked.question.options]
+    first[wrong], first[right] = ["2"], ["3"]
+    expect(page.locator(".desk .bars li")).to_have_count(len(first))
+    assert bars(page) == first and page.locator(".desk .right").count() == 0
+    shuts_no_one_out(page)
+
+    do(page, "a", "close")  # again, after they have talked
+    for phone in phones:
+        choose(phone, right)
+    counted(page, "5 of 5 answered")
+    do(page, "c", "bars")
+    do(page, "h", "reveal")
+    both = [[*each, "0"] for each in first]
+    both[right][1] = "5"
+    expect(page.locator(".desk .bars .bar")).to_have_count(2 * len(both))
+    assert bars(page) == both
+    expect(phones[0].locator("#result")).to_be_hidden()
+
+    do(page, "r", "next")
+    expect(page.locator(".desk .right .label")).to_have_text(asked.question.options[right])
+    expect(page.locator(".desk .told")).to_have_text(asked.truth.sentence)
+    expect(page).to_have_url(re.compile(rf"/{FIRST.steps[0].show_page}\?"))
+    at_rest(page)
+    assert parse_qs(urlparse(page.url).query)["lesson"] == [f"{FIRST.name}.1"]
+    shuts_no_one_out(page)
+    for phone in phones:
+        expect(phone.locator("#status")).to_contain_text(asked.truth.sentence)
+        shuts_no_one_out(phone)
+
+    do(page, "n", "ask")
+    expect(page.locator(".desk .place")).to_have_text(f"{FIRST.title} · 2 of {len(FIRST.steps)}")
+    expect(phones[0].locator("#status")).to_have_text("You are in. Look at the wall.")
+    at_rest(page)
+    page.locator(".desk .more_button").click()
+    page.locator(".desk .more [data-act=summary]").click()
+    expect(page.get_by_text("End the class")).to_be_visible(timeout=60_000)
+    at_rest(page)
+    rows = page.locator(".st-key-class_rounds tbody tr")
+    expect(rows).to_have_count(2)
+    expect(rows.nth(1)).to_contain_text(f"✓ {asked.question.options[right]}: 5")
+    shuts_no_one_out(page)
+    with page.expect_download() as saved:
+        page.get_by_text("Answers as CSV").click()
+    saved.value.save_as(tmp_path / "answers.csv")
+    table = list(csv.DictReader(io.StringIO(Path(tmp_path / "answers.csv").read_text(encoding="utf-8"))))
+    assert [row["round"] for row in table] == ["1"] * 5 + ["2"] * 5
+    assert [row["right"] for row in table].count("no") == 2 and {row["step"] for row in table} == {f"{FIRST.name}.1"}
+
+    page.get_by_text("End the class").click()
+    page.get_by_role("button", name="Delete it now").click()
+    expect(page.locator(".desk")).to_have_count(0)
+    until(lambda: page.evaluate("1") and of_class(store, code).phase == Phase.ENDED)
+    assert page.evaluate("JSON.parse(localStorage['headlight-teacher'] ?? '{}')") == {}
+    expect(phones[0].get_by_role("alert")).to_have_text("This class is over.")
+
+
+def test_q_twice_in_a_row_leaves_the_door_closed_and_escape_does_not_end_the_presentation(browsers, school):
+    page, code = open_class(browsers(viewport={"width": 1366, "height": 768}), school)
+    door = page.locator(".desk dialog.door")
+    assert page.locator(".desk .door .qr svg").count() == 0, "of localhost"
+    expect(page.locator(".desk .door .problem")).to_contain_text("--server.address=0.0.0.0")
+    page.keyboard.press("Escape")
+    expect(door).to_be_hidden()
+    page.keyboard.press("q")
+    page.keyboard.press("q")
+    expect(door).to_be_hidden()
+    join(browsers(**PHONE), school, code)
+    counted(page, "1 here")  # an answer of the server's that came later
+    expect(door).to_be_hidden()
+    assert "present=1" in page.url
+    page.keyboard.press("?")
+    expect(page.get_by_text("while teaching a class: ask, close, histogram, reveal, next step")).to_be_visible()
+
+
+def test_her_rights_are_in_her_browser_and_her_link_and_in_nothing_that_is_shared(browsers, school, store):
+    context = browsers(viewport={"width": 1366, "height": 768}, permissions=["clipboard-read", "clipboard-write"])
+    page, code = open_class(context, school)
+    page.keyboard.press("q")
+    page.locator(".desk .more_button").click()
+    page.locator(".desk .more [data-act=link]").click()
+    expect(page.locator(".desk .more [data-act=link]")).to_have_text("Copied: keep it to yourself")
+    link = page.evaluate("navigator.clipboard.readText()")
+    secret = link.partition("#teach=")[2]
+    assert secret == page.evaluate(f"JSON.parse(localStorage['headlight-teacher'])['{code}'].secret")
+    page.keyboard.press("Escape")
+    page.keyboard.press("p")
+    share = page.get_by_role("button", name="Share")
+    expect(share).to_be_visible()
+    at_rest(page)
+    share.click()
+    expect(page.get_by_role("button", name="Copied")).to_be_visible()
+    shared = page.evaluate("navigator.clipboard.readText()")
+    assert "lesson=" in shared and code not in shared and secret not in shared
+    assert code in page.url and secret not in page.url
+    assert secret not in page.locator("body").inner_text() and secret not in page.content()
+
+    other = browsers().new_page()
+    other.goto(page.url)
+    expect(other.locator(".desk .whose")).to_have_text(
+        f"This screen is for the teacher of the class {code}.", timeout=90_000
+    )
+    expect(other.locator(".desk .strip")).to_be_hidden()
+    shuts_no_one_out(other)
+    written = other.get_by_label("Your teacher link")
+    written.fill(f"{link[:-1]}x")
+    other.get_by_role("button", name="Go on").click()
+    expect(other.locator(".desk .refused")).to_have_text("This is not the secret of the class's teacher.")
+    written.fill(link)
+    other.get_by_role("button", name="Go on").click()
+    expect(other.locator(".desk .count")).to_be_visible()
+    third = browsers().new_page()
+    third.goto(link)
+    expect(third.locator(".desk .count")).to_be_visible(timeout=90_000)
+    assert secret not in third.url
+    third.goto("about:blank")
+    third.goto(f"{school}/lessons?lessons=a+class")
+    third.get_by_role("button", name=re.compile(f"Go on with {code}")).click(timeout=60_000)
+    expect(third.locator(".desk [data-act=back]")).to_be_visible()
+    assert of_class(store, code).phase == Phase.LOBBY
+
+
+def test_a_question_of_her_own_another_sentence_and_a_round_thrown_away(browsers, school, store):
+    page, code = open_class(browsers(viewport={"width": 1366, "height": 768}), school)
+    page.keyboard.press("q")
+    phone = join(browsers(**PHONE), school, code)
+    page.locator(".desk .more_button").click()
+    page.locator(".desk .more [data-act=own]").click()
+    own = page.locator(".desk dialog.own")
+    expect(own).to_be_visible()
+    own.get_by_role("button", name="Ask the class").click()
+    expect(own.get_by_role("alert")).to_have_text("Write the question first.")
+    own.get_by_role("button", name="One of the tokens").click()
+    own.get_by_label("Question", exact=True).fill("<b>Which</b> token, q or a?")  # none of them a key of the class
+    shuts_no_one_out(page)
+    own.get_by_role("button", name="Ask the class").click()
+    expect(own).to_be_hidden()
+    expect(page.locator(".desk .ask")).to_have_text("<b>Which</b> token, q or a?")
+    options = page.locator(".desk .options .label").all_inner_texts()
+    assert options == list(of_class(store, code).current.question.options) and len(options) == 8
+    choose(phone, 3)
+    counted(page, "1 of 1 answered")
+
+    page.keyboard.press("e")
+    field = page.get_by_role("textbox", name="Sentence to translate")
+    expect(field).to_be_focused()
+    field.fill("Tom can swim.")
+    field.press("Enter")
+    about = page.locator(".desk .about")
+    expect(about).to_have_text(f"This question was asked about “{FIRST.sentences[0]}” (en-de).")
+    assert of_class(store, code).current.question.options == tuple(options), "frozen"
+    page.locator(".desk .more_button").click()
+    page.get_by_role("button", name="Count raised hands …").click()
+    page.get_by_role("spinbutton", name=options[0], exact=True).fill("12")
+    shuts_no_one_out(page)
+    page.get_by_role("button", name="Count them").click()
+    counted(page, "13 of 13 answered")
+    do(page, "c", "reveal")
+    page.locator(".desk .more_button").click()
+    throw = page.locator(".desk .more [data-act=discard]")
+    throw.click()
+    expect(throw).to_have_text("Throw away 13 answers: sure?")
+    throw.click()
+    counted(page, "1 here")
+    assert of_class(store, code).rounds[0].discarded
+    page.locator(".desk .more_button").click()
+    page.get_by_role("button", name="Lock the door to newcomers").click()
+    until(lambda: page.evaluate("1") and of_class(store, code).locked)
+    do(page, "a", "close")
+    expect(page.locator(".desk .about")).to_be_hidden()
+    assert "Tom" in of_class(store, code).current.truth.link, "of the sentence that the class proposed"

@@ -1,0 +1,249 @@
+"""Nobody without the teacher's secret reveals, ends, asks, or reads a class: tried over the app's own websocket."""
+
+import asyncio
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import AsyncExitStack
+
+import pytest
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from support.classes import RedisServer
+from support.server import serve
+
+from benchmarks.websocket_visitor import Run, WebsocketVisitor
+from headlight.classroom import FILE_VARIABLE, Phase, Question, Teacher, Truth, open_class
+from headlight.classroom.redis_store import RedisStore
+from headlight.classroom.sqlite_store import SqliteStore
+from headlight.classroom.store import Answer
+
+DESK = "class_desk"
+QUESTION = Question("Whose question is this?", ("the teacher's", "somebody's"))
+TRUTH = Truth("It is hers alone.", right=(0,))
+WHO = "5f0c93d2a1"
+ACTS = ("ask", "own", "close", "bars", "again", "reveal", "next", "back", "discard", "hands", "lock", "summary")
+
+
+class Listener(WebsocketVisitor):
+    """A visitor who keeps all that the server says."""
+
+    heard = b""
+
+    def _over(self, data: bytes, run: Run) -> bool:
+        self.heard += data
+        return super()._over(data, run)
+
+    @property
+    def desk(self) -> dict:
+        return self.components[DESK].data
+
+    async def act(self, name: str, **more: object) -> Run:
+        return await self.report(DESK, "act", {"name": name, "v": self.desk.get("v", 2), **more})
+
+    async def look_until(self, name: str, words: str) -> None:
+        """Let the desk run by itself until something on it begins so; nothing may go wrong meanwhile."""
+        for _ in range(30):
+            if str(self.desk.get(name, "")).startswith(words):
+                return
+            assert not (await self.look_again()).exceptions
+        raise AssertionError(f"{name}: {self.desk}")
+
+    async def push(self, button: str) -> Run:
+        """Report that a button was pressed, by its id, whether the page has it or not."""
+        message = BackMsg()
+        message.CopyFrom(self._asked)
+        state = message.rerun_script.widget_states.widgets.add()
+        state.id, state.trigger_value = button, True
+        return await self._run(message)
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory) -> Iterator[SqliteStore]:
+    found = SqliteStore(tmp_path_factory.mktemp("classes") / "classes.sqlite3")
+    yield found
+    found.close()
+
+
+@pytest.fixture(scope="module")
+def school(store) -> Iterator[str]:
+    """The real app with this store."""
+    with serve(**{FILE_VARIABLE: str(store._path)}) as address:
+        yield address
+
+
+@pytest.fixture
+def teacher(store) -> Teacher:
+    """Of a class that has a question, closed, with one answer."""
+    found = open_class(store, "attention", 1)
+    found.ask(QUESTION, TRUTH, "attention.2")
+    store.answer(found.code, Answer(round=1, participant=WHO, choice="0", at=store.now()))
+    found.close_round()
+    return found
+
+
+async def arrive(stack: AsyncExitStack, school: str, code: str, page: str = "translate", **more: str) -> Listener:
+    visitor = await stack.enter_async_context(Listener(school, page))
+    run = await visitor.arrive(**{"class": code, **more})
+    assert not run.exceptions
+    return visitor
+
+
+def told(visitor: Listener, teacher: Teacher) -> list[str]:
+    """What of the class a visitor heard that is not for them."""
+    secrets = (teacher.secret, QUESTION.text, QUESTION.options[1], TRUTH.sentence, WHO, "Answers as CSV")
+    return [each for each in secrets if each.encode() in visitor.heard]
+
+
+def test_without_the_secret_nothing_is_told_and_nothing_done(school, store, teacher):
+    async def intrude() -> None:
+        before = store.read(teacher.code)
+        async with AsyncExitStack() as stack:
+            own = open_class(store)
+            for page, more in (("translate", {"lesson": "attention.2"}), ("lessons", {"lessons": "a class"})):
+                visitor = await arrive(stack, school, teacher.code, page, **more)
+                assert visitor.desk["asks"] and set(visitor.desk) == {"code", "asks", "said", "turn", "page"}
+                for name in ACTS:
+                    run = await visitor.act(name, text="Mine?", options=["a", "b"], right=0, hands=[9, 9])
+                    assert not run.exceptions
+                for secret in (own.secret, teacher.secret[:-1], "", " ", "x" * 5000, None, 3, [teacher.code], {"a": 1}):
+                    run = await visitor.report(DESK, "rights", secret)
+                    assert not run.exceptions and visitor.desk["said"] and visitor.desk["asks"], secret
+                    await visitor.act("reveal")
+                for strange in (None, "reveal", 7, ["reveal"], {"name": ["reveal"]}, {"name": "reveal", "v": "2"}):
+                    assert not (await visitor.report(DESK, "act", strange)).exceptions
+                assert told(visitor, teacher) == []
+                assert store.read(teacher.code) == before
+
+    asyncio.run(intrude())
+
+
+def test_the_teacher_herself_is_told_and_obeyed_and_a_button_of_hers_is_nobody_elses(school, store, teacher):
+    async def lead() -> None:
+        async with AsyncExitStack() as stack:
+            hers = await arrive(stack, school, teacher.code, "lessons", lessons="a class")
+            other = await arrive(stack, school, teacher.code, "lessons", lessons="a class")
+            run = await hers.report(DESK, "rights", teacher.secret)
+            assert not run.exceptions and hers.desk["asked"]["text"] == QUESTION.text
+            assert {QUESTION.text, "Answers as CSV"} <= set(told(hers, teacher))
+            assert TRUTH.sentence.encode() not in hers.heard, "nor to her screen before it is to be seen"
+
+            await other.push(hers._buttons["Delete it now"])
+            assert store.read(teacher.code).phase == Phase.CLOSED
+            late = hers.desk["v"]
+            await hers.act("own", text="Yours?", options=["a", "b", "c", "d"], right=None)
+            assert hers.desk["asked"]["options"] == ["a", "b", "c", "d"] and hers.desk["said"] == ""
+            await hers.act("own", text="", options=["a", "b"], right=None)
+            assert hers.desk["said"] == "Write the question first."
+            for wrong in (
+                {},
+                {"text": 3, "options": ["a", "b"]},
+                {"text": "?", "options": "ab"},
+                {"text": "?", "options": [1]},
+            ):
+                await hers.act("own", **wrong)
+                assert hers.desk["said"], wrong
+            await hers.report(DESK, "act", {"name": "close", "v": late})
+            assert store.read(teacher.code).phase == Phase.ASKING, "of a screen that was late"
+            await hers.act("close")
+            for hands in (None, [1, 2], [1, 2, 3, -4], [1, 2, 3, "4"], [True, 1, 2, 3]):
+                await hers.act("hands", hands=hands)
+                assert hers.desk["said"], hands
+            await hers.act("hands", hands=[0, 2, 0, 1])
+            assert (hers.desk["asked"]["answered"], hers.desk["said"]) == (3, "")
+            await hers.act("bars")
+            assert hers.desk["asked"]["bars"] == [[0, 2, 0, 1]]
+            await hers.act("reveal")
+            assert store.read(teacher.code).phase == Phase.REVEALED
+            assert told(other, teacher) == []
+            await hers.push(hers._buttons["Delete it now"])
+            assert store.read(teacher.code).phase == Phase.ENDED
+            await other.look_again()
+            assert other.desk["asks"]
+
+    asyncio.run(lead())
+
+
+def test_an_ended_class_and_a_store_that_is_away_are_said_in_a_sentence(school, store, teacher):
+    async def lead() -> None:
+        async with AsyncExitStack() as stack:
+            hers = await arrive(stack, school, teacher.code)
+            await hers.report(DESK, "rights", teacher.secret)
+            teacher.end()
+            run = await hers.look_again()
+            assert hers.desk["gone"] == f"The class {teacher.code} has ended." and not run.exceptions
+            await hers.act("reveal")
+            assert "secret" not in hers.desk
+            await hers.act("leave")
+            late = await arrive(stack, school, teacher.code)
+            await late.report(DESK, "rights", teacher.secret)
+            assert late.desk["said"] == f"The class {teacher.code} has ended."
+            nowhere = await arrive(stack, school, "22222")
+            await nowhere.report(DESK, "rights", teacher.secret)
+            assert nowhere.desk["said"] == "There is no class 22222, or no longer."
+            for code in ("?", "", "x" * 5000, "<b>"):
+                strange = await arrive(stack, school, code)
+                assert DESK not in strange.components
+
+    asyncio.run(lead())
+
+
+def test_a_store_that_cannot_be_reached_is_said_in_a_sentence(tmp_path):
+    nobody = {"HEADLIGHT_CLASS_STORE": "redis://127.0.0.1:1/0"}
+
+    async def lead(address: str) -> None:
+        async with AsyncExitStack() as stack:
+            visitor = await arrive(stack, address, "22222")
+            run = await visitor.report(DESK, "rights", "a-secret-of-another-day")
+            assert visitor.desk["said"].startswith("Redis cannot be used") and not run.exceptions
+            lessons = await stack.enter_async_context(Listener(address, "lessons"))
+            await lessons.arrive(lessons="for the teacher")
+            run = await lessons.press("Teach a class")
+            assert not run.exceptions and b"Redis cannot be used" in lessons.heard.replace(b"\\", b"")
+
+    with serve(**nobody) as address:
+        asyncio.run(lead(address))
+
+
+def test_a_store_that_is_killed_under_her_screen_is_said_and_comes_back_with_all_that_was_kept(tmp_path):
+    redis = RedisServer(tmp_path)
+    store = RedisStore(redis.url)
+    teacher = open_class(store)
+    teacher.ask(QUESTION, TRUTH)
+    store.answer(teacher.code, Answer(round=1, participant=WHO, choice="0", at=store.now()))
+
+    async def lead(address: str) -> None:
+        async with AsyncExitStack() as stack:
+            hers = await arrive(stack, address, teacher.code)
+            await hers.report(DESK, "rights", teacher.secret)
+            assert hers.desk["asked"]["answered"] == 1
+            redis.kill()
+            await hers.look_until("away", "The class cannot be reached")
+            assert not (await hers.act("close", v=seen)).exceptions
+            await hers.look_until("said", "Redis cannot be used")
+            redis.start()
+            await hers.look_until("phase", "asking")
+            assert hers.desk["asked"]["answered"] == 1
+
+    seen = teacher.look().classroom.version
+    try:
+        with serve(HEADLIGHT_CLASS_STORE=redis.url) as address:
+            asyncio.run(lead(address))
+    finally:
+        redis.kill()
+        store.close()
+
+
+def test_the_table_is_for_who_has_the_secret(school, teacher):
+    def table(secret: str) -> tuple[int, bytes]:
+        request = urllib.request.Request(f"{school}/c/{teacher.code}/answers.csv", method="POST")
+        request.add_header("Authorization", f"Bearer {secret}")
+        try:
+            with urllib.request.urlopen(request) as response:
+                return response.status, response.read()
+        except urllib.error.HTTPError as error:
+            return error.code, error.read()
+
+    assert table(teacher.secret)[0] == 200 and QUESTION.text.encode() in table(teacher.secret)[1]
+    for wrong in ("", teacher.secret[:-1], teacher.code):
+        status, content = table(wrong)
+        assert status == 403 and QUESTION.text.encode() not in content
