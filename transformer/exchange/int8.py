@@ -1,7 +1,7 @@
 """A checkpoint as the engine in a browser reads it: weights of one byte each, and a header that says what they are.
 
 Each row of a matrix is stored as whole numbers from -127 to 127 and one scale, its largest magnitude / 127; vectors
-(biases, LayerNorms) stay float32. The engine, headlight/components/engine, multiplies them out once.
+(biases, LayerNorms) stay float32. The engine, headlight/components/engine, keeps them so in memory.
 """
 
 import dataclasses

@@ -80,7 +80,7 @@ class Headlight {
     return this.ask("translateWithoutEach", [text, sets], options, each);
   }
 
-stages(text, target, chosen, options) {
+  stages(text, target, chosen, options) {
     return this.ask("stages", [text, [...target], chosen], options);
   }
 
