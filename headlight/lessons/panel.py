@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
 
@@ -121,7 +122,7 @@ def _open(page: str, values: Mapping[str, str]) -> None:
 
 
 TO_LIST, TO_NEXT = -2, -3  # where the panel's buttons lead to besides a step, as in panel.js: -1 only leaves
-_DEAF = dict.fromkeys(("choose", "hint", "show", "go", "teach", "restore"), lambda *_: None)
+_DEAF: dict[str, Any] = dict.fromkeys(("choose", "hint", "show", "go", "teach", "restore"), lambda *_: None)
 
 
 def follow(request: TranslationRequest) -> None:
