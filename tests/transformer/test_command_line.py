@@ -196,7 +196,7 @@ def test_mistakes_are_one_friendly_line_and_status_one(capsys, trained_folder, t
         (["evaluate", *model, "--pairs", str(long)], "Pair 2 of"),
         (file_as_folder, "Not a directory"),
         (["train", str(tmp_path / "no.toml"), *nothing], "There is no configuration"),
-        (["train", "en-dee", *nothing], "shipped: en-de, en-de-prose, en-de-words, en-fr, "),
+        (["train", "en-dee", *nothing], "shipped: en-de, en-de-everyday, en-de-prose, en-de-words, en-fr, "),
         (["train", "en-de", *nothing], "The corpus none cannot be read"),
         (["trace", "red", "--checkpoint", "en-xx", *out], "en-xx; those of these names are shipped: en-de, en-fr, rev"),
     ]:

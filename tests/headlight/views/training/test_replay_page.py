@@ -52,7 +52,6 @@ def test_the_replay_opens_at_its_beginning_with_what_to_look_for(replay):
     assert headlines(app) == [output_story(replay, trajectory).headline]
     assert head_story(focus_of(replay, trajectory, "cross"), layer, head) in page_text(app)
     assert "rows: French" in given["axes"] and "columns: English" in given["axes"]
-    assert "the mean of 3 saves" in page_text(app)
 
 
 def test_kinds_stand_in_the_order_of_all_pages_and_it_begins_with_cross_attention():
@@ -96,20 +95,27 @@ def test_a_replay_of_several_trainings_begins_at_random_and_says_where_each_bega
     assert "rose anew" not in page_text(open_replay(checkpoint="reverse"))
 
 
-def test_a_replay_that_begins_with_another_checkpoints_layers_says_so(tmp_path, monkeypatch):
+def open_retold(tmp_path: Path, monkeypatch, **told: object) -> AppTest:
+    """Open the replay of a copied checkpoint whose training.json says this; None leaves a name out."""
     copy_checkpoints(tmp_path, names=("warm",))
     path = tmp_path / "warm" / "training.json"
-    training = json.loads(path.read_text(encoding="utf-8"))
-    del training["replay_start"]
-    path.write_text(json.dumps(training), encoding="utf-8")
+    training = json.loads(path.read_text(encoding="utf-8")) | told
+    path.write_text(json.dumps({name: value for name, value in training.items() if value is not None}), "utf-8")
     monkeypatch.setattr(results, "CHECKPOINTS", tmp_path)
-    assert "This training began with another checkpoint's layers" in page_text(open_replay(checkpoint="warm"))
+    return open_replay(checkpoint="warm")
 
 
-def test_a_checkpoint_that_is_a_mean_of_two_trainings_says_so():
-    text = page_text(open_replay(checkpoint="en-de"))
-    assert "the last save of this training, averaged with the weights of the training before it, 0.8 to 0.2" in text
-    assert "averaged with" not in page_text(open_replay(checkpoint="en-fr"))
+def test_a_replay_that_begins_with_another_checkpoints_layers_says_so(tmp_path, monkeypatch):
+    app = open_retold(tmp_path, monkeypatch, replay_start=None)
+    assert "This training began with another checkpoint's layers" in page_text(app)
+
+
+def test_a_checkpoint_that_is_a_mean_of_saves_and_of_two_trainings_says_so(tmp_path, monkeypatch):
+    before = "the weights of the training before it, 0.8 to 0.2"
+    text = page_text(open_retold(tmp_path, monkeypatch, averaged_steps=[5, 6, 7], averaged_with=before))
+    assert f"the mean of 3 saves of this training, averaged with {before}, as for the curve of BLEU" in text
+    single = open_retold(tmp_path / "single", monkeypatch, averaged_steps=[7], averaged_with=None)
+    assert "The checkpoint of the other pages is" not in page_text(single)
 
 
 def test_another_head_sentence_and_kind_keep_the_snapshot():
