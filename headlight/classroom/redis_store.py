@@ -96,6 +96,8 @@ class RedisStore:
         )
         self._admit, self._answer, self._create = map(self._client.register_script, (_ADMIT, _ANSWER, _CREATE))
         self._checked = False
+        self._closing = threading.Event()
+        self._later: threading.Thread | None = None  # has Redis write its file anew
 
     def create(self, classroom: Classroom) -> None:
         """Keep a new class."""
@@ -202,7 +204,10 @@ class RedisStore:
                 self._empty_log()
 
     def close(self) -> None:
-        """Close all connections."""
+        """Close all connections, when none is in use any more."""
+        self._closing.set()
+        if self._later:
+            self._later.join()
         self._client.close()
 
     def _empty_log(self) -> None:
@@ -211,14 +216,15 @@ class RedisStore:
         What it began before may still have what was deleted since.
         """
         if not self._begins_log():
-            threading.Thread(target=self._empty_log_later, daemon=True).start()
+            self._later = threading.Thread(target=self._empty_log_later, daemon=True)
+            self._later.start()
 
     def _empty_log_later(self) -> None:
         until = time.monotonic() + _LOG_PATIENCE
         # The server may end while this waits: its next start purges.
         with contextlib.suppress(redis.RedisError):
-            while time.monotonic() < until and not self._begins_log():
-                time.sleep(_LOG_PAUSE)
+            while not self._closing.wait(_LOG_PAUSE) and time.monotonic() < until and not self._begins_log():
+                pass
 
     def _begins_log(self) -> bool:
         """Return False where Redis cannot begin yet; True where it began, or never will."""

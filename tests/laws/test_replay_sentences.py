@@ -14,7 +14,7 @@ from transformer.interpret.head_patterns import Focus
 from transformer.training.replay import REPLAY_FILE, load_replay
 
 NAMES = ("en-de", "en-fr", "reverse")
-_WEIGHT = r"(\.\d\d|1)"
+_WEIGHT = r"(\.\d\d|1\.00)"
 
 
 @cache

@@ -75,7 +75,7 @@ class LessonPanel extends Component {
     if (data.tried.choice !== null || data.tried.hints || data.tried.shown) this.memory.keep(data.key, data.tried);
     const focused = this.focused();
     this.draw(moved);
-    if (focused && (moved || this.focused() !== focused)) this.refocus(moved);
+    if (focused && (moved || !this.focused())) this.refocus(moved);
     whenAtRest(() => this.comeBack());
   }
 

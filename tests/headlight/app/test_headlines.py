@@ -20,6 +20,7 @@ SILENT = {
     ("home", ""),
     ("lessons", "lessons"),
     ("lessons", "for the teacher"),
+    ("lessons", "a class"),
     ("attention", "explorer"),
     ("inside", "step by step"),
     ("inside", "small example"),

@@ -1,6 +1,5 @@
 """Nobody without the teacher's secret reveals, ends, asks, or reads a class: tried over the app's own websocket."""
 
-import asyncio
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -10,6 +9,7 @@ import pytest
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from support.classes import RedisServer
 from support.server import serve
+from support.talk import aside
 
 from benchmarks.websocket_visitor import Run, WebsocketVisitor
 from headlight.classroom import FILE_VARIABLE, Phase, Question, Teacher, Truth, open_class
@@ -114,7 +114,7 @@ def test_without_the_secret_nothing_is_told_and_nothing_done(school, store, teac
                 assert told(visitor, teacher) == []
                 assert store.read(teacher.code) == before
 
-    asyncio.run(intrude())
+    aside(intrude()).result()
 
 
 def test_the_teacher_herself_is_told_and_obeyed_and_a_button_of_hers_is_nobody_elses(school, store, teacher):
@@ -160,7 +160,7 @@ def test_the_teacher_herself_is_told_and_obeyed_and_a_button_of_hers_is_nobody_e
             await other.look_again()
             assert other.desk["asks"]
 
-    asyncio.run(lead())
+    aside(lead()).result()
 
 
 def test_an_ended_class_and_a_store_that_is_away_are_said_in_a_sentence(school, store, teacher):
@@ -184,7 +184,7 @@ def test_an_ended_class_and_a_store_that_is_away_are_said_in_a_sentence(school, 
                 strange = await arrive(stack, school, code)
                 assert DESK not in strange.components
 
-    asyncio.run(lead())
+    aside(lead()).result()
 
 
 def test_a_store_that_cannot_be_reached_is_said_in_a_sentence(tmp_path):
@@ -201,7 +201,7 @@ def test_a_store_that_cannot_be_reached_is_said_in_a_sentence(tmp_path):
             assert not run.exceptions and b"Redis cannot be used" in lessons.heard.replace(b"\\", b"")
 
     with serve(**nobody) as address:
-        asyncio.run(lead(address))
+        aside(lead(address)).result()
 
 
 def test_a_store_that_is_killed_under_her_screen_is_said_and_comes_back_with_all_that_was_kept(tmp_path):
@@ -227,7 +227,7 @@ def test_a_store_that_is_killed_under_her_screen_is_said_and_comes_back_with_all
     seen = teacher.look().classroom.version
     try:
         with serve(HEADLIGHT_CLASS_STORE=redis.url) as address:
-            asyncio.run(lead(address))
+            aside(lead(address)).result()
     finally:
         redis.kill()
         store.close()

@@ -15,8 +15,9 @@ from transformer.decoding.beam import beam_search
 from transformer.decoding.sampling import decode
 
 GIVEN = ("hardest_token", "perplexity", "second_candidate", "after_forcing", "tempered")
-# Greedy decoding is not the best that a beam finds, of the first for one language, of the second for the other.
+# Greedy decoding is the best that a beam finds of some, of others not.
 SEARCHED = (
+    "It is no use trying again.",
     "He was too tired to walk any further.",
     "She has been waiting for you since this morning.",
     "I can't swim, and I don't want to learn it.",

@@ -18,7 +18,7 @@ from transformer.interpret.rollout import alti
 BOTH = pytest.mark.parametrize("checkpoint", LANGUAGES)
 HUNGRY = tuple(f"The {noun} is hungry because it has not eaten." for noun in ("cat", "dog", "child"))
 MORE = (*HUNGRY, "I think that he has never read this book.", "She has never seen the old house.")
-CARS = ("The car is old but it is fast.", "She said that he was tired.")
+CARS = ("The car is old but it is fast.", "She said that he was tired.", "The car is not there because it is broken.")
 
 
 def lost_without(run: Run, step: int, against: int | None = None) -> np.ndarray:
@@ -84,7 +84,7 @@ def test_the_rank_correlation_is_that_of_the_ranks(checkpoint):
 
 @BOTH
 def test_the_other_noun_brings_the_pronoun_that_the_model_writes_by_hand(checkpoint):
-    answers = decided(checkpoint, "pronoun_of_another", *HUNGRY, nouns="cat dog child")
+    answers = decided(checkpoint, "pronoun_of_another", *HUNGRY, nouns="cat dog child girl car")
     assert len(answers) >= 2
     for run, answer in answers:
         names = answer.names

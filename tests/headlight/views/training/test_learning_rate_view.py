@@ -27,9 +27,14 @@ def test_the_view_opens_with_three_curves_their_peaks_and_the_checkpoints_own():
     assert "6.9877·10⁻⁴" in tables(app)
     assert "its peak is 0.707 times as high" in page_text(app) and "Try" in findings(app)[0]
     assert [trace["name"] for trace in own["data"]][0::2] == ["this checkpoint", "as its training wrote it down"]
-    # 0.28 · 256^-0.5 · 300^-0.5, beside 512^-0.5 · 4000^-0.5
-    assert headlines(app)[1] == "After 300 steps of warm-up the rate was 1.01·10⁻³."
-    assert "1.45 times the paper's peak" in page_text(app) and "the farthest from the formula" in page_text(app)
+    training = json.loads((ROOT / "checkpoints/en-de/training.json").read_text(encoding="utf-8"))
+    settings = training["configuration"]["training"]
+    peak = settings["rate_factor"] * 256**-0.5 * settings["warmup_steps"] ** -0.5
+    said = f"After {settings['warmup_steps']} steps of warm-up the rate was {1000 * peak:.2f}·10⁻³."
+    assert headlines(app)[1] == said
+    assert f"{peak / (512 * 4000) ** -0.5:.2f} times the paper's peak" in page_text(
+        app
+    ) and "the farthest from the formula" in page_text(app)
     assert len(app.latex) == 3 and not app.warning
 
 

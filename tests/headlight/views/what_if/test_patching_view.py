@@ -89,7 +89,7 @@ def test_the_figure_has_a_row_a_layer_digits_where_they_fit_and_an_outline():
     assert list(zip(digits.y, digits.x, strict=True)) == [(0, 0), (0, 1), (0, 2), (1, 1), (1, 2)]
     assert figure.layout.xaxis.ticktext == ("a", "&lt;i&gt; |<br>b", "a")
     assert list(figure.layout.yaxis.range) == [1.5, -0.5] and "1.2400" in cells.hovertext[1][2]
-    (outline,) = figure.layout.shapes
+    _between_cells, outline = figure.layout.shapes
     assert (outline.x0, outline.x1, outline.y0, outline.y1) == (1.5, 2.5, 0.5, 1.5)
     wide = patching_figure(made(np.zeros((2, 25))), ["▁a | ▁b"] * 25, (0, 0))
     assert len(wide.data) == 1 and wide.layout.xaxis.ticktext[0] == "a | b"
