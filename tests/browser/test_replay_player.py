@@ -38,7 +38,9 @@ def shows(page: Page, replay: TrainingReplay, moment: int) -> None:
 
 
 def cells(replay: TrainingReplay, moment: int, layer: int, head: int) -> list[str]:
-    return [short_weight(weight) for weight in replay.trajectories[0].cross[moment, layer, head].round(4).ravel()]
+    """Return the digits of a map as it is sent: in steps of 1/65,535."""
+    sent = (replay.trajectories[0].cross[moment, layer, head].astype(np.float64) * 65535).round() / 65535
+    return [short_weight(weight) for weight in sent.ravel()]
 
 
 def slider(page: Page):
