@@ -22,6 +22,8 @@ from support.server import serve
 from support.small import small_config
 from support.tiny import VOCABULARY, make_pairs, tiny_experiment
 
+from headlight.classroom import FILE_VARIABLE
+from headlight.classroom.sqlite_store import SqliteStore
 from headlight.plots.layout import Figure
 from transformer.checkpoint import Checkpoint, save_checkpoint
 from transformer.config import TokenizerConfig
@@ -120,6 +122,21 @@ def command_line(monkeypatch) -> Iterator[None]:
 def address() -> Iterator[str]:
     """One server for all who visit the app over a network."""
     with serve() as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory) -> Iterator[SqliteStore]:
+    """Classes in a file of their own, for the tests of one file."""
+    found = SqliteStore(tmp_path_factory.mktemp("classes") / "classes.sqlite3")
+    yield found
+    found.close()
+
+
+@pytest.fixture(scope="module")
+def school(store) -> Iterator[str]:
+    """The real app with this store."""
+    with serve(**{FILE_VARIABLE: str(store._path)}) as address:
         yield address
 
 

@@ -10,10 +10,9 @@ import html
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from string import Template
 
 from headlight.components.bundle import SHARED_STYLES, joined, read_parts, whole
-from headlight.components.standalone import as_json, keeps_within, policy
+from headlight.components.standalone import as_json, filled, keeps_within, policy
 
 _FOLDER = Path(__file__).parent
 _PAGE = _FOLDER / "live_page" / "page.js"
@@ -42,8 +41,9 @@ def live_page(header: dict, weights: bytes, words: dict, title: str, whence: str
     keeps_within("the engine", script=worker)
     shared = "".join(whole(_FOLDER / name) for name in SHARED_STYLES)
     styles = {COMPONENTS[name]: part.style.removeprefix(shared) for name, part in parts.items()} | {"shared": shared}
-    return Template(_PAGE.with_suffix(".html").read_text(encoding="utf-8")).substitute(
-        {name: part.markup for name, part in parts.items()},
+    return filled(
+        _PAGE.with_suffix(".html"),
+        **{name: part.markup for name, part in parts.items()},
         policy=policy(script, style, compiles=True, works=True),
         title=html.escape(title),
         style=style,
@@ -81,6 +81,10 @@ def index_page(entries: Sequence[Entry]) -> str:
         f"<span>{entry.parameters / 1e6:.1f} million weights, {entry.bytes / 1e6:.1f} MB compressed</span></li>"
         for entry in entries
     )
-    return Template((_FOLDER / "live_page" / "index.html").read_text(encoding="utf-8")).substitute(
-        policy=policy("", style), style=style, items=items
+    return filled(
+        _FOLDER / "live_page" / "index.html",
+        policy=policy("", style),
+        title="Headlight: live models",
+        style=style,
+        items=items,
     )

@@ -45,7 +45,8 @@ def standalone(entry: str, data: object, words: Words, choice: Mapping[str, str]
     modules, (component, start) = joined(parts.module, _FOLDER / "page.js")
     script = f"{modules}{start}({component});\n"
     keeps_within(entry, script=script, style=style)
-    return Template((_FOLDER / "page.html").read_text(encoding="utf-8")).substitute(
+    return filled(
+        _FOLDER / "page.html",
         policy=policy(script, style),
         title=html.escape(words.title),
         style=style,
@@ -55,6 +56,15 @@ def standalone(entry: str, data: object, words: Words, choice: Mapping[str, str]
         data=as_json({"data": data, "choice": choice}),
         script=script,
     )
+
+
+def filled(body: Path, **places: str) -> str:
+    """Return a page: the head that all pages without a server have, and a body, with the text of their places.
+
+    The head's places are `policy`, `title` and `style`.
+    """
+    parts = (path.read_text(encoding="utf-8") for path in (_FOLDER / "head.html", body))
+    return Template("".join(parts)).substitute(places)
 
 
 def keeps_within(name: str, **texts: str) -> None:

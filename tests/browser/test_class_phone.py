@@ -6,31 +6,15 @@ from collections.abc import Callable, Iterator
 import pytest
 from playwright.sync_api import BrowserContext, Page, Route, expect
 from support.access import shuts_no_one_out
-from support.server import serve
 from support.until import until
 
-from headlight.classroom import FILE_VARIABLE, Kind, Question, Teacher, Truth, open_class
-from headlight.classroom.sqlite_store import SqliteStore
+from headlight.classroom import Kind, Question, Teacher, Truth, open_class
 
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True, "device_scale_factor": 2}
 WORDS = ("It stays the same.", "Its translation is missing", "Other words change", "It stops early")
 QUESTION = Question("“not” is hidden from all heads of the cross-attention. What happens?", WORDS)
 TRUTH = Truth("It is missing.", right=(1,), feedback=("No.", "Yes.", "Others stay.", "It goes on."), link="masks?row=2")
 HOSTILE = "<img src=x onerror=\"document.title='taken'\"><b>=1+1</b>&lt;"
-
-
-@pytest.fixture(scope="module")
-def store(tmp_path_factory) -> Iterator[SqliteStore]:
-    found = SqliteStore(tmp_path_factory.mktemp("classes") / "classes.sqlite3")
-    yield found
-    found.close()
-
-
-@pytest.fixture(scope="module")
-def school(store) -> Iterator[str]:
-    """The real app with this store."""
-    with serve(**{FILE_VARIABLE: str(store._path)}) as address:
-        yield address
 
 
 @pytest.fixture

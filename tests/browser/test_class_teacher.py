@@ -11,10 +11,9 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 from support.access import shuts_no_one_out
 from support.rest import at_rest
-from support.server import serve
 from support.until import until
 
-from headlight.classroom import FILE_VARIABLE, Classroom, Phase
+from headlight.classroom import Classroom, Phase
 from headlight.classroom.sqlite_store import SqliteStore
 from headlight.lessons.file import read_lessons
 
@@ -22,20 +21,6 @@ FIRST = read_lessons()[0][0]
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True, "device_scale_factor": 2}
 PROJECTORS = [("light", 1366, 768), ("dark", 1024, 768)]
 LOWEST = 96  # pixels of the strip while a question is asked
-
-
-@pytest.fixture(scope="module")
-def store(tmp_path_factory) -> Iterator[SqliteStore]:
-    found = SqliteStore(tmp_path_factory.mktemp("classes") / "classes.sqlite3")
-    yield found
-    found.close()
-
-
-@pytest.fixture(scope="module")
-def school(store) -> Iterator[str]:
-    """The real app with this store."""
-    with serve(**{FILE_VARIABLE: str(store._path)}) as address:
-        yield address
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
 from contextlib import AsyncExitStack
 
 import pytest
@@ -12,9 +11,8 @@ from support.server import serve
 from support.talk import aside
 
 from benchmarks.websocket_visitor import Run, WebsocketVisitor
-from headlight.classroom import FILE_VARIABLE, Phase, Question, Teacher, Truth, open_class
+from headlight.classroom import Phase, Question, Teacher, Truth, open_class
 from headlight.classroom.redis_store import RedisStore
-from headlight.classroom.sqlite_store import SqliteStore
 from headlight.classroom.store import Answer
 
 DESK = "class_desk"
@@ -55,20 +53,6 @@ class Listener(WebsocketVisitor):
         state = message.rerun_script.widget_states.widgets.add()
         state.id, state.trigger_value = button, True
         return await self._run(message)
-
-
-@pytest.fixture(scope="module")
-def store(tmp_path_factory) -> Iterator[SqliteStore]:
-    found = SqliteStore(tmp_path_factory.mktemp("classes") / "classes.sqlite3")
-    yield found
-    found.close()
-
-
-@pytest.fixture(scope="module")
-def school(store) -> Iterator[str]:
-    """The real app with this store."""
-    with serve(**{FILE_VARIABLE: str(store._path)}) as address:
-        yield address
 
 
 @pytest.fixture
