@@ -5,7 +5,6 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from transformer.commands.options import AddCommand
 from transformer.commands.translating import add_sentence, trace_sentence, write_result
@@ -13,10 +12,6 @@ from transformer.errors import UserError
 from transformer.files import write_atomically
 
 from .app.entry import CHECKPOINTS_VARIABLE, LESSONS_VARIABLE, entry_folder
-
-if TYPE_CHECKING:
-    from transformer.interpret.head_roles import HeadRoles
-    from transformer.model.transformer import Transformer
 
 # Streamlit's own command; Ctrl-C while it is imported ends it without a word.
 _SERVER = """
@@ -100,6 +95,7 @@ def _page(options: argparse.Namespace) -> None:
 def _live(options: argparse.Namespace) -> tuple[str, str]:
     """Return the page of a model that translates in the browser, and its size."""
     from transformer.checkpoint import load_checkpoint
+    from transformer.interpret.head_roles import find_roles
 
     from .views.live.content import live_file
 
@@ -109,7 +105,7 @@ def _live(options: argparse.Namespace) -> tuple[str, str]:
     page = live_file(
         checkpoint,
         options.checkpoint.resolve().name,
-        _roles(options.checkpoint, checkpoint.model),
+        find_roles(options.checkpoint, checkpoint.model),
         options.own_text or "",
     )
     return page, f"{len(page.encode()) / 1e6:.1f} MB"
@@ -137,21 +133,16 @@ def _site(options: argparse.Namespace) -> None:
         print(page)
 
 
-def _roles(folder: Path, model: "Transformer") -> "HeadRoles | None":
-    """Return what a model's heads do over a corpus, where that was measured."""
-    from transformer.interpret.head_roles import ROLES_FILE, load_roles
-
-    return load_roles(folder / ROLES_FILE, model) if (folder / ROLES_FILE).is_file() else None
-
-
 def _explorer(options: argparse.Namespace) -> tuple[str, str]:
     """Return a sentence's page, with what its heads do over a corpus where that was measured, and its translation."""
+    from transformer.interpret.head_roles import find_roles
+
     from .views.attention.explorer_content import explorer_page
 
     if options.own_text is not None:
         raise UserError("--text goes with --lesson or --live: any other sentence stands by itself.")
     translator, trace = trace_sentence(options)
-    roles = _roles(options.checkpoint, translator.model)
+    roles = find_roles(options.checkpoint, translator.model)
     return explorer_page(trace, options.checkpoint.resolve().name, roles), trace.target_text
 
 

@@ -8,7 +8,7 @@ from headlight.components.live import Entry, index_page
 from transformer.checkpoint import load_checkpoint
 from transformer.errors import CheckpointError
 from transformer.files import write_atomically
-from transformer.interpret.head_roles import ROLES_FILE, load_roles
+from transformer.interpret.head_roles import find_roles
 
 from .content import live_file, subject
 
@@ -24,8 +24,7 @@ def write_site(folder: Path, checkpoints: Sequence[Path]) -> list[Path]:
     for path in checkpoints:
         try:
             checkpoint = load_checkpoint(path)
-            roles = load_roles(path / ROLES_FILE, checkpoint.model) if (path / ROLES_FILE).is_file() else None
-            page = live_file(checkpoint, path.name, roles)
+            page = live_file(checkpoint, path.name, find_roles(path, checkpoint.model))
         except CheckpointError as error:
             reason = error
             continue
