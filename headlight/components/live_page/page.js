@@ -9,6 +9,7 @@ import { Attention, Decoding, Heads, Home, Inside } from "./views.js";
 const VIEWS = { home: Home, attention: Attention, decoding: Decoding, heads: Heads, inside: Inside };
 // What means nothing in another sentence.
 const OF_THE_SENTENCE = ["hidden", "prefix", "step", "explorer_tokens", "at_query", "at_key"];
+const PAGE_BEGINS = "// the page\n"; // as in headlight/components/live.py
 const LETTERS_AT_ONCE = 2 ** 20; // of base64, decoded in one go: a multiple of 4
 
 const find = (selector) => document.querySelector(selector);
@@ -126,7 +127,9 @@ export default async function start() {
     tell("Reading the model …");
     await breathe();
     const weights = await bytesOf("live_weights", (share) => tell(`Reading the model: ${Math.round(100 * share)} %.`));
-    const kernel = await bytesOf("live_kernel"), worker = find("#live_worker").textContent;
+    const kernel = await bytesOf("live_kernel"), { textContent: script, dataset } = find("#live_script");
+    // The engine stands once in the file, before the page's own modules.
+    const worker = `${script.split(PAGE_BEGINS)[0]}${dataset.serve}();`;
     const model = openModel({ header: json("live_header"), weights, kernel, worker });
     globalThis.headlight.where = await model.ready;
     new LivePage(model, json("live_words"));
