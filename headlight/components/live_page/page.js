@@ -3,12 +3,16 @@
 
 import { openModel } from "../engine/headlight.js";
 import { addressOf, readAddress } from "./address.js";
+import { Masks } from "./masks_view.js";
+import { Positions } from "./positions_view.js";
 import { LocalSource } from "./source.js";
 import { Attention, Decoding, Heads, Home, Inside } from "./views.js";
 
-const VIEWS = { home: Home, attention: Attention, decoding: Decoding, heads: Heads, inside: Inside };
+const VIEWS = {
+  home: Home, attention: Attention, decoding: Decoding, heads: Heads, inside: Inside, positions: Positions, masks: Masks,
+};
 // What means nothing in another sentence.
-const OF_THE_SENTENCE = ["hidden", "prefix", "step", "explorer_tokens", "at_query", "at_key"];
+const OF_THE_SENTENCE = ["hidden", "prefix", "step", "explorer_tokens", "at_query", "at_key", "reordered"];
 const PAGE_BEGINS = "// the page\n"; // as in headlight/components/live.py
 const LETTERS_AT_ONCE = 2 ** 20; // of base64, decoded in one go: a multiple of 4
 
@@ -43,9 +47,11 @@ class LivePage {
     this.follow();
   }
 
-  // A view, its component in a tree of its own, where no other component's style is, as in the app.
+  // A view, its component, if it has one, in a tree of its own, where no other component's style is, as in the app.
   made(name, View, { styles }) {
     const section = find(`[data-view="${name}"]`), host = section.querySelector(".component");
+    const say = (changes) => this.say(changes);
+    if (!host) return new View({ section, source: this.source, say });
     const place = host.attachShadow({ mode: "open" });
     place.adoptedStyleSheets = [styles.shared, styles[host.dataset.of]].map((text) => {
       const sheet = new CSSStyleSheet();
@@ -53,7 +59,7 @@ class LivePage {
       return sheet;
     });
     place.append(host.querySelector("template").content);
-    return new View({ place, section, source: this.source, say: (changes) => this.say(changes) });
+    return new View({ place, section, source: this.source, say });
   }
 
   // What the address says now, whoever wrote it.

@@ -158,11 +158,11 @@ def row_by_hand(head: MaskedHead, row: int) -> list[tuple[str, list[str]]]:
     unmasked = head.unmasked[row]
     powers = np.where(unmasked, np.exp(scores), 0.0)
     return [
-        ("score", [signed(score) for score in scores]),
-        ("after the mask", [signed(s) if u else "−∞" for s, u in zip(scores, unmasked, strict=True)]),
-        ("exp", [_power(power) for power in powers]),
-        (f"exp / {_power(powers.sum())}", [_weight(power / powers.sum()) for power in powers]),
-        ("the model's weight", [_weight(weight) for weight in head.weights[row]]),
+        (WORDS["line_score"], [signed(score) for score in scores]),
+        (WORDS["line_mask"], [signed(s) if u else "−∞" for s, u in zip(scores, unmasked, strict=True)]),
+        (WORDS["line_exp"], [_power(power) for power in powers]),
+        (said("line_share", total=_power(powers.sum())), [_weight(power / powers.sum()) for power in powers]),
+        (WORDS["line_weight"], [_weight(weight) for weight in head.weights[row]]),
     ]
 
 

@@ -36,7 +36,7 @@ from transformer.interpret.mask_ablation import (
 )
 
 from . import content
-from .words import DISABLED, READERS, VIEWS, WORDS, said
+from .words import DISABLED, LABELS, READERS, VIEWS, WORDS, said
 
 
 @dataclass(frozen=True)
@@ -59,8 +59,8 @@ def show_page(request: TranslationRequest) -> None:
             show_translation(request)
         options = st.popover("Batch and labels", key="batch_options")
     with options:
-        second = replace(request, text=line("Second sentence of the batch", "second"))
-        sentence = int(one_of("Sentence shown", ("1", "2"), "row")) - 1
+        second = replace(request, text=line(LABELS["second"], "second"))
+        sentence = int(one_of(LABELS["row"], ("1", "2"), "row")) - 1
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         chosen = _choose(view, request, second.text, sentence)
     if view != "the three masks" and chosen.kind != "encoder":
@@ -84,10 +84,10 @@ def show_page(request: TranslationRequest) -> None:
             _show_head(head, chosen.rows)
         else:
             _show_without(run, disabled, head, masked_head(disabled, *index), chosen.rows)
-    st.subheader("The batch")
+    st.subheader(LABELS["batch"])
     show_doubts(second)
     _show_batch(batch)
-    st.caption(plain(f"Translation of the second sentence: {results.trace(second).target_text}"))
+    st.caption(plain(f"{LABELS['translated']} {results.trace(second).target_text}"))
 
 
 def _choose(view: str, request: TranslationRequest, second: str, sentence: int) -> _Chosen:
@@ -99,10 +99,10 @@ def _choose(view: str, request: TranslationRequest, second: str, sentence: int) 
         head = choose_head_of(request, tuple(KIND_NAMES), first="decoder", start=start)
         disabled_mask = "nothing"
     else:
-        disabled_mask = one_of_beside("Mask to remove", DISABLED, "disabled_mask")
+        disabled_mask = one_of_beside(LABELS["disabled_mask"], DISABLED, "disabled_mask")
         reader = "decoder"
         if disabled_mask == "padding":
-            reader = one_of_beside("Kind of attention", READERS, "reader")
+            reader = one_of_beside(LABELS["reader"], READERS, "reader")
         head = choose_head_of(request, (reader,), start=start)
     assert head.layer is not None and head.head is not None, "no averages are offered"
     return _Chosen(sentence, head.kind, disabled_mask, head.layer, head.head)
@@ -149,9 +149,9 @@ def _show_masks(batch: BatchView, sentence: int) -> None:
 
     show_panels(
         f"sentence {sentence + 1}",
-        panel("Padding mask", padding, WORDS["padding_mask"]),
-        panel("Causal mask", causal, WORDS["causal_mask"]),
-        panel("Both: the target mask", batch.target_mask[sentence, 0], WORDS["target_mask"]),
+        panel(LABELS["padding_mask"], padding, WORDS["padding_mask"]),
+        panel(LABELS["causal_mask"], causal, WORDS["causal_mask"]),
+        panel(LABELS["target_mask"], batch.target_mask[sentence, 0], WORDS["target_mask"]),
     )
     if tokens[0] == "<pad>":
         st.caption(WORDS["begins_with_pad"])
@@ -168,13 +168,13 @@ def _show_head(head: MaskedHead, rows: str) -> None:
     see = content.describe_head(head)
     show_panels(
         f"{name}, sentence {head.sentence + 1}",
-        Panel("1. Scores", figures.scores_figure(head, rows), plain(WORDS["scores"])),
-        Panel("2. After the mask", figures.masked_scores_figure(head, rows), WORDS["after_mask"]),
-        Panel("3. After softmax", figures.weights_figure(head, rows), WORDS["softmax"]),
+        Panel(LABELS["scores"], figures.scores_figure(head, rows), plain(WORDS["scores"])),
+        Panel(LABELS["after_mask"], figures.masked_scores_figure(head, rows), WORDS["after_mask"]),
+        Panel(LABELS["softmax"], figures.weights_figure(head, rows), WORDS["softmax"]),
         see=see,
     )
     show_finding(see, WORDS["try_head"] if head.kind == "decoder" else "")
-    st.markdown("**One row by hand**")
+    st.markdown(f"**{LABELS['by_hand']}**")
     numbers = [str(row + 1) for row in range(len(head.fed))]
     chosen = from_list("Row, counted from the top", numbers, "query", start=numbers[min(2, len(numbers) - 1)])
     row = int(chosen) - 1
@@ -196,14 +196,14 @@ def _show_without(masked: MaskedPass, disabled: MaskedPass, head: MaskedHead, le
     change = content.describe_predictions(masked, disabled, sentence) if may_change else None
     left, middle, right = st.columns([4, 4, 3], gap="small")
     with left, phone_container(len(head.keys), "leaking_head"):
-        st.markdown("**Without the mask**")
+        st.markdown(f"**{LABELS['without']}**")
         alt = f"Weights without the mask, the model run again: {name}"
         show_figure(figures.leaking_figure(head, leaking, rows), "leaking", alt, leak[0])
     with middle, phone_container(len(head.keys), "masked_head"):
-        st.markdown("**The same head with the mask**")
+        st.markdown(f"**{LABELS['with']}**")
         show_figure(figures.masked_weights_figure(head, rows), "with_the_mask", f"Weights with the mask: {name}")
     with right:
-        st.markdown("**Each next token**")
+        st.markdown(f"**{LABELS['next']}**")
         alt = f"Probability of each next token of sentence {sentence + 1}, with the mask and without"
         show_figure(
             figures.next_tokens_figure(masked, disabled, sentence), "next_tokens", alt, change[0] if change else ""

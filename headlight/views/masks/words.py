@@ -36,6 +36,11 @@ WORDS = {
     "row_of_decoder": " (input {fed}, output {predicted})",
     "by_hand": "Row {row}, {what}: exp(score) summed over {cells} is {total}. The largest term, {key}, is exp({score}) "
     "= {largest}, so its weight is {largest} / {total} = {share}; the model has {weight}.",
+    "line_score": "score",
+    "line_mask": "after the mask",
+    "line_exp": "exp",
+    "line_share": "exp / {total}",
+    "line_weight": "the model's weight",
     "padding_row": "padding, whose output is discarded",
     # Without the mask
     "leak": "Without the mask {mean} of a row's weight leaks to {to}.",
@@ -70,6 +75,39 @@ WORDS = {
     "changed_cross": "first decoder",
     "changed": "second",
     "unused_second": "The second sentence cannot be used. {error}",
+}
+
+# What stands beside and above what is drawn.
+LABELS = {
+    "masks": "Show",
+    "disabled_mask": "Mask to remove",
+    "reader": "Kind of attention",
+    "kind": "Attention",
+    "layer": "Layer",
+    "head": "Head",
+    "row": "Sentence shown",
+    "second": "Second sentence of the batch",
+    "padding_mask": "Padding mask",
+    "causal_mask": "Causal mask",
+    "target_mask": "Both: the target mask",
+    "open": "unmasked",
+    "closed": "masked",
+    "scores": "1. Scores",
+    "after_mask": "2. After the mask",
+    "softmax": "3. After softmax",
+    "by_hand": "One row by hand",
+    "without": "Without the mask",
+    "with": "The same head with the mask",
+    "without_column": "without the mask",
+    "with_column": "with the mask",
+    "leaked": "leaked: masked with the mask",
+    "next": "Each next token",
+    "top": "top-1 “{token}” {chance}",
+    "batch": "The batch",
+    "sentence": "sentence",
+    "source": "source",
+    "target": "target fed",
+    "translated": "Translation of the second sentence:",
 }
 
 

@@ -63,6 +63,19 @@ WORDS = {
     "copies_more": "the same embedding, two sums",
 }
 
+# What stands beside what is drawn, and what is read out of it.
+LABELS = {
+    "positions": "Show",
+    "dims": "Dimensions",
+    "position": "position",
+    "curves": "Curves over position, dimensions",
+    "sine": "sin",
+    "cosine": "cos",
+    "cell": "position {row}, dimension {dimension}: {value}",
+    "pair": "p = {p}, q = {q}: {value}",
+    "copy": "{part} of {token} at position {place}, dimension {dimension}: {value}",
+}
+
 
 def said(name: str, **fields: object) -> str:
     """Fill in a template."""
