@@ -5,9 +5,9 @@ import { Drawing, element, opacity } from "../lib/canvas.js";
 import { NEGATIVE, POSITIVE, asText } from "../lib/colours.js";
 import { Geometry, Heatmap, LETTER, fitUpright, rowLabelsWidth, slantedHeight } from "../lib/heatmap.js";
 import { inWords, shownTokens } from "../lib/tokens.js";
-import { twoDigits } from "./payloads/text.js";
+import { signed, twoDigits } from "./payloads/text.js";
 
-const LARGEST_CELL = 36, LEAST_CELL = 4, LEAST_ROW = 4, TALLEST = 380, NUMBERS = 18, NOTE = 40, ROOM_FOR_A_VALUE = 26;
+const LARGEST_CELL = 36, LEAST_CELL = 4, LEAST_ROW = 4, TALLEST_ROW = 22, TALLEST = 380, NUMBERS = 18, NOTE = 40, ROOM_FOR_A_VALUE = 26;
 
 export class MapFigure {
   constructor() {
@@ -56,29 +56,38 @@ export class MapFigure {
 }
 
 function pictureOf(map, width) {
-  const { rows, columns, signed, limit = 1, notes, masked } = map, areTokens = Array.isArray(columns);
+  const { rows, columns, limit = 1, notes, masked } = map, areTokens = Array.isArray(columns);
   const names = Array.isArray(rows) ? shownTokens(rows) : Array.from({ length: rows }, (_, row) => String(row));
   const keys = areTokens ? shownTokens(columns) : null, count = areTokens ? keys.length : columns;
   const left = rowLabelsWidth(names), over = areTokens ? 0.5 * LETTER * Math.min(12, keys.at(-1).length) : 2;
   const after = Math.max(notes ? NOTE : 0, over), room = (width - left - after - 4) / count;
-  const wide = Math.min(LARGEST_CELL, areTokens ? Math.max(LEAST_CELL, room) : room);
-  const tall = map.square ? wide : Math.max(LEAST_ROW, Math.min(22, TALLEST / names.length));
+  const high = Math.max(LEAST_ROW, Math.min(TALLEST_ROW, TALLEST / names.length));
+  const fitting = areTokens ? Math.max(LEAST_CELL, Math.min(LARGEST_CELL, room)) : Math.min(map.square ? high : LARGEST_CELL, room);
+  const wide = fitting, tall = map.square ? wide : high;
   const upright = areTokens && fitUpright(keys, wide);
   const top = areTokens ? (upright ? NUMBERS : slantedHeight(keys)) : NUMBERS;
   const isBlank = (row, column) => masked?.(row, column);
   const geometry = new Geometry({ rows: names.length, columns: count, left, top, wide, high: tall, after, below: 3 });
   return {
-    geometry, rows: names, columns: keys, upright, notes, masked, marked: map.marked, signed, first: 0,
+    geometry, rows: names, columns: keys, upright, notes, masked, marked: map.marked, signed: map.signed, first: 0,
     share: (row, column) => (isBlank(row, column) ? NaN : map.at(row, column) / limit),
-    valueText: map.plain ? null : (row, column) => (isBlank(row, column) ? "" : twoDigits(map.at(row, column))),
+    valueText: map.plain ? null : (row, column, short) => {
+      return isBlank(row, column) ? "" : (map.signed && short ? fewDigits : twoDigits)(map.at(row, column));
+    },
     room: ROOM_FOR_A_VALUE,
   };
 }
 
+// For a cell of about three letters.
+function fewDigits(value) {
+  const text = signed(value, Math.abs(value) < 0.95 ? 1 : 0);
+  return text === "0.0" ? "0" : text.replace("0.", ".");
+}
+
 // The colours from one end to the other, with the numbers there.
-function scaleOf({ signed, limit }) {
-  const bar = element("i", signed ? "signed" : ""), [low, high] = signed ? [-limit, limit] : [0, limit];
-  if (signed) {
+function scaleOf({ signed: isSigned, limit }) {
+  const bar = element("i"), [low, high] = isSigned ? [-limit, limit] : [0, limit];
+  if (isSigned) {
     const ends = [asText([...NEGATIVE, opacity(1)]), asText([...NEGATIVE, 0.03]), asText([...POSITIVE, opacity(1)])];
     bar.style.background = `linear-gradient(to right, ${ends})`;
   }

@@ -9,7 +9,7 @@ import {
   batchOf, describeHead, describeLeak, describeMasks, describeNoPadding, describePredictions, describeSourceMask,
   leakiestHead, maskedHead, masksOf, rowByHand, rowWords, withoutPadding,
 } from "./payloads/masks.js";
-import { chanceWords, filled, fixed, kindHeadName, quoted, signed } from "./payloads/text.js";
+import { chanceWords, filled, fixed, kindHeadName, quoted, sentenceCase, signed } from "./payloads/text.js";
 import { View, finding } from "./views.js";
 
 const FIRST_ROW = 2; // of those by hand, as in headlight/views/masks/page.py
@@ -104,7 +104,7 @@ export class Masks extends View {
       figure.figure.hidden = !maps[at];
       if (maps[at]) figure.show(maps[at]);
     });
-    this.find(".maps").style.setProperty("--maps", maps.length + Number(Boolean(table)));
+    this.find(".maps").style.setProperty("--maps", maps.length);
     this.find(".beside_maps").replaceChildren(...(table ? [table] : []));
     const told = findings.filter(Boolean).map((each) => finding({ ...each, headline: each.headline }));
     this.find(".findings").replaceChildren(...told, ...notes.map((note) => element("p", "", inWords(note))));
@@ -193,8 +193,8 @@ export class Masks extends View {
     const change = mayChange && describePredictions(masked, disabled, batch, sentence, mask, forced, words);
     const changed = kind === "cross" ? words.changed_cross : words.changed;
     this.draw([
-      map(`${labels.without}: ${name}`, leaking, { leaks: true, marked: leaks, notes: leaked.map((sum) => fixed(sum, 2).replace(/^0/, "")) }),
-      map(labels.with, head, {}),
+      map(labels.without, leaking, { caption: sentenceCase(name), leaks: true, marked: leaks, notes: leaked.map((sum) => fixed(sum, 2).replace(/^0/, "")) }),
+      map(labels.with, head, { notes: rows.map(() => "") }), // as large as the other
     ], [leak, change], [filled(words.without, { colours: words.framed, changed })], this.nextTokens());
   }
 

@@ -1,18 +1,19 @@
 // The view of positions: why the order of words needs them, and the model's own waves.
 
-import { element, setAttributes, svgElement } from "../lib/canvas.js";
+import { element } from "../lib/canvas.js";
 import { HEADS } from "../lib/colours.js";
 import { shownToken } from "../lib/tokens.js";
+import { drawLines } from "./lines.js";
 import { Choices, MapFigure } from "./maps.js";
 import {
   cosines, describeCurves, describeLearned, describeMatrix, describeOrder, describeProducts, describeSize, dimensionsIn,
-  dotProducts, encodingOf, exchanged, hasFormula, plainest, scaleLimit, sharedTokens,
+  distanceMeans, dotProducts, encodingOf, exchanged, hasFormula, plainest, scaleLimit, sharedTokens,
 } from "./payloads/positions.js";
 import { filled, quoted, signed } from "./payloads/text.js";
 import { View, finding } from "./views.js";
 
 const MOST_COPIES = 2, DIMENSIONS_OF_COPIES = 32; // as in headlight/views/positions/content.py
-const FIGURES = 3, HIGH = 300, LEFT = 34, TOP = 8, BELOW = 36;
+const FIGURES = 3, EDGE = 1.08; // of the values of waves, so that a line is whole
 
 export class Positions extends View {
   constructor(given) {
@@ -20,9 +21,9 @@ export class Positions extends View {
     this.told = this.words.positions;
     this.choices = new Choices(this.find(".choices"), (changes) => this.say(changes));
     this.figures = Array.from({ length: FIGURES }, () => new MapFigure());
-    this.curves = element("div", "curves_of_positions");
-    this.find(".maps").append(this.curves, ...this.figures.map(({ figure }) => figure));
-    new ResizeObserver(() => this.redraw?.()).observe(this.curves);
+    this.curves = element("div", "lines");
+    this.find(".maps").append(...this.figures.map(({ figure }) => figure), this.curves);
+    new ResizeObserver(() => this.drawLines()).observe(this.curves);
   }
 
   async show({ text, trace, said, isCurrent, tell }) {
@@ -38,7 +39,6 @@ export class Positions extends View {
       ...(isOrder ? [{ name: "reordered", label: words.reordered, options: null, value: other, first: exchanged(text) }] : []),
       ...(isCurves ? [{ name: "dims", label: labels.dims, options: null, value: said.dims || usual, first: usual }] : []),
     ]);
-    this.redraw = null;
     this.find(".sizes").textContent = "";
     this.find(".pairs").replaceChildren();
     if (isOrder) this.showOrder(trace, order);
@@ -47,15 +47,26 @@ export class Positions extends View {
     else this.draw([], { headline: words.no_positions, more: words.no_positions_more }, []);
   }
 
-  draw(maps, found, notes, curves = null) {
-    this.curves.hidden = !curves;
-    this.curves.replaceChildren(...(curves ? [curves] : []));
+  // Maps and lines beside one another, and below what they say.
+  draw(maps, found, notes, lines = null) {
+    this.lines = lines;
+    this.curves.hidden = !lines;
     this.figures.forEach((figure, at) => {
       figure.figure.hidden = !maps[at];
       if (maps[at]) figure.show(maps[at]);
     });
-    this.find(".maps").style.setProperty("--maps", maps.length || 1);
+    this.find(".maps").style.setProperty("--maps", maps.length + Number(Boolean(lines)) || 1);
+    this.width = null;
+    this.drawLines();
     this.find(".findings").replaceChildren(finding(found), ...notes.map((note) => element("p", "", note)));
+  }
+
+  drawLines() {
+    const { lines, curves } = this;
+    if (!lines || curves.clientWidth === this.width) return;
+    this.width = curves.clientWidth;
+    const title = lines.title ? [element("p", "title", lines.title)] : [];
+    curves.replaceChildren(...title, ...drawLines(lines, this.width));
   }
 
   // The other sentence's trace, and what enters the encoder for both; null where it cannot be read, which is told.
@@ -92,35 +103,47 @@ export class Positions extends View {
       "p", "", element("span", "", each.sourceText), " → ", element("strong", "", translations[at] || this.words.nothing), ` ${words.without}: `,
       element("strong", "", [one, two][at].withoutPositions || this.words.nothing),
     )));
-    if (maps.length && copies.length) maps[1].caption = `${words.copies}: ${words.copies_more}`;
+    this.find(".sizes").textContent = copies.length ? `${words.copies}: ${words.copies_more}` : "";
     this.draw(copies.length ? maps : [], { ...found, attempt: words.order_try }, [words.why.replace(/:$/, ".")]);
   }
 
   showEncoding(view, tables, said) {
-    const { words, length, still, dims } = this.told, { config } = this.source.model;
+    const { words, labels, length, still, dims } = this.told, { config } = this.source.model;
     const encoding = encodingOf(config, tables.encoder, length), notes = [];
     this.find(".sizes").textContent = describeSize(encoding, words);
     if (encoding.first) notes.push(filled(words.first_position, { first: encoding.first }));
     if (config.positions === "multiplied") notes.push(words.multiplied);
     if (view === "curves") {
       const dimensions = dimensionsIn(said.dims, encoding, dims), found = describeCurves(encoding, dimensions, words);
-      const drawn = () => curvesOf(encoding, dimensions, this.curves.clientWidth, this.told.labels);
-      this.draw([], found, [words.pairs, words.joined, ...notes], element("div"));
-      this.redraw = () => {
-        if (this.curves.clientWidth === this.width) return;
-        this.width = this.curves.clientWidth;
-        this.curves.replaceChildren(drawn());
-      };
-      this.width = null;
-      this.redraw();
+      const lines = { ...this.wavesOf(encoding, dimensions), label: `${labels.curves} ${dimensions.join(", ")}` };
+      this.draw([], found, [words.pairs, words.joined, ...notes], lines);
     } else if (view === "matrix") {
       const map = this.tableMap(words.matrix, encoding.table, encoding.d, 1);
       this.draw([map], describeMatrix(encoding, still, words), notes);
     } else {
       const products = dotProducts(encoding), limit = products.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
       const map = this.pairsMap(words.similarity, products, encoding.length, limit);
-      this.draw([map], describeProducts(products, words), notes);
+      const means = distanceMeans(products), values = means.map((mean) => mean / means[0]);
+      const low = Math.min(0, ...values), title = `${words.distance}, ${words.distance_more}`;
+      const lines = {
+        title, series: [{ values, colour: HEADS[0] }], low, high: 1, ticks: [0, 0.5, 1].map((each) => [each, String(each)]),
+        below: labels.distance, label: title,
+      };
+      this.draw([map], describeProducts(products, words), notes, lines);
     }
+  }
+
+  // Some dimensions over position; the two of a pair have one colour.
+  wavesOf({ table, d, length }, dimensions) {
+    const { labels } = this.told, pairOf = (dimension) => Math.floor(dimension / 2);
+    const pairs = [...new Set(dimensions.map(pairOf))];
+    const series = dimensions.map((dimension) => ({
+      name: `${dimension} (${dimension % 2 ? labels.cosine : labels.sine})`, dashed: dimension % 2 === 1,
+      values: Array.from({ length }, (_, position) => table[position * d + dimension]),
+      colour: HEADS[pairs.indexOf(pairOf(dimension)) % HEADS.length],
+    }));
+    const ticks = [-1, 0, 1].map((value) => [value, signed(value, 0)]);
+    return { series, low: -EDGE, high: EDGE, ticks, below: labels.position };
   }
 
   showLearned(similar, tables) {
@@ -144,41 +167,8 @@ export class Positions extends View {
   pairsMap(title, values, count, limit) {
     const { labels } = this.told, at = (row, column) => values[row * count + column];
     return {
-      title, rows: count, columns: count, limit, signed: true, plain: true, at,
+      title, rows: count, columns: count, square: true, limit, signed: true, plain: true, at,
       told: (p, q) => filled(labels.pair, { p, q, value: signed(at(p, q), 3) }),
     };
   }
 }
-
-// Some dimensions over position as lines; the two of a pair have one colour, the cosine is dashed.
-function curvesOf({ table, d, length }, dimensions, width, labels) {
-  const wide = Math.max(1, width - LEFT - 8), high = HIGH - TOP - BELOW, pairs = dimensions.map((each) => Math.floor(each / 2));
-  const x = (position) => LEFT + (position / (length - 1)) * wide, y = (value) => TOP + ((1.08 - value) / 2.16) * high;
-  const picture = svgElement("svg", { viewBox: `0 0 ${Math.max(1, width)} ${HIGH}`, role: "img", "aria-label": `${labels.curves} ${dimensions.join(", ")}` });
-  const line = (x1, y1, x2, y2) => svgElement("line", { class: "grid", x1, y1, x2, y2 });
-  const write = (text, at, below, anchor) => svgElement("text", { x: at, y: below, "text-anchor": anchor }, text);
-  for (const value of [-1, 0, 1]) {
-    picture.append(line(LEFT, y(value), LEFT + wide, y(value)), write(signed(value, 0), LEFT - 6, y(value) + 4, "end"));
-  }
-  for (let position = 0; position < length; position += 8) {
-    picture.append(write(String(position), x(position), HIGH - BELOW + 16, "middle"));
-  }
-  picture.append(write(labels.position, LEFT + wide / 2, HIGH - 4, "middle"));
-  const unlike = [...new Set(pairs)];
-  dimensions.forEach((dimension, at) => {
-    const points = Array.from({ length }, (_, position) => {
-      return `${x(position).toFixed(1)},${y(table[position * d + dimension]).toFixed(1)}`;
-    });
-    const drawn = svgElement("polyline", { points: points.join(" "), class: dimension % 2 ? "cosine" : "sine" });
-    setAttributes(drawn, { stroke: colourOf(unlike.indexOf(pairs[at])) });
-    picture.append(drawn);
-  });
-  const legend = dimensions.map((dimension, at) => {
-    const name = element("span", dimension % 2 ? "cosine" : "", `${dimension} (${dimension % 2 ? labels.cosine : labels.sine})`);
-    name.style.borderColor = colourOf(unlike.indexOf(pairs[at]));
-    return name;
-  });
-  return element("div", "", picture, element("p", "key_of_curves", ...legend));
-}
-
-const colourOf = (pair) => HEADS[pair % HEADS.length];

@@ -90,7 +90,7 @@ def _show_similarity(settings: Encoding, model: Encoding) -> None:
         with column:
             show_figure(figures.products_figure(products), f"products_{name}", alt)
         laws.append(positions.distance_law(products))
-    st.markdown("**The same over the distance**, as a share of its value at distance 0: the cosine of two positions")
+    st.markdown(f"**{WORDS['distance']}**, {WORDS['distance_more']}")
     alt = "Dot product over the distance of two positions"
     see = content.describe_products(*laws)
     show_figure(figures.distance_figure(*laws), "distance", alt, see)

@@ -35,6 +35,8 @@ WORDS = {
     "products_more": "So every diagonal has one colour. The largest deviation from the mean of a distance is "
     "{deviation}{beside}: rounding. At distance 0 it is d_model / 2 = {half}, {fading}.",
     "products_model": " (this model: {deviation})",
+    "distance": "The same over the distance",
+    "distance_more": "as a share of its value at distance 0: the cosine of two positions",
     "half_lost": "half is lost at distance {distance}",
     "half_remains": "half remains up to distance {distance}",
     # Learned tables
@@ -68,6 +70,7 @@ LABELS = {
     "positions": "Show",
     "dims": "Dimensions",
     "position": "position",
+    "distance": "q − p",
     "curves": "Curves over position, dimensions",
     "sine": "sin",
     "cosine": "cos",

@@ -71,14 +71,20 @@ export function dotProducts({ d, length, table }) {
   });
 }
 
-export function describeProducts(products, words) {
+// The mean of each distance: [length].
+export function distanceMeans(products) {
   const length = Math.sqrt(products.length), sums = new Float64Array(length), counts = new Float64Array(length);
-  const distance = (at) => Math.abs(Math.floor(at / length) - (at % length));
   products.forEach((value, at) => {
-    sums[distance(at)] += value;
-    counts[distance(at)] += 1;
+    sums[distanceOf(at, length)] += value;
+    counts[distanceOf(at, length)] += 1;
   });
-  const means = sums.map((sum, at) => sum / counts[at]);
+  return sums.map((sum, at) => sum / counts[at]);
+}
+
+const distanceOf = (at, length) => Math.abs(Math.floor(at / length) - (at % length));
+
+export function describeProducts(products, words) {
+  const means = distanceMeans(products), { length } = means, distance = (at) => distanceOf(at, length);
   const deviation = products.reduce((most, value, at) => Math.max(most, Math.abs(value - means[distance(at)])), 0);
   const lost = means.findIndex((value) => value < 0.5 * means[0]);
   const fading = lost < 0
