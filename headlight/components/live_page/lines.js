@@ -10,7 +10,8 @@ export function drawLines({ series, low, high, ticks, below, label }, width) {
   const count = series[0].values.length, wide = Math.max(1, width - LEFT - RIGHT);
   const x = (at) => LEFT + (at / Math.max(1, count - 1)) * wide;
   const y = (value) => TOP + ((high - value) / (high - low)) * (HIGH - TOP - BELOW);
-  const picture = svgElement("svg", { viewBox: `0 0 ${LEFT + wide + RIGHT} ${HIGH}`, role: "img", "aria-label": label });
+  const viewBox = `0 0 ${LEFT + wide + RIGHT} ${HIGH}`;
+  const picture = svgElement("svg", { viewBox, role: "img", "aria-label": label });
   const write = (text, at, under, anchor) => svgElement("text", { x: at, y: under, "text-anchor": anchor }, text);
   for (const [value, text] of ticks) {
     const ends = { x1: LEFT, y1: y(value), x2: LEFT + wide, y2: y(value) };

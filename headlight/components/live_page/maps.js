@@ -7,7 +7,8 @@ import { Geometry, Heatmap, LETTER, fitUpright, rowLabelsWidth, slantedHeight } 
 import { inWords, shownTokens } from "../lib/tokens.js";
 import { signed, twoDigits } from "./payloads/text.js";
 
-const LARGEST_CELL = 36, LEAST_CELL = 4, LEAST_ROW = 4, TALLEST_ROW = 22, TALLEST = 380, NUMBERS = 18, NOTE = 40, ROOM_FOR_A_VALUE = 26;
+const LARGEST_CELL = 36, LEAST_CELL = 4; // pixels
+const LEAST_ROW = 4, TALLEST_ROW = 22, TALLEST = 380, NUMBERS = 18, NOTE = 40, ROOM_FOR_A_VALUE = 26;
 
 export class MapFigure {
   constructor() {
@@ -25,9 +26,11 @@ export class MapFigure {
 
   // map: `title` and `caption`; rows and columns as tokens, or how many numbers there are; at(row, column); told(row,
   // column), the words for a cell; `limit`, the value of full colour, of `signed` numbers in both directions; `masked`,
-  // `marked` (row, column); notes, a text behind each row; `plain` without digits; every other one as lib/heatmap.js.
+  // `marked` (row, column); notes, a text behind each row; `plain` without digits; nothing to hide the figure.
   show(map) {
     this.map = map;
+    this.figure.hidden = !map;
+    if (!map) return;
     this.title.textContent = map.title;
     this.caption.textContent = inWords(map.caption ?? "");
     this.scale.replaceChildren(...(map.limit === undefined ? [] : scaleOf(map)));
@@ -62,8 +65,8 @@ function pictureOf(map, width) {
   const left = rowLabelsWidth(names), over = areTokens ? 0.5 * LETTER * Math.min(12, keys.at(-1).length) : 2;
   const after = Math.max(notes ? NOTE : 0, over), room = (width - left - after - 4) / count;
   const high = Math.max(LEAST_ROW, Math.min(TALLEST_ROW, TALLEST / names.length));
-  const fitting = areTokens ? Math.max(LEAST_CELL, Math.min(LARGEST_CELL, room)) : Math.min(map.square ? high : LARGEST_CELL, room);
-  const wide = fitting, tall = map.square ? wide : high;
+  const largest = map.square && !areTokens ? high : LARGEST_CELL;
+  const wide = Math.max(areTokens ? LEAST_CELL : 0, Math.min(largest, room)), tall = map.square ? wide : high;
   const upright = areTokens && fitUpright(keys, wide);
   const top = areTokens ? (upright ? NUMBERS : slantedHeight(keys)) : NUMBERS;
   const isBlank = (row, column) => masked?.(row, column);
@@ -126,8 +129,8 @@ export class Choices {
       const made = (this.made[name] ??= labelled(label, element(options ? "select" : "input")));
       const { control } = made;
       control.name = name;
-      const text = JSON.stringify(options);
-      if (options && made.options !== text) control.replaceChildren(...options.map(([each, as]) => new Option(as, each)));
+      const text = JSON.stringify(options), all = (options ?? []).map(([each, as]) => new Option(as, each));
+      if (options && made.options !== text) control.replaceChildren(...all);
       made.options = text;
       if (control.value !== value) control.value = value;
       control.onchange = () => this.say({ [name]: control.value === first ? "" : control.value });

@@ -37,7 +37,7 @@ export class Masks extends View {
     const chosen = this.chosenIn(said), batch = batchOf([trace, other]);
     const kind = this.kindOf(chosen, said);
     const ask = (mask) => this.source.masked(batch, chosen.sentence, mask);
-    const mask = chosen.view === "one head" ? this.maskOf(kind) : chosen.mask;
+    const mask = chosen.view === "one head" ? maskOf(kind) : chosen.mask;
     const [masked, disabled] = [await ask("nothing"), await ask(mask)];
     if (!isCurrent()) return;
     const head = this.headOf(said, trace, kind, leakiestHead(masked, disabled, batch, kind, chosen.sentence));
@@ -65,9 +65,6 @@ export class Masks extends View {
     return readers.includes(reader) ? reader : "cross";
   }
 
-  // The mask without which a kind of attention leaks.
-  maskOf = (kind) => (kind === "decoder" ? "causal" : "padding");
-
   headOf(said, trace, kind, leakiest) {
     const { shape } = trace[kind], [layer, head] = [placeIn(said.layer, shape[0]), placeIn(said.head, shape[1])];
     if (layer !== null && head !== null) return { layer, head };
@@ -79,6 +76,7 @@ export class Masks extends View {
     const { view, sentence, mask, kind, head, batch } = this.shown, [layers, heads] = batch.traces[0][kind].shape;
     const same = (values) => values.map((value) => [value, value]);
     const numbers = (count) => same(Array.from({ length: count }, (_, at) => String(at + 1)));
+    const placed = { layer: String(head.layer + 1), head: String(head.head + 1) };
     const list = (name, options, value, first) => ({ name, label: labels[name], options, value, first });
     const named = (some) => some.map((each) => [each, kinds[each]]);
     const isHead = view !== "the three masks", isWithout = view === "without the mask";
@@ -87,27 +85,23 @@ export class Masks extends View {
       ...(isWithout ? [list("disabled_mask", same(disabled), mask, disabled[0])] : []),
       ...(isWithout && mask === "padding" ? [list("reader", named(readers), kind, "cross")] : []),
       ...(view === "one head" ? [list("kind", named(Object.keys(kinds)), kind)] : []),
-      ...(isHead ? [list("layer", numbers(layers), String(head.layer + 1)), list("head", numbers(heads), String(head.head + 1))] : []),
+      ...(isHead ? [list("layer", numbers(layers), placed.layer), list("head", numbers(heads), placed.head)] : []),
       list("row", same(["1", "2"]), String(sentence + 1), "1"),
       list("second", null, second, usual),
     ]);
     // Of a layer that is chosen a head is meant, of which the address may say nothing yet.
     this.choices.say = (changes) => {
-      const place = { layer: String(head.layer + 1), head: String(head.head + 1) };
-      this.say("layer" in changes || "head" in changes ? { ...place, ...changes } : changes);
+      this.say("layer" in changes || "head" in changes ? { ...placed, ...changes } : changes);
     };
   }
 
   // Maps side by side, and below them what they say of this sentence.
   draw(maps, findings, notes, table = null) {
-    this.figures.forEach((figure, at) => {
-      figure.figure.hidden = !maps[at];
-      if (maps[at]) figure.show(maps[at]);
-    });
     this.find(".maps").style.setProperty("--maps", maps.length);
     this.find(".beside_maps").replaceChildren(...(table ? [table] : []));
-    const told = findings.filter(Boolean).map((each) => finding({ ...each, headline: each.headline }));
-    this.find(".findings").replaceChildren(...told, ...notes.map((note) => element("p", "", inWords(note))));
+    this.figures.forEach((figure, at) => figure.show(maps[at]));
+    const told = [...findings.filter(Boolean).map(finding), ...notes.map((note) => element("p", "", inWords(note)))];
+    this.find(".findings").replaceChildren(...told);
   }
 
   showMasks() {
@@ -117,7 +111,9 @@ export class Masks extends View {
       title, caption, rows: tokens, columns: tokens, square: true, plain: true,
       at: (row, column) => (open(mask, row, column) ? 0.5 : NaN),
       masked: (row, column) => !open(mask, row, column),
-      told: (row, column) => `${this.pair(tokens, tokens, row, column)}: ${open(mask, row, column) ? labels.open : labels.closed}`,
+      told: (row, column) => {
+        return `${pairOf(tokens, tokens, row, column)}: ${open(mask, row, column) ? labels.open : labels.closed}`;
+      },
     });
     const begins = { "<pad>": words.begins_with_pad, "</s>": words.begins_with_end }[tokens[0]];
     const notes = [words.three, ...(begins ? [begins] : []), `${words.source_mask_of} ${words.source_mask} ` +
@@ -135,7 +131,7 @@ export class Masks extends View {
     const limit = Math.max(...head.scores.flatMap((row) => [...row].map(Math.abs))) || 1;
     const isMasked = (row, column) => !head.unmasked[row][column];
     const told = (what) => (row, column) => {
-      return `${this.pair(head.fed, head.keys, row, column)}: ${what(row, column)}`;
+      return `${pairOf(head.fed, head.keys, row, column)}: ${what(row, column)}`;
     };
     const score = (row, column) => signed(head.scores[row][column], 4);
     const map = (title, caption, more) => ({ title, caption, rows, columns, square: true, ...more });
@@ -146,14 +142,16 @@ export class Masks extends View {
       told: told((row, column) => (isMasked(row, column) ? "0" : fixed(head.weights[row][column], 4))),
     };
     const row = this.rowIn(said, head), hand = rowByHand(head, row, words);
-    const cells = ([name, texts]) => [name, texts.map((text, key) => ({ text, css: isMasked(row, key) ? "closed" : "" }))];
+    const cell = (text, key) => ({ text, css: isMasked(row, key) ? "closed" : "" });
     const keys = ["", shownTokens(head.keys).map((text) => ({ text, css: "token" }))];
     this.draw([
       map(labels.scores, words.scores, scores),
       map(labels.after_mask, words.after_mask, { ...scores, masked: isMasked, told: after }),
       map(labels.softmax, words.softmax, weights),
-    ], [{ ...describeHead(head, words), attempt: kind === "decoder" ? words.try_head : "" }], [rowWords(head, row, words)]);
-    this.find(".findings").append(tableOf([keys, ...hand.map(cells)], labels.by_hand));
+    ], [{ ...describeHead(head, words), attempt: kind === "decoder" ? words.try_head : "" }], []);
+    const title = element("p", "", element("strong", "", labels.by_hand)), found = inWords(rowWords(head, row, words));
+    const table = tableOf([keys, ...hand.map(([name, texts]) => [name, texts.map(cell)])], labels.by_hand);
+    this.find(".findings").append(title, table, element("p", "", found));
   }
 
   rowIn({ query }, { fed }) {
@@ -181,11 +179,13 @@ export class Masks extends View {
       masked: (row, column) => !isOpen(from, row, column),
       told: (row, column) => {
         const weight = isOpen(from, row, column) ? fixed(from.weights[row][column], 4) : "0";
-        return `${this.pair(head.fed, head.keys, row, column)}: ${weight}${more.leaks && leaks(row, column) ? `, ${labels.leaked}` : ""}`;
+        const leaked = more.marked?.(row, column) ? `, ${labels.leaked}` : "";
+        return `${pairOf(head.fed, head.keys, row, column)}: ${weight}${leaked}`;
       },
       ...more,
     });
-    const name = kindHeadName(this.words.texts.kinds, { kind, ...place });
+    const caption = sentenceCase(kindHeadName(this.words.texts.kinds, { kind, ...place }));
+    const notes = leaked.map((sum) => fixed(sum, 2).replace(/^0/, ""));
     const leak = describeLeak(masked, disabled, batch, head, sentence, words)
       ?? describeNoPadding(masked, disabled, sentence, words);
     const mayChange = mask === "causal" || batch.sizes[sentence].source < batch.longest.source;
@@ -193,19 +193,22 @@ export class Masks extends View {
     const change = mayChange && describePredictions(masked, disabled, batch, sentence, mask, forced, words);
     const changed = kind === "cross" ? words.changed_cross : words.changed;
     this.draw([
-      map(labels.without, leaking, { caption: sentenceCase(name), leaks: true, marked: leaks, notes: leaked.map((sum) => fixed(sum, 2).replace(/^0/, "")) }),
+      map(labels.without, leaking, { caption, marked: leaks, notes }),
       map(labels.with, head, { notes: rows.map(() => "") }), // as large as the other
     ], [leak, change], [filled(words.without, { colours: words.framed, changed })], this.nextTokens());
   }
 
   // The probability of each next token with the mask and without it.
   nextTokens() {
-    const { batch, sentence, masked, disabled } = this.shown, { labels } = this.told, count = batch.sizes[sentence].target;
+    const { batch, sentence, masked, disabled } = this.shown, { labels } = this.told;
+    const count = batch.sizes[sentence].target;
     const [fed, next] = [batch.fed, batch.next].map((all) => shownTokens(all[sentence]).slice(0, count));
     const cell = (pass, at) => {
-      const chance = pass.targetProbabilities[at], place = element("td", "bar", element("i"), element("span", "", chanceWords(chance)));
+      const chance = pass.targetProbabilities[at];
+      const place = element("td", "bar", element("i"), element("span", "", chanceWords(chance)));
       place.firstChild.style.width = `${(100 * chance).toFixed(1)}%`;
-      place.title = filled(labels.top, { token: pass.bestTokens[at], chance: chanceWords(pass.bestProbabilities[at]) });
+      const best = { token: pass.bestTokens[at], chance: chanceWords(pass.bestProbabilities[at]) };
+      place.title = inWords(filled(labels.top, best));
       return place;
     };
     const head = ["", labels.with_column, labels.without_column].map((text) => element("th", "", text));
@@ -215,16 +218,18 @@ export class Masks extends View {
       name.scope = "row";
       return element("tr", "", name, cell(masked, at), cell(disabled, at));
     });
-    const table = element("table", "next_tokens", element("caption", "", labels.next), element("thead", "", element("tr", "", ...head)));
-    table.append(element("tbody", "", ...rows));
-    return table;
+    const parts = [element("thead", "", element("tr", "", ...head)), element("tbody", "", ...rows)];
+    return element("table", "next_tokens", element("caption", "", labels.next), ...parts);
   }
 
   showBatch() {
     const { batch } = this.shown, { labels } = this.told;
-    const rows = (tokens, side) => tokens.map((each, at) => [`${labels.sentence} ${at + 1}`, shownTokens(each).map((text, place) => ({
-      text, title: each[place], css: place < batch.sizes[at][side] ? "token" : "token closed",
-    }))]);
+    const cells = (tokens, real) => shownTokens(tokens).map((text, at) => {
+      return { text, title: tokens[at], css: at < real ? "token" : "token closed" };
+    });
+    const rows = (all, side) => all.map((tokens, at) => {
+      return [`${labels.sentence} ${at + 1}`, cells(tokens, batch.sizes[at][side])];
+    });
     this.find(".batch").replaceChildren(
       element("h2", "", labels.batch),
       tableOf(rows(batch.source, "source"), `${labels.batch}: ${labels.source}`),
@@ -236,6 +241,8 @@ export class Masks extends View {
   axes({ fed, predicted, keys }) {
     return { rows: fed.map((token, at) => (predicted ? `${token}${JOINT}${predicted[at]}` : token)), columns: keys };
   }
-
-  pair = (queries, keys, row, column) => `${quoted(queries[row])}, ${quoted(keys[column])}`;
 }
+
+const pairOf = (queries, keys, row, column) => `${quoted(queries[row])}, ${quoted(keys[column])}`;
+// The mask without which a kind of attention leaks.
+const maskOf = (kind) => (kind === "decoder" ? "causal" : "padding");

@@ -9,7 +9,8 @@ import { LocalSource } from "./source.js";
 import { Attention, Decoding, Heads, Home, Inside } from "./views.js";
 
 const VIEWS = {
-  home: Home, attention: Attention, decoding: Decoding, heads: Heads, inside: Inside, positions: Positions, masks: Masks,
+  home: Home, attention: Attention, decoding: Decoding, heads: Heads, inside: Inside, positions: Positions,
+  masks: Masks,
 };
 // What means nothing in another sentence.
 const OF_THE_SENTENCE = ["hidden", "prefix", "step", "explorer_tokens", "at_query", "at_key", "reordered"];

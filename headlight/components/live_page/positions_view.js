@@ -33,12 +33,12 @@ export class Positions extends View {
     const tables = isOrder ? null : await this.source.positions();
     const order = isOrder ? await this.orderOf(trace, other, tell) : null;
     if (!isCurrent() || (isOrder && !order)) return;
-    const usual = this.told.dims.join("."), isCurves = view === "curves" && hasFormula(config);
-    this.choices.show([
-      { name: "positions", label: labels.positions, options: views.map((each) => [each, each]), value: view, first: views[0] },
-      ...(isOrder ? [{ name: "reordered", label: words.reordered, options: null, value: other, first: exchanged(text) }] : []),
-      ...(isCurves ? [{ name: "dims", label: labels.dims, options: null, value: said.dims || usual, first: usual }] : []),
-    ]);
+    const usual = this.told.dims.join("."), options = views.map((each) => [each, each]);
+    const choices = [{ name: "positions", label: labels.positions, options, value: view, first: views[0] }];
+    const offer = (name, label, value, first) => choices.push({ name, label, options: null, value, first });
+    if (isOrder) offer("reordered", words.reordered, other, exchanged(text));
+    if (view === "curves" && hasFormula(config)) offer("dims", labels.dims, said.dims || usual, usual);
+    this.choices.show(choices);
     this.find(".sizes").textContent = "";
     this.find(".pairs").replaceChildren();
     if (isOrder) this.showOrder(trace, order);
@@ -51,11 +51,8 @@ export class Positions extends View {
   draw(maps, found, notes, lines = null) {
     this.lines = lines;
     this.curves.hidden = !lines;
-    this.figures.forEach((figure, at) => {
-      figure.figure.hidden = !maps[at];
-      if (maps[at]) figure.show(maps[at]);
-    });
     this.find(".maps").style.setProperty("--maps", maps.length + Number(Boolean(lines)) || 1);
+    this.figures.forEach((figure, at) => figure.show(maps[at]));
     this.width = null;
     this.drawLines();
     this.find(".findings").replaceChildren(finding(found), ...notes.map((note) => element("p", "", note)));
@@ -99,10 +96,12 @@ export class Positions extends View {
         value: signed(values[row][column], 4),
       }),
     }));
-    this.find(".pairs").replaceChildren(...[trace, other].map((each, at) => element(
-      "p", "", element("span", "", each.sourceText), " → ", element("strong", "", translations[at] || this.words.nothing), ` ${words.without}: `,
-      element("strong", "", [one, two][at].withoutPositions || this.words.nothing),
-    )));
+    const strong = (text) => element("strong", "", text.trim() ? text : this.words.nothing);
+    const pair = ({ sourceText }, at) => {
+      const without = strong([one, two][at].withoutPositions);
+      return element("p", "", sourceText, " → ", strong(translations[at]), ` ${words.without}: `, without);
+    };
+    this.find(".pairs").replaceChildren(...[trace, other].map(pair));
     this.find(".sizes").textContent = copies.length ? `${words.copies}: ${words.copies_more}` : "";
     this.draw(copies.length ? maps : [], { ...found, attempt: words.order_try }, [words.why.replace(/:$/, ".")]);
   }
@@ -121,13 +120,13 @@ export class Positions extends View {
       const map = this.tableMap(words.matrix, encoding.table, encoding.d, 1);
       this.draw([map], describeMatrix(encoding, still, words), notes);
     } else {
-      const products = dotProducts(encoding), limit = products.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
+      const products = dotProducts(encoding), limit = largest(products);
       const map = this.pairsMap(words.similarity, products, encoding.length, limit);
       const means = distanceMeans(products), values = means.map((mean) => mean / means[0]);
       const low = Math.min(0, ...values), title = `${words.distance}, ${words.distance_more}`;
       const lines = {
-        title, series: [{ values, colour: HEADS[0] }], low, high: 1, ticks: [0, 0.5, 1].map((each) => [each, String(each)]),
-        below: labels.distance, label: title,
+        title, series: [{ values, colour: HEADS[0] }], low, high: 1, below: labels.distance, label: title,
+        ticks: [0, 0.5, 1].map((each) => [each, String(each)]),
       };
       this.draw([map], describeProducts(products, words), notes, lines);
     }
@@ -148,10 +147,11 @@ export class Positions extends View {
 
   showLearned(similar, tables) {
     const { words, length } = this.told, { d_model: d } = this.source.model.config, all = tables.encoder.length / d;
-    const shown = Object.fromEntries(Object.entries(tables).map(([stack, table]) => [stack, table.subarray(0, length * d)]));
+    const first = ([stack, table]) => [stack, table.subarray(0, length * d)];
+    const shown = Object.fromEntries(Object.entries(tables).map(first));
     const maps = Object.entries(shown).map(([stack, table]) => {
       if (similar) return this.pairsMap(stack, cosines(table, d), table.length / d, 1);
-      return this.tableMap(stack, table, d, table.reduce((most, value) => Math.max(most, Math.abs(value)), 0) || 1);
+      return this.tableMap(stack, table, d, largest(table) || 1);
     });
     this.draw(maps, describeLearned(shown, d, all, similar, words), []);
   }
@@ -172,3 +172,5 @@ export class Positions extends View {
     };
   }
 }
+
+const largest = (values) => values.reduce((most, value) => Math.max(most, Math.abs(value)), 0);

@@ -1,5 +1,5 @@
-// What the masks of a batch of two sentences do, as headlight/views/masks/content.py says it: its words come from there,
-// the numbers from engine/masks.js.
+// What the masks of a batch of two sentences do, as headlight/views/masks/content.py says it: its words come from
+// there, the numbers from engine/masks.js.
 
 import { tiny } from "../../lib/format.js";
 import {
@@ -16,7 +16,8 @@ export function batchOf(traces) {
   const sizes = traces.map(({ sourceTokens, targetTokens }) => ({
     source: sourceTokens.length, target: targetTokens.length,
   }));
-  const most = (side) => Math.max(...sizes.map((size) => size[side])), longest = { source: most("source"), target: most("target") };
+  const most = (side) => Math.max(...sizes.map((size) => size[side]));
+  const longest = { source: most("source"), target: most("target") };
   const fill = (tokens, size) => [...tokens, ...Array(size - tokens.length).fill(PADDING)];
   return {
     traces, sizes, longest,
