@@ -24,6 +24,7 @@ COMPONENTS = {
     "player": "decoding_player/player",
     "switches": "head_switches/switches",
     "steps": "attention_steps/steps",
+    "replay": "replay_player/player",
 }
 
 

@@ -6,12 +6,22 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page
 from support.payloads import asked, payloads_page
-from support.streams import trace_of
+from support.streams import CHECKPOINTS, trace_of
 from support.traced import NAME, translator
 
 from headlight.views.live.content import live_words
+from headlight.views.live.replay import MOST_BYTES, find_replay, reduced, replay_words
 from headlight.views.masks import content as masks
 from headlight.views.positions import content as positions
+from headlight.views.training.replay_content import (
+    WORDS,
+    ShownHead,
+    focus_of,
+    head_story,
+    heads_story,
+    output_story,
+    replay_payload,
+)
 from transformer.arrays import cosine, to_array
 from transformer.interpret.mask_ablation import (
     DisabledMask,
@@ -204,3 +214,36 @@ def test_dimensions_of_an_address_are_those_there_are(payloads):
     ):
         assert asked(payloads, "dimensions", text, 32, ["2", "3"]) == expected
     assert asked(payloads, "dimensions", "99", 32, []) == [0, 1]
+
+
+@pytest.mark.parametrize("name", ["en-de", "reverse"])
+def test_a_replay_is_told_alike(payloads, words, name):
+    """Head by head what the app's player would be given of the same, reduced replay."""
+    whole, names = find_replay(CHECKPOINTS / name), ("one", "other")
+    told_of = replay_words(whole, names, {})
+    assert len(json.dumps(told_of)) <= MOST_BYTES
+    (chosen,) = [each for each in whole.trajectories if each.source_text == told_of["source"]]
+    replay, trajectory = reduced(whole, chosen)
+    focus = focus_of(replay, trajectory, "cross")
+    for layer, head in ((0, 0), (1, 3), focus.most_changed()):
+        expected = json.loads(
+            json.dumps(replay_payload(replay, trajectory, focus, ShownHead("cross", layer, head), names))
+        )
+        place = {"layer": layer, "head": head}
+        ours, story = asked(payloads, "replay", json.loads(json.dumps(told_of)), place, words["law"])
+        for curve, other in zip(ours.pop("curves"), expected.pop("curves"), strict=True):
+            for line, own in zip(curve.pop("lines"), other.pop("lines"), strict=True):
+                assert line == pytest.approx({**own, "y": pytest.approx(own["y"], abs=1e-4)})
+            for dot, own in zip(curve.pop("at"), other.pop("at"), strict=True):
+                assert dot == (own and pytest.approx(own, abs=1e-4))
+            assert curve == other
+        assert {part: ours[part] for part in expected} == expected
+        output = output_story(replay, trajectory)
+        heads = f"{head_story(focus, layer, head)} {heads_story(focus, (layer, head))}".rstrip()
+        assert story == {"headline": output.headline, "more": f"{output.more} {heads}".strip(), "attempt": WORDS["try"]}
+
+
+def test_a_replay_that_is_too_large_does_not_go_along(monkeypatch):
+    monkeypatch.setattr("headlight.views.live.replay.MOST_BYTES", 5_000)
+    assert replay_words(find_replay(CHECKPOINTS / "reverse"), ("", ""), {}) is None
+    assert replay_words(None, ("", ""), {}) is None

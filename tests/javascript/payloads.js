@@ -15,6 +15,7 @@ import {
   cosines, describeCurves, describeLearned, describeMatrix, describeOrder, describeProducts, describeSize,
   dimensionsIn, distanceMeans, dotProducts, encodingOf, exchanged, plainest, scaleLimit, sharedTokens,
 } from "../../headlight/components/live_page/payloads/positions.js";
+import { replayPayload, replayStory, weightsOf } from "../../headlight/components/live_page/payloads/replay.js";
 import { stepsPayload } from "../../headlight/components/live_page/payloads/steps.js";
 import {
   defaultHead, describeChange, describeRanking, switchesPayload,
@@ -108,6 +109,7 @@ export default {
     const limit = scaleLimit([first.embeddings, first.positions, first.total]);
     return [describeOrder(first, second, translations, none, words), copies, limit];
   },
+  replay: (told, place, law) => [replayPayload(told, weightsOf(told), place, law), replayStory(told, place)],
   exchanged,
   dimensions: (text, d, usual) => dimensionsIn(text, { d }, usual),
   compared: (before, forced, after) => comparedRows(traceOf(before), traceOf(forced), traceOf(after)),

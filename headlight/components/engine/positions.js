@@ -12,7 +12,8 @@ export function positionTables(engine) {
 // What enters the encoder: embeddings, positions and their sum, [tokens x d_model] each.
 export function embeddingSum(engine, source) {
   const { d_model: d, scale_embeddings: scaled } = engine.config, { weight, scales } = engine.embeddings.encoder;
-  const size = source.length * d, embeddings = new Float32Array(size), positions = engine.positions.encoder.slice(0, size);
+  const embeddings = new Float32Array(source.length * d);
+  const positions = engine.positions.encoder.slice(0, embeddings.length);
   source.forEach((id, row) => {
     const factor = scales[id] * (scaled ? Math.sqrt(d) : 1);
     for (let i = 0; i < d; i++) embeddings[row * d + i] = weight[id * d + i] * factor;

@@ -5,12 +5,13 @@ import { openModel } from "../engine/headlight.js";
 import { addressOf, readAddress } from "./address.js";
 import { Masks } from "./masks_view.js";
 import { Positions } from "./positions_view.js";
+import { Training } from "./training_view.js";
 import { LocalSource } from "./source.js";
 import { Attention, Decoding, Heads, Home, Inside } from "./views.js";
 
 const VIEWS = {
   home: Home, attention: Attention, decoding: Decoding, heads: Heads, inside: Inside, positions: Positions,
-  masks: Masks,
+  masks: Masks, training: Training,
 };
 // What means nothing in another sentence.
 const OF_THE_SENTENCE = ["hidden", "prefix", "step", "explorer_tokens", "at_query", "at_key", "reordered"];
@@ -41,7 +42,10 @@ class LivePage {
     this.defaults = { text: words.text, hidden: "", prefix: "", step: "1", off: "" };
     this.source = new LocalSource(model, words);
     this.field = find("#live_text");
-    this.views = Object.fromEntries(Object.entries(VIEWS).map(([name, View]) => [name, this.made(name, View, words)]));
+    const withoutReplay = words.replay ? "none" : "[data-view=training], [data-tab=training]";
+    document.querySelectorAll(withoutReplay).forEach((each) => each.remove());
+    const shown = Object.entries(VIEWS).filter(([name]) => find(`[data-view="${name}"]`));
+    this.views = Object.fromEntries(shown.map(([name, View]) => [name, this.made(name, View, words)]));
     this.field.oninput = () => this.say({ text: this.field.value }, true);
     find(".live_ask").onsubmit = (event) => event.preventDefault();
     addEventListener("hashchange", () => this.follow());
@@ -67,7 +71,7 @@ class LivePage {
   follow() {
     if (location.hash === this.written) return;
     this.written = location.hash;
-    Object.assign(this, readAddress(location.hash, Object.keys(VIEWS), this.defaults));
+    Object.assign(this, readAddress(location.hash, Object.keys(this.views), this.defaults));
     this.draw();
   }
 
