@@ -194,18 +194,19 @@ def test_the_replay_shows_its_training_head_by_head(live):
     page = live()
     whole = find_replay(CHECKPOINTS / NAME)
     show(page, "training")
-    source = page.locator("dd.source").inner_text()
+    view = page.locator("[data-view=training]")
+    source = view.locator("dd.source").inner_text()
     (trajectory,) = [each for each in whole.trajectories if each.source_text == source]
     replay, shown = reduced(whole, trajectory)
-    page.get_by_role("button", name="Last snapshot").click()
-    expect(page.locator(".controls .place")).to_have_text(f"Update {replay.steps[-1]:,} of {whole.steps[-1]:,}")
+    view.get_by_role("button", name="Last snapshot").click()
+    expect(view.locator(".controls .place")).to_have_text(f"Update {replay.steps[-1]:,} of {whole.steps[-1]:,}")
     page.wait_for_url(f"**snapshot={replay.steps[-1]}")
     show(page, "training", layer="2", head="4", snapshot=str(replay.steps[-1]))
-    expect(page.locator(".head h2")).to_have_text("Cross-attention, layer 2, head 4")
-    cells = [float(f"0{cell}") for cell in page.locator(".map td[id]").all_inner_texts()]
+    expect(view.locator(".head h2")).to_have_text("Cross-attention, layer 2, head 4")
+    cells = [float(f"0{cell}") for cell in view.locator(".map td[id]").all_inner_texts()]
     np.testing.assert_allclose(cells, shown.cross[-1, 1, 3].ravel(), atol=0.0051)
     np.testing.assert_allclose(cells, trajectory.cross[-1, 1, 3].ravel(), atol=0.0075)
-    expect(page.locator("[data-view=training] .findings")).to_contain_text("Layer 2, head 4: a row's largest weight")
+    expect(view.locator(".findings")).to_contain_text("Layer 2, head 4: a row's largest weight")
 
 
 def test_without_a_replay_there_is_no_such_view(open_alone):
