@@ -44,8 +44,8 @@ class LivePage {
     this.field = find("#live_text");
     const withoutReplay = words.replay ? "none" : "[data-view=training], [data-tab=training]";
     document.querySelectorAll(withoutReplay).forEach((each) => each.remove());
-    const shown = Object.entries(VIEWS).filter(([name]) => find(`[data-view="${name}"]`));
-    this.views = Object.fromEntries(shown.map(([name, View]) => [name, this.made(name, View, words)]));
+    this.names = Object.keys(VIEWS).filter((name) => find(`[data-view="${name}"]`));
+    this.views = {}; // each made when it is first shown
     this.field.oninput = () => this.say({ text: this.field.value }, true);
     find(".live_ask").onsubmit = (event) => event.preventDefault();
     addEventListener("hashchange", () => this.follow());
@@ -53,7 +53,8 @@ class LivePage {
   }
 
   // A view, its component, if it has one, in a tree of its own, where no other component's style is, as in the app.
-  made(name, View, { styles }) {
+  made(name) {
+    const View = VIEWS[name], { styles } = this.source.words;
     const section = find(`[data-view="${name}"]`), host = section.querySelector(".component");
     const say = (changes) => this.say(changes);
     if (!host) return new View({ section, source: this.source, say });
@@ -71,7 +72,7 @@ class LivePage {
   follow() {
     if (location.hash === this.written) return;
     this.written = location.hash;
-    Object.assign(this, readAddress(location.hash, Object.keys(this.views), this.defaults));
+    Object.assign(this, readAddress(location.hash, this.names, this.defaults));
     this.draw();
   }
 
@@ -103,7 +104,7 @@ class LivePage {
       tell("");
       find("#live_translation").textContent = trace.targetText.trim() ? trace.targetText : this.source.words.nothing;
       document.body.classList.remove("untold");
-      await this.views[view].show({ text, trace, said, isCurrent, tell });
+      await (this.views[view] ??= this.made(view)).show({ text, trace, said, isCurrent, tell });
       if (isCurrent()) document.body.dataset.shown = view;
     } catch (error) {
       if (!isCurrent() || error.name === "GivenUp") return;
