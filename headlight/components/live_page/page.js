@@ -14,7 +14,7 @@ const VIEWS = {
   masks: Masks, training: Training,
 };
 // What means nothing in another sentence.
-const OF_THE_SENTENCE = ["hidden", "prefix", "step", "explorer_tokens", "at_query", "at_key", "reordered"];
+const OF_THE_SENTENCE = ["hidden", "prefix", "step", "explorer_tokens", "at_query", "at_key", "reordered", "query"];
 const PAGE_BEGINS = "// the page\n"; // as in headlight/components/live.py
 const LETTERS_AT_ONCE = 2 ** 20; // of base64, decoded in one go: a multiple of 4
 
