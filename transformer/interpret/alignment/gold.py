@@ -58,7 +58,9 @@ def read_gold(folder: Path, *, one_based: bool = False, target_first: bool = Fal
         words = tuple(source.split()), tuple(target.split())
         for name, side in zip((SOURCE, TARGET), words, strict=True):
             if not 1 <= len(side) <= _MOST_WORDS:
-                raise DataError(f"Line {number} of {folder / name} has {len(side):,} words: 1 to {_MOST_WORDS} expected.")
+                raise DataError(
+                    f"Line {number} of {folder / name} has {len(side):,} words: 1 to {_MOST_WORDS} expected."
+                )
         try:
             sure, possible = parse_links(links, one_based=one_based, target_first=target_first)
             _require_words(possible, words, one_based=one_based)

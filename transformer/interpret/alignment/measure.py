@@ -106,7 +106,7 @@ class AlignmentCounts:
     counts: np.ndarray
 
     def to_frame(self) -> "pandas.DataFrame":
-        """List the counts of each sentence: line from 1, method, layer and head from 0, reading, punctuation, counts."""
+        """List the `COUNTS` of each sentence: line from 1, method, layer and head from 0, reading, punctuation."""
         import pandas  # not needed to translate
 
         columns = cell_columns(
@@ -174,8 +174,7 @@ def _count(maps: np.ndarray, tokenized: TokenizedPair, pair: GoldPair) -> np.nda
         of_source, of_target = (np.ones_like(side) if marks else side for side in words)
         inside = of_target[:, None] & of_source
         found = (
-            find_links(maps, tokenized.target & of_target, tokenized.source & of_source, reading)
-            for reading in Reading
+            find_links(maps, tokenized.target & of_target, tokenized.source & of_source, reading) for reading in Reading
         )
         counted.append(np.stack([count_links(links, sure & inside, possible & inside) for links in found], axis=1))
     return np.stack(counted, axis=2)
