@@ -131,8 +131,6 @@ def _print_links(options: argparse.Namespace, translator: Translator) -> int:
             print()
         words = split_text(source), split_text(target)
         try:
-            for text in (source, target):
-                translator.pieces(text)
             links = align_words(translator.model, translator.tokenizer, *words, aligner, reading, languages)
         except (EmptyTextError, TooLongError) as error:
             print(f"headlight: line {number}: {error}", file=sys.stderr)

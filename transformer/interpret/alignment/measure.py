@@ -11,7 +11,7 @@ from ...arrays import to_array
 from ...data.frames import cell_columns
 from ...data.pairs import SkippedLines
 from ...data.tokenizer import TextTokenizer
-from ...errors import DataError
+from ...errors import DataError, EmptyTextError, TooLongError
 from ...model.names import AttentionKind, Name
 from ...model.transformer import Transformer
 from ..activations import Activations, record
@@ -191,12 +191,18 @@ def align_words(
 ) -> list[Link]:
     """Align the words of a sentence with those of a translation: (source word, target word), both from 0.
 
-    Raises ValueError for an aligner that the model does not have, and what `record` does.
+    Raises ValueError for an aligner that the model does not have, EmptyTextError for a side without words, and
+    TooLongError for one of more tokens than the model has positions.
     """
     known = aligners_of(model)
     if aligner not in known:
         raise ValueError(f"the model has no {aligner}")
     pair = tokenize_pair(tokenizer, source, target, languages)
+    for side, words, ids in (("source", source, pair.source_ids), ("target", target, pair.target_ids)):
+        if not words.spans:
+            raise EmptyTextError(f"The {side} has no word.")
+        if len(ids) > model.config.max_length:
+            raise TooLongError(f"The {side} has {len(ids)} tokens; the model has {model.config.max_length}.")
     chosen = alignment_maps(model, pair)[known.index(aligner)]
     links = find_links(chosen, pair.target, pair.source, reading)
     return [(int(of_source), int(of_target)) for of_target, of_source in np.argwhere(links)]

@@ -40,13 +40,15 @@ def join_words(words: Sequence[str], *, spaced: bool = False) -> Words:
     """
     text, spans, quoted, opened = "", [], False, True
     for word in map(well_formed, words):
-        closes = _CLOSING.fullmatch(word) or (word in _QUOTES and quoted)
+        ends_german = word == "“" and text.rfind("„") > text.rfind("“")
+        closes = _CLOSING.fullmatch(word) or (word in _QUOTES and quoted) or ends_german
         if text and (spaced or not (opened or closes)):
             text += " "
         spans.append((len(text), len(text) + len(word)))
         text += word
         quoted = quoted != (word in _QUOTES)
-        opened = word[0] in _OPENING or bool(_CLITIC.fullmatch(word)) or (word in _QUOTES and quoted)
+        opens = word[0] in _OPENING and not ends_german
+        opened = opens or bool(_CLITIC.fullmatch(word)) or (word in _QUOTES and quoted)
     return Words(text, tuple(spans))
 
 
