@@ -237,7 +237,7 @@ def test_own_words_are_aligned_by_one_aligner(translator):
         assert set(links) == linked(find_links(one, pair.target, pair.source, "output")) and links
     with pytest.raises(EmptyTextError, match="The target has no word"):
         align_words(translator.model, translator.tokenizer, source, split_text(" "), Aligner(Method.ALL))
-    with pytest.raises(TooLongError, match="The source has 6[0-9] tokens; the model has 20"):
+    with pytest.raises(TooLongError, match="The source has [0-9]+ tokens; the model has 20"):
         align_words(translator.model, translator.tokenizer, split_text("red " * 64), target, Aligner(Method.ALL))
     with pytest.raises(ValueError, match="no layer 9, head 1"):
         align_words(translator.model, translator.tokenizer, source, target, Aligner(Method.HEAD, 8, 0))

@@ -53,10 +53,10 @@ class Aligner:
         if self.layer is None:
             return f"{self.method}, mean over layers" if self.method == Method.NORMS else str(self.method)
         layer = f"layer {self.layer + 1}"
-        if self.method == Method.HEAD:
-            return f"{layer}, head {self.head + 1}"  # type: ignore[operator]
-        joined = {Method.LAYER: "mean of", Method.NORMS: f"{self.method}, ", Method.ALTI: f"{self.method} up to"}
-        return f"{joined[self.method].removesuffix(' ')} {layer}"
+        if self.head is not None:
+            return f"{layer}, head {self.head + 1}"
+        before = {Method.LAYER: "mean of", Method.NORMS: "norm-weighted,", Method.ALTI: "ALTI+ up to"}
+        return f"{before[self.method]} {layer}"
 
 
 def aligners(layers: int, heads: int) -> tuple[Aligner, ...]:
@@ -120,7 +120,7 @@ class AlignmentCounts:
 def name_columns(frame: "pandas.DataFrame", named: Sequence[Aligner]) -> "pandas.DataFrame":
     """Put names in the place of the indices of aligners, readings and marks."""
     which = [named[index] for index in frame.pop("aligner")]
-    at = int(frame.columns.get_loc("reading"))  # type: ignore[arg-type]
+    at = int(frame.columns.get_loc("reading"))
     for offset, field in enumerate(("method", "layer", "head")):
         values = [getattr(each, field) for each in which]
         frame.insert(at + offset, field, list(map(str, values)) if field == "method" else values)
@@ -148,8 +148,8 @@ def measure_alignment(
     """
     counts, lines, skipped = [], [], SkippedLines()
     for done, pair in enumerate(gold.pairs, start=1):
-        texts = (join_words(words, spaced=spaced) for words in (pair.source, pair.target))
-        tokenized = tokenize_pair(tokenizer, *texts, languages)
+        source, target = (join_words(words, spaced=spaced) for words in (pair.source, pair.target))
+        tokenized = tokenize_pair(tokenizer, source, target, languages)
         if tokenized.length > model.config.max_length:
             skipped.add(f"longer than {model.config.max_length} tokens a side", pair.line)
         else:
