@@ -42,7 +42,7 @@ def test_a_set_has_its_words_and_links(tmp_path):
     [
         ("a\nb", "c", "0-0", "as many lines in each file: source.txt has 2, target.txt has 1, links.txt has 1"),
         ("a\n\n", "b\nc\n", "0-0\n0-0\n", "Line 2 of .*source.txt has 0 words"),
-        ("a " * 1001, "b", "0-0", "Line 1 of .*source.txt has 1,001 words: 1 to 1000"),
+        ("a " * 251, "b", "0-0", "Line 1 of .*source.txt has 251 words: 1 to 250"),
         ("a b", "c", "0-0 1-1", "Line 1 of .*links.txt: a link to word 1 of the target, which has 1 word "),
         ("a b", "c", "2-0", r"to word 2 of the source, which has 2 words \(do these links count from 1\?\)"),
         ("a b", "c", "7-0", r"to word 7 of the source, which has 2 words\."),

@@ -14,7 +14,7 @@ Link = tuple[int, int]  # a word of the source and one of the target, both from 
 
 _LINK = re.compile(r"([0-9]{1,6})([-?p])([0-9]{1,6})", re.ASCII)
 _PAGE = re.compile(r"\s*<(?:!doctype|html|head|\?xml)", re.IGNORECASE)
-_MOST_WORDS = 1000  # of a sentence
+_MOST_WORDS = 250  # of a sentence: the links of hundreds of heads are held at once
 
 
 @dataclass(frozen=True)
