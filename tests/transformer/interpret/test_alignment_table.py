@@ -63,6 +63,14 @@ def test_the_head_is_chosen_on_one_half_and_judged_on_the_other():
     assert all(each.there == each.elsewhere == 1 for each in chosen if each.reading == "input")
 
 
+def test_the_standard_error_is_that_of_the_half_that_judges():
+    """The first head has all links right in the first and third sentence; in the others all, or none."""
+    table = tabulate(made([[(4, 4), (0, 4)], [(4, 4), (1, 4)], [(4, 4), (0, 4)], [(0, 4), (1, 4)]]))
+    first = next(each for each in table.chosen_heads() if each.reading == "output")
+    assert (first.half, first.head) == (0, Aligner(Method.HEAD, 0, 0))
+    assert table.errors[0, 0, 0, 0] == 0 < first.standard_error == table.errors[1, 0, 0, 0]
+
+
 def test_only_heads_are_chosen():
     whole = made([[(1, 4), (2, 4)]] * 2)
     whole.counts[:, 2:] = 4  # the means are without a fault
