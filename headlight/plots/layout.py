@@ -139,7 +139,7 @@ def figure_of(
 
 
 def _measured_once(axis: dict | None) -> dict | None:
-    """An axis whose labels the browser does not measure again to hide the ones that do not fit: it makes room for all."""
+    """An axis with room for all labels: the browser need not measure them again to hide those that do not fit."""
     return {"ticklabeloverflow": "allow", **axis} if axis and axis.get("automargin") else axis
 
 
