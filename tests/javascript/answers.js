@@ -8,7 +8,7 @@ import fs from "node:fs";
 import path from "node:path";
 import { beamSearch, decode, replay, sampler } from "../../headlight/components/engine/decoding.js";
 import { Engine, KINDS, kernelNeeds } from "../../headlight/components/engine/engine.js";
-import { headLosses } from "../../headlight/components/engine/heads.js";
+import { partLosses, partsOf } from "../../headlight/components/engine/heads.js";
 import { plainKernel, simdKernel } from "../../headlight/components/engine/kernel.js";
 import { Translator } from "../../headlight/components/engine/translator.js";
 
@@ -46,7 +46,10 @@ const VERBS = {
     told(engine, collect(decode(engine, source, { ...options, choose: sampling && sampler(engine, sampling) })).value),
   replay: ({ engine }, source, target, options) => told(engine, collect(replay(engine, source, target, options)).value),
   beam: ({ engine }, source, options) => collect(beamSearch(engine, source, options)).value,
-  losses: ({ engine }, source, target) => collect(headLosses(engine, source, target)),
+  losses({ engine }, source, target) {
+    const found = partsOf(engine, source, target).map((part) => partLosses(engine, source, target, part));
+    return { each: found.flatMap(({ each }) => each), value: found[0].logs };
+  },
   logits({ engine }, source, target, options) {
     engine.begin(source, options);
     engine.advance([engine.config.begin_id, ...target.slice(0, -1)], 0);

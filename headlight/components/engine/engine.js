@@ -5,7 +5,7 @@
 // rows and columns count from 0. decoding.js chooses tokens with it, steps.js reads its logits.
 
 import { bytesOf } from "./kernel.js";
-import { outputSize, readModel, weightsNeeded } from "./weights.js";
+import { outputSize, packedBytes, readModel } from "./weights.js";
 
 export const KINDS = ["encoder", "decoder", "cross"];
 const LOGIT_ROWS = 48; // whose logits are there at once
@@ -30,15 +30,16 @@ function rooms(config) {
 
 // What the kernel of this model has to have room for.
 export function kernelNeeds(header) {
-  const { floats, kept } = weightsNeeded(header), { d_model, d_ff } = header.config;
-  return { bytes: bytesOf([...floats, ...Object.values(rooms(header.config))], kept), inputs: Math.max(d_model, d_ff) };
+  const { config } = header, floats = [outputSize(config), ...Object.values(rooms(config))]; // the first: no bias
+  return { bytes: bytesOf(floats, [packedBytes(header)]), inputs: Math.max(config.d_model, config.d_ff) };
 }
 
 export class Engine {
   // header: `config` and `tensors` as transformer/exchange/int8.py writes them; bytes: its weights, a Uint8Array.
   constructor(header, bytes, kernel) {
     const { config } = header, { d_model: d, max_length: length, num_heads: heads } = config;
-    Object.assign(this, { config, kernel, vocab: outputSize(config) }, readModel(header, bytes, kernel));
+    this.packed = kernel.keep(bytes);
+    Object.assign(this, { config, kernel, vocab: outputSize(config) }, readModel(header, this.packed, kernel));
     for (const [name, size] of Object.entries(rooms(config))) this[name] = kernel.allocate(size);
     const size = length * 2 * d;
     this.memoryKeys = this.decoder.map((_, at) => this.memoryKeys.subarray(at * size, (at + 1) * size));

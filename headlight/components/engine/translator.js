@@ -4,7 +4,7 @@
 
 import { beamSearch, decode, replay, sampler } from "./decoding.js";
 import { Engine, KINDS } from "./engine.js";
-import { headLosses } from "./heads.js";
+import { partLosses, partsOf } from "./heads.js";
 import { recordStages } from "./stages.js";
 import { Tokenizer } from "./tokenizer.js";
 
@@ -27,10 +27,11 @@ export function finish(run) {
 }
 
 export class Translator {
-  // header and bytes: of transformer/exchange/int8.py; kernel: one of kernel.js.
+  // header and bytes: of transformer/exchange/int8.py; kernel: one of kernel.js. Without the header's tokenizer it has
+  // ids alone.
   constructor(header, bytes, kernel) {
     this.config = header.config;
-    this.tokenizer = new Tokenizer(header.tokenizer);
+    this.tokenizer = header.tokenizer && new Tokenizer(header.tokenizer);
     this.engine = new Engine(header, bytes, kernel);
   }
 
@@ -81,9 +82,20 @@ export class Translator {
     return recordStages(this.engine, this.sourceIds(text), target, chosen);
   }
 
-  // What each head alone is worth to a translation, ids.
-  *headLosses(text, target) {
-    return yield* headLosses(this.engine, this.sourceIds(text), target);
+  // In which parts all heads are measured, see heads.js, and the ids of the source.
+  *headParts(text, target) {
+    const source = this.sourceIds(text);
+    return { source, parts: partsOf(this.engine, source, target) };
+  }
+
+  // What each head of a part alone is worth to a translation, ids to ids.
+  *headLosses(source, target, part) {
+    return partLosses(this.engine, source, target, part);
+  }
+
+  // A copy of the packed weights, for a helper.
+  *packed() {
+    return this.engine.packed.slice();
   }
 
   told(text, origin, source, steps) {
