@@ -8,7 +8,7 @@ import { bytesOf } from "./kernel.js";
 import { outputSize, packedBytes, readModel } from "./weights.js";
 
 export const KINDS = ["encoder", "decoder", "cross"];
-const LOGIT_ROWS = 48; // whose logits are there at once
+const LOGIT_ROWS = 24; // whose logits are there at once
 export const EPSILON = 1e-5; // of torch.nn.LayerNorm
 export const stackOf = (kind) => (kind === "encoder" ? "encoder" : "decoder");
 

@@ -3,7 +3,7 @@
 
 import { GivenUp } from "./runs.js";
 
-const LEAVES = 3000; // ms after its last part, so that it is there for what is typed next
+const LEAVES = 1000; // ms after its last part, so that it is there for what is typed next
 
 export class Sharing {
   // own: the model's service; hire(weights): a promise of another one with `end()`, or of null; null for no helper.

@@ -84,17 +84,20 @@ export class Translator {
 
   // In which parts all heads are measured, see heads.js, and the ids of the source.
   *headParts(text, target) {
+    yield;
     const source = this.sourceIds(text);
     return { source, parts: partsOf(this.engine, source, target) };
   }
 
   // What each head of a part alone is worth to a translation, ids to ids.
   *headLosses(source, target, part) {
+    yield;
     return partLosses(this.engine, source, target, part);
   }
 
   // A copy of the packed weights, for a helper.
   *packed() {
+    yield;
     return this.engine.packed.slice();
   }
 

@@ -91,6 +91,8 @@ class LivePage {
       tell("");
       find("#live_translation").textContent = trace.targetText.trim() ? trace.targetText : this.source.words.nothing;
       document.body.classList.remove("untold");
+      await breathe(); // a key that was pressed meanwhile comes first, and what is drawn is in a task of its own
+      if (!isCurrent()) return;
       await this.views[view].show({ text, trace, said, isCurrent, tell });
       if (isCurrent()) document.body.dataset.shown = view;
     } catch (error) {

@@ -157,6 +157,7 @@ export class Decoding extends View {
 }
 
 const NONE = "none"; // in the address: no head is off
+const PAUSE = 250; // ms without a key, before all heads of another sentence are ablated
 const TOLD_EVERY = 12; // heads: who hears the page hears each line
 
 export class Heads extends View {
@@ -165,6 +166,9 @@ export class Heads extends View {
     const known = (count) => {
       if (isCurrent() && count % TOLD_EVERY === 0) tell(`Ablating each head: ${count} of ${all}.`);
     };
+    if (this.text !== undefined && this.text !== text) await new Promise((resolve) => setTimeout(resolve, PAUSE));
+    if (!isCurrent()) return;
+    this.text = text;
     const losses = await this.source.losses(trace, known);
     if (!isCurrent()) return;
     tell("");
