@@ -140,13 +140,13 @@ export class Engine {
   }
 
   // Feed several translations under way a token each, all at one position. paths: the slots of each one's tokens, the
-  // newest one's own slot last. Maps are not kept.
-  advancePaths(ids, position, paths) {
+  // newest one's own slot last. Maps are not kept but, where they are watched, the cross-attention's rows, a path each.
+  advancePaths(ids, position, paths, isWatched = false) {
     const rows = ids.length, all = (value) => new Int32Array(rows).fill(value);
     const at = Int32Array.from(paths, (path) => path[position]);
     this.embed("decoder", ids, all(position));
     const own = { rows, counts: all(position + 1), slots: paths, places: null };
-    this.runDecoder({ own, at, read: this.readMemory(rows, null) });
+    this.runDecoder({ own, at, read: this.readMemory(rows, isWatched ? this.identity : null) });
   }
 
   // Every row reads the one memory.
@@ -260,6 +260,14 @@ export class Engine {
       this.kernel.multiply(x.subarray(from * config.d_model), some, output, logits);
       for (let row = 0; row < some; row++) read(from + row, row * vocab);
     }
+  }
+
+  // A row of a head's map, in an array of its own; throws RangeError for a head that is not there.
+  rowOf(kind, { layer, head }, row) {
+    const { num_heads: heads, max_length: length } = this.config, keys = this.sourceLength;
+    if (!(head < heads && layer < this[stackOf(kind)].length)) throw new RangeError(`no head ${kind}.${layer}.${head}`);
+    const from = ((layer * heads + head) * length + row) * length;
+    return this.maps[kind].slice(from, from + keys);
   }
 
   // The maps of a kind for a translation of so many tokens: { shape: [layers, heads, queries, keys], weights }, in an

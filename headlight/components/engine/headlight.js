@@ -14,7 +14,9 @@
 //   translate(text, options)                      the translation
 //   trace(text, options)                          everything of one sentence, see below
 //   search(text, options)                         a beam search: { ended, kept, logProbabilities, scoreBounds }, see
-//                                                 decoding.js; of what ended also `text` and `tokens`
+//                                                 decoding.js, which also says what the option `watched` adds; of what
+//                                                 ended also `text` and `tokens`, and keptTokens: [step][path] of the
+//                                                 last ids
 //   translateWithoutEach(text, sets, each, options)   greedily once for each set of hidden source positions;
 //                                                 each({ index, hidden, targetIds, targetTokens, targetText,
 //                                                 logProbability, finished }) is called as they come

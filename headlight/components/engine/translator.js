@@ -58,11 +58,13 @@ export class Translator {
   }
 
   // A beam search with what the beam held at each step.
-  *search(text, { beam = 4, prefix, off, hidden } = {}) {
+  *search(text, { beam = 4, prefix, off, hidden, watched } = {}) {
     const asked = typeof beam === "number" ? { size: beam } : beam, source = this.sourceIds(text);
-    const record = yield* beamSearch(this.engine, source, { ...asked, prefix: this.prefixIds(prefix), off, hidden });
+    const changes = { prefix: this.prefixIds(prefix), off, hidden, watched };
+    const record = yield* beamSearch(this.engine, source, { ...asked, ...changes });
     const told = (each) => ({ ...each, text: this.tokenizer.decode(each.ids), tokens: this.tokens(each.ids) });
-    return { ...record, ended: record.ended.map(told) };
+    const keptTokens = record.kept.map((paths) => this.tokens(paths.map((ids) => ids.at(-1))));
+    return { ...record, ended: record.ended.map(told), keptTokens };
   }
 
   // Translate greedily once for each set of source positions that are hidden; yields each as it comes.

@@ -30,6 +30,17 @@ async function bytesOf(id, told = () => {}) {
   return bytes;
 }
 
+function treeIn(host, styles) {
+  const place = host.attachShadow({ mode: "open" });
+  place.adoptedStyleSheets = [styles.shared, styles[host.dataset.of]].map((text) => {
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync(text);
+    return sheet;
+  });
+  place.append(host.querySelector("template").content);
+  return place;
+}
+
 class LivePage {
   constructor(model, words) {
     this.defaults = { text: words.text, hidden: "", prefix: "", step: "1", off: "" };
@@ -42,17 +53,11 @@ class LivePage {
     this.follow();
   }
 
-  // A view, its component in a tree of its own, where no other component's style is, as in the app.
+  // A view, each of its components in a tree of its own, where no other component's style is, as in the app.
   made(name, View, { styles }) {
-    const section = find(`[data-view="${name}"]`), host = section.querySelector(".component");
-    const place = host.attachShadow({ mode: "open" });
-    place.adoptedStyleSheets = [styles.shared, styles[host.dataset.of]].map((text) => {
-      const sheet = new CSSStyleSheet();
-      sheet.replaceSync(text);
-      return sheet;
-    });
-    place.append(host.querySelector("template").content);
-    return new View({ place, section, source: this.source, say: (changes) => this.say(changes) });
+    const section = find(`[data-view="${name}"]`);
+    const [place, ...more] = Array.from(section.querySelectorAll(".component"), (host) => treeIn(host, styles));
+    return new View({ place, more, section, source: this.source, say: (changes) => this.say(changes) });
   }
 
   // What the address says now, whoever wrote it.
