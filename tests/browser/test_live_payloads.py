@@ -215,10 +215,10 @@ def search_of(record: SearchRecord, branches: Sequence[Branch], reads: Sequence[
 
 @pytest.mark.parametrize("beam", [Beam(), Beam(10, 0.0), Beam(3, 1.0)])
 def test_the_tree_of_a_search_is_given_the_same(payloads, beam):
-    for text in TOLD[:6]:
-        request = TranslationRequest(checkpoint(NAME), text, beam)
+    for sentence in TOLD[:6]:
+        request = TranslationRequest(checkpoint(NAME), sentence, beam)
         branches, reads = what_if.branches(request), what_if.branch_reads(request, 1, 3)
-        source, name = translator().trace(text).source_tokens, translator().tokenizer.piece_text
+        source, name = translator().trace(sentence).source_tokens, translator().tokenizer.piece_text
         ours, said = asked(
             payloads, "tree", search_of(results.search(request), branches, reads), list(source), "It reads: "
         )

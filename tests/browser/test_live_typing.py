@@ -48,7 +48,7 @@ def test_a_second_worker_is_there_only_while_heads_are_ablated(open_alone, file)
     open_view(page, "home")
     assert len(page.workers) == 1
     started: list[object] = []
-    page.on("worker", started.append)
+    page.on("worker", lambda worker: started.append(worker))
     open_view(page, "heads")
     expect(page.locator("td button")).to_have_count(72)
     until(lambda: len(started) == 1 or page.wait_for_timeout(100), 60)

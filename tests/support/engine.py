@@ -129,8 +129,9 @@ def same_reads(
     answer: dict, model: Transformer, source: Sequence[int], layer: int, head: int, interventions: Sequence[str] = ()
 ) -> None:
     """Hold what a watched head read at the last step of each path of a search against the pass over that path."""
-    kept = [(ids, reads) for step in zip(answer["kept"], answer["reads"], strict=True) for ids, reads in zip(*step)]
-    for ids, reads in [*kept, *((each["ids"], each["reads"]) for each in answer["ended"])]:
+    kept, read = sum(answer["kept"], []), sum(answer["reads"], [])
+    ended = [(each["ids"], each["reads"]) for each in answer["ended"]]
+    for ids, reads in [*zip(kept, read, strict=True), *ended]:
         with apply_interventions(model, list(interventions)):
             core = record(model, [source], [[model.config.begin_id, *ids[:-1]]]).attention(AttentionKind.CROSS)[layer]
         expected = rewritten_weights(core, list(interventions), AttentionKind.CROSS, layer)[0, head, -1]
