@@ -7,6 +7,7 @@ plain JavaScript.
 
 import base64
 import html
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,9 +36,9 @@ def live_page(header: dict, weights: bytes, words: dict, title: str, whence: str
     """
     parts = {name: read_parts(entry) for name, entry in COMPONENTS.items()}
     modules, (start,) = joined(_PAGE)
-    script, style = f"{modules}{start}();\n", whole(_PAGE.with_suffix(".css"))
+    script, style = _without_comments(f"{modules}{start}();\n"), whole(_PAGE.with_suffix(".css"))
     serving, (serve,) = joined(_ENGINE / "worker.js")
-    worker = f"{serving}{serve}();\n"
+    worker = _without_comments(f"{serving}{serve}();\n")
     keeps_within("the live page", script=script, style=style)
     keeps_within("the engine", script=worker)
     shared = "".join(whole(_FOLDER / name) for name in SHARED_STYLES)
@@ -56,6 +57,11 @@ def live_page(header: dict, weights: bytes, words: dict, title: str, whence: str
         weights=base64.b64encode(weights).decode("ascii"),
         script=script,
     )
+
+
+def _without_comments(script: str) -> str:
+    """Return a script without the lines that are comments alone, an eighth of it; its sources have them."""
+    return re.sub(r"^[ \t]*//.*\n", "", script, flags=re.MULTILINE)
 
 
 def _below(whence: str, sources: Sequence[str]) -> str:

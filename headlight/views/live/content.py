@@ -11,7 +11,7 @@ from transformer.interpret.head_patterns import LEAST_ROWS, THRESHOLDS
 from transformer.interpret.head_roles import HeadRoles, sparse_tables
 
 TEXT = "I love my teacher."  # as in the app's address
-_BESIDE = 560_000  # bytes of a page that are not weights
+_BESIDE = 630_000  # bytes of a page that are not weights
 
 
 def live_file(checkpoint: Checkpoint, name: str, roles: HeadRoles | None = None, text: str = "") -> str:
