@@ -22,9 +22,10 @@ from pathlib import Path
 import numpy as np
 import sacrebleu
 import torch
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 
 from benchmarks.engine_answers import Run, ask_engine
+from benchmarks.main_thread import main_thread_tasks
 from benchmarks.timing import describe_load, describe_machine, print_table, verdict
 from headlight.views.live.content import live_file
 from transformer.checkpoint import Checkpoint, load_checkpoint, locate
@@ -45,9 +46,12 @@ NEAR = 1e-4
 SENTENCE = "The man told us a long story about the sea."  # 12 tokens, and 12 of its translation by en-de
 BARS = {"simd": 0.6, "plain": 2.0}  # of PyTorch's trace
 HEADS, OPENING, MEGABYTES, FILE = 2.0, 1.5, 200.0, 12.5
+LONGEST = 50.0  # milliseconds of the page's main thread in a row, while one types
+VIEWS = ("home", "attention", "decoding", "heads", "inside")
 UNBARRED = "Chromium plain", "heads"  # all heads are promised with the kernel
 LOSS = 0.2  # of BLEU
 SECONDS = 2.0  # for each measurement of a round
+KEYS = ("heads", "heads cpu", "heads first", "opened", "megabytes", "share", "megabytes ablating")
 
 
 @dataclass(frozen=True)
@@ -198,16 +202,17 @@ def measure(model: Model, rounds: int, chromium: str | None) -> None:
             for kernel in BARS:
                 found.setdefault(f"node {kernel}", []).append(_in_node(model, kernel, text, *ids))
                 found.setdefault(f"Chromium {kernel}", []).append(_in_chromium(browser, page, kernel, ids[1]))
+        typing = _typing(browser, page)
         browser.close()
         _print_measured(found, len(ids[0]), len(ids[1]), page.stat().st_size)
+    for view, milliseconds in typing.items():
+        print(f"typing in {view}, the main thread's longest task: {verdict(milliseconds, LONGEST)} ms of the processor")
 
 
 def _print_measured(found: dict[str, list[dict[str, float]]], source: int, target: int, size: int) -> None:
-    rows = [
-        (name, *(_least(rounds, key) for key in ("trace", "cpu", "heads", "heads cpu", "opened", "megabytes", "share")))
-        for name, rounds in found.items()
-    ]
-    head = ("", "trace, ms", "processor's", "72 heads, ms", "processor's", "first translation, s", "MB", "share")
+    rows = [(name, *(_least(rounds, key) for key in ("trace", "cpu", *KEYS))) for name, rounds in found.items()]
+    times = ("trace, ms", "processor's", "72 heads, ms", "processor's", "first such, ms", "first translation, s")
+    head = ("", *times, "MB", "share", "MB while ablating")
     print_table(
         f"{source} + {target} tokens, the least of {len(found['PyTorch'])} rounds, {describe_load()}", head, rows
     )
@@ -259,19 +264,24 @@ def _in_node(model: Model, kernel: str, text: str, source: list[int], target: li
 # What the page itself asks for, and waits for: messages from and to its worker included.
 _MEASURE = """async ([target, seconds]) => {
   const model = await headlight.ready, text = document.querySelector("#live_text").value;
+  const time = async (work) => {
+    const before = performance.now();
+    await work();
+    return performance.now() - before;
+  };
   const least = async (work) => {
     let found = Infinity;
     for (let end = performance.now() + 1000 * seconds, count = 0; performance.now() < end || count < 3; count++) {
-      const before = performance.now();
-      await work();
-      found = Math.min(found, performance.now() - before);
+      found = Math.min(found, await time(work));
     }
     return found;
   };
+  const heads = () => model.headLosses(text, target, () => {});
   return {
     where: (await model.ready).kernel,
     trace: await least(() => model.trace(text)),
-    heads: await least(() => model.headLosses(text, target, () => {})),
+    first: await time(heads), // the helper has to begin
+    heads: await least(heads),
   };
 }"""
 _COMPILES = "'wasm-unsafe-eval'"  # the word in the page's policy without which it computes in plain JavaScript
@@ -290,10 +300,37 @@ def _in_chromium(browser: Browser, page: Path, kernel: str, target: list[int]) -
     opened = tab.evaluate("performance.now()") / 1e3
     found = tab.evaluate(_MEASURE, [target, SECONDS])
     assert ("WebAssembly" in found["where"]) == (kernel == "simd"), found
-    context.new_cdp_session(tab).send("HeapProfiler.collectGarbage")
-    megabytes, share = _renderer_megabytes(browser)
+    ablating, _ = _megabytes_without_garbage(browser, tab)
+    while len(tab.workers) > 1:  # the helper leaves
+        tab.wait_for_timeout(100)
+    megabytes, share = _megabytes_without_garbage(browser, tab)
     context.close()
-    return {"trace": found["trace"], "heads": found["heads"], "opened": opened, "megabytes": megabytes, "share": share}
+    memory = {"megabytes": megabytes, "share": share, "megabytes ablating": ablating}
+    return {**memory, "trace": found["trace"], "heads": found["heads"], "heads first": found["first"], "opened": opened}
+
+
+def _megabytes_without_garbage(browser: Browser, tab: Page) -> tuple[float, float]:
+    tab.context.new_cdp_session(tab).send("HeapProfiler.collectGarbage")
+    return _renderer_megabytes(browser)
+
+
+def _typing(browser: Browser, page: Path) -> dict[str, float]:
+    """Type a sentence in each view; return the longest task of the page's main thread, the processor's milliseconds."""
+    context, found = browser.new_context(offline=True), {}
+    tab = context.new_page()
+    tab.goto(page.as_uri())
+    field = tab.locator("#live_text")
+    for view in VIEWS:
+        tab.locator("body[data-shown]").wait_for()
+        tab.locator(f"[data-tab={view}]").click()
+        tab.locator(f"body[data-shown={view}]").wait_for()
+        field.fill("")
+        with main_thread_tasks(browser, tab) as tasks:
+            field.press_sequentially(f"{SENTENCE} {SENTENCE}", delay=60, timeout=120_000)
+            tab.wait_for_timeout(1000)
+        found[view] = max(tasks)
+    context.close()
+    return found
 
 
 def _renderer_megabytes(browser: Browser) -> tuple[float, float]:

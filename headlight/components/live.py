@@ -22,6 +22,7 @@ COMPONENTS = {
     "lines": "token_lines/lines",
     "explorer": "attention_explorer/explorer",
     "player": "decoding_player/player",
+    "tree": "beam_tree/tree",
     "switches": "head_switches/switches",
     "steps": "attention_steps/steps",
     "replay": "replay_player/player",

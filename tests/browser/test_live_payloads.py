@@ -4,6 +4,7 @@ import base64
 import dataclasses
 import html
 import json
+from collections.abc import Sequence
 from difflib import SequenceMatcher
 
 import numpy as np
@@ -14,6 +15,8 @@ from support.sentences import SENTENCES
 from support.streams import CHECKPOINTS, trace_of
 from support.traced import NAME, translator
 
+from headlight.app import results
+from headlight.app.results import TranslationRequest, checkpoint, what_if
 from headlight.plots import text
 from headlight.views.attention.explorer_content import CROSS_FIRST, OPTIONS, addressed_choice, explorer_blob
 from headlight.views.decoding.content import decoding_steps, hardest_step
@@ -22,7 +25,9 @@ from headlight.views.inside.steps_content import View, stages_payload
 from headlight.views.live.content import live_words
 from headlight.views.translate.content import lines_payload, short_chance
 from headlight.views.what_if.ablation import describe_change, describe_ranking, switches_payload
+from headlight.views.what_if.beam_tree import describe_tree, tree_payload
 from headlight.views.what_if.change_content import compared_html
+from transformer.decoding.beam import Beam, Branch, SearchRecord
 from transformer.interpret.attention_block import (
     BlockParameters,
     Stages,
@@ -170,6 +175,43 @@ def test_the_player_is_given_the_same(payloads, traces):
         found, attempt = hardest_step(trace)
         expected = {"headline": found.headline, "more": found.more, "attempt": attempt}
         assert asked(payloads, "hardest", sent(trace)) == expected
+
+
+def search_of(record: SearchRecord, branches: Sequence[Branch], reads: Sequence[np.ndarray]) -> dict:
+    """A search as the engine gives it, with what a watched head reads (see engine/headlight.js)."""
+    name, row_of = translator().tokenizer.piece_text, {branch.ids: number for number, branch in enumerate(branches)}
+    ended = [
+        {
+            "ids": one.ids,
+            "logProbability": one.log_probability,
+            "score": one.score,
+            "tokens": list(map(name, one.ids)),
+            "reads": reads[row_of[one.ids]],
+        }
+        for one in record.ended
+    ]
+    given = {
+        "ended": ended,
+        "kept": record.kept,
+        "keptTokens": [[name(ids[-1]) for ids in kept] for kept in record.kept],
+        "logProbabilities": record.log_probabilities,
+        "reads": [[reads[row_of[ids]] for ids in kept] for kept in record.kept],
+    }
+    return json.loads(json.dumps(given, default=np.ndarray.tolist))
+
+
+@pytest.mark.parametrize("beam", [Beam(), Beam(10, 0.0), Beam(3, 1.0)])
+def test_the_tree_of_a_search_is_given_the_same(payloads, beam):
+    for sentence in TOLD[:6]:
+        request = TranslationRequest(checkpoint(NAME), sentence, beam)
+        branches, reads = what_if.branches(request), what_if.branch_reads(request, 1, 3)
+        source, name = translator().trace(sentence).source_tokens, translator().tokenizer.piece_text
+        ours, said = asked(
+            payloads, "tree", search_of(results.search(request), branches, reads), list(source), "It reads: "
+        )
+        assert ours == as_json(tree_payload(branches, reads, source, "It reads: ", name))
+        found = describe_tree(branches)
+        assert said == {"headline": found.headline, "more": found.more}
 
 
 def stages_of(stages: Stages, parameters: BlockParameters, gaps: dict[str, float], head: int) -> dict:

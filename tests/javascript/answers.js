@@ -8,7 +8,7 @@ import fs from "node:fs";
 import path from "node:path";
 import { beamSearch, decode, replay, sampler } from "../../headlight/components/engine/decoding.js";
 import { Engine, KINDS, kernelNeeds } from "../../headlight/components/engine/engine.js";
-import { headLosses } from "../../headlight/components/engine/heads.js";
+import { partLosses, partsOf } from "../../headlight/components/engine/heads.js";
 import { plainKernel, simdKernel } from "../../headlight/components/engine/kernel.js";
 import { recordMasked } from "../../headlight/components/engine/masks.js";
 import { decodeWithoutPositions, embeddingSum, positionTables } from "../../headlight/components/engine/positions.js";
@@ -51,7 +51,10 @@ const VERBS = {
   inBatch: ({ engine }, sentence, longest, disabled) => recordMasked(engine, sentence, longest, disabled),
   withoutPositions: ({ engine }, source) => told(engine, collect(decodeWithoutPositions(engine, source)).value),
   sum: ({ engine }, source) => ({ ...embeddingSum(engine, source), tables: positionTables(engine) }),
-  losses: ({ engine }, source, target) => collect(headLosses(engine, source, target)),
+  losses({ engine }, source, target) {
+    const found = partsOf(engine, source, target).map((part) => partLosses(engine, source, target, part));
+    return { each: found.flatMap(({ each }) => each), value: found[0].logs };
+  },
   logits({ engine }, source, target, options) {
     engine.begin(source, options);
     engine.advance([engine.config.begin_id, ...target.slice(0, -1)], 0);

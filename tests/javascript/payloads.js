@@ -20,6 +20,7 @@ import { stepsPayload } from "../../headlight/components/live_page/payloads/step
 import {
   defaultHead, describeChange, describeRanking, switchesPayload,
 } from "../../headlight/components/live_page/payloads/switches.js";
+import { describeTree, searchTree, treePayload } from "../../headlight/components/live_page/payloads/tree.js";
 import {
   chanceWords, fixed, percent, rint, shortChance, shortest, signed, twoDigits,
 } from "../../headlight/components/live_page/payloads/text.js";
@@ -112,6 +113,10 @@ export default {
   replay: (told, place, law) => [replayPayload(told, weightsOf(told), place, law), replayStory(told, place)],
   exchanged,
   dimensions: (text, d, usual) => dimensionsIn(text, { d }, usual),
+  tree: (record, source, reader) => {
+    const branches = searchTree(record);
+    return [treePayload(branches, source, reader), describeTree(branches)];
+  },
   compared: (before, forced, after) => comparedRows(traceOf(before), traceOf(forced), traceOf(after)),
   change: (before, forced, after, off, names) => {
     return describeChange(traceOf(before), traceOf(forced), traceOf(after), off, names);

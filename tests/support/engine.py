@@ -124,6 +124,20 @@ def same_beam(
     np.testing.assert_allclose(answer["scoreBounds"], expected.score_bounds, **near)
 
 
+@torch.inference_mode()
+def same_reads(
+    answer: dict, model: Transformer, source: Sequence[int], layer: int, head: int, interventions: Sequence[str] = ()
+) -> None:
+    """Hold what a watched head read at the last step of each path of a search against the pass over that path."""
+    kept, read = sum(answer["kept"], []), sum(answer["reads"], [])
+    ended = [(each["ids"], each["reads"]) for each in answer["ended"]]
+    for ids, reads in [*zip(kept, read, strict=True), *ended]:
+        with apply_interventions(model, list(interventions)):
+            core = record(model, [source], [[model.config.begin_id, *ids[:-1]]]).attention(AttentionKind.CROSS)[layer]
+        expected = rewritten_weights(core, list(interventions), AttentionKind.CROSS, layer)[0, head, -1]
+        np.testing.assert_allclose(reads, expected.numpy(), rtol=0, atol=NEAR)
+
+
 def same_losses(answer: dict, model: Transformer, source: Sequence[int], target: Sequence[int]) -> None:
     """Hold what each head is worth to a translation against PyTorch's."""
     expected = head_importance(model, source, target)

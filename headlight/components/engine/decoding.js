@@ -92,8 +92,11 @@ export function lengthPenalty({ alpha, penalty }, length) {
 //   kept              [step][path] ids of the unfinished paths that were in the beam after a step
 //   logProbabilities  [step][path] of these, in nats
 //   scoreBounds       of each of the last of these the highest score that it could still have reached
+// watched: a head of cross-attention, { layer, head }, whose weights [source] where the last token of a path was
+// predicted come along: `reads` of what ended, and
+//   reads             [step][path] of what was kept
 export function* beamSearch(engine, source, options = {}) {
-  const { size = 4, alpha = 0.6, penalty = "gnmt", prefix = [], off, hidden } = options;
+  const { size = 4, alpha = 0.6, penalty = "gnmt", prefix = [], off, hidden, watched = null } = options;
   const { begin_id, end_id, forced_first_token } = engine.config, limit = lengthLimit(engine, source);
   if (!(size >= 1 && size <= MOST_PATHS && alpha >= 0) || !["gnmt", "length"].includes(penalty)) {
     throw new RangeError(`a beam has 1 to ${MOST_PATHS} paths, an alpha of 0 or more, the penalty "gnmt" or "length"`);
@@ -102,25 +105,29 @@ export function* beamSearch(engine, source, options = {}) {
   engine.begin(source, { off, hidden });
   engine.reserve(limit * size);
   const divisor = (length) => lengthPenalty({ alpha, penalty }, length), best = new Best(size + engine.never.length);
-  const record = { ended: [], kept: [], logProbabilities: [] };
+  const record = { ended: [], kept: [], logProbabilities: [], ...(watched && { reads: [] }) };
   let paths = [{ ids: [], logProbability: 0, slots: new Int32Array(limit) }];
   const bounds = () => paths.map(({ logProbability }) => logProbability / divisor(limit));
   for (let step = 0; step < limit && paths.length; step++) {
     paths.forEach(({ slots }, row) => { slots[step] = step * size + row; });
-    engine.advancePaths(paths.map(({ ids }) => ids.at(-1) ?? begin_id), step, paths.map(({ slots }) => slots));
+    const newest = paths.map(({ ids }) => ids.at(-1) ?? begin_id);
+    engine.advancePaths(newest, step, paths.map(({ slots }) => slots), watched !== null);
+    const read = watched && paths.map((_, row) => engine.rowOf("cross", watched, row));
     const found = [];
     engine.eachLogits(paths.length, (row, at) => {
-      found.push(...continued(engine, at, best, paths[row], prefix[step], forced_first_token && step === 0));
+      const further = continued(engine, at, best, paths[row], prefix[step], forced_first_token && step === 0);
+      found.push(...further.map((each) => ({ ...each, ...(watched && { reads: read[row] }) })));
     });
     found.sort((a, b) => b.logProbability - a.logProbability); // stable: of equal ones the better path's first
     paths = [];
-    for (const { path, token, logProbability } of found.slice(0, size)) {
+    for (const { path, token, ...told } of found.slice(0, size)) {
       const ids = [...path.ids, token], finished = token === end_id;
       if (finished || ids.length === limit) {
-        record.ended.push({ ids, logProbability, score: logProbability / divisor(ids.length), finished });
-      } else paths.push({ ids, logProbability, slots: path.slots.slice() });
+        record.ended.push({ ids, ...told, score: told.logProbability / divisor(ids.length), finished });
+      } else paths.push({ ids, ...told, slots: path.slots.slice() });
     }
     record.kept.push(paths.map(({ ids }) => ids));
+    record.reads?.push(paths.map(({ reads }) => reads));
     record.logProbabilities.push(paths.map(({ logProbability }) => logProbability));
     yield;
     const top = record.ended.reduce((most, { score }) => Math.max(most, score), -Infinity);

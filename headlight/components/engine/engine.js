@@ -5,10 +5,10 @@
 // rows and columns count from 0. decoding.js chooses tokens with it, steps.js reads its logits.
 
 import { bytesOf } from "./kernel.js";
-import { outputSize, readModel, weightsNeeded } from "./weights.js";
+import { outputSize, packedBytes, readModel } from "./weights.js";
 
 export const KINDS = ["encoder", "decoder", "cross"];
-const LOGIT_ROWS = 48; // whose logits are there at once
+const LOGIT_ROWS = 24; // whose logits are there at once
 export const EPSILON = 1e-5; // of torch.nn.LayerNorm
 export const stackOf = (kind) => (kind === "encoder" ? "encoder" : "decoder");
 
@@ -30,15 +30,16 @@ function rooms(config) {
 
 // What the kernel of this model has to have room for.
 export function kernelNeeds(header) {
-  const { floats, kept } = weightsNeeded(header), { d_model, d_ff } = header.config;
-  return { bytes: bytesOf([...floats, ...Object.values(rooms(header.config))], kept), inputs: Math.max(d_model, d_ff) };
+  const { config } = header, floats = [outputSize(config), ...Object.values(rooms(config))]; // the first: no bias
+  return { bytes: bytesOf(floats, [packedBytes(header)]), inputs: Math.max(config.d_model, config.d_ff) };
 }
 
 export class Engine {
   // header: `config` and `tensors` as transformer/exchange/int8.py writes them; bytes: its weights, a Uint8Array.
   constructor(header, bytes, kernel) {
     const { config } = header, { d_model: d, max_length: length, num_heads: heads } = config;
-    Object.assign(this, { config, kernel, vocab: outputSize(config) }, readModel(header, bytes, kernel));
+    this.packed = kernel.keep(bytes);
+    Object.assign(this, { config, kernel, vocab: outputSize(config) }, readModel(header, this.packed, kernel));
     for (const [name, size] of Object.entries(rooms(config))) this[name] = kernel.allocate(size);
     const size = length * 2 * d;
     this.memoryKeys = this.decoder.map((_, at) => this.memoryKeys.subarray(at * size, (at + 1) * size));
@@ -139,13 +140,13 @@ export class Engine {
   }
 
   // Feed several translations under way a token each, all at one position. paths: the slots of each one's tokens, the
-  // newest one's own slot last. Maps are not kept.
-  advancePaths(ids, position, paths) {
+  // newest one's own slot last. Maps are not kept but, where they are watched, the cross-attention's rows, a path each.
+  advancePaths(ids, position, paths, isWatched = false) {
     const rows = ids.length, all = (value) => new Int32Array(rows).fill(value);
     const at = Int32Array.from(paths, (path) => path[position]);
     this.embed("decoder", ids, all(position));
     const own = { rows, counts: all(position + 1), slots: paths, places: null };
-    this.runDecoder({ own, at, read: this.readMemory(rows, null) });
+    this.runDecoder({ own, at, read: this.readMemory(rows, isWatched ? this.identity : null) });
   }
 
   // Every row reads the one memory.
@@ -259,6 +260,14 @@ export class Engine {
       this.kernel.multiply(x.subarray(from * config.d_model), some, output, logits);
       for (let row = 0; row < some; row++) read(from + row, row * vocab);
     }
+  }
+
+  // A row of a head's map, in an array of its own; throws RangeError for a head that is not there.
+  rowOf(kind, { layer, head }, row) {
+    const { num_heads: heads, max_length: length } = this.config, keys = this.sourceLength;
+    if (!(head < heads && layer < this[stackOf(kind)].length)) throw new RangeError(`no head ${kind}.${layer}.${head}`);
+    const from = ((layer * heads + head) * length + row) * length;
+    return this.maps[kind].slice(from, from + keys);
   }
 
   // The maps of a kind for a translation of so many tokens: { shape: [layers, heads, queries, keys], weights }, in an

@@ -14,13 +14,15 @@
 //   translate(text, options)                      the translation
 //   trace(text, options)                          everything of one sentence, see below
 //   search(text, options)                         a beam search: { ended, kept, logProbabilities, scoreBounds }, see
-//                                                 decoding.js; of what ended also `text` and `tokens`
+//                                                 decoding.js, which also says what the option `watched` adds; of what
+//                                                 ended also `text` and `tokens`, and keptTokens: [step][path] of the
+//                                                 last ids
 //   translateWithoutEach(text, sets, each, options)   greedily once for each set of hidden source positions;
 //                                                 each({ index, hidden, targetIds, targetTokens, targetText,
 //                                                 logProbability, finished }) is called as they come
-//   headLosses(text, targetIds, each, options)    what each head alone is worth: each({ head: "cross.2.4", losses,
-//                                                 turned }) is called head by head, behind all other runs; gives log P
-//                                                 of each id
+//   headLosses(text, targetIds, each, { lane })   what each head alone is worth: each({ head: "cross.2.4", losses,
+//                                                 turned }) is called head by head, behind all other runs and in no
+//                                                 order, see sharing.js; gives log P of each id
 //   stages(text, targetIds, { kind, layer, head }, options)   one attention block, stage by stage: see stages.js
 //   masked({ source, target }, longest, disabled, options)    a sentence, ids, in a padded batch: see masks.js
 //   entering(text, options)                       what enters the encoder: { tokens, embeddings, positions, total },
@@ -46,9 +48,9 @@
 // Errors of a text have the names and sentences of Python's: EmptyTextError, TooLongError. RangeError for what the
 // model does not have.
 
-import { GivenUp } from "./runs.js";
+import { Distant } from "./distant.js";
 import { Service } from "./service.js";
-import { Tokenizer } from "./tokenizer.js";
+import { Sharing } from "./sharing.js";
 
 export function openModel(model) {
   return new Headlight(model);
@@ -57,14 +59,17 @@ export function openModel(model) {
 class Headlight {
   constructor({ header, weights, kernel = null, worker = null }) {
     this.config = header.config;
-    this.tokenizer = new Tokenizer(header.tokenizer);
     this.ready = this.open({ header, weights, kernel }, worker);
     this.ready.catch(() => {}); // whoever asks for something is told
   }
 
   async open(model, worker) {
-    const there = worker === null ? null : await Distant.open(model, worker);
+    const address = worker === null ? null : URL.createObjectURL(new Blob([worker], { type: "text/javascript" }));
+    const there = address === null ? null : await Distant.open(address, model);
     this.service = there ?? new Service(model);
+    const { header: { config, tensors }, kernel } = model, hasTwo = there && navigator.hardwareConcurrency > 1;
+    const hire = (weights) => Distant.open(address, { header: { config, tensors }, weights, kernel });
+    this.sharing = new Sharing(this.service, hasTwo ? hire : null);
     return { kernel: this.service.kernelName, where: there ? "worker" : "page" };
   }
 
@@ -100,75 +105,20 @@ class Headlight {
     return this.ask("positions", [], options);
   }
 
-  headLosses(text, target, each, options) {
-    return this.ask("headLosses", [text, [...target]], options, each);
+  async headLosses(text, target, each, { lane = null } = {}) {
+    await this.ready;
+    return this.sharing.measure(text, [...target], each, lane);
   }
 
   // Give up the runs of a lane.
   giveUp(lane) {
     this.service?.giveUp(lane);
+    this.sharing?.giveUp(lane);
   }
 
   // A verb of translator.js by its name.
   async ask(verb, given, { lane = null, ...options } = {}, each = () => {}) {
     await this.ready;
     return this.service.ask(verb, [...given, options], { lane }, each);
-  }
-}
-
-// A service in a worker.
-class Distant {
-  // Null where no worker may be; the model is then still here.
-  static async open(model, text) {
-    let worker;
-    const address = URL.createObjectURL(new Blob([text], { type: "text/javascript" }));
-    try {
-      worker = new Worker(address);
-    } catch {
-      return null;
-    }
-    const distant = new Distant(worker);
-    return (await distant.begin(model)) ? distant : null;
-  }
-
-  constructor(worker) {
-    this.worker = worker;
-    this.asked = new Map();
-  }
-
-  // Send the model once the worker has begun; false where it cannot.
-  begin(model) {
-    return new Promise((resolve, reject) => {
-      this.worker.onerror = () => resolve(false); // its policy forbids it: nothing has been sent
-      this.worker.onmessage = ({ data }) => {
-        if (data.begun) this.worker.postMessage({ model }, [model.weights.buffer]);
-        else if (data.failed) reject(Object.assign(new Error(), data.failed));
-        else {
-          this.kernelName = data.ready.kernel;
-          this.worker.onmessage = ({ data }) => this.hear(data);
-          resolve(true);
-        }
-      };
-    });
-  }
-
-  ask(verb, given, options, each) {
-    const number = (this.last = (this.last ?? 0) + 1);
-    return new Promise((resolve, reject) => {
-      this.asked.set(number, { resolve, reject, each });
-      this.worker.postMessage({ number, verb, given, options });
-    });
-  }
-
-  hear({ number, each, value, error }) {
-    const asked = this.asked.get(number);
-    if (each !== undefined) return asked.each(each);
-    this.asked.delete(number);
-    if (error === undefined) return asked.resolve(value);
-    return asked.reject(error.name === "GivenUp" ? new GivenUp() : Object.assign(new Error(), error));
-  }
-
-  giveUp(lane) {
-    this.worker.postMessage({ givenUp: lane });
   }
 }

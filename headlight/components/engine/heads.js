@@ -3,34 +3,39 @@
 
 import { KINDS } from "./engine.js";
 
-// Yields for each head in turn { head: "cross.2.4", losses: [target], turned }: what log P of each target id loses
-// without it, in nats, and whether greedy decoding would leave this translation. Gives the log P of each id with all
-// heads. What another run has overwritten in the meantime is computed anew.
-export function* headLosses(engine, source, target) {
-  const { num_heads, max_length, forced_first_token } = engine.config, forced = Number(forced_first_token);
-  const fitting = Math.floor(Math.min(engine.kernel.rows, max_length) / Math.max(source.length, target.length));
-  const atOnce = Math.min(num_heads, Math.max(1, fitting));
-  let base = null;
-  // The encoder last, for its runs change the memory.
-  for (const kind of ["decoder", "cross", "encoder"]) {
-    const { length } = kind === "encoder" ? engine.encoder : engine.decoder;
-    for (let layer = 0; layer < length; layer++) {
+const MOST_ROWS = 48; // of a part: small enough that two workers come to their ends together
+
+// All heads in parts that are measured at once: { kind, layer, heads }, the costly ones first. source, target: ids.
+export function partsOf(engine, source, target) {
+  const { num_heads, max_length } = engine.config, rows = Math.min(engine.kernel.rows, max_length, MOST_ROWS);
+  const atOnce = Math.max(1, Math.floor(rows / Math.max(source.length, target.length)));
+  const all = Array.from({ length: num_heads }, (_, head) => head), parts = [];
+  for (const kind of KINDS) {
+    for (let layer = 0; layer < (kind === "encoder" ? engine.encoder : engine.decoder).length; layer++) {
       for (let first = 0; first < num_heads; first += atOnce) {
-        if (base?.run !== engine.run) base = runWithAll(engine, source, target, forced);
-        const heads = Array.from({ length: Math.min(atOnce, num_heads - first) }, (_, at) => first + at);
-        runWithoutEach(engine, base, kind, layer, heads);
-        for (const [at, { logs, turned }] of scores(engine, target, heads.length, forced).entries()) {
-          const losses = logs.map((each, step) => base.logs[step] - each);
-          yield { head: `${kind}.${layer}.${heads[at]}`, losses, turned };
-        }
+        parts.push({ kind, layer, heads: all.slice(first, first + atOnce) });
       }
     }
   }
-  return base.logs;
+  return parts;
 }
 
-// One pass with all heads that keeps what each attention reads, and what its heads made of it.
-function runWithAll(engine, source, target, forced) {
+// Of each head of a part { head: "cross.2.4", losses: [target], turned }: what log P of each target id loses without
+// it, in nats, and whether greedy decoding would leave this translation. Besides `logs`, the log P with all heads.
+export function partLosses(engine, source, target, { kind, layer, heads }) {
+  const base = withAll(engine, source, target), forced = Number(engine.config.forced_first_token);
+  runWithoutEach(engine, base, kind, layer, heads);
+  const each = scores(engine, target, heads.length, forced).map(({ logs, turned }, at) => {
+    return { head: `${kind}.${layer}.${heads[at]}`, losses: base.logs.map((own, step) => own - logs[step]), turned };
+  });
+  return { each, logs: base.logs.slice() };
+}
+
+// One pass with all heads that keeps what each attention reads, and what its heads made of it; that of the part before
+// where no other run has come between.
+function withAll(engine, source, target) {
+  const asked = `${source} ${target}`, { base } = engine;
+  if (base?.asked === asked && base.run === engine.run) return base;
   const { begin_id, d_model: d } = engine.config, fed = [begin_id, ...target.slice(0, -1)];
   const noted = Object.fromEntries(KINDS.map((kind) => [kind, []]));
   const note = (kind, layer) => {
@@ -38,16 +43,16 @@ function runWithAll(engine, source, target, forced) {
     noted[kind][layer] = { x: engine.x.slice(0, size), mixed: engine.mixed.slice(0, size) };
   };
   engine.begin(source);
-  engine.encoded = null; // the memory will be that of other heads
   engine.encode(source, note);
   engine.advance(fed, 0, note);
-  const [{ logs }] = scores(engine, target, 1, forced);
-  return { run: engine.run, noted, logs, source: source.length, fed };
+  const [{ logs }] = scores(engine, target, 1, Number(engine.config.forced_first_token));
+  const read = engine.memoryKeys.map((keys) => keys.slice(0, source.length * 2 * d));
+  return (engine.base = { asked, run: engine.run, noted, logs, read, source: source.length, fed });
 }
 
 // Below its own layer a head changes nothing, so that the pass begins there: a copy of the sentence for each of some
 // heads of a layer, side by side.
-function runWithoutEach(engine, { noted, source, fed }, kind, layer, heads) {
+function runWithoutEach(engine, { noted, source, fed, read }, kind, layer, heads) {
   const count = heads.length, { x, mixed } = noted[kind][layer];
   const fill = (into) => heads.forEach((head, copy) => {
     into.set(mixed, copy * mixed.length);
@@ -66,6 +71,7 @@ function runWithoutEach(engine, { noted, source, fed }, kind, layer, heads) {
   engine.embed("decoder", ids, at.map((row) => row % fed.length));
   const slots = ids.map((_, row) => encoder.slots[Math.floor(row / fed.length) * source]);
   engine.runDecoder({ own, at, read: { ...engine.readMemory(own.rows, null), slots } });
+  engine.memoryKeys.forEach((keys, number) => keys.set(read[number])); // those of all heads are there again
 }
 
 // Nothing of a head in the heads of some rows.

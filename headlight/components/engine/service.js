@@ -19,7 +19,7 @@ export class Service {
   constructor({ header, weights, kernel }) {
     const chosen = chooseKernel(header, kernel);
     this.translator = new Translator(header, weights, chosen);
-    if (chosen.hasCopied) weights.buffer.transfer?.(0); // frees it at once, where a browser knows that
+    this.hasCopied = chosen.hasCopied;
     this.runs = new Runs();
     this.kernelName = chosen.name;
   }

@@ -4,7 +4,7 @@
 
 import { beamSearch, decode, replay, sampler } from "./decoding.js";
 import { Engine, KINDS } from "./engine.js";
-import { headLosses } from "./heads.js";
+import { partLosses, partsOf } from "./heads.js";
 import { recordMasked } from "./masks.js";
 import { decodeWithoutPositions, embeddingSum, positionTables } from "./positions.js";
 import { recordStages } from "./stages.js";
@@ -29,10 +29,11 @@ export function finish(run) {
 }
 
 export class Translator {
-  // header and bytes: of transformer/exchange/int8.py; kernel: one of kernel.js.
+  // header and bytes: of transformer/exchange/int8.py; kernel: one of kernel.js. Without the header's tokenizer it has
+  // ids alone.
   constructor(header, bytes, kernel) {
     this.config = header.config;
-    this.tokenizer = new Tokenizer(header.tokenizer);
+    this.tokenizer = header.tokenizer && new Tokenizer(header.tokenizer);
     this.engine = new Engine(header, bytes, kernel);
   }
 
@@ -59,11 +60,13 @@ export class Translator {
   }
 
   // A beam search with what the beam held at each step.
-  *search(text, { beam = 4, prefix, off, hidden } = {}) {
+  *search(text, { beam = 4, prefix, off, hidden, watched } = {}) {
     const asked = typeof beam === "number" ? { size: beam } : beam, source = this.sourceIds(text);
-    const record = yield* beamSearch(this.engine, source, { ...asked, prefix: this.prefixIds(prefix), off, hidden });
+    const changes = { prefix: this.prefixIds(prefix), off, hidden, watched };
+    const record = yield* beamSearch(this.engine, source, { ...asked, ...changes });
     const told = (each) => ({ ...each, text: this.tokenizer.decode(each.ids), tokens: this.tokens(each.ids) });
-    return { ...record, ended: record.ended.map(told) };
+    const keptTokens = record.kept.map((paths) => this.tokens(paths.map((ids) => ids.at(-1))));
+    return { ...record, ended: record.ended.map(told), keptTokens };
   }
 
   // Translate greedily once for each set of source positions that are hidden; yields each as it comes.
@@ -103,9 +106,23 @@ export class Translator {
     return positionTables(this.engine);
   }
 
-  // What each head alone is worth to a translation, ids.
-  *headLosses(text, target) {
-    return yield* headLosses(this.engine, this.sourceIds(text), target);
+  // In which parts all heads are measured, see heads.js, and the ids of the source.
+  *headParts(text, target) {
+    yield;
+    const source = this.sourceIds(text);
+    return { source, parts: partsOf(this.engine, source, target) };
+  }
+
+  // What each head of a part alone is worth to a translation, ids to ids.
+  *headLosses(source, target, part) {
+    yield;
+    return partLosses(this.engine, source, target, part);
+  }
+
+  // A copy of the packed weights, for a helper.
+  *packed() {
+    yield;
+    return this.engine.packed.slice();
   }
 
   told(text, origin, source, steps) {

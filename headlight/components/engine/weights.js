@@ -1,26 +1,23 @@
 // A model's weights, as transformer/exchange/int8.py packs them, in their places: matrices of int8 with a scale for
-// each row, vectors of float32.
+// each row, vectors of float32. They stay packed: all arrays are views on one run of bytes.
 
 const product = (shape) => shape.reduce((a, b) => a * b, 1);
 
-// Lengths of the arrays that `readModel` allocates, of float32, and keeps, of int8.
-export function weightsNeeded({ config, tensors }) {
-  const matrices = tensors.filter(({ scales }) => scales !== undefined);
-  const vectors = tensors.filter(({ scales }) => scales === undefined);
-  const floats = [...vectors.map(({ shape }) => product(shape)), ...matrices.map(({ shape }) => shape[0])];
-  return {
-    floats: [outputSize(config), ...floats],
-    kept: matrices.map(({ shape }) => product(shape)),
-  };
+// How many bytes are packed.
+export function packedBytes({ tensors }) {
+  return tensors.reduce((end, { shape, offset, scales }) => {
+    return Math.max(end, scales === undefined ? offset + 4 * product(shape) : scales + 4 * shape[0]);
+  }, 0);
 }
 
 // Pieces of the target's vocabulary.
 export const outputSize = (config) => config.target_vocab_size || config.vocab_size;
 
 // What the passes of engine.js are made of. A matrix is { weight: Int8Array [outputs, inputs], scales, outputs,
-// inputs }, a linear map one with a `bias`, a norm { gain, bias }, or undefined where the model has none.
-export function readModel(header, bytes, kernel) {
-  const { config } = header, tensors = readTensors(header, bytes, kernel);
+// inputs }, a linear map one with a `bias`, a norm { gain, bias }, or undefined where the model has none. packed: the
+// bytes, at a multiple of 4.
+export function readModel(header, packed, kernel) {
+  const { config } = header, tensors = readTensors(header, packed);
   const source = tensors["source_embedding.embedding.weight"];
   const target = tensors["target_embedding.embedding.weight"] ?? source;
   const norm = (name) => readNorm(tensors, name);
@@ -43,15 +40,11 @@ export function readModel(header, bytes, kernel) {
 }
 
 // Matrices and vectors by name.
-function readTensors({ tensors }, bytes, kernel) {
-  const floats = (offset, length) => {
-    const values = kernel.allocate(length);
-    values.set(new Float32Array(bytes.slice(offset, offset + 4 * length).buffer));
-    return values;
-  };
+function readTensors({ tensors }, { buffer, byteOffset }) {
+  const floats = (offset, length) => new Float32Array(buffer, byteOffset + offset, length);
   return Object.fromEntries(tensors.map(({ name, shape, offset, scales }) => {
     if (scales === undefined) return [name, floats(offset, product(shape))];
-    const weight = kernel.keep(new Int8Array(bytes.buffer, bytes.byteOffset + offset, product(shape)));
+    const weight = new Int8Array(buffer, byteOffset + offset, product(shape));
     return [name, { weight, scales: floats(scales, shape[0]), outputs: shape[0], inputs: shape[1] }];
   }));
 }

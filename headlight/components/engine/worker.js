@@ -21,7 +21,9 @@ export default function serve() {
     if (data.model) {
       try {
         service = new Service(data.model);
-        postMessage({ ready: { kernel: service.kernelName } });
+        // What has been copied is given back, for a page is rid of its rubbish sooner than a worker.
+        const spent = service.hasCopied ? [data.model.weights.buffer] : [];
+        postMessage({ ready: { kernel: service.kernelName }, spent }, spent);
       } catch ({ name, message }) {
         postMessage({ failed: { name, message } });
       }

@@ -37,6 +37,17 @@ async function bytesOf(id, told = () => {}) {
   return bytes;
 }
 
+function treeIn(host, styles) {
+  const place = host.attachShadow({ mode: "open" });
+  place.adoptedStyleSheets = [styles.shared, styles[host.dataset.of]].map((text) => {
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync(text);
+    return sheet;
+  });
+  place.append(host.querySelector("template").content);
+  return place;
+}
+
 class LivePage {
   constructor(model, words) {
     this.defaults = { text: words.text, hidden: "", prefix: "", step: "1", off: "" };
@@ -52,20 +63,11 @@ class LivePage {
     this.follow();
   }
 
-  // A view, its component, if it has one, in a tree of its own, where no other component's style is, as in the app.
+  // A view, each of its components, if any, in a tree of its own, where no other component's style is, as in the app.
   made(name) {
-    const View = VIEWS[name], { styles } = this.source.words;
-    const section = find(`[data-view="${name}"]`), host = section.querySelector(".component");
-    const say = (changes) => this.say(changes);
-    if (!host) return new View({ section, source: this.source, say });
-    const place = host.attachShadow({ mode: "open" });
-    place.adoptedStyleSheets = [styles.shared, styles[host.dataset.of]].map((text) => {
-      const sheet = new CSSStyleSheet();
-      sheet.replaceSync(text);
-      return sheet;
-    });
-    place.append(host.querySelector("template").content);
-    return new View({ place, section, source: this.source, say });
+    const View = VIEWS[name], { styles } = this.source.words, section = find(`[data-view="${name}"]`);
+    const [place, ...more] = Array.from(section.querySelectorAll(".component"), (host) => treeIn(host, styles));
+    return new View({ place, more, section, source: this.source, say: (changes) => this.say(changes) });
   }
 
   // What the address says now, whoever wrote it.
@@ -104,6 +106,8 @@ class LivePage {
       tell("");
       find("#live_translation").textContent = trace.targetText.trim() ? trace.targetText : this.source.words.nothing;
       document.body.classList.remove("untold");
+      await breathe(); // a key that was pressed meanwhile comes first, and what is drawn is in a task of its own
+      if (!isCurrent()) return;
       await (this.views[view] ??= this.made(view)).show({ text, trace, said, isCurrent, tell });
       if (isCurrent()) document.body.dataset.shown = view;
     } catch (error) {

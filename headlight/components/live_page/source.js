@@ -15,6 +15,12 @@ export class LocalSource {
     return this.once(JSON.stringify([text, options]), () => this.model.trace(text, { ...options, lane }));
   }
 
+  // A beam search, see engine/headlight.js.
+  search(text, options) {
+    const ask = () => this.model.search(text, { ...options, lane: "search" });
+    return this.once(JSON.stringify(["search", text, options]), ask);
+  }
+
   // The ids of the translation without each of some sets of source positions.
   withoutEach(text, sets) {
     return this.once(JSON.stringify(["without", text, sets]), async () => {

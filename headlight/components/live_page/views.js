@@ -18,6 +18,7 @@ import { hardestStep, playerPayload } from "./payloads/player.js";
 import { defaultHead, describeChange, describeRanking, switchesPayload } from "./payloads/switches.js";
 import { stepsPayload } from "./payloads/steps.js";
 import { kindHeadName, pluralize } from "./payloads/text.js";
+import { DRAWN_HERE, WayFields, optionsOf, showTree, wayIn, wayLine } from "./ways.js";
 
 const APART = 170, LETTERS = 20; // pixels, as in headlight/views/home/page.py
 
@@ -29,9 +30,9 @@ export function finding({ headline, more, attempt }) {
 }
 
 export class View {
-  // place: where its component is; say(changes): writes them into the address; section: the whole view.
-  constructor({ place, section, source, say }) {
-    Object.assign(this, { place, section, source, say, words: source.words });
+  // place: where its component is, more: others; say(changes): writes them into the address; section: the whole view.
+  constructor({ place, more, section, source, say }) {
+    Object.assign(this, { place, more, section, source, say, words: source.words });
   }
 
   find(selector) {
@@ -125,18 +126,47 @@ export class Attention extends View {
 }
 
 export class Decoding extends View {
+  constructor(given) {
+    super(given);
+    this.fields = new WayFields(this.section, (changes) => this.say({ ...changes, step: "1" }));
+  }
+
   async show({ text, trace, said, isCurrent }) {
-    const prefix = this.prefixOf(said.prefix);
+    const prefix = this.prefixOf(said.prefix), way = wayIn(said);
     if (!prefix) return this.say({ prefix: "" });
-    const shown = prefix.length ? await this.source.trace(text, { prefix }, "prefix") : trace;
+    const isTree = way.way === "beam" && way.view === "tree", head = this.head(said, trace);
+    const options = { ...optionsOf(way), ...(prefix.length && { prefix }) }, isOther = Object.keys(options).length > 0;
+    const ask = () => this.source.trace(text, options, "other way");
+    const search = () => this.source.search(text, { ...options, watched: head });
+    const found = await (isTree ? search() : isOther ? ask() : trace);
     if (!isCurrent()) return;
+    this.fields.show(way);
+    const [player, tree] = this.section.querySelectorAll(".component");
+    Object.assign(player, { hidden: isTree }), Object.assign(tree, { hidden: !isTree });
+    if (isTree) this.showTree(found, trace, head, prefix);
+    else this.showSteps(found, trace, head, prefix, way, said);
+  }
+
+  showTree(record, { sourceTokens }, head, prefix) {
+    const from = (ids) => this.say({ prefix: ids, step: "1" });
+    const { found, best } = showTree(this.more[0], record, { source: sourceTokens, head, from });
+    const shown = best.trim() ? best : this.words.nothing;
+    this.find(".found_so").replaceChildren(wayLine("Best", shown, prefix.length ? () => from("") : null));
+    this.find(".findings").replaceChildren(finding(found));
+  }
+
+  showSteps(shown, trace, head, prefix, { way }, said) {
     this.trace = shown;
-    const payload = playerPayload(shown, this.head(said, trace), {
+    const payload = playerPayload(shown, head, {
       forced: prefix.length, unforced: trace.targetText, vocabulary: this.source.model.config.vocab_size,
     });
     const step = /^\d{1,4}$/.test(said.step) ? Number(said.step) : 1;
     this.give(player, { ...payload, step });
-    this.find(".findings").replaceChildren(finding(hardestStep(shown)));
+    const text = shown.targetText.trim() ? shown.targetText : this.words.nothing;
+    const name = { beam: "Beam search finds", sampling: "Drawn" }[way];
+    this.find(".found_so").replaceChildren(...(name ? [wayLine(name, text)] : []));
+    const told = way === "sampling" ? [element("p", "", DRAWN_HERE)] : [];
+    this.find(".findings").replaceChildren(finding(hardestStep(shown)), ...told);
   }
 
   // Token ids such as "17.4" that a translation may begin with; null for others.
@@ -159,6 +189,7 @@ export class Decoding extends View {
 
 const NONE = "none"; // in the address: no head is off
 const COMPARED = "Both translations token under token, with the log-probability of each token";
+const PAUSE = 250; // ms without a key, before all heads of another sentence are ablated
 const TOLD_EVERY = 12; // heads: who hears the page hears each line
 
 export class Heads extends View {
@@ -167,6 +198,9 @@ export class Heads extends View {
     const known = (count) => {
       if (isCurrent() && count % TOLD_EVERY === 0) tell(`Ablating each head: ${count} of ${all}.`);
     };
+    if (this.text !== undefined && this.text !== text) await new Promise((resolve) => setTimeout(resolve, PAUSE));
+    if (!isCurrent()) return;
+    this.text = text;
     const losses = await this.source.losses(trace, known);
     if (!isCurrent()) return;
     tell("");

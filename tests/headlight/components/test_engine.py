@@ -13,6 +13,7 @@ from support.engine import (
     same_logits,
     same_losses,
     same_pass,
+    same_reads,
     texts_of,
 )
 from support.small import small_model
@@ -115,6 +116,8 @@ class Asking:
         beam = {"size": 3, "alpha": 1.0, "penalty": "length", "prefix": target[:2], **changes}
         expected = Beam(3, 1.0, "length")
         self.ask("beam", source, beam)(same_beam, model, source, expected, target[:2], texts_of(**changes))
+        watched = {**beam, "watched": {"layer": 1, "head": 2}}
+        self.ask("beam", source, watched)(same_reads, model, source, 1, 2, texts_of(**changes))
 
     def without_heads(self) -> None:
         """With each head off in its turn."""

@@ -97,7 +97,7 @@ export function base64(parts) {
   const letters = parts.flatMap((part) => {
     const bytes = new Uint8Array(part.buffer, part.byteOffset, part.byteLength);
     return Array.from({ length: Math.ceil(bytes.length / AT_ONCE) }, (_, run) => {
-      return String.fromCharCode(...bytes.subarray(run * AT_ONCE, (run + 1) * AT_ONCE));
+      return String.fromCharCode.apply(null, bytes.subarray(run * AT_ONCE, (run + 1) * AT_ONCE)); // faster than spread
     });
   });
   return btoa(letters.join(""));

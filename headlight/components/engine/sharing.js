@@ -1,0 +1,68 @@
+// All heads' losses, part by part, by the model's own service and a helper beside it: a second worker with the weights
+// and no tokenizer, which is there only as long as it has something to do.
+
+import { GivenUp } from "./runs.js";
+
+const LEAVES = 1000; // ms after its last part, so that it is there for what is typed next
+
+export class Sharing {
+  // own: the model's service; hire(weights): a promise of another one with `end()`, or of null; null for no helper.
+  constructor(own, hire) {
+    Object.assign(this, { own, hire, runs: new Map(), under: 0, helper: null });
+  }
+
+  // Call each({ head, losses, turned }) for each head; gives log P of each id with all heads. See headlight.js.
+  async measure(text, target, each, lane) {
+    const run = { lane, isGivenUp: false };
+    this.giveUp(lane);
+    if (lane !== null) this.runs.set(lane, run);
+    clearTimeout(this.leaving);
+    this.under++;
+    try {
+      return await this.work(run, text, target, each);
+    } finally {
+      if (this.runs.get(lane) === run) this.runs.delete(lane);
+      if (--this.under === 0) this.leaving = setTimeout(() => this.letGo(), LEAVES);
+    }
+  }
+
+  async work(run, text, target, each) {
+    const { lane } = run, { source, parts } = await this.own.ask("headParts", [text, target], { lane });
+    let logs = null;
+    const workOff = async (service) => {
+      while (parts.length) {
+        if (run.isGivenUp) throw new GivenUp();
+        const found = await service.ask("headLosses", [source, target, parts.shift()], { lane });
+        if (run.isGivenUp) throw new GivenUp();
+        ({ logs } = found);
+        found.each.forEach(each);
+      }
+    };
+    let helping = null; // nobody waits for a helper who comes when all is done
+    const help = (helper) => {
+      if (!helper || !parts.length) return;
+      helping = workOff(helper);
+      helping.catch(() => {}); // it is told below, if this run is not over by then
+    };
+    this.hired()?.then(help, () => {});
+    await workOff(this.own);
+    await helping;
+    return logs;
+  }
+
+  hired() {
+    if (this.hire) this.helper ??= this.own.ask("packed", [], {}).then(this.hire);
+    return this.helper;
+  }
+
+  giveUp(lane) {
+    if (!this.runs.has(lane)) return;
+    this.runs.get(lane).isGivenUp = true;
+    this.helper?.then((helper) => helper?.giveUp(lane), () => {});
+  }
+
+  letGo() {
+    this.helper?.then((helper) => helper?.end(), () => {});
+    this.helper = null;
+  }
+}
