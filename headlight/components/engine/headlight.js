@@ -29,6 +29,7 @@
 //   sampling  { temperature, topK, seed }: drawn, in place of the most probable
 //   off       heads whose output is zero: ["cross.2.4"], kind, layer and head from 0, as Python's "zero:cross.2.4"
 //   hidden    source positions, from 0, that no head of cross-attention may read, as "forbid:cross.*.*:k"
+//   masked    source positions, from 0, that the encoder may not read, either: as if they were padding
 //   lane      a name: a newer run of the same lane gives up the older one, whose promise rejects with GivenUp; without
 //             one, runs wait for their turn
 //

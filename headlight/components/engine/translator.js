@@ -41,8 +41,8 @@ export class Translator {
 
   // Everything of one sentence, its decoded translation's or a given target's.
   *trace(text, options = {}) {
-    const { engine, config } = this, { target = null, beam = 1, off = [], hidden = [] } = options;
-    const source = this.sourceIds(text), prefix = this.prefixIds(options.prefix), changes = { off, hidden };
+    const { engine, config } = this, { target = null, beam = 1, off = [], hidden = [], masked = [] } = options;
+    const source = this.sourceIds(text), prefix = this.prefixIds(options.prefix), changes = { off, hidden, masked };
     let steps, ids = typeof target === "string" ? [...this.read(target, "target"), config.end_id] : target;
     if (ids === null && beam !== 1) {
       const asked = typeof beam === "number" ? { size: beam } : beam;

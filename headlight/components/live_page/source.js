@@ -16,19 +16,17 @@ export class LocalSource {
   }
 
   // The ids of the translation without each of some sets of source positions.
-  withoutEach(text, sets) {
+  withoutEach(text, sets, lane = "without each") {
     return this.once(JSON.stringify(["without", text, sets]), async () => {
       const found = [];
-      await this.model.translateWithoutEach(text, sets, ({ index, targetIds }) => (found[index] = targetIds), {
-        lane: "without each",
-      });
+      await this.model.translateWithoutEach(text, sets, ({ index, targetIds }) => (found[index] = targetIds), { lane });
       return found;
     });
   }
 
   // What each head alone is worth to a translation: all of {kind, layer, head, losses, turned}. told(n) hears how many
   // are known.
-  losses(trace, told) {
+  losses(trace, told, lane = "losses") {
     const measure = async () => {
       const found = [];
       const each = ({ head: name, losses, turned }) => {
@@ -36,16 +34,21 @@ export class LocalSource {
         found.push({ kind, layer: Number(layer), head: Number(head), losses, turned });
         told(found.length);
       };
-      await this.model.headLosses(trace.sourceText, trace.targetIds, each, { lane: "losses" });
+      await this.model.headLosses(trace.sourceText, trace.targetIds, each, { lane });
       return found;
     };
     return this.once(JSON.stringify(["losses", trace.sourceText, trace.targetIds]), measure);
   }
 
   // One attention block of a trace, stage by stage: see engine/stages.js.
-  stages(trace, chosen) {
-    const ask = () => this.model.stages(trace.sourceText, trace.targetIds, chosen, { lane: "stages" });
+  stages(trace, chosen, lane = "stages") {
+    const ask = () => this.model.stages(trace.sourceText, trace.targetIds, chosen, { lane });
     return this.once(JSON.stringify(["stages", trace.sourceText, trace.targetIds, chosen]), ask);
+  }
+
+  // A beam search, see engine/headlight.js.
+  search(text, options) {
+    return this.once(JSON.stringify(["search", text, options]), () => this.model.search(text, options));
   }
 
   // An answer that was had before; the oldest ones are forgotten.
