@@ -23,7 +23,7 @@ await model.ready;
 const source = new LocalSource(model, words), answers = [];
 for (const { lesson: name, step, text, address } of parse("asked.json")) {
   const lesson = told.lessons.find((each) => each.name === name), trace = await source.trace(text);
-  const posed = await pose(lesson, step, new Run(source, told, trace, address));
+  const posed = await pose(lesson, step, new Run(source, told, trace, { address }));
   const looks = { at: posed.address(), shown: posed.address(true) };
   answers.push({ panel: posed.panel, told: posed.told, ...looks, targetIds: trace.targetIds });
 }

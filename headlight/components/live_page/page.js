@@ -31,11 +31,13 @@ async function bytesOf(id, told = () => {}) {
 }
 
 class LivePage {
-  constructor(model, words) {
+  constructor(model, words, Lessons) {
+    this.styles = words.styles;
     this.defaults = { text: words.text, hidden: "", prefix: "", step: "1", off: "" };
     this.source = new LocalSource(model, words);
     this.field = find("#live_text");
-    this.views = Object.fromEntries(Object.entries(VIEWS).map(([name, View]) => [name, this.made(name, View, words)]));
+    this.views = Object.fromEntries(Object.entries(VIEWS).map(([name, View]) => [name, this.made(name, View)]));
+    this.lessons = Lessons && words.lessons ? new Lessons(this, words.lessons) : null;
     this.field.oninput = () => this.say({ text: this.field.value }, true);
     find(".live_ask").onsubmit = (event) => event.preventDefault();
     addEventListener("hashchange", () => this.follow());
@@ -43,23 +45,28 @@ class LivePage {
   }
 
   // A view, its component in a tree of its own, where no other component's style is, as in the app.
-  made(name, View, { styles }) {
-    const section = find(`[data-view="${name}"]`), host = section.querySelector(".component");
+  made(name, View) {
+    const section = find(`[data-view="${name}"]`), place = this.rooted(section.querySelector(".component"));
+    return new View({ place, section, source: this.source, say: (changes) => this.say(changes) });
+  }
+
+  // The tree of an element's component.
+  rooted(host) {
     const place = host.attachShadow({ mode: "open" });
-    place.adoptedStyleSheets = [styles.shared, styles[host.dataset.of]].map((text) => {
+    place.adoptedStyleSheets = [this.styles.shared, this.styles[host.dataset.of]].map((text) => {
       const sheet = new CSSStyleSheet();
       sheet.replaceSync(text);
       return sheet;
     });
     place.append(host.querySelector("template").content);
-    return new View({ place, section, source: this.source, say: (changes) => this.say(changes) });
+    return place;
   }
 
   // What the address says now, whoever wrote it.
   follow() {
     if (location.hash === this.written) return;
     this.written = location.hash;
-    Object.assign(this, readAddress(location.hash, Object.keys(VIEWS), this.defaults));
+    Object.assign(this, readAddress(location.hash, Object.keys(this.views), this.defaults));
     this.draw();
   }
 
@@ -79,6 +86,13 @@ class LivePage {
     this.draw();
   }
 
+  // Open a view at an address of its own.
+  open(view, said) {
+    this.view = view;
+    this.said = { ...this.defaults };
+    this.say(said);
+  }
+
   // Show the view of the address, or say why not.
   async draw() {
     const turn = (this.turn = (this.turn ?? 0) + 1), { view, said } = this, { text } = said;
@@ -91,12 +105,14 @@ class LivePage {
       tell("");
       find("#live_translation").textContent = trace.targetText.trim() ? trace.targetText : this.source.words.nothing;
       document.body.classList.remove("untold");
+      this.lessons?.show({ view, said, trace, isCurrent });
       await this.views[view].show({ text, trace, said, isCurrent, tell });
       if (isCurrent()) document.body.dataset.shown = view;
     } catch (error) {
       if (!isCurrent() || error.name === "GivenUp") return;
       const isReaders = error.name === "EmptyTextError" || error.name === "TooLongError";
       tell(isReaders ? error.message : `Something went wrong: ${error.message}`);
+      this.lessons?.fail(said, error.message);
       find("#live_translation").textContent = "";
       document.body.classList.add("untold"); // what is shown is of the sentence before
     }
@@ -113,7 +129,7 @@ class LivePage {
   }
 }
 
-export default async function start() {
+export default async function start(Lessons = null) {
   const tell = (words) => (find(".live_status").textContent = words);
   let opened;
   // The API for others who build on the page: see docs.
@@ -129,7 +145,7 @@ export default async function start() {
     const kernel = await bytesOf("live_kernel"), worker = find("#live_worker").textContent;
     const model = openModel({ header: json("live_header"), weights, kernel, worker });
     globalThis.headlight.where = await model.ready;
-    new LivePage(model, json("live_words"));
+    new LivePage(model, json("live_words"), Lessons);
     opened.resolve(model);
   } catch (error) {
     tell(`The model could not be opened: ${error.message}`);

@@ -14,15 +14,18 @@ TEXT = "I love my teacher."  # as in the app's address
 _BESIDE = 560_000  # bytes of a page that are not weights
 
 
-def live_file(checkpoint: Checkpoint, name: str, roles: HeadRoles | None = None, text: str = "") -> str:
+def live_file(
+    checkpoint: Checkpoint, name: str, roles: HeadRoles | None = None, text: str = "", lessons: dict | None = None
+) -> str:
     """Return one HTML file with a checkpoint in it, which translates and shows its attention without a server.
 
-    name: the checkpoint's; roles: what its heads do over a corpus; text: the sentence to begin with. Raises
-    CheckpointError for a model that a browser cannot run.
+    name: the checkpoint's; roles: what its heads do over a corpus; text: the sentence to begin with; lessons:
+    those in it, as `headlight.lessons.live.live_lessons` tells them. Raises CheckpointError for a model that a browser cannot run.
     """
     header, weights = pack(checkpoint)
     title = f"Headlight: {subject(checkpoint, name)}"
-    return live_page(header, weights, live_words(checkpoint, roles, text), title, *_whence(checkpoint, name))
+    words = live_words(checkpoint, roles, text) | ({"lessons": lessons} if lessons else {})
+    return live_page(header, weights, words, title, *_whence(checkpoint, name))
 
 
 def live_size(checkpoint: Checkpoint) -> int:

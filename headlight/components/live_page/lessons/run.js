@@ -7,6 +7,8 @@ import { logProbabilities } from "../payloads/switches.js";
 
 const LANE = "lesson"; // of what is lost without each head: of another sentence it gives up the older one
 
+class GivenUp extends Error {}
+
 // A sentence, or a model, does not decide a question; its message says why.
 export class Undecided extends Error {}
 
@@ -14,9 +16,9 @@ export const positionsOf = ([start, stop]) => Array.from({ length: stop - start 
 
 export class Run {
   // source: a LocalSource; told: what the page is told of lessons (headlight/lessons/live.py); trace: of the sentence;
-  // address: what the page shows now.
-  constructor(source, told, trace, address = {}) {
-    Object.assign(this, { source, told, trace, address, text: trace.sourceText });
+  // address: what the page shows now; isCurrent: whether anybody still waits for what is measured.
+  constructor(source, told, trace, { address = {}, isCurrent = () => true } = {}) {
+    Object.assign(this, { source, told, trace, address, isCurrent, text: trace.sourceText });
     this.config = source.model.config;
     this.law = source.words.law;
     this.forced = Number(this.config.forced_first_token);
@@ -60,7 +62,8 @@ export class Run {
   }
 
   // The translation of another text, with a beginning that is forced, or without some heads.
-  traceOf(options, text = this.text) {
+  async traceOf(options, text = this.text) {
+    if (!this.isCurrent()) throw new GivenUp();
     return this.source.trace(text, options, null);
   }
 
