@@ -8,10 +8,15 @@ sentence.
 import inspect
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from types import ModuleType
+
+import numpy as np
 
 from headlight.app.choices import ROW_LABELS
 from headlight.app.results import TranslationRequest, translator
+from headlight.views.inside.toy_content import toy_payload, toy_view
+from transformer.experiments.attention import toy_numbers
 
 from . import offline, panel, posed
 from .answer import Answer, Kind, Run
@@ -43,6 +48,7 @@ def live_lessons(lessons: Sequence[Lesson], request: TranslationRequest) -> dict
         "phrases": _all_phrases(),
         "limits": {_name(file): _limits(file) for file in _FILES},
         "glosses": dict(glosses(language.get("target_language", ""))),
+        "examples": {str(seed): _example(seed) for seed in sorted(_seeds(lessons))},
         "titles": TITLES,
         "rows": {name: str(label) for name, label in ROW_LABELS.items()},
     }
@@ -71,6 +77,8 @@ def _step(step: Step, fixed: Posed | None) -> dict:
         return told
     # In bytes, which are not read at a glance.
     answer = {"undecided": fixed.undecided} if fixed.answer is None else _answer(fixed)
+    if step.answer == "toy_masked" and fixed.answer is not None:
+        answer |= {"kind": str(Kind.DO), "flips": _flips_of(fixed), "truth": ""}
     return told | {"answer": json.dumps(answer, ensure_ascii=False, allow_nan=False).encode()}
 
 
@@ -94,6 +102,53 @@ def _answer(fixed: Posed) -> dict:
         "bounds": answer.bounds,
         "names": dict(answer.names),
     }
+
+
+def _seeds(lessons: Sequence[Lesson]) -> set[int]:
+    """Return the seeds of the small examples that lessons are about."""
+    steps = (step for lesson in lessons for step in lesson.steps if step.answer.startswith("toy_"))
+    return {step.arguments["seed"] for step in steps}
+
+
+def _masks() -> dict[str, np.ndarray]:
+    """Return the masks that a page has of a small example, by how an address says them: none, and each cell alone."""
+    size = hand.SHAPE.tokens**2
+    cells = np.vstack([np.zeros(size, dtype=bool), np.eye(size, dtype=bool)])
+    shape = (hand.SHAPE.batch, hand.SHAPE.tokens, hand.SHAPE.tokens)
+    return {"".join("1" if cell else "0" for cell in row) if row.any() else "": row.reshape(shape) for row in cells}
+
+
+def _example(seed: int) -> dict:
+    """Return what the small example shows, and by the mask what of it is another with that."""
+    numbers, shown = toy_numbers(hand.SHAPE, seed), {}
+    for flipped, cells in _masks().items():
+        masked = replace(numbers, unmasked=numbers.unmasked ^ cells)
+        shown[flipped] = toy_payload(masked, masked.stages(), toy_view(masked, 0, 0))
+    plain = shown.pop("")
+    return plain | {"flips": {flipped: _differences(plain, each) for flipped, each in shown.items()}}
+
+
+def _differences(plain: dict, other: dict) -> dict:
+    """Return the arrays, and of the steps by their numbers the parts, that differ."""
+    return {
+        "arrays": {name: array for name, array in other["arrays"].items() if array != plain["arrays"][name]},
+        "steps": {
+            str(number): {name: value for name, value in step.items() if value != before[name]}
+            for number, (before, step) in enumerate(zip(plain["steps"], other["steps"], strict=True))
+            if step != before
+        },
+    }
+
+
+def _flips_of(fixed: Posed) -> dict[str, dict]:
+    """Return for each mask of the small example how things stand, and whether that is what is asked for."""
+    told, at = {}, fixed.address() or {}
+    for flipped in _masks():
+        run = Run(fixed.run.request, at | {"toy_flipped": flipped})
+        answer = pose(fixed.lesson, fixed.number, run).answer
+        assert answer is not None
+        told[flipped] = {"truth": answer.truth, "done": answer.done}
+    return told
 
 
 def _all_phrases() -> dict[str, Phrases]:

@@ -5,6 +5,7 @@ import { Memory } from "../../lesson_panel/memory.js";
 import { default as panel } from "../../lesson_panel/panel.js";
 import { element } from "../../lib/canvas.js";
 import { isRight, restored, withoutLabels } from "../../standalone_page/lesson.js";
+import { showExamples } from "./example.js";
 import { addressOf, placeOf, veil } from "./places.js";
 import { canBeDone, isQuestion, pose } from "./pose.js";
 import { Run } from "./run.js";
@@ -39,6 +40,7 @@ export class Lessons {
     this.place = page.rooted(this.side.querySelector(".component"));
     this.viewNames = Object.keys(page.views);
     page.views.lessons = { show: () => this.showList() };
+    showExamples(page.views.inside, this.told.examples);
     page.views.attention.leaveOut = (bytes) => (this.unlabelled ? withoutLabels(bytes) : bytes);
   }
 
@@ -59,6 +61,10 @@ export class Lessons {
     const { lesson, number } = place;
     if (number === null) return this.go(lesson, 0, true);
     if (number === lesson.steps.length) return this.end(lesson);
+    const isFirst = !this.begun, [home] = this.viewNames;
+    this.begun = true;
+    // A link that somebody wrote by hand: to the step's own view.
+    if (isFirst && view === home && !this.viewsOf(lesson.steps[number]).includes(home)) return this.go(lesson, number);
     const isStep = this.posed?.lesson === lesson && this.posed.number === number;
     const known = isStep && this.posed.run.text === trace.sourceText;
     if (!known) this.cover(lesson.steps[number], FRESH);
@@ -126,7 +132,9 @@ export class Lessons {
 
   whereOf(page, address) {
     const { num_decoder_layers: layers, num_heads: heads } = this.page.source.model.config;
-    return placeOf(page, address, { views: this.viewNames, rows: this.told.rows, shape: [layers, heads] });
+    return placeOf(page, address, {
+      views: this.viewNames, rows: this.told.rows, examples: this.told.examples, shape: [layers, heads],
+    });
   }
 
   // Where the app has what this page cannot show, "" where it can.

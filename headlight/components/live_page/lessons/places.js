@@ -15,11 +15,15 @@ const VEILED = {
 };
 
 // { view, said: its address, isHere: whether it is the step's own figure }. address: as the app has it; views: those of
-// this page; rows: the explorer's names for the rows of a map.
-export function placeOf(page, address, { views, rows, shape }) {
+// this page; rows: the explorer's names for the rows of a map; examples: small ones, by their seeds.
+export function placeOf(page, address, { views, rows, examples, shape }) {
   const [name, figure] = FIGURES[page] ?? [], view = VIEWS[page] ?? page, shown = address[name] ?? figure;
-  const isHere = views.includes(view) && (!figure || shown === figure);
-  if (!views.includes(view)) return { view: INSTEAD[page] ?? views[0], said: {}, isHere };
+  const isExample = shown === "small example" && Object.hasOwn(examples, address.toy_block_seed);
+  const isHere = views.includes(view) && (!figure || shown === figure || isExample);
+  const instead = INSTEAD[page] ?? views[0];
+  if (!views.includes(view)) {
+    return { view: instead, said: instead === "attention" ? explorerOf(address, rows, shape) : {}, isHere };
+  }
   const said = view === "attention" ? { ...explorerOf(address, rows, shape), ...address } : { ...address };
   delete said[name];
   return { view, said, isHere };

@@ -19,7 +19,8 @@ async function answerOf(step, run) {
   if (!step.measure) return null;
   if (step.answer) {
     if (step.answer.undecided) throw new Undecided(step.answer.undecided);
-    return step.answer;
+    const { flips, ...answer } = step.answer, { toy_flipped: mask = "" } = run.address;
+    return { ...answer, ...(flips?.[mask] ?? flips?.[""]) };
   }
   if (!canBeDone(step)) throw new Undecided(run.say("elsewhere")("said 2", run.told.titles[step.page]));
   return MEASURES[step.measure](run, step.arguments);
