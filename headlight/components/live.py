@@ -33,7 +33,8 @@ def live_page(header: dict, weights: bytes, words: dict, title: str, whence: str
     """Return the HTML of a page with a model in it.
 
     header, weights: as `transformer.exchange.int8.pack` makes them; words: what is said the same of every sentence, see
-    `headlight.views.live.content`, and where it has "lessons" `headlight.lessons.live`; whence: a line on where it comes from, and the sources of the model's data.
+    `headlight.views.live.content`, and where it has "lessons" `headlight.lessons.live`;
+    whence: a line on where it comes from, and the sources of the model's data.
     """
     parts = {name: read_parts(entry) for name, entry in COMPONENTS.items()}
     has_lessons = "lessons" in words
@@ -93,7 +94,8 @@ def index_page(entries: Sequence[Entry]) -> str:
     style = whole(_FOLDER / "live_page" / "index.css")
     items = "".join(
         f'<li><a href="{html.escape(entry.file)}">{html.escape(entry.subject)}</a> '
-        f"<span>{entry.parameters / 1e6:.1f} million weights, {entry.bytes / 1e6:.1f} MB compressed</span>{_lesson_links(entry)}</li>"
+        f"<span>{entry.parameters / 1e6:.1f} million weights, {entry.bytes / 1e6:.1f} MB compressed</span>"
+        f"{_lesson_links(entry)}</li>"
         for entry in entries
     )
     return filled(

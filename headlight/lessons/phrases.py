@@ -15,7 +15,7 @@ Phrases = dict[str, str]  # "For {0} this head reads {1}." by where it stands
 
 
 def phrases(function: Callable[..., object]) -> Phrases:
-    """Return a function's texts of several words, or with something computed among them, with {0}, {1}, … in place of what is computed.
+    """Return a function's texts of several words, with {0}, {1}, … in place of what is computed.
 
     Their names say where they stand, in the order of the source: "truth" and "calculation" of an `Answer`, "option",
     "undecided", "said" where they are returned, else the variable that they are assigned to; the second of a name is

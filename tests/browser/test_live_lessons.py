@@ -255,7 +255,7 @@ def test_hostile_text_stays_text_and_what_cannot_be_translated_is_said(live, ask
     expect(page.locator(".lesson .undecided")).to_have_text("The text is empty: please write a sentence.")
     page.get_by_role("button", name="Next →").click()
     is_at(page, ATTENTION, 2)
-    expect(page.locator("#live_text")).to_have_value(ATTENTION.sentences[0])
+    assert page.locator("#live_text").input_value() in ATTENTION.sentences
     for place in ("nonsense.2", "attention.99", "attention.0", "<b>.1"):
         page.evaluate("hash => { location.hash = hash; }", f"home?lesson={quote(place)}")
         expect(page.locator("body[data-shown=home]")).to_be_attached()

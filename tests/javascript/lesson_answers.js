@@ -17,7 +17,8 @@ const parse = (name) => JSON.parse(read(name).toString("utf8"));
 
 const { words, lessons } = parse("told.json"), told = opened(lessons);
 const model = openModel({
-  header: parse("model.json"), weights: new Uint8Array(read("model.bin")), kernel: new Uint8Array(fs.readFileSync(KERNEL)),
+  header: parse("model.json"), weights: new Uint8Array(read("model.bin")),
+  kernel: new Uint8Array(fs.readFileSync(KERNEL)),
 });
 await model.ready;
 const source = new LocalSource(model, words), answers = [];

@@ -4,9 +4,9 @@ import shutil
 from pathlib import Path
 
 import torch
+from support.streams import CHECKPOINTS
 
 from headlight.app.batches import CheckpointFiles
-from support.streams import CHECKPOINTS
 from transformer.checkpoint import load_checkpoint, save_checkpoint
 from transformer.exchange.int8 import round_weights
 

@@ -49,6 +49,17 @@ function chooseBest({ never }) {
   return (_, best) => best.ids.find((id) => !never.includes(id));
 }
 
+// How probable the two best tokens that decoding may choose are in softmax(logits / temperature), a pair for each of
+// some temperatures. The logits begin at `at`.
+export function tempered({ logits, vocab, never }, at, temperatures) {
+  const allowed = Array.from(logits.subarray(at, at + vocab)).filter((_, id) => !never.includes(id));
+  const [first, second] = allowed.toSorted((one, other) => other - one);
+  return temperatures.map((temperature) => {
+    const sum = allowed.reduce((all, logit) => all + Math.exp((logit - first) / temperature), 0);
+    return [1 / sum, Math.exp((second - first) / temperature) / sum];
+  });
+}
+
 // Draws from softmax(logits / temperature) among the `topK` most probable, 0 for all. The same seed draws the same,
 // which is not what PyTorch draws. Throws RangeError.
 export function sampler(engine, { temperature = 1, topK = 0, seed = 1 } = {}) {

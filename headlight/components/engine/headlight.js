@@ -22,6 +22,8 @@
 //                                                 turned }) is called head by head, behind all other runs; gives log P
 //                                                 of each id
 //   stages(text, targetIds, { kind, layer, head }, options)   one attention block, stage by stage: see stages.js
+//   tempered(text, ids, temperatures)             how probable the two best tokens after these ids are at each
+//                                                 temperature: [temperature][2]
 // Options:
 //   prefix    a text or ids that the translation begins with
 //   target    a text or ids: the translation itself, which is replayed in one teacher-forced pass
@@ -79,6 +81,10 @@ class Headlight {
 
   translateWithoutEach(text, sets, each, options) {
     return this.ask("translateWithoutEach", [text, sets], options, each);
+  }
+
+  tempered(text, before, temperatures) {
+    return this.ask("tempered", [text, [...before], temperatures]);
   }
 
   stages(text, target, chosen, options) {

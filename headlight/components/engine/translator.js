@@ -2,7 +2,7 @@
 // yields between two steps, so that whoever runs it may breathe, or give it up; `finish` runs one at once. What the
 // verbs take and give is told in headlight.js.
 
-import { beamSearch, decode, replay, sampler } from "./decoding.js";
+import { beamSearch, decode, replay, sampler, tempered } from "./decoding.js";
 import { Engine, KINDS } from "./engine.js";
 import { headLosses } from "./heads.js";
 import { recordStages } from "./stages.js";
@@ -79,6 +79,18 @@ export class Translator {
   *stages(text, target, chosen) {
     yield; // whoever has asked for another block since gives this one up
     return recordStages(this.engine, this.sourceIds(text), target, chosen);
+  }
+
+  // How probable the two best tokens of a step are at each of some temperatures, after the ids before it.
+  *tempered(text, before, temperatures) {
+    const { engine, config } = this, found = [];
+    engine.begin(this.sourceIds(text));
+    engine.advance([config.begin_id, ...before], 0);
+    yield;
+    engine.eachLogits(before.length + 1, (row, at) => {
+      if (row === before.length) found.push(...tempered(engine, at, temperatures));
+    });
+    return found;
   }
 
   // What each head alone is worth to a translation, ids.

@@ -51,6 +51,12 @@ export class LocalSource {
     return this.once(JSON.stringify(["search", text, options]), () => this.model.search(text, options));
   }
 
+  // How probable the two best tokens after some ids are at each of some temperatures.
+  tempered(text, before, temperatures) {
+    const ask = () => this.model.tempered(text, before, temperatures);
+    return this.once(JSON.stringify(["tempered", text, before, temperatures]), ask);
+  }
+
   // An answer that was had before; the oldest ones are forgotten.
   async once(question, ask) {
     if (this.answers.has(question)) return this.answers.get(question);

@@ -20,7 +20,8 @@ def live_file(
     """Return one HTML file with a checkpoint in it, which translates and shows its attention without a server.
 
     name: the checkpoint's; roles: what its heads do over a corpus; text: the sentence to begin with; lessons:
-    those in it, as `headlight.lessons.live.live_lessons` tells them. Raises CheckpointError for a model that a browser cannot run.
+    those in it, as `headlight.lessons.live.live_lessons` tells them. Raises CheckpointError for a model that a browser
+    cannot run.
     """
     header, weights = pack(checkpoint)
     title = f"Headlight: {subject(checkpoint, name)}"

@@ -36,9 +36,9 @@ TEXTS = (
     "<b>bold</b> and `code` and $x^2$",
     "My brother loves your sister.",
 )
-# What a browser cannot measure: trainings, ALTI+, gradients, positions and masks taken away, all logits of a step.
+# What a browser cannot measure: trainings, ALTI+, gradients, positions and masks taken away.
 ELSEWHERE = {
-    *("leaked_weight", "leak_effect", "leak_spared", "tempered"),
+    *("leaked_weight", "leak_effect", "leak_spared"),
     *("translated_without_positions", "position_length", "copies_apart"),
     *("missed_most", "ranks_agree", "pronoun_of_another", "source_share", "decides_pronoun", "even_weights"),
     *("first_output", "first_right", "loss_or_head", "first_sharp_kind", "rate_peak"),

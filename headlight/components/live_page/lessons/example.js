@@ -13,13 +13,15 @@ function masked({ flips, ...plain }, mask) {
 
 // Query, key and dimension from 1, and a step.
 function choiceIn(said, { steps: all }) {
-  const numbers = ["at_query", "at_key", "at_dimension"].map((name) => (NUMBER.test(said[name] ?? "") ? Number(said[name]) : 1));
+  const number = (name) => (NUMBER.test(said[name] ?? "") ? Number(said[name]) : 1);
+  const numbers = ["at_query", "at_key", "at_dimension"].map(number);
   return [...numbers, ["all", ...all.map(({ name }) => name)].includes(said.at_step) ? said.at_step : all[0].name];
 }
 
 // A mask with one cell of it closed, or opened again; query and key from 1.
 function flipped({ keys }, mask, query, key) {
-  const cells = keys.flatMap((_, row) => keys.map((_, column) => Number(row + 1 === query && column + 1 === key))).join("");
+  const isCell = (row, column) => row + 1 === query && column + 1 === key;
+  const cells = keys.flatMap((_, row) => keys.map((_, column) => Number(isCell(row, column)))).join("");
   return cells === mask ? "" : cells;
 }
 

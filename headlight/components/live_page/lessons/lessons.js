@@ -19,7 +19,8 @@ const FRESH = { choice: null, hints: 0, shown: false, right: false };
 
 // What the page is told of lessons, the answers that are in it made readable.
 export function opened(told) {
-  const read = (text) => JSON.parse(new TextDecoder().decode(Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0))));
+  const bytes = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+  const read = (text) => JSON.parse(new TextDecoder().decode(bytes(text)));
   const readable = (step) => (step.answer ? { ...step, answer: read(step.answer[BYTES]) } : step);
   return { ...told, lessons: told.lessons.map((lesson) => ({ ...lesson, steps: lesson.steps.map(readable) })) };
 }
@@ -110,7 +111,8 @@ export class Lessons {
 
   give(data) {
     const hear = (name, value) => this.hear(name, value);
-    panel({ parentElement: this.place, data: { ...data, alone: true, lowers: true, known: true }, setTriggerValue: hear });
+    const ofPage = { alone: true, lowers: true, known: true };
+    panel({ parentElement: this.place, data: { ...data, ...ofPage }, setTriggerValue: hear });
   }
 
   // What is not to be seen before a question is answered.
@@ -185,8 +187,9 @@ export class Lessons {
   reveal(posed) {
     const { step, lesson, number } = posed, address = posed.address(true);
     if (!posed.panel.moves || !address) return;
-    const { view, said, isHere } = this.whereOf(step.show_page || step.page, address);
-    this.elsewhere.textContent = isHere ? "" : this.told.phrases.elsewhere["said 2"].replace("{0}", this.told.titles[step.show_page || step.page]);
+    const page = step.show_page || step.page;
+    const { view, said, isHere } = this.whereOf(page, address);
+    this.elsewhere.textContent = isHere ? "" : posed.run.say("elsewhere")("said 2", this.told.titles[page]);
     this.page.open(view, { text: posed.run.text, ...said, lesson: `${lesson.name}.${number + 1}` });
   }
 
@@ -235,7 +238,8 @@ export class Lessons {
     veil([]);
     this.posed = null;
     this.elsewhere.textContent = "";
-    const { lessons, phrases: { end: say } } = this.told, asked = lesson.steps.filter((step) => isQuestion(step) && canBeDone(step));
+    const { lessons, phrases: { end: say } } = this.told;
+    const asked = lesson.steps.filter((step) => isQuestion(step) && canBeDone(step));
     const score = say["said 3"].replace("{0}", this.answered(lesson).size).replace("{1}", asked.length);
     this.give({
       key: `${lesson.name} end`, title: lesson.title, step: lesson.steps.length + 1, of: lesson.steps.length,
@@ -266,16 +270,20 @@ export class Lessons {
       const few = [`${lesson.minutes} minutes`, `${all} steps`];
       if (found) few.push(`${found} of ${asked.length} answers found`);
       if (here < all) few.push(`${all - here} ${all - here === 1 ? "is" : "are"} in the app alone`);
-      const button = element("button", "", found ? "Go on" : "Begin");
-      Object.assign(button, { type: "button", ariaLabel: `${button.textContent}: ${lesson.title}`, onclick: () => this.begin(lesson) });
-      return element("li", "lesson_card", element("h2", "", lesson.title), element("p", "", lesson.goal), element("p", "few", few.join(" · ")), button);
+      const does = found ? "Go on" : "Begin";
+      const button = element("button", "", does);
+      const ariaLabel = `${does}: ${lesson.title}`;
+      Object.assign(button, { type: "button", ariaLabel, onclick: () => this.begin(lesson) });
+      const told = [element("p", "", lesson.goal), element("p", "few", few.join(" · "))];
+      return element("li", "lesson_card", element("h2", "", lesson.title), ...told, button);
     });
     this.list.querySelector(".lesson_cards").replaceChildren(...cards);
   }
 
   // From the beginning, or at the first question that was not answered.
   begin(lesson) {
-    const found = this.answered(lesson), next = lesson.steps.findIndex((step, at) => isQuestion(step) && canBeDone(step) && !found.has(at));
+    const found = this.answered(lesson);
+    const next = lesson.steps.findIndex((step, at) => isQuestion(step) && canBeDone(step) && !found.has(at));
     return this.go(lesson, found.size && next > 0 ? next : 0, true);
   }
 }

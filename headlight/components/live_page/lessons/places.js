@@ -32,7 +32,8 @@ export function placeOf(page, address, { views, rows, examples, shape }) {
 // What an address of one head, or of the mean of several, asks of the explorer; see `linked_heads` of
 // headlight/views/attention/explorer_content.py.
 function explorerOf({ kind, layer, head, rows: named, query }, rows, [layers, heads]) {
-  const numbers = (text, count) => (/^\d+$/.test(text ?? "") ? [text] : Array.from({ length: count }, (_, at) => at + 1));
+  const all = (count) => Array.from({ length: count }, (_, at) => at + 1);
+  const numbers = (text, count) => (/^\d+$/.test(text ?? "") ? [text] : all(count));
   const chosen = numbers(layer, layers).flatMap((one) => numbers(head, heads).map((other) => `${one}.${other}`));
   return {
     ...(kind ? { explorer_kind: kind } : {}),

@@ -69,7 +69,8 @@ export class Posed {
 
   // What the page's address has, when the answer is `shown` too; null where its names are not known.
   address(shown = false) {
-    const names = this.answer?.names ?? {}, said = Object.entries({ ...this.step.at, ...(shown ? this.step.show : {}) });
+    const names = this.answer?.names ?? {};
+    const said = Object.entries({ ...this.step.at, ...(shown ? this.step.show : {}) });
     const isKnown = ([, text]) => [...text.matchAll(NAME)].every(([, name]) => Object.hasOwn(names, name));
     if (!said.every(isKnown)) return null;
     return Object.fromEntries(said.map(([key, text]) => [key, text.replace(NAME, (_, name) => names[name])]));
@@ -81,7 +82,8 @@ export class Posed {
   }
 
   panelOf() {
-    const { step, lesson, number, answer, undecided } = this, [say, ask] = this.glossed(this.text(step.say), this.text(step.ask));
+    const { step, lesson, number, answer, undecided } = this;
+    const [say, ask] = this.glossed(this.text(step.say), this.text(step.ask));
     const panel = {
       key: this.key, name: lesson.name, title: lesson.title, step: number + 1, of: lesson.steps.length, say,
       note: this.text(step.note), sample: this.text(step.sample), undecided,
@@ -103,7 +105,8 @@ export class Posed {
   }
 
   toldOf() {
-    const { answer } = this, { right = [], value = 0, tolerance, relative = RELATIVE, truth, calculation, done } = answer;
+    const { answer } = this;
+    const { right = [], value = 0, tolerance, relative = RELATIVE, truth, calculation, done } = answer;
     return {
       right: [...right].sort(), value, margin: tolerance ?? relative * Math.abs(value), hints: this.hints(),
       said: this.said(), truth: inWords(truth), more: inWords(calculation), done: Boolean(done),
@@ -120,7 +123,8 @@ export class Posed {
     const { kind, value, bounds, right } = this.answer, say = this.run.say("narrowed");
     if (kind === "number") {
       const [least, most] = bounds ?? [-Infinity, Infinity], ends = [value * 0.7, value * 1.4].sort((a, b) => a - b);
-      const [low, high] = [Math.max(ends[0], least), Math.min(ends[1], most)].map((each) => Number(each.toPrecision(2)));
+      const within = [Math.max(ends[0], least), Math.min(ends[1], most)];
+      const [low, high] = within.map((each) => Number(each.toPrecision(2)));
       return say("said", numberWords(low), numberWords(high));
     }
     const wrong = kind === "do" || kind === "" ? [] : this.options.filter(([name]) => !right.includes(name));
@@ -130,8 +134,8 @@ export class Posed {
   // What is said to a choice before what is so: see `_said` of headlight/lessons/offline.py.
   said() {
     const { kind, options = [], right = [] } = this.answer, say = this.run.say("predicted");
-    const labels = options.map(([name, label, told]) => [name, [say("said", ended(label)), told].filter(Boolean).join(" ")]);
-    if (kind === "one") return Object.fromEntries(labels.map(([name, words]) => [name, inWords(words)]));
+    const words = ([, label, told]) => inWords([say("said", ended(label)), told].filter(Boolean).join(" "));
+    if (kind === "one") return Object.fromEntries(options.map((each) => [each[0], words(each)]));
     if (kind === "number") {
       const off = this.run.say("off");
       return { number: say("said 4", NUMBER), low: off("said"), high: off("said 2") };

@@ -1,5 +1,5 @@
-// What a measure of a lesson asks of the model, for one sentence: the counterpart of `Run` of headlight/lessons/answer.py
-// and of what headlight/app/results computes. Translations are greedy.
+// What a measure of a lesson asks of the model, for one sentence: the counterpart of `Run` of
+// headlight/lessons/answer.py and of what headlight/app/results computes. Translations are greedy.
 
 import { wordRanges } from "../../lib/tokens.js";
 import { measureHeads, plainestHead } from "../payloads/patterns.js";
@@ -53,7 +53,8 @@ export class Run {
 
   // The rows of one head's map.
   rows(kind, { layer, head }) {
-    const { shape: [, heads, queries, keys], weights } = this.trace[kind], from = (layer * heads + head) * queries * keys;
+    const { shape: [, heads, queries, keys], weights } = this.trace[kind];
+    const from = (layer * heads + head) * queries * keys;
     return Array.from({ length: queries }, (_, row) => weights.subarray(from + row * keys, from + (row + 1) * keys));
   }
 
@@ -95,6 +96,10 @@ export class Run {
 
   stages(kind, { layer, head }) {
     return this.source.stages(this.trace, { kind, layer, head }, null);
+  }
+
+  tempered(step, temperatures) {
+    return this.source.tempered(this.text, this.trace.targetIds.slice(0, step), temperatures);
   }
 
   async ended(size, alpha) {

@@ -83,7 +83,8 @@ export function fed_in_row(run) {
   const { trace } = run, say = run.say("alignment.fed_in_row"), { MOST_OPTIONS } = run.limits("alignment");
   const tokens = trace.targetTokens, fed = trace.decoderInputTokens;
   const rows = [...tokens.keys()].slice(2, -1).filter((row) => {
-    return tokens.slice(row - 2, row + 1).every(isWord) && new Set(tokens.slice(row - 2, row + 2)).size === MOST_OPTIONS;
+    const near = tokens.slice(row - 2, row + 2);
+    return near.slice(0, -1).every(isWord) && new Set(near).size === MOST_OPTIONS;
   });
   if (!rows.length) throw new Undecided(say("undecided"));
   const row = rows[Math.floor(rows.length / 2)], word = quoted(tokens[row]);
@@ -110,8 +111,10 @@ export async function read_when_fed(run) {
     return Math.min(before, here) >= 0 && before !== here && isOne && leadOf(weights[row]) >= NEAR;
   });
   if (!rows.length) throw new Undecided(say("undecided"));
-  const row = rows[indexOfMost(rows.map((each) => leadOf(weights[each])))], digits = Array.from(weights[row], shortWeight);
-  const fed = trace.decoderInputTokens[row], word = trace.targetTokens[row], [before, here] = aligned.slice(row - 1, row + 1);
+  const row = rows[indexOfMost(rows.map((each) => leadOf(weights[each])))];
+  const digits = Array.from(weights[row], shortWeight);
+  const fed = trace.decoderInputTokens[row], word = trace.targetTokens[row];
+  const [before, here] = aligned.slice(row - 1, row + 1);
   const others = largestFirst(weights[row]).filter((key) => isWord(sources[key]));
   return {
     kind: "one",
@@ -145,7 +148,8 @@ export function better_reading(run) {
 export async function aligning_layer(run) {
   const say = run.say("alignment.aligning_layer"), { NEAR, MOST_OPTIONS } = run.limits("alignment");
   const measured = crossHeads(run), byNeed = await neededRows(run, measured);
-  const layers = once(measured.map(({ layer }) => layer)), of = (layer) => measured.filter((head) => head.layer === layer);
+  const layers = once(measured.map(({ layer }) => layer));
+  const of = (layer) => measured.filter((head) => head.layer === layer);
   const means = layers.map((layer) => meanOf(of(layer).map((head) => share(run, head, OUTPUT))));
   const needs = layers.map((layer) => meanOf(of(layer).map((head) => byNeed.get(head))));
   const [first, ...others] = largestFirst(means);

@@ -130,7 +130,8 @@ export function mean_of_heads(run) {
     calculation: say("calculation", count, quoted(word), quoted(read), count, shortWeight(mean)),
     value: mean, tolerance: NEAR, bounds: [0, 1],
     names: {
-      ...headNames(head), row: String(pair.row + 1), key: String(pair.key + 1), word, read, weight, heads: String(count),
+      ...headNames(head), row: String(pair.row + 1), key: String(pair.key + 1), word, read, weight,
+      heads: String(count),
     },
   };
 }

@@ -4,7 +4,7 @@ import { lengthPenalty } from "../../../engine/decoding.js";
 import { candidatesAt, isNeverChosen } from "../../payloads/player.js";
 import { chanceWords, fixed, pluralize, quoted, quotedAt, rint, signed } from "../../payloads/text.js";
 import { Undecided } from "../run.js";
-import { indexOfMost, once, words } from "./wording.js";
+import { indexOfMost, once, threeDigits, words } from "./wording.js";
 
 // So many of some steps: the first, the last, and what lies between at equal distances.
 function spread(steps, count) {
@@ -20,7 +20,8 @@ export function hardest_token(run) {
   if (!others.length) throw new Undecided(say("undecided"));
   const offered = [hardest, ...spread(others, MOST_OPTIONS - 1)], { probabilities } = candidatesAt(trace, hardest);
   const name = (step) => quotedAt(targetTokens, step, "step"), nats = (step) => fixed(entropies[step] + 0, 2);
-  const [best, all] = [probabilities[0], probabilities.reduce((sum, each) => Math.fround(sum + each), 0)].map(chanceWords);
+  const sum = probabilities.reduce((total, each) => Math.fround(total + each), 0);
+  const [best, all] = [probabilities[0], sum].map(chanceWords);
   return {
     kind: "one",
     truth: say("truth", hardest + 1, name(hardest), nats(hardest), best, probabilities.length, all),
@@ -33,7 +34,8 @@ export function hardest_token(run) {
 
 export function perplexity(run) {
   const { entropies, targetTokens } = run.trace, say = run.say("decoding.perplexity");
-  const { NEAR, NEAR_NATS } = run.limits("decoding"), step = run.scoredSteps[indexOfMost(run.scoredSteps.map((at) => entropies[at]))];
+  const { NEAR, NEAR_NATS } = run.limits("decoding");
+  const step = run.scoredSteps[indexOfMost(run.scoredSteps.map((at) => entropies[at]))];
   const entropy = entropies[step], value = Math.exp(entropy), digits = fixed(value, 1), nats = fixed(entropy, 2);
   if (entropy < NEAR_NATS) throw new Undecided(say("undecided"));
   return {
@@ -123,6 +125,25 @@ export async function after_forcing(run) {
   };
 }
 
+export async function tempered(run) {
+  const say = run.say("decoding.tempered"), { step, names } = openChoice(run), { trace } = run;
+  const { SHARP, FLAT, NEAR_CHANCES } = run.limits("decoding"), temperatures = [SHARP, 1, FLAT];
+  const found = await run.tempered(step, temperatures), [sharp, plain, flat] = found.map(([best]) => best);
+  if (sharp - plain < NEAR_CHANCES || plain - flat < NEAR_CHANCES) throw new Undecided(say("undecided"));
+  const { tokens } = candidatesAt(trace, step), word = quoted(tokens.find((token) => !isNeverChosen(trace, token)));
+  const [low, one, high] = [sharp, plain, flat].map(chanceWords), ratio = found[1][0] / found[1][1];
+  return {
+    kind: "one",
+    truth: say("truth", SHARP, word, low, one, FLAT, high),
+    calculation: say("calculation", SHARP, word, threeDigits(ratio), threeDigits(ratio ** 2)),
+    options: [
+      [String(SHARP), low, say("told", SHARP)], ["1", one, say("told 2")], [String(FLAT), high, say("told 3", FLAT)],
+    ],
+    right: [String(SHARP)],
+    names: { ...names, temperature: String(SHARP) },
+  };
+}
+
 // The translations that a search ended with, best first, each text once.
 async function endedOf(run, size, alpha) {
   const found = new Map();
@@ -157,7 +178,8 @@ export async function winner_with_penalty(run, { size, alpha }) {
   if (best.score - second.score < NEAR_SCORES) throw new Undecided(say("undecided 2"));
   const offered = once([winner, before, ...free.keys()]).slice(0, MOST_OPTIONS - 1);
   const scored = (text) => {
-    const { ids, logProbability: log } = found.get(text), penalty = lengthPenalty({ alpha, penalty: "gnmt" }, ids.length);
+    const { ids, logProbability: log } = found.get(text);
+    const penalty = lengthPenalty({ alpha, penalty: "gnmt" }, ids.length);
     return run.say("decoding._score_words")("said", signed(log, 3), fixed(penalty, 3), signed(log / penalty, 3));
   };
   return {
@@ -203,7 +225,8 @@ export async function longer_translation(run) {
   const [before, after] = [trace, now].map(countOf), done = after > before;
   const longer = (await longerThan(run, trace)) ?? (done ? forced : null);
   if (!longer) throw new Undecided(say("undecided"));
-  const counted = say("counted", pluralize(after, "word"), before), token = run.source.model.tokenizer.pieces[longer.at(-1)];
+  const counted = say("counted", pluralize(after, "word"), before);
+  const token = run.source.model.tokenizer.pieces[longer.at(-1)];
   return {
     kind: "do",
     truth: forced ? `${quoted(now.targetText)} ${counted}` : say("told", trace.targetText),

@@ -39,7 +39,8 @@ export function head_of_dimension(run) {
 
 // The head that reads a neighbour in most rows, then others to choose from.
 function neighbourHeads(run, pattern) {
-  const say = run.say("heads._neighbour_heads"), { MOST_OPTIONS } = run.limits("heads"), measured = run.heads("encoder");
+  const say = run.say("heads._neighbour_heads"), { MOST_OPTIONS } = run.limits("heads");
+  const measured = run.heads("encoder");
   if (measured.length < 2 || !Number.isFinite(shareOf(measured[0].counts[pattern], run.law))) {
     throw new Undecided(say("undecided 2"));
   }
@@ -84,7 +85,8 @@ function changedWords(old, now) {
 }
 
 export async function without_neighbour_head(run, { pattern }) {
-  const say = run.say("heads.without_neighbour_head"), { FEW } = run.limits("heads"), found = neighbour_head(run, { pattern });
+  const say = run.say("heads.without_neighbour_head"), { FEW } = run.limits("heads");
+  const found = neighbour_head(run, { pattern });
   const head = { kind: "encoder", layer: found.names.layer - 1, head: found.names.head - 1 };
   const { total } = (await rankedLosses(run)).find((each) => engineName(each) === engineName(head));
   const after = await run.traceOf({ off: [engineName(head)] });
@@ -154,7 +156,8 @@ export async function break_with_few(run) {
   if (ranked.some(({ turned }) => turned)) throw new Undecided(say("undecided"));
   const enough = await enoughOf(run, ranked), named = (run.address.off ?? "").split("-");
   const off = once(named).flatMap((name) => ranked.filter((head) => addressOf(head) === name));
-  const now = off.length ? await run.traceOf({ off: off.map(engineName) }) : trace, done = !isSame(now.targetIds, trace.targetIds);
+  const now = off.length ? await run.traceOf({ off: off.map(engineName) }) : trace;
+  const done = !isSame(now.targetIds, trace.targetIds);
   const without = say("without", pluralize(off.length, "head"));
   let truth = off.length ? say("told", without) : say("told 2");
   if (done) truth = say("told 3", without, quoted(now.targetText), enough.length);

@@ -3,7 +3,9 @@
 
 import { kindHeadName, percent, pluralize, quoted, fixed, signed } from "../../payloads/text.js";
 import { numberWords } from "../../../standalone_page/lesson.js";
-import { headIn, headNames, indexOfMost, largestFirst, leadOf, meanOf, most, readable, shortWeight } from "./wording.js";
+import {
+  headIn, headNames, indexOfMost, largestFirst, leadOf, meanOf, most, readable, shortWeight,
+} from "./wording.js";
 import { Undecided } from "../run.js";
 
 const KINDS = ["encoder", "decoder", "cross"];
@@ -25,12 +27,14 @@ export async function best_key(run, { kind }) {
   const plain = run.say("hand._plainest_row"), head = run.firstHead(kind);
   const { weights, products, open, d_k } = await blockOf(run, kind, head);
   if (weights[0].length < 2) throw new Undecided(plain("undecided"));
-  const second = (row) => row[largestFirst(row)[1]], row = indexOfMost(weights.map((each) => second(each) && leadOf(each)));
+  const second = (row) => row[largestFirst(row)[1]];
+  const row = indexOfMost(weights.map((each) => second(each) && leadOf(each)));
   if (leadOf(weights[row]) < NEAR || !second(weights[row])) throw new Undecided(plain("undecided 2"));
   const tokens = readable(kind === "decoder" ? trace.decoderInputTokens : trace.sourceTokens);
   const word = readable(kind === "encoder" ? trace.sourceTokens : trace.targetTokens)[row];
   const values = Array.from(products[row], (value, key) => (open[row][key] ? value : -Infinity));
-  const ranked = largestFirst(values).slice(0, MOST_OPTIONS).filter((key) => Number.isFinite(values[key])), [best] = ranked;
+  const ranked = largestFirst(values).slice(0, MOST_OPTIONS).filter((key) => Number.isFinite(values[key]));
+  const [best] = ranked;
   if (new Set(ranked.map((key) => tokens[key])).size < ranked.length) throw new Undecided(say("undecided"));
   const digits = (key) => signed(values[key], 1), told = run.say("hand._told_product");
   return {
@@ -73,12 +77,15 @@ function largestWeight(scores, open) {
   return 1 / values.reduce((sum, value) => sum + Math.exp(value - peak), 0);
 }
 
-const exact = (run, value) => (value >= run.limits("scaling").LEAST_SHOWN ? fixed(value, 2) : run.say("scaling._exact")("said"));
+function exact(run, value) {
+  return value >= run.limits("scaling").LEAST_SHOWN ? fixed(value, 2) : run.say("scaling._exact")("said");
+}
 
 export async function row_without_root(run, { kind }) {
   const { trace } = run, say = run.say("scaling.row_without_root"), { NEAR } = run.limits("scaling");
   const head = run.firstHead(kind), { products, scores, weights, open, d_k } = await blockOf(run, kind, head);
-  const without = products.map((row, at) => largestWeight(row, open[at])), divided = weights.map(most), root = Math.sqrt(d_k);
+  const without = products.map((row, at) => largestWeight(row, open[at])), divided = weights.map(most);
+  const root = Math.sqrt(d_k);
   const row = indexOfMost(without.map((value, at) => value - divided[at]));
   const twice = largestWeight(scores[row].map((score) => score / root), open[row]);
   const [undivided, same] = [without[row], divided[row]];
@@ -200,7 +207,8 @@ function laterShares(run, kind) {
   const [layers, heads] = run.trace[kind].shape;
   return Array.from({ length: layers * heads }, (_, place) => {
     const rows = run.rows(kind, { layer: Math.floor(place / heads), head: place % heads }).slice(0, -1);
-    return rows.length ? meanOf(rows.map((row, at) => row.subarray(at + 1).reduce((sum, weight) => sum + weight, 0))) : 0;
+    const later = (row, at) => row.subarray(at + 1).reduce((sum, weight) => sum + weight, 0);
+    return rows.length ? meanOf(rows.map(later)) : 0;
   });
 }
 
@@ -219,7 +227,8 @@ export function reads_later(run) {
     truth: say("truth", shortWeight(means.encoder), exactly(run, means.decoder)),
     calculation: say("calculation"),
     options: [
-      ["encoder", say("option"), right === "encoder" ? "" : told("encoder")], ["decoder", say("option 2"), told("decoder")],
+      ["encoder", say("option"), right === "encoder" ? "" : told("encoder")],
+      ["decoder", say("option 2"), told("decoder")],
       ["both", "both", right === "both" ? "" : told("decoder")], ["neither", "neither", told("encoder")],
     ],
     right: [right],
