@@ -12,19 +12,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from string import Template
 
-from headlight.components.bundle import SHARED_STYLES, joined, read_parts, whole
+from headlight.components.bundle import SHARED_STYLES, joined, read_parts, slimmed, slimmed_style, whole
 from headlight.components.standalone import as_json, filled, keeps_within, policy
 
 _FOLDER = Path(__file__).parent
 _PAGE = _FOLDER / "live_page" / "page.js"
 _ENGINE = _FOLDER / "engine"
 _LESSONS = _FOLDER / "live_page" / "lessons"
+_PAGE_BEGINS = "// the page\n"  # in the script; what stands before it is the worker's, which page.js makes of it
 COMPONENTS = {
     "lines": "token_lines/lines",
     "explorer": "attention_explorer/explorer",
     "player": "decoding_player/player",
     "switches": "head_switches/switches",
     "steps": "attention_steps/steps",
+    "replay": "replay_player/player",
 }
 _PANEL = "lesson_panel/panel"
 
@@ -38,13 +40,11 @@ def live_page(header: dict, weights: bytes, words: dict, title: str, whence: str
     """
     parts = {name: read_parts(entry) for name, entry in COMPONENTS.items()}
     has_lessons = "lessons" in words
-    modules, (start,) = joined(_LESSONS / "page.js" if has_lessons else _PAGE)
-    script, style = f"{modules}{start}();\n", whole(_PAGE.with_suffix(".css"))
-    style += whole(_LESSONS / "page.css") if has_lessons else ""
-    serving, (serve,) = joined(_ENGINE / "worker.js")
-    worker = f"{serving}{serve}();\n"
+    engine, _ = joined(_ENGINE / "worker.js")
+    modules, (serve, start) = joined(_ENGINE / "worker.js", _LESSONS / "page.js" if has_lessons else _PAGE)
+    script = f"{slimmed(engine)}{_PAGE_BEGINS}{slimmed(modules.removeprefix(engine))}{start}();\n"
+    style = slimmed_style(whole(_PAGE.with_suffix(".css")) + (whole(_LESSONS / "page.css") if has_lessons else ""))
     keeps_within("the live page", script=script, style=style)
-    keeps_within("the engine", script=worker)
     shared = "".join(whole(_FOLDER / name) for name in SHARED_STYLES)
     styles = {COMPONENTS[name]: part.style.removeprefix(shared) for name, part in parts.items()} | {"shared": shared}
     lessons = ""
@@ -53,6 +53,7 @@ def live_page(header: dict, weights: bytes, words: dict, title: str, whence: str
         styles[COMPONENTS["explorer"]] += whole(_LESSONS / "explorer.css")
         styles[_PANEL] = panel.style.removeprefix(shared) + whole(_LESSONS / "panel.css")
         lessons = Template((_LESSONS / "lessons.html").read_text("utf-8")).substitute(panel=panel.markup)
+    styles = {name: slimmed_style(each) for name, each in styles.items()}
     return filled(
         _PAGE.with_suffix(".html"),
         **{name: part.markup for name, part in parts.items()},
@@ -63,7 +64,7 @@ def live_page(header: dict, weights: bytes, words: dict, title: str, whence: str
         lessons=lessons,
         header=as_json(header),
         words=as_json({**words, "styles": styles}),
-        worker=worker,
+        serve=serve,
         kernel=base64.b64encode((_ENGINE / "kernel.wasm").read_bytes()).decode("ascii"),
         weights=base64.b64encode(weights).decode("ascii"),
         script=script,

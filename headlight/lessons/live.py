@@ -22,7 +22,7 @@ from . import offline, panel, posed
 from .answer import Answer, Kind, Run
 from .file import Lesson, Step
 from .glosses import glosses
-from .measures import alignment, attention, decoding, hand, heads, masks, scaling, wording
+from .measures import alignment, attention, decoding, hand, heads, masks, order, scaling, wording
 from .overview import TITLES
 from .phrases import Phrases, phrases
 from .posed import Posed, pose, styled
@@ -35,7 +35,7 @@ OF_NO_SENTENCE = frozenset(
         *("rotation_angle", "turned_around", "most_alike"),
     }
 )
-_FILES = (alignment, attention, decoding, hand, heads, masks, scaling, wording)  # whose measures a page can do
+_FILES = (alignment, attention, decoding, hand, heads, masks, order, scaling, wording)  # whose measures a page can do
 
 
 def live_lessons(lessons: Sequence[Lesson], request: TranslationRequest) -> dict:
@@ -182,5 +182,5 @@ def _limits(file: ModuleType) -> dict:
     return {
         name: sorted(value) if isinstance(value, frozenset) else value
         for name, value in vars(file).items()
-        if name.isupper() and isinstance(value, (int, float, frozenset))
+        if name.isupper() and isinstance(value, (int, float, frozenset, tuple))
     }

@@ -13,10 +13,10 @@ export function lengthLimit({ config }, source) {
 
 // Greedy decoding, or sampling where `choose` is a `sampler`; the translation begins with the ids in `prefix`. Gives
 // the steps; the maps are in the engine. source: ids with the end of sentence.
-export function* decode(engine, source, { prefix = [], off, hidden, masked, choose = chooseBest(engine) } = {}) {
+export function* decode(engine, source, { prefix = [], off, hidden, unread, choose = chooseBest(engine) } = {}) {
   const { begin_id, end_id } = engine.config, limit = lengthLimit(engine, source);
   checkPrefix(prefix, limit);
-  engine.begin(source, { off, hidden, masked });
+  engine.begin(source, { off, hidden, unread });
   const steps = new Steps(engine, limit);
   let token = begin_id;
   do {
@@ -31,8 +31,8 @@ export function* decode(engine, source, { prefix = [], off, hidden, masked, choo
 }
 
 // The teacher-forced pass over a translation that is given, end of sentence included.
-export function* replay(engine, source, target, { off, hidden, masked } = {}) {
-  engine.begin(source, { off, hidden, masked });
+export function* replay(engine, source, target, { off, hidden, unread } = {}) {
+  engine.begin(source, { off, hidden, unread });
   engine.advance([engine.config.begin_id, ...target.slice(0, -1)], 0);
   yield;
   const steps = new Steps(engine, target.length);

@@ -24,6 +24,10 @@
 //   stages(text, targetIds, { kind, layer, head }, options)   one attention block, stage by stage: see stages.js
 //   tempered(text, ids, temperatures)             how probable the two best tokens after these ids are at each
 //                                                 temperature: [temperature][2]
+//   masked({ source, target }, longest, disabled, options)    a sentence, ids, in a padded batch: see masks.js
+//   entering(text, options)                       what enters the encoder: { tokens, embeddings, positions, total },
+//                                                 and withoutPositions, the translation of the embeddings alone
+//   positions(options)                            what is added at each position: see positions.js
 // Options:
 //   prefix    a text or ids that the translation begins with
 //   target    a text or ids: the translation itself, which is replayed in one teacher-forced pass
@@ -31,7 +35,7 @@
 //   sampling  { temperature, topK, seed }: drawn, in place of the most probable
 //   off       heads whose output is zero: ["cross.2.4"], kind, layer and head from 0, as Python's "zero:cross.2.4"
 //   hidden    source positions, from 0, that no head of cross-attention may read, as "forbid:cross.*.*:k"
-//   masked    source positions, from 0, that the encoder may not read, either: as if they were padding
+//   unread    source positions, from 0, that the encoder may not read, either: as if they were padding
 //   lane      a name: a newer run of the same lane gives up the older one, whose promise rejects with GivenUp; without
 //             one, runs wait for their turn
 //
@@ -89,6 +93,18 @@ class Headlight {
 
   stages(text, target, chosen, options) {
     return this.ask("stages", [text, [...target], chosen], options);
+  }
+
+  masked(sentence, longest, disabled, options) {
+    return this.ask("masked", [sentence, longest, disabled], options);
+  }
+
+  entering(text, options) {
+    return this.ask("entering", [text], options);
+  }
+
+  positions(options) {
+    return this.ask("positions", [], options);
   }
 
   headLosses(text, target, each, options) {

@@ -5,6 +5,8 @@
 import { beamSearch, decode, replay, sampler, tempered } from "./decoding.js";
 import { Engine, KINDS } from "./engine.js";
 import { headLosses } from "./heads.js";
+import { recordMasked } from "./masks.js";
+import { decodeWithoutPositions, embeddingSum, positionTables } from "./positions.js";
 import { recordStages } from "./stages.js";
 import { Tokenizer } from "./tokenizer.js";
 
@@ -41,8 +43,8 @@ export class Translator {
 
   // Everything of one sentence, its decoded translation's or a given target's.
   *trace(text, options = {}) {
-    const { engine, config } = this, { target = null, beam = 1, off = [], hidden = [], masked = [] } = options;
-    const source = this.sourceIds(text), prefix = this.prefixIds(options.prefix), changes = { off, hidden, masked };
+    const { engine, config } = this, { target = null, beam = 1, off = [], hidden = [], unread = [] } = options;
+    const source = this.sourceIds(text), prefix = this.prefixIds(options.prefix), changes = { off, hidden, unread };
     let steps, ids = typeof target === "string" ? [...this.read(target, "target"), config.end_id] : target;
     if (ids === null && beam !== 1) {
       const asked = typeof beam === "number" ? { size: beam } : beam;
@@ -91,6 +93,26 @@ export class Translator {
       if (row === before.length) found.push(...tempered(engine, at, temperatures));
     });
     return found;
+  }
+
+  // A sentence, { source, target } as ids, in a padded batch: see masks.js.
+  *masked(sentence, longest, disabled) {
+    yield;
+    const found = recordMasked(this.engine, sentence, longest, disabled);
+    return { ...found, bestTokens: this.tokens(found.bestIds) };
+  }
+
+  // What enters the encoder for a text, [tokens x d_model], and the translation without its positions.
+  *entering(text) {
+    const source = this.sourceIds(text), steps = yield* decodeWithoutPositions(this.engine, source);
+    const targetText = this.tokenizer.decode(steps.told().targetIds);
+    return { tokens: this.tokens(source), ...embeddingSum(this.engine, source), withoutPositions: targetText };
+  }
+
+  // What the model adds at each position.
+  *positions() {
+    yield;
+    return positionTables(this.engine);
   }
 
   // What each head alone is worth to a translation, ids.

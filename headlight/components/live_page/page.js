@@ -3,12 +3,19 @@
 
 import { openModel } from "../engine/headlight.js";
 import { addressOf, readAddress } from "./address.js";
+import { Masks } from "./masks_view.js";
+import { Positions } from "./positions_view.js";
+import { Training } from "./training_view.js";
 import { LocalSource } from "./source.js";
 import { Attention, Decoding, Heads, Home, Inside } from "./views.js";
 
-const VIEWS = { home: Home, attention: Attention, decoding: Decoding, heads: Heads, inside: Inside };
+const VIEWS = {
+  home: Home, attention: Attention, decoding: Decoding, heads: Heads, inside: Inside, positions: Positions,
+  masks: Masks, training: Training,
+};
 // What means nothing in another sentence.
-const OF_THE_SENTENCE = ["hidden", "prefix", "step", "explorer_tokens", "at_query", "at_key"];
+const OF_THE_SENTENCE = ["hidden", "prefix", "step", "explorer_tokens", "at_query", "at_key", "reordered"];
+const PAGE_BEGINS = "// the page\n"; // as in headlight/components/live.py
 const LETTERS_AT_ONCE = 2 ** 20; // of base64, decoded in one go: a multiple of 4
 
 const find = (selector) => document.querySelector(selector);
@@ -36,7 +43,10 @@ class LivePage {
     this.defaults = { text: words.text, hidden: "", prefix: "", step: "1", off: "" };
     this.source = new LocalSource(model, words);
     this.field = find("#live_text");
-    this.views = Object.fromEntries(Object.entries(VIEWS).map(([name, View]) => [name, this.made(name, View)]));
+    const withoutReplay = words.replay ? "none" : "[data-view=training], [data-tab=training]";
+    document.querySelectorAll(withoutReplay).forEach((each) => each.remove());
+    const shown = Object.entries(VIEWS).filter(([name]) => find(`[data-view="${name}"]`));
+    this.views = Object.fromEntries(shown.map(([name, View]) => [name, this.made(name, View)]));
     this.lessons = Lessons && words.lessons ? new Lessons(this, words.lessons) : null;
     this.field.oninput = () => this.say({ text: this.field.value }, true);
     find(".live_ask").onsubmit = (event) => event.preventDefault();
@@ -44,10 +54,11 @@ class LivePage {
     this.follow();
   }
 
-  // A view, its component in a tree of its own, where no other component's style is, as in the app.
+  // A view, its component, if it has one, in a tree of its own, where no other component's style is, as in the app.
   made(name, View) {
-    const section = find(`[data-view="${name}"]`), place = this.rooted(section.querySelector(".component"));
-    return new View({ place, section, source: this.source, say: (changes) => this.say(changes) });
+    const section = find(`[data-view="${name}"]`), host = section.querySelector(".component");
+    const say = (changes) => this.say(changes);
+    return new View({ place: host && this.rooted(host), section, source: this.source, say });
   }
 
   // The tree of an element's component.
@@ -142,7 +153,9 @@ export default async function start(Lessons = null) {
     tell("Reading the model …");
     await breathe();
     const weights = await bytesOf("live_weights", (share) => tell(`Reading the model: ${Math.round(100 * share)} %.`));
-    const kernel = await bytesOf("live_kernel"), worker = find("#live_worker").textContent;
+    const kernel = await bytesOf("live_kernel"), { textContent: script, dataset } = find("#live_script");
+    // The engine stands once in the file, before the page's own modules.
+    const worker = `${script.split(PAGE_BEGINS)[0]}${dataset.serve}();`;
     const model = openModel({ header: json("live_header"), weights, kernel, worker });
     globalThis.headlight.where = await model.ready;
     new LivePage(model, json("live_words"), Lessons);

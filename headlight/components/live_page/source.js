@@ -57,6 +57,23 @@ export class LocalSource {
     return this.once(JSON.stringify(["tempered", text, before, temperatures]), ask);
   }
 
+  // A sentence of a batch, see payloads/masks.js, without a mask: see engine/masks.js.
+  masked({ traces, longest }, sentence, disabled, lane = `masked ${disabled}`) {
+    const { sourceIds, targetIds } = traces[sentence], given = { source: [...sourceIds], target: [...targetIds] };
+    const ask = () => this.model.masked(given, longest, disabled, { lane });
+    return this.once(JSON.stringify(["masked", given, longest, disabled]), ask);
+  }
+
+  // What enters the encoder for a text: see engine/headlight.js.
+  entering(text) {
+    return this.once(JSON.stringify(["entering", text]), () => this.model.entering(text));
+  }
+
+  // What the model adds at each position.
+  positions() {
+    return this.once("positions", () => this.model.positions());
+  }
+
   // An answer that was had before; the oldest ones are forgotten.
   async once(question, ask) {
     if (this.answers.has(question)) return this.answers.get(question);

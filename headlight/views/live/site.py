@@ -11,6 +11,7 @@ from transformer.files import write_atomically
 from transformer.interpret.head_roles import find_roles
 
 from .content import live_file, subject
+from .replay import find_replay
 
 
 def write_site(
@@ -30,7 +31,9 @@ def write_site(
             checkpoint = load_checkpoint(path)
             reads_english = checkpoint.data.get("source_language") == "English"
             lessons = lessons_of(path) if lessons_of and reads_english else None
-            page = live_file(checkpoint, path.name, find_roles(path, checkpoint.model), lessons=lessons)
+            page = live_file(
+                checkpoint, path.name, find_roles(path, checkpoint.model), replay=find_replay(path), lessons=lessons
+            )
         except CheckpointError as error:
             reason = error
             continue

@@ -36,10 +36,8 @@ TEXTS = (
     "<b>bold</b> and `code` and $x^2$",
     "My brother loves your sister.",
 )
-# What a browser cannot measure: trainings, ALTI+, gradients, positions and masks taken away.
+# What a browser cannot measure: trainings, ALTI+, gradients, tokens left out, weights made equal.
 ELSEWHERE = {
-    *("leaked_weight", "leak_effect", "leak_spared"),
-    *("translated_without_positions", "position_length", "copies_apart"),
     *("missed_most", "ranks_agree", "pronoun_of_another", "source_share", "decides_pronoun", "even_weights"),
     *("first_output", "first_right", "loss_or_head", "first_sharp_kind", "rate_peak"),
     *("path_through_map", "learned_live"),

@@ -13,6 +13,7 @@ import { Run } from "./run.js";
 const LEAVE = -1, TO_LIST = -2, TO_NEXT = -3; // in place of a step, as in panel.js
 const MOST_TRIED = 6; // sentences of a lesson
 const SOON = 300, TYPED = 250; // ms until it is said that something is being measured; after a key
+const REPLAY = ["training replay"]; // of the figures of the app's page on training
 const BYTES = "base64 bytes"; // as in headlight/components/standalone.py
 const pause = (time) => new Promise((resolve) => setTimeout(resolve, time));
 const FRESH = { choice: null, hints: 0, shown: false, right: false };
@@ -133,9 +134,10 @@ export class Lessons {
   }
 
   whereOf(page, address) {
-    const { num_decoder_layers: layers, num_heads: heads } = this.page.source.model.config;
+    const { model: { config }, words } = this.page.source, { num_decoder_layers: layers, num_heads: heads } = config;
+    const figures = { positions: words.positions?.views, masks: words.masks?.views, training: REPLAY };
     return placeOf(page, address, {
-      views: this.viewNames, rows: this.told.rows, examples: this.told.examples, shape: [layers, heads],
+      views: this.viewNames, figures, rows: this.told.rows, examples: this.told.examples, shape: [layers, heads],
     });
   }
 

@@ -15,11 +15,14 @@ const VEILED = {
 };
 
 // { view, said: its address, isHere: whether it is the step's own figure }. address: as the app has it; views: those of
-// this page; rows: the explorer's names for the rows of a map; examples: small ones, by their seeds.
-export function placeOf(page, address, { views, rows, examples, shape }) {
+// this page; figures: the names of those of a page, where it has several of the app's; rows: the explorer's names for
+// the rows of a map; examples: small ones, by their seeds.
+export function placeOf(page, address, { views, figures, rows, examples, shape }) {
   const [name, figure] = FIGURES[page] ?? [], view = VIEWS[page] ?? page, shown = address[name] ?? figure;
   const isExample = shown === "small example" && Object.hasOwn(examples, address.toy_block_seed);
-  const isHere = views.includes(view) && (!figure || shown === figure || isExample);
+  const isOwn = !figure || shown === figure || isExample;
+  const isDrawn = figures[page]?.includes(address[page] ?? figures[page][0]) ?? isOwn;
+  const isHere = views.includes(view) && isDrawn;
   const instead = INSTEAD[page] ?? views[0];
   if (!views.includes(view)) {
     return { view: instead, said: instead === "attention" ? explorerOf(address, rows, shape) : {}, isHere };

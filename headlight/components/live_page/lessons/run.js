@@ -2,6 +2,7 @@
 // headlight/lessons/answer.py and of what headlight/app/results computes. Translations are greedy.
 
 import { wordRanges } from "../../lib/tokens.js";
+import { batchOf } from "../payloads/masks.js";
 import { measureHeads, plainestHead } from "../payloads/patterns.js";
 import { logProbabilities } from "../payloads/switches.js";
 
@@ -82,8 +83,8 @@ export class Run {
   async lostWithout() {
     const { sourceTokens, targetIds } = this.trace, before = logProbabilities(this.trace), found = [];
     for (let place = 0; place < sourceTokens.length; place++) {
-      const masked = sourceTokens.length === 1 ? [] : [place];
-      const after = logProbabilities(await this.traceOf({ target: [...targetIds], masked }));
+      const unread = sourceTokens.length === 1 ? [] : [place];
+      const after = logProbabilities(await this.traceOf({ target: [...targetIds], unread }));
       found.push(before.map((each, at) => each - after[at]));
     }
     return found;
@@ -96,6 +97,20 @@ export class Run {
 
   stages(kind, { layer, head }) {
     return this.source.stages(this.trace, { kind, layer, head }, null);
+  }
+
+  // A pass over the sentence beside itself, with a mask disabled: "nothing", "causal" or "padding".
+  masked(disabled) {
+    return this.source.masked(this.batch, 0, disabled, null);
+  }
+
+  get batch() {
+    return batchOf([this.trace, this.trace]);
+  }
+
+  // What enters the encoder for a text, and the translation without its positions.
+  entering(text) {
+    return this.source.entering(text);
   }
 
   tempered(step, temperatures) {

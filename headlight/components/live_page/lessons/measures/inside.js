@@ -7,6 +7,7 @@ import {
   headIn, headNames, indexOfMost, largestFirst, leadOf, meanOf, most, readable, shortWeight,
 } from "./wording.js";
 import { Undecided } from "../run.js";
+import { batchNames, exactly } from "./masks.js";
 
 const KINDS = ["encoder", "decoder", "cross"];
 
@@ -211,9 +212,6 @@ function laterShares(run, kind) {
     return rows.length ? meanOf(rows.map(later)) : 0;
   });
 }
-
-const exactly = (run, value) => (value ? fixed(value, 2) : run.say("masks._exact")("said"));
-const batchNames = (run, head = run.firstHead("decoder")) => ({ ...headNames(head), second: run.text });
 
 export function reads_later(run) {
   const say = run.say("masks.reads_later"), { NEAR } = run.limits("masks"), heads = run.config.num_heads;
