@@ -59,6 +59,9 @@ export class Lessons {
     const place = view === "lessons" ? null : this.placeIn(said.lesson);
     document.body.classList.toggle("in_lesson", Boolean(place));
     this.side.hidden = !place;
+    // On a phone the views are in a row to be swiped.
+    const tab = document.querySelector(".live_tabs [aria-current]");
+    if (tab) tab.parentElement.scrollLeft = tab.offsetLeft - tab.parentElement.offsetLeft - tab.offsetWidth;
     if (!place) return this.rest();
     const { lesson, number } = place;
     if (number === null) return this.go(lesson, 0, true);
