@@ -106,6 +106,11 @@ def test_one_head_has_its_scores_before_and_after_the_mask_and_its_weights(live,
     for key in ["ArrowDown", "ArrowDown", *last * ["ArrowRight"]]:
         page.keyboard.press(key)
     expect(after.locator(".readout")).to_contain_text("−∞")
+    page.locator("[data-view=masks] [name=query]").select_option("2")
+    hand = page.get_by_role("region", name="One row by hand")
+    last = hand.locator("tr").last.locator("td").first
+    expect(last).to_have_text(re.compile(r"^(0|[01]\.\d{4})$"))
+    assert float(last.inner_text()) == pytest.approx(captured.weights[1, 0, 2, row, 0], abs=2e-4)
     page.locator("[data-view=masks] [name=layer]").select_option("3")
     page.wait_for_url("**layer=3*head=3*")
 

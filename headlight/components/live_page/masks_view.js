@@ -41,11 +41,12 @@ export class Masks extends View {
     const [masked, disabled] = [await ask("nothing"), await ask(mask)];
     if (!isCurrent()) return;
     const head = this.headOf(said, trace, kind, leakiestHead(masked, disabled, batch, kind, chosen.sentence));
-    this.shown = { text, batch, ...chosen, mask, kind, head, masked, disabled };
+    const rows = masked[kind].shape[2], row = placeIn(said.query, rows) ?? Math.min(FIRST_ROW, rows - 1);
+    this.shown = { text, batch, ...chosen, mask, kind, head, row, masked, disabled };
     this.offer(said, second);
     const parts = {
       "without the mask": () => this.showWithout(), "the three masks": () => this.showMasks(),
-      "one head": () => this.showHead(said),
+      "one head": () => this.showHead(),
     };
     parts[chosen.view]();
     this.showBatch();
@@ -73,7 +74,8 @@ export class Masks extends View {
 
   offer(said, second) {
     const { views, disabled, readers, labels, second: usual } = this.told, { kinds } = this.words.texts;
-    const { view, sentence, mask, kind, head, batch } = this.shown, [layers, heads] = batch.traces[0][kind].shape;
+    const { view, sentence, mask, kind, head, masked } = this.shown;
+    const { shape: [layers, heads, rows] } = masked[kind];
     const same = (values) => values.map((value) => [value, value]);
     const numbers = (count) => same(Array.from({ length: count }, (_, at) => String(at + 1)));
     const placed = { layer: String(head.layer + 1), head: String(head.head + 1) };
@@ -86,6 +88,7 @@ export class Masks extends View {
       ...(isWithout && mask === "padding" ? [list("reader", named(readers), kind, "cross")] : []),
       ...(view === "one head" ? [list("kind", named(Object.keys(kinds)), kind)] : []),
       ...(isHead ? [list("layer", numbers(layers), placed.layer), list("head", numbers(heads), placed.head)] : []),
+      ...(view === "one head" ? [list("query", numbers(rows), String(this.shown.row + 1))] : []),
       list("row", same(["1", "2"]), String(sentence + 1), "1"),
       list("second", null, second, usual),
     ]);
@@ -125,8 +128,8 @@ export class Masks extends View {
     ], [{ ...describeMasks(batch, sentence, words), attempt: words.try_masks }], notes);
   }
 
-  showHead(said) {
-    const { batch, sentence, kind, head: place, masked } = this.shown, { words, labels } = this.told;
+  showHead() {
+    const { batch, sentence, kind, head: place, row, masked } = this.shown, { words, labels } = this.told;
     const head = maskedHead(masked, batch, { kind, sentence, ...place }), { rows, columns } = this.axes(head);
     const limit = Math.max(...head.scores.flatMap((row) => [...row].map(Math.abs))) || 1;
     const isMasked = (row, column) => !head.unmasked[row][column];
@@ -141,7 +144,7 @@ export class Masks extends View {
       at: (row, column) => head.weights[row][column], limit: 1, masked: isMasked,
       told: told((row, column) => (isMasked(row, column) ? "0" : fixed(head.weights[row][column], 4))),
     };
-    const row = this.rowIn(said, head), hand = rowByHand(head, row, words);
+    const hand = rowByHand(head, row, words);
     const cell = (text, key) => ({ text, css: isMasked(row, key) ? "closed" : "" });
     const keys = ["", shownTokens(head.keys).map((text) => ({ text, css: "token" }))];
     this.draw([
@@ -152,11 +155,6 @@ export class Masks extends View {
     const title = element("p", "", element("strong", "", labels.by_hand)), found = inWords(rowWords(head, row, words));
     const table = tableOf([keys, ...hand.map(([name, texts]) => [name, texts.map(cell)])], labels.by_hand);
     this.find(".findings").append(title, table, element("p", "", found));
-  }
-
-  rowIn({ query }, { fed }) {
-    const asked = placeIn(query, fed.length);
-    return asked ?? Math.min(FIRST_ROW, fed.length - 1);
   }
 
   showWithout() {

@@ -14,7 +14,7 @@ const VIEWS = {
   masks: Masks, training: Training,
 };
 // What means nothing in another sentence.
-const OF_THE_SENTENCE = ["hidden", "prefix", "step", "explorer_tokens", "at_query", "at_key", "reordered"];
+const OF_THE_SENTENCE = ["hidden", "prefix", "step", "explorer_tokens", "at_query", "at_key", "reordered", "query"];
 const PAGE_BEGINS = "// the page\n"; // as in headlight/components/live.py
 const LETTERS_AT_ONCE = 2 ** 20; // of base64, decoded in one go: a multiple of 4
 
@@ -45,8 +45,8 @@ class LivePage {
     this.field = find("#live_text");
     const withoutReplay = words.replay ? "none" : "[data-view=training], [data-tab=training]";
     document.querySelectorAll(withoutReplay).forEach((each) => each.remove());
-    const shown = Object.entries(VIEWS).filter(([name]) => find(`[data-view="${name}"]`));
-    this.views = Object.fromEntries(shown.map(([name, View]) => [name, this.made(name, View)]));
+    this.names = Object.keys(VIEWS).filter((name) => find(`[data-view="${name}"]`));
+    this.views = {}; // each made when it is first shown
     this.lessons = Lessons && words.lessons ? new Lessons(this, words.lessons) : null;
     this.field.oninput = () => this.say({ text: this.field.value }, true);
     find(".live_ask").onsubmit = (event) => event.preventDefault();
@@ -55,10 +55,15 @@ class LivePage {
   }
 
   // A view, its component, if it has one, in a tree of its own, where no other component's style is, as in the app.
-  made(name, View) {
+  made(name) {
+    const View = VIEWS[name];
     const section = find(`[data-view="${name}"]`), host = section.querySelector(".component");
     const say = (changes) => this.say(changes);
     return new View({ place: host && this.rooted(host), section, source: this.source, say });
+  }
+
+  viewOf(name) {
+    return (this.views[name] ??= this.made(name));
   }
 
   // The tree of an element's component.
@@ -77,7 +82,7 @@ class LivePage {
   follow() {
     if (location.hash === this.written) return;
     this.written = location.hash;
-    Object.assign(this, readAddress(location.hash, Object.keys(this.views), this.defaults));
+    Object.assign(this, readAddress(location.hash, this.names, this.defaults));
     this.draw();
   }
 
@@ -117,7 +122,7 @@ class LivePage {
       find("#live_translation").textContent = trace.targetText.trim() ? trace.targetText : this.source.words.nothing;
       document.body.classList.remove("untold");
       this.lessons?.show({ view, said, trace, isCurrent });
-      await this.views[view].show({ text, trace, said, isCurrent, tell });
+      await this.viewOf(view).show({ text, trace, said, isCurrent, tell });
       if (isCurrent()) document.body.dataset.shown = view;
     } catch (error) {
       if (!isCurrent() || error.name === "GivenUp") return;

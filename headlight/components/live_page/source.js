@@ -66,7 +66,7 @@ export class LocalSource {
 
   // What enters the encoder for a text: see engine/headlight.js.
   entering(text) {
-    return this.once(JSON.stringify(["entering", text]), () => this.model.entering(text));
+    return this.once(JSON.stringify(["entering", text]), () => this.model.entering(text, { lane: "entering" }));
   }
 
   // What the model adds at each position.

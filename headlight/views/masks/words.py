@@ -85,6 +85,7 @@ LABELS = {
     "kind": "Attention",
     "layer": "Layer",
     "head": "Head",
+    "query": "Row by hand",
     "row": "Sentence shown",
     "second": "Second sentence of the batch",
     "padding_mask": "Padding mask",

@@ -40,10 +40,11 @@ export class Lessons {
     main.prepend(this.elsewhere);
     main.append(this.list);
     this.place = page.rooted(this.side.querySelector(".component"));
-    this.viewNames = Object.keys(page.views);
+    this.viewNames = [...page.names];
+    page.names.push("lessons");
     page.views.lessons = { show: () => this.showList() };
-    showExamples(page.views.inside, this.told.examples);
-    page.views.attention.leaveOut = (bytes) => (this.unlabelled ? withoutLabels(bytes) : bytes);
+    showExamples(page.viewOf("inside"), this.told.examples);
+    page.viewOf("attention").leaveOut = (bytes) => (this.unlabelled ? withoutLabels(bytes) : bytes);
   }
 
   // The lesson in an address and its step, from 0, which is null where it is not said: "attention.3".
