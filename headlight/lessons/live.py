@@ -159,13 +159,13 @@ def _all_phrases() -> dict[str, Phrases]:
         for name, function in inspect.getmembers(file, inspect.isfunction)
         if function.__module__ == file.__name__ and name not in OF_NO_SENTENCE
     }
-    scale = Answer.scale.fget
-    assert scale is not None
+    scale: property = vars(Answer)["scale"]
+    assert scale.fget is not None
     around = {
         "narrowed": Posed.narrowed,
         "predicted": Posed.predicted,
         "off": posed.off_words,
-        "scale": scale,
+        "scale": scale.fget,
         "elsewhere": offline.elsewhere,
         "end": panel.end_of,
     }
