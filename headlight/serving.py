@@ -25,6 +25,9 @@ main(prog_name="streamlit")
 """
 
 
+ALL = "all"  # lessons, in place of a name
+
+
 def add_commands(command: AddCommand) -> None:
     """Add the commands of this file."""
     app = command("app", _app, "show translations in a browser: the app")
@@ -35,7 +38,8 @@ def add_commands(command: AddCommand) -> None:
     app.add_argument("--lessons", type=Path, metavar="FOLDER", help="offer the lessons in it besides the shipped ones")
     page = command("page", _page, "write all attention of one sentence, or a lesson, as a page that opens anywhere")
     add_sentence(page, ".html", required=False)
-    page.add_argument("--lesson", help="in place of the sentence: a lesson's name, or its file")
+    lessons = "in place of the sentence: a lesson's name, or its file; with --live those that the page has, all of them"
+    page.add_argument("--lesson", nargs="?", const=ALL, metavar="NAME", help=f"{lessons} without a name")
     page.add_argument(
         "--live", action="store_true", help="in place of the sentence: the model itself, to translate any"
     )
@@ -83,8 +87,10 @@ def _page(options: argparse.Namespace) -> None:
     if options.site is not None:
         _site(options)
         return
-    if (options.text is not None) + (options.lesson is not None) + options.live != 1:
+    if (options.text is not None) + (options.lesson is not None or options.live) != 1:
         raise UserError("Give a sentence, or a lesson by --lesson, or --live.")
+    if options.lesson == ALL and not options.live:
+        raise UserError("Say which lesson: --lesson NAME. Only a page with --live has several.")
     if options.out is None:
         raise UserError("Say by --out which file to write.")
     page, told = (_live if options.live else _explorer if options.lesson is None else _lesson)(options)
@@ -109,8 +115,23 @@ def _live(options: argparse.Namespace) -> tuple[str, str]:
         find_roles(options.checkpoint, checkpoint.model),
         options.own_text or "",
         find_replay(options.checkpoint),
+        None if options.lesson is None else _lessons_of(options.checkpoint, options.lesson),
     )
     return page, f"{len(page.encode()) / 1e6:.1f} MB"
+
+
+def _lessons_of(checkpoint: Path, name: str) -> dict:
+    """Return what a live page of a checkpoint is told of a lesson, or of all."""
+    from .lessons.command import expect_no_page, find_lesson
+    from .lessons.file import read_lessons
+    from .lessons.live import live_lessons
+
+    expect_no_page()
+    lessons, problems = read_lessons() if name == ALL else ([], [])
+    if problems:
+        raise UserError(problems[0])
+    lesson, request = find_lesson(lessons[0].name if lessons else name, checkpoint, None)
+    return live_lessons(lessons or [lesson], request)
 
 
 def _site(options: argparse.Namespace) -> None:
@@ -128,7 +149,7 @@ def _site(options: argparse.Namespace) -> None:
     ):
         raise UserError("--site makes pages of all shipped models: it takes neither a sentence, a lesson nor a file.")
     try:
-        pages = write_site(options.site, find_checkpoints(checkpoints_folder()))
+        pages = write_site(options.site, find_checkpoints(checkpoints_folder()), lambda path: _lessons_of(path, ALL))
     except OSError as error:
         raise UserError(f"{options.site} cannot be written: {error.strerror or error}.") from error
     for page in pages:

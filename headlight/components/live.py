@@ -7,9 +7,10 @@ plain JavaScript.
 
 import base64
 import html
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from string import Template
 
 from headlight.components.bundle import SHARED_STYLES, joined, read_parts, slimmed, slimmed_style, whole
 from headlight.components.standalone import as_json, filled, keeps_within, policy
@@ -17,6 +18,7 @@ from headlight.components.standalone import as_json, filled, keeps_within, polic
 _FOLDER = Path(__file__).parent
 _PAGE = _FOLDER / "live_page" / "page.js"
 _ENGINE = _FOLDER / "engine"
+_LESSONS = _FOLDER / "live_page" / "lessons"
 _PAGE_BEGINS = "// the page\n"  # in the script; what stands before it is the worker's, which page.js makes of it
 COMPONENTS = {
     "lines": "token_lines/lines",
@@ -27,22 +29,31 @@ COMPONENTS = {
     "steps": "attention_steps/steps",
     "replay": "replay_player/player",
 }
+_PANEL = "lesson_panel/panel"
 
 
 def live_page(header: dict, weights: bytes, words: dict, title: str, whence: str, sources: Sequence[str]) -> str:
     """Return the HTML of a page with a model in it.
 
     header, weights: as `transformer.exchange.int8.pack` makes them; words: what is said the same of every sentence, see
-    `headlight.views.live.content`; whence: a line on where it comes from, and the sources of the model's data.
+    `headlight.views.live.content`, and where it has "lessons" `headlight.lessons.live`;
+    whence: a line on where it comes from, and the sources of the model's data.
     """
     parts = {name: read_parts(entry) for name, entry in COMPONENTS.items()}
+    has_lessons = "lessons" in words
     engine, _ = joined(_ENGINE / "worker.js")
-    modules, (serve, start) = joined(_ENGINE / "worker.js", _PAGE)
+    modules, (serve, start) = joined(_ENGINE / "worker.js", _LESSONS / "page.js" if has_lessons else _PAGE)
     script = f"{slimmed(engine)}{_PAGE_BEGINS}{slimmed(modules.removeprefix(engine))}{start}();\n"
-    style = slimmed_style(whole(_PAGE.with_suffix(".css")))
+    style = slimmed_style(whole(_PAGE.with_suffix(".css")) + (whole(_LESSONS / "page.css") if has_lessons else ""))
     keeps_within("the live page", script=script, style=style)
     shared = "".join(whole(_FOLDER / name) for name in SHARED_STYLES)
     styles = {COMPONENTS[name]: part.style.removeprefix(shared) for name, part in parts.items()} | {"shared": shared}
+    lessons = ""
+    if has_lessons:
+        panel = read_parts(_PANEL)
+        styles[COMPONENTS["explorer"]] += whole(_LESSONS / "explorer.css")
+        styles[_PANEL] = panel.style.removeprefix(shared) + whole(_LESSONS / "panel.css")
+        lessons = Template((_LESSONS / "lessons.html").read_text("utf-8")).substitute(panel=panel.markup)
     styles = {name: slimmed_style(each) for name, each in styles.items()}
     return filled(
         _PAGE.with_suffix(".html"),
@@ -51,6 +62,7 @@ def live_page(header: dict, weights: bytes, words: dict, title: str, whence: str
         title=html.escape(title),
         style=style,
         below=_below(whence, sources),
+        lessons=lessons,
         header=as_json(header),
         words=as_json({**words, "styles": styles}),
         serve=serve,
@@ -68,12 +80,15 @@ def _below(whence: str, sources: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class Entry:
-    """A live page on the index: its file, what its model does, how many weights it has, its bytes when compressed."""
+    """A live page on the index: its file, what its model does, how many weights it has, its bytes when compressed, and
+    the titles of its lessons by their names.
+    """
 
     file: str
     subject: str
     parameters: int
     bytes: int
+    lessons: Mapping[str, str] = field(default_factory=dict)
 
 
 def index_page(entries: Sequence[Entry]) -> str:
@@ -81,7 +96,8 @@ def index_page(entries: Sequence[Entry]) -> str:
     style = whole(_FOLDER / "live_page" / "index.css")
     items = "".join(
         f'<li><a href="{html.escape(entry.file)}">{html.escape(entry.subject)}</a> '
-        f"<span>{entry.parameters / 1e6:.1f} million weights, {entry.bytes / 1e6:.1f} MB compressed</span></li>"
+        f"<span>{entry.parameters / 1e6:.1f} million weights, {entry.bytes / 1e6:.1f} MB compressed</span>"
+        f"{_lesson_links(entry)}</li>"
         for entry in entries
     )
     return filled(
@@ -91,3 +107,12 @@ def index_page(entries: Sequence[Entry]) -> str:
         style=style,
         items=items,
     )
+
+
+def _lesson_links(entry: Entry) -> str:
+    """Return links to the lessons of a page, in their order."""
+    links = "".join(
+        f'<li><a href="{html.escape(entry.file)}#home?lesson={html.escape(name)}">{html.escape(title)}</a></li>'
+        for name, title in entry.lessons.items()
+    )
+    return f"<details><summary>Lessons</summary><ol>{links}</ol></details>" if links else ""

@@ -55,7 +55,7 @@ def _step(posed: Posed, numbers: _Numbers) -> dict:
     return {
         "panel": panel,
         "look": _look(posed.run.request, step.page, address, numbers),
-        "elsewhere": _elsewhere(posed, address),
+        "elsewhere": elsewhere(posed, address),
         "veiled": asks and _is_veiled(step),
         # As in the app, where heads are labelled on one page alone.
         "unlabelled": asks and step.page != "attention",
@@ -80,12 +80,12 @@ def _told(posed: Posed, numbers: _Numbers) -> dict:
         "value": answer.value,
         "margin": answer.margin,
         "hints": posed.hints(),
-        "said": _said(posed),
+        "said": said_of(posed),
         "truth": truth,
     }
 
 
-def _said(posed: Posed) -> dict[str, str]:
+def said_of(posed: Posed) -> dict[str, str]:
     """Return what is said to a choice before what is so: by an option's name; by how many of several are right and how
     many are wrong; to any number, and to one that is too low or too high.
     """
@@ -125,7 +125,7 @@ def _look(request: TranslationRequest, page: str, address: Mapping[str, str], nu
     }
 
 
-def _elsewhere(posed: Posed, address: Mapping[str, str]) -> str:
+def elsewhere(posed: Posed, address: Mapping[str, str]) -> str:
     """Return where the app has what this file cannot show, "" where it can."""
     page = TITLES[posed.step.page]
     if posed.answer and posed.step.is_question and posed.answer.kind == Kind.DO:

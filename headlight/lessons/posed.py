@@ -1,7 +1,6 @@
 """A step of a lesson put to a learner: its texts filled, its question measured, its hints, feedback on a choice."""
 
 import math
-import random
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -49,16 +48,13 @@ class Posed:
         """Return the options in an order of their own, the same each time the question is put."""
         if self.answer is None:
             return ()
-        options = list(self.answer.options)
-        random.Random(self.key).shuffle(options)
-        return tuple(options)
+        return tuple(sorted(self.answer.options, key=lambda option: _mixed(f"{option.name} {self.key}")))
 
     def text(self, words: str) -> Text:
         """Return one of the step's texts with its names filled, in parts by style; nothing where nothing fills them."""
         if self.undecided and NAME.search(words):
             return []
-        parts = [_styled(part) for part in _STYLED.split(words) if part]
-        return [(style, self.fill(part)) for style, part in parts]
+        return [(style, self.fill(part)) for style, part in styled(words)]
 
     def fill(self, words: str) -> str:
         """Return a text with what the measure says in place of {names}; one that it does not say stays."""
@@ -99,9 +95,9 @@ class Posed:
         if self.answer is None:
             return []
         own = [self.fill(hint) for hint in self.step.hints]
-        return [*own, *filter(None, (self._narrowed(),)), in_words(self.answer.calculation)][:MOST_HINTS]
+        return [*own, *filter(None, (self.narrowed(),)), in_words(self.answer.calculation)][:MOST_HINTS]
 
-    def _narrowed(self) -> str:
+    def narrowed(self) -> str:
         """Return what an option less, or a range, leaves to choose from; "" where that would be the answer."""
         answer = self.answer
         assert answer is not None
@@ -126,9 +122,10 @@ class Posed:
         truth = answer.truth if whole or answer.kind == Kind.DO else ""
         if whole and answer.kind == Kind.DO and not answer.done:
             truth = f"{truth} {answer.calculation}"  # what cannot be shown is told
-        return in_words(" ".join(filter(None, (self._predicted(choice), truth))))
+        return in_words(" ".join(filter(None, (self.predicted(choice), truth))))
 
-    def _predicted(self, choice: object) -> str:
+    def predicted(self, choice: object) -> str:
+        """Return what was predicted, and what is so of it."""
         answer = self.answer
         assert answer is not None
         labels = {option.name: option for option in answer.options}
@@ -146,6 +143,14 @@ class Posed:
         return ""
 
 
+def _mixed(text: str) -> int:
+    """Return a number that a text makes, the same in every browser: FNV-1a with 32 bits (Fowler, Noll, Vo)."""
+    number = 2166136261
+    for byte in text.encode():
+        number = (number ^ byte) * 16777619 & 0xFFFFFFFF
+    return number
+
+
 def off_words(answer: Answer, number: float) -> str:
     """Say on which side of the measured number an estimate lies; "" of one that is right."""
     if answer.is_right(number):
@@ -156,6 +161,11 @@ def off_words(answer: Answer, number: float) -> str:
 def _ended(label: str) -> str:
     """Return a label as the end of a sentence: with a full stop, unless a quoted sentence brings its own."""
     return label if label.endswith((".”", "!”", "?”")) and len(label) > len("“.”") else f"{label}."
+
+
+def styled(words: str) -> Text:
+    """Return one of a lesson's texts in parts by style, its {names} as they are."""
+    return [_styled(part) for part in _STYLED.split(words) if part]
 
 
 def _styled(part: str) -> tuple[str, str]:

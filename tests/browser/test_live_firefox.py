@@ -1,10 +1,17 @@
 """The live model in one file in a Firefox, from a disk and without a network."""
 
 import base64
+from pathlib import Path
 
 from support.firefox import firefox
+from support.rounded import rounded_checkpoint
 from support.streams import CHECKPOINTS
 
+from headlight.app.results import TranslationRequest, roles, translator
+from headlight.lessons.answer import Run
+from headlight.lessons.file import read_lesson
+from headlight.lessons.live import live_lessons
+from headlight.lessons.posed import pose_somehow
 from headlight.views.live.content import live_file
 from transformer import Translator
 from transformer.checkpoint import load_checkpoint
@@ -63,3 +70,41 @@ def test_a_journey(tmp_path):
         # Nothing but the worker's own text was ever asked for.
         asked = "return performance.getEntriesByType('resource').map(each => each.name)"
         assert [url for url in browser.evaluate(asked) if not url.startswith("blob:")] == []
+
+
+LESSON = Path(__file__).parents[2] / "headlight" / "lessons" / "shipped" / "attention.toml"
+PANEL = "const panel = document.querySelector('.lesson_side .component').shadowRoot.querySelector('.lesson'); "
+
+
+def test_a_question_of_a_lesson(tmp_path):
+    """Begun from the list, answered wrongly and rightly, shown, and the step after it."""
+    lesson, files = read_lesson(LESSON), rounded_checkpoint(tmp_path, NAME)
+    request = TranslationRequest(files, lesson.sentences[0])
+    file, profile = tmp_path / "live.html", tmp_path / "profile"
+    told = live_lessons([lesson], request)
+    page = live_file(translator(files).checkpoint, NAME, roles(files), text=FIRST, lessons=told)
+    file.write_text(page, encoding="utf-8")
+    profile.mkdir()
+    step = pose_somehow(lesson, 0, Run(request), lesson.sentences)
+    right = {at for at, each in enumerate(step.options) if each.name in step.answer.right}
+    with firefox(profile) as browser:
+        browser.open(file)
+        browser.wait_for(TRANSLATION)
+        browser.evaluate("document.querySelector('[data-tab=lessons]').click()")
+        browser.wait_for(SHOWN, "lessons")
+        browser.evaluate("document.querySelector('.lesson_card button').click()")
+        count = "return panel.querySelectorAll('.options button').length === arguments[0]"
+        browser.wait_for(PANEL + count, len(step.options))
+        choose = PANEL + "panel.querySelectorAll('.options button')[arguments[0]].click()"
+        says = PANEL + "return panel.querySelector('.feedback').textContent.startsWith(arguments[0])"
+        browser.evaluate(choose, min(set(range(len(step.options))) - right))
+        browser.wait_for(says, "Not yet. You said")
+        browser.evaluate(choose, min(right))
+        browser.wait_for(says, "Right. ")
+        browser.evaluate(PANEL + "panel.querySelector('.show').click()")
+        browser.wait_for(SHOWN, "attention")
+        browser.evaluate(PANEL + "panel.querySelector('.next').click()")
+        browser.wait_for(PANEL + "return panel.querySelector('.place').textContent === arguments[0]", "2 of 7")
+        picture = base64.b64decode(browser.ask("WebDriver:TakeScreenshot", full=False))
+        (tmp_path / "firefox.png").write_bytes(picture)
+        assert picture.startswith(b"\x89PNG")

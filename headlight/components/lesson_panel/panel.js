@@ -118,7 +118,7 @@ class LessonPanel extends Component {
     this.find(".back_to").textContent = data.away ? "Back to the lesson’s figure" : "Take a sentence that decides it";
     this.find(".again").hidden = !data.again;
     this.find(".scale").textContent = data.scale ?? "";
-    this.find(".ways").hidden = !ended || Boolean(data.alone);
+    this.find(".ways").hidden = !ended || data.next_lesson === undefined;
     this.find(".onward").hidden = !data.next_lesson;
     this.find(".onward").textContent = `Next lesson: ${data.next_lesson}`;
     this.find(".undecided").hidden = !data.undecided;
@@ -248,7 +248,7 @@ class LessonPanel extends Component {
 
   // What a sheet needs least makes room: the options, what was said to an answer and the way on stay.
   lower(low) {
-    this.panel.classList.toggle("low", low && window.innerWidth <= NARROW && !this.data?.alone);
+    this.panel.classList.toggle("low", low && window.innerWidth <= NARROW && (!this.data?.alone || this.data.lowers));
   }
 
   fold(folded) {
@@ -279,8 +279,8 @@ function bringIntoSight(key) {
 }
 
 function whenAtRest(act) {
-  const rests = document.querySelector(APP)?.dataset.testScriptState === "notRunning";
-  if (rests) act();
+  const app = document.querySelector(APP); // none on a page of its own
+  if (!app || app.dataset.testScriptState === "notRunning") act();
   else setTimeout(() => whenAtRest(act), LOOK);
 }
 

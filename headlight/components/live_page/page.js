@@ -37,19 +37,9 @@ async function bytesOf(id, told = () => {}) {
   return bytes;
 }
 
-function treeIn(host, styles) {
-  const place = host.attachShadow({ mode: "open" });
-  place.adoptedStyleSheets = [styles.shared, styles[host.dataset.of]].map((text) => {
-    const sheet = new CSSStyleSheet();
-    sheet.replaceSync(text);
-    return sheet;
-  });
-  place.append(host.querySelector("template").content);
-  return place;
-}
-
 class LivePage {
-  constructor(model, words) {
+  constructor(model, words, Lessons) {
+    this.styles = words.styles;
     this.defaults = { text: words.text, hidden: "", prefix: "", step: "1", off: "" };
     this.source = new LocalSource(model, words);
     this.field = find("#live_text");
@@ -57,6 +47,7 @@ class LivePage {
     document.querySelectorAll(withoutReplay).forEach((each) => each.remove());
     this.names = Object.keys(VIEWS).filter((name) => find(`[data-view="${name}"]`));
     this.views = {}; // each made when it is first shown
+    this.lessons = Lessons && words.lessons ? new Lessons(this, words.lessons) : null;
     this.field.oninput = () => this.say({ text: this.field.value }, true);
     find(".live_ask").onsubmit = (event) => event.preventDefault();
     addEventListener("hashchange", () => this.follow());
@@ -65,9 +56,25 @@ class LivePage {
 
   // A view, each of its components, if any, in a tree of its own, where no other component's style is, as in the app.
   made(name) {
-    const View = VIEWS[name], { styles } = this.source.words, section = find(`[data-view="${name}"]`);
-    const [place, ...more] = Array.from(section.querySelectorAll(".component"), (host) => treeIn(host, styles));
-    return new View({ place, more, section, source: this.source, say: (changes) => this.say(changes) });
+    const View = VIEWS[name], section = find(`[data-view="${name}"]`), say = (changes) => this.say(changes);
+    const [place, ...more] = Array.from(section.querySelectorAll(".component"), (host) => this.rooted(host));
+    return new View({ place, more, section, source: this.source, say });
+  }
+
+  viewOf(name) {
+    return (this.views[name] ??= this.made(name));
+  }
+
+  // The tree of an element's component.
+  rooted(host) {
+    const place = host.attachShadow({ mode: "open" });
+    place.adoptedStyleSheets = [this.styles.shared, this.styles[host.dataset.of]].map((text) => {
+      const sheet = new CSSStyleSheet();
+      sheet.replaceSync(text);
+      return sheet;
+    });
+    place.append(host.querySelector("template").content);
+    return place;
   }
 
   // What the address says now, whoever wrote it.
@@ -94,6 +101,13 @@ class LivePage {
     this.draw();
   }
 
+  // Open a view at an address of its own.
+  open(view, said) {
+    this.view = view;
+    this.said = { ...this.defaults };
+    this.say(said);
+  }
+
   // Show the view of the address, or say why not.
   async draw() {
     const turn = (this.turn = (this.turn ?? 0) + 1), { view, said } = this, { text } = said;
@@ -108,12 +122,14 @@ class LivePage {
       document.body.classList.remove("untold");
       await breathe(); // a key that was pressed meanwhile comes first, and what is drawn is in a task of its own
       if (!isCurrent()) return;
-      await (this.views[view] ??= this.made(view)).show({ text, trace, said, isCurrent, tell });
+      this.lessons?.show({ view, said, trace, isCurrent });
+      await this.viewOf(view).show({ text, trace, said, isCurrent, tell });
       if (isCurrent()) document.body.dataset.shown = view;
     } catch (error) {
       if (!isCurrent() || error.name === "GivenUp") return;
       const isReaders = error.name === "EmptyTextError" || error.name === "TooLongError";
       tell(isReaders ? error.message : `Something went wrong: ${error.message}`);
+      this.lessons?.fail(said, error.message);
       find("#live_translation").textContent = "";
       document.body.classList.add("untold"); // what is shown is of the sentence before
     }
@@ -130,7 +146,7 @@ class LivePage {
   }
 }
 
-export default async function start() {
+export default async function start(Lessons = null) {
   const tell = (words) => (find(".live_status").textContent = words);
   let opened;
   // The API for others who build on the page: see docs.
@@ -148,7 +164,7 @@ export default async function start() {
     const worker = `${script.split(PAGE_BEGINS)[0]}${dataset.serve}();`;
     const model = openModel({ header: json("live_header"), weights, kernel, worker });
     globalThis.headlight.where = await model.ready;
-    new LivePage(model, json("live_words"));
+    new LivePage(model, json("live_words"), Lessons);
     opened.resolve(model);
   } catch (error) {
     tell(`The model could not be opened: ${error.message}`);

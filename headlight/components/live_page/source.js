@@ -22,19 +22,17 @@ export class LocalSource {
   }
 
   // The ids of the translation without each of some sets of source positions.
-  withoutEach(text, sets) {
+  withoutEach(text, sets, lane = "without each") {
     return this.once(JSON.stringify(["without", text, sets]), async () => {
       const found = [];
-      await this.model.translateWithoutEach(text, sets, ({ index, targetIds }) => (found[index] = targetIds), {
-        lane: "without each",
-      });
+      await this.model.translateWithoutEach(text, sets, ({ index, targetIds }) => (found[index] = targetIds), { lane });
       return found;
     });
   }
 
   // What each head alone is worth to a translation: all of {kind, layer, head, losses, turned}. told(n) hears how many
   // are known.
-  losses(trace, told) {
+  losses(trace, told, lane = "losses") {
     const measure = async () => {
       const found = [];
       const each = ({ head: name, losses, turned }) => {
@@ -42,22 +40,33 @@ export class LocalSource {
         found.push({ kind, layer: Number(layer), head: Number(head), losses, turned });
         told(found.length);
       };
-      await this.model.headLosses(trace.sourceText, trace.targetIds, each, { lane: "losses" });
+      await this.model.headLosses(trace.sourceText, trace.targetIds, each, { lane });
       return found;
     };
     return this.once(JSON.stringify(["losses", trace.sourceText, trace.targetIds]), measure);
   }
 
   // One attention block of a trace, stage by stage: see engine/stages.js.
-  stages(trace, chosen) {
-    const ask = () => this.model.stages(trace.sourceText, trace.targetIds, chosen, { lane: "stages" });
+  stages(trace, chosen, lane = "stages") {
+    const ask = () => this.model.stages(trace.sourceText, trace.targetIds, chosen, { lane });
     return this.once(JSON.stringify(["stages", trace.sourceText, trace.targetIds, chosen]), ask);
   }
 
+  // A beam search, see engine/headlight.js.
+  search(text, options) {
+    return this.once(JSON.stringify(["search", text, options]), () => this.model.search(text, options));
+  }
+
+  // How probable the two best tokens after some ids are at each of some temperatures.
+  tempered(text, before, temperatures) {
+    const ask = () => this.model.tempered(text, before, temperatures);
+    return this.once(JSON.stringify(["tempered", text, before, temperatures]), ask);
+  }
+
   // A sentence of a batch, see payloads/masks.js, without a mask: see engine/masks.js.
-  masked({ traces, longest }, sentence, disabled) {
+  masked({ traces, longest }, sentence, disabled, lane = `masked ${disabled}`) {
     const { sourceIds, targetIds } = traces[sentence], given = { source: [...sourceIds], target: [...targetIds] };
-    const ask = () => this.model.masked(given, longest, disabled, { lane: `masked ${disabled}` });
+    const ask = () => this.model.masked(given, longest, disabled, { lane });
     return this.once(JSON.stringify(["masked", given, longest, disabled]), ask);
   }
 

@@ -108,8 +108,17 @@ export class Attention extends View {
     this.trace = trace;
     const { layer, head } = this.head(said, trace);
     this.choice = explorerChoice(said, trace, this.words.explorer, `${layer + 1}.${head + 1}`);
-    this.give(explorer, this.bytes);
+    this.redraw();
     this.answer();
+  }
+
+  redraw() {
+    if (this.bytes) this.give(explorer, this.leaveOut(this.bytes));
+  }
+
+  // What a lesson does not want to be told yet.
+  leaveOut(bytes) {
+    return bytes;
   }
 
   // In the app a component beside the explorer hands on what the address says.

@@ -83,7 +83,7 @@ const isOver = ({ right, shown }) => right || shown;
 const isQuestion = ({ panel }) => Boolean(panel.kind);
 
 // What was tried on an earlier visit, as far as it makes sense to this step.
-function restored(step, value) {
+export function restored(step, value) {
   const fresh = { choice: null, hints: 0, shown: false, right: false };
   if (!step.panel.ask || !value) return fresh;
   const choice = said(step, value.choice) ? value.choice : null;

@@ -25,7 +25,6 @@ from transformer.experiments.attention import (
     ToyNumbers,
     ToyShape,
     fully_masked_row,
-    rounding_gaps,
     table,
     toy_numbers,
     with_table,
@@ -33,7 +32,7 @@ from transformer.experiments.attention import (
 from transformer.interpret.attention_block import Stages
 
 from .steps import chosen_step, offer_program, remember
-from .steps_content import View, stages_payload
+from .toy_content import toy_payload, toy_view
 
 TOY_STEP = "softmax"  # that the view begins with: every table but V's and O's shows there what a change of it does
 _EDITED = "toy_tables"  # tables that were changed, by what they belong to
@@ -51,9 +50,8 @@ def show(_request: TranslationRequest) -> None:
     with left:
         numbers, sentence, head = _choose()
     stages = numbers.stages()
-    tokens = tuple(f"token {number + 1}" for number in range(numbers.unmasked.shape[-1]))
-    view = View("encoder", 0, head, sentence, tokens, tokens, toy=True)
-    payload = stages_payload(stages, numbers.parameters, rounding_gaps(stages), view, editable=True)
+    view = toy_view(numbers, sentence, head)
+    payload = toy_payload(numbers, stages, view)
     query, key = url_state.read_number("at_query", 1), url_state.read_number("at_key", 1)
     dimension, step = url_state.read_number("at_dimension", head * stages.d_k + 1), chosen_step(payload, TOY_STEP)
     keep = partial(remember, start=TOY_STEP)

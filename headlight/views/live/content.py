@@ -27,16 +27,18 @@ def live_file(
     roles: HeadRoles | None = None,
     text: str = "",
     replay: TrainingReplay | None = None,
+    lessons: dict | None = None,
 ) -> str:
     """Return one HTML file with a checkpoint in it, which translates and shows its attention without a server.
 
     name: the checkpoint's; roles: what its heads do over a corpus; text: the sentence to begin with; replay: that of
-    its training, of which goes along what there is room for. Raises CheckpointError for a model that a browser cannot
-    run.
+    its training, of which goes along what there is room for; lessons: those in it, as
+    `headlight.lessons.live.live_lessons` tells them. Raises CheckpointError for a model that a browser cannot run.
     """
     header, weights = pack(checkpoint)
     title = f"Headlight: {subject(checkpoint, name)}"
-    return live_page(header, weights, live_words(checkpoint, roles, text, replay), title, *_whence(checkpoint, name))
+    words = live_words(checkpoint, roles, text, replay) | ({"lessons": lessons} if lessons else {})
+    return live_page(header, weights, words, title, *_whence(checkpoint, name))
 
 
 def live_size(checkpoint: Checkpoint) -> int:

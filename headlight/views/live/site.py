@@ -1,7 +1,7 @@
 """A folder of live models that any web server, or GitHub Pages, can hand out as it is."""
 
 import gzip
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from headlight.components.live import Entry, index_page
@@ -14,8 +14,12 @@ from .content import live_file, subject
 from .replay import find_replay
 
 
-def write_site(folder: Path, checkpoints: Sequence[Path]) -> list[Path]:
+def write_site(
+    folder: Path, checkpoints: Sequence[Path], lessons_of: Callable[[Path], dict] | None = None
+) -> list[Path]:
     """Write an index and a page for each checkpoint that a browser can run, each also compressed as FILE.gz.
+
+    lessons_of: the lessons of the page of a checkpoint that reads English, as `headlight.lessons.live` tells them.
 
     Returns the pages, the index first. Raises UserError where none is left, and OSError.
     """
@@ -25,14 +29,19 @@ def write_site(folder: Path, checkpoints: Sequence[Path]) -> list[Path]:
     for path in checkpoints:
         try:
             checkpoint = load_checkpoint(path)
-            page = live_file(checkpoint, path.name, find_roles(path, checkpoint.model), replay=find_replay(path))
+            reads_english = checkpoint.data.get("source_language") == "English"
+            lessons = lessons_of(path) if lessons_of and reads_english else None
+            page = live_file(
+                checkpoint, path.name, find_roles(path, checkpoint.model), replay=find_replay(path), lessons=lessons
+            )
         except CheckpointError as error:
             reason = error
             continue
         pages.append(folder / f"{path.name}.html")
         compressed = _write(pages[-1], page)
         parameters = checkpoint.model.count_parameters()
-        entries.append(Entry(pages[-1].name, subject(checkpoint, path.name), parameters, compressed))
+        titles = {each["name"]: each["title"] for each in lessons["lessons"]} if lessons else {}
+        entries.append(Entry(pages[-1].name, subject(checkpoint, path.name), parameters, compressed, titles))
     if not pages:
         raise reason
     _write(folder / "index.html", index_page(entries))

@@ -10,7 +10,8 @@ from support.streams import CHECKPOINTS
 
 from headlight.__main__ import main
 from headlight.components.bundle import joined
-from headlight.components.live import COMPONENTS
+from headlight.components.live import COMPONENTS, Entry, index_page
+from headlight.lessons.file import read_lessons
 from headlight.views.live.content import live_file, live_size
 from headlight.views.live.site import write_site
 from transformer.checkpoint import load_checkpoint
@@ -39,7 +40,8 @@ def test_the_command_writes_a_page_and_says_its_size(tmp_path, capsys):
     "arguments, told",
     [
         (["--live", "A sentence."], "Give a sentence, or a lesson by --lesson, or --live"),
-        (["--live", "--lesson", "attention"], "Give a sentence, or a lesson by --lesson, or --live"),
+        (["--lesson"], "Say which lesson: --lesson NAME."),
+        (["--live", "--lesson", "nonsense"], "There is no lesson “nonsense”"),
         (["--live", "--beam", "4"], "translates by itself, greedily"),
         (["--live"], "Say by --out"),
         (["--site", "folder", "A sentence."], "--site makes pages of all shipped models"),
@@ -51,6 +53,25 @@ def test_what_does_not_go_together_is_refused(arguments, told, tmp_path, capsys,
     assert main(["page", *arguments, *out]) == 1
     assert told in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
+
+
+def test_lessons_are_in_the_page_where_they_are_asked_for(tmp_path, capsys):
+    sizes = {}
+    for named, names in (
+        ([], None),
+        (["--lesson", "heads"], ["heads"]),
+        (["--lesson"], [lesson.name for lesson in read_lessons()[0]]),
+    ):
+        path = tmp_path / "live.html"
+        assert main(["page", "--live", *named, "--checkpoint", "reverse", "--out", str(path)]) == 0
+        capsys.readouterr()
+        page = path.read_text(encoding="utf-8")
+        told = data_of(page, "words").get("lessons")
+        assert (told and [lesson["name"] for lesson in told["lessons"]]) == names
+        assert ("live_lessons" in page) == bool(names)
+        sizes[str(named)] = len(page.encode())
+    plain, one, every = sizes.values()
+    assert plain < one < every < plain + 300_000
 
 
 def test_its_size_is_known_before_it_is_made():
@@ -87,11 +108,19 @@ def test_a_site_has_an_index_and_each_page_also_compressed(tmp_path, monkeypatch
     before = pages[1].with_name("reverse.html.gz").read_bytes()
     write_site(folder, [CHECKPOINTS / "reverse"])
     assert pages[1].with_name("reverse.html.gz").read_bytes() == before, "the same bytes whenever it is made"
+    assert "Lessons" not in index, "a task of letters has none"
     with pytest.raises(CheckpointError, match="no checkpoint"):
         write_site(folder, [])
     monkeypatch.setattr("transformer.exchange.int8.MOST_WEIGHTS", 1000)
     with pytest.raises(CheckpointError, match="cannot run in a browser"):
         write_site(folder, [CHECKPOINTS / "reverse"])
+
+
+def test_the_index_of_a_site_leads_to_each_lesson():
+    entry = Entry("en-de.html", "English to German", 7_000_000, 9_000_000, {"heads": "What are <heads> for?"})
+    page = index_page([entry, Entry("reverse.html", "reverse", 1, 1)])
+    link = '<a href="en-de.html#home?lesson=heads">What are &lt;heads&gt; for?</a>'
+    assert page.count("<details>") == 1 and link in page
 
 
 def test_the_worker_has_nothing_of_the_page():

@@ -109,7 +109,7 @@ export function describeHead(head, words) {
 }
 
 // The rows of tokens of which the disabled mask would have masked a cell.
-function rowsThatMayLeak(masked, disabled, batch, kind, sentence) {
+export function rowsThatMayLeak(masked, disabled, batch, kind, sentence) {
   const { shape: [, , , keys], unmasked } = masked[kind], size = batch.sizes[sentence];
   const count = size[kind === "encoder" ? "source" : "target"], now = disabled[kind].unmasked;
   return Array.from({ length: count }, (_, row) => row).filter((row) => {
@@ -118,7 +118,7 @@ function rowsThatMayLeak(masked, disabled, batch, kind, sentence) {
 }
 
 // Of each head of a kind what leaks to its masked cells, by row: [layers x heads][rows].
-function leaks(masked, disabled, kind, rows) {
+export function leaks(masked, disabled, kind, rows) {
   const { shape: [layers, heads, queries, keys], unmasked } = masked[kind], { weights } = disabled[kind];
   return Array.from({ length: layers * heads }, (_, place) => rows.map((row) => {
     let total = 0;

@@ -78,7 +78,7 @@ export function measureHeads(kind, map, keys, outputs, law) {
 
 export const shareOf = ([rows, eligible], { least_rows: least }) => (eligible >= least ? rows / eligible : NaN);
 
-function entropyOf(row) {
+export function entropyOf(row) {
   let sum = 0;
   for (const weight of row) if (weight > 0) sum += weight * Math.log(weight);
   return -sum;
@@ -148,14 +148,18 @@ export function representativeHeads(measured, count = 3) {
   return sorted.sort((one, other) => place(one) - place(other)).slice(0, count);
 }
 
-// The cross-attention head whose pattern one sees at a glance: the best aligner of this sentence, of several the best
-// over the corpus; where no corpus was measured, the most confident head (head_roles.py).
+// The head of a kind whose pattern one sees at a glance: of cross-attention the best aligner of this sentence, of
+// self-attention the best to read the token before or after; of several the best over the corpus; where no corpus was
+// measured, the most confident head (head_roles.py).
 export function plainestHead(measured, roles, law) {
   const largest = (value) => measured.reduce((best, each) => (value(each) > value(best) ? each : best));
   if (!roles) return largest(({ confidence }) => confidence);
-  const here = ({ counts }) => shareOf(counts.alignment, law) || 0, most = here(largest(here));
-  return largest((each) => {
-    const [rows, eligible] = ["rows", "eligible"].map((of) => roles[of].cross[each.layer][each.head].alignment ?? 0);
-    return here(each) === most ? rows / Math.max(eligible, 1) : -1;
-  });
+  const patterns = measured[0].kind === "cross" ? ["alignment"] : ["previous", "next"];
+  const here = ({ counts }) => Math.max(...patterns.map((pattern) => shareOf(counts[pattern], law) || 0));
+  const corpus = ({ kind, layer, head }) => Math.max(...patterns.map((pattern) => {
+    const [rows, eligible] = ["rows", "eligible"].map((of) => roles[of][kind][layer][head][pattern] ?? 0);
+    return rows / Math.max(eligible, 1);
+  }));
+  const most = here(largest(here));
+  return largest((each) => (here(each) === most ? corpus(each) : -1));
 }
