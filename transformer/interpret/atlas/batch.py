@@ -116,12 +116,12 @@ def layout_of(kind: AttentionKind, recorded: Recorded, vocabulary: Vocabulary) -
     if kind == AttentionKind.DECODER:
         cells &= np.tri(queries, keys, dtype=bool)
     sorts = vocabulary.target if kind == AttentionKind.DECODER else vocabulary.source
-    padded = _padded(column_ids, keys)
+    padded = padded_ids(column_ids, keys)
     is_end = sorts.end[padded] & columns
     begin = sorts.begin[padded] & columns
     if kind == AttentionKind.DECODER:
         begin[:, 0] |= is_end[:, 0]  # BART's decoder begins with the end's token
-    outputs = _padded([each.target[1:] for each in recorded.examples], queries)
+    outputs = padded_ids([each.target[1:] for each in recorded.examples], queries)
     word_outputs = vocabulary.target.word[outputs] & rows if kind != AttentionKind.ENCODER else np.zeros_like(rows)
     return Layout(
         rows=rows,
@@ -137,7 +137,8 @@ def layout_of(kind: AttentionKind, recorded: Recorded, vocabulary: Vocabulary) -
     )
 
 
-def _padded(rows: Sequence[Ids], width: int) -> np.ndarray:
+def padded_ids(rows: Sequence[Ids], width: int) -> np.ndarray:
+    """Return rows of ids as [rows, width], filled up with 0."""
     padded = np.zeros((len(rows), width), dtype=np.int64)
     for number, ids in enumerate(rows):
         padded[number, : min(len(ids), width)] = ids[:width]

@@ -4,7 +4,7 @@ The statistics keep the ids of these sentences and no weights: of a million sent
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import reduce
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from ...data.batching import Example
 from ...model.names import AttentionKind
-from .batch import Layout, Recorded, Vocabulary, layout_of
+from .batch import Layout, Recorded, Vocabulary, layout_of, padded_ids
 from .statistics import BINS, UNIT, KindStatistics, Statistics
 
 FIFTHS = 5
@@ -61,12 +61,34 @@ def choose_all(statistics: Statistics) -> dict[HeadKey, Choice]:
     return {(kind, head): choose(statistics.kinds[kind], head) for kind, head in heads}
 
 
-def drawn_batches(statistics: Statistics) -> list[list[int]]:
-    """Return the keys of all sentences to be drawn, in batches of like length: the same for equal statistics."""
-    keys = {key for choice in choose_all(statistics).values() for key in choice.keys}
-    keys |= {int(key) for key in statistics.sample if key != _NO_KEY}
-    ordered = sorted(keys, key=lambda key: (max(map(len, statistics.kept[key])), key))
-    return [ordered[start : start + _DRAWN_A_BATCH] for start in range(0, len(ordered), _DRAWN_A_BATCH)]
+@dataclass(frozen=True)
+class DrawTask:
+    """Sentences to draw: their keys, the heads whose examples they are, and whether they are in the sample."""
+
+    keys: tuple[int, ...]
+    examples: tuple[Example, ...]
+    heads: tuple[tuple[HeadKey, ...], ...]
+    sampled: tuple[bool, ...]
+
+
+def draw_tasks(statistics: Statistics) -> list[DrawTask]:
+    """Return all sentences to be drawn, in batches of like length: the same for equal statistics."""
+    wanted: dict[int, list[HeadKey]] = {}
+    for head, choice in choose_all(statistics).items():
+        for key in choice.keys:
+            wanted.setdefault(key, []).append(head)
+    sample = {int(key) for key in statistics.sample if key != _NO_KEY}
+    ordered = sorted(wanted.keys() | sample, key=lambda key: (max(map(len, statistics.kept[key])), key))
+    return [
+        DrawTask(
+            keys=tuple(keys),
+            examples=tuple(Example(*statistics.kept[key]) for key in keys),
+            heads=tuple(tuple(wanted.get(key, ())) for key in keys),
+            sampled=tuple(key in sample for key in keys),
+        )
+        for start in range(0, len(ordered), _DRAWN_A_BATCH)
+        for keys in [ordered[start : start + _DRAWN_A_BATCH]]
+    ]
 
 
 @dataclass(frozen=True)
@@ -124,27 +146,21 @@ class Drawn:
         )
 
 
-def draw(recorded: Recorded, keys: Sequence[int], statistics: Statistics, vocabulary: Vocabulary) -> Drawn:
-    """Draw a batch of these sentences."""
-    wanted: dict[int, list[HeadKey]] = {}
-    for head, choice in choose_all(statistics).items():
-        for key in choice.keys.intersection(keys):
-            wanted.setdefault(key, []).append(head)
+def draw(recorded: Recorded, task: DrawTask, vocabulary: Vocabulary) -> Drawn:
+    """Draw the sentences of a task, which were recorded."""
     layouts = {kind: layout_of(kind, recorded, vocabulary) for kind in AttentionKind}
     maps = {}
-    for row, key in enumerate(keys):
-        for kind, head in wanted.get(key, ()):
+    for row, (key, heads) in enumerate(zip(task.keys, task.heads, strict=True)):
+        for kind, head in heads:
             layout = layouts[kind]
             own = slice(layout.num_queries[row]), slice(layout.num_keys[row])
             weights = np.where(layout.cells[row][own], recorded.weights[kind][row, head][own], 0.0)
             others = np.where(layout.end[row][own[1]], 0.0, weights).max(axis=-1)
             confidence = float(others[layout.choice[row][own[0]]].mean())
             maps[kind, head, key] = DrawnMap(round(confidence, 4), *sparse(weights))
-    sample = set(statistics.sample.tolist())
-    counted = np.array([key in sample for key in keys])
-    joins: dict[HeadKey, Joins] = {}
+    joins = {}
     for kind, layout in layouts.items():
-        joins |= _joins(kind, recorded, layout, counted)
+        joins |= _joins(kind, recorded, layout, np.array(task.sampled))
     return Drawn(maps, joins)
 
 
@@ -164,25 +180,18 @@ def sparse(weights: np.ndarray) -> tuple[tuple[int, ...], tuple[float, ...]]:
     return tuple(cells[by_cell].tolist()), tuple(round(float(each), 3) for each in values[chosen][by_cell])
 
 
-def example_of(ids: tuple[tuple[int, ...], tuple[int, ...]]) -> Example:
-    """Return a sentence that the statistics kept as an example."""
-    return Example(*ids)
-
-
 def _joins(kind: AttentionKind, recorded: Recorded, layout: Layout, counted: np.ndarray) -> dict[HeadKey, Joins]:
-    weights = np.where(layout.cells[:, None], recorded.weights[kind], -1.0)
-    maxima = weights.argmax(axis=-1)
-    greatest = np.rint(weights.max(axis=-1) / UNIT).astype(np.int64)
-    row_ids, column_ids = recorded.sides(kind)
-    joins: dict[tuple[AttentionKind, int], dict[tuple[int, int], tuple[int, int]]] = {}
-    for sentence in np.flatnonzero(counted):
-        rows, columns = row_ids[sentence], column_ids[sentence]
-        chosen = np.flatnonzero(layout.choice[sentence])
-        for head in range(weights.shape[1]):
-            into = joins.setdefault((kind, head), {})
-            at, values = maxima[sentence, head].tolist(), greatest[sentence, head].tolist()
-            for row in chosen:
-                pair = rows[row], columns[at[row]]
-                before = into.get(pair, (0, 0))
-                into[pair] = before[0] + 1, before[1] + values[row]
+    weights = np.where(layout.cells[:, None], recorded.weights[kind], -1.0)  # sentences heads queries keys
+    rows_of, columns_of = recorded.sides(kind)
+    row_ids, column_ids = padded_ids(rows_of, weights.shape[2]), padded_ids(columns_of, weights.shape[3])
+    chosen = np.nonzero(np.broadcast_to((layout.choice & counted[:, None])[:, None], weights.shape[:3]))
+    sentences, heads, rows = chosen
+    maxima, greatest = weights.argmax(axis=-1)[chosen], np.rint(weights.max(axis=-1)[chosen] / UNIT).astype(np.int64)
+    found = np.stack([heads, row_ids[sentences, rows], column_ids[sentences, maxima]])
+    pairs, index, counts = np.unique(found, axis=1, return_inverse=True, return_counts=True)
+    sums = np.zeros(len(counts), dtype=np.int64)
+    np.add.at(sums, index, greatest)
+    joins: dict[HeadKey, dict[tuple[int, int], tuple[int, int]]] = {}
+    for (head, query, key), count, total in zip(pairs.T.tolist(), counts.tolist(), sums.tolist(), strict=True):
+        joins.setdefault((kind, head), {})[query, key] = count, total
     return dict(joins)

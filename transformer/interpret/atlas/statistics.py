@@ -10,14 +10,16 @@ the corpus, known only in the end, has its uniform sample.
 import gzip
 import hashlib
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import reduce
 
 import numpy as np
 
 from ...data.batching import Example
 from ...model.names import AttentionKind
+from ...model.transformer import Transformer
 from ..head_patterns import Pattern
 from .batch import Layout, Recorded, Vocabulary, layout_of
 from .role_counts import count_roles
@@ -102,7 +104,8 @@ class Statistics:
     """What was measured of sentence pairs.
 
     sentences, source_tokens, target_tokens: how many; kinds: what the heads do; sample: keys of a uniform sample of the
-    sentences, [count]; kept: ids of source and target of each sentence that is in the sample or an example, by its key.
+    sentences, [count]; kept: ids of source and target of each sentence that is in the sample or an example, by
+    its key; skipped: lines of the corpus that were left out, by reason.
     """
 
     sentences: int
@@ -111,6 +114,7 @@ class Statistics:
     kinds: Mapping[AttentionKind, KindStatistics]
     sample: np.ndarray
     kept: Mapping[int, tuple[tuple[int, ...], tuple[int, ...]]]
+    skipped: Counter[str] = field(default_factory=Counter)
 
     def merge(self, other: "Statistics") -> "Statistics":
         """Return the statistics of both parts together: associative, commutative, the same whatever the split."""
@@ -124,6 +128,7 @@ class Statistics:
             kinds=kinds,
             sample=sample,
             kept={key: both[key] for key in _kept_keys(kinds, sample)},
+            skipped=self.skipped + other.skipped,
         )
 
     def to_bytes(self) -> bytes:
@@ -133,6 +138,7 @@ class Statistics:
             "counts": [self.sentences, self.source_tokens, self.target_tokens],
             "kinds": {kind: _lists(each) for kind, each in self.kinds.items()},
             "sample": self.sample.tolist(),
+            "skipped": dict(sorted(self.skipped.items())),
             "kept": [[key, *self.kept[key]] for key in sorted(self.kept)],
         }
         return gzip.compress(json.dumps(content, separators=(",", ":")).encode(), compresslevel=3, mtime=0)
@@ -145,10 +151,31 @@ class Statistics:
             raise ValueError(f"version {read['version']}")
         kinds = {AttentionKind(kind): _arrays(each) for kind, each in read["kinds"].items()}
         kept = {key: (tuple(source), tuple(target)) for key, source, target in read["kept"]}
-        return cls(*read["counts"], kinds, np.array(read["sample"], dtype=np.uint64), kept)
+        return cls(*read["counts"], kinds, np.array(read["sample"], dtype=np.uint64), kept, Counter(read["skipped"]))
 
 
-def merge_all(parts: list[Statistics]) -> Statistics:
+def nothing(model: Transformer, settings: Settings) -> Statistics:
+    """Return the statistics of no sentence, which change no others that they are merged with."""
+
+    def of_kind(heads: int) -> KindStatistics:
+        counts = np.zeros((heads, BINS), dtype=np.int64)
+        return KindStatistics(
+            measured=0,
+            sums=np.zeros((heads, len(MEASURES), 2), dtype=object),
+            roles=np.zeros((heads, 3, len(Pattern)), dtype=np.int64),
+            greatest=counts,
+            confidence=counts,
+            shown=counts,
+            products=np.zeros((heads, heads), dtype=object),
+            strongest=np.full((heads, settings.strongest), _NONE),
+            sampled=np.full((heads, BINS, settings.a_bin), _NONE),
+        )
+
+    kinds = {kind: of_kind(len(getattr(model, kind.stack)) * model.config.num_heads) for kind in AttentionKind}
+    return Statistics(0, 0, 0, kinds, np.full(settings.sample, _NONE), {})
+
+
+def merge_all(parts: Iterable[Statistics]) -> Statistics:
     """Return the statistics of all parts together; raises TypeError without any."""
     return reduce(Statistics.merge, parts)
 
