@@ -51,7 +51,7 @@ class Plan:
         checkpoint: Path,
         pairs: Sequence[Path],
         shards: int | None = None,
-        settings: Settings = Settings(),
+        settings: Settings | None = None,
         languages: tuple[str | None, str | None] = (None, None),
     ) -> "Plan":
         """Plan the atlas of a checkpoint over files of pairs; about 4,000 lines a shard for want of `shards`.
@@ -61,7 +61,7 @@ class Plan:
         weights, files = weights_digest(checkpoint), survey(pairs)
         count = shards or -(-files.chunks // _CHUNKS_A_SHARD)
         count = max(1, min(count, files.chunks, _MOST_SHARDS))
-        return cls(str(Path(checkpoint).resolve()), weights, files, count, settings, *languages)
+        return cls(str(Path(checkpoint).resolve()), weights, files, count, settings or Settings(), *languages)
 
     def identity(self) -> dict[str, object]:
         """Return what two plans of the same atlas in the same shards have in common, ready for JSON."""
@@ -117,16 +117,17 @@ class ShardFolder:
     def begin(self, plan: Plan, resume: bool) -> None:
         """Keep the plan, or compare it with the one that is there.
 
-        Raises ConfigError where there is one and it is not to be resumed, CheckpointError where it is another's.
+        Raises ConfigError where there is one and it is not to be resumed, or a finished atlas; CheckpointError where
+        the plan is another's.
         """
         self._folder.mkdir(parents=True, exist_ok=True)
         path = self._folder / PLAN_FILE
         if not path.exists():
+            if (self._folder / ATLAS_FILE).exists():
+                raise ConfigError(f"{self._folder} holds an atlas that is finished; give another --out.")
             return write_atomically(path, json.dumps(plan.identity()).encode())
         if not resume:
-            raise ConfigError(
-                f"{self._folder} holds an atlas or a part of one; give --resume to go on, or another --out."
-            )
+            raise ConfigError(f"{self._folder} holds an unfinished atlas; give --resume to go on, or another --out.")
         with reading(path, "cannot be read", ValueError):
             kept = parse_json(read_regular(path, 1 << 23))
         if kept != plan.identity():
@@ -145,9 +146,10 @@ class ShardFolder:
         return merge_all(self._read(shard) for shard in range(plan.shards))
 
     def clear(self, plan: Plan) -> None:
-        """Delete the shards: they are merged."""
+        """Delete the shards, for they are merged, and last the plan: without it the atlas is finished."""
         for shard in range(plan.shards):
             self._path(shard).unlink(missing_ok=True)
+        (self._folder / PLAN_FILE).unlink()
 
     def _read(self, shard: int) -> Statistics:
         return read_statistics(self._path(shard))
