@@ -51,8 +51,10 @@ def _atlas(options: argparse.Namespace) -> None:
         if processes.first:
             folder.begin(plan, options.resume)
         processes.wait()
+        missing = folder.missing(plan)
+        processes.wait()  # all share out the same, before the first one is done with any
         with _engine(options, device.type, Shared(processes) if processes.count > 1 else None) as engine:
-            counted = count_all(plan, folder, engine, work, _reporter(plan.files.lines, plan.shards))
+            counted = count_all(missing, folder, engine, work, _reporter(plan.files.lines, plan.shards))
             logger.info("%d of %d shards were computed here", counted, plan.shards)
             processes.wait()
             if processes.first:

@@ -85,9 +85,20 @@ class Local:
 
     count: int
     _workers: list["_Worker"] = field(default_factory=list)
+    _work: Work | None = None
 
     def run(self, work: Work, tasks: Sequence[Task]) -> Results:
         """Yield results as they come; raises UserError for a task in which several workers have died."""
+        if self._work is not work:
+            self.close()
+            self._work = work
+        try:
+            yield from self._run(work, tasks)
+        except BaseException:  # who stops in the midst, or is stopped, leaves tasks under way
+            self.close()
+            raise
+
+    def _run(self, work: Work, tasks: Sequence[Task]) -> Results:
         waiting, deaths, done = deque(range(len(tasks))), dict.fromkeys(range(len(tasks)), 0), 0
         while len(self._workers) < min(self.count, len(tasks)):
             self._workers.append(_Worker(work))
@@ -198,12 +209,15 @@ class Ray:
             return
         if not ray.is_initialized():
             cores = None if self.address else self.count
-            ray.init(address=self.address, num_cpus=cores, include_dashboard=False, log_to_driver=False)
+            quiet = {"logging_level": logging.WARNING, "log_to_driver": False}
+            ray.init(address=self.address, num_cpus=cores, include_dashboard=False, **quiet)
+        logging.getLogger("ray.data").setLevel(logging.WARNING)
         DataContext.get_current().enable_progress_bars = False
-        dataset = ray.data.from_items(list(range(len(tasks))), override_num_blocks=len(tasks))
+        items = [{"index": index, "task": task} for index, task in enumerate(tasks)]
+        dataset = ray.data.from_items(items, override_num_blocks=len(items))
         results = dataset.map_batches(
             _Actor,
-            fn_constructor_args=(work, list(tasks)),
+            fn_constructor_args=(work,),
             batch_size=1,
             compute=ActorPoolStrategy(size=self.count, max_tasks_in_flight_per_actor=1),
             num_cpus=1,
@@ -222,10 +236,9 @@ class Ray:
 class _Actor:
     """A worker of Ray Data."""
 
-    def __init__(self, work: Work, tasks: Sequence[Task]):
-        self._compute, self._tasks = work.open(), tasks
+    def __init__(self, work: Work):
+        self._compute = work.open()
 
     def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
-        """Compute the tasks of a batch's indices."""
-        indices = [int(index) for index in batch["item"]]
-        return {"index": indices, "result": [self._compute(self._tasks[index]) for index in indices]}
+        """Compute a batch's tasks."""
+        return {"index": batch["index"], "result": [self._compute(task) for task in batch["task"].tolist()]}

@@ -165,13 +165,13 @@ def read_statistics(path: Path) -> Statistics:
 
 
 def count_all(
-    plan: Plan, folder: ShardFolder, engine: Engine, work: AtlasWork, progress: Callable[[int, int], None]
+    missing: Sequence[int], folder: ShardFolder, engine: Engine, work: AtlasWork, progress: Callable[[int, int], None]
 ) -> int:
-    """Count the shards that the folder does not have yet; returns how many were counted here.
+    """Count the shards that are missing in the folder; returns how many were counted here.
 
     `progress` is told how many are done, and of how many.
     """
-    missing, done = folder.missing(plan), 0
+    done = 0
     for index, content in engine.run(work, missing):
         folder.keep(missing[index], content)
         done += 1
