@@ -27,6 +27,7 @@ def test_two_actors_of_ray_one_of_them_killed_make_the_same(tmp_path, translator
             **os.environ,
             "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tests")]),
             "RAY_AUTH_MODE": "disabled",
+            "RAY_raylet_start_wait_time_s": "300",  # a machine that is busy with other things takes longer
         },
         capture_output=True,
         text=True,
