@@ -65,6 +65,20 @@ def _atlas(options: argparse.Namespace) -> None:
                 print(f"{atlas.sentences_measured} sentences in {seconds:.0f} seconds: {options.out}")
 
 
+def merge_atlases(options: argparse.Namespace) -> None:
+    """Pool the atlases in the folders `options.tables` into `options.out`: their statistics, drawn anew."""
+    from ..interpret.atlas.run import AtlasWork, ShardFolder, draw_examples, finish, pool
+
+    if options.checkpoint is None:
+        raise UserError("Examples are drawn anew: say with --checkpoint what the atlases are of.")
+    plan, statistics = pool(options.checkpoint, options.tables)
+    folder = ShardFolder(options.out)
+    folder.begin(plan, resume=False)
+    drawn = draw_examples(statistics, Here(), AtlasWork(plan))
+    atlas = finish(plan, statistics, drawn, options.out, folder)
+    print(f"{len(options.tables)} atlases, {atlas.sentences_measured} sentences")
+
+
 @contextmanager
 def _engine(options: argparse.Namespace, device: str, shared: Shared | None) -> Iterator[Engine]:
     engine: Engine

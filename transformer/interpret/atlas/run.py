@@ -18,7 +18,7 @@ from ...model.names import AttentionKind
 from ...translator import Translator
 from ...untrusted import parse_json, read_regular
 from ..what_if.importance_table import ImportanceTable
-from .atlas import ATLAS_FILE, Atlas, Provenance, save_atlas
+from .atlas import ATLAS_FILE, Atlas, Provenance, load_atlas, save_atlas
 from .batch import Vocabulary, record_batch
 from .drawing import Drawn, DrawTask, draw, draw_all, draw_tasks
 from .headvis import save_headvis
@@ -203,6 +203,30 @@ def finish(
     write_atomically(out / STATISTICS_FILE, counted.to_bytes())
     folder.clear(plan)
     return atlas
+
+
+def pool(checkpoint: Path, folders: Sequence[Path]) -> tuple[Plan, Statistics]:
+    """Return the statistics of several finished atlases of a checkpoint together, and the plan that they share.
+
+    Raises DataError where they are of other weights, settings or programs, or two of the same pairs; CheckpointError
+    where one cannot be read.
+    """
+    model = load_checkpoint(checkpoint).model
+    told = [load_atlas(folder / ATLAS_FILE, model).provenance for folder in folders]
+    weights = weights_digest(checkpoint)
+    for folder, each in zip(folders, told, strict=True):
+        if each.weights != weights:
+            raise DataError(f"{folder} is of other weights than {checkpoint}.")
+    if len({(each.seed, each.sample, each.program) for each in told}) > 1:
+        raise DataError("These atlases cannot be pooled: they are not all of one seed, sample and version.")
+    digests = [digest for each in told for digest in each.digests]
+    names = [name for each in told for name in each.pairs]
+    if twice := next((name for name, digest in zip(names, digests, strict=True) if digests.count(digest) > 1), None):
+        raise DataError(f"These atlases cannot be pooled: the pairs of {twice} would count twice.")
+    files = CorpusFiles(tuple(names), tuple(digests), sum(each.lines for each in told))
+    settings = replace(Settings(), seed=told[0].seed, sample=told[0].sample)
+    plan = Plan(str(checkpoint.resolve()), weights, files, 1, settings, program=told[0].program)
+    return plan, merge_all(read_statistics(folder / STATISTICS_FILE) for folder in folders)
 
 
 def read_measured(path: Path | None, weights: str) -> Importance | None:

@@ -178,6 +178,26 @@ def test_importance_goes_in_where_it_was_measured_of_the_same_weights(folder, tm
     assert "is of other weights" in capsys.readouterr().err
 
 
+def test_atlases_of_parts_are_pooled(folder, whole, tmp_path, capsys, translator):
+    """Of a first part that ends with a chunk it is the atlas of the whole, but for what it says of the files."""
+    lines = (folder / "one.tsv").read_bytes().splitlines(keepends=True)
+    parts = {"a": lines[:512], "b": lines[512:900], "whole": lines[:900]}
+    model = ["--checkpoint", str(folder / "checkpoint")]
+    for name, some in parts.items():
+        (tmp_path / f"{name}.tsv").write_bytes(b"".join(some))
+        pairs = ["--pairs", str(tmp_path / f"{name}.tsv"), "--out", str(tmp_path / name), "--workers", "1"]
+        assert main(["atlas", *model, *pairs]) == 0
+    assert main(["merge", str(tmp_path / "b"), str(tmp_path / "a"), "--out", str(tmp_path / "both"), *model]) == 0
+    both, one = files_in(tmp_path / "both"), files_in(tmp_path / "whole")
+    assert both["statistics.json.gz"] == one["statistics.json.gz"] and both.keys() == one.keys()
+    told, expected = json.loads(both["atlas.json"]), json.loads(one["atlas.json"])
+    assert told.pop("provenance")["pairs"] == ["b.tsv", "a.tsv"] and expected.pop("provenance") and told == expected
+    assert "2 atlases, 900 sentences" in capsys.readouterr().out
+    twice = ["merge", str(tmp_path / "b"), str(tmp_path / "both"), "--out", str(tmp_path / "c")]
+    assert main([*twice, *model]) == 1 and "b.tsv would count twice" in capsys.readouterr().err
+    assert main(twice) == 1 and "say with --checkpoint" in capsys.readouterr().err
+
+
 def test_what_is_refused_in_a_sentence(folder, whole, tmp_path, capsys):
     few = write_pairs(tmp_path / "few.tsv", make_pairs(12, 5))
     shared = ["atlas", "--checkpoint", str(folder / "checkpoint"), "--workers", "1", "--pairs"]
