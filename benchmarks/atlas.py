@@ -6,13 +6,14 @@ dropped. Run with `python -m benchmarks.atlas --pairs tatoeba.en-de.train.tsv.gz
 
 import argparse
 import gzip
+import random
 import resource
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
@@ -20,14 +21,20 @@ import torch
 
 from benchmarks.timing import describe_load, describe_machine, print_table, spread, verdict
 from transformer import Translator
-from transformer.checkpoint import locate
-from transformer.data.chunks import ChunkReader, batches_of
+from transformer.checkpoint import locate, place
+from transformer.data.batching import Example, fill_batches
+from transformer.data.chunks import TOKENS_A_BATCH, ChunkReader, batches_of
 from transformer.data.engines import Compute, Engine, Here, Local
 from transformer.interpret.activations import Request, record
+from transformer.interpret.atlas.batch import Vocabulary, record_batch
 from transformer.interpret.atlas.run import AtlasWork, Plan, ShardFolder, count_all, draw_examples, finish
+from transformer.interpret.atlas.statistics import Settings
+from transformer.interpret.atlas.statistics import statistics as statistics_of
 from transformer.model.device import usable_cores
+from transformer.model.transformer import Transformer
 
 LEAST, MOST_GROWTH = 0.6, 1.1  # of the bare passes' sentences a second; of memory from 2,000 to 20,000 sentences
+_GROWTH = 128  # sentences of each length
 _BARE = Request(keep=())
 _MEMORY = "--memory"  # the option under which a process of its own measures
 
@@ -70,7 +77,9 @@ def main() -> None:
             _make_atlas(plan, folder / "out", Here(), AtlasWork(plan))
             return print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
         print(describe_machine(), describe_load(), sep=", ")
-        _measure_speed(plan, folder, options.rounds)
+        if options.rounds:
+            _measure_speed(plan, folder, options.rounds)
+        _measure_growth(options.checkpoint)
         _measure_memory(options)
 
 
@@ -99,6 +108,33 @@ def _measure_speed(plan: Plan, folder: Path, rounds: int) -> None:
     for words, values in (("sentences a second", wall), ("sentences a CPU second", cores)):
         ratio = statistics.median(values["bare passes"]) / statistics.median(values["atlas"])
         print(f"The atlas beside the bare passes, {words}: {verdict(ratio, LEAST, at_most=False)}", flush=True)
+
+
+def _measure_growth(checkpoint: Path) -> None:
+    """Print the CPU seconds of a thousand sentences by their length and the model's layers, weights untrained."""
+    torch.set_num_threads(1)
+    translator, generator = Translator.load(checkpoint, "cpu"), random.Random(0)
+    vocabulary, rows = Vocabulary.of(translator.tokenizer), []
+    config, first = translator.model.config, translator.model.config.end_id + 1
+    for layers, length in ((3, 8), (3, 16), (3, 32), (3, 64), (6, 16), (12, 16)):
+        shape = replace(config, num_encoder_layers=layers, num_decoder_layers=layers)
+        model = place(Transformer(shape), "cpu")
+        ids = [[generator.randrange(first, config.output_size) for _ in range(length - 1)] for _ in range(2 * _GROWTH)]
+        examples = [
+            Example((*source, config.end_id), (config.begin_id, *target, config.end_id))
+            for source, target in zip(ids[::2], ids[1::2], strict=True)
+        ]
+        seconds = [0.0, 0.0]
+        for batch in fill_batches(examples, TOKENS_A_BATCH):
+            started = time.process_time()
+            recorded = record_batch(model, batch)
+            seconds[0] += time.process_time() - started
+            started = time.process_time()
+            statistics_of(recorded, vocabulary, Settings())
+            seconds[1] += time.process_time() - started
+        rows.append((f"{layers} + {layers}", length, *(f"{1000 * each / _GROWTH:.1f}" for each in seconds)))
+    head = ["layers", "tokens a side", "CPU seconds a thousand: passes", "statistics"]
+    print_table(f"Growth, {config.num_heads} heads, d_model {config.d_model}", head, rows)
 
 
 def _cpu_seconds() -> float:

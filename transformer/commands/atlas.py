@@ -36,6 +36,14 @@ def add_commands(command: AddCommand) -> None:
 
 
 def _atlas(options: argparse.Namespace) -> None:
+    try:
+        _make_atlas(options)
+    except KeyboardInterrupt:
+        logger.info("stopped; --resume goes on with the shards that are missing")
+        raise
+
+
+def _make_atlas(options: argparse.Namespace) -> None:
     from ..interpret.atlas.run import AtlasWork, Plan, ShardFolder, count_all, draw_examples, finish, read_measured
     from ..model.distributed import joined
 

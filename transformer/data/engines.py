@@ -191,12 +191,13 @@ class Ray:
     """Actors of Ray Data on a cluster, or, without an `address`, on this machine; one whose node dies is replaced.
 
     Each needs the program installed, and the checkpoint and the corpus at the same paths. Raises ConfigError where
-    Ray is not installed.
+    Ray is not installed, or not at the address.
     """
 
     count: int
     address: str | None = None
     gpus: int = 0  # of each
+    _joined: bool = False
 
     def run(self, work: Work, tasks: Sequence[Task]) -> Results:
         """Yield results as they come."""
@@ -210,7 +211,11 @@ class Ray:
         if not ray.is_initialized():
             cores = None if self.address else self.count
             quiet = {"logging_level": logging.WARNING, "log_to_driver": False}
-            ray.init(address=self.address, num_cpus=cores, include_dashboard=False, **quiet)
+            try:
+                ray.init(address=self.address or "local", num_cpus=cores, include_dashboard=False, **quiet)
+            except ConnectionError as error:
+                raise ConfigError(f"There is no Ray cluster at {self.address}.") from error
+        self._joined = True
         logging.getLogger("ray.data").setLevel(logging.WARNING)
         DataContext.get_current().enable_progress_bars = False
         items = [{"index": index, "task": task} for index, task in enumerate(tasks)]
@@ -228,9 +233,10 @@ class Ray:
 
     def close(self) -> None:
         """Leave the cluster, and end it where it is this machine's own."""
-        import ray
+        if self._joined:
+            import ray
 
-        ray.shutdown()
+            ray.shutdown()
 
 
 class _Actor:

@@ -257,14 +257,9 @@ def _values(kind: AttentionKind, own: np.ndarray, whole: np.ndarray, layout: Lay
         surprise = np.where(own > 0, own * -np.log(own), np.float32(0))
     entropies = np.rint(surprise * np.float32(1 / UNIT)).astype(np.float64)
     signed = _distances(kind, layout)
-    features = np.stack(
-        [
-            signed,
-            np.abs(signed),
-            *(np.broadcast_to(sort[:, None], signed.shape) for sort in (layout.end, layout.begin, layout.punctuation)),
-        ],
-        axis=-1,
-    ).reshape(sentences, queries * keys, -1)
+    sorts = (layout.end & ~layout.begin, layout.begin, layout.punctuation)
+    shares = (np.broadcast_to(sort[:, None], signed.shape) for sort in sorts)
+    features = np.stack([signed, np.abs(signed), *shares], axis=-1).reshape(sentences, queries * keys, -1)
     totals = np.matmul(whole.reshape(sentences, heads, -1), features)  # sentences heads features, exact
     measured = {
         "entropy": entropies.sum(axis=(2, 3)),
