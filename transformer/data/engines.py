@@ -210,9 +210,14 @@ class Ray:
             return
         if not ray.is_initialized():
             cores = None if self.address else self.count
-            quiet = {"logging_level": logging.WARNING, "log_to_driver": False}
             try:
-                ray.init(address=self.address or "local", num_cpus=cores, include_dashboard=False, **quiet)
+                ray.init(
+                    address=self.address or "local",
+                    num_cpus=cores,
+                    include_dashboard=False,
+                    logging_level=logging.WARNING,
+                    log_to_driver=False,
+                )
             except ConnectionError as error:
                 raise ConfigError(f"There is no Ray cluster at {self.address}.") from error
         self._joined = True

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...data.frames import frame_of
+from ...data.frames import Columns, frame_of
 from ...files import reading, write_atomically
 from ...model.names import AttentionKind
 from ...model.transformer import Transformer
@@ -182,7 +182,7 @@ class Atlas:
         """List the heads: kind, layer, head from 0, each measure with its standard error, the share of each label, and
         importance and alignment_error_rate, NaN where they were not measured.
         """
-        tables = {}
+        tables: dict[str, Columns] = {}
         for kind, layers in self.heads.items():
             entries = [entry for layer in layers for entry in layer]
             columns: dict[str, list[float]] = {
@@ -318,14 +318,21 @@ class _Reader:
 
     def provenance(self) -> Provenance:
         """Return what the atlas is of."""
-        told = content = self._content["provenance"]
-        counts = {name: _count(content[name]) for name in ("lines", "seed", "sample")}
-        texts = {name: _text(told[name]) for name in ("weights", "program")}
-        lists = {name: tuple(map(_text, told[name])) for name in ("pairs", "digests")}
-        skipped = {_text(reason): _count(count) for reason, count in told["skipped"].items()}
-        return Provenance(**counts, **texts, **lists, skipped=skipped)
+        told = self._content["provenance"]
+        return Provenance(
+            pairs=tuple(map(_text, told["pairs"])),
+            digests=tuple(map(_text, told["digests"])),
+            weights=_text(told["weights"]),
+            program=_text(told["program"]),
+            lines=_count(told["lines"]),
+            skipped={_text(reason): _count(count) for reason, count in told["skipped"].items()},
+            seed=_count(told["seed"]),
+            sample=_count(told["sample"]),
+        )
 
-    def head(self, kind: AttentionKind, layer: int, head: int, told: dict, shape: tuple[int, int]) -> HeadEntry:
+    def head(
+        self, kind: AttentionKind, layer: int, head: int, told: dict[str, Any], shape: tuple[int, int]
+    ) -> HeadEntry:
         """Return one head."""
         roles = {Pattern(pattern): Role(*map(_count, counts)) for pattern, counts in told["roles"].items()}
         if any(role.rows > role.eligible or role.labelled > self.measured for role in roles.values()):
@@ -366,7 +373,14 @@ class _Reader:
         return Sentence(tuple(map(_text, source)), (_text(begin), *tokens[:-1]), tokens)
 
     def _example(
-        self, kind: AttentionKind, sentence: int, fifth: int, strongest: int, confidence: float, cells: list, told: list
+        self,
+        kind: AttentionKind,
+        sentence: int,
+        fifth: int,
+        strongest: int,
+        confidence: float,
+        cells: list[Any],
+        told: list[Any],
     ) -> Example:
         if _count(sentence) >= len(self.sentences) or _count(fifth) >= FIFTHS or strongest not in (0, 1):
             raise ValueError("an example that cannot be")
@@ -398,8 +412,8 @@ def _text(value: object) -> str:
     return value
 
 
-def _mean(value: object) -> Mean:
-    mean, error = value  # type: ignore[misc]
+def _mean(value: Any) -> Mean:
+    mean, error = value
     return _number(mean, -1e6, 1e6), _number(error, 0, 1e6)
 
 

@@ -65,11 +65,11 @@ class Recorded:
 
     def sides(self, kind: AttentionKind) -> tuple[list[Ids], list[Ids]]:
         """Return the ids of each sentence's rows, and of its columns."""
-        sources = [each.source for each in self.examples]
-        fed = [each.target[:-1] for each in self.examples]
+        sources: list[Ids] = [each.source for each in self.examples]
+        fed: list[Ids] = [each.target[:-1] for each in self.examples]
         if kind == AttentionKind.ENCODER:
             return sources, sources
-        return fed, fed if kind == AttentionKind.DECODER else sources  # type: ignore[return-value]
+        return fed, fed if kind == AttentionKind.DECODER else sources
 
 
 def record_batch(model: Transformer, batch: Examples) -> Recorded:

@@ -14,8 +14,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
+from typing import Any
 
 import numpy as np
+import torch
 
 from ...data.batching import Example
 from ...model.names import AttentionKind
@@ -151,7 +153,16 @@ class Statistics:
             raise ValueError(f"version {read['version']}")
         kinds = {AttentionKind(kind): _arrays(each) for kind, each in read["kinds"].items()}
         kept = {key: (tuple(source), tuple(target)) for key, source, target in read["kept"]}
-        return cls(*read["counts"], kinds, np.array(read["sample"], dtype=np.uint64), kept, Counter(read["skipped"]))
+        sentences, source_tokens, target_tokens = read["counts"]
+        return cls(
+            sentences=sentences,
+            source_tokens=source_tokens,
+            target_tokens=target_tokens,
+            kinds=kinds,
+            sample=np.array(read["sample"], dtype=np.uint64),
+            kept=kept,
+            skipped=Counter(read["skipped"]),
+        )
 
 
 def nothing(model: Transformer, settings: Settings) -> Statistics:
@@ -220,7 +231,7 @@ def _of_kind(
     values, greatest = values[measured], greatest[measured]
     confidence = values[:, :, MEASURES.index("confidence")]
     flat = np.rint(whole * (UNIT * _COARSE)).reshape(sentences, heads, -1)
-    products = np.matmul(flat, flat.transpose(0, 2, 1)).sum(axis=0)
+    products = _product(flat, flat.transpose(0, 2, 1)).sum(axis=0)
     several = kind == AttentionKind.CROSS and heads > 1
     of_shown = shown[measured]
     return KindStatistics(
@@ -234,6 +245,12 @@ def _of_kind(
         strongest=_strongest(confidence[of_shown], keys[measured][of_shown], settings.strongest),
         sampled=_sampled(confidence[of_shown], keys[measured][of_shown], settings.a_bin),
     )
+
+
+def _product(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Multiply matrices, [sentences, ...], in PyTorch: NumPy's library takes every core, whatever else computes."""
+    product: np.ndarray = torch.matmul(torch.from_numpy(one), torch.from_numpy(other)).numpy()
+    return product
 
 
 def _summed(values: np.ndarray) -> np.ndarray:
@@ -260,7 +277,7 @@ def _values(kind: AttentionKind, own: np.ndarray, whole: np.ndarray, layout: Lay
     sorts = (layout.end & ~layout.begin, layout.begin, layout.punctuation)
     shares = (np.broadcast_to(sort[:, None], signed.shape) for sort in sorts)
     features = np.stack([signed, np.abs(signed), *shares], axis=-1).reshape(sentences, queries * keys, -1)
-    totals = np.matmul(whole.reshape(sentences, heads, -1), features)  # sentences heads features, exact
+    totals = _product(whole.reshape(sentences, heads, -1), features)  # sentences heads features, exact
     measured = {
         "entropy": entropies.sum(axis=(2, 3)),
         "maximum": maxima.sum(axis=-1),
@@ -357,9 +374,9 @@ def _lists(kind: KindStatistics) -> dict[str, object]:
     return {name: value if isinstance(value, int) else value.tolist() for name, value in vars(kind).items()}
 
 
-def _arrays(content: dict) -> KindStatistics:
+def _arrays(content: dict[str, Any]) -> KindStatistics:
     types = {"sums": object, "products": object, "strongest": np.uint64, "sampled": np.uint64}
-    arrays = {
+    arrays: dict[str, Any] = {
         name: value if isinstance(value, int) else np.array(value, dtype=types.get(name, np.int64))
         for name, value in content.items()
     }
