@@ -98,6 +98,7 @@ def _live(options: argparse.Namespace) -> tuple[str, str]:
     from transformer.interpret.head_roles import find_roles
 
     from .views.live.content import live_file
+    from .views.live.replay import find_replay
 
     if options.target is not None or options.beam > 1 or options.target_language or options.source_language:
         raise UserError("A live page translates by itself, greedily: it takes --checkpoint and --text alone.")
@@ -107,6 +108,7 @@ def _live(options: argparse.Namespace) -> tuple[str, str]:
         options.checkpoint.resolve().name,
         find_roles(options.checkpoint, checkpoint.model),
         options.own_text or "",
+        find_replay(options.checkpoint),
     )
     return page, f"{len(page.encode()) / 1e6:.1f} MB"
 

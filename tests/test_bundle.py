@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from headlight.components import show
-from headlight.components.bundle import FOLDER, BundleError, bundle, joined, read_parts
+from headlight.components.bundle import FOLDER, BundleError, bundle, joined, read_parts, slimmed, slimmed_style
 from headlight.components.standalone import Words, standalone
 
 ENTRIES = sorted(path for path in FOLDER.glob("*/*.js") if re.search(r"^export default ", path.read_text(), re.M))
@@ -176,3 +176,20 @@ def test_what_a_component_says_after_its_page_was_left_is_told_to_nobody(monkeyp
     state.clear()
     mounted["on_choice_change"]()
     assert said == ["3"]
+
+
+def test_a_script_is_slimmed_without_a_change_of_what_it_says():
+    script = (
+        "// head\nfunction a() {\n  // why\n  return `// ${b} //`; // the text\n}\n\n"
+        'const at = "http://x // y", c = 1; // it\'s kept\n'
+    )
+    expected = 'function a() {\nreturn `// ${b} //`;\n}\nconst at = "http://x // y", c = 1; // it\'s kept\n'
+    assert slimmed(script) == expected
+    assert slimmed_style("/* a */\n.a {\n  /* b\n  c */ color: red;\n}\n") == ".a {\ncolor: red;\n}\n"
+
+
+def test_no_template_goes_over_several_lines():
+    """`slimmed` would take their indentation."""
+    for path in FOLDER.glob("*/*.js"):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            assert line.count("`") % 2 == 0, (path, line)

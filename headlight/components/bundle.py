@@ -77,6 +77,21 @@ def joined(*entries: Path) -> tuple[str, list[str]]:
     return text, [f"{found[entry.resolve()].variable}.entry" for entry in entries]
 
 
+def slimmed(script: str) -> str:
+    """Return a script without its indentation and comments, for a file that should be small.
+
+    No template of ours goes over several lines. A comment behind code goes where nothing in it can be part of a text.
+    """
+    lines = (re.sub(r"\s+// [^\"'`/]*$", "", line.strip()) for line in script.splitlines())
+    return "".join(f"{line}\n" for line in lines if line and not line.startswith("//"))
+
+
+def slimmed_style(style: str) -> str:
+    """Return a style sheet without its indentation and comments."""
+    lines = map(str.strip, re.sub(r"/\*.*?\*/", "", style, flags=re.DOTALL).splitlines())
+    return "".join(f"{line}\n" for line in lines if line)
+
+
 @dataclass(frozen=True)
 class _Module:
     """A module within a bundle: the variable that holds what it exports, these names, and its text."""

@@ -11,18 +11,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from headlight.components.bundle import SHARED_STYLES, joined, read_parts, whole
+from headlight.components.bundle import SHARED_STYLES, joined, read_parts, slimmed, slimmed_style, whole
 from headlight.components.standalone import as_json, filled, keeps_within, policy
 
 _FOLDER = Path(__file__).parent
 _PAGE = _FOLDER / "live_page" / "page.js"
 _ENGINE = _FOLDER / "engine"
+_PAGE_BEGINS = "// the page\n"  # in the script; what stands before it is the worker's, which page.js makes of it
 COMPONENTS = {
     "lines": "token_lines/lines",
     "explorer": "attention_explorer/explorer",
     "player": "decoding_player/player",
     "switches": "head_switches/switches",
     "steps": "attention_steps/steps",
+    "replay": "replay_player/player",
 }
 
 
@@ -33,14 +35,14 @@ def live_page(header: dict, weights: bytes, words: dict, title: str, whence: str
     `headlight.views.live.content`; whence: a line on where it comes from, and the sources of the model's data.
     """
     parts = {name: read_parts(entry) for name, entry in COMPONENTS.items()}
-    modules, (start,) = joined(_PAGE)
-    script, style = f"{modules}{start}();\n", whole(_PAGE.with_suffix(".css"))
-    serving, (serve,) = joined(_ENGINE / "worker.js")
-    worker = f"{serving}{serve}();\n"
+    engine, _ = joined(_ENGINE / "worker.js")
+    modules, (serve, start) = joined(_ENGINE / "worker.js", _PAGE)
+    script = f"{slimmed(engine)}{_PAGE_BEGINS}{slimmed(modules.removeprefix(engine))}{start}();\n"
+    style = slimmed_style(whole(_PAGE.with_suffix(".css")))
     keeps_within("the live page", script=script, style=style)
-    keeps_within("the engine", script=worker)
     shared = "".join(whole(_FOLDER / name) for name in SHARED_STYLES)
     styles = {COMPONENTS[name]: part.style.removeprefix(shared) for name, part in parts.items()} | {"shared": shared}
+    styles = {name: slimmed_style(each) for name, each in styles.items()}
     return filled(
         _PAGE.with_suffix(".html"),
         **{name: part.markup for name, part in parts.items()},
@@ -50,7 +52,7 @@ def live_page(header: dict, weights: bytes, words: dict, title: str, whence: str
         below=_below(whence, sources),
         header=as_json(header),
         words=as_json({**words, "styles": styles}),
-        worker=worker,
+        serve=serve,
         kernel=base64.b64encode((_ENGINE / "kernel.wasm").read_bytes()).decode("ascii"),
         weights=base64.b64encode(weights).decode("ascii"),
         script=script,

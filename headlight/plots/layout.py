@@ -133,8 +133,14 @@ def figure_of(
     if letters:
         layout["meta"] = letters | (layout.get("meta") or {})
     margin = {"l": 10, "r": 10, "t": top, "b": bottom}
+    x, y = (_measured_once(axis) for axis in (x, y))
     around = {"xaxis": x, "yaxis": y, "height": height, "margin": margin, "legend": legend}
     return Figure({"data": traces, "layout": around | layout})
+
+
+def _measured_once(axis: dict | None) -> dict | None:
+    """An axis with room for all labels: the browser need not measure them again to hide those that do not fit."""
+    return {"ticklabeloverflow": "allow", **axis} if axis and axis.get("automargin") else axis
 
 
 def scatter(x: Values, y: Values, mode: str, **look: Any) -> dict:

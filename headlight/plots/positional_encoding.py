@@ -49,11 +49,10 @@ from .palette import (
     SOLID_GREY,
     diverging,
 )
-from .text import shown_tokens, token_label
+from .text import part_names, shown_tokens, token_label
 
 SETTINGS_NAME, MODEL_NAME = "these settings", "this model"
 _ARC_RADIUS = 0.55
-PART_NAMES = ("embedding × √d_model", "position", "sum: what enters the encoder")
 _SHORT_NAMES = ("embedding", "position", "sum")
 _PART_COLOURS = (BLUE, GREY, OLIVE)
 MOST_NUMBERS = 24  # tokens; beside more of them the cosines run into one another
@@ -236,8 +235,7 @@ def _shown(copy: Repetition) -> str:
 
 
 def _titles(summed: EmbeddingSum) -> tuple[str, str, str]:
-    enters = "sum: what the first LayerNorm is given" if summed.normalised else PART_NAMES[2]
-    return PART_NAMES[0] if summed.scaled else "embedding", PART_NAMES[1], enters
+    return part_names(scaled=summed.scaled, normalised=summed.normalised)
 
 
 def _blocks(

@@ -8,12 +8,14 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 from support.access import shuts_no_one_out
+from support.live import show
 from support.rest import at_rest
 from support.streams import CHECKPOINTS
 
 from headlight.plots.text import in_words, shown_token
 from headlight.views.home.content import describe_hidden, harmless_words
 from headlight.views.live.content import live_file
+from headlight.views.live.replay import find_replay
 from transformer import Translator
 from transformer.checkpoint import load_checkpoint
 from transformer.exchange.int8 import pack, round_weights
@@ -29,14 +31,15 @@ from transformer.model.names import AttentionKind
 NAME = "en-de"
 SENTENCE = "He bought a ticket at the train station."
 EVIL = "</script><img src=x onerror=window.hurt=1><!--<script>"
-VIEWS = ("home", "attention", "decoding", "heads", "inside")
+VIEWS = ("home", "attention", "decoding", "heads", "inside", "positions", "masks", "training")
 
 
 @pytest.fixture(scope="module")
 def file() -> str:
     """The page of the checkpoint that the app opens with."""
     checkpoint = load_checkpoint(CHECKPOINTS / NAME)
-    return live_file(checkpoint, NAME, load_roles(CHECKPOINTS / NAME / ROLES_FILE, checkpoint.model), SENTENCE)
+    roles = load_roles(CHECKPOINTS / NAME / ROLES_FILE, checkpoint.model)
+    return live_file(checkpoint, NAME, roles, SENTENCE, find_replay(CHECKPOINTS / NAME))
 
 
 @pytest.fixture(scope="module")
@@ -62,13 +65,6 @@ def live(open_alone, file) -> Callable[..., Page]:
         return page
 
     return live
-
-
-def show(page: Page, view: str, **said: str) -> None:
-    """Go to a view by an address."""
-    query = "&".join(f"{name}={quote(value)}" for name, value in said.items())
-    page.evaluate("hash => { location.hash = hash; }", f"{view}?{query}")
-    expect(page.locator(f"body[data-shown={view}]")).to_be_attached()
 
 
 def test_it_is_small_and_lets_nothing_in_or_out(file):
@@ -278,8 +274,8 @@ def test_by_keyboard_alone(live):
     for _ in VIEWS[1:]:
         page.keyboard.press("Tab")
     page.keyboard.press("Enter")
-    expect(page.locator("body[data-shown=inside]")).to_be_attached()
-    expect(page.locator("[aria-current=page]")).to_have_text("Inside")
+    expect(page.locator(f"body[data-shown={VIEWS[-1]}]")).to_be_attached()
+    expect(page.locator("[aria-current=page]")).to_have_text(VIEWS[-1].capitalize())
 
 
 @pytest.mark.parametrize("name", ["en-fr", "reverse"])

@@ -5,16 +5,15 @@ import dataclasses
 import html
 import json
 from difflib import SequenceMatcher
-from pathlib import Path
 
 import numpy as np
 import pytest
 from playwright.sync_api import Page
+from support.payloads import asked, payloads_page
 from support.sentences import SENTENCES
 from support.streams import CHECKPOINTS, trace_of
 from support.traced import NAME, translator
 
-from headlight.components.bundle import joined
 from headlight.plots import text
 from headlight.views.attention.explorer_content import CROSS_FIRST, OPTIONS, addressed_choice, explorer_blob
 from headlight.views.decoding.content import decoding_steps, hardest_step
@@ -40,20 +39,13 @@ from transformer.interpret.what_if.importance import HeadImportance, head_import
 from transformer.interpret.what_if.intervention import Heads, Zero
 from transformer.model.names import AttentionKind
 
-JAVASCRIPT = Path(__file__).parents[1] / "javascript"
 KINDS = ("encoder", "decoder", "cross")
 TOLD = SENTENCES[:17]
 
 
 @pytest.fixture(scope="module")
 def payloads(browser) -> Page:
-    """A page on which what JavaScript says is to be had as `payloads`."""
-    context = browser.new_context()
-    page = context.new_page()
-    modules, (face,) = joined(JAVASCRIPT / "payloads.js")
-    page.evaluate(f"{modules}globalThis.payloads = {face};")
-    yield page
-    context.close()
+    yield from payloads_page(browser)
 
 
 @pytest.fixture(scope="module")
@@ -102,11 +94,6 @@ def sent(trace: Trace) -> dict:
 
 def without_maps(trace: Trace) -> dict:
     return {name: value for name, value in sent(trace).items() if name not in KINDS}
-
-
-def asked(payloads: Page, name: str, *given: object) -> object:
-    """What `payloads` says; tuples are lists in JSON, on both sides."""
-    return payloads.evaluate(f"given => payloads.{name}(...given)", list(given))
 
 
 def as_json(value: object) -> object:

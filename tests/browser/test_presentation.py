@@ -7,8 +7,7 @@ from playwright.sync_api import Locator, Page, expect
 from support.access import shuts_no_one_out
 from support.rest import at_rest_and_hearing_keys, follow
 
-from headlight.plots.positional_encoding import PART_NAMES
-from headlight.plots.text import chip_text
+from headlight.plots.text import PART_NAMES, chip_text
 from headlight.views.questions.content import QUESTIONS
 
 TEXT = "I love my teacher."

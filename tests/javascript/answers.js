@@ -10,6 +10,8 @@ import { beamSearch, decode, replay, sampler } from "../../headlight/components/
 import { Engine, KINDS, kernelNeeds } from "../../headlight/components/engine/engine.js";
 import { headLosses } from "../../headlight/components/engine/heads.js";
 import { plainKernel, simdKernel } from "../../headlight/components/engine/kernel.js";
+import { recordMasked } from "../../headlight/components/engine/masks.js";
+import { decodeWithoutPositions, embeddingSum, positionTables } from "../../headlight/components/engine/positions.js";
 import { Translator } from "../../headlight/components/engine/translator.js";
 
 const FOLDER = process.argv[2];
@@ -46,6 +48,9 @@ const VERBS = {
     told(engine, collect(decode(engine, source, { ...options, choose: sampling && sampler(engine, sampling) })).value),
   replay: ({ engine }, source, target, options) => told(engine, collect(replay(engine, source, target, options)).value),
   beam: ({ engine }, source, options) => collect(beamSearch(engine, source, options)).value,
+  inBatch: ({ engine }, sentence, longest, disabled) => recordMasked(engine, sentence, longest, disabled),
+  withoutPositions: ({ engine }, source) => told(engine, collect(decodeWithoutPositions(engine, source)).value),
+  sum: ({ engine }, source) => ({ ...embeddingSum(engine, source), tables: positionTables(engine) }),
   losses: ({ engine }, source, target) => collect(headLosses(engine, source, target)),
   logits({ engine }, source, target, options) {
     engine.begin(source, options);
@@ -79,7 +84,7 @@ function answer(asked, [verb, ...given]) {
   }
 }
 
-const TYPES = { Float32Array: "<f4", Float64Array: "<f8", Int32Array: "<i4" };
+const TYPES = { Float32Array: "<f4", Float64Array: "<f8", Int32Array: "<i4", Uint8Array: "|u1" };
 const out = fs.openSync(path.join(FOLDER, "answers.bin"), "w");
 let end = 0;
 

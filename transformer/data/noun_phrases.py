@@ -20,6 +20,7 @@ DEFINITE = {
 }  # how often each is drawn
 INDEFINITE = {"a": 8, "my": 1}
 # English has no "a first", "a last" or "a same" of just any noun, and "an other" is written in one word.
+SHOWS_GENDER = ("a", "this")  # in French, before a vowel too: "un", "une", "cet", "cette"
 DEFINITE_ONLY = ("first", "last", "other", "same")
 
 
@@ -27,12 +28,13 @@ DEFINITE_ONLY = ("first", "last", "other", "same")
 class Noun:
     """A noun: the English word, the other language's, its gender, and whether French writes l' before it.
 
+    gender: None for a French noun after l' of which nothing tells it: it goes where no gender shows ("mon atout").
     form: what sentences it goes into: "a fox", "patience", which takes no article, or "foxes".
     """
 
     english: str
     target: str
-    gender: Gender
+    gender: Gender | None
     elided: bool = False
     form: Form = "countable"
 
@@ -102,7 +104,7 @@ class German:
 
     def phrase(self, phrase: Phrase, place: str) -> str:
         """See `Language.phrase`."""
-        gender = "mfn".index(phrase.noun.gender)
+        gender = "mfn".index(phrase.noun.gender or "")
         if place == "which":
             return "welch" + self._LIKE_DER["n"][gender]
         if place == "that":

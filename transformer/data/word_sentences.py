@@ -20,7 +20,18 @@ from typing import get_args
 
 from ..errors import DataError
 from ..files import write_atomically
-from .noun_phrases import DEFINITE, DEFINITE_ONLY, INDEFINITE, LANGUAGES, Form, Gender, Language, Noun, Phrase
+from .noun_phrases import (
+    DEFINITE,
+    DEFINITE_ONLY,
+    INDEFINITE,
+    LANGUAGES,
+    SHOWS_GENDER,
+    Form,
+    Gender,
+    Language,
+    Noun,
+    Phrase,
+)
 
 ORIGIN = "word_sentences"  # in the third column of the corpus that is written
 
@@ -30,6 +41,9 @@ _AGREEING = ("which", "that", "e")  # places that no noun of its own fills
 _WORD = re.compile(r"(the )?[a-z][a-z-]+")
 _GERMAN = re.compile(r"(?:(der|die|das) )?([A-ZÄÖÜ][a-zäöüß]{2,})")
 _GERMAN_GENDERS: dict[str, Gender] = {"der": "m", "die": "f", "das": "n"}
+# What tells the gender in a sentence; "der", "die" and "den" do not, for they stand for several.
+_GERMAN_ARTICLE = re.compile(r"\b(?:(k?einen)|(k?einer?)|(das)) ([A-ZÄÖÜ][a-zäöüß]{2,})")
+_GERMAN_ENDING = re.compile(r"(?:(ismus|ling)|(ung|heit|keit|schaft|ität|ion)|(chen|lein))$")
 # An adjective that has become a noun is declined like one: "der Beamte, ein Beamter".
 _ADJECTIVAL = re.compile(r"(nde|igte|ierte|ige|iche|ische|ene|amte|ste|lle)$")
 _FRENCH = re.compile(r"(le |la |l')?([a-zà-ÿœæ-]{3,})")
@@ -58,17 +72,18 @@ def nouns_of(words: Sequence[tuple[str, str]], texts: Iterable[tuple[str, str]],
     words: pairs such as ("the fox", "der Fuchs"), whose article tells the gender, or ("fox", "Fuchs"); what is more
     than a word is left out. Plurals are the dictionary's in German ("foxes", "Füchse") and made by rule in French.
     Nouns that stand without an article in `texts`, and hardly ever after "a", are mass nouns. Where no article tells
-    it, the gender is that of the longest known noun which ends the word ("Höhe" in "Flughöhe"), and in French, which
-    writes nouns small, that of "un", "une", "le" or "la" before the word in the sentences of `texts`; there a word
-    without an article has to be an English noun in them, too. Words of unknown gender are left out. Raises DataError
-    for another language than German and French.
+    it, the gender is that of the longest known noun which ends the word ("Höhe" in "Flughöhe"), of "einen", "eine" or
+    "das" before it in the sentences of `texts`, or of its ending ("Hoffnung"). In French, which writes nouns small, it
+    is that of "un", "une", "le" or "la" before the word in `texts`, and a word without an article has to be an English
+    noun in them, too. Words of unknown gender are left out, but for French ones after l'. Raises DataError for another
+    language than German and French.
     """
     _of(language)
     texts = list(texts)
     single = [
         (_bare(english), target) for english, target in words if _WORD.fullmatch(english) and not _plural(english)
     ]
-    found = _german_nouns(single) if language == "German" else _french_nouns(single, texts)
+    found = _german_nouns(single, texts) if language == "German" else _french_nouns(single, texts)
     nouns: dict[str, Noun] = {}
     for noun in found:
         nouns.setdefault(noun.english, noun)
@@ -91,14 +106,13 @@ def make_sentences(nouns: Sequence[Noun], language: str, looks: int, seed: int =
 
     A frame of two places shows another noun as well, so that each noun is seen more than `looks` times.
     """
-    rng, forms = random.Random(seed), get_args(Form)
-    frames = {form: [frame for frame in read_frames(language) if _suits(frame[0], form)] for form in forms}
-    # Two nouns in one sentence cost less than in two.
-    weights = {form: [2 * len(_PLACE.findall(english)) - 1 for english, _ in frames[form]] for form in forms}
-    alike = {form: [noun for noun in nouns if noun.form == form] for form in forms}
+    rng = random.Random(seed)
+    frames = {kind: _frames_for(*kind, language) for kind in {(noun.form, noun.gender is None) for noun in nouns}}
+    alike = {form: [noun for noun in nouns if noun.form == form] for form in get_args(Form)}
     for _ in range(looks):
         for noun in rng.sample(list(nouns), len(nouns)):
-            frame = rng.choices(frames[noun.form], weights[noun.form])[0]
+            suitable, weights = frames[noun.form, noun.gender is None]
+            frame = rng.choices(suitable, weights)[0]
             yield fill(frame, [noun, rng.choice(alike[noun.form])], language, rng)
 
 
@@ -134,6 +148,17 @@ def _of(language: str) -> Language:
     return LANGUAGES[language]
 
 
+def _frames_for(form: Form, genderless: bool, language: str) -> tuple[list[tuple[str, str]], list[int]]:
+    """Return the frames that a noun may come first in, and how often each is drawn."""
+    frames = [
+        (english, target)
+        for english, target in read_frames(language)
+        if _suits(english, form) and not (genderless and set(_PLACE.findall(target)) & set(_AGREEING))
+    ]
+    # Two nouns in one sentence cost less than in two.
+    return frames, [2 * len(_PLACE.findall(english)) - 1 for english, _ in frames]
+
+
 def _suits(english: str, form: Form) -> bool:
     """Return whether a frame's English places are for nouns of this form: "the patience" is said, "a patience" not."""
     places = set(_PLACE.findall(english))
@@ -145,20 +170,41 @@ def _phrase(noun: Noun, place: str, grammar: Language, rng: random.Random) -> Ph
     if place not in ("the", "a"):
         return Phrase(noun)
     determiners = DEFINITE if place == "the" else INDEFINITE
+    if noun.gender is None:
+        determiners = {word: often for word, often in determiners.items() if word not in SHOWS_GENDER}
     determiner = rng.choices(list(determiners), list(determiners.values()))[0]
+    if noun.gender is None:
+        return Phrase(noun, determiner)
     adjective = rng.choice(list(grammar.adjectives)) if rng.random() < _ADJECTIVES else ""
     if adjective in DEFINITE_ONLY and determiner != "the":
         adjective = ""
     return Phrase(noun, determiner, adjective)
 
 
-def _german_nouns(words: Sequence[tuple[str, str]]) -> Iterator[Noun]:
+def _german_nouns(words: Sequence[tuple[str, str]], texts: Iterable[tuple[str, str]]) -> Iterator[Noun]:
     parsed = [(english, match) for english, target in words if (match := _GERMAN.fullmatch(target))]
     known = {match[2]: _GERMAN_GENDERS[match[1]] for _, match in parsed if match[1]}
+    articles: Iterable[tuple[str, Gender]] = (
+        (word, "m" if masculine else "f" if feminine else "n")
+        for _, target in texts
+        for masculine, feminine, _, word in _GERMAN_ARTICLE.findall(target)
+    )
+    seen = _agreed(articles, least=2)
     for english, match in parsed:
-        gender = _GERMAN_GENDERS[match[1]] if match[1] else _of_ending(match[2], known)
-        if gender and (match[1] == "die" or not _ADJECTIVAL.search(match[2])):
-            yield Noun(english, match[2], gender)
+        word = match[2]
+        if match[1]:
+            gender: Gender | None = _GERMAN_GENDERS[match[1]]
+        else:
+            gender = _of_ending(word, known) or seen.get(word) or _of_suffix(english, word)
+        if gender and (match[1] == "die" or not _ADJECTIVAL.search(word)):
+            yield Noun(english, word, gender)
+
+
+def _of_suffix(english: str, word: str) -> Gender | None:
+    """Return the gender that a German noun's last syllable tells, and of verbs used as nouns ("riding", "Reiten")."""
+    if match := _GERMAN_ENDING.search(word):
+        return "m" if match[1] else "f" if match[2] else "n"
+    return "n" if english.endswith("ing") and re.search(r"(en|eln|ern)$", word) else None
 
 
 def _of_ending(word: str, known: dict[str, Gender]) -> Gender | None:
@@ -176,26 +222,35 @@ def _french_nouns(words: Sequence[tuple[str, str]], texts: Sequence[tuple[str, s
             continue
         told: dict[str, Gender] = {"le ": "m", "la ": "f"}
         gender = told.get(match[1] or "") or genders.get(match[2])
-        if gender:
+        if gender or match[1] == "l'":
             elided = match[1] == "l'" or (not match[1] and match[2][0] in _VOWELS)
             yield Noun(english, match[2], gender, elided)
 
 
 def _seen_genders(texts: Iterable[str]) -> dict[str, Gender]:
-    """Return the gender of each word with an article before it, at least nine of ten times of one gender.
+    """Return the gender of each French word with an article before it.
 
     It has to be there twice, but for words that begin with a vowel, before which "le" and "la" do not stand.
     """
+    articles: list[tuple[str, Gender]] = [
+        (word, "f" if article in ("la", "une") else "m")
+        for text in texts
+        for article, word in _FRENCH_ARTICLE.findall(text.lower())
+    ]
+    once = _agreed((pair for pair in articles if pair[0][0] in _VOWELS), least=1)
+    return once | _agreed(articles, least=2)
+
+
+def _agreed(articles: Iterable[tuple[str, Gender]], least: int) -> dict[str, Gender]:
+    """Return each word's gender where it was seen `least` times, at least nine of ten times with one."""
     seen: dict[str, Counter[Gender]] = {}
-    for text in texts:
-        for article, word in _FRENCH_ARTICLE.findall(text.lower()):
-            seen.setdefault(word, Counter())["f" if article in ("la", "une") else "m"] += 1
-    genders: dict[str, Gender] = {}
-    for word, counts in seen.items():
-        gender, count = counts.most_common(1)[0]
-        if count >= 0.9 * counts.total() and (counts.total() >= 2 or word[0] in _VOWELS):
-            genders[word] = gender
-    return genders
+    for word, gender in articles:
+        seen.setdefault(word, Counter())[gender] += 1
+    return {
+        word: counts.most_common(1)[0][0]
+        for word, counts in seen.items()
+        if counts.total() >= least and counts.most_common(1)[0][1] >= 0.9 * counts.total()
+    }
 
 
 def _mass_nouns(sentences: Iterable[str]) -> set[str]:

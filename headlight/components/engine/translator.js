@@ -5,6 +5,8 @@
 import { beamSearch, decode, replay, sampler } from "./decoding.js";
 import { Engine, KINDS } from "./engine.js";
 import { headLosses } from "./heads.js";
+import { recordMasked } from "./masks.js";
+import { decodeWithoutPositions, embeddingSum, positionTables } from "./positions.js";
 import { recordStages } from "./stages.js";
 import { Tokenizer } from "./tokenizer.js";
 
@@ -79,6 +81,26 @@ export class Translator {
   *stages(text, target, chosen) {
     yield; // whoever has asked for another block since gives this one up
     return recordStages(this.engine, this.sourceIds(text), target, chosen);
+  }
+
+  // A sentence, { source, target } as ids, in a padded batch: see masks.js.
+  *masked(sentence, longest, disabled) {
+    yield;
+    const found = recordMasked(this.engine, sentence, longest, disabled);
+    return { ...found, bestTokens: this.tokens(found.bestIds) };
+  }
+
+  // What enters the encoder for a text, [tokens x d_model], and the translation without its positions.
+  *entering(text) {
+    const source = this.sourceIds(text), steps = yield* decodeWithoutPositions(this.engine, source);
+    const targetText = this.tokenizer.decode(steps.told().targetIds);
+    return { tokens: this.tokens(source), ...embeddingSum(this.engine, source), withoutPositions: targetText };
+  }
+
+  // What the model adds at each position.
+  *positions() {
+    yield;
+    return positionTables(this.engine);
   }
 
   // What each head alone is worth to a translation, ids.

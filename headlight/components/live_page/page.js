@@ -3,12 +3,19 @@
 
 import { openModel } from "../engine/headlight.js";
 import { addressOf, readAddress } from "./address.js";
+import { Masks } from "./masks_view.js";
+import { Positions } from "./positions_view.js";
+import { Training } from "./training_view.js";
 import { LocalSource } from "./source.js";
 import { Attention, Decoding, Heads, Home, Inside } from "./views.js";
 
-const VIEWS = { home: Home, attention: Attention, decoding: Decoding, heads: Heads, inside: Inside };
+const VIEWS = {
+  home: Home, attention: Attention, decoding: Decoding, heads: Heads, inside: Inside, positions: Positions,
+  masks: Masks, training: Training,
+};
 // What means nothing in another sentence.
-const OF_THE_SENTENCE = ["hidden", "prefix", "step", "explorer_tokens", "at_query", "at_key"];
+const OF_THE_SENTENCE = ["hidden", "prefix", "step", "explorer_tokens", "at_query", "at_key", "reordered", "query"];
+const PAGE_BEGINS = "// the page\n"; // as in headlight/components/live.py
 const LETTERS_AT_ONCE = 2 ** 20; // of base64, decoded in one go: a multiple of 4
 
 const find = (selector) => document.querySelector(selector);
@@ -35,16 +42,22 @@ class LivePage {
     this.defaults = { text: words.text, hidden: "", prefix: "", step: "1", off: "" };
     this.source = new LocalSource(model, words);
     this.field = find("#live_text");
-    this.views = Object.fromEntries(Object.entries(VIEWS).map(([name, View]) => [name, this.made(name, View, words)]));
+    const withoutReplay = words.replay ? "none" : "[data-view=training], [data-tab=training]";
+    document.querySelectorAll(withoutReplay).forEach((each) => each.remove());
+    this.names = Object.keys(VIEWS).filter((name) => find(`[data-view="${name}"]`));
+    this.views = {}; // each made when it is first shown
     this.field.oninput = () => this.say({ text: this.field.value }, true);
     find(".live_ask").onsubmit = (event) => event.preventDefault();
     addEventListener("hashchange", () => this.follow());
     this.follow();
   }
 
-  // A view, its component in a tree of its own, where no other component's style is, as in the app.
-  made(name, View, { styles }) {
+  // A view, its component, if it has one, in a tree of its own, where no other component's style is, as in the app.
+  made(name) {
+    const View = VIEWS[name], { styles } = this.source.words;
     const section = find(`[data-view="${name}"]`), host = section.querySelector(".component");
+    const say = (changes) => this.say(changes);
+    if (!host) return new View({ section, source: this.source, say });
     const place = host.attachShadow({ mode: "open" });
     place.adoptedStyleSheets = [styles.shared, styles[host.dataset.of]].map((text) => {
       const sheet = new CSSStyleSheet();
@@ -52,14 +65,14 @@ class LivePage {
       return sheet;
     });
     place.append(host.querySelector("template").content);
-    return new View({ place, section, source: this.source, say: (changes) => this.say(changes) });
+    return new View({ place, section, source: this.source, say });
   }
 
   // What the address says now, whoever wrote it.
   follow() {
     if (location.hash === this.written) return;
     this.written = location.hash;
-    Object.assign(this, readAddress(location.hash, Object.keys(VIEWS), this.defaults));
+    Object.assign(this, readAddress(location.hash, this.names, this.defaults));
     this.draw();
   }
 
@@ -91,7 +104,7 @@ class LivePage {
       tell("");
       find("#live_translation").textContent = trace.targetText.trim() ? trace.targetText : this.source.words.nothing;
       document.body.classList.remove("untold");
-      await this.views[view].show({ text, trace, said, isCurrent, tell });
+      await (this.views[view] ??= this.made(view)).show({ text, trace, said, isCurrent, tell });
       if (isCurrent()) document.body.dataset.shown = view;
     } catch (error) {
       if (!isCurrent() || error.name === "GivenUp") return;
@@ -126,7 +139,9 @@ export default async function start() {
     tell("Reading the model …");
     await breathe();
     const weights = await bytesOf("live_weights", (share) => tell(`Reading the model: ${Math.round(100 * share)} %.`));
-    const kernel = await bytesOf("live_kernel"), worker = find("#live_worker").textContent;
+    const kernel = await bytesOf("live_kernel"), { textContent: script, dataset } = find("#live_script");
+    // The engine stands once in the file, before the page's own modules.
+    const worker = `${script.split(PAGE_BEGINS)[0]}${dataset.serve}();`;
     const model = openModel({ header: json("live_header"), weights, kernel, worker });
     globalThis.headlight.where = await model.ready;
     new LivePage(model, json("live_words"));

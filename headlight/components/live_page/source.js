@@ -48,6 +48,23 @@ export class LocalSource {
     return this.once(JSON.stringify(["stages", trace.sourceText, trace.targetIds, chosen]), ask);
   }
 
+  // A sentence of a batch, see payloads/masks.js, without a mask: see engine/masks.js.
+  masked({ traces, longest }, sentence, disabled) {
+    const { sourceIds, targetIds } = traces[sentence], given = { source: [...sourceIds], target: [...targetIds] };
+    const ask = () => this.model.masked(given, longest, disabled, { lane: `masked ${disabled}` });
+    return this.once(JSON.stringify(["masked", given, longest, disabled]), ask);
+  }
+
+  // What enters the encoder for a text: see engine/headlight.js.
+  entering(text) {
+    return this.once(JSON.stringify(["entering", text]), () => this.model.entering(text, { lane: "entering" }));
+  }
+
+  // What the model adds at each position.
+  positions() {
+    return this.once("positions", () => this.model.positions());
+  }
+
   // An answer that was had before; the oldest ones are forgotten.
   async once(question, ask) {
     if (this.answers.has(question)) return this.answers.get(question);

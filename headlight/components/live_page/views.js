@@ -9,6 +9,7 @@ import { JOINT, element } from "../lib/canvas.js";
 import { inWords, wordRanges } from "../lib/tokens.js";
 import { default as tokenLines } from "../token_lines/lines.js";
 import { explorerChoice, numbersIn, placeIn } from "./address.js";
+import { tableOf } from "./maps.js";
 import { explorerBytes } from "./payloads/explorer.js";
 import { comparedRows } from "./payloads/compared.js";
 import { changedOutputs, describeHidden, isSame, linesPayload } from "./payloads/lines.js";
@@ -21,13 +22,13 @@ import { kindHeadName, pluralize } from "./payloads/text.js";
 const APART = 170, LETTERS = 20; // pixels, as in headlight/views/home/page.py
 
 // What a sentence shows: a headline and what belongs to it.
-function finding({ headline, more, attempt }) {
+export function finding({ headline, more, attempt }) {
   const parts = [element("span", "headline", inWords(headline)), ` ${inWords(more)}`];
   if (attempt) parts.push(element("span", "attempt", ` Try: ${inWords(attempt)}`));
   return element("p", "finding", ...parts);
 }
 
-class View {
+export class View {
   // place: where its component is; say(changes): writes them into the address; section: the whole view.
   constructor({ place, section, source, say }) {
     Object.assign(this, { place, section, source, say, words: source.words });
@@ -157,6 +158,7 @@ export class Decoding extends View {
 }
 
 const NONE = "none"; // in the address: no head is off
+const COMPARED = "Both translations token under token, with the log-probability of each token";
 const TOLD_EVERY = 12; // heads: who hears the page hears each line
 
 export class Heads extends View {
@@ -183,7 +185,7 @@ export class Heads extends View {
     const without = off.length === 1 ? kindHeadName(kinds, off[0]) : pluralize(off.length, "head");
     const shown = after.targetText.trim() ? after.targetText : this.words.nothing;
     const line = element("p", "", `Without ${without}: `, element("strong", "", shown));
-    const table = tableOf(comparedRows(trace, forced, after));
+    const table = tableOf(comparedRows(trace, forced, after), COMPARED);
     this.tell(line, table, finding(describeChange(trace, forced, after, off, kinds)));
   }
 
@@ -205,26 +207,6 @@ export class Heads extends View {
   hear(_, text) {
     this.say({ off: text === this.start ? "" : text || NONE });
   }
-}
-
-// Both translations under one another, to be scrolled where they are long.
-function tableOf(rows) {
-  const made = rows.map(([name, cells]) => {
-    const head = element("th", "", name);
-    head.scope = "row";
-    return element("tr", "", head, ...cells.map((cell) => {
-      const place = element("td", cell?.css ?? "", cell?.text ?? "");
-      if (cell?.title) place.title = cell.title;
-      if (cell?.shade) place.style.setProperty("--shade", cell.shade);
-      return place;
-    }));
-  });
-  const place = element("div", "compared", element("table", "", element("tbody", "", ...made)));
-  const label = "Both translations token under token, with the log-probability of each token";
-  for (const [name, value] of Object.entries({ tabindex: 0, role: "region", "aria-label": label })) {
-    place.setAttribute(name, value);
-  }
-  return place;
 }
 
 const nameOf = ({ kind, layer, head }) => `${kind}.${layer + 1}.${head + 1}`;

@@ -1,28 +1,42 @@
 """What the live model in one file says the same of every sentence, and the page itself."""
 
+from headlight.app.parameters import PARAMETERS
 from headlight.components.live import live_page
-from headlight.plots.text import NOTHING, OF_ALL_ROWS, PATTERN_WORDS
+from headlight.plots.text import NOTHING, OF_ALL_ROWS, PATTERN_WORDS, part_names
 from headlight.views.attention.explorer_content import CROSS_FIRST, EXPLORER_TEXTS, OPTIONS, STEPS
 from headlight.views.home.content import cards_of
 from headlight.views.inside.steps_content import steps_words
+from headlight.views.masks import words as masks
+from headlight.views.positions import words as positions
+from headlight.views.positions.content import STILL
 from transformer.checkpoint import Checkpoint
 from transformer.exchange.int8 import pack, packed_size
 from transformer.interpret.head_patterns import LEAST_ROWS, THRESHOLDS
 from transformer.interpret.head_roles import HeadRoles, sparse_tables
+from transformer.training.replay import TrainingReplay
+
+from .replay import replay_words
 
 TEXT = "I love my teacher."  # as in the app's address
-_BESIDE = 560_000  # bytes of a page that are not weights
+_BESIDE = 580_000  # bytes of a page that are not weights
 
 
-def live_file(checkpoint: Checkpoint, name: str, roles: HeadRoles | None = None, text: str = "") -> str:
+def live_file(
+    checkpoint: Checkpoint,
+    name: str,
+    roles: HeadRoles | None = None,
+    text: str = "",
+    replay: TrainingReplay | None = None,
+) -> str:
     """Return one HTML file with a checkpoint in it, which translates and shows its attention without a server.
 
-    name: the checkpoint's; roles: what its heads do over a corpus; text: the sentence to begin with. Raises
-    CheckpointError for a model that a browser cannot run.
+    name: the checkpoint's; roles: what its heads do over a corpus; text: the sentence to begin with; replay: that of
+    its training, of which goes along what there is room for. Raises CheckpointError for a model that a browser cannot
+    run.
     """
     header, weights = pack(checkpoint)
     title = f"Headlight: {subject(checkpoint, name)}"
-    return live_page(header, weights, live_words(checkpoint, roles, text), title, *_whence(checkpoint, name))
+    return live_page(header, weights, live_words(checkpoint, roles, text, replay), title, *_whence(checkpoint, name))
 
 
 def live_size(checkpoint: Checkpoint) -> int:
@@ -36,9 +50,12 @@ def subject(checkpoint: Checkpoint, name: str) -> str:
     return f"{read} to {written}" if read and written else name
 
 
-def live_words(checkpoint: Checkpoint, roles: HeadRoles | None = None, text: str = "") -> dict:
+def live_words(
+    checkpoint: Checkpoint, roles: HeadRoles | None = None, text: str = "", replay: TrainingReplay | None = None
+) -> dict:
     """Return what the page's JavaScript is told, ready for JSON: texts, thresholds, options, the cards of the home."""
     read, written = (checkpoint.data.get(f"{side}_language", "") for side in ("source", "target"))
+    sides = read or "source", written or "target"
     cards, probes = cards_of(read, written, checkpoint.probes), checkpoint.probes
     first = TEXT if read in ("English", "") or not probes else probes[0][0]
     return {
@@ -54,8 +71,35 @@ def live_words(checkpoint: Checkpoint, roles: HeadRoles | None = None, text: str
         },
         "explorer": {"options": OPTIONS, "kinds": CROSS_FIRST},
         "inside": steps_words(),
+        "positions": _positions(checkpoint),
+        "masks": _masks(),
+        "replay": replay_words(replay, sides, checkpoint.training),
         "cards": [vars(card) for card in cards],
         "roles": roles and {"sentences": roles.sentences, **sparse_tables(roles)},
+    }
+
+
+def _positions(checkpoint: Checkpoint) -> dict:
+    config = checkpoint.model.config
+    return {
+        "views": positions.VIEWS,
+        "words": positions.WORDS,
+        "labels": positions.LABELS,
+        "parts": part_names(scaled=config.scale_embeddings, normalised=config.embedding_norm),
+        "still": STILL,
+        "length": PARAMETERS["length"].default,
+        "dims": PARAMETERS["dims"].default,
+    }
+
+
+def _masks() -> dict:
+    return {
+        "views": masks.VIEWS,
+        "disabled": masks.DISABLED,
+        "readers": masks.READERS,
+        "words": masks.WORDS,
+        "labels": masks.LABELS,
+        "second": PARAMETERS["second"].default,
     }
 
 

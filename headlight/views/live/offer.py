@@ -1,5 +1,7 @@
 """The button that takes the model along: the checkpoint of the page as one file that needs no server."""
 
+from pathlib import Path
+
 from headlight.app import results
 from headlight.app.results import CheckpointFiles, TranslationRequest
 from headlight.app.widgets import offer_download
@@ -31,6 +33,7 @@ def _size(checkpoint: CheckpointFiles) -> int | None:
 @results.cached(max_entries=2, show_spinner=False)
 def _file(checkpoint: CheckpointFiles, text: str) -> bytes:
     from .content import live_file
+    from .replay import find_replay
 
-    loaded = results.translator(checkpoint).checkpoint
-    return live_file(loaded, checkpoint.name, results.roles(checkpoint), text.strip()).encode()
+    loaded, replay = results.translator(checkpoint).checkpoint, find_replay(Path(checkpoint.folder))
+    return live_file(loaded, checkpoint.name, results.roles(checkpoint), text.strip(), replay).encode()

@@ -11,6 +11,7 @@ from transformer.files import write_atomically
 from transformer.interpret.head_roles import find_roles
 
 from .content import live_file, subject
+from .replay import find_replay
 
 
 def write_site(folder: Path, checkpoints: Sequence[Path]) -> list[Path]:
@@ -24,7 +25,7 @@ def write_site(folder: Path, checkpoints: Sequence[Path]) -> list[Path]:
     for path in checkpoints:
         try:
             checkpoint = load_checkpoint(path)
-            page = live_file(checkpoint, path.name, find_roles(path, checkpoint.model))
+            page = live_file(checkpoint, path.name, find_roles(path, checkpoint.model), replay=find_replay(path))
         except CheckpointError as error:
             reason = error
             continue

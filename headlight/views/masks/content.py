@@ -18,6 +18,8 @@ from transformer.data.batching import BatchView
 from transformer.interpret import mask_ablation
 from transformer.interpret.mask_ablation import DisabledMask, MaskedHead, MaskedPass
 
+from .words import WORDS, said
+
 
 def describe_shapes(batch: BatchView) -> str:
     """List the shapes of the batch and of its masks, and how much of it is padding."""
@@ -41,41 +43,33 @@ def describe_masks(batch: BatchView, sentence: int) -> Finding:
     size, real = len(batch.decoder_input_tokens[sentence]), batch.target_lengths[sentence]
     padding = int((~batch.target_padding_mask[sentence, 0, 0]).sum()) * size
     causal, together = int((~batch.causal_mask).sum()), int((~batch.target_mask[sentence, 0]).sum())
-    headline = f"The causal mask covers {causal} of {size * size} cells, the padding mask {padding}."
+    headline = said("covered", causal=causal, cells=size * size, padding=padding)
     if not padding:
-        return Finding(headline, "None of its rows is padding: compare with a longer or shorter sentence.")
-    return Finding(
-        headline,
-        f"Both together cover {together}. In the first {pluralize(real, 'row')}, of real tokens, the causal mask alone "
-        "decides: padding is always later. Only rows of padding could attend to it, and their output is discarded.",
-    )
+        return Finding(headline, WORDS["no_row_padded"])
+    return Finding(headline, said("covered_together", together=together, rows=pluralize(real, "row")))
 
 
 def describe_source_mask(batch: BatchView, sentence: int) -> str:
-    """Count what the padding mask of the source covers in the encoder and in cross-attention."""
+    """Say what the padding mask of the source covers in the encoder and in cross-attention."""
     source, target = len(batch.source_tokens[sentence]), len(batch.decoder_input_tokens[sentence])
     masked = int((~batch.source_mask[sentence, 0, 0]).sum())
-    return (
-        f"It covers {masked} of {source} columns for sentence {sentence + 1}: {masked * source} of {source * source} "
-        f"cells in every encoder head, {masked * target} of {target * source} in every cross-attention head."
-    )
+    counts = {"of_encoder": masked * source, "encoder": source * source}
+    counts |= {"of_cross": masked * target, "cross": target * source}
+    return said("source_covered", masked=masked, source=source, sentence=sentence + 1, **counts)
 
 
 def describe_head(head: MaskedHead) -> Finding:
     """Say what softmax would give to this head's masked cells if they were not masked."""
     masked = int((~head.unmasked).sum())
     if not masked:
-        return Finding(
-            f"All {head.unmasked.size} cells are unmasked.",
-            "The other sentence has masked ones if it is shorter, and so has the decoder's self-attention.",
-        )
+        return Finding(said("all_unmasked", cells=head.unmasked.size), WORDS["try_all_unmasked"])
     share = mask_ablation.masked_share(head)
     row = int(share.argmax())
     rows = ~head.unmasked[: head.real_queries].all(axis=1)
+    place = {"row": row + 1, "named": _row_name(head, row), "most": percent(float(share[row]))}
     return Finding(
-        f"The masked cells would get {percent(float(share[rows].mean()))} of their rows' weight.",
-        f"That is what softmax of the same scores gives to {masked} of {head.unmasked.size} cells without the mask, "
-        f"most in row {row + 1}{_row_name(head, row)}: {percent(float(share[row]))}. With it they get exactly 0.",
+        said("share", mean=percent(float(share[rows].mean()))),
+        said("share_more", masked=masked, cells=head.unmasked.size, **place),
     )
 
 
@@ -103,18 +97,16 @@ def describe_leak(masked: MaskedPass, disabled: MaskedPass, head: MaskedHead) ->
     others = [] if leakiest in (None, (head.layer, head.head)) else [means.max()]
     mean, highest, *largest = format_distinct(leaks.mean(), leaks.max(), *others)
     causal = disabled.disabled == DisabledMask.CAUSAL
-    where = f"in row {row + 1}{_row_name(head, row)} it is {highest}"
-    more = f"That is in this head, averaged over rows with masked cells; {where}."
+    more = said("leak_more", row=row + 1, named=_row_name(head, row), most=highest)
     if causal:
-        more += f" The next token itself, right of the diagonal, gets {_answer(disabled, head):.2f} on average."
+        more += said("answer", answer=f"{_answer(disabled, head):.2f}")
     attempt = ""
     if leakiest and largest:
         other = head_name(*leakiest, head.layers, head.heads)
-        attempt = f"{other}, where the most leaks of all heads of this kind: {largest[0]} on average."
+        attempt = said("try_leakiest", head=other, mean=largest[0])
     else:
-        more += " No head of this kind leaks more."
-    to = "later tokens" if causal else "<pad>"
-    return Finding(f"Without the mask {mean} of a row's weight leaks to {to}.", more), attempt
+        more += WORDS["leaks_most"]
+    return Finding(said("leak", mean=mean, to=WORDS["later"] if causal else "<pad>"), more), attempt
 
 
 def _answer(disabled: MaskedPass, head: MaskedHead) -> float:
@@ -128,56 +120,36 @@ def describe_predictions(masked: MaskedPass, disabled: MaskedPass, sentence: int
     steps = masked.scored_steps[sentence]
     before, after = (run.target_probabilities[sentence, steps].astype(np.float64) for run in (masked, disabled))
     mean, mean_without = before.mean(), after.mean()
-    why, unread, attempt = _CHEATING if disabled.disabled == DisabledMask.CAUSAL else _READING_PADDING
+    why, unread, attempt = (WORDS[f"{part}_{disabled.disabled}"] for part in ("why", "unread", "try"))
     now, was = format_distinct(mean_without, mean)
-    headline = f"Without the mask the next tokens' mean probability is {now}, not {was}."
+    headline = said("next_tokens", now=now, was=was)
     if abs(mean_without - mean) < LEAST_SHOWN:
-        headline = f"Without the mask the next tokens' mean probability stays at {mean:.2f}."
+        headline = said("next_tokens_stay", was=f"{mean:.2f}")
     elif mean_without < mean:
-        headline = f"The model never learned to read {unread}: mean probability {now}, not {was}."
-        why = f"Both are means over the next tokens, without the mask and with it. {why}"
+        headline, why = said("never_learned", unread=unread, now=now, was=was), said("means", why=why)
     at = int(np.abs(after - before).argmax())
     had, has = (format_probability(float(values[at])) for values in (before, after))
     more = ""
     if had != has:
         token = quoted(masked.target_tokens[sentence][steps[at]])
-        more = f"Step {steps[at] + 1} changes most: {token} has {has} without the mask, {had} with it. "
+        more = said("changes_most", step=steps[at] + 1, token=token, now=has, was=had)
     others = sum(masked.best_tokens[sentence][step] != disabled.best_tokens[sentence][step] for step in steps)
-    more += f"The top-1 prediction is another one at {others} of {pluralize(len(steps), 'step')}."
+    more += said("others", others=others, steps=pluralize(len(steps), "step"))
     return Finding(headline, f"{more} {why}"), attempt
-
-
-_CHEATING = (
-    "These tokens are the model's own choices, made with the mask, and it never learned to copy from later ones. A "
-    "model trained without the mask would learn to, and be useless for decoding, where there are none yet.",
-    "ahead",
-    "",
-)
-_READING_PADDING = (
-    "The model never attended to padding in training.",
-    "padding",
-    "a longer second sentence, then a shorter one: without the padding mask the probabilities depend on the rest of "
-    "the batch.",
-)
 
 
 def describe_no_padding(masked: MaskedPass, disabled: MaskedPass, sentence: int) -> tuple[Finding, str]:
     """Say that disabling the padding mask changed nothing for a sentence without padding, and the largest change."""
     steps = masked.target_lengths[sentence]
     change = float(np.abs(disabled.target_probabilities - masked.target_probabilities)[sentence, :steps].max())
-    return (
-        Finding(
-            f"The source of sentence {sentence + 1} has no padding: nothing changes.",
-            f"The largest difference of a probability, {format_error(change)}, is rounding.",
-        ),
-        "the other sentence if it is shorter, or make it longer.",
-    )
+    found = said("no_padding", sentence=sentence + 1), said("rounding", change=format_error(change))
+    return Finding(*found), WORDS["try_no_padding"]
 
 
 def _row_name(head: MaskedHead, row: int) -> str:
     if head.predicted is None:
-        return f" ({quoted(head.fed[row])})"
-    return f" (input {quoted(head.fed[row])}, output {quoted(head.predicted[row])})"
+        return said("row_of_encoder", fed=quoted(head.fed[row]))
+    return said("row_of_decoder", fed=quoted(head.fed[row]), predicted=quoted(head.predicted[row]))
 
 
 def row_by_hand(head: MaskedHead, row: int) -> list[tuple[str, list[str]]]:
@@ -186,11 +158,11 @@ def row_by_hand(head: MaskedHead, row: int) -> list[tuple[str, list[str]]]:
     unmasked = head.unmasked[row]
     powers = np.where(unmasked, np.exp(scores), 0.0)
     return [
-        ("score", [signed(score) for score in scores]),
-        ("after the mask", [signed(s) if u else "−∞" for s, u in zip(scores, unmasked, strict=True)]),
-        ("exp", [_power(power) for power in powers]),
-        (f"exp / {_power(powers.sum())}", [_weight(power / powers.sum()) for power in powers]),
-        ("the model's weight", [_weight(weight) for weight in head.weights[row]]),
+        (WORDS["line_score"], [signed(score) for score in scores]),
+        (WORDS["line_mask"], [signed(s) if u else "−∞" for s, u in zip(scores, unmasked, strict=True)]),
+        (WORDS["line_exp"], [_power(power) for power in powers]),
+        (said("line_share", total=_power(powers.sum())), [_weight(power / powers.sum()) for power in powers]),
+        (WORDS["line_weight"], [_weight(weight) for weight in head.weights[row]]),
     ]
 
 
@@ -199,13 +171,11 @@ def row_words(head: MaskedHead, row: int) -> str:
     powers = np.where(head.unmasked[row], np.exp(head.scores[row].astype(np.float64)), 0.0)
     key = int(powers.argmax())
     total, largest = _power(powers.sum()), _power(powers[key])
-    what = quoted(head.fed[row]) if row < head.real_queries else "padding, whose output is discarded"
-    return (
-        f"Row {row + 1}, {what}: exp(score) summed over {pluralize(int(head.unmasked[row].sum()), 'unmasked cell')} is "
-        f"{total}. The largest term, {quoted(head.keys[key])}, is exp({signed(head.scores[row, key])}) = {largest}, so "
-        f"its weight is {largest} / {total} = {powers[key] / powers.sum():.4f}; the model has "
-        f"{head.weights[row, key]:.4f}."
-    )
+    what = quoted(head.fed[row]) if row < head.real_queries else WORDS["padding_row"]
+    cells = pluralize(int(head.unmasked[row].sum()), "unmasked cell")
+    term = {"key": quoted(head.keys[key]), "score": signed(head.scores[row, key]), "largest": largest, "total": total}
+    share, weight = f"{powers[key] / powers.sum():.4f}", f"{head.weights[row, key]:.4f}"
+    return said("by_hand", row=row + 1, what=what, cells=cells, **term, share=share, weight=weight)
 
 
 def _power(value: float) -> str:

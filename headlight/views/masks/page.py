@@ -36,8 +36,7 @@ from transformer.interpret.mask_ablation import (
 )
 
 from . import content
-
-VIEWS = ("without the mask", "the three masks", "one head")
+from .words import DISABLED, LABELS, READERS, VIEWS, WORDS, said
 
 
 @dataclass(frozen=True)
@@ -60,8 +59,8 @@ def show_page(request: TranslationRequest) -> None:
             show_translation(request)
         options = st.popover("Batch and labels", key="batch_options")
     with options:
-        second = replace(request, text=line("Second sentence of the batch", "second"))
-        sentence = int(one_of("Sentence shown", ("1", "2"), "row")) - 1
+        second = replace(request, text=line(LABELS["second"], "second"))
+        sentence = int(one_of(LABELS["row"], ("1", "2"), "row")) - 1
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         chosen = _choose(view, request, second.text, sentence)
     if view != "the three masks" and chosen.kind != "encoder":
@@ -70,7 +69,7 @@ def show_page(request: TranslationRequest) -> None:
     try:
         batch = measures.padded_batch(request, second.text)
     except UserError as error:
-        st.warning(plain(f"The second sentence cannot be used. {error}"), icon=":material/edit:")
+        st.warning(plain(said("unused_second", error=error)), icon=":material/edit:")
         return
     if view == "the three masks":
         _show_masks(batch, chosen.sentence)
@@ -85,10 +84,10 @@ def show_page(request: TranslationRequest) -> None:
             _show_head(head, chosen.rows)
         else:
             _show_without(run, disabled, head, masked_head(disabled, *index), chosen.rows)
-    st.subheader("The batch")
+    st.subheader(LABELS["batch"])
     show_doubts(second)
     _show_batch(batch)
-    st.caption(plain(f"Translation of the second sentence: {results.trace(second).target_text}"))
+    st.caption(plain(f"{LABELS['translated']} {results.trace(second).target_text}"))
 
 
 def _choose(view: str, request: TranslationRequest, second: str, sentence: int) -> _Chosen:
@@ -100,10 +99,10 @@ def _choose(view: str, request: TranslationRequest, second: str, sentence: int) 
         head = choose_head_of(request, tuple(KIND_NAMES), first="decoder", start=start)
         disabled_mask = "nothing"
     else:
-        disabled_mask = one_of_beside("Mask to remove", ("causal", "padding"), "disabled_mask")
+        disabled_mask = one_of_beside(LABELS["disabled_mask"], DISABLED, "disabled_mask")
         reader = "decoder"
         if disabled_mask == "padding":
-            reader = one_of_beside("Kind of attention", ("encoder", "cross"), "reader")
+            reader = one_of_beside(LABELS["reader"], READERS, "reader")
         head = choose_head_of(request, (reader,), start=start)
     assert head.layer is not None and head.head is not None, "no averages are offered"
     return _Chosen(sentence, head.kind, disabled_mask, head.layer, head.head)
@@ -142,10 +141,7 @@ def _show_masks(batch: BatchView, sentence: int) -> None:
     tokens = batch.decoder_input_tokens[sentence]
     causal, padding = batch.causal_mask, batch.target_padding_mask[sentence, 0].repeat(len(tokens), axis=0)
     reasons = {"it is padding": ~padding, "it comes later": ~causal}
-    st.caption(
-        "The mask of the decoder's self-attention: rows are queries, columns keys. Blue is unmasked; an empty cell is "
-        "masked: its score becomes minus infinity, its weight exactly 0."
-    )
+    st.caption(WORDS["three"])
 
     def panel(title: str, cells: np.ndarray, caption: str) -> Panel:
         shown = {reason: masked for reason, masked in reasons.items() if not cells[masked].any()}
@@ -153,53 +149,32 @@ def _show_masks(batch: BatchView, sentence: int) -> None:
 
     show_panels(
         f"sentence {sentence + 1}",
-        panel(
-            "Padding mask",
-            padding,
-            "⟨pad⟩ fills up the shorter sentences of a batch and means nothing, so nothing may read it.",
-        ),
-        panel(
-            "Causal mask",
-            causal,
-            "A row predicts the next token. In training the whole target is there: without this mask a row could read "
-            "the answer.",
-        ),
-        panel(
-            "Both: the target mask",
-            batch.target_mask[sentence, 0],
-            "Unmasked only where both are: what every head of the decoder's self-attention gets.",
-        ),
+        panel(LABELS["padding_mask"], padding, WORDS["padding_mask"]),
+        panel(LABELS["causal_mask"], causal, WORDS["causal_mask"]),
+        panel(LABELS["target_mask"], batch.target_mask[sentence, 0], WORDS["target_mask"]),
     )
     if tokens[0] == "<pad>":
-        st.caption("This model's decoder begins with ⟨pad⟩: the first one may be read.")
+        st.caption(WORDS["begins_with_pad"])
     if tokens[0] == "</s>":
-        st.caption("This model's decoder begins with ⟨end⟩, where the paper's has a begin.")
-    attempt = "the first sentence as the second one too: no padding is left. Then “one head”, with real scores."
-    show_finding(content.describe_masks(batch, sentence), attempt)
-    st.markdown("**Encoder self-attention and cross-attention** have the padding mask of the source, and no other.")
-    st.caption(
-        "The whole source is there from the start, so nothing in it is “later”. "
-        + plain(content.describe_source_mask(batch, sentence))
-    )
+        st.caption(WORDS["begins_with_end"])
+    show_finding(content.describe_masks(batch, sentence), WORDS["try_masks"])
+    st.markdown(f"**{WORDS['source_mask_of']}** {WORDS['source_mask']}")
+    st.caption(plain(content.describe_source_mask(batch, sentence)))
 
 
 def _show_head(head: MaskedHead, rows: str) -> None:
     """Show scores, masked scores and weights of one head, and one of its rows by hand."""
     name = f"{KIND_NAMES[head.kind]}, {head_name(head.layer, head.head, head.layers, head.heads)}"
-    before = "QKᵀ / √d_k, how well a key suits a query: any number, in masked cells too."
-    after = "Masked cells become minus infinity; the others stay as they are."
-    softmax = "exp of each score over its row's sum: every row sums to 1, masked cells are exactly 0."
     see = content.describe_head(head)
     show_panels(
         f"{name}, sentence {head.sentence + 1}",
-        Panel("1. Scores", figures.scores_figure(head, rows), plain(before)),
-        Panel("2. After the mask", figures.masked_scores_figure(head, rows), after),
-        Panel("3. After softmax", figures.weights_figure(head, rows), softmax),
+        Panel(LABELS["scores"], figures.scores_figure(head, rows), plain(WORDS["scores"])),
+        Panel(LABELS["after_mask"], figures.masked_scores_figure(head, rows), WORDS["after_mask"]),
+        Panel(LABELS["softmax"], figures.weights_figure(head, rows), WORDS["softmax"]),
         see=see,
     )
-    first = "the first row: a single cell is unmasked, so its weight is 1 whatever its score."
-    show_finding(see, first if head.kind == "decoder" else "")
-    st.markdown("**One row by hand**")
+    show_finding(see, WORDS["try_head"] if head.kind == "decoder" else "")
+    st.markdown(f"**{LABELS['by_hand']}**")
     numbers = [str(row + 1) for row in range(len(head.fed))]
     chosen = from_list("Row, counted from the top", numbers, "query", start=numbers[min(2, len(numbers) - 1)])
     row = int(chosen) - 1
@@ -221,14 +196,14 @@ def _show_without(masked: MaskedPass, disabled: MaskedPass, head: MaskedHead, le
     change = content.describe_predictions(masked, disabled, sentence) if may_change else None
     left, middle, right = st.columns([4, 4, 3], gap="small")
     with left, phone_container(len(head.keys), "leaking_head"):
-        st.markdown("**Without the mask**")
+        st.markdown(f"**{LABELS['without']}**")
         alt = f"Weights without the mask, the model run again: {name}"
         show_figure(figures.leaking_figure(head, leaking, rows), "leaking", alt, leak[0])
     with middle, phone_container(len(head.keys), "masked_head"):
-        st.markdown("**The same head with the mask**")
+        st.markdown(f"**{LABELS['with']}**")
         show_figure(figures.masked_weights_figure(head, rows), "with_the_mask", f"Weights with the mask: {name}")
     with right:
-        st.markdown("**Each next token**")
+        st.markdown(f"**{LABELS['next']}**")
         alt = f"Probability of each next token of sentence {sentence + 1}, with the mask and without"
         show_figure(
             figures.next_tokens_figure(masked, disabled, sentence), "next_tokens", alt, change[0] if change else ""
@@ -237,9 +212,6 @@ def _show_without(masked: MaskedPass, disabled: MaskedPass, head: MaskedHead, le
     for column, (key, found) in zip(st.columns(2, gap="medium"), findings, strict=False):
         with column.container(key=key):
             show_finding(*found)
-    outlined = " Outlined is the token that the row is to predict." if head.kind == "decoder" else ""
-    changed = "from the first decoder layer" if head.kind == "cross" else "from the second layer"
-    st.caption(
-        "Rows of real tokens only. Orange cells are the masked ones; the last column is what leaks to them in "
-        f"all.{outlined} The mask is removed in every layer, so {changed} on a head also reads changed vectors."
-    )
+    coloured = said("coloured", outlined=WORDS["outlined"] if head.kind == "decoder" else "")
+    changed = WORDS["changed_cross" if head.kind == "cross" else "changed"]
+    st.caption(said("without", colours=coloured, changed=changed))

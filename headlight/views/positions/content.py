@@ -11,6 +11,8 @@ from transformer.interpret import positions
 from transformer.interpret.head_patterns import is_word
 from transformer.interpret.positions import DistanceLaw, EmbeddingSum, Encoding, Repetition
 
+from .words import WORDS, said
+
 STILL = 0.1  # a column whose values differ by less than this over all positions hardly tells them apart
 BASES = ("10", "100", "1000", "10000", "100000")  # of the wavelengths, to choose from
 SHOWN = 128  # learned positions that are drawn, the first ones
@@ -26,30 +28,18 @@ _ORDERED = {
     "Spanish": "Tom ama María.",
     "Italian": "Tom vede Maria.",
 }
-NO_POSITIONS = Finding(
-    "This model adds no positions: its encoder reads a multiset.",
-    "So there is nothing to draw. Its decoder can learn something of the order from the causal mask alone (Haviv et "
-    "al. 2022).",
-)
-MULTIPLIED = (
-    "This model's table is made with a slip: its positions are multiplied by 10,000^(2i / d_model), by which the "
-    "formula divides them, as if the base were 1 / 10,000. Both laws still hold, but the farther right a pair, the "
-    "faster it turns: neighbours are hardly more alike than positions far apart."
-)
+NO_POSITIONS = Finding(WORDS["no_positions"], WORDS["no_positions_more"])
 
 
 def describe_size(shown: Encoding) -> str:
     """Name a table by its size, such as "d_model 64, positions 0 to 63, base 10,000"."""
     base = f"{shown.base:,.0f}" if shown.base >= 1 else f"1 / {1 / shown.base:,.0f}"
-    return f"d_model {shown.d_model}, positions 0 to {shown.length - 1}, base {base}"
+    return said("size", d_model=shown.d_model, last=shown.length - 1, base=base)
 
 
 def first_position_words(shown: Encoding) -> str:
     """Say that a model counts positions from another number than 0."""
-    return (
-        f"This model's position 0 has the formula's vector of position {shown.first_position}. What depends on "
-        "distances is the same."
-    )
+    return said("first_position", first=shown.first_position)
 
 
 def missing_dimensions(shown: Encoding, dimensions: Sequence[int]) -> str:
@@ -62,34 +52,31 @@ def describe_curves(settings: Encoding, model: Encoding, dimensions: Sequence[in
     """Give the wavelengths of the first and the last chosen dimension, here and in the model."""
     ends = sorted({min(dimensions), max(dimensions)})
     told = [
-        f"{name} dimension {dimension} repeats every {_wave(shown, dimension)} positions."
-        for name, shown in (("In this model", model), ("With these settings", settings))
+        said("wave", whose=WORDS[name], dimension=dimension, wave=_wave(shown, dimension))
+        for name, shown in (("in_model", model), ("with_settings", settings))
         for dimension in ends
         if dimension < shown.d_model
     ]
-    first, *others = [*told, "A pair's cosine runs a quarter wave ahead of its sine."]
+    first, *others = [*told, WORDS["ahead"]]
     return Finding(first, " ".join(others))
 
 
 def describe_matrix(settings: Encoding, model: Encoding) -> Finding:
     """Count the columns that hardly change over the positions shown, here and in the model."""
-    but = " (in this model, the faster)" if model.base < 1 else ""
+    but = WORDS["but_faster"] if model.base < 1 else ""
+    of_settings = {"still": _still(settings), "d_model": settings.d_model, "last": settings.length - 1}
     return Finding(
-        f"In this model {_still(model)} of {model.d_model} columns change by less than {STILL}.",
-        f"That is over its positions 0 to {model.length - 1}; with these settings {_still(settings)} of "
-        f"{settings.d_model} do over positions 0 to {settings.length - 1}. The farther right a column, the slower it "
-        f"changes{but}.",
+        said("still", still=_still(model), d_model=model.d_model, least=STILL),
+        said("still_over", last=model.length - 1, beside=said("still_settings", **of_settings), but=but),
     )
 
 
 def describe_products(settings: DistanceLaw, model: DistanceLaw) -> Finding:
     """State the law that only the distance matters, its largest deviation, and how fast the dot product falls."""
-    return Finding(
-        "The dot product of two positions depends on their distance alone.",
-        "So every diagonal has one colour. The largest deviation from the mean of a distance is "
-        f"{format_error(settings.deviation)} (this model: {format_error(model.deviation)}): rounding. At distance 0 it "
-        f"is d_model / 2 = {settings.means[0]:.0f}, {_fading(settings.means)}.",
-    )
+    beside = said("products_model", deviation=format_error(model.deviation))
+    told = {"half": f"{settings.means[0]:.0f}", "fading": _fading(settings.means)}
+    more = said("products_more", deviation=format_error(settings.deviation), beside=beside, **told)
+    return Finding(WORDS["products"], more)
 
 
 def describe_wavelengths(settings: Encoding, model: Encoding) -> Finding:
@@ -126,30 +113,22 @@ def rotation_formula(shown: Encoding, pair: int, position: int, offset: int) -> 
 def describe_learned(table: np.ndarray, told: str) -> Finding:
     """Say what a table [length, d_model] that was learned lacks; `told` says what both sides' rows are like."""
     length, d_model = table.shape
-    return Finding(
-        "This model's positions are learned: no formula made them.",
-        f"Each side has {length:,} rows of {d_model:,} numbers: there are no wavelengths, and no rotation leads from "
-        f"one to the next. {told}",
-    )
+    more = said("learned_more", length=f"{length:,}", d_model=f"{d_model:,}", told=told)
+    return Finding(WORDS["learned"], more)
 
 
 def describe_norms(stack: str, table: np.ndarray) -> str:
     """Say how long the rows of a side's table are, and which is the longest."""
     norms = np.linalg.norm(table, axis=1)
-    return (
-        f"The {stack}'s rows have norms from {norms.min():.2f} to {norms.max():.2f}, the longest at position "
-        f"{int(norms.argmax())}."
-    )
+    ends = {"least": f"{norms.min():.2f}", "most": f"{norms.max():.2f}"}
+    return said("norms", stack=stack, **ends, longest=int(norms.argmax()))
 
 
 def describe_likeness(stack: str, table: np.ndarray) -> str:
     """Give the mean cosine of neighbours in a side's table, and of rows half the table apart."""
     far = max(1, len(table) // 2)
     near, distant = (float(cosine(table[:-gap], table[gap:]).mean()) for gap in (1, far))
-    return (
-        f"Neighbouring rows of the {stack} have a cosine of {signed(near, 2)} on average, rows {far} apart "
-        f"{signed(distant, 2)}."
-    )
+    return said("likeness", stack=stack, near=signed(near, 2), gap=far, distant=signed(distant, 2))
 
 
 def describe_sum(summed: EmbeddingSum) -> Finding:
@@ -198,27 +177,23 @@ def describe_order(
     """Say what two sentences are to an encoder without positions: their translations, with positions and `without`."""
     shared = positions.shared_tokens(one, other)
     if len(shared) < max(len(one.tokens), len(other.tokens)):
-        headline = "The sentences have different tokens: only shared ones can be compared."
+        headline = WORDS["order_other_tokens"]
     elif one.tokens == other.tokens:
-        return Finding("Both sentences are the same: exchange two of their words.")
+        return Finding(WORDS["order_same"])
     elif without[0] == without[1]:
-        headline = "Without positions both sentences get the same translation."
+        headline = WORDS["order_one_translation"]
     else:
-        headline = "Without positions the encoder is given the same vectors in both."
+        headline = WORDS["order_same_vectors"]
     moved = plainest(shared)
     if not moved:
-        return Finding(headline, "No token of both stands at another position.")
+        return Finding(headline, WORDS["order_none_moved"])
     chosen = moved[0]
-    told = f"{quoted(chosen.token)} stands at position {chosen.first} in the first and {chosen.second} in the second."
+    told = said("order_moved", token=quoted(chosen.token), first=chosen.first, second=chosen.second)
+    apart = {"moved": told, "after": f"{chosen.after:.2f}"}
     if one.kind == Positions.NONE:
-        return Finding(headline, f"{told} This model adds no positions: the two are {chosen.after:.2f} apart.")
-    same = "the same" if translations[0] == translations[1] else "another one each"
-    return Finding(
-        headline,
-        f"{told} Its embeddings are {chosen.before:.2f} apart; with the positions added, {chosen.after:.2f}. Attention "
-        "without a mask reads a multiset of vectors: without positions the encoder cannot know who stands where. With "
-        f"them the translation is {same}.",
-    )
+        return Finding(headline, said("order_nothing_added", **apart))
+    same = WORDS["one_translation" if translations[0] == translations[1] else "two_translations"]
+    return Finding(headline, said("order_more", **apart, before=f"{chosen.before:.2f}", same=same))
 
 
 def describe_repetition(summed: EmbeddingSum, offered: str = REPEATING) -> tuple[Finding, str]:
@@ -268,7 +243,9 @@ def _turned(shown: Encoding, pair: int, offset: int) -> tuple[str, str]:
 def _fading(means: np.ndarray) -> str:
     """Say at which distance half of a dot product is lost."""
     below = np.flatnonzero(means < 0.5 * means[0])
-    return f"half is lost at distance {below[0]}" if len(below) else f"half remains up to distance {len(means) - 1}"
+    if len(below):
+        return said("half_lost", distance=below[0])
+    return said("half_remains", distance=len(means) - 1)
 
 
 def _named(values: np.ndarray, name: str) -> str:

@@ -28,6 +28,7 @@ from transformer.model.names import Stack
 from transformer.model.transformer import Transformer
 
 from . import content
+from .words import WORDS
 
 DIMENSIONS = tuple(map(str, range(512)))
 
@@ -48,9 +49,8 @@ def _chosen_settings() -> Encoding:
 
 def _show_curves(settings: Encoding, model: Encoding) -> None:
     """Show chosen dimensions over position."""
-    st.subheader("Single dimensions over position")
-    pairs = "Even ones are sines, odd ones cosines; 2i and 2i + 1 are pair i and share a colour."
-    dimensions = [int(dimension) for dimension in some_of("Dimensions", DIMENSIONS, "dims", 8, pairs)]
+    st.subheader(WORDS["curves"])
+    dimensions = [int(dimension) for dimension in some_of("Dimensions", DIMENSIONS, "dims", 8, WORDS["pairs"])]
     if not dimensions:
         st.warning("Choose at least one dimension, for example 0 and 1, the fastest pair.", icon=":material/edit:")
         return
@@ -64,13 +64,13 @@ def _show_curves(settings: Encoding, model: Encoding) -> None:
         curves = figures.curves_figure(shown, dimensions)
         with column:
             show_figure(curves, f"curves_{name}", f"{alt}, {content.describe_size(shown)}", see)
-    st.caption("Positions are whole numbers; the lines only join them.")
+    st.caption(WORDS["joined"])
     show_finding(see, content.TRY_BASE)
 
 
 def _show_matrix(settings: Encoding, model: Encoding) -> None:
     """Show the whole tables."""
-    st.subheader("The whole matrix: one row for each position")
+    st.subheader(WORDS["matrix"])
     in_model = model.first(settings.length)
     see = content.describe_matrix(settings, in_model)
     for column, name, shown in _beside(settings, in_model):
@@ -82,7 +82,7 @@ def _show_matrix(settings: Encoding, model: Encoding) -> None:
 
 def _show_similarity(settings: Encoding, model: Encoding) -> None:
     """Show dot products of all positions, and their dependence on distance."""
-    st.subheader("How alike are two positions? PE(p) · PE(q)")
+    st.subheader(WORDS["similarity"])
     laws = []
     for column, name, shown in _beside(settings, model.first(settings.length)):
         products = positions.dot_products(shown)
@@ -90,7 +90,7 @@ def _show_similarity(settings: Encoding, model: Encoding) -> None:
         with column:
             show_figure(figures.products_figure(products), f"products_{name}", alt)
         laws.append(positions.distance_law(products))
-    st.markdown("**The same over the distance**, as a share of its value at distance 0: the cosine of two positions")
+    st.markdown(f"**{WORDS['distance']}**, {WORDS['distance_more']}")
     alt = "Dot product over the distance of two positions"
     see = content.describe_products(*laws)
     show_figure(figures.distance_figure(*laws), "distance", alt, see)
@@ -174,7 +174,7 @@ def _compare_two(request: TranslationRequest) -> tuple[EmbeddingSum, EmbeddingSu
         start = content.ordered_sentence(data.get("source_language", ""), request.text)
         first = write_line("A sentence", "ordered", start, start)
     with columns[1]:
-        second = write_line("The same words in another order", "reordered", content.exchanged(first), first)
+        second = write_line(WORDS["reordered"], "reordered", content.exchanged(first), first)
     for column, text in zip(columns, (first, second), strict=True):
         requests.append(replace(request, text=text))
         with column:
@@ -184,19 +184,19 @@ def _compare_two(request: TranslationRequest) -> tuple[EmbeddingSum, EmbeddingSu
     without = [measures.translation_without_positions(each) for each in requests]
     written = (traces[0].target_text, traces[1].target_text)
     see = content.describe_order(one, two, written, (without[0], without[1]))
-    show_finding(see, "a sentence of your own, and other words exchanged.")
+    show_finding(see, WORDS["order_try"])
     return one, two, see
 
 
 def _show_both_translations(request: TranslationRequest, language: str) -> None:
     """Show the translation with positions and without. Raises UserError."""
     with_them, without = results.trace(request).target_text, measures.translation_without_positions(request)
-    st.markdown(f"{plain(language)}: **{one_line(with_them)}**  \nwithout positions: **{one_line(without)}**")
+    st.markdown(f"{plain(language)}: **{one_line(with_them)}**  \n{WORDS['without']}: **{one_line(without)}**")
 
 
 def _show_copies(one: EmbeddingSum, other: EmbeddingSum, copies: list[Repetition], key: str, see: Finding) -> None:
     """Show embeddings, positions and sums of tokens that stand at two places."""
-    st.markdown("**A word at its two places**: the same embedding, two sums")
+    st.markdown(f"**{WORDS['copies']}**: {WORDS['copies_more']}")
     figure = figures.copies_figure(one, other, copies, min(content.DIMENSIONS_OF_COPIES, one.total.shape[1]))
     show_figure(figure, f"copies_{key}", "Embeddings, positions and sums of tokens that stand at two positions", see)
 
@@ -294,13 +294,9 @@ def show_page(request: TranslationRequest) -> None:
         if in_model.first_position:
             st.caption(plain(content.first_position_words(in_model)))
         if model.config.positions == Positions.MULTIPLIED:
-            st.caption(plain(content.MULTIPLIED))
+            st.caption(plain(WORDS["multiplied"]))
     st.subheader("The formula, and why there is one")
-    st.markdown(
-        "Attention without a mask reads a multiset: it does not know the order of the words. (Under a causal mask the "
-        "order is not lost altogether: Haviv et al. 2022.) So a vector that depends on the position alone is added to "
-        "each embedding (Vaswani et al. 2017, 3.5), made of waves from fast to slow:"
-    )
+    st.markdown(WORDS["why"])
     st.latex(
         r"\begin{aligned} PE_{(pos,\,2i)} &= \sin\big(pos \,/\, base^{2i/d_{model}}\big) \\ "
         r"PE_{(pos,\,2i+1)} &= \cos\big(pos \,/\, base^{2i/d_{model}}\big) \end{aligned}"

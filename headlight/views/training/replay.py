@@ -16,6 +16,7 @@ from transformer.interpret.head_patterns import Focus
 from transformer.training.replay import TrainingReplay
 
 from .replay_content import (
+    WORDS,
     ShownHead,
     averaging_words,
     begins_at_random,
@@ -29,10 +30,6 @@ from .replay_content import (
     replay_payload,
 )
 
-_TRY = (
-    "playing it again: which changes of sentence and heads go along with each other? That does not yet mean that one "
-    "is the reason for the other."
-)
 KINDS = ("cross", "encoder", "decoder")  # it begins with the kind where the change is plainest
 
 
@@ -54,11 +51,7 @@ def show(request: TranslationRequest) -> None:
         st.caption(earlier_words(earlier))
     if isinstance(remark := checkpoint.training.get("replay_remark"), str) and remark:
         st.caption(plain(remark))
-    st.caption(
-        "Each snapshot shows what the model wrote by then, and what every head attended to while the decoder was fed "
-        "the target. Snapshots are equally far apart on the slider and in the curves: there are more early in the "
-        "training, when most changes. The sentences are those of the recording, not the one above."
-    )
+    st.caption(WORDS["about"])
     if caption := averaging_words(checkpoint.training):
         st.caption(plain(caption))
 
@@ -121,7 +114,7 @@ def show_replay(
     story = output_story(replay, trajectory)
     first, before = (live.told.headline, f"{live.told.more} {story}") if live else (story.headline, story.more)
     heads = f"{head_story(focus, layer, head)} {heads_story(focus, (layer, head))}".rstrip()
-    show_finding(Finding(first, f"{before} {heads}"), _TRY)
+    show_finding(Finding(first, f"{before} {heads}"), WORDS["try"])
     _offer_most_changed(focus, Head(kind, layer, head))
 
 

@@ -24,9 +24,27 @@ from transformer.interpret.trace import blank_masked
 from transformer.training.replay import ProbeTrajectory, TrainingReplay
 
 MOST_WORDS, MOST_LETTERS = 16, 70  # early outputs repeat one word to the length limit
-_SINGLE_KEY = "every row has a single key to read, so there is nothing to choose"
 _TICKS = 5  # labels along the axis of the steps
 _ROUND = (1.0, 2.0, 2.5, 5.0, 10.0)  # first digits of the upper end of an axis
+WORDS = {  # the same in the live page, which fills them in for the head that is chosen
+    "single_key": "every row has a single key to read, so there is nothing to choose",
+    "sharp": "A row's largest weight is {focus} on average (spread evenly: {uniform}).",
+    "focus": "A row's largest weight, on average: this head, and faint the others",
+    "as_it_began": "ends at {high}, as it began",
+    "goes": "goes from {low} at update {begin} to {high} at update {end}",
+    "course": "{name}: a row's largest weight {course}, on average (spread evenly: {uniform}).",
+    "none_more": "None of the {heads} changes more.",
+    "changes": "changes most, from {low} to {high}",
+    "hardly": "changes most, and hardly: {high}",
+    "most": "Of all {heads} {name} {changed}.",
+    "try": "playing it again: which changes of sentence and heads go along with each other? That does not yet mean "
+    "that one is the reason for the other.",
+    "about": "Each snapshot shows what the model wrote by then, and what every head attended to while the decoder was "
+    "fed the target. Snapshots are equally far apart on the slider and in the curves: there are more early in the "
+    "training, when most changes. The sentences are those of the recording, not the one above.",
+    "reduced": "Here are {snapshots} of its {all} snapshots, one of its sentences and the cross-attention, each weight "
+    "as one of 256 steps, exact to 0.002.",
+}
 _LOOK_FOR = (
     "Play it, or move the slider: what the model wrote by then, every head's map, and the curves. Point at a small map "
     "and its weights are read out. To see another head large takes the app."
@@ -172,8 +190,7 @@ def _focus_curve(focus: Focus, layer: int, head: int) -> dict:
     ]
     at = list(enumerate(chosen.round(4).tolist()))
     texts = list(map(short_weight, chosen))
-    title = "A row's largest weight, on average: this head, and faint the others"
-    return _curve(title, [*others, _line(positions, chosen)], 1.0, at, texts)
+    return _curve(WORDS["focus"], [*others, _line(positions, chosen)], 1.0, at, texts)
 
 
 def _curve(title: str, lines: list[dict], high: float, at: list, texts: list[str]) -> dict:
@@ -237,8 +254,8 @@ def score_text(value: float, name: str) -> str:
 def head_text(weights: np.ndarray, kind: str, keys: tuple[str, ...], focus: float, uniform: float) -> str:
     """Describe a head at a snapshot: how sharply it attends, beside the uniform baseline, and its pattern, if any."""
     if not np.isfinite(uniform):
-        return f"{sentence_case(_SINGLE_KEY)}."
-    sharp = f"A row's largest weight is {short_weight(focus)} on average (spread evenly: {short_weight(uniform)})."
+        return f"{sentence_case(WORDS['single_key'])}."
+    sharp = WORDS["sharp"].format(focus=short_weight(focus), uniform=short_weight(uniform))
     measured = measure_head(kind, weights, keys)
     return sharp if measured.label is None else f"{sharp} {sentence_case(pattern_words(measured, measured.label))}."
 
@@ -247,12 +264,11 @@ def head_story(focus: Focus, layer: int, head: int) -> str:
     """Describe a head over the training: how sharp its rows were at its beginning and at its end."""
     name = sentence_case(head_name(layer, head, *focus.values.shape[1:]))
     if not focus.known:
-        return f"{name}: {_SINGLE_KEY}."
+        return f"{name}: {WORDS['single_key']}."
     (begin, end), (low, high) = focus.steps[[0, -1]], map(short_weight, focus.values[[0, -1], layer, head])
-    course = f"ends at {high}, as it began"
-    if low != high:
-        course = f"goes from {low} at update {begin:,} to {high} at update {end:,}"
-    return f"{name}: a row's largest weight {course}, on average (spread evenly: {short_weight(focus.uniform)})."
+    template = WORDS["as_it_began" if low == high else "goes"]
+    course = template.format(low=low, high=high, begin=f"{begin:,}", end=f"{end:,}")
+    return WORDS["course"].format(name=name, course=course, uniform=short_weight(focus.uniform))
 
 
 def heads_story(focus: Focus, shown: tuple[int, int]) -> str:
@@ -262,10 +278,11 @@ def heads_story(focus: Focus, shown: tuple[int, int]) -> str:
         return ""
     layer, head = focus.most_changed()
     if (layer, head) == shown:
-        return f"None of the {pluralize(layers * heads, 'head')} changes more."
+        return WORDS["none_more"].format(heads=pluralize(layers * heads, "head"))
     first, last = (short_weight(value) for value in focus.values[[0, -1], layer, head])
-    changed = f"changes most, from {first} to {last}" if first != last else f"changes most, and hardly: {last}"
-    return f"Of all {pluralize(layers * heads, 'head')} {head_name(layer, head, layers, heads)} {changed}."
+    changed = WORDS["hardly" if first == last else "changes"].format(low=first, high=last)
+    name = head_name(layer, head, layers, heads)
+    return WORDS["most"].format(heads=pluralize(layers * heads, "head"), name=name, changed=changed)
 
 
 def output_story(replay: TrainingReplay, trajectory: ProbeTrajectory) -> Finding:

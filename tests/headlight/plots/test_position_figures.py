@@ -9,7 +9,6 @@ from support.small import small_model
 from headlight.plots.palette import diverging
 from headlight.plots.positional_encoding import (
     MOST_NUMBERS,
-    PART_NAMES,
     copies_figure,
     cosines_figure,
     curves_figure,
@@ -22,6 +21,7 @@ from headlight.plots.positional_encoding import (
     table_figure,
     wavelengths_figure,
 )
+from headlight.plots.text import PART_NAMES
 from transformer.interpret.positions import (
     Encoding,
     distance_law,

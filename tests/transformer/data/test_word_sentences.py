@@ -196,7 +196,7 @@ def test_french_plurals_are_made_by_rule_and_left_out_where_english_has_none_by_
 def test_french_genders_come_from_the_article_or_from_sentences():
     words = [
         ("the fox", "le renard"), ("the tree", "l'arbre"), ("apple", "pomme"), ("valuable", "valeur"),
-        ("the use", "l'us"), ("egg", "oeuf"),
+        ("the use", "l'usage"), ("egg", "oeuf"),
     ]  # fmt: skip
     texts = [
         ("I see a tree.", "Je vois un arbre."),
@@ -206,8 +206,34 @@ def test_french_genders_come_from_the_article_or_from_sentences():
     ]
     assert [noun for noun in nouns_of(words, texts, "French") if noun.form == "countable"] == [
         Noun("fox", "renard", "m"), Noun("tree", "arbre", "m", True), Noun("apple", "pomme", "f"),
-        Noun("egg", "oeuf", "m", True),
+        Noun("use", "usage", None, True), Noun("egg", "oeuf", "m", True),
     ]  # fmt: skip
+
+
+def test_german_genders_come_from_sentences_or_from_an_ending():
+    words = [
+        ("guest", "Gast"), ("camel", "Kamel"), ("spoon", "Gabel"), ("tide", "Flut"), ("hope", "Hoffnung"),
+        ("riding", "Reiten"), ("shop", "Laden"),
+    ]  # fmt: skip
+    texts = [
+        ("", "Wir haben einen Gast. Ich sehe keinen Gast, und der Gast sieht mich."),
+        ("", "Ich sehe, was das Kamel sieht: das Kamel."),
+        ("", "Ich habe eine Gabel; der Gabel entkam keiner."),
+        ("", "Er sah eine Flut, keine Flut, einen Flut."),
+    ]
+    assert nouns_of(words, texts, "German") == [
+        Noun("guest", "Gast", "m"), Noun("camel", "Kamel", "n"), Noun("hope", "Hoffnung", "f"),
+        Noun("riding", "Reiten", "n"),
+    ]  # fmt: skip
+
+
+def test_a_french_noun_of_unknown_gender_goes_where_none_shows():
+    asset = Noun("asset", "atout", None, True)
+    made = [(english, target) for english, target in make_sentences([asset], "French", looks=600) if "atout" in target]
+    assert len(made) == 600
+    for english, target in made:
+        assert not re.search(r"\b(une?|cet|cette|quelle?) (\w+ )?atout", target), target
+        assert not re.search(r"\b(an?|this) (\w+ )?asset\b", english), english
 
 
 def test_another_language_is_refused():

@@ -4,6 +4,7 @@ import itertools
 import json
 import math
 
+import numpy as np
 import pytest
 import torch
 from support.families import FAMILIES, LANGUAGES, write_family
@@ -13,10 +14,12 @@ from transformers import NllbTokenizer
 
 from transformer import Beam, Greedy, Translator
 from transformer.checkpoint import load_checkpoint, save_checkpoint
-from transformer.data.tokenizer import source_ids
+from transformer.data.tokenizer import SPACE, source_ids
 from transformer.decoding.sampling import LENGTH_MARGIN
 from transformer.errors import EmptyTextError, UserError
 from transformer.exchange.importing import import_checkpoint
+from transformer.interpret.alignment.measure import alignment_maps
+from transformer.interpret.alignment.words import split_text, tokenize_pair
 from transformer.interpret.what_if.patching import MinimalPair
 
 SOURCES = ((5, 9, 3, 2), (7, 2), (4, 11, 6, 8, 21, 2))
@@ -129,6 +132,25 @@ def test_what_only_begins_like_an_address_is_a_text_like_others(both):
         assert told != ">> I agree." and told.endswith(" >> I agree.") and ours.addressed(told, language) == told
     with pytest.raises(UserError, match="no target language 'xyz'|translates into one language"):
         ours.addressed(">> I agree.", "xyz")
+
+
+def test_words_are_aligned_in_the_rows_and_columns_that_are_theirs(both, family):
+    """Ids are those of a trace, tokens joined again are the words, and every aligner has a map."""
+    _, ours, _ = both
+    languages = LANGUAGES.get(family, ("", ""))[::-1] if ours.tokenizer.languages else ("", "")
+    source, target = split_text("small red dog"), split_text("old house")
+    pair = tokenize_pair(ours.tokenizer, source, target, languages)
+    trace = ours.trace("small red dog", target="old house", target_language=languages[0], source_language=languages[1])
+    assert (pair.source_ids, pair.target_ids) == (trace.source_ids, trace.target_ids)
+    assert pair.decoder_input == trace.decoder_input_ids
+    for table, tokens, words in (
+        (pair.source, trace.source_tokens, source.words),
+        (pair.target, trace.target_tokens, target.words),
+    ):
+        assert tuple("".join(np.array(tokens)[column]).replace(SPACE, "") for column in table.T) == words
+    maps = alignment_maps(ours.model, pair)
+    assert maps.shape[1:] == (len(pair.target_ids), len(pair.source_ids)) and np.isfinite(maps).all()
+    np.testing.assert_allclose(maps[0], trace.cross[0, 0], atol=1e-6)
 
 
 def test_a_given_first_token_is_the_first_of_every_translation_and_in_no_score(both, family):

@@ -81,7 +81,7 @@ function lookWords(head, law, roles) {
   return `${labelled}: ${patternWords(head, law)}${often && ` (${often})`}; ${sharp}.`;
 }
 
-function patternWords({ counts, label }, law) {
+export function patternWords({ counts, label }, law) {
   const [rows, eligible] = counts[label], could = law.of_all_rows.includes(label) ? "" : " that could";
   const share = percent(shareOf(counts[label], law));
   return `in ${rows} of the ${pluralize(eligible, "row")}${could} (${share}) the largest weight is ${law.words[label]}`;

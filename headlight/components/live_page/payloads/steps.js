@@ -2,7 +2,7 @@
 // there (`words`), the numbers from engine/stages.js (`stages`).
 
 import { base64 } from "./player.js";
-import { fixed, percent, quotedAt, signed } from "./text.js";
+import { filled, fixed, percent, quotedAt, signed } from "./text.js";
 
 // view: {kind, layer, head, queries, keys, predicted, scaled, positioned, normalised}; names: of the kinds.
 export function stepsPayload(stages, view, words, names) {
@@ -57,10 +57,9 @@ function stepOf(name, before, { stages, view, words, fields }) {
   const takes = words.takes[name] ?? (before ? words.steps[before].makes : []);
   const gaps = makes.map(({ array }) => stages.gaps[array.replace(/^head_/, "")]).filter((gap) => gap !== undefined);
   const named = (panel) => ({ ...panel, symbol: symbols[panel.array] });
-  const filled = (text) => text.replace(/\{(\w+)\}/g, (_, field) => fields[field]);
   return {
-    name, title: step.title, formula: filled(step.formula), shape: shapeOf(makes, stages, symbols),
-    why: filled(step.purpose), see: FINDINGS[name]?.(stages, view) ?? "",
+    name, title: step.title, formula: filled(step.formula, fields), shape: shapeOf(makes, stages, symbols),
+    why: filled(step.purpose, fields), see: FINDINGS[name]?.(stages, view) ?? "",
     gap: gaps.length ? Math.max(...gaps) : null,
     panels: makes.map(named),
     inputs: takes.filter(({ array }) => cross || array !== "memory").map(named),
