@@ -15,15 +15,18 @@ from ...data.engines import Compute, Engine
 from ...errors import CheckpointError, ConfigError, DataError
 from ...files import reading, write_atomically
 from ...model.names import AttentionKind
+from ...model.transformer import Transformer
 from ...translator import Translator
 from ...untrusted import parse_json, read_regular
+from ..alignment.measure import MARKS, Method
+from ..alignment.table import find_alignment
 from ..what_if.importance_table import ImportanceTable
 from .atlas import ATLAS_FILE, Atlas, Provenance, load_atlas, save_atlas
 from .batch import Vocabulary, record_batch
 from .drawing import Drawn, DrawTask, draw, draw_all, draw_tasks
 from .headvis import save_headvis
 from .statistics import Settings, Statistics, merge_all, nothing, statistics
-from .summary import Importance, summarise
+from .summary import ErrorRates, Importance, summarise
 
 PLAN_FILE, STATISTICS_FILE = "plan.json", "statistics.json.gz"
 _CHUNKS_A_SHARD = 8
@@ -190,14 +193,16 @@ def finish(
 ) -> Atlas:
     """Write all files of an atlas and delete its shards; returns the atlas.
 
+    It has the alignment error rates that stand in the checkpoint's folder, where they are of the same weights.
+
     Raises DataError where no sentence was measured, OSError where a file cannot be written.
     """
     if not counted.sentences:
         why = ", ".join(f"{count} {reason}" for reason, count in sorted(counted.skipped.items()))
         raise DataError(f"No pair of {', '.join(plan.files.names)} can be measured: {why}.")
     checkpoint = load_checkpoint(Path(plan.checkpoint))
-    heads = checkpoint.model.config.num_heads
-    atlas = summarise(counted, drawn, checkpoint.tokenizer, heads, _provenance(plan, counted), importance)
+    heads, rates = checkpoint.model.config.num_heads, _error_rates(plan, checkpoint.model)
+    atlas = summarise(counted, drawn, checkpoint.tokenizer, heads, _provenance(plan, counted), importance, rates)
     save_headvis(out, atlas, Path(plan.checkpoint).name)
     save_atlas(out / ATLAS_FILE, atlas)
     write_atomically(out / STATISTICS_FILE, counted.to_bytes())
@@ -248,6 +253,20 @@ def read_measured(path: Path | None, weights: str) -> Importance | None:
     for head, mean, error in zip(table.sums.heads, table.sums.means, errors, strict=False):
         found[AttentionKind(head.kind)][head.layer, head.head] = mean, error
     return found
+
+
+def _error_rates(plan: Plan, model: Transformer) -> ErrorRates | None:
+    """Return what `headlight align` measured of these weights, where it stands in the checkpoint's folder: of each
+    cross-attention head the rate of its better reading, punctuation counted.
+    """
+    table = find_alignment(Path(plan.checkpoint), model)
+    if table is None or table.weights != plan.weights:
+        return None
+    rates = np.full((len(model.decoder), model.config.num_heads), np.nan)
+    for aligner, of_readings in zip(table.aligners, table.rates[..., MARKS.index(True)], strict=True):
+        if aligner.method == Method.HEAD:
+            rates[aligner.layer, aligner.head] = of_readings.min()
+    return {AttentionKind.CROSS: rates}
 
 
 def _provenance(plan: Plan, counted: Statistics) -> Provenance:

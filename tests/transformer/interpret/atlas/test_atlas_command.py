@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from support.atlases import Dying, files_in
 from support.tiny import make_pairs, write_pairs
@@ -15,6 +16,8 @@ from support.until import until
 from transformer.__main__ import main
 from transformer.checkpoint import save_checkpoint, weights_digest
 from transformer.data import engines
+from transformer.interpret.alignment.measure import aligners_of
+from transformer.interpret.alignment.table import AlignmentTable, save_alignment
 from transformer.interpret.atlas.atlas import Role, find_atlas
 from transformer.interpret.atlas.run import Plan, read_statistics
 from transformer.interpret.head_patterns import Pattern
@@ -176,6 +179,26 @@ def test_importance_goes_in_where_it_was_measured_of_the_same_weights(folder, tm
     (tmp_path / "heads.csv.json").write_text(json.dumps(told))
     assert main(["atlas", *measured, "--out", str(tmp_path / "other"), *table]) == 1
     assert "is of other weights" in capsys.readouterr().err
+
+
+def test_alignment_error_rates_go_in_where_they_are_beside_the_same_weights(tmp_path, translator):
+    folder = tmp_path / "checkpoint"
+    save_checkpoint(folder, translator.checkpoint)
+    aligners = aligners_of(translator.model)
+    halves = np.zeros((2, len(aligners), 2, 2, 4), dtype=int)
+    halves[...] = (1, 2, 4, 4)  # sure hits, possible hits, links, sure ones: a rate of 1 - 3 / 8
+    head = next(row for row, each in enumerate(aligners) if (each.method, each.layer, each.head) == ("head", 0, 2))
+    halves[:, head, 1, 0] = 3, 3, 4, 4
+    errors = np.zeros((3, len(aligners), 2, 2))
+    few = write_pairs(tmp_path / "few.tsv", make_pairs(12, 5))
+    for weights, expected in ((weights_digest(folder), [0.625, 0.625, 0.25, 0.625]), ("0" * 64, [None] * 4)):
+        save_alignment(folder / "alignment.json", AlignmentTable("gold", 2, weights, aligners, halves, errors))
+        out = tmp_path / weights[:8]
+        arguments = ["--checkpoint", str(folder), "--pairs", str(few), "--out", str(out), "--workers", "1"]
+        assert main(["atlas", *arguments]) == 0
+        atlas = find_atlas(out, translator.model)
+        assert [atlas.head("cross", 0, at).alignment_error_rate for at in range(4)] == expected
+        assert atlas.head("encoder", 0, 0).alignment_error_rate is None
 
 
 def test_atlases_of_parts_are_pooled(folder, whole, tmp_path, capsys, translator):
