@@ -35,9 +35,20 @@ from transformer.translator import Translator
 ROOT = Path(__file__).parents[1]
 AS_PLOTLY_ASKS = orjson.OPT_NON_STR_KEYS | orjson.OPT_SERIALIZE_NUMPY
 # The files that take longest come first, so that all workers end at about the same time.
-LONGEST = ("test_live", "test_lesson", "test_views", "test_distributed", "test_explorer", "test_inside", "test_killed")
+LONGEST = (
+    "test_live",
+    "test_lesson",
+    "test_views",
+    "test_distributed",
+    "test_atlas_on_ray",
+    "test_explorer",
+    "test_inside",
+    "test_killed",
+)
 # Files that start processes, train until something is learned, or go through every shape of model.
 SLOW = {
+    "test_atlas_command",
+    "test_atlas_on_ray",
     "test_beam_laws",
     "test_class_killed",
     "test_class_replicas",

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ..checkpoint import weights_digest
+from ..checkpoint import locate, weights_digest
 from ..data.batching import Example, make_examples
 from ..data.pairs import Pairs, read_pairs
 from ..data.resumable import CorpusRun
@@ -19,6 +19,7 @@ from ..interpret.what_if.importance_table import ImportanceTable, MeasuredPairs,
 from ..interpret.what_if.intervention import Zero
 from ..model.device import choose_device
 from ..translator import Translator
+from .atlas import merge_atlases
 from .options import AddCommand, add_checkpoint, add_device, add_languages, add_pairs, refuse_installed, reporter
 
 logger = logging.getLogger(__name__)
@@ -42,9 +43,12 @@ def add_commands(command: AddCommand) -> None:
         add_pairs(parser)
         add_languages(parser)
         add_device(parser)
-    merge = command("merge", _merge, "pool what importance measured of parts of a corpus")
-    merge.add_argument("tables", type=Path, nargs="+", metavar="CSV", help="what importance wrote, its .json beside it")
-    merge.add_argument("--out", type=Path, required=True, help="the CSV file to write, and OUT.json beside it")
+    merge = command("merge", _merge, "pool what importance or atlas measured of parts of a corpus")
+    told = "what importance wrote, its .json beside it, or folders of atlases"
+    merge.add_argument("tables", type=Path, nargs="+", metavar="CSV", help=told)
+    told = "the CSV file to write, and OUT.json beside it, or the folder of an atlas"
+    merge.add_argument("--out", type=Path, required=True, help=told)
+    merge.add_argument("--checkpoint", type=locate, help="that the atlases are of")
 
 
 @dataclass(frozen=True)
@@ -147,6 +151,8 @@ def _importance(options: argparse.Namespace) -> None:
 
 def _merge(options: argparse.Namespace) -> None:
     refuse_installed(options.out, "say with --out where to write")
+    if all(path.is_dir() for path in options.tables):
+        return merge_atlases(options)
     pooled = pool([ImportanceTable.load(path) for path in options.tables])
     pooled.save(options.out)
     print(f"{len(options.tables)} tables, {pooled.sums.sentences} sentences, {pooled.sums.tokens} tokens")

@@ -3,7 +3,7 @@
 import logging
 import random
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -63,29 +63,37 @@ def fitting(pairs: TextPairs, tokenizer: TextTokenizer, max_length: int) -> tupl
     """
     lines: Sequence[int | None] = pairs.lines if isinstance(pairs, Pairs) else [None] * len(pairs)
     name = pairs.name if isinstance(pairs, Pairs) else "the corpus"
-    sources = tokenizer.encode_all([source for source, _ in pairs])
-    targets = tokenizer.encode_all([target for _, target in pairs], target=True)
     kept, examples, skipped = [], [], SkippedLines()
-    for pair, line, source, target in zip(pairs, lines, sources, targets, strict=True):
-        before, after = tokenizer.frame(pair[0])
-        example = Example(
-            source=(*before, *source, *after),
-            target=(tokenizer.begin_id, *tokenizer.given(pair[0]), *target, tokenizer.end_id),
-            lines=() if line is None else (line,),
-        )
-        if not source or not target:
-            skipped.add("with a side that has no token", line)
-        elif example.length > max_length:
-            skipped.add(f"longer than {max_length} tokens a side", line)
+    for pair, line, (example, reason) in zip(pairs, lines, encode_pairs(pairs, tokenizer, max_length), strict=True):
+        if reason:
+            skipped.add(reason, line)
         else:
             kept.append(pair)
-            examples.append(example)
+            examples.append(example if line is None else replace(example, lines=(line,)))
     if not examples:
         why = skipped.report() or "there is none"
         raise DataError(f"No pair of {name} fits a model of {max_length} tokens a side: {why}.")
     if skipped:
         logger.warning("%s: left out %s", name, skipped.report())
     return kept, examples
+
+
+def encode_pairs(pairs: TextPairs, tokenizer: TextTokenizer, max_length: int) -> Iterator[tuple[Example, str]]:
+    """Turn pairs into ids, each with the reason why a model of `max_length` positions cannot be taught it, or ""."""
+    sources = tokenizer.encode_all([source for source, _ in pairs])
+    targets = tokenizer.encode_all([target for _, target in pairs], target=True)
+    for (text, _), source, target in zip(pairs, sources, targets, strict=True):
+        before, after = tokenizer.frame(text)
+        example = Example(
+            source=(*before, *source, *after),
+            target=(tokenizer.begin_id, *tokenizer.given(text), *target, tokenizer.end_id),
+        )
+        if not source or not target:
+            yield example, "with a side that has no token"
+        elif example.length > max_length:
+            yield example, f"longer than {max_length} tokens a side"
+        else:
+            yield example, ""
 
 
 def read_samples(folder: Path, tokenizer: TextTokenizer, max_length: int) -> list[Example]:
@@ -116,7 +124,7 @@ def epoch_batches(
     generator.shuffle(shuffled)
     shuffled = _join_some(shuffled, join_probability, max_length, generator)
     shuffled.sort(key=lambda example: (example.length, len(example.source)))  # stable: keeps the shuffle within
-    batches = _fill_batches(shuffled, batch_tokens)
+    batches = fill_batches(shuffled, batch_tokens)
     generator.shuffle(batches)
     return batches
 
@@ -125,7 +133,7 @@ def random_batches(examples: Examples, batch_tokens: int, seed: int) -> list[lis
     """Return the batches of one epoch in random order: those of `epoch_batches` without the bucketing."""
     shuffled = list(examples)
     random.Random(seed).shuffle(shuffled)
-    return _fill_batches(shuffled, batch_tokens)
+    return fill_batches(shuffled, batch_tokens)
 
 
 def _join_some(examples: list[Example], probability: float, max_length: int, generator: random.Random) -> list[Example]:
@@ -145,7 +153,7 @@ def _join_some(examples: list[Example], probability: float, max_length: int, gen
     return joined
 
 
-def _fill_batches(examples: Examples, batch_tokens: int) -> list[list[Example]]:
+def fill_batches(examples: Examples, batch_tokens: int) -> list[list[Example]]:
     """Batches of neighbours, each closed where one more would exceed `batch_tokens`, padding included."""
     batches: list[list[Example]] = []
     longest = 0

@@ -51,22 +51,31 @@ def read_pairs(path: Path, columns: int = 2) -> Pairs:
     more than `most_unpacked` allows, 100 times its own size.
     """
     pairs, lines, skipped, number = [], [], SkippedLines(), 0
-    try:
-        with _opened(Path(path)) as file:
-            for number, line in enumerate(file, start=1):
-                try:
-                    pairs.append(_parse_pair(line, columns))
-                    lines.append(number)
-                except _NoPairError as reason:
-                    skipped.add(str(reason), number)
-    except (OSError, EOFError, zlib.error) as error:
-        raise DataError(f"The corpus {path} cannot be read: {getattr(error, 'strerror', None) or error}.") from error
+    for number, line in enumerate(read_lines(path), start=1):
+        try:
+            pairs.append(parse_pair(line, columns))
+            lines.append(number)
+        except NoPairError as reason:
+            skipped.add(str(reason), number)
     if not pairs:
         why = skipped.report() or "it is empty"
         raise DataError(f"The corpus {path} holds no usable pair of source, tab, target in UTF-8: {why}.")
     if skipped:
         logger.warning("%s: skipped %s", path, skipped.report())
     return Pairs(pairs, lines, str(path), number)
+
+
+def read_lines(path: Path) -> Iterator[bytes]:
+    """Return the lines of a corpus one by one; raises DataError where they cannot be read, as `read_pairs` does."""
+    try:
+        with _opened(Path(path)) as lines:
+            yield from lines
+    except (OSError, EOFError, zlib.error) as error:
+        raise _unreadable(path, error) from error
+
+
+def _unreadable(path: Path, error: Exception) -> DataError:
+    return DataError(f"The corpus {path} cannot be read: {getattr(error, 'strerror', None) or error}.")
 
 
 @contextlib.contextmanager
@@ -92,21 +101,22 @@ def _lines(file: BinaryIO | gzip.GzipFile, most: int | None) -> Iterator[bytes]:
         yield line
 
 
-class _NoPairError(ValueError):
+class NoPairError(ValueError):
     """Why a line is no pair of sentences."""
 
 
-def _parse_pair(line: bytes, columns: int) -> tuple[str, str]:
+def parse_pair(line: bytes, columns: int = 2) -> tuple[str, str]:
+    """Return the pair on a line, as `read_pairs` reads it; raises NoPairError."""
     try:
         sides = line.decode("utf-8").rstrip("\r\n").split("\t")
     except UnicodeDecodeError as error:
-        raise _NoPairError("not in UTF-8") from error
+        raise NoPairError("not in UTF-8") from error
     if len(sides) == 1:
-        raise _NoPairError("without a tab")
+        raise NoPairError("without a tab")
     if len(sides) > columns:
-        raise _NoPairError(f"with more than {'one tab' if columns == 2 else 'two tabs'}")
+        raise NoPairError(f"with more than {'one tab' if columns == 2 else 'two tabs'}")
     if not all(side.strip() for side in sides[:2]):
-        raise _NoPairError("with an empty side")
+        raise NoPairError("with an empty side")
     return sides[0], sides[1]
 
 

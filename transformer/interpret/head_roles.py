@@ -1,7 +1,7 @@
 """What each head does over a corpus: how often it has which label, and in how many rows it follows which pattern.
 
 A label of one sentence is no role: few heads do the same in most sentences. The measure is that of `head_patterns`,
-sentence by sentence, over teacher-forced passes in batches.
+over teacher-forced passes in batches, as the atlas counts it.
 """
 
 from collections.abc import Sequence
@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arrays import to_array
-from ..data.batching import Example, Examples, piece_texts, random_batches
+from ..data.batching import Examples, random_batches
 from ..data.frames import Columns, cell_columns, frame_of
 from ..data.resumable import CorpusRun, add_up, fingerprint_of
 from ..data.tokenizer import TextTokenizer
 from ..files import reading_json, save_json
 from ..model.names import AttentionKind
 from ..model.transformer import Transformer
-from .activations import record
+from .atlas.batch import Vocabulary, layout_of, record_batch
+from .atlas.role_counts import count_roles
 from .head_patterns import HeadMeasures, Pattern, measure_heads, most_confident_head
-from .trace import Trace, blank_masked, masked_maps
+from .trace import Trace, masked_maps
 
 if TYPE_CHECKING:
     import pandas
@@ -111,14 +111,14 @@ def measure_roles(
         raise ValueError("at least one sentence pair expected")
 
     def statistics(batch: Examples) -> np.ndarray:
-        seen = record(model, [each.source for each in batch], [each.target[:-1] for each in batch])
-        counted = []
+        recorded, counted = record_batch(model, batch), []
         for kind in AttentionKind:
-            maps = to_array(seen.weights(kind))  # layers batch heads queries keys
-            counts = (_counts(kind, maps[:, row], example, tokenizer) for row, example in enumerate(batch))
-            counted.append(sum(counts, np.zeros(shapes[kind])))
+            weights, layout = recorded.weights[kind], layout_of(kind, recorded, vocabulary)
+            counts = count_roles(kind, weights, layout, several=weights.shape[1] > 1).sum(axis=0)
+            counted.append(counts.transpose(1, 0, 2).reshape(shapes[kind]))
         return np.concatenate(counted, axis=1)
 
+    vocabulary = Vocabulary.of(tokenizer)
     heads, layers = model.config.num_heads, {kind: len(getattr(model, kind.stack)) for kind in AttentionKind}
     shapes = {kind: (3, layers[kind], heads, len(Pattern)) for kind in AttentionKind}
     fingerprint = partial(fingerprint_of, model, ROLES_FILE, [(each.source, each.target) for each in examples])
@@ -127,22 +127,6 @@ def measure_roles(
     of_kinds = np.split(counted.astype(np.int64), np.cumsum(list(layers.values()))[:-1], axis=1)
     tables = ({kind: each[table] for kind, each in zip(AttentionKind, of_kinds, strict=True)} for table in range(3))
     return HeadRoles(pairs, len(examples), *tables)
-
-
-def _counts(kind: AttentionKind, maps: np.ndarray, example: Example, tokenizer: TextTokenizer) -> np.ndarray:
-    """Count one sentence's labels, rows and eligible rows: [3, layers, heads, patterns]."""
-    (source_tokens,) = piece_texts([example.source], tokenizer.source_piece_text)
-    outputs, inputs = piece_texts([example.target[1:], example.target[:-1]], tokenizer.piece_text)
-    queries = source_tokens if kind == AttentionKind.ENCODER else outputs
-    keys = inputs if kind == AttentionKind.DECODER else source_tokens
-    unpadded = blank_masked(maps[:, :, : len(queries), : len(keys)], kind)
-    counts = np.zeros((3, *maps.shape[:2], len(Pattern)), dtype=np.int64)
-    for head in measure_heads(kind, unpadded, keys, outputs):
-        if head.label is not None:
-            counts[0, head.layer, head.head, _INDEX[head.label]] = 1
-        for pattern, share in head.counts.items():
-            counts[1:, head.layer, head.head, _INDEX[pattern]] = share.rows, share.eligible
-    return counts
 
 
 def save_roles(path: Path, roles: HeadRoles) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from support.atlases import files_in
 from support.short_run import PAIRS, VALID, end_of, experiment
 from support.tiny import make_pairs, tiny_experiment, write_pairs, write_toml
 
@@ -52,6 +53,12 @@ def measuring(folder: Path, name: str, out: str) -> list[str]:
     return [name, *model, "--out", str(folder / f"{name}-{out}")]
 
 
+def atlas(folder: Path, out: str) -> list[str]:
+    """An atlas in three shards as a command line."""
+    command = ["atlas", "--checkpoint", str(folder / "checkpoint"), "--pairs", str(folder / "many.tsv")]
+    return [*command, "--shards", "3", "--out", str(folder / f"atlas-{out}")]
+
+
 def progress_of(out: Path) -> dict:
     return json.loads(bytes(load_checksummed(out / "resume" / "state.safetensors")["progress"].tolist()))
 
@@ -85,6 +92,8 @@ def scenarios(tmp_path_factory, translator) -> tuple[Path, dict[str, list[int]],
     save_checkpoint(folder / "checkpoint", translator.checkpoint)
     write_pairs(folder / "pairs.tsv", make_pairs(130, 3))
     commands = [measuring(folder, name, "two") for name in ("heads", "outputs", "importance")]
+    write_pairs(folder / "many.tsv", make_pairs(1600, 4))
+    commands.append(atlas(folder, "two"))
     (folder / "commands.json").write_text(json.dumps(commands))
     done = run([sys.executable, "-m", "support.two_processes"], folder)
     assert done.returncode == 0, done.stderr
@@ -137,6 +146,16 @@ def test_two_processes_share_a_measurement_and_one_of_them_writes_it(scenarios, 
             numbers = [np.array([row[3:] for row in each["heads"]]) for each in (one, two)]
             np.testing.assert_allclose(*numbers, atol=1e-6)
     assert not list(folder.glob("*.part"))
+
+
+def test_two_processes_make_the_atlas_of_one_to_the_last_byte(scenarios, monkeypatch):
+    folder, statuses, told = scenarios
+    monkeypatch.setenv("HEADLIGHT_DEVICE", "cpu")
+    monkeypatch.setattr("signal.signal", lambda *_: None)
+    assert statuses["atlas"] == [0, 0], told
+    assert "2 of 3 shards were computed here" in told, "the other did the third"
+    assert main([*atlas(folder, "one"), "--workers", "1"]) == 0
+    assert files_in(folder / "atlas-two") == files_in(folder / "atlas-one")
 
 
 def sides(name: str) -> list[tuple[str, str]]:

@@ -1,0 +1,116 @@
+"""A corpus of any length in chunks: so many lines each, cut and batched alike whoever measures which of them.
+
+What a model computes of a sentence differs in its last digits with the batch around it. So the corpus alone decides the
+batches: chunks are of the same lines, whatever the shards, and batches are made within a chunk.
+"""
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, islice
+from pathlib import Path
+
+from ..errors import DataError
+from .batching import Example, encode_pairs, fill_batches
+from .pairs import NoPairError, parse_pair, read_lines
+from .reading import TextReader
+
+LINES_A_CHUNK = 512
+TOKENS_A_BATCH = 1024  # padding included: more is no faster on a CPU
+
+Pair = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class CorpusFiles:
+    """Files of sentence pairs, read one after the other: paths, SHA-256 of their content, and lines of all together."""
+
+    paths: tuple[str, ...]
+    digests: tuple[str, ...]
+    lines: int
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The files' names without their folders."""
+        return tuple(Path(path).name for path in self.paths)
+
+    @property
+    def chunks(self) -> int:
+        """How many chunks there are, the last one of fewer lines."""
+        return -(-self.lines // LINES_A_CHUNK)
+
+    def chunks_of(self, shard: int, shards: int) -> range:
+        """Return the chunks of one of so many shards, which are neighbours."""
+        return range(self.chunks * shard // shards, self.chunks * (shard + 1) // shards)
+
+
+def survey(paths: Sequence[Path]) -> CorpusFiles:
+    """Read all files once, a line at a time; raises DataError where one cannot be read, or none has a line."""
+    digests, lines = [], 0
+    for path in paths:
+        digest = hashlib.sha256()
+        for line in read_lines(path):
+            digest.update(line)
+            lines += 1
+        digests.append(digest.hexdigest())
+    if not lines:
+        raise DataError(f"The corpus {', '.join(map(str, paths))} holds no line.")
+    return CorpusFiles(tuple(map(str, paths)), tuple(digests), lines)
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """What is in some neighbouring lines: pairs, and how many lines were skipped, by reason."""
+
+    pairs: tuple[Pair, ...]
+    skipped: Counter[str]
+
+
+class ChunkReader:
+    """Reads chunks by number: in rising order in one pass over the corpus; for an earlier one it starts anew."""
+
+    def __init__(self, files: CorpusFiles):
+        self._files = files
+        self._next = 0
+        self._lines: Iterator[bytes] = self._open()
+
+    def read(self, chunk: int) -> Chunk:
+        """Return a chunk; raises DataError where the corpus has changed and ends before it."""
+        if chunk < self._next:
+            self._lines, self._next = self._open(), 0
+        lines = list(islice(self._lines, (chunk - self._next) * LINES_A_CHUNK, self._end(chunk)))
+        self._next = chunk + 1
+        if not lines:
+            raise DataError(f"The corpus {', '.join(self._files.names)} has fewer lines than when it was surveyed.")
+        pairs, skipped = [], Counter[str]()
+        for line in lines:
+            try:
+                pairs.append(parse_pair(line))
+            except NoPairError as reason:
+                skipped[str(reason)] += 1
+        return Chunk(tuple(pairs), skipped)
+
+    def _end(self, chunk: int) -> int:
+        return (chunk + 1 - self._next) * LINES_A_CHUNK
+
+    def _open(self) -> Iterator[bytes]:
+        return chain.from_iterable(read_lines(Path(path)) for path in self._files.paths)
+
+
+def batches_of(
+    chunk: Chunk, reader: TextReader, max_length: int, languages: tuple[str | None, str | None] = (None, None)
+) -> tuple[list[list[Example]], Counter[str]]:
+    """Return a chunk's batches, sentences of like length together, and what was skipped, by reason.
+
+    languages: of target and source, of a model that has several, see `TextReader.addressed`.
+    """
+    addressed = [(reader.addressed(source, *languages), target) for source, target in chunk.pairs]
+    examples, skipped = [], chunk.skipped.copy()
+    for example, reason in encode_pairs(addressed, reader.tokenizer, max_length):
+        if reason:
+            skipped[reason] += 1
+        else:
+            examples.append(example)
+    examples.sort(key=lambda each: (each.length, len(each.source)))  # stable: of one length in the corpus's order
+    return fill_batches(examples, TOKENS_A_BATCH), skipped

@@ -1,0 +1,145 @@
+"""A batch of sentence pairs with all its attention weights, and which of its tokens are of which sort."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from ...arrays import to_array
+from ...data.batching import Examples, Ids
+from ...data.tokenizer import TextTokenizer
+from ...model.names import AttentionKind
+from ...model.transformer import Transformer
+from ..activations import ATTENTION, Activations, Request, record
+from ..head_patterns import is_punctuation, is_word
+
+_WITHOUT_LOGITS = Request(keep=ATTENTION, logits_to_keep=1)
+
+
+@dataclass(frozen=True, eq=False)
+class Sorts:
+    """Which ids of a vocabulary are which sort of token, each bool, [vocabulary]."""
+
+    end: np.ndarray
+    begin: np.ndarray
+    punctuation: np.ndarray
+    word: np.ndarray
+
+    @classmethod
+    def of(cls, size: int, text: Callable[[int], str]) -> "Sorts":
+        """Sort all ids of a vocabulary by their tokens' texts, as `head_patterns` does."""
+        tokens = [text(token_id) for token_id in range(size)]
+        return cls(
+            end=np.array([token == "</s>" for token in tokens]),
+            begin=np.array([token in ("<s>", "<pad>") for token in tokens]),
+            punctuation=np.array([is_punctuation(token) for token in tokens]),
+            word=np.array([is_word(token) for token in tokens]),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Vocabulary:
+    """What a model's tokens are, on both sides; `num_forced` as in `ModelConfig`."""
+
+    source: Sorts
+    target: Sorts
+
+    @classmethod
+    def of(cls, tokenizer: TextTokenizer) -> "Vocabulary":
+        """Sort a tokenizer's tokens."""
+        source = Sorts.of(len(tokenizer), tokenizer.source_piece_text)
+        return cls(source, Sorts.of(tokenizer.target_size, tokenizer.piece_text))
+
+
+@dataclass(frozen=True, eq=False)
+class Recorded:
+    """What a pass over some sentence pairs showed.
+
+    weights: by kind [sentences, heads of all its layers, queries, keys], float32, layer after layer; what lies beyond a
+    sentence's own rows and columns is padding, of whatever value.
+    """
+
+    examples: Examples
+    weights: dict[AttentionKind, np.ndarray]
+
+    def sides(self, kind: AttentionKind) -> tuple[list[Ids], list[Ids]]:
+        """Return the ids of each sentence's rows, and of its columns."""
+        sources: list[Ids] = [each.source for each in self.examples]
+        fed: list[Ids] = [each.target[:-1] for each in self.examples]
+        if kind == AttentionKind.ENCODER:
+            return sources, sources
+        return fed, fed if kind == AttentionKind.DECODER else sources
+
+
+def record_batch(model: Transformer, batch: Examples) -> Recorded:
+    """Run one teacher-forced pass over sentence pairs and return all attention weights; raises as `record`."""
+    seen = record(model, [each.source for each in batch], [each.target[:-1] for each in batch], _WITHOUT_LOGITS)
+    return Recorded(batch, {kind: weights_by_sentence(seen, kind) for kind in AttentionKind})
+
+
+@torch.inference_mode()
+def weights_by_sentence(seen: Activations, kind: AttentionKind) -> np.ndarray:
+    """Return a kind's weights, [sentences, heads of all layers, queries, keys]."""
+    weights = seen.weights(kind)  # layers sentences heads queries keys
+    return to_array(weights.transpose(0, 1).flatten(1, 2))
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """Which cells of a kind's maps are a sentence's own, and what its tokens are.
+
+    rows: [sentences, queries], choice: rows with more than one key to read; cells: True = may attend, [sentences,
+    queries, keys]; end, begin, punctuation: of the keys, [sentences, keys]; word_keys of the keys and word_outputs of
+    the tokens that rows predict, [sentences, queries]; lengths: rows and columns, [sentences] each.
+    """
+
+    rows: np.ndarray
+    choice: np.ndarray
+    cells: np.ndarray
+    end: np.ndarray
+    begin: np.ndarray
+    punctuation: np.ndarray
+    word_keys: np.ndarray
+    word_outputs: np.ndarray
+    num_queries: np.ndarray
+    num_keys: np.ndarray
+
+
+def layout_of(kind: AttentionKind, recorded: Recorded, vocabulary: Vocabulary) -> Layout:
+    """Lay out the maps of a kind."""
+    _, _, queries, keys = recorded.weights[kind].shape
+    row_ids, column_ids = recorded.sides(kind)
+    num_queries, num_keys = (np.array(list(map(len, ids))) for ids in (row_ids, column_ids))
+    rows, columns = np.arange(queries) < num_queries[:, None], np.arange(keys) < num_keys[:, None]
+    cells = rows[:, :, None] & columns[:, None, :]
+    if kind == AttentionKind.DECODER:
+        cells &= np.tri(queries, keys, dtype=bool)
+    sorts = vocabulary.target if kind == AttentionKind.DECODER else vocabulary.source
+    padded = padded_ids(column_ids, keys)
+    is_end = sorts.end[padded] & columns
+    begin = sorts.begin[padded] & columns
+    if kind == AttentionKind.DECODER:
+        begin[:, 0] |= is_end[:, 0]  # BART's decoder begins with the end's token
+    outputs = padded_ids([each.target[1:] for each in recorded.examples], queries)
+    word_outputs = vocabulary.target.word[outputs] & rows if kind != AttentionKind.ENCODER else np.zeros_like(rows)
+    return Layout(
+        rows=rows,
+        choice=cells.sum(axis=-1) > 1,
+        cells=cells,
+        end=is_end,
+        begin=begin,
+        punctuation=sorts.punctuation[padded] & columns,
+        word_keys=sorts.word[padded] & columns,
+        word_outputs=word_outputs,
+        num_queries=num_queries,
+        num_keys=num_keys,
+    )
+
+
+def padded_ids(rows: Sequence[Ids], width: int) -> np.ndarray:
+    """Return rows of ids as [rows, width], filled up with 0."""
+    padded = np.zeros((len(rows), width), dtype=np.int64)
+    for number, ids in enumerate(rows):
+        padded[number, : min(len(ids), width)] = ids[:width]
+    return padded
