@@ -16,8 +16,8 @@ export class LocalSource {
   }
 
   // A beam search, see engine/headlight.js.
-  search(text, options) {
-    const ask = () => this.model.search(text, { ...options, lane: "search" });
+  search(text, options, lane = "search") {
+    const ask = () => this.model.search(text, { ...options, lane });
     return this.once(JSON.stringify(["search", text, options]), ask);
   }
 
@@ -50,11 +50,6 @@ export class LocalSource {
   stages(trace, chosen, lane = "stages") {
     const ask = () => this.model.stages(trace.sourceText, trace.targetIds, chosen, { lane });
     return this.once(JSON.stringify(["stages", trace.sourceText, trace.targetIds, chosen]), ask);
-  }
-
-  // A beam search, see engine/headlight.js.
-  search(text, options) {
-    return this.once(JSON.stringify(["search", text, options]), () => this.model.search(text, options));
   }
 
   // How probable the two best tokens after some ids are at each of some temperatures.

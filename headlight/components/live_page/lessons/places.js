@@ -5,7 +5,6 @@ const VIEWS = { translate: "attention", what_if: "heads" };
 // Of a page of several figures the one that is here, by the name that an address has for them.
 const FIGURES = {
   attention: ["attention", "explorer"], inside: ["inside", "step by step"], what_if: ["what_if", "head ablation"],
-  decoding: ["decoding", "greedy"],
 };
 // What stands beside a step's figure where the page does not have that: the nearest of its kind.
 const INSTEAD = { logits: "decoding", why: "home", training: "home", positions: "home", masks: "attention" };

@@ -118,7 +118,7 @@ export class Run {
   }
 
   async ended(size, alpha) {
-    const { ended } = await this.source.search(this.text, { beam: { size, alpha } });
+    const { ended } = await this.source.search(this.text, { beam: { size, alpha } }, "a lesson's search");
     return ended.slice(0, size);
   }
 }
