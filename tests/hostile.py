@@ -27,6 +27,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 import torch
+from support.aligned import gold_pair
 from support.awkward import awkward_texts
 from support.mutations import hostile_bytes, spoil
 from support.small import small_config
@@ -44,6 +45,8 @@ from transformer.errors import UserError
 from transformer.exchange.exporting import export_marian
 from transformer.exchange.importing import import_checkpoint
 from transformer.files import object_bytes
+from transformer.interpret.alignment.gold import GoldSet
+from transformer.interpret.alignment.table import alignment_table, load_alignment, save_alignment
 from transformer.interpret.head_roles import load_roles, measure_roles, save_roles
 from transformer.interpret.trace import Trace
 from transformer.interpret.what_if.patching import read_minimal_pairs
@@ -99,6 +102,8 @@ def write_checkpoint(folder: Path) -> None:
     save_roles(folder / "heads.json", measure_roles(translator.model, translator.tokenizer, examples, "x"))
     texts = [source for source, _ in pairs]
     save_outputs(folder / "outputs.json", measure_outputs(translator.model, translator.tokenizer, texts, "x"))
+    gold = GoldSet("x", tuple(gold_pair(*pair) for pair in pairs[:4]))
+    save_alignment(folder / "alignment.json", alignment_table(translator.model, translator.tokenizer, gold))
     shutil.copy(ROOT / "checkpoints" / "reverse" / "replay.safetensors", folder)
     shutil.copy(ROOT / "checkpoints" / "en-de" / "minimal_pairs.toml", folder)
 
@@ -137,6 +142,7 @@ def open_model(folder: Path) -> None:
     assert trace.target_tokens
     for load in (
         lambda: load_roles(folder / "heads.json", translator.model),
+        lambda: load_alignment(folder / "alignment.json", translator.model),
         lambda: load_outputs(folder / "outputs.json"),
         lambda: read_samples(folder, translator.tokenizer, translator.model.config.max_length),
         lambda: [pair.question(translator.tokenizer) for pair in read_minimal_pairs(folder)],

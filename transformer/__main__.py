@@ -33,9 +33,9 @@ def run(program: str, more: Callable[[], Iterable[Commands]], arguments: list[st
     Returns the exit status. Ctrl-C ends it without a word while modules are imported, which takes seconds.
     """
     with _ending_silently():
-        from .commands import atlas, making, measuring, translating
+        from .commands import aligning, atlas, making, measuring, translating
 
-        modules = *more(), translating, measuring, atlas, making
+        modules = *more(), translating, measuring, aligning, atlas, making
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", stream=sys.stderr)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a polite kill saves like Ctrl-C
     options = _parser(program, modules).parse_args(arguments)

@@ -85,6 +85,13 @@ class MarianTokenizer(TextTokenizer):
             for piece, (begin, end) in zip(encoded["pieces"], encoded["offsets"], strict=True)
         ]
 
+    def target_pieces(self, text: str) -> list[Piece]:
+        encoded = self._target.encode(text, return_type="offset_mapping")
+        return [
+            Piece(self._target_ids.get(piece, self.unknown_id), piece, begin, end)
+            for piece, (begin, end) in zip(encoded["pieces"], encoded["offsets"], strict=True)
+        ]
+
     def decode(self, ids: Sequence[int]) -> str:
         special = {self.pad_id, self.unknown_id, self.end_id, self.begin_id}
         return self._target.decode(

@@ -143,11 +143,10 @@ class MultilingualTokenizer(TextTokenizer):
     def pieces(self, text: str) -> list[Piece]:
         """Return the pieces of a source text with the characters that each covers, without its languages."""
         *_, start = self._read_address(text)
-        encoded = self._processor.encode(text[start:], return_type="offset_mapping")
-        return [
-            Piece(self._id(piece), piece, start + begin, start + end)
-            for piece, (begin, end) in zip(encoded["pieces"], encoded["offsets"], strict=True)
-        ]
+        return self._pieces_from(text, start)
+
+    def target_pieces(self, text: str) -> list[Piece]:
+        return self._pieces_from(text, 0)
 
     def decode(self, ids: Sequence[int]) -> str:
         """Text of these ids; special tokens and languages leave nothing behind."""
@@ -167,6 +166,13 @@ class MultilingualTokenizer(TextTokenizer):
             return _SPECIAL[token_id]
         in_model = token_id - _OFFSET < len(self._processor)
         return self._processor.id_to_piece(token_id - _OFFSET) if in_model else f"<{token_id}>"
+
+    def _pieces_from(self, text: str, start: int) -> list[Piece]:
+        encoded = self._processor.encode(text[start:], return_type="offset_mapping")
+        return [
+            Piece(self._id(piece), piece, start + begin, start + end)
+            for piece, (begin, end) in zip(encoded["pieces"], encoded["offsets"], strict=True)
+        ]
 
     def _id(self, piece: str) -> int:
         if self._ids is not None:

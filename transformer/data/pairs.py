@@ -22,11 +22,15 @@ _LONGEST_LINE = MEGABYTE
 
 
 class Pairs(list):
-    """Sentence pairs, source and target, and `lines`: the number of each one's line, from 1, in the file `name`."""
+    """Sentence pairs, source and target, and `lines`: the number of each one's line, from 1, in the file `name`.
 
-    def __init__(self, pairs: Iterable[tuple[str, str]], lines: Iterable[int], name: str):
+    `total`: the lines of that file, those that are no pair among them.
+    """
+
+    def __init__(self, pairs: Iterable[tuple[str, str]], lines: Iterable[int], name: str, total: int | None = None):
         super().__init__(pairs)
         self.lines, self.name = list(lines), name
+        self.total = max(self.lines, default=0) if total is None else total
 
 
 def require_pairs(pairs: object) -> None:
@@ -46,7 +50,7 @@ def read_pairs(path: Path, columns: int = 2) -> Pairs:
     DataError when the file cannot be read or nothing usable is in it, a line has more than 1 MB, or a .gz unpacks to
     more than `most_unpacked` allows, 100 times its own size.
     """
-    pairs, lines, skipped = [], [], SkippedLines()
+    pairs, lines, skipped, number = [], [], SkippedLines(), 0
     for number, line in enumerate(read_lines(path), start=1):
         try:
             pairs.append(parse_pair(line, columns))
@@ -58,7 +62,7 @@ def read_pairs(path: Path, columns: int = 2) -> Pairs:
         raise DataError(f"The corpus {path} holds no usable pair of source, tab, target in UTF-8: {why}.")
     if skipped:
         logger.warning("%s: skipped %s", path, skipped.report())
-    return Pairs(pairs, lines, str(path))
+    return Pairs(pairs, lines, str(path), number)
 
 
 def read_lines(path: Path) -> Iterator[bytes]:

@@ -98,6 +98,10 @@ class TextTokenizer(Protocol):
     def pieces(self, text: str) -> list[Piece]:
         """Return the pieces of a source text with the characters that each covers."""
 
+    def target_pieces(self, text: str) -> list[Piece]:
+        """Return the pieces of a target text, those of `encode_target`, with the characters that each covers."""
+        return self.pieces(text)
+
     def decode(self, ids: Sequence[int]) -> str:
         """Text of these target ids; special tokens leave nothing behind."""
 

@@ -23,7 +23,7 @@ from ..data.batching import Ids
 from ..data.frames import cell_columns, frame_of
 from ..model.names import AttentionKind, SubLayerKind
 from ..model.transformer import Transformer
-from .activations import Request, record
+from .activations import Activations, Request, record
 from .attention_block import BlockParameters, Stages, block_parameters, stage_modules, stages_of
 from .attribution import transformed_values
 from .head_patterns import is_word
@@ -31,6 +31,10 @@ from .residual import ResidualStream, StackStream
 
 if TYPE_CHECKING:
     import pandas
+
+
+_STAGES = tuple(name for kind in AttentionKind for name in stage_modules(kind, "*"))
+ALTI_REQUEST = Request(keep=_STAGES, logits_to_keep=1)  # all that a pass must keep for ALTI+
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,8 +180,11 @@ def alti(model: Transformer, source: Ids, decoder_input: Ids) -> Rollout:
 
     `Rollout.source_share` of the last layer is the source's part in each output token. Ids, errors: as for `record`.
     """
-    keep = tuple(name for kind in AttentionKind for name in stage_modules(kind, "*"))
-    seen = record(model, [source], [decoder_input], Request(keep=keep, logits_to_keep=1))
+    return alti_of(model, record(model, [source], [decoder_input], ALTI_REQUEST))
+
+
+def alti_of(model: Transformer, seen: Activations) -> Rollout:
+    """Read the contributions off a pass over one sentence that was recorded with `ALTI_REQUEST`."""
 
     def layers(kind: AttentionKind) -> list[np.ndarray]:
         count = range(len(getattr(model, kind.stack)))

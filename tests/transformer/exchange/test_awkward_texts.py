@@ -45,6 +45,7 @@ def test_every_text_becomes_their_ids(both):
         known += ours.unknown_id not in own
         spans = [(piece.begin, piece.end) for piece in ours.pieces(text)]
         assert len(spans) == len(own) and all(0 <= begin <= end <= len(text) for begin, end in spans), ascii(text)
+        assert [piece.id for piece in ours.target_pieces(text)] == ours.encode_target(text), ascii(text)
     assert len(TEXTS) == len(set(TEXTS)) == 500 and known > 100
     if not isinstance(theirs, NllbTokenizer):
         assert not unlike
