@@ -110,6 +110,8 @@ class HeadFinder extends Component {
     this.plot.toggleAttribute("hidden", isList);
     this.plot.style.display = isList ? "none" : "";
     this.list.hidden = !isList;
+    this.find(".axes").classList.toggle("as_list", isList);
+    this.legend.hidden = isList;
     (isList ? this.drawList() : this.drawDots());
     this.tell();
   }
@@ -249,7 +251,11 @@ class HeadFinder extends Component {
     this.list.scrollTop = top;
     const again = [...this.list.querySelectorAll("button")].find((each) => kept !== null && key(each) === kept);
     again?.focus({ preventScroll: true });
-    if (!top && entry) this.list.scrollTop = Math.max(0, entry.offsetTop - this.list.clientHeight / 2);
+    if (!top && entry) {
+      const [inside, frame] = [entry, this.list].map((each) => each.getBoundingClientRect().top);
+      const down = (inside - frame) / (this.list.currentCSSZoom ?? 1);
+      this.list.scrollTop = Math.max(0, down - this.list.clientHeight / 2);
+    }
   }
 
   label() {

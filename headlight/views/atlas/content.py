@@ -73,7 +73,7 @@ def _found(entry: HeadEntry, sentences: int, rate: Mean | None) -> Found:
         values["importance"] = entry.importance
     if rate:
         values["alignment_error"] = rate
-    pattern, share = most_rows(entry.roles)
+    pattern, share = plainest_pattern(entry.roles, sentences)
     heads = Heads(entry.kind, entry.layer, entry.head)
     return Found(heads, values, pattern, share, describe_role(entry.roles, sentences))
 
@@ -92,7 +92,7 @@ def _of_sentence(measured: HeadMeasures) -> Found:
         pattern: Role(int(pattern == measured.label), share.rows, share.eligible)
         for pattern, share in measured.counts.items()
     }
-    pattern, share = most_rows(counts)
+    pattern, share = plainest_pattern(counts)
     values = {"confidence": measured.confidence, "entropy": measured.entropy}
     return Found(
         Heads(measured.kind, measured.layer, measured.head),
@@ -116,11 +116,12 @@ def error_rate(entry: HeadEntry, alignment: AlignmentTable | None) -> Mean | Non
     return min((rate for rate in rates if not math.isnan(rate[0])), default=None)
 
 
-def most_rows(roles: Mapping[Pattern, Role]) -> tuple[Pattern | None, float]:
-    """Return the pattern that the largest share of the rows follow which could, and that share.
+def plainest_pattern(roles: Mapping[Pattern, Role], sentences: int = 0) -> tuple[Pattern | None, float]:
+    """Return a head's pattern, and the share of the rows that follow it among those that could.
 
-    The first of several; a pattern that few rows could follow has no say, nor a line parallel to the antidiagonal that
-    less than PLAIN do: it is the best of many lines, on one of which any head has some rows.
+    It is the label that the head has in most sentences, where these are PLAIN of them, else the pattern that the largest
+    share of rows follow. One that few rows could follow has no say, nor a line parallel to the antidiagonal that fewer
+    than PLAIN follow: it is the best of many lines, on one of which any head has some rows.
     """
     most = max((role.eligible for role in roles.values()), default=0)
     shares = {
@@ -132,13 +133,16 @@ def most_rows(roles: Mapping[Pattern, Role]) -> tuple[Pattern | None, float]:
         del shares[Pattern.MIRRORED]
     if not shares:
         return None, 0.0
+    usual = max(shares, key=lambda pattern: roles[pattern].labelled)
+    if sentences and roles[usual].labelled >= PLAIN * sentences:
+        return usual, shares[usual]
     pattern = max(shares, key=shares.__getitem__)
     return pattern, shares[pattern]
 
 
 def describe_role(roles: Mapping[Pattern, Role], sentences: int) -> Finding:
     """Say where a head looks over a corpus, and how surely."""
-    pattern, share = most_rows(roles)
+    pattern, share = plainest_pattern(roles, sentences)
     if pattern is None:
         return Finding(_headline(None, 0.0), f"Over {pluralize(sentences, 'sentence')}.")
     role = roles[pattern]

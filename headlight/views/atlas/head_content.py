@@ -29,11 +29,6 @@ _GROUP_NAMES = ("Strongest", "Most confident fifth", "4th fifth", "Middle fifth"
 _FACTS = {
     "confidence": ("confidence", "mean over rows of the greatest weight on another key than the end of sentence"),
     "entropy": ("entropy", "mean entropy of a row in nats: 0 where one key has all weight"),
-    "distance": (
-        "distance",
-        "mean distance to what is read, in tokens, positive to the right; of cross-attention from the diagonal",
-    ),
-    "end": ("on the end", "mean weight on the end of sentence"),
 }
 _LOOK_FOR = (
     "Each line is an attention weight, from a token below, which asks, to a token above, which is read: the thicker, "
@@ -167,7 +162,11 @@ def histograms(entry: HeadEntry, sentences: int) -> list[dict]:
     """Return the histograms of a head over the sentences, each with its title and a sentence on what to see."""
     of = pluralize(sentences, "sentence")
     (confident, _), (greatest, _) = (entry.measures[name] for name in ("confidence", "maximum"))
-    spread = "narrow: it does much the same everywhere" if _is_narrow(entry.confidence) else "broad: it depends"
+    spread = (
+        "narrow: it does much the same everywhere"
+        if _is_narrow(entry.confidence)
+        else "broad: it depends on the sentence"
+    )
     return [
         {
             "title": "Confidence in each sentence",
