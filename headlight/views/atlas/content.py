@@ -9,7 +9,7 @@ from transformer.interpret.alignment.links import Reading
 from transformer.interpret.alignment.measure import Aligner, Method
 from transformer.interpret.alignment.table import AlignmentTable
 from transformer.interpret.atlas.atlas import Atlas, HeadEntry, Mean, Role
-from transformer.interpret.head_patterns import THRESHOLDS, HeadMeasures, Pattern, measure_heads
+from transformer.interpret.head_patterns import HeadMeasures, Pattern, measure_heads
 from transformer.interpret.trace import Trace, masked_maps
 from transformer.interpret.what_if.intervention import Heads
 from transformer.model.names import AttentionKind
@@ -119,9 +119,9 @@ def error_rate(entry: HeadEntry, alignment: AlignmentTable | None) -> Mean | Non
 def plainest_pattern(roles: Mapping[Pattern, Role], sentences: int = 0) -> tuple[Pattern | None, float]:
     """Return a head's pattern, and the share of the rows that follow it among those that could.
 
-    It is the label that the head has in most sentences, where these are PLAIN of them, else the pattern that the largest
-    share of rows follow. One that few rows could follow has no say, nor a line parallel to the antidiagonal that fewer
-    than PLAIN follow: it is the best of many lines, on one of which any head has some rows.
+    It is the label that the head has in most sentences, where these are PLAIN of them, else the pattern that most rows
+    follow. One that few rows could follow has no say, nor a line parallel to the antidiagonal that fewer than PLAIN
+    follow: it is the best of many lines, on one of which any head has some rows.
     """
     most = max((role.eligible for role in roles.values()), default=0)
     shares = {
@@ -148,7 +148,7 @@ def describe_role(roles: Mapping[Pattern, Role], sentences: int) -> Finding:
     role = roles[pattern]
     plain, error = _share(role.labelled, sentences)
     rows = f"{role.rows:,} of {pluralize(role.eligible, 'row')} that could, in {pluralize(sentences, 'sentence')}."
-    surely = f"In {percent(plain)} (± {100 * error:.1f}) of the sentences at least {percent(THRESHOLDS[pattern])} of them do."
+    surely = f"It has the label “{pattern}” in {percent(plain)} (± {100 * error:.1f}) of the sentences."
     return Finding(_headline(pattern, share), f"{rows} {surely}")
 
 

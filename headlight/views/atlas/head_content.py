@@ -30,6 +30,10 @@ _FACTS = {
     "confidence": ("confidence", "mean over rows of the greatest weight on another key than the end of sentence"),
     "entropy": ("entropy", "mean entropy of a row in nats: 0 where one key has all weight"),
 }
+_LABELS = (
+    "In a sentence a head has the label of the first pattern that at least 90 % of its rows follow (previous, same, next, "
+    "mirrored) or 80 % (the others), of those that could."
+)
 _LOOK_FOR = (
     "Each line is an attention weight, from a token below, which asks, to a token above, which is read: the thicker, "
     "the larger; below each token stands its greatest weight. Do the strongest examples and those of the other fifths "
@@ -87,7 +91,7 @@ def head_payload(
             }
             for each in entry.nearest[:3]
         ],
-        "of": provenance_words(atlas),
+        "of": f"{provenance_words(atlas)} {_LABELS}",
     }
 
 
@@ -230,6 +234,7 @@ def head_page(payload: dict, trace: Trace, checkpoint: str) -> str:
 
 def how_to_make(checkpoint: str) -> str:
     """Say how a checkpoint without an atlas gets one, in Markdown."""
+    checkpoint = checkpoint.replace("`", "")
     return (
         f"`{checkpoint}` has no atlas, so this is your sentence alone. Make one of a few thousand pairs or more: "
         f"`headlight atlas --checkpoint checkpoints/{checkpoint} --pairs PAIRS.tsv --out FOLDER`, and put "

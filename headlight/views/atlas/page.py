@@ -7,6 +7,7 @@ import streamlit as st
 from headlight.app import results, url_state
 from headlight.app.choices import view_of
 from headlight.app.head_choice import Head, head_in_address, take_head
+from headlight.app.navigation import beside_title
 from headlight.app.results import TranslationRequest
 from headlight.app.widgets import offer_page, offer_table, plain, show_doubts
 from headlight.components.show import head_card, head_finder
@@ -22,7 +23,9 @@ VIEWS = ("dots", "list")
 
 def show_page(request: TranslationRequest) -> None:
     """Show the finder, and the head that the address asks for. Raises UserError."""
-    view = view_of(VIEWS, "atlas")
+    beside = beside_title()
+    with beside:
+        view = view_of(VIEWS, "atlas")
     trace, atlas, files = results.trace(request), _atlas(request), request.checkpoint
     alignment = results.alignment(files)
     found = content.found_in_atlas(atlas, alignment) if atlas else content.found_in_sentence(trace)
@@ -40,8 +43,9 @@ def show_page(request: TranslationRequest) -> None:
             group = url_state.read("atlas_examples")
             shown = {**payload, "group": group if group in head_content.GROUPS else head_content.STRONGEST}
             head_card(shown, "head_card", _take_examples, _take_head)
-    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+    with beside:
         _show_ways(heads)
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         name = f"head_{heads.kind}_{heads.layer + 1}_{heads.head + 1}.html"  # type: ignore[operator]
         offer_page(lambda: head_content.head_page(shown, trace, files.name), name)
         if atlas:
@@ -58,7 +62,7 @@ def _atlas(request: TranslationRequest) -> Atlas | None:
         st.warning(plain(f"{error} What stands here is of your sentence alone."), icon=":material/broken_image:")
         return None
     if atlas is None:
-        st.info(head_content.how_to_make(plain(files.name)), icon=":material/map:")
+        st.info(head_content.how_to_make(files.name), icon=":material/map:")
     elif atlas.provenance.weights != results.weights(files):
         words = "This atlas was made with other weights than the checkpoint has now: make it anew with headlight atlas."
         st.warning(words, icon=":material/update:")
@@ -68,9 +72,9 @@ def _atlas(request: TranslationRequest) -> Atlas | None:
 def _show_finder(payload: dict, view: str, heads: Heads) -> None:
     names = [measure["name"] for measure in payload["measures"]]
     asked = {"x": url_state.read("atlas_x"), "y": url_state.read("atlas_y")}
-    usual = {axis: names[min(at, len(names) - 1)] for at, axis in enumerate(asked)}
+    others = [name for name in names if name not in asked.values()] + names  # where one is not measured
     chosen = {
-        **{axis: name if name in names else usual[axis] for axis, name in asked.items()},
+        **{axis: name if name in names else others.pop(0) for axis, name in asked.items()},
         "sort": url_state.read("atlas_sort"),
         "kinds": url_state.read("atlas_kinds"),
         "role": url_state.read("atlas_role"),
@@ -102,8 +106,8 @@ def _show_ways(heads: Heads) -> None:
     query = Head(heads.kind, heads.layer, heads.head).query()
     off = f"{heads.kind}.{query['layer']}.{query['head']}"
     ways = (
-        ("pages/attention.py", "This head in your sentence: Attention", query),
-        ("pages/what_if.py", "Without this head: What if", {"what_if": "head ablation", "off": off}),
+        ("pages/attention.py", "This head in Attention", query),
+        ("pages/what_if.py", "What if it is off?", {"what_if": "head ablation", "off": off}),
     )
     for page, label, asked in ways:
         st.page_link(page, label=label, icon=":material/arrow_forward:", query_params=asked, width="content")
