@@ -208,10 +208,10 @@ class HeadFinder extends Component {
   }
 
   drawList() {
-    const { heads, values, measures, patterns } = this.data, { x, y, sort } = this.chosen;
+    const { heads, values, measures } = this.data, { x, y, sort } = this.chosen;
     const labelOf = (name) => measures.find((measure) => measure.name === name)?.label ?? name;
     const shown = [...new Set([y, x])].map((name) => [name, labelOf(name)]);
-    const columns = [["head", "head"], ["share", "most at"], ...shown];
+    const columns = [["head", "head"], ["share", "pattern"], ...shown];
     const header = columns.map(([name, label]) => {
       const isBy = sort.replace(/^-/, "") === name, falls = sort.startsWith("-");
       const button = element("button", "", label, isBy ? (falls ? " ↓" : " ↑") : "");
@@ -222,10 +222,7 @@ class HeadFinder extends Component {
       if (isBy) cell.setAttribute("aria-sort", falls ? "descending" : "ascending");
       return cell;
     });
-    const wordsFor = ({ pattern, share }) => {
-      const found = patterns.find(({ name }) => name === pattern);
-      return found ? `${found.words}, ${Math.round(100 * share)} %` : "—";
-    };
+    const wordsFor = ({ pattern, share }) => (pattern ? `${pattern}, ${Math.round(100 * share)} %` : "—");
     this.rows = sorted(this.data, this.chosen);
     const body = this.rows.map((at) => {
       const head = heads[at], isChosen = nameOf(head) === this.chosen.head, mark = element("i", "kind");

@@ -31,8 +31,8 @@ _FACTS = {
     "entropy": ("entropy", "mean entropy of a row in nats: 0 where one key has all weight"),
 }
 _LABELS = (
-    "In a sentence a head has the label of the first pattern that at least 90 % of its rows follow (previous, same, next, "
-    "mirrored) or 80 % (the others), of those that could."
+    "In a sentence a head has the label of the first pattern that at least 90 % of its rows follow (previous, same, "
+    "next, mirrored) or 80 % (the others), of those that could."
 )
 _LOOK_FOR = (
     "Each line is an attention weight, from a token below, which asks, to a token above, which is read: the thicker, "
