@@ -42,6 +42,7 @@ MEASURES = {
     "beginning": ("weight on the beginning", "mean weight on the beginning of sentence"),
     "punctuation": ("weight on punctuation", "mean weight on punctuation marks"),
 }
+_LABEL = "label "  # before a pattern, as a measure: in what share of the sentences a head has the label
 IMPORTANCE = ("lost without it, nats", "log P that a token of the translation loses without the head")
 ERROR_RATE = ("alignment error", "alignment error rate against gold links, the lower of both readings; cross-attention")
 
@@ -68,7 +69,7 @@ def _found(entry: HeadEntry, sentences: int, rate: Mean | None) -> Found:
     values: dict[str, tuple[float, float | None]] = dict(entry.measures)
     for pattern in Pattern:
         if entry.roles.get(pattern):
-            values[str(pattern)] = entry.share(pattern, sentences)
+            values[_LABEL + pattern] = entry.share(pattern, sentences)
     if entry.importance:
         values["importance"] = entry.importance
     if rate:
@@ -196,7 +197,7 @@ def finder_payload(found: Sequence[Found], start: tuple[str, str] = ("distance",
 
 def _measures_of(found: Sequence[Found], start: tuple[str, str]) -> dict[str, tuple[str, str]]:
     labelled = {
-        str(pattern): (f"“{pattern}” sentences", f"share of sentences in which the head has the label “{pattern}”")
+        _LABEL + pattern: (f"“{pattern}” sentences", f"share of sentences in which the head has the label “{pattern}”")
         for pattern in Pattern
     }
     every = {**MEASURES, "importance": IMPORTANCE, "alignment_error": ERROR_RATE, **labelled}

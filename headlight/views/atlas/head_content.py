@@ -15,7 +15,7 @@ from headlight.plots.text import (
     two_digits,
 )
 from transformer.interpret.atlas.atlas import FIFTHS, Atlas, Example, HeadEntry, Join, Mean
-from transformer.interpret.atlas.drawing import sparse
+from transformer.interpret.atlas.drawing import LEAST_WEIGHT
 from transformer.interpret.head_patterns import Pattern, word_ranges
 from transformer.interpret.trace import Trace, masked_maps
 from transformer.interpret.what_if.intervention import Heads
@@ -121,7 +121,9 @@ def own_example(heads: Heads, trace: Trace, *, by_input: bool) -> dict:
     queries = {"encoder": trace.source_tokens, "decoder": fed, "cross": fed if by_input else written}[heads.kind]
     keys = fed if heads.kind == AttentionKind.DECODER else trace.source_tokens
     weights = np.nan_to_num(masked_maps(trace, heads.kind)[heads.layer, heads.head])
-    return {"group": OWN, "label": "Your sentence", **_lines(keys, queries, *sparse(weights))}
+    drawn = np.flatnonzero(weights >= LEAST_WEIGHT)
+    lines = _lines(keys, queries, drawn.tolist(), weights.ravel()[drawn].round(4).tolist())
+    return {"group": OWN, "label": "Your sentence", **lines}
 
 
 def _example(atlas: Atlas, entry: HeadEntry, example: Example, *, by_input: bool) -> dict:

@@ -71,13 +71,14 @@ def _atlas(request: TranslationRequest) -> Atlas | None:
 
 def _show_finder(payload: dict, view: str, heads: Heads) -> None:
     names = [measure["name"] for measure in payload["measures"]]
+    role = url_state.read("atlas_role")
     asked = {"x": url_state.read("atlas_x"), "y": url_state.read("atlas_y")}
     others = [name for name in names if name not in asked.values()] + names  # where one is not measured
     chosen = {
         **{axis: name if name in names else others.pop(0) for axis, name in asked.items()},
         "sort": url_state.read("atlas_sort"),
         "kinds": url_state.read("atlas_kinds"),
-        "role": url_state.read("atlas_role"),
+        "role": role if role in {pattern["name"] for pattern in payload["patterns"]} else "",
         "head": f"{heads.kind}.{heads.layer + 1}.{heads.head + 1}",  # type: ignore[operator]
     }
     head_finder({**payload, "view": view, "chosen": chosen}, "head_finder", _take_choice)
