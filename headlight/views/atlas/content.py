@@ -74,9 +74,9 @@ def _found(entry: HeadEntry, sentences: int, rate: Mean | None) -> Found:
         values["importance"] = entry.importance
     if rate:
         values["alignment_error"] = rate
-    pattern, share = plainest_pattern(entry.roles, sentences)
+    plainest, share = plainest_pattern(entry.roles, sentences)
     heads = Heads(entry.kind, entry.layer, entry.head)
-    return Found(heads, values, pattern, share, describe_role(entry.roles, sentences))
+    return Found(heads, values, plainest, share, describe_role(entry.roles, sentences))
 
 
 def found_in_sentence(trace: Trace) -> list[Found]:

@@ -56,12 +56,13 @@ def head_payload(
     """
     entry = atlas.head(heads.kind, heads.layer, heads.head) if atlas else None  # type: ignore[arg-type]
     by_input = reads_by_input(heads, entry)
-    payload = {
+    own = own_example(heads, trace, by_input=by_input)
+    payload: dict = {
         "name": kind_head_name(heads),
         "headline": told.headline,
         "sure": told.more,
         "rows": rows_named(heads.kind, by_input=by_input),
-        "examples": [own_example(heads, trace, by_input=by_input)],
+        "examples": [own],
         "groups": [],
         "facts": [],
         "histograms": [],
@@ -76,7 +77,7 @@ def head_payload(
     there = {each["group"] for each in examples}
     return {
         **payload,
-        "examples": payload["examples"] + examples,
+        "examples": [own, *examples],
         "groups": [[each, name] for each, name in zip(GROUPS, _GROUP_NAMES, strict=True) if each in there],
         "facts": facts(entry, error_rate, gold),
         "histograms": histograms(entry, count),

@@ -15,6 +15,7 @@ from headlight.views.attention.explorer_content import CROSS_FIRST
 from transformer import UserError
 from transformer.interpret.atlas.atlas import Atlas
 from transformer.interpret.what_if.intervention import Heads
+from transformer.model.names import AttentionKind
 
 from . import content, head_content
 
@@ -30,9 +31,10 @@ def show_page(request: TranslationRequest) -> None:
     alignment = results.alignment(files)
     found = content.found_in_atlas(atlas, alignment) if atlas else content.found_in_sentence(trace)
     shapes = {kind: trace.attention(kind).shape[:2] for kind in CROSS_FIRST}
-    heads = Heads(*head_in_address(shapes, partial(results.default_head, request)))
+    kind, layer, head = head_in_address(shapes, partial(results.default_head, request))
+    heads = Heads(AttentionKind(kind), layer, head)
     one = next(each for each in found if each.heads == heads)
-    rate = content.error_rate(atlas.head(heads.kind, heads.layer, heads.head), alignment) if atlas else None
+    rate = content.error_rate(atlas.head(kind, layer, head), alignment) if atlas else None
     gold = (alignment.gold, alignment.sentences) if alignment else None
     payload = head_content.head_payload(heads, one.told, trace, atlas, rate, gold)
     with st.container(key="atlas_page"):
