@@ -26,9 +26,16 @@ from .websocket_visitor import Run, WebsocketVisitor, marked
 
 PAGES = (
     *("translate", "decoding", "attention", "architecture", "inside", "positions", "masks", "logits"),
-    *("what_if", "why", "questions"),
+    *("atlas", "what_if", "why", "questions"),
 )
-SHOW_THE_SENTENCE = set(PAGES) - {"logits", "positions", "questions", "what_if", "why"}  # on arrival, as its tokens
+SHOW_THE_SENTENCE = set(PAGES) - {
+    "atlas",
+    "logits",
+    "positions",
+    "questions",
+    "what_if",
+    "why",
+}  # on arrival, as its tokens
 FIRST_MARK = 10_000
 MEMORY_BAR = 1.05  # of an hour's last quarter to its second
 AFTER = 5.0  # seconds of rest after a load, then a single visitor

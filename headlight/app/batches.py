@@ -15,6 +15,8 @@ from transformer.data.tokenizer import source_ids
 from transformer.decoding.output_statistics import OUTPUTS_FILE
 from transformer.decoding.sampling import Hypothesis
 from transformer.errors import CheckpointError
+from transformer.interpret.alignment.table import ALIGNMENT_FILE
+from transformer.interpret.atlas.atlas import ATLAS_FILE
 from transformer.interpret.head_roles import ROLES_FILE
 from transformer.interpret.residual import MORE_TOKENS, decoder_lenses
 from transformer.interpret.what_if.patching import PAIRS_FILE
@@ -31,6 +33,8 @@ FILES = (  # of a checkpoint
     ROLES_FILE,
     OUTPUTS_FILE,
     PAIRS_FILE,
+    ATLAS_FILE,
+    ALIGNMENT_FILE,
 )
 
 

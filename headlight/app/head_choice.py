@@ -49,6 +49,30 @@ def choose_head(
     the address nor another page says one, and when another kind is chosen. first: the kind to begin with. averages:
     whether all layers or heads may be averaged.
     """
+    options, chosen = _options(shapes, start, first, averages=averages)
+    for key, label in (("kind", "Kind"), ("layer", "Layer"), ("head", "Head")):
+        if len(options[key]) > 1 or key != "kind":
+            _buttons(label, options[key], key, chosen, start)
+    layer, head = (None if chosen[key] == AVERAGE else int(chosen[key]) - 1 for key in ("layer", "head"))
+    return Head(chosen["kind"], layer, head)
+
+
+def head_in_address(
+    shapes: Mapping[str, tuple[int, int]], start: Callable[[str], tuple[int, int]]
+) -> tuple[str, int, int]:
+    """Return the kind, layer and head, from 0, that `choose_head` would, without showing buttons."""
+    _, chosen = _options(shapes, start, None, averages=False)
+    return chosen["kind"], int(chosen["layer"]) - 1, int(chosen["head"]) - 1
+
+
+def _options(
+    shapes: Mapping[str, tuple[int, int]],
+    start: Callable[[str], tuple[int, int]],
+    first: str | None,
+    *,
+    averages: bool,
+) -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:
+    """Return what may be chosen of kind, layer and head, and what is."""
     kinds = tuple(shapes)
     asked = _asked(shapes, start, averages=averages)
     if asked:
@@ -60,12 +84,7 @@ def choose_head(
         chosen = Head(kind, *start(kind)).query()
     in_order = tuple(kind for kind in KIND_NAMES if kind in shapes)  # the same on every page
     options = {"kind": in_order, **_numbers_of(shapes[chosen["kind"]], averages=averages)}
-    chosen = {key: value if value in options[key] else options[key][0] for key, value in chosen.items()}
-    for key, label in (("kind", "Kind"), ("layer", "Layer"), ("head", "Head")):
-        if len(options[key]) > 1 or key != "kind":
-            _buttons(label, options[key], key, chosen, start)
-    layer, head = (None if chosen[key] == AVERAGE else int(chosen[key]) - 1 for key in ("layer", "head"))
-    return Head(chosen["kind"], layer, head)
+    return options, {key: value if value in options[key] else options[key][0] for key, value in chosen.items()}
 
 
 def choose_head_of(

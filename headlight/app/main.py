@@ -43,6 +43,8 @@ def main(load_guide: Callable[[], Guide]) -> None:
     """Draw the page in the address for one visitor; `load_guide` imports what leads through lessons."""
     st.set_page_config(page_title="Headlight", page_icon=str(FOLDER / "icon.svg"), layout="wide")
     st.html(_styles())
+    if st.context.is_embedded:
+        st.html(FOLDER / "embed.css")
     st.logo(FOLDER / "logo.svg", size="large", icon_image=FOLDER / "icon.svg")
     if not _has_room():
         st.error("This server has as many visitors as it can serve: please try again in a few minutes.")

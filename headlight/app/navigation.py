@@ -35,7 +35,7 @@ GROUPS = {
         "masks": "Masks",
         "logits": "Logits",
     },
-    "Look deeper": {"what_if": "What if", "why": "Why this token"},
+    "Look deeper": {"atlas": "Atlas", "what_if": "What if", "why": "Why this token"},
     "How it learns": {"training": "Training"},
 }
 _HOME_STYLE = Path(__file__).with_name("home.css")

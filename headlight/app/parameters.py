@@ -104,6 +104,14 @@ PARAMETERS = {
     "lens_temperature": Parameter("one step: temperature (`temperature` is the bar's)", 1.0),
     "lens_topk": Parameter("one step: k of top-k, 0 for all (`topk` is the bar's)", 0),
     "lens_topp": Parameter("one step: p of top-p", 1.0),
+    # Atlas.
+    "atlas": Parameter("the finder's view: dots or list", "dots"),
+    "atlas_x": Parameter("the measure from left to right", "distance"),
+    "atlas_y": Parameter("the measure from below", "confidence"),
+    "atlas_sort": Parameter("list: the column that it is sorted by, with a minus for the greatest first", "head"),
+    "atlas_kinds": Parameter("the kinds that are shown, such as encoder.cross, all by default", ""),
+    "atlas_role": Parameter("the pattern that the heads shown have most often, any by default", ""),
+    "atlas_examples": Parameter("examples: the strongest, or a fifth from 1, the least confident, to 5", "strongest"),
     # What if.
     "what_if": Parameter("view", "head ablation"),
     "ablated_by": Parameter("head ablation: what stands for the output of a head that is off", "zero"),

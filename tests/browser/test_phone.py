@@ -163,6 +163,7 @@ FIGURE = {
     "/logits?logits=logit%20lens": ".places table",
     "/logits": CHART,
     "/masks": CHART,
+    "/atlas?checkpoint=reverse": ".head_finder .plot",
 }
 SENTENCE, BEGINS = "I can't swim, and I don't want to learn it.", 660
 

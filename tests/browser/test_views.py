@@ -57,6 +57,14 @@ VIEWS = {
     f"/training?training={quote('training replay')}&checkpoint=en-fr": (".controls", ".strip", ".all", "table.map"),
     f"/training?training={quote('learning-rate schedule')}": (CHART,),
     f"/training?training={quote('label smoothing')}": (CHART, ".st-key-epsilon"),
+    "/atlas": (".head_finder .plot", ".head_card .headline", ".own .example"),
+    "/atlas?checkpoint=reverse&kind=encoder": (
+        ".head_finder .plot",
+        ".head_card .headline",
+        ".own .example",
+        ".examples .example",
+    ),
+    "/atlas?checkpoint=reverse&atlas=list": (".head_finder .list", ".head_card .headline", ".examples .example"),
     "/what_if": (".grids", ".legend", ".compared table", ".st-key-ablated_by"),
     f"/what_if?what_if={quote('rewrite attention')}": (
         ".rows",

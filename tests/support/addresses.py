@@ -41,6 +41,8 @@ VIEWS = {
     "/logits": "Logits",
     f"/logits?logits={quote('logit lens')}": "Logits",
     "/logits?logits=calibration": "Logits",
+    "/atlas": "Atlas",
+    "/atlas?atlas=list": "Atlas",
     "/what_if": "What if",
     "/what_if?off=encoder.2.5-cross.1.1&ablated_by=uniform": "What if",
     f"/what_if?what_if={quote('rewrite attention')}": "What if",

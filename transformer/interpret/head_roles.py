@@ -152,12 +152,6 @@ def load_roles(path: Path, model: Transformer) -> HeadRoles:
         return HeadRoles(str(content["pairs"]), sentences, *tables)
 
 
-def find_roles(folder: Path, model: Transformer) -> HeadRoles | None:
-    """Return what the heads of a checkpoint's folder do, None where that was not measured; raises as `load_roles`."""
-    path = folder / ROLES_FILE
-    return load_roles(path, model) if path.is_file() else None
-
-
 def _sparse(table: np.ndarray) -> list[list[dict[str, int]]]:
     cells = _INDEX.items()
     return [[{pattern: int(head[index]) for pattern, index in cells if head[index]} for head in row] for row in table]

@@ -20,13 +20,16 @@ from headlight.app.batches import CheckpointFiles, load_translator, traces
 from headlight.app.entry import checkpoints_folder
 from headlight.app.model_queue import ModelQueue, Request
 from transformer import Beam, Greedy, Translator
-from transformer.checkpoint import find_checkpoints
+from transformer.checkpoint import find_checkpoints, weights_digest
 from transformer.data.batching import SAMPLES, Example, Ids, read_samples
 from transformer.decoding.beam import SearchRecord
 from transformer.decoding.output_statistics import OUTPUTS_FILE, OutputStatistics, load_outputs
 from transformer.decoding.sampling import Hypothesis
 from transformer.errors import CheckpointError, UserError
 from transformer.interpret.activations import RESIDUAL_STREAM, Activations, Predictions
+from transformer.interpret.alignment.table import ALIGNMENT_FILE, AlignmentTable, load_alignment
+from transformer.interpret.atlas.atlas import Atlas, find_atlas
+from transformer.interpret.atlas.roles import roles_of
 from transformer.interpret.head_roles import ROLES_FILE, HeadRoles, load_roles, plainest_head
 from transformer.interpret.residual import ResidualStream, logit_lens, record_hidden_units, residual_stream_of
 from transformer.interpret.trace import Trace
@@ -108,8 +111,32 @@ def has_samples(checkpoint: CheckpointFiles) -> bool:
 
 @cached(max_entries=8, show_spinner=False)
 def roles(checkpoint: CheckpointFiles) -> HeadRoles | None:
-    """What the heads do over a corpus, None where that was not measured or cannot be read."""
+    """What the heads do over a corpus, by the atlas where there is one; None where it is nowhere or cannot be read."""
+    try:
+        if found := atlas(checkpoint):
+            return roles_of(found)
+    except CheckpointError as error:
+        logger.warning("%s", error)
     return _if_there(checkpoint, ROLES_FILE, lambda path: load_roles(path, translator(checkpoint).model))
+
+
+@cached(max_entries=4, show_spinner="Reading the atlas …")
+def atlas(checkpoint: CheckpointFiles) -> Atlas | None:
+    """The atlas of a checkpoint's heads, None where there is none; raises CheckpointError where it cannot be read."""
+    return find_atlas(Path(checkpoint.folder), translator(checkpoint).model)
+
+
+@cached(max_entries=4, show_spinner=False)
+def weights(checkpoint: CheckpointFiles) -> str:
+    """The SHA-256 of a checkpoint's weights, by which what was measured says of which weights it is."""
+    return weights_digest(Path(checkpoint.folder))
+
+
+@cached(max_entries=8, show_spinner=False)
+def alignment(checkpoint: CheckpointFiles) -> AlignmentTable | None:
+    """How well the heads align words, None where that was not measured, of other weights, or cannot be read."""
+    found = _if_there(checkpoint, ALIGNMENT_FILE, lambda path: load_alignment(path, translator(checkpoint).model))
+    return found if found and found.weights == weights(checkpoint) else None
 
 
 @cached(max_entries=8, show_spinner=False)

@@ -26,6 +26,8 @@ export const OF_WEIGHTS = [["rgb(158, 202, 255)", "rgb(8, 48, 107)"], ["rgb(1, 0
 
 // Heads side by side, kept apart by any colour vision.
 export const HEADS = ["#0072b2", "#8f7d00", "#cc79a7", "#56b4e9", "#8c6bb1", "#a6611a", "#1b9aaa", "#7f7f7f"];
+// Kinds of attention, in the finder of heads.
+export const KINDS = { encoder: HEADS[0], decoder: HEADS[1], cross: HEADS[2] };
 // The blocks of a model by their kind, each with an opacity.
 export const BLOCKS = {
   embedding: ["rgb(204, 121, 167)", 0.35],

@@ -8,7 +8,7 @@ from headlight.components.live import Entry, index_page
 from transformer.checkpoint import load_checkpoint
 from transformer.errors import CheckpointError
 from transformer.files import write_atomically
-from transformer.interpret.head_roles import find_roles
+from transformer.interpret.atlas.roles import find_roles
 
 from .content import live_file, subject
 from .replay import find_replay

@@ -25,6 +25,8 @@ SILENT = {
     ("inside", "step by step"),
     ("inside", "small example"),
     ("architecture", "diagram"),
+    ("atlas", "dots"),
+    ("atlas", "list"),
     ("training", "train live"),
     ("training", "compare runs"),
 }

@@ -13,6 +13,7 @@ from support.pages import open_page
 from headlight.app import choices, url_state
 from headlight.app.url_state import PARAMETERS, default_of
 from headlight.views.architecture import page as architecture_page
+from headlight.views.atlas import page as atlas_page
 from headlight.views.attention import page as attention_page
 from headlight.views.attention.explorer_content import OPTIONS
 from headlight.views.inside import page as inside_page
@@ -103,6 +104,7 @@ def test_a_default_stands_in_the_register_and_nowhere_else():
 
 SUBJECTS = {
     "architecture": architecture_page,
+    "atlas": atlas_page,
     "attention": attention_page,
     "inside": inside_page,
     "logits": logits_page,

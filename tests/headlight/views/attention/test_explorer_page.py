@@ -15,6 +15,7 @@ from headlight.views.attention.explorer_content import KINDS, MEASURES, PATTERNS
 from headlight.views.attention.page import VIEWS
 from transformer import Translator
 from transformer.files import shipped_checkpoints
+from transformer.interpret.atlas.roles import find_roles
 from transformer.interpret.head_patterns import THRESHOLDS, Pattern, measure_heads, most_confident_head
 from transformer.interpret.head_roles import load_roles, plainest_head
 from transformer.interpret.trace import masked_maps
@@ -38,7 +39,7 @@ START = {"kind": "cross", "tokens": "", "view": "map", "rows": "both", "words": 
 def first_head() -> str:
     """The head of the first sentence that nobody has chosen, as an address has it."""
     loaded, folder = Translator.load("en-de", "cpu"), shipped_checkpoints() / "en-de"
-    layer, head = plainest_head(loaded.trace(FIRST), "cross", load_roles(folder / "heads.json", loaded.model))
+    layer, head = plainest_head(loaded.trace(FIRST), "cross", find_roles(folder, loaded.model))
     return f"{layer + 1}.{head + 1}"
 
 

@@ -1,0 +1,325 @@
+// All heads of a model as dots by two measures, or as a list that is sorted: a click, or Enter, chooses one, the arrows
+// go from dot to dot.
+
+import { offerPicture } from "../export/snapshot.js";
+import { ARROWS, element, isShortcut, setAttributes, svgElement } from "../lib/canvas.js";
+import { Component, mounted } from "../lib/mount.js";
+import { heightBelow } from "../lib/screen.js";
+import { figureOf } from "./picture.js";
+import { dotAt, isHollow, nextDot, rangeOf, shapeAt, ticksOf } from "./plot.js";
+import {
+  colourOf, fits, kindsOf, nameOf, shortName, sortAfter, sorted, toggledKinds, valueText, wordsOf,
+} from "./ranking.js";
+
+const RADIUS = 6, RING = 10, REACH = 22; // pixels
+const LEFT = 40, BOTTOM = 20, TOP = 8, RIGHT = 10;
+const LOWEST = 200, HIGHEST = 620, BELOW = 138; // what stands below the plot
+const NAMES = ["x", "y", "sort", "kinds", "role", "head"]; // of what is chosen
+
+const SHORT = { encoder: "Encoder", decoder: "Decoder", cross: "Cross" };
+
+const textOf = (chosen) => NAMES.map((name) => chosen[name]).join(" ");
+
+class HeadFinder extends Component {
+  constructor(root) {
+    super(root);
+    const { find } = this;
+    Object.assign(this, { frame: find(".head_finder"), plot: find(".plot"), list: find(".list") });
+    Object.assign(this, { readout: find(".readout"), filters: find(".filters"), legend: find(".legend") });
+    this.axes = { y: find(".up select"), x: find(".across select") };
+    for (const [axis, select] of Object.entries(this.axes)) {
+      select.onchange = () => this.choose({ [axis]: select.value });
+    }
+    this.pointed = null;
+    this.dots = [];
+    this.plot.onpointermove = (event) => event.pointerType === "mouse" && this.point(this.dotUnder(event));
+    this.plot.onpointerleave = () => this.point(null);
+    this.plot.onclick = (event) => {
+      const found = this.dotUnder(event);
+      if (found !== null) this.take(this.dots[found].at);
+    };
+    this.plot.onkeydown = (event) => this.key(event);
+    this.plot.addEventListener("focusin", ({ target }) => this.point(this.dotOf(target)));
+    this.plot.addEventListener("focusout", () => this.point(null));
+    this.list.onkeydown = (event) => this.keyInList(event);
+    const figure = () => figureOf(this.data, this.chosen), drawn = () => [this.plot, this.legend];
+    find(".under").append(offerPicture("heads by two measures", figure, this.frame, drawn));
+    this.whenResized(this.frame, () => this.draw());
+    this.listen(window, "resize", () => this.draw());
+  }
+
+  receive(data) {
+    const isNew = JSON.stringify(this.data?.heads) !== JSON.stringify(data.heads);
+    this.data = data;
+    if (this.echo.isNews(textOf(data.chosen)) || isNew) this.chosen = { ...data.chosen };
+    this.offer();
+    this.draw();
+  }
+
+  // The filters and what the axes may show.
+  offer() {
+    const { kinds, patterns, measures, heads } = this.data, text = JSON.stringify([kinds, patterns, measures]);
+    if (text !== this.offered) {
+      this.filters.replaceChildren(...kinds.map((kind) => this.kindButton(kind)), this.roleList(patterns));
+      for (const select of Object.values(this.axes)) {
+        select.replaceChildren(...measures.map(({ name, label, says }) => {
+          return Object.assign(element("option", "", label), { value: name, title: says });
+        }));
+      }
+      this.offered = text;
+    }
+    for (const [axis, select] of Object.entries(this.axes)) {
+      select.value = this.chosen[axis];
+      select.title = measures.find(({ name }) => name === this.chosen[axis])?.says ?? "";
+    }
+    this.roles.value = this.chosen.role;
+    const shown = kindsOf(this.chosen, kinds);
+    for (const button of this.filters.querySelectorAll("button")) {
+      button.setAttribute("aria-pressed", String(shown.includes(button.dataset.kind)));
+    }
+    const layers = [...new Set(heads.map(({ layer }) => layer))];
+    this.legend.replaceChildren(...layers.map((layer) => {
+      const shape = svgElement("path", { d: shapeAt(layer, 8, 8, 5), class: isHollow(layer) ? "hollow" : "" });
+      const icon = svgElement("svg", { viewBox: "0 0 16 16", "aria-hidden": "true" }, shape);
+      return element("span", "", icon, `layer ${layer + 1}`);
+    }));
+  }
+
+  kindButton({ kind, name }) {
+    const mark = element("i"), button = element("button", "", mark, SHORT[kind] ?? name);
+    mark.style.setProperty("--kind", colourOf(kind));
+    Object.assign(button, { type: "button", title: `Show or hide ${name}` });
+    button.dataset.kind = kind;
+    button.onclick = () => this.choose({ kinds: toggledKinds(this.chosen, this.data.kinds, kind) });
+    return button;
+  }
+
+  roleList(patterns) {
+    const option = (value, text) => Object.assign(element("option", "", text), { value });
+    this.roles = element("select", "", option("", "any pattern"), ...patterns.map(({ name, words }) => {
+      return option(name, `most at ${words}`);
+    }));
+    this.roles.setAttribute("aria-label", "Heads that look most at");
+    this.roles.onchange = () => this.choose({ role: this.roles.value });
+    return this.roles;
+  }
+
+  draw() {
+    if (!this.data || !this.frame.clientWidth) return;
+    const isList = this.data.view === "list";
+    this.plot.toggleAttribute("hidden", isList);
+    this.plot.style.display = isList ? "none" : "";
+    this.list.hidden = !isList;
+    this.find(".axes").classList.toggle("as_list", isList);
+    this.legend.hidden = isList;
+    (isList ? this.drawList() : this.drawDots());
+    this.tell();
+  }
+
+  drawDots() {
+    const { heads, values, kinds } = this.data, { x, y } = this.chosen;
+    const room = window.innerWidth > 640 ? heightBelow(this.plot) - BELOW : 0.75 * this.frame.clientWidth;
+    const wide = this.frame.clientWidth, high = Math.round(Math.max(LOWEST, Math.min(HIGHEST, room)));
+    setAttributes(this.plot, { viewBox: `0 0 ${wide} ${high}`, height: high, "aria-label": this.label() });
+    this.plot.style.height = `${high}px`;
+    const focused = this.dots[this.dotOf(this.plot.getRootNode().activeElement)]?.at;
+    this.plot.replaceChildren();
+    const ranges = [x, y].map((name) => rangeOf(heads.map((_, at) => values[name]?.[at]?.[0] ?? null)));
+    this.dots = [];
+    if (ranges.includes(null)) return;
+    this.placeOf = [
+      (value) => LEFT + ((value - ranges[0][0]) / (ranges[0][1] - ranges[0][0])) * (wide - LEFT - RIGHT),
+      (value) => high - BOTTOM - ((value - ranges[1][0]) / (ranges[1][1] - ranges[1][0])) * (high - BOTTOM - TOP),
+    ];
+    this.plot.append(...this.grid(ranges, wide, high));
+    const shown = [], aside = [];
+    heads.forEach((head, at) => {
+      const there = [values[x][at], values[y][at]];
+      if (there.includes(null)) return;
+      const place = { at, x: this.placeOf[0](there[0][0]), y: this.placeOf[1](there[1][0]) };
+      (fits(head, this.chosen, kinds) ? shown : aside).push(place);
+    });
+    this.plot.append(svgElement("g", { class: "aside", "aria-hidden": "true" }, ...aside.map((dot) => this.path(dot))));
+    this.dots = shown.map((dot) => ({ ...dot, mark: this.dot(dot) }));
+    this.plot.append(...this.dots.map(({ mark }) => mark));
+    this.marks = svgElement("g", { "aria-hidden": "true" });
+    this.plot.append(this.marks);
+    const chosen = this.dots.find(({ at }) => nameOf(heads[at]) === this.chosen.head) ?? this.dots[0];
+    chosen?.mark.setAttribute("tabindex", "0");
+    this.dots.find(({ at }) => at === focused)?.mark.focus({ preventScroll: true });
+    this.mark();
+  }
+
+  grid([across, up], wide, high) {
+    const line = (from, to, isZero) => svgElement("line", {
+      x1: from[0], y1: from[1], x2: to[0], y2: to[1], class: isZero ? "grid zero" : "grid",
+    });
+    const text = (place, words) => svgElement("text", place, words);
+    const columns = ticksOf(across, 6).flatMap(({ value, text: words }) => {
+      const x = this.placeOf[0](value);
+      return [
+        line([x, TOP], [x, high - BOTTOM], !value), text({ x, y: high - 5, "text-anchor": "middle" }, words),
+      ];
+    });
+    const rows = ticksOf(up, 6).flatMap(({ value, text: words }) => {
+      const y = this.placeOf[1](value);
+      return [
+        line([LEFT, y], [wide - RIGHT, y], !value), text({ x: LEFT - 5, y: y + 4, "text-anchor": "end" }, words),
+      ];
+    });
+    return [svgElement("g", { "aria-hidden": "true" }, ...columns, ...rows)];
+  }
+
+  path({ at, x, y }) {
+    const { kind, layer } = this.data.heads[at];
+    const made = svgElement("path", { d: shapeAt(layer, x, y, RADIUS), class: isHollow(layer) ? "dot hollow" : "dot" });
+    made.style.setProperty("--kind", colourOf(kind));
+    return made;
+  }
+
+  dot(place) {
+    const made = this.path(place), head = this.data.heads[place.at];
+    setAttributes(made, {
+      role: "button", tabindex: "-1", "aria-label": wordsOf(this.data, place.at, this.chosen),
+      "aria-pressed": String(nameOf(head) === this.chosen.head), "data-name": nameOf(head),
+    });
+    return made;
+  }
+
+  // The rings around what is chosen and what is pointed at, with their standard errors.
+  mark() {
+    if (!this.marks) return;
+    const chosen = this.dots.find(({ at }) => nameOf(this.data.heads[at]) === this.chosen.head);
+    const pointed = this.dots[this.pointed] ?? null;
+    const ring = ({ x, y }, css) => svgElement("circle", { cx: x, cy: y, r: RING, class: css });
+    this.marks.replaceChildren(
+      ...(chosen ? [...this.errors(chosen), ring(chosen, "ring")] : []),
+      ...(pointed && pointed !== chosen ? [...this.errors(pointed), ring(pointed, "ring pointed")] : []),
+    );
+  }
+
+  errors({ at, x, y }) {
+    const { values } = this.data, ends = [this.chosen.x, this.chosen.y].map((name, axis) => {
+      const [mean, error] = values[name][at];
+      return [mean - (error ?? 0), mean + (error ?? 0)].map(this.placeOf[axis]);
+    });
+    const line = (x1, y1, x2, y2) => svgElement("line", { x1, y1, x2, y2, class: "error" });
+    return [line(ends[0][0], y, ends[0][1], y), line(x, ends[1][0], x, ends[1][1])];
+  }
+
+  drawList() {
+    const { heads, values, measures } = this.data, { x, y, sort } = this.chosen;
+    const labelOf = (name) => measures.find((measure) => measure.name === name)?.label ?? name;
+    const shown = [...new Set([y, x])].map((name) => [name, labelOf(name)]);
+    const columns = [["head", "head"], ["share", "pattern"], ...shown];
+    const header = columns.map(([name, label]) => {
+      const isBy = sort.replace(/^-/, "") === name, falls = sort.startsWith("-");
+      const button = element("button", "", label, isBy ? (falls ? " ↓" : " ↑") : "");
+      button.type = "button";
+      button.dataset.sort = name;
+      button.onclick = () => this.choose({ sort: sortAfter(sort, name) });
+      const cell = Object.assign(element("th", "", button), { scope: "col" });
+      if (isBy) cell.setAttribute("aria-sort", falls ? "descending" : "ascending");
+      return cell;
+    });
+    const wordsFor = ({ pattern, share }) => (pattern ? `${pattern}, ${Math.round(100 * share)} %` : "—");
+    this.rows = sorted(this.data, this.chosen);
+    const body = this.rows.map((at) => {
+      const head = heads[at], isChosen = nameOf(head) === this.chosen.head, mark = element("i", "kind");
+      mark.style.setProperty("--kind", colourOf(head.kind));
+      const button = element("button", "", mark, `${shortName(head)} ${head.kind}`);
+      Object.assign(button, { type: "button", tabIndex: -1 });
+      setAttributes(button, { "aria-label": head.name, "aria-pressed": String(isChosen), "data-name": nameOf(head) });
+      button.onclick = () => this.take(at);
+      const cells = columns.slice(2).map(([name]) => element("td", "", valueText(values[name]?.[at])));
+      const first = Object.assign(element("th", "", button), { scope: "row" });
+      return element("tr", isChosen ? "chosen" : "", first, element("td", "", wordsFor(head)), ...cells);
+    });
+    const focused = this.list.getRootNode().activeElement, top = this.list.scrollTop;
+    const key = ({ dataset }) => dataset.name ?? dataset.sort;
+    const kept = focused && this.list.contains(focused) ? key(focused) : null;
+    this.list.replaceChildren(element("table", "",
+      element("thead", "", element("tr", "", ...header)), element("tbody", "", ...body)));
+    const buttons = [...this.list.querySelectorAll("tbody button")];
+    const entry = buttons.find(({ dataset }) => dataset.name === this.chosen.head) ?? buttons[0];
+    if (entry) entry.tabIndex = 0;
+    const room = window.innerWidth > 640 ? heightBelow(this.list) - BELOW : 360;
+    this.list.style.maxHeight = `${Math.max(LOWEST, room)}px`;
+    this.list.scrollTop = top;
+    const again = [...this.list.querySelectorAll("button")].find((each) => kept !== null && key(each) === kept);
+    again?.focus({ preventScroll: true });
+    if (!top && entry) {
+      const [inside, frame] = [entry, this.list].map((each) => each.getBoundingClientRect().top);
+      const down = (inside - frame) / (this.list.currentCSSZoom ?? 1);
+      this.list.scrollTop = Math.max(0, down - this.list.clientHeight / 2);
+    }
+  }
+
+  label() {
+    const { measures } = this.data, labelOf = (axis) => measures.find(({ name }) => name === this.chosen[axis])?.label;
+    return `Heads by ${labelOf("x")}, from left to right, and ${labelOf("y")}, from below`;
+  }
+
+  dotOf(element) {
+    return this.dots.findIndex(({ mark }) => mark === element);
+  }
+
+  dotUnder({ clientX, clientY }) {
+    const { left, top, width } = this.plot.getBoundingClientRect(), zoom = width / this.frame.clientWidth || 1;
+    return dotAt(this.dots, (clientX - left) / zoom, (clientY - top) / zoom, REACH);
+  }
+
+  point(found) {
+    const to = found === null || found < 0 ? null : found;
+    if (to === this.pointed) return;
+    this.pointed = to;
+    this.mark();
+    this.tell();
+  }
+
+  tell() {
+    const { heads } = this.data, chosen = heads.findIndex((head) => nameOf(head) === this.chosen.head);
+    const at = this.data.view === "list" ? chosen : this.dots[this.pointed]?.at ?? chosen;
+    this.readout.textContent = at < 0 ? "" : wordsOf(this.data, at, this.chosen);
+  }
+
+  key(event) {
+    const from = this.dotOf(event.target);
+    if (isShortcut(event) || from < 0) return;
+    if (event.key === "Enter" || event.key === " ") this.take(this.dots[from].at);
+    else if (event.key in ARROWS) this.go(from, nextDot(this.dots, from, ARROWS[event.key]));
+    else return;
+    event.preventDefault();
+  }
+
+  go(from, to) {
+    if (to === null) return;
+    for (const { mark } of this.dots) mark.setAttribute("tabindex", "-1");
+    this.dots[to].mark.setAttribute("tabindex", "0");
+    this.dots[to].mark.focus();
+  }
+
+  keyInList(event) {
+    const buttons = [...this.list.querySelectorAll("tbody button")], from = buttons.indexOf(event.target);
+    const steps = { ArrowUp: from - 1, ArrowDown: from + 1, Home: 0, End: buttons.length - 1 };
+    if (isShortcut(event) || from < 0 || !(event.key in steps)) return;
+    const to = buttons[Math.min(Math.max(0, steps[event.key]), buttons.length - 1)];
+    for (const button of buttons) button.tabIndex = button === to ? 0 : -1;
+    to.focus();
+    event.preventDefault();
+  }
+
+  take(at) {
+    this.choose({ head: nameOf(this.data.heads[at]) });
+  }
+
+  choose(changed) {
+    this.chosen = { ...this.chosen, ...changed };
+    this.offer();
+    this.draw();
+    const report = Object.fromEntries(NAMES.map((name) => [name, this.chosen[name]]));
+    if (this.echo.isWorthReporting(textOf(report))) this.setTriggerValue("choice", report);
+  }
+}
+
+export default mounted(HeadFinder);

@@ -1,0 +1,221 @@
+"""The finder of heads: what is measured of each, by which it can be found, and the sentence that says what it does."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from headlight.plots.text import KIND_NAMES, Finding, kind_head_name, percent, pluralize, sentence_case, signed
+from transformer.interpret.alignment.links import Reading
+from transformer.interpret.alignment.measure import Aligner, Method
+from transformer.interpret.alignment.table import AlignmentTable
+from transformer.interpret.atlas.atlas import Atlas, HeadEntry, Mean, Role
+from transformer.interpret.head_patterns import HeadMeasures, Pattern, measure_heads
+from transformer.interpret.trace import Trace, masked_maps
+from transformer.interpret.what_if.intervention import Heads
+from transformer.model.names import AttentionKind
+
+PLAIN = 0.5  # of the rows: from here on a head is said to look most at one place
+_ENOUGH = 0.05  # of the rows that a pattern could be in, of those of the pattern with most: fewer say nothing
+# Where a head looks, at most three words: of its headline.
+LOOKS_AT = {
+    Pattern.PREVIOUS: "the token before",
+    Pattern.SAME: "their own token",
+    Pattern.NEXT: "the token after",
+    Pattern.MIRRORED: "the mirrored place",
+    Pattern.END: "the end of sentence",
+    Pattern.BEGINNING: "the beginning of sentence",
+    Pattern.PUNCTUATION: "a punctuation mark",
+    Pattern.OUTPUT_ALIGNMENT: "the aligned source word",
+    Pattern.INPUT_ALIGNMENT: "their input's source word",
+}
+# Of each measure: its name on an axis, and what it is.
+MEASURES = {
+    "distance": (
+        "distance, tokens",
+        "mean distance from the query to what it reads, positive to the right; of cross-attention from the diagonal",
+    ),
+    "confidence": ("confidence", "mean over rows of the greatest weight on another key than the end of sentence"),
+    "entropy": ("entropy, nats", "mean entropy of a row: 0 where one key has all weight"),
+    "maximum": ("greatest weight", "mean over rows of the greatest weight"),
+    "absolute_distance": ("distance either way, tokens", "mean distance without its sign"),
+    "end": ("weight on the end", "mean weight on the end of sentence"),
+    "beginning": ("weight on the beginning", "mean weight on the beginning of sentence"),
+    "punctuation": ("weight on punctuation", "mean weight on punctuation marks"),
+}
+_LABEL = "label "  # before a pattern, as a measure: in what share of the sentences a head has the label
+IMPORTANCE = ("lost without it, nats", "log P that a token of the translation loses without the head")
+ERROR_RATE = ("alignment error", "alignment error rate against gold links, the lower of both readings; cross-attention")
+
+
+@dataclass(frozen=True)
+class Found:
+    """What the finder knows of a head: its values by measure with their standard errors, where they were measured; the
+    pattern that most of its rows follow, and the sentence.
+    """
+
+    heads: Heads
+    values: Mapping[str, tuple[float, float | None]]
+    pattern: Pattern | None
+    share: float
+    told: Finding
+
+
+def found_in_atlas(atlas: Atlas, alignment: AlignmentTable | None) -> list[Found]:
+    """Return all heads of an atlas, with their alignment error rates where these were measured."""
+    return [_found(entry, atlas.sentences_measured, error_rate(entry, alignment)) for entry in atlas.entries()]
+
+
+def _found(entry: HeadEntry, sentences: int, rate: Mean | None) -> Found:
+    values: dict[str, tuple[float, float | None]] = dict(entry.measures)
+    for pattern in Pattern:
+        if entry.roles.get(pattern):
+            values[_LABEL + pattern] = entry.share(pattern, sentences)
+    if entry.importance:
+        values["importance"] = entry.importance
+    if rate:
+        values["alignment_error"] = rate
+    plainest, share = plainest_pattern(entry.roles, sentences)
+    heads = Heads(entry.kind, entry.layer, entry.head)
+    return Found(heads, values, plainest, share, describe_role(entry.roles, sentences))
+
+
+def found_in_sentence(trace: Trace) -> list[Found]:
+    """Return all heads by one sentence alone."""
+    measured = []
+    for kind in AttentionKind:
+        keys = trace.decoder_input_tokens if kind == AttentionKind.DECODER else trace.source_tokens
+        measured += measure_heads(kind, masked_maps(trace, kind), keys, trace.target_tokens)
+    return [_of_sentence(each) for each in measured]
+
+
+def _of_sentence(measured: HeadMeasures) -> Found:
+    counts = {
+        pattern: Role(int(pattern == measured.label), share.rows, share.eligible)
+        for pattern, share in measured.counts.items()
+    }
+    pattern, share = plainest_pattern(counts)
+    values = {"confidence": measured.confidence, "entropy": measured.entropy}
+    return Found(
+        Heads(measured.kind, measured.layer, measured.head),
+        {name: (float(value), None) for name, value in values.items() if not math.isnan(value)},
+        pattern,
+        share,
+        Finding(_headline(pattern, share), "This is of the sentence above alone."),
+    )
+
+
+def error_rate(entry: HeadEntry, alignment: AlignmentTable | None) -> Mean | None:
+    """Return the alignment error rate of a head of cross-attention, the lower of both readings, with its standard
+    error, punctuation counted; None where it was not measured.
+    """
+    if entry.kind != AttentionKind.CROSS:
+        return None
+    if alignment is None:
+        return None if entry.alignment_error_rate is None else (entry.alignment_error_rate, 0.0)
+    head = Aligner(Method.HEAD, entry.layer, entry.head)
+    rates = (alignment.rate(head, reading) for reading in Reading)
+    return min((rate for rate in rates if not math.isnan(rate[0])), default=None)
+
+
+def plainest_pattern(roles: Mapping[Pattern, Role], sentences: int = 0) -> tuple[Pattern | None, float]:
+    """Return a head's pattern, and the share of the rows that follow it among those that could.
+
+    It is the label that the head has in most sentences, where these are PLAIN of them, else the pattern that most rows
+    follow. One that few rows could follow has no say, nor a line parallel to the antidiagonal that fewer than PLAIN
+    follow: it is the best of many lines, on one of which any head has some rows.
+    """
+    most = max((role.eligible for role in roles.values()), default=0)
+    shares = {
+        pattern: roles[pattern].rows / roles[pattern].eligible
+        for pattern in Pattern
+        if pattern in roles and roles[pattern].eligible > _ENOUGH * most
+    }
+    if shares.get(Pattern.MIRRORED, 1.0) < PLAIN:
+        del shares[Pattern.MIRRORED]
+    if not shares:
+        return None, 0.0
+    usual = max(shares, key=lambda pattern: roles[pattern].labelled)
+    if sentences and roles[usual].labelled >= PLAIN * sentences:
+        return usual, shares[usual]
+    pattern = max(shares, key=shares.__getitem__)
+    return pattern, shares[pattern]
+
+
+def describe_role(roles: Mapping[Pattern, Role], sentences: int) -> Finding:
+    """Say where a head looks over a corpus, and how surely."""
+    pattern, share = plainest_pattern(roles, sentences)
+    if pattern is None:
+        return Finding(_headline(None, 0.0), f"Over {pluralize(sentences, 'sentence')}.")
+    role = roles[pattern]
+    plain, error = _share(role.labelled, sentences)
+    rows = f"{role.rows:,} of {pluralize(role.eligible, 'row')} that could, in {pluralize(sentences, 'sentence')}."
+    surely = f"It has the label “{pattern}” in {percent(plain)} (± {100 * error:.1f}) of the sentences."
+    return Finding(_headline(pattern, share), f"{rows} {surely}")
+
+
+def _headline(pattern: Pattern | None, share: float) -> str:
+    if pattern is None:
+        return "No row of it follows a known pattern."
+    if share < PLAIN:
+        return f"No one place: {LOOKS_AT[pattern]} in {percent(share)} of rows."
+    return f"{sentence_case(percent(share))} of rows look most at {LOOKS_AT[pattern]}."
+
+
+def _share(count: int, of: int) -> Mean:
+    share = count / of
+    return share, math.sqrt(share * (1 - share) / of)
+
+
+def finder_payload(found: Sequence[Found], start: tuple[str, str] = ("distance", "confidence")) -> dict:
+    """Return what `components.head_finder` shows, ready for JSON, but for what is chosen.
+
+    measures: name, label and explanation of each that some head has, those to begin with first; patterns: name and
+    words of those that some head follows most; heads: of each its kind, layer and head from 0, name, pattern, share of
+    rows, and headline; values: by measure, of each head [value, standard error], null where it was not measured.
+    """
+    measures = _measures_of(found, start)
+    patterns = [pattern for pattern in Pattern if any(each.pattern == pattern for each in found)]
+    return {
+        "measures": [{"name": name, "label": label, "says": says} for name, (label, says) in measures.items()],
+        "kinds": [{"kind": kind, "name": name} for kind, name in KIND_NAMES.items()],
+        "patterns": [{"name": str(pattern), "words": LOOKS_AT[pattern]} for pattern in patterns],
+        "heads": [
+            {
+                "kind": str(each.heads.kind),
+                "layer": each.heads.layer,
+                "head": each.heads.head,
+                "name": kind_head_name(each.heads),
+                "pattern": "" if each.pattern is None else str(each.pattern),
+                "share": round(each.share, 4),
+                "says": each.told.headline,
+            }
+            for each in found
+        ],
+        "values": {name: [_sent(each.values.get(name)) for each in found] for name in measures},
+    }
+
+
+def _measures_of(found: Sequence[Found], start: tuple[str, str]) -> dict[str, tuple[str, str]]:
+    labelled = {
+        _LABEL + pattern: (f"“{pattern}” sentences", f"share of sentences in which the head has the label “{pattern}”")
+        for pattern in Pattern
+    }
+    every = {**MEASURES, "importance": IMPORTANCE, "alignment_error": ERROR_RATE, **labelled}
+    there = {name: every[name] for name in every if any(name in each.values for each in found)}
+    first = [name for name in start if name in there]
+    return {name: there[name] for name in (*first, *(name for name in there if name not in first))}
+
+
+def _sent(value: tuple[float, float | None] | None) -> list[float | None] | None:
+    if value is None:
+        return None
+    mean, error = value
+    return [round(mean, 4), None if error is None else round(error, 4)]
+
+
+def with_error(mean: float, error: float | None) -> str:
+    """Write a mean with its standard error: "0.71 ± 0.01", "0.713 ± 0.002"."""
+    if error is None:
+        return signed(mean, 2)
+    digits = 3 if 0 < error < 0.005 else 2
+    return f"{signed(mean, digits)} ± {error:.{digits}f}"

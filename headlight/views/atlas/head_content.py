@@ -1,0 +1,245 @@
+"""What is shown of one head: its sentence, numbers, examples as token lines, histograms and top pairs, as a payload."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from headlight.components.standalone import Words, standalone
+from headlight.plots.text import (
+    Finding,
+    kind_head_name,
+    one_head_name,
+    pluralize,
+    sentence_case,
+    shown_token,
+    two_digits,
+)
+from transformer.interpret.atlas.atlas import FIFTHS, Atlas, Example, HeadEntry, Join, Mean
+from transformer.interpret.atlas.drawing import LEAST_WEIGHT
+from transformer.interpret.head_patterns import Pattern, word_ranges
+from transformer.interpret.trace import Trace, masked_maps
+from transformer.interpret.what_if.intervention import Heads
+from transformer.model.names import AttentionKind
+
+from .content import with_error
+
+OWN, STRONGEST = "own", "strongest"
+GROUPS = (STRONGEST, *map(str, range(FIFTHS, 0, -1)))
+_GROUP_NAMES = ("Strongest", "Most confident fifth", "4th fifth", "Middle fifth", "2nd fifth", "Least confident fifth")
+_FACTS = {
+    "confidence": ("confidence", "mean over rows of the greatest weight on another key than the end of sentence"),
+    "entropy": ("entropy", "mean entropy of a row in nats: 0 where one key has all weight"),
+}
+_LABELS = (
+    "In a sentence a head has the label of the first pattern that at least 90 % of its rows follow (previous, same, "
+    "next, mirrored) or 80 % (the others), of those that could."
+)
+_LOOK_FOR = (
+    "Each line is an attention weight, from a token below, which asks, to a token above, which is read: the thicker, "
+    "the larger; below each token stands its greatest weight. Do the strongest examples and those of the other fifths "
+    "look alike? Then the head does the same everywhere; else it does so only where it is confident."
+)
+
+
+def head_payload(
+    heads: Heads,
+    told: Finding,
+    trace: Trace,
+    atlas: Atlas | None,
+    error_rate: Mean | None,
+    gold: tuple[str, int] | None = None,
+) -> dict:
+    """Return what `components.head_card` shows of a head, ready for JSON, but for which examples.
+
+    told: what it does; trace: the visitor's own sentence; without an atlas there is no more. error_rate: its alignment
+    error rate, and `gold` the name and number of sentences of the links that it was measured against.
+    """
+    entry = atlas.head(heads.kind, heads.layer, heads.head) if atlas else None  # type: ignore[arg-type]
+    by_input = reads_by_input(heads, entry)
+    own = own_example(heads, trace, by_input=by_input)
+    payload: dict = {
+        "name": kind_head_name(heads),
+        "headline": told.headline,
+        "sure": told.more,
+        "rows": rows_named(heads.kind, by_input=by_input),
+        "examples": [own],
+        "groups": [],
+        "facts": [],
+        "histograms": [],
+        "joins": [],
+        "nearest": [],
+        "of": "",
+    }
+    if atlas is None or entry is None:
+        return payload
+    count = atlas.sentences_measured
+    examples = [_example(atlas, entry, each, by_input=by_input) for each in entry.examples]
+    there = {each["group"] for each in examples}
+    return {
+        **payload,
+        "examples": [own, *examples],
+        "groups": [[each, name] for each, name in zip(GROUPS, _GROUP_NAMES, strict=True) if each in there],
+        "facts": facts(entry, error_rate, gold),
+        "histograms": histograms(entry, count),
+        "joins": joins(entry),
+        "nearest": [
+            {
+                "kind": str(entry.kind),
+                "layer": each.layer,
+                "head": each.head,
+                "cosine": two_digits(each.cosine),
+                "name": one_head_name(each.layer, each.head),
+            }
+            for each in entry.nearest[:3]
+        ],
+        "of": f"{provenance_words(atlas)} {_LABELS}",
+    }
+
+
+def reads_by_input(heads: Heads, entry: HeadEntry | None) -> bool:
+    """Return whether a head of cross-attention aligns its rows' input tokens oftener than their output tokens."""
+    if heads.kind != AttentionKind.CROSS or entry is None:
+        return False
+    shares = [
+        role.rows / max(role.eligible, 1) if (role := entry.roles.get(pattern)) else 0.0
+        for pattern in (Pattern.OUTPUT_ALIGNMENT, Pattern.INPUT_ALIGNMENT)
+    ]
+    return shares[1] > shares[0]
+
+
+def rows_named(kind: AttentionKind | str, *, by_input: bool) -> str:
+    """Say what stands above and below the lines."""
+    return {
+        "encoder": "Below the tokens that ask, above those that are read: the source, twice.",
+        "decoder": "Below the tokens that ask, above those that are read: what the decoder was fed, twice.",
+        "cross": f"Above the source, below the decoder's rows, each by its {'input' if by_input else 'output'} token.",
+    }[kind]
+
+
+def own_example(heads: Heads, trace: Trace, *, by_input: bool) -> dict:
+    """Return a head's map of the visitor's own sentence, as the examples are."""
+    fed, written = trace.decoder_input_tokens, trace.target_tokens
+    queries = {"encoder": trace.source_tokens, "decoder": fed, "cross": fed if by_input else written}[heads.kind]
+    keys = fed if heads.kind == AttentionKind.DECODER else trace.source_tokens
+    weights = np.nan_to_num(masked_maps(trace, heads.kind)[heads.layer, heads.head])
+    drawn = np.flatnonzero(weights >= LEAST_WEIGHT)
+    lines = _lines(keys, queries, drawn.tolist(), weights.ravel()[drawn].round(4).tolist())
+    return {"group": OWN, "label": "Your sentence", **lines}
+
+
+def _example(atlas: Atlas, entry: HeadEntry, example: Example, *, by_input: bool) -> dict:
+    rows, columns, _ = atlas.map_of(entry, example)
+    if entry.kind == AttentionKind.CROSS and not by_input:
+        rows = atlas.sentences[example.sentence].target
+    group = STRONGEST if example.strongest else str(example.fifth + 1)
+    label = f"confidence {two_digits(example.confidence)}"
+    return {"group": group, "label": label, **_lines(columns, rows, example.cells, example.weights)}
+
+
+def _lines(keys: Sequence[str], queries: Sequence[str], cells: Sequence[int], weights: Sequence[float]) -> dict:
+    return {
+        "keys": list(keys),
+        "queries": list(queries),
+        "key_words": [[each.start, each.stop] for each in word_ranges(keys)],
+        "query_words": [[each.start, each.stop] for each in word_ranges(queries)],
+        "cells": list(cells),
+        "weights": list(weights),
+    }
+
+
+def facts(entry: HeadEntry, error_rate: Mean | None, gold: tuple[str, int] | None) -> list[dict[str, str]]:
+    """Return the numbers of a head: name, value with its standard error, and what it is."""
+    told = [
+        {"name": name, "value": with_error(*entry.measures[measure]), "says": says}
+        for measure, (name, says) in _FACTS.items()
+    ]
+    lost = with_error(*entry.importance) if entry.importance else "not measured"
+    says = "nats of log P that a token of the translation loses without the head; by headlight importance"
+    told.insert(0, {"name": "lost without it", "value": lost, "says": says})
+    if entry.kind == AttentionKind.CROSS:
+        value = with_error(*error_rate) if error_rate else "not measured"
+        links = f", {gold[0]}, {pluralize(gold[1], 'sentence')}" if gold else ""
+        measured = "error rate of its word alignments against gold links, the lower of both readings"
+        says = f"{measured}{links}; by headlight align"
+        told.insert(1, {"name": "alignment error", "value": value, "says": says})
+    return told
+
+
+def histograms(entry: HeadEntry, sentences: int) -> list[dict]:
+    """Return the histograms of a head over the sentences, each with its title and a sentence on what to see."""
+    of = pluralize(sentences, "sentence")
+    (confident, _), (greatest, _) = (entry.measures[name] for name in ("confidence", "maximum"))
+    spread = (
+        "narrow: it does much the same everywhere"
+        if _is_narrow(entry.confidence)
+        else "broad: it depends on the sentence"
+    )
+    return [
+        {
+            "title": "Confidence in each sentence",
+            "counts": list(entry.confidence),
+            "borders": list(entry.borders),
+            "says": f"{of}, mean {two_digits(confident)}, {spread}. The lines are the borders of the fifths.",
+        },
+        {
+            "title": "Greatest weight in each sentence",
+            "counts": list(entry.greatest),
+            "borders": [],
+            "says": f"{of}; the mean over rows is {two_digits(greatest)}. At the right it is sure at least once.",
+        },
+    ]
+
+
+def _is_narrow(counts: Sequence[int]) -> bool:
+    """Return whether four in five of the counts lie within a fifth of the bins."""
+    wide, total = len(counts) // 5, sum(counts)
+    return max(sum(counts[start : start + wide]) for start in range(len(counts) - wide + 1)) >= 0.8 * total
+
+
+def joins(entry: HeadEntry) -> list[dict]:
+    """Return the tokens that a head joins most: pairs, keys and queries, each a table with its title."""
+
+    def rows(found: Sequence[Join]) -> list[list[str]]:
+        names = ([shown_token(each) for each in (join.query, join.key) if each is not None] for join in found[:_SHOWN])
+        means = (two_digits(join.weight / join.rows) if join.rows else "" for join in found)
+        return [
+            [" → ".join(name), f"{join.rows:,}", mean] for name, join, mean in zip(names, found, means, strict=False)
+        ]
+
+    tables = (("Top pairs, asks → is read", entry.pairs), ("Most read", entry.keys), ("Ask most surely", entry.queries))
+    return [
+        {"title": title, "header": ["token", "rows", "mean"], "rows": rows(found)} for title, found in tables if found
+    ]
+
+
+_SHOWN = 6
+
+
+def provenance_words(atlas: Atlas) -> str:
+    """Say of what an atlas is."""
+    source = atlas.provenance
+    skipped = sum(source.skipped.values())
+    left = f"; {pluralize(skipped, 'line')} skipped" if skipped else ""
+    tokens = f"{atlas.tokens[0]:,} source and {atlas.tokens[1]:,} target tokens"
+    return (
+        f"Over {pluralize(atlas.sentences_measured, 'sentence')} of {', '.join(source.pairs)}, {tokens}{left}, the "
+        f"reference translations fed. Pairs are counted in a sample of {source.sample:,} of them. ± is one standard "
+        "error over sentences."
+    )
+
+
+def head_page(payload: dict, trace: Trace, checkpoint: str) -> str:
+    """Return one HTML file with all that is shown of a head."""
+    title = f"{sentence_case(payload['name'])}: what it does"
+    words = Words(title, trace.source_text, trace.target_text, checkpoint, _LOOK_FOR, payload["of"])
+    return standalone("head_card/card", payload, words)
+
+
+def how_to_make(checkpoint: str) -> str:
+    """Say how a checkpoint without an atlas gets one, in Markdown."""
+    checkpoint = checkpoint.replace("`", "")
+    return (
+        f"`{checkpoint}` has no atlas, so this is your sentence alone. Make one of a few thousand pairs or more: "
+        f"`headlight atlas --checkpoint checkpoints/{checkpoint} --pairs PAIRS.tsv --out FOLDER`, and put "
+        "`FOLDER/atlas.json` into the checkpoint's folder."
+    )

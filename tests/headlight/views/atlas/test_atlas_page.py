@@ -1,0 +1,220 @@
+"""The page Atlas through Streamlit's own test runner: its heads and examples, its address, files that are none."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+from support.pages import ROOT, check_headline, components, open_page, page_text
+
+from headlight.app import results
+from headlight.views.atlas.content import (
+    MEASURES,
+    found_in_atlas,
+    found_in_sentence,
+    plainest_pattern,
+    with_error,
+)
+from headlight.views.atlas.head_content import GROUPS, head_page, head_payload
+from transformer import Translator
+from transformer.interpret.atlas.atlas import Atlas, Role, find_atlas, save_atlas
+from transformer.interpret.atlas.roles import find_roles, roles_of
+from transformer.interpret.head_patterns import Pattern
+from transformer.interpret.head_roles import plainest_head
+from transformer.interpret.trace import Trace
+from transformer.interpret.what_if.intervention import Heads
+
+PAGE = "pages/atlas.py"
+FOLDER = ROOT / "checkpoints" / "reverse"
+TEXT = "abc xyz"
+EVIL = "<img src=x onerror=alert(1)>"
+
+
+@pytest.fixture(scope="module")
+def reverse() -> Translator:
+    return Translator.load(FOLDER, "cpu")
+
+
+@pytest.fixture(scope="module")
+def atlas(reverse) -> Atlas:
+    found = find_atlas(FOLDER, reverse.model)
+    assert found
+    return found
+
+
+@pytest.fixture(scope="module")
+def trace(reverse) -> Trace:
+    return reverse.trace(TEXT)
+
+
+@pytest.fixture
+def copied(tmp_path, monkeypatch):
+    """The checkpoint in a folder of its own, whose files may be changed."""
+    shutil.copytree(FOLDER, tmp_path / "mine")
+    monkeypatch.setattr(results, "CHECKPOINTS", tmp_path)
+    return tmp_path / "mine"
+
+
+def opened(**query: str):
+    return open_page(PAGE, **{"checkpoint": "reverse", "text": TEXT} | query)
+
+
+def sent(app) -> tuple[dict, dict]:
+    """What the finder and the card were given."""
+    finder, card = components(app)
+    return json.loads(finder.proto.json), json.loads(card.proto.json)
+
+
+def test_every_head_is_in_the_finder_with_what_the_atlas_says(atlas):
+    finder, _ = sent(opened())
+    entries = atlas.entries()
+    assert [(each["kind"], each["layer"], each["head"]) for each in finder["heads"]] == [
+        (each.kind, each.layer, each.head) for each in entries
+    ]
+    for name in MEASURES:
+        np.testing.assert_allclose(finder["values"][name], [each.measures[name] for each in entries], atol=1e-4)
+    assert {measure["name"] for measure in finder["measures"]} == set(finder["values"])
+
+
+def test_the_page_begins_with_the_default_head_and_shows_the_one_of_the_address(reverse, atlas, trace):
+    finder, card = sent(opened())
+    layer, head = plainest_head(trace, "cross", roles_of(atlas))
+    assert finder["chosen"]["head"] == f"cross.{layer + 1}.{head + 1}"
+    finder, card = sent(opened(kind="encoder", layer="2", head="3", atlas_examples="2", atlas_x="entropy"))
+    assert finder["chosen"] | {"head": "encoder.2.3", "x": "entropy", "y": "confidence"} == finder["chosen"]
+    assert (card["name"], card["group"]) == ("encoder self-attention layer 2, head 3", "2")
+    own = card["examples"][0]
+    assert own["keys"] == own["queries"] == list(trace.source_tokens)
+    dense = np.zeros(len(own["keys"]) * len(own["queries"]))
+    dense[own["cells"]] = own["weights"]
+    np.testing.assert_allclose(dense.reshape(len(own["queries"]), -1), trace.attention("encoder")[1, 2], atol=0.005)
+
+
+def test_the_examples_are_those_of_the_atlas(atlas):
+    _, card = sent(opened(kind="decoder", layer="1", head="2"))
+    entry = atlas.head("decoder", 0, 1)
+    assert len(card["examples"]) == 1 + len(entry.examples)
+    for shown, example in zip(card["examples"][1:], entry.examples, strict=True):
+        rows, columns, _ = atlas.map_of(entry, example)
+        assert (shown["queries"], shown["keys"]) == (list(rows), list(columns))
+        assert (shown["cells"], shown["weights"]) == (list(example.cells), list(example.weights))
+        assert shown["group"] == ("strongest" if example.strongest else str(example.fifth + 1))
+    assert [name for name, _ in card["groups"]] == [
+        each for each in GROUPS if each in {x["group"] for x in card["examples"]}
+    ]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"kind": "cross", "layer": "99", "head": "x"},
+        {"atlas_x": "nonsense", "atlas_y": "nonsense", "atlas_role": EVIL, "atlas_kinds": "x.y", "atlas_sort": "--"},
+        {"atlas_examples": "9", "atlas": "nothing"},
+    ],
+)
+def test_what_makes_no_sense_in_an_address_falls_back(query):
+    finder, card = sent(opened(**query))
+    assert finder["chosen"]["role"] == "" and card["group"] == "strongest" and finder["view"] == "dots"
+    assert {finder["chosen"]["x"], finder["chosen"]["y"]} <= set(finder["values"])
+    assert finder["chosen"]["x"] != finder["chosen"]["y"]
+
+
+def test_without_an_atlas_the_page_says_how_to_make_one_and_shows_the_sentence(copied, trace):
+    (copied / "atlas.json").unlink()
+    app = opened(checkpoint="mine")
+    assert "headlight atlas --checkpoint checkpoints/mine --pairs PAIRS.tsv --out FOLDER" in page_text(app)
+    finder, card = sent(app)
+    assert len(finder["heads"]) == len(found_in_sentence(trace)) and set(finder["values"]) == {"confidence", "entropy"}
+    assert len(card["examples"]) == 1 and not card["groups"] and not card["facts"]
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"version": 1}', b"\xff", b"[" * 100_000, b'{"version": 99}'])
+def test_a_broken_atlas_is_said_and_nothing_else_is_lost(copied, content):
+    (copied / "atlas.json").write_bytes(content)
+    app = opened(checkpoint="mine")
+    assert "atlas.json" in app.warning[0].value.replace("\\", "")
+    finder, card = sent(app)
+    assert finder["heads"] and card["headline"]
+    files = results.checkpoint("mine")
+    assert results.roles(files) is not None, "heads.json still says what the heads do"
+    assert not open_page("pages/attention.py", checkpoint="mine", text=TEXT).exception
+
+
+def test_an_atlas_of_other_weights_is_said_to_be_that(copied):
+    content = json.loads((copied / "atlas.json").read_bytes())
+    content["provenance"]["weights"] = "0" * 64
+    (copied / "atlas.json").write_text(json.dumps(content))
+    assert "other weights" in opened(checkpoint="mine").warning[0].value
+
+
+def test_markup_in_an_atlas_stays_text(copied, trace, reverse):
+    content = json.loads((copied / "atlas.json").read_bytes())
+    content["sentences"] = [[[EVIL for _ in side] for side in (one, three)] for one, _, three in content["sentences"]]
+    content["sentences"] = [[one, EVIL, two] for one, two in content["sentences"]]
+    content["provenance"]["pairs"] = [f"</script>{EVIL}"]
+    (copied / "atlas.json").write_text(json.dumps(content))
+    app = opened(checkpoint="mine")
+    bodies = "".join(element.proto.body for element in app.get("html"))
+    assert EVIL not in bodies and EVIL not in page_text(app)
+    evil = find_atlas(copied, reverse.model)
+    one = found_in_atlas(evil, None)[0]
+    page = head_page(head_payload(one.heads, one.told, trace, evil, None), trace, "mine")
+    assert EVIL not in page and page.count("</script>") == 2
+    assert "default-src 'none'" in page
+
+
+def test_the_first_heads_of_the_pages_are_the_atlas_s(copied, reverse, atlas):
+    (copied / "heads.json").unlink()
+    files = results.checkpoint("mine")
+    found, counted = results.roles(files), roles_of(atlas)
+    for kind in atlas.heads:
+        np.testing.assert_array_equal(found.rows[kind], counted.rows[kind])
+        assert find_roles(copied, reverse.model).default_head(kind) == counted.default_head(kind)
+    entry = atlas.head("encoder", 1, 2)
+    for pattern, role in entry.roles.items():
+        assert found.share("encoder", 1, 2, pattern) == role.labelled / atlas.sentences_measured
+
+
+def test_an_atlas_written_anew_is_read_anew(copied, atlas):
+    before = results.atlas(results.checkpoint("mine"))
+    (copied / "atlas.json").unlink()
+    assert before and results.atlas(results.checkpoint("mine")) is None
+    save_atlas(copied / "atlas.json", atlas)
+    assert results.atlas(results.checkpoint("mine")).sentences_measured == atlas.sentences_measured
+
+
+def test_headlines_hold_their_length_and_numbers_are_the_atlas_s(atlas):
+    for found in found_in_atlas(atlas, None):
+        check_headline(found.told.headline)
+        entry = atlas.head(found.heads.kind, found.heads.layer, found.heads.head)
+        role = entry.roles[found.pattern]
+        assert found.share == role.rows / role.eligible
+        assert f"{role.rows:,} of {role.eligible:,} rows" in found.told.more
+
+
+@pytest.mark.parametrize(
+    "roles, sentences, pattern",
+    [
+        ({}, 10, None),
+        ({Pattern.NEXT: Role(0, 30, 100), Pattern.SAME: Role(0, 40, 100)}, 10, Pattern.SAME),
+        ({Pattern.NEXT: Role(5, 30, 100), Pattern.SAME: Role(0, 40, 100)}, 10, Pattern.NEXT),
+        ({Pattern.NEXT: Role(0, 30, 100), Pattern.SAME: Role(0, 4, 4)}, 10, Pattern.NEXT),
+        ({Pattern.NEXT: Role(0, 30, 100), Pattern.MIRRORED: Role(0, 49, 100)}, 10, Pattern.NEXT),
+        ({Pattern.NEXT: Role(0, 30, 100), Pattern.MIRRORED: Role(0, 51, 100)}, 10, Pattern.MIRRORED),
+    ],
+)
+def test_the_plainest_pattern_is_the_label_of_most_sentences_else_that_of_most_rows(roles, sentences, pattern):
+    assert plainest_pattern(roles, sentences)[0] == pattern
+
+
+def test_importance_and_error_rate_are_shown_with_their_errors_where_they_were_measured(atlas, trace):
+    one = next(each for each in found_in_atlas(atlas, None) if each.heads == Heads("cross", 0, 0))
+    facts = {each["name"]: each["value"] for each in head_payload(one.heads, one.told, trace, atlas, None)["facts"]}
+    assert facts["lost without it"] == facts["alignment error"] == "not measured"
+    rate = head_payload(one.heads, one.told, trace, atlas, (0.25, 0.03), ("gold", 40))["facts"][1]
+    assert rate["value"] == "0.25 ± 0.03" and "gold, 40 sentences" in rate["says"]
+    assert (with_error(-0.5, 0.0), with_error(0.7134, 0.002), with_error(1, None)) == (
+        "−0.50 ± 0.00",
+        "0.713 ± 0.002",
+        "1.00",
+    )

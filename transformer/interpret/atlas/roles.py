@@ -1,0 +1,42 @@
+"""The roles of heads by an atlas: the same counts as `head_roles` has, over a corpus of any length."""
+
+from pathlib import Path
+
+import numpy as np
+
+from ...model.transformer import Transformer
+from ..head_patterns import Pattern
+from ..head_roles import ROLES_FILE, HeadRoles, load_roles
+from .atlas import Atlas, Role, find_atlas
+
+_NONE = Role(0, 0, 0)
+
+
+def roles_of(atlas: Atlas) -> HeadRoles:
+    """Return what an atlas counted of the patterns of every head."""
+    counts = {
+        kind: np.array(
+            [
+                [[_counts(entry.roles.get(pattern, _NONE)) for pattern in Pattern] for entry in layer]
+                for layer in layers
+            ],
+            dtype=np.int64,
+        )
+        for kind, layers in atlas.heads.items()
+    }
+    tables = ({kind: each[..., at] for kind, each in counts.items()} for at in range(3))
+    return HeadRoles(", ".join(atlas.provenance.pairs), atlas.sentences_measured, *tables)
+
+
+def find_roles(folder: Path, model: Transformer) -> HeadRoles | None:
+    """Return what the heads of a checkpoint's folder do, by its atlas where there is one; None where neither was
+    measured. Raises CheckpointError for a file that cannot be read.
+    """
+    if atlas := find_atlas(folder, model):
+        return roles_of(atlas)
+    path = folder / ROLES_FILE
+    return load_roles(path, model) if path.is_file() else None
+
+
+def _counts(role: Role) -> tuple[int, int, int]:
+    return role.labelled, role.rows, role.eligible
