@@ -7,7 +7,7 @@ sentence.
 
 import inspect
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from types import ModuleType
 
@@ -161,7 +161,7 @@ def _all_phrases() -> dict[str, Phrases]:
     }
     scale: property = vars(Answer)["scale"]
     assert scale.fget is not None
-    around = {
+    around: dict[str, Callable[..., object]] = {
         "narrowed": Posed.narrowed,
         "predicted": Posed.predicted,
         "off": posed.off_words,

@@ -11,6 +11,7 @@ from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, measu
 from headlight.plots.text import kind_words, one_head_name, pluralize, scientific, sentence_case, short_weight
 from headlight.views.training.live_content import exact_match_text, state_text
 from headlight.views.training.replay_content import begins_at_random, earlier_steps, focus_of, loss_text, output_text
+from transformer.config import Schedule, TrainingConfig
 from transformer.interpret.head_patterns import Focus
 from transformer.model.names import AttentionKind
 from transformer.toy.jobs import JobView
@@ -198,13 +199,10 @@ def first_sharp_kind(run: Run) -> Answer:
 def rate_peak(run: Run) -> Answer:
     """Ask at which step the learning rate is highest.
 
-    names: warmup, d_model, factor (of the checkpoint's schedule).
+    names: whose (the checkpoint's training, or the paper where that one's rate is another), warmup, d_model, factor.
     """
-    loaded = results.translator(run.request.checkpoint)
-    settings = loaded.checkpoint.settings("schedule", "warmup_steps", "rate_factor", "cooldown_steps", "max_steps")
-    if settings is None or settings.schedule != "noam":
-        raise Undecided("Its training.json does not say that its learning rate rose and fell so.")
-    d_model, last = loaded.model.config.d_model, settings.max_steps
+    whose, d_model, settings = _schedule_of(run)
+    last = settings.max_steps
     rates = [learning_rate(step, d_model, settings) for step in range(1, last + 1)]
     top = int(np.argmax(rates)) + 1
     later = min(4 * top, last - settings.cooldown_steps)  # where the rate falls as the formula says
@@ -216,8 +214,18 @@ def rate_peak(run: Run) -> Answer:
         f"{rates[later - 1] / rates[top - 1]:.2g} of that.",
         f"The two halves meet where step^-0.5 = step · {top}^-1.5, so at step = {top}.",
         value=float(top),
-        names={"warmup": str(top), "d_model": str(d_model), "factor": f"{settings.rate_factor:g}"},
+        names={"warmup": str(top), "d_model": str(d_model), "factor": f"{settings.rate_factor:g}", "whose": whose},
     )
+
+
+def _schedule_of(run: Run) -> tuple[str, int, TrainingConfig]:
+    """Return whose schedule of the paper's kind is asked about, in words, its d_model and its settings."""
+    loaded = results.translator(run.request.checkpoint)
+    settings = loaded.checkpoint.settings("schedule", "warmup_steps", "rate_factor", "cooldown_steps", "max_steps")
+    if settings is not None and settings.schedule == Schedule.NOAM:
+        return "In the last training it was", loaded.model.config.d_model, settings
+    # "Attention Is All You Need", 5.3: the base model.
+    return "In the paper it is", 512, TrainingConfig(schedule=Schedule.NOAM, warmup_steps=4000)
 
 
 @measure

@@ -158,7 +158,7 @@ def draw(recorded: Recorded, task: DrawTask, vocabulary: Vocabulary) -> Drawn:
             others = np.where(layout.end[row][own[1]], 0.0, weights).max(axis=-1)
             confidence = float(others[layout.choice[row][own[0]]].mean())
             maps[kind, head, key] = DrawnMap(round(confidence, 4), *sparse(weights))
-    joins = {}
+    joins: dict[HeadKey, Joins] = {}
     for kind, layout in layouts.items():
         joins |= _joins(kind, recorded, layout, np.array(task.sampled))
     return Drawn(maps, joins)

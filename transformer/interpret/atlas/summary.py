@@ -123,7 +123,7 @@ class _Summary:
         """Return the tokens that a head joins most: by query, by key, and pairs of both."""
         of_query = self._tokenizer.source_piece_text if kind == AttentionKind.ENCODER else self._tokenizer.piece_text
         of_key = self._tokenizer.piece_text if kind == AttentionKind.DECODER else self._tokenizer.source_piece_text
-        lists: tuple[dict, dict, dict] = ({}, {}, {})
+        lists: tuple[dict[tuple[int | None, int | None], tuple[int, float]], ...] = ({}, {}, {})
         for (query, key), (rows, weight) in self._drawn.joins.get((kind, number), {}).items():
             for sums, name in zip(lists, ((query, None), (None, key), (query, key)), strict=True):
                 before = sums.get(name, (0, 0))
