@@ -65,7 +65,7 @@ def found_in_atlas(atlas: Atlas, alignment: AlignmentTable | None) -> list[Found
     return [_found(entry, atlas.sentences_measured, error_rate(entry, alignment)) for entry in atlas.entries()]
 
 
-def _found(entry: HeadEntry, sentences: int, rate: Mean | None) -> Found:
+def _found(entry: HeadEntry, sentences: int, rate: tuple[float, float | None] | None) -> Found:
     values: dict[str, tuple[float, float | None]] = dict(entry.measures)
     for pattern in Pattern:
         if entry.roles.get(pattern):
@@ -104,14 +104,14 @@ def _of_sentence(measured: HeadMeasures) -> Found:
     )
 
 
-def error_rate(entry: HeadEntry, alignment: AlignmentTable | None) -> Mean | None:
+def error_rate(entry: HeadEntry, alignment: AlignmentTable | None) -> tuple[float, float | None] | None:
     """Return the alignment error rate of a head of cross-attention, the lower of both readings, with its standard
-    error, punctuation counted; None where it was not measured.
+    error, punctuation counted; None where it was not measured. An atlas alone does not have the error.
     """
     if entry.kind != AttentionKind.CROSS:
         return None
     if alignment is None:
-        return None if entry.alignment_error_rate is None else (entry.alignment_error_rate, 0.0)
+        return None if entry.alignment_error_rate is None else (entry.alignment_error_rate, None)
     head = Aligner(Method.HEAD, entry.layer, entry.head)
     rates = (alignment.rate(head, reading) for reading in Reading)
     return min((rate for rate in rates if not math.isnan(rate[0])), default=None)

@@ -14,7 +14,7 @@ from headlight.plots.text import (
     shown_token,
     two_digits,
 )
-from transformer.interpret.atlas.atlas import FIFTHS, Atlas, Example, HeadEntry, Join, Mean
+from transformer.interpret.atlas.atlas import FIFTHS, Atlas, Example, HeadEntry, Join
 from transformer.interpret.atlas.drawing import LEAST_WEIGHT
 from transformer.interpret.head_patterns import Pattern, word_ranges
 from transformer.interpret.trace import Trace, masked_maps
@@ -46,7 +46,7 @@ def head_payload(
     told: Finding,
     trace: Trace,
     atlas: Atlas | None,
-    error_rate: Mean | None,
+    error_rate: tuple[float, float | None] | None,
     gold: tuple[str, int] | None = None,
 ) -> dict:
     """Return what `components.head_card` shows of a head, ready for JSON, but for which examples.
@@ -147,7 +147,9 @@ def _lines(keys: Sequence[str], queries: Sequence[str], cells: Sequence[int], we
     }
 
 
-def facts(entry: HeadEntry, error_rate: Mean | None, gold: tuple[str, int] | None) -> list[dict[str, str]]:
+def facts(
+    entry: HeadEntry, error_rate: tuple[float, float | None] | None, gold: tuple[str, int] | None
+) -> list[dict[str, str]]:
     """Return the numbers of a head: name, value with its standard error, and what it is."""
     told = [
         {"name": name, "value": with_error(*entry.measures[measure]), "says": says}
