@@ -19,7 +19,6 @@ const PAGE_BEGINS = "// the page\n"; // as in headlight/components/live.py
 const LETTERS_AT_ONCE = 2 ** 20; // of base64, decoded in one go: a multiple of 4
 
 const find = (selector) => document.querySelector(selector);
-const json = (id) => JSON.parse(document.getElementById(id).textContent);
 const breathe = () => new Promise((resolve) => setTimeout(resolve));
 
 // The bytes of an element's base64, told(share) now and then; the element is emptied, so that its text can be freed.
@@ -35,6 +34,12 @@ async function bytesOf(id, told = () => {}) {
     await breathe();
   }
   return bytes;
+}
+
+// What an element's base64 says, of JSON that is packed with gzip.
+async function jsonOf(id) {
+  const packed = new Blob([await bytesOf(id)]);
+  return new Response(packed.stream().pipeThrough(new DecompressionStream("gzip"))).json();
 }
 
 class LivePage {
@@ -162,9 +167,9 @@ export default async function start(Lessons = null) {
     const kernel = await bytesOf("live_kernel"), { textContent: script, dataset } = find("#live_script");
     // The engine stands once in the file, before the page's own modules.
     const worker = `${script.split(PAGE_BEGINS)[0]}${dataset.serve}();`;
-    const model = openModel({ header: json("live_header"), weights, kernel, worker });
+    const model = openModel({ header: await jsonOf("live_header"), weights, kernel, worker });
     globalThis.headlight.where = await model.ready;
-    new LivePage(model, json("live_words"), Lessons);
+    new LivePage(model, await jsonOf("live_words"), Lessons);
     opened.resolve(model);
   } catch (error) {
     tell(`The model could not be opened: ${error.message}`);

@@ -18,7 +18,7 @@ from transformer.training.replay import TrainingReplay
 from .replay import replay_words
 
 TEXT = "I love my teacher."  # as in the app's address
-_BESIDE = 620_000  # bytes of a page that are not weights
+_BESIDE = 540_000  # bytes of a page that are not weights
 
 
 def live_file(
