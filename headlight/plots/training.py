@@ -104,7 +104,7 @@ def _with_axes(traces: list[dict], last_step: int, highest: float, axes: str) ->
     x = {"type": "log", "range": [0, np.log10(last_step)], "dtick": 1} if logarithmic else {"range": [0, last_step]}
     y = {"type": "log", "dtick": 1} if logarithmic else {"range": [0, 1.12 * highest]}
     x = {**GRID, **x, "title": "step", "tickformat": ",d"}
-    y = {**GRID, **y, "title": "rate", "exponentformat": "power"}
+    y = {**GRID, **y, "title": "rate", "tickformat": "~g"}
     margin = {"l": 10, "r": 30, "t": 10, "b": 10}  # on the right for half of the last label
     return figure_of(traces, 400, x=x, y=y, showlegend=True, hoverlabel=LEFT, margin=margin)
 

@@ -175,7 +175,7 @@ def test_a_class_of_five_goes_from_the_code_to_the_table(browsers, school, store
     page.get_by_role("button", name="Delete it now").click()
     expect(page.locator(".desk")).to_have_count(0)
     until(lambda: page.evaluate("1") and of_class(store, code).phase == Phase.ENDED)
-    assert page.evaluate("JSON.parse(localStorage['headlight-teacher'] ?? '{}')") == {}
+    page.wait_for_function("(localStorage['headlight-teacher'] ?? '{}') === '{}'")
     expect(phones[0].get_by_role("alert")).to_have_text("This class is over.")
 
 

@@ -49,16 +49,18 @@ class Thumb(Mouse):
 
 
 class Keys(Mouse):
-    """By keyboard alone: the focus is in the panel whatever comes, and Tab finds everything in it."""
+    """By keyboard alone: the focus is in the panel whatever comes, and Tab, or Shift and Tab, finds everything in it."""
 
     def __call__(self, place: Locator) -> None:
         if place.evaluate("element => !element.closest('.lesson')"):
             place.focus()  # on the way to the first step
         for _ in range(20):
-            if place.evaluate("element => element.getRootNode().activeElement === element"):
+            # 2: what has the focus comes before it (Node.DOCUMENT_POSITION_PRECEDING).
+            where = place.evaluate("element => element.compareDocumentPosition(element.getRootNode().activeElement)")
+            if where == 0:
                 self.page.keyboard.press("Enter")
                 return
-            self.page.keyboard.press("Tab")
+            self.page.keyboard.press("Tab" if where & 2 else "Shift+Tab")
         raise AssertionError("Tab does not lead there")
 
     def go_on(self) -> None:
