@@ -49,7 +49,7 @@ class Thumb(Mouse):
 
 
 class Keys(Mouse):
-    """By keyboard alone: the focus is in the panel whatever comes, and Tab, or Shift and Tab, finds everything in it."""
+    """By keyboard alone: the focus is in the panel whatever comes; Tab and Shift+Tab find everything in it."""
 
     def __call__(self, place: Locator) -> None:
         if place.evaluate("element => !element.closest('.lesson')"):
