@@ -53,7 +53,8 @@ def test_three_hundred_phones_behind_one_address_join_and_answer_at_once(shared,
 
     with ThreadPoolExecutor(30) as threads:
         found = list(threads.map(visit, phones))
-    assert found == [[200, 200, 200, 204, 204, 204]] * PHONES
+    assert [each[:3] for each in found] == [[200, 200, 200]] * PHONES
+    assert {status for each in found for status in each[3:]} <= {204, 429}  # who asks at once again may have to wait
     tally = teacher.look().tally
     assert (tally.answered, tally.counts) == (PHONES, (0, PHONES))
     until(lambda: teacher.look().here == PHONES)

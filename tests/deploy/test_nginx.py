@@ -94,7 +94,7 @@ def test_every_page_answers_also_where_all_are_asked_of_fresh_replicas_at_once(e
         status, headers, body = either.get(f"/{page}")
         assert status == 200 and b"<title>" in body and headers["Cache-Control"] == "no-cache"
     found = aside(titles(either.address)).result()
-    assert len(set(found)) == len(PAGES) == 14
+    assert len(set(found)) == len(PAGES) == 15
     for page, title in zip(PAGES, found, strict=True):
         assert title.lower().replace(" ", "_").startswith(page[:8] or "headlight") or (page, title) == (
             "positions",

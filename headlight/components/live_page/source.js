@@ -75,12 +75,15 @@ export class LocalSource {
     return this.once("positions", () => this.model.positions());
   }
 
-  // An answer that was had before; the oldest ones are forgotten.
-  async once(question, ask) {
-    if (this.answers.has(question)) return this.answers.get(question);
-    const answer = await ask();
-    this.answers.set(question, answer);
-    if (this.answers.size > KEPT) this.answers.delete(this.answers.keys().next().value);
-    return answer;
+  // An answer that was had before, or is on its way: the same question twice is no newer one, which would give it up.
+  // The oldest answers are forgotten, and what failed is asked again.
+  once(question, ask) {
+    if (!this.answers.has(question)) {
+      const answer = ask();
+      this.answers.set(question, answer);
+      answer.catch(() => this.answers.get(question) === answer && this.answers.delete(question));
+      if (this.answers.size > KEPT) this.answers.delete(this.answers.keys().next().value);
+    }
+    return this.answers.get(question);
   }
 }

@@ -12,6 +12,7 @@ import { Run } from "./run.js";
 
 const LEAVE = -1, TO_LIST = -2, TO_NEXT = -3; // in place of a step, as in panel.js
 const MOST_TRIED = 6; // sentences of a lesson
+const LANE = "lesson"; // of what is measured for the step that is shown
 const SOON = 300, TYPED = 250; // ms until it is said that something is being measured; after a key
 const REPLAY = ["training replay"]; // of the figures of the app's page on training
 const BYTES = "base64 bytes"; // as in headlight/components/standalone.py
@@ -77,7 +78,8 @@ export class Lessons {
     const waiting = setTimeout(() => isCurrent() && !known && this.wait(lesson, number), SOON + (isStep ? TYPED : 0));
     try {
       if (isStep && !known) await pause(TYPED); // nothing is measured of a sentence that is being written
-      const run = new Run(this.page.source, this.told, trace, { address: addressOf(view, said), isCurrent });
+      const address = addressOf(view, said);
+      const run = new Run(this.page.source, this.told, trace, { address, isCurrent, lane: LANE });
       const posed = await pose(lesson, number, run);
       if (!isCurrent()) return;
       this.view = view;

@@ -6,8 +6,6 @@ import { batchOf } from "../payloads/masks.js";
 import { measureHeads, plainestHead } from "../payloads/patterns.js";
 import { logProbabilities } from "../payloads/switches.js";
 
-const LANE = "lesson"; // of what is lost without each head: of another sentence it gives up the older one
-
 class GivenUp extends Error {}
 
 // A sentence, or a model, does not decide a question; its message says why.
@@ -17,9 +15,10 @@ export const positionsOf = ([start, stop]) => Array.from({ length: stop - start 
 
 export class Run {
   // source: a LocalSource; told: what the page is told of lessons (headlight/lessons/live.py); trace: of the sentence;
-  // address: what the page shows now; isCurrent: whether anybody still waits for what is measured.
-  constructor(source, told, trace, { address = {}, isCurrent = () => true } = {}) {
-    Object.assign(this, { source, told, trace, address, isCurrent, text: trace.sourceText });
+  // address: what the page shows now; isCurrent: whether anybody still waits for what is measured; lane: of what takes
+  // long, so that another sentence's gives it up.
+  constructor(source, told, trace, { address = {}, isCurrent = () => true, lane = null } = {}) {
+    Object.assign(this, { source, told, trace, address, isCurrent, lane, text: trace.sourceText });
     this.config = source.model.config;
     this.law = source.words.law;
     this.forced = Number(this.config.forced_first_token);
@@ -92,7 +91,7 @@ export class Run {
 
   // What is lost without each head: see LocalSource.
   losses() {
-    return this.source.losses(this.trace, () => {}, LANE);
+    return this.source.losses(this.trace, () => {}, this.lane);
   }
 
   stages(kind, { layer, head }) {
@@ -118,7 +117,7 @@ export class Run {
   }
 
   async ended(size, alpha) {
-    const { ended } = await this.source.search(this.text, { beam: { size, alpha } }, "a lesson's search");
+    const { ended } = await this.source.search(this.text, { beam: { size, alpha } }, this.lane);
     return ended.slice(0, size);
   }
 }
