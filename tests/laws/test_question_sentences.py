@@ -16,6 +16,7 @@ from support.small import random_sources, small_model
 from support.streams import loaded, stages_of, stream_of, trace_of
 
 from headlight.views.questions import content
+from transformer.config import Schedule
 from transformer.interpret.residual import record_residual_stream
 
 CASES = [("en-de", text) for text in SENTENCES[:39:3]] + [("reverse", text) for text in SENTENCES[:39:6]]
@@ -119,13 +120,18 @@ def test_what_is_said_of_the_checkpoint(name):
     entropy = -sum(mass * math.log(mass) for mass in (right, *[wrong] * (classes - 1)) if mass)
     assert (float(epsilon), number(tokens)) == (own, classes) and as_printed(best, right) and as_printed(least, entropy)
 
+    if loaded(name).checkpoint.settings("schedule").schedule == Schedule.NOAM:
+        _peaks(asked, name)
+
+
+def _peaks(asked, name: str) -> None:
     step, rate, warmup, factor = re.search(
         rf"^The rate peaks at step ([\d,]+) with ({TINY})\. .* warm-up ([\d,]+) and factor ([\d.]+)\.$",
         str(content._rate(asked).see),
     ).groups()
     schedule = loaded(name).checkpoint.settings("warmup_steps", "rate_factor")
     assert (number(warmup), float(factor)) == (schedule.warmup_steps, schedule.rate_factor)
-    true = float(factor) / math.sqrt(model.config.d_model * number(warmup))
+    true = float(factor) / math.sqrt(loaded(name).model.config.d_model * number(warmup))
     assert number(step) == number(warmup) and as_scientific(rate, true)
 
 

@@ -98,7 +98,7 @@ def test_its_samples_are_pairs_it_was_not_trained_on(shipped, folder):
 
 def test_its_history_ends_better_than_it_began(shipped):
     history = shipped.checkpoint.history
-    assert len(history) >= 3 and history[-1]["valid_loss"] < history[0]["valid_loss"]
+    assert len(history) >= 2 and history[-1]["valid_loss"] < history[0]["valid_loss"]
 
 
 @pytest.mark.parametrize("beam", [1, 4])

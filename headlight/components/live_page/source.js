@@ -21,11 +21,11 @@ export class LocalSource {
     return this.once(JSON.stringify(["search", text, options]), ask);
   }
 
-  // The ids of the translation without each of some sets of source positions.
+  // The translation without each of some sets of source positions: { targetIds, targetText }.
   withoutEach(text, sets, lane = "without each") {
     return this.once(JSON.stringify(["without", text, sets]), async () => {
       const found = [];
-      await this.model.translateWithoutEach(text, sets, ({ index, targetIds }) => (found[index] = targetIds), { lane });
+      await this.model.translateWithoutEach(text, sets, (each) => (found[each.index] = each), { lane });
       return found;
     });
   }

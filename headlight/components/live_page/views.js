@@ -84,7 +84,7 @@ export class Home extends View {
     draw(null);
     if (hidden.length !== 1) return;
     const without = await this.source.withoutEach(text, words.map(positionsOf));
-    if (isCurrent()) draw(words.filter((_, at) => isSame(without[at], trace.targetIds)));
+    if (isCurrent()) draw(words.filter((_, at) => isSame(without[at].targetIds, trace.targetIds)));
   }
 
   // The number of a word that was clicked, from 0; -1 to show all.

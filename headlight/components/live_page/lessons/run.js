@@ -58,10 +58,6 @@ export class Run {
     return Array.from({ length: queries }, (_, row) => weights.subarray(from + row * keys, from + (row + 1) * keys));
   }
 
-  decode(ids) {
-    return this.source.model.tokenizer.decode([...ids]);
-  }
-
   // The translation of another text, with a beginning that is forced, or without some heads.
   async traceOf(options, text = this.text) {
     if (!this.isCurrent()) throw new GivenUp();
@@ -75,7 +71,7 @@ export class Run {
   // The translation without each word of the source, as texts.
   async withoutEachWord() {
     const found = await this.source.withoutEach(this.text, this.words.map(positionsOf), null);
-    return found.map((ids) => this.decode(ids));
+    return found.map(({ targetText }) => targetText);
   }
 
   // What log P of each output token loses without each source token: [source][output].

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from headlight.views.atlas.content import (
     plainest_pattern,
     with_error,
 )
-from headlight.views.atlas.head_content import GROUPS, head_page, head_payload
+from headlight.views.atlas.head_content import GROUPS, facts, head_page, head_payload
 from transformer import Translator
 from transformer.interpret.atlas.atlas import Atlas, Role, find_atlas, save_atlas
 from transformer.interpret.atlas.roles import find_roles, roles_of
@@ -209,8 +210,11 @@ def test_the_plainest_pattern_is_the_label_of_most_sentences_else_that_of_most_r
 
 def test_importance_and_error_rate_are_shown_with_their_errors_where_they_were_measured(atlas, trace):
     one = next(each for each in found_in_atlas(atlas, None) if each.heads == Heads("cross", 0, 0))
-    facts = {each["name"]: each["value"] for each in head_payload(one.heads, one.told, trace, atlas, None)["facts"]}
-    assert facts["lost without it"] == facts["alignment error"] == "not measured"
+    entry = atlas.head("cross", 0, 0)
+    told = {each["name"]: each["value"] for each in head_payload(one.heads, one.told, trace, atlas, None)["facts"]}
+    assert told["lost without it"] == with_error(*entry.importance) and told["alignment error"] == "not measured"
+    without = {each["name"]: each["value"] for each in facts(replace(entry, importance=None), None, None)}
+    assert without["lost without it"] == "not measured"
     rate = head_payload(one.heads, one.told, trace, atlas, (0.25, 0.03), ("gold", 40))["facts"][1]
     assert rate["value"] == "0.25 ± 0.03" and "gold, 40 sentences" in rate["says"]
     assert (with_error(-0.5, 0.0), with_error(0.7134, 0.002), with_error(1, None)) == (

@@ -1,6 +1,7 @@
 """The view on the learning rate through Streamlit's own test runner: curves, links, and what is refused."""
 
 import json
+import math
 import shutil
 
 import pytest
@@ -29,10 +30,13 @@ def test_the_view_opens_with_three_curves_their_peaks_and_the_checkpoints_own():
     assert [trace["name"] for trace in own["data"]][0::2] == ["this checkpoint", "as its training wrote it down"]
     training = json.loads((ROOT / "checkpoints/en-de/training.json").read_text(encoding="utf-8"))
     settings = training["configuration"]["training"]
-    peak = settings["rate_factor"] * 256**-0.5 * settings["warmup_steps"] ** -0.5
-    said = f"After {settings['warmup_steps']} steps of warm-up the rate was {1000 * peak:.2f}·10⁻³."
+    is_constant = settings["schedule"] == "constant"
+    peak = settings["rate_factor"] * (1 if is_constant else 256**-0.5 * settings["warmup_steps"] ** -0.5)
+    power = math.floor(math.log10(peak))
+    high = str(-power).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    said = f"After {settings['warmup_steps']} steps of warm-up the rate was {peak / 10.0**power:.2f}·10⁻{high}."
     assert headlines(app)[1] == said
-    assert f"{peak / (512 * 4000) ** -0.5:.2f} times the paper's peak" in page_text(
+    assert f"{peak / (512 * 4000) ** -0.5:.3g} times the paper's peak" in page_text(
         app
     ) and "the farthest from the formula" in page_text(app)
     assert len(app.latex) == 3 and not app.warning

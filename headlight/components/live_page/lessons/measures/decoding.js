@@ -226,7 +226,7 @@ export async function longer_translation(run) {
   const longer = (await longerThan(run, trace)) ?? (done ? forced : null);
   if (!longer) throw new Undecided(say("undecided"));
   const counted = say("counted", pluralize(after, "word"), before);
-  const token = run.source.model.tokenizer.pieces[longer.at(-1)];
+  const token = (await run.traceOf({ prefix: longer })).targetTokens[longer.length - 1];
   return {
     kind: "do",
     truth: forced ? `${quoted(now.targetText)} ${counted}` : say("told", trace.targetText),
