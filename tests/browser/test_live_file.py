@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 from support.access import shuts_no_one_out
-from support.live import show
+from support.live_file import show
 from support.rest import at_rest
 from support.streams import CHECKPOINTS
 

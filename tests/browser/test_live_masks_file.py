@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page, expect
 from support.access import shuts_no_one_out
-from support.live import show
+from support.live_file import show
 from support.streams import CHECKPOINTS
 
 from headlight.plots.text import format_probability
