@@ -2,6 +2,7 @@
 
 import json
 import signal
+import sys
 from base64 import b64decode
 from collections.abc import Iterator
 from functools import cache
@@ -82,6 +83,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if item.path.stem in SLOW:
             item.add_marker(pytest.mark.slow)
     items.sort(key=lambda item: LONGEST.index(item.path.stem) if item.path.stem in LONGEST else len(LONGEST))
+
+
+_MAIN = sys.modules["__main__"]
+
+
+@pytest.fixture(autouse=True)
+def main_module():
+    """Put the tests' own main module back: Streamlit leaves a page there, which a process that is spawned would run."""
+    sys.modules["__main__"] = _MAIN
 
 
 @pytest.fixture(scope="session", autouse=True)
