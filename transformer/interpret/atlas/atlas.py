@@ -19,6 +19,7 @@ from ...model.names import AttentionKind
 from ...model.transformer import Transformer
 from ...untrusted import MEGABYTE, parse_json, read_regular
 from ..head_patterns import Pattern
+from ..trace import Labels, row_and_column_labels
 
 if TYPE_CHECKING:
     import pandas
@@ -39,6 +40,10 @@ class Sentence:
     source: tuple[str, ...]
     fed: tuple[str, ...]
     target: tuple[str, ...]
+
+    def labels(self, kind: AttentionKind) -> tuple[Labels, Labels | None, Labels]:
+        """Return what each row of a kind's maps reads, what it predicts (None for the encoder), and the columns."""
+        return row_and_column_labels(kind, self.source, self.fed, self.target)
 
 
 @dataclass(frozen=True)
@@ -173,9 +178,7 @@ class Atlas:
 
     def map_of(self, entry: HeadEntry, example: Example) -> tuple[tuple[str, ...], tuple[str, ...], np.ndarray]:
         """Return the tokens of an example's rows and columns, and its map, [rows, columns]."""
-        sentence = self.sentences[example.sentence]
-        rows = sentence.source if entry.kind == AttentionKind.ENCODER else sentence.fed
-        columns = sentence.fed if entry.kind == AttentionKind.DECODER else sentence.source
+        rows, _, columns = self.sentences[example.sentence].labels(entry.kind)
         return rows, columns, example.dense(len(rows), len(columns))
 
     def to_frame(self) -> "pandas.DataFrame":
@@ -384,9 +387,7 @@ class _Reader:
     ) -> Example:
         if _count(sentence) >= len(self.sentences) or _count(fifth) >= FIFTHS or strongest not in (0, 1):
             raise ValueError("an example that cannot be")
-        shown = self.sentences[sentence]
-        rows = shown.source if kind == AttentionKind.ENCODER else shown.fed
-        columns = shown.fed if kind == AttentionKind.DECODER else shown.source
+        rows, _, columns = self.sentences[sentence].labels(kind)
         at = tuple(map(_count, cells))
         if len(at) != len(told) or any(cell >= len(rows) * len(columns) for cell in at) or len(set(at)) != len(at):
             raise ValueError("cells that are not there")
