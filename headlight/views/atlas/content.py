@@ -10,7 +10,7 @@ from transformer.interpret.alignment.measure import Aligner, Method
 from transformer.interpret.alignment.table import AlignmentTable
 from transformer.interpret.atlas.atlas import Atlas, HeadEntry, Mean, Role
 from transformer.interpret.head_patterns import HeadMeasures, Pattern, measure_heads
-from transformer.interpret.trace import Trace, masked_maps
+from transformer.interpret.trace import Trace, keys_of, masked_maps
 from transformer.interpret.what_if.intervention import Heads
 from transformer.model.names import AttentionKind
 
@@ -83,8 +83,7 @@ def found_in_sentence(trace: Trace) -> list[Found]:
     """Return all heads by one sentence alone."""
     measured = []
     for kind in AttentionKind:
-        keys = trace.decoder_input_tokens if kind == AttentionKind.DECODER else trace.source_tokens
-        measured += measure_heads(kind, masked_maps(trace, kind), keys, trace.target_tokens)
+        measured += measure_heads(kind, masked_maps(trace, kind), keys_of(trace, kind), trace.target_tokens)
     return [_of_sentence(each) for each in measured]
 
 
