@@ -8,7 +8,7 @@ from headlight.plots.text import KIND_NAMES, Finding, kind_head_name, percent, p
 from transformer.interpret.alignment.links import Reading
 from transformer.interpret.alignment.measure import Aligner, Method
 from transformer.interpret.alignment.table import AlignmentTable
-from transformer.interpret.atlas.atlas import Atlas, HeadEntry, Mean, Role
+from transformer.interpret.atlas.atlas import Atlas, HeadEntry, Role
 from transformer.interpret.head_patterns import HeadMeasures, Pattern, measure_heads
 from transformer.interpret.trace import Trace, keys_of, masked_maps
 from transformer.interpret.what_if.intervention import Heads
@@ -146,7 +146,7 @@ def describe_role(roles: Mapping[Pattern, Role], sentences: int) -> Finding:
     if pattern is None:
         return Finding(_headline(None, 0.0), f"Over {pluralize(sentences, 'sentence')}.")
     role = roles[pattern]
-    plain, error = _share(role.labelled, sentences)
+    plain, error = role.share(sentences)
     rows = f"{role.rows:,} of {pluralize(role.eligible, 'row')} that could, in {pluralize(sentences, 'sentence')}."
     surely = f"It has the label “{pattern}” in {percent(plain)} (± {100 * error:.1f}) of the sentences."
     return Finding(_headline(pattern, share), f"{rows} {surely}")
@@ -158,11 +158,6 @@ def _headline(pattern: Pattern | None, share: float) -> str:
     if share < PLAIN:
         return f"No one place: {LOOKS_AT[pattern]} in {percent(share)} of rows."
     return f"{sentence_case(percent(share))} of rows look most at {LOOKS_AT[pattern]}."
-
-
-def _share(count: int, of: int) -> Mean:
-    share = count / of
-    return share, math.sqrt(share * (1 - share) / of)
 
 
 def finder_payload(found: Sequence[Found], start: tuple[str, str] = ("distance", "confidence")) -> dict:

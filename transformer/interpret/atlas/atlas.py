@@ -78,6 +78,14 @@ class Role:
     rows: int
     eligible: int
 
+    def share(self, sentences: int) -> Mean:
+        """Return in what share of so many sentences a head has the label, and its standard error."""
+        share = self.labelled / sentences
+        return share, math.sqrt(share * (1 - share) / sentences)
+
+
+NEVER = Role(0, 0, 0)
+
 
 @dataclass(frozen=True)
 class Join:
@@ -129,9 +137,7 @@ class HeadEntry:
 
     def share(self, pattern: Pattern | str, sentences: int) -> Mean:
         """Return in what share of the sentences the head has a label, and its standard error."""
-        role = self.roles.get(Pattern(pattern))
-        share = role.labelled / sentences if role else 0.0
-        return share, math.sqrt(share * (1 - share) / sentences)
+        return self.roles.get(Pattern(pattern), NEVER).share(sentences)
 
     def label(self, sentences: int) -> tuple[Pattern, float] | None:
         """Return the label that the head has most often, and in what share of the sentences; None where it has none."""
