@@ -5,8 +5,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from headlight.plots.text import KIND_NAMES, Finding, kind_head_name, percent, pluralize, sentence_case, signed
-from transformer.interpret.alignment.links import Reading
-from transformer.interpret.alignment.measure import Aligner, Method
 from transformer.interpret.alignment.table import AlignmentTable
 from transformer.interpret.atlas.atlas import Atlas, HeadEntry, Role
 from transformer.interpret.head_patterns import HeadMeasures, Pattern, measure_heads
@@ -111,9 +109,7 @@ def error_rate(entry: HeadEntry, alignment: AlignmentTable | None) -> tuple[floa
         return None
     if alignment is None:
         return None if entry.alignment_error_rate is None else (entry.alignment_error_rate, None)
-    head = Aligner(Method.HEAD, entry.layer, entry.head)
-    rates = (alignment.rate(head, reading) for reading in Reading)
-    return min((rate for rate in rates if not math.isnan(rate[0])), default=None)
+    return alignment.best_rate(entry.layer, entry.head)
 
 
 def plainest_pattern(roles: Mapping[Pattern, Role], sentences: int = 0) -> tuple[Pattern | None, float]:
