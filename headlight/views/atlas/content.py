@@ -40,6 +40,7 @@ MEASURES = {
     "beginning": ("weight on the beginning", "mean weight on the beginning of sentence"),
     "punctuation": ("weight on punctuation", "mean weight on punctuation marks"),
 }
+ALIGNMENT_ERROR = "alignment_error"
 _LABEL = "label "  # before a pattern, as a measure: in what share of the sentences a head has the label
 IMPORTANCE = ("lost without it, nats", "log P that a token of the translation loses without the head")
 ERROR_RATE = ("alignment error", "alignment error rate against gold links, the lower of both readings; cross-attention")
@@ -60,7 +61,7 @@ class Found:
 
 def found_in_atlas(atlas: Atlas, alignment: AlignmentTable | None) -> list[Found]:
     """Return all heads of an atlas, with their alignment error rates where these were measured."""
-    return [_found(entry, atlas.sentences_measured, error_rate(entry, alignment)) for entry in atlas.entries()]
+    return [_found(entry, atlas.sentences_measured, _error_rate(entry, alignment)) for entry in atlas.entries()]
 
 
 def _found(entry: HeadEntry, sentences: int, rate: tuple[float, float | None] | None) -> Found:
@@ -71,7 +72,7 @@ def _found(entry: HeadEntry, sentences: int, rate: tuple[float, float | None] | 
     if entry.importance:
         values["importance"] = entry.importance
     if rate:
-        values["alignment_error"] = rate
+        values[ALIGNMENT_ERROR] = rate
     plainest, share = plainest_pattern(entry.roles, sentences)
     heads = Heads(entry.kind, entry.layer, entry.head)
     return Found(heads, values, plainest, share, describe_role(entry.roles, sentences))
@@ -101,7 +102,7 @@ def _of_sentence(measured: HeadMeasures) -> Found:
     )
 
 
-def error_rate(entry: HeadEntry, alignment: AlignmentTable | None) -> tuple[float, float | None] | None:
+def _error_rate(entry: HeadEntry, alignment: AlignmentTable | None) -> tuple[float, float | None] | None:
     """Return the alignment error rate of a head of cross-attention, the lower of both readings, with its standard
     error, punctuation counted; None where it was not measured. An atlas alone does not have the error.
     """
@@ -190,7 +191,7 @@ def _measures_of(found: Sequence[Found], start: tuple[str, str]) -> dict[str, tu
         _LABEL + pattern: (f"“{pattern}” sentences", f"share of sentences in which the head has the label “{pattern}”")
         for pattern in Pattern
     }
-    every = {**MEASURES, "importance": IMPORTANCE, "alignment_error": ERROR_RATE, **labelled}
+    every = {**MEASURES, "importance": IMPORTANCE, ALIGNMENT_ERROR: ERROR_RATE, **labelled}
     there = {name: every[name] for name in every if any(name in each.values for each in found)}
     first = [name for name in start if name in there]
     return {name: there[name] for name in (*first, *(name for name in there if name not in first))}

@@ -34,9 +34,8 @@ def show_page(request: TranslationRequest) -> None:
     kind, layer, head = head_in_address(shapes, partial(results.default_head, request))
     heads = Heads(AttentionKind(kind), layer, head)
     one = next(each for each in found if each.heads == heads)
-    rate = content.error_rate(atlas.head(kind, layer, head), alignment) if atlas else None
     gold = (alignment.gold, alignment.sentences) if alignment else None
-    payload = head_content.head_payload(heads, one.told, trace, atlas, rate, gold)
+    payload = head_content.head_payload(heads, one.told, trace, atlas, one.values.get(content.ALIGNMENT_ERROR), gold)
     with st.container(key="atlas_page"):
         left, right = st.columns([5, 8], gap="medium")
         with left:
