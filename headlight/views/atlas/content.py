@@ -26,7 +26,7 @@ LOOKS_AT = {
     Pattern.OUTPUT_ALIGNMENT: "the aligned source word",
     Pattern.INPUT_ALIGNMENT: "their input's source word",
 }
-# Of each measure: its name on an axis, and what it is.
+# Of each measure: its name on an axis, and what it is; the first two are those that the finder begins with.
 MEASURES = {
     "distance": (
         "distance, tokens",
@@ -157,14 +157,14 @@ def _headline(pattern: Pattern | None, share: float) -> str:
     return f"{sentence_case(percent(share))} of rows look most at {LOOKS_AT[pattern]}."
 
 
-def finder_payload(found: Sequence[Found], start: tuple[str, str] = ("distance", "confidence")) -> dict:
+def finder_payload(found: Sequence[Found]) -> dict:
     """Return what `components.head_finder` shows, ready for JSON, but for what is chosen.
 
-    measures: name, label and explanation of each that some head has, those to begin with first; patterns: name and
-    words of those that some head follows most; heads: of each its kind, layer and head from 0, name, pattern, share of
-    rows, and headline; values: by measure, of each head [value, standard error], null where it was not measured.
+    measures: name, label and explanation of each that some head has; patterns: name and words of those that some head
+    follows most; heads: of each its kind, layer and head from 0, name, pattern, share of rows, and headline; values: by
+    measure, of each head [value, standard error], null where it was not measured.
     """
-    measures = _measures_of(found, start)
+    measures = _measures_of(found)
     patterns = [pattern for pattern in Pattern if any(each.pattern == pattern for each in found)]
     return {
         "measures": [{"name": name, "label": label, "says": says} for name, (label, says) in measures.items()],
@@ -186,15 +186,13 @@ def finder_payload(found: Sequence[Found], start: tuple[str, str] = ("distance",
     }
 
 
-def _measures_of(found: Sequence[Found], start: tuple[str, str]) -> dict[str, tuple[str, str]]:
+def _measures_of(found: Sequence[Found]) -> dict[str, tuple[str, str]]:
     labelled = {
         _LABEL + pattern: (f"“{pattern}” sentences", f"share of sentences in which the head has the label “{pattern}”")
         for pattern in Pattern
     }
     every = {**MEASURES, "importance": IMPORTANCE, ALIGNMENT_ERROR: ERROR_RATE, **labelled}
-    there = {name: every[name] for name in every if any(name in each.values for each in found)}
-    first = [name for name in start if name in there]
-    return {name: there[name] for name in (*first, *(name for name in there if name not in first))}
+    return {name: every[name] for name in every if any(name in each.values for each in found)}
 
 
 def _sent(value: tuple[float, float | None] | None) -> list[float | None] | None:
