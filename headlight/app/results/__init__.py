@@ -123,7 +123,7 @@ def atlas(checkpoint: CheckpointFiles) -> Atlas | None:
     return find_atlas(Path(checkpoint.folder), translator(checkpoint).model)
 
 
-@cached(max_entries=4, show_spinner=False)
+@cached(max_entries=16, show_spinner=False)
 def weights(checkpoint: CheckpointFiles) -> str:
     """The SHA-256 of a checkpoint's weights, by which what was measured says of which weights it is."""
     return weights_digest(Path(checkpoint.folder))
