@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...data.frames import Columns, frame_of
-from ...files import reading, write_atomically
+from ...files import reading_json, write_atomically
 from ...model.names import AttentionKind
 from ...model.transformer import Transformer
-from ...untrusted import MEGABYTE, parse_json, read_regular
+from ...untrusted import MEGABYTE
 from ..head_patterns import Pattern
 from ..trace import Labels, row_and_column_labels
 
@@ -267,10 +267,7 @@ def with_fewer_examples(atlas: Atlas, a_fifth: int) -> Atlas:
 
 def load_atlas(path: Path, model: Transformer) -> Atlas:
     """Read what `save_atlas` wrote for a model of this shape; raises CheckpointError for anything else."""
-    with reading(path, "cannot be read", ValueError, KeyError, TypeError, AttributeError, IndexError):
-        content = parse_json(read_regular(path, MOST_BYTES))
-        if content["version"] != VERSION:
-            raise ValueError(f"version {content['version']}")
+    with reading_json(path, VERSION, MOST_BYTES) as content:
         read = _Reader(content)
         heads = {}
         for kind in AttentionKind:
