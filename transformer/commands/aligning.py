@@ -159,19 +159,19 @@ def _chosen(options: argparse.Namespace, translator: Translator) -> tuple[Aligne
         if aligner not in aligners_of(translator.model):
             layers, heads = len(translator.model.decoder), translator.model.config.num_heads
             raise UserError(f"The model has no {aligner}: it has {layers} layers of {heads} heads.")
-        if options.reading or table is None:
-            return aligner, Reading(_required(options.reading, "--reading output or --reading input"))
+        if options.reading:
+            return aligner, Reading(options.reading)
+        if table is None:
+            raise _not_measured("--reading output or --reading input")
         return aligner, min(Reading, key=lambda reading: table.rate(aligner, reading)[0])
     if table is None:
-        _required(None, f"--head LAYER.HEAD and --reading, or measure {ALIGNMENT_FILE} with --gold")
-    aligner, reading = table.best_head()  # type: ignore[union-attr]
+        raise _not_measured(f"--head LAYER.HEAD and --reading, or measure {ALIGNMENT_FILE} with --gold")
+    aligner, reading = table.best_head()
     return aligner, Reading(options.reading or reading)
 
 
-def _required(value: str | None, told: str) -> str:
-    if value is None:
-        raise UserError(f"Which head aligns was not measured for this checkpoint: give {told}.")
-    return value
+def _not_measured(told: str) -> UserError:
+    return UserError(f"Which head aligns was not measured for this checkpoint: give {told}.")
 
 
 def _head(text: str) -> tuple[int, int]:
