@@ -59,8 +59,7 @@ def _measure(options: argparse.Namespace) -> None:
     _check_out(options)
     gold = read_gold(options.gold, one_based=options.one_based, target_first=options.target_first)
     translator = Translator.load(options.checkpoint, options.device)
-    languages = options.target_language or "", options.source_language or ""
-    translator.addressed("checked", *languages)
+    languages = _languages(options, translator)
     counts = measure_alignment(
         translator.model,
         translator.tokenizer,
@@ -73,6 +72,13 @@ def _measure(options: argparse.Namespace) -> None:
     if options.out:
         write_result(options.out, _writer(options, counts, table))
     print("\n".join(report(table)))
+
+
+def _languages(options: argparse.Namespace, translator: Translator) -> tuple[str, str]:
+    """Return target's and source's language, "" for one that is not told; raises UserError for what cannot be."""
+    languages = options.target_language or "", options.source_language or ""
+    translator.addressed("checked", *languages)
+    return languages
 
 
 def _check_out(options: argparse.Namespace) -> None:
@@ -121,8 +127,7 @@ def report(table: AlignmentTable) -> list[str]:
 def _print_links(options: argparse.Namespace, translator: Translator) -> int:
     """Print a line of links for each pair, an empty one for what is no pair, or is too long; those make it fail."""
     aligner, reading = _chosen(options, translator)
-    languages = options.target_language or "", options.source_language or ""
-    translator.addressed("checked", *languages)
+    languages = _languages(options, translator)
     pairs, shown = _pairs(options, translator)
     lines = iter(range(1, pairs.total + 1))
     status = int(len(pairs) < pairs.total)
