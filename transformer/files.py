@@ -108,10 +108,12 @@ def object_bytes(content: dict) -> bytes:
 
 
 @contextlib.contextmanager
-def reading_json(path: Path, version: int) -> Iterator[dict]:
-    """Read what `save_json` wrote; whatever is wrong with it, found here or in the block, is a CheckpointError."""
-    with reading(path, "cannot be read", ValueError, KeyError, TypeError, AttributeError):
-        content = parse_json(read_regular(path, MOST_DESCRIPTION))
+def reading_json(path: Path, version: int, most: int = MOST_DESCRIPTION) -> Iterator[dict]:
+    """Read what `save_json` wrote, at most so many bytes; whatever is wrong with it, found here or in the block, is a
+    CheckpointError.
+    """
+    with reading(path, "cannot be read", ValueError, KeyError, TypeError, AttributeError, IndexError):
+        content = parse_json(read_regular(path, most))
         if content["version"] != version:
             raise ValueError(f"version {content['version']}")
         yield content

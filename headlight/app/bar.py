@@ -15,7 +15,7 @@ from headlight.app import results
 from headlight.app.results import CheckpointFiles, TranslationRequest
 from headlight.components.show import copy_link, presenter
 from transformer import Beam, Greedy, Sampling, Translator, UserError, __version__
-from transformer.checkpoint import Checkpoint, weights_digest
+from transformer.checkpoint import Checkpoint
 from transformer.model.device import describe_device
 from transformer.translator import Strategy
 
@@ -218,13 +218,8 @@ def _citation(checkpoint: CheckpointFiles) -> str:
     """Cite the view: the program's version, the very weights, and the link. Raises CheckpointError without weights."""
     return (
         f"{AUTHORS} ({YEAR}). Headlight {__version__}. Checkpoint {checkpoint.name}, model.safetensors with SHA-256 "
-        f"{_digest(checkpoint)[:DIGITS]}. {_link()}"
+        f"{results.weights(checkpoint)[:DIGITS]}. {_link()}"
     )
-
-
-@functools.lru_cache(maxsize=16)
-def _digest(checkpoint: CheckpointFiles) -> str:
-    return weights_digest(Path(checkpoint.folder))
 
 
 def _link() -> str:

@@ -59,8 +59,7 @@ def _measure(options: argparse.Namespace) -> None:
     _check_out(options)
     gold = read_gold(options.gold, one_based=options.one_based, target_first=options.target_first)
     translator = Translator.load(options.checkpoint, options.device)
-    languages = options.target_language or "", options.source_language or ""
-    translator.addressed("checked", *languages)
+    languages = _languages(options, translator)
     counts = measure_alignment(
         translator.model,
         translator.tokenizer,
@@ -73,6 +72,13 @@ def _measure(options: argparse.Namespace) -> None:
     if options.out:
         write_result(options.out, _writer(options, counts, table))
     print("\n".join(report(table)))
+
+
+def _languages(options: argparse.Namespace, translator: Translator) -> tuple[str, str]:
+    """Return target's and source's language, "" for one that is not told; raises UserError for what cannot be."""
+    languages = options.target_language or "", options.source_language or ""
+    translator.addressed("checked", *languages)
+    return languages
 
 
 def _check_out(options: argparse.Namespace) -> None:
@@ -121,8 +127,7 @@ def report(table: AlignmentTable) -> list[str]:
 def _print_links(options: argparse.Namespace, translator: Translator) -> int:
     """Print a line of links for each pair, an empty one for what is no pair, or is too long; those make it fail."""
     aligner, reading = _chosen(options, translator)
-    languages = options.target_language or "", options.source_language or ""
-    translator.addressed("checked", *languages)
+    languages = _languages(options, translator)
     pairs, shown = _pairs(options, translator)
     lines = iter(range(1, pairs.total + 1))
     status = int(len(pairs) < pairs.total)
@@ -159,19 +164,19 @@ def _chosen(options: argparse.Namespace, translator: Translator) -> tuple[Aligne
         if aligner not in aligners_of(translator.model):
             layers, heads = len(translator.model.decoder), translator.model.config.num_heads
             raise UserError(f"The model has no {aligner}: it has {layers} layers of {heads} heads.")
-        if options.reading or table is None:
-            return aligner, Reading(_required(options.reading, "--reading output or --reading input"))
+        if options.reading:
+            return aligner, Reading(options.reading)
+        if table is None:
+            raise _not_measured("--reading output or --reading input")
         return aligner, min(Reading, key=lambda reading: table.rate(aligner, reading)[0])
     if table is None:
-        _required(None, f"--head LAYER.HEAD and --reading, or measure {ALIGNMENT_FILE} with --gold")
-    aligner, reading = table.best_head()  # type: ignore[union-attr]
+        raise _not_measured(f"--head LAYER.HEAD and --reading, or measure {ALIGNMENT_FILE} with --gold")
+    aligner, reading = table.best_head()
     return aligner, Reading(options.reading or reading)
 
 
-def _required(value: str | None, told: str) -> str:
-    if value is None:
-        raise UserError(f"Which head aligns was not measured for this checkpoint: give {told}.")
-    return value
+def _not_measured(told: str) -> UserError:
+    return UserError(f"Which head aligns was not measured for this checkpoint: give {told}.")
 
 
 def _head(text: str) -> tuple[int, int]:

@@ -71,11 +71,7 @@ def read_lines(path: Path) -> Iterator[bytes]:
         with _opened(Path(path)) as lines:
             yield from lines
     except (OSError, EOFError, zlib.error) as error:
-        raise _unreadable(path, error) from error
-
-
-def _unreadable(path: Path, error: Exception) -> DataError:
-    return DataError(f"The corpus {path} cannot be read: {getattr(error, 'strerror', None) or error}.")
+        raise DataError(f"The corpus {path} cannot be read: {getattr(error, 'strerror', None) or error}.") from error
 
 
 @contextlib.contextmanager

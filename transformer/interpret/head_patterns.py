@@ -37,7 +37,7 @@ class Pattern(Name):
 THRESHOLDS = dict.fromkeys((Pattern.PREVIOUS, Pattern.SAME, Pattern.NEXT, Pattern.MIRRORED), 0.9)
 THRESHOLDS |= dict.fromkeys((Pattern.END, Pattern.BEGINNING, Pattern.PUNCTUATION), 0.8)
 THRESHOLDS |= dict.fromkeys((Pattern.OUTPUT_ALIGNMENT, Pattern.INPUT_ALIGNMENT), 0.8)
-_OFFSETS = {Pattern.PREVIOUS: -1, Pattern.SAME: 0, Pattern.NEXT: 1}
+OFFSETS = {Pattern.PREVIOUS: -1, Pattern.SAME: 0, Pattern.NEXT: 1}
 
 
 @dataclass(frozen=True)
@@ -210,12 +210,12 @@ def rows_with_choice(weights: np.ndarray) -> np.ndarray:
 
 
 # What follows measures many maps at once, [..., queries, keys]; a share is how many rows, of how many: two of [...].
-_Counts = tuple[np.ndarray, np.ndarray]
+Counts = tuple[np.ndarray, np.ndarray]
 
 
 def _all_shares(
     kind: AttentionKind, weights: np.ndarray, keys: Sequence[str], aligned: np.ndarray | None
-) -> dict[Pattern, _Counts]:
+) -> dict[Pattern, Counts]:
     """Count the rows of every pattern; 0 of 0 rows for one that makes no sense for the kind."""
     choice, maxima = rows_with_choice(weights), np.nan_to_num(weights, nan=-1.0).argmax(axis=-1)
     none = np.zeros(weights.shape[:-2], dtype=int)
@@ -228,11 +228,11 @@ def _all_shares(
         Pattern.BEGINNING: begins,
         Pattern.PUNCTUATION: np.array([is_punctuation(token) for token in keys]),
     }
-    shares |= {pattern: _counted(sort[maxima], choice) for pattern, sort in columns.items() if sort.any()}
+    shares |= {pattern: counted(sort[maxima], choice) for pattern, sort in columns.items() if sort.any()}
     if kind != AttentionKind.CROSS:  # rows and columns of cross-attention are different sentences
         shares |= {
             pattern: _offset(weights, choice, maxima, offset)
-            for pattern, offset in _OFFSETS.items()
+            for pattern, offset in OFFSETS.items()
             if kind == AttentionKind.ENCODER or offset <= 0
         }
     if kind != AttentionKind.DECODER:
@@ -240,23 +240,24 @@ def _all_shares(
     if aligned is not None:
         inputs = np.concatenate([[-1], aligned[:-1]])  # a row's input token is the output token of the row before
         for pattern, words in ((Pattern.OUTPUT_ALIGNMENT, aligned), (Pattern.INPUT_ALIGNMENT, inputs)):
-            shares[pattern] = _counted(maxima == words, np.broadcast_to(words >= 0, maxima.shape))
+            shares[pattern] = counted(maxima == words, np.broadcast_to(words >= 0, maxima.shape))
     return shares
 
 
-def _counted(follow: np.ndarray, rows: np.ndarray) -> _Counts:
+def counted(follow: np.ndarray, rows: np.ndarray) -> Counts:
+    """Count the rows that follow a pattern, and those that could: [..., queries] -> two of [...]."""
     return (follow & rows).sum(axis=-1), rows.sum(axis=-1)
 
 
-def _offset(weights: np.ndarray, choice: np.ndarray, maxima: np.ndarray, offset: int) -> _Counts:
+def _offset(weights: np.ndarray, choice: np.ndarray, maxima: np.ndarray, offset: int) -> Counts:
     """Count rows whose maximum is `offset` cells from the diagonal, among those that have such a key to read."""
     columns = np.arange(weights.shape[-2]) + offset
     inside = (columns >= 0) & (columns < weights.shape[-1])
     cells = weights[..., np.arange(len(columns)), np.where(inside, columns, 0)]
-    return _counted(maxima == columns, choice & inside & ~np.isnan(cells))
+    return counted(maxima == columns, choice & inside & ~np.isnan(cells))
 
 
-def _mirrored(choice: np.ndarray, maxima: np.ndarray) -> _Counts:
+def _mirrored(choice: np.ndarray, maxima: np.ndarray) -> Counts:
     lines = np.where(choice, np.arange(maxima.shape[-1]) + maxima, -1)  # row + column
     same = (lines[..., :, None] == lines[..., None, :]).sum(axis=-1)  # rows on the same line as this one
     rows = choice.sum(axis=-1)

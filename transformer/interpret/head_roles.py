@@ -22,7 +22,7 @@ from ..model.transformer import Transformer
 from .atlas.batch import Vocabulary, layout_of, record_batch
 from .atlas.role_counts import count_roles
 from .head_patterns import HeadMeasures, Pattern, measure_heads, most_confident_head
-from .trace import Trace, masked_maps
+from .trace import Trace, keys_of, masked_maps
 
 if TYPE_CHECKING:
     import pandas
@@ -89,8 +89,7 @@ def plainest_head(trace: Trace, kind: AttentionKind | str, roles: HeadRoles | No
 
     See `HeadRoles.default_head`; without `roles` it is the most confident one.
     """
-    keys = trace.decoder_input_tokens if kind == AttentionKind.DECODER else trace.source_tokens
-    maps = masked_maps(trace, kind)
+    keys, maps = keys_of(trace, kind), masked_maps(trace, kind)
     if roles is None:
         return most_confident_head(maps, keys)
     return roles.default_head(kind, measure_heads(kind, maps, keys, trace.target_tokens))

@@ -305,6 +305,11 @@ def attention_map(
     return AttentionMap(kind, layer, head, layers, heads, weights, *_labels(trace, kind), row_label=row_label)
 
 
+def keys_of(trace: Trace, kind: AttentionKind | str) -> Labels:
+    """Return the tokens that a kind of attention reads."""
+    return trace.decoder_input_tokens if kind == AttentionKind.DECODER else trace.source_tokens
+
+
 def masked_maps(trace: Trace, kind: AttentionKind | str) -> np.ndarray:
     """Return all maps of a kind, [layers, heads, queries, keys], cells under the causal mask as NaN."""
     return blank_masked(trace.attention(kind), kind)

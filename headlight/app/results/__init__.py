@@ -28,7 +28,7 @@ from transformer.decoding.sampling import Hypothesis
 from transformer.errors import CheckpointError, UserError
 from transformer.interpret.activations import RESIDUAL_STREAM, Activations, Predictions
 from transformer.interpret.alignment.table import ALIGNMENT_FILE, AlignmentTable, load_alignment
-from transformer.interpret.atlas.atlas import Atlas, find_atlas
+from transformer.interpret.atlas.atlas import ATLAS_FILE, Atlas, find_atlas
 from transformer.interpret.atlas.roles import roles_of
 from transformer.interpret.head_roles import ROLES_FILE, HeadRoles, load_roles, plainest_head
 from transformer.interpret.residual import ResidualStream, logit_lens, record_hidden_units, residual_stream_of
@@ -112,11 +112,8 @@ def has_samples(checkpoint: CheckpointFiles) -> bool:
 @cached(max_entries=8, show_spinner=False)
 def roles(checkpoint: CheckpointFiles) -> HeadRoles | None:
     """What the heads do over a corpus, by the atlas where there is one; None where it is nowhere or cannot be read."""
-    try:
-        if found := atlas(checkpoint):
-            return roles_of(found)
-    except CheckpointError as error:
-        logger.warning("%s", error)
+    if found := _if_there(checkpoint, ATLAS_FILE, lambda _: atlas(checkpoint)):
+        return roles_of(found)
     return _if_there(checkpoint, ROLES_FILE, lambda path: load_roles(path, translator(checkpoint).model))
 
 
@@ -126,7 +123,7 @@ def atlas(checkpoint: CheckpointFiles) -> Atlas | None:
     return find_atlas(Path(checkpoint.folder), translator(checkpoint).model)
 
 
-@cached(max_entries=4, show_spinner=False)
+@cached(max_entries=16, show_spinner=False)
 def weights(checkpoint: CheckpointFiles) -> str:
     """The SHA-256 of a checkpoint's weights, by which what was measured says of which weights it is."""
     return weights_digest(Path(checkpoint.folder))

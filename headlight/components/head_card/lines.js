@@ -1,13 +1,14 @@
 // One sentence as two rows of tokens, above those that are read, below those that ask, joined by a head's weights.
 // Pointing at a token, by mouse, finger or keys, leaves its lines alone and writes its weights beside the other row.
 
-import { element, isShortcut, opacity, svgElement, tintOf } from "../lib/canvas.js";
+import { element, opacity, svgElement, tintOf } from "../lib/canvas.js";
+import { shortWeight } from "../lib/format.js";
 import { chipText, isSpecial, joined } from "../lib/tokens.js";
-import { curve, lettersFor, linesOf, lookOf, moved } from "../token_lines/geometry.js";
+import { curve, lettersFor, linesOf } from "../token_lines/geometry.js";
+import { SIDES, centresOf, listenToRow, markLines, pathLike, weightBetween } from "../token_lines/rows.js";
 import { weightText } from "../token_lines/words.js";
 
 export const LETTERS = 14; // pixels, the largest
-const SIDES = ["source", "output"]; // as geometry.js calls the rows above and below
 const NAMED = 3;
 
 // A map [queries][keys] of what was kept of it.
@@ -18,9 +19,6 @@ export function denseOf({ keys, queries, cells, weights }) {
   });
   return whole;
 }
-
-// As short as in statistics tables: .92, 1.00.
-export const shortWeight = (weight) => weight.toFixed(2).replace(/^0/, "");
 
 // What is read to one who points at a token.
 export function wordsOf(example, map, { side, index }) {
@@ -38,10 +36,7 @@ export class ExampleLines {
   constructor(example, tell) {
     Object.assign(this, { example, tell, map: denseOf(example), hovered: null, focused: null });
     this.lines = linesOf(this.map);
-    this.paths = this.lines.map(({ weight }) => {
-      const { strokeWidth, strokeOpacity } = lookOf(weight);
-      return svgElement("path", { "stroke-width": strokeWidth, "stroke-opacity": strokeOpacity });
-    });
+    this.paths = this.lines.map(({ weight }) => pathLike(weight));
     const svg = svgElement("svg", { "aria-hidden": "true" }, ...this.paths);
     const above = this.row("source", example.keys, example.key_words, "keys");
     const below = this.row("output", example.queries, example.query_words, "queries");
@@ -49,7 +44,7 @@ export class ExampleLines {
     this.stage = element("div", "lines", svg, above.row, below.row);
     this.scroller = element("div", "scroller", this.stage);
     this.element = element("div", "example", element("div", "what", example.label), this.scroller);
-    this.show();
+    this.mark();
   }
 
   row(side, tokens, words, name) {
@@ -63,37 +58,13 @@ export class ExampleLines {
     const row = element("div", `side ${name}`, ...joined(buttons, words));
     row.setAttribute("role", "group");
     row.setAttribute("aria-label", name === "keys" ? "Tokens that are read" : "Tokens that ask");
-    const found = ({ target }) => {
-      const index = buttons.indexOf(target.closest?.("button"));
-      return index < 0 ? null : { side, index };
-    };
-    const point = (which, to) => {
-      this[which] = to;
-      this.show();
-      this.tell(this.words());
-    };
-    row.onpointerover = (event) => event.pointerType === "mouse" && point("hovered", found(event));
-    row.onpointerleave = () => point("hovered", null);
-    row.addEventListener("focusin", (event) => point("focused", found(event)));
-    row.addEventListener("focusout", () => point("focused", null));
-    row.onclick = ({ target }) => target.closest("button")?.focus(); // which Safari does not do by itself
-    row.onkeydown = (event) => this.key(event, found(event));
+    listenToRow(this, side, row);
     return { row, buttons };
   }
 
-  key(event, from) {
-    if (!from || isShortcut(event)) return;
-    if (event.key === "Escape") return event.target.blur();
-    const to = moved(from, event.key, this.centres);
-    if (!to) return;
-    this.hovered = null;
-    this.buttons[to.side][to.index].focus();
-    event.preventDefault();
-  }
-
-  words() {
-    const pointed = this.hovered ?? this.focused;
-    return pointed && wordsOf(this.example, this.map, pointed);
+  show() {
+    const pointed = this.mark();
+    this.tell(pointed && wordsOf(this.example, this.map, pointed));
   }
 
   // Letters as large as there is room for, then the lines from middle to middle.
@@ -103,30 +74,19 @@ export class ExampleLines {
     stage.style.setProperty("--size", `${LETTERS}px`);
     const letters = lettersFor(stage.scrollWidth, scroller.clientWidth, LETTERS);
     if (letters < LETTERS) stage.style.setProperty("--size", `${letters}px`);
-    const from = (button, axis) => {
-      let at = 0;
-      for (let each = button; each && each !== stage; each = each.offsetParent) at += each[axis];
-      return at;
-    };
-    const middle = (button) => from(button, "offsetLeft") + button.offsetWidth / 2;
-    this.centres = {
-      source: this.buttons.source.map((each) => ({ x: middle(each), y: from(each, "offsetTop") + each.offsetHeight })),
-      output: this.buttons.output.map((each) => ({ x: middle(each), y: from(each, "offsetTop") })),
-    };
+    this.centres = centresOf(stage, this.buttons);
     this.lines.forEach(({ row, column }, at) => {
       this.paths[at].setAttribute("d", curve(this.centres.source[column], this.centres.output[row]));
     });
   }
 
-  // Of what is pointed at the lines and weights alone, else all lines and of each query its greatest weight.
-  show() {
+  // Of what is pointed at, which it returns, the lines and weights alone, else all lines and of each query its greatest
+  // weight.
+  mark() {
     const pointed = this.hovered ?? this.focused;
-    this.stage.classList.toggle("pointed", pointed !== null);
-    this.lines.forEach(({ row, column }, at) => {
-      const isOn = pointed && (pointed.side === "output" ? row : column) === pointed.index;
-      this.paths[at].classList.toggle("on", Boolean(isOn));
-    });
+    markLines(this.stage, this, pointed);
     for (const side of SIDES) this.buttons[side].forEach((button, index) => this.write(button, side, index, pointed));
+    return pointed;
   }
 
   write(button, side, index, pointed) {
@@ -141,7 +101,6 @@ export class ExampleLines {
 
   weightBeside(side, index, pointed) {
     if (!pointed) return side === "output" ? Math.max(...this.map[index]) : null;
-    if (pointed.side === side) return null;
-    return side === "output" ? this.map[index][pointed.index] : this.map[pointed.index][index];
+    return pointed.side === side ? null : weightBetween(this.map, pointed, index);
   }
 }

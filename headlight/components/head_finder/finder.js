@@ -8,7 +8,7 @@ import { heightBelow } from "../lib/screen.js";
 import { figureOf } from "./picture.js";
 import { dotAt, isHollow, nextDot, rangeOf, shapeAt, ticksOf } from "./plot.js";
 import {
-  colourOf, fits, kindsOf, nameOf, shortName, sortAfter, sorted, toggledKinds, valueText, wordsOf,
+  colourOf, fits, kindsOf, labelOf, nameOf, shortName, sortAfter, sorted, toggledKinds, valueText, wordsOf,
 } from "./ranking.js";
 
 const RADIUS = 6, RING = 10, REACH = 22; // pixels
@@ -209,8 +209,7 @@ class HeadFinder extends Component {
 
   drawList() {
     const { heads, values, measures } = this.data, { x, y, sort } = this.chosen;
-    const labelOf = (name) => measures.find((measure) => measure.name === name)?.label ?? name;
-    const shown = [...new Set([y, x])].map((name) => [name, labelOf(name)]);
+    const shown = [...new Set([y, x])].map((name) => [name, labelOf(measures, name)]);
     const columns = [["head", "head"], ["share", "pattern"], ...shown];
     const header = columns.map(([name, label]) => {
       const isBy = sort.replace(/^-/, "") === name, falls = sort.startsWith("-");
@@ -256,8 +255,8 @@ class HeadFinder extends Component {
   }
 
   label() {
-    const { measures } = this.data, labelOf = (axis) => measures.find(({ name }) => name === this.chosen[axis])?.label;
-    return `Heads by ${labelOf("x")}, from left to right, and ${labelOf("y")}, from below`;
+    const [across, up] = [this.chosen.x, this.chosen.y].map((name) => labelOf(this.data.measures, name));
+    return `Heads by ${across}, from left to right, and ${up}, from below`;
   }
 
   dotOf(element) {

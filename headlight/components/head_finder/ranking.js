@@ -53,10 +53,13 @@ export function valueText(value) {
   return error === null ? text : `${text} ± ${error.toFixed(digits)}`;
 }
 
+export const labelOf = (measures, name) => measures.find((measure) => measure.name === name)?.label ?? name;
+
 // What is said of a head: its sentence and both measures.
 export function wordsOf({ heads, values, measures }, at, chosen) {
-  const labelOf = (name) => measures.find((measure) => measure.name === name)?.label ?? name;
-  const shown = [...new Set([chosen.x, chosen.y])].map((name) => `${labelOf(name)} ${valueText(values[name]?.[at])}`);
+  const shown = [...new Set([chosen.x, chosen.y])].map((name) => {
+    return `${labelOf(measures, name)} ${valueText(values[name]?.[at])}`;
+  });
   const { name, says } = heads[at];
   return `${name[0].toUpperCase()}${name.slice(1)}: ${says} ${shown.join("; ")}.`;
 }

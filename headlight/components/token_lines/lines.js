@@ -3,24 +3,19 @@
 // Where words can be hidden, a click on one reports it.
 
 import { offerPicture } from "../export/snapshot.js";
-import { element, isShortcut, opacity, svgElement, tintOf } from "../lib/canvas.js";
+import { element, opacity, tintOf } from "../lib/canvas.js";
 import { Component, mounted } from "../lib/mount.js";
 import { MOMENT, isStill } from "../lib/motion.js";
 import { invite, press } from "../lib/screen.js";
 import { Table } from "../lib/table.js";
 import { chipText, inWords, isSpecial, joined } from "../lib/tokens.js";
-import { changesOf, curve, lettersFor, linesOf, lookOf, moved, shareOf } from "./geometry.js";
+import { changesOf, curve, lettersFor, linesOf, lookOf, shareOf } from "./geometry.js";
 import { figureOf, labelOf } from "./picture.js";
+import { SIDES, centresOf, listenToRow, markLines, pathLike, weightBetween } from "./rows.js";
 import { below, invitation, outputWords, sourceWords, weightText } from "./words.js";
 
 const LITTLE = 0.05; // smaller weights are written faintly
-const SIDES = ["source", "output"];
 const ALL = -1; // reported as a word: nothing is to be hidden any more
-
-function pathLike(weight) {
-  const { strokeWidth, strokeOpacity } = lookOf(weight);
-  return svgElement("path", { "stroke-width": strokeWidth, "stroke-opacity": strokeOpacity });
-}
 
 class TokenLines extends Component {
   constructor(root) {
@@ -33,45 +28,14 @@ class TokenLines extends Component {
     this.rows = { source: find(".source"), output: find(".output") };
     this.buttons = { source: [], output: [] };
     this.hovered = this.focused = null; // {side, index}
-    for (const side of SIDES) this.listenToRow(side, this.rows[side]);
+    listenToRow(this, "source", this.rows.source, (clicked) => clicked && this.hide(clicked.index));
+    listenToRow(this, "output", this.rows.output);
     const rows = () => `a row for each ${this.data.below} token, a column for each source token`;
     const label = () => `Weights of ${this.data.name}: ${rows()}`;
     this.table = new Table(find("details"), label, () => this.tableRows());
     const figure = () => figureOf(this.data);
     find(".under").append(offerPicture("tokens joined by attention", figure, this.frame, () => [this.stage]));
     this.whenResized(this.scroll, () => this.place());
-  }
-
-  listenToRow(side, row) {
-    const found = (event) => {
-      const index = this.buttons[side].indexOf(event.target.closest("button"));
-      return index < 0 ? null : { side, index };
-    };
-    const point = (name, to) => {
-      this[name] = to;
-      this.show();
-    };
-    // A finger that is lifted leaves the token, which stays focused: only a mouse hovers.
-    row.onpointerover = (event) => event.pointerType === "mouse" && point("hovered", found(event));
-    row.onpointerleave = () => point("hovered", null);
-    row.addEventListener("focusin", (event) => point("focused", found(event)));
-    row.addEventListener("focusout", () => point("focused", null));
-    row.onclick = (event) => {
-      event.target.closest("button")?.focus(); // which Safari does not do by itself
-      const clicked = found(event);
-      if (clicked && side === "source") this.hide(clicked.index);
-    };
-    row.onkeydown = (event) => this.key(event, found(event));
-  }
-
-  key(event, from) {
-    if (!from || isShortcut(event)) return;
-    if (event.key === "Escape") return event.target.blur();
-    const to = moved(from, event.key, this.centres);
-    if (!to) return;
-    this.hovered = null;
-    this.buttons[to.side][to.index].focus();
-    event.preventDefault();
   }
 
   // Report that the word of a source token is to be hidden, or shown again.
@@ -178,11 +142,8 @@ class TokenLines extends Component {
     // What does not fit is scrolled, and can be read as a text.
     this.whole.hidden = !this.data.whole || stage.scrollWidth <= scroll.clientWidth;
     this.whole.textContent = this.data.whole ?? "";
-    const chip = (button) => button.querySelector(".token"), middle = (at) => at.offsetLeft + at.offsetWidth / 2;
-    this.centres = {
-      source: buttons.source.map(chip).map((at) => ({ x: middle(at), y: at.offsetTop + at.offsetHeight })),
-      output: buttons.output.map(chip).map((at) => ({ x: middle(at), y: at.offsetTop })),
-    };
+    const chips = (side) => buttons[side].map((button) => button.querySelector(".token"));
+    this.centres = centresOf(stage, { source: chips("source"), output: chips("output") });
     this.lines.forEach((line, at) => this.paths[at].setAttribute("d", this.pathOf(line)));
     this.reserve();
   }
@@ -206,15 +167,11 @@ class TokenLines extends Component {
     const named = this.hovered ?? this.focused;
     // Nothing reads a hidden word, so that pointing at it would leave no line.
     const pointed = named?.side === "source" && this.data.hidden?.includes(named.index) ? null : named;
-    this.between.classList.toggle("pointed", pointed !== null);
-    this.lines.forEach((line, at) => {
-      const isOn = pointed && line[pointed.side === "output" ? "row" : "column"] === pointed.index;
-      this.paths[at].classList.toggle("on", Boolean(isOn));
-    });
+    markLines(this.between, this, pointed);
     for (const side of SIDES) {
       this.buttons[side].forEach((button, index) => {
         const isPointed = pointed?.side === side && pointed.index === index;
-        const weight = !pointed || pointed.side === side ? null : this.weight(pointed, index);
+        const weight = !pointed || pointed.side === side ? null : weightBetween(this.data.weights, pointed, index);
         button.classList.toggle("pointed", isPointed);
         button.querySelector(".weight").textContent = weight === null ? "" : weightText(weight);
         button.classList.toggle("little", weight !== null && weight < LITTLE);
@@ -226,10 +183,6 @@ class TokenLines extends Component {
       });
     }
     this.readout.textContent = inWords(this.words(pointed));
-  }
-
-  weight({ side, index }, other) {
-    return side === "output" ? this.data.weights[index][other] : this.data.weights[other][index];
   }
 
   words(pointed) {

@@ -13,7 +13,7 @@ from headlight.views.home.content import words_of
 from transformer import Greedy
 from transformer.arrays import entropy
 from transformer.interpret.head_patterns import is_word, strongest_word_pair
-from transformer.interpret.trace import Trace
+from transformer.interpret.trace import Trace, keys_of
 
 from .wording import MOST_OPTIONS, NEAR, head_in, head_names, listed, quoted_all, token_options
 
@@ -32,7 +32,7 @@ def most_read(run: Run, kind: str) -> Answer:
     trace = run.trace
     layer, head = results.default_head(run.request, kind)
     weights = trace.attention(kind)[layer, head]
-    keys = trace.decoder_input_tokens if kind == "decoder" else trace.source_tokens
+    keys = keys_of(trace, kind)
     words = trace.source_tokens if kind == "encoder" else trace.target_tokens
     ordered = np.sort(weights, axis=1)
     rows = np.array([is_word(word) for word in words])

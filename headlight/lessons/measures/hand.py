@@ -13,6 +13,7 @@ from headlight.plots.text import quoted, short_weight, signed
 from transformer.arrays import softmax
 from transformer.experiments.attention import ToyNumbers, ToyShape, toy_numbers
 from transformer.interpret.attention_block import Stages, compute_stages
+from transformer.interpret.trace import keys_of
 
 from .wording import MOST_OPTIONS, NEAR, head_names, readable
 
@@ -198,7 +199,7 @@ def best_key(run: Run, kind: str) -> Answer:
     stages, *_ = measures.stages(run.request, kind, layer)
     weights = np.asarray(stages.weights[0, head], dtype=np.float64)
     row = _plainest_row(weights)
-    tokens = readable(trace.decoder_input_tokens if kind == "decoder" else trace.source_tokens)
+    tokens = readable(keys_of(trace, kind))
     word = readable(trace.source_tokens if kind == "encoder" else trace.target_tokens)[row]
     products = np.where(stages.unmasked[0, row], stages.products[0, head, row], -np.inf)
     ranked = [int(key) for key in np.argsort(-products, kind="stable")[:MOST_OPTIONS] if np.isfinite(products[key])]

@@ -5,12 +5,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from headlight.plots.text import KIND_NAMES, Finding, kind_head_name, percent, pluralize, sentence_case, signed
-from transformer.interpret.alignment.links import Reading
-from transformer.interpret.alignment.measure import Aligner, Method
 from transformer.interpret.alignment.table import AlignmentTable
-from transformer.interpret.atlas.atlas import Atlas, HeadEntry, Mean, Role
+from transformer.interpret.atlas.atlas import Atlas, HeadEntry, Role
 from transformer.interpret.head_patterns import HeadMeasures, Pattern, measure_heads
-from transformer.interpret.trace import Trace, masked_maps
+from transformer.interpret.trace import Trace, keys_of, masked_maps
 from transformer.interpret.what_if.intervention import Heads
 from transformer.model.names import AttentionKind
 
@@ -28,7 +26,7 @@ LOOKS_AT = {
     Pattern.OUTPUT_ALIGNMENT: "the aligned source word",
     Pattern.INPUT_ALIGNMENT: "their input's source word",
 }
-# Of each measure: its name on an axis, and what it is.
+# Of each measure: its name on an axis, and what it is; the first two are those that the finder begins with.
 MEASURES = {
     "distance": (
         "distance, tokens",
@@ -42,6 +40,7 @@ MEASURES = {
     "beginning": ("weight on the beginning", "mean weight on the beginning of sentence"),
     "punctuation": ("weight on punctuation", "mean weight on punctuation marks"),
 }
+ALIGNMENT_ERROR = "alignment_error"
 _LABEL = "label "  # before a pattern, as a measure: in what share of the sentences a head has the label
 IMPORTANCE = ("lost without it, nats", "log P that a token of the translation loses without the head")
 ERROR_RATE = ("alignment error", "alignment error rate against gold links, the lower of both readings; cross-attention")
@@ -62,7 +61,7 @@ class Found:
 
 def found_in_atlas(atlas: Atlas, alignment: AlignmentTable | None) -> list[Found]:
     """Return all heads of an atlas, with their alignment error rates where these were measured."""
-    return [_found(entry, atlas.sentences_measured, error_rate(entry, alignment)) for entry in atlas.entries()]
+    return [_found(entry, atlas.sentences_measured, _error_rate(entry, alignment)) for entry in atlas.entries()]
 
 
 def _found(entry: HeadEntry, sentences: int, rate: tuple[float, float | None] | None) -> Found:
@@ -73,7 +72,7 @@ def _found(entry: HeadEntry, sentences: int, rate: tuple[float, float | None] | 
     if entry.importance:
         values["importance"] = entry.importance
     if rate:
-        values["alignment_error"] = rate
+        values[ALIGNMENT_ERROR] = rate
     plainest, share = plainest_pattern(entry.roles, sentences)
     heads = Heads(entry.kind, entry.layer, entry.head)
     return Found(heads, values, plainest, share, describe_role(entry.roles, sentences))
@@ -83,8 +82,7 @@ def found_in_sentence(trace: Trace) -> list[Found]:
     """Return all heads by one sentence alone."""
     measured = []
     for kind in AttentionKind:
-        keys = trace.decoder_input_tokens if kind == AttentionKind.DECODER else trace.source_tokens
-        measured += measure_heads(kind, masked_maps(trace, kind), keys, trace.target_tokens)
+        measured += measure_heads(kind, masked_maps(trace, kind), keys_of(trace, kind), trace.target_tokens)
     return [_of_sentence(each) for each in measured]
 
 
@@ -104,7 +102,7 @@ def _of_sentence(measured: HeadMeasures) -> Found:
     )
 
 
-def error_rate(entry: HeadEntry, alignment: AlignmentTable | None) -> tuple[float, float | None] | None:
+def _error_rate(entry: HeadEntry, alignment: AlignmentTable | None) -> tuple[float, float | None] | None:
     """Return the alignment error rate of a head of cross-attention, the lower of both readings, with its standard
     error, punctuation counted; None where it was not measured. An atlas alone does not have the error.
     """
@@ -112,9 +110,7 @@ def error_rate(entry: HeadEntry, alignment: AlignmentTable | None) -> tuple[floa
         return None
     if alignment is None:
         return None if entry.alignment_error_rate is None else (entry.alignment_error_rate, None)
-    head = Aligner(Method.HEAD, entry.layer, entry.head)
-    rates = (alignment.rate(head, reading) for reading in Reading)
-    return min((rate for rate in rates if not math.isnan(rate[0])), default=None)
+    return alignment.best_rate(entry.layer, entry.head)
 
 
 def plainest_pattern(roles: Mapping[Pattern, Role], sentences: int = 0) -> tuple[Pattern | None, float]:
@@ -147,7 +143,7 @@ def describe_role(roles: Mapping[Pattern, Role], sentences: int) -> Finding:
     if pattern is None:
         return Finding(_headline(None, 0.0), f"Over {pluralize(sentences, 'sentence')}.")
     role = roles[pattern]
-    plain, error = _share(role.labelled, sentences)
+    plain, error = role.share(sentences)
     rows = f"{role.rows:,} of {pluralize(role.eligible, 'row')} that could, in {pluralize(sentences, 'sentence')}."
     surely = f"It has the label “{pattern}” in {percent(plain)} (± {100 * error:.1f}) of the sentences."
     return Finding(_headline(pattern, share), f"{rows} {surely}")
@@ -161,19 +157,14 @@ def _headline(pattern: Pattern | None, share: float) -> str:
     return f"{sentence_case(percent(share))} of rows look most at {LOOKS_AT[pattern]}."
 
 
-def _share(count: int, of: int) -> Mean:
-    share = count / of
-    return share, math.sqrt(share * (1 - share) / of)
-
-
-def finder_payload(found: Sequence[Found], start: tuple[str, str] = ("distance", "confidence")) -> dict:
+def finder_payload(found: Sequence[Found]) -> dict:
     """Return what `components.head_finder` shows, ready for JSON, but for what is chosen.
 
-    measures: name, label and explanation of each that some head has, those to begin with first; patterns: name and
-    words of those that some head follows most; heads: of each its kind, layer and head from 0, name, pattern, share of
-    rows, and headline; values: by measure, of each head [value, standard error], null where it was not measured.
+    measures: name, label and explanation of each that some head has; patterns: name and words of those that some head
+    follows most; heads: of each its kind, layer and head from 0, name, pattern, share of rows, and headline; values: by
+    measure, of each head [value, standard error], null where it was not measured.
     """
-    measures = _measures_of(found, start)
+    measures = _measures_of(found)
     patterns = [pattern for pattern in Pattern if any(each.pattern == pattern for each in found)]
     return {
         "measures": [{"name": name, "label": label, "says": says} for name, (label, says) in measures.items()],
@@ -195,15 +186,13 @@ def finder_payload(found: Sequence[Found], start: tuple[str, str] = ("distance",
     }
 
 
-def _measures_of(found: Sequence[Found], start: tuple[str, str]) -> dict[str, tuple[str, str]]:
+def _measures_of(found: Sequence[Found]) -> dict[str, tuple[str, str]]:
     labelled = {
         _LABEL + pattern: (f"“{pattern}” sentences", f"share of sentences in which the head has the label “{pattern}”")
         for pattern in Pattern
     }
-    every = {**MEASURES, "importance": IMPORTANCE, "alignment_error": ERROR_RATE, **labelled}
-    there = {name: every[name] for name in every if any(name in each.values for each in found)}
-    first = [name for name in start if name in there]
-    return {name: there[name] for name in (*first, *(name for name in there if name not in first))}
+    every = {**MEASURES, "importance": IMPORTANCE, ALIGNMENT_ERROR: ERROR_RATE, **labelled}
+    return {name: every[name] for name in every if any(name in each.values for each in found)}
 
 
 def _sent(value: tuple[float, float | None] | None) -> list[float | None] | None:

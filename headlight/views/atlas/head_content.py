@@ -17,7 +17,7 @@ from headlight.plots.text import (
 from transformer.interpret.atlas.atlas import FIFTHS, Atlas, Example, HeadEntry, Join
 from transformer.interpret.atlas.drawing import LEAST_WEIGHT
 from transformer.interpret.head_patterns import Pattern, word_ranges
-from transformer.interpret.trace import Trace, masked_maps
+from transformer.interpret.trace import RowLabel, Trace, attention_map, name_rows
 from transformer.interpret.what_if.intervention import Heads
 from transformer.model.names import AttentionKind
 
@@ -118,22 +118,23 @@ def rows_named(kind: AttentionKind | str, *, by_input: bool) -> str:
 
 def own_example(heads: Heads, trace: Trace, *, by_input: bool) -> dict:
     """Return a head's map of the visitor's own sentence, as the examples are."""
-    fed, written = trace.decoder_input_tokens, trace.target_tokens
-    queries = {"encoder": trace.source_tokens, "decoder": fed, "cross": fed if by_input else written}[heads.kind]
-    keys = fed if heads.kind == AttentionKind.DECODER else trace.source_tokens
-    weights = np.nan_to_num(masked_maps(trace, heads.kind)[heads.layer, heads.head])
+    shown = attention_map(trace, heads.kind, heads.layer, heads.head, _row_label(heads.kind, by_input=by_input))
+    weights = np.nan_to_num(shown.weights)
     drawn = np.flatnonzero(weights >= LEAST_WEIGHT)
-    lines = _lines(keys, queries, drawn.tolist(), weights.ravel()[drawn].round(4).tolist())
+    lines = _lines(shown.keys, shown.queries, drawn.tolist(), weights.ravel()[drawn].round(4).tolist())
     return {"group": OWN, "label": "Your sentence", **lines}
 
 
 def _example(atlas: Atlas, entry: HeadEntry, example: Example, *, by_input: bool) -> dict:
-    rows, columns, _ = atlas.map_of(entry, example)
-    if entry.kind == AttentionKind.CROSS and not by_input:
-        rows = atlas.sentences[example.sentence].target
+    fed, predicted, columns = atlas.sentences[example.sentence].labels(entry.kind)
+    rows = name_rows(fed, predicted, _row_label(entry.kind, by_input=by_input))
     group = STRONGEST if example.strongest else str(example.fifth + 1)
     label = f"confidence {two_digits(example.confidence)}"
     return {"group": group, "label": label, **_lines(columns, rows, example.cells, example.weights)}
+
+
+def _row_label(kind: AttentionKind | str, *, by_input: bool) -> RowLabel:
+    return RowLabel.PREDICTED if kind == AttentionKind.CROSS and not by_input else RowLabel.FED
 
 
 def _lines(keys: Sequence[str], queries: Sequence[str], cells: Sequence[int], weights: Sequence[float]) -> dict:

@@ -34,9 +34,8 @@ def show_page(request: TranslationRequest) -> None:
     kind, layer, head = head_in_address(shapes, partial(results.default_head, request))
     heads = Heads(AttentionKind(kind), layer, head)
     one = next(each for each in found if each.heads == heads)
-    rate = content.error_rate(atlas.head(kind, layer, head), alignment) if atlas else None
     gold = (alignment.gold, alignment.sentences) if alignment else None
-    payload = head_content.head_payload(heads, one.told, trace, atlas, rate, gold)
+    payload = head_content.head_payload(heads, one.told, trace, atlas, one.values.get(content.ALIGNMENT_ERROR), gold)
     with st.container(key="atlas_page"):
         left, right = st.columns([5, 8], gap="medium")
         with left:
@@ -48,8 +47,8 @@ def show_page(request: TranslationRequest) -> None:
     with beside:
         _show_ways(heads)
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-        name = f"head_{heads.kind}_{heads.layer + 1}_{heads.head + 1}.html"  # type: ignore[operator]
-        offer_page(lambda: head_content.head_page(shown, trace, files.name), name)
+        name = _name_of(heads).replace(".", "_")
+        offer_page(lambda: head_content.head_page(shown, trace, files.name), f"head_{name}.html")
         if atlas:
             offer_table("Every head as CSV", atlas.to_frame, "atlas.csv")
     show_doubts(request)
@@ -81,7 +80,7 @@ def _show_finder(payload: dict, view: str, heads: Heads) -> None:
         "sort": url_state.read("atlas_sort"),
         "kinds": url_state.read("atlas_kinds"),
         "role": role if role in {pattern["name"] for pattern in payload["patterns"]} else "",
-        "head": f"{heads.kind}.{heads.layer + 1}.{heads.head + 1}",  # type: ignore[operator]
+        "head": _name_of(heads),
     }
     head_finder({**payload, "view": view, "chosen": chosen}, "head_finder", _take_choice)
 
@@ -96,6 +95,11 @@ def _take_choice(chosen: dict[str, str]) -> None:
     _take_head(chosen["head"])
 
 
+def _name_of(heads: Heads) -> str:
+    """Name a head as the components and addresses do, counted from 1: "cross.2.1"."""
+    return f"{heads.kind}.{heads.layer + 1}.{heads.head + 1}"  # type: ignore[operator]
+
+
 def _take_head(name: str) -> None:
     kind, layer, head = name.split(".")
     take_head(Head(kind, int(layer) - 1, int(head) - 1))
@@ -107,10 +111,9 @@ def _take_examples(group: str) -> None:
 
 def _show_ways(heads: Heads) -> None:
     query = Head(heads.kind, heads.layer, heads.head).query()
-    off = f"{heads.kind}.{query['layer']}.{query['head']}"
     ways = (
         ("pages/attention.py", "This head in Attention", query),
-        ("pages/what_if.py", "What if it is off?", {"what_if": "head ablation", "off": off}),
+        ("pages/what_if.py", "What if it is off?", {"what_if": "head ablation", "off": _name_of(heads)}),
     )
     for page, label, asked in ways:
         st.page_link(page, label=label, icon=":material/arrow_forward:", query_params=asked, width="content")

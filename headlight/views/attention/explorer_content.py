@@ -30,7 +30,7 @@ from transformer.interpret.head_patterns import (
     representative_heads,
 )
 from transformer.interpret.head_roles import HeadRoles, plainest_head
-from transformer.interpret.trace import SPECIAL_TOKENS, AttentionMap, Trace, masked_maps
+from transformer.interpret.trace import SPECIAL_TOKENS, AttentionMap, Trace, keys_of, masked_maps
 from transformer.model.names import AttentionKind
 
 KINDS = tuple(KIND_NAMES)
@@ -172,8 +172,7 @@ def explorer_blob(trace: Trace, roles: HeadRoles | None = None) -> bytes:
 
 def _kind(trace: Trace, kind: str, offset: int, roles: HeadRoles | None) -> dict:
     """Return the header's part on a kind: its size, where its weights begin, and what was measured of its heads."""
-    keys = trace.decoder_input_tokens if kind == "decoder" else trace.source_tokens
-    measured = measure_heads(kind, masked_maps(trace, kind), keys, trace.target_tokens)
+    measured = measure_heads(kind, masked_maps(trace, kind), keys_of(trace, kind), trace.target_tokens)
     return {
         **dict(zip(("layers", "heads", "queries", "keys"), trace.attention(kind).shape, strict=True)),
         "offset": offset,

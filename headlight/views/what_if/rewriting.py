@@ -25,7 +25,7 @@ from headlight.plots.text import (
 )
 from headlight.plots.what_if import candidates_figure
 from transformer.interpret.head_patterns import strongest_word_pair
-from transformer.interpret.trace import Trace
+from transformer.interpret.trace import Trace, keys_of
 from transformer.interpret.what_if import intervention as changes
 from transformer.interpret.what_if.intervention import EVERY_ROW, Heads, Intervention, Rows
 from transformer.model.names import AttentionKind, Name
@@ -96,11 +96,6 @@ def weights_in(text: str, keys: int) -> tuple[float, ...] | None:
         return None
     weights = tuple(map(float, text.split("-")))
     return weights if len(weights) == keys and sum(weights) > 0 else None
-
-
-def keys_of(trace: Trace, kind: str) -> tuple[str, ...]:
-    """Return the tokens that a kind of attention reads."""
-    return trace.decoder_input_tokens if kind == "decoder" else trace.source_tokens
 
 
 def bars_payload(head: tuple[str, int | None, int | None], row: int, key: int, before: Trace, forced: Trace) -> dict:

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 from support.aligned import tiny_gold
+from support.damaged import broken
 
 from transformer import Translator
 from transformer.checkpoint import weights_digest
@@ -123,14 +124,6 @@ def test_what_was_written_is_read_again(translator, table, tmp_path):
     assert again.aligners == table.aligners
     np.testing.assert_array_equal(again.halves, table.halves)
     np.testing.assert_allclose(again.errors, table.errors, atol=1e-5)
-
-
-def broken(change):
-    def apply(content: dict) -> str:
-        change(content)
-        return json.dumps(content)
-
-    return apply
 
 
 def set_count(place: int, value: object):

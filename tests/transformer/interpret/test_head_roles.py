@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from support.damaged import broken
 
 from transformer import Translator
 from transformer.data.batching import make_examples
@@ -71,14 +72,6 @@ def test_what_was_written_is_read_again(shipped, roles, tmp_path):
     for name in ("labelled", "rows", "eligible"):
         for kind in AttentionKind:
             np.testing.assert_array_equal(getattr(again, name)[kind], getattr(roles, name)[kind])
-
-
-def broken(change):
-    def apply(content: dict) -> str:
-        change(content)
-        return json.dumps(content)
-
-    return apply
 
 
 @pytest.mark.parametrize(

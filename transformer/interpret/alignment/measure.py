@@ -14,7 +14,7 @@ from ...data.tokenizer import TextTokenizer
 from ...errors import DataError, EmptyTextError, TooLongError
 from ...model.names import AttentionKind, Name
 from ...model.transformer import Transformer
-from ..activations import Activations, record
+from ..activations import record
 from ..attention_block import block_parameters, stages_of
 from ..attribution import shares, summed_value_norms
 from ..rollout import ALTI_REQUEST, alti_of
@@ -79,10 +79,7 @@ def aligners_of(model: Transformer) -> tuple[Aligner, ...]:
 
 def alignment_maps(model: Transformer, pair: TokenizedPair) -> np.ndarray:
     """Return the maps of all `aligners_of` a model in a teacher-forced pass: [aligners, target, source]."""
-    return _maps_of(model, record(model, [pair.source_ids], [pair.decoder_input], ALTI_REQUEST))
-
-
-def _maps_of(model: Transformer, seen: Activations) -> np.ndarray:
+    seen = record(model, [pair.source_ids], [pair.decoder_input], ALTI_REQUEST)
     kind, layers = AttentionKind.CROSS, range(len(model.decoder))
     weights = to_array(seen.weights(kind))[:, 0].astype(np.float64)  # layers heads target source
     blocks = ((stages_of(model, seen, kind, layer), block_parameters(model, kind, layer)) for layer in layers)

@@ -69,6 +69,13 @@ class AlignmentTable:
         cell = self.aligners.index(aligner), list(Reading).index(Reading(reading)), MARKS.index(punctuation)
         return float(self.rates[cell]), float(self.errors[2][cell])
 
+    def best_rate(self, layer: int, head: int) -> tuple[float, float] | None:
+        """Return a head's error rate by the better of both readings, punctuation counted, and its standard error; None
+        without any link.
+        """
+        rates = (self.rate(Aligner(Method.HEAD, layer, head), reading) for reading in Reading)
+        return min((rate for rate in rates if np.isfinite(rate[0])), default=None)
+
     def best_head(self, *, punctuation: bool = True) -> tuple[Aligner, Reading]:
         """Return the head and reading of the lowest error rate over all sentences, to align with."""
         return self._best(self.rates[..., MARKS.index(punctuation)], list(Reading))

@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...data.frames import Columns, frame_of
-from ...files import reading, write_atomically
+from ...files import reading_json, write_atomically
 from ...model.names import AttentionKind
 from ...model.transformer import Transformer
-from ...untrusted import MEGABYTE, parse_json, read_regular
+from ...untrusted import MEGABYTE
 from ..head_patterns import Pattern
+from ..trace import Labels, row_and_column_labels
 
 if TYPE_CHECKING:
     import pandas
@@ -39,6 +40,10 @@ class Sentence:
     source: tuple[str, ...]
     fed: tuple[str, ...]
     target: tuple[str, ...]
+
+    def labels(self, kind: AttentionKind) -> tuple[Labels, Labels | None, Labels]:
+        """Return what each row of a kind's maps reads, what it predicts (None for the encoder), and the columns."""
+        return row_and_column_labels(kind, self.source, self.fed, self.target)
 
 
 @dataclass(frozen=True)
@@ -72,6 +77,14 @@ class Role:
     labelled: int
     rows: int
     eligible: int
+
+    def share(self, sentences: int) -> Mean:
+        """Return in what share of so many sentences a head has the label, and its standard error."""
+        share = self.labelled / sentences
+        return share, math.sqrt(share * (1 - share) / sentences)
+
+
+NEVER = Role(0, 0, 0)
 
 
 @dataclass(frozen=True)
@@ -124,9 +137,7 @@ class HeadEntry:
 
     def share(self, pattern: Pattern | str, sentences: int) -> Mean:
         """Return in what share of the sentences the head has a label, and its standard error."""
-        role = self.roles.get(Pattern(pattern))
-        share = role.labelled / sentences if role else 0.0
-        return share, math.sqrt(share * (1 - share) / sentences)
+        return self.roles.get(Pattern(pattern), NEVER).share(sentences)
 
     def label(self, sentences: int) -> tuple[Pattern, float] | None:
         """Return the label that the head has most often, and in what share of the sentences; None where it has none."""
@@ -173,9 +184,7 @@ class Atlas:
 
     def map_of(self, entry: HeadEntry, example: Example) -> tuple[tuple[str, ...], tuple[str, ...], np.ndarray]:
         """Return the tokens of an example's rows and columns, and its map, [rows, columns]."""
-        sentence = self.sentences[example.sentence]
-        rows = sentence.source if entry.kind == AttentionKind.ENCODER else sentence.fed
-        columns = sentence.fed if entry.kind == AttentionKind.DECODER else sentence.source
+        rows, _, columns = self.sentences[example.sentence].labels(entry.kind)
         return rows, columns, example.dense(len(rows), len(columns))
 
     def to_frame(self) -> "pandas.DataFrame":
@@ -258,10 +267,7 @@ def with_fewer_examples(atlas: Atlas, a_fifth: int) -> Atlas:
 
 def load_atlas(path: Path, model: Transformer) -> Atlas:
     """Read what `save_atlas` wrote for a model of this shape; raises CheckpointError for anything else."""
-    with reading(path, "cannot be read", ValueError, KeyError, TypeError, AttributeError, IndexError):
-        content = parse_json(read_regular(path, MOST_BYTES))
-        if content["version"] != VERSION:
-            raise ValueError(f"version {content['version']}")
+    with reading_json(path, VERSION, MOST_BYTES) as content:
         read = _Reader(content)
         heads = {}
         for kind in AttentionKind:
@@ -384,9 +390,7 @@ class _Reader:
     ) -> Example:
         if _count(sentence) >= len(self.sentences) or _count(fifth) >= FIFTHS or strongest not in (0, 1):
             raise ValueError("an example that cannot be")
-        shown = self.sentences[sentence]
-        rows = shown.source if kind == AttentionKind.ENCODER else shown.fed
-        columns = shown.fed if kind == AttentionKind.DECODER else shown.source
+        rows, _, columns = self.sentences[sentence].labels(kind)
         at = tuple(map(_count, cells))
         if len(at) != len(told) or any(cell >= len(rows) * len(columns) for cell in at) or len(set(at)) != len(at):
             raise ValueError("cells that are not there")

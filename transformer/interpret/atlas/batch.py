@@ -40,7 +40,7 @@ class Sorts:
 
 @dataclass(frozen=True, eq=False)
 class Vocabulary:
-    """What a model's tokens are, on both sides; `num_forced` as in `ModelConfig`."""
+    """What a model's tokens are, on both sides."""
 
     source: Sorts
     target: Sorts
@@ -90,8 +90,8 @@ class Layout:
     """Which cells of a kind's maps are a sentence's own, and what its tokens are.
 
     rows: [sentences, queries], choice: rows with more than one key to read; cells: True = may attend, [sentences,
-    queries, keys]; end, begin, punctuation: of the keys, [sentences, keys]; word_keys of the keys and word_outputs of
-    the tokens that rows predict, [sentences, queries]; lengths: rows and columns, [sentences] each.
+    queries, keys]; end, begin, punctuation, word_keys: of the keys, [sentences, keys]; word_outputs: of the tokens that
+    rows predict, [sentences, queries]; num_queries, num_keys: rows and columns, [sentences] each.
     """
 
     rows: np.ndarray

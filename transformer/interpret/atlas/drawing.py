@@ -12,13 +12,12 @@ import numpy as np
 
 from ...data.batching import Example
 from ...model.names import AttentionKind
+from .atlas import FIFTHS
 from .batch import Layout, Recorded, Vocabulary, layout_of, padded_ids
-from .statistics import BINS, UNIT, KindStatistics, Statistics
+from .statistics import BINS, NO_KEY, UNIT, KindStatistics, Statistics
 
-FIFTHS = 5
 TOP_KEYS, LEAST_WEIGHT = 8, 0.005  # of a row that is drawn, as HeadVis has it
 _DRAWN_A_BATCH = 64
-_NO_KEY = 2**64 - 1
 
 HeadKey = tuple[AttentionKind, int]  # and the head's number among all of the kind
 
@@ -50,7 +49,7 @@ def choose(kind: KindStatistics, head: int) -> Choice:
     fifths, count = [], kind.sampled.shape[-1]
     for fifth in range(FIFTHS):
         keys = np.unique(kind.sampled[head][of_bin == fifth])
-        fifths.append(tuple(int(key) for key in keys[:count] if key != _NO_KEY))
+        fifths.append(tuple(int(key) for key in keys[:count] if key != NO_KEY))
     last = [int(np.flatnonzero(of_bin <= fifth).max(initial=-1)) + 1 for fifth in range(FIFTHS - 1)]
     return Choice(tuple(kind.strongest_of(head)), tuple(fifths), tuple(bin / BINS for bin in last))
 
@@ -77,7 +76,7 @@ def draw_tasks(statistics: Statistics) -> list[DrawTask]:
     for head, choice in choose_all(statistics).items():
         for key in choice.keys:
             wanted.setdefault(key, []).append(head)
-    sample = {int(key) for key in statistics.sample if key != _NO_KEY}
+    sample = {int(key) for key in statistics.sample if key != NO_KEY}
     ordered = sorted(wanted.keys() | sample, key=lambda key: (max(map(len, statistics.kept[key])), key))
     return [
         DrawTask(

@@ -101,7 +101,7 @@ def _head(atlas: Atlas, entry: HeadEntry) -> dict[str, object]:
     distances = [0.0] * (len(DISTANCE_EDGES) - 1)
     sequences = []
     for example in entry.examples:
-        rows, columns, _ = atlas.map_of(entry, example)
+        rows, _, columns = atlas.sentences[example.sentence].labels(entry.kind)
         for cell, weight in zip(example.cells, example.weights, strict=True):
             distance = abs(cell // len(columns) - cell % len(columns))
             distances[min(bisect_right(DISTANCE_EDGES, distance), len(distances)) - 1] += weight

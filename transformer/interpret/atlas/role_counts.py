@@ -3,11 +3,10 @@
 import numpy as np
 
 from ...model.names import AttentionKind
-from ..head_patterns import LEAST_ROWS, THRESHOLDS, Pattern
+from ..head_patterns import LEAST_ROWS, OFFSETS, THRESHOLDS, Counts, Pattern, counted
 from .batch import Layout
 
 _INDEX = {pattern: index for index, pattern in enumerate(Pattern)}
-_Counts = tuple[np.ndarray, np.ndarray]  # rows that follow a pattern, [sentences, heads], and rows that could
 
 
 def count_roles(kind: AttentionKind, weights: np.ndarray, layout: Layout, several: bool) -> np.ndarray:
@@ -34,9 +33,9 @@ def count_roles(kind: AttentionKind, weights: np.ndarray, layout: Layout, severa
 
 def _patterns(
     kind: AttentionKind, weights: np.ndarray, layout: Layout, maxima: np.ndarray, several: bool
-) -> dict[Pattern, _Counts]:
+) -> dict[Pattern, Counts]:
     choice = layout.choice[:, None]  # sentences 1 queries
-    counts: dict[Pattern, _Counts] = {}
+    counts: dict[Pattern, Counts] = {}
     columns = {
         Pattern.END: layout.end & ~layout.begin,
         Pattern.BEGINNING: layout.begin,
@@ -44,29 +43,25 @@ def _patterns(
     }
     for pattern, sort in columns.items():
         eligible = choice & sort.any(axis=-1)[:, None, None]  # of no row where a sentence has no such column
-        counts[pattern] = _counted(np.take_along_axis(sort[:, None], maxima, axis=-1), eligible)
+        counts[pattern] = counted(np.take_along_axis(sort[:, None], maxima, axis=-1), eligible)
     if kind != AttentionKind.CROSS:
-        offsets = {Pattern.PREVIOUS: -1, Pattern.SAME: 0, Pattern.NEXT: 1}
-        for pattern, offset in offsets.items():
+        for pattern, offset in OFFSETS.items():
             column = np.arange(maxima.shape[-1]) + offset
             inside = (column >= 0) & (column < layout.num_keys[:, None])  # sentences queries
             if kind == AttentionKind.ENCODER or offset <= 0:
-                counts[pattern] = _counted(maxima == column, choice & inside[:, None])
+                counts[pattern] = counted(maxima == column, choice & inside[:, None])
     if kind != AttentionKind.DECODER:
         counts[Pattern.MIRRORED] = _mirrored(choice, maxima)
     if kind == AttentionKind.CROSS and several:
         aligned = _aligned(weights, layout)[:, None]  # sentences 1 queries
         inputs = np.concatenate([np.full_like(aligned[..., :1], -1), aligned[..., :-1]], axis=-1)
         for pattern, words in ((Pattern.OUTPUT_ALIGNMENT, aligned), (Pattern.INPUT_ALIGNMENT, inputs)):
-            counts[pattern] = _counted(maxima == words, (words >= 0) & layout.rows[:, None])
+            counts[pattern] = counted(maxima == words, (words >= 0) & layout.rows[:, None])
     return counts
 
 
-def _counted(follow: np.ndarray, eligible: np.ndarray) -> _Counts:
-    return (follow & eligible).sum(axis=-1), eligible.sum(axis=-1)
-
-
-def _mirrored(choice: np.ndarray, maxima: np.ndarray) -> _Counts:
+def _mirrored(choice: np.ndarray, maxima: np.ndarray) -> Counts:
+    """Count as `head_patterns` does, row by row: of many maps that is faster than all pairs of rows at once."""
     lines = np.where(choice, np.arange(maxima.shape[-1]) + maxima, -1)  # row + column
     same = np.zeros(lines.shape, dtype=np.int64)  # rows on the same line as this one
     for row in range(lines.shape[-1]):

@@ -7,9 +7,7 @@ import numpy as np
 from ...model.transformer import Transformer
 from ..head_patterns import Pattern
 from ..head_roles import ROLES_FILE, HeadRoles, load_roles
-from .atlas import Atlas, Role, find_atlas
-
-_NONE = Role(0, 0, 0)
+from .atlas import NEVER, Atlas, Role, find_atlas
 
 
 def roles_of(atlas: Atlas) -> HeadRoles:
@@ -17,7 +15,7 @@ def roles_of(atlas: Atlas) -> HeadRoles:
     counts = {
         kind: np.array(
             [
-                [[_counts(entry.roles.get(pattern, _NONE)) for pattern in Pattern] for entry in layer]
+                [[_counts(entry.roles.get(pattern, NEVER)) for pattern in Pattern] for entry in layer]
                 for layer in layers
             ],
             dtype=np.int64,

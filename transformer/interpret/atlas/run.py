@@ -18,7 +18,6 @@ from ...model.names import AttentionKind
 from ...model.transformer import Transformer
 from ...translator import Translator
 from ...untrusted import parse_json, read_regular
-from ..alignment.measure import MARKS, Method
 from ..alignment.table import find_alignment
 from ..what_if.importance_table import ImportanceTable
 from .atlas import ATLAS_FILE, Atlas, Provenance, load_atlas, save_atlas
@@ -263,9 +262,9 @@ def _error_rates(plan: Plan, model: Transformer) -> ErrorRates | None:
     if table is None or table.weights != plan.weights:
         return None
     rates = np.full((len(model.decoder), model.config.num_heads), np.nan)
-    for aligner, of_readings in zip(table.aligners, table.rates[..., MARKS.index(True)], strict=True):
-        if aligner.method == Method.HEAD:
-            rates[aligner.layer, aligner.head] = of_readings.min()
+    for cell in np.ndindex(rates.shape):
+        if best := table.best_rate(*cell):
+            rates[cell] = best[0]
     return {AttentionKind.CROSS: rates}
 
 

@@ -29,10 +29,10 @@ from .role_counts import count_roles
 UNIT = 2.0**-20
 BINS = 100  # of the histograms, from 0 to 1
 MEASURES = ("entropy", "maximum", "confidence", "distance", "absolute_distance", "end", "beginning", "punctuation")
+NO_KEY = np.uint64(2**64 - 1)  # in place of a key that is not there
 SHOWN_LENGTHS = range(4, 41)  # tokens a side of a sentence that can be an example
 
 _VERSION = 1
-_NONE = np.uint64(2**64 - 1)  # in place of a key that is not there
 _KEY_BITS = 46  # of a sentence's hash
 _SCORE = 1 << 17  # a confidence in units of 2^-17, above the hash
 _COARSE = 1024.0  # a product of two weights in units of 2^-10 sums exactly
@@ -82,12 +82,12 @@ class KindStatistics:
     def keys(self) -> np.ndarray:
         """Return the keys of all sentences that are kept, each once."""
         found = np.concatenate([_key_of(self.strongest).ravel(), self.sampled.ravel()])
-        return np.unique(found[found != _NONE])
+        return np.unique(found[found != NO_KEY])
 
     def strongest_of(self, head: int) -> list[int]:
         """Return the keys of a head's strongest examples, the most confident first."""
         found = self.strongest[head]
-        return _key_of(found[found != _NONE]).tolist()
+        return _key_of(found[found != NO_KEY]).tolist()
 
     def mean(self, measure: str) -> tuple[np.ndarray, np.ndarray]:
         """Return a measure's mean over the sentences, and its standard error: [heads] each, NaN without sentences."""
@@ -178,12 +178,12 @@ def nothing(model: Transformer, settings: Settings) -> Statistics:
             confidence=counts,
             shown=counts,
             products=np.zeros((heads, heads), dtype=object),
-            strongest=np.full((heads, settings.strongest), _NONE),
-            sampled=np.full((heads, BINS, settings.a_bin), _NONE),
+            strongest=np.full((heads, settings.strongest), NO_KEY),
+            sampled=np.full((heads, BINS, settings.a_bin), NO_KEY),
         )
 
     kinds = {kind: of_kind(len(getattr(model, kind.stack)) * model.config.num_heads) for kind in AttentionKind}
-    return Statistics(0, 0, 0, kinds, np.full(settings.sample, _NONE), {})
+    return Statistics(0, 0, 0, kinds, np.full(settings.sample, NO_KEY), {})
 
 
 def merge_all(parts: Iterable[Statistics]) -> Statistics:
@@ -325,7 +325,7 @@ def _strongest(confidence: np.ndarray, keys: np.ndarray, count: int) -> np.ndarr
 def _sampled(confidence: np.ndarray, keys: np.ndarray, count: int) -> np.ndarray:
     """Return of each bin of confidence the smallest keys: [sentences, heads] -> [heads, bins, count]."""
     sentences, heads = confidence.shape
-    sampled = np.full((heads * BINS, count), _NONE)
+    sampled = np.full((heads * BINS, count), NO_KEY)
     if not sentences:
         return sampled.reshape(heads, BINS, count)
     cells = (np.arange(heads) * BINS + _bin_of(confidence)).ravel()
@@ -342,7 +342,7 @@ def _sampled(confidence: np.ndarray, keys: np.ndarray, count: int) -> np.ndarray
 def _filled(values: np.ndarray, count: int) -> np.ndarray:
     """Return values with at least `count` entries along the last axis, those too few as none."""
     missing = max(0, count - values.shape[-1])
-    return np.pad(values, [(0, 0)] * (values.ndim - 1) + [(0, missing)], constant_values=_NONE)
+    return np.pad(values, [(0, 0)] * (values.ndim - 1) + [(0, missing)], constant_values=NO_KEY)
 
 
 def _smallest(values: np.ndarray, count: int) -> np.ndarray:
@@ -353,11 +353,11 @@ def _smallest(values: np.ndarray, count: int) -> np.ndarray:
         twice = np.concatenate([np.zeros_like(values[..., :1], dtype=bool), values[..., 1:] == values[..., :-1]], -1)
     else:
         twice = np.tril(keys[..., :, None] == keys[..., None, :], -1).any(axis=-1)
-    return np.sort(np.where(twice, _NONE, values), axis=-1)[..., :count]
+    return np.sort(np.where(twice, NO_KEY, values), axis=-1)[..., :count]
 
 
 def _key_of(codes: np.ndarray) -> np.ndarray:
-    return np.where(codes == _NONE, _NONE, codes & np.uint64(2**_KEY_BITS - 1))
+    return np.where(codes == NO_KEY, NO_KEY, codes & np.uint64(2**_KEY_BITS - 1))
 
 
 def _hash(example: Example, seed: int) -> int:
@@ -366,7 +366,7 @@ def _hash(example: Example, seed: int) -> int:
 
 
 def _kept_keys(kinds: Mapping[AttentionKind, KindStatistics], sample: np.ndarray) -> list[int]:
-    found = np.concatenate([sample[sample != _NONE], *(kind.keys() for kind in kinds.values())])
+    found = np.concatenate([sample[sample != NO_KEY], *(kind.keys() for kind in kinds.values())])
     return np.unique(found).tolist()
 
 

@@ -7,8 +7,9 @@ import pytest
 
 from transformer.arrays import entropy
 from transformer.data.batching import Example, make_examples
+from transformer.interpret.atlas.atlas import FIFTHS
 from transformer.interpret.atlas.batch import Recorded, Vocabulary, record_batch
-from transformer.interpret.atlas.drawing import FIFTHS, choose
+from transformer.interpret.atlas.drawing import choose
 from transformer.interpret.atlas.statistics import (
     BINS,
     MEASURES,

@@ -1,0 +1,73 @@
+// Two rows of tokens with lines between them, whatever their weights are of: where the lines meet the tokens, and what
+// mouse, finger and keys point at, {side, index}.
+
+import { isShortcut, svgElement } from "../lib/canvas.js";
+import { lookOf, moved } from "./geometry.js";
+
+export const SIDES = ["source", "output"]; // the rows above and below
+
+export function pathLike(weight) {
+  const { strokeWidth, strokeOpacity } = lookOf(weight);
+  return svgElement("path", { "stroke-width": strokeWidth, "stroke-opacity": strokeOpacity });
+}
+
+// Let a row hear what points at its tokens. lines: {buttons, centres}, each by side, {hovered, focused}, which are set
+// here, and show(), which draws them. clicked(place) hears of a click, null beside the tokens.
+export function listenToRow(lines, side, row, clicked = null) {
+  const found = ({ target }) => {
+    const index = lines.buttons[side].indexOf(target.closest("button"));
+    return index < 0 ? null : { side, index };
+  };
+  const point = (name, to) => {
+    lines[name] = to;
+    lines.show();
+  };
+  // A finger that is lifted leaves the token, which stays focused: only a mouse hovers.
+  row.onpointerover = (event) => event.pointerType === "mouse" && point("hovered", found(event));
+  row.onpointerleave = () => point("hovered", null);
+  row.addEventListener("focusin", (event) => point("focused", found(event)));
+  row.addEventListener("focusout", () => point("focused", null));
+  row.onclick = (event) => {
+    event.target.closest("button")?.focus(); // which Safari does not do by itself
+    clicked?.(found(event));
+  };
+  row.onkeydown = (event) => goByKey(lines, event, found(event));
+}
+
+function goByKey(lines, event, from) {
+  if (!from || isShortcut(event)) return;
+  if (event.key === "Escape") return event.target.blur();
+  const to = moved(from, event.key, lines.centres);
+  if (!to) return;
+  lines.hovered = null;
+  lines.buttons[to.side][to.index].focus();
+  event.preventDefault();
+}
+
+// Where lines meet the tokens, in the pixels of the stage that they stand on: {source, output}, each [{x, y}].
+export function centresOf(stage, { source, output }) {
+  const from = (token, axis) => {
+    let at = 0;
+    for (let each = token; each && each !== stage; each = each.offsetParent) at += each[axis];
+    return at;
+  };
+  const middle = (token) => from(token, "offsetLeft") + token.offsetWidth / 2;
+  return {
+    source: source.map((token) => ({ x: middle(token), y: from(token, "offsetTop") + token.offsetHeight })),
+    output: output.map((token) => ({ x: middle(token), y: from(token, "offsetTop") })),
+  };
+}
+
+// Leave the lines of what is pointed at alone, all where nothing is.
+export function markLines(drawing, { lines, paths }, pointed) {
+  drawing.classList.toggle("pointed", pointed !== null);
+  lines.forEach((line, at) => {
+    const isOn = pointed && line[pointed.side === "output" ? "row" : "column"] === pointed.index;
+    paths[at].classList.toggle("on", Boolean(isOn));
+  });
+}
+
+// The weight between what is pointed at and a token of the other row.
+export function weightBetween(weights, { side, index }, other) {
+  return side === "output" ? weights[index][other] : weights[other][index];
+}

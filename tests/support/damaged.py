@@ -1,0 +1,14 @@
+"""Files in JSON that were damaged."""
+
+import json
+from collections.abc import Callable
+
+
+def broken(change: Callable[[dict], object]) -> Callable[[dict], str]:
+    """What writes a file's content after a change to it."""
+
+    def apply(content: dict) -> str:
+        change(content)
+        return json.dumps(content)
+
+    return apply
