@@ -5,13 +5,13 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Page, expect
 from support.access import shuts_no_one_out
+from support.rounded import rounded_translator
 from support.streams import CHECKPOINTS
 
 from headlight.views.live.content import live_file
 from transformer import Translator
 from transformer.checkpoint import load_checkpoint
 from transformer.decoding.beam import Beam, search_tree
-from transformer.exchange.int8 import round_weights
 
 NAME, SENTENCE = "en-de", "He bought a ticket at the train station."
 
@@ -24,9 +24,7 @@ def file() -> str:
 @pytest.fixture(scope="module")
 def rounded() -> Translator:
     """The same model in PyTorch, with the weights that the page has."""
-    checkpoint = load_checkpoint(CHECKPOINTS / NAME)
-    round_weights(checkpoint.model)
-    return Translator(checkpoint)
+    return rounded_translator(NAME)
 
 
 @pytest.fixture

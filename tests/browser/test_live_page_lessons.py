@@ -37,18 +37,6 @@ def file(checkpoint) -> str:
 
 
 @pytest.fixture
-def live(open_alone, file) -> Callable[..., Page]:
-    """A function that opens the page on a screen and waits for its first translation."""
-
-    def live(*screen: object, **more: object) -> Page:
-        page = open_alone(file, *screen, **more)
-        expect(page.locator("#live_translation")).not_to_be_empty()
-        return page
-
-    return live
-
-
-@pytest.fixture
 def ask(checkpoint) -> Callable[..., Posed]:
     """A function that puts a step of a lesson, from 1, to a sentence, or to the lesson's first that decides it."""
 
