@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page, expect
 from support.access import shuts_no_one_out
-from support.live_file import show
+from support.live_file import go_to, show
 from support.rounded import rounded_translator
 from support.streams import CHECKPOINTS
 
@@ -203,7 +203,7 @@ def test_without_a_replay_there_is_no_such_view(open_alone):
     page = open_alone(live_file(load_checkpoint(CHECKPOINTS / "reverse"), "reverse"))
     expect(page.locator("#live_translation")).not_to_be_empty()
     assert page.locator("[data-tab=training], [data-view=training]").count() == 0
-    page.evaluate("location.hash = 'training'")
+    go_to(page, "training")
     expect(page.locator("[aria-current=page]")).to_have_text("Home")
 
 
