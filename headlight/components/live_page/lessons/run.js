@@ -2,6 +2,7 @@
 // headlight/lessons/answer.py and of what headlight/app/results computes. Translations are greedy.
 
 import { wordRanges } from "../../lib/tokens.js";
+import { positionsOf } from "../payloads/lines.js";
 import { batchOf } from "../payloads/masks.js";
 import { measureHeads, plainestHead } from "../payloads/patterns.js";
 import { logProbabilities } from "../payloads/switches.js";
@@ -10,8 +11,6 @@ class GivenUp extends Error {}
 
 // A sentence, or a model, does not decide a question; its message says why.
 export class Undecided extends Error {}
-
-export const positionsOf = ([start, stop]) => Array.from({ length: stop - start }, (_, at) => start + at);
 
 export class Run {
   // source: a LocalSource; told: what the page is told of lessons (headlight/lessons/live.py); trace: of the sentence;
