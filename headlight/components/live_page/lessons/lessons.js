@@ -4,6 +4,7 @@
 import { Memory } from "../../lesson_panel/memory.js";
 import { default as panel } from "../../lesson_panel/panel.js";
 import { element } from "../../lib/canvas.js";
+import { bytes } from "../../lib/format.js";
 import { isRight, restored, withoutLabels } from "../../standalone_page/lesson.js";
 import { showExamples } from "./example.js";
 import { addressOf, placeOf, veil } from "./places.js";
@@ -21,7 +22,6 @@ const FRESH = { choice: null, hints: 0, shown: false, right: false };
 
 // What the page is told of lessons, the answers that are in it made readable.
 export function opened(told) {
-  const bytes = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
   const read = (text) => JSON.parse(new TextDecoder().decode(bytes(text)));
   const readable = (step) => (step.answer ? { ...step, answer: read(step.answer[BYTES]) } : step);
   return { ...told, lessons: told.lessons.map((lesson) => ({ ...lesson, steps: lesson.steps.map(readable) })) };
