@@ -1,11 +1,11 @@
 // What the replay player shows of a training and one cross-attention head, as
 // headlight/views/training/replay_content.py says it: `told` and its words come from headlight/views/live/replay.py.
 
-import { bytes, shortWeight } from "../../lib/format.js";
+import { bytes } from "../../lib/format.js";
 import { patternWords } from "./explorer.js";
 import { measureHeads } from "./patterns.js";
 import { base64 } from "./player.js";
-import { filled, fixed, grouped, headName, pluralize, sentenceCase } from "./text.js";
+import { filled, fixed, grouped, headName, pluralize, sentenceCase, shortWeight } from "./text.js";
 
 const LEVELS = 255, FULL = 65535; // as which the weight 1 is kept, and given to the player
 const KIND = "cross";

@@ -47,6 +47,9 @@ export function twoDigits(value) {
   return signed(value, Math.abs(value) < 9.95 ? 1 : 0);
 }
 
+// As statistics tables have it: .07, 1.00.
+export const shortWeight = (value) => fixed(value, 2).replace(/^0/, "");
+
 export function percent(share) {
   if (share > 0 && share < 0.01) return "under 1 %";
   return share >= 0.995 && share < 1 ? "over 99 %" : `${fixed(share * 100, 0)} %`;
