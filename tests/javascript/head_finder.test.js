@@ -4,13 +4,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { barsOf } from "../../headlight/components/head_card/histogram.js";
-import { denseOf, shortWeight, wordsOf as wordsOfToken } from "../../headlight/components/head_card/lines.js";
+import { denseOf, wordsOf as wordsOfToken } from "../../headlight/components/head_card/lines.js";
 import {
   dotAt, isHollow, nextDot, rangeOf, SHAPES, shapeAt, ticksOf,
 } from "../../headlight/components/head_finder/plot.js";
 import {
   fits, kindsOf, nameOf, sortAfter, sorted, toggledKinds, valueText, wordsOf,
 } from "../../headlight/components/head_finder/ranking.js";
+import { shortWeight } from "../../headlight/components/lib/format.js";
 
 const KINDS = [{ kind: "encoder" }, { kind: "decoder" }, { kind: "cross" }];
 const DATA = {

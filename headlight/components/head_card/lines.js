@@ -2,6 +2,7 @@
 // Pointing at a token, by mouse, finger or keys, leaves its lines alone and writes its weights beside the other row.
 
 import { element, isShortcut, opacity, svgElement, tintOf } from "../lib/canvas.js";
+import { shortWeight } from "../lib/format.js";
 import { chipText, isSpecial, joined } from "../lib/tokens.js";
 import { curve, lettersFor, linesOf, lookOf, moved } from "../token_lines/geometry.js";
 import { weightText } from "../token_lines/words.js";
@@ -18,9 +19,6 @@ export function denseOf({ keys, queries, cells, weights }) {
   });
   return whole;
 }
-
-// As short as in statistics tables: .92, 1.00.
-export const shortWeight = (weight) => weight.toFixed(2).replace(/^0/, "");
 
 // What is read to one who points at a token.
 export function wordsOf(example, map, { side, index }) {
