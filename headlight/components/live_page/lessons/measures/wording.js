@@ -31,14 +31,6 @@ export function headIn({ layer = "", head = "" }) {
   return /^\d+$/.test(layer) && /^\d+$/.test(head) ? { layer: layer - 1, head: head - 1 } : null;
 }
 
-// A number with three digits, as Python's format .3g.
-export function threeDigits(value) {
-  const [digits, exponent] = value.toExponential(2).split("e");
-  if (exponent >= -4 && exponent < 3) return String(Number(value.toPrecision(3)));
-  const [, sign, power] = /^([+-])(\d+)$/.exec(exponent);
-  return `${Number(digits)}e${sign}${power.padStart(2, "0")}`;
-}
-
 export const readable = (tokens) => tokens.map((token) => (token === "▁" ? "␣" : token));
 
 export function listed(texts) {
