@@ -6,6 +6,7 @@ import { default as panel } from "../../lesson_panel/panel.js";
 import { element } from "../../lib/canvas.js";
 import { bytes } from "../../lib/format.js";
 import { isRight, restored, withoutLabels } from "../../standalone_page/lesson.js";
+import { filled } from "../payloads/text.js";
 import { showExamples } from "./example.js";
 import { addressOf, placeOf, veil } from "./places.js";
 import { canBeDone, isQuestion, pose } from "./pose.js";
@@ -248,7 +249,7 @@ export class Lessons {
     this.elsewhere.textContent = "";
     const { lessons, phrases: { end: say } } = this.told;
     const asked = lesson.steps.filter((step) => isQuestion(step) && canBeDone(step));
-    const score = say["said 3"].replace("{0}", this.answered(lesson).size).replace("{1}", asked.length);
+    const score = filled(say["said 3"], [this.answered(lesson).size, asked.length]);
     this.give({
       key: `${lesson.name} end`, title: lesson.title, step: lesson.steps.length + 1, of: lesson.steps.length,
       say: [["strong", say["said 2"]], ["", lesson.goal]], score, note: [], undecided: "", tried: { ...FRESH },

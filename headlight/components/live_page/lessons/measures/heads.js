@@ -1,5 +1,6 @@
 // The measures of headlight/lessons/measures/heads.py, by the engine of this page.
 
+import { KINDS } from "../../../engine/engine.js";
 import { wordRanges } from "../../../lib/tokens.js";
 import { isSame } from "../../payloads/lines.js";
 import { opcodes } from "../../payloads/opcodes.js";
@@ -10,7 +11,6 @@ import { Undecided } from "../run.js";
 import { clearBest, inRows, keyOf, nameOf, rankedBy, share } from "./alignment.js";
 import { headNames, moved, once } from "./wording.js";
 
-const KINDS = ["encoder", "decoder", "cross"];
 const addressOf = ({ kind, layer, head }) => `${kind}.${layer + 1}.${head + 1}`;
 const engineName = ({ kind, layer, head }) => `${kind}.${layer}.${head}`;
 const nameOfKind = (run, head) => kindHeadName(run.source.words.texts.kinds, head);
