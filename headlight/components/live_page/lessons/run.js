@@ -104,7 +104,7 @@ export class Run {
 
   // What enters the encoder for a text, and the translation without its positions.
   entering(text) {
-    return this.source.entering(text);
+    return this.source.entering(text, null);
   }
 
   tempered(step, temperatures) {
