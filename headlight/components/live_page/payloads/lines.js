@@ -34,7 +34,8 @@ export function changedOutputs(before, after) {
   return changes.flatMap(([, , , ...range]) => positionsOf(range));
 }
 
-const wordsOf = (tokens, ranges = wordRanges(tokens)) => {
+// The words of a sentence, or those in some ranges of its tokens, as texts.
+export const wordsOf = (tokens, ranges = wordRanges(tokens)) => {
   return ranges.map(([start, stop]) => tokens.slice(start, stop).join("").replaceAll("▁", ""));
 };
 
