@@ -108,6 +108,7 @@ test("the list is filtered and sorted, heads without a value last", () => {
 test("a value has its standard error, with more digits where that is small", () => {
   assert.equal(valueText([-0.5, 0.012]), "−0.50 ± 0.01");
   assert.equal(valueText([0.713, 0.002]), "0.713 ± 0.002");
+  assert.equal(valueText([0.59031, 0.0003]), "0.5903 ± 0.0003");
   assert.equal(valueText([-0.0001, 0.01]), "0.00 ± 0.01");
   assert.equal(valueText([0.25, null]), "0.25");
   assert.equal(valueText(null), "—");

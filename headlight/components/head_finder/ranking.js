@@ -44,10 +44,11 @@ export function sortAfter(sort, column) {
   return sort === `-${column}` ? column : `-${column}`;
 }
 
-// A value with its standard error, as in headlight/views/atlas/content.py: "0.71 ± 0.01", "0.713 ± 0.002".
+// A value with its standard error, as in headlight/views/atlas/content.py: "0.71 ± 0.01", "0.713 ± 0.002",
+// "0.5903 ± 0.0003".
 export function valueText(value) {
   if (!value) return "—";
-  const [mean, error] = value, digits = error && error < 0.005 ? 3 : 2;
+  const [mean, error] = value, digits = 2 + (error ? (error < 0.005) + (error < 0.0005) : 0);
   const text = mean.toFixed(digits).replace(/^-(0\.0*)$/, "$1").replace("-", "−");
   return error === null ? text : `${text} ± ${error.toFixed(digits)}`;
 }

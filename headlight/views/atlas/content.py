@@ -214,8 +214,8 @@ def _sent(value: tuple[float, float | None] | None) -> list[float | None] | None
 
 
 def with_error(mean: float, error: float | None) -> str:
-    """Write a mean with its standard error: "0.71 ± 0.01", "0.713 ± 0.002"."""
+    """Write a mean with its standard error: "0.71 ± 0.01", "0.713 ± 0.002", "0.5903 ± 0.0003"."""
     if error is None:
         return signed(mean, 2)
-    digits = 3 if 0 < error < 0.005 else 2
+    digits = 2 + (0 < error < 0.005) + (0 < error < 0.0005)
     return f"{signed(mean, digits)} ± {error:.{digits}f}"

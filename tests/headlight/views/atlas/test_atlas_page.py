@@ -222,3 +222,4 @@ def test_importance_and_error_rate_are_shown_with_their_errors_where_they_were_m
         "0.713 ± 0.002",
         "1.00",
     )
+    assert with_error(0.59031, 0.00031) == "0.5903 ± 0.0003"
