@@ -88,8 +88,7 @@ def _answer(fixed: Posed) -> dict:
     assert answer is not None
     truth, address = answer.truth, fixed.address(shown=True)
     if answer.kind == Kind.DO and address is not None:
-        done = pose(fixed.lesson, fixed.number, Run(fixed.run.request, address))
-        truth = done.feedback(None) if done.answer and done.answer.done else fixed.hints()[-1]
+        truth = offline.said_when_done(fixed, Run(fixed.run.request, address))
     return {
         "kind": "" if answer.kind == Kind.DO else str(answer.kind),
         "truth": truth,

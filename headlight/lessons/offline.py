@@ -72,8 +72,7 @@ def _told(posed: Posed, numbers: _Numbers) -> dict:
         request = replace(request, text=address.get("text", request.text))
     truth = posed.feedback(None)
     if answer.kind == Kind.DO:
-        done = pose(posed.lesson, posed.number, Run(request, address))
-        truth = done.feedback(None) if done.answer and done.answer.done else posed.hints()[-1]
+        truth = said_when_done(posed, Run(request, address))
     return {
         "look": _look(request, step.show_page or step.page, address, numbers),
         "right": sorted(answer.right),
@@ -83,6 +82,12 @@ def _told(posed: Posed, numbers: _Numbers) -> dict:
         "said": said_of(posed),
         "truth": truth,
     }
+
+
+def said_when_done(posed: Posed, run: Run) -> str:
+    """Return what is said once a step is done as its answer's address does it; the last hint where that is not all."""
+    done = pose(posed.lesson, posed.number, run)
+    return done.feedback(None) if done.answer and done.answer.done else posed.hints()[-1]
 
 
 def said_of(posed: Posed) -> dict[str, str]:

@@ -131,3 +131,15 @@ def open_alone(browser, tmp_path) -> Iterator[Callable[..., Page]]:
         context.close()
     assert {url for url in asked if not url.startswith("blob:")} == {file.as_uri()}, asked
     assert not wrong
+
+
+@pytest.fixture
+def live(open_alone, file) -> Callable[..., Page]:
+    """A function that opens the live page which a module's fixture `file` makes, and waits for its translation."""
+
+    def live(*screen: object, **more: object) -> Page:
+        page = open_alone(file, *screen, **more)
+        expect(page.locator("#live_translation")).not_to_be_empty()
+        return page
+
+    return live

@@ -1,17 +1,16 @@
 """Beam search and sampling in the live model in one file: the app's tree, its steps, and draws with a seed."""
 
-from urllib.parse import quote
-
 import pytest
 from playwright.sync_api import Page, expect
 from support.access import shuts_no_one_out
+from support.live_file import show
+from support.rounded import rounded_translator
 from support.streams import CHECKPOINTS
 
 from headlight.views.live.content import live_file
 from transformer import Translator
 from transformer.checkpoint import load_checkpoint
 from transformer.decoding.beam import Beam, search_tree
-from transformer.exchange.int8 import round_weights
 
 NAME, SENTENCE = "en-de", "He bought a ticket at the train station."
 
@@ -24,17 +23,14 @@ def file() -> str:
 @pytest.fixture(scope="module")
 def rounded() -> Translator:
     """The same model in PyTorch, with the weights that the page has."""
-    checkpoint = load_checkpoint(CHECKPOINTS / NAME)
-    round_weights(checkpoint.model)
-    return Translator(checkpoint)
+    return rounded_translator(NAME)
 
 
 @pytest.fixture
 def decoding(open_alone, file):
-    def decoding(query: str = "", *screen: object) -> Page:
+    def decoding(*screen: object, **said: str) -> Page:
         page = open_alone(file, *screen)
-        page.evaluate("hash => { location.hash = hash; }", f"decoding?{query}")
-        expect(page.locator("body[data-shown=decoding]")).to_be_attached()
+        show(page, "decoding", **said)
         return page
 
     return decoding
@@ -68,7 +64,7 @@ def test_a_search_is_a_tree_that_goes_on_from_a_branch(decoding, rounded):
 
 
 def test_the_best_of_a_search_is_shown_step_by_step(decoding, rounded):
-    page = decoding("decoding=beam&beam=7&alpha=1.2")
+    page = decoding(decoding="beam", beam="7", alpha="1.2")
     found = rounded.trace(SENTENCE, strategy=Beam(7, 1.2))
     expect(page.locator(".found_so")).to_have_text(f"Beam search finds: {found.target_text}")
     expect(page.locator(".place")).to_contain_text(f"Step 1 of {len(found.target_ids)}")
@@ -77,7 +73,7 @@ def test_the_best_of_a_search_is_shown_step_by_step(decoding, rounded):
 
 def test_a_seed_draws_the_same_again_and_another_something_else(decoding):
     asked = {"temperature": 1.8, "topK": 20}
-    page = decoding("decoding=sampling&temperature=1.8&topk=20&seed=3")
+    page = decoding(decoding="sampling", temperature="1.8", topk="20", seed="3")
     drawn = "([text, sampling]) => headlight.ready.then(() => headlight.translate(text, { sampling }))"
     third, fourth = (page.evaluate(drawn, [SENTENCE, {**asked, "seed": seed}]) for seed in (3, 4))
     assert third != fourth
@@ -90,11 +86,9 @@ def test_a_seed_draws_the_same_again_and_another_something_else(decoding):
     expect(page.locator(".found_so strong")).to_have_text(fourth)
 
 
-@pytest.mark.parametrize(
-    "query", [f"decoding={quote(way)}&beam=99&alpha=x&topk=1.5&seed=0" for way in ("<b>", "beam", "sampling")]
-)
-def test_an_address_that_makes_no_sense_falls_back(decoding, query):
-    page = decoding(query)
+@pytest.mark.parametrize("way", ["<b>", "beam", "sampling"])
+def test_an_address_that_makes_no_sense_falls_back(decoding, way):
+    page = decoding(decoding=way, beam="99", alpha="x", topk="1.5", seed="0")
     expect(page.locator(".place")).to_contain_text("Step 1 of")
     for name, usual in (("beam", "4"), ("alpha", "0.6"), ("topk", "0"), ("seed", "1")):
         expect(page.locator(f".ways [name={name}]")).to_have_value(usual)
@@ -102,5 +96,5 @@ def test_an_address_that_makes_no_sense_falls_back(decoding, query):
 
 @pytest.mark.parametrize("scheme, width", [("dark", 390), ("light", 1366)])
 def test_it_shuts_no_one_out(decoding, scheme, width):
-    for query in ("decoding=beam&beam_view=tree", "decoding=sampling"):
-        shuts_no_one_out(decoding(query, scheme, width))
+    for said in ({"decoding": "beam", "beam_view": "tree"}, {"decoding": "sampling"}):
+        shuts_no_one_out(decoding(scheme, width, **said))

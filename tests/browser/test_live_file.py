@@ -1,15 +1,15 @@
 """The live model in one file: opened from a disk without a network, it translates and shows what Python computes."""
 
 import re
-from collections.abc import Callable
 from urllib.parse import quote
 
 import numpy as np
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 from support.access import shuts_no_one_out
 from support.live_file import show
 from support.rest import at_rest
+from support.rounded import rounded_translator
 from support.streams import CHECKPOINTS
 
 from headlight.plots.text import in_words, shown_token
@@ -45,26 +45,12 @@ def file() -> str:
 @pytest.fixture(scope="module")
 def rounded() -> Translator:
     """The same model in PyTorch, with the weights that the page has."""
-    checkpoint = load_checkpoint(CHECKPOINTS / NAME)
-    round_weights(checkpoint.model)
-    return Translator(checkpoint)
+    return rounded_translator(NAME)
 
 
 @pytest.fixture(scope="module")
 def trace(rounded) -> Trace:
     return rounded.trace(SENTENCE)
-
-
-@pytest.fixture
-def live(open_alone, file) -> Callable[..., Page]:
-    """A function that opens the page on a screen and waits for its first translation."""
-
-    def live(*screen: object, **more: object) -> Page:
-        page = open_alone(file, *screen, **more)
-        expect(page.locator("#live_translation")).not_to_be_empty()
-        return page
-
-    return live
 
 
 def test_it_is_small_and_lets_nothing_in_or_out(file):

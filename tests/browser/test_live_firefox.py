@@ -4,7 +4,7 @@ import base64
 from pathlib import Path
 
 from support.firefox import firefox
-from support.rounded import rounded_checkpoint
+from support.rounded import rounded_checkpoint, rounded_translator
 from support.streams import CHECKPOINTS
 
 from headlight.app.results import TranslationRequest, roles, translator
@@ -13,9 +13,7 @@ from headlight.lessons.file import read_lesson
 from headlight.lessons.live import live_lessons
 from headlight.lessons.posed import pose_somehow
 from headlight.views.live.content import live_file
-from transformer import Translator
 from transformer.checkpoint import load_checkpoint
-from transformer.exchange.int8 import round_weights
 from transformer.interpret.head_patterns import word_ranges
 from transformer.interpret.what_if.hiding import hide
 
@@ -34,8 +32,7 @@ def test_a_journey(tmp_path):
     file, profile = tmp_path / "live.html", tmp_path / "profile"
     file.write_text(live_file(checkpoint, NAME, text=FIRST), encoding="utf-8")
     profile.mkdir()
-    round_weights(checkpoint.model)
-    model = Translator(checkpoint)
+    model = rounded_translator(NAME)
     with firefox(profile) as browser:
         browser.open(file)
         assert browser.wait_for(TRANSLATION) == model.trace(FIRST).target_text

@@ -1,13 +1,13 @@
 """Positions, masks and the replay in the live model's one file: what they show is what Python computes."""
 
 import re
-from collections.abc import Callable
 
 import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page, expect
 from support.access import shuts_no_one_out
-from support.live_file import show
+from support.live_file import go_to, show
+from support.rounded import rounded_translator
 from support.streams import CHECKPOINTS
 
 from headlight.plots.text import format_probability
@@ -17,7 +17,6 @@ from headlight.views.positions.content import exchanged
 from headlight.views.positions.words import VIEWS as OF_POSITIONS
 from transformer import Translator
 from transformer.checkpoint import load_checkpoint
-from transformer.exchange.int8 import round_weights
 from transformer.interpret.mask_ablation import leaked_weights, leakiest_head, run_masked
 from transformer.interpret.positions import embedding_sum, model_encoding, without_positions
 
@@ -35,21 +34,7 @@ def file() -> str:
 @pytest.fixture(scope="module")
 def rounded() -> Translator:
     """The same model in PyTorch, with the weights that the page has."""
-    checkpoint = load_checkpoint(CHECKPOINTS / NAME)
-    round_weights(checkpoint.model)
-    return Translator(checkpoint)
-
-
-@pytest.fixture
-def live(open_alone, file) -> Callable[..., Page]:
-    """A function that opens the page and waits for its first translation."""
-
-    def live(*screen: object, **more: object) -> Page:
-        page = open_alone(file, *screen, **more)
-        expect(page.locator("#live_translation")).not_to_be_empty()
-        return page
-
-    return live
+    return rounded_translator(NAME)
 
 
 def figure(page: Page, view: str, title: str) -> Locator:
@@ -218,7 +203,7 @@ def test_without_a_replay_there_is_no_such_view(open_alone):
     page = open_alone(live_file(load_checkpoint(CHECKPOINTS / "reverse"), "reverse"))
     expect(page.locator("#live_translation")).not_to_be_empty()
     assert page.locator("[data-tab=training], [data-view=training]").count() == 0
-    page.evaluate("location.hash = 'training'")
+    go_to(page, "training")
     expect(page.locator("[aria-current=page]")).to_have_text("Home")
 
 

@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Callable
-from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 from support.access import shuts_no_one_out
+from support.live_file import go_to, show
 from support.rounded import rounded_checkpoint
 
 from headlight.app.batches import CheckpointFiles
@@ -34,18 +34,6 @@ def file(checkpoint) -> str:
     lessons = live_lessons(list(LESSONS.values()), TranslationRequest(checkpoint, OWN))
     loaded = translator(checkpoint).checkpoint
     return live_file(loaded, checkpoint.name, roles(checkpoint), lessons=lessons)
-
-
-@pytest.fixture
-def live(open_alone, file) -> Callable[..., Page]:
-    """A function that opens the page on a screen and waits for its first translation."""
-
-    def live(*screen: object, **more: object) -> Page:
-        page = open_alone(file, *screen, **more)
-        expect(page.locator("#live_translation")).not_to_be_empty()
-        return page
-
-    return live
 
 
 @pytest.fixture
@@ -190,9 +178,7 @@ def test_heads_are_switched_off_until_the_translation_changes(live, ask):
     lesson = LESSONS["heads"]
     step = ask(lesson, 7)
     page = live()
-    page.evaluate(
-        "hash => { location.hash = hash; }", f"heads?lesson=heads.7&off=none&text={quote(step.run.request.text)}"
-    )
+    go_to(page, "heads", lesson="heads.7", off="none", text=step.run.request.text)
     is_at(page, lesson, 7)
     page.get_by_role("button", name="I have done it").click()
     expect(page.locator(".lesson .feedback")).to_contain_text(step.feedback(True, whole=False))
@@ -203,9 +189,19 @@ def test_heads_are_switched_off_until_the_translation_changes(live, ask):
     expect(page.locator(".lesson .feedback")).to_have_text(f"Right. {done.feedback(True)}")
 
 
+def test_a_view_and_the_step_beside_it_do_not_give_up_what_the_other_asks(live, ask):
+    """The figure is of another order of words than the question."""
+    page, lesson, other = live(), LESSONS["order"], "Yesterday a red car bought my sister."
+    show(page, "positions", lesson="order.1", text=OWN, reordered=other)
+    is_at(page, lesson, 1)
+    step = ask(lesson, 1, OWN)
+    expect(page.locator(".lesson .options button")).to_have_text([step.label(each) for each in step.options])
+    expect(page.locator("[data-view=positions] .pairs p").last).to_contain_text(other)
+
+
 def test_a_step_that_a_browser_cannot_measure_says_where_it_is(live):
     page = live()
-    page.evaluate("() => { location.hash = 'home?lesson=learn'; }")
+    go_to(page, "home", lesson="learn")
     lesson = LESSONS["learn"]
     is_at(page, lesson, 1)
     expect(page.locator(".lesson .undecided")).to_have_text("The app has this step on its page Translate.")
@@ -257,8 +253,7 @@ def test_hostile_text_stays_text_and_what_cannot_be_translated_is_said(live, ask
     is_at(page, ATTENTION, 2)
     assert page.locator("#live_text").input_value() in ATTENTION.sentences
     for place in ("nonsense.2", "attention.99", "attention.0", "<b>.1"):
-        page.evaluate("hash => { location.hash = hash; }", f"home?lesson={quote(place)}")
-        expect(page.locator("body[data-shown=home]")).to_be_attached()
+        show(page, "home", lesson=place)
     assert page.locator("img").count() == 0
     assert page.evaluate("window.hurt") is None
 
@@ -286,9 +281,8 @@ def test_it_shuts_no_one_out(live, scheme, width):
     expect(page.locator("body[data-shown=lessons]")).to_be_attached()
     shuts_no_one_out(page)
     for name, number in (("attention", 1), ("attention", 4), ("decoding", 3), ("qkv", 1), ("heads", 6)):
-        page.evaluate("hash => { location.hash = hash; }", "lessons")
-        expect(page.locator("body[data-shown=lessons]")).to_be_attached()
-        page.evaluate("hash => { location.hash = hash; }", f"home?lesson={name}")
+        show(page, "lessons")
+        go_to(page, "home", lesson=name)
         is_at(page, LESSONS[name], 1)
         for at in range(2, number + 1):
             page.get_by_role("button", name="Next →").click()

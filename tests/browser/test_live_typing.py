@@ -2,14 +2,13 @@
 
 import pytest
 from playwright.sync_api import Page, expect
+from support.rounded import rounded_translator
 from support.streams import CHECKPOINTS
 from support.until import until
 
 from benchmarks.main_thread import main_thread_tasks
 from headlight.views.live.content import live_file
-from transformer import Translator
 from transformer.checkpoint import load_checkpoint
-from transformer.exchange.int8 import round_weights
 
 NAME = "en-de"
 TYPED = "The man told us a long story about the sea and the ships that never came back to the old harbour."
@@ -29,9 +28,7 @@ def open_view(page: Page, view: str) -> None:
 
 
 def test_typing_never_stalls_in_any_view(browser, open_alone, file):
-    checkpoint = load_checkpoint(CHECKPOINTS / NAME)
-    round_weights(checkpoint.model)
-    translation = Translator(checkpoint).trace(TYPED).target_text
+    translation = rounded_translator(NAME).trace(TYPED).target_text
     page = open_alone(file)
     for view in VIEWS:
         open_view(page, view)

@@ -4,7 +4,7 @@
 import { KINDS, stackOf } from "./engine.js";
 import { Steps } from "./steps.js";
 
-export const DISABLED = ["nothing", "causal", "padding"];
+const DISABLED = ["nothing", "causal", "padding"];
 
 // ids: { source, target }, the target with its end; longest: { source, target }, to how many tokens they are filled up.
 // Gives of each kind { shape: [layers, heads, queries, keys], scores, weights, unmasked: [queries x keys] }, scores

@@ -3,7 +3,7 @@
 export const floats = (text) => new Float32Array(bytes(text).buffer);
 export const sixteenBits = (text) => new Uint16Array(bytes(text).buffer);
 
-function bytes(text) {
+export function bytes(text) {
   const raw = atob(text), made = new Uint8Array(raw.length);
   for (let index = 0; index < raw.length; index++) made[index] = raw.charCodeAt(index);
   return made;

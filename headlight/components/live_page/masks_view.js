@@ -9,7 +9,9 @@ import {
   batchOf, describeHead, describeLeak, describeMasks, describeNoPadding, describePredictions, describeSourceMask,
   leakiestHead, maskedHead, masksOf, rowByHand, rowWords, withoutPadding,
 } from "./payloads/masks.js";
-import { chanceWords, filled, fixed, kindHeadName, quoted, sentenceCase, signed } from "./payloads/text.js";
+import {
+  chanceWords, filled, fixed, kindHeadName, quoted, sentenceCase, shortWeight, signed,
+} from "./payloads/text.js";
 import { View, finding } from "./views.js";
 
 const FIRST_ROW = 2; // of those by hand, as in headlight/views/masks/page.py
@@ -183,7 +185,7 @@ export class Masks extends View {
       ...more,
     });
     const caption = sentenceCase(kindHeadName(this.words.texts.kinds, { kind, ...place }));
-    const notes = leaked.map((sum) => fixed(sum, 2).replace(/^0/, ""));
+    const notes = leaked.map(shortWeight);
     const leak = describeLeak(masked, disabled, batch, head, sentence, words)
       ?? describeNoPadding(masked, disabled, sentence, words);
     const mayChange = mask === "causal" || batch.sizes[sentence].source < batch.longest.source;

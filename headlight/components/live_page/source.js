@@ -66,8 +66,8 @@ export class LocalSource {
   }
 
   // What enters the encoder for a text: see engine/headlight.js.
-  entering(text) {
-    return this.once(JSON.stringify(["entering", text]), () => this.model.entering(text, { lane: "entering" }));
+  entering(text, lane = "entering") {
+    return this.once(JSON.stringify(["entering", text]), () => this.model.entering(text, { lane }));
   }
 
   // What the model adds at each position.

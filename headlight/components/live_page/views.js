@@ -12,7 +12,7 @@ import { explorerChoice, numbersIn, placeIn } from "./address.js";
 import { tableOf } from "./maps.js";
 import { explorerBytes } from "./payloads/explorer.js";
 import { comparedRows } from "./payloads/compared.js";
-import { changedOutputs, describeHidden, isSame, linesPayload } from "./payloads/lines.js";
+import { changedOutputs, describeHidden, isSame, linesPayload, positionsOf } from "./payloads/lines.js";
 import { measureHeads, plainestHead } from "./payloads/patterns.js";
 import { hardestStep, playerPayload } from "./payloads/player.js";
 import { defaultHead, describeChange, describeRanking, switchesPayload } from "./payloads/switches.js";
@@ -94,8 +94,6 @@ export class Home extends View {
     this.say({ hidden: now.sort((one, other) => one - other).map((each) => each + 1).join(".") });
   }
 }
-
-const positionsOf = ([start, stop]) => Array.from({ length: stop - start }, (_, at) => start + at);
 
 export class Attention extends View {
   constructor(given) {

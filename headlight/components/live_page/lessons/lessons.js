@@ -4,7 +4,9 @@
 import { Memory } from "../../lesson_panel/memory.js";
 import { default as panel } from "../../lesson_panel/panel.js";
 import { element } from "../../lib/canvas.js";
+import { bytes } from "../../lib/format.js";
 import { isRight, restored, withoutLabels } from "../../standalone_page/lesson.js";
+import { filled } from "../payloads/text.js";
 import { showExamples } from "./example.js";
 import { addressOf, placeOf, veil } from "./places.js";
 import { canBeDone, isQuestion, pose } from "./pose.js";
@@ -21,7 +23,6 @@ const FRESH = { choice: null, hints: 0, shown: false, right: false };
 
 // What the page is told of lessons, the answers that are in it made readable.
 export function opened(told) {
-  const bytes = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
   const read = (text) => JSON.parse(new TextDecoder().decode(bytes(text)));
   const readable = (step) => (step.answer ? { ...step, answer: read(step.answer[BYTES]) } : step);
   return { ...told, lessons: told.lessons.map((lesson) => ({ ...lesson, steps: lesson.steps.map(readable) })) };
@@ -248,7 +249,7 @@ export class Lessons {
     this.elsewhere.textContent = "";
     const { lessons, phrases: { end: say } } = this.told;
     const asked = lesson.steps.filter((step) => isQuestion(step) && canBeDone(step));
-    const score = say["said 3"].replace("{0}", this.answered(lesson).size).replace("{1}", asked.length);
+    const score = filled(say["said 3"], [this.answered(lesson).size, asked.length]);
     this.give({
       key: `${lesson.name} end`, title: lesson.title, step: lesson.steps.length + 1, of: lesson.steps.length,
       say: [["strong", say["said 2"]], ["", lesson.goal]], score, note: [], undecided: "", tried: { ...FRESH },

@@ -37,7 +37,7 @@ export async function pose(lesson, number, run) {
   }
 }
 
-export class Posed {
+class Posed {
   constructor(lesson, number, run, answer, undecided = "") {
     Object.assign(this, { lesson, number, run, answer, undecided, step: lesson.steps[number] });
     this.key = `${lesson.name}.${number + 1} ${run.told.checkpoint} ${run.text}`;
@@ -164,7 +164,7 @@ export class Posed {
 const ended = (label) => (/..[.!?]”$/.test(label) ? label : `${label}.`);
 
 // Mixed by a number that a text makes (FNV-1a).
-export function inOrderOf(key, options) {
+function inOrderOf(key, options) {
   const number = ([name]) => [...new TextEncoder().encode(`${name} ${key}`)].reduce((hash, byte) => {
     return Math.imul(hash ^ byte, 16777619) >>> 0;
   }, 2166136261);

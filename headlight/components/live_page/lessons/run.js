@@ -1,17 +1,16 @@
 // What a measure of a lesson asks of the model, for one sentence: the counterpart of `Run` of
 // headlight/lessons/answer.py and of what headlight/app/results computes. Translations are greedy.
 
+import { GivenUp } from "../../engine/runs.js";
 import { wordRanges } from "../../lib/tokens.js";
+import { positionsOf } from "../payloads/lines.js";
 import { batchOf } from "../payloads/masks.js";
 import { measureHeads, plainestHead } from "../payloads/patterns.js";
 import { logProbabilities } from "../payloads/switches.js";
-
-class GivenUp extends Error {}
+import { filled } from "../payloads/text.js";
 
 // A sentence, or a model, does not decide a question; its message says why.
 export class Undecided extends Error {}
-
-export const positionsOf = ([start, stop]) => Array.from({ length: stop - start }, (_, at) => start + at);
 
 export class Run {
   // source: a LocalSource; told: what the page is told of lessons (headlight/lessons/live.py); trace: of the sentence;
@@ -27,7 +26,7 @@ export class Run {
   // The sentences of a measure, "attention.most_read": say("truth", ...) fills one.
   say(name) {
     const phrases = this.told.phrases[name];
-    return (place, ...values) => phrases[place].replace(/\{(\d+)\}/g, (_, at) => values[at]);
+    return (place, ...values) => filled(phrases[place], values);
   }
 
   // The thresholds of a file of measures.
@@ -105,7 +104,7 @@ export class Run {
 
   // What enters the encoder for a text, and the translation without its positions.
   entering(text) {
-    return this.source.entering(text);
+    return this.source.entering(text, null);
   }
 
   tempered(step, temperatures) {

@@ -31,12 +31,16 @@ export function linesPayload(trace, { layer, head }, apart, letters) {
 // The positions of the output tokens that are not in the translation before, in its order.
 export function changedOutputs(before, after) {
   const changes = opcodes(before.targetIds, after.targetIds).filter(([tag]) => tag === "replace" || tag === "insert");
-  return changes.flatMap(([, , , start, stop]) => Array.from({ length: stop - start }, (_, at) => start + at));
+  return changes.flatMap(([, , , ...range]) => positionsOf(range));
 }
 
-const wordsOf = (tokens, ranges = wordRanges(tokens)) => {
+// The words of a sentence, or those in some ranges of its tokens, as texts.
+export const wordsOf = (tokens, ranges = wordRanges(tokens)) => {
   return ranges.map(([start, stop]) => tokens.slice(start, stop).join("").replaceAll("▁", ""));
 };
+
+// The positions in a range, such as that of a word.
+export const positionsOf = ([start, stop]) => Array.from({ length: stop - start }, (_, at) => start + at);
 
 // hidden: ranges of source tokens; harmless: the words without which the translation is the same, null where that was
 // not measured.

@@ -3,7 +3,7 @@
 
 import { tiny } from "../../lib/format.js";
 import {
-  LEAST_SHOWN, chanceWords, distinct, filled, fixed, grouped, headName, percent, pluralize, quoted, signed,
+  LEAST_SHOWN, chanceWords, distinct, filled, fixed, general, grouped, headName, percent, pluralize, quoted, signed,
 } from "./text.js";
 
 const PADDING = "<pad>";
@@ -219,11 +219,5 @@ export function rowWords(head, row, words) {
 
 const weightText = (value) => (value ? fixed(value, 4) : "0");
 
-// Four digits as Python's format "g" has them; large numbers whole.
-function powerText(value) {
-  if (value >= 1000) return grouped(fixed(value, 0));
-  if (!value) return "0";
-  const [digits, power] = value.toExponential(3).split("e"), exponent = Number(power);
-  if (exponent >= -4) return String(Number(value.toPrecision(4)));
-  return `${Number(digits)}e${exponent < 0 ? "-" : "+"}${String(Math.abs(exponent)).padStart(2, "0")}`;
-}
+// Four digits; large numbers whole.
+const powerText = (value) => (value >= 1000 ? grouped(fixed(value, 0)) : general(value, 4));

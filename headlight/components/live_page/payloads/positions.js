@@ -95,7 +95,8 @@ export function describeProducts(products, words) {
 
 const rowOf = (table, d, at) => table.subarray(at * d, (at + 1) * d);
 const dot = (one, other) => one.reduce((sum, value, at) => sum + value * other[at], 0);
-const norm = (row) => Math.sqrt(dot(row, row));
+export const norm = (row) => Math.sqrt(dot(row, row));
+export const apart = (one, other) => norm(one.map((value, at) => value - other[at]));
 const cosine = (one, other) => dot(one, other) / (norm(one) * norm(other) || 1);
 const numbers = (count) => Array.from({ length: count }, (_, at) => at);
 
@@ -141,11 +142,8 @@ export function sharedTokens(one, other) {
   return one.tokens.flatMap((token, first) => {
     const second = places.get(token)?.shift();
     if (second === undefined) return [];
-    const apart = (name) => {
-      const to = rowOf(other[name], d, second);
-      return norm(rowOf(one[name], d, first).map((value, at) => value - to[at]));
-    };
-    return [{ token, first, second, before: apart("embeddings"), after: apart("total") }];
+    const between = (name) => apart(rowOf(one[name], d, first), rowOf(other[name], d, second));
+    return [{ token, first, second, before: between("embeddings"), after: between("total") }];
   });
 }
 

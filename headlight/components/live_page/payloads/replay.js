@@ -1,17 +1,17 @@
 // What the replay player shows of a training and one cross-attention head, as
 // headlight/views/training/replay_content.py says it: `told` and its words come from headlight/views/live/replay.py.
 
-import { shortWeight } from "../../lib/format.js";
+import { bytes } from "../../lib/format.js";
 import { patternWords } from "./explorer.js";
 import { measureHeads } from "./patterns.js";
 import { base64 } from "./player.js";
-import { filled, fixed, grouped, headName, pluralize, sentenceCase } from "./text.js";
+import { filled, fixed, grouped, headName, pluralize, sentenceCase, shortWeight } from "./text.js";
 
 const LEVELS = 255, FULL = 65535; // as which the weight 1 is kept, and given to the player
 const KIND = "cross";
 
 // The weights of all snapshots and heads, as they are kept.
-export const weightsOf = ({ weights }) => Uint8Array.from(atob(weights), (letter) => letter.charCodeAt(0));
+export const weightsOf = ({ weights }) => bytes(weights);
 
 // weights: of `weightsOf`; law: see patterns.js.
 export function replayPayload(told, weights, { layer, head }, law) {

@@ -71,7 +71,8 @@ export function defaultHead(losses) {
   return ranked.find(({ turned }) => turned) ?? ranked[0];
 }
 
-const rank = (losses) => {
+// All heads with what is lost without each, most first; of equal ones in the order of the kinds.
+export const rank = (losses) => {
   const inOrder = KINDS.flatMap((kind) => losses.filter((each) => each.kind === kind));
   return inOrder.map((each) => ({ ...each, total: sum(each.losses) })).sort((one, other) => other.total - one.total);
 };

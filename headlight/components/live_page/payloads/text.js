@@ -47,6 +47,9 @@ export function twoDigits(value) {
   return signed(value, Math.abs(value) < 9.95 ? 1 : 0);
 }
 
+// As statistics tables have it: .07, 1.00.
+export const shortWeight = (value) => fixed(value, 2).replace(/^0/, "");
+
 export function percent(share) {
   if (share > 0 && share < 0.01) return "under 1 %";
   return share >= 0.995 && share < 1 ? "over 99 %" : `${fixed(share * 100, 0)} %`;
@@ -61,6 +64,13 @@ export function chanceWords(probability) {
 export function shortChance(probability) {
   if (probability >= 0.995) return "> 99 %";
   return probability >= 0.01 ? `${fixed(probability * 100, 0)} %` : "< 1 %";
+}
+
+// So many digits, as Python's format "g" has them.
+export function general(value, digits) {
+  const [mantissa, exponent] = value.toExponential(digits - 1).split("e"), power = Number(exponent);
+  if (power >= -4 && power < digits) return String(Number(value.toPrecision(digits)));
+  return `${Number(mantissa)}e${power < 0 ? "-" : "+"}${String(Math.abs(power)).padStart(2, "0")}`;
 }
 
 export const grouped = (count) => String(count).replace(/\B(?=(\d{3})+$)/g, ",");

@@ -31,7 +31,7 @@ export function searchTree({ ended, kept, keptTokens, logProbabilities, reads })
 }
 
 // The number of the branch that ended with the best score; the first of a search in which none ended.
-export const bestBranch = (branches) => Math.max(0, branches.findIndex(({ rank }) => rank === 1));
+const bestBranch = (branches) => Math.max(0, branches.findIndex(({ rank }) => rank === 1));
 
 // The branches on the way to one of them, the first token's first.
 function pathTo(branches, number) {

@@ -1,10 +1,10 @@
 // The measures of headlight/lessons/measures/alignment.py, by the engine of this page.
 
 import { alignedKeys, isWord, shareOf } from "../../payloads/patterns.js";
-import { headName, percent, quoted, sentenceCase } from "../../payloads/text.js";
+import { headName, percent, quoted, sentenceCase, shortWeight } from "../../payloads/text.js";
 import { Undecided } from "../run.js";
 import {
-  headNames, indexOfMost, largestFirst, leadOf, listed, meanOf, once, quotedAll, shortWeight, tokenOptions,
+  headNames, indexOfMost, largestFirst, leadOf, listed, meanOf, once, quotedAll, tokenOptions,
 } from "./wording.js";
 
 const OUTPUT = "alignment", INPUT = "input alignment";

@@ -2,10 +2,10 @@
 
 import { entropyOf, isWord } from "../../payloads/patterns.js";
 import { matchingBlocks } from "../../payloads/opcodes.js";
-import { quoted, quotedAt } from "../../payloads/text.js";
+import { quoted, quotedAt, shortWeight } from "../../payloads/text.js";
 import { Undecided } from "../run.js";
 import {
-  headIn, headNames, indexOfMost, largestFirst, leadOf, listed, most, quotedAll, shortWeight, tokenOptions, words,
+  headIn, headNames, indexOfMost, largestFirst, leadOf, listed, most, quotedAll, tokenOptions, words,
 } from "./wording.js";
 
 export function most_read(run, { kind }) {

@@ -2,9 +2,9 @@
 
 import { lengthPenalty } from "../../../engine/decoding.js";
 import { candidatesAt, isNeverChosen } from "../../payloads/player.js";
-import { chanceWords, fixed, pluralize, quoted, quotedAt, rint, signed } from "../../payloads/text.js";
+import { chanceWords, fixed, general, pluralize, quoted, quotedAt, rint, signed } from "../../payloads/text.js";
 import { Undecided } from "../run.js";
-import { indexOfMost, once, threeDigits, words } from "./wording.js";
+import { indexOfMost, once, words } from "./wording.js";
 
 // So many of some steps: the first, the last, and what lies between at equal distances.
 function spread(steps, count) {
@@ -135,7 +135,7 @@ export async function tempered(run) {
   return {
     kind: "one",
     truth: say("truth", SHARP, word, low, one, FLAT, high),
-    calculation: say("calculation", SHARP, word, threeDigits(ratio), threeDigits(ratio ** 2)),
+    calculation: say("calculation", SHARP, word, general(ratio, 3), general(ratio ** 2, 3)),
     options: [
       [String(SHARP), low, say("told", SHARP)], ["1", one, say("told 2")], [String(FLAT), high, say("told 3", FLAT)],
     ],

@@ -1,16 +1,15 @@
 // The measures of headlight/lessons/measures/heads.py, by the engine of this page.
 
-import { wordRanges } from "../../../lib/tokens.js";
-import { isSame } from "../../payloads/lines.js";
+import { KINDS } from "../../../engine/engine.js";
+import { isSame, wordsOf } from "../../payloads/lines.js";
 import { opcodes } from "../../payloads/opcodes.js";
 import { shareOf } from "../../payloads/patterns.js";
-import { isGreedy } from "../../payloads/switches.js";
+import { isGreedy, rank } from "../../payloads/switches.js";
 import { kindHeadName, pluralize, quoted, rint, sentenceCase } from "../../payloads/text.js";
 import { Undecided } from "../run.js";
 import { clearBest, inRows, keyOf, nameOf, rankedBy, share } from "./alignment.js";
 import { headNames, moved, once } from "./wording.js";
 
-const KINDS = ["encoder", "decoder", "cross"];
 const addressOf = ({ kind, layer, head }) => `${kind}.${layer + 1}.${head + 1}`;
 const engineName = ({ kind, layer, head }) => `${kind}.${layer}.${head}`;
 const nameOfKind = (run, head) => kindHeadName(run.source.words.texts.kinds, head);
@@ -64,24 +63,12 @@ export function neighbour_head(run, { pattern }) {
   };
 }
 
-const sum = (values) => values.reduce((total, value) => total + value, 0);
-
-// All heads with what is lost without each, most first.
-async function rankedLosses(run) {
-  const losses = await run.losses();
-  const inOrder = KINDS.flatMap((kind) => losses.filter((each) => each.kind === kind));
-  const placed = inOrder.map((each) => ({ ...each, total: sum(each.losses) }));
-  return placed.sort((one, other) => other.total - one.total);
-}
-
-const wordsOf = (tokens) => {
-  return wordRanges(tokens).map(([start, stop]) => tokens.slice(start, stop).join("").replaceAll("▁", ""));
-};
+const rankedLosses = async (run) => rank(await run.losses());
 
 // The words and marks that differ: those of the longer side wherever two translations part.
 function changedWords(old, now) {
   const parts = opcodes(old, now).filter(([tag]) => tag !== "equal");
-  return sum(parts.map(([, from, to, start, stop]) => Math.max(to - from, stop - start)));
+  return parts.reduce((count, [, from, to, start, stop]) => count + Math.max(to - from, stop - start), 0);
 }
 
 export async function without_neighbour_head(run, { pattern }) {

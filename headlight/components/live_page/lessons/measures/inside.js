@@ -1,15 +1,12 @@
 // The measures of what happens inside a head, by the engine of this page: of the sentence those of
 // headlight/lessons/measures/hand.py, scaling.py and masks.py.
 
-import { kindHeadName, percent, pluralize, quoted, fixed, signed } from "../../payloads/text.js";
+import { KINDS } from "../../../engine/engine.js";
+import { kindHeadName, percent, pluralize, quoted, fixed, shortWeight, signed } from "../../payloads/text.js";
 import { numberWords } from "../../../standalone_page/lesson.js";
-import {
-  headIn, headNames, indexOfMost, largestFirst, leadOf, meanOf, most, readable, shortWeight,
-} from "./wording.js";
+import { headIn, headNames, indexOfMost, largestFirst, leadOf, meanOf, most, readable } from "./wording.js";
 import { Undecided } from "../run.js";
 import { batchNames, exactly } from "./masks.js";
-
-const KINDS = ["encoder", "decoder", "cross"];
 
 // A head's own rows of its block: products, scores and weights, and which cells a query may read.
 async function blockOf(run, kind, head) {

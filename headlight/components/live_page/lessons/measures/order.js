@@ -1,6 +1,6 @@
 // The measures of headlight/lessons/measures/order.py that are about the sentence, by the engine of this page.
 
-import { exchanged, plainest } from "../../payloads/positions.js";
+import { apart, exchanged, norm, plainest } from "../../payloads/positions.js";
 import { fixed, quoted } from "../../payloads/text.js";
 import { Undecided } from "../run.js";
 import { meanOf, most } from "./wording.js";
@@ -34,8 +34,6 @@ function settingsOf(run) {
   return { d_model: String(d), length: String(Math.min(length, SETTINGS)), base: fixed(base, 0) };
 }
 
-const norm = (values) => Math.sqrt(values.reduce((sum, value) => sum + value * value, 0));
-
 // The vectors of a sentence's tokens, as rows: embeddings, positions and their sum.
 async function vectorsOf(run) {
   const found = await run.entering(run.text), { tokens } = found, d = run.config.d_model;
@@ -59,8 +57,6 @@ export async function position_length(run) {
     names: { pairs: String(pairs), ...settingsOf(run) },
   };
 }
-
-const apart = (one, other) => norm(one.map((value, at) => value - other[at]));
 
 export async function copies_apart(run) {
   const say = run.say("order.copies_apart"), { APART } = run.limits("order"), vectors = await vectorsOf(run);

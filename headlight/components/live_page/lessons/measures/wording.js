@@ -1,13 +1,12 @@
 // What measures share, as headlight/lessons/measures/wording.py: options made of tokens, heads and numbers in words.
 
-import { fixed, headName, quoted, quotedAt, signed } from "../../payloads/text.js";
+import { headName, quoted, quotedAt, signed } from "../../payloads/text.js";
 
 export const words = (text) => text.split(/\s+/).filter(Boolean);
 export const largestFirst = (values) => [...values.keys()].sort((one, other) => values[other] - values[one]);
 export const indexOfMost = (values) => values.reduce((best, value, at) => (value > values[best] ? at : best), 0);
 export const most = (values) => values.reduce((best, value) => Math.max(best, value), -Infinity);
 export const meanOf = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
-export const shortWeight = (value) => fixed(value, 2).replace(/^0/, "");
 
 // The values of a list with each of them once, in order.
 export const once = (values) => [...new Set(values)];
@@ -30,14 +29,6 @@ export function headNames({ layer, head }) {
 // The head of an address, from 0; null where it names no single one.
 export function headIn({ layer = "", head = "" }) {
   return /^\d+$/.test(layer) && /^\d+$/.test(head) ? { layer: layer - 1, head: head - 1 } : null;
-}
-
-// A number with three digits, as Python's format .3g.
-export function threeDigits(value) {
-  const [digits, exponent] = value.toExponential(2).split("e");
-  if (exponent >= -4 && exponent < 3) return String(Number(value.toPrecision(3)));
-  const [, sign, power] = /^([+-])(\d+)$/.exec(exponent);
-  return `${Number(digits)}e${sign}${power.padStart(2, "0")}`;
 }
 
 export const readable = (tokens) => tokens.map((token) => (token === "▁" ? "␣" : token));
