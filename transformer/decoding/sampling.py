@@ -14,7 +14,7 @@ from torch import Tensor
 from ..arrays import softmax, widened
 from ..data.batching import Ids, pad
 from ..model.attention import padding_mask
-from ..model.fused_step import decoding_step
+from ..model.fused_step import FusedStep, decoding_step
 from ..model.transformer import Transformer
 
 LENGTH_MARGIN = 50  # a translation may have this many tokens more than its source (paper, 6.1)
@@ -82,11 +82,23 @@ class DecodingState:
             readable = ~hidden.to(model.device)[:, None, None, :]
             self.source_mask = readable if self.source_mask is None else self.source_mask & readable
         self.caches = model.start_caches(memory, capacity)
-        self._step = decoding_step(model)
+        self._model, self._step = model, decoding_step(model)
+        self._rough = model.output_projection.rough_choice() if isinstance(self._step, FusedStep) else None
 
     def step(self, tokens: Tensor) -> Tensor:
         """Feed each sentence its newest token, [rows] -> logits of what follows, [rows, vocab], in float32 at least."""
         return widened(self._step(tokens, self.caches, self.source_mask))
+
+    def choose(self, tokens: Tensor) -> Tensor:
+        """Feed each sentence its newest token -> the most probable next ones, [rows], as `most_probable` has them."""
+        if self._rough is None or not isinstance(self._step, FusedStep):
+            return most_probable(forbid_specials(self.step(tokens), self._model))
+        hidden = self._step.hidden(tokens, self.caches, self.source_mask)
+
+        def of_all() -> Tensor:
+            return most_probable(forbid_specials(self._model.output_projection(hidden), self._model))
+
+        return self._rough.choose(hidden, self._model.config.never_chosen, of_all)
 
     def select(self, rows: Tensor) -> None:
         """Keep these sentences only, in this order; repeats are allowed."""
@@ -173,7 +185,7 @@ def _decode(
 ) -> tuple[list[list[int]], list[float]]:
     """Return the ids of each translation and, where it is `scored`, its log-probability."""
     prefixes = check_batch(model, sources, prefixes)
-    choose = _chooser(model, strategy)
+    choose, plain = _chooser(model, strategy), isinstance(strategy, Greedy) and not scored
     limits = length_limits(model, sources)
     state = DecodingState(model, sources, max(limits), memory, hidden)
     outputs: list[list[int]] = [[] for _ in sources]
@@ -181,9 +193,14 @@ def _decode(
     running: list[int | None] = list(range(len(sources)))  # the sentence of each row; None once it is finished
     tokens = torch.full((len(sources),), model.config.begin_id, device=model.device)
     for step in range(max(limits)):
-        logits = state.step(tokens)
-        log_probabilities = logits.log_softmax(dim=1) if scored else None  # of all, before some are forbidden
-        tokens = _force(choose(logits), running, prefixes, step)
+        log_probabilities = None
+        if plain:
+            chosen = state.choose(tokens)
+        else:
+            logits = state.step(tokens)
+            log_probabilities = logits.log_softmax(dim=1) if scored else None  # of all, before some are forbidden
+            chosen = choose(logits)
+        tokens = _force(chosen, running, prefixes, step)
         gained = [] if log_probabilities is None else log_probabilities.gather(1, tokens[:, None])[:, 0].tolist()
         for row, token in enumerate(tokens.tolist()):
             sentence = running[row]

@@ -29,7 +29,7 @@ def decoding_step(model: Transformer) -> Step:
     """
     if model.training or _is_observed(model):
         return lambda tokens, caches, source_mask: model.step(tokens[:, None], caches, source_mask)
-    return _FusedStep(model)
+    return FusedStep(model)
 
 
 def _is_observed(model: Transformer) -> bool:
@@ -72,7 +72,7 @@ class _Layer:
         )
 
 
-class _FusedStep:
+class FusedStep:
     def __init__(self, model: Transformer):
         config = model.config
         self.model, self.num_heads, self.norm_first = model, config.num_heads, config.norm == "pre"
@@ -82,6 +82,10 @@ class _FusedStep:
         self.layers = [_Layer.of(layer) for layer in model.decoder]  # type: ignore[arg-type]
 
     def __call__(self, tokens: Tensor, caches: list[LayerCache], source_mask: Tensor | None) -> Tensor:
+        return self.model.output_projection(self.hidden(tokens, caches, source_mask))
+
+    def hidden(self, tokens: Tensor, caches: list[LayerCache], source_mask: Tensor | None) -> Tensor:
+        """Return what the output projection is given: [rows, d_model]."""
         start = caches[0].length
         self.positions.require_room(start + 1)
         x = F.embedding(tokens, self.embedding) * self.scale + self.positions.table[start]
@@ -90,7 +94,7 @@ class _FusedStep:
         step = self._pre_norm if self.norm_first else self._post_norm
         for layer, cache in zip(self.layers, caches, strict=True):
             x = step(x, layer, cache, source_mask)
-        return self.model.output_projection(self.model.decoder_norm(x))
+        return self.model.decoder_norm(x)
 
     def _post_norm(self, x: Tensor, layer: _Layer, cache: LayerCache, source_mask: Tensor | None) -> Tensor:
         x = torch.layer_norm(x + self._attend_so_far(x, layer, cache), *layer.self_norm)

@@ -11,6 +11,7 @@ from torch.nn import functional as F
 
 from ..config import Activation, ModelConfig, Positions
 from .attention import LayerCache, MultiHeadAttention
+from .rough_choice import RoughChoice
 
 MULTIPLIED_BASE = 1e-4  # 1 / 10000, for the exponent changes its sign
 _ACTIVATIONS = {Activation.RELU: nn.ReLU, Activation.GELU: nn.GELU, Activation.SILU: nn.SiLU}
@@ -247,6 +248,13 @@ class OutputProjection(nn.Linear):
             return self._up_to_date().multiply(x, self.bias)
         return super().forward(x)
 
+    def rough_choice(self) -> RoughChoice | None:
+        """Return what finds the greatest logit without all of them; None where it would not pay or miss a hook."""
+        plain = self.bias is None and self.weight.dtype == torch.float32 and not torch.is_grad_enabled()
+        if plain and self._may_be_copied() and not self._forward_hooks and not self._forward_pre_hooks:
+            return self._up_to_date().rough if RoughChoice.is_exact_here() else None
+        return None
+
     def __getstate__(self) -> dict[str, Any]:
         """All but the copies, which are made anew: one of them cannot be copied by Python."""
         return {**super().__getstate__(), "_copies": None}
@@ -281,6 +289,11 @@ class _Copies:
             return F.linear(x, self._columns.t(), bias)
         parts = [_product(each, self._blocks, bias, "none", [], "") for each in rows.split(_ROWS_AT_ONCE)]
         return (torch.cat(parts) if len(parts) > 1 else parts[0]).view(*x.shape[:-1], -1)
+
+    @cached_property
+    def rough(self) -> RoughChoice:
+        """W in 8 bits."""
+        return RoughChoice(self._weight)
 
     @cached_property
     def _columns(self) -> Tensor:

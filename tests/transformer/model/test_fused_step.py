@@ -9,7 +9,7 @@ import torch
 from transformer.config import ModelConfig
 from transformer.decoding.sampling import DecodingState, Greedy, decode_ids
 from transformer.interpret.activations import hooks_installed
-from transformer.model.fused_step import _FusedStep, decoding_step
+from transformer.model.fused_step import FusedStep, decoding_step
 from transformer.model.transformer import Transformer
 
 SHAPES = [
@@ -73,10 +73,10 @@ def test_another_threads_hooks_neither_slow_nor_change_a_step():
     with torch.inference_mode():
         expected = decode_ids(model, SOURCES, Greedy())
     with hooks_installed([(model.decoder[0].cross_attention.core, lambda module, inputs, output: output * 0)]):
-        assert not isinstance(decoding_step(model), _FusedStep)
+        assert not isinstance(decoding_step(model), FusedStep)
         changed = decode_ids(model, SOURCES, Greedy())
         with ThreadPoolExecutor(1) as other:
-            assert isinstance(other.submit(decoding_step, model).result(), _FusedStep)
+            assert isinstance(other.submit(decoding_step, model).result(), FusedStep)
             assert other.submit(decode_ids, model, SOURCES, Greedy()).result() == expected != changed
 
 
