@@ -7,7 +7,7 @@ import torch
 from support.small import small_config
 from torch.nn import functional as F
 
-from transformer.model import layers
+from transformer.model import linear
 from transformer.model.layers import OutputProjection
 from transformer.model.transformer import Transformer
 
@@ -33,7 +33,7 @@ def test_in_float64_and_without_onednn_it_is_one_too(projection, monkeypatch, ro
     with torch.inference_mode():
         expected = F.linear(x.double(), projection.weight.double())
         torch.testing.assert_close(copy.deepcopy(projection).double()(x.double()), expected)
-        monkeypatch.setattr(layers, "_product", None)
+        monkeypatch.setattr(linear, "_product", None)
         torch.testing.assert_close(projection(x), expected.float())
 
 
@@ -101,6 +101,6 @@ def test_a_matrix_that_is_too_large_is_not_kept_twice(projection, monkeypatch):
         before = projection(x)
         assert projection._copies is not None
         projection._copies = None
-        monkeypatch.setattr(layers, "_MOST_COPIED", 309)
+        monkeypatch.setattr(OutputProjection, "most_copied", 309)
         torch.testing.assert_close(projection(x), before)
     assert projection._copies is None
