@@ -41,7 +41,7 @@ class RoughChoice:
         products = torch._int_mm(digits.to(torch.int8), self._columns).numpy()
         for token in never:
             products[:, token] = _NEVER
-        # Rounded to w' and x', with w = w' + r and x = x' + s, w x is w' x' + r x + w' s: |r| |x| + |w'| |s| at most off.
+        # Rounded to w' and x', w = w' + r and x = x' + s: w x is w' x' + r x + w' s, off by |r| |x| + |w'| |s| at most.
         close = _CLOSE * self._longest * x.norm(dim=1)
         bound = self._farthest * x.norm(dim=1) + self._longest * (x - digits * unit).norm(dim=1) + close
         chosen, rows = products.argmax(axis=1), np.arange(len(products))
