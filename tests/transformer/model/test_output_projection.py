@@ -4,12 +4,10 @@ import copy
 
 import pytest
 import torch
-from support.small import small_config
 from torch.nn import functional as F
 
 from transformer.model import linear
 from transformer.model.layers import OutputProjection
-from transformer.model.transformer import Transformer
 
 
 @pytest.fixture
@@ -80,19 +78,6 @@ def test_a_weight_changed_by_an_optimizer_is_seen_at_once(projection, fused):
 def test_gradients_reach_the_weight(projection):
     projection(torch.randn(4, 10)).sum().backward()
     assert projection.weight.grad is not None
-
-
-def test_another_memory_order_changes_neither_values_nor_shapes():
-    torch.manual_seed(4)
-    model = Transformer(small_config()).eval()
-    source, target = torch.randint(4, 20, (2, 5)), torch.randint(4, 20, (2, 7))
-    with torch.inference_mode():
-        before = model(source, target)
-    shapes = {name: parameter.shape for name, parameter in model.named_parameters()}
-    model.arrange_for_few_rows()
-    assert {name: parameter.shape for name, parameter in model.named_parameters()} == shapes
-    with torch.inference_mode():
-        torch.testing.assert_close(model(source, target), before, rtol=1e-5, atol=1e-5)
 
 
 def test_a_matrix_that_is_too_large_is_not_kept_twice(projection, monkeypatch):
