@@ -126,7 +126,16 @@ def test_a_checkpoint_of_before_loads_unchanged(checkpoint_folder):
     before = load_checkpoint(checkpoint_folder).model
     path = checkpoint_folder / "config.json"
     stored = json.loads(path.read_text())
-    later = ("relative_", "head_size", "scale_scores", "scale_output", "bias", "norm_", "feed_forward", "separate_output")
+    later = (
+        "relative_",
+        "head_size",
+        "scale_scores",
+        "scale_output",
+        "bias",
+        "norm_",
+        "feed_forward",
+        "separate_output",
+    )
     stored["model"] = {name: value for name, value in stored["model"].items() if not name.startswith(later)}
     path.write_text(json.dumps(stored))
     after = load_checkpoint(checkpoint_folder).model
