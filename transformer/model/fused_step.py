@@ -80,6 +80,8 @@ class _Layer:
 
 
 class FusedStep:
+    """The step of a model whose shape `is_covered`: from each sentence's newest token to logits, [rows, vocab]."""
+
     def __init__(self, model: Transformer):
         config = model.config
         self.model, self.num_heads, self.norm_first = model, config.num_heads, config.norm == "pre"
