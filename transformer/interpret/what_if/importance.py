@@ -25,7 +25,7 @@ from ...data.measurement import UNIT, Sums, SumsMeasurement, add_up, without_tex
 from ...data.tokenizer import TextTokenizer
 from ...decoding.sampling import forbid_specials, most_probable
 from ...model.attention import causal_mask
-from ...model.names import AttentionKind
+from ...model.names import AttentionKind, Stack
 from ...model.transformer import Transformer
 from ..activations import EncoderActivations, Request, record_decoder, record_encoder
 from .intervention import Heads, Intervention, Mean, Uniform, Zero
@@ -145,16 +145,17 @@ def head_losses(
     mask = causal_mask(fed.shape[1], model.device)
 
     with apply_interventions_side_by_side(model, [(), *([ablate.of(head)] for head in copies)], means):
-        memory = model.encoder_input(sources)
+        memory, bias = model.encoder_input(sources), model.score_bias(Stack.ENCODER, len(source))
         for number, layer in enumerate(model.encoder):
-            memory = layer(_with_copies(memory, of_encoder, number), None)
+            memory = layer(_with_copies(memory, of_encoder, number), None, bias)
         memory = model.encoder_norm(memory)
         memory = torch.cat([memory, memory[:1].expand(len(of_decoder), -1, -1)])
 
+        bias = model.score_bias(Stack.DECODER, fed.shape[1])
         hidden = model.decoder_input(fed).expand(1 + len(of_encoder), -1, -1)
         for number, layer in enumerate(model.decoder):
             hidden = _with_copies(hidden, of_decoder, number)
-            hidden = layer(hidden, memory[: len(hidden)], mask, None)
+            hidden = layer(hidden, memory[: len(hidden)], mask, None, bias)
         hidden = model.decoder_norm(hidden)
 
     forced = model.config.num_forced

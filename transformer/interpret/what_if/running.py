@@ -231,6 +231,6 @@ def _check(model: Transformer, each: Intervention, means: Means | None) -> None:
         raise InterventionError(f"{each}: what it put there was not saved with the trace, so it cannot be run again.")
     if isinstance(each, Mean) and (means is None or means.of(part) is None):
         raise InterventionError(f"{each}: mean ablation needs the mean outputs, which were not measured.")
-    width = config.d_model // config.num_heads if part.is_heads else config.d_ff if part in UNITS else config.d_model
+    width = config.d_k if part.is_heads else config.d_ff if part in UNITS else config.d_model
     if isinstance(each, Patch) and each.vectors.shape[-1] != width:
         raise InterventionError(f"{each}: vectors of {width} numbers expected, got {each.vectors.shape[-1]}.")
