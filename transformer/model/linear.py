@@ -17,7 +17,7 @@ from .rough_choice import RoughChoice
 
 _MOST_PARTS = 8  # threads that share the product with a single row
 # What PyTorch's own compiler calls for a linear map whose weight is known; a build without oneDNN does not have it.
-_product = torch.ops.mkldnn._linear_pointwise.default if torch.backends.mkldnn.is_available() else None
+_product: Any = torch.ops.mkldnn._linear_pointwise.default if torch.backends.mkldnn.is_available() else None
 
 
 class Linear(nn.Linear):
@@ -123,6 +123,7 @@ class _Part:
 
     @cached_property
     def _spread_bias(self) -> Tensor:
+        assert self._bias is not None
         return self._bias.view(self._threads, 1, -1)
 
     @cached_property
