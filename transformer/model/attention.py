@@ -6,6 +6,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from .products import Linear
+
 
 def attention_scores(query: Tensor, key: Tensor) -> Tensor:
     """Q K^T / sqrt(d_k), unmasked (paper, eq. 1): [..., queries, d_k], [..., keys, d_k] -> [..., queries, keys]."""
@@ -51,9 +53,9 @@ class MultiHeadAttention(nn.Module):
             raise ValueError(f"num_heads must divide d_model, got d_model={d_model} and num_heads={num_heads}")
         self.num_heads = num_heads
         self.d_model = d_model
-        self.query_key_value = nn.Linear(d_model, 3 * d_model)
+        self.query_key_value = Linear(d_model, 3 * d_model)
         self.core = ScaledDotProductAttention()
-        self.output = nn.Linear(d_model, d_model)
+        self.output = Linear(d_model, d_model)
 
     def project(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Query, key and value of one sequence, for self-attention: [batch, length, d_model] -> 3 x heads of it."""
@@ -62,13 +64,11 @@ class MultiHeadAttention(nn.Module):
 
     def project_query(self, x: Tensor) -> Tensor:
         """Return the query alone, for cross-attention: [batch, queries, d_model] -> [batch, heads, queries, d_k]."""
-        weight, bias = self.query_key_value.weight, self.query_key_value.bias
-        return self.split(F.linear(x, weight[: self.d_model], bias[: self.d_model]))
+        return self.split(self.query_key_value.part(x, slice(self.d_model)))
 
     def project_memory(self, memory: Tensor) -> tuple[Tensor, Tensor]:
         """Key and value of the memory, once a sentence: [batch, keys, d_model] -> 2 x [batch, heads, keys, d_k]."""
-        weight, bias = self.query_key_value.weight, self.query_key_value.bias
-        key, value = F.linear(memory, weight[self.d_model :], bias[self.d_model :]).chunk(2, dim=-1)
+        key, value = self.query_key_value.part(memory, slice(self.d_model, None)).chunk(2, dim=-1)
         return self.split(key), self.split(value)
 
     def attend(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:

@@ -11,6 +11,7 @@ from torch.nn import functional as F
 
 from ..config import Activation, ModelConfig, Positions
 from .attention import LayerCache, MultiHeadAttention
+from .products import Linear, onednn_product
 
 MULTIPLIED_BASE = 1e-4  # 1 / 10000, for the exponent changes its sign
 _ACTIVATIONS = {Activation.RELU: nn.ReLU, Activation.GELU: nn.GELU, Activation.SILU: nn.SiLU}
@@ -117,8 +118,8 @@ class FeedForward(nn.Module):
     def __init__(self, d_model: int, d_ff: int, activation: Activation = Activation.RELU):
         super().__init__()
         self.activate = _ACTIVATIONS[activation]()
-        self.inner = nn.Linear(d_model, d_ff)
-        self.outer = nn.Linear(d_ff, d_model)
+        self.inner = Linear(d_model, d_ff)
+        self.outer = Linear(d_ff, d_model)
 
     def forward(self, x: Tensor) -> Tensor:
         """[batch, length, d_model] -> the same shape."""
@@ -222,8 +223,6 @@ class Dropout(nn.Dropout):
 _MOST_COPIED = 64_000_000
 _ROWS_AT_ONCE = 16  # oneDNN compiles a program for each number of rows, of half a megabyte
 _MOST_ROWS = 256  # with more, PyTorch's own product is as fast
-# What PyTorch's own compiler calls for a linear map whose weight is known; a build without oneDNN does not have it.
-_product = getattr(torch.ops.mkldnn, "_linear_pointwise", None) if torch.backends.mkldnn.is_available() else None
 
 
 class OutputProjection(nn.Linear):
@@ -242,10 +241,15 @@ class OutputProjection(nn.Linear):
     def forward(self, x: Tensor) -> Tensor:
         """[..., d_model] -> [..., vocab]."""
         if torch.is_grad_enabled():
-            self._copies = None  # an update may follow, and a fused optimizer changes weights without counting it
-        elif self._may_be_copied() and 0 < x.shape[:-1].numel() <= _MOST_ROWS:
+            return F.linear(x, *self.learned())
+        if self._may_be_copied() and 0 < x.shape[:-1].numel() <= _MOST_ROWS:
             return self._up_to_date().multiply(x, self.bias)
         return super().forward(x)
+
+    def learned(self) -> tuple[Tensor, Tensor | None]:
+        """Weight and bias for an update. It drops the copies: a fused optimizer changes weights without counting it."""
+        self._copies = None
+        return self.weight, self.bias
 
     def __getstate__(self) -> dict[str, Any]:
         """All but the copies, which are made anew: one of them cannot be copied by Python."""
@@ -277,9 +281,11 @@ class _Copies:
     def multiply(self, x: Tensor, bias: Tensor | None) -> Tensor:
         """x [..., d_model] W^T plus the bias, [..., vocab]."""
         rows = x.reshape(-1, x.shape[-1])
-        if len(rows) == 1 or _product is None or x.dtype != torch.float32:  # a single row is faster without oneDNN
+        if (
+            len(rows) == 1 or onednn_product is None or x.dtype != torch.float32
+        ):  # a single row is faster without oneDNN
             return F.linear(x, self._columns.t(), bias)
-        parts = [_product(each, self._blocks, bias, "none", [], "") for each in rows.split(_ROWS_AT_ONCE)]
+        parts = [onednn_product(each, self._blocks, bias, "none", [], "") for each in rows.split(_ROWS_AT_ONCE)]
         return (torch.cat(parts) if len(parts) > 1 else parts[0]).view(*x.shape[:-1], -1)
 
     @cached_property
