@@ -49,7 +49,7 @@ _LETTER = 0.6  # a letter's width as a share of its height
 
 _TURNED = 60  # degrees, of the labels above the columns
 # What Plotly adds up, in pixels: a line of labels, the gap to them, a title with its own gap, the edge of the figure.
-_LINE, _TICK, _TITLE_BESIDE, _TITLE_ABOVE, _MOST_EDGE = 16, 9, 25, 29, 12
+_LINE, _TICK, _TITLE_BESIDE, _TITLE_ABOVE, _MOST_EDGE = 16, 9, 25, 30, 12
 _GRID = {"color": LINE_GREY, "width": 1}
 _OUTLINE = {"color": SOLID_GREY, "width": 2.5}
 _MAY_ATTEND = Scale([[0.0, see_through(BLUE, 0.55)], [1.0, see_through(BLUE, 0.55)]])
