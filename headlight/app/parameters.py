@@ -152,6 +152,8 @@ PARAMETERS = {
     "position": Parameter("rotation: position, from 0", 5),
     "offset": Parameter("rotation: offset between two positions", 3),
     "first_dims": Parameter("embedding sum: how many dimensions are drawn", "32"),
+    "bias_head": Parameter("relative bias: head, from 1", "1"),
+    "bias_reach": Parameter("relative bias: greatest distance drawn, or all", "48"),
     # Masks.
     "masks": Parameter("view", "without the mask"),
     "second": Parameter("second sentence of the batch", "Tom lives in Boston with his three sisters."),
