@@ -31,7 +31,13 @@ from transformer.interpret.alignment.table import ALIGNMENT_FILE, AlignmentTable
 from transformer.interpret.atlas.atlas import ATLAS_FILE, Atlas, find_atlas
 from transformer.interpret.atlas.roles import roles_of
 from transformer.interpret.head_roles import ROLES_FILE, HeadRoles, load_roles, plainest_head
-from transformer.interpret.residual import ResidualStream, logit_lens, record_hidden_units, residual_stream_of
+from transformer.interpret.residual import (
+    ResidualStream,
+    logit_lens,
+    record_gates,
+    record_hidden_units,
+    residual_stream_of,
+)
 from transformer.interpret.trace import Trace
 from transformer.interpret.what_if.intervention import INTERVENTIONS
 from transformer.toy.jobs import Jobs
@@ -226,7 +232,7 @@ def residual_stream(request: TranslationRequest) -> ResidualStream:
 
 
 def hidden_units(request: TranslationRequest, stack: str, layer: int) -> np.ndarray:
-    """The hidden units of one feed-forward for each token of a text, after ReLU: [tokens, d_ff].
+    """The hidden units of one feed-forward for each token of a text, after its activation: [tokens, d_ff].
 
     `stack` is "encoder" or "decoder", the layer counts from 0.
     """
@@ -234,6 +240,13 @@ def hidden_units(request: TranslationRequest, stack: str, layer: int) -> np.ndar
     return record_hidden_units(
         translator(request.checkpoint).model, sentence.source_ids, sentence.decoder_input_ids, stack, layer
     )
+
+
+def gates(request: TranslationRequest, stack: str, layer: int) -> tuple[np.ndarray, np.ndarray]:
+    """The gates of one gated feed-forward, and what they are multiplied with: [tokens, d_ff] each, for each token."""
+    sentence = trace(request)
+    model = translator(request.checkpoint).model
+    return record_gates(model, sentence.source_ids, sentence.decoder_input_ids, stack, layer)
 
 
 @cached(max_entries=32, show_spinner="Reading every layer …")

@@ -16,7 +16,6 @@ T5, FLAN, BYT5 = "t5", "flan-t5", "byt5"
 NEEDS_PAIRS = ("training=batches", "calibration", "pre-norm")
 
 
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """Three imported checkpoints with random weights."""
