@@ -9,16 +9,17 @@ from transformer.interpret.relative_positions import RelativeBias
 
 from .heatmap import Cells
 from .layout import GRID, LEFT, LEGEND_BELOW, bar_below, figure_of, scatter, titled
-from .palette import FAINT_GREY, SERIES_COLOURS, SOLID_GREY, diverging
+from .palette import SERIES_COLOURS, SOLID_GREY, diverging
 from .text import shown_tokens, token_label
 
 _DASHES = ("solid", "dash", "dot", "dashdot")  # of one colour, from every eighth head to the next
+_GROUND = "rgba(128, 128, 128, 0.12)"
 MOST_TOKENS = 96  # of a sentence whose map is drawn
 _NAMED = 40  # tokens: of longer sentences positions alone stand beside the map
 
 
 def distance_words(distances: Sequence[int] | np.ndarray, furthest: int | None = None) -> str:
-    """Say which distances in a row these are: "the token itself", "3 to 4 tokens before", "91 or more tokens after".
+    """Say which distances in a row these are: "the token before", "3 to 4 tokens after", "91 or more tokens after".
 
     `furthest` is the largest distance that is known, beyond which a bucket that reaches it goes on.
     """
@@ -28,8 +29,10 @@ def distance_words(distances: Sequence[int] | np.ndarray, furthest: int | None =
     least, most, side = int(far.min()), int(far.max()), "after" if max(distances) > 0 else "before"
     if most == furthest:
         return f"{least} or more tokens {side}"
+    if most == 1:
+        return f"the token {side}"
     count = f"{least}" if least == most else f"{least} to {most}"
-    return f"{count} {'token' if most == 1 else 'tokens'} {side}"
+    return f"{count} tokens {side}"
 
 
 def bias_curves_figure(bias: RelativeBias, chosen: int, reach: int) -> go.Figure:
@@ -67,7 +70,7 @@ def _grounds(distances: np.ndarray, buckets: np.ndarray) -> list[dict]:
     ends = [*starts[1:], len(buckets)]
     look = {"type": "rect", "xref": "x", "yref": "y domain", "y0": 0, "y1": 1, "layer": "below", "line": {"width": 0}}
     return [
-        {**look, "x0": int(distances[start]) - 0.5, "x1": int(distances[end - 1]) + 0.5, "fillcolor": FAINT_GREY}
+        {**look, "x0": int(distances[start]) - 0.5, "x1": int(distances[end - 1]) + 0.5, "fillcolor": _GROUND}
         for start, end in list(zip(starts, ends, strict=True))[1::2]
     ]
 

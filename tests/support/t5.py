@@ -100,7 +100,7 @@ def _model(family: str, size: int, seed: int) -> PreTrainedModel:
     gated = family in ("flan-t5", "byt5")
     model = T5ForConditionalGeneration._from_config(T5Config(**shape, **(_GATED if gated else {})), **eager).eval()
     if gated:  # which transformers would tie to the embeddings
-        model.lm_head.weight = torch.nn.Parameter(torch.randn(size, 24))
+        model.lm_head.weight = torch.nn.Parameter(torch.randn(size, shape["d_model"]))
     return model
 
 
