@@ -8,7 +8,7 @@ import numpy as np
 
 from headlight.components.standalone import Words, standalone
 from headlight.plots.relative_positions import distance_words
-from headlight.plots.text import KIND_NAMES, percent, quoted_at, signed
+from headlight.plots.text import KIND_NAMES, LEAST_SHOWN, percent, quoted_at, signed
 from transformer.arrays import entropy
 from transformer.interpret.attention_block import BlockParameters, Stages, split_heads
 from transformer.interpret.trace import Trace
@@ -276,9 +276,11 @@ def _bias(stages: Stages, view: View, parameters: BlockParameters) -> str:
         bucket = int(ranges[unmasked & (bias == value)][0])
         queries, keys = np.nonzero((ranges == bucket) & unmasked)
         ends.append(f"{signed(value, 2)} (bucket {bucket}: {distance_words(keys - queries)})")
-    scores = _of(stages.scores, view)[view.head]
-    with_it, without = (np.where(unmasked, part, -np.inf).argmax(axis=-1) for part in (scores, scores - bias))
-    moved = int((with_it != without).sum())
+    before = np.where(unmasked, _of(stages.products, view)[view.head] / parameters.divisor, -np.inf)
+    chosen = (before + bias).argmax(axis=-1)
+    # Without positions equal tokens have equal products: a tie is not elsewhere.
+    lost = before.max(axis=-1) - np.take_along_axis(before, chosen[:, None], axis=-1)[:, 0]
+    moved = int((lost > LEAST_SHOWN).sum())
     return (
         f"This head's largest number here is {ends[0]}, its smallest {ends[1]}. Without them {moved} of {len(bias)} "
         "queries would have their largest score elsewhere."
