@@ -20,7 +20,16 @@ from ..interpret.what_if.intervention import Zero
 from ..model.device import choose_device
 from ..translator import Translator
 from .atlas import merge_atlases
-from .options import AddCommand, add_checkpoint, add_device, add_languages, add_pairs, refuse_installed, reporter
+from .options import (
+    AddCommand,
+    add_addressing,
+    add_checkpoint,
+    add_device,
+    add_pairs,
+    addressing,
+    refuse_installed,
+    reporter,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -41,7 +50,7 @@ def add_commands(command: AddCommand) -> None:
         parser.add_argument("--resume", action="store_true", help="go on with the unfinished measurement beside --out")
         add_checkpoint(parser)
         add_pairs(parser)
-        add_languages(parser)
+        add_addressing(parser)
         add_device(parser)
     merge = command("merge", _merge, "pool what importance or atlas measured of parts of a corpus")
     told = "what importance wrote, its .json beside it, or folders of atlases"
@@ -84,8 +93,8 @@ def _measuring(options: argparse.Namespace, name: str = "") -> Iterator[_Measure
         raise UserError(f"{out} is a folder: name a file.")
     with joined(choose_device(options.device)) as (processes, device):
         translator = Translator.load(options.checkpoint, device)
-        pairs, languages = read_pairs(options.pairs), (options.target_language, options.source_language)
-        texts = [(translator.addressed(source, *languages), target) for source, target in pairs]
+        pairs = read_pairs(options.pairs)
+        texts = [(translator.addressed(source, *addressing(options)), target) for source, target in pairs]
         run = CorpusRun(saved=out.with_name(f"{out.name}.part"), resume=options.resume, processes=processes)
         try:
             yield _Measurement(translator, Pairs(texts, pairs.lines, pairs.name), out, run, processes.first)
