@@ -15,12 +15,14 @@ from transformers.models.mt5.modeling_mt5 import MT5LayerNorm
 from transformers.models.t5.modeling_t5 import T5LayerNorm
 
 from transformer import Beam, Greedy, Translator
+from transformer.__main__ import main
 from transformer.checkpoint import load_checkpoint, save_checkpoint
 from transformer.data.t5_tokenizer import Rows, T5Tokenizer
 from transformer.decoding.sampling import LENGTH_MARGIN
 from transformer.errors import CheckpointError
 from transformer.exchange.exporting import export_marian
 from transformer.exchange.importing import import_checkpoint
+from transformer.interpret.trace import Trace
 
 SOURCES = ((5, 9, 3, 1), (7, 1), (4, 11, 6, 8, 21, 1))
 TARGETS = ((0, 4, 8), (0, 12, 3, 5, 9), (0, 7))
@@ -154,6 +156,19 @@ def test_the_prefixes_of_tasks_are_kept_and_come_first(folder, tmp_path):
     assert ours.translate(["red dog"], task=PREFIXES["summarization"]) == ours.translate(["summarize: red dog"])
     with pytest.raises(CheckpointError):
         Translator.import_from(tmp_path, "cpu")
+
+
+@pytest.mark.usefixtures("command_line")
+def test_the_command_line_imports_and_puts_a_task_before_each_text(folder, tmp_path, capsys):
+    made = str(tmp_path / "made")
+    assert main(["import", str(folder), "--out", made]) == 0
+    capsys.readouterr()
+    task = PREFIXES["translation_en_to_de"]
+    assert main(["translate", "red dog", "small cat", "--prefix", task, "--checkpoint", made]) == 0
+    expected = Translator.load(made).translate([f"{task} red dog", f"{task} small cat"])
+    assert capsys.readouterr().out.splitlines() == expected
+    assert main(["trace", "red dog", "--prefix", task, "--checkpoint", made, "--out", f"{made}.npz"]) == 0
+    assert Trace.load(f"{made}.npz").source_text == f"{task} red dog"
 
 
 def change(folder, name: str = "config.json", **changes) -> None:
