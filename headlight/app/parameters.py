@@ -23,6 +23,7 @@ PARAMETERS = {
     "checkpoint": Parameter("the checkpoint that translates"),
     "target": Parameter("the target language of a model that has several"),
     "source": Parameter("the source language of a model that is told it"),
+    "instruction": Parameter("what is put before the text for a model that is so told what to do with it (T5)"),
     "text": Parameter("the sentence to translate", "I love my teacher."),
     "decoding": Parameter("the decoding strategy", "greedy"),
     "beam": Parameter("beam size", 5),

@@ -58,7 +58,8 @@ class TranslationRequest:
     """Which translation is asked for: a checkpoint's of a text, found by a strategy.
 
     It begins with the token ids in `prefix`; `rank` says which of the search's hypotheses it is, 1 the best;
-    `language` is the target's where the model has several, `source_language` the source's where it is told that.
+    `language` is the target's where the model has several, `source_language` the source's where it is told that,
+    and `task` what the text then begins with for a model that is so told what to do.
     """
 
     checkpoint: CheckpointFiles
@@ -68,11 +69,12 @@ class TranslationRequest:
     rank: int = 1
     language: str = ""
     source_language: str = ""
+    task: str = ""
 
     @property
     def source(self) -> str:
-        """What the translator reads: the text, and before it the languages where they are chosen."""
-        return translator(self.checkpoint).addressed(self.text, self.language, self.source_language)
+        """What the translator reads: the text, and before it the languages or the task where they are chosen."""
+        return translator(self.checkpoint).addressed(self.text, self.language, self.source_language, self.task)
 
 
 # A request's text tells it from every other; Streamlit's own way to a key, field by field, takes half a millisecond.
