@@ -23,11 +23,12 @@ from benchmarks.timing import describe_load, describe_machine, print_table, spre
 from transformer import Translator
 from transformer.checkpoint import locate, place
 from transformer.data.batching import Example, fill_batches
-from transformer.data.chunks import TOKENS_A_BATCH, ChunkReader, batches_of
+from transformer.data.chunks import TOKENS_A_BATCH, ChunkReader, batches_of, survey
 from transformer.data.engines import Compute, Engine, Here, Local
+from transformer.data.shards import Plan, ShardFolder, measure_shards
 from transformer.interpret.activations import Request, record
 from transformer.interpret.atlas.batch import Vocabulary, record_batch
-from transformer.interpret.atlas.run import AtlasWork, Plan, ShardFolder, count_all, draw_examples, finish
+from transformer.interpret.atlas.run import AtlasMeasurement, AtlasWork, draw_examples, write_atlas
 from transformer.interpret.atlas.statistics import Settings
 from transformer.interpret.atlas.statistics import statistics as statistics_of
 from transformer.model.device import usable_cores
@@ -54,7 +55,8 @@ class BarePasses:
         def compute(shard: int) -> bytes:
             for chunk in self.plan.files.chunks_of(shard, self.plan.shards):
                 for batch in batches_of(reader.read(chunk), translator, model.config.max_length)[0]:
-                    record(model, [each.source for each in batch], [each.target[:-1] for each in batch], _BARE)
+                    sources, fed = zip(*((each.source, each.target[:-1]) for each in batch.examples), strict=True)
+                    record(model, sources, fed, _BARE)
             return b""
 
         return compute
@@ -72,7 +74,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         pairs = _first_lines(options.pairs, folder / "pairs.tsv", options.lines)
-        plan = Plan.of(locate(options.checkpoint), [pairs], shards=max(1, options.lines // 2048))
+        shards = max(1, options.lines // 2048)
+        plan = Plan.of(locate(options.checkpoint), survey([pairs]), AtlasMeasurement(), shards)
         if options.memory:
             _make_atlas(plan, folder / "out", Here(), AtlasWork(plan))
             return print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
@@ -147,9 +150,9 @@ def _make_atlas(plan: Plan, out: Path, engine: Engine, work: AtlasWork) -> None:
     """Make all files of an atlas."""
     folder = ShardFolder(out)
     folder.begin(plan, resume=False)
-    count_all(folder.missing(plan), folder, engine, work, lambda done, missing: None)
+    measure_shards(folder.missing(plan), folder, engine, work, lambda done, missing: None)
     counted = folder.merged(plan)
-    finish(plan, counted, draw_examples(counted, engine, work), out, folder)
+    write_atlas(plan, counted, draw_examples(counted, engine, work), out)
 
 
 def _measure_memory(options: argparse.Namespace) -> None:

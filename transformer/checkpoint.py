@@ -14,6 +14,7 @@ from .config import ModelConfig, ReplayConfig, TrainingConfig, build
 from .data.byte_level_tokenizer import BYTE_LEVEL_FILES, FIRST_TOKEN, MERGES, ByteLevelTokenizer
 from .data.marian_tokenizer import MARIAN_FILES, TARGET_VOCABULARY, MarianTokenizer
 from .data.multilingual_tokenizer import LANGUAGES, SENTENCEPIECE, MultilingualTokenizer
+from .data.t5_tokenizer import BYTES, T5_PIECES, T5_ROWS, ByteTokenizer, T5Tokenizer
 from .data.tokenizer import TOKENIZER_FILE, TextTokenizer, Tokenizer
 from .errors import CheckpointError, ConfigError
 from .files import load_tensors, object_bytes, read_object, reading, save_tensors, shipped_checkpoints, write_atomically
@@ -28,6 +29,7 @@ VERSIONS = (1, 2, VERSION)  # that can be read; the second knows Marian's models
 TOKENIZER_FILES = (
     *(TOKENIZER_FILE, *MARIAN_FILES, TARGET_VOCABULARY),
     *(SENTENCEPIECE, LANGUAGES, *BYTE_LEVEL_FILES, FIRST_TOKEN),
+    *(T5_PIECES, T5_ROWS, BYTES),
 )
 
 
@@ -66,6 +68,14 @@ class Checkpoint:
         """The pairs of source and target that its training replay shows; empty where `training` has none."""
         replay = self._recorded(ReplayConfig, "replay")
         return list(replay.probes) if replay else []
+
+    @property
+    def prefixes(self) -> dict[str, str]:
+        """What a text may begin with to say what is to be done with it, by the task's name, as an import found it."""
+        imported = self.training.get("imported")
+        prefixes = imported.get("prefixes") if isinstance(imported, dict) else None
+        items = prefixes.items() if isinstance(prefixes, dict) else ()
+        return {name: prefix for name, prefix in items if isinstance(prefix, str) and prefix.strip()}
 
     def settings(self, *needed: str) -> TrainingConfig | None:
         """How `training` says the model was trained; None where a `needed` setting is missing or one cannot be."""
@@ -157,11 +167,8 @@ def _shipped_names() -> str:
 
 
 def place(model: Transformer, device: torch.device | str, dtype: torch.dtype = torch.float32) -> Transformer:
-    """Move a model to a device, in a type, put it in eval mode, and lay it out for the device; returns it."""
-    model = model.to(device, dtype).eval()
-    if model.device.type == "cpu":
-        model.arrange_for_few_rows()
-    return model
+    """Move a model to a device, in a type, and put it in eval mode; returns it."""
+    return model.to(device, dtype).eval()
 
 
 def build_model(config: ModelConfig, weights: dict[str, torch.Tensor], folder: Path) -> Transformer:
@@ -213,6 +220,10 @@ def _load_tokenizer(folder: Path, config: ModelConfig) -> TextTokenizer:
         return Tokenizer.load(folder / TOKENIZER_FILE)
     if (folder / SENTENCEPIECE).exists() or (folder / LANGUAGES).exists():
         return MultilingualTokenizer.load(folder, config.begin_id)
+    if (folder / T5_PIECES).exists() or (folder / T5_ROWS).exists():
+        return T5Tokenizer.load(folder, config.begin_id)
+    if (folder / BYTES).exists():
+        return ByteTokenizer.load(folder, config.begin_id)
     if (folder / MERGES).exists():
         return ByteLevelTokenizer.load(folder, config.begin_id)
     if any((folder / name).exists() for name in MARIAN_FILES):

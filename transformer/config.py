@@ -17,13 +17,21 @@ class Norm(StrEnum):
     PRE = "pre"
 
 
+class NormType(StrEnum):
+    """How vectors are normalised: LayerNorm (Ba et al. 2016), or RMSNorm, without mean and bias (Zhang et al. 2019)."""
+
+    LAYER = "layer"
+    RMS = "rms"
+
+
 class Positions(StrEnum):
-    """What tells the order of tokens (paper, 3.5)."""
+    """What tells the order of tokens (paper, 3.5); a bias on scores by distance (T5: Raffel et al. 2020, 2.1)."""
 
     SINUSOIDAL = "sinusoidal"
     LEARNED = "learned"
     NONE = "none"
     MULTIPLIED = "multiplied"
+    RELATIVE = "relative"
 
 
 class Activation(StrEnum):
@@ -31,7 +39,15 @@ class Activation(StrEnum):
 
     RELU = "relu"
     GELU = "gelu"
+    GELU_NEW = "gelu_new"  # GELU by a hyperbolic tangent, a little other numbers
     SILU = "silu"
+
+
+class FeedForwardType(StrEnum):
+    """Activation of a linear map (paper, 3.3), or that times a second linear map (Shazeer 2020)."""
+
+    PLAIN = "plain"
+    GATED = "gated"
 
 
 class Schedule(StrEnum):
@@ -61,6 +77,10 @@ _BOUNDS = {
     "first_position": (0, 8192),
     "position_base": (2, 10**12),
     "target_vocab_size": (0, 1_000_000),
+    "head_size": (0, 65_536),
+    "relative_buckets": (4, 65_536),
+    "relative_distance": (2, 1_000_000),
+    "norm_epsilon": (0, 1),
 }
 _FORMER_NAMES = {"first_is_given": "forced_first_token"}  # of settings in files of earlier versions
 
@@ -72,11 +92,18 @@ class ModelConfig:
     `max_length` counts the tokens of one side, special tokens included. `norm` is "post" (paper, 5.4:
     LayerNorm(x + Sublayer(x))) or "pre" (x + Sublayer(LayerNorm(x)), with a final LayerNorm on each stack).
     `positions` is what tells the order: "sinusoidal" (paper, 3.5), "learned", a table a side among the weights, "none",
-    or "multiplied", a well-known slip that multiplies by the wavelength where it should divide. The sinusoids' base is
-    `position_base`, and the first token stands at `first_position`: 10000 and 0 in the paper. `embedding_norm` puts a
-    LayerNorm after that sum (BART). `share_embeddings` ties both embeddings and the output projection (paper, 3.4), or
-    the target's two where it has a vocabulary of its own, of `target_vocab_size` pieces (0: the source's).
-    `activation` is the feed-forward's; `scale_embeddings` multiplies embeddings by sqrt(d_model) (paper, 3.4);
+    "multiplied", a well-known slip that multiplies by the wavelength where it should divide, or "relative": nothing is
+    added to the embeddings, but to the scores of self-attention a learned number for each head and each of
+    `relative_buckets` ranges of distances, one table a side, the last range beginning at `relative_distance` (T5). The
+    sinusoids' base is `position_base`, and the first token stands at `first_position`: 10000 and 0 in the paper.
+    `norm_type` is "layer" or "rms", and `norm_epsilon` what either adds under its root. `embedding_norm` puts a norm
+    after the sum of embedding and position (BART). `share_embeddings` ties both embeddings and the output projection
+    (paper, 3.4), or the target's two where it has a vocabulary of its own, of `target_vocab_size` pieces (0: the
+    source's); with `separate_output` the projection is not among them (T5 1.1).
+    `feed_forward` is "plain" or "gated", with two linear maps into the hidden units, and `activation` its function;
+    `scale_embeddings` multiplies embeddings by sqrt(d_model) (paper, 3.4), `scale_output` what the output projection is
+    given by 1 / sqrt(d_model) (T5), and `scale_scores` divides scores by sqrt(d_k) (paper, 3.2.1). `head_size` is d_k
+    where that is not d_model / num_heads (0: it is). `bias` is False where no linear map of a layer adds one;
     `output_bias` adds a number for each piece to the logits. `pad_id`, `begin_id` and `end_id` are the special tokens;
     the decoder's first input is `begin_id`, which is Marian's padding and BART's end of sentence. With
     `forced_first_token` a translation's first token, such as its language, is not chosen and in no score.
@@ -95,11 +122,21 @@ class ModelConfig:
     positions: Positions = Positions.SINUSOIDAL
     position_base: float = 10000.0
     first_position: int = 0
+    relative_buckets: int = 32
+    relative_distance: int = 128
+    head_size: int = 0
+    scale_scores: bool = True
+    bias: bool = True
+    norm_type: NormType = NormType.LAYER
+    norm_epsilon: float = 1e-5
     embedding_norm: bool = False
     share_embeddings: bool = True
+    separate_output: bool = False
     target_vocab_size: int = 0
+    feed_forward: FeedForwardType = FeedForwardType.PLAIN
     activation: Activation = Activation.RELU
     scale_embeddings: bool = True
+    scale_output: bool = False
     output_bias: bool = False
     pad_id: int = 0
     begin_id: int = 2
@@ -111,7 +148,12 @@ class ModelConfig:
         check_bounds(self, _BOUNDS)
         require(self.d_model % 2 == 0, f"d_model must be even, one sine and one cosine a pair, not {self.d_model}.")
         message = f"num_heads must divide d_model: {self.d_model} is not a multiple of {self.num_heads}."
-        require(self.d_model % self.num_heads == 0, message)
+        require(self.head_size or self.d_model % self.num_heads == 0, message)
+        half = self.relative_buckets // 2  # the ranges that are one distance each
+        message = f"relative_distance must be more than {half}, half of relative_buckets, not {self.relative_distance}."
+        require(self.relative_distance > half, message)
+        message = "separate_output is for models whose embeddings are shared: without, the output is separate."
+        require(self.share_embeddings or not self.separate_output, message)
         require(0 <= self.dropout < 1, f"dropout must be in [0, 1), not {self.dropout}.")
         for name in ("pad_id", "begin_id", "end_id"):
             value, size = getattr(self, name), min(self.vocab_size, self.output_size)
@@ -119,8 +161,13 @@ class ModelConfig:
 
     @property
     def d_k(self) -> int:
-        """Dimensions of one head: d_model / num_heads (paper, 3.2.2)."""
-        return self.d_model // self.num_heads
+        """Dimensions of one head: d_model / num_heads (paper, 3.2.2), or the size of their own that heads have."""
+        return self.head_size or self.d_model // self.num_heads
+
+    @property
+    def ties_output(self) -> bool:
+        """Whether the output projection has the matrix of the target's embedding."""
+        return self.share_embeddings and not self.separate_output
 
     @property
     def output_size(self) -> int:

@@ -13,7 +13,6 @@ from .checkpoint import Checkpoint, load_checkpoint, locate, place
 from .data.batching import Example, Ids, batches_by_length, make_examples
 from .data.pairs import TextPairs, require_pairs
 from .data.reading import TextReader
-from .data.resumable import CorpusRun
 from .decoding.beam import Beam, SearchRecord, best_ids, record_beam_search, strategy_for
 from .decoding.sampling import Greedy, Hypothesis, Sampling, decode, length_limits
 from .errors import EmptyTextError, TooLongError
@@ -308,8 +307,7 @@ class Translator(TextReader):
         """
         from .interpret.what_if.importance import measure_importance  # not needed to translate
 
-        run = CorpusRun(progress=progress)
-        return measure_importance(self.model, self._examples(pairs), ablation, means, run).importance()
+        return measure_importance(self.model, self._examples(pairs), ablation, means, progress).importance()
 
     def measure_means(self, pairs: TextPairs) -> Means:
         """Average each head's output and each hidden unit over pairs, for `Mean`; raises as `head_importance`.

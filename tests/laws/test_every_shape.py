@@ -1,6 +1,7 @@
 """Laws that hold in every shape of model: each kind of positions, norm, embedding and vocabulary with each other."""
 
 import itertools
+import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -35,6 +36,19 @@ SHAPES = {
     "forced_first_token": (False, True),
 }
 SOURCE, WORDS = [5, 7, 9, 11, 3], [8, 6, 12, 4, 9, 10]  # more words than source tokens
+# And what T5's models have besides, of which each choice is met with each of any other field, at random in all.
+MORE = {
+    "positions": (*SHAPES["positions"], "relative"),
+    "norm_type": ("layer", "rms"),
+    "scale_scores": (True, False),
+    "bias": (True, False),
+    "feed_forward": ("plain", "gated"),
+    "activation": ("relu", "gelu_new"),
+    "head_size": (0, 7),
+    "scale_output": (False, True),
+    "separate_output": (False, True),
+    "num_encoder_layers": (2, 4),
+}
 LANGUAGE, TOKEN = 8, 7
 Law = Callable[["Case"], Iterator[tuple[object, object, float]]]  # pairs that are equal, and how nearly
 
@@ -78,13 +92,24 @@ class Case:
         return float(sum(scores[step, id] for step, id in enumerate(ids) if step >= len(self.prefix)))
 
 
+def shapes() -> list[dict]:
+    """Return every shape of `SHAPES`, and 128 that have `MORE` besides."""
+    whole = [dict(zip(SHAPES, values, strict=True)) for values in itertools.product(*SHAPES.values())]
+    fields, draw = SHAPES | MORE, random.Random(1)
+    some = [{name: draw.choice(values) for name, values in fields.items()} for _ in range(128)]
+    for each in some:
+        each["separate_output"] = each["separate_output"] and each["share_embeddings"]
+    choices = [(name, value) for name, values in fields.items() for value in values]
+    pairs = {pair for pair in itertools.combinations(choices, 2) if pair[0][0] != pair[1][0]}
+    met = {pair for each in some for pair in itertools.combinations(each.items(), 2)}
+    assert pairs - met == {(("share_embeddings", False), ("separate_output", True))}  # which the configuration refuses
+    return whole + some
+
+
 @cache
 def cases() -> dict[str, Case]:
-    found = {}
-    for values in itertools.product(*SHAPES.values()):
-        shape = dict(zip(SHAPES, values, strict=True))
-        found[" ".join(map(str, values))] = Case(small_model(dropout=0.0, output_bias=True, **shape))
-    return found
+    ranges = {"relative_buckets": 8, "relative_distance": 6}
+    return {str(shape): Case(small_model(dropout=0.0, output_bias=True, **ranges, **shape)) for shape in shapes()}
 
 
 def parts_add_up_to_the_logit(case):
@@ -181,7 +206,7 @@ LAWS = (
 
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law.__name__)
 def test_it_holds_in_every_shape(law: Law):
-    assert len(cases()) == 256
+    assert len(cases()) == 384
     for name, case in cases().items():
         for found, expected, tolerance in law(case):
             np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance, err_msg=name)

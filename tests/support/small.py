@@ -13,6 +13,28 @@ from transformer.model.transformer import Transformer
 BATCH, SOURCE, TARGET = 8, 7, 5
 
 
+# What T5 1.0, T5 1.1 (FLAN-T5, mT5) and ByT5 have that the paper's model has not: small_model(**LIKE_T5["t5-1.1"]).
+_OF_ALL = {
+    "positions": "relative",
+    "relative_buckets": 8,
+    "relative_distance": 11,
+    "norm": "pre",
+    "norm_type": "rms",
+    "norm_epsilon": 1e-6,
+    "scale_scores": False,
+    "scale_embeddings": False,
+    "bias": False,
+    "head_size": 7,
+    "begin_id": 0,
+}
+_GATED = {"feed_forward": "gated", "activation": "gelu_new", "separate_output": True}
+LIKE_T5 = {
+    "t5-1.0": {**_OF_ALL, "scale_output": True},
+    "t5-1.1": {**_OF_ALL, **_GATED},
+    "byt5": {**_OF_ALL, **_GATED, "num_encoder_layers": 3, "num_decoder_layers": 1},
+}
+
+
 def small_config(**changes) -> ModelConfig:
     """2 encoder and 3 decoder layers, 4 heads of 6 dimensions, 31 words, 20 positions."""
     settings = {
@@ -35,7 +57,7 @@ def small_model(seed: int = 1, **changes) -> Transformer:
         for name, parameter in model.named_parameters():
             if name.endswith("bias") or "norm" in name:
                 parameter.add_(0.3 * torch.randn_like(parameter))
-            elif "query_key_value" in name:
+            elif "query_key_value" in name or "relative" in name:
                 parameter.mul_(2.0)
     return model
 

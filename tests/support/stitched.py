@@ -20,8 +20,8 @@ def stitched_while_decoding(model: Transformer, source: list[int], strategy=None
         for layer, block in enumerate(attention_blocks(model, kind)):
 
             def hook(core, arguments, output, place=(kind, layer)):
-                query, key, _, mask = arguments
-                rows[place].append(attention_weights(query, key, mask)[0])
+                query, key, _, mask, bias, scale = arguments
+                rows[place].append(attention_weights(query, key, mask, bias, scale)[0])
 
             handles.append(block.core.register_forward_hook(hook))
     try:

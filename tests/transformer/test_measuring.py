@@ -8,25 +8,43 @@ from support.tiny import make_pairs, write_pairs
 
 import transformer
 from transformer.__main__ import main
-from transformer.commands import measuring
-from transformer.decoding import output_statistics
-from transformer.interpret import head_roles
+from transformer.commands import corpus, measuring
+from transformer.data.shards import ShardFolder
+from transformer.interpret.what_if.importance import ImportanceMeasurement
 
 INSTALLED = Path(transformer.__file__).parent
 FILES = {"heads": "heads.json", "outputs": "outputs.json"}
+LINES = {"heads": 2300, "outputs": 2300, "importance": 30, "importance --ablation mean": 30}  # at least five chunks
 
 
 @pytest.fixture(autouse=True)
 def alone(monkeypatch):
-    """On the CPU, this process's handlers left as they are, a few sentences a batch."""
+    """On the CPU, this process's handlers left as they are, a few lines a chunk of importance."""
     monkeypatch.setenv("HEADLIGHT_DEVICE", "cpu")
     monkeypatch.setattr("signal.signal", lambda *_: None)
-    monkeypatch.setattr(head_roles, "_TOKENS_A_BATCH", 40)
-    monkeypatch.setattr(output_statistics, "_SENTENCES_A_BATCH", 5)
+    monkeypatch.setattr(ImportanceMeasurement, "lines_a_chunk", 6)
 
 
 def measure(command: str, folder: Path, pairs: Path, *more: object) -> int:
-    return main([command, "--checkpoint", str(folder), "--pairs", str(pairs), *map(str, more)])
+    name, *options = command.split()
+    workers = [] if "--workers" in more else ["--workers", "1"]
+    arguments = ["--checkpoint", folder, "--pairs", pairs, *options, *workers, *more]
+    return main([name, *map(str, arguments)])
+
+
+@pytest.mark.parametrize("command", LINES)
+def test_shards_and_workers_change_no_byte(command, checkpoint_folder, tmp_path):
+    pairs = write_pairs(tmp_path / "pairs.tsv", [*make_pairs(LINES[command], 3), ("", "x")])
+    found = {}
+    for shards, workers in ((1, 1), (2, 2), (5, 1)):
+        out = tmp_path / f"{shards}.csv"
+        split = ["--shards", shards, "--workers", workers]
+        assert measure(command, checkpoint_folder, pairs, "--out", out, *split) == 0
+        found[shards] = out.read_bytes(), *(path.read_bytes() for path in tmp_path.glob(f"{shards}.csv.json"))
+    assert found[1] == found[2] == found[5] and len(found[1]) == 1 + command.startswith("importance")
+    told = json.loads(found[1][-1])["provenance"]
+    assert told["lines"] == LINES[command] + 1 and told["skipped"] == {"with an empty side": 1}
+    assert told["pairs"] == ["pairs.tsv"]
 
 
 @pytest.mark.parametrize("command", FILES)
@@ -45,7 +63,7 @@ def test_what_cannot_be_written_is_refused_before_anything_is_measured(
     command, checkpoint_folder, tmp_path, monkeypatch, capsys
 ):
     pairs, told = write_pairs(tmp_path / "pairs.tsv", make_pairs(6, 3)), []
-    monkeypatch.setattr(measuring, "reporter", lambda total: told.append)
+    monkeypatch.setattr(ShardFolder, "keep", lambda self, shard, content: told.append(shard))
     for out, words in (
         (tmp_path / "none" / "x.json", "cannot be written: No such file or directory; --out says where to write."),
         (pairs / "x.json", "cannot be written: Not a directory; --out says where to write."),
@@ -60,40 +78,63 @@ def test_what_cannot_be_written_is_refused_before_anything_is_measured(
         assert out.is_dir() or not out.exists()
 
 
-@pytest.mark.parametrize("command", FILES)
-def test_an_installed_checkpoint_stays_as_it_came(command, tmp_path, monkeypatch, capsys):
-    """As `headlight heads --checkpoint en-de` names one where the package is installed."""
+def test_an_installed_checkpoint_stays_as_it_came(tmp_path, capsys):
     pairs = write_pairs(tmp_path / "pairs.tsv", make_pairs(6, 3))
-    assert measure(command, INSTALLED / "checkpoints" / "en-de", pairs) == 1
-    assert "say with --out where to write" in capsys.readouterr().err
     assert main(["evaluate", "--checkpoint", str(INSTALLED / "x"), "--pairs", str(pairs), "--write"]) == 1
     assert "installed package, whose files stay as they came: copy the checkpoint first" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("command", FILES)
-def test_a_measurement_that_was_stopped_goes_on(command, checkpoint_folder, tmp_path, monkeypatch, capsys):
-    pairs, whole = write_pairs(tmp_path / "pairs.tsv", make_pairs(30, 3)), tmp_path / "whole.json"
-    assert measure(command, checkpoint_folder, pairs, "--out", whole) == 0
+@pytest.mark.parametrize("command", LINES)
+def test_a_measurement_that_was_stopped_goes_on_with_the_shards_that_are_missing(
+    command, checkpoint_folder, tmp_path, monkeypatch, capsys
+):
+    pairs = write_pairs(tmp_path / "pairs.tsv", make_pairs(LINES[command], 3))
+    whole, out, shards = tmp_path / "whole", tmp_path / "out", ["--shards", 5]
+    assert measure(command, checkpoint_folder, pairs, "--out", whole, *shards) == 0
     printed, told = capsys.readouterr().out, []
 
-    def stop(done):
-        told.append(done)
-        if len(told) == 2:
-            raise KeyboardInterrupt
+    def stopping(lines, shards):
+        def stop(done, missing):
+            told.append(done)
+            if len(told) == 2 + ("mean" in command):  # whose means are of one shard before
+                raise KeyboardInterrupt
+
+        return stop
+
+    def run(*more):
+        return measure(command, checkpoint_folder, pairs, "--out", out, *shards, *more)
 
     with monkeypatch.context() as patch:
-        patch.setattr(measuring, "reporter", lambda total: stop)
-        assert measure(command, checkpoint_folder, pairs) == 130
-    out = checkpoint_folder / FILES[command]
-    assert (checkpoint_folder / f"{FILES[command]}.part").is_file() and not out.exists()
-    assert measure(command, checkpoint_folder, pairs) == 1
-    assert "give --resume to go on" in capsys.readouterr().err
-    after: list[int] = []
-    monkeypatch.setattr(measuring, "reporter", lambda total: after.append)
-    assert measure(command, checkpoint_folder, pairs, "--resume") == 0
-    assert after[0] > told[-1] == told[1] and after[-1] == 30
+        patch.setattr(corpus, "_reporter", stopping)
+        assert run() == 130
+    kept = [path.read_bytes() for path in sorted((tmp_path / "out.part").glob("shard-*"))]
+    assert len(kept) == 2 and not out.exists()
+    assert run() == 1 and "give --resume to go on" in capsys.readouterr().err
+    other = write_pairs(tmp_path / "other.tsv", make_pairs(LINES[command], 4))
+    assert measure(command, checkpoint_folder, other, "--out", out, *shards, "--resume") == 1
+    assert "out.part is of another measurement" in capsys.readouterr().err.replace("/means", "")
+    counted = []
+    keep = ShardFolder.keep
+    monkeypatch.setattr(ShardFolder, "keep", lambda *given: (counted.append(given[1]), keep(*given)))
+    assert run("--workers", 2, "--resume") == 0
+    assert sorted(counted) == [2, 3, 4], "what is done is not done again"
     assert out.read_bytes() == whole.read_bytes() and capsys.readouterr().out == printed
-    assert not list(checkpoint_folder.glob("*.part"))
+    assert not list(tmp_path.glob("*.part"))
+
+
+def test_what_is_resumed_is_of_the_same_ablation(checkpoint_folder, tmp_path, monkeypatch, capsys):
+    pairs, out = write_pairs(tmp_path / "pairs.tsv", make_pairs(12, 3)), tmp_path / "heads.csv"
+
+    def stop(self, plan):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ShardFolder, "merged", stop)
+        assert measure("importance", checkpoint_folder, pairs, "--out", out) == 130
+    resume = ["--out", out, "--resume"]
+    assert measure("importance --ablation uniform", checkpoint_folder, pairs, *resume) == 1
+    assert "is of another measurement: of other weights, pairs, shards or settings" in capsys.readouterr().err
+    assert measure("importance", checkpoint_folder, pairs, *resume) == 0
 
 
 def test_a_result_that_cannot_be_saved_is_not_lost(checkpoint_folder, tmp_path, monkeypatch):
@@ -107,9 +148,38 @@ def test_a_result_that_cannot_be_saved_is_not_lost(checkpoint_folder, tmp_path, 
         patch.setattr(measuring, "save_roles", full)
         assert measure("heads", checkpoint_folder, pairs, "--out", out) == 1
     told: list[int] = []
-    monkeypatch.setattr(measuring, "reporter", lambda total: told.append)
+    monkeypatch.setattr(ShardFolder, "keep", lambda self, shard, content: told.append(shard))
     assert measure("heads", checkpoint_folder, pairs, "--out", out, "--resume") == 0
     assert out.is_file() and not told
+
+
+@pytest.mark.parametrize("command", FILES)
+def test_tables_of_parts_are_merged_to_that_of_the_whole(command, checkpoint_folder, tmp_path, capsys):
+    pairs = make_pairs(900, 3)
+    for name, some in (("one", pairs[:512]), ("two", pairs[512:]), ("whole", pairs)):
+        path = write_pairs(tmp_path / f"{name}.tsv", some)
+        assert measure(command, checkpoint_folder, path, "--out", tmp_path / f"{name}.json") == 0
+    one, two, whole, out = (str(tmp_path / f"{name}.json") for name in ("one", "two", "whole", "out"))
+    capsys.readouterr()
+    assert main(["merge", one, two, "--out", out]) == 0 and "2 tables, 900 sentences" in capsys.readouterr().out
+    merged, expected = (json.loads(Path(path).read_text()) for path in (out, whole))
+    assert merged.pop("pairs") == "one.tsv, two.tsv" and expected.pop("pairs")
+    assert merged.pop("provenance")["lines"] == expected.pop("provenance")["lines"] == 900
+    assert merged == expected, "the first part ends with a chunk, so no batch is another one"
+    assert main(["merge", one, out, "--out", str(tmp_path / "no")]) == 1
+    assert "the pairs of one.tsv would count twice" in capsys.readouterr().err
+    shipped = INSTALLED.parent / "checkpoints" / "reverse" / FILES[command]
+    assert main(["merge", one, str(shipped), "--out", str(tmp_path / "no")]) == 1
+    assert "one does not say what it was measured with" in capsys.readouterr().err
+
+
+def test_tables_of_two_sorts_are_not_merged(checkpoint_folder, tmp_path, capsys):
+    path, outs = write_pairs(tmp_path / "pairs.tsv", make_pairs(6, 3)), []
+    for command in FILES:
+        outs.append(str(tmp_path / f"{command}.json"))
+        assert measure(command, checkpoint_folder, path, "--out", outs[-1]) == 0
+    assert main(["merge", *outs, "--out", str(tmp_path / "no")]) == 1
+    assert "of several measurements, heads and outputs" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("command", ["translate", "evaluate", "trace", "merge"])

@@ -74,7 +74,7 @@ def reporter(total: int) -> Callable[[int], None]:
         now = time.monotonic()
         if now - reported >= 2:
             reported = now
-            logger.info("%d of %d sentences, %s", done, total, _rate_text(done / (now - started)))
+            logger.info("%d of %d sentences, %s", done, total, rate_text(done / (now - started)))
 
     return report
 
@@ -85,7 +85,7 @@ def refuse_installed(path: Path, instead: str) -> None:
         raise UserError(f"{path} is in the installed package, whose files stay as they came: {instead}.")
 
 
-def _rate_text(rate: float) -> str:
+def rate_text(rate: float) -> str:
     """Return "12 a second", or "1 in 5 seconds" where it is slower."""
     return f"{rate:.0f} a second" if rate >= 0.95 else f"1 in {1 / rate:.2g} seconds" if rate else "none so far"
 

@@ -6,13 +6,13 @@ batches: chunks are of the same lines, whatever the shards, and batches are made
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
 
 from ..errors import DataError
-from .batching import Example, encode_pairs, fill_batches
+from .batching import Example, Examples, encode_pairs, fill_batches
 from .pairs import NoPairError, parse_pair, read_lines
 from .reading import TextReader
 
@@ -24,11 +24,14 @@ Pair = tuple[str, str]
 
 @dataclass(frozen=True)
 class CorpusFiles:
-    """Files of sentence pairs, read one after the other: paths, SHA-256 of their content, and lines of all together."""
+    """Files of sentence pairs, read one after the other: paths, SHA-256 of their content, and lines of all together,
+    of which so many are a chunk.
+    """
 
     paths: tuple[str, ...]
     digests: tuple[str, ...]
     lines: int
+    lines_a_chunk: int = LINES_A_CHUNK
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -38,14 +41,14 @@ class CorpusFiles:
     @property
     def chunks(self) -> int:
         """How many chunks there are, the last one of fewer lines."""
-        return -(-self.lines // LINES_A_CHUNK)
+        return -(-self.lines // self.lines_a_chunk)
 
     def chunks_of(self, shard: int, shards: int) -> range:
         """Return the chunks of one of so many shards, which are neighbours."""
         return range(self.chunks * shard // shards, self.chunks * (shard + 1) // shards)
 
 
-def survey(paths: Sequence[Path]) -> CorpusFiles:
+def survey(paths: Sequence[Path], lines_a_chunk: int = LINES_A_CHUNK) -> CorpusFiles:
     """Read all files once, a line at a time; raises DataError where one cannot be read, or none has a line."""
     digests, lines = [], 0
     for path in paths:
@@ -56,7 +59,7 @@ def survey(paths: Sequence[Path]) -> CorpusFiles:
         digests.append(digest.hexdigest())
     if not lines:
         raise DataError(f"The corpus {', '.join(map(str, paths))} holds no line.")
-    return CorpusFiles(tuple(map(str, paths)), tuple(digests), lines)
+    return CorpusFiles(tuple(map(str, paths)), tuple(digests), lines, lines_a_chunk)
 
 
 @dataclass(frozen=True)
@@ -79,7 +82,7 @@ class ChunkReader:
         """Return a chunk; raises DataError where the corpus has changed and ends before it."""
         if chunk < self._next:
             self._lines, self._next = self._open(), 0
-        lines = list(islice(self._lines, (chunk - self._next) * LINES_A_CHUNK, self._end(chunk)))
+        lines = list(islice(self._lines, (chunk - self._next) * self._files.lines_a_chunk, self._end(chunk)))
         self._next = chunk + 1
         if not lines:
             raise DataError(f"The corpus {', '.join(self._files.names)} has fewer lines than when it was surveyed.")
@@ -92,25 +95,41 @@ class ChunkReader:
         return Chunk(tuple(pairs), skipped)
 
     def _end(self, chunk: int) -> int:
-        return (chunk + 1 - self._next) * LINES_A_CHUNK
+        return (chunk + 1 - self._next) * self._files.lines_a_chunk
 
     def _open(self) -> Iterator[bytes]:
         return chain.from_iterable(read_lines(Path(path)) for path in self._files.paths)
 
 
+@dataclass(frozen=True)
+class Batch:
+    """Sentence pairs as ids, and the source texts of the same."""
+
+    examples: Examples
+    texts: Sequence[str]
+
+
 def batches_of(
     chunk: Chunk, reader: TextReader, max_length: int, languages: tuple[str | None, str | None] = (None, None)
-) -> tuple[list[list[Example]], Counter[str]]:
+) -> tuple[list[Batch], Counter[str]]:
     """Return a chunk's batches, sentences of like length together, and what was skipped, by reason.
 
     languages: of target and source, of a model that has several, see `TextReader.addressed`.
     """
     addressed = [(reader.addressed(source, *languages), target) for source, target in chunk.pairs]
-    examples, skipped = [], chunk.skipped.copy()
-    for example, reason in encode_pairs(addressed, reader.tokenizer, max_length):
+    found, skipped = [], chunk.skipped.copy()
+    encoded = encode_pairs(addressed, reader.tokenizer, max_length)
+    for (text, _), (example, reason) in zip(addressed, encoded, strict=True):
         if reason:
             skipped[reason] += 1
         else:
-            examples.append(example)
-    examples.sort(key=lambda each: (each.length, len(each.source)))  # stable: of one length in the corpus's order
-    return fill_batches(examples, TOKENS_A_BATCH), skipped
+            found.append((example, text))
+    return batches_by_length(found), skipped
+
+
+def batches_by_length(found: Iterable[tuple[Example, str]]) -> list[Batch]:
+    """Return batches of examples and their source texts, those of like length together."""
+    ordered = sorted(found, key=lambda each: (each[0].length, len(each[0].source)))  # stable: else in their own order
+    texts = iter([text for _, text in ordered])
+    filled = fill_batches([example for example, _ in ordered], TOKENS_A_BATCH)
+    return [Batch(examples, list(islice(texts, len(examples)))) for examples in filled]

@@ -233,8 +233,14 @@ class Ray:
             num_cpus=1,
             num_gpus=self.gpus or None,
         )
-        for row in results.iter_rows():
-            yield int(row["index"]), bytes(row["result"])
+        try:
+            for row in results.iter_rows():
+                if row["refused"]:
+                    raise UserError(row["refused"])
+                yield int(row["index"]), bytes(row["result"])
+        except ray.exceptions.RayError as error:
+            logger.debug("%s", error)
+            raise UserError(f"Ray has stopped: {str(error).strip().splitlines()[-1]}") from error
 
     def close(self) -> None:
         """Leave the cluster, and end it where it is this machine's own."""
@@ -245,11 +251,19 @@ class Ray:
 
 
 class _Actor:
-    """A worker of Ray Data."""
+    """A worker of Ray Data. Ray would wrap what it raises, and try again: what is refused, such as a checkpoint or a
+    corpus that this node cannot read, is handed on as a sentence.
+    """
 
     def __init__(self, work: Work):
-        self._compute = work.open()
+        self._work, self._compute = work, None
 
     def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
-        """Compute a batch's tasks."""
-        return {"index": batch["index"], "result": [self._compute(task) for task in batch["task"].tolist()]}
+        """Compute a batch's tasks, one."""
+        result, refused = b"", ""
+        try:
+            self._compute = self._compute or self._work.open()
+            result = self._compute(batch["task"].tolist()[0])
+        except (UserError, OSError) as error:
+            refused = str(error)
+        return {"index": batch["index"], "result": [result], "refused": [refused]}

@@ -4,17 +4,20 @@ Two figures a sentence: the mean log-probability of its output tokens, and how m
 many tokens, that is, are hardly known to the tokenizer.
 """
 
+import math
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..data.frames import cell_columns, frame_of
-from ..data.resumable import CorpusRun, add_up, fingerprint_of
+from ..data.batching import Example
+from ..data.chunks import Batch
+from ..data.frames import frame_of
+from ..data.measurement import Provenance, Sums, SumsMeasurement, add_up, pooled, whole_number
 from ..data.tokenizer import SPACE, TextTokenizer, source_ids
 from ..files import reading_json, save_json
 from ..model.transformer import Transformer
@@ -26,7 +29,8 @@ if TYPE_CHECKING:
 OUTPUTS_FILE = "outputs.json"
 MANY_TOKENS = 3
 _VERSION = 1
-_SENTENCES_A_BATCH = 50
+_MOST_SENTENCES = 10_000_000
+_DIGITS = 4  # of both figures: so there are few different ones, however many sentences
 
 
 @dataclass(frozen=True)
@@ -40,6 +44,7 @@ class OutputStatistics:
     pairs: str
     mean_log_probabilities: tuple[float, ...]
     split_shares: tuple[float, ...]
+    provenance: Provenance | None = None  # None of what was not measured from files, or by an older version
 
     @property
     def sentences(self) -> int:
@@ -47,14 +52,24 @@ class OutputStatistics:
         return len(self.mean_log_probabilities)
 
     def to_frame(self) -> "pandas.DataFrame":
-        """List the values of either measure, in rising order: measure, rank (from 0), value. No row is a sentence: the
-        ranks of both are not of the same one.
+        """List the values of either measure, each once, in rising order: measure, value, sentences that have it. No row
+        is a sentence: those of both measures are not of the same ones.
         """
-        measures = {
-            "mean_log_probability": np.array(self.mean_log_probabilities),
-            "split_share": np.array(self.split_shares),
+        columns = {}
+        for name, values in self._measures().items():
+            different, counts = np.unique(values, return_counts=True)
+            columns[name] = {"value": different, "sentences": counts}
+        return frame_of("measure", columns)
+
+    def means(self) -> dict[str, tuple[float, float]]:
+        """Return the mean of either measure over the sentences, and its standard error."""
+        return {
+            name: (float(np.mean(values)), float(np.std(values)) / math.sqrt(self.sentences))
+            for name, values in self._measures().items()
         }
-        return frame_of("measure", {name: cell_columns(["rank"], value=values) for name, values in measures.items()})
+
+    def _measures(self) -> dict[str, tuple[float, ...]]:
+        return {"mean_log_probability": self.mean_log_probabilities, "split_share": self.split_shares}
 
     def less_sure(self, mean_log_probability: float) -> float:
         """Return the share of the sentences whose mean log-probability is lower."""
@@ -66,7 +81,7 @@ class OutputStatistics:
 
     def typical_split(self) -> float:
         """Return the mean share of words that are split."""
-        return sum(self.split_shares) / self.sentences
+        return self.means()["split_share"][0]
 
 
 def split_words(tokens: Sequence[str]) -> tuple[int, int]:
@@ -79,55 +94,91 @@ def split_words(tokens: Sequence[str]) -> tuple[int, int]:
     return sum(size >= MANY_TOKENS for size in sizes), sum(size > 0 for size in sizes)
 
 
-def measure_outputs(
-    model: Transformer,
-    tokenizer: TextTokenizer,
-    texts: Sequence[str],
-    pairs: str,
-    run: CorpusRun | None = None,
-) -> OutputStatistics:
-    """Translate the texts greedily; those that the model cannot take are left out.
+@dataclass(frozen=True)
+class OutputsMeasurement(SumsMeasurement):
+    """How often there is which value of either figure, in units of the last digit that is kept."""
 
-    Raises ValueError without any that it can, and what `add_up` does.
-    """
-    encoded = zip(texts, tokenizer.encode_all(texts), strict=True)
-    whole = [(ids, source_ids(tokenizer, text), tokenizer.given(text)) for text, ids in encoded if ids]
-    sources = sorted((each for each in whole if len(each[1]) <= model.config.max_length), key=lambda each: len(each[1]))
-    if not sources:
+    name = "outputs"
+
+    def open(self, model: Transformer, tokenizer: TextTokenizer) -> Callable[[Batch], Sums]:
+        """Return the function of a batch."""
+
+        def counted(batch: Batch) -> Sums:
+            sources = [each.source for each in batch.examples]
+            found = decode(model, sources, Greedy(), [tokenizer.given(text) for text in batch.texts])
+            means = [each.log_probability / (len(each.ids) - model.config.num_forced) for each in found]
+            shares = []
+            for ids in tokenizer.encode_all(batch.texts):
+                split, words = split_words([tokenizer.source_piece_text(token_id) for token_id in ids])
+                shares.append(split / max(1, words))
+            return Sums(len(sources), {"mean_log_probabilities": _counts(means), "split_shares": _counts(shares)})
+
+        return counted
+
+
+def outputs_from(sums: Sums, pairs: str, provenance: Provenance | None = None) -> OutputStatistics:
+    """Return what was counted."""
+    names = ("mean_log_probabilities", "split_shares")
+    values = (tuple(unit / 10**_DIGITS for unit in sorted(sums.parts[name].elements())) for name in names)
+    return OutputStatistics(pairs, *values, provenance)
+
+
+def measure_outputs(model: Transformer, tokenizer: TextTokenizer, texts: Sequence[str], pairs: str) -> OutputStatistics:
+    """Translate the texts greedily; those that the model cannot take are left out. Raises ValueError without any."""
+    readable = [text for text in texts if tokenizer.encode(text)]
+    framed = [(Example(tuple(source_ids(tokenizer, text)), ()), text) for text in readable]
+    sentences = [each for each in framed if each[0].length <= model.config.max_length]
+    if not sentences:
         raise ValueError("at least one text expected that the model can take")
-
-    def statistics(batch: range) -> np.ndarray:
-        """Fill the rows of these sentences: mean log-probability, share of split words."""
-        rows = np.zeros((len(sources), 2))
-        ids, framed, given = zip(*sources[batch.start : batch.stop], strict=True)
-        for row, pieces, hypothesis in zip(batch, ids, decode(model, framed, Greedy(), given), strict=True):
-            split, words = split_words([tokenizer.source_piece_text(token_id) for token_id in pieces])
-            mean = hypothesis.log_probability / (len(hypothesis.ids) - model.config.num_forced)
-            rows[row] = mean, split / max(1, words)
-        return rows
-
-    count = len(sources)
-    batches = [range(start, min(start + _SENTENCES_A_BATCH, count)) for start in range(0, count, _SENTENCES_A_BATCH)]
-    fingerprint = partial(fingerprint_of, model, OUTPUTS_FILE, sources)
-    means, shares = add_up(statistics, batches, np.zeros((count, 2)), fingerprint, run).T.tolist()
-    return OutputStatistics(pairs, tuple(sorted(means)), tuple(sorted(shares)))
+    return outputs_from(add_up(OutputsMeasurement().open(model, tokenizer), sentences), pairs)
 
 
 def save_outputs(path: Path, measured: OutputStatistics) -> None:
     """Write the measurement as JSON, numbers to four decimals; raises OSError."""
+    told = {"provenance": measured.provenance.content()} if measured.provenance else {}
+    means = {name: [round(mean, 6), round(error, 6)] for name, (mean, error) in measured.means().items()}
     numbers = {
-        "mean_log_probabilities": [round(value, 4) for value in measured.mean_log_probabilities],
-        "split_shares": [round(value, 4) for value in measured.split_shares],
+        "mean_log_probabilities": _shortened(measured.mean_log_probabilities),
+        "split_shares": _shortened(measured.split_shares),
     }
-    save_json(path, _VERSION, {"pairs": measured.pairs, **numbers})
+    save_json(path, _VERSION, {"pairs": measured.pairs, **told, "means": means, **numbers})
 
 
 def load_outputs(path: Path) -> OutputStatistics:
     """Read what `save_outputs` wrote; raises CheckpointError for anything else."""
     with reading_json(path, _VERSION) as content:
-        means, shares = (tuple(map(float, content[name])) for name in ("mean_log_probabilities", "split_shares"))
+        means, shares = (_values(content[name]) for name in ("mean_log_probabilities", "split_shares"))
         if not means or len(means) != len(shares) or not all(value <= 0 for value in means):
             raise ValueError("its numbers cannot be")
         if not all(0 <= value <= 1 for value in shares):
             raise ValueError("its shares cannot be")
-        return OutputStatistics(str(content["pairs"]), tuple(sorted(means)), tuple(sorted(shares)))
+        told = content.get("provenance")
+        return OutputStatistics(str(content["pairs"]), means, shares, told and Provenance.read(told))
+
+
+def pool(parts: Sequence[OutputStatistics]) -> OutputStatistics:
+    """Return the measurements of several parts of a corpus together; raises DataError where they cannot be pooled."""
+    told = pooled([each.provenance for each in parts])
+    means = sorted(value for each in parts for value in each.mean_log_probabilities)
+    shares = sorted(value for each in parts for value in each.split_shares)
+    return OutputStatistics(", ".join(told.pairs), tuple(means), tuple(shares), told)
+
+
+def _counts(values: Iterable[float]) -> Counter[int]:
+    return Counter(round(value * 10**_DIGITS) for value in values)
+
+
+def _shortened(values: Sequence[float]) -> list[object]:
+    """Return each value, or, where several sentences have it, [value, how many]."""
+    counts = sorted(_counts(values).items())
+    return [unit / 10**_DIGITS if count == 1 else [unit / 10**_DIGITS, count] for unit, count in counts]
+
+
+def _values(listed: Iterable[Any]) -> tuple[float, ...]:
+    values: list[float] = []
+    for each in listed:
+        value, count = each if isinstance(each, list) else (each, 1)
+        if whole_number(count, least=1) > _MOST_SENTENCES - len(values):
+            raise ValueError(f"more than {_MOST_SENTENCES:,} sentences")
+        values += [float(value)] * count
+    return tuple(sorted(values))

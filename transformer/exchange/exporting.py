@@ -6,11 +6,12 @@ import torch
 from safetensors.torch import save
 
 from ..checkpoint import Checkpoint
-from ..config import Activation, ModelConfig, Norm, Positions
+from ..config import Activation, FeedForwardType, ModelConfig, Norm, Positions
 from ..data.marian_tokenizer import SOURCE, TARGET, VOCABULARY
 from ..data.tokenizer import Tokenizer
 from ..errors import CheckpointError
 from ..files import new_folder, object_bytes, write_atomically
+from ..model.fused_step import is_covered
 from .layout import ACTIVATIONS, CONFIG, OUTPUT_BIAS, WEIGHTS, by_halves, parts, reordered
 
 
@@ -32,7 +33,11 @@ def _files(checkpoint: Checkpoint) -> dict[str, bytes]:
         (_has_papers_positions(config), "its positions are not the paper's sinusoids"),
         (not config.embedding_norm, "it has a LayerNorm after the embedding"),
         (not config.target_vocab_size, "its languages have a vocabulary each"),
-        (config.share_embeddings, "its embeddings are not shared"),
+        (config.ties_output, "its embeddings are not shared"),
+        (is_covered(config), "it has RMSNorm, heads of a size of their own, unscaled scores or no biases"),
+        (config.feed_forward == FeedForwardType.PLAIN, "its feed-forwards are gated"),
+        (not config.scale_output, "it scales what its output projection is given"),
+        (config.norm_epsilon == ModelConfig.norm_epsilon, "its LayerNorms have another epsilon"),
     ):
         if not is_marians:
             raise CheckpointError(f"This model cannot be written as one of Marian's: {why}.")

@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..config import ModelConfig, Norm, Positions
+from ..config import FeedForwardType, ModelConfig, Norm, NormType, Positions
 from ..data.byte_level_tokenizer import BYTE_LEVEL_FILES, ByteLevelTokenizer
 from ..data.marian_tokenizer import MARIAN_FILES, TARGET_VOCABULARY, VOCABULARY, MarianTokenizer, read_vocabulary
 from ..data.multilingual_tokenizer import SENTENCEPIECE, Languages, MultilingualTokenizer
+from ..data.t5_tokenizer import T5_PIECES, ByteTokenizer, Rows, T5Tokenizer
 from ..data.tokenizer import TextTokenizer
 from ..errors import CheckpointError, ConfigError
 from ..files import read_object, reading
@@ -23,11 +24,38 @@ _BASE = 10000.0
 @dataclass(frozen=True)
 class Family:
     """What the models of one `model_type` have alike. `only`: what a configuration may say only so, since neither
-    transformers nor this engine has another form of it; `otherwise`: what holds where it says nothing."""
+    transformers nor this engine has another form of it; `otherwise`: what holds where it says nothing; `names`: how it
+    calls what a model's configuration has here, of BART's models and of those that took their names from them."""
 
     only: Mapping[str, object]
     otherwise: Mapping[str, object]
     config: Mapping[str, Any] = field(default_factory=dict)
+    names: Mapping[str, str] = field(default_factory=lambda: _BARTS_NAMES)
+
+
+_COMMON = ("vocab_size", "d_model", "pad_token_id", "decoder_start_token_id", "eos_token_id")
+_COMMON_NAMES = dict(zip(("vocab_size", "d_model", "pad_id", "begin_id", "end_id"), _COMMON, strict=True))
+_BARTS_NAMES = _COMMON_NAMES | {
+    "num_encoder_layers": "encoder_layers",
+    "num_decoder_layers": "decoder_layers",
+    "num_heads": "encoder_attention_heads",
+    "d_ff": "encoder_ffn_dim",
+    "dropout": "dropout",
+    "max_length": "max_position_embeddings",
+    "scale_embeddings": "scale_embedding",
+}
+_T5S_NAMES = _COMMON_NAMES | {
+    "num_encoder_layers": "num_layers",
+    "num_decoder_layers": "num_decoder_layers",
+    "num_heads": "num_heads",
+    "head_size": "d_kv",
+    "d_ff": "d_ff",
+    "dropout": "dropout_rate",
+    "max_length": "n_positions",
+    "relative_buckets": "relative_attention_num_buckets",
+    "relative_distance": "relative_attention_max_distance",
+    "norm_epsilon": "layer_norm_epsilon",
+}
 
 
 def _form(**true: bool) -> Mapping[str, bool]:
@@ -35,6 +63,25 @@ def _form(**true: bool) -> Mapping[str, bool]:
     return dict.fromkeys(names, False) | true
 
 
+_T5 = {
+    "positions": Positions.RELATIVE,
+    "norm": Norm.PRE,
+    "norm_type": NormType.RMS,
+    "scale_scores": False,
+    "scale_embeddings": False,
+    "bias": False,
+}
+_T5_OTHERWISE = {
+    "decoder_start_token_id": 0,
+    "pad_token_id": 0,
+    "eos_token_id": 1,
+    "n_positions": 512,
+    "relative_attention_num_buckets": 32,
+    "relative_attention_max_distance": 128,
+    "layer_norm_epsilon": 1e-6,
+    "feed_forward_proj": "relu",
+    "dropout_rate": 0.1,
+}
 _LEARNED = {"positions": Positions.LEARNED, "embedding_norm": True, "output_bias": True}
 FAMILIES = {
     "marian": Family(
@@ -57,7 +104,28 @@ FAMILIES = {
         otherwise={"activation_function": "relu", "scale_embedding": True, "decoder_start_token_id": 2},
         config={"norm": Norm.PRE},
     ),
+    "pegasus": Family(
+        only=_form(normalize_before=True, add_final_layer_norm=True, static_position_embeddings=True),
+        otherwise={"activation_function": "gelu", "scale_embedding": False, "decoder_start_token_id": 0},
+        config={"norm": Norm.PRE, "output_bias": True},
+    ),
+    "t5": Family(only={}, otherwise=_T5_OTHERWISE, config=_T5, names=_T5S_NAMES),
+    "mt5": Family(
+        only={}, otherwise={**_T5_OTHERWISE, "feed_forward_proj": "gated-gelu"}, config=_T5, names=_T5S_NAMES
+    ),
 }
+T5S = ("t5", "mt5")
+_OTHERS = {  # and why they cannot be
+    "umt5": "each of its layers has a bias of its own for distances",
+    "switch_transformers": "each of its tokens goes to another feed-forward",
+    "longt5": "its encoder reads but a part of a text at a time",
+    "t5gemma": "its positions are rotations",
+    "t5gemma2": "its positions are rotations",
+    "pegasus_x": "its encoder reads but a part of a text at a time",
+    "bigbird_pegasus": "its encoder reads but a part of a text at a time",
+    "whisper": "it reads sound",
+}
+_MOST_PREFIX, _MOST_PREFIXES = 200, 50  # characters, and how many are offered
 
 
 @dataclass(frozen=True)
@@ -72,27 +140,11 @@ class Description:
         """Return the shape of the model; raises CheckpointError for one that this engine cannot be."""
         self._require_one_form()
         family = FAMILIES[self.kind]
-        activation = self._said("activation_function")
-        if not isinstance(activation, str) or activation not in ACTIVATIONS:
-            raise CheckpointError(
-                f"{self.folder} has the activation {activation!r}; known are {', '.join(ACTIVATIONS)}."
-            )
         try:
             return ModelConfig(
-                vocab_size=self._said("vocab_size"),
-                num_encoder_layers=self._said("encoder_layers"),
-                num_decoder_layers=self._said("decoder_layers"),
-                num_heads=self._said("encoder_attention_heads"),
-                d_model=self._said("d_model"),
-                d_ff=self._said("encoder_ffn_dim"),
-                dropout=self.stored.get("dropout", 0.1),
-                max_length=self._said("max_position_embeddings"),
-                activation=ACTIVATIONS[activation],
-                scale_embeddings=self._said("scale_embedding"),
-                pad_id=self._said("pad_token_id"),
-                begin_id=self._said("decoder_start_token_id"),
-                end_id=self._said("eos_token_id"),
+                **{ours: self._said(theirs) for ours, theirs in family.names.items()},
                 **family.config,
+                **self._feed_forward(),
                 **self._positions(),
                 **self._vocabularies(),
             )
@@ -108,8 +160,38 @@ class Description:
             raise CheckpointError(f"{self.folder} has forced_bos_token_id = {forced!r}, which is no id.")
         return forced
 
+    def prefixes(self) -> dict[str, str]:
+        """Return what texts may begin with to say what is to be done with them, by the tasks' names.
+
+        As `task_specific_params` has them: {"translation_en_to_de": "translate English to German: "}.
+        """
+        tasks = self.stored.get("task_specific_params")
+        said = {name: task.get("prefix") for name, task in _items(tasks) if isinstance(task, dict)}
+        sound = {
+            str(name): prefix
+            for name, prefix in said.items()
+            if isinstance(prefix, str) and prefix.strip() and len(prefix) <= _MOST_PREFIX and prefix.isprintable()
+        }
+        return dict(list(sound.items())[:_MOST_PREFIXES])
+
     def _said(self, name: str) -> Any:
-        return {**FAMILIES[self.kind].otherwise, **self.stored}[name]
+        otherwise: dict[str, Any] = {"dropout": 0.1, **FAMILIES[self.kind].otherwise}
+        if self.kind in T5S:
+            otherwise["num_decoder_layers"] = self.stored.get("num_layers")
+        return {**otherwise, **self.stored}[name]
+
+    def _feed_forward(self) -> dict[str, Any]:
+        """What a feed-forward does, which T5's models say as "relu" or "gated-gelu", and this GELU is the newer."""
+        activation, kind = self._said("feed_forward_proj" if self.kind in T5S else "activation_function"), {}
+        if self.kind in T5S and isinstance(activation, str):
+            gated = activation.startswith("gated-")
+            kind = {"feed_forward": FeedForwardType.GATED if gated else FeedForwardType.PLAIN}
+            activation = "gelu_new" if activation == "gated-gelu" else activation.removeprefix("gated-")
+        if not isinstance(activation, str) or activation not in ACTIVATIONS:
+            raise CheckpointError(
+                f"{self.folder} has the activation {activation!r}; known are {', '.join(ACTIVATIONS)}."
+            )
+        return {**kind, "activation": ACTIVATIONS[activation]}
 
     def _require_one_form(self) -> None:
         for name, only in FAMILIES[self.kind].only.items():
@@ -134,6 +216,8 @@ class Description:
 
     def _vocabularies(self) -> dict[str, Any]:
         shared = self.stored.get("share_encoder_decoder_embeddings", True)
+        if self.kind == "t5":  # the first models share their matrix with the output, and scale what it is given
+            return {"scale_output": self.stored.get("tie_word_embeddings") is not False}
         return {} if self.kind != "marian" or shared else {"target_vocab_size": self._said("decoder_vocab_size")}
 
 
@@ -142,8 +226,9 @@ def read_description(folder: Path) -> Description:
     stored = read_object(folder / CONFIG)
     kind = stored.get("model_type")
     if not isinstance(kind, str) or kind not in FAMILIES:
-        known = "Marian's (opus-mt), BART's, mBART's, and M2M100's, of which NLLB is one"
-        raise CheckpointError(f"{folder} is of type {kind!r}; models that can be imported are {known}.")
+        known = "Marian's (opus-mt), BART's, mBART's, Pegasus's, M2M100's, of which NLLB is one, and T5's and mT5's"
+        why = f", which cannot be imported: {_OTHERS[kind]}. Those" if kind in _OTHERS else "; models"
+        raise CheckpointError(f"{folder} is of type {kind!r}{why} that can be imported are {known}.")
     generation = read_object(folder / GENERATION) if (folder / GENERATION).exists() else {}
     names = ("pad_token_id", "eos_token_id", "decoder_start_token_id", "forced_bos_token_id")
     more = {name: generation[name] for name in names if name in generation and stored.get(name) is None}
@@ -157,6 +242,7 @@ NEEDED = (
     TARGET_VOCABULARY,
     *BYTE_LEVEL_FILES,
     SENTENCEPIECE,
+    T5_PIECES,
     TOKENIZER_CONFIG,
     _WHOLE,
     _SPECIAL,
@@ -170,6 +256,7 @@ _MBART = re.findall(
     "ar_AR cs_CZ de_DE en_XX es_XX et_EE fi_FI fr_XX gu_IN hi_IN it_IT ja_XX kk_KZ ko_KR lt_LT lv_LV my_MM ne_NP nl_XX "
     "ro_RO ru_RU si_LK tr_TR vi_VN zh_CN",
 )
+_SENTINELS, _PEGASUS_OFFSET = 100, 103  # where a tokenizer does not say (tokenization_t5.py, tokenization_pegasus.py)
 _PREFERRED = ("eng_Latn", "en_XX", "en", "fra_Latn", "fr_XX", "fr")  # where a folder names no language to begin with
 
 
@@ -178,6 +265,8 @@ def read_tokenizer(description: Description, config: ModelConfig) -> TextTokeniz
     folder = description.folder
     if description.kind == "marian":
         return MarianTokenizer.load(folder, config.begin_id)
+    if description.kind in (*T5S, "pegasus"):
+        return _t5_tokenizer(description, config)
     if description.kind == "bart":
         if not all((folder / name).exists() for name in BYTE_LEVEL_FILES):
             names = " and ".join(BYTE_LEVEL_FILES)
@@ -187,6 +276,26 @@ def read_tokenizer(description: Description, config: ModelConfig) -> TextTokeniz
     if not (folder / SENTENCEPIECE).exists():
         raise CheckpointError(f"{folder} lacks {SENTENCEPIECE}, which models of many languages are read with.")
     return MultilingualTokenizer.of_folder(folder, _languages(description, config), config.begin_id)
+
+
+def _t5_tokenizer(description: Description, config: ModelConfig) -> TextTokenizer:
+    folder = description.folder
+    said = _object(folder / TOKENIZER_CONFIG)
+    of_bytes = "ByT5Tokenizer" in (said.get("tokenizer_class"), description.stored.get("tokenizer_class"))
+    if of_bytes and not (folder / T5_PIECES).exists():
+        return ByteTokenizer(config.vocab_size, config.begin_id)
+    if not (folder / T5_PIECES).exists():
+        raise CheckpointError(f"{folder} lacks {T5_PIECES}, which the texts of its models are cut with.")
+    pegasus = description.kind == "pegasus"
+    name, usual = ("offset", _PEGASUS_OFFSET) if pegasus else ("extra_ids", _SENTINELS)
+    count = said.get(name, usual)
+    if type(count) is not int:
+        raise CheckpointError(f"{folder / TOKENIZER_CONFIG} has {name} = {count!r}, which is no number.")
+    try:
+        rows = Rows(size=config.vocab_size, **{"offset" if pegasus else "sentinels": count})
+    except ConfigError as error:
+        raise CheckpointError(f"{folder / TOKENIZER_CONFIG} describes no vocabulary: {error}.") from error
+    return T5Tokenizer.of_folder(folder, rows, config.begin_id)
 
 
 def _languages(description: Description, config: ModelConfig) -> Languages:
@@ -252,6 +361,10 @@ def _first(wanted: Iterable[object], codes: Mapping[str, int], but: str | None =
     """Return the first of the wanted codes that is there and is not `but`; a code may be written as its token."""
     plain = (code.strip("_") for code in wanted if isinstance(code, str))
     return next((code for code in plain if code in codes and code != but), next(iter(codes)))
+
+
+def _items(content: object) -> Iterable[tuple[object, object]]:
+    return content.items() if isinstance(content, dict) else ()
 
 
 def _object(path: Path) -> dict:

@@ -2,6 +2,7 @@
 
 import dataclasses
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 import torch
@@ -13,8 +14,8 @@ from ..files import read_object, reading
 from ..model.layers import position_table
 from ..model.transformer import Transformer
 from ..untrusted import MOST_DESCRIPTION, read_regular
-from . import layout
-from .families import NEEDED, TOKENIZER_CONFIG, Description, read_description, read_tokenizer
+from . import layout, t5_layout
+from .families import NEEDED, T5S, TOKENIZER_CONFIG, Description, read_description, read_tokenizer
 
 _CARD = "README.md"
 _WEIGHTS = (layout.WEIGHTS, "model-*.safetensors", layout.INDEX, layout.PICKLED)
@@ -25,7 +26,8 @@ _NO_WEIGHT = re.compile(r"model\.(en|de)coder\.(version|embed_positions\.(weight
 
 
 def import_checkpoint(name: str | Path) -> Checkpoint:
-    """Read a model of Marian (opus-mt), BART, mBART, M2M100 or NLLB, a folder in Hugging Face's layout or on its hub.
+    """Read a model of Marian (opus-mt), BART, mBART, Pegasus, M2M100, NLLB, T5 or mT5, a folder in Hugging Face's
+    layout or on its hub.
 
     Nothing of transformers is needed, and no code that comes with the weights is run. Raises CheckpointError for what
     is missing, damaged or another architecture, in a sentence that says what differs, and DownloadError where a name
@@ -45,8 +47,14 @@ def import_checkpoint(name: str | Path) -> Checkpoint:
             f"{layout.CONFIG} says {config.vocab_size}, {config.pad_id} and {config.end_id}."
         )
     config = dataclasses.replace(config, forced_first_token=bool(tokenizer.given("")))
-    model = build_model(config, _weights(layout.read_weights(folder), config, folder), folder).eval()
-    origin = {"data": _origin(Path(name).name, description), "imported": {"type": description.kind}}
+    stored = layout.read_weights(folder)
+    if description.kind in T5S:
+        config, weights = _t5_weights(stored, config, folder)
+    else:
+        weights = _weights(stored, config, folder)
+    model = build_model(config, weights, folder).eval()
+    imported = {"type": description.kind, "prefixes": description.prefixes()}
+    origin = {"data": _origin(Path(name).name, description), "imported": imported}
     return Checkpoint(model, tokenizer, origin)
 
 
@@ -85,17 +93,44 @@ def _weights(stored: dict[str, torch.Tensor], config: ModelConfig, folder: Path)
     for name in layout.POSITIONS:
         _take_positions(left, config, folder, name)
     learned = config.positions == Positions.LEARNED
-    order, weights = torch.arange(config.d_model) if learned else layout.in_turn(config.d_model), {}
-    try:
-        for part in layout.parts(config):
+    order = torch.arange(config.d_model) if learned else layout.in_turn(config.d_model)
+    bias = left.pop(layout.OUTPUT_BIAS, torch.zeros(1, config.output_size)).flatten()
+    weights = _renamed(left, layout.parts(config), order, folder)
+    return {**weights, "output_projection.bias": bias} if config.output_bias else weights
+
+
+def _t5_weights(
+    stored: dict[str, torch.Tensor], config: ModelConfig, folder: Path
+) -> tuple[ModelConfig, dict[str, torch.Tensor]]:
+    """Rename the weights of T5's models; whether the output has a matrix of its own, they tell themselves."""
+    left = {name: weight for name, weight in stored.items() if name != t5_layout.UNREAD}
+    shared = left.get(t5_layout.SHARED)
+    for alias in (*t5_layout.ALIASES, t5_layout.OUTPUT):
+        same = left.pop(alias, None)
+        if same is None:
+            continue
+        if shared is None:
+            shared = left[t5_layout.SHARED] = same
+        elif not torch.equal(same, shared):
+            if alias != t5_layout.OUTPUT:
+                raise CheckpointError(f"{folder} has two embeddings: {alias} is not {t5_layout.SHARED}.")
+            config, left[alias] = dataclasses.replace(config, separate_output=True), same
+    return config, _renamed(left, t5_layout.t5_parts(config), torch.arange(config.d_model), folder)
+
+
+def _renamed(
+    left: dict[str, torch.Tensor], parts: Iterable[layout.Part], order: torch.Tensor, folder: Path
+) -> dict[str, torch.Tensor]:
+    """Return the weights by their names here; raises CheckpointError where one is missing or left over."""
+    weights = {}
+    for part in parts:
+        try:
             weights[part.ours] = layout.reordered(torch.cat([left.pop(name) for name in part.theirs]), part, order)
-        bias = left.pop(layout.OUTPUT_BIAS, torch.zeros(1, config.output_size)).flatten()
-    except KeyError as error:
-        raise CheckpointError(f"{folder} lacks the weights {error}.") from error
-    except (RuntimeError, IndexError, TypeError) as error:
-        raise CheckpointError(f"The weights of {part.theirs[0]} in {folder} do not fit its {layout.CONFIG}.") from error
-    if config.output_bias:
-        weights["output_projection.bias"] = bias
+        except KeyError as error:
+            raise CheckpointError(f"{folder} lacks the weights {error}.") from error
+        except (RuntimeError, IndexError, TypeError) as error:
+            said = f"The weights of {part.theirs[0]} in {folder} do not fit its {layout.CONFIG}."
+            raise CheckpointError(said) from error
     if left:
         raise CheckpointError(f"{folder} has weights that this engine has no place for: {', '.join(sorted(left)[:3])}.")
     return weights

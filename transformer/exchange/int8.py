@@ -11,6 +11,7 @@ import torch
 from sentencepiece import sentencepiece_model_pb2
 
 from ..checkpoint import Checkpoint
+from ..config import Activation, FeedForwardType, ModelConfig, NormType, Positions
 from ..data.tokenizer import SPACE, Tokenizer
 from ..errors import CheckpointError
 from ..model.transformer import Transformer
@@ -32,6 +33,7 @@ def pack(checkpoint: Checkpoint) -> tuple[dict, bytes]:
 
 def pack_weights(model: Transformer) -> tuple[dict, bytes]:
     """Return the same of a model without its tokenizer; raises CheckpointError for one of more than `MOST_WEIGHTS`."""
+    _require_shape(model.config)
     _require_few(model.count_parameters())
     parts, tensors, end = [], [], 0
 
@@ -55,6 +57,7 @@ def pack_weights(model: Transformer) -> tuple[dict, bytes]:
 
 def packed_size(checkpoint: Checkpoint) -> int:
     """Return how many bytes `pack` gives to the weights, which are not packed; raises CheckpointError as it does."""
+    _require_shape(checkpoint.model.config)
     _require_few(checkpoint.model.count_parameters())
     _tokenizer(checkpoint.tokenizer)
     shapes = [parameter.shape for parameter in checkpoint.model.parameters()]
@@ -86,6 +89,21 @@ def _weights(model: Transformer) -> dict[str, np.ndarray]:
 def _require(is_so: bool, why: str) -> None:
     if not is_so:
         raise CheckpointError(f"This model cannot run in a browser: {why}.")
+
+
+def _require_shape(config: ModelConfig) -> None:
+    for is_so, what in (
+        (config.positions != Positions.RELATIVE, "relative positions"),
+        (config.norm_type == NormType.LAYER, "RMSNorm"),
+        (config.feed_forward == FeedForwardType.PLAIN, "a gated feed-forward"),
+        (config.activation != Activation.GELU_NEW, "the activation gelu_new"),
+        (config.d_k * config.num_heads == config.d_model, "heads that are not as wide together as the model"),
+        (config.bias, "no biases"),
+        (not config.separate_output, "an output projection of its own"),
+        (config.norm_epsilon == ModelConfig.norm_epsilon, "LayerNorms of another epsilon"),
+        (config.scale_scores and not config.scale_output, "scores or an output that are not scaled as the paper's"),
+    ):
+        _require(is_so, f"it has {what}, which the engine there does not know")
 
 
 def _require_few(count: int) -> None:

@@ -25,7 +25,13 @@ OUTPUT_BIAS = "final_logits_bias"
 SOURCE_EMBEDDING, TARGET_EMBEDDING = "model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight"
 OUTPUT = "lm_head.weight"
 POSITIONS = ("model.encoder.embed_positions.weight", "model.decoder.embed_positions.weight")
-ACTIVATIONS = {"relu": Activation.RELU, "gelu": Activation.GELU, "swish": Activation.SILU, "silu": Activation.SILU}
+ACTIVATIONS = {
+    "relu": Activation.RELU,
+    "gelu": Activation.GELU,
+    "gelu_new": Activation.GELU_NEW,
+    "swish": Activation.SILU,
+    "silu": Activation.SILU,
+}
 
 
 @dataclass(frozen=True)

@@ -82,8 +82,9 @@ def hooks_installed(hooks: Iterable[tuple[nn.Module, Hook]]) -> Iterator[None]:
                 handle.remove()
 
 
-# What can be kept: query, key, value and mask of every head; token embeddings without positions and with them, and what
-# the first layers are given; and besides these each sub-layer and the residual connection around it.
+# What can be kept: query, key, value, mask, bias and scale of every attention; token embeddings without positions and
+# with them, and what the first layers are given; and besides these each sub-layer and the residual connection around
+# it. The bias of relative positions is the output of "encoder_relative" and "decoder_relative", too.
 ATTENTION = tuple(f"{kind.block_name('*')}.core" for kind in AttentionKind)
 EMBEDDINGS = ("*_input", "*_input.positions")
 RESIDUAL_STREAM = (*EMBEDDINGS, "*.*.*_attention", "*.*.feed_forward", "*.*.*_residual")
@@ -158,7 +159,7 @@ class Activations:
         return self.calls[name][0]
 
     def attention(self, kind: AttentionKind | str) -> list[Call]:
-        """Return the calls of a kind's attention, first layer first: given query, key, value and mask."""
+        """Return the calls of a kind's attention, first layer first: given query, key, value, mask, bias and scale."""
         pattern = f"{AttentionKind(kind).block_name('*')}.core"
         return [self.call(name) for name in self.calls if fnmatch.fnmatchcase(name, pattern)]
 
@@ -169,18 +170,28 @@ class Activations:
 
 def weights_of(core: Call) -> Tensor:
     """Compute the weights, which the fused kernel never shows, from its queries, keys and mask, in float32 at least."""
-    query, key, _, mask = core.inputs
-    return attention_weights(widened(query), widened(key), mask)
+    query, key, _, mask, bias, scale = core.inputs
+    return attention_weights(widened(query), widened(key), mask, bias, scale)
 
 
 def scores_of(core: Call) -> Tensor:
-    """Compute the scores of an attention before its mask: [batch, heads, queries, keys]."""
-    return attention_scores(*map(widened, core.inputs[:2]))
+    """Compute the scores of an attention before its mask, with the bias of relative positions, if there are any.
+
+    -> [batch, heads, queries, keys]
+    """
+    query, key, _, _, bias, scale = core.inputs
+    return attention_scores(widened(query), widened(key), bias, scale)
+
+
+def bias_of(core: Call) -> Tensor:
+    """Return what relative positions added to the scores of an attention, 0 without: [heads, queries, keys]."""
+    query, key, *_, bias, _ = core.inputs
+    return query.new_zeros(query.shape[1], query.shape[2], key.shape[2]) if bias is None else bias[0]
 
 
 def unmasked_of(core: Call) -> Tensor:
     """Return True where a query may attend, for all heads alike: [batch, queries, keys]."""
-    query, key, _, mask = core.inputs
+    query, key, _, mask, *_ = core.inputs
     unmasked: Tensor = torch.ones((), dtype=torch.bool, device=query.device) if mask is None else mask
     return unmasked.expand(query.shape[0], 1, query.shape[2], key.shape[2])[:, 0]
 

@@ -7,19 +7,23 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from ..arrays import softmax, to_array
-from ..config import Norm
+from ..config import Norm, NormType, Positions
 from ..data.batching import Ids
+from ..model.layers import norm_bias
 from ..model.names import AttentionKind
 from ..model.transformer import Transformer
-from .activations import Activations, Request, record, scores_of, unmasked_of, weights_of
+from .activations import Activations, Request, bias_of, record, scores_of, unmasked_of, weights_of
+from .positions import bias_by_distance
 
 
 @dataclass(frozen=True, eq=False)
 class BlockParameters:
     """What one attention block and the residual around it have learned, each matrix as the X W of the paper has it.
 
-    w_query, w_key, w_value, w_output: [d_model, d_model], head h owns the columns h d_k to (h + 1) d_k of the first
-    three and these rows of the last; b_*: [d_model]; gamma, beta: [d_model], of the LayerNorm; `norm`: "post" or "pre".
+    w_query, w_key, w_value: [d_model, heads d_k], w_output: [heads d_k, d_model], head h owns the columns h d_k to (h +
+    1) d_k of the first three and these rows of the last; b_*: [heads d_k] and [d_model], 0 where it has none; gamma,
+    beta: [d_model], of the LayerNorm, beta 0 of an RMSNorm; `norm`: "post" or "pre". by_distance: [heads, distances],
+    what relative positions add to scores (see `positions.bias_by_distance`), None where they add nothing.
     """
 
     w_query: np.ndarray
@@ -35,6 +39,21 @@ class BlockParameters:
     epsilon: float
     num_heads: int
     norm: Norm
+    norm_type: NormType = NormType.LAYER
+    scale_scores: bool = True
+    by_distance: np.ndarray | None = None
+
+    @property
+    def divisor(self) -> float:
+        """Return what Q K^T is divided by: sqrt(d_k), or 1 where scores are not scaled."""
+        return float(np.sqrt(self.w_query.shape[1] // self.num_heads)) if self.scale_scores else 1.0
+
+    def bias(self, queries: int, keys: int) -> np.ndarray:
+        """Return what is added to the scores of these first positions: [heads, queries, keys]."""
+        if self.by_distance is None:
+            return np.zeros((self.num_heads, queries, keys))
+        distances = np.arange(keys) - np.arange(queries)[:, None]
+        return np.asarray(self.by_distance[:, distances + self.by_distance.shape[1] // 2])
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,10 +62,11 @@ class Stages:
 
     residual: [batch, queries, d_model], the residual stream that comes in; x: what the block reads of it, the same with
     post-norm, its LayerNorm with pre-norm; memory: [batch, keys, d_model], what keys and values are made of, x itself
-    in self-attention; query, key, value: [batch, length, d_model], all heads side by side; products, Q K^T, and scores,
-    divided by sqrt(d_k), and weights: [batch, heads, queries, keys]; unmasked: [batch, queries, keys], True where a
-    query may attend; concatenated: [batch, queries, d_model], weights times value, head after head; output: times W_O;
-    total: residual + output; result: its LayerNorm with post-norm, the same with pre-norm.
+    in self-attention; query, key, value: [batch, length, heads d_k], all heads side by side; products, Q K^T, scores,
+    these divided by sqrt(d_k), where the model does so, plus the bias, and weights: [batch, heads, queries, keys];
+    bias: [heads, queries, keys], what relative positions add, 0 without; unmasked: [batch, queries, keys], True where a
+    query may attend; concatenated: [batch, queries, heads d_k], weights times value, head after head; output: times
+    W_O; total: residual + output; result: its norm with post-norm, the same with pre-norm.
     """
 
     residual: np.ndarray
@@ -56,6 +76,7 @@ class Stages:
     key: np.ndarray
     value: np.ndarray
     products: np.ndarray
+    bias: np.ndarray
     scores: np.ndarray
     unmasked: np.ndarray
     weights: np.ndarray
@@ -93,7 +114,7 @@ def stage_modules(kind: AttentionKind | str, layer: int | str) -> tuple[str, ...
 def stages_of(model: Transformer, seen: Activations, kind: AttentionKind | str, layer: int) -> Stages:
     """Read the stages of one attention block from a recorded pass that kept its `stage_modules`."""
     block, core, around = (seen.call(module) for module in stage_modules(kind, layer))
-    query, key, value, _ = core.inputs
+    query, key, value, *_ = core.inputs
     merge = getattr(model.layer(AttentionKind(kind).stack, layer), AttentionKind(kind).sublayer).merge
     residual, output = around.inputs[0], block.output
     return Stages(
@@ -104,6 +125,7 @@ def stages_of(model: Transformer, seen: Activations, kind: AttentionKind | str, 
         key=to_array(merge(key)),
         value=to_array(merge(value)),
         products=to_array(query @ key.transpose(-2, -1)),
+        bias=to_array(bias_of(core)),
         scores=to_array(scores_of(core)),
         unmasked=to_array(unmasked_of(core)),
         weights=to_array(weights_of(core)),
@@ -121,15 +143,22 @@ def block_parameters(model: Transformer, kind: AttentionKind | str, layer: int) 
     block, norm = getattr(owner, kind.sublayer), getattr(owner, f"{kind.sublayer}_residual").norm
     names = ("query", "key", "value", "output")
     weights = (*block.query_key_value.weight.chunk(3), block.output.weight)
-    biases = (*block.query_key_value.bias.chunk(3), block.output.bias)
+    if model.config.bias:
+        biases = (*block.query_key_value.bias.chunk(3), block.output.bias)
+    else:
+        biases = tuple(weight.new_zeros(len(weight)) for weight in weights)
+    of_self = model.config.positions == Positions.RELATIVE and kind != AttentionKind.CROSS
     return BlockParameters(
         **{f"w_{name}": to_array(weight.T) for name, weight in zip(names, weights, strict=True)},
         **{f"b_{name}": to_array(bias) for name, bias in zip(names, biases, strict=True)},
         gamma=to_array(norm.weight),
-        beta=to_array(norm.bias),
+        beta=to_array(norm_bias(norm)),
         epsilon=norm.eps,
         num_heads=block.num_heads,
         norm=model.config.norm,
+        norm_type=model.config.norm_type,
+        scale_scores=model.config.scale_scores,
+        by_distance=bias_by_distance(model, kind.stack) if of_self else None,
     )
 
 
@@ -150,13 +179,14 @@ def compute_stages(
     value = memory @ parameters.w_value + parameters.b_value
     split_query, split_key, split_value = (split_heads(part, parameters.num_heads) for part in (query, key, value))
     products = split_query @ split_key.swapaxes(-2, -1)
-    scores = products / np.sqrt(split_query.shape[-1])
+    bias = parameters.bias(*products.shape[-2:])
+    scores = products / parameters.divisor + bias
     weights = softmax(scores, unmasked[:, None])
     concatenated = merge_heads(weights @ split_value)
     output = concatenated @ parameters.w_output + parameters.b_output
     total = residual + output
     result = total if parameters.norm == Norm.PRE else normalise(total, parameters)
-    heads = products, scores, unmasked, weights
+    heads = products, bias, scores, unmasked, weights
     return Stages(residual, x, memory, query, key, value, *heads, concatenated, output, total, result)
 
 
@@ -164,12 +194,13 @@ def undivided(stages: Stages, head: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the weights of a head of the first sentence as softmax would give them without the division by sqrt(d_k),
     and as they are: two arrays [queries, keys] in float64.
     """
-    without = softmax(np.asarray(stages.products[0, head], dtype=np.float64), stages.unmasked[0])
+    products = np.asarray(stages.products[0, head], dtype=np.float64)
+    without = softmax(products + stages.bias[head], stages.unmasked[0])
     return without, np.asarray(stages.weights[0, head], dtype=np.float64)
 
 
 def split_heads(x: np.ndarray, num_heads: int) -> np.ndarray:
-    """Split [batch, length, d_model] into [batch, heads, length, d_k]; ValueError where a remainder is left."""
+    """Split [batch, length, heads d_k] into [batch, heads, length, d_k]; ValueError where a remainder is left."""
     batch, length, d_model = x.shape
     if d_model % num_heads:
         raise ValueError(f"num_heads must divide d_model, got d_model={d_model} and num_heads={num_heads}")
@@ -177,16 +208,29 @@ def split_heads(x: np.ndarray, num_heads: int) -> np.ndarray:
 
 
 def merge_heads(heads: np.ndarray) -> np.ndarray:
-    """Join [batch, heads, length, d_k] to [batch, length, d_model], head after head."""
+    """Join [batch, heads, length, d_k] to [batch, length, heads d_k], head after head."""
     batch, num_heads, length, d_k = heads.shape
     return heads.swapaxes(1, 2).reshape(batch, length, num_heads * d_k)
 
 
 def normalise(x: np.ndarray, parameters: BlockParameters) -> np.ndarray:
-    """Apply LayerNorm: (x - mean) / standard deviation, times gamma, plus beta (Ba et al. 2016): [..., d_model]."""
-    deviation = np.sqrt(x.var(axis=-1, keepdims=True) + parameters.epsilon)
-    normalised: np.ndarray = (x - x.mean(axis=-1, keepdims=True)) / deviation * parameters.gamma + parameters.beta
+    """Apply LayerNorm: (x - mean) / standard deviation, times gamma, plus beta (Ba et al. 2016): [..., d_model].
+
+    Or RMSNorm: the same without the mean, in the deviation too, and without beta (Zhang and Sennrich 2019).
+    """
+    normalised: np.ndarray = centred(x, parameters) / deviation_of(x, parameters) * parameters.gamma + parameters.beta
     return normalised
+
+
+def centred(x: np.ndarray, parameters: BlockParameters) -> np.ndarray:
+    """Return what the block's norm divides: vectors without their mean, as they are for RMSNorm: [..., d_model]."""
+    return x if parameters.norm_type == NormType.RMS else x - x.mean(axis=-1, keepdims=True)
+
+
+def deviation_of(x: np.ndarray, parameters: BlockParameters) -> np.ndarray:
+    """Return what the block's norm divides vectors by: [..., 1]."""
+    squares = np.square(centred(x, parameters)).mean(axis=-1, keepdims=True)
+    return np.asarray(np.sqrt(squares + parameters.epsilon))
 
 
 def differences(shown: Stages, recomputed: Stages) -> dict[str, float]:
@@ -208,8 +252,8 @@ heads, head, sentence = {heads}, {head}, {sentence}  # the last two count from 0
 
 
 def layer_norm(z):
-    deviation = np.sqrt(z.var(-1, keepdims=True) + {epsilon!r})
-    return (z - z.mean(-1, keepdims=True)) / deviation * arrays["gamma"] + arrays["beta"]
+    deviation = np.sqrt({variance} + {epsilon!r})
+    return {centred} / deviation * arrays["gamma"] + arrays["beta"]
 
 
 def project(x, name):
@@ -223,11 +267,11 @@ def split(x):  # batch length d_model -> batch heads length d_k
 x = {x}
 query, key, value = project(x, "query"), project({memory}, "key"), project({memory}, "value")
 products = split(query) @ split(key).transpose(0, 1, 3, 2)  # batch heads queries keys
-scores = products / np.sqrt(split(query).shape[-1])
+scores = {scores}
 masked = np.where(mask[:, None] > 0, scores, -1e300)
 powers = np.exp(masked - masked.max(-1, keepdims=True)) * mask[:, None]
 weights = powers / np.maximum(powers.sum(-1, keepdims=True), 1e-300)  # a row whose every key is masked: 0
-concatenated = (weights @ split(value)).transpose(0, 2, 1, 3).reshape(X.shape)
+concatenated = (weights @ split(value)).transpose(0, 2, 1, 3).reshape(*X.shape[:2], -1)
 output = project(concatenated, "output")
 total = X + output
 result = {result}
@@ -240,13 +284,18 @@ print(f"weights of head {{head + 1}}, rows are queries:\\n{{weights[sentence, he
 
 def script(stages: Stages, parameters: BlockParameters, title: str, *, cross: bool, sentence: int, head: int) -> str:
     """Write the program for one block; `title` says what it shows, sentence and head count from 0."""
-    pre = parameters.norm == Norm.PRE
+    pre, rms = parameters.norm == Norm.PRE, parameters.norm_type == NormType.RMS
+    biased = parameters.by_distance is not None
+    divided = "products / np.sqrt(split(query).shape[-1])" if parameters.scale_scores else "products"
     return SCRIPT.format(
         title=title.replace("\\", "").replace('"', "'"),
         heads=stages.num_heads,
         head=head,
         sentence=sentence,
         epsilon=parameters.epsilon,
+        variance="(z**2).mean(-1, keepdims=True)" if rms else "z.var(-1, keepdims=True)",
+        centred="z" if rms else "(z - z.mean(-1, keepdims=True))",
+        scores=f'{divided} + arrays["bias"]  # of relative positions' if biased else divided,
         x="layer_norm(X)  # pre-norm" if pre else "X  # post-norm: LayerNorm comes last",
         memory="M" if cross else "x",
         result="total" if pre else "layer_norm(total)",

@@ -4,17 +4,17 @@ A label of one sentence is no role: few heads do the same in most sentences. The
 over teacher-forced passes in batches, as the atlas counts it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..data.batching import Examples, random_batches
+from ..data.batching import Examples
+from ..data.chunks import Batch
 from ..data.frames import Columns, cell_columns, frame_of
-from ..data.resumable import CorpusRun, add_up, fingerprint_of
+from ..data.measurement import Provenance, Sums, SumsMeasurement, add_up, pooled, whole_number, without_texts
 from ..data.tokenizer import TextTokenizer
 from ..files import reading_json, save_json
 from ..model.names import AttentionKind
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 ROLES_FILE = "heads.json"
 _VERSION = 1
-_TOKENS_A_BATCH = 2048
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,22 +44,28 @@ class HeadRoles:
     labelled: dict[AttentionKind, np.ndarray]
     rows: dict[AttentionKind, np.ndarray]
     eligible: dict[AttentionKind, np.ndarray]
+    provenance: Provenance | None = None  # None of what was not measured from files, or by an older version
 
     def share(self, kind: AttentionKind | str, layer: int, head: int, pattern: Pattern | str) -> float:
         """Return in what share of the sentences a head has this label, from 0 to 1."""
         return float(self.labelled[AttentionKind(kind)][layer, head, _INDEX[Pattern(pattern)]] / self.sentences)
 
     def to_frame(self) -> "pandas.DataFrame":
-        """List the counts: kind, layer and head from 0, pattern, labelled (sentences), rows, eligible."""
-        tables: dict[str, Columns] = {
-            kind: cell_columns(
+        """List the counts: kind, layer and head from 0, pattern, labelled (of how many sentences), the share of these
+        with its standard error, rows, eligible.
+        """
+        tables: dict[str, Columns] = {}
+        for kind, labelled in self.labelled.items():
+            share = labelled / self.sentences
+            tables[kind] = cell_columns(
                 ("layer", "head", "pattern"),
-                labelled=self.labelled[kind],
+                labelled=labelled,
+                sentences=np.full_like(labelled, self.sentences),
+                share=share,
+                standard_error=np.sqrt(share * (1 - share) / self.sentences),
                 rows=self.rows[kind],
                 eligible=self.eligible[kind],
             )
-            for kind in AttentionKind
-        }
         return frame_of("kind", tables, {"pattern": tuple(Pattern)})
 
     def default_head(self, kind: AttentionKind | str, measured: Sequence[HeadMeasures] = ()) -> tuple[int, int]:
@@ -98,39 +103,51 @@ def plainest_head(trace: Trace, kind: AttentionKind | str, roles: HeadRoles | No
 _INDEX = {pattern: index for index, pattern in enumerate(Pattern)}
 
 
-def measure_roles(
-    model: Transformer,
-    tokenizer: TextTokenizer,
-    examples: Examples,
-    pairs: str,
-    run: CorpusRun | None = None,
-) -> HeadRoles:
-    """Measure all heads over sentence pairs, teacher-forced. Raises ValueError without any, and what `add_up` does."""
-    if not examples:
-        raise ValueError("at least one sentence pair expected")
+@dataclass(frozen=True)
+class RolesMeasurement(SumsMeasurement):
+    """The counts of every head: by kind [heads of all its layers, 3, patterns], labelled sentences, rows, eligible."""
 
-    def statistics(batch: Examples) -> np.ndarray:
-        recorded, counted = record_batch(model, batch), []
-        for kind in AttentionKind:
-            weights, layout = recorded.weights[kind], layout_of(kind, recorded, vocabulary)
-            counts = count_roles(kind, weights, layout, several=weights.shape[1] > 1).sum(axis=0)
-            counted.append(counts.transpose(1, 0, 2).reshape(shapes[kind]))
-        return np.concatenate(counted, axis=1)
+    name = "heads"
 
-    vocabulary = Vocabulary.of(tokenizer)
-    heads, layers = model.config.num_heads, {kind: len(getattr(model, kind.stack)) for kind in AttentionKind}
-    shapes = {kind: (3, layers[kind], heads, len(Pattern)) for kind in AttentionKind}
-    fingerprint = partial(fingerprint_of, model, ROLES_FILE, [(each.source, each.target) for each in examples])
-    zeros = np.zeros((3, sum(layers.values()), heads, len(Pattern)))
-    counted = add_up(statistics, random_batches(examples, _TOKENS_A_BATCH, seed=0), zeros, fingerprint, run)
-    of_kinds = np.split(counted.astype(np.int64), np.cumsum(list(layers.values()))[:-1], axis=1)
-    tables = ({kind: each[table] for kind, each in zip(AttentionKind, of_kinds, strict=True)} for table in range(3))
-    return HeadRoles(pairs, len(examples), *tables)
+    def open(self, model: Transformer, tokenizer: TextTokenizer) -> Callable[[Batch], Sums]:
+        """Return the function of a batch."""
+        vocabulary = Vocabulary.of(tokenizer)
+
+        def counted(batch: Batch) -> Sums:
+            recorded, parts = record_batch(model, batch.examples), {}
+            for kind, weights in recorded.weights.items():
+                layout = layout_of(kind, recorded, vocabulary)
+                parts[str(kind)] = count_roles(kind, weights, layout, several=weights.shape[1] > 1).sum(axis=0)
+            return Sums(len(batch.examples), parts)
+
+        return counted
+
+
+def roles_from(sums: Sums, heads: int, pairs: str, provenance: Provenance | None = None) -> HeadRoles:
+    """Return what was counted of a model with so many `heads` a layer."""
+    counts = {kind: sums.parts[kind].reshape(-1, heads, 3, len(Pattern)) for kind in AttentionKind}
+    tables = ({kind: each[:, :, table] for kind, each in counts.items()} for table in range(3))
+    return HeadRoles(pairs, sums.sentences, *tables, provenance)
+
+
+def measure_roles(model: Transformer, tokenizer: TextTokenizer, examples: Examples, pairs: str) -> HeadRoles:
+    """Measure all heads over sentence pairs, teacher-forced. Raises ValueError without any."""
+    sums = add_up(RolesMeasurement().open(model, tokenizer), without_texts(examples))
+    return roles_from(sums, model.config.num_heads, pairs)
 
 
 def save_roles(path: Path, roles: HeadRoles) -> None:
     """Write the counts as JSON, those that are not 0; raises OSError."""
-    save_json(path, _VERSION, {"pairs": roles.pairs, "sentences": roles.sentences, **sparse_tables(roles)})
+    told = {"provenance": roles.provenance.content()} if roles.provenance else {}
+    save_json(path, _VERSION, {"pairs": roles.pairs, **told, "sentences": roles.sentences, **sparse_tables(roles)})
+
+
+def pool(parts: Sequence[HeadRoles]) -> HeadRoles:
+    """Return the counts over several parts of a corpus together; raises DataError where they cannot be pooled."""
+    told = pooled([each.provenance for each in parts])
+    names = ("labelled", "rows", "eligible")
+    tables = ({kind: sum(getattr(each, name)[kind] for each in parts) for kind in AttentionKind} for name in names)
+    return HeadRoles(", ".join(told.pairs), sum(each.sentences for each in parts), *tables, told)
 
 
 def sparse_tables(roles: HeadRoles) -> dict[str, dict[AttentionKind, list[list[dict[str, int]]]]]:
@@ -139,16 +156,15 @@ def sparse_tables(roles: HeadRoles) -> dict[str, dict[AttentionKind, list[list[d
     return {name: {kind: _sparse(table[kind]) for kind in AttentionKind} for name, table in tables}
 
 
-def load_roles(path: Path, model: Transformer) -> HeadRoles:
-    """Read what `save_roles` wrote for a model of this shape; raises CheckpointError for anything else."""
+def load_roles(path: Path, model: Transformer | None = None) -> HeadRoles:
+    """Read what `save_roles` wrote, for a model of this shape; raises CheckpointError for anything else."""
     with reading_json(path, _VERSION) as content:
-        sentences = content["sentences"]
-        if type(sentences) is not int or sentences < 1:
-            raise ValueError(f"sentences {sentences}")
+        sentences = whole_number(content["sentences"], least=1)
         tables = [_tables(content[name], model) for name in ("labelled", "rows", "eligible")]
         if any((tables[0][kind] > sentences).any() or (tables[1][kind] > tables[2][kind]).any() for kind in tables[0]):
             raise ValueError("counts that cannot be")
-        return HeadRoles(str(content["pairs"]), sentences, *tables)
+        told = content.get("provenance")
+        return HeadRoles(str(content["pairs"]), sentences, *tables, told and Provenance.read(told))
 
 
 def _sparse(table: np.ndarray) -> list[list[dict[str, int]]]:
@@ -156,17 +172,15 @@ def _sparse(table: np.ndarray) -> list[list[dict[str, int]]]:
     return [[{pattern: int(head[index]) for pattern, index in cells if head[index]} for head in row] for row in table]
 
 
-def _tables(content: dict[str, Any], model: Transformer) -> dict[AttentionKind, np.ndarray]:
+def _tables(content: dict[str, Any], model: Transformer | None) -> dict[AttentionKind, np.ndarray]:
     tables = {}
     for kind in AttentionKind:
-        shape = (len(getattr(model, kind.stack)), model.config.num_heads)
         layers = content[kind]
+        shape = (len(getattr(model, kind.stack)), model.config.num_heads) if model else (len(layers), len(layers[0]))
         if len(layers) != shape[0] or any(len(layer) != shape[1] for layer in layers):
             raise ValueError(f"its heads are not those of the {kind}")
         tables[kind] = np.zeros((*shape, len(Pattern)), dtype=np.int64)
         for layer, head in np.ndindex(shape):
             for pattern, count in layers[layer][head].items():
-                if type(count) is not int or not 0 <= count < 2**53:
-                    raise ValueError(f"a count of {count}")
-                tables[kind][layer, head, _INDEX[Pattern(pattern)]] = count
+                tables[kind][layer, head, _INDEX[Pattern(pattern)]] = whole_number(count)
     return tables

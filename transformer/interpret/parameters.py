@@ -8,9 +8,9 @@ import torch
 from torch import nn
 
 from ..arrays import cosine, require_index, softmax, to_array
-from ..config import ModelConfig, Norm, Positions
+from ..config import FeedForwardType, ModelConfig, Norm, NormType, Positions
 from ..files import stored_name
-from ..model.layers import Residual, StackInput
+from ..model.layers import NORMS, Residual, StackInput, norm_bias
 from ..model.names import Name, Stack
 from ..model.transformer import Transformer
 from .residual import ResidualStream, SubLayer, sublayers_of
@@ -56,7 +56,7 @@ def blocks_of(model: Transformer, stream: ResidualStream) -> list[Block]:
     """List all blocks in the order of computation, encoder first, for the sentence of a recorded residual stream."""
     tied = model.output_projection.weight is model.target_embedding.weight
     with_source = "source_embedding" if model.target_embedding is model.source_embedding else None
-    shared = with_source or ("target_embedding" if tied else None)
+    shared = (with_source or "target_embedding") if tied else None
     hidden, logits = stream.decoder.end, stream.logits
     unshared = _count(model.output_projection) - (model.output_projection.weight.numel() if tied else 0)
     return [
@@ -73,15 +73,16 @@ def _stack_blocks(model: Transformer, name: Stack, whole: ResidualStream, shared
     count = 0 if shared_with else _count(getattr(model, f"{side}_embedding"))
     yield Block(f"{side}_embedding", name, BlockKind.EMBEDDING, None, None, stream.embedded, count, shared_with)
     entry: StackInput = getattr(model, f"{name}_input")
-    count = _count(entry.positions)
+    relative = getattr(model, f"{name}_relative")
+    count = _count(entry.positions) + (0 if relative is None else _count(relative))
     yield Block(f"{side}_positions", name, BlockKind.POSITIONS, None, stream.embedded, stream.summed, count)
-    if isinstance(entry.norm, nn.LayerNorm):
+    if isinstance(entry.norm, NORMS):
         count = _count(entry.norm)
         yield Block(f"{name}_embedding_norm", name, BlockKind.NORM, None, stream.summed, stream.start, count)
     for (_, _, module, residual), sublayer in zip(sublayers_of(model, name), stream.sublayers, strict=True):
         yield from _sublayer_blocks(name, module, residual, sublayer)
     last = getattr(model, f"{name}_norm")
-    if isinstance(last, nn.LayerNorm):
+    if isinstance(last, NORMS):
         yield Block(f"{name}_norm", name, BlockKind.NORM, None, stream.sublayers[-1].after, stream.end, _count(last))
 
 
@@ -138,41 +139,54 @@ def parameters_at(config: ModelConfig, widths: Sequence[int]) -> dict[int, int]:
 
     Counted from the layers' shapes: embeddings, learned positions, a bias a piece where the output has one, 4 d_model^2
     + 4 d_model an attention, 2 d_model d_ff + d_ff + d_model a feed-forward, 2 d_model a LayerNorm (paper, 3.2 to 3.4).
+    Heads of a size of their own keep it; a gated feed-forward has a third matrix, an RMSNorm no beta.
     """
     return {
         width: _count_from_shapes(replace(config, d_model=width, d_ff=config.d_ff * width // config.d_model))
         for width in widths
-        if width % config.num_heads == 0
+        if config.head_size or width % config.num_heads == 0
     }
 
 
 def _count_from_shapes(config: ModelConfig) -> int:
-    d, ff = config.d_model, config.d_ff
-    attention, feed_forward, norm = 4 * d * d + 4 * d, 2 * d * ff + ff + d, 2 * d
+    d, ff, heads = config.d_model, config.d_ff, config.num_heads * config.d_k
+    inner = ff * (2 if config.feed_forward == FeedForwardType.GATED else 1)
+    attention, feed_forward = 4 * d * heads, (inner + ff) * d
+    if config.bias:
+        attention, feed_forward = attention + 3 * heads + d, feed_forward + inner + d
+    norm = d if config.norm_type == NormType.RMS else 2 * d
     encoder = config.num_encoder_layers * (attention + feed_forward + 2 * norm)
     decoder = config.num_decoder_layers * (2 * attention + feed_forward + 3 * norm)
     around = 2 * norm * ((config.norm == Norm.PRE) + config.embedding_norm)
-    positions = 2 * config.max_length * d if config.positions == Positions.LEARNED else 0
-    of_target = 1 if config.share_embeddings else 2
+    tables_of = {
+        Positions.LEARNED: config.max_length * d,
+        Positions.RELATIVE: config.relative_buckets * config.num_heads,
+    }
+    positions = 2 * tables_of.get(config.positions, 0)
+    of_target = 1 if config.ties_output else 2
     shared = config.share_embeddings and not config.target_vocab_size
     tables = ((0 if shared else config.vocab_size) + of_target * config.output_size) * d
     return tables + positions + (config.output_size if config.output_bias else 0) + encoder + decoder + around
 
 
 def norm_parameters(model: Transformer) -> list[tuple[str, np.ndarray, np.ndarray]]:
-    """Return name, gamma and beta, [d_model] each, of every LayerNorm."""
+    """Return name, gamma and beta, [d_model] each, of every LayerNorm or RMSNorm, whose beta is 0."""
     return [
-        (name, to_array(module.weight), to_array(module.bias))
+        (name, to_array(module.weight), to_array(norm_bias(module)))
         for name, module in model.named_modules()
-        if isinstance(module, nn.LayerNorm)
+        if isinstance(module, NORMS)
     ]
 
 
 def output_row(model: Transformer, token: int) -> tuple[np.ndarray, float | None]:
-    """Return a token's row of the output projection, [d_model], and its bias if any; ValueError for no such id."""
+    """Return a token's row of the output projection, [d_model], and its bias if any; ValueError for no such id.
+
+    Where a model scales what the projection is given, the row is scaled: its product with that is the logit.
+    """
     require_index("id", token, model.config.output_size)
-    bias = model.output_projection.bias
-    return to_array(model.output_projection.weight[token]), None if bias is None else bias[token].item()
+    projection = model.output_projection
+    bias = None if projection.bias is None else projection.bias[token].item()
+    return to_array(projection.weight[token] * projection.scale), bias
 
 
 def nearest(matrix: np.ndarray, token: int, count: int = 10) -> list[tuple[int, float]]:

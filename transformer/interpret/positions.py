@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import torch
 from torch import Tensor, nn
 
 from ..arrays import cosine, to_array
@@ -17,7 +18,7 @@ from ..data.batching import Ids
 from ..model.layers import MULTIPLIED_BASE, StackInput, sinusoidal_positions
 from ..model.names import Stack
 from ..model.transformer import Transformer
-from .activations import EMBEDDINGS, Request, hooks_installed, record_encoder
+from .activations import EMBEDDINGS, Hook, Request, hooks_installed, record_encoder
 
 MODEL_BASE = 10000.0  # the paper's, and what the engine trains models with
 MOST_DIMENSIONS, MOST_POSITIONS = 4096, 8192  # what a page asks for must fit into memory
@@ -93,6 +94,20 @@ def position_rows(model: Transformer, stack: Stack | str = Stack.ENCODER) -> np.
     """Return what a side of a model adds at each position, from a formula or learned: [max_length, d_model]."""
     entry: StackInput = getattr(model, f"{Stack(stack)}_input")
     return to_array(entry.positions.table.detach().clone())
+
+
+def bias_by_distance(model: Transformer, stack: Stack | str) -> np.ndarray:
+    """Return what relative positions add to a side's scores at each distance of a key from its query.
+
+    -> [heads, 2 max_length - 1], distance 0 in the middle, keys before the query to the left; in the decoder those
+    after it have the query's own, and are masked. Raises ValueError for a model of other positions.
+    """
+    relative = model.encoder_relative if Stack(stack) is Stack.ENCODER else model.decoder_relative
+    if relative is None:
+        raise ValueError(f"relative positions expected, got positions of the kind {model.config.positions}")
+    most = model.config.max_length - 1
+    with torch.inference_mode():
+        return to_array(relative.of(torch.arange(-most, most + 1, device=model.device)))
 
 
 def dot_products(encoding: Encoding) -> np.ndarray:
@@ -218,6 +233,8 @@ def _compare(one: EmbeddingSum, first: int, other: EmbeddingSum, second: int) ->
 def without_positions(model: Transformer) -> Iterator[None]:
     """Give the model's encoder embeddings alone within the block, in this thread: nothing tells it the order.
 
+    Of relative positions the encoder's are left out, which are added to its scores.
+
     The decoder's positions stay: the hook is on the encoder's own input, for both stacks may share one table.
     """
 
@@ -227,5 +244,8 @@ def without_positions(model: Transformer) -> Iterator[None]:
         alone: Tensor = entry.norm.forward(entry.embedding.forward(inputs[0]))
         return alone
 
-    with hooks_installed([(entry, embeddings_alone)]):
+    hooks: list[tuple[nn.Module, Hook]] = [(entry, embeddings_alone)]
+    if model.encoder_relative is not None:
+        hooks.append((model.encoder_relative, lambda _module, _inputs, bias: torch.zeros_like(bias)))
+    with hooks_installed(hooks):
         yield

@@ -24,7 +24,15 @@ from ..data.frames import cell_columns, frame_of
 from ..model.names import AttentionKind, SubLayerKind
 from ..model.transformer import Transformer
 from .activations import Activations, Request, record
-from .attention_block import BlockParameters, Stages, block_parameters, stage_modules, stages_of
+from .attention_block import (
+    BlockParameters,
+    Stages,
+    block_parameters,
+    centred,
+    deviation_of,
+    stage_modules,
+    stages_of,
+)
 from .attribution import transformed_values
 from .head_patterns import is_word
 from .residual import ResidualStream, StackStream
@@ -208,8 +216,7 @@ def contributions(stages: Stages, parameters: BlockParameters, *, reads_itself: 
     else:
         vectors = np.concatenate([vectors, residual[:, None]], axis=1)
     if parameters.norm == Norm.POST:
-        deviation = np.sqrt(total.var(axis=-1) + parameters.epsilon)[:, None, None]
-        vectors = (vectors - vectors.mean(axis=-1, keepdims=True)) / deviation * parameters.gamma
+        vectors = centred(vectors, parameters) / deviation_of(total, parameters)[:, None] * parameters.gamma
     return _shares(vectors, stages.result[0].astype(np.float64))
 
 

@@ -2,19 +2,48 @@
 
 import math
 from collections.abc import Callable
-from functools import cached_property
-from typing import Any
+from functools import partial
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
-from ..config import Activation, ModelConfig, Positions
+from ..config import Activation, FeedForwardType, ModelConfig, NormType, Positions
 from .attention import LayerCache, MultiHeadAttention
-from .products import Linear, onednn_product
+from .linear import Linear
+from .rough_choice import RoughChoice
 
 MULTIPLIED_BASE = 1e-4  # 1 / 10000, for the exponent changes its sign
-_ACTIVATIONS = {Activation.RELU: nn.ReLU, Activation.GELU: nn.GELU, Activation.SILU: nn.SiLU}
+_ACTIVATIONS: dict[Activation, Callable[[], nn.Module]] = {
+    Activation.RELU: nn.ReLU,
+    Activation.GELU: nn.GELU,
+    Activation.GELU_NEW: partial(nn.GELU, approximate="tanh"),
+    Activation.SILU: nn.SiLU,
+}
+NORMS = (nn.LayerNorm, nn.RMSNorm)  # what `make_norm` makes
+
+
+def make_norm(config: ModelConfig) -> nn.Module:
+    """Return a LayerNorm, or an RMSNorm, of a model's vectors."""
+    kind = nn.RMSNorm if config.norm_type == NormType.RMS else nn.LayerNorm
+    return kind(config.d_model, eps=config.norm_epsilon)
+
+
+def norm_bias(norm: nn.Module) -> Tensor:
+    """Return what a norm adds: beta, [d_model], of an RMSNorm zeros."""
+    assert isinstance(norm, NORMS)
+    return norm.bias if isinstance(norm, nn.LayerNorm) else torch.zeros_like(norm.weight)
+
+
+def make_attention(config: ModelConfig) -> MultiHeadAttention:
+    """Return an attention of a model's shape."""
+    sizes = {"head_size": config.head_size, "bias": config.bias, "scaled": config.scale_scores}
+    return MultiHeadAttention(config.d_model, config.num_heads, **sizes)
+
+
+def make_feed_forward(config: ModelConfig) -> "FeedForward":
+    """Return a feed-forward of a model's shape."""
+    gated = config.feed_forward == FeedForwardType.GATED
+    return FeedForward(config.d_model, config.d_ff, config.activation, gated=gated, bias=config.bias)
 
 
 def sinusoidal_positions(length: int, d_model: int, base: float = 10000.0) -> Tensor:
@@ -40,7 +69,7 @@ def multiplied_positions(length: int, d_model: int) -> Tensor:
 def position_table(config: ModelConfig) -> Tensor:
     """Return what a model whose positions are computed adds to its embeddings: [max_length, d_model], float32."""
     first, length, d_model = config.first_position, config.max_length, config.d_model
-    if config.positions == Positions.NONE:
+    if config.positions in (Positions.NONE, Positions.RELATIVE):
         return torch.zeros(length, d_model)
     if config.positions == Positions.MULTIPLIED:
         return multiplied_positions(first + length, d_model)[first:]
@@ -109,21 +138,53 @@ class StackInput(nn.Module):
         return self.norm(self.positions(self.embedding(ids), start))
 
 
+class Gate(nn.Module):
+    """An activation of the first half of what it is given, times the second half (Shazeer 2020)."""
+
+    def __init__(self, activation: nn.Module):
+        super().__init__()
+        self.activation = activation
+
+    def forward(self, x: Tensor) -> Tensor:
+        """[..., 2 d_ff] -> [..., d_ff]."""
+        activated, factor = x.chunk(2, dim=-1)
+        product: Tensor = self.activation(activated) * factor
+        return product
+
+
 class FeedForward(nn.Module):
     """max(0, x W_1 + b_1) W_2 + b_2, for each position alike (paper, eq. 2), or with another activation than ReLU.
 
-    The activation is a module of its own, without parameters, so that a forward hook sees the hidden units.
+    The activation is a module of its own, without parameters, so that a forward hook sees the hidden units. Where it is
+    `gated`, `inner` has two matrices under one another, and the second's outputs are what the activated are times.
     """
 
-    def __init__(self, d_model: int, d_ff: int, activation: Activation = Activation.RELU):
+    def __init__(
+        self,
+        d_model: int,
+        d_ff: int,
+        activation: Activation = Activation.RELU,
+        *,
+        gated: bool = False,
+        bias: bool = True,
+    ):
         super().__init__()
-        self.activate = _ACTIVATIONS[activation]()
-        self.inner = Linear(d_model, d_ff)
-        self.outer = Linear(d_ff, d_model)
+        function = _ACTIVATIONS[activation]()
+        self.activate = Gate(function) if gated else function
+        self.inner = Linear(d_model, (1 + gated) * d_ff, bias=bias)
+        self.outer = Linear(d_ff, d_model, bias=bias)
 
     def forward(self, x: Tensor) -> Tensor:
         """[batch, length, d_model] -> the same shape."""
         return self.outer(self.activate(self.inner(x)))
+
+    def reset_parameters(self) -> None:
+        """Xavier-uniform for each matrix; biases zero."""
+        for matrix in (*self.inner.weight.data.split(self.outer.in_features), self.outer.weight):
+            nn.init.xavier_uniform_(matrix)
+        for linear in (self.inner, self.outer):
+            if linear.bias is not None:
+                nn.init.zeros_(linear.bias)
 
 
 class Residual(nn.Module):
@@ -131,7 +192,7 @@ class Residual(nn.Module):
 
     def __init__(self, config: ModelConfig):
         super().__init__()
-        self.norm = nn.LayerNorm(config.d_model)
+        self.norm = make_norm(config)
         self.dropout = Dropout(config.dropout)
         self.norm_first = config.norm == "pre"
 
@@ -148,14 +209,17 @@ class EncoderLayer(nn.Module):
 
     def __init__(self, config: ModelConfig):
         super().__init__()
-        self.self_attention = MultiHeadAttention(config.d_model, config.num_heads)
-        self.feed_forward = FeedForward(config.d_model, config.d_ff, config.activation)
+        self.self_attention = make_attention(config)
+        self.feed_forward = make_feed_forward(config)
         self.self_attention_residual = Residual(config)
         self.feed_forward_residual = Residual(config)
 
-    def forward(self, x: Tensor, source_mask: Tensor | None) -> Tensor:
-        """x: [batch, source, d_model], source_mask: [batch, 1, 1, source] -> like x."""
-        x = self.self_attention_residual(x, lambda y: self.self_attention(y, y, source_mask))
+    def forward(self, x: Tensor, source_mask: Tensor | None, bias: Tensor | None = None) -> Tensor:
+        """x: [batch, source, d_model], source_mask: [batch, 1, 1, source] -> like x.
+
+        bias: [1, heads, source, source], what relative positions add to the scores.
+        """
+        x = self.self_attention_residual(x, lambda y: self.self_attention(y, y, source_mask, bias))
         return self.feed_forward_residual(x, self.feed_forward)
 
 
@@ -164,16 +228,26 @@ class DecoderLayer(nn.Module):
 
     def __init__(self, config: ModelConfig):
         super().__init__()
-        self.self_attention = MultiHeadAttention(config.d_model, config.num_heads)
-        self.cross_attention = MultiHeadAttention(config.d_model, config.num_heads)
-        self.feed_forward = FeedForward(config.d_model, config.d_ff, config.activation)
+        self.self_attention = make_attention(config)
+        self.cross_attention = make_attention(config)
+        self.feed_forward = make_feed_forward(config)
         self.self_attention_residual = Residual(config)
         self.cross_attention_residual = Residual(config)
         self.feed_forward_residual = Residual(config)
 
-    def forward(self, x: Tensor, memory: Tensor, target_mask: Tensor | None, source_mask: Tensor | None) -> Tensor:
-        """x: [batch, target, d_model], memory: [batch, source, d_model] -> like x."""
-        x = self.self_attention_residual(x, lambda y: self.self_attention(y, y, target_mask))
+    def forward(
+        self,
+        x: Tensor,
+        memory: Tensor,
+        target_mask: Tensor | None,
+        source_mask: Tensor | None,
+        bias: Tensor | None = None,
+    ) -> Tensor:
+        """x: [batch, target, d_model], memory: [batch, source, d_model] -> like x.
+
+        bias: [1, heads, target, target], what relative positions add to the scores of self-attention.
+        """
+        x = self.self_attention_residual(x, lambda y: self.self_attention(y, y, target_mask, bias))
         x = self.cross_attention_residual(x, lambda y: self.cross_attention(y, memory, source_mask))
         return self.feed_forward_residual(x, self.feed_forward)
 
@@ -181,15 +255,22 @@ class DecoderLayer(nn.Module):
         """Project the memory once and make room for `capacity` target tokens."""
         return LayerCache(*self.cross_attention.project_memory(memory), capacity)
 
-    def step(self, x: Tensor, cache: LayerCache, target_mask: Tensor | None, source_mask: Tensor | None) -> Tensor:
+    def step(
+        self,
+        x: Tensor,
+        cache: LayerCache,
+        target_mask: Tensor | None,
+        source_mask: Tensor | None,
+        bias: Tensor | None = None,
+    ) -> Tensor:
         """Compute the same for the newest tokens alone, earlier keys and values taken from the cache."""
-        x = self.self_attention_residual(x, lambda y: self._attend_so_far(y, cache, target_mask))
+        x = self.self_attention_residual(x, lambda y: self._attend_so_far(y, cache, target_mask, bias))
         x = self.cross_attention_residual(x, lambda y: self._attend_memory(y, cache, source_mask))
         return self.feed_forward_residual(x, self.feed_forward)
 
-    def _attend_so_far(self, x: Tensor, cache: LayerCache, mask: Tensor | None) -> Tensor:
+    def _attend_so_far(self, x: Tensor, cache: LayerCache, mask: Tensor | None, bias: Tensor | None) -> Tensor:
         query, key, value = self.self_attention.project(x)
-        return self.self_attention.attend(query, *cache.append(key, value), mask)
+        return self.self_attention.attend(query, *cache.append(key, value), mask, bias)
 
     def _attend_memory(self, x: Tensor, cache: LayerCache, mask: Tensor | None) -> Tensor:
         query = self.cross_attention.project_query(x)
@@ -219,81 +300,22 @@ class Dropout(nn.Dropout):
         return x * kept.mul_(_STEPS / (_STEPS - dropped))
 
 
-# Of how many values copies are kept: 256 MB each. A gigabyte beside the 2.4 of NLLB-600M (256,206 x 1,024) is too much.
-_MOST_COPIED = 64_000_000
-_ROWS_AT_ONCE = 16  # oneDNN compiles a program for each number of rows, of half a megabyte
-_MOST_ROWS = 256  # with more, PyTorch's own product is as fast
+class OutputProjection(Linear):
+    """x W^T, W [vocab, d_model] (paper, 3.4), plus a bias where a model has one; x times `scale` first (T5)."""
 
+    most_copied = 64_000_000  # 256 MB: a gigabyte beside the 2.4 of NLLB-600M (256,206 x 1,024) is too much
 
-class OutputProjection(nn.Linear):
-    """x W^T, W [vocab, d_model] (paper, 3.4), plus a bias where a model has one.
-
-    On a CPU, PyTorch rearranges the whole matrix for each product with a few rows. The weight must stay as it is where
-    it is shared with the embeddings, so copies that have been rearranged once are kept for as long as it does not
-    change, unless they were too large. On one thread of an EPYC with AVX-512, 12,000 x 256 with 1, 4, 12 and 40 rows
-    takes 0.3, 0.3, 0.8 and 3.0 ms instead of 0.7, 2.3, 2.7 and 4.4.
-    """
-
-    def __init__(self, d_model: int, vocab_size: int, *, bias: bool = False):
+    def __init__(self, d_model: int, vocab_size: int, *, bias: bool = False, scale: float = 1.0):
         super().__init__(d_model, vocab_size, bias=bias)
-        self._copies: _Copies | None = None
+        self.scale = scale
 
     def forward(self, x: Tensor) -> Tensor:
         """[..., d_model] -> [..., vocab]."""
-        if torch.is_grad_enabled():
-            return F.linear(x, *self.learned())
-        if self._may_be_copied() and 0 < x.shape[:-1].numel() <= _MOST_ROWS:
-            return self._up_to_date().multiply(x, self.bias)
-        return super().forward(x)
+        return super().forward(x if self.scale == 1 else x * self.scale)
 
-    def learned(self) -> tuple[Tensor, Tensor | None]:
-        """Weight and bias for an update. It drops the copies: a fused optimizer changes weights without counting it."""
-        self._copies = None
-        return self.weight, self.bias
-
-    def __getstate__(self) -> dict[str, Any]:
-        """All but the copies, which are made anew: one of them cannot be copied by Python."""
-        return {**super().__getstate__(), "_copies": None}
-
-    def _may_be_copied(self) -> bool:
-        # A weight made in inference mode does not count its changes, so a copy of it could grow stale.
-        weight = self.weight
-        return weight.device.type == "cpu" and weight.numel() <= _MOST_COPIED and not weight.is_inference()
-
-    def _up_to_date(self) -> "_Copies":
-        # Assigned whole, so that threads which race for it get one that is right.
-        copies = self._copies
-        if copies is None or not copies.are_of(self.weight):
-            self._copies = copies = _Copies(self.weight)
-        return copies
-
-
-class _Copies:
-    """A weight [vocab, d_model] in other arrangements, each made when it is first needed."""
-
-    def __init__(self, weight: Tensor):
-        self._weight, self._state = weight.detach(), (weight.data_ptr(), weight._version)
-
-    def are_of(self, weight: Tensor) -> bool:
-        """Whether the weight is still the one they were made of."""
-        return self._state == (weight.data_ptr(), weight._version)
-
-    def multiply(self, x: Tensor, bias: Tensor | None) -> Tensor:
-        """x [..., d_model] W^T plus the bias, [..., vocab]."""
-        rows = x.reshape(-1, x.shape[-1])
-        if (
-            len(rows) == 1 or onednn_product is None or x.dtype != torch.float32
-        ):  # a single row is faster without oneDNN
-            return F.linear(x, self._columns.t(), bias)
-        parts = [onednn_product(each, self._blocks, bias, "none", [], "") for each in rows.split(_ROWS_AT_ONCE)]
-        return (torch.cat(parts) if len(parts) > 1 else parts[0]).view(*x.shape[:-1], -1)
-
-    @cached_property
-    def _columns(self) -> Tensor:
-        """W^T, [d_model, vocab] in memory."""
-        return self._weight.t().contiguous()
-
-    @cached_property
-    def _blocks(self) -> Tensor:
-        """W in the blocks in which oneDNN reads it."""
-        return torch.ops.mkldnn._reorder_linear_weight(self._weight)
+    def rough_choice(self) -> RoughChoice | None:
+        """Return what finds the greatest logit without all of them; None where it would not pay or miss a hook."""
+        if self.bias is not None or self._forward_hooks or self._forward_pre_hooks or not RoughChoice.is_exact_here():
+            return None
+        copies = self.copies()
+        return None if copies is None else copies.rough

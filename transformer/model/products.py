@@ -7,7 +7,7 @@ cores of an EPYC with AVX-512, 2,700 rows from 256 to 1,024 took 6.8 ms forward,
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional as F
 
 # What PyTorch's own compiler calls for a linear map whose weight is known; a build without oneDNN does not have it.
@@ -16,20 +16,9 @@ onednn_product = getattr(torch.ops.mkldnn, "_linear_pointwise", None) if torch.b
 _FEWEST_PRODUCTS = 2**21  # rows x in x out; with fewer, the calls around it cost more than it saves
 
 
-class Linear(nn.Linear):
-    """torch.nn.Linear, which multiplies by oneDNN while it is trained on a CPU in float32, and else as PyTorch does."""
-
-    def forward(self, x: Tensor) -> Tensor:
-        """[..., in] -> [..., out]."""
-        return self._multiply(x, self.weight, self.bias)
-
-    def part(self, x: Tensor, outputs: slice) -> Tensor:
-        """Return these of the outputs alone."""
-        return self._multiply(x, self.weight[outputs], self.bias[outputs])
-
-    def _multiply(self, x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-        learns = self.training and torch.is_grad_enabled()
-        return _Linear.apply(x, weight, bias) if learns and _suits_onednn(x, weight) else F.linear(x, weight, bias)
+def learned_product(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    """x W^T + b of a map that is trained: x [..., in], weight [out, in], bias [out] -> [..., out]."""
+    return _Linear.apply(x, weight, bias) if _suits_onednn(x, weight) else F.linear(x, weight, bias)
 
 
 def multiply(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:

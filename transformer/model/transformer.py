@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from ..arrays import require_index
 from ..config import ModelConfig, Positions
-from .attention import LayerCache, MultiHeadAttention, causal_mask, padding_mask, target_mask
+from .attention import LayerCache, MultiHeadAttention, RelativePositions, causal_mask, padding_mask, target_mask
 from .layers import (
     DecoderLayer,
     EncoderLayer,
@@ -16,6 +16,7 @@ from .layers import (
     PositionalEncoding,
     StackInput,
     TokenEmbedding,
+    make_norm,
 )
 from .names import Stack
 
@@ -36,35 +37,36 @@ class Transformer(nn.Module):
         self.positions = PositionalEncoding(config)
         learned = config.positions == Positions.LEARNED  # each side has a table of its own
         self.target_positions = PositionalEncoding(config) if learned else self.positions
-        first_norm = nn.LayerNorm if config.embedding_norm else nn.Identity
-        self.encoder_embedding_norm = first_norm(config.d_model)
-        self.decoder_embedding_norm = first_norm(config.d_model)
+        self.encoder_embedding_norm = make_norm(config) if config.embedding_norm else nn.Identity()
+        self.decoder_embedding_norm = make_norm(config) if config.embedding_norm else nn.Identity()
         self.encoder_input = StackInput(self.source_embedding, self.positions, self.encoder_embedding_norm)
         self.decoder_input = StackInput(self.target_embedding, self.target_positions, self.decoder_embedding_norm)
         self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.num_encoder_layers))
         self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.num_decoder_layers))
+        relative = config.positions == Positions.RELATIVE  # what all layers of a stack add to their scores
+        ranges = config.num_heads, config.relative_buckets, config.relative_distance
+        self.encoder_relative = RelativePositions(*ranges, both_ways=True) if relative else None
+        self.decoder_relative = RelativePositions(*ranges, both_ways=False) if relative else None
         # Pre-norm leaves the last sum of each stack unnormalised; post-norm has nothing left to do.
-        last_norm = nn.LayerNorm if config.norm == "pre" else nn.Identity
-        self.encoder_norm = last_norm(config.d_model)
-        self.decoder_norm = last_norm(config.d_model)
-        self.output_projection = OutputProjection(width, config.output_size, bias=config.output_bias)
-        if config.share_embeddings:
+        self.encoder_norm = make_norm(config) if config.norm == "pre" else nn.Identity()
+        self.decoder_norm = make_norm(config) if config.norm == "pre" else nn.Identity()
+        scale = width**-0.5 if config.scale_output else 1.0
+        self.output_projection = OutputProjection(width, config.output_size, bias=config.output_bias, scale=scale)
+        if config.ties_output:
             self.output_projection.weight = self.target_embedding.embedding.weight
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
         """Xavier-uniform for projections; N(0, 1/d_model) for embeddings, which sqrt(d_model) scales to variance 1, and
-        for positions that are learned."""
+        for positions that are learned, relative ones among them."""
         nn.init.xavier_uniform_(self.output_projection.weight)
         if self.output_projection.bias is not None:
             nn.init.zeros_(self.output_projection.bias)
         for module in self.modules():
-            if isinstance(module, MultiHeadAttention):
+            if isinstance(module, MultiHeadAttention | FeedForward):
                 module.reset_parameters()
-            elif isinstance(module, FeedForward):
-                for linear in (module.inner, module.outer):
-                    nn.init.xavier_uniform_(linear.weight)
-                    nn.init.zeros_(linear.bias)
+            elif isinstance(module, RelativePositions):
+                nn.init.normal_(module.table, std=self.config.d_model**-0.5)
             elif isinstance(module, nn.Embedding):
                 nn.init.normal_(module.weight, std=self.config.d_model**-0.5)
             elif isinstance(module, PositionalEncoding) and self.config.positions == Positions.LEARNED:
@@ -82,17 +84,25 @@ class Transformer(nn.Module):
 
     def encode(self, source: Tensor, source_mask: Tensor | None) -> Tensor:
         """[batch, source] -> the memory, [batch, source, d_model]."""
-        x = self.encoder_input(source)
+        x, bias = self.encoder_input(source), self.score_bias(Stack.ENCODER, source.shape[1])
         for layer in self.encoder:
-            x = layer(x, source_mask)
+            x = layer(x, source_mask, bias)
         return self.encoder_norm(x)
 
     def decode(self, target: Tensor, memory: Tensor, target_mask: Tensor | None, source_mask: Tensor | None) -> Tensor:
         """[batch, target] -> the vectors before the output projection, [batch, target, d_model]."""
-        x = self.decoder_input(target)
+        x, bias = self.decoder_input(target), self.score_bias(Stack.DECODER, target.shape[1])
         for layer in self.decoder:
-            x = layer(x, memory, target_mask, source_mask)
+            x = layer(x, memory, target_mask, source_mask, bias)
         return self.decoder_norm(x)
+
+    def score_bias(self, stack: Stack, length: int, new: int | None = None) -> Tensor | None:
+        """Return what the last `new` of so many positions add to their scores in self-attention, None for nothing.
+
+        -> [1, heads, new, length]; of all positions where `new` is None.
+        """
+        relative = self.encoder_relative if stack is Stack.ENCODER else self.decoder_relative
+        return None if relative is None else relative(new or length, length)
 
     def start_caches(self, memory: Tensor, capacity: int) -> list[LayerCache]:
         """One cache a decoder layer for `capacity` target tokens of the sentences in `memory`."""
@@ -104,9 +114,10 @@ class Transformer(nn.Module):
         length = caches[0].length + new
         # One new query sees every cached key. Several need their own rows of the causal mask.
         mask = None if new == 1 else causal_mask(length, target.device)[-new:]
+        bias = self.score_bias(Stack.DECODER, length, new)
         x = self.decoder_input(target, length - new)
         for layer, cache in zip(self.decoder, caches, strict=True):
-            x = layer.step(x, cache, mask, source_mask)  # type: ignore[operator]
+            x = layer.step(x, cache, mask, source_mask, bias)  # type: ignore[operator]
         return self.output_projection(self.decoder_norm(x[:, -1]))
 
     def layer(self, stack: Stack | str, number: int) -> EncoderLayer | DecoderLayer:
@@ -114,13 +125,6 @@ class Transformer(nn.Module):
         layers = getattr(self, Stack(stack))
         require_index("layer", number, len(layers))
         return layers[number]
-
-    def arrange_for_few_rows(self) -> None:
-        """Lay the wider projections out as [in, out], which a CPU multiplies faster with few rows."""
-        for module in self.modules():
-            if isinstance(module, MultiHeadAttention | FeedForward):
-                wide = module.query_key_value if isinstance(module, MultiHeadAttention) else module.inner
-                wide.weight.data = wide.weight.data.t().contiguous().t()
 
     @torch.no_grad()
     def set_weights(self, weights: Mapping[str, Tensor]) -> None:

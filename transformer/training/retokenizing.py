@@ -21,7 +21,7 @@ def retokenize(checkpoint: Checkpoint, tokenizer: Tokenizer) -> Checkpoint:
     Raises CheckpointError for others.
     """
     model, old = checkpoint.model, checkpoint.tokenizer
-    if not isinstance(old, Tokenizer) or not model.config.share_embeddings or model.config.target_vocab_size:
+    if not isinstance(old, Tokenizer) or not model.config.ties_output or model.config.target_vocab_size:
         raise CheckpointError("Only a model with one vocabulary for both languages can be given another tokenizer.")
     changed = Transformer(dataclasses.replace(model.config, vocab_size=len(tokenizer)))
     weights: dict[str, torch.Tensor] = dict(model.named_parameters())

@@ -1,5 +1,6 @@
 """The page Atlas: the finder of heads at the left, the chosen head at the right."""
 
+from collections.abc import Sequence
 from functools import partial
 
 import streamlit as st
@@ -7,6 +8,7 @@ import streamlit as st
 from headlight.app import results, url_state
 from headlight.app.choices import view_of
 from headlight.app.head_choice import Head, head_in_address, take_head
+from headlight.app.line import fragment
 from headlight.app.navigation import beside_title
 from headlight.app.results import TranslationRequest
 from headlight.app.widgets import offer_page, offer_table, plain, show_doubts
@@ -14,6 +16,7 @@ from headlight.components.show import head_card, head_finder
 from headlight.views.attention.explorer_content import CROSS_FIRST
 from transformer import UserError
 from transformer.interpret.atlas.atlas import Atlas
+from transformer.interpret.trace import Trace
 from transformer.interpret.what_if.intervention import Heads
 from transformer.model.names import AttentionKind
 
@@ -24,34 +27,45 @@ VIEWS = ("dots", "list")
 
 def show_page(request: TranslationRequest) -> None:
     """Show the finder, and the head that the address asks for. Raises UserError."""
-    beside = beside_title()
-    with beside:
+    with beside_title():
         view = view_of(VIEWS, "atlas")
-    trace, atlas, files = results.trace(request), _atlas(request), request.checkpoint
-    alignment = results.alignment(files)
+    trace, atlas = results.trace(request), _atlas(request)
+    alignment = results.alignment(request.checkpoint)
     found = content.found_in_atlas(atlas, alignment) if atlas else content.found_in_sentence(trace)
+    gold = (alignment.gold, alignment.sentences) if alignment else None
+    with st.container(key="atlas_page"):
+        _show_heads(request, trace, atlas, found, content.finder_payload(found), gold, view)
+    show_doubts(request)
+
+
+@fragment  # a choice need not bring the whole page again
+def _show_heads(
+    request: TranslationRequest,
+    trace: Trace,
+    atlas: Atlas | None,
+    found: Sequence[content.Found],
+    finder: dict,
+    gold: tuple[str, int] | None,
+    view: str,
+) -> None:
     shapes = {kind: trace.attention(kind).shape[:2] for kind in CROSS_FIRST}
     kind, layer, head = head_in_address(shapes, partial(results.default_head, request))
     heads = Heads(AttentionKind(kind), layer, head)
     one = next(each for each in found if each.heads == heads)
-    gold = (alignment.gold, alignment.sentences) if alignment else None
     payload = head_content.head_payload(heads, one.told, trace, atlas, one.values.get(content.ALIGNMENT_ERROR), gold)
-    with st.container(key="atlas_page"):
-        left, right = st.columns([5, 8], gap="medium")
-        with left:
-            _show_finder(content.finder_payload(found), view, heads)
-        with right:
-            group = url_state.read("atlas_examples")
-            shown = {**payload, "group": group if group in head_content.GROUPS else head_content.STRONGEST}
-            head_card(shown, "head_card", _take_examples, _take_head)
-    with beside:
+    group = url_state.read("atlas_examples")
+    shown = {**payload, "group": group if group in head_content.GROUPS else head_content.STRONGEST}
+    left, right = st.columns([5, 8], gap="medium")
+    with left:
+        _show_finder(finder, view, heads)
+    with right:
         _show_ways(heads)
+        head_card(shown, "head_card", _take_examples, _take_head)
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-        name = _name_of(heads).replace(".", "_")
-        offer_page(lambda: head_content.head_page(shown, trace, files.name), f"head_{name}.html")
+        name, checkpoint = _name_of(heads).replace(".", "_"), request.checkpoint.name
+        offer_page(lambda: head_content.head_page(shown, trace, checkpoint), f"head_{name}.html")
         if atlas:
             offer_table("Every head as CSV", atlas.to_frame, "atlas.csv")
-    show_doubts(request)
 
 
 def _atlas(request: TranslationRequest) -> Atlas | None:
@@ -115,5 +129,6 @@ def _show_ways(heads: Heads) -> None:
         ("pages/attention.py", "This head in Attention", query),
         ("pages/what_if.py", "What if it is off?", {"what_if": "head ablation", "off": _name_of(heads)}),
     )
-    for page, label, asked in ways:
-        st.page_link(page, label=label, icon=":material/arrow_forward:", query_params=asked, width="content")
+    with st.container(horizontal=True, gap="medium"):
+        for page, label, asked in ways:
+            st.page_link(page, label=label, icon=":material/arrow_forward:", query_params=asked, width="content")

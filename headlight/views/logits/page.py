@@ -47,7 +47,7 @@ def _show_step(request: TranslationRequest) -> None:
     model, best = translator.model, int(untempered.order[0])
     st.subheader("1. From a vector to a logit for every token")
     width, rows = model.config.d_model, model.config.output_size
-    shared = ", the same matrix that embeds the tokens" if model.config.share_embeddings else ""
+    shared = ", the same matrix that embeds the tokens" if model.config.ties_output else ""
     shapes = f"{width} numbers times a matrix of {rows:,} rows by {width}{shared}"
     plus = ", plus a bias, which the paper does not have" if model.config.output_bias else ""
     st.markdown(plain(f"The decoder's last vector is {shapes}: one dot product per token (paper, 3.4){plus}."))

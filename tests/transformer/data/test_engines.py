@@ -6,7 +6,6 @@ import pytest
 from support.atlases import Deadly, Dying, Squares
 from support.tiny import make_pairs, write_pairs
 
-from transformer.data import chunks
 from transformer.data.chunks import ChunkReader, batches_of, survey
 from transformer.data.engines import Here, Local
 from transformer.data.reading import TextReader
@@ -48,18 +47,13 @@ def test_what_a_worker_raises_is_raised(local):
         list(local.run(Squares(), [1, -3]))
 
 
-@pytest.fixture
-def small_chunks(monkeypatch):
-    monkeypatch.setattr(chunks, "LINES_A_CHUNK", 7)
-
-
-def test_chunks_are_lines_of_all_files_one_after_the_other(tmp_path, small_chunks):
+def test_chunks_are_lines_of_all_files_one_after_the_other(tmp_path):
     pairs = make_pairs(40, 3)
     one = write_pairs(tmp_path / "one.tsv", pairs[:17])
     plain = write_pairs(tmp_path / "two.tsv", pairs[17:])
     two = tmp_path / "two.tsv.gz"
     two.write_bytes(gzip.compress(plain.read_bytes()))
-    files = survey([one, two])
+    files = survey([one, two], lines_a_chunk=7)
     assert files.lines == 40 and files.chunks == 6 and files.names == ("one.tsv", "two.tsv.gz")
     assert files.digests[1] == survey([plain]).digests[0], "of what is in it, not of how it is packed"
     reader = ChunkReader(files)
@@ -78,7 +72,7 @@ def test_bad_lines_are_counted_and_skipped(tmp_path, translator):
     files = survey([path])
     reader = TextReader(translator.tokenizer, translator.model.config)
     batches, skipped = batches_of(ChunkReader(files).read(0), reader, 24)
-    assert [len(batch) for batch in batches] == [1] and files.lines == 6
+    assert [(len(batch.examples), batch.texts) for batch in batches] == [(1, ["red."])] and files.lines == 6
     assert skipped == {
         "without a tab": 1,
         "with an empty side": 1,

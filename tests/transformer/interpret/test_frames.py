@@ -85,7 +85,9 @@ def test_roles_of_heads(translator):
     for row in rows:
         at = row.layer, row.head, patterns.index(row.pattern)
         counted = (table[row.kind][at] for table in (roles.labelled, roles.rows, roles.eligible))
-        assert (row.labelled, row.rows, row.eligible) == tuple(counted)
+        assert (row.labelled, row.rows, row.eligible) == tuple(counted) and row.sentences == 5
+        assert row.share == row.labelled / 5
+        assert row.standard_error == pytest.approx(np.std([1] * row.labelled + [0] * (5 - row.labelled)) / 5**0.5)
 
 
 def test_shares_of_patching(model):
@@ -162,11 +164,11 @@ def test_differences_of_two_traces_and_statistics_of_outputs(translator, trace):
     for row in rows:
         expected = other.cross[row.layer, row.head, row.other_query, row.other_key]
         assert row.value == expected - trace.cross[row.layer, row.head, row.query, row.key]
-    measured = OutputStatistics("made up", (-2.0, -1.0), (0.0, 0.5))
-    rows = [(row.measure, row.rank, row.value) for row in rows_of(measured.to_frame())]
+    measured = OutputStatistics("made up", (-2.0, -1.0, -1.0), (0.0, 0.0, 0.5))
+    rows = [(row.measure, row.value, row.sentences) for row in rows_of(measured.to_frame())]
     assert rows == [
-        *(("mean_log_probability", 0, -2.0), ("mean_log_probability", 1, -1.0)),
-        *(("split_share", 0, 0.0), ("split_share", 1, 0.5)),
+        *(("mean_log_probability", -2.0, 1), ("mean_log_probability", -1.0, 2)),
+        *(("split_share", 0.0, 2), ("split_share", 0.5, 1)),
     ]
 
 

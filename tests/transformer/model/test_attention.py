@@ -154,7 +154,7 @@ def test_output_recomputed_from_captured_tensors_equals_the_blocks_output(kind):
     model(random_ids(BATCH, SOURCE), random_ids(BATCH, TARGET, seed=2))
     blocks = attention_blocks(model, kind)
     assert len(captured) == len(outputs) == len(blocks)
-    for block, (query, key, value, mask), output in zip(blocks, captured, outputs, strict=True):
+    for block, (query, key, value, mask, *_), output in zip(blocks, captured, outputs, strict=True):
         scores = torch.einsum("bhqd,bhkd->bhqk", query, key) / math.sqrt(model.config.d_k)
         heads = scores.masked_fill(~mask, -math.inf).softmax(-1) @ value
         concatenated = torch.cat([heads[:, head] for head in range(model.config.num_heads)], dim=-1)

@@ -8,7 +8,6 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 from support.atlases import files_in
@@ -132,19 +131,12 @@ def test_two_processes_share_a_measurement_and_one_of_them_writes_it(scenarios, 
     printed = (folder / "printed").read_text()
     for name in ("heads", "outputs", "importance"):
         assert statuses[name] == [0, 0], told
-        assert main(measuring(folder, name, "one")) == 0
-        one, two = (json.loads((folder / f"{name}-{out}{suffix}").read_text()) for out, suffix in sides(name))
-        assert one.keys() == two.keys()
-        if name == "heads":
-            assert one == two, "counts are whole numbers"
-            assert printed.count("encoder layer 1 head 1: ") == 1
-        elif name == "outputs":
-            assert np.allclose(one["mean_log_probabilities"], two["mean_log_probabilities"], atol=2e-4)
-            assert one["split_shares"] == two["split_shares"] and len(one["split_shares"]) == 130
-            assert printed.count("130 sentences: ") == 1
-        else:
-            numbers = [np.array([row[3:] for row in each["heads"]]) for each in (one, two)]
-            np.testing.assert_allclose(*numbers, atol=1e-6)
+        assert main([*measuring(folder, name, "one"), "--workers", "1"]) == 0
+        one, two = (
+            {path.suffix: path.read_bytes() for path in folder.glob(f"{name}-{out}*")} for out in ("one", "two")
+        )
+        assert one == two and one, name
+    assert printed.count("encoder layer 1 head 1: ") == printed.count("130 sentences: ") == 1, "one of them prints"
     assert not list(folder.glob("*.part"))
 
 
@@ -156,11 +148,6 @@ def test_two_processes_make_the_atlas_of_one_to_the_last_byte(scenarios, monkeyp
     assert "2 of 3 shards were computed here" in told, "the other did the third"
     assert main([*atlas(folder, "one"), "--workers", "1"]) == 0
     assert files_in(folder / "atlas-two") == files_in(folder / "atlas-one")
-
-
-def sides(name: str) -> list[tuple[str, str]]:
-    """What one process wrote and what two did, the end of their files' names."""
-    return [(out, ".json" if name == "importance" else "") for out in ("one", "two")]
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])

@@ -6,7 +6,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from transformer.model import products
-from transformer.model.products import Linear
+from transformer.model.linear import Linear
 
 SHAPES = [(5, 7, 16, 48), (3, 4, 48, 16), (6, 1, 24, 24)]  # sentences, positions, in, out
 TOLERANCE = 1e-5  # of the largest value
@@ -80,7 +80,7 @@ def test_its_derivatives_are_right_to_the_last_digits(shape):
 
 def test_a_part_of_the_outputs_is_that_part_and_its_gradient_no_other(always, calls):
     layer, x, outer = make(SHAPES[0])
-    part = layer.part(x, slice(16, None))
+    part = layer.product(16)(x)
     torch.testing.assert_close(part, F.linear(x, layer.weight, layer.bias)[..., 16:])
     part.backward(outer[..., 16:])
     assert len(calls) == 3

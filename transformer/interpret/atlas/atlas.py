@@ -7,13 +7,14 @@ Its form is told in docs/atlas.md. Shares and means have standard errors over th
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...data.frames import Columns, frame_of
+from ...data.measurement import Provenance, short_text, whole_number
 from ...files import reading_json, write_atomically
 from ...model.names import AttentionKind
 from ...model.transformer import Transformer
@@ -149,17 +150,9 @@ class HeadEntry:
 
 
 @dataclass(frozen=True)
-class Provenance:
-    """What an atlas is of: names of the corpus's files, SHA-256 of their contents and of the weights, the program's
-    version, lines that were read, and lines that were skipped by reason; seed and size of the sample.
-    """
+class AtlasProvenance(Provenance):
+    """What an atlas is of, with seed and size of the sample."""
 
-    pairs: tuple[str, ...]
-    digests: tuple[str, ...]
-    weights: str
-    program: str
-    lines: int
-    skipped: Mapping[str, int]
     seed: int
     sample: int
 
@@ -168,7 +161,7 @@ class Provenance:
 class Atlas:
     """The heads of a model, layer by layer, by kind, over so many `sentences_measured` with `tokens` a side."""
 
-    provenance: Provenance
+    provenance: AtlasProvenance
     sentences_measured: int
     tokens: tuple[int, int]
     sentences: tuple[Sentence, ...]
@@ -229,7 +222,7 @@ def to_json(atlas: Atlas) -> bytes:
     """Return the file's content."""
     content = {
         "version": VERSION,
-        "provenance": asdict(atlas.provenance),
+        "provenance": atlas.provenance.content(),
         "sentences_measured": atlas.sentences_measured,
         "tokens": atlas.tokens,
         "sentences": [[each.source, each.fed[0], each.target] for each in atlas.sentences],
@@ -317,39 +310,32 @@ class _Reader:
 
     def __init__(self, content: dict[str, Any]):
         self._content = content
-        self.measured = _count(content["sentences_measured"], least=1)
-        source, target = map(_count, content["tokens"])
+        self.measured = whole_number(content["sentences_measured"], least=1)
+        source, target = map(whole_number, content["tokens"])
         self.tokens = source, target
         self.sentences = tuple(self._sentence(*each) for each in content["sentences"])
 
-    def provenance(self) -> Provenance:
+    def provenance(self) -> AtlasProvenance:
         """Return what the atlas is of."""
         told = self._content["provenance"]
-        return Provenance(
-            pairs=tuple(map(_text, told["pairs"])),
-            digests=tuple(map(_text, told["digests"])),
-            weights=_text(told["weights"]),
-            program=_text(told["program"]),
-            lines=_count(told["lines"]),
-            skipped={_text(reason): _count(count) for reason, count in told["skipped"].items()},
-            seed=_count(told["seed"]),
-            sample=_count(told["sample"]),
-        )
+        return AtlasProvenance.read(told, seed=whole_number(told["seed"]), sample=whole_number(told["sample"]))
 
     def head(
         self, kind: AttentionKind, layer: int, head: int, told: dict[str, Any], shape: tuple[int, int]
     ) -> HeadEntry:
         """Return one head."""
-        roles = {Pattern(pattern): Role(*map(_count, counts)) for pattern, counts in told["roles"].items()}
+        roles = {Pattern(pattern): Role(*map(whole_number, counts)) for pattern, counts in told["roles"].items()}
         if any(role.rows > role.eligible or role.labelled > self.measured for role in roles.values()):
             raise ValueError("counts that cannot be")
-        histograms = [tuple(map(_count, told[name])) for name in ("greatest", "confidence")]
+        histograms = [tuple(map(whole_number, told[name])) for name in ("greatest", "confidence")]
         if any(len(each) != GREATEST_BINS or sum(each) > self.measured for each in histograms):
             raise ValueError("a histogram that cannot be")
         borders = tuple(_number(each, 0, 1) for each in told["borders"])
         if len(borders) != FIFTHS - 1 or list(borders) != sorted(borders):
             raise ValueError("borders that cannot be")
-        nearest = tuple(Neighbour(_count(a), _count(b), _number(c, 0, 1.001)) for a, b, c in told["nearest"])
+        nearest = tuple(
+            Neighbour(whole_number(a), whole_number(b), _number(c, 0, 1.001)) for a, b, c in told["nearest"]
+        )
         if any(each.layer >= shape[0] or each.head >= shape[1] for each in nearest):
             raise ValueError("a head that is not there")
         rate = told["alignment_error_rate"]
@@ -357,15 +343,15 @@ class _Reader:
             kind=kind,
             layer=layer,
             head=head,
-            measures={_text(name): _mean(value) for name, value in told["measures"].items()},
+            measures={short_text(name): _mean(value) for name, value in told["measures"].items()},
             roles=roles,
             greatest=histograms[0],
             confidence=histograms[1],
             borders=borders,
             examples=tuple(self._example(kind, *each) for each in told["examples"]),
-            queries=tuple(Join(_text(text), None, *_sums(*sums)) for text, *sums in told["queries"]),
-            keys=tuple(Join(None, _text(text), *_sums(*sums)) for text, *sums in told["keys"]),
-            pairs=tuple(Join(_text(query), _text(key), *_sums(*sums)) for query, key, *sums in told["pairs"]),
+            queries=tuple(Join(short_text(text), None, *_sums(*sums)) for text, *sums in told["queries"]),
+            keys=tuple(Join(None, short_text(text), *_sums(*sums)) for text, *sums in told["keys"]),
+            pairs=tuple(Join(short_text(query), short_text(key), *_sums(*sums)) for query, key, *sums in told["pairs"]),
             nearest=nearest,
             importance=None if told["importance"] is None else _mean(told["importance"]),
             alignment_error_rate=None if rate is None else _number(rate, 0, 1),
@@ -373,10 +359,10 @@ class _Reader:
 
     @staticmethod
     def _sentence(source: list[str], begin: str, target: list[str]) -> Sentence:
-        tokens = tuple(map(_text, target))
+        tokens = tuple(map(short_text, target))
         if not source or not tokens:
             raise ValueError("a sentence without tokens")
-        return Sentence(tuple(map(_text, source)), (_text(begin), *tokens[:-1]), tokens)
+        return Sentence(tuple(map(short_text, source)), (short_text(begin), *tokens[:-1]), tokens)
 
     def _example(
         self,
@@ -388,20 +374,14 @@ class _Reader:
         cells: list[Any],
         told: list[Any],
     ) -> Example:
-        if _count(sentence) >= len(self.sentences) or _count(fifth) >= FIFTHS or strongest not in (0, 1):
+        if whole_number(sentence) >= len(self.sentences) or whole_number(fifth) >= FIFTHS or strongest not in (0, 1):
             raise ValueError("an example that cannot be")
         rows, _, columns = self.sentences[sentence].labels(kind)
-        at = tuple(map(_count, cells))
+        at = tuple(map(whole_number, cells))
         if len(at) != len(told) or any(cell >= len(rows) * len(columns) for cell in at) or len(set(at)) != len(at):
             raise ValueError("cells that are not there")
         weights = tuple(_number(weight, 0, 1000) / 1000 for weight in told)
         return Example(sentence, fifth, bool(strongest), _number(confidence, 0, 1), at, weights)
-
-
-def _count(value: object, least: int = 0) -> int:
-    if type(value) is not int or not least <= value < 2**53:
-        raise ValueError(f"a count of {value}")
-    return value
 
 
 def _number(value: object, least: float, most: float) -> float:
@@ -410,16 +390,10 @@ def _number(value: object, least: float, most: float) -> float:
     return float(value)  # type: ignore[arg-type]
 
 
-def _text(value: object) -> str:
-    if not isinstance(value, str) or len(value) > 1000:
-        raise ValueError(f"no short text: {value!r:.50}")
-    return value
-
-
 def _mean(value: Any) -> Mean:
     mean, error = value
     return _number(mean, -1e6, 1e6), _number(error, 0, 1e6)
 
 
 def _sums(rows: object, weight: object) -> tuple[int, float]:
-    return _count(rows), _number(weight, 0, 2.0**53)
+    return whole_number(rows), _number(weight, 0, 2.0**53)

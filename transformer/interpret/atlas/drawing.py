@@ -11,10 +11,11 @@ from functools import reduce
 import numpy as np
 
 from ...data.batching import Example
+from ...data.measurement import UNIT
 from ...model.names import AttentionKind
 from .atlas import FIFTHS
 from .batch import Layout, Recorded, Vocabulary, layout_of, padded_ids
-from .statistics import BINS, NO_KEY, UNIT, KindStatistics, Statistics
+from .statistics import BINS, NO_KEY, KindStatistics, Statistics
 
 TOP_KEYS, LEAST_WEIGHT = 8, 0.005  # of a row that is drawn, as HeadVis has it
 _DRAWN_A_BATCH = 64

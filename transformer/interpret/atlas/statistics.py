@@ -20,13 +20,13 @@ import numpy as np
 import torch
 
 from ...data.batching import Example
+from ...data.measurement import UNIT
 from ...model.names import AttentionKind
 from ...model.transformer import Transformer
 from ..head_patterns import Pattern
 from .batch import Layout, Recorded, Vocabulary, layout_of
 from .role_counts import count_roles
 
-UNIT = 2.0**-20
 BINS = 100  # of the histograms, from 0 to 1
 MEASURES = ("entropy", "maximum", "confidence", "distance", "absolute_distance", "end", "beginning", "punctuation")
 NO_KEY = np.uint64(2**64 - 1)  # in place of a key that is not there

@@ -5,12 +5,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from ...data.measurement import UNIT
 from ...data.tokenizer import TextTokenizer
 from ...model.names import AttentionKind
 from ..head_patterns import Pattern
-from .atlas import GREATEST_BINS, Atlas, Example, HeadEntry, Join, Mean, Neighbour, Provenance, Role, Sentence
+from .atlas import GREATEST_BINS, Atlas, AtlasProvenance, Example, HeadEntry, Join, Mean, Neighbour, Role, Sentence
 from .drawing import Choice, Drawn, choose
-from .statistics import BINS, MEASURES, UNIT, KindStatistics, Statistics
+from .statistics import BINS, MEASURES, KindStatistics, Statistics
 
 MOST_JOINS = 12  # of each list
 MOST_NEIGHBOURS = 5
@@ -24,7 +25,7 @@ def summarise(
     drawn: Drawn,
     tokenizer: TextTokenizer,
     heads: int,
-    provenance: Provenance,
+    provenance: AtlasProvenance,
     importance: Importance | None = None,
     error_rates: ErrorRates | None = None,
 ) -> Atlas:

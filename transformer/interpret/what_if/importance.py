@@ -4,28 +4,32 @@ The head of one sentence: all heads at once, each in a copy of the sentence of i
 pass a head over batches of sentences (Michel et al. 2019, 3.2, with log-probability in the place of BLEU).
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import hashlib
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from itertools import product
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from ...arrays import read_only, to_array, widened
-from ...data.batching import Example, Examples, Ids, epoch_batches, pad
+from ...data.batching import Examples, Ids, pad
+from ...data.chunks import Batch
 from ...data.frames import cell_columns, frame_of
-from ...data.resumable import CorpusRun, add_up, fingerprint_of
+from ...data.measurement import UNIT, Sums, SumsMeasurement, add_up, without_texts
+from ...data.tokenizer import TextTokenizer
 from ...decoding.sampling import forbid_specials, most_probable
 from ...model.attention import causal_mask
-from ...model.names import AttentionKind
+from ...model.names import AttentionKind, Stack
 from ...model.transformer import Transformer
 from ..activations import EncoderActivations, Request, record_decoder, record_encoder
 from .intervention import Heads, Intervention, Mean, Uniform, Zero
-from .running import Means, apply_interventions, apply_interventions_side_by_side, measure_means
+from .running import Means, apply_interventions, apply_interventions_side_by_side, means_from, measure_means
 
 if TYPE_CHECKING:
     import pandas
@@ -141,16 +145,17 @@ def head_losses(
     mask = causal_mask(fed.shape[1], model.device)
 
     with apply_interventions_side_by_side(model, [(), *([ablate.of(head)] for head in copies)], means):
-        memory = model.encoder_input(sources)
+        memory, bias = model.encoder_input(sources), model.score_bias(Stack.ENCODER, len(source))
         for number, layer in enumerate(model.encoder):
-            memory = layer(_with_copies(memory, of_encoder, number), None)
+            memory = layer(_with_copies(memory, of_encoder, number), None, bias)
         memory = model.encoder_norm(memory)
         memory = torch.cat([memory, memory[:1].expand(len(of_decoder), -1, -1)])
 
+        bias = model.score_bias(Stack.DECODER, fed.shape[1])
         hidden = model.decoder_input(fed).expand(1 + len(of_encoder), -1, -1)
         for number, layer in enumerate(model.decoder):
             hidden = _with_copies(hidden, of_decoder, number)
-            hidden = layer(hidden, memory[: len(hidden)], mask, None)
+            hidden = layer(hidden, memory[: len(hidden)], mask, None, bias)
         hidden = model.decoder_norm(hidden)
 
     forced = model.config.num_forced
@@ -223,31 +228,46 @@ def _most_probable(logits: Tensor, model: Transformer) -> Tensor:
 class ImportanceSums:
     """What the tokens of a corpus lose without each of `heads`, added up, so that parts of a corpus can be pooled.
 
-    sums: [heads + 1, 2], over all scored tokens the sum of what is lost of log P, in nats, and that of its square; the
-    last row is of log P itself, with all heads. tokens, sentences: how many there were.
+    sums: [heads + 1, 4], whole numbers, the last row of log P itself, with all heads: over all scored tokens what is
+    lost of log P, in UNIT, and its square; over all sentences the square of a sentence's loss, and its loss times its
+    tokens. tokens, sentences: how many there were; squared_tokens: over the sentences the square of their tokens.
     """
 
     heads: tuple[Heads, ...]
     sums: np.ndarray
     tokens: int
+    squared_tokens: int
     sentences: int
 
     def __add__(self, other: "ImportanceSums") -> "ImportanceSums":
         """Pool two parts of a corpus; raises ValueError where their heads are not the same."""
         if self.heads != other.heads:
             raise ValueError("sums over the same heads expected")
-        counts = self.tokens + other.tokens, self.sentences + other.sentences
+        counts = (getattr(self, name) + getattr(other, name) for name in ("tokens", "squared_tokens", "sentences"))
         return ImportanceSums(self.heads, self.sums + other.sums, *counts)
 
     @property
     def means(self) -> np.ndarray:
-        """Return what a token loses on average without each head, and last its log P: [heads + 1]."""
-        return self.sums[:, 0] / self.tokens
+        """Return what a token loses on average without each head, and last its log P, in nats: [heads + 1]."""
+        return np.array([UNIT * total / self.tokens for total in self.sums[:, 0].tolist()])
 
     @property
     def deviations(self) -> np.ndarray:
         """Return the standard deviation over the tokens of each of the means: [heads + 1]."""
-        return np.sqrt(np.maximum(self.sums[:, 1] / self.tokens - self.means**2, 0.0))
+        spread = [squares * self.tokens - total**2 for total, squares, *_ in self.sums.tolist()]
+        return UNIT * np.sqrt([each / self.tokens**2 for each in spread])
+
+    @property
+    def standard_errors(self) -> np.ndarray:
+        """Return the standard error of each of the means, [heads + 1].
+
+        The sentences were drawn, not the tokens, and a mean is a ratio of two sums over them (Cochran 1977, 6.4).
+        """
+        errors = []
+        for total, _, squares, crossed in self.sums.tolist():  # in whole numbers: floats could lose all their digits
+            spread = self.tokens**2 * squares - 2 * self.tokens * total * crossed + total**2 * self.squared_tokens
+            errors.append(math.sqrt(spread / self.tokens**4))
+        return UNIT * np.array(errors)
 
     def importance(self) -> HeadImportance:
         """Return the means as losses by kind, layer and head."""
@@ -260,7 +280,34 @@ class ImportanceSums:
         return HeadImportance(**losses, log_probabilities=read_only(self.means[-1:].reshape(())))  # type: ignore[arg-type]
 
 
-_TOKENS_A_BATCH = 512  # a pass for each head: small enough that seconds, not minutes, are lost when it is stopped
+@dataclass(frozen=True)
+class ImportanceMeasurement(SumsMeasurement):
+    """The sums of `ImportanceSums` under an ablation; means: those of `MeansMeasurement`, for "mean", as bytes.
+
+    A pass for each head: a shard is one small chunk, so that a minute, not an hour, is lost when it is stopped.
+    """
+
+    name = "importance"
+    lines_a_chunk = 256
+    chunks_a_shard = 1
+    ablation: str = Zero.name
+    means: bytes = b""
+
+    def open(self, model: Transformer, tokenizer: TextTokenizer) -> Callable[[Batch], Sums]:
+        """Return the function of a batch."""
+        means = means_from(Sums.from_bytes(self.means), model) if self.means else None
+        return partial(_summed_losses, model, ABLATIONS[self.ablation], means)
+
+    def identity(self) -> dict[str, Any]:
+        return {"ablation": self.ablation, "means": hashlib.sha256(self.means).hexdigest()}
+
+
+def sums_from(sums: Sums, model: Transformer) -> ImportanceSums:
+    """Return the sums with the model's heads."""
+    parts = sums.parts
+    return ImportanceSums(
+        tuple(every_head(model)), read_only(parts["losses"]), parts["tokens"], parts["squared_tokens"], sums.sentences
+    )
 
 
 def measure_importance(
@@ -268,37 +315,24 @@ def measure_importance(
     examples: Examples,
     ablate: Ablate | str = Zero,
     means: Means | None = None,
-    run: CorpusRun | None = None,
+    progress: Callable[[int], None] | None = None,
 ) -> ImportanceSums:
     """Add up the loss of each scored target token's log P without each head, targets teacher-forced.
 
-    ablate: an ablation or its name, "zero", "mean" or "uniform"; means: for "mean", else those over the same examples.
-    Raises ValueError without examples or for another ablation, and what `add_up` does.
+    ablate: an ablation or its name, "zero", "mean" or "uniform"; means: for "mean", else those over the same examples;
+    `progress` is told how many sentences are done. Raises ValueError without examples or for another ablation.
     """
-    if not examples:
-        raise ValueError("at least one sentence pair expected")
     ablate = ablation_named(ablate) if isinstance(ablate, str) else ablate
-    heads, ids = tuple(every_head(model)), [(each.source, each.target) for each in examples]
-    batches = epoch_batches(examples, _TOKENS_A_BATCH, 0.0, model.config.max_length, seed=0)
-    given = means and [to_array(each).tobytes() for each in (means.encoder, means.decoder, means.cross)]
-    fingerprint = partial(fingerprint_of, model, ids, ablate, given)
-
-    @cache  # with the first batch, after what may be refused was refused
-    def replacing() -> Means | None:
-        return measure_means(model, examples) if ablate is Mean and means is None else means
-
-    def statistics(batch: Sequence[Example]) -> np.ndarray:
-        return _summed_losses(model, batch, ablate, replacing())
-
-    sums = add_up(statistics, batches, np.zeros((len(heads) + 1, 2)), fingerprint, run)
-    tokens = sum(len(each.target) - 1 - model.config.num_forced for each in examples)
-    return ImportanceSums(heads, read_only(sums), tokens, len(examples))
+    if ablate is Mean and means is None:
+        means = measure_means(model, examples)
+    measure = partial(_summed_losses, model, ablate, means)
+    return sums_from(add_up(measure, without_texts(examples), progress), model)
 
 
-def _summed_losses(model: Transformer, batch: Sequence[Example], ablate: Ablate, means: Means | None) -> np.ndarray:
+def _summed_losses(model: Transformer, ablate: Ablate, means: Means | None, batch: Batch) -> Sums:
     """Sum over a batch's scored tokens what each loses without each head, as `ImportanceSums.sums`."""
-    sources, fed = [each.source for each in batch], [each.target[:-1] for each in batch]
-    following = pad([each.target[1:] for each in batch], model.config.pad_id, model.device)
+    sources, fed = [each.source for each in batch.examples], [each.target[:-1] for each in batch.examples]
+    following = pad([each.target[1:] for each in batch.examples], model.config.pad_id, model.device)
     lengths = torch.tensor([len(row) for row in fed], device=model.device)
     steps = torch.arange(following.shape[1], device=model.device)
     scored = (steps >= model.config.num_forced) & (steps < lengths[:, None])
@@ -313,4 +347,18 @@ def _summed_losses(model: Transformer, batch: Sequence[Example], ablate: Ablate,
         with apply_interventions(model, [ablate.of(head)], means):
             changed = record_encoder(model, sources, _NOTHING) if head.kind == AttentionKind.ENCODER else encoder
             losses.append(whole - log_p(changed))
-    return np.array([(each.sum(), (each**2).sum()) for each in (*losses, whole)])
+    tokens = to_array(scored.sum(dim=-1)).astype(object)
+    sums = np.array([_totals(each, tokens) for each in (*losses, whole)], dtype=object)
+    return Sums(len(fed), {"losses": sums, "tokens": int(tokens.sum()), "squared_tokens": int((tokens**2).sum())})
+
+
+def _totals(values: np.ndarray, tokens: np.ndarray) -> list[int]:
+    """Return a row of `ImportanceSums.sums`, in Python's whole numbers: NumPy's would overflow.
+
+    values: of the tokens of one sentence after the other, [all tokens]; tokens: how many each has, [sentences].
+    """
+    units = np.rint(values / UNIT).astype(np.int64)
+    ends = np.cumsum(np.concatenate([[0], units]))[np.cumsum([0, *tokens])]
+    of_sentences = np.diff(ends).astype(object)
+    units = units.astype(object)
+    return [sum(each) for each in (units, units**2, of_sentences**2, of_sentences * tokens)]

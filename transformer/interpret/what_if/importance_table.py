@@ -1,97 +1,102 @@
 """What each head alone is worth over a corpus, as files: a table to read, and beside it all that pooling needs."""
 
 import csv
-import hashlib
 import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...data.batching import Examples
+from ...data.frames import frame_of
+from ...data.measurement import UNIT, Provenance, pooled, whole_number
 from ...errors import DataError
 from ...files import reading_json, save_json, write_atomically
+from ...model.names import AttentionKind
 from .importance import ABLATIONS, ImportanceSums
 from .intervention import Heads
 
-_VERSION = 1
-_COLUMNS = ("kind", "layer", "head", "loss_in_nats_a_token", "standard_deviation", "sum", "sum_of_squares")
-_COUNTS = ("tokens", "sentences", "intervention")
+if TYPE_CHECKING:
+    import pandas
 
-
-@dataclass(frozen=True)
-class MeasuredPairs:
-    """The sentence pairs of a measurement: the corpus's name, SHA-256 of their token ids, and how many there are."""
-
-    name: str
-    digest: str
-    sentences: int
-
-    @classmethod
-    def of(cls, name: str, examples: Examples) -> "MeasuredPairs":
-        """Describe examples, those that were measured."""
-        ids = repr([(each.source, each.target) for each in examples])
-        return cls(name, hashlib.sha256(ids.encode()).hexdigest(), len(examples))
+_VERSION = 2
+_MOST = 2**120  # of a sum: so that no product of some is too large for a float
+_NUMBERS = ("loss_in_nats_a_token", "standard_error", "standard_deviation", "sum", "sum_of_squares")
+_COLUMNS = ("kind", "layer", "head", *_NUMBERS, "tokens", "sentences", "intervention")
 
 
 @dataclass(frozen=True, eq=False)
 class ImportanceTable:
-    """A corpus's sums with what they are of: SHA-256 of the checkpoint's weights, the ablation's name, the pairs."""
+    """A corpus's sums with what they are of, and the ablation's name."""
 
     sums: ImportanceSums
-    weights: str
     ablation: str
-    pairs: tuple[MeasuredPairs, ...]
+    provenance: Provenance
+
+    def to_frame(self) -> "pandas.DataFrame":
+        """List the heads: kind, layer and head from 0, the mean loss of a token's log P in nats, its standard error and
+        standard deviation, the sums over the tokens of the loss and of its square, and how many tokens and sentences.
+        """
+        heads, counts = self.sums.heads, {name: getattr(self.sums, name) for name in ("tokens", "sentences")}
+        tables = {}
+        for kind in AttentionKind:
+            rows = [row for row, head in enumerate(heads) if head.kind == kind]
+            places = {name: np.array([getattr(heads[row], name) for row in rows]) for name in ("layer", "head")}
+            numbers = {name: values[rows] for name, values in self._numbers().items()}
+            tables[kind] = {**places, **numbers, **{name: np.full(len(rows), each) for name, each in counts.items()}}
+        return frame_of("kind", tables)
 
     def save(self, path: Path) -> None:
         """Write the table as CSV, the most important head first, and all of it as JSON beside it; raises OSError.
 
         Layers and heads count from 1 in the CSV, as on the pages; `intervention`, and the JSON, count from 0.
         """
-        sums = self.sums
+        sums, numbers = self.sums, self._numbers()
+        rows = sums.sums.tolist()
         content = {
-            "weights": self.weights,
+            "provenance": self.provenance.content(),
             "ablation": self.ablation,
-            "pairs": [vars(each) for each in self.pairs],
             "tokens": sums.tokens,
+            "squared_tokens": sums.squared_tokens,
             "sentences": sums.sentences,
-            "heads": [
-                [head.kind, head.layer, head.head, *row]
-                for head, row in zip(sums.heads, sums.sums.tolist(), strict=False)
-            ],
-            "log_probability": sums.sums[-1].tolist(),
+            "heads": [[head.kind, head.layer, head.head, *row] for head, row in zip(sums.heads, rows, strict=False)],
+            "log_probability": rows[-1],
         }
         save_json(_beside(path), _VERSION, content)
         text = io.StringIO()
-        rows = csv.writer(text, lineterminator="\n")
-        rows.writerow([*_COLUMNS, *_COUNTS])
+        table = csv.writer(text, lineterminator="\n")
+        table.writerow(_COLUMNS)
         for at in np.argsort(-sums.means[:-1], kind="stable"):
             head = sums.heads[at]
-            numbers = sums.means[at], sums.deviations[at], *sums.sums[at]
-            digits = [f"{numbers[0]:.6f}", f"{numbers[1]:.6f}", *(repr(float(each)) for each in numbers[2:])]
+            digits = [f"{numbers[name][at]:.6f}" for name in _NUMBERS]
             counts = sums.tokens, sums.sentences, f"{self.ablation}:{head}"
-            rows.writerow([head.kind, head.layer + 1, head.head + 1, *digits, *counts])
+            table.writerow([head.kind, head.layer + 1, head.head + 1, *digits, *counts])  # type: ignore[operator]
         write_atomically(path, text.getvalue().encode())
+
+    def _numbers(self) -> dict[str, np.ndarray]:
+        sums = self.sums
+        totals = sums.sums[:, 0].astype(np.float64) * UNIT, sums.sums[:, 1].astype(np.float64) * UNIT**2
+        return dict(zip(_NUMBERS, (sums.means, sums.standard_errors, sums.deviations, *totals), strict=True))
 
     @classmethod
     def load(cls, path: Path) -> "ImportanceTable":
         """Read what `save` wrote beside this table; raises CheckpointError for anything else."""
         with reading_json(_beside(path), _VERSION) as content:
             rows = content["heads"]
-            if not all(type(number) is int and number >= 0 for row in rows for number in row[1:3]):
-                raise ValueError("its heads cannot be")
-            heads = tuple(Heads(kind, layer, head) for kind, layer, head, *_ in rows)
-            sums = np.array([*(row[3:] for row in rows), content["log_probability"]], dtype=np.float64)
-            counts = content["tokens"], content["sentences"]
-            pairs = tuple(MeasuredPairs(**each) for each in content["pairs"])
-            if not pairs or sums.shape != (len(heads) + 1, 2) or not np.isfinite(sums).all() or (sums[:, 1] < 0).any():
+            heads = tuple(Heads(kind, whole_number(layer), whole_number(head)) for kind, layer, head, *_ in rows)
+            listed = [*(row[3:] for row in rows), content["log_probability"]]
+            if any(len(row) != 4 or any(type(each) is not int or abs(each) > _MOST for each in row) for row in listed):
                 raise ValueError("its numbers cannot be")
-            if not all(type(each) is int and each > 0 for each in counts) or content["ablation"] not in ABLATIONS:
-                raise ValueError("its counts cannot be")
-            return cls(ImportanceSums(heads, sums, *counts), str(content["weights"]), content["ablation"], pairs)
+            counts = [whole_number(content[name], least=1) for name in ("tokens", "squared_tokens", "sentences")]
+            sums = ImportanceSums(heads, np.array(listed, dtype=object), *counts)
+            if any(row[1] * counts[0] < row[0] ** 2 for row in listed) or content["ablation"] not in ABLATIONS:
+                raise ValueError("its sums cannot be")
+            if not np.isfinite(sums.standard_errors).all():
+                raise ValueError("its sums cannot be")
+            return cls(sums, content["ablation"], Provenance.read(content["provenance"]))
 
 
 def pool(tables: Sequence[ImportanceTable]) -> ImportanceTable:
@@ -99,15 +104,10 @@ def pool(tables: Sequence[ImportanceTable]) -> ImportanceTable:
 
     Raises DataError where they are of other weights or ablations, or where two are of the same pairs.
     """
-    first = tables[0]
-    for name in ("weights", "ablation"):
-        if len({getattr(each, name) for each in tables}) > 1:
-            raise DataError(f"These tables cannot be pooled: they are not all of the same {name}.")
-    pairs = tuple(each for table in tables for each in table.pairs)
-    digests = [each.digest for each in pairs]
-    if twice := next((each for each in pairs if digests.count(each.digest) > 1), None):
-        raise DataError(f"These tables cannot be pooled: the pairs of {twice.name} would count twice.")
-    return ImportanceTable(reduce(add, (each.sums for each in tables)), first.weights, first.ablation, pairs)
+    told = pooled([each.provenance for each in tables])
+    if len({each.ablation for each in tables}) > 1:
+        raise DataError("These cannot be pooled: they are not all of the same ablation.")
+    return ImportanceTable(reduce(add, (each.sums for each in tables)), tables[0].ablation, told)
 
 
 def _beside(path: Path) -> Path:

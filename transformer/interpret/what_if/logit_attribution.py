@@ -16,6 +16,7 @@ from torch import nn
 from ...arrays import read_only, to_array
 from ...data.batching import Ids
 from ...data.frames import cell_columns, frame_of
+from ...model.layers import NORMS, norm_bias
 from ...model.names import AttentionKind, Stack, SubLayerKind
 from ...model.transformer import Transformer
 from ..activations import RESIDUAL_STREAM, Activations, Request, record
@@ -101,7 +102,7 @@ def attribution_of(
     if against is not None:
         other, bias = _output_row(model, against)
         direction, biases, logit = direction - other, biases - bias, logit - float(seen.logits[0, step, against])
-    if isinstance(model.decoder_norm, nn.LayerNorm):
+    if isinstance(model.decoder_norm, NORMS):
         last = list(sublayers_of(model, Stack.DECODER))[-1]
         direction, constant = _through(model.decoder_norm, direction, _around(seen, step, *last[:2])[1])
         biases += constant
@@ -119,10 +120,11 @@ def attribution_of(
             core = seen.call(f"decoder.{layer}.{kind}.core").output[0, :, step]  # heads d_k
             columns = _array(module.output.weight).reshape(len(direction), *core.shape)  # type: ignore[arg-type, union-attr]  # d_model heads d_k
             heads[kind][layer] = np.einsum("d,dhk,hk->h", direction, columns, _array(core))
-            biases += float(direction @ _array(module.output.bias))  # type: ignore[arg-type, union-attr]
+            if model.config.bias:
+                biases += float(direction @ _array(module.output.bias))  # type: ignore[arg-type, union-attr]
     positions = seen.call("decoder_input.positions")
     embedded, summed = _at(positions.inputs[0], step), _at(positions.output, step)
-    if isinstance(model.decoder_input.norm, nn.LayerNorm):
+    if isinstance(model.decoder_input.norm, NORMS):
         direction, constant = _through(model.decoder_input.norm, direction, summed)
         biases += constant
     return LogitAttribution(
@@ -136,13 +138,18 @@ def attribution_of(
     )
 
 
-def _through(norm: nn.LayerNorm, direction: np.ndarray, vector: np.ndarray) -> tuple[np.ndarray, float]:
+def _through(norm: nn.Module, direction: np.ndarray, vector: np.ndarray) -> tuple[np.ndarray, float]:
     """Return the direction ahead of a LayerNorm, its standard deviation held at that of `vector`, and a constant part.
 
-    direction . LayerNorm(x) = new direction . x + constant, for this vector and for the sum of any parts of it.
+    direction . LayerNorm(x) = new direction . x + constant, for this vector and for the sum of any parts of it. An
+    RMSNorm, whose root mean square is held, has no mean to take out and no constant part.
     """
-    scaled = direction * _array(norm.weight) / np.sqrt(vector.var() + norm.eps)
-    return scaled - scaled.mean(), float(direction @ _array(norm.bias))
+    assert isinstance(norm, NORMS)
+    gained, constant = direction * _array(norm.weight), float(direction @ _array(norm_bias(norm)))
+    if isinstance(norm, nn.RMSNorm):
+        return gained / np.sqrt(np.square(vector).mean() + (norm.eps or 0.0)), constant
+    scaled = gained / np.sqrt(vector.var() + norm.eps)
+    return scaled - scaled.mean(), constant
 
 
 def _around(seen: Activations, step: int, layer: int, kind: SubLayerKind) -> tuple[np.ndarray, np.ndarray]:

@@ -5,21 +5,25 @@ on row 4 concerns row 4 in both.
 """
 
 import contextlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ...data.batching import Examples, epoch_batches
+from ...arrays import to_array
+from ...data.batching import Examples
+from ...data.chunks import Batch
+from ...data.measurement import UNIT, Sums, SumsMeasurement, add_up, without_texts
+from ...data.tokenizer import TextTokenizer
 from ...errors import InterventionError
 from ...model.names import HEADS, UNITS, AttentionKind, Part, Stack
 from ...model.transformer import Transformer
 from ..activations import Call, Hook, Inputs, Request, hooks_installed, record, unmasked_of, weights_of
 from .custom import Patch
 from .intervention import Ablation, Intervention, Mean, Unrepeatable, parse
-
-_TOKENS_A_BATCH = 2048
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,27 +47,48 @@ def _field(part: Part) -> str:
     return part.replace(".", "_")
 
 
+@dataclass(frozen=True)
+class MeansMeasurement(SumsMeasurement):
+    """The sums, in UNIT, of what `Means` averages, and of how many tokens of either stack they are."""
+
+    name = "means"
+
+    def open(self, model: Transformer, tokenizer: TextTokenizer | None = None) -> Callable[[Batch], Sums]:
+        """Return the function of a batch, which is teacher-forced; padding and forced tokens do not count."""
+        parts = [part for part in (*HEADS, *UNITS) for _ in getattr(model, part.stack)]
+
+        def summed(batch: Batch) -> Sums:
+            sources, fed = [each.source for each in batch.examples], [each.target[:-1] for each in batch.examples]
+            rows = {
+                Stack.ENCODER: _rows_from(0, list(map(len, sources)), model.device),
+                Stack.DECODER: _rows_from(model.config.num_forced, list(map(len, fed)), model.device),
+            }
+            totals: dict[Part, list[np.ndarray]] = {part: [] for part in parts}  # of the layers, which run in order
+            hooks: list[tuple[nn.Module, Hook]] = [
+                (model.get_submodule(part.module(layer)), partial(_add, totals[part], part, rows[part.stack]))
+                for part in totals
+                for layer in range(parts.count(part))
+            ]
+            with hooks_installed(hooks):
+                record(model, sources, fed, Request(keep=(), logits_to_keep=1))
+            sums = {_field(part): np.rint(np.stack(each) / UNIT).astype(np.int64) for part, each in totals.items()}
+            return Sums(len(fed), {**sums, **{f"{stack}_tokens": int(each.sum()) for stack, each in rows.items()}})
+
+        return summed
+
+
+def means_from(sums: Sums, model: Transformer) -> Means:
+    """Return the means, in the model's type."""
+    means = {}
+    for part in (*HEADS, *UNITS):
+        mean = sums.parts[_field(part)] * UNIT / sums.parts[f"{part.stack}_tokens"]
+        means[_field(part)] = torch.from_numpy(mean).to(model.dtype)
+    return Means(**means)
+
+
 def measure_means(model: Transformer, examples: Examples) -> Means:
     """Average over sentence pairs, teacher-forced, without padding and forced tokens; ValueError without a pair."""
-    if not examples:
-        raise ValueError("at least one sentence pair expected")
-    layers = {part: range(len(getattr(model, part.stack))) for part in (*HEADS, *UNITS)}
-    sums = {part: [_Sum(part) for _ in layers[part]] for part in layers}
-    hooks: list[tuple[nn.Module, Hook]] = [
-        (model.get_submodule(part.module(layer)), sums[part][layer].add) for part in layers for layer in layers[part]
-    ]
-    for batch in epoch_batches(examples, _TOKENS_A_BATCH, 0.0, model.config.max_length, seed=0):
-        sources, fed = [each.source for each in batch], [each.target[:-1] for each in batch]
-        counted = {
-            Stack.ENCODER: _rows_from(0, list(map(len, sources)), model.device),
-            Stack.DECODER: _rows_from(model.config.num_forced, list(map(len, fed)), model.device),
-        }
-        for part in layers:
-            for each in sums[part]:
-                each.rows = counted[part.stack]
-        with hooks_installed(hooks):
-            record(model, sources, fed, Request(keep=()))
-    return Means(**{_field(part): torch.stack([each.mean for each in sums[part]]) for part in layers})
+    return means_from(add_up(MeansMeasurement().open(model), without_texts(examples)), model)
 
 
 def _rows_from(first: int, lengths: Sequence[int], device: torch.device) -> Tensor:
@@ -72,25 +97,10 @@ def _rows_from(first: int, lengths: Sequence[int], device: torch.device) -> Tens
     return (rows >= first) & (rows < torch.tensor(lengths, device=device)[:, None])
 
 
-class _Sum:
-    """Adds up a module's vectors, pass by pass: kept until all are there, a large model's would fill the memory."""
-
-    rows: Tensor  # which of the next pass count: [batch, rows]
-
-    def __init__(self, part: Part) -> None:
-        self.part, self.total, self.count = part, torch.zeros(()), 0
-
-    def add(self, _module: nn.Module, _inputs: Inputs, output: Tensor) -> None:
-        """Take the vectors of a pass, [batch, heads, rows, d_k] or [batch, rows, units]."""
-        vectors = (output.transpose(1, 2) if self.part.is_heads else output)[self.rows]
-        self.total = self.total + vectors.sum(dim=0, dtype=torch.float64).cpu()
-        self.count += len(vectors)
-        self.dtype = output.dtype
-
-    @property
-    def mean(self) -> Tensor:
-        """Return the mean, in the type of what was added: [heads, d_k] or [units]."""
-        return (self.total / self.count).to(self.dtype)
+def _add(totals: list[np.ndarray], part: Part, rows: Tensor, _module: nn.Module, _: Inputs, output: Tensor) -> None:
+    """Add up the vectors of a pass in these rows: of [batch, heads, rows, d_k] or [batch, rows, units]."""
+    vectors = (output.transpose(1, 2) if part.is_heads else output)[rows]
+    totals.append(to_array(vectors.sum(dim=0, dtype=torch.float64)))
 
 
 Asked = Sequence[Intervention | str] | str  # interventions, or their texts
@@ -221,6 +231,6 @@ def _check(model: Transformer, each: Intervention, means: Means | None) -> None:
         raise InterventionError(f"{each}: what it put there was not saved with the trace, so it cannot be run again.")
     if isinstance(each, Mean) and (means is None or means.of(part) is None):
         raise InterventionError(f"{each}: mean ablation needs the mean outputs, which were not measured.")
-    width = config.d_model // config.num_heads if part.is_heads else config.d_ff if part in UNITS else config.d_model
+    width = config.d_k if part.is_heads else config.d_ff if part in UNITS else config.d_model
     if isinstance(each, Patch) and each.vectors.shape[-1] != width:
         raise InterventionError(f"{each}: vectors of {width} numbers expected, got {each.vectors.shape[-1]}.")

@@ -1,5 +1,6 @@
 """`headlight atlas`: the same files whatever the shards, who computes and who dies; and what it refuses."""
 
+import csv
 import json
 import os
 import signal
@@ -16,10 +17,12 @@ from support.until import until
 from transformer.__main__ import main
 from transformer.checkpoint import save_checkpoint, weights_digest
 from transformer.data import engines
+from transformer.data.chunks import survey
+from transformer.data.shards import Plan, read_statistics
 from transformer.interpret.alignment.measure import aligners_of
 from transformer.interpret.alignment.table import AlignmentTable, save_alignment
 from transformer.interpret.atlas.atlas import Role, find_atlas
-from transformer.interpret.atlas.run import Plan, read_statistics
+from transformer.interpret.atlas.run import AtlasMeasurement
 from transformer.interpret.head_patterns import Pattern
 from transformer.interpret.what_if.importance import every_head
 from transformer.model.names import AttentionKind
@@ -105,7 +108,7 @@ def test_what_is_in_the_files(folder, whole, translator):
     }
     assert atlas.provenance.pairs == ("one.tsv", "two.tsv")
     assert atlas.provenance.weights == weights_digest(folder / "checkpoint")
-    counted = read_statistics(folder / "whole" / "statistics.json.gz")
+    counted = read_statistics(folder / "whole" / "statistics.json.gz", AtlasMeasurement())
     for entry in atlas.entries():
         kind = counted.kinds[entry.kind]
         number = entry.layer * 4 + entry.head
@@ -170,13 +173,14 @@ def test_importance_goes_in_where_it_was_measured_of_the_same_weights(folder, tm
     table = ["--importance", str(tmp_path / "heads.csv"), "--workers", "1"]
     assert main(["atlas", *measured, "--out", str(tmp_path / "out"), *table]) == 0
     atlas = find_atlas(tmp_path / "out", translator.model)
+    rows = list(csv.DictReader((tmp_path / "heads.csv").read_text().splitlines()))
+    assert len(rows) == len(every_head(translator.model))
+    for row in rows:
+        found = atlas.head(row["kind"], int(row["layer"]) - 1, int(row["head"]) - 1).importance
+        expected = float(row["loss_in_nats_a_token"]), float(row["standard_error"])
+        assert found == pytest.approx(expected, abs=2e-6)
     told = json.loads((tmp_path / "heads.csv.json").read_text())
-    for kind, layer, head, total, squares in told["heads"]:
-        mean, error = atlas.head(kind, layer, head).importance
-        assert mean == pytest.approx(total / told["tokens"], abs=1e-6)
-        deviation = (squares / told["tokens"] - mean**2) ** 0.5
-        assert error == pytest.approx(deviation / told["tokens"] ** 0.5, abs=1e-5)
-    told["weights"] = "0" * 64
+    told["provenance"]["weights"] = "0" * 64
     (tmp_path / "heads.csv.json").write_text(json.dumps(told))
     assert main(["atlas", *measured, "--out", str(tmp_path / "other"), *table]) == 1
     assert "is of other weights" in capsys.readouterr().err
@@ -236,14 +240,14 @@ def test_what_is_refused_in_a_sentence(folder, whole, tmp_path, capsys):
     nothing = write_pairs(tmp_path / "nothing.tsv", [("", "")])
     refused("No pair of nothing.tsv can be measured: 1 with an empty side", nothing, "--out", tmp_path / "nothing")
     refused("give --resume to go on", nothing, "--out", tmp_path / "nothing")
-    refused("is of another atlas", few, "--out", tmp_path / "nothing", "--resume")
+    refused("is of another measurement", few, "--out", tmp_path / "nothing", "--resume")
 
 
 def test_a_damaged_shard_is_told(folder, tmp_path, capsys):
     few = write_pairs(tmp_path / "few.tsv", make_pairs(12, 5))
     out = tmp_path / "out"
     out.mkdir()
-    plan = Plan.of(folder / "checkpoint", [few])
+    plan = Plan.of(folder / "checkpoint", survey([few]), AtlasMeasurement())
     (out / "plan.json").write_text(json.dumps(plan.identity()))
     (out / "shard-00000.json.gz").write_bytes(b"damaged")
     shared = ["--checkpoint", str(folder / "checkpoint"), "--pairs", str(few), "--out", str(out)]

@@ -1,6 +1,10 @@
-"""An atlas on a real Ray of two actors, one of which is killed: the files of one process, to the last byte."""
+"""An atlas on a real Ray of two actors, one of which is killed: the files of one process, to the last byte.
+
+Then, in the same process, `heads` over a corpus that the driver can read and the actors cannot: a sentence.
+"""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -20,7 +24,7 @@ def test_two_actors_of_ray_one_of_them_killed_make_the_same(tmp_path, translator
     shared = ["atlas", "--checkpoint", str(tmp_path / "checkpoint"), "--pairs", str(pairs), "--shards", "4"]
     grave = tmp_path / "grave"
     done = subprocess.run(
-        [sys.executable, "-m", "support.ray_atlas", str(grave), *shared]
+        [sys.executable, "-m", "support.ray_atlas", str(grave), str(tmp_path / "heads.json"), *shared]
         + ["--out", str(tmp_path / "two"), "--engine", "ray", "--workers", "2"],
         cwd=ROOT,
         env={
@@ -38,3 +42,6 @@ def test_two_actors_of_ray_one_of_them_killed_make_the_same(tmp_path, translator
     assert "4 of 4 shards were computed here" in done.stderr
     assert main([*shared, "--out", str(tmp_path / "one"), "--workers", "1"]) == 0
     assert files_in(tmp_path / "two") == files_in(tmp_path / "one")
+    (refusal,) = [line for line in done.stderr.splitlines() if line.startswith("headlight: ")]
+    assert re.fullmatch(r"headlight: The corpus .*gone.tsv cannot be read: No such file or directory\.", refusal)
+    assert "Traceback" not in done.stderr

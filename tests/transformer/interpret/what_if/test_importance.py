@@ -1,10 +1,8 @@
-"""The importance of heads: all at once as one at a time, against NumPy, over a corpus, stopped and resumed."""
+"""The importance of heads: all at once as one at a time, against NumPy, over a corpus, as tables that are pooled."""
 
 import csv
 import hashlib
 import json
-import threading
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -17,12 +15,12 @@ from support.tiny import make_pairs, write_pairs
 
 from transformer import Translator
 from transformer.__main__ import main
+from transformer.data import chunks
 from transformer.data.batching import make_examples
-from transformer.data.resumable import CorpusRun
+from transformer.data.measurement import UNIT, Provenance
 from transformer.decoding.sampling import Greedy, decode
-from transformer.errors import CheckpointError, ConfigError
+from transformer.errors import CheckpointError
 from transformer.interpret.activations import Request, record
-from transformer.interpret.what_if import importance as importances
 from transformer.interpret.what_if.importance import (
     ImportanceSums,
     every_head,
@@ -31,15 +29,13 @@ from transformer.interpret.what_if.importance import (
     joined,
     measure_importance,
 )
-from transformer.interpret.what_if.importance_table import ImportanceTable, MeasuredPairs
+from transformer.interpret.what_if.importance_table import ImportanceTable
 from transformer.interpret.what_if.intervention import Mean, Uniform, Zero
 from transformer.interpret.what_if.running import (
     Means,
     apply_interventions,
     apply_interventions_side_by_side,
-    measure_means,
 )
-from transformer.model.distributed import Processes
 from transformer.model.names import AttentionKind
 
 BEGIN = 2
@@ -146,7 +142,7 @@ def examples(translator, tokenizer):
 
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch):
-    monkeypatch.setattr(importances, "_TOKENS_A_BATCH", 24)
+    monkeypatch.setattr(chunks, "TOKENS_A_BATCH", 24)
 
 
 def test_over_a_corpus_it_is_the_mean_over_all_target_tokens(translator, examples):
@@ -166,11 +162,21 @@ def test_the_sums_have_every_token_and_its_square(translator, examples):
     found = measure_importance(translator.model, examples)
     assert (found.sentences, found.tokens) == (9, sum(len(each.target) - 1 for each in examples))
     assert found.heads == tuple(every_head(translator.model))
-    losses = [np.concatenate([each.of(head.kind)[head.layer, head.head] for each in alone]) for head in found.heads]
-    values = np.array([*losses, np.concatenate([each.log_probabilities for each in alone])])
-    np.testing.assert_allclose(found.sums[:, 0], values.sum(axis=1), atol=1e-4)
-    np.testing.assert_allclose(found.sums[:, 1], (values**2).sum(axis=1), rtol=1e-4, atol=1e-6)
-    np.testing.assert_allclose(found.deviations, values.std(axis=1), atol=1e-5)
+    losses = [
+        *([each.of(head.kind)[head.layer, head.head] for each in alone] for head in found.heads),
+        [each.log_probabilities for each in alone],
+    ]
+    tokens = np.array([len(each.target) - 1 for each in examples])
+    for values, row, mean, deviation, error in zip(
+        losses, found.sums, found.means, found.deviations, found.standard_errors, strict=True
+    ):
+        every, of_sentences = np.concatenate(values), np.array([each.sum() for each in values])
+        expected = every.sum(), (every**2).sum(), (of_sentences**2).sum(), (of_sentences * tokens).sum()
+        units = np.array([UNIT, UNIT**2, UNIT**2, UNIT])
+        np.testing.assert_allclose(row.astype(float) * units, expected, rtol=1e-3, atol=2e-4)
+        assert mean == pytest.approx(every.mean(), abs=1e-5) and deviation == pytest.approx(every.std(), abs=1e-5)
+        residuals = of_sentences - every.mean() * tokens
+        assert error == pytest.approx(np.sqrt((residuals**2).sum()) / tokens.sum(), abs=1e-5)
 
 
 @pytest.mark.parametrize("ablation", ["zero", "mean", "uniform"])
@@ -220,126 +226,18 @@ def test_means_that_are_given_take_the_place_of_those_over_the_same_pairs(transl
 def test_parts_of_a_corpus_add_up_to_the_whole(translator, examples):
     whole = measure_importance(translator.model, examples)
     both = measure_importance(translator.model, examples[:4]) + measure_importance(translator.model, examples[4:])
-    np.testing.assert_allclose(both.sums, whole.sums, atol=1e-4)
-    assert (both.tokens, both.sentences) == (whole.tokens, whole.sentences)
+    np.testing.assert_allclose(both.means, whole.means, atol=1e-5)
+    np.testing.assert_allclose(both.standard_errors, whole.standard_errors, atol=1e-5)
+    for name in ("tokens", "squared_tokens", "sentences"):
+        assert getattr(both, name) == getattr(whole, name)
     with pytest.raises(ValueError, match="same heads"):
         whole + replace(whole, heads=whole.heads[::-1])
 
 
-class InThreads(Processes):
-    """Two processes as two threads: they gather what the real ones gather over gloo."""
-
-    given: dict[int, torch.Tensor] = {}
-    barrier = threading.Barrier(2)
-
-    def gather(self, tensor):
-        self.given[self.rank] = tensor
-        self.barrier.wait()
-        gathered = torch.stack([self.given[rank] for rank in range(self.count)])
-        self.barrier.wait()
-        return gathered
-
-    def sums(self, *values):
-        return self.gather(torch.tensor(values, dtype=torch.float64)).sum(0).tolist()
-
-
-def by_two(model, examples, run):
-    """Measure in both threads; return what each gets."""
-    runs = [replace(run, processes=InThreads(rank, 2)) for rank in (0, 1)]
-    with ThreadPoolExecutor(2) as pool:
-        return list(pool.map(lambda each: measure_importance(model, examples, run=each), runs))
-
-
-def stop_after(rounds):
-    """Return what is told, and a progress callback that stops the measurement after so many rounds."""
-    told = []
-
-    def progress(sentences):
-        told.append(sentences)
-        if len(told) == rounds:
-            raise KeyboardInterrupt
-
-    return told, progress
-
-
-def test_a_measurement_that_was_stopped_goes_on(translator, examples, tmp_path):
-    model, saved = translator.model, tmp_path / "some.part"
-    whole, (told, stop) = measure_importance(model, examples), stop_after(2)
-    with pytest.raises(KeyboardInterrupt):
-        measure_importance(model, examples, run=CorpusRun(saved=saved, progress=stop))
-    with pytest.raises(ConfigError, match="--resume"):
-        measure_importance(model, examples, run=CorpusRun(saved=saved))
-    after: list[int] = []
-    go_on = CorpusRun(saved=saved, resume=True, progress=after.append)
-    found = measure_importance(model, examples, run=go_on)
-    assert after[0] > told[-1] and after[-1] == len(examples) and np.array_equal(found.sums, whole.sums)
-    after.clear()
-    assert np.array_equal(measure_importance(model, examples, run=go_on).sums, whole.sums) and not after
-
-
-def test_what_is_resumed_is_of_the_same_weights_pairs_and_ablation(translator, examples, tmp_path):
-    model, saved = translator.model, tmp_path / "some.part"
-    first, second = (measure_means(model, some) for some in (examples[:3], examples[3:]))
-    measure_importance(model, examples, Mean, first, CorpusRun(saved=saved))
-    go_on = CorpusRun(saved=saved, resume=True)
-    for other in (
-        (model, examples[1:], Mean, first),
-        (unlike_model(vocab_size=90), examples, Mean, first),
-        (model, examples, Zero, first),
-        (model, examples, Uniform, first),
-        (model, examples, Mean, second),
-        (model, examples, "mean", None),
-    ):
-        with pytest.raises(CheckpointError, match="of another measurement"):
-            measure_importance(*other, run=go_on)
-    measure_importance(model, examples, Mean, first, go_on)
-
-
-def test_a_mean_ablation_that_was_stopped_goes_on_with_the_means_of_all_pairs(translator, examples, tmp_path):
-    model, saved = translator.model, tmp_path / "some.part"
-    whole, (_, stop) = measure_importance(model, examples, "mean"), stop_after(2)
-    with pytest.raises(KeyboardInterrupt):
-        measure_importance(model, examples, "mean", run=CorpusRun(saved=saved, progress=stop))
-    found = measure_importance(model, examples, "mean", run=CorpusRun(saved=saved, resume=True))
-    assert np.array_equal(found.sums, whole.sums)
-
-
-def test_another_number_of_processes_goes_on_with_what_one_began(translator, examples, tmp_path):
-    begun, (_, stop) = tmp_path / "one.part", stop_after(2)
-    with pytest.raises(KeyboardInterrupt):
-        measure_importance(translator.model, examples, run=CorpusRun(saved=begun, progress=stop))
+def test_it_tells_how_many_sentences_are_done(translator, examples):
     told: list[int] = []
-    found = by_two(translator.model, examples, CorpusRun(saved=begun, resume=True, progress=told.append))
-    whole = measure_importance(translator.model, examples)
-    assert told[0] > 2 and told[-1] == len(examples)
-    for each in found:
-        np.testing.assert_allclose(each.sums, whole.sums, atol=1e-9)
-
-
-def test_one_process_goes_on_with_what_two_began(translator, examples, tmp_path):
-    begun, (told, stop) = tmp_path / "two.part", stop_after(1)
-    runs = [CorpusRun(saved=begun, progress=stop, processes=InThreads(rank, 2)) for rank in (0, 1)]
-    with ThreadPoolExecutor(1) as pool:
-        second = pool.submit(measure_importance, translator.model, examples, run=runs[1])
-        with pytest.raises(KeyboardInterrupt):
-            measure_importance(translator.model, examples, run=runs[0])
-        InThreads.barrier.abort()  # as the other process ends when one has
-        assert isinstance(second.exception(), threading.BrokenBarrierError)
-    InThreads.barrier.reset()
-    after: list[int] = []
-    go_on = CorpusRun(saved=begun, resume=True, progress=after.append)
-    found = measure_importance(translator.model, examples, run=go_on)
-    assert after[0] > told[0] >= 2
-    np.testing.assert_allclose(found.sums, measure_importance(translator.model, examples).sums, atol=1e-9)
-
-
-def test_two_processes_measure_what_one_does(translator, examples, tmp_path):
-    told: list[int] = []
-    two = by_two(translator.model, examples, CorpusRun(saved=tmp_path / "saved.part", progress=told.append))
-    one = measure_importance(translator.model, examples)
-    assert np.array_equal(two[0].sums, two[1].sums)
-    np.testing.assert_allclose(two[0].sums, one.sums, atol=1e-9)
-    assert told[-1] == len(examples) and told == sorted(set(told)), "one process tells"
+    measure_importance(translator.model, examples, progress=told.append)
+    assert told[-1] == len(examples) and told == sorted(set(told)) and len(told) > 2
 
 
 @pytest.fixture
@@ -350,12 +248,13 @@ def command(checkpoint_folder, tmp_path, monkeypatch):
 
     def run(pairs, out, *more):
         path = str(write_pairs(tmp_path / f"{out.stem}.tsv", pairs))
-        return main(["importance", "--checkpoint", str(checkpoint_folder), "--pairs", path, "--out", str(out), *more])
+        model = ["--checkpoint", str(checkpoint_folder), "--workers", "1"]
+        return main(["importance", *model, "--pairs", path, "--out", str(out), *more])
 
     return run
 
 
-def test_the_command_writes_a_table_and_resumes(command, checkpoint_folder, tmp_path):
+def test_the_command_writes_a_table(command, checkpoint_folder, tmp_path):
     out, translator = tmp_path / "heads.csv", Translator.load(checkpoint_folder, "cpu")
     assert command(make_pairs(4, 3), out) == 0
     rows = list(csv.DictReader(out.read_text().splitlines()))
@@ -371,11 +270,18 @@ def test_the_command_writes_a_table_and_resumes(command, checkpoint_folder, tmp_
         assert float(row["loss_in_nats_a_token"]) == pytest.approx(loss, abs=1e-6)
         assert (int(row["tokens"]), int(row["sentences"])) == (tokens, 4)
         at = sums.heads.index(heads)
-        assert [float(row["sum"]), float(row["sum_of_squares"])] == pytest.approx(sums.sums[at].tolist(), rel=1e-9)
-        assert float(row["standard_deviation"]) == pytest.approx(sums.deviations[at], abs=1e-6)
+        expected_sums = sums.sums[at, 0] * UNIT, sums.sums[at, 1] * UNIT**2
+        assert [float(row["sum"]), float(row["sum_of_squares"])] == pytest.approx(expected_sums, abs=2e-5)
+        assert float(row["standard_deviation"]) == pytest.approx(sums.deviations[at], abs=1e-5)
+        assert float(row["standard_error"]) == pytest.approx(sums.standard_errors[at], abs=1e-5)
     told = json.loads((tmp_path / "heads.csv.json").read_text())
-    assert told["weights"] == hashlib.sha256((checkpoint_folder / "model.safetensors").read_bytes()).hexdigest()
-    assert told["ablation"] == "zero" and [each["name"] for each in told["pairs"]] == ["heads.tsv"]
+    digest = hashlib.sha256((checkpoint_folder / "model.safetensors").read_bytes()).hexdigest()
+    assert told["provenance"]["weights"] == digest and told["ablation"] == "zero"
+    assert told["provenance"]["pairs"] == ["heads.tsv"] and told["provenance"]["lines"] == 4
+    frame = ImportanceTable.load(out).to_frame().sort_values("loss_in_nats_a_token", ascending=False, kind="stable")
+    assert [f"{each:.6f}" for each in frame.loss_in_nats_a_token] == [row["loss_in_nats_a_token"] for row in rows]
+    assert [f"{each:.6f}" for each in frame.standard_error] == [row["standard_error"] for row in rows]
+    assert list(frame.kind.astype(str) + frame.layer.add(1).astype(str)) == [row["kind"] + row["layer"] for row in rows]
     assert sorted(path.name for path in tmp_path.glob("heads.csv*")) == ["heads.csv", "heads.csv.json"]
     (tmp_path / "heads.csv.part").write_bytes(b"damaged")
     assert command(make_pairs(4, 3), out) == 1 and command(make_pairs(4, 3), out, "--resume") == 1
@@ -403,15 +309,17 @@ def test_tables_of_parts_are_merged_to_that_of_the_whole(command, tmp_path, caps
     assert [command(pairs, whole), command(pairs[:4], one), command(pairs[4:], two)] == [0, 0, 0]
     assert main(["merge", str(one), str(two), "--out", str(out)]) == 0
     merged, expected = ImportanceTable.load(out), ImportanceTable.load(whole)
-    np.testing.assert_allclose(merged.sums.sums, expected.sums.sums, atol=1e-4)
+    np.testing.assert_allclose(merged.sums.means, expected.sums.means, atol=1e-5)
+    np.testing.assert_allclose(merged.sums.standard_errors, expected.sums.standard_errors, atol=1e-5)
     assert (merged.sums.tokens, merged.sums.sentences) == (expected.sums.tokens, 9)
-    assert [(each.name, each.sentences) for each in merged.pairs] == [("one.tsv", 4), ("two.tsv", 5)]
+    assert merged.provenance.pairs == ("one.tsv", "two.tsv") and merged.provenance.lines == 9
     cells, of_whole = ([row.split(",") for row in path.read_text().splitlines()] for path in (out, whole))
     assert [row[:3] for row in cells] == [row[:3] for row in of_whole], "ranked alike"
     capsys.readouterr()
-    for content, words in (({"weights": "0" * 64}, "same weights"), ({"ablation": "mean"}, "same ablation")):
+    stored = json.loads((tmp_path / "two.csv.json").read_text())
+    other_weights = {"provenance": {**stored["provenance"], "weights": "0" * 64}}
+    for content, words in ((other_weights, "same weights"), ({"ablation": "mean"}, "same ablation")):
         other = tmp_path / "other.csv"
-        stored = json.loads((tmp_path / "two.csv.json").read_text())
         (tmp_path / "other.csv.json").write_text(json.dumps(stored | content))
         assert main(["merge", str(one), str(other), "--out", str(out)]) == 1 and words in capsys.readouterr().err
     assert main(["merge", str(one), str(one), "--out", str(out)]) == 1
@@ -423,22 +331,25 @@ def test_tables_of_parts_are_merged_to_that_of_the_whole(command, tmp_path, caps
 @pytest.mark.parametrize(
     "change",
     [
-        {"version": 2},
+        {"version": 1},
         {"tokens": 0},
+        {"tokens": 3},
         {"sentences": "9"},
         {"ablation": "burnt"},
-        {"pairs": []},
-        {"heads": [["encoder", 0, 0, float("nan"), 1.0]]},
-        {"heads": [["encoder", 0, -1, 1.0, 1.0]]},
-        {"heads": [["encoder", 0, 0, 1.0, -1.0]]},
+        {"provenance": {}},
+        {"heads": [["encoder", 0, 0, float("nan"), 1, 1, 1]]},
+        {"heads": [["encoder", 0, -1, 1, 1, 1, 1]]},
+        {"heads": [["encoder", 0, 0, 1, -1, 1, 1]]},
+        {"heads": [["encoder", 0, 0, 2**121, 2**243, 1, 1]]},
         {"heads": 5},
-        {"log_probability": [1.0]},
+        {"log_probability": [1]},
     ],
 )
 def test_a_damaged_table_is_refused_in_a_sentence(tmp_path, change):
-    sums = ImportanceSums(tuple(every_head(unlike_model())), np.ones((33, 2)), 7, 2)
+    ones = np.full((33, 4), 7, dtype=object)
+    sums = ImportanceSums(tuple(every_head(unlike_model())), ones, 7, 25, 2)
     path = tmp_path / "heads.csv"
-    ImportanceTable(sums, "f" * 64, "zero", (MeasuredPairs("a.tsv", "e" * 64, 2),)).save(path)
+    ImportanceTable(sums, "zero", Provenance(("a.tsv",), ("e" * 64,), "f" * 64, "1.0.0", 2, {})).save(path)
     assert np.array_equal(ImportanceTable.load(path).sums.sums, sums.sums)
     stored = json.loads((tmp_path / "heads.csv.json").read_text())
     (tmp_path / "heads.csv.json").write_text(json.dumps(stored | change))

@@ -1,0 +1,138 @@
+"""Folders of T5's and Pegasus's models with random weights, made by transformers itself."""
+
+import io
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import sentencepiece
+import torch
+from transformers import (
+    ByT5Tokenizer,
+    MT5Config,
+    MT5ForConditionalGeneration,
+    PegasusConfig,
+    PegasusForConditionalGeneration,
+    PegasusTokenizer,
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
+    T5Config,
+    T5ForConditionalGeneration,
+    T5Tokenizer,
+)
+
+from .sentences import SENTENCES
+from .tiny import make_pairs
+
+FAMILIES = ("t5", "flan-t5", "mt5", "byt5", "t5-shallow", "pegasus")
+PREFIXES = {
+    "summarization": "summarize: ",
+    "translation_en_to_de": "translate English to German: ",
+    "translation_en_to_fr": "translate English to French: ",
+}
+_UNUSED = 12  # rows of the embedding that no piece has, as in T5
+_SENTINELS, _OFFSET = 10, 23
+_SHAPE = {
+    "d_model": 24,
+    "d_kv": 7,
+    "d_ff": 36,
+    "num_layers": 2,
+    "num_decoder_layers": 3,
+    "num_heads": 5,
+    "relative_attention_num_buckets": 8,
+    "relative_attention_max_distance": 11,
+    "n_positions": 40,
+    "decoder_start_token_id": 0,
+}
+_GATED = {"feed_forward_proj": "gated-gelu", "tie_word_embeddings": False}
+
+
+def write_t5(
+    folder: Path, family: str, seed: int = 1, more: Sequence[str] = ()
+) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+    """A folder of a family: what transformers makes of it, with random norms and biases, no two sizes alike.
+
+    more: texts that SentencePiece's pieces are learned from, too. An output that has a matrix of its own, as those of
+    FLAN-T5 and ByT5 have, has one here.
+    """
+    tokenizer = _write_tokenizer(folder, family, more)
+    size = 384 if family == "byt5" else len(tokenizer) + _UNUSED
+    model = _model(family, size, seed)
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if "relative_attention_bias" in name:
+                parameter.normal_()
+            elif "embed_positions" not in name:
+                parameter.add_(0.3 * torch.randn_like(parameter))
+        model.get_output_embeddings().weight[1] *= 2  # a row so long wins now and then, so that translations end
+        if family == "pegasus":
+            model.final_logits_bias.normal_()
+    model.generation_config.forced_eos_token_id = None
+    model.generation_config.bad_words_ids = [[0]]
+    model.save_pretrained(folder)
+    if family in ("flan-t5", "byt5"):
+        _describe(folder, tie_word_embeddings=False)
+    if family in ("t5", "flan-t5", "t5-shallow"):
+        _describe(folder, task_specific_params={name: {"prefix": prefix} for name, prefix in PREFIXES.items()})
+    return model, tokenizer
+
+
+def _describe(folder: Path, **more: object) -> None:
+    path = folder / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | more))
+
+
+def _model(family: str, size: int, seed: int) -> PreTrainedModel:
+    torch.manual_seed(seed)
+    eager = {"attn_implementation": "eager"}  # the others show no weights
+    if family == "pegasus":
+        shape = {"d_model": 24, "encoder_layers": 3, "decoder_layers": 2, "max_position_embeddings": 40}
+        heads = {f"{stack}_attention_heads": 4 for stack in ("encoder", "decoder")}
+        units = {f"{stack}_ffn_dim": 36 for stack in ("encoder", "decoder")}
+        config = PegasusConfig(
+            vocab_size=size, activation_function="relu", scale_embedding=True, **shape, **heads, **units
+        )
+        return PegasusForConditionalGeneration._from_config(config, **eager).eval()
+    layers = {"t5-shallow": {"num_decoder_layers": 1}, "byt5": {"num_layers": 3, "num_decoder_layers": 1}}
+    shape = {"vocab_size": size, **_SHAPE, **layers.get(family, {})}
+    if family == "mt5":
+        return MT5ForConditionalGeneration._from_config(MT5Config(**shape), **eager).eval()
+    gated = family in ("flan-t5", "byt5")
+    model = T5ForConditionalGeneration._from_config(T5Config(**shape, **(_GATED if gated else {})), **eager).eval()
+    if gated:  # which transformers would tie to the embeddings
+        model.lm_head.weight = torch.nn.Parameter(torch.randn(size, 24))
+    return model
+
+
+def _write_tokenizer(folder: Path, family: str, more: Sequence[str]) -> PreTrainedTokenizerBase:
+    if family == "byt5":
+        tokenizer = ByT5Tokenizer()
+        tokenizer.save_pretrained(folder)
+        return tokenizer
+    (folder / "spiece.model").write_bytes(train_pieces(1500 if more else 150, more))
+    if family == "pegasus":
+        tokenizer = PegasusTokenizer.from_pretrained(folder, offset=_OFFSET)
+    else:
+        tokenizer = T5Tokenizer.from_pretrained(folder, extra_ids=0 if family == "mt5" else _SENTINELS)
+    said = {"offset": _OFFSET} if family == "pegasus" else {"extra_ids": 0 if family == "mt5" else _SENTINELS}
+    (folder / "tokenizer_config.json").write_text(json.dumps(said))
+    return tokenizer
+
+
+def train_pieces(size: int, more: Sequence[str] = ()) -> bytes:
+    """A unigram model of the made-up pairs and awkward sentences, whose first pieces are those of T5's."""
+    model = io.BytesIO()
+    lines = [text for pair in make_pairs(400, 1) for text in pair] + 3 * list(SENTENCES) + [*more]
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(lines),
+        model_writer=model,
+        model_type="unigram",
+        vocab_size=size,
+        character_coverage=0.995,
+        pad_id=0,
+        eos_id=1,
+        unk_id=2,
+        bos_id=-1,
+        minloglevel=2,
+    )
+    return model.getvalue()

@@ -1,0 +1,157 @@
+"""Relative positions and what T5's models have besides: computed otherwise, and the same in every kind of pass."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+import torch
+from support.small import LIKE_T5, random_ids, random_sources, small_model
+from transformers.models.t5.modeling_t5 import T5Attention
+
+from transformer.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from transformer.config import ConfigError
+from transformer.exchange.exporting import export_marian
+from transformer.exchange.int8 import pack
+from transformer.interpret.activations import Request, record, scores_of, weights_of
+from transformer.interpret.attention_block import record_stages
+from transformer.interpret.positions import bias_by_distance, without_positions
+from transformer.model.attention import ScaledDotProductAttention, attention_weights, distance_ranges
+from transformer.model.fused_step import decoding_step, is_covered
+from transformer.model.transformer import Transformer
+
+EVERY = pytest.mark.parametrize("name", LIKE_T5)
+
+
+@pytest.mark.parametrize("both_ways", [True, False])
+@pytest.mark.parametrize(("count", "furthest"), [(32, 128), (8, 11), (12, 20), (4, 1000), (64, 33)])
+def test_each_distance_is_in_the_range_that_t5_has_it_in(count, furthest, both_ways):
+    distances = torch.arange(-400, 401)
+    expected = T5Attention._relative_position_bucket(distances, both_ways, count, furthest)
+    assert torch.equal(distance_ranges(distances, count, furthest, both_ways=both_ways), expected)
+
+
+@EVERY
+@pytest.mark.parametrize("stack", ["encoder", "decoder"])
+def test_the_bias_of_two_positions_is_that_of_their_distance(name, stack):
+    model = small_model(**LIKE_T5[name])
+    by_distance, bias = bias_by_distance(model, stack), getattr(model, f"{stack}_relative")(5, 7)
+    heads, middle = model.config.num_heads, model.config.max_length - 1
+    assert by_distance.shape == (heads, 2 * middle + 1) and bias.shape == (1, heads, 5, 7)
+    for query, key in np.ndindex(5, 7):
+        np.testing.assert_array_equal(bias[0, :, query, key].detach(), by_distance[:, middle + key - (query + 2)])
+    after = by_distance[:, middle:]
+    assert (after == after[:, :1]).all() == (stack == "decoder")
+
+
+def test_other_models_have_no_bias_to_show():
+    with pytest.raises(ValueError, match="relative positions expected"):
+        bias_by_distance(small_model(), "encoder")
+
+
+@EVERY
+def test_scores_are_recorded_before_and_after_the_bias(name):
+    model, source, fed = small_model(**LIKE_T5[name]), random_sources(6)[0], [0, 8, 9, 7]
+    seen = record(model, [source], [fed], Request(keep=("*.*.*.core", "*_relative")))
+    for kind, stack in (("encoder", "encoder"), ("decoder", "decoder")):
+        (core, *_), stages = seen.attention(kind), record_stages(model, source, fed, kind, 0)
+        bias = seen.call(f"{stack}_relative").output[0]
+        torch.testing.assert_close(core.inputs[0] @ core.inputs[1].mT + bias, scores_of(core))
+        np.testing.assert_allclose(stages.products + stages.bias, stages.scores, atol=1e-5)
+        np.testing.assert_array_equal(stages.bias, bias)
+        assert stages.bias.any()
+    assert not record_stages(model, source, fed, "cross", 0).bias.any()
+    rows = weights_of(seen.attention("decoder")[0])
+    torch.testing.assert_close(rows.sum(-1), torch.ones_like(rows[..., 0]))
+
+
+@torch.inference_mode()
+def test_a_masked_row_is_zero_with_a_bias_too():
+    query, key, bias = torch.randn(2, 3, 4, 5), torch.randn(2, 3, 6, 5), torch.randn(1, 3, 4, 6)
+    mask = torch.rand(2, 1, 4, 6) < 0.6
+    mask[1, 0, 2] = False
+    weights = attention_weights(query, key, mask, bias, 1.0)
+    assert not weights[1, :, 2].any()
+    kernels = ScaledDotProductAttention()(query, key, key, mask, bias, 1.0)
+    torch.testing.assert_close(kernels, weights @ key)
+
+
+@EVERY
+@torch.inference_mode()
+def test_a_step_is_the_last_row_of_the_whole_pass(name):
+    model = small_model(**LIKE_T5[name]).double()
+    source, target = random_ids(2, 6), random_ids(2, 5, seed=2)
+    assert not is_covered(model.config) and is_covered(small_model().config)
+    caches, step = model.start_caches(model.encode(source, None), 5), decoding_step(model)
+    logits = [step(target[:, at], caches, None) for at in range(5)]
+    torch.testing.assert_close(torch.stack(logits, 1), model(source, target))
+    caches = model.start_caches(model.encode(source, None), 5)
+    model.step(target[:, :2], caches, None)
+    torch.testing.assert_close(model.step(target[:, 2:], caches, None), logits[-1])
+
+
+@EVERY
+@torch.inference_mode()
+def test_without_positions_the_encoder_knows_no_order(name):
+    model, source = small_model(**LIKE_T5[name]), random_ids(1, 6)
+    order = torch.tensor([3, 0, 5, 1, 4, 2])
+    with without_positions(model):
+        torch.testing.assert_close(model.encode(source[:, order], None), model.encode(source, None)[:, order])
+    assert not torch.allclose(model.encode(source[:, order], None), model.encode(source, None)[:, order], atol=1e-2)
+
+
+@EVERY
+def test_every_weight_is_trained(name):
+    model = small_model(**LIKE_T5[name]).train()
+    model(random_ids(2, 6), random_ids(2, 5, seed=2)).logsumexp(-1).sum().backward()
+    assert all(parameter.grad is not None and parameter.grad.any() for parameter in model.parameters())
+    assert not any(name.endswith("bias") for name, _ in model.named_parameters())
+
+
+@EVERY
+def test_a_checkpoint_keeps_it_and_is_neither_exported_nor_run_in_a_browser(name, tokenizer, tmp_path):
+    ids = {"vocab_size": len(tokenizer), "begin_id": tokenizer.begin_id}
+    checkpoint = Checkpoint(small_model(**{**LIKE_T5[name], **ids}), tokenizer)
+    save_checkpoint(tmp_path / "kept", checkpoint, torch.float32)
+    loaded = load_checkpoint(tmp_path / "kept").model
+    assert loaded.config == checkpoint.model.config
+    source, target = random_ids(1, 6), random_ids(1, 5, seed=2)
+    torch.testing.assert_close(loaded(source, target), checkpoint.model(source, target))
+    for refused in (pack, lambda each: export_marian(each, tmp_path / "out")):
+        with pytest.raises(Exception, match="This model cannot"):
+            refused(checkpoint)
+
+
+def test_a_checkpoint_of_before_loads_unchanged(checkpoint_folder):
+    before = load_checkpoint(checkpoint_folder).model
+    path = checkpoint_folder / "config.json"
+    stored = json.loads(path.read_text())
+    later = (
+        "relative_",
+        "head_size",
+        "scale_scores",
+        "scale_output",
+        "bias",
+        "norm_",
+        "feed_forward",
+        "separate_output",
+    )
+    stored["model"] = {name: value for name, value in stored["model"].items() if not name.startswith(later)}
+    path.write_text(json.dumps(stored))
+    after = load_checkpoint(checkpoint_folder).model
+    assert after.config == before.config and len(stored["model"]) == 22
+    assert torch.equal(after(random_ids(1, 6), random_ids(1, 5)), before(random_ids(1, 6), random_ids(1, 5)))
+
+
+def test_a_furthest_distance_among_the_single_ones_is_refused():
+    with pytest.raises(ConfigError, match="more than 16, half of relative_buckets, not 16"):
+        Transformer(small_model(relative_distance=16).config)
+
+
+def test_a_gated_feed_forwards_units_are_its_products():
+    model, x = small_model(**LIKE_T5["t5-1.1"]), torch.randn(2, 3, 24)
+    layer = model.encoder[0].feed_forward
+    first, second = (layer.inner(x)[..., part] for part in (slice(40), slice(40, 80)))
+    gelu = 0.5 * first * (1 + torch.tanh(math.sqrt(2 / math.pi) * (first + 0.044715 * first**3)))
+    torch.testing.assert_close(layer(x), layer.outer(gelu * second))
+    torch.testing.assert_close(layer.activate(layer.inner(x)), gelu * second)
