@@ -39,7 +39,8 @@ class Objective(nn.Module):
     def forward(self, source: Tensor, fed: Tensor, predicted: Tensor) -> Tensor:
         """Source [batch, source], decoder input and target [batch, target] -> the summed smoothed loss, in nats."""
         if source.device.type == "cpu" and not self.in_bfloat16:
-            last, weights = self.model.last_vectors(source, fed), self.model.output_projection.learned()
+            projection = self.model.output_projection
+            last, weights = projection.scaled(self.model.last_vectors(source, fed)), projection.learned()
             return projected_cross_entropy(last, *weights, predicted, self.model.config.pad_id, self.smoothing)
         with torch.autocast(source.device.type, dtype=torch.bfloat16, enabled=self.in_bfloat16):
             logits = self.model(source, fed)
