@@ -120,7 +120,8 @@ class _Part:
         x_rows, more = x.reshape(rows, -1), _padded(rows) - rows
         if more:
             x_rows = F.pad(x_rows, (0, 0, 0, more))
-        return onednn_product(x_rows, self._blocks, self._bias, "none", [], "")[:rows].view(*x.shape[:-1], -1)
+        y: Tensor = onednn_product(x_rows, self._blocks, self._bias, "none", [], "")  # type: ignore[misc]
+        return y[:rows].view(*x.shape[:-1], -1)
 
     @cached_property
     def _columns(self) -> Tensor:
