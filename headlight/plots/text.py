@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from transformer.config import ModelConfig, NormType
 from transformer.data.tokenizer import SPACE
 from transformer.interpret.head_patterns import HeadMeasures, Pattern, is_punctuation
 from transformer.interpret.what_if.intervention import Heads
@@ -84,6 +85,16 @@ class TokenCell:
     def html(self, tag: str, attributes: str = "") -> str:
         """Return the cell of an HTML table."""
         return f'<{tag}{attributes} title="{html.escape(self.token)}">{html.escape(self.shown + self.below)}</{tag}>'
+
+
+def norm_name(config: ModelConfig) -> str:
+    """Return what a model's norms are called."""
+    return "RMSNorm" if config.norm_type == NormType.RMS else "LayerNorm"
+
+
+def with_norms(sentence: str, config: ModelConfig) -> str:
+    """Return a sentence about the paper's LayerNorms as it holds for a model, whose norms may be others."""
+    return sentence.replace("LayerNorm", norm_name(config))
 
 
 def part_names(*, scaled: bool, normalised: bool) -> tuple[str, str, str]:
