@@ -1,6 +1,7 @@
 """Figures of relative positions: what each head adds to a score over distance, and between a sentence's tokens."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -60,8 +61,8 @@ def bias_curves_figure(bias: RelativeBias, chosen: int, reach: int) -> go.Figure
         "range": [-edge, edge if bias.both_ways else 0.5],
     }
     y = {**GRID, "title": "added to the score", "zeroline": True, "zerolinecolor": SOLID_GREY}
-    look = {"showlegend": True, "hoverlabel": LEFT, "legend": LEGEND_BELOW, "shapes": _grounds(distances, buckets)}
-    return figure_of(traces, 400, x=x, y=y, top=10, bottom=90, **look)
+    look: dict[str, Any] = {"showlegend": True, "hoverlabel": LEFT, "shapes": _grounds(distances, buckets)}
+    return figure_of(traces, 400, x=x, y=y, top=10, bottom=90, legend=LEGEND_BELOW, **look)
 
 
 def _grounds(distances: np.ndarray, buckets: np.ndarray) -> list[dict]:

@@ -220,9 +220,9 @@ def undivided(stages: Stages, head: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def is_divided(stages: Stages) -> bool:
-    """Tell whether products were divided before the bias was added to them; with d_k 1 that is the same."""
-    without = np.abs(stages.scores - stages.bias - stages.products).max()
-    return stages.d_k == 1 or bool(without > 1e-4 * np.abs(stages.products).max())
+    """Tell whether products were divided before the bias was added to them; where it is the same both ways, yes."""
+    changed, largest = np.abs(stages.scores - stages.bias - stages.products).max(), np.abs(stages.products).max()
+    return stages.d_k == 1 or not largest or bool(changed > 1e-4 * largest)
 
 
 def split_heads(x: np.ndarray, num_heads: int) -> np.ndarray:

@@ -51,6 +51,7 @@ def only_these(folder, monkeypatch):
 
 def opened(address: str, **more: str):
     parts = urlsplit(address)
+    more = {"instruction": "nothing before the text", **more}  # the text alone, as these tests read it
     return open_page(f"pages/{parts.path.strip('/') or 'home'}.py", **dict(parse_qsl(parts.query)), **more)
 
 

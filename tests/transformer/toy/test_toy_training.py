@@ -92,8 +92,8 @@ def test_a_small_task_is_learned_within_its_limit(learned):
 
 @pytest.mark.parametrize("task", ["copy", "reverse", "sort"])
 def test_each_task_is_learned_with_relative_positions(task):
-    training, statuses = run(replace(EASY, task=task, positions="relative", max_updates=1500))
-    assert statuses[-1].exact_match >= 0.9
+    training, statuses = run(replace(EASY, task=task, positions="relative"))
+    assert statuses[-1].end == "goal"
     for table in (training.model.encoder_relative.table, training.model.decoder_relative.table):
         assert table.std() > 0.1
 
