@@ -258,7 +258,8 @@ class _Actor:
     """
 
     def __init__(self, work: Work):
-        self._work, self._compute = work, None
+        self._work = work
+        self._compute: Compute | None = None
 
     def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
         """Compute a batch's tasks, one."""

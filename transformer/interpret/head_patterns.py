@@ -244,7 +244,7 @@ def count_patterns(
     """
     filled = np.where(cells, weights, np.float32(-1))
     maxima = filled.argmax(axis=-1)
-    readable = cells.sum(axis=-1)
+    readable: np.ndarray = cells.sum(axis=-1)
     choice, rows = readable > 1, readable > 0
     counts: dict[Pattern, Counts] = {}
     for pattern, sort in sorts.items():
