@@ -167,11 +167,8 @@ def _shipped_names() -> str:
 
 
 def place(model: Transformer, device: torch.device | str, dtype: torch.dtype = torch.float32) -> Transformer:
-    """Move a model to a device, in a type, put it in eval mode, and lay it out for the device; returns it."""
-    model = model.to(device, dtype).eval()
-    if model.device.type == "cpu":
-        model.arrange_for_few_rows()
-    return model
+    """Move a model to a device, in a type, and put it in eval mode; returns it."""
+    return model.to(device, dtype).eval()
 
 
 def build_model(config: ModelConfig, weights: dict[str, torch.Tensor], folder: Path) -> Transformer:

@@ -14,9 +14,10 @@ from torch import Tensor
 from ..arrays import softmax, widened
 from ..data.batching import Ids, pad
 from ..model.attention import padding_mask
-from ..model.fused_step import decoding_step
+from ..model.fused_step import FusedStep, decoding_step
 from ..model.transformer import Transformer
 
+_ENCODED = 16  # sentences encoded side by side
 LENGTH_MARGIN = 50  # a translation may have this many tokens more than its source (paper, 6.1)
 
 
@@ -77,16 +78,28 @@ class DecodingState:
         same_length = len({len(row) for row in sources}) == 1
         self.source_mask = None if same_length else padding_mask(source, config.pad_id)
         if memory is None:
-            memory = model.encode(source, self.source_mask)
+            memory = _encode(model, source, [len(row) for row in sources])
         if hidden is not None:
             readable = ~hidden.to(model.device)[:, None, None, :]
             self.source_mask = readable if self.source_mask is None else self.source_mask & readable
         self.caches = model.start_caches(memory, capacity)
-        self._step = decoding_step(model)
+        self._model, self._step = model, decoding_step(model)
+        self._rough = model.output_projection.rough_choice() if isinstance(self._step, FusedStep) else None
 
     def step(self, tokens: Tensor) -> Tensor:
         """Feed each sentence its newest token, [rows] -> logits of what follows, [rows, vocab], in float32 at least."""
         return widened(self._step(tokens, self.caches, self.source_mask))
+
+    def choose(self, tokens: Tensor) -> Tensor:
+        """Feed each sentence its newest token -> the most probable next ones, [rows], as `most_probable` has them."""
+        if self._rough is None or not isinstance(self._step, FusedStep):
+            return most_probable(forbid_specials(self.step(tokens), self._model))
+        hidden = self._step.hidden(tokens, self.caches, self.source_mask)
+
+        def of_all() -> Tensor:
+            return most_probable(forbid_specials(self._model.output_projection(hidden), self._model))
+
+        return self._rough.choose(hidden, self._model.config.never_chosen, of_all)
 
     def select(self, rows: Tensor) -> None:
         """Keep these sentences only, in this order; repeats are allowed."""
@@ -99,6 +112,25 @@ class DecodingState:
         """Exchange the decoded pasts among rows of the same sentence."""
         for cache in self.caches:
             cache.reorder(rows)
+
+
+def _encode(model: Transformer, source: Tensor, lengths: Sequence[int]) -> Tensor:
+    """Encode a padded batch, [batch, source] -> [batch, source, d_model]: a few rows of like length at a time, since
+    padding costs what tokens cost; it becomes zeros.
+    """
+    order = sorted(range(len(lengths)), key=lengths.__getitem__)
+    groups = [order[start : start + _ENCODED] for start in range(0, len(order), _ENCODED)]
+    memory = None
+    for rows in groups:
+        longest = lengths[rows[-1]]
+        some = source[rows, :longest]
+        encoded = model.encode(some, padding_mask(some, model.config.pad_id) if lengths[rows[0]] < longest else None)
+        if len(groups) == 1:
+            return encoded[torch.tensor(rows).argsort()] if rows != sorted(rows) else encoded
+        memory = encoded.new_zeros(*source.shape, encoded.shape[-1]) if memory is None else memory
+        memory[rows, :longest] = encoded
+    assert memory is not None
+    return memory
 
 
 def length_limits(model: Transformer, sources: Sequence[Ids]) -> list[int]:
@@ -173,7 +205,7 @@ def _decode(
 ) -> tuple[list[list[int]], list[float]]:
     """Return the ids of each translation and, where it is `scored`, its log-probability."""
     prefixes = check_batch(model, sources, prefixes)
-    choose = _chooser(model, strategy)
+    choose, plain = _chooser(model, strategy), isinstance(strategy, Greedy) and not scored
     limits = length_limits(model, sources)
     state = DecodingState(model, sources, max(limits), memory, hidden)
     outputs: list[list[int]] = [[] for _ in sources]
@@ -181,9 +213,14 @@ def _decode(
     running: list[int | None] = list(range(len(sources)))  # the sentence of each row; None once it is finished
     tokens = torch.full((len(sources),), model.config.begin_id, device=model.device)
     for step in range(max(limits)):
-        logits = state.step(tokens)
-        log_probabilities = logits.log_softmax(dim=1) if scored else None  # of all, before some are forbidden
-        tokens = _force(choose(logits), running, prefixes, step)
+        log_probabilities = None
+        if plain:
+            chosen = state.choose(tokens)
+        else:
+            logits = state.step(tokens)
+            log_probabilities = logits.log_softmax(dim=1) if scored else None  # of all, before some are forbidden
+            chosen = choose(logits)
+        tokens = _force(chosen, running, prefixes, step)
         gained = [] if log_probabilities is None else log_probabilities.gather(1, tokens[:, None])[:, 0].tolist()
         for row, token in enumerate(tokens.tolist()):
             sentence = running[row]

@@ -6,6 +6,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from .linear import Linear
+
 
 def attention_scores(query: Tensor, key: Tensor, bias: Tensor | None = None, scale: float | None = None) -> Tensor:
     """Q K^T / sqrt(d_k), unmasked (paper, eq. 1): [..., queries, d_k], [..., keys, d_k] -> [..., queries, keys].
@@ -114,9 +116,9 @@ class MultiHeadAttention(nn.Module):
         self.d_model = d_model
         self.width = num_heads * (head_size or d_model // num_heads)
         self.scale = None if scaled else 1.0
-        self.query_key_value = nn.Linear(d_model, 3 * self.width, bias=bias)
+        self.query_key_value = Linear(d_model, 3 * self.width, bias=bias)
         self.core = ScaledDotProductAttention()
-        self.output = nn.Linear(self.width, d_model, bias=bias)
+        self.output = Linear(self.width, d_model, bias=bias)
 
     def project(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Query, key and value of one sequence, for self-attention: [batch, length, d_model] -> 3 x heads of it."""
@@ -125,17 +127,12 @@ class MultiHeadAttention(nn.Module):
 
     def project_query(self, x: Tensor) -> Tensor:
         """Return the query alone, for cross-attention: [batch, queries, d_model] -> [batch, heads, queries, d_k]."""
-        return self.split(F.linear(x, *self.rows(slice(self.width))))
+        return self.split(self.query_key_value.product(0, self.width)(x))
 
     def project_memory(self, memory: Tensor) -> tuple[Tensor, Tensor]:
         """Key and value of the memory, once a sentence: [batch, keys, d_model] -> 2 x [batch, heads, keys, d_k]."""
-        key, value = F.linear(memory, *self.rows(slice(self.width, None))).chunk(2, dim=-1)
+        key, value = self.query_key_value.product(self.width)(memory).chunk(2, dim=-1)
         return self.split(key), self.split(value)
-
-    def rows(self, part: slice) -> tuple[Tensor, Tensor | None]:
-        """Return rows of W_Q, W_K and W_V and their biases, None where there are none."""
-        weight, bias = self.query_key_value.weight, self.query_key_value.bias
-        return weight[part], None if bias is None else bias[part]
 
     def attend(
         self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, bias: Tensor | None = None

@@ -14,12 +14,12 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from ..config import ModelConfig, NormType, Positions
-from .attention import LayerCache, MultiHeadAttention
+from .attention import LayerCache
 from .layers import DecoderLayer
 from .transformer import Transformer
 
 Step = Callable[[Tensor, list[LayerCache], Tensor | None], Tensor]
-_Weights = tuple[Tensor, Tensor]
+_Product = Callable[[Tensor], Tensor]
 _Norm = tuple[tuple[int, ...], Tensor, Tensor, float]
 
 
@@ -30,7 +30,7 @@ def decoding_step(model: Transformer) -> Step:
     """
     if model.training or not is_covered(model.config) or _is_observed(model):
         return lambda tokens, caches, source_mask: model.step(tokens[:, None], caches, source_mask)
-    return _FusedStep(model)
+    return FusedStep(model)
 
 
 def is_covered(config: ModelConfig) -> bool:
@@ -51,35 +51,37 @@ def _is_observed(model: Transformer) -> bool:
 class _Layer:
     """The weights of a decoder layer in the order of their use; a norm is [its shape, gain, bias, epsilon]."""
 
-    query_key_value: _Weights
-    self_output: _Weights
+    query_key_value: _Product
+    self_output: _Product
     self_norm: _Norm
-    query: _Weights
-    cross_output: _Weights
+    query: _Product
+    cross_output: _Product
     cross_norm: _Norm
-    inner: _Weights
+    inner: _Product
     activate: Callable[[Tensor], Tensor]
-    outer: _Weights
+    outer: _Product
     forward_norm: _Norm
 
     @classmethod
     def of(cls, layer: DecoderLayer) -> "_Layer":
         attention, cross, feed_forward = layer.self_attention, layer.cross_attention, layer.feed_forward
         return cls(
-            _weights(attention.query_key_value),
-            _weights(attention.output),
+            attention.query_key_value.product(),
+            attention.output.product(),
             _norm(layer.self_attention_residual.norm),
-            _query(cross),
-            _weights(cross.output),
+            cross.query_key_value.product(0, cross.width),
+            cross.output.product(),
             _norm(layer.cross_attention_residual.norm),
-            _weights(feed_forward.inner),
+            feed_forward.inner.product(),
             feed_forward.activate.forward,
-            _weights(feed_forward.outer),
+            feed_forward.outer.product(),
             _norm(layer.feed_forward_residual.norm),
         )
 
 
-class _FusedStep:
+class FusedStep:
+    """The step of a model whose shape `is_covered`: from each sentence's newest token to logits, [rows, vocab]."""
+
     def __init__(self, model: Transformer):
         config = model.config
         self.model, self.num_heads, self.norm_first = model, config.num_heads, config.norm == "pre"
@@ -89,6 +91,10 @@ class _FusedStep:
         self.layers = [_Layer.of(layer) for layer in model.decoder]  # type: ignore[arg-type]
 
     def __call__(self, tokens: Tensor, caches: list[LayerCache], source_mask: Tensor | None) -> Tensor:
+        return self.model.output_projection(self.hidden(tokens, caches, source_mask))
+
+    def hidden(self, tokens: Tensor, caches: list[LayerCache], source_mask: Tensor | None) -> Tensor:
+        """Return what the output projection is given: [rows, d_model]."""
         start = caches[0].length
         self.positions.require_room(start + 1)
         x = F.embedding(tokens, self.embedding) * self.scale + self.positions.table[start]
@@ -97,7 +103,7 @@ class _FusedStep:
         step = self._pre_norm if self.norm_first else self._post_norm
         for layer, cache in zip(self.layers, caches, strict=True):
             x = step(x, layer, cache, source_mask)
-        return self.model.output_projection(self.model.decoder_norm(x))
+        return self.model.decoder_norm(x)
 
     def _post_norm(self, x: Tensor, layer: _Layer, cache: LayerCache, source_mask: Tensor | None) -> Tensor:
         x = torch.layer_norm(x + self._attend_so_far(x, layer, cache), *layer.self_norm)
@@ -111,28 +117,19 @@ class _FusedStep:
 
     def _attend_so_far(self, x: Tensor, layer: _Layer, cache: LayerCache) -> Tensor:
         heads = self.num_heads
-        projected = F.linear(x, *layer.query_key_value).view(len(x), 3 * heads, 1, -1)
+        projected = layer.query_key_value(x).view(len(x), 3 * heads, 1, -1)
         query, key, value = projected.chunk(3, dim=1)
         attended = F.scaled_dot_product_attention(query, *cache.append(key, value))
-        return F.linear(attended.reshape(x.shape), *layer.self_output)
+        return layer.self_output(attended.reshape(x.shape))
 
     def _attend_memory(self, x: Tensor, layer: _Layer, cache: LayerCache, mask: Tensor | None) -> Tensor:
-        query = F.linear(x, *layer.query).view(len(x), self.num_heads, 1, -1)
+        query = layer.query(x).view(len(x), self.num_heads, 1, -1)
         attended = F.scaled_dot_product_attention(query, cache.memory_key, cache.memory_value, attn_mask=mask)
-        return F.linear(attended.reshape(x.shape), *layer.cross_output)
+        return layer.cross_output(attended.reshape(x.shape))
 
 
 def _feed_forward(x: Tensor, layer: _Layer) -> Tensor:
-    return F.linear(layer.activate(F.linear(x, *layer.inner)), *layer.outer)
-
-
-def _weights(linear: nn.Linear) -> _Weights:
-    return linear.weight, linear.bias
-
-
-def _query(attention: MultiHeadAttention) -> _Weights:
-    weight, bias = _weights(attention.query_key_value)
-    return weight[: attention.d_model], bias[: attention.d_model]
+    return layer.outer(layer.activate(layer.inner(x)))
 
 
 def _norm(norm: nn.Module) -> _Norm:

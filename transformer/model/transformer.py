@@ -123,13 +123,6 @@ class Transformer(nn.Module):
         require_index("layer", number, len(layers))
         return layers[number]
 
-    def arrange_for_few_rows(self) -> None:
-        """Lay the wider projections out as [in, out], which a CPU multiplies faster with few rows."""
-        for module in self.modules():
-            if isinstance(module, MultiHeadAttention | FeedForward):
-                wide = module.query_key_value if isinstance(module, MultiHeadAttention) else module.inner
-                wide.weight.data = wide.weight.data.t().contiguous().t()
-
     @torch.no_grad()
     def set_weights(self, weights: Mapping[str, Tensor]) -> None:
         """Copy the weights of these names; raises KeyError where one is missing."""

@@ -9,7 +9,7 @@ import torch
 from transformer.config import ModelConfig
 from transformer.decoding.sampling import DecodingState, Greedy, decode_ids
 from transformer.interpret.activations import hooks_installed
-from transformer.model.fused_step import _FusedStep, decoding_step
+from transformer.model.fused_step import FusedStep, decoding_step
 from transformer.model.transformer import Transformer
 
 SHAPES = [
@@ -36,13 +36,10 @@ def made(seed: int = 3, **changed) -> Transformer:
 
 
 @torch.inference_mode()
-@pytest.mark.parametrize("arranged", [False, True], ids=["by rows", "by columns"])
 @pytest.mark.parametrize("sources", [SOURCES[:1], SOURCES], ids=["one", "three"])
 @pytest.mark.parametrize("changed", SHAPES, ids=str)
-def test_its_logits_are_those_of_the_modules_to_the_last_bit(changed, sources, arranged):
+def test_its_logits_are_those_of_the_modules_to_the_last_bit(changed, sources):
     model = made(**changed)
-    if arranged:
-        model.arrange_for_few_rows()
     one, other = DecodingState(model, sources, 8), DecodingState(model, sources, 8)
     step = decoding_step(model)
     tokens = torch.tensor([[2, 6, 11, 4, 9, 13]] * len(sources)) + torch.arange(len(sources))[:, None]
@@ -73,10 +70,10 @@ def test_another_threads_hooks_neither_slow_nor_change_a_step():
     with torch.inference_mode():
         expected = decode_ids(model, SOURCES, Greedy())
     with hooks_installed([(model.decoder[0].cross_attention.core, lambda module, inputs, output: output * 0)]):
-        assert not isinstance(decoding_step(model), _FusedStep)
+        assert not isinstance(decoding_step(model), FusedStep)
         changed = decode_ids(model, SOURCES, Greedy())
         with ThreadPoolExecutor(1) as other:
-            assert isinstance(other.submit(decoding_step, model).result(), _FusedStep)
+            assert isinstance(other.submit(decoding_step, model).result(), FusedStep)
             assert other.submit(decode_ids, model, SOURCES, Greedy()).result() == expected != changed
 
 

@@ -4,12 +4,10 @@ import copy
 
 import pytest
 import torch
-from support.small import small_config
 from torch.nn import functional as F
 
-from transformer.model import layers
+from transformer.model import linear
 from transformer.model.layers import OutputProjection
-from transformer.model.transformer import Transformer
 
 
 @pytest.fixture
@@ -33,7 +31,7 @@ def test_in_float64_and_without_onednn_it_is_one_too(projection, monkeypatch, ro
     with torch.inference_mode():
         expected = F.linear(x.double(), projection.weight.double())
         torch.testing.assert_close(copy.deepcopy(projection).double()(x.double()), expected)
-        monkeypatch.setattr(layers, "_product", None)
+        monkeypatch.setattr(linear, "_product", None)
         torch.testing.assert_close(projection(x), expected.float())
 
 
@@ -82,25 +80,12 @@ def test_gradients_reach_the_weight(projection):
     assert projection.weight.grad is not None
 
 
-def test_another_memory_order_changes_neither_values_nor_shapes():
-    torch.manual_seed(4)
-    model = Transformer(small_config()).eval()
-    source, target = torch.randint(4, 20, (2, 5)), torch.randint(4, 20, (2, 7))
-    with torch.inference_mode():
-        before = model(source, target)
-    shapes = {name: parameter.shape for name, parameter in model.named_parameters()}
-    model.arrange_for_few_rows()
-    assert {name: parameter.shape for name, parameter in model.named_parameters()} == shapes
-    with torch.inference_mode():
-        torch.testing.assert_close(model(source, target), before, rtol=1e-5, atol=1e-5)
-
-
 def test_a_matrix_that_is_too_large_is_not_kept_twice(projection, monkeypatch):
     x = torch.randn(3, 10)
     with torch.inference_mode():
         before = projection(x)
         assert projection._copies is not None
         projection._copies = None
-        monkeypatch.setattr(layers, "_MOST_COPIED", 309)
+        monkeypatch.setattr(OutputProjection, "most_copied", 309)
         torch.testing.assert_close(projection(x), before)
     assert projection._copies is None
