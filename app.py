@@ -21,6 +21,7 @@ else:
 
     from headlight.app.server import open_browser
     from headlight.classroom.routes import class_routes, housekeeping
+    from headlight.components.modules import module_routes
 
     @contextlib.asynccontextmanager
     async def lifespan(_: App):
@@ -29,4 +30,4 @@ else:
         async with housekeeping():
             yield
 
-    app = App(__file__, routes=class_routes(), lifespan=lifespan)
+    app = App(__file__, routes=[*class_routes(), *module_routes()], lifespan=lifespan)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from benchmarks.timing import describe_machine, milliseconds, print_table, time_interleaved
-from benchmarks.train import PyTorchTransformer
+from benchmarks.train import PlainObjective, PyTorchTransformer
 from transformer.model.device import keep_freed_memory
 from transformer.model.distributed import Processes
 from transformer.toy.settings import Task, ToySettings
@@ -47,7 +47,7 @@ class PeerTraining(ToyTraining):
     def __init__(self, settings: ToySettings):
         super().__init__(settings)
         self.model = PyTorchTransformer(settings.model_config())
-        self.updater = Updater(self.model, self.updater.settings, Processes())
+        self.updater = Updater(self.model, self.updater.settings, Processes(), PlainObjective)
 
 
 def main() -> None:

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from transformer.commands.options import AddCommand
+from transformer.commands.options import AddCommand, addressing
 from transformer.commands.translating import add_sentence, trace_sentence, write_result
 from transformer.errors import UserError
 from transformer.files import write_atomically
@@ -106,7 +106,7 @@ def _live(options: argparse.Namespace) -> tuple[str, str]:
     from .views.live.content import live_file
     from .views.live.replay import find_replay
 
-    if options.target is not None or options.beam > 1 or options.target_language or options.source_language:
+    if options.target is not None or options.beam > 1 or any(addressing(options)):
         raise UserError("A live page translates by itself, greedily: it takes --checkpoint and --text alone.")
     checkpoint = load_checkpoint(options.checkpoint)
     page = live_file(
@@ -174,7 +174,7 @@ def _lesson(options: argparse.Namespace) -> tuple[str, str]:
     from .lessons.command import expect_no_page, find_lesson
     from .lessons.offline import offline_page
 
-    if options.target is not None or options.beam > 1 or options.target_language or options.source_language:
+    if options.target is not None or options.beam > 1 or any(addressing(options)):
         raise UserError("A lesson is about the model's own greedy translation: it takes --checkpoint and --text alone.")
     if options.device:
         os.environ["HEADLIGHT_DEVICE"] = options.device

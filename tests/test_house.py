@@ -115,6 +115,17 @@ def test_no_style_asks_a_whole_page_what_it_holds():
         assert not asked, f"{style.name}: {asked}"
 
 
+def test_the_style_of_all_pages_asks_nothing_for_which_a_browser_looks_again_at_whole_parts_of_them():
+    """`:has()` is asked anew at all that Plotly draws; a part of a class's name, at each change of any class.
+
+    Then whatever may be named behind it gets its style anew: everything, where no class or element is.
+    """
+    style = re.sub(r"/\*.*?\*/", "", (ROOT / "headlight" / "app" / "page.css").read_text("utf-8"), flags=re.DOTALL)
+    assert ":has(" not in style
+    behind = re.findall(r"\[class[*^$][^\]]*\]((?:\s*>\s*|\s+)[^,{]+)", style)
+    assert behind and not [each for each in behind if not re.search(r"[.\w]", each.split()[-1].split(":")[0])]
+
+
 def test_the_engine_is_made_from_scratch():
     for path in files("transformer"):
         for name in names(path):

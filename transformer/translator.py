@@ -36,6 +36,7 @@ class DecodingOptions(TypedDict, total=False):
     prefix: str | Ids
     target_language: str | None
     source_language: str | None
+    task: str | None
     interventions: Asked
     means: Means | None
 
@@ -45,7 +46,8 @@ class Decoding:
     """How a text is decoded. Fields are checked and brought into one form, so that it can be part of a cache's key.
 
     prefix: a text or ids that the translation begins with; the languages: those of a model that has several, see
-    `TextReader.addressed`; interventions: what the model runs under, given as such or as their texts, and `means`, what
+    `TextReader.addressed`; task: what a text begins with for a model that is so told what to do with it (T5), see
+    `Checkpoint.prefixes`; interventions: what the model runs under, given as such or as their texts, and `means`, what
     mean ablation puts in place of a head's output, see `apply_interventions`. Raises ValueError and InterventionError.
     """
 
@@ -53,6 +55,7 @@ class Decoding:
     prefix: str | Ids = ()
     target_language: str | None = None
     source_language: str | None = None
+    task: str | None = None
     interventions: Asked = ()
     means: Means | None = None
 
@@ -108,7 +111,8 @@ class Translator(TextReader):
     def import_from(
         cls, name: str | Path, device: str | torch.device | None = None, dtype: str | torch.dtype | None = None
     ) -> Self:
-        """Load a model of Marian, BART, mBART, M2M100 or NLLB: a folder in Hugging Face's layout, or a name on its hub.
+        """Load a model of another library, see `import_checkpoint`: a folder in Hugging Face's layout, or a name on its
+        hub.
 
         dtype: as for `load`. Raises CheckpointError for one that this engine cannot be, DownloadError where a name
         cannot be fetched, and DeviceError where there is no such `device`.
@@ -347,7 +351,7 @@ class Translator(TextReader):
         """Read a text and what its translation begins with, or the whole target, as ids; raises as `trace`."""
         if target is not None and len(asked.prefix):
             raise ValueError("a trace takes a target or a prefix, not both")
-        text = self.addressed(text, asked.target_language, asked.source_language)
+        text = self.addressed(text, asked.target_language, asked.source_language, asked.task)
         source_ids, prefix_ids = self._source_ids(text), self._prefix_ids(asked.prefix, text)
         if target is None:
             if len(prefix_ids) >= length_limits(self.model, [source_ids])[0]:

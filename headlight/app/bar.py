@@ -36,6 +36,7 @@ EXAMPLES = {
 PRESENT = Path(__file__).with_name("present.css")
 GLOSSARY = tomllib.loads(Path(__file__).with_name("glossary.toml").read_text(encoding="utf-8"))["word"]
 _LANGUAGES = re.compile(r"\A([a-z]{2,3})-([a-z]{2,3})\Z")  # a checkpoint that is called by its two languages
+_NO_TASK = "nothing before the text"
 DECODING = ("greedy", "beam", "sampling")
 
 
@@ -77,8 +78,10 @@ def show() -> TranslationRequest:
         st.stop()
     with model:
         target_language, source_language = _languages(translator)
+        task = _task(translator)
         _offer_examples(translator.checkpoint)
-    return TranslationRequest(checkpoint, text, strategy, language=target_language, source_language=source_language)
+    languages = {"language": target_language, "source_language": source_language}
+    return TranslationRequest(checkpoint, text, strategy, task=task, **languages)
 
 
 def take_sentence(text: str) -> None:
@@ -127,6 +130,19 @@ def _languages(translator: Translator) -> tuple[str, str]:
     if offered := tokenizer.languages:
         written = choices.from_list("Target language", offered, "target", target or None, 110, visibility="collapsed")
     return written, read
+
+
+def _task(translator: Translator) -> str:
+    """Offer what a text may begin with to say what is to be done with it; return the chosen one, empty for none.
+
+    It begins with a translation, where the model was taught one: without, such a model does as it likes.
+    """
+    prefixes = tuple(translator.checkpoint.prefixes.values())
+    if not prefixes:
+        return ""
+    start = next((prefix for prefix in prefixes if prefix.startswith("translate")), _NO_TASK)
+    chosen = choices.from_list("Task", (_NO_TASK, *prefixes), "instruction", start, 240, visibility="collapsed")
+    return "" if chosen == _NO_TASK else chosen
 
 
 def _options(checkpoint: CheckpointFiles) -> Strategy:

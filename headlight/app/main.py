@@ -41,12 +41,12 @@ class Guide(Protocol):
 
 def main(load_guide: Callable[[], Guide]) -> None:
     """Draw the page in the address for one visitor; `load_guide` imports what leads through lessons."""
-    st.set_page_config(page_title="Headlight", page_icon=str(FOLDER / "icon.svg"), layout="wide")
     st.html(_styles())
     if st.context.is_embedded:
         st.html(FOLDER / "embed.css")
     st.logo(FOLDER / "logo.svg", size="large", icon_image=FOLDER / "icon.svg")
     if not _has_room():
+        _configure("Headlight")
         st.error("This server has as many visitors as it can serve: please try again in a few minutes.")
         st.stop()
     with starting():
@@ -59,7 +59,7 @@ def main(load_guide: Callable[[], Guide]) -> None:
     above_page = st.empty()  # for a word to who has to wait
     page = navigation()
     guide.start_run()
-    st.set_page_config(page_title=f"{page.title} · Headlight")
+    _configure(f"{page.title} · Headlight")
     st.html(group_headings())
     above = st.container()  # on every page: a widget that moves leaves the address
     if is_home(page):
@@ -76,6 +76,11 @@ def main(load_guide: Callable[[], Guide]) -> None:
         guide.show_lessons_through(page.url_path)
     guide.end_run()
     freeze_imports()
+
+
+def _configure(title: str) -> None:
+    """Say what the browser's tab shows, and that the page is wide: once a run, for it all costs the browser time."""
+    st.set_page_config(page_title=title, page_icon=str(FOLDER / "icon.svg"), layout="wide")
 
 
 @functools.cache  # read once, and one message a run
@@ -123,6 +128,7 @@ def starting() -> Iterator[None]:
     if _read.is_set():
         yield
         return
+    _configure("Headlight")
     with notice.container():
         st.info("Starting: reading PyTorch and the model …", icon=":material/hourglass_top:")
         chart = st.empty()

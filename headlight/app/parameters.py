@@ -23,6 +23,7 @@ PARAMETERS = {
     "checkpoint": Parameter("the checkpoint that translates"),
     "target": Parameter("the target language of a model that has several"),
     "source": Parameter("the source language of a model that is told it"),
+    "instruction": Parameter("what is put before the text for a model that is so told what to do with it (T5)"),
     "text": Parameter("the sentence to translate", "I love my teacher."),
     "decoding": Parameter("the decoding strategy", "greedy"),
     "beam": Parameter("beam size", 5),
@@ -152,6 +153,8 @@ PARAMETERS = {
     "position": Parameter("rotation: position, from 0", 5),
     "offset": Parameter("rotation: offset between two positions", 3),
     "first_dims": Parameter("embedding sum: how many dimensions are drawn", "32"),
+    "bias_head": Parameter("relative bias: head, from 1", "1"),
+    "bias_reach": Parameter("relative bias: greatest distance drawn, or all", "48"),
     # Masks.
     "masks": Parameter("view", "without the mask"),
     "second": Parameter("second sentence of the batch", "Tom lives in Boston with his three sisters."),

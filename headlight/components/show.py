@@ -8,7 +8,8 @@ from functools import cache
 
 import streamlit as st
 
-from headlight.components.bundle import bundle, read_parts
+from headlight.components.bundle import read_parts, slimmed_style
+from headlight.components.modules import script
 
 NEWEST = -1  # as a training step: wherever the replay ends now
 SHOWN_VIEW = "shown_view"  # in the session: the widget by which the page's view is chosen, and the view of the last run
@@ -269,7 +270,8 @@ def _show(entry: str, data: object, key: str, **heard: Callable[..., None]) -> N
 
 @cache
 def _declare(entry: str) -> Callable[..., object]:
-    """Declare a component to Streamlit, once: its bundle, and its HTML and style, which lie beside its entry."""
+    """Declare a component to Streamlit, once: its script, and its HTML and style, which lie beside its entry."""
     parts = read_parts(entry)
     name = entry.replace("/", "_")
-    return st.components.v2.component(name, html=parts.markup, css=parts.style or None, js=bundle(parts.module))
+    style = slimmed_style(parts.style) or None  # it goes along with all data
+    return st.components.v2.component(name, html=parts.markup, css=style, js=script(entry))

@@ -7,14 +7,20 @@ import numpy as np
 import plotly.graph_objects as go
 
 from transformer.arrays import require_index, to_array
-from transformer.config import Activation, ModelConfig, Norm
+from transformer.config import Activation, FeedForwardType, ModelConfig, Norm, NormType, Positions
 from transformer.data.batching import make_examples
 from transformer.data.pairs import TextPairs
 from transformer.experiments import training
 from transformer.experiments.training import GradientNorms
 from transformer.interpret import residual
 from transformer.interpret.parameters import WIDTHS, nearest, norm_parameters, parameters_at
-from transformer.interpret.residual import StackStream, Trajectory, record_hidden_units, record_residual_stream
+from transformer.interpret.residual import (
+    StackStream,
+    Trajectory,
+    record_gates,
+    record_hidden_units,
+    record_residual_stream,
+)
 from transformer.interpret.trace import Trace
 from transformer.model.names import Stack
 from transformer.translator import Translator
@@ -33,7 +39,7 @@ from .layout import (
     token_rows,
 )
 from .palette import BLUE, GREEN, GREY, OLIVE, WEIGHT_SCALE, Scale, diverging
-from .text import signed, token_label
+from .text import norm_name, signed, token_label
 
 _SUBLAYERS = {
     "embedding": "embedding",
@@ -44,7 +50,12 @@ _SUBLAYERS = {
     "feed_forward": "feed-forward",
     "norm": "last LayerNorm",
 }
-ACTIVATION_NAMES = {Activation.RELU: "ReLU", Activation.GELU: "GELU", Activation.SILU: "SiLU"}
+ACTIVATION_NAMES = {
+    Activation.RELU: "ReLU",
+    Activation.GELU: "GELU",
+    Activation.GELU_NEW: "GELU",
+    Activation.SILU: "SiLU",
+}
 
 _HEIGHT = 300  # pixels
 _UNITS = 24  # hidden units that are drawn
@@ -60,10 +71,11 @@ def sublayer_names(trajectory: Trajectory) -> list[str]:
     ]
 
 
-def sum_words(config: ModelConfig) -> tuple[str, str]:
-    """Return what a model multiplies a token's row by, and what the sum with the position's vector enters."""
+def sum_words(config: ModelConfig) -> tuple[str, str, str]:
+    """Return what a model multiplies a token's row by, what the sum with the position's vector enters, and that one."""
     factor = "√d_model" if config.scale_embeddings else "1: not scaled"
-    return factor, "a LayerNorm" if config.embedding_norm else "the stack"
+    position = "no position" if config.positions in (Positions.NONE, Positions.RELATIVE) else "position"
+    return factor, f"a {norm_name(config)}" if config.embedding_norm else "the stack", position
 
 
 def trajectory_figure(trajectory: Trajectory) -> go.Figure:
@@ -97,12 +109,13 @@ def sum_figure(
     total: np.ndarray,
     factor: str = "√d_model",
     enters: str = "the stack",
+    positioned: str = "position",
 ) -> go.Figure:
     """Draw four vectors below one another, a column per dimension, one colour scale around 0: [d_model] each.
 
     `factor` is what the row is multiplied by, and the sum `enters` the stack or a LayerNorm before it.
     """
-    names = ("row of the matrix", f"× {factor}", "+ position", f"= input of {enters}")
+    names = ("row of the matrix", f"× {factor}", f"+ {positioned}", f"= input of {enters}")
     values = np.stack([row, scaled, position, total])
     scale = diverging(float(np.abs(values).max()))
     dimensions = range(1, len(row) + 1)
@@ -120,14 +133,34 @@ def neighbours_figure(found: Sequence[tuple[int, float]], name: Callable[[int], 
     return figure_of(traces, 80 + 26 * len(found), x=x, y=candidate_rows(tokens), top=10)
 
 
-def units_figure(units: np.ndarray, activation: str = "ReLU") -> go.Figure:
-    """Draw one token's strongest units: [d_ff], after the activation of this name."""
-    order = np.argsort(-units, kind="stable")[:_UNITS]
-    order = order[units[order] > 0]
+def units_figure(
+    units: np.ndarray, activation: str = "ReLU", parts: tuple[np.ndarray, np.ndarray] | None = None
+) -> go.Figure:
+    """Draw one token's strongest units: [d_ff], after the activation of this name.
+
+    parts: of a gated feed-forward the gates and what they are multiplied with, [d_ff] each; then units of both signs.
+    """
+    order = np.argsort(-(units if parts is None else np.abs(units)), kind="stable")[:_UNITS]
+    order = order[(units[order] > 0) | (parts is not None)]
     places, marker = list(range(len(order))), {"color": BLUE, "opacity": 0.75}
     hover = [f"unit {unit + 1}: {units[unit]:.4f}" for unit in order]
+    title = f"after {activation}"
+    if parts is not None:
+        title, (gates, values) = "gate × second map", parts
+        hover = [f"unit {unit + 1}: gate {gates[unit]:.4f} × {values[unit]:.4f} = {units[unit]:.4f}" for unit in order]
     traces = [bars(places, units[order], marker=marker, hovertext=hover, hoverinfo="text")]
-    return _over_units(traces, order, _HEIGHT, {"title": f"after {activation}"})
+    return _over_units(traces, order, _HEIGHT, {"title": title})
+
+
+def signed_units_figure(units: np.ndarray, tokens: Sequence[str]) -> go.Figure:
+    """Draw the units of a gated feed-forward with the largest absolute sum, tokens by units: [tokens, d_ff]."""
+    order = np.argsort(-np.abs(units).sum(axis=0), kind="stable")[:_UNITS]
+    labels, units_from_1 = map(token_label, tokens), order + 1
+    values = units[:, order]
+    hover = cell_texts(lambda token, unit, value: f"{token}, unit {unit}: {value:.4f}", labels, units_from_1, values)
+    scale = diverging(float(np.abs(values).max()) or 1.0)
+    traces = [Cells(values, hover, scale).trace(bar_beside("", scale), gap=2)]
+    return _over_units(traces, order, 110 + 26 * len(tokens), token_rows(tokens))
 
 
 def sentence_figure(units: np.ndarray, tokens: Sequence[str]) -> go.Figure:
@@ -207,9 +240,13 @@ def hidden_units(
     stack = Stack(stack)
     tokens = trace.source_tokens if stack == Stack.ENCODER else trace.decoder_input_tokens
     units = record_hidden_units(translator.model, trace.source_ids, trace.decoder_input_ids, stack, layer)
+    gated = translator.model.config.feed_forward == FeedForwardType.GATED
     if token is None:
-        return sentence_figure(units, tokens)
+        return signed_units_figure(units, tokens) if gated else sentence_figure(units, tokens)
     require_index("token", token, len(tokens))
+    if gated:
+        gates, values = record_gates(translator.model, trace.source_ids, trace.decoder_input_ids, stack, layer)
+        return units_figure(units[token], parts=(gates[token], values[token]))
     return units_figure(units[token], ACTIVATION_NAMES[translator.model.config.activation])
 
 
@@ -225,10 +262,10 @@ def parameters(translator: Translator) -> go.Figure:
 
 
 def layer_norms(translator: Translator) -> go.Figure:
-    """Draw histograms of what all LayerNorms of the model have learned: gamma and beta."""
+    """Draw histograms of what all LayerNorms of the model have learned: gamma and beta, of an RMSNorm gamma."""
     _, gammas, betas = zip(*norm_parameters(translator.model), strict=True)
-    traces = []
-    for name, values, colour in (("γ, initialised to 1", gammas, BLUE), ("β, initialised to 0", betas, OLIVE)):
+    traces, learned = [], [("γ, initialised to 1", gammas, BLUE), ("β, initialised to 0", betas, OLIVE)]
+    for name, values, colour in learned[: 1 if translator.model.config.norm_type == NormType.RMS else 2]:
         counts, edges = np.histogram(np.concatenate(values), 40)
         middles, marker = (edges[:-1] + edges[1:]) / 2, {"color": colour, "opacity": 0.7}
         hover = "%{x:.3f}: %{y:,}<extra></extra>"

@@ -5,7 +5,7 @@ import plotly.graph_objects as go
 
 from transformer.arrays import require_index
 from transformer.experiments.attention import RandomProducts, measure_random_products
-from transformer.interpret.attention_block import record_stages, undivided
+from transformer.interpret.attention_block import is_divided, record_stages, undivided
 from transformer.interpret.trace import RowLabel, Trace, attention_map, masked_maps, row_and_column_labels
 from transformer.model.names import AttentionKind
 from transformer.translator import Translator
@@ -16,6 +16,8 @@ from .palette import BLUE, GREY, MIDDLE_GREY, OLIVE
 from .text import token_label
 
 _WITHOUT, _WITH = {"color": OLIVE, "dash": "dash"}, {"color": BLUE, "dash": "solid"}
+
+_OWN = ": the model's own"
 
 
 def spread_figure(spread: RandomProducts, d_k: int) -> go.Figure:
@@ -39,12 +41,17 @@ def largest_figure(spread: RandomProducts, d_k: int) -> go.Figure:
     return _over_sizes(curves, spread, d_k, {"title": f"largest of {spread.keys} weights", "range": [0, 1.03]})
 
 
-def scaled_rows_figure(without: np.ndarray, divided: np.ndarray, queries: tuple[str, ...]) -> go.Figure:
-    """Draw the largest weight of every query of one head, without the division and with it: [queries] each."""
+def scaled_rows_figure(
+    without: np.ndarray, divided: np.ndarray, queries: tuple[str, ...], *, is_divided: bool = True
+) -> go.Figure:
+    """Draw the largest weight of every query of one head, without the division and with it: [queries] each.
+
+    The model's own are those with the division where it `is_divided`.
+    """
     traces, places = [], list(range(len(queries)))
     for name, values, colour, symbol in (
-        ("without the division", without, OLIVE, "diamond"),
-        ("with the division: the model's own", divided, BLUE, "circle"),
+        ("without the division" + _OWN * (not is_divided), without, OLIVE, "diamond"),
+        ("with the division" + _OWN * is_divided, divided, BLUE, "circle"),
     ):
         words = zip(queries, values, strict=True)
         hover = [f"{token_label(query)}: max weight {value:.4f} {name}" for query, value in words]
@@ -190,7 +197,7 @@ def without_scaling(
     stages = record_stages(translator.model, trace.source_ids, trace.decoder_input_ids, kind, layer)
     without, divided = (weights.max(axis=-1) for weights in undivided(stages, head))
     queries = trace.source_tokens if AttentionKind(kind) == AttentionKind.ENCODER else trace.decoder_input_tokens
-    return scaled_rows_figure(without, divided, queries)
+    return scaled_rows_figure(without, divided, queries, is_divided=is_divided(stages))
 
 
 def score_deviation(translator: Translator, *, seed: int = 1) -> go.Figure:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import cos, isnan, radians
+from math import ceil, cos, isnan, radians, sin
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ from .palette import (
     label_color,
     see_through,
 )
-from .text import KIND_NAMES, head_name, sentence_case, short_weight, shown_tokens, token_label
+from .text import KIND_NAMES, head_name, sentence_case, short_weight, shown_tokens, text_width, token_label
 
 BLANK = float("nan")
 ROOM_OF_A_THIRD = 345  # pixels, three maps side by side at a desk; a phone has more for one
@@ -48,6 +48,8 @@ _SMALLEST_CELL_WITH_TEXT = 24  # in smaller ones digits would have to shrink; ho
 _LETTER = 0.6  # a letter's width as a share of its height
 
 _TURNED = 60  # degrees, of the labels above the columns
+# What Plotly adds up, in pixels: a line of labels, the gap to them, a title with its own gap, the edge of the figure.
+_LINE, _TICK, _TITLE_BESIDE, _TITLE_ABOVE, _MOST_EDGE = 16, 9, 25, 30, 12
 _GRID = {"color": LINE_GREY, "width": 1}
 _OUTLINE = {"color": SOLID_GREY, "width": 2.5}
 _MAY_ATTEND = Scale([[0.0, see_through(BLUE, 0.55)], [1.0, see_through(BLUE, 0.55)]])
@@ -145,10 +147,28 @@ class Heatmap:
         return letters + (70 if self.room is None else 40)
 
     @property
-    def overhang(self) -> float:
-        """The pixels by which the last of the turned labels ends to the right of its column's middle."""
-        last = self.extra or (shown_tokens(self.keys) or [""])[-1]
-        return cos(radians(_TURNED)) * _LETTER * SMALLEST_LABEL * len(last)
+    def margin(self) -> dict[str, int]:
+        """The room around the cells in pixels: on the page what Plotly finds that the labels and titles take.
+
+        With less, it makes that room when all is drawn, and then draws all once more.
+        """
+        keys = shown_tokens(self.keys)
+        last = self.extra or (keys or [""])[-1]
+        right = max(5, round(cos(radians(_TURNED)) * _LETTER * SMALLEST_LABEL * len(last)))
+        if self.room is None:
+            return {"l": 5, "r": right, "t": 5, "b": self.below}
+        edge = min(_MOST_EDGE, right, self.below)
+        beside, above, beyond = (
+            max((text_width(label, SMALLEST_LABEL) for label in labels), default=0)
+            for labels in (shown_tokens(self.queries), (*keys, self.extra), (last,))
+        )
+        high, long = sin(radians(_TURNED)), cos(radians(_TURNED))
+        return {
+            "l": ceil(edge + beside + _TICK + (_TITLE_BESIDE if self.row_title else 0)),
+            "r": max(right, ceil(edge + long * beyond + high * _LINE / 2 - self.cell / 2)),
+            "t": ceil(edge + high * above + long * _LINE + _TICK + _TITLE_ABOVE),
+            "b": self.below,
+        }
 
     @property
     def row_title(self) -> str:
@@ -177,7 +197,7 @@ def heatmap_figure(heatmap: Heatmap) -> go.Figure:
         traces.append(_texts(heatmap))
     layout: dict[str, Any] = {
         "shapes": _shapes(heatmap, gap > 0) or None,
-        "margin": {"l": 5, "r": max(5, round(heatmap.overhang)), "t": 5, "b": heatmap.below},
+        "margin": heatmap.margin,
         "hovermode": "closest",
         "showlegend": False,
     }

@@ -3,11 +3,13 @@
 import functools
 import html
 import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from transformer.config import ModelConfig, NormType
 from transformer.data.tokenizer import SPACE
 from transformer.interpret.head_patterns import HeadMeasures, Pattern, is_punctuation
 from transformer.interpret.what_if.intervention import Heads
@@ -22,6 +24,13 @@ JOINTS = (" | ", " → ")  # within a label of two tokens; no token has a space
 _LANGUAGE = re.compile(r">>.*<<|__\w+__|[a-z]{2,3}_[A-Z][A-Za-z]{1,3}")  # of Marian and M2M-100, of NLLB and mBART
 _NAMED = re.compile(r"<.+>")  # a special token without a glyph, or a byte: "<mask>", "<0xC3>"
 _ENDS_A_WORD = frozenset({"</s>", "<s>", "<pad>", SPACE})
+
+# Source Sans, the page's font: each word names how many 48ths of a letter's height the signs after it are wide.
+_SIGNS = (
+    "12',.:;ij|·‘’ 13Il 14! 15()-[]f{}⟨⟩ 16° 17/\\rt 21\"*?sz“”„ 22cx 23JYvy 240123456789#$+<=>FL^_ek~– 25VXag 26ESTZ "
+    "27A`bdhnopqu 28CKPRß 29B 30&DG→ 31U␣ 32HNOQ 35Mw 38W▁— 40%m 41@ 46…"
+)
+_WIDTHS = {" ": 10 / 48} | {sign: int(word[:2]) / 48 for word in _SIGNS.split() for sign in word[2:]}
 
 LEAST_SHOWN = 0.005  # nats, or a share: two digits do not show less
 NOTHING = "(nothing: the model ended the sentence at once)"  # in place of an empty translation
@@ -76,6 +85,16 @@ class TokenCell:
     def html(self, tag: str, attributes: str = "") -> str:
         """Return the cell of an HTML table."""
         return f'<{tag}{attributes} title="{html.escape(self.token)}">{html.escape(self.shown + self.below)}</{tag}>'
+
+
+def norm_name(config: ModelConfig) -> str:
+    """Return what a model's norms are called."""
+    return "RMSNorm" if config.norm_type == NormType.RMS else "LayerNorm"
+
+
+def with_norms(sentence: str, config: ModelConfig) -> str:
+    """Return a sentence about the paper's LayerNorms as it holds for a model, whose norms may be others."""
+    return sentence.replace("LayerNorm", norm_name(config))
 
 
 def part_names(*, scaled: bool, normalised: bool) -> tuple[str, str, str]:
@@ -264,3 +283,8 @@ def format_distinct(*values: float, digits: int = 2, most: int = 7) -> list[str]
     while digits < most and len({signed(value, digits) for value in values}) < len(set(values)):
         digits += 1
     return [signed(value, digits) for value in values]
+
+
+def text_width(text: str, size: float) -> float:
+    """Return the pixels that a text takes on the page in letters of this size: hardly ever less than it does."""
+    return size * sum(_WIDTHS.get(unicodedata.normalize("NFD", sign)[0], 1.0) for sign in text)

@@ -7,6 +7,7 @@ from urllib.parse import quote
 import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from support.access import shuts_no_one_out
 from support.rest import at_rest
 
@@ -260,3 +261,45 @@ def test_where_another_page_begins_is_no_choice(page, address):
         page.get_by_role("link", name="Translate", exact=True).click()
         expect(tokens(page, "source").first).to_be_visible()
         expect_chosen(page, *first)
+
+
+@pytest.fixture
+def messages(windows) -> Iterator[tuple[Page, list[ForwardMsg]]]:
+    """A window, and what the server has sent to it."""
+    page, sent = windows("messages"), []
+
+    def note(frame: str | bytes) -> None:
+        message = ForwardMsg()
+        message.ParseFromString(frame if isinstance(frame, bytes) else frame.encode())
+        sent.append(message)
+
+    page.on("websocket", lambda socket: socket.on("framereceived", note))
+    yield page, sent
+    page.goto("about:blank")
+
+
+def test_a_new_sentence_brings_no_script_and_names_the_page_once(messages, address):
+    """What a component is made of is there; each name of the page costs the browser a message to itself."""
+    page, sent = messages
+    open_lines(page, address)
+    sent.clear()
+    field = page.get_by_label("Sentence to translate")
+    field.fill("You love your teacher.")
+    field.press("Enter")
+    expect(tokens(page, "source").first).to_contain_text("You")
+    at_rest(page)
+    elements = [message.delta.new_element for message in sent if message.WhichOneof("type") == "delta"]
+    components = [each.bidi_component for each in elements if each.WhichOneof("type") == "bidi_component"]
+    assert components and all(len(each.js_content) < 300 for each in components)
+    assert sum(message.WhichOneof("type") == "page_config_changed" for message in sent) == 1
+    assert sum(message.ByteSize() for message in sent) < 70_000
+
+
+def test_the_map_has_the_room_for_its_labels_before_it_is_drawn(messages, address):
+    """Plotly draws a map once more for each side where the labels take more room than it was told."""
+    page, _ = messages
+    open_lines(page, address)
+    expect(page.locator(".st-key-cross_map .heatmaplayer image")).to_have_count(1)
+    read = "plot => [plot._fullLayout.margin, plot._fullLayout._size].map(({ l, r, t }) => [l, r, t])"
+    given, taken = page.locator(".st-key-cross_map .js-plotly-plot").evaluate(read)
+    assert taken == pytest.approx(given, abs=1)  # it lets a pixel pass

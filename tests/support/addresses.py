@@ -20,6 +20,7 @@ VIEWS = {
     "/positions?positions=curves": "Positional encoding",
     "/positions?positions=embedding+sum": "Positional encoding",
     "/positions?positions=rotation": "Positional encoding",
+    "/positions?positions=relative+bias": "Positional encoding",
     "/masks": "Masks",
     f"/masks?masks={quote('one head')}": "Masks",
     f"/masks?masks={quote('the three masks')}": "Masks",

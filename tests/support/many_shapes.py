@@ -13,6 +13,7 @@ from pathlib import Path
 from support.tiny import WORDS, make_pairs, tiny_experiment, write_pairs, write_toml
 
 from transformer.__main__ import main
+from transformer.model import products
 from transformer.model.device import PRIMITIVE_CACHE
 from transformer.training.trainer import Trainer
 
@@ -51,6 +52,7 @@ def measure(folder: Path, precision: str) -> dict:
         held.append(resident())
 
     Trainer._step = watched
+    products._FEWEST_PRODUCTS = 1  # so that float32, too, makes a primitive for each shape
     arguments = ["--data", str(data), "--valid", str(valid), "--out", str(folder / "run"), "--device", "cpu"]
     assert main(["train", str(config), *arguments]) == 0
     Trainer._step = step

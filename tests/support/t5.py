@@ -26,9 +26,9 @@ from .tiny import make_pairs
 
 FAMILIES = ("t5", "flan-t5", "mt5", "byt5", "t5-shallow", "pegasus")
 PREFIXES = {
-    "summarization": "summarize: ",
-    "translation_en_to_de": "translate English to German: ",
-    "translation_en_to_fr": "translate English to French: ",
+    "summarization": "summarize:",
+    "translation_en_to_de": "translate English to German:",
+    "translation_en_to_fr": "translate English to French:",
 }
 _UNUSED = 12  # rows of the embedding that no piece has, as in T5
 _SENTINELS, _OFFSET = 10, 23
@@ -64,7 +64,7 @@ def write_t5(
                 parameter.normal_()
             elif "embed_positions" not in name:
                 parameter.add_(0.3 * torch.randn_like(parameter))
-        model.get_output_embeddings().weight[1] *= 2  # a row so long wins now and then, so that translations end
+        model.get_output_embeddings().weight[1] *= 3  # a row so long wins now and then, so that translations end
         if family == "pegasus":
             model.final_logits_bias.normal_()
     model.generation_config.forced_eos_token_id = None
@@ -73,7 +73,7 @@ def write_t5(
     if family in ("flan-t5", "byt5"):
         _describe(folder, tie_word_embeddings=False)
     if family in ("t5", "flan-t5", "t5-shallow"):
-        _describe(folder, task_specific_params={name: {"prefix": prefix} for name, prefix in PREFIXES.items()})
+        _describe(folder, task_specific_params={name: {"prefix": f"{prefix} "} for name, prefix in PREFIXES.items()})
     return model, tokenizer
 
 
@@ -100,7 +100,7 @@ def _model(family: str, size: int, seed: int) -> PreTrainedModel:
     gated = family in ("flan-t5", "byt5")
     model = T5ForConditionalGeneration._from_config(T5Config(**shape, **(_GATED if gated else {})), **eager).eval()
     if gated:  # which transformers would tie to the embeddings
-        model.lm_head.weight = torch.nn.Parameter(torch.randn(size, 24))
+        model.lm_head.weight = torch.nn.Parameter(torch.randn(size, shape["d_model"]))
     return model
 
 

@@ -32,7 +32,7 @@ _TOY = {  # what each setting is
     "num_layers": "layers of the encoder, and as many of the decoder",
     "num_heads": "heads of an attention block",
     "norm": "where LayerNorm stands: pre or post",
-    "positions": "positional encoding: sinusoidal, learned, none or multiplied",
+    "positions": "positional encoding: sinusoidal, learned, none, multiplied or relative",
     "schedule": "learning rate: noam rises and falls, constant rises and stays, none is the same throughout",
     "warmup_steps": "updates in which the learning rate rises",
     "rate_factor": "factor of the learning rate",
@@ -64,7 +64,7 @@ def add_commands(command: AddCommand) -> None:
     toy.add_argument("--out", type=Path, required=True, help="the folder for status.json and replay.safetensors")
     told = "end when standard input does: with the program that started it and holds the other end"
     toy.add_argument(UNTIL_INPUT_ENDS, action="store_true", help=told)
-    importing = command("import", _import, "make a checkpoint of a model of Marian, BART, mBART, M2M100 or NLLB")
+    importing = command("import", _import, "make a checkpoint of a model of Marian, BART, NLLB, T5 or another family")
     importing.add_argument("model", help="a folder in Hugging Face's layout, or a name on its hub")
     importing.add_argument("--out", type=Path, required=True, help="the checkpoint folder to make")
     export = command("export", _export, "write a checkpoint as a model for Hugging Face's transformers")

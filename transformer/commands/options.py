@@ -50,7 +50,7 @@ def add_search(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--alpha", type=_alpha, default=Beam.alpha, help=alpha)
     penalty = "form of the beam's length penalty: gnmt, the default, of Wu et al. 2016, or a power of the length"
     parser.add_argument("--penalty", choices=list(map(str, Penalty)), default=Beam.penalty, help=penalty)
-    add_languages(parser)
+    add_addressing(parser)
     add_device(parser)
 
 
@@ -58,6 +58,18 @@ def add_languages(parser: argparse.ArgumentParser) -> None:
     """Add the languages of a model that has several."""
     parser.add_argument("--target-language", metavar="CODE", help="of an imported model that has several, such as deu")
     parser.add_argument("--source-language", metavar="CODE", help="of an imported model that is told it: NLLB, mBART")
+
+
+def add_addressing(parser: argparse.ArgumentParser) -> None:
+    """Add what `addressing` returns: the languages, and the task of a model that is told it."""
+    add_languages(parser)
+    told = "put before each text, for a model that is so told what to do with it: 'translate English to German:' (T5)"
+    parser.add_argument("--prefix", metavar="TEXT", help=told)
+
+
+def addressing(options: argparse.Namespace) -> tuple[str | None, str | None, str | None]:
+    """Return the languages and the task that were asked for, as `Translator.addressed` takes it after a text."""
+    return options.target_language, options.source_language, options.prefix
 
 
 def strategy_of(options: argparse.Namespace) -> Greedy | Beam:

@@ -14,7 +14,16 @@ from ..decoding.beam import Beam
 from ..errors import DataError, EmptyTextError, UserError
 from ..interpret.trace import Trace
 from ..translator import Translator
-from .options import AddCommand, add_checkpoint, add_pairs, add_search, refuse_installed, reporter, strategy_of
+from .options import (
+    AddCommand,
+    add_checkpoint,
+    add_pairs,
+    add_search,
+    addressing,
+    refuse_installed,
+    reporter,
+    strategy_of,
+)
 
 
 def add_commands(command: AddCommand) -> None:
@@ -46,8 +55,7 @@ def add_sentence(parser: argparse.ArgumentParser, kind: str, *, required: bool =
 def _translate(options: argparse.Namespace) -> int:
     """Translate what can be translated; a line that cannot leaves an empty line and a message with its number."""
     translator = Translator.load(options.checkpoint, options.device)
-    languages = options.target_language, options.source_language
-    lines = [translator.addressed(line, *languages) for line in options.texts or _standard_input()]
+    lines = [translator.addressed(line, *addressing(options)) for line in options.texts or _standard_input()]
     usable, status = [], 0
     for number, line in enumerate(lines, start=1):
         try:
@@ -85,8 +93,8 @@ def _evaluate(options: argparse.Namespace) -> None:
     if options.write:
         refuse_installed(options.checkpoint / "training.json", "copy the checkpoint first")
     translator = Translator.load(options.checkpoint, options.device)
-    languages = options.target_language, options.source_language
-    pairs = [(translator.addressed(source, *languages), target) for source, target in read_pairs(options.pairs)]
+    told = addressing(options)
+    pairs = [(translator.addressed(source, *told), target) for source, target in read_pairs(options.pairs)]
     for number, (source, _) in enumerate(pairs, start=1):
         try:
             translator.pieces(source)
@@ -113,7 +121,7 @@ def _trace(options: argparse.Namespace) -> None:
 def trace_sentence(options: argparse.Namespace) -> tuple[Translator, Trace]:
     """Trace the sentence that the options of `add_sentence` give."""
     translator = Translator.load(options.checkpoint, options.device)
-    text = translator.addressed(options.text, options.target_language, options.source_language)
+    text = translator.addressed(options.text, *addressing(options))
     return translator, translator.trace(text, target=options.target, strategy=strategy_of(options))
 
 

@@ -22,11 +22,14 @@ class TextReader:
         # Positions that are not for pieces: on both sides the end of sentence's, and a language's where there is one.
         self._special_tokens = max(sum(map(len, tokenizer.frame(""))), 1 + len(tokenizer.given("")))
 
-    def addressed(self, text: str, target_language: str | None, source_language: str | None = None) -> str:
+    def addressed(
+        self, text: str, target_language: str | None, source_language: str | None = None, task: str | None = None
+    ) -> str:
         """Return the text with the languages that a model of several is told: ">>deu<< A sentence.".
 
-        Unchanged without a language, or where the text is empty or names one itself. Raises UserError for a language
-        that is not there, and TypeError for what is no text.
+        Unchanged without a language, or where the text is empty or names one itself. task: what a text begins with for
+        a model that is so told what to do with it, "translate English to German:" (T5), unless it does already. Raises
+        UserError for a language that is not there, and TypeError for what is no text.
         """
         _require_text(text)
         wanted = (
@@ -37,7 +40,11 @@ class TextReader:
             if language and text.strip() and not is_addressed(text) and language not in languages:
                 which = f"choose among {', '.join(languages)}" if languages else otherwise
                 raise UserError(f"The model has no {side} language {language!r}: {which}.")
-        return self.tokenizer.address(text, target_language or "", source_language or "") if text.strip() else text
+        if not text.strip():
+            return text
+        text = self.tokenizer.address(text, target_language or "", source_language or "")
+        task = (task or "").strip()
+        return f"{task} {text.lstrip()}" if task and not text.lstrip().startswith(task) else text
 
     def pieces(self, text: str) -> list[Piece]:
         """Return the pieces of a text with ids and the characters they cover; raises EmptyTextError or TooLongError."""

@@ -163,12 +163,12 @@ class Description:
     def prefixes(self) -> dict[str, str]:
         """Return what texts may begin with to say what is to be done with them, by the tasks' names.
 
-        As `task_specific_params` has them: {"translation_en_to_de": "translate English to German: "}.
+        As `task_specific_params` has them: {"translation_en_to_de": "translate English to German:"}.
         """
         tasks = self.stored.get("task_specific_params")
         said = {name: task.get("prefix") for name, task in _items(tasks) if isinstance(task, dict)}
         sound = {
-            str(name): prefix
+            str(name): prefix.strip()
             for name, prefix in said.items()
             if isinstance(prefix, str) and prefix.strip() and len(prefix) <= _MOST_PREFIX and prefix.isprintable()
         }

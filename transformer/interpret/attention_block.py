@@ -13,7 +13,7 @@ from ..model.layers import norm_bias
 from ..model.names import AttentionKind
 from ..model.transformer import Transformer
 from .activations import Activations, Request, bias_of, record, scores_of, unmasked_of, weights_of
-from .positions import bias_by_distance
+from .positions import bias_by_distance, range_by_distance
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,7 +23,8 @@ class BlockParameters:
     w_query, w_key, w_value: [d_model, heads d_k], w_output: [heads d_k, d_model], head h owns the columns h d_k to (h +
     1) d_k of the first three and these rows of the last; b_*: [heads d_k] and [d_model], 0 where it has none; gamma,
     beta: [d_model], of the LayerNorm, beta 0 of an RMSNorm; `norm`: "post" or "pre". by_distance: [heads, distances],
-    what relative positions add to scores (see `positions.bias_by_distance`), None where they add nothing.
+    what relative positions add to scores (see `positions.bias_by_distance`), and ranges: [distances], of which learned
+    number that is, None where they add nothing. `with_biases` is False where no linear map has a bias.
     """
 
     w_query: np.ndarray
@@ -42,6 +43,8 @@ class BlockParameters:
     norm_type: NormType = NormType.LAYER
     scale_scores: bool = True
     by_distance: np.ndarray | None = None
+    ranges: np.ndarray | None = None
+    with_biases: bool = True
 
     @property
     def divisor(self) -> float:
@@ -52,8 +55,21 @@ class BlockParameters:
         """Return what is added to the scores of these first positions: [heads, queries, keys]."""
         if self.by_distance is None:
             return np.zeros((self.num_heads, queries, keys))
-        distances = np.arange(keys) - np.arange(queries)[:, None]
-        return np.asarray(self.by_distance[:, distances + self.by_distance.shape[1] // 2])
+        return np.asarray(self.by_distance[:, _columns_of_distances(queries, keys, self.by_distance.shape[1])])
+
+    def ranges_of(self, queries: int, keys: int) -> np.ndarray:
+        """Return which range of distances each of these cells belongs to: [queries, keys].
+
+        Raises ValueError where positions are not relative.
+        """
+        if self.ranges is None:
+            raise ValueError("relative positions expected, this block has no ranges of distances")
+        return np.asarray(self.ranges[_columns_of_distances(queries, keys, len(self.ranges))])
+
+
+def _columns_of_distances(queries: int, keys: int, columns: int) -> np.ndarray:
+    """Return in which of so many columns, distance 0 in the middle, each cell's distance stands: [queries, keys]."""
+    return np.arange(keys) - np.arange(queries)[:, None] + columns // 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,6 +175,8 @@ def block_parameters(model: Transformer, kind: AttentionKind | str, layer: int) 
         norm_type=model.config.norm_type,
         scale_scores=model.config.scale_scores,
         by_distance=bias_by_distance(model, kind.stack) if of_self else None,
+        ranges=range_by_distance(model, kind.stack) if of_self else None,
+        with_biases=model.config.bias,
     )
 
 
@@ -191,12 +209,20 @@ def compute_stages(
 
 
 def undivided(stages: Stages, head: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the weights of a head of the first sentence as softmax would give them without the division by sqrt(d_k),
-    and as they are: two arrays [queries, keys] in float64.
+    """Return the weights of a head of the first sentence as softmax gives them without the division by sqrt(d_k), and
+    with it: two arrays [queries, keys] in float64. One of them the model's own, the other made of the same products.
     """
     products = np.asarray(stages.products[0, head], dtype=np.float64)
-    without = softmax(products + stages.bias[head], stages.unmasked[0])
-    return without, np.asarray(stages.weights[0, head], dtype=np.float64)
+    own = np.asarray(stages.weights[0, head], dtype=np.float64)
+    if is_divided(stages):
+        return softmax(products + stages.bias[head], stages.unmasked[0]), own
+    return own, softmax(products / np.sqrt(stages.d_k) + stages.bias[head], stages.unmasked[0])
+
+
+def is_divided(stages: Stages) -> bool:
+    """Tell whether products were divided before the bias was added to them; with d_k 1 that is the same."""
+    without = np.abs(stages.scores - stages.bias - stages.products).max()
+    return stages.d_k == 1 or bool(without > 1e-4 * np.abs(stages.products).max())
 
 
 def split_heads(x: np.ndarray, num_heads: int) -> np.ndarray:
@@ -251,13 +277,13 @@ X, M, mask = (arrays[name].astype(np.float64) for name in ("residual", "memory",
 heads, head, sentence = {heads}, {head}, {sentence}  # the last two count from 0
 
 
-def layer_norm(z):
+def {norm}(z):
     deviation = np.sqrt({variance} + {epsilon!r})
-    return {centred} / deviation * arrays["gamma"] + arrays["beta"]
+    return {centred} / deviation * arrays["gamma"]{shift}
 
 
 def project(x, name):
-    return x @ arrays["w_" + name].astype(np.float64) + arrays["b_" + name]
+    return {projected}
 
 
 def split(x):  # batch length d_model -> batch heads length d_k
@@ -287,6 +313,7 @@ def script(stages: Stages, parameters: BlockParameters, title: str, *, cross: bo
     pre, rms = parameters.norm == Norm.PRE, parameters.norm_type == NormType.RMS
     biased = parameters.by_distance is not None
     divided = "products / np.sqrt(split(query).shape[-1])" if parameters.scale_scores else "products"
+    norm, projected = "RMSNorm" if rms else "LayerNorm", 'x @ arrays["w_" + name].astype(np.float64)'
     return SCRIPT.format(
         title=title.replace("\\", "").replace('"', "'"),
         heads=stages.num_heads,
@@ -296,9 +323,12 @@ def script(stages: Stages, parameters: BlockParameters, title: str, *, cross: bo
         variance="(z**2).mean(-1, keepdims=True)" if rms else "z.var(-1, keepdims=True)",
         centred="z" if rms else "(z - z.mean(-1, keepdims=True))",
         scores=f'{divided} + arrays["bias"]  # of relative positions' if biased else divided,
-        x="layer_norm(X)  # pre-norm" if pre else "X  # post-norm: LayerNorm comes last",
+        projected=projected + ' + arrays["b_" + name]' * parameters.with_biases,
+        norm="rms_norm" if rms else "layer_norm",
+        shift="" if rms else ' + arrays["beta"]',
+        x=("rms_norm" if rms else "layer_norm") + "(X)  # pre-norm" if pre else f"X  # post-norm: {norm} comes last",
         memory="M" if cross else "x",
-        result="total" if pre else "layer_norm(total)",
+        result="total" if pre else ("rms_norm" if rms else "layer_norm") + "(total)",
     )
 
 

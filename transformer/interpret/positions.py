@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from ..arrays import cosine, to_array
 from ..config import Positions, require
 from ..data.batching import Ids
+from ..model.attention import RelativePositions, distance_ranges
 from ..model.layers import MULTIPLIED_BASE, StackInput, sinusoidal_positions
 from ..model.names import Stack
 from ..model.transformer import Transformer
@@ -102,12 +103,31 @@ def bias_by_distance(model: Transformer, stack: Stack | str) -> np.ndarray:
     -> [heads, 2 max_length - 1], distance 0 in the middle, keys before the query to the left; in the decoder those
     after it have the query's own, and are masked. Raises ValueError for a model of other positions.
     """
-    relative = model.encoder_relative if Stack(stack) is Stack.ENCODER else model.decoder_relative
-    if relative is None:
-        raise ValueError(f"relative positions expected, got positions of the kind {model.config.positions}")
-    most = model.config.max_length - 1
+    relative = _relative(model, stack)
     with torch.inference_mode():
-        return to_array(relative.of(torch.arange(-most, most + 1, device=model.device)))
+        return to_array(relative.of(_distances(model)))
+
+
+def range_by_distance(model: Transformer, stack: Stack | str) -> np.ndarray:
+    """Return which of a side's learned numbers belongs to each distance: [2 max_length - 1], from 0.
+
+    Ordered, and with errors, as `bias_by_distance`.
+    """
+    relative = _relative(model, stack)
+    ranges = distance_ranges(_distances(model), len(relative.table), relative.furthest, both_ways=relative.both_ways)
+    return to_array(ranges)
+
+
+def _relative(model: Transformer, stack: Stack | str) -> RelativePositions:
+    relative = model.encoder_relative if Stack(stack) is Stack.ENCODER else model.decoder_relative
+    if not isinstance(relative, RelativePositions):
+        raise ValueError(f"relative positions expected, got positions of the kind {model.config.positions}")
+    return relative
+
+
+def _distances(model: Transformer) -> Tensor:
+    most = model.config.max_length - 1
+    return torch.arange(-most, most + 1, device=model.device)
 
 
 def dot_products(encoding: Encoding) -> np.ndarray:

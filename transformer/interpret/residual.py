@@ -17,7 +17,7 @@ from ..data.batching import Ids
 from ..data.frames import cell_columns, frame_of
 from ..decoding.beam import Beam, beam_search
 from ..decoding.sampling import Companions, Greedy, Hypothesis, Sampling, decode
-from ..model.layers import Residual
+from ..model.layers import Gate, Residual
 from ..model.names import Stack, SubLayerKind
 from ..model.transformer import Transformer
 from .activations import RESIDUAL_STREAM, Activations, Predictions, Request, predict, record, record_encoder
@@ -130,6 +130,23 @@ def record_hidden_units(
     return to_array(seen.call(name).output[0])
 
 
+def record_gates(
+    model: Transformer, source: Ids, decoder_input: Ids, stack: Stack | str, layer: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Record the gates of a gated feed-forward, activated, and what they are multiplied with: [tokens, d_ff] each.
+
+    Raises ValueError for no such layer, and for a feed-forward that is not gated.
+    """
+    gate = model.layer(stack, layer).feed_forward.activate
+    if not isinstance(gate, Gate):
+        raise ValueError(f"a gated feed-forward expected, got one that is {model.config.feed_forward}")
+    name = f"{stack}.{layer}.feed_forward.activate"
+    seen = record(model, [source], [decoder_input], Request(keep=(name,), logits_to_keep=1))
+    with torch.inference_mode():
+        activated, factor = seen.call(name).inputs[0][0].chunk(2, dim=-1)
+        return to_array(gate.activation(activated)), to_array(factor)
+
+
 @dataclass(frozen=True, eq=False)
 class Trajectory:
     """One token's vector along the residual stream: embedding, positions, the LayerNorm after them where there is one,
@@ -154,22 +171,22 @@ def trajectory(stack: StackStream, token: int) -> Trajectory:
     output; at a LayerNorm outside of the layers, what it did.
     """
     require_index("token", token, len(stack.start))
-    points: list[tuple[str, int | None]] = [("embedding", None), ("positions", None)]
-    vectors = [stack.embedded[token], stack.summed[token]]
-    changes = [np.full_like(vectors[0], np.nan), vectors[1] - vectors[0]]
+    points: list[tuple[str, int | None]] = [("embedding", None)]
+    vectors, changes = [stack.embedded[token]], [np.full_like(stack.embedded[token], np.nan)]
 
-    def add_norm(name: str, after: np.ndarray) -> None:
+    def add(name: str, after: np.ndarray) -> None:
         if not np.array_equal(after, vectors[-1]):  # where there is none, the vector is the same
             points.append((name, None))
             changes.append(after - vectors[-1])
             vectors.append(after)
 
-    add_norm("embedding_norm", stack.start[token])
+    add("positions", stack.summed[token])
+    add("embedding_norm", stack.start[token])
     for sublayer in stack.sublayers:
         points.append((sublayer.name, sublayer.layer))
         vectors.append(sublayer.after[token])
         changes.append(sublayer.change[token])
-    add_norm("norm", stack.end[token])
+    add("norm", stack.end[token])
     rows = np.asarray(vectors, dtype=np.float64)
     return Trajectory(
         points=tuple(points),

@@ -10,6 +10,7 @@ from ..errors import DeviceError
 
 ENVIRONMENT_VARIABLE = "HEADLIGHT_DEVICE"
 PRIMITIVE_CACHE = "ONEDNN_PRIMITIVE_CACHE_CAPACITY"
+PYTORCHS_CACHE = "LRU_CACHE_CAPACITY"
 
 _MOST_PRIMITIVES = 64
 
@@ -84,11 +85,13 @@ def keep_freed_memory() -> None:
 def bound_primitive_cache() -> None:
     """Let oneDNN keep at most 64 primitives, its compiled operations, unless the environment says how many.
 
-    It makes one for each operation and each new shape of its matrices, and keeps 1,024. A training whose batches come
-    in many shapes hardly ever meets one again, and in bfloat16 on a CPU they held gigabytes. oneDNN reads the variable
-    when it is first used: this is to be called before anything is computed.
+    It makes one for each operation and each new shape of its matrices, and keeps 1,024; what PyTorch puts between keeps
+    as many itself, and thus them. A training whose batches come in many shapes hardly ever meets one again, and in
+    bfloat16 on a CPU they held gigabytes. Both read their variable when they are first used: this is to be called
+    before anything is computed.
     """
-    os.environ.setdefault(PRIMITIVE_CACHE, str(_MOST_PRIMITIVES))
+    for variable in (PRIMITIVE_CACHE, PYTORCHS_CACHE):
+        os.environ.setdefault(variable, str(_MOST_PRIMITIVES))
 
 
 def _best_name() -> str:

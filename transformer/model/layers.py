@@ -311,7 +311,11 @@ class OutputProjection(Linear):
 
     def forward(self, x: Tensor) -> Tensor:
         """[..., d_model] -> [..., vocab]."""
-        return super().forward(x if self.scale == 1 else x * self.scale)
+        return super().forward(self.scaled(x))
+
+    def scaled(self, x: Tensor) -> Tensor:
+        """Return what W is multiplied with."""
+        return x if self.scale == 1 else x * self.scale
 
     def rough_choice(self) -> RoughChoice | None:
         """Return what finds the greatest logit without all of them; None where it would not pay or miss a hook."""

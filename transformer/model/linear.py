@@ -2,7 +2,8 @@
 
 PyTorch rearranges the whole matrix for each product with a few rows, multiplies many with a library made for another
 processor, and one row on one thread. On two threads of an EPYC with AVX-512, 1024 x 256 with 1, 4, 16, 64 and 640 rows
-takes 9, 19, 32, 79 and 680 microseconds instead of 15, 43, 65, 171 and 1,490.
+takes 9, 19, 32, 79 and 680 microseconds instead of 15, 43, 65, 171 and 1,490. While it is trained, when copies would be
+out of date at once, oneDNN multiplies by the weight itself (`products`).
 """
 
 from collections.abc import Callable
@@ -13,11 +14,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from .products import learned_product, onednn_product
 from .rough_choice import RoughChoice
 
 _MOST_PARTS = 8  # threads that share the product with a single row
-# What PyTorch's own compiler calls for a linear map whose weight is known; a build without oneDNN does not have it.
-_product = torch.ops.mkldnn._linear_pointwise.default if torch.backends.mkldnn.is_available() else None
 
 
 class Linear(nn.Linear):
@@ -39,7 +39,13 @@ class Linear(nn.Linear):
         if copies is not None:
             return copies.part(first, last).multiply
         weight, bias = self.weight[first:last], None if self.bias is None else self.bias[first:last]
-        return lambda x: F.linear(x, weight, bias)
+        multiply = learned_product if self.training and torch.is_grad_enabled() else F.linear
+        return lambda x: multiply(x, weight, bias)
+
+    def learned(self) -> tuple[Tensor, Tensor | None]:
+        """Weight and bias for an update, which may follow unnoticed: no copies are kept."""
+        self._copies = None
+        return self.weight, self.bias
 
     def copies(self) -> "_Copies | None":
         """Return copies that are up to date, None where there may be none."""
@@ -50,7 +56,7 @@ class Linear(nn.Linear):
         # A weight made in inference mode does not count its changes, so a copy of it could grow stale.
         if weight.device.type != "cpu" or weight.dtype != torch.float32 or weight.is_inference():
             return None
-        if weight.numel() > self.most_copied or _product is None:
+        if weight.numel() > self.most_copied or onednn_product is None:
             return None
         # Assigned whole, so that threads which race for it get one that is right.
         copies = self._copies
@@ -114,7 +120,7 @@ class _Part:
         x_rows, more = x.reshape(rows, -1), _padded(rows) - rows
         if more:
             x_rows = F.pad(x_rows, (0, 0, 0, more))
-        return _product(x_rows, self._blocks, self._bias, "none", [], "")[:rows].view(*x.shape[:-1], -1)
+        return onednn_product(x_rows, self._blocks, self._bias, "none", [], "")[:rows].view(*x.shape[:-1], -1)
 
     @cached_property
     def _columns(self) -> Tensor:

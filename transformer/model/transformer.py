@@ -74,10 +74,13 @@ class Transformer(nn.Module):
 
     def forward(self, source: Tensor, target: Tensor) -> Tensor:
         """Teacher forcing: source [batch, source], decoder input [batch, target] -> logits [batch, target, vocab]."""
+        return self.output_projection(self.last_vectors(source, target))
+
+    def last_vectors(self, source: Tensor, target: Tensor) -> Tensor:
+        """Return what `forward` projects to logits: [batch, target, d_model]."""
         source_mask = padding_mask(source, self.config.pad_id)
         memory = self.encode(source, source_mask)
-        hidden = self.decode(target, memory, target_mask(target, self.config.pad_id), source_mask)
-        return self.output_projection(hidden)
+        return self.decode(target, memory, target_mask(target, self.config.pad_id), source_mask)
 
     def encode(self, source: Tensor, source_mask: Tensor | None) -> Tensor:
         """[batch, source] -> the memory, [batch, source, d_model]."""

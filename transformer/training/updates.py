@@ -12,6 +12,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from ..config import TrainingConfig
 from ..model.distributed import Processes
 from ..model.transformer import Transformer
+from .fused_loss import projected_cross_entropy
 from .optimization import Adam, smoothed_cross_entropy
 
 # Source, decoder input and decoder target of a batch: [batch, source], [batch, target], [batch, target].
@@ -37,6 +38,10 @@ class Objective(nn.Module):
 
     def forward(self, source: Tensor, fed: Tensor, predicted: Tensor) -> Tensor:
         """Source [batch, source], decoder input and target [batch, target] -> the summed smoothed loss, in nats."""
+        if source.device.type == "cpu" and not self.in_bfloat16:
+            projection = self.model.output_projection
+            last, weights = projection.scaled(self.model.last_vectors(source, fed)), projection.learned()
+            return projected_cross_entropy(last, *weights, predicted, self.model.config.pad_id, self.smoothing)
         with torch.autocast(source.device.type, dtype=torch.bfloat16, enabled=self.in_bfloat16):
             logits = self.model(source, fed)
         return smoothed_cross_entropy(logits.float(), predicted, self.model.config.pad_id, self.smoothing)
@@ -45,10 +50,12 @@ class Objective(nn.Module):
 class Updater:
     """One Adam for all updates, with the gradient's norm clipped."""
 
-    def __init__(self, model: Transformer, settings: TrainingConfig, processes: Processes):
+    def __init__(
+        self, model: Transformer, settings: TrainingConfig, processes: Processes, objective: type[Objective] = Objective
+    ):
         self.model, self.settings, self.processes = model, settings, processes
         self.optimizer = Adam(model)
-        self.objective = Objective(model, settings)
+        self.objective = objective(model, settings)
         wrapped = processes.wrap_ddp(self.objective)
         # Gradients are exchanged once an update, after the last of its batches.
         self._without_exchange = contextlib.nullcontext if processes.count == 1 else wrapped.no_sync

@@ -31,7 +31,13 @@ from transformer.interpret.alignment.table import ALIGNMENT_FILE, AlignmentTable
 from transformer.interpret.atlas.atlas import ATLAS_FILE, Atlas, find_atlas
 from transformer.interpret.atlas.roles import roles_of
 from transformer.interpret.head_roles import ROLES_FILE, HeadRoles, load_roles, plainest_head
-from transformer.interpret.residual import ResidualStream, logit_lens, record_hidden_units, residual_stream_of
+from transformer.interpret.residual import (
+    ResidualStream,
+    logit_lens,
+    record_gates,
+    record_hidden_units,
+    residual_stream_of,
+)
 from transformer.interpret.trace import Trace
 from transformer.interpret.what_if.intervention import INTERVENTIONS
 from transformer.toy.jobs import Jobs
@@ -52,7 +58,8 @@ class TranslationRequest:
     """Which translation is asked for: a checkpoint's of a text, found by a strategy.
 
     It begins with the token ids in `prefix`; `rank` says which of the search's hypotheses it is, 1 the best;
-    `language` is the target's where the model has several, `source_language` the source's where it is told that.
+    `language` is the target's where the model has several, `source_language` the source's where it is told that,
+    and `task` what the text then begins with for a model that is so told what to do.
     """
 
     checkpoint: CheckpointFiles
@@ -62,11 +69,12 @@ class TranslationRequest:
     rank: int = 1
     language: str = ""
     source_language: str = ""
+    task: str = ""
 
     @property
     def source(self) -> str:
-        """What the translator reads: the text, and before it the languages where they are chosen."""
-        return translator(self.checkpoint).addressed(self.text, self.language, self.source_language)
+        """What the translator reads: the text, and before it the languages or the task where they are chosen."""
+        return translator(self.checkpoint).addressed(self.text, self.language, self.source_language, self.task)
 
 
 # A request's text tells it from every other; Streamlit's own way to a key, field by field, takes half a millisecond.
@@ -226,7 +234,7 @@ def residual_stream(request: TranslationRequest) -> ResidualStream:
 
 
 def hidden_units(request: TranslationRequest, stack: str, layer: int) -> np.ndarray:
-    """The hidden units of one feed-forward for each token of a text, after ReLU: [tokens, d_ff].
+    """The hidden units of one feed-forward for each token of a text, after its activation: [tokens, d_ff].
 
     `stack` is "encoder" or "decoder", the layer counts from 0.
     """
@@ -234,6 +242,13 @@ def hidden_units(request: TranslationRequest, stack: str, layer: int) -> np.ndar
     return record_hidden_units(
         translator(request.checkpoint).model, sentence.source_ids, sentence.decoder_input_ids, stack, layer
     )
+
+
+def gates(request: TranslationRequest, stack: str, layer: int) -> tuple[np.ndarray, np.ndarray]:
+    """The gates of one gated feed-forward, and what they are multiplied with: [tokens, d_ff] each, for each token."""
+    sentence = trace(request)
+    model = translator(request.checkpoint).model
+    return record_gates(model, sentence.source_ids, sentence.decoder_input_ids, stack, layer)
 
 
 @cached(max_entries=32, show_spinner="Reading every layer …")

@@ -20,6 +20,7 @@ from transformer.interpret.attention_block import (
 from transformer.interpret.attribution import Attribution, Occlusion, gradient_times_input, lost_without_each, occlude
 from transformer.interpret.mask_ablation import MaskedPass, run_masked, view_sentences
 from transformer.interpret.positions import EmbeddingSum, without_positions
+from transformer.interpret.relative_positions import Moved, move_sentence
 from transformer.interpret.rollout import Rollout, alti
 
 from . import CheckpointFiles, TranslationRequest, cached, recorded, samples, trace, translator
@@ -96,6 +97,17 @@ def translation_without_positions(request: TranslationRequest) -> str:
     loaded = translator(request.checkpoint)
     with without_positions(loaded.model):
         return loaded.trace(request.source, request.strategy, prefix=request.prefix).target_text
+
+
+@cached(max_entries=32, show_spinner="Moving the sentence …")
+def moved_sentence(request: TranslationRequest, places: int) -> Moved | None:
+    """Return what changes in the encoder where a text stands so many places later, fewer where there is less room.
+
+    None where there is no room at all.
+    """
+    model, ids = translator(request.checkpoint).model, trace(request).source_ids
+    room = min(places, model.config.max_length - len(ids))
+    return move_sentence(model, ids, room) if room > 0 else None
 
 
 def padded_batch(request: TranslationRequest, second: str) -> BatchView:

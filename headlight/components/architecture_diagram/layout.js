@@ -13,6 +13,7 @@ export const NUMBER = 26; // the side of a box with the number of a layer
 const RIGHT_OF_BOX = 10, BELOW = 24;
 const BESIDE_BOXES = 118; // pixels of a stack's height that are not boxes
 const HIGH_FOR_A_NOTE = 32, LETTER = 6.2; // notes are left out where there is no room, not shrunk
+const ASIDE = 0.56, LEAST_FOR_ITS_NAME = 170; // where a box beside the way begins; pixels of a box on it
 const LINE = asText(GREY);
 const FRAME = { fill: LINE, "fill-opacity": 0.08, stroke: LINE, "stroke-opacity": 0.6 };
 
@@ -60,7 +61,7 @@ class Drawing {
     const middle = x + this.size.box / 2;
     let y = 0;
     this.label(middle, y + 16, this.data[stack].input);
-    for (const box of before) y = this.box(box, x, y);
+    for (const box of before) y = box.beside ? this.aside(box, x, y) : this.box(box, x, y);
     const { gap, frame: side, box: wide } = this.size;
     y -= gap;
     const bottom = y, frame = this.add(shape("rect", { class: "frame", rx: 10, ...FRAME }));
@@ -70,6 +71,7 @@ class Drawing {
     this.add(shape("text", { x: x - side + 8, y: y + 14, class: "small left stack" }, name));
     this.stacks.push({ stack, count: layers.length, open: this.open[stack], x, y });
     this.line(middle, bottom + gap, middle, bottom - 14);
+    before.filter(({ beside }) => beside).forEach((box) => this.joinFromTheRight(box, layers[this.open[stack]], x));
     y -= NUMBER + 8;
     this.line(middle, y + NUMBER + 8 + 12, middle, y);
     for (const box of [...after, ...tail]) y = this.box(box, x, y);
@@ -104,6 +106,29 @@ class Drawing {
     this.line(middle, top, middle, top - gap / 2);
     this.points[box.name] = { x, y: top + high / 2 };
     return top - gap / 2;
+  }
+
+  // A box that does not lie on the way of the vectors, which passes it on its left.
+  aside(box, x, y) {
+    const { box: wide, high, gap } = this.size, top = y - gap / 2 - high, left = x + ASIDE * wide;
+    this.line(x + wide / 2, y, x + wide / 2, top - gap / 2);
+    const label = wide < LEAST_FOR_ITS_NAME ? box.label.split(" ").at(-1) : box.label;
+    this.add(shape(
+      "g",
+      { class: "box", "data-name": box.name },
+      shape("rect", { x: left, y: top, width: x + wide - left, height: high, rx: 6, ...paintOf(box.look) }),
+      shape("text", { x: (left + x + wide) / 2, y: top + high / 2 + 4, class: "small" }, label),
+    ));
+    this.points[box.name] = { x: x + wide, y: top + high / 2 };
+    return top - gap / 2;
+  }
+
+  // From a box beside the way to the self-attention that it is added in.
+  joinFromTheRight({ name }, boxes, x) {
+    const self = boxes.find(({ kind }) => kind === "self_attention"), right = x + this.size.box;
+    const from = this.points[name], to = this.points[self.name], out = right + RIGHT_OF_BOX / 2 + 1;
+    this.add(shape("path", { d: `M${from.x} ${from.y} H${out} V${to.y} H${right + 1}` }));
+    this.add(shape("path", { d: `M${right + 6} ${to.y - 4} L${right + 1} ${to.y} L${right + 6} ${to.y + 4}` }));
   }
 
   bypass(x, from, to) {

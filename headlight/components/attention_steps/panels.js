@@ -54,11 +54,11 @@ function mostDrawn(panel, data, width) {
 
 const labelsWidth = ({ queries, keys }) => Math.max(...[queries, keys].map((all) => rowLabelsWidth(shownTokens(all))));
 
-// The chosen cell of a panel; a column of -1 where the chosen dimension is another head's.
+// The chosen cell of a panel; a column of -1 where the chosen dimension is another head's or beyond the panel's.
 export function cellIn(panel, { query, key, dimension }, { head, d_k }) {
   const row = { queries: query, keys: key }[panel.rows];
-  const inside = dimension - head * d_k;
-  const column = { keys: key, model: dimension, head: inside >= 0 && inside < d_k ? inside : -1 }[panel.columns];
+  const inside = dimension - head * d_k, inModel = dimension < panel.grid.columns ? dimension : -1;
+  const column = { keys: key, model: inModel, head: inside >= 0 && inside < d_k ? inside : -1 }[panel.columns];
   return { row, column };
 }
 

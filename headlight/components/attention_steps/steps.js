@@ -68,10 +68,15 @@ class Steps extends Component {
 
   inside({ query, key, dimension, step }) {
     const within = (value, count) => Math.min(Math.max(0, Number.isFinite(value) ? value : 0), count - 1);
-    const { queries, keys } = this.data, inModel = within(dimension, this.grids.query.columns);
+    const { queries, keys } = this.data, inModel = within(dimension, this.dimensions);
     const places = { query: within(query, queries.length), key: within(key, keys.length), dimension: inModel };
     const names = this.data.steps.map(({ name }) => name);
     return { ...places, step: step === ALL || names.includes(step) ? step : names[0] };
+  }
+
+  // Of the model or of all heads together, whichever are more: heads may have a size of their own.
+  get dimensions() {
+    return Math.max(this.grids.query.columns, this.grids.residual.columns);
   }
 
   chooseOnly(some) {
@@ -97,7 +102,7 @@ class Steps extends Component {
   layOutChooser() {
     const { queries, keys } = this.data;
     this.find(".chooser").hidden = false;
-    this.find(".dimension input").max = this.grids.query.columns;
+    this.find(".dimension input").max = this.dimensions;
     const tokens = JSON.stringify([queries, keys]);
     if (tokens === this.tokens) return;
     this.tokens = tokens;
@@ -238,7 +243,9 @@ class Steps extends Component {
   writeSum(entry, pointed) {
     const { group, index, cell } = pointed ?? { group: OWN, index: 0, cell: null };
     const panel = entry.panels[group][index], { row, column } = cell ?? cellIn(panel, this.chosen, this.data);
-    const elsewhere = `Dimension ${this.chosen.dimension + 1} is another head's.`, { hand } = entry.parts;
+    const { hand } = entry.parts, chosen = `Dimension ${this.chosen.dimension + 1}`;
+    const isBeyond = panel.columns === "model", { columns } = panel.grid;
+    const elsewhere = isBeyond ? `${chosen} is beyond the ${columns} of this matrix.` : `${chosen} is another head's.`;
     const sum = () => sumText(this.sums.of(panel, row, column), `${this.data.whose} has`);
     const text = inWords(row < 0 || column < 0 ? elsewhere : sum());
     if (hand.textContent !== text) hand.textContent = text;

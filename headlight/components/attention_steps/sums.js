@@ -57,6 +57,7 @@ export class Sums {
     }
     const lefts = this.grids[left].row(row), rights = this.column(this.grids[right], at);
     const { parts, sum } = this.product(lefts, rights, (index) => `dimension ${index + 1}`);
+    if (!bias) return { parts, value: sum };
     const offset = this.grids[bias].at(0, at);
     return { parts: [...parts, `bias: ${number(offset)}`], value: sum + offset };
   }
@@ -76,6 +77,14 @@ export class Sums {
   divided({ of }, row, column) {
     const { d_k } = this.data, product = this.grids[of].at(row, column), root = Math.sqrt(d_k);
     return { parts: [`${number(product)} / √${d_k} = ${number(product)} / ${number(root)}`], value: product / root };
+  }
+
+  // What is added by the distance of the two, which belongs to a bucket: relative positions.
+  biased({ of }, row, column) {
+    const { bias, buckets } = this.grids, before = this.grids[of].at(row, column), added = bias.at(row, column);
+    const distance = column - row, [first, second] = [`score before: ${number(before)}`, farWords(distance)];
+    const bucket = `${second}: bucket ${buckets.at(row, column)}`;
+    return { parts: [first, bucket, `its learned number: ${number(added)}`], value: before + added };
   }
 
   isMasked(row, column) {
@@ -125,6 +134,7 @@ export class Sums {
 
   normalised({ of }, row, column) {
     const values = Array.from(this.grids[of].row(row)), count = values.length;
+    if (this.data.rms) return this.dividedByRoot(values, column);
     const mean = values.reduce((total, value) => total + value, 0) / count;
     const variance = values.reduce((total, value) => total + (value - mean) ** 2, 0) / count;
     const gamma = this.grids.gamma.at(0, column), beta = this.grids.beta.at(0, column), { epsilon } = this.data;
@@ -135,11 +145,25 @@ export class Sums {
     return { parts, value: scaled * gamma + beta, sign: " gives", joined: " " };
   }
 
+  // RMSNorm: without a mean, and without β.
+  dividedByRoot(values, column) {
+    const square = values.reduce((total, value) => total + value ** 2, 0) / values.length;
+    const root = Math.sqrt(square + this.data.epsilon), gamma = this.grids.gamma.at(0, column);
+    const scaled = values[column] / root, division = `${number(values[column])} / ${number(root)} = ${number(scaled)}`;
+    return { parts: [division, `× γ ${number(gamma)}`], value: scaled * gamma, sign: " gives", joined: " " };
+  }
+
   // A cell of the neuron view: one term of the dot product, or of the weighted average.
   term({ left, right }, row, column) {
     const a = left(row, column), b = right(row, column);
     return { parts: [`${number(a)} × ${number(b)}`], value: a * b };
   }
+}
+
+function farWords(distance) {
+  if (!distance) return "distance 0, the token itself";
+  const far = Math.abs(distance), side = distance > 0 ? "after" : "before";
+  return `distance ${number(distance, 0)}, the key stands ${far} token${far > 1 ? "s" : ""} ${side} the query`;
 }
 
 const others = (count) => `${count} other${count > 1 ? "s" : ""}`;

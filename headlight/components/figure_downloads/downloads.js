@@ -6,6 +6,10 @@ import { composed } from "./compose.js";
 import { matricesOf, tableOf } from "./numbers.js";
 
 const FIGURE = "js-plotly-plot", PLACE = "[data-testid=stElementContainer]", BUTTON = "figure_download";
+const FRAME = "[data-testid=stFullScreenFrame]", LEAVE = "[data-title='Close fullscreen']";
+// For headlight/app/page.css: what has a button, and what fills the screen. A style sheet that asked by :has() would be
+// asked anew at everything that Plotly draws.
+const DOWNLOADABLE = "data-downloadable", WHOLE = "data-whole";
 
 class FigureDownloads extends Component {
   constructor(root) {
@@ -22,6 +26,7 @@ class FigureDownloads extends Component {
     this.watch.disconnect();
     cancelAnimationFrame(this.frame);
     for (const button of document.querySelectorAll(`.${BUTTON}`)) button.remove();
+    for (const place of document.querySelectorAll(`[${DOWNLOADABLE}]`)) place.removeAttribute(DOWNLOADABLE);
   }
 
   // A button for each figure that has none.
@@ -29,7 +34,9 @@ class FigureDownloads extends Component {
     this.frame = undefined;
     for (const figure of this.figures) {
       this.keepSize(figure);
+      figure.closest(FRAME)?.toggleAttribute(WHOLE, figure.querySelector(LEAVE) !== null);
       const place = figure.closest(PLACE);
+      place?.setAttribute(DOWNLOADABLE, "");
       if (place && !place.querySelector(`:scope > .${BUTTON}`)) place.append(this.button(place));
     }
   }

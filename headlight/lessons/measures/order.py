@@ -87,6 +87,8 @@ def copies_apart(run: Run) -> Answer:
     names: word, first and second (its two positions, from 0), and those of `_settings`.
     """
     model, summed = _sum(run)
+    if model.config.positions == Positions.RELATIVE:
+        raise Undecided("This model adds no positions to its embeddings: its order is a bias on scores, by distance.")
     repeated = plainest(positions.repetitions(summed))
     if not repeated:
         raise Undecided("No word occurs twice in this sentence.")

@@ -17,7 +17,7 @@ from headlight.plots.text import (
 )
 from transformer.arrays import softmax
 from transformer.experiments.attention import SIZES, RandomProducts, measure_random_products
-from transformer.interpret.attention_block import Stages, undivided
+from transformer.interpret.attention_block import Stages, is_divided, undivided
 from transformer.interpret.what_if.intervention import Heads
 from transformer.model.names import AttentionKind
 
@@ -26,6 +26,7 @@ from .wording import NEAR, head_in, head_names, readable
 SEEDS = range(1, 100)  # that the page offers
 HARDLY, PLAINLY = 0.05, 0.1  # a change of a head's mean largest weight
 LEAST_TIMES = 2.0  # by which a gradient must have grown
+_NOT_DIVIDED = "This model does not divide its products by √d_k."
 
 
 @measure
@@ -70,6 +71,8 @@ def root_of_d_k(run: Run, kind: str) -> Answer:
     names: layer, head and its first dimension, and d_k.
     """
     layer, head, stages = _head(run, kind)
+    if not is_divided(stages):
+        raise Undecided(_NOT_DIVIDED)
     if stages.d_k == 1:
         raise Undecided("A query of this model has one dimension in each head, so that the division does nothing.")
     root = float(np.sqrt(stages.d_k))
@@ -93,6 +96,8 @@ def row_without_root(run: Run, kind: str) -> Answer:
     the row predicts, in the encoder its own token), now (its largest weight), and d_k.
     """
     layer, head, stages = _head(run, kind)
+    if not is_divided(stages):
+        raise Undecided(_NOT_DIVIDED)
     without, divided = (part.max(axis=-1) for part in undivided(stages, head))
     row = int((without - divided).argmax())
     scores, unmasked = np.asarray(stages.scores[0, head, row], dtype=np.float64), stages.unmasked[0, row]
@@ -263,7 +268,9 @@ def _largest_weights(run: Run) -> tuple[dict[Heads, float], dict[Heads, float]]:
 
     Softmax of scores that are √d_k times as large gives the weights to that power, divided by their sum.
     """
-    trace, d_k = run.trace, run.translator.model.config.d_k
+    trace, config = run.trace, run.translator.model.config
+    if not config.scale_scores:
+        raise Undecided(_NOT_DIVIDED)
     now: dict[Heads, float] = {}
     rises: dict[Heads, float] = {}
     for kind in AttentionKind:
@@ -271,7 +278,7 @@ def _largest_weights(run: Run) -> tuple[dict[Heads, float], dict[Heads, float]]:
         if weights.shape[-1] < 3 or weights.shape[-2] < 3:
             raise Undecided("This sentence is too short: nearly every row has only one key to choose.")
         largest = weights.max(axis=-1)
-        without = 1 / ((weights / largest[..., None]) ** np.sqrt(d_k)).sum(axis=-1)
+        without = 1 / ((weights / largest[..., None]) ** np.sqrt(config.d_k)).sum(axis=-1)
         for (layer, head), mean in np.ndenumerate(largest.mean(axis=-1)):
             now[Heads(kind, layer, head)] = float(mean)
             rises[Heads(kind, layer, head)] = float(without[layer, head].mean() - mean)

@@ -7,7 +7,7 @@ import numpy as np
 
 from headlight.plots.architecture import ACTIVATION_NAMES, sublayer_names
 from headlight.plots.text import Finding, percent, quoted, sentence_case, signed
-from transformer.config import Activation, ModelConfig, Norm, Positions
+from transformer.config import Activation, FeedForwardType, ModelConfig, Norm, NormType, Positions
 from transformer.experiments.training import GradientNorms
 from transformer.interpret.parameters import Block
 from transformer.interpret.residual import Trajectory
@@ -122,9 +122,15 @@ BLOCK_TEXTS = {
 ACTIVATIONS = {
     Activation.RELU: "keeps the positive ones",
     Activation.GELU: "multiplies each by the share of a standard normal distribution below it",
+    Activation.GELU_NEW: "multiplies each by about the share of a standard normal distribution below it",
     Activation.SILU: "multiplies each by its sigmoid",
 }
-_GATES = {Activation.GELU: r"\Phi", Activation.SILU: r"\sigma"}
+_GATES = {Activation.GELU: r"\Phi", Activation.GELU_NEW: r"\Phi", Activation.SILU: r"\sigma"}
+_SHAZEER = "Shazeer 2020; compare section 3.3, equation 2"
+_GATED = (
+    "Two linear maps instead of one go to the hidden units: the first, through {name}, is a gate for each unit, the "
+    "second is what the gate is multiplied with; a third map goes back. Each token alone, nothing moves between them."
+)
 _OTHER_POSITIONS = {
     Positions.LEARNED: BlockText(
         label="+ positions",
@@ -142,6 +148,15 @@ _OTHER_POSITIONS = {
         "its causal mask (Haviv et al. 2022).",
         source="compare section 3.5",
     ),
+    Positions.RELATIVE: BlockText(
+        label="Relative bias",
+        title="Relative bias",
+        formula=r"\text{score}_{ij} + b_{\text{head},\; \text{bucket}(j - i)}",
+        meaning="Nothing is added to the embeddings. To every score of self-attention each head adds a learned number "
+        "that depends on how far the key is from the query alone; far distances share one, in buckets. One table for "
+        "all layers of this stack; cross-attention has none. See “relative bias” on the page Positional encoding.",
+        source="Raffel et al. 2020, 2.1; compare section 3.5",
+    ),
     Positions.MULTIPLIED: BlockText(
         label="+ positions",
         title="Positional encoding, multiplied",
@@ -158,22 +173,90 @@ def block_text(kind: str, config: ModelConfig) -> BlockText:
     text = BLOCK_TEXTS[kind]
     if kind == "positions":
         return _OTHER_POSITIONS.get(config.positions) or _sinusoids(text, config)
-    if kind == "feed_forward" and config.activation != Activation.RELU:
-        name, gate = ACTIVATION_NAMES[config.activation], _GATES[config.activation]
-        formula = (
-            rf"\text{{FFN}}(x) = \text{{{name}}}(x W_1 + b_1)\, W_2 + b_2, \quad \text{{{name}}}(z) = z\, {gate}(z)"
-        )
-        source = "Hendrycks and Gimpel 2016; section 3.3, equation 2"
-        return replace(text, formula=formula, meaning=f"{text.meaning} The paper has ReLU.", source=source)
-    if kind == "embedding" and not config.scale_embeddings:
+    if kind == "feed_forward":
+        return _feed_forward(text, config)
+    if kind in ("self_attention", "cross_attention"):
+        return _attention(text, config)
+    if kind == "embedding":
+        return _embedding(text, config)
+    if kind == "output_projection":
+        return _output(text, config)
+    return _rms_norm(kind, text) if config.norm_type == NormType.RMS else text
+
+
+def _feed_forward(text: BlockText, config: ModelConfig) -> BlockText:
+    name, gate = ACTIVATION_NAMES[config.activation], _GATES.get(config.activation)
+    gated = config.feed_forward == FeedForwardType.GATED
+    if gate is None and not gated:
+        return text if config.bias else replace(text, formula=_without_biases(text.formula))
+    first = rf"\text{{{name}}}(x W_1 + b_1)"
+    inner = rf"({first} \odot (x V + c))" if gated else first
+    formula = rf"\text{{FFN}}(x) = {inner}\, W_2 + b_2"
+    formula = formula if config.bias else _without_biases(formula)
+    if gate:
+        formula += rf", \quad \text{{{name}}}(z) = z\, {gate}(z)"
+    if gated:
+        of_gate = _GATED.format(name=name)
+        title = "Gated feed-forward"
+        return BlockText(title, title, formula, f"{of_gate} The paper has one map and ReLU.", _SHAZEER)
+    source = "Hendrycks and Gimpel 2016; section 3.3, equation 2"
+    return replace(text, formula=formula, meaning=f"{text.meaning} The paper has ReLU.", source=source)
+
+
+def _without_biases(formula: str) -> str:
+    for name in ("b_1", "b_2", "c"):
+        formula = formula.replace(f" + {name}", "")
+    return formula.replace("(x V)", "x V")
+
+
+def _attention(text: BlockText, config: ModelConfig) -> BlockText:
+    """Return what attention is where scores are not divided, or have a bias by distance."""
+    formula, meaning = text.formula, text.meaning
+    biased = config.positions == Positions.RELATIVE and text is BLOCK_TEXTS["self_attention"]
+    if not config.scale_scores:
+        formula = formula.replace(r"\frac{Q_i K_i^\top}{\sqrt{d_k}}", r"Q_i K_i^\top")
+        meaning += " The paper divides scores by √d_k, this model does not."
+    if biased:
+        formula = formula.replace(r"\right) V_i", r"+ B_i\right) V_i")
+        meaning += " B is the bias by distance, all that this stack knows of the order."
+    return replace(text, formula=formula, meaning=meaning)
+
+
+def _embedding(text: BlockText, config: ModelConfig) -> BlockText:
+    if not config.scale_embeddings:
         meaning = "Each token has a row in a learned matrix, taken as it is; the paper multiplies by √d_model."
         return replace(text, formula=r"x = E_{\text{id}}", meaning=meaning)
-    if kind == "embedding" and config.positions == Positions.NONE:
+    if config.positions in (Positions.NONE, Positions.RELATIVE):
         return replace(text, meaning="Each token has a row in a learned matrix, multiplied by √d_model.")
-    if kind == "output_projection" and config.output_bias:
-        meaning = f"{text.meaning[:-1]}, plus a bias per token, which the paper does not have."
-        return replace(text, formula=r"\text{logits} = x E^\top + b", meaning=meaning)
     return text
+
+
+def _output(text: BlockText, config: ModelConfig) -> BlockText:
+    formula, meaning = text.formula, text.meaning
+    if not config.ties_output:
+        formula = formula.replace(r"E^\top", r"U^\top")
+        meaning = f"{meaning[:-1]}, which is not the embedding's here."
+    if config.scale_output:
+        formula = formula.replace("= x", r"= \frac{x}{\sqrt{d_{\text{model}}}}")
+        meaning = f"{meaning} What it is given is divided by √d_model first: the embeddings, whose matrix it has, are "
+        meaning += "not multiplied by it in this model."
+    if config.output_bias:
+        formula, meaning = f"{formula} + b", f"{meaning[:-1]}, plus a bias per token, which the paper does not have."
+    return replace(text, formula=formula, meaning=meaning)
+
+
+def _rms_norm(kind: str, text: BlockText) -> BlockText:
+    """Return what a block is in a model that has RMSNorm wherever the paper has LayerNorm."""
+    formula = text.formula.replace("LayerNorm", "RMSNorm")
+    title, label = (words.replace("LayerNorm", "RMSNorm") for words in (text.title, text.label))
+    if kind != "norm":
+        return replace(text, formula=formula, title=title, label=label)
+    formula = r"\text{RMSNorm}(z) = \frac{z}{\sqrt{\text{mean}(z^2) + \varepsilon}} \cdot \gamma"
+    meaning = (
+        "Each vector is divided by its root mean square and scaled by γ, one learned number per dimension. LayerNorm, "
+        "which the paper has, also subtracts the mean and adds a β."
+    )
+    return BlockText(label, title, formula, meaning, "Zhang and Sennrich 2019; before the sub-layer: Xiong et al. 2020")
 
 
 def _sinusoids(text: BlockText, config: ModelConfig) -> BlockText:
@@ -186,42 +269,45 @@ def _sinusoids(text: BlockText, config: ModelConfig) -> BlockText:
     return replace(text, formula=formula, meaning=text.meaning + more)
 
 
-def diagram_payload(blocks: list[Block], source: str, target: str) -> dict:
+def diagram_payload(blocks: list[Block], config: ModelConfig, source: str, target: str) -> dict:
     """Return the boxes by stack and layer, ready for JSON; `source` and `target` name what goes in at the bottom."""
     total = sum(block.parameters for block in blocks)
+    boxes = {block.name: _box(block, config, total) for block in blocks}
     stacks = {
-        name: _stack([block for block in blocks if block.stack == name], total) | {"input": given}
+        name: _stack([block for block in blocks if block.stack == name], boxes) | {"input": given}
         for name, given in (("encoder", source), ("decoder", target))
     }
-    output = [_box(block, total) for block in blocks if block.stack == "output"]
+    output = [boxes[block.name] for block in blocks if block.stack == "output"]
     return {**stacks, "output": output, "first": blocks[0].name}
 
 
-def _stack(blocks: list[Block], total: int) -> dict:
+def _stack(blocks: list[Block], boxes: dict[str, dict]) -> dict:
     layers = sorted({block.layer for block in blocks if block.layer is not None})
     inside = [[block for block in blocks if block.layer == layer] for layer in layers]
     first = blocks.index(inside[0][0])
     before, after = blocks[:first], [block for block in blocks[first:] if block.layer is None]
     return {
-        "before": [_box(block, total) for block in before],
-        "layers": [_layer(layer, total) for layer in inside],
-        "after": [_box(block, total) for block in after],
+        "before": [boxes[block.name] for block in before],
+        "layers": [_layer(layer, boxes) for layer in inside],
+        "after": [boxes[block.name] for block in after],
     }
 
 
-def _layer(blocks: list[Block], total: int) -> list[dict]:
+def _layer(blocks: list[Block], boxes: dict[str, dict]) -> list[dict]:
     """Return the boxes of a layer: where a residual connection begins, and where it is added."""
-    boxes, begins = [], True
+    shown, begins = [], True
     for block in blocks:
         ends = block.kind in _ENDS_SUBLAYER
-        boxes.append(_box(block, total) | {"begins": begins, "joins": ends})
+        shown.append(boxes[block.name] | {"begins": begins, "joins": ends})
         begins = ends
-    return boxes
+    return shown
 
 
-def _box(block: Block, total: int) -> dict:
+def _box(block: Block, config: ModelConfig, total: int) -> dict:
     masked = block.kind == "self_attention" and block.stack == "decoder"
-    label = BLOCK_TEXTS[block.kind].label
+    label = block_text(block.kind, config).label
+    # What is added to scores does not lie on the way of the vectors.
+    beside = {"beside": True} if block.kind == "positions" and config.positions == Positions.RELATIVE else {}
     return {
         "name": block.name,
         "stack": block.stack,
@@ -231,7 +317,7 @@ def _box(block: Block, total: int) -> dict:
         "note": share_words(block, total),
         "parameters": block.parameters,
         "look": _LOOKS.get(block.kind, block.kind),
-    }
+    } | beside
 
 
 def statistics(x: np.ndarray) -> np.ndarray:
@@ -277,12 +363,29 @@ def describe_units(units: np.ndarray, token: int, tokens: Sequence[str], activat
     )
 
 
+def describe_gates(parts: tuple[np.ndarray, np.ndarray], token: int, tokens: Sequence[str], activation: str) -> Finding:
+    """Say how many gates of a token are closed, and what its strongest unit is made of; parts: [tokens, d_ff] each.
+
+    They are the activated map and the one that it is multiplied with.
+    """
+    gates, values = (part[token].astype(np.float64) for part in parts)
+    strongest = int(np.abs(gates * values).argmax())
+    gate, value = float(gates[strongest]), float(values[strongest])
+    return Finding(
+        f"For {quoted(tokens[token])} {percent((gates <= 0).mean())} of {len(gates):,} gates are not above 0.",
+        f"The strongest unit is {strongest + 1}: its gate {signed(gate, 2)}, after {activation}, times "
+        f"{signed(value, 2)} of the second map is {signed(gate * value, 2)}. A unit counts only where both are large.",
+    )
+
+
 def describe_embedding(row: float, embedded: float, position: float, config: ModelConfig) -> Finding:
     """Say how long a token's row is, what the model makes of it, and the position's vector."""
     scaled = f"times √{config.d_model} it is {embedded:.2f}" if config.scale_embeddings else "it is not scaled"
     headline = f"The row is {row:.2f} long; {scaled}."
     if config.positions == Positions.NONE:
         return Finding(headline, "This model adds no positions.")
+    if config.positions == Positions.RELATIVE:
+        return Finding(headline, "This model adds no position to it: its order is a bias on the scores, by distance.")
     times = position / max(1e-9, embedded)
     added = f"The position's vector, which is added to that, is {position:.2f} long, {times:.2g} times as long."
     return Finding(headline, added)

@@ -25,13 +25,14 @@ from headlight.plots.architecture import (
     gradients_figure,
     neighbours_figure,
     sentence_figure,
+    signed_units_figure,
     sum_figure,
     sum_words,
     trajectory_figure,
     units_figure,
 )
-from headlight.plots.text import pluralize, quoted, signed, token_cells
-from transformer.config import Norm
+from headlight.plots.text import norm_name, pluralize, quoted, signed, token_cells
+from transformer.config import FeedForwardType, Norm
 from transformer.interpret.parameters import Block, blocks_of, nearest, parameter_rows
 from transformer.interpret.residual import trajectory
 from transformer.interpret.trace import Trace
@@ -41,6 +42,7 @@ from .content import (
     BlockText,
     block_text,
     describe_embedding,
+    describe_gates,
     describe_gradients,
     describe_trajectory,
     describe_units,
@@ -74,7 +76,7 @@ def _show_diagram(request: TranslationRequest) -> None:
     config = translator.model.config
     diagram, details = st.columns([11, 10], gap="large")
     with diagram:
-        payload = diagram_payload(blocks, "source tokens", "target tokens, shifted right")
+        payload = diagram_payload(blocks, config, "source tokens", "target tokens, shifted right")
         architecture_diagram(payload, chosen.name, "diagram", lambda name: url_state.write("block", name))
         st.caption(
             f"{pluralize(config.num_encoder_layers, 'encoder layer')} and "
@@ -168,6 +170,8 @@ def _show_embeddings(request: TranslationRequest) -> None:
     matrix = embedding.weight.detach().cpu().numpy()
     piece_text = translator.tokenizer.source_piece_text if stack == "encoder" else translator.tokenizer.piece_text
     shared = ", which both languages and the output share." if model.config.share_embeddings else "."
+    if model.config.separate_output:
+        shared = ", which both languages share; the output has a matrix of its own."
     if model.config.target_vocab_size:
         shared = "; each language has a matrix of its own." if stack == "encoder" else ", which the output shares."
     st.markdown(
@@ -181,7 +185,9 @@ def _show_embeddings(request: TranslationRequest) -> None:
     show_figure(sum_figure(*parts, side.summed[token], *sum_words(model.config)), "embedding", alt, see)
     show_finding(see)
     if model.config.embedding_norm:
-        st.caption("In this model a LayerNorm follows: what it makes of the sum enters the first layer.")
+        st.caption(
+            f"In this model a {norm_name(model.config)} follows: what it makes of the sum enters the first layer."
+        )
     st.subheader("Nearest tokens")
     neighbours = neighbours_figure(nearest(matrix, token_id), piece_text)
     alt = f"The tokens whose rows point most the way of {tokens[token]}, with cosines"
@@ -196,6 +202,9 @@ def _show_feed_forward(request: TranslationRequest) -> None:
         stack = choose_side()
         layer = one_number("Layer", len(getattr(model, stack)), "unit_layer") - 1
     token, tokens = choose_token(trace, stack)
+    if model.config.feed_forward == FeedForwardType.GATED:
+        _show_gates(request, stack, layer, token)
+        return
     units = results.hidden_units(request, stack, layer)
     sizes = f"{model.config.d_model} numbers to {units.shape[1]:,}"
     name, does = (words[model.config.activation] for words in (ACTIVATION_NAMES, ACTIVATIONS))
@@ -212,14 +221,38 @@ def _show_feed_forward(request: TranslationRequest) -> None:
     st.caption(f"Rows are tokens, columns the units with the largest sum; a blank cell is a unit {blank}.")
 
 
+def _show_gates(request: TranslationRequest, stack: str, layer: int, token: int) -> None:
+    """Show the hidden units of a gated feed-forward, each the product of a gate and a number."""
+    config, trace = results.translator(request.checkpoint).model.config, results.trace(request)
+    tokens = trace.source_tokens if stack == "encoder" else trace.decoder_input_tokens
+    gates, values = results.gates(request, stack, layer)
+    units, name = gates * values, ACTIVATION_NAMES[config.activation]
+    st.markdown(
+        plain(
+            f"Each token alone goes from {config.d_model} numbers to {units.shape[1]:,} by two maps: {name} of the "
+            f"first {ACTIVATIONS[config.activation]} and makes it a gate, the second is what the gate is multiplied "
+            "with; the products go back."
+        )
+    )
+    st.subheader(plain(f"The strongest units for “{tokens[token]}”"))
+    see = describe_gates((gates, values), token, tokens, name)
+    alt = f"The strongest hidden units for {tokens[token]}, gate times second map"
+    show_figure(units_figure(units[token], parts=(gates[token], values[token])), "units", alt, see)
+    show_finding(see, "the same unit for another token: is it the gate that changes, or the second map?")
+    st.subheader("Which units are strong across the sentence")
+    show_figure(signed_units_figure(units, tokens), "sentence_units", "The strongest units, tokens by units")
+    st.caption("Rows are tokens, columns the units with the largest sum of absolute values: teal above 0, brown below.")
+
+
 def _show_norm_placement(request: TranslationRequest) -> None:
     """Show both placements as formulas, then gradient norms of new models. Raises UserError."""
     config = results.translator(request.checkpoint).model.config
+    norm = norm_name(config)
     for column, (title, formula, meaning) in zip(st.columns(2), _PLACEMENTS, strict=True):
         with column:
             st.markdown(f"**{title}**" + (" (this checkpoint)" if title.lower().startswith(config.norm) else ""))
-            st.latex(formula)
-            st.markdown(meaning)
+            st.latex(formula.replace("LayerNorm", norm))
+            st.markdown(meaning.replace("LayerNorm", norm))
     st.subheader("Gradients before the first step")
     with st.container(horizontal=True, gap="medium"):
         layers = int(one_of("Layers a side", ("3", "6", "12"), "norm_layers"))

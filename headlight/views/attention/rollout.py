@@ -17,7 +17,7 @@ from headlight.plots.contributions import (
     rollout_parts_figure,
     share_map_figure,
 )
-from headlight.plots.text import Finding, head_name, percent, pluralize, quoted, quoted_at
+from headlight.plots.text import Finding, head_name, percent, pluralize, quoted, quoted_at, with_norms
 from transformer.interpret.rollout import Mixing, Rollout, half_and_half, measured_mixing, roll_out
 from transformer.interpret.trace import AttentionMap, Trace
 
@@ -83,7 +83,7 @@ _TITLES = {"across both": "source tokens", "encoder": "source tokens", "decoder"
 
 def show(request: TranslationRequest) -> None:
     """Show raw weights beside rollout, then source and prefix by step. Raises UserError."""
-    trace = show_translation(request)
+    trace, config = show_translation(request), results.translator(request.checkpoint).model.config
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         side = one_of("Rollout of", tuple(KINDS), "rollout_of")
         mixed = Residual(one_of("Residual weighting", tuple(Residual), "rollout_residual"))
@@ -99,12 +99,12 @@ def show(request: TranslationRequest) -> None:
     _show_pair(raw_and_rolled(trace, rollout, KINDS[side], layer, rows), mixing, side, layer)
     st.markdown(
         "A vector in a later layer is a mixture of many tokens, so a weight on its place is no weight on its token. "
-        f"{WORDS[mixed]}"
+        f"{with_norms(WORDS[mixed], config)}"
     )
     st.latex((FORMULAS_ACROSS if side == "across both" else FORMULAS)[mixed])
     across = ACROSS + (EXTENSION if mixing else "")
     remarks = {"across both": f" {across}", "decoder": f" {DECODER}"}
-    st.caption(SOURCES[mixed] + remarks.get(side, ""))
+    st.caption(with_norms(SOURCES[mixed], config) + remarks.get(side, ""))
     if side == "across both":
         _show_parts(trace, rollout, layer, mixed)
 

@@ -12,6 +12,17 @@ from transformer.interpret.attention_block import undivided
 from .scaling_content import describe_head, describe_random
 from .steps import choose_block
 
+_DIVIDED = (
+    "The same queries and keys; only the last division is left out before softmax. The model was trained with it, so "
+    "this is what would happen to these weights, not what a model trained without it would do."
+)
+_UNDIVIDED = (
+    "The same queries and keys; only a division is put in before softmax, which this model does not have. It was "
+    "trained without: T5 instead begins its training with matrices that make queries smaller by √d_k, so that the "
+    "first products spread no more than divided ones would (Raffel et al. 2020), and what it learned since may "
+    "spread as it likes."
+)
+
 
 def show(request: TranslationRequest) -> None:
     """Show this head with and without the division, then random vectors of every size. Raises UserError."""
@@ -19,13 +30,11 @@ def show(request: TranslationRequest) -> None:
     view, stages = block.view, block.stages
     st.subheader("This head, with the division and without")
     without, divided = undivided(stages, view.head)
-    rows = scaled_rows_figure(without.max(axis=-1), divided.max(axis=-1), block.row_names)
+    largest = without.max(axis=-1), divided.max(axis=-1)
+    rows = scaled_rows_figure(*largest, block.row_names, is_divided=block.parameters.scale_scores)
     see = describe_head(stages, view.head, view.queries)
     show_figure(rows, "largest_weights", "The largest weight of every query, with the division and without", see)
-    st.caption(
-        "The same queries and keys; only the last division is left out before softmax. The model was trained with it, "
-        "so this is what would happen to these weights, not what a model trained without it would do."
-    )
+    st.caption(_DIVIDED if block.parameters.scale_scores else _UNDIVIDED)
     show_finding(see)
     st.subheader("Random vectors")
     seed = whole_number("Seed", 1, 99, "random_seed", "Of the random vectors, 1 to 99")

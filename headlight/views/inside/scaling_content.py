@@ -4,7 +4,7 @@ import numpy as np
 
 from headlight.plots.text import LEAST_SHOWN, Finding, format_distinct, percent, quoted_at
 from transformer.experiments.attention import RandomProducts, softmax_jacobian_norm
-from transformer.interpret.attention_block import Stages, undivided
+from transformer.interpret.attention_block import Stages, is_divided, undivided
 
 _SATURATED = 1e-6  # a softmax's Jacobian below this is float32's rounding
 
@@ -13,26 +13,39 @@ def describe_head(stages: Stages, head: int, queries: tuple[str, ...]) -> Findin
     """Return what the division does to this head: its weights, its products, and the gradient through its softmax."""
     weights = undivided(stages, head)
     without, divided = (part.max(axis=-1) for part in weights)
-    unmasked = stages.unmasked[0]
-    products, scores = (part[0, head][unmasked].std() for part in (stages.products, stages.scores))
-    more = f"The unmasked products have a standard deviation of {products:.2f}, the scores {scores:.2f}. "
+    unmasked, is_own = stages.unmasked[0], is_divided(stages)
+    products = stages.products[0, head][unmasked].std()
+    if is_own:
+        scores = (stages.scores[0, head] - stages.bias[head])[unmasked].std()
+        more = f"The unmasked products have a standard deviation of {products:.2f}, the scores {scores:.2f}. "
+    else:
+        more = f"The unmasked products have a standard deviation of {products:.2f}. "
     steep, steep_divided = (softmax_jacobian_norm(part).sum() for part in weights)
     if steep_divided < _SATURATED:
         more += "Each row gives one key all of its weight, so softmax passes no gradient."
     else:
         share = percent(steep / steep_divided * np.sqrt(stages.d_k))
+        what = "what it is" if is_own else "what it would be with it"
         more += (
-            "Without the division the gradient through softmax with respect to q·k (the sum of its Jacobian's absolute "
-            f"entries) would be {share} of what it is."
+            f"Without the division the gradient through softmax with respect to q·k (the sum of its Jacobian's "
+            f"absolute entries) {'would be' if is_own else 'is'} {share} of {what}."
         )
     if without.mean() - divided.mean() < LEAST_SHOWN:
-        return Finding(f"The division hardly changes a row's largest weight: {divided.mean():.2f} on average.", more)
+        would = "hardly changes" if is_own else "would hardly change"
+        own = divided if is_own else without
+        return Finding(f"The division {would} a row's largest weight: {own.mean():.2f} on average.", more)
     most = int((without - divided).argmax())
     mean, mean_divided = format_distinct(without.mean(), divided.mean())
     low, high = format_distinct(divided[most], without[most])
+    row = quoted_at(queries, most, "query")
+    if not is_own:
+        return Finding(
+            f"With the division a row's largest weight would average {mean_divided}, not {mean}.",
+            f"This model does not divide. The row of {row} would change most, from {high} to {low}. {more}",
+        )
     return Finding(
         f"Without the division a row's largest weight would average {mean}, not {mean_divided}.",
-        f"The row of {quoted_at(queries, most, 'query')} changes most, from {low} to {high}. {more}",
+        f"The row of {row} changes most, from {low} to {high}. {more}",
     )
 
 

@@ -49,8 +49,10 @@ def choose_block(request: TranslationRequest) -> ChosenBlock:
     queries, keys = source if kind == "encoder" else fed, fed if kind == "decoder" else source
     config = results.translator(request.checkpoint).model.config
     predicted = None if kind == "encoder" else trace.target_tokens
-    positioned = config.positions != Positions.NONE
+    relative = config.positions == Positions.RELATIVE
+    positioned = config.positions != Positions.NONE and not relative
     enters = {"scaled": config.scale_embeddings, "positioned": positioned, "normalised": config.embedding_norm}
+    enters["by_distance"] = relative
     view = View(kind, layer, head, 0, queries, keys, predicted, **enters)  # type: ignore[arg-type]  # no averages
     names = name_rows(queries, predicted, named_by)
     stages, parameters, gaps = measures.stages(request, kind, layer)

@@ -1,16 +1,19 @@
 """What the steps of one attention block show: matrices, how each cell came about, words, and a page of their own."""
 
 import base64
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from typing import Literal
 
 import numpy as np
 
 from headlight.components.standalone import Words, standalone
-from headlight.plots.text import KIND_NAMES, percent, quoted_at, signed
+from headlight.plots.relative_positions import distance_words
+from headlight.plots.text import KIND_NAMES, LEAST_SHOWN, percent, quoted_at, signed
 from transformer.arrays import entropy
 from transformer.interpret.attention_block import BlockParameters, Stages, split_heads
 from transformer.interpret.trace import Trace
+
+from .block_steps import BIAS, INPUT, MEMORY, STEPS, SYMBOLS, TAKES, Matrix, Step, steps_of, symbols_of
 
 
 @dataclass(frozen=True)
@@ -19,7 +22,7 @@ class View:
 
     `predicted` names the output token of a decoder row, None for the encoder; `toy` is for made-up numbers; `scaled`
     where √d_model scales the embeddings; `positioned` where positions are added to them; `normalised` where a LayerNorm
-    follows.
+    follows; `by_distance` where relative positions are added to scores instead.
     """
 
     kind: str
@@ -33,126 +36,9 @@ class View:
     scaled: bool = True
     positioned: bool = True
     normalised: bool = False
+    by_distance: bool = False
 
 
-@dataclass(frozen=True)
-class Matrix:
-    """A matrix of a step: what its rows and columns are, how a cell came about, and its colours: around 0 or 0 to 1."""
-
-    array: str
-    rows: str
-    columns: str
-    recipe: dict | None = None
-    scale: Literal["signed", "weights"] = "signed"
-
-
-@dataclass(frozen=True)
-class Step:
-    """A step's words and the matrices it makes; formula and purpose may have fields of the block, in curly brackets."""
-
-    title: str
-    formula: str
-    purpose: str
-    makes: tuple[Matrix, ...]
-
-
-def _projected(left: str, name: str, *, of_head: bool) -> dict:
-    return {"kind": "projected", "left": left, "right": f"w_{name}", "bias": f"b_{name}", "of_head": of_head}
-
-
-_INPUT, _MEMORY = Matrix("residual", "queries", "model"), Matrix("memory", "keys", "model")
-_QKV = (("query", "queries", "x"), ("key", "keys", "memory"), ("value", "keys", "memory"))
-_LAYER_NORM = "(z − mean(z)) / √(variance(z) + ε) · γ + β"
-STEPS = {
-    "input": Step("Input X", "{inputs}", "{input}", (_INPUT,)),
-    "norm_first": Step(
-        "LayerNorm first",
-        f"X′ = {_LAYER_NORM}",
-        "With pre-norm the block reads the vectors after LayerNorm, and the residual connection carries its input past "
-        "it unchanged (Xiong et al. 2020).",
-        (Matrix("x", "queries", "model", {"kind": "normalised", "of": "residual"}),),
-    ),
-    "project": Step(
-        "Queries, keys and values",
-        "Q = {x} W<sub>Q</sub> + b<sub>Q</sub>, \u2002K = {memory} W<sub>K</sub> + b<sub>K</sub>, \u2002"
-        "V = {memory} W<sub>V</sub> + b<sub>V</sub>",
-        "Three learned matrices make three vectors of each token: the query, what it looks for; the key, what it is "
-        "found by; the value, what it contributes where it is attended to. The chosen head's columns are framed.",
-        tuple(Matrix(name, rows, "model", _projected(left, name, of_head=True)) for name, rows, left in _QKV),
-    ),
-    "split": Step(
-        "Split into heads",
-        "h = {head}: columns {first} to {last} of Q, K and V",
-        "Nothing is computed here: each head takes its own columns, and works alone until the heads are concatenated.",
-        tuple(Matrix(f"head_{name}", rows, "head", {"kind": "cut", "of": name}) for name, rows, _ in _QKV),
-    ),
-    "products": Step(
-        "Every query times every key",
-        "S = Q<sub>h</sub> K<sub>h</sub><sup>T</sup>",
-        "A dot product for each pair: large where query and key point in the same direction.",
-        (Matrix("products", "queries", "keys", {"kind": "dot", "left": "head_query", "right": "head_key"}),),
-    ),
-    "scale": Step(
-        "Divided by √d_k",
-        "S / √d<sub>k</sub>",
-        "A sum of d_k products of independent terms with mean 0 and variance 1 has a standard deviation of √d_k. The "
-        "paper suspects that for large d_k softmax would otherwise be pushed to where its gradients are extremely "
-        "small (3.2.1); see “why √d_k” for what is measured at this model's.",
-        (Matrix("scores", "queries", "keys", {"kind": "divided", "of": "products"}),),
-    ),
-    "mask": Step(
-        "The mask",
-        "s<sub>ij</sub> = −∞ where query i may not attend to key j",
-        "{mask}",
-        (Matrix("scores", "queries", "keys", {"kind": "masked", "of": "scores"}),),
-    ),
-    "softmax": Step(
-        "Softmax: scores become weights",
-        "a<sub>ij</sub> = exp(s<sub>ij</sub>) / Σ<sub>n</sub> exp(s<sub>in</sub>)",
-        "Each row becomes shares that sum to 1. One much larger score takes nearly all.",
-        (Matrix("weights", "queries", "keys", {"kind": "softmax", "of": "scores"}, "weights"),),
-    ),
-    "values": Step(
-        "Weights times values",
-        "O<sub>h</sub> = A V<sub>h</sub>",
-        "Each query gets the average of the values, weighted by its row: the only place where information moves from "
-        "one token to another.",
-        (Matrix("head_output", "queries", "head", {"kind": "weighted", "left": "weights", "right": "head_value"}),),
-    ),
-    "concatenate": Step(
-        "Concatenate heads",
-        "O = {heads}",
-        "Every head has written its own columns; together they are as wide as the input.",
-        (Matrix("concatenated", "queries", "model", {"kind": "placed", "of": "head_output"}),),
-    ),
-    "output": Step(
-        "Output projection W_O",
-        "Y = O W<sub>O</sub> + b<sub>O</sub>",
-        "A last learned matrix combines the heads, so that each can write anywhere into the vector.",
-        (Matrix("output", "queries", "model", _projected("concatenated", "output", of_head=False)),),
-    ),
-    "residual": Step(
-        "Residual connection",
-        "Z = X + Y",
-        "The block does not replace the vectors, it adds to them (paper, 5.4). Dropout, which is for training only, "
-        "comes before this sum.",
-        (Matrix("total", "queries", "model", {"kind": "sum", "of": ["residual", "output"]}),),
-    ),
-    "norm_last": Step(
-        "LayerNorm",
-        _LAYER_NORM,
-        "Each vector alone is normalised to mean 0 and standard deviation 1, then scaled by γ and shifted by β, one "
-        "learned number a dimension.",
-        (Matrix("result", "queries", "model", {"kind": "normalised", "of": "total"}),),
-    ),
-}
-# What a step takes besides what the step before it made, in the order of its formula. X is X′ with pre-norm.
-_TAKES = {
-    "project": (Matrix("x", "queries", "model"), _MEMORY),
-    "products": STEPS["split"].makes[:2],
-    "values": (*STEPS["softmax"].makes, STEPS["split"].makes[2]),
-    "residual": (_INPUT, *STEPS["output"].makes),
-}
 _MASKS = {
     "decoder": "A query may attend to its own token and those before it: later ones are what it is to predict.",
     "toy": "Choose a cell, or go there with the arrow keys and press Enter, to mask it or to unmask it again.",
@@ -162,21 +48,6 @@ _INPUTS = {
     "cross": "X are the decoder's vectors after its masked self-attention, one for each input token; the memory M is "
     "the output of the encoder's last layer for the source. Queries come from X, keys and values from M.",
     "toy": "One made-up vector a token, a row. In a model these are the embeddings plus the positions.",
-}
-_SYMBOLS = {f"head_{name}": f"{name[0].upper()}<sub>h</sub>" for name in ("query", "key", "value", "output")} | {
-    "residual": "X",
-    "x": "X′",
-    "memory": "M",
-    "query": "Q",
-    "key": "K",
-    "value": "V",
-    "products": "S",
-    "scores": "S / √d<sub>k</sub>",
-    "weights": "A",
-    "concatenated": "O",
-    "output": "Y",
-    "total": "Z",
-    "result": "LayerNorm(Z)",
 }
 _LOOK_FOR = (
     "Go from step to step with the arrow keys, and point at any cell: the sum behind it is written out with the "
@@ -188,12 +59,12 @@ def steps_words() -> dict:
     """Return all that is written of the steps before there are numbers, ready for JSON: the live page fills it in."""
     return {
         "steps": {name: asdict(step) for name, step in STEPS.items()},
-        "takes": {name: list(map(asdict, matrices)) for name, matrices in _TAKES.items()},
-        "memory": asdict(_MEMORY),
+        "takes": {name: list(map(asdict, matrices)) for name, matrices in TAKES.items()},
+        "memory": asdict(MEMORY),
         "masks": _MASKS,
         "no_mask": _NO_MASK,
         "inputs": _INPUTS,
-        "symbols": _SYMBOLS,
+        "symbols": SYMBOLS,
     }
 
 
@@ -207,9 +78,9 @@ def stages_payload(
     cells came about (`recipe`), so that the page can write out the sum behind any of them. `editable` lets cells of
     the mask be clicked.
     """
-    pre_norm = parameters.norm == "pre"
-    order = [name for name in STEPS if name != ("norm_last" if pre_norm else "norm_first")]
-    fields = _fields(stages, view, "X′" if pre_norm else "X")
+    steps, symbols = steps_of(parameters), symbols_of(parameters)
+    fields = _fields(stages, view, "X′" if parameters.norm == "pre" else "X")
+    sizes = _sizes(stages)
     name = "Self-attention over made-up numbers" if view.toy else f"{KIND_NAMES[view.kind]}, layer {view.layer + 1}"
     return {
         "id": f"{view.kind} {view.layer} {view.sentence}",
@@ -220,8 +91,18 @@ def stages_payload(
         "own": view.kind != "cross",  # queries and keys are the same tokens
         "arrays": {name: _packed(array) for name, array in _arrays(stages, parameters, view).items()},
         "steps": [
-            _step(name, before, fields, stages, view, gaps)
-            for before, name in zip(("", *order[:-1]), order, strict=True)
+            {
+                "name": name,
+                "title": step.title,
+                "formula": step.formula.format(**fields),
+                "shape": _shape(makes, sizes, symbols),
+                "why": step.purpose.format(**fields),
+                "see": describe_step(name, stages, view, parameters),
+                "gap": _gap(makes, gaps),
+                "panels": [asdict(panel) | {"symbol": symbols[panel.array]} for panel in makes],
+                "inputs": [asdict(panel) | {"symbol": symbols[panel.array]} for panel in takes],
+            }
+            for name, step, makes, takes in _steps(steps, view)
         ],
         "head": view.head,
         "heads": stages.num_heads,
@@ -229,7 +110,7 @@ def stages_payload(
         "epsilon": parameters.epsilon,
         "editable": editable,
         "whose": "The float32 number here" if view.toy else "The model",
-    }
+    } | ({"rms": True} if parameters.norm_type == "rms" else {})
 
 
 def steps_page(payload: dict, chosen: tuple[int, int, int, str], title: str, trace: Trace, checkpoint: str) -> str:
@@ -247,12 +128,20 @@ def _arrays(stages: Stages, parameters: BlockParameters, view: View) -> dict[str
     for name in ("query", "key", "value"):
         arrays[f"head_{name}"] = split_heads(getattr(stages, name), stages.num_heads)[sentence, head]
         arrays[f"w_{name}"] = getattr(parameters, f"w_{name}")[:, columns]
-        arrays[f"b_{name}"] = getattr(parameters, f"b_{name}")[None, columns]
+        if parameters.with_biases:
+            arrays[f"b_{name}"] = getattr(parameters, f"b_{name}")[None, columns]
     arrays |= {name: getattr(stages, name)[sentence, head] for name in ("products", "scores", "weights")}
+    if parameters.by_distance is not None:
+        arrays["bias"] = stages.bias[head]
+        arrays["buckets"] = parameters.ranges_of(*stages.bias.shape[1:])
+        arrays |= {"divided": arrays["products"] / parameters.divisor} if parameters.scale_scores else {}
     arrays["open"] = stages.unmasked[sentence]
     arrays["head_output"] = split_heads(stages.concatenated, stages.num_heads)[sentence, head]
-    arrays["w_output"], arrays["b_output"] = parameters.w_output, parameters.b_output[None]
-    arrays["gamma"], arrays["beta"] = parameters.gamma[None], parameters.beta[None]
+    arrays["w_output"], arrays["gamma"] = parameters.w_output, parameters.gamma[None]
+    if parameters.with_biases:
+        arrays["b_output"] = parameters.b_output[None]
+    if parameters.norm_type != "rms":
+        arrays["beta"] = parameters.beta[None]
     return arrays
 
 
@@ -265,30 +154,26 @@ def _packed(array: np.ndarray) -> dict:
     return {"rows": array.shape[0], "columns": array.shape[1], "half": exact, "bytes": text}
 
 
-def _step(name: str, before: str, fields: dict[str, str], stages: Stages, view: View, gaps: dict[str, float]) -> dict:
-    step, cross = STEPS[name], view.kind == "cross"
-    makes = (_INPUT, _MEMORY) if name == "input" and cross else step.makes
-    takes = _TAKES.get(name) or (STEPS[before].makes if before else ())
+def _steps(steps: dict[str, Step], view: View) -> Iterator[tuple[str, Step, tuple[Matrix, ...], list[Matrix]]]:
+    """Yield each step's name, the step, the matrices that it makes, and those that it takes."""
+    before: tuple[Matrix, ...] = ()
+    for name, step in steps.items():
+        makes = (INPUT, MEMORY) if name == "input" and view.kind == "cross" else step.makes
+        takes = TAKES.get(name) or ((*before, BIAS) if name == "bias" else before)
+        yield name, step, makes, [panel for panel in takes if view.kind == "cross" or panel is not MEMORY]
+        before = step.makes
+
+
+def _gap(makes: tuple[Matrix, ...], gaps: dict[str, float]) -> float | None:
     shown = [gaps[each] for each in (panel.array.removeprefix("head_") for panel in makes) if each in gaps]
-    return {
-        "name": name,
-        "title": step.title,
-        "formula": step.formula.format(**fields),
-        "shape": _shape(makes, stages),
-        "why": step.purpose.format(**fields),
-        "see": describe_step(name, stages, view),
-        "gap": max(shown) if shown else None,
-        "panels": [asdict(panel) | {"symbol": _SYMBOLS[panel.array]} for panel in makes],
-        "inputs": [
-            asdict(panel) | {"symbol": _SYMBOLS[panel.array]} for panel in takes if cross or panel is not _MEMORY
-        ],
-    }
+    return max(shown) if shown else None
 
 
 def _fields(stages: Stages, view: View, x: str) -> dict[str, str]:
     """Return what depends on the block in formulas (with tags of HTML, nothing from a user) and purposes."""
     cross, toy, heads = view.kind == "cross", "toy" * view.toy, stages.num_heads
     embeddings = f"the embeddings{', times √d_model' * view.scaled}{', plus the positions' * view.positioned}"
+    embeddings += "; no position is added: the scores get a bias by distance" * view.by_distance
     origin = "the output of the layer below" if view.layer else embeddings + ", after a LayerNorm" * view.normalised
     return {
         "inputs": "X, M" if cross else "X",
@@ -303,22 +188,40 @@ def _fields(stages: Stages, view: View, x: str) -> dict[str, str]:
     }
 
 
-def _shape(makes: tuple[Matrix, ...], stages: Stages) -> str:
+def _sizes(stages: Stages) -> dict[str, tuple[str, int]]:
+    """Return name and size of the axes of this block's matrices, by what a `Matrix` calls them."""
+    _, _, queries, keys = stages.scores.shape
+    width = stages.num_heads * stages.d_k
+    same = width == stages.residual.shape[-1]
+    return {
+        "batch": ("batch", len(stages.scores)),
+        "heads": ("heads", stages.num_heads),
+        "queries": ("queries", queries),
+        "keys": ("keys", keys),
+        "model": ("d_model", stages.residual.shape[-1]),
+        "all heads": ("d_model" if same else "heads · d_k", width),
+        "head": ("d_k", stages.d_k),
+    }
+
+
+def _shape(makes: tuple[Matrix, ...], sizes: dict[str, tuple[str, int]], symbols: dict[str, str]) -> str:
     """Return the shape of what a step makes, each axis by its name; of several matrices, each shape by its letters."""
-    batch, heads, queries, keys = stages.scores.shape
-    sizes = {"queries": queries, "keys": keys, "model": heads * stages.d_k, "head": stages.d_k}
-    names = {"model": "d_model", "head": "d_k"}
     shapes: dict[str, list[str]] = {}
     for matrix in makes:
-        axes = [(axis, sizes[axis]) for axis in (matrix.rows, matrix.columns)]
-        axes = [("batch", batch), *([] if matrix.columns == "model" else [("heads", heads)]), *axes]
-        text = " · ".join(f"{names.get(axis, axis)} {size}" for axis, size in axes)
-        shapes.setdefault(text, []).append(_SYMBOLS[matrix.array.removeprefix("head_")])
+        columns = "all heads" if matrix.array in ("query", "key", "value", "concatenated") else matrix.columns
+        axes = ("batch", *([] if matrix.columns == "model" else ["heads"]), matrix.rows, columns)
+        text = " · ".join(f"{name} {size}" for name, size in map(sizes.__getitem__, axes))
+        shapes.setdefault(text, []).append(symbols[matrix.array.removeprefix("head_")])
     return "; ".join(f"{' and '.join(letters)}: {text}" if len(makes) > 1 else text for text, letters in shapes.items())
 
 
-def describe_step(step: str, stages: Stages, view: View) -> str:
-    """Return what to see of a step in the numbers of this example; "" for a step without a finding."""
+def describe_step(step: str, stages: Stages, view: View, parameters: BlockParameters | None = None) -> str:
+    """Return what to see of a step in the numbers of this example; "" for a step without a finding.
+
+    parameters: needed for the step of relative positions alone.
+    """
+    if step == "bias" and parameters is not None:
+        return _bias(stages, view, parameters)
     return _FINDINGS[step](stages, view) if step in _FINDINGS else ""
 
 
@@ -356,10 +259,31 @@ def _products(stages: Stages, view: View) -> str:
 
 
 def _scale(stages: Stages, view: View) -> str:
-    before, after = (_of(part, view)[view.head].std() for part in (stages.products, stages.scores))
+    products, scores = (_of(part, view)[view.head] for part in (stages.products, stages.scores))
+    before, after = products.std(), (scores - stages.bias[view.head]).std()
     return (
         f"√{stages.d_k} = {np.sqrt(stages.d_k):.4f}: the standard deviation is {before:.2f} for this head's products, "
         f"{after:.2f} for its scores."
+    )
+
+
+def _bias(stages: Stages, view: View, parameters: BlockParameters) -> str:
+    """Say which distances get this head's largest and smallest number, and how many queries it makes look elsewhere."""
+    bias, unmasked = np.asarray(stages.bias[view.head], dtype=np.float64), stages.unmasked[view.sentence]
+    ranges = parameters.ranges_of(*bias.shape)
+    ends = []
+    for value in (bias[unmasked].max(), bias[unmasked].min()):
+        bucket = int(ranges[unmasked & (bias == value)][0])
+        queries, keys = np.nonzero((ranges == bucket) & unmasked)
+        ends.append(f"{signed(value, 2)} (bucket {bucket}: {distance_words(keys - queries)})")
+    before = np.where(unmasked, _of(stages.products, view)[view.head] / parameters.divisor, -np.inf)
+    chosen = (before + bias).argmax(axis=-1)
+    # Without positions equal tokens have equal products: a tie is not elsewhere.
+    lost = before.max(axis=-1) - np.take_along_axis(before, chosen[:, None], axis=-1)[:, 0]
+    moved = int((lost > LEAST_SHOWN).sum())
+    return (
+        f"This head's largest number here is {ends[0]}, its smallest {ends[1]}. Without them {moved} of {len(bias)} "
+        "queries would have their largest score elsewhere."
     )
 
 

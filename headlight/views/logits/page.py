@@ -26,7 +26,8 @@ from headlight.plots.decoding import (
     ranks_figure,
     truncation_figure,
 )
-from headlight.plots.text import quoted, token_cells
+from headlight.plots.text import norm_name, quoted, token_cells
+from transformer.config import Positions
 from transformer.decoding.sampling import truncate
 from transformer.evaluation import Confidence, concatenate
 from transformer.experiments.training import Smoothing, SmoothingForm
@@ -84,9 +85,12 @@ def _show_lens(request: TranslationRequest) -> None:
     """Show what each decoder layer would have predicted, layers by steps, then the ranks. Raises UserError."""
     translator, trace = results.translator(request.checkpoint), show_translation(request)
     lens = results.lens(request)
-    norm = "put through the output projection as they are, for each layer ends with a LayerNorm"
-    if translator.model.config.norm == "pre":
-        norm = "put through the stack's last LayerNorm and the output projection"
+    config = translator.model.config
+    norm = f"put through the output projection as they are, for each layer ends with a {norm_name(config)}"
+    if config.norm == "pre":
+        norm = f"put through the stack's last {norm_name(config)} and the output projection"
+    adds_none = config.positions in (Positions.NONE, Positions.RELATIVE)
+    start = "fed token's embedding" if adds_none else "fed token with its position"
     label, rows = "The logit lens: layers by steps", lens_rows(lens, translator.tokenizer.piece_text)
     see = describe_lens(lens, trace)
     with st.container():  # what is said of the table stays with it where the window is low
@@ -97,10 +101,7 @@ def _show_lens(request: TranslationRequest) -> None:
         show_table(
             label, "comes in the end", token_cells(trace.target_tokens), rows, shades=lens.probabilities.tolist()
         )
-        st.caption(
-            f"The vectors after each layer are {norm}. “Start” is the fed token with its position. The bluer, the more "
-            "probable."
-        )
+        st.caption(f"The vectors after each layer are {norm}. “Start” is the {start}. The bluer, the more probable.")
         show_finding(see)
     st.subheader("How the final token rises")
     step = choose_step(trace)

@@ -14,6 +14,7 @@ from headlight.plots.text import (
     quoted,
     signed,
 )
+from transformer.config import ModelConfig, Positions
 from transformer.data.batching import BatchView
 from transformer.interpret import mask_ablation
 from transformer.interpret.mask_ablation import DisabledMask, MaskedHead, MaskedPass
@@ -56,6 +57,16 @@ def describe_source_mask(batch: BatchView, sentence: int) -> str:
     counts = {"of_encoder": masked * source, "encoder": source * source}
     counts |= {"of_cross": masked * target, "cross": target * source}
     return said("source_covered", masked=masked, source=source, sentence=sentence + 1, **counts)
+
+
+def score_words(config: ModelConfig, kind: str) -> str:
+    """Say what the scores of a kind of attention are in a model."""
+    words = WORDS["scores"]
+    if not config.scale_scores:
+        words = words.replace("QKᵀ / √d_k", "QKᵀ, here not divided by √d_k")
+    if config.positions == Positions.RELATIVE and kind != "cross":
+        words = words.replace(", how well", ", plus the bias by distance, how well")
+    return words
 
 
 def describe_head(head: MaskedHead) -> Finding:

@@ -81,7 +81,8 @@ def show_page(request: TranslationRequest) -> None:
         index = chosen.kind, chosen.sentence, chosen.layer, chosen.head
         head = masked_head(run, *index)
         if view == "one head":
-            _show_head(head, chosen.rows)
+            config = results.translator(request.checkpoint).model.config
+            _show_head(head, chosen.rows, content.score_words(config, head.kind))
         else:
             _show_without(run, disabled, head, masked_head(disabled, *index), chosen.rows)
     st.subheader(LABELS["batch"])
@@ -162,13 +163,13 @@ def _show_masks(batch: BatchView, sentence: int) -> None:
     st.caption(plain(content.describe_source_mask(batch, sentence)))
 
 
-def _show_head(head: MaskedHead, rows: str) -> None:
-    """Show scores, masked scores and weights of one head, and one of its rows by hand."""
+def _show_head(head: MaskedHead, rows: str, scores: str) -> None:
+    """Show scores, masked scores and weights of one head, and one of its rows by hand; `scores` says what these are."""
     name = f"{KIND_NAMES[head.kind]}, {head_name(head.layer, head.head, head.layers, head.heads)}"
     see = content.describe_head(head)
     show_panels(
         f"{name}, sentence {head.sentence + 1}",
-        Panel(LABELS["scores"], figures.scores_figure(head, rows), plain(WORDS["scores"])),
+        Panel(LABELS["scores"], figures.scores_figure(head, rows), plain(scores)),
         Panel(LABELS["after_mask"], figures.masked_scores_figure(head, rows), WORDS["after_mask"]),
         Panel(LABELS["softmax"], figures.weights_figure(head, rows), WORDS["softmax"]),
         see=see,

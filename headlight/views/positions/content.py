@@ -11,6 +11,7 @@ from transformer.interpret import positions
 from transformer.interpret.head_patterns import is_word
 from transformer.interpret.positions import DistanceLaw, EmbeddingSum, Encoding, Repetition
 
+from . import relative_content
 from .words import WORDS, said
 
 STILL = 0.1  # a column whose values differ by less than this over all positions hardly tells them apart
@@ -193,6 +194,8 @@ def describe_order(
     if one.kind == Positions.NONE:
         return Finding(headline, said("order_nothing_added", **apart))
     same = WORDS["one_translation" if translations[0] == translations[1] else "two_translations"]
+    if one.kind == Positions.RELATIVE:
+        return Finding(headline, relative_content.ORDER_MORE.format(**apart, same=same))
     return Finding(headline, said("order_more", **apart, before=f"{chosen.before:.2f}", same=same))
 
 

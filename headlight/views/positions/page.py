@@ -27,7 +27,7 @@ from transformer.interpret.positions import EmbeddingSum, Encoding, Repetition, 
 from transformer.model.names import Stack
 from transformer.model.transformer import Transformer
 
-from . import content
+from . import content, relative, relative_content
 from .words import WORDS
 
 DIMENSIONS = tuple(map(str, range(512)))
@@ -145,7 +145,7 @@ def _show_order(request: TranslationRequest) -> None:
     with words:
         one, two, see = _compare_two(request)
     moved = content.plainest(positions.shared_tokens(one, two))
-    if not moved:
+    if not moved or one.kind == Positions.RELATIVE:  # whose vectors are the same at every place
         return
     with map_beside:
         _show_copies(one, two, moved[: content.MOST_COPIES], "order", see)
@@ -265,8 +265,9 @@ _OF_ENCODINGS = {
     "wavelengths": _show_wavelengths,
     "rotation": _show_rotation,
 }
-_OF_SENTENCES = {"word order": _show_order, "embedding sum": _show_sum}
-VIEWS = ("word order", *_OF_ENCODINGS, "embedding sum")
+_RELATIVE = relative_content.VIEW
+_OF_SENTENCES = {"word order": _show_order, "embedding sum": _show_sum, _RELATIVE: relative.show}
+VIEWS = ("word order", *_OF_ENCODINGS, "embedding sum", _RELATIVE)
 
 
 def _open_curves_of_old() -> None:
@@ -282,7 +283,10 @@ def show_page(request: TranslationRequest) -> None:
     model, language = loaded.model, loaded.checkpoint.data.get("source_language", "")
     own = ("word order",) if content.ordered_sentence(language, "") else ()  # whose sentences are its own
     view = view_of(VIEWS, "positions", (*own, *_OF_ENCODINGS))
-    if view in _OF_SENTENCES:
+    is_relative = model.config.positions == Positions.RELATIVE
+    if is_relative and view in relative_content.HERE_INSTEAD:
+        relative.lead_here(view)
+    elif view in _OF_SENTENCES:
         _OF_SENTENCES[view](request)
     elif model.config.positions == Positions.LEARNED:
         _show_learned(model, view)
@@ -295,6 +299,12 @@ def show_page(request: TranslationRequest) -> None:
             st.caption(plain(content.first_position_words(in_model)))
         if model.config.positions == Positions.MULTIPLIED:
             st.caption(plain(WORDS["multiplied"]))
+    if is_relative or view == _RELATIVE:
+        return
+    _show_formula()
+
+
+def _show_formula() -> None:
     st.subheader("The formula, and why there is one")
     st.markdown(WORDS["why"])
     st.latex(

@@ -12,13 +12,23 @@ from headlight.plots.decoding import PRESENTED, logits_figure, passes_figure
 from headlight.plots.heatmap import attention_map_figure
 from headlight.plots.masks import causal_mask, fully_masked_row_figure
 from headlight.plots.positional_encoding import curves_figure
-from headlight.plots.text import Finding, format_error, one_head_name, percent, pluralize, quoted, scientific, signed
+from headlight.plots.text import (
+    Finding,
+    format_error,
+    norm_name,
+    one_head_name,
+    percent,
+    pluralize,
+    quoted,
+    scientific,
+    signed,
+)
 from headlight.plots.training import MEASURES, loss_figure, rates_figure, shifted_target
 from headlight.views.inside.scaling_content import describe_random
 from headlight.views.logits.content import logit_by_hand
 from headlight.views.translate.content import strongest_reading
 from transformer import Translator
-from transformer.config import Positions, Schedule
+from transformer.config import ModelConfig, NormType, Positions, Schedule
 from transformer.decoding.sampling import truncate
 from transformer.experiments.attention import fully_masked_row, measure_random_products
 from transformer.experiments.training import Smoothing, SmoothingForm, compare_parallel_and_cached
@@ -30,6 +40,12 @@ from transformer.interpret.trace import Trace, attention_map, masked_maps
 from transformer.training.optimization import Noam
 
 _WARMUP, _FACTOR, _EPSILON = 4000, 1.0, 0.1  # the paper's, for a checkpoint that does not say
+
+
+_NOT_DIVIDED = (
+    " This model is one of those that do not divide: T5 begins its training with smaller queries instead, which "
+    "spreads the first products no more than the division would."
+)
 
 
 @dataclass(frozen=True)
@@ -116,7 +132,7 @@ def _root(asked: Asked) -> Shown:
         largest_figure(spread, asked.translator.model.config.d_k),
         "The largest weight of a row of random vectors over d_k, with the division and without",
         found.headline,
-        found.more,
+        found.more + ("" if asked.translator.model.config.scale_scores else _NOT_DIVIDED),
     )
 
 
@@ -158,6 +174,14 @@ def _gamma(asked: Asked) -> Shown:
     learned = norm_parameters(asked.translator.model)
     gammas = np.concatenate([gamma for _, gamma, _ in learned])
     betas = np.concatenate([beta for _, _, beta in learned])
+    if asked.translator.model.config.norm_type == NormType.RMS:
+        return Shown(
+            layer_norms(asked.translator),
+            "Histogram of all γ of this checkpoint",
+            f"The γ, which began at 1, go from {signed(gammas.min(), 2)} to {signed(gammas.max(), 2)}.",
+            f"There are {len(gammas):,}, and no β: this model has RMSNorm, which divides each vector by its root mean "
+            "square, subtracts no mean and adds nothing (Zhang and Sennrich 2019).",
+        )
     return Shown(
         layer_norms(asked.translator),
         "Histogram of all γ and β of this checkpoint",
@@ -176,7 +200,7 @@ def _twice(asked: Asked) -> Shown:
     return Shown(
         trajectory_figure(path),
         "Norm of the second source token's vector after every sub-layer",
-        f"This checkpoint is {config.norm}-norm: one LayerNorm per sub-layer.",
+        f"This checkpoint is {config.norm}-norm: one {norm_name(config)} per sub-layer.",
         f"{last}{first}. The second source token's vector has norm {before:.1f} before the encoder's "
         f"layers and {path.norms[-1]:.1f} at the encoder's end.",
     )
@@ -205,7 +229,17 @@ def _scale(asked: Asked) -> Shown:
         sum_figure(*parts, side.summed[index], *sum_words(config)),
         "A token's row, scaled, its position, and the sum",
         f"The row of {quoted(asked.trace.source_tokens[index])} is {own:.2f} long, {after}.",
-        f"Its position's vector is {position:.2f} long.",
+        f"Its position's vector is {position:.2f} long."
+        if position
+        else "No position is added to it." + _output_scale(config),
+    )
+
+
+def _output_scale(config: ModelConfig) -> str:
+    if not config.scale_output:
+        return ""
+    return (
+        " As one matrix serves both ends, the decoder's last vector is divided by √d_model instead, before the output."
     )
 
 
@@ -223,6 +257,10 @@ def _waves(asked: Asked) -> Shown:
     said = {
         Positions.NONE: ("This model adds no positions at all.", papers),
         Positions.LEARNED: ("This model's positions are learned, parameters in its file.", papers),
+        Positions.RELATIVE: (
+            "This model adds no positions: its scores have a bias by distance.",
+            f"That is learned, a number for each head and bucket of distances. {papers}",
+        ),
     }.get(
         config.positions,
         (

@@ -56,9 +56,16 @@ HYPERPARAMETERS = {
     ),
     "positions": Hyperparameter(
         "positions",
-        {"sine and cosine": "sinusoidal", "no positions": "none", "wrong (multiplied)": "multiplied"},
-        "Without positions the encoder reads a bag of symbols. The wrong ones multiply where the formula divides: a "
-        "reader of the Annotated Transformer who made that slip found copying learned sooner (its issue 131).",
+        {
+            "sine and cosine": "sinusoidal",
+            "no positions": "none",
+            "relative (T5)": "relative",
+            "wrong (multiplied)": "multiplied",
+        },
+        "Without positions the encoder reads a bag of symbols. Relative ones add nothing to the embeddings, but a "
+        "learned number for each range of distances to each head's scores, as T5 does. The wrong ones multiply where "
+        "the formula divides: a reader of the Annotated Transformer who made that slip found copying learned sooner "
+        "(its issue 131).",
     ),
     "heads": Hyperparameter(
         "num_heads",

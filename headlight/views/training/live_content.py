@@ -20,6 +20,7 @@ _POSITIONS = {
     "learned": "learned",
     "none": "no positions",
     "multiplied": "wrong: multiplied instead of divided",
+    "relative": "relative: a learned bias by distance",
 }
 
 

@@ -110,15 +110,20 @@ def _first_sentence(request: TranslationRequest) -> str:
 
 
 def _told_its_own(request: TranslationRequest) -> TranslationRequest:
-    """Return the request with its model's own languages where it lacks the chosen ones, and from the beginning."""
-    tokenizer = results.translator(request.checkpoint).tokenizer
+    """Return the request with its model's own languages where it lacks the chosen ones, and from the beginning.
+
+    What is put before the text stays where that model knows it.
+    """
+    translator = results.translator(request.checkpoint)
+    tokenizer, tasks = translator.tokenizer, translator.checkpoint.prefixes.values()
     known = tokenizer.source_languages, tokenizer.languages
     wished = zip((request.source_language, request.language), tokenizer.default_languages, strict=True)
     read, written = (
         next((one for one in (*wish, *offered) if one in offered), "")
         for wish, offered in zip(wished, known, strict=True)
     )
-    return replace(request, source_language=read, language=written, prefix=(), rank=1)
+    task = request.task if request.task in tasks else ""
+    return replace(request, source_language=read, language=written, task=task, prefix=(), rank=1)
 
 
 def _show_maps(first: Trace, second: Trace, difference: MapDifference, head: Head, see: str) -> None:

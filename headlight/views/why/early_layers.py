@@ -14,13 +14,16 @@ from headlight.plots.text import (
     LEAST_SHOWN,
     Finding,
     kind_head_name,
+    norm_name,
     pluralize,
     quoted,
     sentence_case,
     shown_tokens,
     signed,
+    with_norms,
 )
 from transformer import Sampling
+from transformer.config import ModelConfig, NormType
 from transformer.decoding.sampling import Hypothesis
 from transformer.interpret.residual import MORE_TOKENS, kept_positions
 from transformer.interpret.what_if.logit_attribution import LogitAttribution
@@ -34,7 +37,8 @@ def show(request: TranslationRequest) -> None:
     translations = what_if.early_translations(request)  # which has the translation too
     show_translation(request)
     st.html(early_layers_html(translations, translator.tokenizer.piece_text))
-    norm = ", through the encoder's last LayerNorm" if translator.model.config.norm == "pre" else ""
+    config = translator.model.config
+    norm = f", through the encoder's last {norm_name(config)}" if config.norm == "pre" else ""
     is_sampled = isinstance(request.strategy, Sampling)
     greedy = " Here it decodes greedily, where the translation above was sampled." if is_sampled else ""
     st.caption(
@@ -73,12 +77,20 @@ def _show_parts(request: TranslationRequest) -> None:
         alt = f"What each head and each feed-forward of the decoder adds to {what}"
         show_figure(logit_parts_figure(parts), "logit_layers", alt, str(finding))
     show_finding(finding)
-    st.caption(
-        plain(
-            "Direct logit attribution (Elhage et al. 2021): the logit is a dot product with the decoder's last vector, "
-            "a sum, so it is a sum too. Each LayerNorm is held at the standard deviation that it has here. The biases "
-            "are those of LayerNorms, attention outputs and the output layer; others count with their part."
-        )
+    st.caption(plain(_direct_attribution(translator.model.config)))
+
+
+def _direct_attribution(config: ModelConfig) -> str:
+    """Say what the parts of a logit are, and at what the norms of a model are held."""
+    is_rms = config.norm_type == NormType.RMS
+    held = "root mean square" if is_rms else "standard deviation"
+    biases = "The biases are those of LayerNorms, attention outputs and the output layer; others count with their part."
+    if is_rms and not config.bias:
+        biases = "This model has no biases."
+    return (
+        "Direct logit attribution (Elhage et al. 2021): the logit is a dot product with the decoder's last vector, a "
+        f"sum, so it is a sum too. {with_norms('Each LayerNorm', config)} is held at the {held} that it has here. "
+        f"{with_norms(biases, config)}"
     )
 
 

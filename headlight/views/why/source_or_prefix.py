@@ -9,7 +9,7 @@ from headlight.app.line import part_by_part
 from headlight.app.results import TranslationRequest, measures
 from headlight.app.widgets import plain, show_attempt, show_figure, show_finding, show_shares, show_translation
 from headlight.plots.contributions import source_shares_figure
-from headlight.plots.text import Finding, percent, quoted, quoted_at
+from headlight.plots.text import Finding, norm_name, percent, quoted, quoted_at
 from transformer.interpret.rollout import SourceShares, measured_mixing, roll_out
 from transformer.interpret.trace import Trace
 
@@ -34,9 +34,10 @@ def show(request: TranslationRequest) -> None:
     show_figure(source_shares_figure(shares, step), "source_or_prefix", alt, str(finding))
     _show_token(trace, step, contributions.across[-1][step])
     show_finding(finding)
+    norm = norm_name(results.translator(request.checkpoint).model.config)
     st.caption(
         "ALTI+ (Ferrando et al. 2022) asks how near the vector of each token comes to what an attention block gives "
-        "out, through residual connection and LayerNorm, and multiplies the layers as rollout does; feed-forwards are "
+        f"out, through residual connection and {norm}, and multiplies the layers as rollout does; feed-forwards are "
         "left out. Rollout (Abnar and Zuidema 2020) sees attention weights alone, here with residual connections "
         "weighted by norms. A low source share is a known sign of hallucination, of text that the source "
         "does not bear (Voita et al. 2021); it is no proof: the end of a sentence and parts of words need little of "

@@ -16,6 +16,8 @@ import headlight as hl
 PAIRS = [("I am tired.", "Ich bin müde."), ("I love my teacher.", "Ich liebe meinen Lehrer."), ("Thanks.", "Danke.")]
 # Pages draw these of training runs, of a batch that somebody opens, of a stopwatch and beside another figure.
 OF_PAGES_ALONE = {"runs_figure", "trained_figure", "batch_figure", "passes_figure", "masked_weights_figure"}
+# Models of T5's family have these, and none that is shipped.
+OF_PAGES_ALONE |= {"bias_curves_figure", "bias_map_figure"}
 
 
 @pytest.fixture(scope="module")

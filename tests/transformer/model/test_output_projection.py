@@ -31,7 +31,7 @@ def test_in_float64_and_without_onednn_it_is_one_too(projection, monkeypatch, ro
     with torch.inference_mode():
         expected = F.linear(x.double(), projection.weight.double())
         torch.testing.assert_close(copy.deepcopy(projection).double()(x.double()), expected)
-        monkeypatch.setattr(linear, "_product", None)
+        monkeypatch.setattr(linear, "onednn_product", None)
         torch.testing.assert_close(projection(x), expected.float())
 
 

@@ -57,12 +57,12 @@ def test_a_training_leaves_everyone_elses_random_numbers_alone():
     assert torch.rand(3).equal(expected)
 
 
-@pytest.mark.parametrize("field", OTHER_VALUES)
-def test_runs_that_differ_in_one_hyperparameter_begin_with_the_same_weights_and_see_the_same_sequences(field):
-    base, other = ToyTraining(EASY), ToyTraining(replace(EASY, **{field: OTHER_VALUES[field]}))
+@pytest.mark.parametrize(("field", "value"), [*OTHER_VALUES.items(), ("positions", "relative")])
+def test_runs_that_differ_in_one_hyperparameter_begin_with_the_same_weights_and_see_the_same_sequences(field, value):
+    base, other = ToyTraining(EASY), ToyTraining(replace(EASY, **{field: value}))
     weights, others = base.model.state_dict(), other.model.state_dict()
     assert all(weights[name].equal(others[name]) for name in weights.keys() & others.keys())
-    assert {name for name in weights.keys() ^ others.keys() if "norm" not in name} == set()
+    assert {name for name in weights.keys() ^ others.keys() if "norm" not in name and "relative" not in name} == set()
     assert base.data.held_out == other.data.held_out
     for mine, theirs in zip(base.data.batch(8), other.data.batch(8), strict=True):
         assert mine.equal(theirs)
@@ -88,6 +88,14 @@ def test_a_small_task_is_learned_within_its_limit(learned):
     last = statuses[-1]
     assert (last.end, last.measured) == ("goal", HELD_OUT) and last.exact_match >= 0.99
     assert last.loss < 0.3 < statuses[10].loss
+
+
+@pytest.mark.parametrize("task", ["copy", "reverse", "sort"])
+def test_each_task_is_learned_with_relative_positions(task):
+    training, statuses = run(replace(EASY, task=task, positions="relative", max_updates=1500))
+    assert statuses[-1].exact_match >= 0.9
+    for table in (training.model.encoder_relative.table, training.model.decoder_relative.table):
+        assert table.std() > 0.1
 
 
 def test_where_it_stands_is_told_after_every_update(learned):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from transformer.model.device import PRIMITIVE_CACHE
+from transformer.model.device import PRIMITIVE_CACHE, PYTORCHS_CACHE
 
 ROOT = Path(__file__).parents[3]
 SETTLED = 200  # steps after which nothing new is kept
@@ -21,7 +21,8 @@ def measured(tmp_path_factory) -> dict:
     path = os.pathsep.join([str(ROOT), str(ROOT / "tests")])
     command = [sys.executable, "-m", "support.many_shapes", str(tmp_path_factory.mktemp("shapes"))]
     environment = {**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1", "HEADLIGHT_DEVICE": "cpu"}
-    environment.pop(PRIMITIVE_CACHE, None)
+    for variable in (PRIMITIVE_CACHE, PYTORCHS_CACHE):
+        environment.pop(variable, None)
     # The same programs on every machine: those for AVX-512's own bfloat16 need 500 shapes, not 200, until they settle.
     environment["ONEDNN_MAX_CPU_ISA"] = "AVX2"
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)

@@ -19,8 +19,8 @@ from transformer.training.trainer import train
     ("place", "call", "stop"),
     [
         ("learning_rate", 2, Killed),  # before anything was saved
-        ("smoothed_cross_entropy", 8, Killed),  # in the middle of a step
-        ("smoothed_cross_entropy", 8, KeyboardInterrupt),
+        ("projected_cross_entropy", 8, Killed),  # in the middle of a step
+        ("projected_cross_entropy", 8, KeyboardInterrupt),
         ("validation_score", 1, Killed),  # within a validation
         ("validation_score", 1, KeyboardInterrupt),
         ("save_checkpoint", 2, Killed),  # a validation measured but not kept
@@ -45,7 +45,7 @@ def test_a_stopped_run_ends_like_an_uninterrupted_one(tmp_path, monkeypatch, uni
 def test_a_polite_signal_finishes_the_step_saves_and_goes_on_from_there(tmp_path, monkeypatch, uninterrupted, number):
     before = signal.signal(number, signal.default_int_handler)  # as the command line has it
     with monkeypatch.context() as patch:
-        original, calls = updates.smoothed_cross_entropy, []
+        original, calls = updates.projected_cross_entropy, []
 
         def interrupt(*arguments):
             calls.append(1)
@@ -53,7 +53,7 @@ def test_a_polite_signal_finishes_the_step_saves_and_goes_on_from_there(tmp_path
                 signal.raise_signal(number)
             return original(*arguments)
 
-        patch.setattr(updates, "smoothed_cross_entropy", interrupt)
+        patch.setattr(updates, "projected_cross_entropy", interrupt)
         with pytest.raises(KeyboardInterrupt):
             run(tmp_path)
     assert end_of(tmp_path)["progress"]["step"] == 8, "the step under way is finished and saved"

@@ -114,8 +114,12 @@ def test_a_step_is_one_clipped_adam_update_at_the_schedules_rate(tokenizer, tmp_
     for replica, gradient in zip(replicas, gradients, strict=True):
         replica.grad = gradient * min(1.0, 0.5 / norm.item())
     torch.optim.Adam(replicas, lr=rate, betas=(0.9, 0.98), eps=1e-9).step()
-    for replica, parameter in zip(replicas, trainer.model.parameters(), strict=True):
-        torch.testing.assert_close(parameter.detach(), replica.detach(), atol=rate * 1e-2, rtol=0)
+    for (name, parameter), replica in zip(trainer.model.named_parameters(), replicas, strict=True):
+        found, expected = parameter.detach(), replica.detach()
+        if name.endswith("query_key_value.bias"):
+            # A key's changes no weight of attention: its gradient is rounding, which Adam makes as large as any other.
+            found, expected = (each.view(3, -1)[[0, 2]] for each in (found, expected))
+        torch.testing.assert_close(found, expected, atol=rate * 1e-2, rtol=0)
 
 
 def test_two_runs_of_one_seed_are_equal_and_another_seed_differs(tokenizer, tmp_path):

@@ -1,0 +1,102 @@
+"""Figures of relative positions: what each head adds to a score over distance, and between a sentence's tokens."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+
+from transformer.interpret.relative_positions import RelativeBias
+
+from .heatmap import Cells
+from .layout import GRID, LEFT, LEGEND_BELOW, bar_below, figure_of, scatter, titled
+from .palette import SERIES_COLOURS, SOLID_GREY, diverging
+from .text import shown_tokens, token_label
+
+_DASHES = ("solid", "dash", "dot", "dashdot")  # of one colour, from every eighth head to the next
+_GROUND = "rgba(128, 128, 128, 0.12)"
+MOST_TOKENS = 96  # of a sentence whose map is drawn
+_NAMED = 40  # tokens: of longer sentences positions alone stand beside the map
+
+
+def distance_words(distances: Sequence[int] | np.ndarray, furthest: int | None = None) -> str:
+    """Say which distances in a row these are: "the token before", "3 to 4 tokens after", "91 or more tokens after".
+
+    `furthest` is the largest distance that is known, beyond which a bucket that reaches it goes on.
+    """
+    if not np.any(distances):
+        return "the token itself"
+    far = np.abs(distances)
+    least, most, side = int(far.min()), int(far.max()), "after" if max(distances) > 0 else "before"
+    if most == furthest:
+        return f"{least} or more tokens {side}"
+    if most == 1:
+        return f"the token {side}"
+    count = f"{least}" if least == most else f"{least} to {most}"
+    return f"{count} tokens {side}"
+
+
+def bias_curves_figure(bias: RelativeBias, chosen: int, reach: int) -> go.Figure:
+    """Draw each head's number over distance, up to `reach`, the chosen head's line thick, counted from 0.
+
+    Distances that share a bucket share a number: every second bucket has a faint ground.
+    """
+    distances = bias.distances[np.abs(bias.distances) <= reach]
+    numbers, buckets = bias.at(distances)
+    hover = "head {}<br>distance %{{x}}, bucket %{{customdata}}<br>adds <b>%{{y:.3f}}</b><extra></extra>"
+    traces = []
+    for head, line in sorted(enumerate(numbers), key=lambda each: each[0] == chosen):  # the chosen one on top
+        colour = SERIES_COLOURS[head % len(SERIES_COLOURS)]
+        dash = _DASHES[head // len(SERIES_COLOURS) % len(_DASHES)]
+        look = {"color": colour, "width": 4 if head == chosen else 1.5, "dash": dash, "shape": "hvh"}
+        named = {"name": f"head {head + 1}", "legendrank": head + 1, "opacity": 1 if head == chosen else 0.7}
+        given = {"customdata": buckets.astype(np.int16), "hovertemplate": hover.format(head + 1)}
+        traces.append(
+            scatter(distances.astype(np.int16), line.astype(np.float32), "lines", line=look, **named, **given)
+        )
+    edge = reach + 0.5
+    x = {
+        **GRID,
+        "title": titled("distance of the key from its query"),
+        "range": [-edge, edge if bias.both_ways else 0.5],
+    }
+    y = {**GRID, "title": "added to the score", "zeroline": True, "zerolinecolor": SOLID_GREY}
+    look = {"showlegend": True, "hoverlabel": LEFT, "legend": LEGEND_BELOW, "shapes": _grounds(distances, buckets)}
+    return figure_of(traces, 400, x=x, y=y, top=10, bottom=90, **look)
+
+
+def _grounds(distances: np.ndarray, buckets: np.ndarray) -> list[dict]:
+    """Return a faint ground behind every second bucket."""
+    starts = [0, *(np.flatnonzero(np.diff(buckets)) + 1)]
+    ends = [*starts[1:], len(buckets)]
+    look = {"type": "rect", "xref": "x", "yref": "y domain", "y0": 0, "y1": 1, "layer": "below", "line": {"width": 0}}
+    return [
+        {**look, "x0": int(distances[start]) - 0.5, "x1": int(distances[end - 1]) + 0.5, "fillcolor": _GROUND}
+        for start, end in list(zip(starts, ends, strict=True))[1::2]
+    ]
+
+
+def bias_map_figure(bias: RelativeBias, head: int, tokens: Sequence[str], first: int, limit: float) -> go.Figure:
+    """Draw what a head adds to the score of each query and key of a sentence whose first token stands at `first`.
+
+    Of a longer sentence than MOST_TOKENS its first tokens; colours around 0 up to `limit`; masked cells are blank.
+    """
+    shown = tokens[:MOST_TOKENS]
+    places = range(first, first + len(shown))
+    numbers, buckets = bias.between(places, places)
+    values = numbers[head].astype(np.float32)
+    if not bias.both_ways:
+        values = np.where(np.tri(len(shown), dtype=bool), values, np.nan)
+    scale = diverging(limit)
+    hover = "query at position %{y}, key at position %{x}<br>bucket %{customdata}<br>adds <b>%{z:.3f}</b> to the score"
+    cells = Cells(values, hover, scale, left=first).trace(bar_below("added to the score", scale, length=200))
+    cells |= {"y0": first, "dy": 1, "customdata": buckets.astype(np.int16)}
+    every = 1 if len(shown) <= _NAMED else 8
+    named = list(zip(shown_tokens(shown), places, strict=True))[::every]
+    labels = [f"{token_label(token)} · {place}" if every == 1 else str(place) for token, place in named]
+    axis = {"tickvals": list(places)[::every], "ticktext": labels, "showgrid": False, "zeroline": False}
+    square = {"automargin": True, "constrain": "domain"}
+    ends = (first - 0.5, first + len(shown) - 0.5)
+    x = {**axis, **square, "side": "top", "tickangle": -60, "range": list(ends), "title": titled("key · position")}
+    y = {**axis, **square, "range": [ends[1], ends[0]], "scaleanchor": "x", "constraintoward": "top"}
+    height = 210 + min(420, max(150, 22 * len(shown)))
+    return figure_of([cells], height, x=x, y=y, top=10, bottom=60)

@@ -1,0 +1,87 @@
+"""The view on relative positions: a bias on the scores by distance, as T5 has it, in place of an added position."""
+
+import streamlit as st
+
+from headlight.app import results
+from headlight.app.choices import choose_side, one_number, one_of
+from headlight.app.results import TranslationRequest, measures
+from headlight.app.widgets import plain, show_figure, show_finding, show_translation
+from headlight.plots.relative_positions import MOST_TOKENS, bias_curves_figure, bias_map_figure
+from headlight.plots.text import Finding
+from transformer.config import ModelConfig, Positions
+from transformer.interpret.relative_positions import RelativeBias, relative_bias
+from transformer.model.names import Stack
+
+from . import relative_content as content
+
+_WAYS = {Stack.ENCODER: "both ways", Stack.DECODER: "one way: later tokens are masked"}
+
+
+def show(request: TranslationRequest) -> None:
+    """Show each head's bias over distance, and between the tokens of the reader's sentence. Raises UserError."""
+    model = results.translator(request.checkpoint).model
+    if model.config.positions != Positions.RELATIVE:
+        show_translation(request)
+        show_finding(content.no_bias(measures.moved_sentence(request, content.PLACES)))
+        return
+    st.markdown(content.WHY)
+    _show_formula(model.config)
+    biases = {stack: relative_bias(model, stack) for stack in Stack}
+    with st.container(horizontal=True, gap="medium"):
+        side = Stack(choose_side())
+        head = one_number("Head", model.config.num_heads, "bias_head") - 1
+        reach = one_of("Distances", content.REACHES, "bias_reach")
+    see = content.describe_head(biases[side], side, head)
+    for column, (stack, bias) in zip(st.columns(2, gap="medium"), biases.items(), strict=True):
+        with column:
+            st.markdown(f"**{stack.capitalize()}**, {_WAYS[stack]}")
+            most = model.config.max_length - 1
+            far = min(most, 3 * model.config.relative_distance // 2 if reach == "all" else int(reach))
+            alt = f"Curves of the bias of each head of the {stack} over distance"
+            told = see if stack == side else content.describe_head(bias, stack, head)
+            show_figure(bias_curves_figure(bias, head, far), f"bias_{stack}", alt, told)
+            st.caption(plain(content.describe_buckets(model.config, bias)))
+    show_finding(see, "another head: which of them look to a neighbour, and do any look far away?")
+    st.markdown(content.LOOK_FOR)
+    st.caption(content.CROSS)
+    _show_sentence(request, biases[side], side, head)
+
+
+def _show_formula(config: ModelConfig) -> None:
+    products = r"\frac{q_i \cdot k_j}{\sqrt{d_k}}" if config.scale_scores else r"q_i \cdot k_j"
+    st.latex(rf"\text{{score}}_{{ij}} = {products} + b_{{\text{{head}},\; \text{{bucket}}(j - i)}}")
+
+
+def _show_sentence(request: TranslationRequest, bias: RelativeBias, side: Stack, head: int) -> None:
+    """Show the bias on the reader's sentence where it stands, and ten places later. Raises UserError."""
+    st.subheader("On your sentence, and ten places later")
+    trace = show_translation(request)
+    tokens = trace.source_tokens if side == Stack.ENCODER else trace.decoder_input_tokens
+    shown = tokens[:MOST_TOKENS]
+    if len(shown) < len(tokens):
+        st.caption(f"The first {MOST_TOKENS} of {len(tokens)} tokens; farther on the same diagonals go on.")
+    limit = float(abs(bias.numbers[head]).max()) or 1.0
+    moved = measures.moved_sentence(request, content.PLACES)
+    see = (
+        content.describe_moved(moved)
+        if moved
+        else Finding(
+            "The sentence fills all positions: there is no room to move it.",
+        )
+    )
+    for column, first in zip(st.columns(2, gap="medium"), (0, content.PLACES), strict=True):
+        with column:
+            st.markdown(f"**Positions {first} to {first + len(shown) - 1}**")
+            alt = f"Map of the bias of head {head + 1} of the {side}, the first token at position {first}"
+            show_figure(bias_map_figure(bias, head, tokens, first, limit), f"bias_map_{first}", alt, see)
+    show_finding(see, "“Inside attention” writes this sum out for any query and key, in the step before the mask.")
+
+
+def lead_here(view: str) -> None:
+    """Say that another view of the page does not hold for this model, and offer this one."""
+    show_finding(content.nothing_added(view))
+    st.button(content.SHOW, on_click=_open, icon=":material/arrow_forward:", key="show_relative")
+
+
+def _open() -> None:
+    st.session_state["positions"] = content.VIEW

@@ -1,0 +1,116 @@
+"""Sentences on relative positions, computed from what a model has learned and from a sentence that was moved."""
+
+import numpy as np
+
+from headlight.plots.relative_positions import distance_words
+from headlight.plots.text import Finding, format_error, pluralize, scientific, signed
+from transformer.config import ModelConfig
+from transformer.interpret.relative_positions import Moved, RelativeBias
+
+VIEW = "relative bias"
+REACHES = ("16", "48", "all")
+PLACES = 10  # by which the sentence is moved
+FLAT = 0.05  # numbers that differ by less change the ratio of two weights by 5 % at most
+_ROUNDING = 1e-3  # of the largest number
+_LARGE = 10_000
+
+WHY = (
+    "Attention needs the order of words to find a key by its place, and what counts is mostly **how far away it is, "
+    "and on which side**: the word before, one of the next few. A position that is added to the embedding leaves "
+    "each head to work that out from two vectors. A bias by distance says it at once: to the score of a query and a "
+    "key each head adds one learned number that depends on their distance alone. Nothing is added to the embeddings. "
+    "Near distances have a number each; farther ones share one, in buckets that grow by a constant factor, and the "
+    "last has no end: so there is a number for every pair of tokens of a sentence longer than any in training "
+    "(Raffel et al. 2020, 2.1)."
+)
+LOOK_FOR = (
+    "**What to look for:** a peak at −1 or +1 makes a head look to its neighbour whatever the words are; a hill "
+    "around 0 keeps it near, a valley around 0 sends it away; a flat curve leaves all to the words. Steps get wider "
+    "with distance, for each is a bucket, on a ground of its own."
+)
+CROSS = (
+    "Each side has one table, for all of its layers. Cross-attention has none: between a source token and an output "
+    "token there is no distance."
+)
+HERE_INSTEAD = {
+    "curves": "there are no waves: its positions are no vectors.",
+    "matrix": "there is no table of vectors, a row for each position.",
+    "similarity": "two positions have no vectors whose dot product could be taken.",
+    "wavelengths": "there are no waves, and so no wavelengths.",
+    "rotation": "a shift rotates nothing: only distances are known to it.",
+    "embedding sum": "the sum has one part: what enters the encoder are the embeddings.",
+}
+SHOW = "Show its bias by distance"
+ORDER_MORE = (
+    "{moved} Nothing is added to its embedding: the two are {after} apart. Order comes in only with the scores, by a "
+    "bias for each distance; without positions means here without the encoder's bias. With it the translation is "
+    "{same}."
+)
+
+
+def nothing_added(view: str) -> Finding:
+    """Say that another view of the page does not hold for a model with relative positions."""
+    return Finding(
+        "This model adds no position to its embeddings.",
+        f"So {HERE_INSTEAD[view]} What it knows of the order is a bias on the scores of self-attention, a learned "
+        "number for each head and distance.",
+    )
+
+
+def no_bias(moved: Moved | None) -> Finding:
+    """Say that a model's positions are not relative, and what moving a sentence changes in it."""
+    headline = "This model has no bias by distance: its scores are products alone."
+    more = (
+        "Its order, if it has any, comes in with what is added to the embeddings; T5 and its family have such a bias. "
+    )
+    return Finding(headline, more + (_moved_words(moved) if moved else ""))
+
+
+def describe_head(bias: RelativeBias, stack: str, head: int) -> Finding:
+    """Say which distances a head favours and disfavours most, and what that does to weights; head from 0."""
+    numbers = bias.at(bias.distances)[0][head].astype(np.float64)
+    high, low = (_bucket_words(bias, int(at)) for at in (numbers.argmax(), numbers.argmin()))
+    spread = float(np.ptp(numbers))
+    if spread < FLAT:
+        text = f"All of its numbers lie within {spread:.2g}: it leaves all to the words."
+        return Finding(f"Head {head + 1} of the {stack} hardly cares for distance.", text)
+    times = np.exp(spread)
+    factor = f"{times:,.1f}" if times < _LARGE else scientific(times, 2)
+    return Finding(
+        f"Head {head + 1} of the {stack} favours {high}: {signed(numbers.max(), 2)}.",
+        f"Least it favours {low}: {signed(numbers.min(), 2)}. Were their products equal, the one key would get "
+        f"e^{spread:.2f} = {factor} times the weight of the other.",
+    )
+
+
+def _bucket_words(bias: RelativeBias, at: int) -> str:
+    """Say which distances share the bucket of the distance in this place."""
+    distances = bias.distances
+    shared = bias.holds(int(bias.at(distances[at : at + 1])[1][0]))
+    return distance_words(shared, furthest=int(np.abs(distances).max()))
+
+
+def describe_buckets(config: ModelConfig, bias: RelativeBias) -> str:
+    """Say how many buckets a side has, how many of them are one distance, and where the last begins."""
+    count = config.relative_buckets // (2 if bias.both_ways else 1)
+    ways = f", {count} for each direction" if bias.both_ways else ", for keys up to the query"
+    return (
+        f"{config.relative_buckets} buckets{ways}: one each for distances below {count // 2}, wider ones from there; "
+        f"the last begins near {config.relative_distance}."
+    )
+
+
+def describe_moved(moved: Moved) -> Finding:
+    """Say what it changes in the encoder's output that a sentence stands some places later."""
+    if moved.difference < _ROUNDING * moved.largest:
+        return Finding("The same sentence at other positions has the same map.", _moved_words(moved))
+    return Finding("Moved, the sentence is another one to the encoder.", _moved_words(moved))
+
+
+def _moved_words(moved: Moved) -> str:
+    same = moved.difference < _ROUNDING * moved.largest
+    told = f"{format_error(moved.difference)}: rounding" if same else f"{moved.difference:.2f}: another one"
+    return (
+        f"Measured with {pluralize(moved.places, 'token')} of masked padding before the sentence: the numbers in the "
+        f"encoder's output, the largest {moved.largest:.2f}, differ by at most {told}."
+    )

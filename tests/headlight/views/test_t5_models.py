@@ -1,0 +1,228 @@
+"""The pages with models of T5's family: every view opens, and says what holds for these."""
+
+import base64
+from urllib.parse import parse_qsl, urlsplit
+
+import numpy as np
+import pytest
+import torch
+from support.addresses import VIEWS
+from support.pages import headlines, numbers, open_page, page_text, specs
+from support.t5 import write_t5
+
+from headlight.app import results
+from headlight.views.architecture.content import block_text, diagram_payload
+from headlight.views.inside.steps_content import View, stages_payload
+from headlight.views.positions.relative_content import no_bias
+from transformer import Translator
+from transformer.checkpoint import save_checkpoint
+from transformer.exchange.importing import import_checkpoint
+from transformer.interpret.attention_block import (
+    BlockParameters,
+    Stages,
+    block_parameters,
+    compute_stages,
+    differences,
+    record_stages,
+)
+from transformer.interpret.parameters import blocks_of
+from transformer.interpret.relative_positions import move_sentence
+from transformer.interpret.residual import record_residual_stream
+
+T5, FLAN, BYT5 = "t5", "flan-t5", "byt5"
+NEEDS_PAIRS = ("training=batches", "calibration", "pre-norm")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Three imported checkpoints with random weights."""
+    made, folder = tmp_path_factory.mktemp("models"), tmp_path_factory.mktemp("checkpoints")
+    for name in (T5, FLAN, BYT5):
+        (made / name).mkdir()
+        write_t5(made / name, name)
+        save_checkpoint(folder / name, import_checkpoint(made / name), torch.float32)
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def only_these(folder, monkeypatch):
+    monkeypatch.setattr(results, "CHECKPOINTS", folder)
+
+
+def opened(address: str, **more: str):
+    parts = urlsplit(address)
+    return open_page(f"pages/{parts.path.strip('/') or 'home'}.py", **dict(parse_qsl(parts.query)), **more)
+
+
+@pytest.mark.parametrize("name", [T5, FLAN, BYT5])
+@pytest.mark.parametrize("address", VIEWS)
+def test_every_view_opens_or_says_what_it_lacks(address, name):
+    app = opened(address.replace("checkpoint=en-fr", ""), checkpoint=name, text="red dog")
+    said = page_text(app)
+    of_the_text = ("length limit", "never seen", "at most 39", "cannot begin", "same translation")
+    complaints = [each.value for each in app.warning if not any(part in each.value for part in of_the_text)]
+    assert not app.error
+    assert all("sentence pairs" in each or "training replay" in each for each in complaints), complaints
+    assert not complaints or any(part in address for part in (*NEEDS_PAIRS, "training+replay"))
+    assert "Imported: " in said
+
+
+def curve(app, key: str, head: int) -> tuple[np.ndarray, np.ndarray]:
+    """Distances and numbers of a head's line in the figure of a side."""
+    (trace,) = (
+        each for each in specs(app)[("encoder", "decoder").index(key)]["data"] if each["name"] == f"head {head}"
+    )
+    return numbers(trace["x"]), numbers(trace["y"])
+
+
+@pytest.mark.parametrize("name", [T5, FLAN, BYT5])
+def test_the_curves_and_the_map_of_the_bias_are_what_the_model_adds_to_its_scores(folder, name):
+    app = opened("/positions?positions=relative+bias", checkpoint=name, text="red dog", bias_head="3", bias_reach="16")
+    own = Translator.load(folder / name)
+    trace, head = own.trace("red dog"), 2
+    for key, relative in (("encoder", own.model.encoder_relative), ("decoder", own.model.decoder_relative)):
+        with torch.inference_mode():
+            bias = relative(40, 40)[0, head].numpy()
+        distances, drawn = curve(app, key, head + 1)
+        assert distances.max() == (16 if key == "encoder" else 0) and distances.min() == -16
+        query = 20
+        np.testing.assert_allclose(drawn, bias[query, query + distances.astype(int)], atol=1e-6)
+    maps = [spec["data"][0] for spec in specs(app) if spec["data"][0]["type"] == "heatmap"]
+    with torch.inference_mode():
+        length = len(trace.source_ids)
+        here, later = (own.model.encoder_relative(length, length + first)[0, head].numpy() for first in (0, 10))
+    assert [each["x0"] for each in maps] == [0, 10]
+    np.testing.assert_allclose(numbers(maps[0]["z"]), here, atol=1e-6)
+    np.testing.assert_allclose(numbers(maps[1]["z"]), later[:, 10:], atol=1e-6)
+    assert "The same sentence at other positions has the same map." in headlines(app) and "rounding" in page_text(app)
+
+
+def test_moving_a_sentence_changes_nothing_here_and_much_where_positions_are_added(folder, shipped):
+    own = Translator.load(folder / FLAN)
+    moved = move_sentence(own.model, own.trace("red dog").source_ids, 10)
+    assert moved.difference < 1e-4 * moved.largest
+    added = move_sentence(shipped.model, shipped.trace("I love my teacher.").source_ids, 10)
+    assert added.difference > 0.05 * added.largest
+    assert "no bias by distance" in no_bias(added).headline and "another one" in no_bias(added).more
+
+
+@pytest.mark.parametrize("view", ["curves", "matrix", "similarity", "wavelengths", "rotation", "embedding sum"])
+def test_a_view_that_does_not_hold_says_so_and_leads_to_the_bias(view):
+    app = opened("/positions", positions=view, checkpoint=T5, text="red dog")
+    assert headlines(app) == ["This model adds no position to its embeddings."] and not specs(app)
+    assert "PE_" not in page_text(app), "there is no such formula"
+    app.button(key="show_relative").click().run()
+    assert not app.error and app.session_state["positions"] == "relative bias" and len(specs(app)) == 4
+
+
+def payload_of(folder, name: str, kind: str) -> tuple[dict, Stages, BlockParameters]:
+    own = Translator.load(folder / name)
+    trace = own.trace("red dog")
+    stages = record_stages(own.model, trace.source_ids, trace.decoder_input_ids, kind, 0)
+    parameters = block_parameters(own.model, kind, 0)
+    queries = trace.source_tokens if kind == "encoder" else trace.decoder_input_tokens
+    keys = trace.decoder_input_tokens if kind == "decoder" else trace.source_tokens
+    view = View(kind, 0, 1, 0, queries, keys, positioned=False, by_distance=True)
+    memory = stages.memory if kind == "cross" else None
+    gaps = differences(stages, compute_stages(stages.residual, memory, stages.unmasked, parameters))
+    return stages_payload(stages, parameters, gaps, view), stages, parameters
+
+
+def unpacked(array: dict) -> np.ndarray:
+    kind = "<f2" if array["half"] else "<f4"
+    return np.frombuffer(base64.b64decode(array["bytes"]), kind).reshape(array["rows"], array["columns"])
+
+
+@pytest.mark.parametrize("name", [T5, FLAN, BYT5])
+@pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
+def test_the_steps_have_the_bias_between_products_and_softmax_and_nothing_that_is_not_there(folder, name, kind):
+    payload, stages, parameters = payload_of(folder, name, kind)
+    steps = {step["name"]: step for step in payload["steps"]}
+    order = ["input", "norm_first", "project", "split", "products", "bias", "mask", "softmax", "values", "concatenate"]
+    order = [*order, "output", "residual"]
+    assert list(steps) == [each for each in order if each != "bias" or kind != "cross"]
+    said = str([[step["title"], step["formula"], step["why"], step["see"]] for step in payload["steps"]])
+    assert "LayerNorm" not in steps["norm_first"]["title"] + steps["norm_first"]["formula"] and "b<sub>Q" not in said
+    assert "β" not in steps["norm_first"]["formula"] and "/ √d<sub>k" not in said and payload["rms"]
+    assert not {"b_query", "b_output", "beta"} & payload["arrays"].keys()
+    assert max(step["gap"] for step in payload["steps"] if step["gap"] is not None) < 1e-3
+    if kind == "cross":
+        assert "bias" not in payload["arrays"]
+        return
+    products, bias, scores, buckets = (
+        unpacked(payload["arrays"][each]).astype(np.float64) for each in ("products", "bias", "scores", "buckets")
+    )
+    np.testing.assert_allclose(products + bias, scores, atol=1e-4)
+    np.testing.assert_array_equal(np.unique(buckets).size, np.unique(bias).size)
+    (recipe,) = (panel["recipe"] for panel in steps["bias"]["panels"])
+    assert recipe == {"kind": "biased", "of": "products"} and steps["bias"]["inputs"][1]["array"] == "bias"
+    pairs = [(row[open_], added[open_]) for row, added, open_ in zip(products, scores, stages.unmasked[0], strict=True)]
+    elsewhere = sum(row[added.argmax()] < row.max() - 0.005 for row, added in pairs)
+    assert f"Without them {elsewhere} of {len(bias)} queries" in steps["bias"]["see"]
+
+
+def test_what_the_division_would_do_is_said_of_a_model_that_does_not_divide(folder):
+    app = opened("/inside?inside=why+√d_k&kind=encoder&layer=1&head=2", checkpoint=T5, text="red dog")
+    payload, stages, _ = payload_of(folder, T5, "encoder")
+    own = stages.weights[0, 1].max(axis=-1).mean()
+    assert f"not {own:.2f}." in headlines(app)[0] or "would hardly change" in headlines(app)[0]
+    drawn = str([each["name"] for each in specs(app)[0]["data"]])
+    assert "without the division: the model's own" in drawn and "with the division: the model's own" not in drawn
+
+
+@pytest.mark.parametrize("name", [T5, FLAN, BYT5])
+def test_the_diagram_has_this_models_blocks_and_counts_each_parameter_once(folder, name):
+    own = Translator.load(folder / name)
+    trace = own.trace("red dog")
+    stream = record_residual_stream(own.model, trace.source_ids, trace.decoder_input_ids)
+    blocks = blocks_of(own.model, stream)
+    config = own.model.config
+    assert sum(block.parameters for block in blocks) == own.model.count_parameters()
+    payload = diagram_payload(blocks, config, "source", "target")
+    for stack, layers in (("encoder", config.num_encoder_layers), ("decoder", config.num_decoder_layers)):
+        (relative,) = (box for box in payload[stack]["before"] if box.get("beside"))
+        assert relative["label"] == "Relative bias" and relative["parameters"] == 8 * 5
+        assert len(payload[stack]["layers"]) == layers
+        labels = {box["label"] for box in payload[stack]["layers"][0]}
+        assert "RMSNorm" in labels and "LayerNorm" not in labels
+        assert ("Gated feed-forward" in labels) == (name != T5)
+    assert r"\sqrt{d_k}" not in block_text("self_attention", config).formula
+    assert "+ B_i" in block_text("self_attention", config).formula
+    assert "+ B_i" not in block_text("cross_attention", config).formula
+    assert ("sqrt" in block_text("output_projection", config).formula) == config.scale_output == (name == T5)
+    assert "b_1" not in block_text("feed_forward", config).formula
+
+
+def test_a_gated_feed_forward_is_drawn_as_gates_times_the_second_map(folder):
+    app = opened("/architecture?architecture=feed-forward&token=1", checkpoint=FLAN, text="red dog")
+    own = Translator.load(folder / FLAN)
+    trace, feed_forward = own.trace("red dog"), own.model.encoder[0].feed_forward
+    kept = []
+    hook = feed_forward.inner.register_forward_hook(lambda module, given, out: kept.append(out[0]))
+    with torch.inference_mode():
+        own.model.encode(torch.tensor([trace.source_ids]), None)
+        first, second = kept[0].chunk(2, dim=-1)
+        gates = torch.nn.functional.gelu(first, approximate="tanh")
+    hook.remove()
+    units = (gates * second)[0].numpy()
+    drawn = numbers(specs(app)[0]["data"][0]["y"])
+    np.testing.assert_allclose(np.abs(drawn), np.sort(np.abs(units))[::-1][: len(drawn)], rtol=1e-4)
+    share = f"{100 * (gates[0] <= 0).float().mean():.0f} %"
+    assert f"{share} of {len(units)} gates are not above 0." in headlines(app)[0]
+
+
+@pytest.mark.parametrize(
+    "address", ["/logits?logits=logit+lens", "/why", "/attention?attention=rollout", "/masks?masks=one+head"]
+)
+def test_sentences_name_this_models_norm_and_scores(address):
+    said = page_text(opened(address, checkpoint=T5, text="red dog"))
+    assert "LayerNorm" not in said and "QKᵀ / √d_k" not in said and "token with its position" not in said
+
+
+def test_questions_are_answered_for_this_model():
+    def asked(question: str) -> str:
+        return page_text(opened("/questions", question=question, checkpoint=T5, text="red dog"))
+
+    assert "and no β: this model has RMSNorm" in asked("Why do LayerNorm's gamma and beta exist?")
+    assert "do not divide" in asked("Why divide by sqrt(d_k)?")
+    assert "a bias by distance" in asked("Why sine and cosine, and why a buffer and not a parameter?")

@@ -1,0 +1,79 @@
+"""Relative positions as arrays: what each head adds to a score, by distance, and a sentence that is moved."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from ..arrays import to_array
+from ..data.batching import Ids
+from ..model.attention import padding_mask
+from ..model.names import Stack
+from ..model.transformer import Transformer
+from .positions import bias_by_distance, range_by_distance
+
+
+@dataclass(frozen=True, eq=False)
+class RelativeBias:
+    """What a side's heads add to the scores of self-attention: `numbers` [heads, distances] and `buckets` [distances].
+
+    Distances are those of a key from its query, 0 in the middle, keys before the query to the left; with `both_ways`
+    False, in a decoder, those after it are masked.
+    """
+
+    numbers: np.ndarray
+    buckets: np.ndarray
+    both_ways: bool
+
+    @property
+    def distances(self) -> np.ndarray:
+        """List the distances that are not masked, in order."""
+        most = self.numbers.shape[1] // 2
+        return np.arange(-most, (most if self.both_ways else 0) + 1)
+
+    def at(self, distances: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return numbers [heads, ...] and buckets [...] of keys at these distances from their queries."""
+        columns = np.asarray(distances) + self.numbers.shape[1] // 2
+        return self.numbers[:, columns], self.buckets[columns]
+
+    def between(self, queries: Sequence[int], keys: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+        """Return the same of queries and keys at these positions: [heads, queries, keys] and [queries, keys]."""
+        return self.at(np.asarray(keys) - np.asarray(queries)[:, None])
+
+    def holds(self, bucket: int) -> np.ndarray:
+        """List the distances, in order, that share this bucket's number."""
+        distances = self.distances
+        return distances[self.at(distances)[1] == bucket]
+
+
+def relative_bias(model: Transformer, stack: Stack | str) -> RelativeBias:
+    """Read what a side has learned; raises ValueError for a model of other positions."""
+    numbers, buckets = bias_by_distance(model, stack), range_by_distance(model, stack)
+    return RelativeBias(numbers, buckets, Stack(stack) is Stack.ENCODER)
+
+
+@dataclass(frozen=True)
+class Moved:
+    """What the encoder makes of a sentence some `places` later than of the same at its beginning.
+
+    `difference` is the largest of any number of its output, `largest` the largest number of all.
+    """
+
+    places: int
+    difference: float
+    largest: float
+
+
+def move_sentence(model: Transformer, ids: Ids, places: int) -> Moved:
+    """Encode a sentence, and once more with so many tokens of padding before it, which no query may attend to.
+
+    Raises ValueError where that is longer than the model has positions.
+    """
+    alone, padded = (
+        torch.tensor([[model.config.pad_id] * count + list(ids)], device=model.device) for count in (0, places)
+    )
+    with torch.inference_mode():
+        first = to_array(model.encode(alone, None)[0])
+        moved = to_array(model.encode(padded, padding_mask(padded, model.config.pad_id))[0, places:])
+    return Moved(places, float(np.abs(first - moved).max()), float(np.abs(first).max()))
