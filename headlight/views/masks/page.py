@@ -38,6 +38,8 @@ from transformer.interpret.mask_ablation import (
 from . import content
 from .words import DISABLED, LABELS, READERS, VIEWS, WORDS, said
 
+MOST_CELLS = 25_000  # of a map: each has words of its own, a hundred bytes or more, three times a view
+
 
 @dataclass(frozen=True)
 class _Chosen:
@@ -70,6 +72,9 @@ def show_page(request: TranslationRequest) -> None:
         batch = measures.padded_batch(request, second.text)
     except UserError as error:
         st.warning(plain(said("unused_second", error=error)), icon=":material/edit:")
+        return
+    if too_long := _too_long(batch, "decoder" if view == "the three masks" else chosen.kind):
+        st.warning(too_long, icon=":material/content_cut:")
         return
     if view == "the three masks":
         _show_masks(batch, chosen.sentence)
@@ -107,6 +112,18 @@ def _choose(view: str, request: TranslationRequest, second: str, sentence: int) 
         head = choose_head_of(request, (reader,), start=start)
     assert head.layer is not None and head.head is not None, "no averages are offered"
     return _Chosen(sentence, head.kind, disabled_mask, head.layer, head.head)
+
+
+def _too_long(batch: BatchView, kind: str) -> str:
+    """Say that a map has too many cells for one with its words each; "" where it has not."""
+    source, target = (len(tokens[0]) for tokens in (batch.source_tokens, batch.decoder_input_tokens))
+    queries, keys = source if kind == "encoder" else target, target if kind == "decoder" else source
+    if queries * keys <= MOST_CELLS:
+        return ""
+    return (
+        f"These sentences make maps of {queries:,} by {keys:,} tokens, more than the {MOST_CELLS:,} cells that this "
+        "page draws. Shorten the text, or see its weights on the page Attention."
+    )
 
 
 def _leakiest(request: TranslationRequest, second: str, sentence: int, kind: str) -> tuple[int, int]:

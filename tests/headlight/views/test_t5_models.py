@@ -227,3 +227,9 @@ def test_questions_are_answered_for_this_model():
     assert "and no β: this model has RMSNorm" in asked("Why do LayerNorm's gamma and beta exist?")
     assert "do not divide" in asked("Why divide by sqrt(d_k)?")
     assert "a bias by distance" in asked("Why sine and cosine, and why a buffer and not a parameter?")
+
+
+def test_masks_of_a_text_too_long_to_be_drawn_say_so(monkeypatch):
+    monkeypatch.setattr("headlight.views.masks.page.MOST_CELLS", 3)
+    app = opened("/masks", checkpoint=T5, text="red dog")
+    assert any("Shorten the text" in each.value for each in app.warning) and not specs(app) and not app.error
