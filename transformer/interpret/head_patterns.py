@@ -248,7 +248,7 @@ def count_patterns(
     choice, rows = readable > 1, readable > 0
     counts: dict[Pattern, Counts] = {}
     for pattern, sort in sorts.items():
-        some = sort.any(axis=-1)[..., None]  # of no row where a sentence has no such column
+        some = np.asarray(sort.any(axis=-1))[..., None]  # of no row where a sentence has no such column
         counts[pattern] = _counted(_at(sort, maxima), choice & some)
     if kind != AttentionKind.CROSS:  # rows and columns of cross-attention are different sentences
         for pattern, offset in OFFSETS.items():
