@@ -267,7 +267,8 @@ _OF_ENCODINGS = {
 }
 _RELATIVE = relative_content.VIEW
 _OF_SENTENCES = {"word order": _show_order, "embedding sum": _show_sum, _RELATIVE: relative.show}
-VIEWS = ("word order", *_OF_ENCODINGS, "embedding sum", _RELATIVE)
+_WITHOUT_BIAS = ("word order", *_OF_ENCODINGS, "embedding sum")  # a row of buttons that fits beside the title
+VIEWS = (*_WITHOUT_BIAS, _RELATIVE)
 
 
 def _open_curves_of_old() -> None:
@@ -282,8 +283,9 @@ def show_page(request: TranslationRequest) -> None:
     loaded = results.translator(request.checkpoint)
     model, language = loaded.model, loaded.checkpoint.data.get("source_language", "")
     own = ("word order",) if content.ordered_sentence(language, "") else ()  # whose sentences are its own
-    view = view_of(VIEWS, "positions", (*own, *_OF_ENCODINGS))
     is_relative = model.config.positions == Positions.RELATIVE
+    wanted = is_relative or _RELATIVE in (*url_state.asked("positions").values(), st.session_state.get("positions"))
+    view = view_of(VIEWS if wanted else _WITHOUT_BIAS, "positions", (*own, *_OF_ENCODINGS))
     if is_relative and view in relative_content.HERE_INSTEAD:
         relative.lead_here(view)
     elif view in _OF_SENTENCES:
