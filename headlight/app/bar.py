@@ -80,8 +80,9 @@ def show() -> TranslationRequest:
         target_language, source_language = _languages(translator)
         task = _task(translator)
         _offer_examples(translator.checkpoint)
-    languages = {"language": target_language, "source_language": source_language}
-    return TranslationRequest(checkpoint, text, strategy, task=task, **languages)
+    return TranslationRequest(
+        checkpoint, text, strategy, language=target_language, source_language=source_language, task=task
+    )
 
 
 def take_sentence(text: str) -> None:

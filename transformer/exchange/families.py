@@ -21,18 +21,6 @@ _STACKS = ("encoder", "decoder")
 _BASE = 10000.0
 
 
-@dataclass(frozen=True)
-class Family:
-    """What the models of one `model_type` have alike. `only`: what a configuration may say only so, since neither
-    transformers nor this engine has another form of it; `otherwise`: what holds where it says nothing; `names`: how it
-    calls what a model's configuration has here, of BART's models and of those that took their names from them."""
-
-    only: Mapping[str, object]
-    otherwise: Mapping[str, object]
-    config: Mapping[str, Any] = field(default_factory=dict)
-    names: Mapping[str, str] = field(default_factory=lambda: _BARTS_NAMES)
-
-
 _COMMON = ("vocab_size", "d_model", "pad_token_id", "decoder_start_token_id", "eos_token_id")
 _COMMON_NAMES = dict(zip(("vocab_size", "d_model", "pad_id", "begin_id", "end_id"), _COMMON, strict=True))
 _BARTS_NAMES = _COMMON_NAMES | {
@@ -44,6 +32,20 @@ _BARTS_NAMES = _COMMON_NAMES | {
     "max_length": "max_position_embeddings",
     "scale_embeddings": "scale_embedding",
 }
+
+
+@dataclass(frozen=True)
+class Family:
+    """What the models of one `model_type` have alike. `only`: what a configuration may say only so, since neither
+    transformers nor this engine has another form of it; `otherwise`: what holds where it says nothing; `names`: how it
+    calls what a model's configuration has here, of BART's models and of those that took their names from them."""
+
+    only: Mapping[str, object]
+    otherwise: Mapping[str, object]
+    config: Mapping[str, Any] = field(default_factory=dict)
+    names: Mapping[str, str] = field(default_factory=lambda: dict(_BARTS_NAMES))
+
+
 _T5S_NAMES = _COMMON_NAMES | {
     "num_encoder_layers": "num_layers",
     "num_decoder_layers": "num_decoder_layers",

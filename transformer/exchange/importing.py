@@ -53,7 +53,8 @@ def import_checkpoint(name: str | Path) -> Checkpoint:
     else:
         weights = _weights(stored, config, folder)
     model = build_model(config, weights, folder).eval()
-    imported = {"type": description.kind, "prefixes": description.prefixes()}
+    prefixes = description.prefixes()
+    imported = {"type": description.kind, **({"prefixes": prefixes} if prefixes else {})}
     origin = {"data": _origin(Path(name).name, description), "imported": imported}
     return Checkpoint(model, tokenizer, origin)
 

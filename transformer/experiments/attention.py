@@ -202,7 +202,7 @@ def toy_numbers(shape: ToyShape, seed: int, mask: ToyMask | str = ToyMask.NONE) 
     drawn = {name: draw(d_model, d_model, deviation=0.5) for name in _MATRICES.values()}
     drawn |= {name: draw(d_model, deviation=0.1) for name in _ROWS["biases"]}
     drawn |= {"gamma": np.ones(d_model), "beta": np.zeros(d_model)}
-    parameters = BlockParameters(**drawn, epsilon=1e-5, num_heads=shape.num_heads, norm=shape.norm)
+    parameters = BlockParameters(**drawn, epsilon=1e-5, num_heads=shape.num_heads, norm=shape.norm)  # type: ignore[arg-type]
     cells = np.ones((shape.batch, shape.tokens, shape.tokens), dtype=bool)
     return ToyNumbers(x, np.tril(cells) if mask == ToyMask.CAUSAL else cells, parameters)
 

@@ -36,8 +36,8 @@ def norm_bias(norm: nn.Module) -> Tensor:
 
 def make_attention(config: ModelConfig) -> MultiHeadAttention:
     """Return an attention of a model's shape."""
-    sizes = {"head_size": config.head_size, "bias": config.bias, "scaled": config.scale_scores}
-    return MultiHeadAttention(config.d_model, config.num_heads, **sizes)
+    width, heads, size = config.d_model, config.num_heads, config.head_size
+    return MultiHeadAttention(width, heads, head_size=size, bias=config.bias, scaled=config.scale_scores)
 
 
 def make_feed_forward(config: ModelConfig) -> "FeedForward":
