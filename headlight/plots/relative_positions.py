@@ -48,11 +48,11 @@ def bias_curves_figure(bias: RelativeBias, chosen: int, reach: int) -> go.Figure
     for head, line in sorted(enumerate(numbers), key=lambda each: each[0] == chosen):  # the chosen one on top
         colour = SERIES_COLOURS[head % len(SERIES_COLOURS)]
         dash = _DASHES[head // len(SERIES_COLOURS) % len(_DASHES)]
-        look = {"color": colour, "width": 4 if head == chosen else 1.5, "dash": dash, "shape": "hvh"}
+        stroke = {"color": colour, "width": 4 if head == chosen else 1.5, "dash": dash, "shape": "hvh"}
         named = {"name": f"head {head + 1}", "legendrank": head + 1, "opacity": 1 if head == chosen else 0.7}
         given = {"customdata": buckets.astype(np.int16), "hovertemplate": hover.format(head + 1)}
         traces.append(
-            scatter(distances.astype(np.int16), line.astype(np.float32), "lines", line=look, **named, **given)
+            scatter(distances.astype(np.int16), line.astype(np.float32), "lines", line=stroke, **named, **given)
         )
     edge = reach + 0.5
     x = {

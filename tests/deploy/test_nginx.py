@@ -30,7 +30,7 @@ from support.talk import aside, talking
 from benchmarks.websocket_visitor import WebsocketVisitor
 
 PAGES = ["", *sorted(path.stem for path in (ROOT / "pages").glob("*.py") if path.stem != "home")]
-STUDENTS, FILES, ASKED = 30, 110, 8  # a first visit's requests, and those of them that reach a replica
+STUDENTS, FILES, ASKED = 30, 120, 14  # a first visit's requests, and those of them that reach a replica
 SENTENCE = "Where is my cat?"
 BASE = "/school/headlight"
 

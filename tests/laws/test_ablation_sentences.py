@@ -41,9 +41,13 @@ def padded(rows):
 
 @torch.no_grad()
 def logits_of(model, *asked):
-    """The logits of each translation, all in one batch."""
-    seen = model(*map(padded, ([one.source_ids for one in asked], [one.decoder_input_ids for one in asked])))
-    return [logits[: len(one.target_ids)].double() for logits, one in zip(seen, asked, strict=True)]
+    """The logits of each translation: those of like length in one batch, for the longest would pad all others."""
+    found: dict = {}
+    order = sorted(asked, key=lambda one: len(one.target_ids))
+    for part in (order[start : start + 10] for start in range(0, len(order), 10)):
+        seen = model(*map(padded, ([one.source_ids for one in part], [one.decoder_input_ids for one in part])))
+        found |= {id(one): logits[: len(one.target_ids)].double() for one, logits in zip(part, seen, strict=True)}
+    return [found[id(one)] for one in asked]
 
 
 def log_probabilities(model, *asked):

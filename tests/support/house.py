@@ -33,7 +33,7 @@ BELOW = {
         "transformer",
     },
     "pages": {"headlight.lessons", "headlight.views", "headlight.app"},
-    "app": {"headlight.classroom", "headlight.lessons", "headlight.app"},
+    "app": {"headlight.classroom", "headlight.lessons", "headlight.app", "headlight.components"},
 }
 
 # The engine's packages, each of which may import those before it.

@@ -73,8 +73,9 @@ def _heads(options: argparse.Namespace) -> None:
     with _parts(options) as (corpus, parts):
         plan, sums = _measured(corpus, RolesMeasurement(), parts)
         told = plan.provenance(sums)
-        roles = roles_from(sums, load_checkpoint(options.checkpoint).model.config.num_heads, _named(told), told)
         if corpus.first:
+            heads = load_checkpoint(options.checkpoint).model.config.num_heads
+            roles = roles_from(sums, heads, _named(told), told)
             save_roles(options.out, roles)
             _print_roles(roles)
 

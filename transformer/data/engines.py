@@ -220,6 +220,8 @@ class Ray:
                 )
             except ConnectionError as error:
                 raise ConfigError(f"There is no Ray cluster at {self.address}.") from error
+            except Exception as error:  # Ray has no class for a start that fails, such as one that takes too long
+                raise UserError(f"Ray cannot start: {str(error).strip().splitlines()[0]}") from error
         self._joined = True
         logging.getLogger("ray.data").setLevel(logging.WARNING)
         DataContext.get_current().enable_progress_bars = False
@@ -256,7 +258,8 @@ class _Actor:
     """
 
     def __init__(self, work: Work):
-        self._work, self._compute = work, None
+        self._work = work
+        self._compute: Compute | None = None
 
     def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
         """Compute a batch's tasks, one."""

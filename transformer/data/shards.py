@@ -1,6 +1,7 @@
 """One way over a corpus of any length: shards are measured wherever an engine computes, kept, and merged."""
 
 import json
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import reduce
@@ -20,6 +21,8 @@ from .measurement import Measurement, Provenance, S
 
 if TYPE_CHECKING:
     from ..translator import Translator
+
+logger = logging.getLogger(__name__)
 
 PLAN_FILE = "plan.json"
 _MOST_SHARDS = 4096
@@ -65,12 +68,15 @@ class Plan(Generic[S]):
         return json.loads(json.dumps(content))
 
     def provenance(self, counted: S) -> Provenance:
-        """Return what the statistics of all its shards are of; raises DataError where they are of no sentence."""
-        skipped = dict(sorted(counted.skipped.items()))
+        """Return what the statistics of all its shards are of, and log what was skipped; raises DataError where they
+        are of no sentence.
+        """
+        files, skipped = self.files, dict(sorted(counted.skipped.items()))
+        names, why = ", ".join(files.names), ", ".join(f"{count} {reason}" for reason, count in skipped.items())
         if not counted.sentences:
-            why = ", ".join(f"{count} {reason}" for reason, count in skipped.items())
-            raise DataError(f"No pair of {', '.join(self.files.names)} can be measured: {why}.")
-        files = self.files
+            raise DataError(f"No pair of {names} can be measured: {why}.")
+        if skipped:
+            logger.warning("%s: skipped %s", names, why)
         return Provenance(files.names, files.digests, self.weights, self.program, files.lines, skipped)
 
 

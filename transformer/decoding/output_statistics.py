@@ -119,8 +119,8 @@ class OutputsMeasurement(SumsMeasurement):
 def outputs_from(sums: Sums, pairs: str, provenance: Provenance | None = None) -> OutputStatistics:
     """Return what was counted."""
     names = ("mean_log_probabilities", "split_shares")
-    values = (tuple(unit / 10**_DIGITS for unit in sorted(sums.parts[name].elements())) for name in names)
-    return OutputStatistics(pairs, *values, provenance)
+    means, shares = (tuple(unit / 10**_DIGITS for unit in sorted(sums.parts[name].elements())) for name in names)
+    return OutputStatistics(pairs, means, shares, provenance)
 
 
 def measure_outputs(model: Transformer, tokenizer: TextTokenizer, texts: Sequence[str], pairs: str) -> OutputStatistics:

@@ -4,7 +4,7 @@ Weights are [queries, keys], masked cells NaN. Rows in which a query has only on
 means: such a row says nothing about the head. NumPy only.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -92,16 +92,16 @@ def measure_heads(
     kind, (layers, heads) = AttentionKind(kind), weights.shape[:2]
     several = kind == AttentionKind.CROSS and layers * heads > 1
     aligned = aligned_keys(weights, keys, outputs) if several and outputs is not None else None
-    shares = _all_shares(kind, weights, keys, aligned)
+    of_keys = (np.array([is_of(token) for token in keys]) for is_of in (is_end, is_begin, is_punctuation))
+    sorts = sorts_of(kind, *of_keys)
+    shares, tied = count_patterns(kind, weights, ~np.isnan(weights), sorts, aligned)
+    labelled = labels(shares, tied)
     entropies, certain = _mean(entropy(weights), rows_with_choice(weights)), confidences(weights, keys)
-    filled = np.nan_to_num(weights, nan=-1.0)
-    tied = ((filled == filled.max(axis=-1, keepdims=True)).sum(axis=-1) > 1).any(axis=-1)
     measured = []
     for layer, head in np.ndindex(layers, heads):
         cell = layer, head
         counts = {pattern: Share(int(follow[cell]), int(rows[cell])) for pattern, (follow, rows) in shares.items()}
-        reached = (pattern for pattern, least in THRESHOLDS.items() if float(counts[pattern]) >= least)
-        label = None if tied[cell] else next(reached, None)
+        label = next((pattern for pattern, has in labelled.items() if has[cell]), None)
         means = float(entropies[cell]), float(certain[cell])
         measured.append(HeadMeasures(kind, layer, head, counts, *means, label, tied=bool(tied[cell])))
     return measured
@@ -116,11 +116,14 @@ def aligned_keys(weights: np.ndarray, keys: Sequence[str], outputs: Sequence[str
     """
     if len(keys) != weights.shape[-1] or len(outputs) != weights.shape[-2]:
         raise ValueError(f"expected {weights.shape[-1]} keys and {weights.shape[-2]} outputs")
-    words = np.array([is_word(token) for token in keys])
-    if not words.any():
-        return np.full(len(outputs), -1)
-    found = np.where(words, weights.mean(axis=(0, 1)), -1.0).argmax(axis=-1)
-    return np.where([is_word(token) for token in outputs], found, -1)
+    words, predicted = (np.array([is_word(token) for token in side], dtype=bool) for side in (keys, outputs))
+    return align(weights.mean(axis=(0, 1)), words, predicted)
+
+
+def align(mean: np.ndarray, words: np.ndarray, outputs: np.ndarray) -> np.ndarray:
+    """Do the same for many sentences, [..., queries], from means [..., queries, keys] and which tokens are words."""
+    found = np.where(words[..., None, :], mean, -1.0).argmax(axis=-1)
+    return np.where(outputs & words.any(axis=-1, keepdims=True), found, -1)
 
 
 def measure_head(kind: AttentionKind | str, weights: np.ndarray, keys: Sequence[str]) -> HeadMeasures:
@@ -177,6 +180,16 @@ def strongest_word_pair(
     return (int(query), int(key)) if words[query, key] else None
 
 
+def is_end(token: str) -> bool:
+    """Return True for the end of sentence."""
+    return token == "</s>"
+
+
+def is_begin(token: str) -> bool:
+    """Return True for what a decoder begins with."""
+    return token in ("<s>", "<pad>")
+
+
 def is_punctuation(token: str) -> bool:
     """Return True for a token of nothing but punctuation marks, the sign of a word's beginning aside."""
     marks = token.lstrip(SPACE)
@@ -211,55 +224,78 @@ def rows_with_choice(weights: np.ndarray) -> np.ndarray:
 
 # What follows measures many maps at once, [..., queries, keys]; a share is how many rows, of how many: two of [...].
 Counts = tuple[np.ndarray, np.ndarray]
+Sorts = Mapping[Pattern, np.ndarray]  # which keys are of the sort that a pattern asks for: [..., keys]
 
 
-def _all_shares(
-    kind: AttentionKind, weights: np.ndarray, keys: Sequence[str], aligned: np.ndarray | None
-) -> dict[Pattern, Counts]:
-    """Count the rows of every pattern; 0 of 0 rows for one that makes no sense for the kind."""
-    choice, maxima = rows_with_choice(weights), np.nan_to_num(weights, nan=-1.0).argmax(axis=-1)
-    none = np.zeros(weights.shape[:-2], dtype=int)
-    shares = dict.fromkeys(Pattern, (none, none))
-    begins = np.array([token in ("<s>", "<pad>") for token in keys])
+def sorts_of(kind: AttentionKind, end: np.ndarray, begin: np.ndarray, punctuation: np.ndarray) -> Sorts:
+    """Return which keys are which, by what tokens they are: bool, [..., keys] each."""
     if kind == AttentionKind.DECODER:
-        begins[:1] |= np.array([token == "</s>" for token in keys[:1]])  # BART's decoder begins with the end's token
-    columns = {
-        Pattern.END: np.array([token == "</s>" for token in keys]) & ~begins,
-        Pattern.BEGINNING: begins,
-        Pattern.PUNCTUATION: np.array([is_punctuation(token) for token in keys]),
-    }
-    shares |= {pattern: counted(sort[maxima], choice) for pattern, sort in columns.items() if sort.any()}
+        begin = begin | (end & (np.arange(end.shape[-1]) == 0))  # BART's decoder begins with the end's token
+    return {Pattern.END: end & ~begin, Pattern.BEGINNING: begin, Pattern.PUNCTUATION: punctuation}
+
+
+def count_patterns(
+    kind: AttentionKind, weights: np.ndarray, cells: np.ndarray, sorts: Sorts, aligned: np.ndarray | None
+) -> tuple[dict[Pattern, Counts], np.ndarray]:
+    """Count the rows of every pattern, 0 of 0 rows for one that makes no sense; and tell which maps are tied: [...].
+
+    cells: True = may attend, sorts, and aligned, the key that is aligned with the output of each row, -1 without one,
+    [..., queries], broadcast to the weights. What is in other cells does not count.
+    """
+    filled = np.where(cells, weights, np.float32(-1))
+    maxima = filled.argmax(axis=-1)
+    readable: np.ndarray = cells.sum(axis=-1)
+    choice, rows = readable > 1, readable > 0
+    counts: dict[Pattern, Counts] = {}
+    for pattern, sort in sorts.items():
+        some = np.asarray(sort.any(axis=-1))[..., None]  # of no row where a sentence has no such column
+        counts[pattern] = _counted(_at(sort, maxima), choice & some)
     if kind != AttentionKind.CROSS:  # rows and columns of cross-attention are different sentences
-        shares |= {
-            pattern: _offset(weights, choice, maxima, offset)
-            for pattern, offset in OFFSETS.items()
-            if kind == AttentionKind.ENCODER or offset <= 0
-        }
+        for pattern, offset in OFFSETS.items():
+            if kind == AttentionKind.ENCODER or offset <= 0:
+                columns = np.arange(weights.shape[-2]) + offset
+                inside = (columns >= 0) & (columns < weights.shape[-1])
+                there = cells[..., np.arange(len(columns)), np.where(inside, columns, 0)]
+                counts[pattern] = _counted(maxima == columns, choice & inside & there)
     if kind != AttentionKind.DECODER:
-        shares[Pattern.MIRRORED] = _mirrored(choice, maxima)
+        counts[Pattern.MIRRORED] = _mirrored(choice, maxima)
     if aligned is not None:
-        inputs = np.concatenate([[-1], aligned[:-1]])  # a row's input token is the output token of the row before
+        inputs = np.roll(aligned, 1, axis=-1)  # a row's input token is the output token of the row before
+        inputs[..., 0] = -1
         for pattern, words in ((Pattern.OUTPUT_ALIGNMENT, aligned), (Pattern.INPUT_ALIGNMENT, inputs)):
-            shares[pattern] = counted(maxima == words, np.broadcast_to(words >= 0, maxima.shape))
-    return shares
+            counts[pattern] = _counted(maxima == words, (words >= 0) & rows)
+    greatest = np.take_along_axis(filled, maxima[..., None], axis=-1)
+    tied = ((filled == greatest).sum(axis=-1) > 1) & rows
+    none = np.zeros(weights.shape[:-2], dtype=int)
+    shares = {pattern: counts.get(pattern, (none, none)) for pattern in Pattern}
+    return {pattern: (each[0], np.broadcast_to(each[1], none.shape)) for pattern, each in shares.items()}, tied.any(-1)
 
 
-def counted(follow: np.ndarray, rows: np.ndarray) -> Counts:
+def labels(counts: Mapping[Pattern, Counts], tied: np.ndarray) -> dict[Pattern, np.ndarray]:
+    """Return which maps have which label, the first pattern whose threshold they reach: bool, [...] each."""
+    free, found = ~tied, {}
+    for pattern, least in THRESHOLDS.items():
+        rows, eligible = counts[pattern]
+        found[pattern] = free & (eligible >= LEAST_ROWS) & (rows / np.maximum(eligible, 1) >= least)
+        free = free & ~found[pattern]
+    return found
+
+
+def _counted(follow: np.ndarray, rows: np.ndarray) -> Counts:
     """Count the rows that follow a pattern, and those that could: [..., queries] -> two of [...]."""
     return (follow & rows).sum(axis=-1), rows.sum(axis=-1)
 
 
-def _offset(weights: np.ndarray, choice: np.ndarray, maxima: np.ndarray, offset: int) -> Counts:
-    """Count rows whose maximum is `offset` cells from the diagonal, among those that have such a key to read."""
-    columns = np.arange(weights.shape[-2]) + offset
-    inside = (columns >= 0) & (columns < weights.shape[-1])
-    cells = weights[..., np.arange(len(columns)), np.where(inside, columns, 0)]
-    return counted(maxima == columns, choice & inside & ~np.isnan(cells))
+def _at(sort: np.ndarray, maxima: np.ndarray) -> np.ndarray:
+    """Tell of which rows the greatest weight is on a key of a sort: [..., keys], [..., queries] -> [..., queries]."""
+    return np.take_along_axis(np.broadcast_to(sort, (*maxima.shape[:-1], sort.shape[-1])), maxima, axis=-1)
 
 
 def _mirrored(choice: np.ndarray, maxima: np.ndarray) -> Counts:
     lines = np.where(choice, np.arange(maxima.shape[-1]) + maxima, -1)  # row + column
-    same = (lines[..., :, None] == lines[..., None, :]).sum(axis=-1)  # rows on the same line as this one
+    same = np.zeros(lines.shape, dtype=np.int64)  # rows on the same line as this one
+    for row in range(lines.shape[-1]):  # of many maps that is faster than all pairs of rows at once
+        same += lines == lines[..., row : row + 1]
     rows = choice.sum(axis=-1)
     enough = rows >= 2 * LEAST_ROWS
     return np.where(enough, np.where(choice, same, 0).max(axis=-1, initial=0), 0), np.where(enough, rows, 0)

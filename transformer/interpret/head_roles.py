@@ -126,8 +126,8 @@ class RolesMeasurement(SumsMeasurement):
 def roles_from(sums: Sums, heads: int, pairs: str, provenance: Provenance | None = None) -> HeadRoles:
     """Return what was counted of a model with so many `heads` a layer."""
     counts = {kind: sums.parts[kind].reshape(-1, heads, 3, len(Pattern)) for kind in AttentionKind}
-    tables = ({kind: each[:, :, table] for kind, each in counts.items()} for table in range(3))
-    return HeadRoles(pairs, sums.sentences, *tables, provenance)
+    labelled, rows, eligible = ({kind: each[:, :, table] for kind, each in counts.items()} for table in range(3))
+    return HeadRoles(pairs, sums.sentences, labelled, rows, eligible, provenance)
 
 
 def measure_roles(model: Transformer, tokenizer: TextTokenizer, examples: Examples, pairs: str) -> HeadRoles:
@@ -146,8 +146,10 @@ def pool(parts: Sequence[HeadRoles]) -> HeadRoles:
     """Return the counts over several parts of a corpus together; raises DataError where they cannot be pooled."""
     told = pooled([each.provenance for each in parts])
     names = ("labelled", "rows", "eligible")
-    tables = ({kind: sum(getattr(each, name)[kind] for each in parts) for kind in AttentionKind} for name in names)
-    return HeadRoles(", ".join(told.pairs), sum(each.sentences for each in parts), *tables, told)
+    labelled, rows, eligible = (
+        {kind: sum(getattr(each, name)[kind] for each in parts) for kind in AttentionKind} for name in names
+    )
+    return HeadRoles(", ".join(told.pairs), sum(each.sentences for each in parts), labelled, rows, eligible, told)
 
 
 def sparse_tables(roles: HeadRoles) -> dict[str, dict[AttentionKind, list[list[dict[str, int]]]]]:
@@ -164,7 +166,9 @@ def load_roles(path: Path, model: Transformer | None = None) -> HeadRoles:
         if any((tables[0][kind] > sentences).any() or (tables[1][kind] > tables[2][kind]).any() for kind in tables[0]):
             raise ValueError("counts that cannot be")
         told = content.get("provenance")
-        return HeadRoles(str(content["pairs"]), sentences, *tables, told and Provenance.read(told))
+        return HeadRoles(
+            str(content["pairs"]), sentences, tables[0], tables[1], tables[2], told and Provenance.read(told)
+        )
 
 
 def _sparse(table: np.ndarray) -> list[list[dict[str, int]]]:

@@ -314,13 +314,8 @@ class OutputProjection(Linear):
         return super().forward(self.scaled(x))
 
     def scaled(self, x: Tensor) -> Tensor:
-        """Return what is multiplied by W: [..., d_model] -> [..., d_model]."""
+        """Return what W is multiplied with."""
         return x if self.scale == 1 else x * self.scale
-
-    def learned(self) -> tuple[Tensor, Tensor | None]:
-        """Weight and bias for an update. It drops the copies: a fused optimizer changes weights without counting it."""
-        self._copies = None
-        return self.weight, self.bias
 
     def rough_choice(self) -> RoughChoice | None:
         """Return what finds the greatest logit without all of them; None where it would not pay or miss a hook."""

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from .products import multiply_learning, onednn_product
+from .products import learned_product, onednn_product
 from .rough_choice import RoughChoice
 
 _MOST_PARTS = 8  # threads that share the product with a single row
@@ -39,8 +39,13 @@ class Linear(nn.Linear):
         if copies is not None:
             return copies.part(first, last).multiply
         weight, bias = self.weight[first:last], None if self.bias is None else self.bias[first:last]
-        multiply = multiply_learning if self.training and torch.is_grad_enabled() else F.linear
+        multiply = learned_product if self.training and torch.is_grad_enabled() else F.linear
         return lambda x: multiply(x, weight, bias)
+
+    def learned(self) -> tuple[Tensor, Tensor | None]:
+        """Weight and bias for an update, which may follow unnoticed: no copies are kept."""
+        self._copies = None
+        return self.weight, self.bias
 
     def copies(self) -> "_Copies | None":
         """Return copies that are up to date, None where there may be none."""
@@ -115,7 +120,8 @@ class _Part:
         x_rows, more = x.reshape(rows, -1), _padded(rows) - rows
         if more:
             x_rows = F.pad(x_rows, (0, 0, 0, more))
-        return onednn_product(x_rows, self._blocks, self._bias, "none", [], "")[:rows].view(*x.shape[:-1], -1)
+        y: Tensor = onednn_product(x_rows, self._blocks, self._bias, "none", [], "")  # type: ignore[misc]
+        return y[:rows].view(*x.shape[:-1], -1)
 
     @cached_property
     def _columns(self) -> Tensor:
@@ -124,6 +130,7 @@ class _Part:
 
     @cached_property
     def _spread_bias(self) -> Tensor:
+        assert self._bias is not None
         return self._bias.view(self._threads, 1, -1)
 
     @cached_property

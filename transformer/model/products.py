@@ -16,16 +16,16 @@ onednn_product = torch.ops.mkldnn._linear_pointwise.default if torch.backends.mk
 _FEWEST_PRODUCTS = 2**21  # rows x in x out; with fewer, the calls around it cost more than it saves
 
 
+def learned_product(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    """x W^T + b of a map that is trained: x [..., in], weight [out, in], bias [out] -> [..., out]."""
+    return _Linear.apply(x, weight, bias) if _suits_onednn(x, weight) else F.linear(x, weight, bias)
+
+
 def multiply(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """x W^T + b without gradients: x [..., in], weight [out, in], bias [out] -> [..., out]."""
     if _suits_onednn(x, weight):
         return onednn_product(x, weight, bias, "none", [], "")  # type: ignore[misc]
     return F.linear(x, weight, bias)
-
-
-def multiply_learning(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """x W^T + b, which can be differentiated once: x [..., in], weight [out, in], bias [out] -> [..., out]."""
-    return _Linear.apply(x, weight, bias) if _suits_onednn(x, weight) else F.linear(x, weight, bias)
 
 
 def weight_gradient(x: Tensor, gradient: Tensor) -> Tensor:

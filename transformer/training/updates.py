@@ -40,10 +40,8 @@ class Objective(nn.Module):
         """Source [batch, source], decoder input and target [batch, target] -> the summed smoothed loss, in nats."""
         if source.device.type == "cpu" and not self.in_bfloat16:
             projection = self.model.output_projection
-            last = projection.scaled(self.model.last_vectors(source, fed))
-            return projected_cross_entropy(
-                last, *projection.learned(), predicted, self.model.config.pad_id, self.smoothing
-            )
+            last, weights = projection.scaled(self.model.last_vectors(source, fed)), projection.learned()
+            return projected_cross_entropy(last, *weights, predicted, self.model.config.pad_id, self.smoothing)
         with torch.autocast(source.device.type, dtype=torch.bfloat16, enabled=self.in_bfloat16):
             logits = self.model(source, fed)
         return smoothed_cross_entropy(logits.float(), predicted, self.model.config.pad_id, self.smoothing)

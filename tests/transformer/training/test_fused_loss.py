@@ -94,10 +94,12 @@ def test_a_batch_of_padding_alone_costs_nothing_and_moves_nothing():
     assert all((gradient == 0).all() for gradient in torch.autograd.grad(loss, parts))
 
 
+@pytest.mark.parametrize("scale", [1.0, 0.3])
 @pytest.mark.parametrize("changes", [{}, {"share_embeddings": False, "output_bias": True}, {"norm": "pre"}])
-def test_an_update_has_the_loss_and_every_gradient_of_the_plain_path(block, changes):
+def test_an_update_has_the_loss_and_every_gradient_of_the_plain_path(block, changes, scale):
     torch.manual_seed(1)
     model = Transformer(small_config(dropout=0.0, **changes)).double().train()
+    model.output_projection.scale = scale
     source, fed, predicted = batch()
     plain = smoothed_cross_entropy(model(source, fed), predicted, 0, SETTINGS.label_smoothing)
     fused = Objective(model, SETTINGS)(source, fed, predicted)

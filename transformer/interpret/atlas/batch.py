@@ -12,7 +12,7 @@ from ...data.tokenizer import TextTokenizer
 from ...model.names import AttentionKind
 from ...model.transformer import Transformer
 from ..activations import ATTENTION, Activations, Request, record
-from ..head_patterns import is_punctuation, is_word
+from ..head_patterns import is_begin, is_end, is_punctuation, is_word
 
 _WITHOUT_LOGITS = Request(keep=ATTENTION, logits_to_keep=1)
 
@@ -31,8 +31,8 @@ class Sorts:
         """Sort all ids of a vocabulary by their tokens' texts, as `head_patterns` does."""
         tokens = [text(token_id) for token_id in range(size)]
         return cls(
-            end=np.array([token == "</s>" for token in tokens]),
-            begin=np.array([token in ("<s>", "<pad>") for token in tokens]),
+            end=np.array([is_end(token) for token in tokens]),
+            begin=np.array([is_begin(token) for token in tokens]),
             punctuation=np.array([is_punctuation(token) for token in tokens]),
             word=np.array([is_word(token) for token in tokens]),
         )

@@ -22,8 +22,8 @@ def roles_of(atlas: Atlas) -> HeadRoles:
         )
         for kind, layers in atlas.heads.items()
     }
-    tables = ({kind: each[..., at] for kind, each in counts.items()} for at in range(3))
-    return HeadRoles(", ".join(atlas.provenance.pairs), atlas.sentences_measured, *tables)
+    labelled, rows, eligible = ({kind: each[..., at] for kind, each in counts.items()} for at in range(3))
+    return HeadRoles(", ".join(atlas.provenance.pairs), atlas.sentences_measured, labelled, rows, eligible)
 
 
 def find_roles(folder: Path, model: Transformer) -> HeadRoles | None:

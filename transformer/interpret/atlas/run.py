@@ -135,7 +135,7 @@ def read_measured(path: Path | None, weights: str) -> Importance | None:
     return found
 
 
-def _error_rates(plan: Plan, model: Transformer) -> ErrorRates | None:
+def _error_rates(plan: Plan[Statistics], model: Transformer) -> ErrorRates | None:
     """Return what `headlight align` measured of these weights, where it stands in the checkpoint's folder: of each
     cross-attention head the rate of its better reading, punctuation counted.
     """

@@ -41,12 +41,16 @@ class ImportanceTable:
         standard deviation, the sums over the tokens of the loss and of its square, and how many tokens and sentences.
         """
         heads, counts = self.sums.heads, {name: getattr(self.sums, name) for name in ("tokens", "sentences")}
-        tables = {}
+        tables: dict[str, dict[str, np.ndarray]] = {}
         for kind in AttentionKind:
             rows = [row for row, head in enumerate(heads) if head.kind == kind]
             places = {name: np.array([getattr(heads[row], name) for row in rows]) for name in ("layer", "head")}
             numbers = {name: values[rows] for name, values in self._numbers().items()}
-            tables[kind] = {**places, **numbers, **{name: np.full(len(rows), each) for name, each in counts.items()}}
+            tables[str(kind)] = {
+                **places,
+                **numbers,
+                **{name: np.full(len(rows), each) for name, each in counts.items()},
+            }
         return frame_of("kind", tables)
 
     def save(self, path: Path) -> None:
@@ -73,7 +77,7 @@ class ImportanceTable:
             head = sums.heads[at]
             digits = [f"{numbers[name][at]:.6f}" for name in _NUMBERS]
             counts = sums.tokens, sums.sentences, f"{self.ablation}:{head}"
-            table.writerow([head.kind, head.layer + 1, head.head + 1, *digits, *counts])  # type: ignore[operator]
+            table.writerow([head.kind, head.layer + 1, head.head + 1, *digits, *counts])
         write_atomically(path, text.getvalue().encode())
 
     def _numbers(self) -> dict[str, np.ndarray]:
