@@ -30,7 +30,7 @@ from support.talk import aside, talking
 from benchmarks.websocket_visitor import WebsocketVisitor
 
 PAGES = ["", *sorted(path.stem for path in (ROOT / "pages").glob("*.py") if path.stem != "home")]
-STUDENTS, FILES, ASKED = 30, 120, 14  # a first visit's requests, and those of them that reach a replica
+STUDENTS, FILES, ASKED = 30, 120, 8  # a first visit's requests, and those of them that reach a replica
 SENTENCE = "Where is my cat?"
 BASE = "/school/headlight"
 
@@ -113,7 +113,8 @@ def test_a_deep_link_at_the_root_arrives_with_its_view_drawn_all_from_one_replic
     assert page.locator("canvas").first.evaluate("canvas => canvas.width * canvas.height") > 0
     # Streamlit looks for its server below the page's address first, and finds it above.
     assert not [url for url in failed if "/attention/_stcore/" not in url]
-    lines = [line.rsplit(" ", 2)[1:] for line in at_root.log.splitlines()[before:] if "/static/" not in line]
+    logged = [line for line in at_root.log.splitlines()[before:] if not re.search("/(static|modules)/", line)]
+    lines = [line.rsplit(" ", 2)[1:] for line in logged]
     page.close()
     assert len({upstream for _, upstream in lines}) == 1
     assert 60 < len(at_root.log.splitlines()) - before <= FILES and len(lines) <= ASKED
