@@ -10,11 +10,10 @@ from transformer.interpret.relative_positions import RelativeBias
 
 from .heatmap import Cells
 from .layout import GRID, LEFT, LEGEND_BELOW, bar_below, figure_of, scatter, titled
-from .palette import SERIES_COLOURS, SOLID_GREY, diverging
+from .palette import GROUND_GREY, SERIES_COLOURS, SOLID_GREY, diverging
 from .text import shown_tokens, token_label
 
 _DASHES = ("solid", "dash", "dot", "dashdot")  # of one colour, from every eighth head to the next
-_GROUND = "rgba(128, 128, 128, 0.12)"
 MOST_TOKENS = 96  # of a sentence whose map is drawn
 _NAMED = 40  # tokens: of longer sentences positions alone stand beside the map
 
@@ -71,7 +70,7 @@ def _grounds(distances: np.ndarray, buckets: np.ndarray) -> list[dict]:
     ends = [*starts[1:], len(buckets)]
     look = {"type": "rect", "xref": "x", "yref": "y domain", "y0": 0, "y1": 1, "layer": "below", "line": {"width": 0}}
     return [
-        {**look, "x0": int(distances[start]) - 0.5, "x1": int(distances[end - 1]) + 0.5, "fillcolor": _GROUND}
+        {**look, "x0": int(distances[start]) - 0.5, "x1": int(distances[end - 1]) + 0.5, "fillcolor": GROUND_GREY}
         for start, end in list(zip(starts, ends, strict=True))[1::2]
     ]
 

@@ -25,7 +25,8 @@ class Changed(nn.Module):
         super().__init__()
         self.heads, self.rows, self.change = heads, rows, change
 
-    def forward(self, query, key, value, mask):
+    def forward(self, query, key, value, mask, bias=None, scale=None):
+        assert bias is None and scale is None
         scores = query @ key.mT / query.shape[-1] ** 0.5
         weights = scores.masked_fill(~mask, -torch.inf).softmax(-1) if mask is not None else scores.softmax(-1)
         for head in self.heads:

@@ -80,6 +80,11 @@ def position_length(run: Run) -> Answer:
     )
 
 
+def _refuse_bias(model: Transformer) -> None:
+    if model.config.positions == Positions.RELATIVE:
+        raise Undecided("This model adds no positions to its embeddings: its order is a bias on scores, by distance.")
+
+
 @measure
 def copies_apart(run: Run) -> Answer:
     """Ask how far apart two copies of a token are once their positions are added.
@@ -87,8 +92,7 @@ def copies_apart(run: Run) -> Answer:
     names: word, first and second (its two positions, from 0), and those of `_settings`.
     """
     model, summed = _sum(run)
-    if model.config.positions == Positions.RELATIVE:
-        raise Undecided("This model adds no positions to its embeddings: its order is a bias on scores, by distance.")
+    _refuse_bias(model)
     repeated = plainest(positions.repetitions(summed))
     if not repeated:
         raise Undecided("No word occurs twice in this sentence.")
