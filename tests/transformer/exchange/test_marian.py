@@ -17,7 +17,7 @@ from transformer.__main__ import main
 from transformer.checkpoint import load_checkpoint, save_checkpoint
 from transformer.config import Activation
 from transformer.data.pairs import read_pairs
-from transformer.decoding.output_statistics import OUTPUTS_FILE
+from transformer.decoding.output_statistics import load_outputs
 from transformer.decoding.sampling import LENGTH_MARGIN
 from transformer.errors import CheckpointError, EmptyTextError, UserError
 from transformer.exchange.exporting import export_marian
@@ -112,15 +112,18 @@ def test_what_is_measured_over_a_corpus_is_addressed_to_the_language_asked_for(b
     _, ours, _ = both
     folder, pairs = tmp_path / "checkpoint", tmp_path / "pairs.tsv"
     save_checkpoint(folder, ours.checkpoint)
+    of = ["--checkpoint", str(folder), "--pairs", str(pairs), "--device", "cpu"]
     measured = []
     for start, *asked in (("",), ("", "--target-language", "gos"), (">>gos<< ",)):
         pairs.write_text("".join(f"{start}{text}\tred dog\n" for text in ("red dog", "red cat", "dog")))
-        assert main(["outputs", "--checkpoint", str(folder), "--pairs", str(pairs), "--device", "cpu", *asked]) == 0
-        measured.append((folder / OUTPUTS_FILE).read_bytes())
+        out = tmp_path / f"{len(measured)}.json"
+        assert main(["outputs", *of, "--out", str(out), *asked]) == 0
+        measured.append(dataclasses.replace(load_outputs(out), provenance=None))
     assert measured[1] == measured[2] != measured[0]
-    assert main(["heads", "--checkpoint", str(folder), "--pairs", str(pairs), "--target-language", "fra"]) == 0
+    heads = ["heads", *of, "--target-language", "fra"]
+    assert main([*heads, "--out", str(tmp_path / "heads.json")]) == 0
     pairs.write_text("red dog\tred dog\n")
-    assert main(["heads", "--checkpoint", str(folder), "--pairs", str(pairs), "--target-language", "fra"]) == 1
+    assert main([*heads, "--out", str(tmp_path / "none.json")]) == 1
 
 
 def test_a_model_of_one_language_has_none_to_choose(shipped):
