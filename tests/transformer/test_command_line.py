@@ -158,7 +158,7 @@ def test_heads_and_outputs_are_measured_and_kept_where_out_says(capsys, checkpoi
     config = Translator.load(checkpoint_folder, "cpu").model.config
     heads = config.num_heads * (config.num_encoder_layers + 2 * config.num_decoder_layers)
     assert len(lines) == heads + 1 and lines[0].startswith("encoder layer 1 head 1: ")
-    assert lines[-1].startswith("30 sentences: median of the mean log-probabilities -")
+    assert lines[-1].startswith("30 sentences: mean log-probability -")
     for name in ("heads.json", "outputs.json"):
         assert json.loads((checkpoint_folder / name).read_text())["pairs"] == "pairs.tsv"
     asked = ["--pairs", str(tmp_path / "none.tsv"), "--out", str(tmp_path / "none.json")]
