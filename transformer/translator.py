@@ -14,14 +14,15 @@ from .data.batching import Example, Ids, batches_by_length, make_examples
 from .data.pairs import TextPairs, require_pairs
 from .data.reading import TextReader
 from .decoding.beam import Beam, SearchRecord, best_ids, record_beam_search, strategy_for
-from .decoding.sampling import Greedy, Hypothesis, Sampling, decode, length_limits
+from .decoding.sampling import Greedy, Hypothesis, Sampling, decode, decode_ids, length_limits
 from .errors import EmptyTextError, TooLongError
-from .interpret.activations import ATTENTION, Activations, Request, record_decoder, record_encoder
+from .interpret.activations import ATTENTION, Activations, Request, read_decoding, record_decoder, record_encoder
 from .interpret.trace import Trace
 from .interpret.trace_file import Origin
 from .interpret.what_if.importance import HeadImportance
 from .interpret.what_if.running import Asked, Means, apply_interventions, measure_means, read_all
 from .model.device import choose_device, keep_freed_memory, read_dtype
+from .model.fused_step import keeping_step
 
 logger = logging.getLogger(__name__)
 
@@ -219,8 +220,8 @@ class Translator(TextReader):
         """Every attention weight of one sentence: of its decoded translation, or of a `target` given.
 
         A target is a text, one of the `hypotheses` that a search has found, or a translation's ids. The source is
-        encoded once; the target is replayed in one teacher-forced pass, which gives the same attention as its decoding
-        did. All of it runs under the interventions, `trace.interventions` then. Raises EmptyTextError, TooLongError,
+        encoded once. A target is replayed in one teacher-forced pass, which gives the same attention as its decoding
+        did; what is decoded here step by step mostly need not be replayed. All of it runs under the interventions, `trace.interventions` then. Raises EmptyTextError, TooLongError,
         InterventionError, ValueError for a target and a prefix at once or ids that are none or not the model's, and
         TypeError for what is no text.
         """
@@ -370,13 +371,23 @@ class Translator(TextReader):
     def _record(
         self, readings: Sequence["_Reading"], asked: Decoding, request: Request
     ) -> tuple[list[Trace], Activations]:
-        """One batch: the targets that are not there are decoded, then all are replayed in one teacher-forced pass."""
+        """One batch: the targets that are not there are decoded, then all are replayed in one teacher-forced pass.
+
+        A single sentence need not be replayed where the steps of its decoding kept all that is asked for.
+        """
         with apply_interventions(self.model, asked.interventions, asked.means):
             encoder = record_encoder(self.model, [each.source_ids for each in readings], request)
             given = [each.target_ids for each in readings if each.target_ids is not None]
-            targets = given or self._best_ids(readings, asked.strategy, encoder.memory)
-            decoder_inputs = [[self.tokenizer.begin_id, *ids[:-1]] for ids in targets]
-            seen = record_decoder(self.model, encoder, decoder_inputs, request)
+            plain = request.keep == ATTENTION and len(readings) == 1 and not given and not asked.interventions
+            step = keeping_step(self.model) if plain else None
+            if step and not isinstance(asked.strategy, Beam):
+                sources, prefixes = [readings[0].source_ids], [readings[0].prefix_ids]
+                targets: Sequence[Ids] = decode_ids(self.model, sources, asked.strategy, prefixes, encoder.memory, step)
+                seen = read_decoding(self.model, encoder, step)
+            else:
+                targets = given or self._best_ids(readings, asked.strategy, encoder.memory)
+                decoder_inputs = [[self.tokenizer.begin_id, *ids[:-1]] for ids in targets]
+                seen = record_decoder(self.model, encoder, decoder_inputs, request)
         make, interventions = self.trace_class.from_activations, read_all(asked.interventions)
         traces = [
             make(seen.sentence(at), self.tokenizer, reading.text, ids, reading.origin, interventions)

@@ -28,9 +28,22 @@ def decoding_step(model: Transformer) -> Step:
 
     It holds the weights as they are now, so it is to be made anew for each translation.
     """
-    if model.training or not is_covered(model.config) or _is_observed(model):
+    if not _is_fused(model):
         return lambda tokens, caches, source_mask: model.step(tokens[:, None], caches, source_mask)
     return FusedStep(model)
+
+
+@torch.inference_mode()
+def keeping_step(model: Transformer) -> "KeepingStep | None":
+    """Return such a function that keeps what attention saw; None where a hook has to see the modules.
+
+    And None in half precision, in which a step's last digits are not those of a pass over all positions at once.
+    """
+    return KeepingStep(model) if model.dtype.itemsize >= 4 and _is_fused(model) else None
+
+
+def _is_fused(model: Transformer) -> bool:
+    return not model.training and is_covered(model.config) and not _is_observed(model)
 
 
 def is_covered(config: ModelConfig) -> bool:
@@ -119,13 +132,42 @@ class FusedStep:
         heads = self.num_heads
         projected = layer.query_key_value(x).view(len(x), 3 * heads, 1, -1)
         query, key, value = projected.chunk(3, dim=1)
-        attended = F.scaled_dot_product_attention(query, *cache.append(key, value))
+        attended = self._attend(query, *cache.append(key, value), None)
         return layer.self_output(attended.reshape(x.shape))
+
+    def _attend(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
+        return F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
 
     def _attend_memory(self, x: Tensor, layer: _Layer, cache: LayerCache, mask: Tensor | None) -> Tensor:
         query = layer.query(x).view(len(x), self.num_heads, 1, -1)
-        attended = F.scaled_dot_product_attention(query, cache.memory_key, cache.memory_value, attn_mask=mask)
+        attended = self._attend(query, cache.memory_key, cache.memory_value, mask)
         return layer.cross_output(attended.reshape(x.shape))
+
+
+class KeepingStep(FusedStep):
+    """The step that keeps its last vectors, and of each attention its query and output: the caches have the rest."""
+
+    def __init__(self, model: Transformer):
+        super().__init__(model)
+        self.caches: list[LayerCache] = []
+        self.vectors: list[Tensor] = []
+        self._kept: list[Tensor] = []
+
+    def attended(self, layer: int) -> tuple[Tensor, ...]:
+        """Return queries and outputs of a layer's self-attention, and those of its cross-attention: 4 x its keys."""
+        of_step, first = 4 * len(self.layers), 4 * layer
+        return tuple(torch.cat(self._kept[at::of_step], dim=2) for at in range(first, first + 4))
+
+    def hidden(self, tokens: Tensor, caches: list[LayerCache], source_mask: Tensor | None) -> Tensor:
+        """Return what the output projection is given: [rows, d_model]."""
+        self.caches = caches
+        self.vectors.append(super().hidden(tokens, caches, source_mask))
+        return self.vectors[-1]
+
+    def _attend(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
+        output = F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
+        self._kept += query, output
+        return output
 
 
 def _feed_forward(x: Tensor, layer: _Layer) -> Tensor:

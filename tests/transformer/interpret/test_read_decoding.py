@@ -1,0 +1,70 @@
+"""A decoding whose steps kept what attention saw: the same as a pass over all at once, and read wherever it may be."""
+
+import copy
+
+import pytest
+import torch
+from support.small import mark_end, random_sources, unlike_model
+
+import transformer.translator
+from transformer import Translator
+from transformer.decoding.beam import Beam
+from transformer.decoding.sampling import Greedy, Sampling, decode_ids
+from transformer.interpret.activations import hooks_installed, read_decoding, record, record_encoder
+from transformer.model.fused_step import keeping_step
+from transformer.model.names import AttentionKind
+
+BEGIN = 2
+
+
+@pytest.mark.parametrize("norm", ["post", "pre"])
+@pytest.mark.parametrize("prefix", [[], [9, 4, 11]], ids=["free", "prefix"])
+@pytest.mark.parametrize("strategy", [Greedy(), Sampling(seed=5)], ids=["greedy", "sampling"])
+@pytest.mark.parametrize("length", [1, 7])
+def test_what_was_kept_is_what_the_modules_compute_over_all_at_once(length, strategy, prefix, norm):
+    model, (source,) = mark_end(unlike_model(seed=4, norm=norm), 2.0), random_sources(length)
+    encoder, step = record_encoder(model, [source]), keeping_step(model)
+    (ids,) = decode_ids(model, [source], strategy, [prefix], encoder.memory, step)
+    kept, replayed = read_decoding(model, encoder, step), record(model, [source], [[BEGIN, *ids[:-1]]])
+    assert ids[: len(prefix)] == prefix and len(ids) > 1
+    assert set(kept.calls) == set(replayed.calls) and len(kept.calls) == 2 + 3 + 3
+    for name in ("logits", "memory", "hidden"):
+        assert_close(getattr(kept, name), getattr(replayed, name))
+    for name, (expected,) in replayed.calls.items():
+        call = kept.call(name)
+        assert_close(call.output, expected.output)
+        for value, other in zip(call.inputs, expected.inputs, strict=True):
+            assert (value is None) == (other is None)
+            if value is not None:
+                assert_close(value, other)
+    for kind in AttentionKind:
+        assert_close(kept.weights(kind), replayed.weights(kind))
+
+
+def assert_close(value, expected):
+    """Within 1e-5, as is said of it."""
+    torch.testing.assert_close(value, expected, atol=1e-5, rtol=0)
+
+
+def test_a_trace_of_one_decoded_sentence_is_not_replayed_and_every_other_is(translator, monkeypatch):
+    replays, replay = [], transformer.translator.record_decoder
+    monkeypatch.setattr(
+        transformer.translator, "record_decoder", lambda *given: replays.append(given) or replay(*given)
+    )
+    model = translator.model
+    for options in ({}, {"strategy": Sampling()}, {"prefix": [8, 9]}):
+        translator.trace("red dog", **options)
+    assert not replays
+    own = hooks_installed([(model.decoder[0].cross_attention.core, lambda module, inputs, output: output * 0)])
+    translator.trace("red dog", Beam(2))
+    translator.trace("red dog", interventions="zero:encoder.0.1")
+    translator.trace("red dog", target=[8, 9])
+    translator.record("red dog", keep=("*.*.feed_forward",))
+    translator.trace_many(["red dog", "old house"])
+    with own:
+        translator.trace("red dog")
+    assert len(replays) == 6
+    half = Translator(copy.deepcopy(translator.checkpoint))
+    half.model.bfloat16()
+    half.trace("red dog")
+    assert len(replays) == 7
