@@ -15,6 +15,29 @@ def sizes(source: int, target: int) -> str:
     return f"This text has {source:,} source and {target:,} target tokens"
 
 
+def left_out_words(source: int, target: int, step: int) -> str:
+    """Return why tokens are not left out one after the other, step counted from 0; "" where they are."""
+    tokens = source + step + 1
+    if tokens <= MOST_LEFT_OUT:
+        return ""
+    return (
+        f"{sizes(source, target)}. Leaving out one after the other the {tokens:,} that the model has read at step "
+        f"{step + 1} takes a run of the model each, and this view makes at most {MOST_LEFT_OUT}. Shorten the text, or "
+        "see “source or prefix” on the page Why this token and “rollout” on the page Attention."
+    )
+
+
+def strips_words(source: int, target: int, weights: int) -> str:
+    """Return why a step is not shown with every head, of so many float32 weights in base64; "" where it is."""
+    if weights * 4 * 4 / 3 <= MOST_BYTES:
+        return ""
+    return (
+        f"{sizes(source, target)}: the weights of all heads in all steps are {weights:,}, more than the "
+        f"{MOST_BYTES * 3 // 16:,} that this page sends. The head chosen above is shown over the tokens; all heads are "
+        "on the page Attention."
+    )
+
+
 def plain_cells_words(rows: int, columns: int) -> str:
     """Return why the cells of a map have no words; "" where they have."""
     if rows * columns <= MOST_CELLS:
