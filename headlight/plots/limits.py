@@ -3,10 +3,13 @@
 No sentence that the shipped checkpoints read, 128 tokens a side, comes near these limits.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 
 MOST_CELLS = 25_000  # of a map with words for each cell, a hundred bytes or more
 MOST_BYTES = 10_000_000  # of the weights of all heads that a component gets at once
+MOST_REPLAYED = 40_000_000  # weights of a head when all ends of a beam search are read again
 MOST_LEFT_OUT = 256  # tokens that are left out one after the other, a run of the model each
 
 
@@ -35,6 +38,18 @@ def strips_words(source: int, target: int, weights: int) -> str:
         f"{sizes(source, target)}: the weights of all heads in all steps are {weights:,}, more than the "
         f"{MOST_BYTES * 3 // 16:,} that this page sends. The head chosen above is shown over the tokens; all heads are "
         "on the page Attention."
+    )
+
+
+def replayed_words(source: int, lengths: Sequence[int]) -> str:
+    """Return why a beam search is not drawn as a tree, whose ends have these lengths; "" where it is."""
+    longest = max(source, *lengths)
+    if len(lengths) * longest**2 <= MOST_REPLAYED:
+        return ""
+    return (
+        f"{sizes(source, max(lengths))}, and the search has {len(lengths):,} ends. To read each of them again, for "
+        "what its tokens attend to, would take too long. Shorten the text or make the beam smaller, or see what was "
+        "found as the beam table of the page Decoding."
     )
 
 
