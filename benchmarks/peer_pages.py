@@ -26,25 +26,33 @@ from transformer.interpret.trace import Trace
 LAYERS, HEADS = 6, 8
 
 
-def random_trace(tokens: int, number: int, layers: int = LAYERS, heads: int = HEADS) -> Trace:
+def random_trace(
+    tokens: int, number: int, layers: int = LAYERS, heads: int = HEADS, target: int | None = None
+) -> Trace:
     """Sentence `number`, `tokens` on either side: softmax of normal scores, 6 x 8 heads, the decoder's causal.
 
-    Every token names the sentence, so that a page shows which one it has drawn.
+    `target`: where the target has another number of tokens. Every token names the sentence, so that a page shows which
+    one it has drawn.
     """
     random = np.random.default_rng(number)
-    shape = (layers, heads, tokens, tokens)
-    scores = [2 * random.standard_normal(shape, dtype=np.float32) for _ in range(3)]
-    scores[1] = np.where(np.tri(tokens, dtype=bool), scores[1], -np.inf)
-    source, fed, following = (tuple(f"{side}{number}.{index}" for index in range(tokens)) for side in "sft")
+    target = tokens if target is None else target
+    sides = (tokens, tokens), (target, target), (target, tokens)
+    scores = [2 * random.standard_normal((layers, heads, *side), dtype=np.float32) for side in sides]
+    scores[1] = np.where(np.tri(target, dtype=bool), scores[1], -np.inf)
+    lengths = (tokens, target, target)
+    source, fed, following = (
+        tuple(f"{side}{number}.{index}" for index in range(length)) for side, length in zip("sft", lengths, strict=True)
+    )
     texts = {"source_text": "", "target_text": "", "origin": "target", "finished": True, "source_pieces": ()}
     tokens_of_sides = {"source_tokens": source, "decoder_input_tokens": fed, "target_tokens": following}
     maps = dict(
         zip(("encoder", "decoder", "cross"), (softmax(each).astype(np.float32) for each in scores), strict=True)
     )
-    numbers = dict.fromkeys(("target_probabilities", "target_ranks", "entropies"), np.zeros(tokens))
-    numbers |= dict.fromkeys(("candidate_ids", "candidate_probabilities"), np.zeros((tokens, 0)))
-    numbers |= dict.fromkeys(("source_ids", "decoder_input_ids", "target_ids"), tuple(range(number, number + tokens)))
-    return Trace(**texts, **tokens_of_sides, **maps, **numbers, candidate_tokens=((),) * tokens)
+    numbers = dict.fromkeys(("target_probabilities", "target_ranks", "entropies"), np.zeros(target))
+    numbers |= dict.fromkeys(("candidate_ids", "candidate_probabilities"), np.zeros((target, 0)))
+    numbers |= {"source_ids": tuple(range(number, number + tokens))}
+    numbers |= dict.fromkeys(("decoder_input_ids", "target_ids"), tuple(range(number, number + target)))
+    return Trace(**texts, **tokens_of_sides, **maps, **numbers, candidate_tokens=((),) * target)
 
 
 CACHE = Path.home() / ".cache" / "headlight-benchmarks"

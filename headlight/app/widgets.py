@@ -14,7 +14,9 @@ from streamlit.delta_generator import DeltaGenerator
 from headlight.app import results
 from headlight.app.results import TranslationRequest
 from headlight.components.show import figure_downloads
+from headlight.plots.heatmap import plain_maps
 from headlight.plots.layout import captioned, enlarged
+from headlight.plots.limits import plain_cells_words
 from headlight.plots.text import GLYPHS, NOTHING, Finding, TokenCell, chip_text, format_probability, in_words, percent
 from transformer import Sampling, Trace
 from transformer.interpret.head_patterns import word_ranges
@@ -184,6 +186,8 @@ def show_figure(figure: go.Figure, key: str, alt: str, see: Finding | str = "") 
     if is_presented():
         figure = enlarged(figure, LARGER)
     st.plotly_chart(figure, key=key, alt=alt, config={"modeBarButtonsToRemove": ["toImage"]})
+    for rows, columns in plain_maps(figure):
+        st.caption(plain_cells_words(rows, columns))
 
 
 def offer_downloads() -> None:

@@ -12,6 +12,7 @@ from transformer.translator import Translator
 
 from .heatmap import ROOM_OF_A_HALF, Cells, attention_map_figure
 from .layout import figure_of, label_axis, line_at, logarithmic_axis, note_at, scatter, titled, token_rows
+from .limits import block_for, pooled
 from .palette import BLUE, GREY, MIDDLE_GREY, OLIVE
 from .text import token_label
 
@@ -79,14 +80,17 @@ def _over_sizes(curves: list[dict], spread: RandomProducts, d_k: int, y: dict) -
     return figure_of(curves, 340, x=x, y=y, shapes=[line], annotations=[note])
 
 
+_MOST_OF_A_SIDE = 130  # cells of a thumbnail, which is no larger in pixels
 MOST_CELLS_WITH_HOVER = 40_000  # hover texts beyond this would weigh more than the maps themselves
 
 
 def overview_figure(maps: np.ndarray, queries: tuple[str, ...], keys: tuple[str, ...]) -> go.Figure:
     """Draw thumbnails of maps [layers, heads, queries, keys], masked cells NaN.
 
-    One heatmap with blank gutters: a browser draws it several times faster than one subplot a head.
+    One heatmap with blank gutters: a browser draws it several times faster than one subplot a head. Of a long text
+    several cells share one, which has the largest of them.
     """
+    maps = pooled(maps, block_for(*maps.shape[2:], _MOST_OF_A_SIDE)) if max(maps.shape[2:]) > _MOST_OF_A_SIDE else maps
     layers, heads, rows, columns = maps.shape
     gaps = max(1, round(rows * 0.12)), max(1, round(columns * 0.12))
     steps = rows + gaps[0], columns + gaps[1]

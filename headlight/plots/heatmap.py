@@ -12,7 +12,19 @@ import plotly.graph_objects as go
 from transformer.interpret.mask_ablation import MaskedHead
 from transformer.interpret.trace import AttentionMap, RowLabel
 
-from .layout import SMALLEST_LABEL, Values, bar_below, bar_beside, figure_of, scatter, titled, token_axis, token_rows
+from .layout import (
+    SMALLEST_LABEL,
+    Values,
+    as_written,
+    bar_below,
+    bar_beside,
+    figure_of,
+    scatter,
+    titled,
+    token_axis,
+    token_rows,
+)
+from .limits import MOST_CELLS
 from .palette import (
     BLUE,
     LINE_GREY,
@@ -37,6 +49,7 @@ ROW_NAMES = {
     RowLabel.FED: "input token",
 }
 
+PLAIN_CELLS = "<b>%{z:.4f}</b><extra></extra>"  # of maps with too many cells for words each
 _LARGEST_CELL = 36  # pixels
 _TITLE_LETTER = 7  # pixels, of a title beside the rows
 _BELOW_WITH_BAR, _LEAST_HIGH = 80, 140  # pixels: Plotly moves the colour bar below rows that are not as high
@@ -60,7 +73,7 @@ class Cells:
     """Cells on one colour scale: values [rows, columns], the first column at `left`; NaN is blank.
 
     `hover` is a text for each cell, a Plotly template for all, or None; with `hover_blank` a blank cell has its text
-    too. `bar` is the title of the colour bar, "" for none.
+    too; of more than MOST_CELLS each says its value alone. `bar` is the title of the colour bar, "" for none.
     """
 
     values: np.ndarray
@@ -78,6 +91,8 @@ class Cells:
         hover: dict[str, Any] = {"hoverinfo": "skip" if self.hover is None else "text", "hoverongaps": self.hover_blank}
         if isinstance(self.hover, str):
             hover["hovertemplate"] = f"{self.hover}<extra></extra>"
+        elif self.hover is not None and self.values.size > MOST_CELLS:
+            hover["hovertemplate"] = PLAIN_CELLS
         elif self.hover is not None:  # as an array, since Plotly walks through lists twice, text by text
             hover["hovertext"] = np.array(self.hover, dtype=object)
         return {"type": "heatmap", **cells, **colours, **bar, **hover}
@@ -123,7 +138,8 @@ class Heatmap:
             alone = _LONGEST_SIDE_ALONE // max(len(self.queries), self.columns)
             return min(_LARGEST_CELL_ALONE, max(_SMALLEST_CELL_ALONE, alone))
         letters = _LETTER * SMALLEST_LABEL * max(map(len, shown_tokens(self.queries)))
-        fitting = min(_LARGEST_CELL, max(4.0, (self.room - letters - 45) / len(self.keys)))
+        least = 4.0 if len(self.queries) * len(self.keys) <= MOST_CELLS else 0.5
+        fitting = min(_LARGEST_CELL, max(least, (self.room - letters - 45) / len(self.keys)))
         return fitting * len(self.keys) / self.columns
 
     @property
@@ -216,7 +232,7 @@ def _columns(heatmap: Heatmap) -> tuple[str, ...]:
 
 def _labelled(heatmap: Heatmap) -> int:
     """Every which row and column has its label: all of them where there is room."""
-    return -(-SMALLEST_LABEL // max(1, int(heatmap.cell)))
+    return ceil(SMALLEST_LABEL / (int(heatmap.cell) or heatmap.cell))
 
 
 def _axes(heatmap: Heatmap, every: int) -> tuple[dict, dict]:
@@ -286,6 +302,12 @@ def attention_map_figure(chosen: AttentionMap, side: int | None = None) -> go.Fi
     texts = weight_texts(chosen.weights)
     heatmap = Heatmap((cells,), chosen.queries, chosen.keys, *names, room=side, texts=texts)
     return heatmap_figure(heatmap if side is None else heatmap.within(side))
+
+
+def plain_maps(figure: go.Figure) -> list[tuple[int, int]]:
+    """Rows and columns of the maps in a figure whose cells are too many for words each."""
+    maps = (part for part in as_written(figure)["data"] if part.get("hovertemplate") == PLAIN_CELLS)
+    return [(len(part["z"]), len(part["z"][0])) for part in maps]
 
 
 def map_title(chosen: AttentionMap) -> str:

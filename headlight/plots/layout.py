@@ -53,7 +53,7 @@ class Figure(go.Figure):
 
 def captioned(figure: go.Figure, caption: str) -> go.Figure:
     """The same figure with a caption, plain text that the page does not draw and that goes where the figure goes."""
-    given = _as_written(figure)
+    given = as_written(figure)
     layout = given["layout"]
     return Figure({**given, "layout": {**layout, "meta": {**(layout.get("meta") or {}), "caption": caption}}})
 
@@ -63,14 +63,14 @@ def with_light_theme(draw: Callable[..., go.Figure]) -> Callable[..., go.Figure]
 
     @functools.wraps(draw)
     def draw_light(*arguments: Any, **options: Any) -> go.Figure:
-        return go.Figure(light_colors(_as_written(draw(*arguments, **options))))
+        return go.Figure(light_colors(as_written(draw(*arguments, **options))))
 
     return draw_light
 
 
 def enlarged(figure: go.Figure, times: float) -> go.Figure:
     """The same figure so many times as high, with all letters larger but those in cells: for a presentation."""
-    given = _as_written(figure)
+    given = as_written(figure)
     layout, margin = dict(given["layout"]), given["layout"].get("margin") or {}
     axes = [name for name in layout if name.startswith(("xaxis", "yaxis")) and layout[name]]
     letters = min(times, _BESIDE_SQUARES) if any("scaleanchor" in layout[name] for name in axes) else times
@@ -87,7 +87,7 @@ def enlarged(figure: go.Figure, times: float) -> go.Figure:
     return Figure({"data": [_larger(trace, letters) for trace in data], "layout": _larger(layout, letters)})
 
 
-def _as_written(figure: go.Figure) -> dict:
+def as_written(figure: go.Figure) -> dict:
     """What the figure was made of, or, where somebody has looked into it, what it is by now."""
     return figure._given if isinstance(figure, Figure) and "_data" not in vars(figure) else figure.to_dict()
 

@@ -48,16 +48,16 @@ _GATED = {"feed_forward_proj": "gated-gelu", "tie_word_embeddings": False}
 
 
 def write_t5(
-    folder: Path, family: str, seed: int = 1, more: Sequence[str] = ()
+    folder: Path, family: str, seed: int = 1, more: Sequence[str] = (), **shape: int
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
     """A folder of a family: what transformers makes of it, with random norms and biases, no two sizes alike.
 
-    more: texts that SentencePiece's pieces are learned from, too. An output that has a matrix of its own, as those of
-    FLAN-T5 and ByT5 have, has one here.
+    more: texts that SentencePiece's pieces are learned from, too; shape: of T5Config, in place of the usual. An output
+    that has a matrix of its own, as those of FLAN-T5 and ByT5 have, has one here.
     """
     tokenizer = _write_tokenizer(folder, family, more)
     size = 384 if family == "byt5" else len(tokenizer) + _UNUSED
-    model = _model(family, size, seed)
+    model = _model(family, size, seed, shape)
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             if "relative_attention_bias" in name:
@@ -82,7 +82,7 @@ def _describe(folder: Path, **more: object) -> None:
     path.write_text(json.dumps(json.loads(path.read_text()) | more))
 
 
-def _model(family: str, size: int, seed: int) -> PreTrainedModel:
+def _model(family: str, size: int, seed: int, other: dict[str, int]) -> PreTrainedModel:
     torch.manual_seed(seed)
     eager = {"attn_implementation": "eager"}  # the others show no weights
     if family == "pegasus":
@@ -94,7 +94,7 @@ def _model(family: str, size: int, seed: int) -> PreTrainedModel:
         )
         return PegasusForConditionalGeneration._from_config(config, **eager).eval()
     layers = {"t5-shallow": {"num_decoder_layers": 1}, "byt5": {"num_layers": 3, "num_decoder_layers": 1}}
-    shape = {"vocab_size": size, **_SHAPE, **layers.get(family, {})}
+    shape = {"vocab_size": size, **_SHAPE, **layers.get(family, {}), **other}
     if family == "mt5":
         return MT5ForConditionalGeneration._from_config(MT5Config(**shape), **eager).eval()
     gated = family in ("flan-t5", "byt5")

@@ -91,13 +91,13 @@ class Explorer extends Component {
     // The same once more, after Back: the address decides anew what is chosen.
     if (bytes === this.bytes) return void document.dispatchEvent(new CustomEvent("headlight:asks"));
     this.bytes = bytes;
-    const came = new Attention(bytes), before = this.attention?.header.id;
-    if (came.header.id === before) return;
+    const came = new Attention(bytes), before = this.attention;
+    if (came.header.id === before?.header.id) return;
     this.attention = came;
     if (!before) this.offer(came.texts);
     this.draw();
     // Positions in the sentence before mean nothing in this one.
-    if (before && this.state.tokens.length) this.state.set({ tokens: [] });
+    if (before && before.textId !== came.textId && this.state.tokens.length) this.state.set({ tokens: [] });
   }
 
   // What there is to choose from and to explain, the same for every sentence.
@@ -150,7 +150,7 @@ class Explorer extends Component {
     const title = (at) => (names.length > 1 ? titles[at] : "");
     this.groups = names.map((name, at) => ({ ...groupOf(attention, name, state), title: title(at) }));
     this.overview.draw({
-      key: JSON.stringify([attention.header.id, grid, kinds, names, sort, label, least, scale, colour]),
+      key: JSON.stringify([attention.textId, grid, kinds, names, sort, label, least, scale, colour]),
       groups: this.groups,
       isChosen: (tile) => state.has(tile.group.name, tile),
       label: `${heads.length} heads, of ${titles.join(", ")}. Arrow keys move, Enter chooses, with shift in addition.`,
@@ -160,8 +160,10 @@ class Explorer extends Component {
   // Map or lines of these heads: the chosen ones, or one that is only pointed at.
   drawHeads(heads) {
     const { attention, state } = this, name = state.kind, of = (some) => new Shown(attention, name, some, state);
+    this.find(".main").classList.toggle("waiting", !attention.holds(name, heads));
+    if (!attention.holds(name, heads)) return this.announce(heads);
     const before = this.shown, shown = (this.shown = of(heads));
-    const lines = state.view === "lines", apart = lines && heads.length <= HEADS.length;
+    const lines = state.view === "lines", apart = lines && heads.length <= (attention.isWhole ? HEADS.length : 1);
     this.find(".empty").hidden = !shown.isEmpty;
     this.download.hidden = shown.isEmpty;
     this.find(".map").hidden = shown.isEmpty || lines;
@@ -175,6 +177,14 @@ class Explorer extends Component {
     this.point(this.pointed);
   }
 
+  // Of a long text the weights of other heads come when these are chosen.
+  announce(heads) {
+    const { attention, state: { kind, together } } = this;
+    this.find(".heads_name").textContent = headsTitle(attention, kind, heads, `${together} of `);
+    this.download.hidden = true;
+    this.readOut("The weights of this choice are on their way.");
+  }
+
   describe(heads, apart) {
     const { attention, state, shown } = this, { kind, rows, scale, together } = state;
     const set = (selector, text) => (this.find(selector).textContent = text);
@@ -185,7 +195,7 @@ class Explorer extends Component {
     set(".notes", notes(heads.length, state));
     const names = apart
       ? heads.map(headName)
-      : [`${together} of ${heads.length} heads: too many for a colour each`];
+      : [`${together} of ${heads.length} heads${attention.isWhole ? ": too many for a colour each" : ""}`];
     const legend = names.map((text, number) => {
       const item = element("span", "", text);
       item.style.borderBottomColor = HEADS[number];
@@ -202,7 +212,8 @@ class Explorer extends Component {
 
   preview(tile) {
     const { attention, state } = this, own = tile?.group.name === state.kind;
-    this.drawHeads(own ? [tile] : state.headsWithin(attention.kind(state.kind)));
+    if (attention.isWhole) this.drawHeads(own ? [tile] : state.headsWithin(attention.kind(state.kind)));
+    else if (!tile) this.point(null);
     if (tile) this.readOut(attention.headText(tile.group.name, tile));
   }
 

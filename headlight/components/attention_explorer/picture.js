@@ -43,8 +43,8 @@ export function allHeadsFigure({ attention, state, groups }) {
     label: `All heads: ${names.map((name) => attention.texts.kinds[name]).join(", ")}`,
     caption: allHeadsCaption(attention, state, groups),
     drawing: () => overview(groups),
-    table: count > MOST_ROWS ? undefined : () => weightsTable(attention, names),
-    files: () => Object.assign({}, ...names.map((name) => filesOf(attention, name))),
+    table: count > MOST_ROWS || !attention.isWhole ? undefined : () => weightsTable(attention, names),
+    files: attention.isWhole ? () => Object.assign({}, ...names.map((name) => filesOf(attention, name))) : undefined,
   };
 }
 

@@ -147,15 +147,15 @@ export function findHeads(attention, name, { label, sort, least }) {
 
 // The heads of a kind as lib/thumbnails.js has a group of them.
 export function groupOf(attention, name, state) {
-  const { layers, heads, queries, keys, measures } = attention.kind(name), sorted = state.sort in measures;
-  const shape = { rows: queries, columns: keys, causal: name === "decoder" };
+  const { layers, heads, measures } = attention.kind(name), sorted = state.sort in measures;
+  const shape = { ...attention.smallSize(name), causal: name === "decoder" };
   const found = findHeads(attention, name, state).map((head) => ({ ...head, faint: !head.fits }));
   const patternOf = ({ label }) => (label ? attention.texts.patterns[label][0].split(" ") : [""]); // a word a line
   const captions = (sorted ? 2 : 0) + Math.max(1, ...found.map((head) => patternOf(head).length));
   return {
     name, layers, heads, ...shape, sorted, captions, found,
     mapOf: (head) => {
-      const values = attention.raw(name, head), perMap = state.scale === "per map";
+      const values = attention.small(name, head), perMap = state.scale === "per map";
       const full = perMap ? values.reduce((one, other) => Math.max(one, other), 1) : attention.steps;
       return { ...shape, values, full };
     },

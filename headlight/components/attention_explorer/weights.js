@@ -3,6 +3,7 @@
 
 import { JOINT } from "../lib/canvas.js";
 import { chipText, shownTokens } from "../lib/tokens.js";
+import { headName } from "./state.js";
 
 export class Attention {
   // bytes: four for the header's length, the header, then weights as whole parts of `steps`.
@@ -28,6 +29,35 @@ export class Attention {
     return { queries: name === "encoder" ? source : step, keys: name === "decoder" ? fed : source };
   }
 
+  // Of a long text the weights of all heads are not here: each head small, and the mean of the chosen ones whole.
+  get isWhole() {
+    return !this.header.chosen;
+  }
+
+  // The same for the same text, whichever of its heads are chosen.
+  get textId() {
+    return this.header.id.split(".")[0];
+  }
+
+  // Whether the map of these heads together can be drawn.
+  holds(name, heads) {
+    const { chosen } = this.header;
+    return this.isWhole || (chosen.kind === name && chosen.heads === heads.map(headName).join("-"));
+  }
+
+  // Rows and columns of a head's thumbnail.
+  smallSize(name) {
+    const { queries, keys, small } = this.kind(name), [rows, columns] = small ?? [queries, keys];
+    return { rows, columns };
+  }
+
+  // The weights of a thumbnail: those of the head, or of each square of a long text's cells the largest.
+  small(name, { layer, head }) {
+    const { offset, heads } = this.kind(name), { rows, columns } = this.smallSize(name), cells = rows * columns;
+    const start = offset + (layer * heads + head) * cells;
+    return this.weights.subarray(start, start + cells);
+  }
+
   // One head as it is, in parts of `steps`: [queries * keys], a view on the bytes.
   raw(name, { layer, head }) {
     const { offset, heads, queries, keys } = this.kind(name), cells = queries * keys;
@@ -35,9 +65,13 @@ export class Attention {
     return this.weights.subarray(start, start + cells);
   }
 
-  // Some heads summed, weights from 0 to their number.
+  // Some heads summed, weights from 0 to their number; those that `holds` knows.
   sum(name, heads) {
     const { queries, keys } = this.kind(name), sum = new Float64Array(queries * keys);
+    if (!this.isWhole) {
+      const { offset } = this.header.chosen, part = heads.length / this.steps;
+      return sum.map((_, cell) => part * this.weights[offset + cell]);
+    }
     for (const each of heads) {
       const raw = this.raw(name, each);
       for (let cell = 0; cell < sum.length; cell++) sum[cell] += raw[cell];

@@ -59,8 +59,7 @@ class Player extends Component {
     this.data = data;
     this.playhead.last = data.steps.length;
     this.maps = { cross: floats(data.cross), decoder: floats(data.decoder) };
-    this.strips[0].receive(data, data.source, data.all_cross);
-    this.strips[1].receive(data, data.fed, data.all_decoder);
+    this.showWhetherHeads(data);
     this.showBranch(data.branch);
     for (const name of this.root.querySelectorAll(".name")) name.textContent = `(${data.name})`;
     if (other) {
@@ -84,6 +83,16 @@ class Player extends Component {
       this.find(`.${side}`).replaceChildren(...items);
       return [side, chips];
     }));
+  }
+
+  // Of a long text the weights of all heads are not sent, and a sentence says why.
+  showWhetherHeads({ without_heads: without, source, fed, all_cross: cross, all_decoder: decoder }) {
+    this.find(".without_heads").textContent = without ?? "";
+    this.find(".without_heads").hidden = !without;
+    for (const part of this.root.querySelectorAll(".strips, .hint, .heads .title .download")) part.hidden = !!without;
+    if (without) return;
+    this.strips[0].receive(this.data, source, cross);
+    this.strips[1].receive(this.data, fed, decoder);
   }
 
   // What was forced, and both translations; null where nothing was.
@@ -200,6 +209,7 @@ class Player extends Component {
   }
 
   drawStrips() {
+    if (this.data.without_heads) return;
     const width = this.find(".heads").clientWidth, half = (width - GAP) / 2;
     const both = this.strips.every((strip) => strip.comfortable <= half);
     this.find(".strips").classList.toggle("side_by_side", both);

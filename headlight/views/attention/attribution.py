@@ -23,6 +23,7 @@ from headlight.plots.contributions import (
     correlation_rows,
     correlations,
 )
+from headlight.plots.limits import left_out_words
 from headlight.plots.text import LEAST_SHOWN, Finding, format_probability, head_name, quoted, quoted_at, signed
 from transformer.interpret.attribution import Attribution, concatenate, norm_weighted, parts_to_occlude
 
@@ -56,6 +57,9 @@ def show(request: TranslationRequest) -> None:
     step = choose_step(trace)
     layers, heads = trace.cross.shape[:2]
     layer = choose_layer("Layer of the attention", layers)
+    if too_many := left_out_words(len(trace.source_ids), len(trace.target_ids), step):
+        st.warning(too_many, icon=":material/content_cut:")
+        return
     chosen = list(range(layers)) if layer is None else [layer]
     gradient, left_out = measures.gradient(request, step), occlude_step(request, step)
     values = {

@@ -23,6 +23,7 @@ from .explorer_content import (
     linked_heads,
     one_of,
 )
+from .long_explorer import LongExplorer, long_words
 
 _PREFIX = "explorer_"  # of the names in the address: other pages have a kind and a head of their own
 _SHARED = ("kind", "layer", "head")  # what other pages call one head in their addresses
@@ -37,20 +38,25 @@ def show(request: TranslationRequest) -> None:
 
 def show_heads(request: TranslationRequest, trace: Trace) -> None:
     """Show a trace, perhaps another than the request's, beginning with the request's default head."""
-    layer, head = results.default_head(request, "cross")
-    _show_linked(request, trace, explorer_blob(trace, results.roles(request.checkpoint)), f"{layer + 1}.{head + 1}")
+    (layer, head), roles = results.default_head(request, "cross"), results.roles(request.checkpoint)
+    blob = LongExplorer(trace, roles) if long_words(trace) else explorer_blob(trace, roles)
+    _show_linked(request, trace, blob, f"{layer + 1}.{head + 1}")
 
 
 @fragment  # a choice need not bring the whole page, nor measure every head, again
-def _show_linked(request: TranslationRequest, trace: Trace, blob: bytes, best: str) -> None:
+def _show_linked(request: TranslationRequest, trace: Trace, blob: bytes | LongExplorer, best: str) -> None:
     written = read_choice(trace, best)
-    attention_explorer(blob, written, "explorer", lambda chosen: write_choice(trace, chosen, best))
+    sent = blob.blob(written) if isinstance(blob, LongExplorer) else blob
+    attention_explorer(sent, written, "explorer", lambda chosen: write_choice(trace, chosen, best))
     layer, head = heads_in(written["heads"])[0]
     label, query = f"Inside this head: layer {layer + 1}, head {head + 1} step by step", _inside(written, layer, head)
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         st.page_link(
             "pages/inside.py", label=label, icon=":material/arrow_forward:", query_params=query, width="content"
         )
+        if isinstance(blob, LongExplorer):
+            st.caption(long_words(trace))
+            return
         files = request.checkpoint
         offer_page(lambda: explorer_page(trace, files.name, results.roles(files), written), "attention.html")
         offer_table("Every weight as CSV", trace.to_frame, "attention.csv")

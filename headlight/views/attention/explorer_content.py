@@ -155,16 +155,30 @@ def explorer_blob(trace: Trace, roles: HeadRoles | None = None) -> bytes:
     decimals. A kind's `offset` counts weights.
     """
     maps = [trace.attention(kind) for kind in KINDS]
-    weights = b"".join(np.rint(part.astype(np.float64) * STEPS).astype("<u2").tobytes() for part in maps)
-    offsets = np.cumsum([0, *(part.size for part in maps)]).tolist()
+    weights = b"".join(to_steps(part).tobytes() for part in maps)
+    header = explorer_header(trace, [part.size for part in maps], roles)
+    return packed({"id": f"{zlib.crc32(weights):08x}"} | header, weights)
+
+
+def to_steps(weights: np.ndarray) -> np.ndarray:
+    """Return weights as they travel: whole parts of which STEPS are 1, little-endian uint16."""
+    return np.rint(weights.astype(np.float64) * STEPS).astype("<u2")
+
+
+def explorer_header(trace: Trace, counts: Sequence[int], roles: HeadRoles | None) -> dict:
+    """Return the header of the blob without its `id`; `counts` say how many weights of each kind follow it."""
     sides = {"source": trace.source_tokens, "fed": trace.decoder_input_tokens, "predicted": trace.target_tokens}
-    header = {
-        "id": f"{zlib.crc32(weights):08x}",
+    offsets = np.cumsum([0, *counts]).tolist()
+    return {
         "steps": STEPS,
         "texts": EXPLORER_TEXTS,
         "sides": {name: _side(tokens) for name, tokens in sides.items()},
         "kinds": {kind: _kind(trace, kind, offset, roles) for kind, offset in zip(KINDS, offsets, strict=False)},
     }
+
+
+def packed(header: Mapping[str, object], weights: bytes) -> bytes:
+    """Return header and weights as one blob."""
     text = json.dumps(header, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
     text += b" " * (len(text) % 2)
     return len(text).to_bytes(4, "little") + text + weights

@@ -6,6 +6,7 @@ from collections.abc import Callable
 import numpy as np
 
 from headlight.components.standalone import Words, standalone
+from headlight.plots.limits import strips_words
 from headlight.plots.text import Finding, format_distinct, format_probability, head_name, quoted, sentence_case
 from transformer.decoding.beam import Beam, Outcome, PathOutcome, SearchRecord
 from transformer.decoding.sampling import Hypothesis
@@ -24,10 +25,12 @@ def decoding_steps(
 
     cross and decoder are the maps, of one head or an average, whose rows are shown under the sentences; `vocabulary` is
     the number of tokens, `forced` of how many first steps the user chose the token, and `unforced` the translation
-    without that. Weights travel as bytes of float32 in base64.
+    without that. Weights travel as bytes of float32 in base64; of a long text those of the maps alone, and
+    `without_heads` says why.
     """
+    without = strips_words(len(trace.source_ids), len(trace.target_ids), trace.cross.size + trace.decoder.size)
     words = {"forced": " ".join(trace.target_tokens[:forced]), "now": trace.target_text, "own": unforced}
-    return {
+    steps = {
         "id": "-".join(map(str, (*trace.source_ids, *trace.target_ids))),
         "source": list(trace.source_tokens),
         "fed": list(trace.decoder_input_tokens),
@@ -39,14 +42,15 @@ def decoding_steps(
         "branch": words if forced else None,
         "cross": _bytes(cross.weights),
         "decoder": _bytes(decoder.weights),
-        "all_cross": _bytes(trace.cross),
-        "all_decoder": _bytes(trace.decoder),
+        "all_cross": "" if without else _bytes(trace.cross),
+        "all_decoder": "" if without else _bytes(trace.decoder),
         "layers": trace.cross.shape[0],
         "heads": trace.cross.shape[1],
         "layer": cross.layer,
         "head": cross.head,
         "name": head_name(cross.layer, cross.head, cross.layers, cross.heads),
     }
+    return {**steps, "without_heads": without} if without else steps
 
 
 def decoding_page(steps: dict, step: int, trace: Trace, checkpoint: str) -> str:

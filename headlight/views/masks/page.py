@@ -23,6 +23,7 @@ from headlight.app.widgets import (
 )
 from headlight.plots import masks as figures
 from headlight.plots.heatmap import mask_figure
+from headlight.plots.limits import MOST_CELLS
 from headlight.plots.text import KIND_NAMES, head_name, token_cells
 from transformer import UserError
 from transformer.data.batching import BatchView
@@ -37,8 +38,6 @@ from transformer.interpret.mask_ablation import (
 
 from . import content
 from .words import DISABLED, LABELS, READERS, VIEWS, WORDS, said
-
-MOST_CELLS = 25_000  # of a map: each has words of its own, a hundred bytes or more, three times a view
 
 
 @dataclass(frozen=True)
@@ -127,9 +126,11 @@ def _too_long(batch: BatchView, kind: str) -> str:
 
 
 def _leakiest(request: TranslationRequest, second: str, sentence: int, kind: str) -> tuple[int, int]:
-    """Return the head of a kind that leaks most without its mask, the plainest one where none can."""
+    """Return the head of a kind that leaks most without its mask, the plainest one where none can or maps are long."""
     disabled_mask = "causal" if kind == "decoder" else "padding"
     try:
+        if _too_long(measures.padded_batch(request, second), kind):  # before what is costly
+            return results.default_head(request, kind)
         masked, disabled = (measures.masked_pass(request, second, mask) for mask in ("nothing", disabled_mask))
         leakiest = leakiest_head(masked, disabled, kind, sentence)
     except UserError:  # a second sentence that cannot be read, which the page says

@@ -13,6 +13,7 @@ from headlight.app.head_choice import Head, choose_head_of
 from headlight.app.results import TranslationRequest, what_if
 from headlight.app.widgets import one_line, show_attempt, show_finding
 from headlight.components.show import beam_tree
+from headlight.plots.limits import replayed_words
 from headlight.plots.text import Finding, format_probability, one_head_name, quoted, signed
 from transformer import Beam
 from transformer.decoding.beam import Branch, Outcome, best_branch, path_to
@@ -49,13 +50,15 @@ def show_tree(searched: TranslationRequest, head: Head, search_from: Callable[[s
     `search_from` gets the token ids of a branch that is chosen, joined by dots, and "" for the start.
     """
     translator = results.translator(searched.checkpoint)
-    branches = what_if.branches(searched)
+    branches, source = what_if.branches(searched), results.trace(searched).source_tokens
+    if too_long := replayed_words(len(source), [len(each.ids) for each in branches if each.outcome is not None]):
+        st.warning(too_long, icon=":material/content_cut:")
+        return
     reads = what_if.branch_reads(searched, head.layer, head.head)
     best = translator.tokenizer.decode(branches[best_branch(branches)].ids)
     with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="tree_best"):
         st.markdown(f"Best: **{one_line(best)}**")
         st.button("From the start", disabled=not searched.prefix, on_click=search_from, args=("",))
-    source = results.trace(searched).source_tokens
     reader = f"Cross-attention {one_head_name(head.layer or 0, head.head or 0)} reads: "  # averages are not offered
     payload = tree_payload(branches, reads, source, reader, translator.tokenizer.piece_text)
     beam_tree(payload, "beam_tree", search_from)

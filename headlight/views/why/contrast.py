@@ -8,6 +8,7 @@ from headlight.app.choices import choose_among, choose_output_token
 from headlight.app.results import TranslationRequest, measures
 from headlight.app.widgets import plain, show_attempt, show_figure, show_finding, show_translation
 from headlight.plots.contributions import Contrast, contrast_figure, other_candidates
+from headlight.plots.limits import left_out_words
 from headlight.plots.text import Finding, format_probability, quoted, quoted_at, shown_token, signed
 from headlight.views.attention.attribution import occlude_step
 from transformer.interpret.attribution import rank_correlation
@@ -28,6 +29,9 @@ def show(request: TranslationRequest) -> None:
         }
         other = choose_among("Rather than", shown, "against", next(iter(shown)))
     against, probability = others[other]
+    if too_many := left_out_words(len(trace.source_ids), len(trace.target_ids), step):
+        st.warning(too_many, icon=":material/content_cut:")
+        return
     gradient = measures.gradient(request, step, against)
     left_out = occlude_step(request, step, against)
     names = trace.target_tokens[step], other

@@ -1,0 +1,78 @@
+"""How much of a long text a page sends to the browser, and how often it runs the model for it.
+
+No sentence that the shipped checkpoints read, 128 tokens a side, comes near these limits.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+MOST_CELLS = 25_000  # of a map with words for each cell, a hundred bytes or more
+MOST_BYTES = 10_000_000  # of the weights of all heads that a component gets at once
+MOST_REPLAYED = 40_000_000  # weights of a head when all ends of a beam search are read again
+MOST_LEFT_OUT = 256  # tokens that are left out one after the other, a run of the model each
+
+
+def sizes(source: int, target: int) -> str:
+    """Return how long a text is: "This text has 512 source and 128 target tokens"."""
+    return f"This text has {source:,} source and {target:,} target tokens"
+
+
+def left_out_words(source: int, target: int, step: int) -> str:
+    """Return why tokens are not left out one after the other, step counted from 0; "" where they are."""
+    tokens = source + step + 1
+    if tokens <= MOST_LEFT_OUT:
+        return ""
+    return (
+        f"{sizes(source, target)}. Leaving out one after the other the {tokens:,} that the model has read at step "
+        f"{step + 1} takes a run of the model each, and this view makes at most {MOST_LEFT_OUT}. Shorten the text, or "
+        "see “source or prefix” on the page Why this token and “rollout” on the page Attention."
+    )
+
+
+def strips_words(source: int, target: int, weights: int) -> str:
+    """Return why a step is not shown with every head, of so many float32 weights in base64; "" where it is."""
+    if weights * 4 * 4 / 3 <= MOST_BYTES:
+        return ""
+    return (
+        f"{sizes(source, target)}: the weights of all heads in all steps are {weights:,}, more than the "
+        f"{MOST_BYTES * 3 // 16:,} that this page sends. The head chosen above is shown over the tokens; all heads are "
+        "on the page Attention."
+    )
+
+
+def replayed_words(source: int, lengths: Sequence[int]) -> str:
+    """Return why a beam search is not drawn as a tree, whose ends have these lengths; "" where it is."""
+    longest = max(source, *lengths)
+    if len(lengths) * longest**2 <= MOST_REPLAYED:
+        return ""
+    return (
+        f"{sizes(source, max(lengths))}, and the search has {len(lengths):,} ends. To read each of them again, for "
+        "what its tokens attend to, would take too long. Shorten the text or make the beam smaller, or see what was "
+        "found as the beam table of the page Decoding."
+    )
+
+
+def plain_cells_words(rows: int, columns: int) -> str:
+    """Return why the cells of a map have no words; "" where they have."""
+    if rows * columns <= MOST_CELLS:
+        return ""
+    return (
+        f"This map has {rows:,} × {columns:,} cells. Pointed at, each says its value alone: with more than "
+        f"{MOST_CELLS:,} of them, their tokens are named on the page Attention."
+    )
+
+
+def pooled(maps: np.ndarray, block: int) -> np.ndarray:
+    """Return the largest value of each square of `block` cells: [..., rows, columns] -> [..., fewer, fewer].
+
+    NaN where all of a square is NaN; squares at the lower and right edge may be smaller.
+    """
+    for axis in (-2, -1):
+        maps = np.fmax.reduceat(maps, range(0, maps.shape[axis], block), axis=axis)
+    return maps
+
+
+def block_for(rows: int, columns: int, side: int) -> int:
+    """Return how many cells a square has across, so that no side of a map has more than `side` squares."""
+    return max(1, -(-max(rows, columns) // side))

@@ -1,0 +1,63 @@
+"""What the explorer gets of a text too long for all its weights at once: every head small, the chosen ones whole."""
+
+import json
+import zlib
+from collections.abc import Mapping
+
+import numpy as np
+
+from headlight.plots.limits import MOST_BYTES, block_for, pooled, sizes
+from transformer.interpret.head_roles import HeadRoles
+from transformer.interpret.trace import Trace
+
+from .explorer_content import KINDS, explorer_header, heads_in, packed, to_steps
+
+_SIDE = 64  # squares of a thumbnail, which a browser draws with no more dots than about that
+
+
+def long_words(trace: Trace) -> str:
+    """Return how a text is shown whose weights are too many to be sent at once; "" where they are not."""
+    weights = sum(trace.attention(kind).size for kind in KINDS)
+    most = MOST_BYTES // to_steps(np.zeros(1)).nbytes
+    if weights <= most:
+        return ""
+    return (
+        f"{sizes(len(trace.source_ids), len(trace.target_ids))}: the weights of all heads are {weights:,}, more than "
+        f"the {most:,} that are sent at once. So every head is drawn small, where several cells share a dot that has "
+        "the largest of them, and the map comes when its heads are chosen. To download all weights take Python: "
+        "trace = model.trace(text)."
+    )
+
+
+class LongExplorer:
+    """The blob of a long text, made anew for the heads that are chosen; what all of these share is made once."""
+
+    def __init__(self, trace: Trace, roles: HeadRoles | None = None):
+        self._trace = trace
+        small = {kind: to_steps(_small(trace.attention(kind))) for kind in KINDS}
+        self._weights = b"".join(part.tobytes() for part in small.values())
+        self._header = explorer_header(trace, [part.size for part in small.values()], roles)
+        for kind, part in small.items():
+            self._header["kinds"][kind]["small"] = part.shape[2:]
+        self._id, self._end = f"{zlib.crc32(self._weights):08x}", sum(part.size for part in small.values())
+
+    def blob(self, choice: Mapping[str, str]) -> bytes:
+        """Return the blob, laid out as `explorer_blob` has it, with heads of a kind chosen: "cross" and "1.1-2.3".
+
+        Each kind has the thumbnails [layers, heads, *small] in place of its weights; then comes the mean of the heads
+        that the header names as `chosen`, [queries, keys].
+        """
+        maps, heads = self._trace.attention(choice["kind"]), heads_in(choice["heads"])
+        mean = np.mean([maps[head] for head in heads], axis=0, dtype=np.float64)
+        weights = to_steps(mean).tobytes()
+        chosen = {"kind": choice["kind"], "heads": choice["heads"], "offset": self._end}
+        return packed(
+            {"id": f"{self._id}.{zlib.crc32(weights + json.dumps(chosen).encode()):08x}"}
+            | self._header
+            | {"chosen": chosen},
+            self._weights + weights,
+        )
+
+
+def _small(maps: np.ndarray) -> np.ndarray:
+    return pooled(maps, block_for(*maps.shape[2:], _SIDE))

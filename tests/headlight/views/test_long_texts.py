@@ -1,0 +1,180 @@
+"""Every page with a text of 512 tokens, as summaries are made of: it opens, what it sends is bounded, and its work."""
+
+import base64
+import dataclasses
+import json
+from urllib.parse import parse_qsl, urlsplit
+
+import numpy as np
+import pytest
+import torch
+from support.addresses import VIEWS
+from support.pages import open_page, page_text
+from support.t5 import write_t5
+
+from headlight.app import results
+from headlight.app.results import measures
+from headlight.plots.limits import block_for, left_out_words, plain_cells_words, pooled, replayed_words, strips_words
+from headlight.views.attention.explorer_content import KINDS, STEPS
+from headlight.views.attention.long_explorer import LongExplorer, long_words
+from headlight.views.decoding.content import decoding_steps
+from headlight.views.questions.content import QUESTIONS
+from transformer.checkpoint import save_checkpoint
+from transformer.exchange.importing import import_checkpoint
+from transformer.interpret.trace import Trace, attention_map
+
+NAME = "summaries"
+TEXT = " ".join(["red dog sees the small house and"] * 60)[:1395]
+SHAPE = {"d_model": 32, "d_kv": 4, "d_ff": 32, "num_layers": 6, "num_decoder_layers": 6, "num_heads": 8}
+MOST_SENT = 12_000_000  # bytes of a page
+MOST_READ = 600 * 512  # tokens that the first layer of a stack reads for a page: 600 passes of such a text
+WITHOUT_THE_TEXT = ("/lessons", "/training", "/atlas")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A checkpoint of random weights, of 6 + 6 layers of 8 heads, for 512 tokens a side."""
+    made, folder = tmp_path_factory.mktemp("model"), tmp_path_factory.mktemp("checkpoints")
+    write_t5(made, "t5", n_positions=512, **SHAPE)
+    save_checkpoint(folder / NAME, import_checkpoint(made), torch.float32)
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def only_this(folder, monkeypatch):
+    monkeypatch.setattr(results, "CHECKPOINTS", folder)
+
+
+@pytest.fixture(scope="module")
+def trace(folder) -> Trace:
+    found = results.load_translator(results.CheckpointFiles.now(folder / NAME)).trace(TEXT)
+    assert len(found.source_ids) > 500 and len(found.target_ids) > 100
+    return found
+
+
+@pytest.fixture
+def read(folder):
+    """How many tokens the first layer of each stack has read, counted while the test runs."""
+    model = results.translator(results.checkpoint(NAME)).model
+    counts = {"encoder": 0, "decoder": 0}
+
+    def counted(name):
+        def hook(module, given, out):
+            counts[name] += given[0].shape[0] * given[0].shape[1]
+
+        return hook
+
+    hooks = [getattr(model, name)[0].register_forward_hook(counted(name)) for name in counts]
+    yield counts
+    for hook in hooks:
+        hook.remove()
+
+
+def opened(address: str, **more: str):
+    parts = urlsplit(address)
+    asked = {"instruction": "nothing before the text", "checkpoint": NAME, "text": TEXT, **more}
+    return open_page(f"pages/{parts.path.strip('/') or 'home'}.py", **{**dict(parse_qsl(parts.query)), **asked})
+
+
+def walk(node):
+    yield node
+    for child in getattr(node, "children", {}).values():
+        yield from walk(child)
+
+
+def sent_by(app) -> int:
+    protos = (getattr(node, "proto", None) for node in walk(app._tree))
+    return sum(proto.ByteSize() for proto in protos if hasattr(proto, "ByteSize"))
+
+
+@pytest.mark.parametrize("address", [each for each in VIEWS if not each.startswith(WITHOUT_THE_TEXT)])
+def test_every_view_of_a_long_text_opens_and_sends_little(address, read):
+    app = opened(address)
+    assert not app.error
+    assert sent_by(app) <= MOST_SENT
+    assert max(read.values()) <= MOST_READ, read
+
+
+@pytest.mark.parametrize("question", [each.question for each in QUESTIONS])
+def test_every_question_about_a_long_text_sends_little(question):
+    app = opened("/questions", question=question)
+    assert not app.error and sent_by(app) <= MOST_SENT
+    assert question in page_text(app)
+
+
+def unpacked(blob: bytes) -> tuple[dict, np.ndarray]:
+    length = int.from_bytes(blob[:4], "little")
+    return json.loads(blob[4 : 4 + length]), np.frombuffer(blob[4 + length :], "<u2")
+
+
+def test_the_explorer_gets_every_head_small_and_the_chosen_ones_whole(trace):
+    assert "more than the 5,000,000" in long_words(trace)
+    long = LongExplorer(trace)
+    header, weights = unpacked(long.blob({"kind": "cross", "heads": "2.3"}))
+    maps, (rows, columns) = trace.cross, header["kinds"]["cross"]["small"]
+    start = header["kinds"]["cross"]["offset"]
+    block = -(-max(maps.shape[2:]) // 64)
+    small = weights[start : start + 48 * rows * columns].reshape(6, 8, rows, columns)
+    row, column = rows - 1, 3
+    square = maps[4, 5, row * block :, column * block : (column + 1) * block]
+    assert small[4, 5, row, column] == round(float(square.max()) * STEPS) and rows == -(-maps.shape[2] // block)
+    np.testing.assert_allclose(weights[header["chosen"]["offset"] :] / STEPS, maps[1, 2].ravel(), atol=0.5001 / STEPS)
+
+    both, weights = unpacked(long.blob({"kind": "encoder", "heads": "1.1-6.8"}))
+    mean = (trace.encoder[0, 0] + trace.encoder[5, 7]) / 2
+    np.testing.assert_allclose(weights[both["chosen"]["offset"] :] / STEPS, mean.ravel(), atol=0.51 / STEPS)
+    assert both["id"] != header["id"] and both["id"].split(".")[0] == header["id"].split(".")[0]
+
+
+def test_a_square_of_cells_has_the_largest_of_them_and_nothing_where_all_are_masked():
+    cells = np.arange(15.0).reshape(3, 5)
+    cells[:2, 4] = np.nan
+    assert block_for(3, 5, 3) == 2 and block_for(3, 5, 5) == 1
+    np.testing.assert_array_equal(pooled(cells, 2), [[6, 8, np.nan], [11, 13, 14]])
+
+
+def test_sentences_of_128_tokens_a_side_come_near_no_limit(trace):
+    assert not left_out_words(128, 128, 127) and left_out_words(128, 129, 128)
+    assert not replayed_words(128, [128] * 2000) and replayed_words(512, [512] * 200)
+    assert not strips_words(128, 128, 2 * 48 * 128**2) and not plain_cells_words(128, 128)
+    ours = {kind: trace.attention(kind)[:, :, :128, :128] for kind in KINDS}
+    assert not long_words(dataclasses.replace(trace, **ours))
+
+
+def said(address: str) -> str:
+    return page_text(opened(address))
+
+
+@pytest.mark.parametrize(
+    ("address", "words"),
+    [
+        ("/attention", "every head is drawn small"),
+        ("/attention?attention=rollout", "each says its value alone"),
+        ("/attention?attention=attribution+methods", "at most 256"),
+        ("/why?why=contrast", "at most 256"),
+        ("/decoding?decoding=beam&beam_view=tree", "ends. To read each of them again"),
+        ("/translate", "each says its value alone"),
+        ("/masks", "cells that this page draws"),
+    ],
+)
+def test_what_is_limited_says_so(address, words):
+    assert words in said(address)
+
+
+@pytest.mark.parametrize("view", ["one head", "without the mask", "the three masks"])
+def test_masks_of_a_long_text_say_so_before_the_model_runs_over_the_batch(view, monkeypatch):
+    def run(*asked):
+        raise AssertionError("the model ran over the batch")
+
+    monkeypatch.setattr(measures, "masked_pass", run)
+    assert "cells that this page draws" in page_text(opened("/masks", masks=view, kind="cross"))
+
+
+def test_the_player_of_a_long_text_has_the_maps_and_no_head_beside_them(trace):
+    maps = attention_map(trace, "cross", 2, 3), attention_map(trace, "decoder", 2, 3)
+    steps = decoding_steps(trace, *maps, 150)
+    assert steps["all_cross"] == steps["all_decoder"] == "" and "are on the page Attention" in steps["without_heads"]
+    cross = np.frombuffer(base64.b64decode(steps["cross"]), np.float32)
+    np.testing.assert_array_equal(cross, trace.cross[2, 3].ravel())
+    short = dataclasses.replace(trace, cross=trace.cross[:1, :1], decoder=trace.decoder[:1, :1])
+    assert "without_heads" not in decoding_steps(short, *maps, 150)
