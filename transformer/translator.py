@@ -221,9 +221,9 @@ class Translator(TextReader):
 
         A target is a text, one of the `hypotheses` that a search has found, or a translation's ids. The source is
         encoded once. A target is replayed in one teacher-forced pass, which gives the same attention as its decoding
-        did; what is decoded here step by step mostly need not be replayed. All of it runs under the interventions, `trace.interventions` then. Raises EmptyTextError, TooLongError,
-        InterventionError, ValueError for a target and a prefix at once or ids that are none or not the model's, and
-        TypeError for what is no text.
+        did; what is decoded here is mostly read from its own steps. All of it runs under the interventions,
+        `trace.interventions` then. Raises EmptyTextError, TooLongError, InterventionError, ValueError for a target and
+        a prefix at once or ids that are none or not the model's, and TypeError for what is no text.
         """
         return self.record(text, decoding, target=target, **options)[0]
 
