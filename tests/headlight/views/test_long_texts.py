@@ -7,10 +7,9 @@ from urllib.parse import parse_qsl, urlsplit
 
 import numpy as np
 import pytest
-import torch
 from support.addresses import VIEWS
+from support.long_text import NAME, TEXT, write_summarizer
 from support.pages import open_page, page_text
-from support.t5 import write_t5
 
 from headlight.app import results
 from headlight.app.results import measures
@@ -19,13 +18,8 @@ from headlight.views.attention.explorer_content import KINDS, STEPS
 from headlight.views.attention.long_explorer import LongExplorer, long_words
 from headlight.views.decoding.content import decoding_steps
 from headlight.views.questions.content import QUESTIONS
-from transformer.checkpoint import save_checkpoint
-from transformer.exchange.importing import import_checkpoint
 from transformer.interpret.trace import Trace, attention_map
 
-NAME = "summaries"
-TEXT = " ".join(["red dog sees the small house and"] * 60)[:1395]
-SHAPE = {"d_model": 32, "d_kv": 4, "d_ff": 32, "num_layers": 6, "num_decoder_layers": 6, "num_heads": 8}
 MOST_SENT = 12_000_000  # bytes of a page
 MOST_READ = 600 * 512  # tokens that the first layer of a stack reads for a page: 600 passes of such a text
 WITHOUT_THE_TEXT = ("/lessons", "/training", "/atlas")
@@ -33,10 +27,9 @@ WITHOUT_THE_TEXT = ("/lessons", "/training", "/atlas")
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A checkpoint of random weights, of 6 + 6 layers of 8 heads, for 512 tokens a side."""
-    made, folder = tmp_path_factory.mktemp("model"), tmp_path_factory.mktemp("checkpoints")
-    write_t5(made, "t5", n_positions=512, **SHAPE)
-    save_checkpoint(folder / NAME, import_checkpoint(made), torch.float32)
+    """A folder with the checkpoint."""
+    folder = tmp_path_factory.mktemp("checkpoints")
+    write_summarizer(tmp_path_factory.mktemp("model"), folder)
     return folder
 
 
