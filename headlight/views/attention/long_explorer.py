@@ -48,7 +48,7 @@ class LongExplorer:
         that the header names as `chosen`, [queries, keys].
         """
         maps, heads = self._trace.attention(choice["kind"]), heads_in(choice["heads"])
-        mean = np.mean([maps[head] for head in heads], axis=0, dtype=np.float64)
+        mean = np.asarray(np.mean([maps[head] for head in heads], axis=0, dtype=np.float64))
         weights = to_steps(mean).tobytes()
         chosen = {"kind": choice["kind"], "heads": choice["heads"], "offset": self._end}
         return packed(
@@ -60,4 +60,5 @@ class LongExplorer:
 
 
 def _small(maps: np.ndarray) -> np.ndarray:
-    return pooled(maps, block_for(*maps.shape[2:], _SIDE))
+    _, _, rows, columns = maps.shape
+    return pooled(maps, block_for(rows, columns, _SIDE))
