@@ -47,6 +47,8 @@ def show_heads(request: TranslationRequest, trace: Trace) -> None:
 def _show_linked(request: TranslationRequest, trace: Trace, blob: bytes | LongExplorer, best: str) -> None:
     written = read_choice(trace, best)
     sent = blob.blob(written) if isinstance(blob, LongExplorer) else blob
+    if sent is not blob:
+        st.caption(long_words(trace))
     attention_explorer(sent, written, "explorer", lambda chosen: write_choice(trace, chosen, best))
     layer, head = heads_in(written["heads"])[0]
     label, query = f"Inside this head: layer {layer + 1}, head {head + 1} step by step", _inside(written, layer, head)
@@ -54,9 +56,8 @@ def _show_linked(request: TranslationRequest, trace: Trace, blob: bytes | LongEx
         st.page_link(
             "pages/inside.py", label=label, icon=":material/arrow_forward:", query_params=query, width="content"
         )
-        if isinstance(blob, LongExplorer):
-            st.caption(long_words(trace))
-            return
+        if sent is not blob:
+            return  # all weights at once would be too many here, too
         files = request.checkpoint
         offer_page(lambda: explorer_page(trace, files.name, results.roles(files), written), "attention.html")
         offer_table("Every weight as CSV", trace.to_frame, "attention.csv")
