@@ -25,7 +25,8 @@ def show(request: TranslationRequest) -> None:
         show_finding(content.no_bias(measures.moved_sentence(request, content.PLACES)))
         return
     st.markdown(content.WHY)
-    _show_formula(model.config)
+    with st.container():  # where a phone shows a figure before what is said of it, this stays with the words above
+        _show_formula(model.config)
     biases = {stack: relative_bias(model, stack) for stack in Stack}
     with st.container(horizontal=True, gap="medium"):
         side = Stack(choose_side())
