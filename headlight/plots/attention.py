@@ -90,8 +90,7 @@ def overview_figure(maps: np.ndarray, queries: tuple[str, ...], keys: tuple[str,
     One heatmap with blank gutters: a browser draws it several times faster than one subplot a head. Of a long text
     several cells share one, which has the largest of them.
     """
-    rows, columns = maps.shape[2:]
-    maps = pooled(maps, block_for(rows, columns, _MOST_OF_A_SIDE)) if max(rows, columns) > _MOST_OF_A_SIDE else maps
+    maps = pooled(maps, block_for(maps, _MOST_OF_A_SIDE)) if max(maps.shape[2:]) > _MOST_OF_A_SIDE else maps
     layers, heads, rows, columns = maps.shape
     gaps = max(1, round(rows * 0.12)), max(1, round(columns * 0.12))
     steps = rows + gaps[0], columns + gaps[1]

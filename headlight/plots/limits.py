@@ -73,6 +73,6 @@ def pooled(maps: np.ndarray, block: int) -> np.ndarray:
     return maps
 
 
-def block_for(rows: int, columns: int, side: int) -> int:
-    """Return how many cells a square has across, so that no side of a map has more than `side` squares."""
-    return max(1, -(-max(rows, columns) // side))
+def block_for(maps: np.ndarray, side: int) -> int:
+    """Return how many cells a square of maps [..., rows, columns] has across, for at most `side` squares a side."""
+    return max(1, -(-max(maps.shape[-2:]) // side))

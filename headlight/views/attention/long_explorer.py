@@ -48,8 +48,8 @@ class LongExplorer:
         that the header names as `chosen`, [queries, keys].
         """
         maps, heads = self._trace.attention(choice["kind"]), heads_in(choice["heads"])
-        mean = np.asarray(np.mean([maps[head] for head in heads], axis=0, dtype=np.float64))
-        weights = to_steps(mean).tobytes()
+        mean = np.mean([maps[head] for head in heads], axis=0, dtype=np.float64)
+        weights = to_steps(np.asarray(mean)).tobytes()
         chosen = {"kind": choice["kind"], "heads": choice["heads"], "offset": self._end}
         return packed(
             {"id": f"{self._id}.{zlib.crc32(weights + json.dumps(chosen).encode()):08x}"}
@@ -60,5 +60,4 @@ class LongExplorer:
 
 
 def _small(maps: np.ndarray) -> np.ndarray:
-    _, _, rows, columns = maps.shape
-    return pooled(maps, block_for(rows, columns, _SIDE))
+    return pooled(maps, block_for(maps, _SIDE))

@@ -122,7 +122,7 @@ def test_the_explorer_gets_every_head_small_and_the_chosen_ones_whole(trace):
 def test_a_square_of_cells_has_the_largest_of_them_and_nothing_where_all_are_masked():
     cells = np.arange(15.0).reshape(3, 5)
     cells[:2, 4] = np.nan
-    assert block_for(3, 5, 3) == 2 and block_for(3, 5, 5) == 1
+    assert block_for(cells, 3) == 2 and block_for(cells, 5) == 1
     np.testing.assert_array_equal(pooled(cells, 2), [[6, 8, np.nan], [11, 13, 14]])
 
 
