@@ -248,6 +248,7 @@ def test_an_answer_after_the_end_is_said_to_be_late(phones, school, teacher):
     teacher.ask_again()
     status(page, "Tap your answer.")
     option(page, 1).tap()
+    status(page, "Sent: Its translation is missing. Tap another to change it until it is closed.")
     teacher.reveal()
     status(page, "Yes.")
 
