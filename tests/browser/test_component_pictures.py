@@ -15,6 +15,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
+from support.replayed import replayed
 from support.rest import follow
 
 from headlight.plots.text import chip_text, shown_tokens
@@ -29,7 +30,6 @@ EVIL = "He said =1 <b>cat</b>."  # what the tokenizer does not know is â€œ<unk>â
 LAYER, HEAD, STEP = 2, 4, 3
 INK, STRONGEST_IN_THE_DARK = "rgb(47, 45, 43)", "rgb(158, 202, 255)"
 MENU = ".menu:popover-open"
-ROUNDING = 1e-5  # a page replays the translation that `trace` has read while it was decoded
 EIGHT_BITS = 4e-3  # a browser tells so the opacity of an element's colour
 FOCUSED = """() => {
     let found = document.activeElement;
@@ -153,7 +153,7 @@ def last_number(text: str) -> float:
 
 
 def test_token_lines_are_as_strong_as_the_weights_and_join_their_tokens(visited, take, shipped):
-    page, trace = visited("/translate"), shipped.trace(EVIL)
+    page, trace = visited("/translate"), replayed(shipped, EVIL)
     weights = trace.cross[LAYER, HEAD]
     button = ".token_lines .download"
     expect(page.locator(button)).to_have_attribute("aria-label", "Download: tokens joined by attention")
@@ -175,7 +175,7 @@ def test_token_lines_are_as_strong_as_the_weights_and_join_their_tokens(visited,
     for path, weight in zip(paths, shown, strict=True):
         first, *_, last, _ = (float(each) for each in re.findall(r"[\d.]+", path.get("d").replace("C", " ")))
         column, row = (int(np.abs(places - x).argmin()) for places, x in zip(middles, (first, last), strict=True))
-        assert weights[row, column] == pytest.approx(weight, rel=ROUNDING)
+        assert weights[row, column] == pytest.approx(weight)
     np.testing.assert_allclose(
         numbers(boxes[1], "fill-opacity"), 0.04 + 0.6 * trace.target_probabilities, atol=EIGHT_BITS
     )
@@ -184,15 +184,15 @@ def test_token_lines_are_as_strong_as_the_weights_and_join_their_tokens(visited,
     for row in rows:
         at, key = int(row["row"]), int(row["column"])
         assert (row["output token"], row["source token"]) == (trace.target_tokens[at], trace.source_tokens[key])
-        assert float(row["weight"]) == pytest.approx(weights[at, key], rel=ROUNDING)
-        assert float(row["probability"]) == pytest.approx(trace.target_probabilities[at], rel=ROUNDING)
+        assert float(row["weight"]) == pytest.approx(weights[at, key], rel=1e-6)
+        assert float(row["probability"]) == pytest.approx(trace.target_probabilities[at], rel=1e-6)
     with np.load(taken["npz"], allow_pickle=False) as read:
-        np.testing.assert_allclose(read["values"], weights, rtol=ROUNDING)
+        np.testing.assert_array_equal(read["values"].astype(np.float32), weights)
         assert tuple(read["rows"]) == trace.target_tokens and tuple(read["columns"]) == trace.source_tokens
 
 
 def test_the_explorers_heads_are_taken_alone_and_all_together(visited, take, shipped):
-    page, trace = visited("/attention?explorer_kind=cross"), shipped.trace(EVIL)
+    page, trace = visited("/attention?explorer_kind=cross"), replayed(shipped, EVIL)
     kind, named = "cross", f"Cross-attention: layer {LAYER + 1}, head {HEAD + 1}"
     expect(page.locator(".heads_name")).to_have_text(named)
     weights = trace.cross[LAYER, HEAD]
@@ -243,7 +243,7 @@ def test_the_diagram_has_the_boxes_that_are_shown_and_the_parameters_of_all(visi
 
 
 def test_a_step_of_attention_has_the_matrices_that_it_takes_and_makes(visited, take, shipped):
-    page, trace = visited("/inside?at_step=softmax&kind=cross"), shipped.trace(EVIL)
+    page, trace = visited("/inside?at_step=softmax&kind=cross"), replayed(shipped, EVIL)
     weights = trace.cross[LAYER, HEAD]
     taken = take(page, "li.step:not([hidden]) .download", "svg png csv npz")
     assert taken["svg"].name == "attention_softmax.svg"
@@ -297,7 +297,7 @@ def test_a_tree_has_all_branches_of_the_search_with_what_became_of_them(visited,
 
 
 def test_a_step_of_the_decoding_has_its_candidates_and_every_head(visited, take, shipped):
-    page, trace, now = visited(f"/decoding?step={STEP}"), shipped.trace(EVIL), STEP - 1
+    page, trace, now = visited(f"/decoding?step={STEP}"), replayed(shipped, EVIL), STEP - 1
     expect(page.locator(".place")).to_contain_text(f"Step {STEP} of")
     taken = take(page, ".candidates .download", "svg png csv")
     assert taken["svg"].name == f"decoding_step_{STEP}.svg"
@@ -333,7 +333,7 @@ def test_a_step_of_the_decoding_has_its_candidates_and_every_head(visited, take,
 
 
 def test_the_switches_of_all_heads_are_taken_as_what_is_lost_without_each(visited, take, shipped):
-    page, trace = visited("/what_if?off=none&ablated_by=uniform"), shipped.trace(EVIL)
+    page, trace = visited("/what_if?off=none&ablated_by=uniform"), replayed(shipped, EVIL)
     taken = take(page, ".switches .download", "svg png csv npz")
     assert taken["svg"].name == "head_importance.svg"
     picture, rows = picture_of(page, taken), rows_of(taken)

@@ -15,12 +15,12 @@ import pytest
 from playwright.sync_api import Page, expect
 from support.access import shuts_no_one_out
 from support.house import ROOT
+from support.replayed import replayed
 from support.rest import at_rest
 
 from headlight.plots.palette import WEIGHT_SCALE
 
 LIGHT = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text())["theme"]["light"]["chartSequentialColors"]
-ROUNDING = 1e-5  # a page replays the translation that `trace` has read while it was decoded
 SVG = "{http://www.w3.org/2000/svg}"
 LAYER, HEAD = 2, 0
 EVIL = '=1+1 </script><img src=x onerror="window.hurt=1">'  # so long that no digits fit into the cells
@@ -98,7 +98,7 @@ def test_a_map_is_after_full_screen_as_large_as_before(visits):
 def test_a_picture_has_a_box_in_the_colour_of_each_weight_and_the_caption_in_the_light_theme(
     visits, shipped, take, scheme
 ):
-    page, weights = visits(scheme), shipped.trace(TEXTS[scheme]).cross[LAYER, HEAD]
+    page, weights = visits(scheme), replayed(shipped, TEXTS[scheme]).cross[LAYER, HEAD]
     open_menu(page)
     path = take(page, "svg")
     assert path.name == "cross_map.svg"
@@ -130,7 +130,7 @@ def test_a_picture_has_a_box_in_the_colour_of_each_weight_and_the_caption_in_the
 
 
 def test_the_numbers_are_those_of_the_trace_and_a_hostile_token_is_text(visits, shipped, take):
-    page, trace = visits("light"), shipped.trace(EVIL)
+    page, trace = visits("light"), replayed(shipped, EVIL)
     weights = trace.cross[LAYER, HEAD]
     open_menu(page)
     rows = list(csv.reader(io.StringIO(take(page, "csv").read_text(encoding="utf-8"))))
@@ -141,9 +141,9 @@ def test_the_numbers_are_those_of_the_trace_and_a_hostile_token_is_text(visits, 
     for row, token, column, key, weight in rows[1:]:
         assert token.removeprefix("'") == steps[int(row)].removeprefix("'")
         assert key.removeprefix("'") == trace.source_tokens[int(column)].removeprefix("'")
-        assert float(weight) == pytest.approx(weights[int(row), int(column)], rel=ROUNDING)
+        assert float(weight) == pytest.approx(weights[int(row), int(column)], rel=1e-6)
     with np.load(take(page, "npz"), allow_pickle=False) as read:
-        np.testing.assert_allclose(read["values"], weights, rtol=ROUNDING)
+        np.testing.assert_array_equal(read["values"].astype(np.float32), weights)
         assert tuple(read["rows"]) == steps and tuple(read["columns"]) == trace.source_tokens
     picture = ElementTree.parse(take(page, "svg")).getroot()
     tags = {each.tag.removeprefix(SVG) for each in picture.iter()}

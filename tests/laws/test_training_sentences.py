@@ -269,6 +269,9 @@ def test_the_time_left_is_that_to_the_limit_and_two_runs_are_compared_when_both_
     found = live_content.comparison([first, ("constant", _view("done", _FAILED))])
     assert found.headline == "“Noam” gets 99.2 % right, “constant” 37 %."
     assert found.more.startswith("That is after 575 and 2,000 updates, and one seed: ")
+    longer = [replace(_LEARNED, symbols_when_longer=share) for share in (0.31, 0.05)]
+    told = live_content.comparison([(name, _view("done", each)) for name, each in zip("ab", longer, strict=True)]).more
+    assert told.startswith("In sequences twice as long, “a” sets 31 % of the symbols right, “b” 5 %. That is after ")
     both = live_content.comparison([first, ("constant", _view("done", replace(_LEARNED, update=1200)))])
     assert both.headline == "“Noam” needs 575 updates, “constant” 1,200."
     for state, status in (("running", _UNDER_WAY), ("failed", None)):

@@ -153,7 +153,8 @@ class ToyStatus:
     """Where a run stands: updates done, mean loss in nats a token, share of held-out sequences written entirely right.
 
     `loss` is None before the first update, `measured` the number of sequences behind `exact_match`. `end` says how the
-    run ended: "goal", "limit", or "" while it goes on.
+    run ended: "goal", "limit", or "" while it goes on; `symbols_when_longer` is then the share of symbols that stand
+    right in sequences twice as long as any that were trained on.
     """
 
     update: int
@@ -163,3 +164,4 @@ class ToyStatus:
     seconds: float
     updates_a_second: float
     end: str
+    symbols_when_longer: float | None = None

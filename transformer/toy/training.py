@@ -5,7 +5,8 @@ import json
 import random
 import time
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from operator import eq
 from pathlib import Path
 
 import torch
@@ -41,7 +42,7 @@ class ToyData:
     def __init__(self, settings: ToySettings):
         self.settings = settings
         self._random = random.Random(settings.seed)
-        self._ids = range(ToyTokenizer.first_id, ToyTokenizer.first_id + settings.vocabulary)
+        self.ids = range(ToyTokenizer.first_id, ToyTokenizer.first_id + settings.vocabulary)
         held_out: dict[tuple[int, ...], None] = {}  # in the order in which they were drawn
         while len(held_out) < HELD_OUT:
             held_out[self._draw()] = None
@@ -70,7 +71,7 @@ class ToyData:
             yield [*row, end], (*self.settings.task.answer(row), end)
 
     def _draw(self) -> tuple[int, ...]:
-        return tuple(self._random.choices(self._ids, k=self.settings.length))
+        return tuple(self._random.choices(self.ids, k=self.settings.length))
 
 
 class ToyTraining:
@@ -117,7 +118,8 @@ class ToyTraining:
                 self._record(update)
             seconds = time.monotonic() - started
             loss = self.losses[-1][1] if self.losses else recent[-1]
-            yield ToyStatus(update, loss, exact, measured, seconds, update / seconds, end)
+            longer = self.symbols_when_longer() if end else None
+            yield ToyStatus(update, loss, exact, measured, seconds, update / seconds, end, longer)
             if end:
                 return
 
@@ -134,6 +136,18 @@ class ToyTraining:
     def replay(self) -> TrainingReplay:
         """Return the replay so far."""
         return self.recorder.replay(self.losses, self.scores, SCORE_NAME)
+
+    def symbols_when_longer(self) -> float:
+        """Return the share of symbols that stand right in 100 sequences twice as long as those it is trained on."""
+        with torch.random.fork_rng(devices=[]):
+            model = Transformer(replace(self.settings.model_config(), max_length=2 * self.settings.length + 1))
+        model.set_weights(dict(self.model.named_parameters()))
+        chance = random.Random(f"{self.settings.seed} twice as long")
+        rows = [[chance.choice(self.data.ids) for _ in range(2 * self.settings.length)] for _ in range(_GLANCE)]
+        written = decode(model.eval(), [[*row, ToyTokenizer.end_id] for row in rows], Greedy())
+        answers = [self.settings.task.answer(row) for row in rows]
+        right = sum(sum(map(eq, each.ids, answer)) for each, answer in zip(written, answers, strict=True))
+        return right / (2 * self.settings.length * _GLANCE)
 
     def _measure(self, update: int) -> tuple[float, int]:
         """Exact match on held-out sequences, and of how many."""

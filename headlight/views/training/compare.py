@@ -65,7 +65,7 @@ HYPERPARAMETERS = {
         "Without positions the encoder reads a bag of symbols. Relative ones add nothing to the embeddings, but a "
         "learned number for each range of distances to each head's scores, as T5 does. The wrong ones multiply where "
         "the formula divides: a reader of the Annotated Transformer who made that slip found copying learned sooner "
-        "(its issue 131).",
+        "(its issue 131). And which ones still know what to do in sequences twice as long?",
     ),
     "heads": Hyperparameter(
         "num_heads",

@@ -115,7 +115,12 @@ def comparison(runs: Sequence[tuple[str, JobView]]) -> Finding | None:
     else:
         headline = f"{first} gets {exact_match_text(status)} right, {second} {exact_match_text(other)}."
     after = f"That is after {status.update:,} and {other.update:,} updates, and one seed"
-    return Finding(headline, f"{after}: a lucky start can be worth more than a hyperparameter.")
+    longer = status.symbols_when_longer, other.symbols_when_longer
+    told = ""
+    if None not in longer:
+        shares = [percent(share or 0.0) for share in longer]
+        told = f"In sequences twice as long, {first} sets {shares[0]} of the symbols right, {second} {shares[1]}. "
+    return Finding(headline, f"{told}{after}: a lucky start can be worth more than a hyperparameter.")
 
 
 def exact_match_text(status: ToyStatus) -> str:

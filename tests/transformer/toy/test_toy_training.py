@@ -1,6 +1,7 @@
 """Training on a toy task: what repeats, what the rate does, that it learns, and what it leaves behind."""
 
 import json
+import random
 import subprocess
 import sys
 from dataclasses import asdict, replace
@@ -14,6 +15,7 @@ from support.until import until
 from transformer import __main__ as command_line
 from transformer.decoding.sampling import Greedy, decode
 from transformer.errors import UserError
+from transformer.model.transformer import Transformer
 from transformer.toy.settings import HELD_OUT, STATUS_FILE, UNTIL_INPUT_ENDS, ToySettings
 from transformer.toy.training import ToyTraining, toy_rate, train_toy
 from transformer.training.replay import REPLAY_FILE, load_replay
@@ -195,3 +197,22 @@ def test_a_training_ends_when_whoever_started_it_is_gone(tmp_path):
         parent.kill()
     until(lambda: not is_alive(child))
     assert json.loads((tmp_path / STATUS_FILE).read_text())["end"] == ""
+
+
+@pytest.mark.parametrize("positions", ["sinusoidal", "relative", "none"])
+def test_the_end_says_how_many_symbols_stand_right_in_sequences_twice_as_long(positions):
+    training, statuses = run(replace(QUICK, positions=positions, max_updates=30))
+    assert [status.symbols_when_longer for status in statuses[:-1]] == [None] * 30
+    with torch.random.fork_rng():
+        long = Transformer(replace(training.model.config, max_length=13)).eval()
+    long.load_state_dict(training.model.state_dict())
+    chance, right = random.Random(f"{QUICK.seed} twice as long"), 0
+    for _ in range(100):
+        row = [chance.choice(training.data.ids) for _ in range(12)]
+        written = [training.tokenizer.begin_id]
+        while len(written) < 14 and written[-1] != training.tokenizer.end_id:  # one whole pass a symbol
+            with torch.no_grad():
+                logits = long(torch.tensor([[*row, training.tokenizer.end_id]]), torch.tensor([written]))
+            written.append(int(logits[0, -1].argmax()))
+        right += sum(one == other for one, other in zip(written[1:], row[::-1], strict=False))
+    assert statuses[-1].symbols_when_longer == pytest.approx(right / 1200)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 from support.pages import components, open_page, page_text
+from support.replayed import replayed
 
 from headlight.app import results
 from headlight.plots.text import percent
@@ -72,7 +73,7 @@ def four_decimals(weights: np.ndarray) -> list[str]:
 @pytest.fixture(scope="module")
 def first(shipped):
     """The page without an address, and the trace of its sentence."""
-    return open_page(PAGE), shipped.trace(FIRST)
+    return open_page(PAGE), replayed(shipped, FIRST)
 
 
 def test_every_weight_that_is_sent_is_the_models_to_four_decimals(first):

@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pytest
 from support.pages import components, open_page
+from support.replayed import replayed
 
 from headlight.lessons.panel import WAYS
 from headlight.views.home.content import CARDS, changed_outputs, describe_hidden
@@ -34,7 +35,7 @@ def sent(app) -> dict:
 
 
 def test_the_home_shows_the_translation_and_the_weights_of_one_head(shipped):
-    shown, trace = sent(open_page(HOME)), shipped.trace("I love my teacher.")
+    shown, trace = sent(open_page(HOME)), replayed(shipped, "I love my teacher.")
     assert shown["source"] == list(trace.source_tokens) and shown["outputs"] == list(trace.target_tokens)
     assert any(
         np.array_equal(np.float32(shown["weights"]), head)
