@@ -5,9 +5,10 @@ from dataclasses import replace
 from functools import cache
 
 import torch
+from support.replayed import replayed
 from support.sentences import SENTENCES
 from support.small import small_config
-from support.streams import CHECKPOINTS, loaded, trace_of
+from support.streams import CHECKPOINTS, loaded
 
 from transformer import Translator
 from transformer.checkpoint import Checkpoint
@@ -27,8 +28,8 @@ def translator() -> Translator:
 
 @cache
 def traces() -> tuple[Trace, ...]:
-    """Every sentence with its greedy translation."""
-    return tuple(trace_of(NAME, text) for text in SENTENCES)
+    """Every sentence with its greedy translation, as the pages show it."""
+    return tuple(replayed(translator(), text) for text in SENTENCES)
 
 
 @cache
