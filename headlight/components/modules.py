@@ -56,7 +56,9 @@ def _answer(request: Request) -> Response:
     """Return a bundle. Any replica has it, whether or not it has shown the component: the hash tells the version."""
     folder, name, digest = (request.path_params[part] for part in ("folder", "name", "digest"))
     entry = f"{folder}/{name}"
-    is_component = _ENTRY.fullmatch(entry) and (FOLDER / entry).with_suffix(".html").is_file()
+    is_component = _ENTRY.fullmatch(entry) and all(
+        (FOLDER / entry).with_suffix(part).is_file() for part in (".html", ".js")
+    )
     if not is_component or address(entry) != f"modules/{entry}-{digest}.js":
         return PlainTextResponse("There is no such module.", 404)
     return Response(text(entry), media_type="text/javascript", headers=_HEADERS)

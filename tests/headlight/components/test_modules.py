@@ -45,6 +45,7 @@ def test_another_version_has_another_address(served, monkeypatch):
         "modules/token_lines/lines.js",
         "modules/token_lines/geometry-0000000000000000.js",
         "modules/nothing/there-0000000000000000.js",
+        "modules/lib/controls-0000000000000000.js",  # HTML without JavaScript
         "modules/..%2f..%2fapp/main-0000000000000000.js",
         "modules/token_lines/..%2flib%2fmount-0000000000000000.js",
     ],
