@@ -63,10 +63,10 @@ _UPPER, _LOWER = {"xaxis": "x", "yaxis": "y"}, {"xaxis": "x2", "yaxis": "y2"}  #
 _NORM_LOOKS = {"post": (OLIVE, "dash", "diamond"), "pre": (BLUE, "solid", "circle")}
 
 
-def sublayer_names(trajectory: Trajectory) -> list[str]:
-    """Return what wrote each vector of a trajectory: "layer 2 feed-forward"."""
+def sublayer_names(trajectory: Trajectory, norm: str = "LayerNorm") -> list[str]:
+    """Return what wrote each vector of a trajectory, whose norms are called `norm`: "layer 2 feed-forward"."""
     return [
-        _SUBLAYERS[kind] if layer is None else f"layer {layer + 1} {_SUBLAYERS[kind]}"
+        _SUBLAYERS[kind].replace("LayerNorm", norm) if layer is None else f"layer {layer + 1} {_SUBLAYERS[kind]}"
         for kind, layer in trajectory.points
     ]
 
@@ -78,9 +78,12 @@ def sum_words(config: ModelConfig) -> tuple[str, str, str]:
     return factor, f"a {norm_name(config)}" if config.embedding_norm else "the stack", position
 
 
-def trajectory_figure(trajectory: Trajectory) -> go.Figure:
-    """Draw two panels over the sub-layers: norms of the vector and of what is added; cosines with two earlier ones."""
-    names, places = sublayer_names(trajectory), list(range(len(trajectory.points)))
+def trajectory_figure(trajectory: Trajectory, norm: str = "LayerNorm") -> go.Figure:
+    """Draw two panels over the sub-layers: norms of the vector and of what is added; cosines with two earlier ones.
+
+    `norm` is what the model's norms are called.
+    """
+    names, places = sublayer_names(trajectory, norm), list(range(len(trajectory.points)))
     added = {"name": "norm of what is added", "marker": {"color": OLIVE, "opacity": 0.6}, "customdata": names}
     hover = "%{customdata}: adds a vector of norm %{y:.2f}<extra></extra>"
     traces = [bars(places, trajectory.changes, hovertemplate=hover, **_UPPER, **added)]
@@ -200,7 +203,8 @@ def trajectory(translator: Translator, trace: Trace, stack: Stack | str = "decod
     `stack` is "encoder" or "decoder"; `token` counts from 0, in the decoder among the input tokens. Raises ValueError
     for what is not there.
     """
-    return trajectory_figure(residual.trajectory(_stream(translator, trace, stack), token))
+    followed = residual.trajectory(_stream(translator, trace, stack), token)
+    return trajectory_figure(followed, norm_name(translator.model.config))
 
 
 def embedding(translator: Translator, trace: Trace, stack: Stack | str = "encoder", *, token: int = 0) -> go.Figure:

@@ -218,7 +218,7 @@ def _attention(text: BlockText, config: ModelConfig) -> BlockText:
         meaning += " The paper divides scores by √d_k, this model does not."
     if biased:
         formula = formula.replace(r"\right) V_i", r"+ B_i\right) V_i")
-        meaning += " B is the bias by distance, all that this stack knows of the order."
+        meaning += " B is the bias by distance, in place of positions that are added to the embeddings."
     return replace(text, formula=formula, meaning=meaning)
 
 
@@ -374,7 +374,7 @@ def describe_gates(parts: tuple[np.ndarray, np.ndarray], token: int, tokens: Seq
     return Finding(
         f"For {quoted(tokens[token])} {percent((gates <= 0).mean())} of {len(gates):,} gates are not above 0.",
         f"The strongest unit is {strongest + 1}: its gate {signed(gate, 2)}, after {activation}, times "
-        f"{signed(value, 2)} of the second map is {signed(gate * value, 2)}. A unit counts only where both are large.",
+        f"{signed(value, 2)} of the second map is {signed(gate * value, 2)}. Where either is 0, so is the unit.",
     )
 
 

@@ -149,11 +149,12 @@ def _show_trajectory(request: TranslationRequest) -> None:
     followed = trajectory(getattr(stream, stack), token)
     alt = f"Norm and direction of the vector of {tokens[token]} after every sub-layer"
     see = describe_trajectory(followed, tokens[token])
-    show_figure(trajectory_figure(followed), "trajectory", alt, see)
+    norm = norm_name(results.translator(request.checkpoint).model.config)
+    show_figure(trajectory_figure(followed, norm), "trajectory", alt, see)
     show_finding(
         see,
         "a full stop or the end of sentence beside a noun: which do the sub-layers change more? And a checkpoint with "
-        "pre-norm (reverse): its norms may grow to the LayerNorm at the stack's end.",
+        "pre-norm (reverse): its vectors' norms may grow up to the norm layer at the stack's end.",
     )
 
 
@@ -229,9 +230,9 @@ def _show_gates(request: TranslationRequest, stack: str, layer: int, token: int)
     units, name = gates * values, ACTIVATION_NAMES[config.activation]
     st.markdown(
         plain(
-            f"Each token alone goes from {config.d_model} numbers to {units.shape[1]:,} by two maps: {name} of the "
-            f"first {ACTIVATIONS[config.activation]} and makes it a gate, the second is what the gate is multiplied "
-            "with; the products go back."
+            f"Each token alone goes from {config.d_model} numbers to {units.shape[1]:,} by two maps. Of the first "
+            f"one's numbers {name} {ACTIVATIONS[config.activation]}: these are the gates. Each is multiplied with its "
+            "number of the second map, and a third map brings the products back."
         )
     )
     st.subheader(plain(f"The strongest units for “{tokens[token]}”"))

@@ -198,7 +198,7 @@ def _twice(asked: Asked) -> Shown:
     last = "One more ends each stack" if config.norm == "pre" else "None ends a stack"
     first = ", and one follows the embedding" if config.embedding_norm else ""
     return Shown(
-        trajectory_figure(path),
+        trajectory_figure(path, norm_name(config)),
         "Norm of the second source token's vector after every sub-layer",
         f"This checkpoint is {config.norm}-norm: one {norm_name(config)} per sub-layer.",
         f"{last}{first}. The second source token's vector has norm {before:.1f} before the encoder's "
