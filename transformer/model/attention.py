@@ -62,9 +62,10 @@ class ScaledDotProductAttention(nn.Module):
 def distance_ranges(distances: Tensor, count: int, furthest: int, *, both_ways: bool) -> Tensor:
     """Return the range that each distance, of a key from its query, belongs to: 0 to count - 1, in the same shape.
 
-    Half of them are one distance each, the others grow by a constant factor, and the last begins at `furthest`. With
-    `both_ways` half of all are for keys before the query and half for those after it; otherwise these share the
-    query's own. As T5 has them (Raffel et al. 2020, 2.1, and Mesh TensorFlow's transformer_layers.py).
+    Half of them are one distance each, the others grow by a constant factor, and the last, which has no end, begins
+    where one more would begin at `furthest`: of 32 and 128, `both_ways`, at 91. With `both_ways` half of all are for
+    keys before the query and half for those after it; otherwise these share the query's own. As T5 has them (Raffel et
+    al. 2020, 2.1, and Mesh TensorFlow's transformer_layers.py).
     """
     first = torch.zeros_like(distances)
     if both_ways:

@@ -54,8 +54,8 @@ def _show_formula(config: ModelConfig) -> None:
 
 
 def _show_sentence(request: TranslationRequest, bias: RelativeBias, side: Stack, head: int) -> None:
-    """Show the bias on the reader's sentence where it stands, and ten places later. Raises UserError."""
-    st.subheader("On your sentence, and ten places later")
+    """Show the bias on the reader's sentence where it stands, and where there is room, later. Raises UserError."""
+    st.subheader("On your sentence, and moved to later positions")
     trace = show_translation(request)
     tokens = trace.source_tokens if side == Stack.ENCODER else trace.decoder_input_tokens
     shown = tokens[:MOST_TOKENS]
@@ -63,14 +63,10 @@ def _show_sentence(request: TranslationRequest, bias: RelativeBias, side: Stack,
         st.caption(f"The first {MOST_TOKENS} of {len(tokens)} tokens; farther on the same diagonals go on.")
     limit = float(abs(bias.numbers[head]).max()) or 1.0
     moved = measures.moved_sentence(request, content.PLACES)
-    see = (
-        content.describe_moved(moved)
-        if moved
-        else Finding(
-            "The sentence fills all positions: there is no room to move it.",
-        )
-    )
-    for column, first in zip(st.columns(2, gap="medium"), (0, content.PLACES), strict=True):
+    see, places = Finding("The sentence fills all positions: there is no room to move it."), [0]
+    if moved:
+        see, places = content.describe_moved(moved), [0, moved.places]
+    for column, first in zip(st.columns(2, gap="medium"), places, strict=False):
         with column:
             st.markdown(f"**Positions {first} to {first + len(shown) - 1}**")
             alt = f"Map of the bias of head {head + 1} of the {side}, the first token at position {first}"

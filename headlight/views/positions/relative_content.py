@@ -93,10 +93,12 @@ def _bucket_words(bias: RelativeBias, at: int) -> str:
 def describe_buckets(config: ModelConfig, bias: RelativeBias) -> str:
     """Say how many buckets a side has, how many of them are one distance, and where the last begins."""
     count = config.relative_buckets // (2 if bias.both_ways else 1)
+    last, furthest = bias.holds(count - 1), int(np.abs(bias.distances).max())
+    begins = f"begins at {np.abs(last).min()}" if len(last) else f"is beyond {furthest}, the largest distance here"
     ways = f", {count} for each direction" if bias.both_ways else ", for keys up to the query"
     return (
         f"{config.relative_buckets} buckets{ways}: one each for distances below {count // 2}, wider ones from there; "
-        f"the last begins near {config.relative_distance}."
+        f"the last {begins}."
     )
 
 

@@ -1,6 +1,7 @@
 """The pages with models of T5's family: every view opens, and says what holds for these."""
 
 import base64
+from dataclasses import replace
 from urllib.parse import parse_qsl, urlsplit
 
 import numpy as np
@@ -11,9 +12,10 @@ from support.pages import headlines, numbers, open_page, page_text, specs
 from support.t5 import write_t5
 
 from headlight.app import results
+from headlight.app.results import measures
 from headlight.views.architecture.content import block_text, diagram_payload
 from headlight.views.inside.steps_content import View, stages_payload
-from headlight.views.positions.relative_content import no_bias
+from headlight.views.positions.relative_content import describe_buckets, no_bias
 from transformer import Translator
 from transformer.checkpoint import save_checkpoint
 from transformer.exchange.importing import import_checkpoint
@@ -26,8 +28,9 @@ from transformer.interpret.attention_block import (
     record_stages,
 )
 from transformer.interpret.parameters import blocks_of
-from transformer.interpret.relative_positions import move_sentence
+from transformer.interpret.relative_positions import Moved, RelativeBias, move_sentence
 from transformer.interpret.residual import record_residual_stream
+from transformer.model.attention import distance_ranges
 
 T5, FLAN, BYT5 = "t5", "flan-t5", "byt5"
 NEEDS_PAIRS = ("training=batches", "calibration", "pre-norm")
@@ -105,6 +108,28 @@ def test_moving_a_sentence_changes_nothing_here_and_much_where_positions_are_add
     added = move_sentence(shipped.model, shipped.trace("I love my teacher.").source_ids, 10)
     assert added.difference > 0.05 * added.largest
     assert "no bias by distance" in no_bias(added).headline and "another one" in no_bias(added).more
+
+
+def test_the_last_bucket_begins_where_it_is_said_to(folder):
+    config = replace(Translator.load(folder / T5).model.config, relative_buckets=32, relative_distance=128)
+    said = {}
+    for both_ways, reach in ((True, 511), (False, 511), (True, 60)):
+        ranges = distance_ranges(torch.arange(-reach, reach + 1), 32, 128, both_ways=both_ways).numpy()
+        bias = RelativeBias(np.zeros((1, 2 * reach + 1)), ranges, both_ways)
+        said[both_ways, reach] = describe_buckets(config, bias)
+        last = np.flatnonzero(ranges[: reach + 1] == (15 if both_ways else 31))
+        assert not len(last) or f"the last begins at {reach - last.max()}." in said[both_ways, reach]
+    assert "the last begins at 91." in said[True, 511], "and not at the 128 of the configuration"
+    assert "beyond 60" in said[True, 60]
+
+
+@pytest.mark.parametrize(("room", "starts"), [(None, [0]), (4, [0, 4])])
+def test_a_sentence_is_drawn_later_only_where_there_is_room(monkeypatch, room, starts):
+    moved = Moved(room, 0.0, 1.0) if room else None
+    monkeypatch.setattr(measures, "moved_sentence", lambda request, places: moved)
+    app = opened("/positions?positions=relative+bias", checkpoint=T5, text="red dog")
+    assert [spec["data"][0]["x0"] for spec in specs(app) if spec["data"][0]["type"] == "heatmap"] == starts
+    assert ("no room to move it" in page_text(app)) == (room is None) and not app.error
 
 
 @pytest.mark.parametrize("view", ["curves", "matrix", "similarity", "wavelengths", "rotation", "embedding sum"])
@@ -210,6 +235,11 @@ def test_a_gated_feed_forward_is_drawn_as_gates_times_the_second_map(folder):
     np.testing.assert_allclose(np.abs(drawn), np.sort(np.abs(units))[::-1][: len(drawn)], rtol=1e-4)
     share = f"{100 * (gates[0] <= 0).float().mean():.0f} %"
     assert f"{share} of {len(units)} gates are not above 0." in headlines(app)[0]
+
+
+def test_the_last_norm_of_a_trajectory_has_its_name():
+    drawn = str(specs(opened("/architecture?architecture=trajectory", checkpoint=T5, text="red dog")))
+    assert "last RMSNorm" in drawn and "LayerNorm" not in drawn and "+ position" not in drawn
 
 
 @pytest.mark.parametrize(
