@@ -94,7 +94,7 @@ class ModelConfig:
     `positions` is what tells the order: "sinusoidal" (paper, 3.5), "learned", a table a side among the weights, "none",
     "multiplied", a well-known slip that multiplies by the wavelength where it should divide, or "relative": nothing is
     added to the embeddings, but to the scores of self-attention a learned number for each head and each of
-    `relative_buckets` ranges of distances, one table a side; one range more would begin at `relative_distance` (T5). The
+    `relative_buckets` ranges of distances, one table a side; another would begin at `relative_distance` (T5). The
     sinusoids' base is `position_base`, and the first token stands at `first_position`: 10000 and 0 in the paper.
     `norm_type` is "layer" or "rms", and `norm_epsilon` what either adds under its root. `embedding_norm` puts a norm
     after the sum of embedding and position (BART). `share_embeddings` ties both embeddings and the output projection
