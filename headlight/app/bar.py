@@ -92,7 +92,7 @@ def take_sentence(text: str) -> None:
 
 
 def forget_positions() -> None:
-    """Forget what was chosen within the sentence before: it means nothing in the next one."""
+    """Forget what was chosen within the tokens before: it means nothing in the next sentence or with another task."""
     url_state.write("step", "1")
     url_state.write("explorer_tokens", "")
     url_state.write("rewrite_weights", "")
@@ -138,11 +138,12 @@ def _task(translator: Translator) -> str:
 
     It begins with a translation, where the model was taught one: without, such a model does as it likes.
     """
-    prefixes = tuple(translator.checkpoint.prefixes.values())
+    prefixes = tuple(dict.fromkeys(translator.checkpoint.prefixes.values()))  # of two tasks it may be the same
     if not prefixes:
         return ""
     start = next((prefix for prefix in prefixes if prefix.startswith("translate")), _NO_TASK)
-    chosen = choices.from_list("Task", (_NO_TASK, *prefixes), "instruction", start, 240, visibility="collapsed")
+    offered = (_NO_TASK, *prefixes)
+    chosen = choices.from_list("Task", offered, "instruction", start, 240, "collapsed", forget_positions)
     return "" if chosen == _NO_TASK else chosen
 
 

@@ -97,6 +97,7 @@ def from_list(
     start: str | None = None,
     width: Width = 220,
     visibility: Visibility = "visible",
+    on_change: Callable[[], None] | None = None,
 ) -> str:
     """Show a list to open and return the chosen option."""
     _obey(key, options)
@@ -109,6 +110,7 @@ def from_list(
         bind=_BOUND,
         width=width,
         label_visibility=visibility,
+        on_change=on_change,
     )
 
 

@@ -45,3 +45,16 @@ def test_the_tasks_are_offered_and_the_address_keeps_the_chosen_one(folder):
 def test_other_models_have_no_such_field():
     app = open_page("pages/translate.py", checkpoint="own", text="red dog")
     assert not app.error and not [each for each in app.selectbox if each.key == "instruction"]
+
+
+def test_another_task_forgets_what_was_chosen_among_the_tokens_before():
+    app = open_page("pages/attention.py", checkpoint="flan-t5", text="red dog", explorer_tokens="q2")
+    assert app.query_params["explorer_tokens"] == "q2"
+    app.selectbox(key="instruction").set_value(PREFIXES["summarization"]).run()
+    assert not app.error and "explorer_tokens" not in app.query_params
+
+
+def test_a_prefix_that_two_tasks_share_is_offered_once(folder, monkeypatch):
+    monkeypatch.setattr(Checkpoint, "prefixes", {"one": "do it:", "other": "do it:"})
+    app = open_page("pages/translate.py", checkpoint="flan-t5", text="red dog")
+    assert app.selectbox(key="instruction").options == ["nothing before the text", "do it:"] and not app.error
