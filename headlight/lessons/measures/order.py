@@ -22,14 +22,20 @@ MOST_OFFSET, SETTINGS = 100, 512  # the page's sliders end there
 _DISTANCES = (4, 3, 2, 1)  # of pairs of positions to choose from
 
 
+def _refuse_bias(model: Transformer) -> None:
+    if model.config.positions == Positions.RELATIVE:
+        raise Undecided("This model adds no positions to its embeddings: its order is a bias on scores, by distance.")
+
+
 @measure
 def translated_without_positions(run: Run) -> Answer:
     """Ask what the model makes of two orders of the same words when its encoder is given no positions.
 
     names: first and second (the sentences), as_first and as_second (their translations with positions).
     """
-    if results.translator(run.request.checkpoint).model.config.positions == Positions.NONE:
+    if run.translator.model.config.positions == Positions.NONE:
         raise Undecided("This model adds no positions, so there are none to take away.")
+    _refuse_bias(run.translator.model)
     one = run.greedy
     other = replace(one, text=exchanged(run.request.text))
     traces = [results.trace(each) for each in (one, other)]
@@ -78,11 +84,6 @@ def position_length(run: Run) -> Answer:
         tolerance=0.5,
         names={"pairs": str(pairs), **_settings(model)},
     )
-
-
-def _refuse_bias(model: Transformer) -> None:
-    if model.config.positions == Positions.RELATIVE:
-        raise Undecided("This model adds no positions to its embeddings: its order is a bias on scores, by distance.")
 
 
 @measure

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 from support.lesson_runs import LANGUAGES, SENTENCES, decided, found, run_in, run_of
-from support.small import small_config
+from support.small import LIKE_T5, small_config
 from support.streams import CHECKPOINTS
 
 from headlight.lessons.answer import Answer, Kind
@@ -175,3 +175,11 @@ def test_of_two_positions_the_nearest_pair_is_most_alike(checkpoint):
     assert answer.right == {max(cosines, key=lambda name: cosines[name])}
     assert sorted(cosines.values())[-1] - sorted(cosines.values())[-2] >= 0.05
     assert int(answer.names["d_model"]) == config.d_model and int(answer.names["length"]) == config.max_length
+
+
+@pytest.mark.parametrize("measure", ["translated_without_positions", "copies_apart"])
+def test_a_model_with_a_bias_by_distance_is_not_asked_about_positions_that_are_added(tmp_path, tokenizer, measure):
+    changes = {**LIKE_T5["t5-1.0"], "begin_id": 2}  # as this tokenizer has it
+    model = Transformer(small_config(vocab_size=len(tokenizer), **changes))
+    save_checkpoint(tmp_path / "relative", Checkpoint(model, tokenizer, {}, []))
+    assert "a bias on scores" in str(found(run_in(tmp_path / "relative", "red dog red."), measure))
