@@ -16,6 +16,7 @@ from headlight.plots.text import (
     short_weight,
 )
 from transformer.arrays import softmax
+from transformer.config import Positions
 from transformer.experiments.attention import SIZES, RandomProducts, measure_random_products
 from transformer.interpret.attention_block import Stages, is_divided, undivided
 from transformer.interpret.what_if.intervention import Heads
@@ -27,6 +28,7 @@ SEEDS = range(1, 100)  # that the page offers
 HARDLY, PLAINLY = 0.05, 0.1  # a change of a head's mean largest weight
 LEAST_TIMES = 2.0  # by which a gradient must have grown
 _NOT_DIVIDED = "This model does not divide its products by √d_k."
+_BIASED = "This model adds a bias by distance after the division, so that without it not every score grows alike."
 
 
 @measure
@@ -76,7 +78,8 @@ def root_of_d_k(run: Run, kind: str) -> Answer:
     if stages.d_k == 1:
         raise Undecided("A query of this model has one dimension in each head, so that the division does nothing.")
     root = float(np.sqrt(stages.d_k))
-    products, scores = (float(part[0, head][stages.unmasked[0]].std()) for part in (stages.products, stages.scores))
+    parts = stages.products, stages.scores - stages.bias
+    products, scores = (float(part[0, head][stages.unmasked[0]].std()) for part in parts)
     return Answer(
         Kind.NUMBER,
         f"Every product is divided by √{stages.d_k} = {root:.2f}: a standard deviation of {number_words(products)} "
@@ -98,6 +101,8 @@ def row_without_root(run: Run, kind: str) -> Answer:
     layer, head, stages = _head(run, kind)
     if not is_divided(stages):
         raise Undecided(_NOT_DIVIDED)
+    if stages.bias.any():
+        raise Undecided(_BIASED)
     without, divided = (part.max(axis=-1) for part in undivided(stages, head))
     row = int((without - divided).argmax())
     scores, unmasked = np.asarray(stages.scores[0, head, row], dtype=np.float64), stages.unmasked[0, row]
@@ -271,6 +276,8 @@ def _largest_weights(run: Run) -> tuple[dict[Heads, float], dict[Heads, float]]:
     trace, config = run.trace, run.translator.model.config
     if not config.scale_scores:
         raise Undecided(_NOT_DIVIDED)
+    if config.positions == Positions.RELATIVE:
+        raise Undecided(_BIASED)
     now: dict[Heads, float] = {}
     rises: dict[Heads, float] = {}
     for kind in AttentionKind:

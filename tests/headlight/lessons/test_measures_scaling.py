@@ -5,15 +5,19 @@ from functools import cache
 
 import numpy as np
 import pytest
+import torch
 from support.by_hand import ByHand
-from support.lesson_runs import LANGUAGES, decided, found, run_of
+from support.lesson_runs import LANGUAGES, decided, found, run_in, run_of
 from support.pages import ROOT
+from support.small import small_config
 
 from headlight.app.results import measures
 from headlight.lessons.answer import Run
 from headlight.lessons.register import answer_of
 from headlight.views.inside.scaling_content import describe_head, describe_random
+from transformer.checkpoint import Checkpoint, save_checkpoint
 from transformer.experiments.attention import measure_random_products
+from transformer.model.transformer import Transformer
 
 BOTH = pytest.mark.parametrize("checkpoint", LANGUAGES)
 SIZES, SAMPLES, KEYS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512), 400, 10
@@ -185,3 +189,27 @@ def test_an_address_without_a_single_head_is_not_done_and_short_sentences_are_un
         assert not answer_of(run_of("en-de", text, **(quiet | changed)), "quiet_head", {}).done
     assert "too short" in found(run_of("en-de", "a"), "quiet_head")
     assert "hardly changes" in found(run_of("en-de", "the"), "row_without_root", kind="cross")
+
+
+@pytest.fixture
+def divided_and_biased(tmp_path, tokenizer) -> Run:
+    """A run of a model that divides its products and then adds a bias by distance, of some size."""
+    torch.manual_seed(1)
+    ranges = {"relative_buckets": 8, "relative_distance": 11}
+    model = Transformer(small_config(vocab_size=len(tokenizer), positions="relative", **ranges))
+    for relative in (model.encoder_relative, model.decoder_relative):
+        torch.nn.init.normal_(relative.table, std=3.0)
+    save_checkpoint(tmp_path / "relative", Checkpoint(model, tokenizer, {}, []))
+    return run_in(tmp_path / "relative", "red dog red.")
+
+
+def test_the_spread_after_the_division_is_that_before_the_bias(divided_and_biased):
+    truth = answer_of(divided_and_biased, "root_of_d_k", {"kind": "encoder"}).truth
+    told = re.search(r"√6 = 2.45: a standard deviation of ([\d.,]+) becomes ([\d.,]+?)\.$", truth)
+    assert told, truth
+    assert number(told[2]) == pytest.approx(number(told[1]) / np.sqrt(6), rel=0.05)
+
+
+@pytest.mark.parametrize(("measure", "arguments"), [("row_without_root", {"kind": "encoder"}), ("quiet_head", {})])
+def test_where_a_bias_is_added_not_every_score_would_grow(divided_and_biased, measure, arguments):
+    assert "adds a bias by distance" in str(found(divided_and_biased, measure, **arguments))
