@@ -134,17 +134,22 @@ def _languages(translator: Translator) -> tuple[str, str]:
 
 
 def _task(translator: Translator) -> str:
-    """Offer what a text may begin with to say what is to be done with it; return the chosen one, empty for none.
-
-    It begins with a translation, where the model was taught one: without, such a model does as it likes.
-    """
+    """Offer what a text may begin with to say what is to be done with it; return the chosen one, empty for none."""
     prefixes = tuple(dict.fromkeys(translator.checkpoint.prefixes.values()))  # of two tasks it may be the same
     if not prefixes:
         return ""
-    start = next((prefix for prefix in prefixes if prefix.startswith("translate")), _NO_TASK)
+    start = usual_task(translator.checkpoint) or _NO_TASK
     offered = (_NO_TASK, *prefixes)
     chosen = choices.from_list("Task", offered, "instruction", start, 240, "collapsed", forget_positions)
     return "" if chosen == _NO_TASK else chosen
+
+
+def usual_task(checkpoint: Checkpoint) -> str:
+    """Return the task of a text for which none was chosen: a translation, where the model was taught one.
+
+    Without, such a model does as it likes.
+    """
+    return next((prefix for prefix in checkpoint.prefixes.values() if prefix.startswith("translate")), "")
 
 
 def _options(checkpoint: CheckpointFiles) -> Strategy:

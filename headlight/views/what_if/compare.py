@@ -6,9 +6,10 @@ import numpy as np
 import streamlit as st
 
 from headlight.app import results, url_state
+from headlight.app.bar import usual_task
 from headlight.app.choices import from_list, one_of, write_line
 from headlight.app.head_choice import Head, choose_head
-from headlight.app.results import TranslationRequest, what_if
+from headlight.app.results import CheckpointFiles, TranslationRequest, what_if
 from headlight.app.widgets import (
     Panel,
     one_line,
@@ -96,7 +97,7 @@ def _second(request: TranslationRequest, against: With) -> tuple[Trace, str]:
             if not names:
                 raise UserError("There is no other checkpoint to compare with.")
             name = from_list("The other checkpoint", names, "compare_checkpoint", visibility="collapsed")
-            return results.trace(_told_its_own(replace(request, checkpoint=results.checkpoint(name)))), name
+            return results.trace(told_its_own(request, results.checkpoint(name))), name
     importance = what_if.importance(request, Zero.name)
     off = heads_in(url_state.read("off", heads_text([importance.default_head()])), importance)
     return what_if.changed_trace(request, tuple(map(Zero.of, off))), f"Without {heads_words(off)}"
@@ -109,12 +110,12 @@ def _first_sentence(request: TranslationRequest) -> str:
     return what_if.second_sentence(replace(request, prefix=(), rank=1)) or request.text
 
 
-def _told_its_own(request: TranslationRequest) -> TranslationRequest:
-    """Return the request with its model's own languages where it lacks the chosen ones, and from the beginning.
+def told_its_own(request: TranslationRequest, other: CheckpointFiles) -> TranslationRequest:
+    """Return the request for another model, with its own languages where it lacks the chosen ones, from the beginning.
 
-    What is put before the text stays where that model knows it.
+    What is put before the text stays where that model knows it, or where none was chosen among some.
     """
-    translator = results.translator(request.checkpoint)
+    translator, asked = results.translator(other), results.translator(request.checkpoint).checkpoint
     tokenizer, tasks = translator.tokenizer, translator.checkpoint.prefixes.values()
     known = tokenizer.source_languages, tokenizer.languages
     wished = zip((request.source_language, request.language), tokenizer.default_languages, strict=True)
@@ -122,8 +123,9 @@ def _told_its_own(request: TranslationRequest) -> TranslationRequest:
         next((one for one in (*wish, *offered) if one in offered), "")
         for wish, offered in zip(wished, known, strict=True)
     )
-    task = request.task if request.task in tasks else ""
-    return replace(request, source_language=read, language=written, task=task, prefix=(), rank=1)
+    stays = request.task in tasks or (asked.prefixes and not request.task)
+    task = request.task if stays else usual_task(translator.checkpoint)
+    return replace(request, checkpoint=other, source_language=read, language=written, task=task, prefix=(), rank=1)
 
 
 def _show_maps(first: Trace, second: Trace, difference: MapDifference, head: Head, see: str) -> None:
