@@ -24,9 +24,9 @@ def left_out_words(source: int, target: int, step: int) -> str:
     if tokens <= MOST_LEFT_OUT:
         return ""
     return (
-        f"{sizes(source, target)}. Leaving out one after the other the {tokens:,} that the model has read at step "
-        f"{step + 1} takes a run of the model each, and this view makes at most {MOST_LEFT_OUT}. Shorten the text, or "
-        "see “source or prefix” on the page Why this token and “rollout” on the page Attention."
+        f"{sizes(source, target)}. To leave out, one by one, the {tokens:,} tokens that the model has read by step "
+        f"{step + 1} takes a run of the model for each, and this view makes at most {MOST_LEFT_OUT}. Shorten the "
+        "text, or see “source or prefix” on the page Why this token and “rollout” on the page Attention."
     )
 
 
@@ -49,7 +49,7 @@ def replayed_words(source: int, lengths: Sequence[int]) -> str:
     return (
         f"{sizes(source, max(lengths))}, and the search has {len(lengths):,} ends. To read each of them again, for "
         "what its tokens attend to, would take too long. Shorten the text or make the beam smaller, or see what was "
-        "found as the beam table of the page Decoding."
+        "found in the beam table on the page Decoding."
     )
 
 

@@ -60,7 +60,7 @@ def _show_sentence(request: TranslationRequest, bias: RelativeBias, side: Stack,
     tokens = trace.source_tokens if side == Stack.ENCODER else trace.decoder_input_tokens
     shown = tokens[:MOST_TOKENS]
     if len(shown) < len(tokens):
-        st.caption(f"The first {MOST_TOKENS} of {len(tokens)} tokens; farther on the same diagonals go on.")
+        st.caption(f"The first {MOST_TOKENS} of {len(tokens)} tokens; beyond them the same diagonals continue.")
     limit = float(abs(bias.numbers[head]).max()) or 1.0
     moved = measures.moved_sentence(request, content.PLACES)
     see, places = Finding("The sentence fills all positions: there is no room to move it."), [0]

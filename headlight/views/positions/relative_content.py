@@ -43,7 +43,7 @@ HERE_INSTEAD = {
 SHOW = "Show its bias by distance"
 ORDER_MORE = (
     "{moved} Nothing is added to its embedding: the two are {after} apart. Order comes in only with the scores, by a "
-    "bias for each distance; without positions means here without the encoder's bias. With it the translation is "
+    "bias for each distance; here “without positions” means without the encoder's bias. With it the translation is "
     "{same}."
 )
 
@@ -73,12 +73,12 @@ def describe_head(bias: RelativeBias, stack: str, head: int) -> Finding:
     spread = float(np.ptp(numbers))
     if spread < FLAT:
         text = f"All of its numbers lie within {spread:.2g}: it leaves all to the words."
-        return Finding(f"Head {head + 1} of the {stack} hardly cares for distance.", text)
+        return Finding(f"Head {head + 1} of the {stack} hardly depends on distance.", text)
     times = np.exp(spread)
     factor = f"{times:,.1f}" if times < _LARGE else scientific(times, 2)
     return Finding(
         f"Head {head + 1} of the {stack} favours {high}: {signed(numbers.max(), 2)}.",
-        f"Least it favours {low}: {signed(numbers.min(), 2)}. Were their products equal, the one key would get "
+        f"It favours {low} least: {signed(numbers.min(), 2)}. Were their products equal, the one key would get "
         f"e^{spread:.2f} = {factor} times the weight of the other.",
     )
 
@@ -111,7 +111,7 @@ def describe_moved(moved: Moved) -> Finding:
 
 def _moved_words(moved: Moved) -> str:
     same = moved.difference < _ROUNDING * moved.largest
-    told = f"{format_error(moved.difference)}: rounding" if same else f"{moved.difference:.2f}: another one"
+    told = f"{format_error(moved.difference)}: rounding" if same else f"{moved.difference:.2f}: more than rounding"
     return (
         f"Measured with {pluralize(moved.places, 'token')} of masked padding before the sentence: the numbers in the "
         f"encoder's output, the largest {moved.largest:.2f}, differ by at most {told}."

@@ -57,7 +57,7 @@ WORDS = {
     "mask reads a multiset of vectors: without positions the encoder cannot know who stands where. With them the "
     "translation is {same}.",
     "one_translation": "the same",
-    "two_translations": "another one each",
+    "two_translations": "a different one for each",
     "order_try": "a sentence of your own, and other words exchanged.",
     "reordered": "The same words in another order",
     "without": "without positions",
