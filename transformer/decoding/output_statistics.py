@@ -30,6 +30,7 @@ OUTPUTS_FILE = "outputs.json"
 MANY_TOKENS = 3
 _VERSION = 1
 _MOST_SENTENCES = 10_000_000
+_LARGEST = 1e6  # nats a token: no logarithm of a probability is so far from 0
 _DIGITS = 4  # of both figures: so there are few different ones, however many sentences
 
 
@@ -180,5 +181,7 @@ def _values(listed: Iterable[Any]) -> tuple[float, ...]:
         value, count = each if isinstance(each, list) else (each, 1)
         if whole_number(count, least=1) > _MOST_SENTENCES - len(values):
             raise ValueError(f"more than {_MOST_SENTENCES:,} sentences")
+        if type(value) not in (int, float) or not -_LARGEST <= value <= _LARGEST:
+            raise ValueError(f"no figure: {value!r:.50}")
         values += [float(value)] * count
     return tuple(sorted(values))
