@@ -167,9 +167,12 @@ class Provenance:
     @classmethod
     def read(cls, told: dict[str, Any], **more: Any) -> Self:
         """Read what `asdict` made of it; raises ValueError, TypeError or KeyError for anything else."""
+        pairs, digests = (tuple(map(short_text, told[name])) for name in ("pairs", "digests"))
+        if len(pairs) != len(digests):
+            raise ValueError(f"{len(pairs)} files with {len(digests)} digests")
         return cls(
-            pairs=tuple(map(short_text, told["pairs"])),
-            digests=tuple(map(short_text, told["digests"])),
+            pairs=pairs,
+            digests=digests,
             weights=short_text(told["weights"]),
             program=short_text(told["program"]),
             lines=whole_number(told["lines"]),
