@@ -219,6 +219,13 @@ def whole_number(value: object, least: int = 0) -> int:
     return value
 
 
+def number(value: object, least: float, most: float) -> float:
+    """Return a number that a file has; raises ValueError for what is none, or not from `least` to `most`."""
+    if type(value) not in (int, float) or not least <= value <= most:  # type: ignore[operator]
+        raise ValueError(f"a number {value!r:.50} not from {least} to {most}")
+    return float(value)  # type: ignore[arg-type]
+
+
 def short_text(value: object) -> str:
     """Return a text that a file has; raises ValueError for what is none, or too long."""
     if not isinstance(value, str) or len(value) > 1000:
