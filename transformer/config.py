@@ -82,6 +82,7 @@ _BOUNDS = {
     "relative_distance": (2, 1_000_000),
     "norm_epsilon": (0, 1),
 }
+_MOST_OF_POSITIONS = 2**25  # max_length x d_model, a table of 128 MB: narrow heads let a small file ask for gigabytes
 _FORMER_NAMES = {"first_is_given": "forced_first_token"}  # of settings in files of earlier versions
 
 
@@ -149,6 +150,9 @@ class ModelConfig:
         require(self.d_model % 2 == 0, f"d_model must be even, one sine and one cosine a pair, not {self.d_model}.")
         message = f"num_heads must divide d_model: {self.d_model} is not a multiple of {self.num_heads}."
         require(self.head_size or self.d_model % self.num_heads == 0, message)
+        size = self.max_length * self.d_model
+        message = f"max_length times d_model must be at most {_MOST_OF_POSITIONS:,}, not {size:,}."
+        require(size <= _MOST_OF_POSITIONS, message)
         half = self.relative_buckets // 2  # the ranges that are one distance each
         message = f"relative_distance must be more than {half}, half of relative_buckets, not {self.relative_distance}."
         require(self.relative_distance > half, message)

@@ -70,8 +70,8 @@ def write_t5(
     model.generation_config.forced_eos_token_id = None
     model.generation_config.bad_words_ids = [[0]]
     model.save_pretrained(folder)
-    if family in ("flan-t5", "byt5"):
-        _describe(folder, tie_word_embeddings=False)
+    if family == "byt5":  # as before transformers 5, which FLAN-T5's folder is of
+        _describe(folder, tie_word_embeddings=False, scale_decoder_outputs=None)
     if family in ("t5", "flan-t5", "t5-shallow"):
         _describe(folder, task_specific_params={name: {"prefix": f"{prefix} "} for name, prefix in PREFIXES.items()})
     return model, tokenizer

@@ -38,6 +38,10 @@ def test_the_defaults_are_the_papers_base_model():
         ({"num_decoder_layers": 10**30}, "num_decoder_layers must be between"),
         ({"d_ff": 10**12}, "d_ff must be between"),
         ({"max_length": 1}, "max_length must be between 2 and"),
+        (
+            {"max_length": 8192, "d_model": 65_536, "num_heads": 1, "head_size": 1, "d_ff": 1},
+            "max_length times d_model must be at most 33,554,432, not 536,870,912",
+        ),
         ({"vocab_size": -5}, "vocab_size must be between"),
         ({"dropout": 1.0}, r"dropout must be in \[0, 1\), not 1.0"),
         ({"dropout": float("nan")}, "dropout must be in"),

@@ -1,5 +1,6 @@
 """What is measured over a corpus from the command line: where it is written, and that it goes on after a stop."""
 
+import gzip
 import json
 from pathlib import Path
 
@@ -120,6 +121,34 @@ def test_a_measurement_that_was_stopped_goes_on_with_the_shards_that_are_missing
     assert sorted(counted) == [2, 3, 4], "what is done is not done again"
     assert out.read_bytes() == whole.read_bytes() and capsys.readouterr().out == printed
     assert not list(tmp_path.glob("*.part"))
+
+
+def test_shards_without_a_plan_are_of_nothing_that_is_measured_now(checkpoint_folder, tmp_path):
+    """Stopped while the folder of an earlier measurement was deleted, its plan first."""
+    for name, seed in (("one", 3), ("two", 4)):
+        pairs = write_pairs(tmp_path / f"{name}.tsv", make_pairs(6, seed))
+        assert measure("heads", checkpoint_folder, pairs, "--out", tmp_path / f"{name}.json") == 0
+    parts, out = tmp_path / "again.json.part", tmp_path / "again.json"
+    parts.mkdir()
+    (parts / "shard-00000.json.gz").write_bytes(gzip.compress(b'{"sentences": 1, "parts": {}, "skipped": {}}'))
+    assert measure("heads", checkpoint_folder, tmp_path / "two.tsv", "--out", out) == 0
+    assert out.read_bytes() == (tmp_path / "two.json").read_bytes()
+
+
+def test_mean_ablation_of_pairs_that_cannot_be_measured_is_refused_in_a_sentence(checkpoint_folder, tmp_path, capsys):
+    pairs = write_pairs(tmp_path / "pairs.tsv", [("", "x")])
+    assert measure("importance --ablation mean", checkpoint_folder, pairs, "--out", tmp_path / "heads.csv") == 1
+    assert "No pair of pairs.tsv can be measured: 1 with an empty side." in capsys.readouterr().err
+
+
+def test_tables_whose_files_lack_digests_are_not_merged(checkpoint_folder, tmp_path, capsys):
+    path, out = write_pairs(tmp_path / "pairs.tsv", make_pairs(6, 3)), tmp_path / "heads.json"
+    assert measure("heads", checkpoint_folder, path, "--out", out) == 0
+    content = json.loads(out.read_text())
+    content["provenance"]["digests"] = []
+    out.write_text(json.dumps(content))
+    assert main(["merge", str(out), str(out), "--out", str(tmp_path / "no")]) == 1
+    assert "heads.json cannot be read: 1 files with 0 digests." in capsys.readouterr().err
 
 
 def test_what_is_resumed_is_of_the_same_ablation(checkpoint_folder, tmp_path, monkeypatch, capsys):

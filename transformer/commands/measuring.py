@@ -116,7 +116,10 @@ def _importance(options: argparse.Namespace) -> None:
     with _parts(options) as (corpus, parts):
         means = b""
         if options.ablation == Mean.name:
-            means = _measured(corpus, MeansMeasurement(), parts / "means")[1].to_bytes()
+            plan_of_means, sums_of_means = _measured(corpus, MeansMeasurement(), parts / "means")
+            if not sums_of_means.sentences:
+                plan_of_means.provenance(sums_of_means)  # raises, and says why
+            means = sums_of_means.to_bytes()
         plan, sums = _measured(corpus, ImportanceMeasurement(options.ablation, means), parts)
         told = plan.provenance(sums)
         if corpus.first:

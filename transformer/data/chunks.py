@@ -49,13 +49,18 @@ class CorpusFiles:
 
 
 def survey(paths: Sequence[Path], lines_a_chunk: int = LINES_A_CHUNK) -> CorpusFiles:
-    """Read all files once, a line at a time; raises DataError where one cannot be read, or none has a line."""
+    """Read all files once, a line at a time.
+
+    Raises DataError where one cannot be read, none has a line, or two have the same lines, which would count twice.
+    """
     digests, lines = [], 0
     for path in paths:
         digest = hashlib.sha256()
         for line in read_lines(path):
             digest.update(line)
             lines += 1
+        if digest.hexdigest() in digests:
+            raise DataError(f"The pairs of {path} would count twice: another file has the same.")
         digests.append(digest.hexdigest())
     if not lines:
         raise DataError(f"The corpus {', '.join(map(str, paths))} holds no line.")

@@ -167,9 +167,12 @@ class Provenance:
     @classmethod
     def read(cls, told: dict[str, Any], **more: Any) -> Self:
         """Read what `asdict` made of it; raises ValueError, TypeError or KeyError for anything else."""
+        pairs, digests = (tuple(map(short_text, told[name])) for name in ("pairs", "digests"))
+        if len(pairs) != len(digests):
+            raise ValueError(f"{len(pairs)} files with {len(digests)} digests")
         return cls(
-            pairs=tuple(map(short_text, told["pairs"])),
-            digests=tuple(map(short_text, told["digests"])),
+            pairs=pairs,
+            digests=digests,
             weights=short_text(told["weights"]),
             program=short_text(told["program"]),
             lines=whole_number(told["lines"]),
@@ -214,6 +217,13 @@ def whole_number(value: object, least: int = 0) -> int:
     if type(value) is not int or not least <= value < 2**53:
         raise ValueError(f"a count of {value}")
     return value
+
+
+def number(value: object, least: float, most: float) -> float:
+    """Return a number that a file has; raises ValueError for what is none, or not from `least` to `most`."""
+    if type(value) not in (int, float) or not least <= value <= most:  # type: ignore[operator]
+        raise ValueError(f"a number {value!r:.50} not from {least} to {most}")
+    return float(value)  # type: ignore[arg-type]
 
 
 def short_text(value: object) -> str:

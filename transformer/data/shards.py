@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 PLAN_FILE = "plan.json"
+_SHARD = "shard-{}.json.gz"
 _MOST_SHARDS = 4096
 _MOST_BYTES = 1 << 30  # of a shard's statistics
 
@@ -135,6 +136,8 @@ class ShardFolder:
         self._folder.mkdir(parents=True, exist_ok=True)
         path = self._folder / PLAN_FILE
         if not path.exists():
+            for left in self._folder.glob(_SHARD.format("*")):  # of a measurement that was stopped while it was deleted
+                left.unlink()
             return write_atomically(path, json.dumps(plan.identity()).encode())
         if not resume:
             raise ConfigError(
@@ -166,7 +169,7 @@ class ShardFolder:
         (self._folder / PLAN_FILE).unlink(missing_ok=True)
 
     def _path(self, shard: int) -> Path:
-        return self._folder / f"shard-{shard:05d}.json.gz"
+        return self._folder / _SHARD.format(f"{shard:05d}")
 
 
 def read_statistics(path: Path, measurement: Measurement[S]) -> S:

@@ -17,7 +17,7 @@ import numpy as np
 from ..data.batching import Example
 from ..data.chunks import Batch
 from ..data.frames import frame_of
-from ..data.measurement import Provenance, Sums, SumsMeasurement, add_up, pooled, whole_number
+from ..data.measurement import Provenance, Sums, SumsMeasurement, add_up, number, pooled, whole_number
 from ..data.tokenizer import SPACE, TextTokenizer, source_ids
 from ..files import reading_json, save_json
 from ..model.transformer import Transformer
@@ -30,6 +30,7 @@ OUTPUTS_FILE = "outputs.json"
 MANY_TOKENS = 3
 _VERSION = 1
 _MOST_SENTENCES = 10_000_000
+_LEAST = -1e6  # nats a token: no logarithm of a probability is so far from 0
 _DIGITS = 4  # of both figures: so there are few different ones, however many sentences
 
 
@@ -147,11 +148,9 @@ def save_outputs(path: Path, measured: OutputStatistics) -> None:
 def load_outputs(path: Path) -> OutputStatistics:
     """Read what `save_outputs` wrote; raises CheckpointError for anything else."""
     with reading_json(path, _VERSION) as content:
-        means, shares = (_values(content[name]) for name in ("mean_log_probabilities", "split_shares"))
-        if not means or len(means) != len(shares) or not all(value <= 0 for value in means):
+        means, shares = _values(content["mean_log_probabilities"], _LEAST, 0), _values(content["split_shares"], 0, 1)
+        if not means or len(means) != len(shares):
             raise ValueError("its numbers cannot be")
-        if not all(0 <= value <= 1 for value in shares):
-            raise ValueError("its shares cannot be")
         told = content.get("provenance")
         return OutputStatistics(str(content["pairs"]), means, shares, told and Provenance.read(told))
 
@@ -174,11 +173,11 @@ def _shortened(values: Sequence[float]) -> list[object]:
     return [unit / 10**_DIGITS if count == 1 else [unit / 10**_DIGITS, count] for unit, count in counts]
 
 
-def _values(listed: Iterable[Any]) -> tuple[float, ...]:
+def _values(listed: Iterable[Any], least: float, most: float) -> tuple[float, ...]:
     values: list[float] = []
     for each in listed:
         value, count = each if isinstance(each, list) else (each, 1)
         if whole_number(count, least=1) > _MOST_SENTENCES - len(values):
             raise ValueError(f"more than {_MOST_SENTENCES:,} sentences")
-        values += [float(value)] * count
+        values += [number(value, least, most)] * count
     return tuple(sorted(values))

@@ -219,7 +219,9 @@ class Description:
     def _vocabularies(self) -> dict[str, Any]:
         shared = self.stored.get("share_encoder_decoder_embeddings", True)
         if self.kind == "t5":  # the first models share their matrix with the output, and scale what it is given
-            return {"scale_output": self.stored.get("tie_word_embeddings") is not False}
+            # transformers 5 says so in a setting of its own, and calls every output tied (configuration_t5.py).
+            tied = self.stored.get("tie_word_embeddings") is not False
+            return {"scale_output": self.stored.get("scale_decoder_outputs", tied)}
         return {} if self.kind != "marian" or shared else {"target_vocab_size": self._said("decoder_vocab_size")}
 
 

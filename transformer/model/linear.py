@@ -55,6 +55,7 @@ class Linear(nn.Linear):
             return None
         # A weight made in inference mode does not count its changes, so a copy of it could grow stale.
         if weight.device.type != "cpu" or weight.dtype != torch.float32 or weight.is_inference():
+            self._copies = None  # of the weight before it was moved, which they would keep in memory
             return None
         if weight.numel() > self.most_copied or onednn_product is None:
             return None

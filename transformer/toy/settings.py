@@ -154,7 +154,7 @@ class ToyStatus:
 
     `loss` is None before the first update, `measured` the number of sequences behind `exact_match`. `end` says how the
     run ended: "goal", "limit", or "" while it goes on; `symbols_when_longer` is then the share of symbols that stand
-    right in sequences twice as long as any that were trained on.
+    right in sequences twice as long as any that were trained on, None with learned positions.
     """
 
     update: int

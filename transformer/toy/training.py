@@ -12,7 +12,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from ..config import Precision, TrainingConfig
+from ..config import Positions, Precision, TrainingConfig
 from ..decoding.sampling import Greedy, decode
 from ..errors import UserError
 from ..files import write_atomically
@@ -137,8 +137,13 @@ class ToyTraining:
         """Return the replay so far."""
         return self.recorder.replay(self.losses, self.scores, SCORE_NAME)
 
-    def symbols_when_longer(self) -> float:
-        """Return the share of symbols that stand right in 100 sequences twice as long as those it is trained on."""
+    def symbols_when_longer(self) -> float | None:
+        """Return the share of symbols that stand right in 100 sequences twice as long as those it is trained on.
+
+        None where positions are learned: there are none for what stands further back.
+        """
+        if self.settings.positions == Positions.LEARNED:
+            return None
         with torch.random.fork_rng(devices=[]):
             model = Transformer(replace(self.settings.model_config(), max_length=2 * self.settings.length + 1))
         model.set_weights(dict(self.model.named_parameters()))

@@ -90,6 +90,8 @@ def test_a_corpus_that_is_gone_or_empty_is_refused(tmp_path):
         survey([tmp_path / "empty.tsv"])
     path = write_pairs(tmp_path / "shrunk.tsv", make_pairs(600, 3))
     files = survey([path])
+    with pytest.raises(DataError, match="The pairs of .*shrunk.tsv would count twice"):
+        survey([path, path])
     write_pairs(path, make_pairs(9, 3))
     with pytest.raises(DataError, match="fewer lines"):
         ChunkReader(files).read(1)

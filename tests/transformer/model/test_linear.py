@@ -1,5 +1,7 @@
 """A linear map by copies of its weight: the same map, and never one of yesterday's weight."""
 
+import weakref
+
 import pytest
 import torch
 from torch.nn import functional as F
@@ -33,3 +35,12 @@ def test_a_layer_that_is_too_large_or_learns_is_not_copied(monkeypatch):
         torch.testing.assert_close(linear(torch.zeros(1, 10)), torch.ones(1, 12))
         monkeypatch.setattr(Linear, "most_copied", 119)
         assert linear.product().__name__ != "multiply"
+
+
+def test_a_weight_that_was_moved_keeps_no_copies_in_memory():
+    linear = Linear(10, 12)
+    with torch.inference_mode():
+        linear(torch.zeros(1, 10))
+        copies = weakref.ref(linear.copies())
+        linear.to(torch.bfloat16)(torch.zeros(1, 10, dtype=torch.bfloat16))
+    assert copies() is None

@@ -199,6 +199,11 @@ def test_a_training_ends_when_whoever_started_it_is_gone(tmp_path):
     assert json.loads((tmp_path / STATUS_FILE).read_text())["end"] == ""
 
 
+def test_learned_positions_end_where_they_were_trained():
+    _, statuses = run(replace(QUICK, positions="learned", max_updates=1))
+    assert statuses[-1].end == "limit" and statuses[-1].symbols_when_longer is None
+
+
 @pytest.mark.parametrize("positions", ["sinusoidal", "relative", "none"])
 def test_the_end_says_how_many_symbols_stand_right_in_sequences_twice_as_long(positions):
     training, statuses = run(replace(QUICK, positions=positions, max_updates=30))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...data.frames import Columns, frame_of
-from ...data.measurement import Provenance, short_text, whole_number
+from ...data.measurement import Provenance, number, short_text, whole_number
 from ...files import reading_json, write_atomically
 from ...model.names import AttentionKind
 from ...model.transformer import Transformer
@@ -330,12 +330,10 @@ class _Reader:
         histograms = [tuple(map(whole_number, told[name])) for name in ("greatest", "confidence")]
         if any(len(each) != GREATEST_BINS or sum(each) > self.measured for each in histograms):
             raise ValueError("a histogram that cannot be")
-        borders = tuple(_number(each, 0, 1) for each in told["borders"])
+        borders = tuple(number(each, 0, 1) for each in told["borders"])
         if len(borders) != FIFTHS - 1 or list(borders) != sorted(borders):
             raise ValueError("borders that cannot be")
-        nearest = tuple(
-            Neighbour(whole_number(a), whole_number(b), _number(c, 0, 1.001)) for a, b, c in told["nearest"]
-        )
+        nearest = tuple(Neighbour(whole_number(a), whole_number(b), number(c, 0, 1.001)) for a, b, c in told["nearest"])
         if any(each.layer >= shape[0] or each.head >= shape[1] for each in nearest):
             raise ValueError("a head that is not there")
         rate = told["alignment_error_rate"]
@@ -354,7 +352,7 @@ class _Reader:
             pairs=tuple(Join(short_text(query), short_text(key), *_sums(*sums)) for query, key, *sums in told["pairs"]),
             nearest=nearest,
             importance=None if told["importance"] is None else _mean(told["importance"]),
-            alignment_error_rate=None if rate is None else _number(rate, 0, 1),
+            alignment_error_rate=None if rate is None else number(rate, 0, 1),
         )
 
     @staticmethod
@@ -380,20 +378,14 @@ class _Reader:
         at = tuple(map(whole_number, cells))
         if len(at) != len(told) or any(cell >= len(rows) * len(columns) for cell in at) or len(set(at)) != len(at):
             raise ValueError("cells that are not there")
-        weights = tuple(_number(weight, 0, 1000) / 1000 for weight in told)
-        return Example(sentence, fifth, bool(strongest), _number(confidence, 0, 1), at, weights)
-
-
-def _number(value: object, least: float, most: float) -> float:
-    if type(value) not in (int, float) or not least <= value <= most:  # type: ignore[operator]
-        raise ValueError(f"a number {value} not from {least} to {most}")
-    return float(value)  # type: ignore[arg-type]
+        weights = tuple(number(weight, 0, 1000) / 1000 for weight in told)
+        return Example(sentence, fifth, bool(strongest), number(confidence, 0, 1), at, weights)
 
 
 def _mean(value: Any) -> Mean:
     mean, error = value
-    return _number(mean, -1e6, 1e6), _number(error, 0, 1e6)
+    return number(mean, -1e6, 1e6), number(error, 0, 1e6)
 
 
 def _sums(rows: object, weight: object) -> tuple[int, float]:
-    return whole_number(rows), _number(weight, 0, 2.0**53)
+    return whole_number(rows), number(weight, 0, 2.0**53)

@@ -94,6 +94,7 @@ class ImportanceTable:
             listed = [*(row[3:] for row in rows), content["log_probability"]]
             if any(len(row) != 4 or any(type(each) is not int or abs(each) > _MOST for each in row) for row in listed):
                 raise ValueError("its numbers cannot be")
+            _check_whole(heads)
             counts = [whole_number(content[name], least=1) for name in ("tokens", "squared_tokens", "sentences")]
             sums = ImportanceSums(heads, np.array(listed, dtype=object), *counts)
             if any(row[1] * counts[0] < row[0] ** 2 for row in listed) or content["ablation"] not in ABLATIONS:
@@ -112,6 +113,15 @@ def pool(tables: Sequence[ImportanceTable]) -> ImportanceTable:
     if len({each.ablation for each in tables}) > 1:
         raise DataError("These cannot be pooled: they are not all of the same ablation.")
     return ImportanceTable(reduce(add, (each.sums for each in tables)), tables[0].ablation, told)
+
+
+def _check_whole(heads: Sequence[Heads]) -> None:
+    """Raise ValueError or IndexError where these are not all heads of each kind, in the order of `every_head`."""
+    for kind in AttentionKind:
+        places = [(head.layer or 0, head.head or 0) for head in heads if head.kind == kind]
+        layers, count = places[-1][0] + 1, places[-1][1] + 1
+        if len(places) != layers * count or places != list(np.ndindex(layers, count)):
+            raise ValueError(f"its heads are not all of the {kind}")
 
 
 def _beside(path: Path) -> Path:
