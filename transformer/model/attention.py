@@ -97,7 +97,7 @@ class RelativePositions(nn.Module):
     def of(self, distances: Tensor) -> Tensor:
         """Return the bias of keys at these distances from their queries: [...] -> [heads, ...]."""
         ranges = distance_ranges(distances, len(self.table), self.furthest, both_ways=self.both_ways)
-        return self.table[ranges].movedim(-1, 0)
+        return self.table[ranges].movedim(-1, 0).contiguous()  # fused kernels ask for keys side by side
 
 
 class MultiHeadAttention(nn.Module):

@@ -21,7 +21,11 @@ _MOST_PARTS = 8  # threads that share the product with a single row
 
 
 class Linear(nn.Linear):
-    """x W^T + b, W [out, in]. W itself stays as it is, and copies of it are kept for as long as it does not change."""
+    """x W^T + b, W [out, in]. W itself stays as it is, and copies of it are kept for as long as it does not change.
+
+    PyTorch counts changes, but for those through `weight.data` or a NumPy view of it: who makes one after the first use
+    calls `learned`.
+    """
 
     most_copied = 2_000_000  # values, 8 MB: a model with larger layers is not to take twice the memory
 
