@@ -5,6 +5,7 @@ import html
 import json
 import re
 from pathlib import Path
+from urllib.parse import parse_qsl, urlsplit
 
 import numpy as np
 from streamlit.testing.v1 import AppTest
@@ -22,6 +23,12 @@ def open_page(page: str = PAGES[0], **query: str) -> AppTest:
     app.run()
     assert not app.exception
     return app
+
+
+def open_address(address: str, **more: str) -> AppTest:
+    """A page by its address, "/why?why=contrast", with more parameters, which come before those in the address."""
+    parts = urlsplit(address)
+    return open_page(f"pages/{parts.path.strip('/') or 'home'}.py", **{**dict(parse_qsl(parts.query)), **more})
 
 
 def components(app: AppTest) -> list:

@@ -1,10 +1,12 @@
 """Whether a model of transformers and what was imported of it give the same numbers."""
 
 import copy
+from pathlib import Path
 
 import torch
 
 from transformer import Translator
+from transformer.checkpoint import load_checkpoint, save_checkpoint
 from transformer.data.batching import pad
 from transformer.interpret.activations import record
 
@@ -34,3 +36,15 @@ def assert_same_passes(theirs, ours: Translator, sources, targets) -> None:
             weights = seen.weights(kind)[:, 0]
             expected = torch.stack(list(found[name]))[:, row, :, : weights.shape[-2], : weights.shape[-1]]
             assert (weights - expected).abs().max() < 1e-6
+
+
+def assert_kept(ours: Translator, folder: Path) -> Translator:
+    """What was imported is the same after it was written to a folder; returns what was read from there."""
+    save_checkpoint(folder, ours.checkpoint, torch.float32)
+    again = Translator(load_checkpoint(folder))
+    assert again.model.config == ours.model.config and again.tokenizer.files == ours.tokenizer.files
+    for (name, weight), (_, other) in zip(again.model.named_parameters(), ours.model.named_parameters(), strict=True):
+        assert torch.equal(weight, other), name
+    one, other = ours.trace("red dog"), again.trace("red dog")
+    assert one.target_ids == other.target_ids and one.source_tokens == other.source_tokens
+    return again

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from urllib.parse import parse_qsl, urlsplit
 
 import numpy as np
 import pytest
@@ -10,7 +9,7 @@ import torch
 from support.addresses import VIEWS
 from support.families import write_family
 from support.marian import make_opus_like, write_model
-from support.pages import headlines, numbers, open_page, page_text, specs
+from support.pages import headlines, numbers, open_address, open_page, page_text, specs
 
 from headlight.app import results
 from headlight.app.results import TranslationRequest, what_if
@@ -49,15 +48,10 @@ def only_imported(folder, monkeypatch):
     monkeypatch.setattr(results, "CHECKPOINTS", folder)
 
 
-def opened(address: str, **more: str):
-    parts = urlsplit(address)
-    return open_page(f"pages/{parts.path.strip('/') or 'home'}.py", **dict(parse_qsl(parts.query)), **more)
-
-
 @pytest.mark.parametrize("name", [SMALL, BART, NLLB])
 @pytest.mark.parametrize("address", VIEWS)
 def test_every_view_opens_or_says_what_it_lacks(address, name):
-    app = opened(address.replace("checkpoint=en-fr", ""), checkpoint=name, text="red dog")
+    app = open_address(address.replace("checkpoint=en-fr", ""), checkpoint=name, text="red dog")
     said = page_text(app)
     # The small model's vocabulary and positions are few.
     of_the_text = ("length limit", "never seen", "at most 39", "cannot begin")
@@ -79,7 +73,7 @@ def test_every_view_opens_or_says_what_it_lacks(address, name):
 
 
 def test_a_model_with_learned_positions_is_patched_where_its_translations_differ(folder):
-    app = opened("/what_if?what_if=patching", checkpoint=BART, text="the cat runs")
+    app = open_address("/what_if?what_if=patching", checkpoint=BART, text="the cat runs")
     own = Translator.load(folder / BART)
     (spec,) = specs(app)
     assert not app.error and "% of the way" in page_text(app)
@@ -88,7 +82,7 @@ def test_a_model_with_learned_positions_is_patched_where_its_translations_differ
 
 
 def test_the_feed_forward_is_drawn_after_this_models_activation(folder):
-    app = opened("/architecture?architecture=feed-forward", checkpoint=SMALL, text="red dog")
+    app = open_address("/architecture?architecture=feed-forward", checkpoint=SMALL, text="red dog")
     own = Translator.load(folder / SMALL)
     trace, layer = own.trace("red dog", target_language="deu"), own.model.encoder[0]
     kept = []
@@ -106,7 +100,7 @@ def test_the_feed_forward_is_drawn_after_this_models_activation(folder):
 
 
 def test_a_logit_by_hand_has_the_bias_of_its_piece(folder):
-    app = opened("/logits", checkpoint=SMALL, text="red dog")
+    app = open_address("/logits", checkpoint=SMALL, text="red dog")
     own = Translator.load(folder / SMALL)
     trace = own.trace("red dog", target_language="deu")
     with torch.inference_mode():
@@ -120,29 +114,30 @@ def test_a_logit_by_hand_has_the_bias_of_its_piece(folder):
 
 
 def test_a_decoder_that_begins_with_padding_is_explained(folder):
-    said = page_text(opened("/masks?masks=the+three+masks", checkpoint="opus", text="I love my teacher."))
+    said = page_text(open_address("/masks?masks=the+three+masks", checkpoint="opus", text="I love my teacher."))
     assert "This model's decoder begins with ⟨pad⟩" in said
-    sidebar = page_text(opened("/translate", checkpoint="opus"))
+    sidebar = page_text(open_address("/translate", checkpoint="opus"))
     assert "Imported: Helsinki-NLP/opus-mt-en-de (cc-by-4.0)" in sidebar
 
 
 def test_the_bar_offers_the_target_languages_and_the_address_keeps_them(folder):
-    app = opened("/translate", checkpoint=SMALL, text="red dog")
+    app = open_address("/translate", checkpoint=SMALL, text="red dog")
     assert app.selectbox(key="target").options == ["deu", "gos"]
     app.selectbox(key="target").set_value("gos").run()
     own = Translator.load(folder / SMALL)
     assert own.trace("red dog", target_language="gos").target_text.split()[0] in page_text(app)
-    linked = opened("/translate", checkpoint=SMALL, text="red dog", target="gos")
+    linked = open_address("/translate", checkpoint=SMALL, text="red dog", target="gos")
     assert linked.selectbox(key="target").value == "gos" and page_text(linked) == page_text(app)
-    assert opened("/translate", checkpoint=SMALL, text="red dog", target="xxx").selectbox(key="target").value == "deu"
-    both = opened("/masks", checkpoint=SMALL, text="red dog", second="small cat", target="gos")
+    unknown = open_address("/translate", checkpoint=SMALL, text="red dog", target="xxx")
+    assert unknown.selectbox(key="target").value == "deu"
+    both = open_address("/masks", checkpoint=SMALL, text="red dog", second="small cat", target="gos")
     assert "&gt;&gt;gos&lt;&lt;" in "".join(each.proto.body for each in both.get("html"))
-    assert not [each for each in opened("/translate", checkpoint="opus").selectbox if each.key == "target"]
+    assert not [each for each in open_address("/translate", checkpoint="opus").selectbox if each.key == "target"]
 
 
 def test_a_model_of_many_languages_is_told_both_in_the_bar_and_shows_the_given_one(folder):
     own = Translator.load(folder / NLLB)
-    app = opened("/translate", checkpoint=NLLB, text="red dog", target="jpn_Jpan")
+    app = open_address("/translate", checkpoint=NLLB, text="red dog", target="jpn_Jpan")
     assert app.selectbox(key="source").value == "eng_Latn" and app.selectbox(key="target").value == "jpn_Jpan"
     assert app.selectbox(key="source").options == list(own.tokenizer.source_languages)
     app.selectbox(key="source").set_value("deu_Latn").run()
@@ -150,11 +145,13 @@ def test_a_model_of_many_languages_is_told_both_in_the_bar_and_shows_the_given_o
     assert trace.source_tokens[0] == "deu_Latn" and trace.target_tokens[0] == "jpn_Jpan"
     shown = "".join(each.proto.body for each in app.get("html"))
     assert "deu_Latn" in shown and not app.error
-    decoding = page_text(opened("/decoding", checkpoint=NLLB, text="red dog"))
+    decoding = page_text(open_address("/decoding", checkpoint=NLLB, text="red dog"))
     assert "“fra_Latn” is not the model's choice: it is given, as the language to be written" in decoding
-    assert "“⟨start⟩” is not the model's choice" in page_text(opened("/decoding", checkpoint=BART, text="red dog"))
-    assert "given" not in page_text(opened("/decoding", checkpoint="opus", text="I love my teacher."))
-    masks = page_text(opened("/masks?masks=the+three+masks", checkpoint=NLLB, text="red dog", second="small cat"))
+    assert "“⟨start⟩” is not the model's choice" in page_text(
+        open_address("/decoding", checkpoint=BART, text="red dog")
+    )
+    assert "given" not in page_text(open_address("/decoding", checkpoint="opus", text="I love my teacher."))
+    masks = page_text(open_address("/masks?masks=the+three+masks", checkpoint=NLLB, text="red dog", second="small cat"))
     assert "decoder begins with ⟨end⟩" in masks
 
 
@@ -175,9 +172,9 @@ def test_a_norm_after_the_embedding_stands_in_the_diagram_and_in_the_sums(folder
         np.testing.assert_allclose(blocks[f"{side}_positions"].before + table, norm.before, atol=1e-6)
     assert sum(block.parameters for block in blocks.values()) == own.model.count_parameters()
     assert parameters_at(own.model.config, [24]) == {24: own.model.count_parameters()}
-    said = page_text(opened("/architecture?block=encoder_embedding_norm", checkpoint=BART, text="red dog"))
+    said = page_text(open_address("/architecture?block=encoder_embedding_norm", checkpoint=BART, text="red dog"))
     assert "LayerNorm" in said and "after the embedding" in said
-    assert "first LayerNorm" in str(specs(opened("/architecture?architecture=trajectory", checkpoint=BART)))
+    assert "first LayerNorm" in str(specs(open_address("/architecture?architecture=trajectory", checkpoint=BART)))
 
 
 @pytest.mark.parametrize("strategy", [Greedy(), Beam(2)])

@@ -3,13 +3,12 @@
 import base64
 import dataclasses
 import json
-from urllib.parse import parse_qsl, urlsplit
 
 import numpy as np
 import pytest
 from support.addresses import VIEWS
 from support.long_text import NAME, TEXT, write_summarizer
-from support.pages import open_page, page_text
+from support.pages import open_address, page_text
 
 from headlight.app import results
 from headlight.app.results import measures
@@ -64,9 +63,8 @@ def read(folder):
 
 
 def opened(address: str, **more: str):
-    parts = urlsplit(address)
     asked = {"instruction": "nothing before the text", "checkpoint": NAME, "text": TEXT, **more}
-    return open_page(f"pages/{parts.path.strip('/') or 'home'}.py", **{**dict(parse_qsl(parts.query)), **asked})
+    return open_address(address, **asked)
 
 
 def walk(node):

@@ -2,13 +2,12 @@
 
 import base64
 from dataclasses import replace
-from urllib.parse import parse_qsl, urlsplit
 
 import numpy as np
 import pytest
 import torch
 from support.addresses import VIEWS
-from support.pages import headlines, numbers, open_page, page_text, specs
+from support.pages import headlines, numbers, open_address, page_text, specs
 from support.t5 import write_t5
 
 from headlight.app import results
@@ -53,9 +52,8 @@ def only_these(folder, monkeypatch):
 
 
 def opened(address: str, **more: str):
-    parts = urlsplit(address)
-    more = {"instruction": "nothing before the text", **more}  # the text alone, as these tests read it
-    return open_page(f"pages/{parts.path.strip('/') or 'home'}.py", **dict(parse_qsl(parts.query)), **more)
+    asked = {"instruction": "nothing before the text", **more}  # the text alone, as these tests read it
+    return open_address(address, **asked)
 
 
 @pytest.mark.parametrize("name", [T5, FLAN, BYT5])

@@ -8,12 +8,11 @@ import numpy as np
 import pytest
 import torch
 from support.families import FAMILIES, LANGUAGES, write_family
-from support.same_passes import assert_same_passes
+from support.same_passes import assert_kept, assert_same_passes
 from support.sentences import SENTENCES
 from transformers import NllbTokenizer
 
 from transformer import Beam, Greedy, Translator
-from transformer.checkpoint import load_checkpoint, save_checkpoint
 from transformer.data.tokenizer import SPACE, source_ids
 from transformer.decoding.sampling import LENGTH_MARGIN
 from transformer.errors import EmptyTextError, UserError
@@ -105,13 +104,7 @@ def test_every_text_becomes_the_tokens_of_their_tokenizer(both, family):
 
 def test_a_checkpoint_keeps_all_that_was_imported(both, tmp_path):
     _, ours, _ = both
-    save_checkpoint(tmp_path / "again", ours.checkpoint, torch.float32)
-    again = Translator(load_checkpoint(tmp_path / "again"))
-    assert again.model.config == ours.model.config and again.tokenizer.files == ours.tokenizer.files
-    for (name, weight), (_, other) in zip(again.model.named_parameters(), ours.model.named_parameters(), strict=True):
-        assert torch.equal(weight, other), name
-    one, other = ours.trace("red dog"), again.trace("red dog")
-    assert one.target_ids == other.target_ids and one.source_tokens == other.source_tokens
+    again = assert_kept(ours, tmp_path / "again")
     assert ours.translate(["red dog"]) == again.translate(["red dog"])
 
 

@@ -8,7 +8,7 @@ import sentencepiece
 import torch
 from safetensors.torch import load_file, save_file
 from support.awkward import awkward_texts
-from support.same_passes import assert_same_passes
+from support.same_passes import assert_kept, assert_same_passes
 from support.sentences import SENTENCES
 from support.t5 import FAMILIES, PREFIXES, write_t5
 from transformers.models.mt5.modeling_mt5 import MT5LayerNorm
@@ -16,7 +16,6 @@ from transformers.models.t5.modeling_t5 import T5LayerNorm
 
 from transformer import Beam, Greedy, Translator
 from transformer.__main__ import main
-from transformer.checkpoint import load_checkpoint, save_checkpoint
 from transformer.data.t5_tokenizer import Rows, T5Tokenizer
 from transformer.decoding.sampling import LENGTH_MARGIN
 from transformer.errors import CheckpointError
@@ -90,13 +89,7 @@ def test_greedy_and_beam_search_find_what_generate_finds(both):
 
 def test_a_checkpoint_keeps_all_that_was_imported(both, tmp_path):
     _, ours, _ = both
-    save_checkpoint(tmp_path / "again", ours.checkpoint, torch.float32)
-    again = Translator(load_checkpoint(tmp_path / "again"))
-    assert again.model.config == ours.model.config and again.tokenizer.files == ours.tokenizer.files
-    for (name, weight), (_, other) in zip(again.model.named_parameters(), ours.model.named_parameters(), strict=True):
-        assert torch.equal(weight, other), name
-    one, other = ours.trace("red dog"), again.trace("red dog")
-    assert one.target_ids == other.target_ids and one.source_tokens == other.source_tokens
+    again = assert_kept(ours, tmp_path / "again")
     assert again.checkpoint.prefixes == ours.checkpoint.prefixes
     with pytest.raises(CheckpointError, match="This model cannot be written as one of Marian's"):
         export_marian(ours.checkpoint, tmp_path / "out")
