@@ -5,7 +5,7 @@ import plotly.graph_objects as go
 
 from transformer.arrays import require_index
 from transformer.experiments.attention import RandomProducts, measure_random_products
-from transformer.interpret.attention_block import is_divided, record_stages, undivided
+from transformer.interpret.attention_block import record_stages, undivided
 from transformer.interpret.trace import RowLabel, Trace, attention_map, masked_maps, row_and_column_labels
 from transformer.model.names import AttentionKind
 from transformer.translator import Translator
@@ -201,7 +201,7 @@ def without_scaling(
     stages = record_stages(translator.model, trace.source_ids, trace.decoder_input_ids, kind, layer)
     without, divided = (weights.max(axis=-1) for weights in undivided(stages, head))
     queries = trace.source_tokens if AttentionKind(kind) == AttentionKind.ENCODER else trace.decoder_input_tokens
-    return scaled_rows_figure(without, divided, queries, is_divided=is_divided(stages))
+    return scaled_rows_figure(without, divided, queries, is_divided=stages.is_divided)
 
 
 def score_deviation(translator: Translator, *, seed: int = 1) -> go.Figure:

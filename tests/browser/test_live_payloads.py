@@ -217,7 +217,7 @@ def test_the_tree_of_a_search_is_given_the_same(payloads, beam):
 def stages_of(stages: Stages, parameters: BlockParameters, gaps: dict[str, float], head: int) -> dict:
     """A block as engine/stages.js gives it."""
     maps = ("products", "scores", "weights")
-    whole = [field.name for field in dataclasses.fields(stages) if field.name not in (*maps, "unmasked", "bias")]
+    whole = [name for name in stages.arrays if name not in (*maps, "unmasked", "bias")]
     columns = slice(head * stages.d_k, (head + 1) * stages.d_k)
     learned = {f"w_{name}": getattr(parameters, f"w_{name}")[:, columns] for name in ("query", "key", "value")}
     learned |= {f"b_{name}": getattr(parameters, f"b_{name}")[columns] for name in ("query", "key", "value")}

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import torch
@@ -238,5 +239,7 @@ def with_table(numbers: ToyNumbers, name: str, values: np.ndarray, sentence: int
 
 def rounding_gaps(stages: Stages) -> dict[str, float]:
     """Return how far float32, in which a model computes, is from float64, stage by stage."""
-    arrays = {name: value for name, value in vars(stages).items() if value.dtype != bool}
-    return differences(replace(stages, **{name: value.astype(np.float32) for name, value in arrays.items()}), stages)
+    shorter: dict[str, Any] = {
+        name: value.astype(np.float32) for name, value in stages.arrays.items() if value.dtype != bool
+    }
+    return differences(replace(stages, **shorter), stages)

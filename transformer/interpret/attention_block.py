@@ -2,7 +2,8 @@
 
 import io
 import zipfile
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -82,7 +83,8 @@ class Stages:
     these divided by sqrt(d_k), where the model does so, plus the bias, and weights: [batch, heads, queries, keys];
     bias: [heads, queries, keys], what relative positions add, 0 without; unmasked: [batch, queries, keys], True where a
     query may attend; concatenated: [batch, queries, heads d_k], weights times value, head after head; output: times
-    W_O; total: residual + output; result: its norm with post-norm, the same with pre-norm.
+    W_O; total: residual + output; result: its norm with post-norm, the same with pre-norm. is_divided: whether products
+    are divided.
     """
 
     residual: np.ndarray
@@ -100,6 +102,12 @@ class Stages:
     output: np.ndarray
     total: np.ndarray
     result: np.ndarray
+    is_divided: bool
+
+    @property
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return all of it that is an array, by name."""
+        return {name: value for name, value in vars(self).items() if isinstance(value, np.ndarray)}
 
     @property
     def num_heads(self) -> int:
@@ -149,6 +157,7 @@ def stages_of(model: Transformer, seen: Activations, kind: AttentionKind | str, 
         output=to_array(output),
         total=to_array(residual + output),
         result=to_array(around.output),
+        is_divided=model.config.scale_scores,
     )
 
 
@@ -205,7 +214,8 @@ def compute_stages(
     total = residual + output
     result = total if parameters.norm == Norm.PRE else normalise(total, parameters)
     heads = products, bias, scores, unmasked, weights
-    return Stages(residual, x, memory, query, key, value, *heads, concatenated, output, total, result)
+    summed = concatenated, output, total, result
+    return Stages(residual, x, memory, query, key, value, *heads, *summed, is_divided=parameters.scale_scores)
 
 
 def undivided(stages: Stages, head: int) -> tuple[np.ndarray, np.ndarray]:
@@ -214,15 +224,9 @@ def undivided(stages: Stages, head: int) -> tuple[np.ndarray, np.ndarray]:
     """
     products = np.asarray(stages.products[0, head], dtype=np.float64)
     own = np.asarray(stages.weights[0, head], dtype=np.float64)
-    if is_divided(stages):
+    if stages.is_divided:
         return softmax(products + stages.bias[head], stages.unmasked[0]), own
     return own, softmax(products / np.sqrt(stages.d_k) + stages.bias[head], stages.unmasked[0])
-
-
-def is_divided(stages: Stages) -> bool:
-    """Tell whether products were divided before the bias was added to them; where it is the same both ways, yes."""
-    changed, largest = np.abs(stages.scores - stages.bias - stages.products).max(), np.abs(stages.products).max()
-    return stages.d_k == 1 or not largest or bool(changed > 1e-4 * largest)
 
 
 def split_heads(x: np.ndarray, num_heads: int) -> np.ndarray:
@@ -261,7 +265,7 @@ def deviation_of(x: np.ndarray, parameters: BlockParameters) -> np.ndarray:
 
 def differences(shown: Stages, recomputed: Stages) -> dict[str, float]:
     """Return the largest absolute difference of every stage, by the stage's name."""
-    names = [field.name for field in fields(Stages) if field.name != "unmasked"]
+    names = [name for name in shown.arrays if name != "unmasked"]
     return {name: float(np.abs(getattr(shown, name) - getattr(recomputed, name)).max()) for name in names}
 
 
@@ -335,7 +339,7 @@ def script(stages: Stages, parameters: BlockParameters, title: str, *, cross: bo
 def bundle(stages: Stages, parameters: BlockParameters, program: str) -> bytes:
     """Zip attention.py and attention.npz: all stages, and what the block has learned. Nothing is pickled."""
     learned = {name: value for name, value in vars(parameters).items() if isinstance(value, np.ndarray)}
-    arrays = vars(stages) | learned
+    arrays: dict[str, Any] = stages.arrays | learned
     packed, whole = io.BytesIO(), io.BytesIO()
     np.savez_compressed(packed, **arrays)
     with zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as archive:

@@ -18,7 +18,7 @@ from headlight.plots.text import (
 from transformer.arrays import softmax
 from transformer.config import Positions
 from transformer.experiments.attention import SIZES, RandomProducts, measure_random_products
-from transformer.interpret.attention_block import Stages, is_divided, undivided
+from transformer.interpret.attention_block import Stages, undivided
 from transformer.interpret.what_if.intervention import Heads
 from transformer.model.names import AttentionKind
 
@@ -73,7 +73,7 @@ def root_of_d_k(run: Run, kind: str) -> Answer:
     names: layer, head and its first dimension, and d_k.
     """
     layer, head, stages = _head(run, kind)
-    if not is_divided(stages):
+    if not stages.is_divided:
         raise Undecided(_NOT_DIVIDED)
     if stages.d_k == 1:
         raise Undecided("A query of this model has one dimension in each head, so that the division does nothing.")
@@ -99,7 +99,7 @@ def row_without_root(run: Run, kind: str) -> Answer:
     the row predicts, in the encoder its own token), now (its largest weight), and d_k.
     """
     layer, head, stages = _head(run, kind)
-    if not is_divided(stages):
+    if not stages.is_divided:
         raise Undecided(_NOT_DIVIDED)
     if stages.bias.any():
         raise Undecided(_BIASED)

@@ -4,7 +4,7 @@ import numpy as np
 
 from headlight.plots.text import LEAST_SHOWN, Finding, format_distinct, percent, quoted_at
 from transformer.experiments.attention import RandomProducts, softmax_jacobian_norm
-from transformer.interpret.attention_block import Stages, is_divided, undivided
+from transformer.interpret.attention_block import Stages, undivided
 
 _SATURATED = 1e-6  # a softmax's Jacobian below this is float32's rounding
 
@@ -13,7 +13,7 @@ def describe_head(stages: Stages, head: int, queries: tuple[str, ...]) -> Findin
     """Return what the division does to this head: its weights, its products, and the gradient through its softmax."""
     weights = undivided(stages, head)
     without, divided = (part.max(axis=-1) for part in weights)
-    unmasked, is_own = stages.unmasked[0], is_divided(stages)
+    unmasked, is_own = stages.unmasked[0], stages.is_divided
     products = stages.products[0, head][unmasked].std()
     if is_own:
         scores = (stages.scores[0, head] - stages.bias[head])[unmasked].std()
