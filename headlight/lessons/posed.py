@@ -39,9 +39,10 @@ class Posed:
 
     @property
     def key(self) -> str:
-        """Return a name for this very question: another sentence, or another checkpoint, asks anew."""
+        """Return a name for this very question: another checkpoint, sentence, language or task asks anew."""
         request = self.run.request
-        return f"{self.lesson.name}.{self.number + 1} {request.checkpoint.name} {request.text}"
+        told = [told for told in (request.language, request.source_language, request.task) if told]
+        return " ".join([f"{self.lesson.name}.{self.number + 1}", request.checkpoint.name, *told, request.text])
 
     @property
     def options(self) -> tuple[Option, ...]:

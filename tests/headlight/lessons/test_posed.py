@@ -1,6 +1,7 @@
 """A step put to a learner: texts are filled, choices judged, and nothing tells what is right before it was found."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -43,6 +44,15 @@ def test_texts_are_filled_and_styled_and_tokens_read_as_words():
     assert posed().fill("{word} {unknown}") == "my {unknown}"
     assert posed().address() == {"layer": "3"} and posed().address(shown=True) == {"layer": "3", "head": "3"}
     assert posed(names={}).address() is None
+
+
+@pytest.mark.parametrize(
+    "changed", [{"text": "I hate my teacher."}, {"language": "fr"}, {"source_language": "fr"}, {"task": "summarize"}]
+)
+def test_another_text_language_or_task_asks_anew(changed):
+    asked = posed()
+    request = replace(asked.run.request, **changed)
+    assert replace(asked, run=Run(request)).key != asked.key == posed().key
 
 
 def test_a_token_that_looks_like_markup_or_a_name_stays_what_it_is():
