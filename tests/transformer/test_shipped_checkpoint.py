@@ -1,6 +1,7 @@
 """The checkpoints that come with the repository: complete, small, described, and able to translate."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -76,6 +77,20 @@ def test_it_says_what_it_was_trained_on_and_how_and_how_good_it_is(folder):
     scored = [score for score in training["scores"].values() if isinstance(score, dict)]
     assert scored, "run evaluate --write on the test pairs"
     assert all(score["bleu"] > 20 and "version:" in score["signature"] for score in scored)
+
+
+@pytest.mark.parametrize("name", ["en-de", "en-fr"])
+def test_its_licence_and_sources_are_the_same_wherever_they_stand(name):
+    """In training.json, which the pages and the files made from the weights quote, and in LICENSE and NOTICE."""
+    folder = CHECKPOINTS / name
+    training = json.loads((folder / "training.json").read_text(encoding="utf-8"))
+    notice = (folder / "NOTICE").read_text(encoding="utf-8")
+    assert "GENERAL PUBLIC LICENSE" in (folder / "LICENSE").read_text(encoding="utf-8")
+    named = {line.removeprefix("- ") for line in notice.splitlines() if line.startswith("- ")}
+    for data in (training["data"], training["configuration"]["data"]):
+        assert data["licence"] == "GPL-3.0-or-later"
+        assert set(re.split(r"(?<=\)); ", data["attribution"])) == named
+    assert "tatoeba.org" in training["data"]["samples"]
 
 
 @pytest.mark.parametrize("name", ["en-de", "en-fr", "reverse"])
