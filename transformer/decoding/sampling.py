@@ -15,6 +15,7 @@ from ..arrays import softmax, widened
 from ..data.batching import Ids, pad
 from ..model.attention import padding_mask
 from ..model.fused_step import FusedStep, Step, decoding_step
+from ..model.linear import padded
 from ..model.transformer import Transformer
 
 _ENCODED = 16  # sentences encoded side by side
@@ -243,7 +244,9 @@ def _decode(
         rows = [row for row, sentence in enumerate(running) if sentence is not None]
         if not rows:
             break
-        if 4 * len(rows) <= 3 * len(running):  # rarer than at every end: each selection copies the caches
+        kept = padded(len(rows))
+        if kept < len(running):
+            rows += [row for row, sentence in enumerate(running) if sentence is None][: kept - len(rows)]
             selected = torch.tensor(rows, device=model.device)
             state.select(selected)
             tokens, running = tokens[selected], [running[row] for row in rows]

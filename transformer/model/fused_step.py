@@ -5,6 +5,7 @@ these. Here are the same operations on the same weights, so the logits are those
 no module is called for no hook sees: a decoder with hooks takes its steps through its modules.
 """
 
+import math
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,11 +15,13 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from ..config import ModelConfig, NormType, Positions
-from .attention import LayerCache
+from .attention import ROOM, LayerCache
 from .layers import DecoderLayer
 from .transformer import Transformer
 
 Step = Callable[[Tensor, list[LayerCache], Tensor | None], Tensor]
+_MANY = 16  # rows
+
 _Product = Callable[[Tensor], Tensor]
 _Norm = tuple[tuple[int, ...], Tensor, Tensor, float]
 
@@ -102,6 +105,11 @@ class FusedStep:
         self.embedding, self.scale, self.positions = first.embedding.weight, first.embedding.scale, first.positions
         self.first_norm = _norm(first.norm) if config.embedding_norm else None
         self.layers = [_Layer.of(layer) for layer in model.decoder]  # type: ignore[arg-type]
+        self._in_products = self.embedding.device.type == "cpu" and self.embedding.dtype == torch.float32
+        self._so_far = self.embedding.new_zeros(1, 1, 2 * ROOM)
+        self._so_far[..., ROOM:] = -math.inf
+        self._mask: Tensor | None = None
+        self._memory_bias: Tensor | None = None
 
     def __call__(self, tokens: Tensor, caches: list[LayerCache], source_mask: Tensor | None) -> Tensor:
         return self.model.output_projection(self.hidden(tokens, caches, source_mask))
@@ -109,6 +117,7 @@ class FusedStep:
     def hidden(self, tokens: Tensor, caches: list[LayerCache], source_mask: Tensor | None) -> Tensor:
         """Return what the output projection is given: [rows, d_model]."""
         start = caches[0].length
+        self._by_products = self._in_products and len(tokens) >= _MANY and self._can_add(source_mask, caches[0])
         self.positions.require_room(start + 1)
         x = F.embedding(tokens, self.embedding) * self.scale + self.positions.table[start]
         if self.first_norm:
@@ -132,7 +141,14 @@ class FusedStep:
         heads = self.num_heads
         projected = layer.query_key_value(x).view(len(x), 3 * heads, 1, -1)
         query, key, value = projected.chunk(3, dim=1)
-        attended = self._attend(query, *cache.append(key, value), None)
+        keys, values = cache.append(key, value)
+        if not self._by_products:
+            attended = self._attend(query, keys, values, None)
+        else:
+            seen = max(cache.length, min(ROOM, cache.key.shape[2]))
+            first = ROOM - cache.length if cache.length < ROOM else 0
+            bias = self._so_far[..., first : first + seen] if first else self._so_far[..., :1]
+            attended = _by_products(query, cache.key[:, :, :seen], cache.value[:, :, :seen], bias)
         return layer.self_output(attended.reshape(x.shape))
 
     def _attend(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
@@ -140,8 +156,22 @@ class FusedStep:
 
     def _attend_memory(self, x: Tensor, layer: _Layer, cache: LayerCache, mask: Tensor | None) -> Tensor:
         query = layer.query(x).view(len(x), self.num_heads, 1, -1)
-        attended = self._attend(query, cache.memory_key, cache.memory_value, mask)
+        if self._by_products:
+            attended = _by_products(query, cache.memory_key, cache.memory_value, self._memory_bias)
+        else:
+            attended = self._attend(query, cache.memory_key, cache.memory_value, mask)
         return layer.cross_output(attended.reshape(x.shape))
+
+    def _can_add(self, mask: Tensor | None, cache: LayerCache) -> bool:
+        if mask is None:
+            self._mask, self._memory_bias = None, self._so_far[..., :1]
+        elif mask is not self._mask:
+            self._mask, self._memory_bias = mask, None
+            if mask.any(dim=-1).all():
+                rows, heads, keys, _ = cache.memory_key.shape
+                bias = self._so_far.new_zeros(rows, heads, 1, keys).masked_fill_(~mask, -math.inf)
+                self._memory_bias = bias.view(rows * heads, 1, keys)
+        return self._memory_bias is not None
 
 
 class KeepingStep(FusedStep):
@@ -168,6 +198,13 @@ class KeepingStep(FusedStep):
         output = F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
         self._kept += query, output
         return output
+
+
+def _by_products(query: Tensor, key: Tensor, value: Tensor, bias: Tensor) -> Tensor:
+    scores = torch.baddbmm(
+        bias, query.flatten(0, 1), key.flatten(0, 1).transpose(1, 2), alpha=1 / math.sqrt(query.shape[-1])
+    )
+    return scores.softmax(dim=2) @ value.flatten(0, 1)
 
 
 def _feed_forward(x: Tensor, layer: _Layer) -> Tensor:

@@ -122,7 +122,7 @@ class _Part:
             if self._bias is None:
                 return torch.bmm(same, self._columns).view(*x.shape[:-1], -1)
             return torch.baddbmm(self._spread_bias, same, self._columns).view(*x.shape[:-1], -1)
-        x_rows, more = x.reshape(rows, -1), _padded(rows) - rows
+        x_rows, more = x.reshape(rows, -1), padded(rows) - rows
         if more:
             x_rows = F.pad(x_rows, (0, 0, 0, more))
         y: Tensor = onednn_product(x_rows, self._blocks, self._bias, "none", [], "")  # type: ignore[misc]
@@ -144,7 +144,7 @@ class _Part:
         return torch.ops.mkldnn._reorder_linear_weight(self._weight.contiguous())
 
 
-def _padded(rows: int) -> int:
+def padded(rows: int) -> int:
     """Round up to one of a few numbers of rows: oneDNN compiles a program for each, of up to half a megabyte."""
-    step = 4 if rows <= 16 else 16 if rows <= 64 else 64 if rows <= 256 else 256
+    step = 1 if rows == 1 else 4 if rows <= 16 else max(16, 2 ** (rows - 1).bit_length() // 8)
     return -(-rows // step) * step
