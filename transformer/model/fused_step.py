@@ -7,8 +7,8 @@ no module is called for no hook sees: a decoder with hooks takes its steps throu
 
 import math
 import threading
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from itertools import accumulate, groupby
 
 import torch
 from torch import Tensor, nn
@@ -16,7 +16,8 @@ from torch.nn import functional as F
 
 from ..config import ModelConfig, NormType, Positions
 from .attention import ROOM, LayerCache
-from .layers import DecoderLayer
+from .layers import DecoderLayer, EncoderLayer, Residual, StackInput
+from .linear import padded
 from .transformer import Transformer
 
 Step = Callable[[Tensor, list[LayerCache], Tensor | None], Tensor]
@@ -46,7 +47,8 @@ def keeping_step(model: Transformer) -> "KeepingStep | None":
 
 
 def _is_fused(model: Transformer) -> bool:
-    return not model.training and is_covered(model.config) and not _is_observed(model)
+    parts = model.decoder_input, model.decoder, model.decoder_norm
+    return not model.training and is_covered(model.config) and not _is_observed(*parts)
 
 
 def is_covered(config: ModelConfig) -> bool:
@@ -55,44 +57,33 @@ def is_covered(config: ModelConfig) -> bool:
     return as_papers and config.norm_type == NormType.LAYER and config.positions != Positions.RELATIVE
 
 
-def _is_observed(model: Transformer) -> bool:
+def _is_observed(*parts: nn.Module) -> bool:
     """Tell whether a hook would see this thread's steps: not one that names another `thread`."""
-    modules = (module for part in (model.decoder_input, model.decoder, model.decoder_norm) for module in part.modules())
-    hooks = (hook for each in modules for hook in (*each._forward_hooks.values(), *each._forward_pre_hooks.values()))
-    this = threading.get_ident()
-    return any(getattr(hook, "thread", this) == this for hook in hooks) or nn.modules.module._has_any_global_hook()
+    if nn.modules.module._has_any_global_hook():
+        return True
+    this, modules = threading.get_ident(), (module for part in parts for module in part.modules())
+    seen = [each for each in modules if each._forward_hooks or each._forward_pre_hooks]
+    hooks = (hook for each in seen for hook in (*each._forward_hooks.values(), *each._forward_pre_hooks.values()))
+    return any(getattr(hook, "thread", this) == this for hook in hooks)
 
 
-@dataclass(frozen=True)
 class _Layer:
-    """The weights of a decoder layer in the order of their use; a norm is [its shape, gain, bias, epsilon]."""
+    """The weights of a layer as they are now; a norm is [its shape, gain, bias, epsilon]."""
 
-    query_key_value: _Product
-    self_output: _Product
-    self_norm: _Norm
-    query: _Product
-    cross_output: _Product
-    cross_norm: _Norm
-    inner: _Product
-    activate: Callable[[Tensor], Tensor]
-    outer: _Product
-    forward_norm: _Norm
+    def __init__(self, layer: EncoderLayer | DecoderLayer):
+        attention, feed_forward = layer.self_attention, layer.feed_forward
+        self.query_key_value, self.self_output = attention.query_key_value.product(), attention.output.product()
+        self.self_norm, self.forward_norm = _norm(layer.self_attention_residual), _norm(layer.feed_forward_residual)
+        is_relu = isinstance(feed_forward.activate, nn.ReLU)
+        self.activate = torch.relu_ if is_relu else feed_forward.activate.forward
+        self.inner, self.outer = feed_forward.inner.product(), feed_forward.outer.product()
+        if isinstance(layer, DecoderLayer):
+            cross, width = layer.cross_attention, layer.cross_attention.width
+            self.query, self.key_value = cross.query_key_value.product(0, width), cross.query_key_value.product(width)
+            self.cross_output, self.cross_norm = cross.output.product(), _norm(layer.cross_attention_residual)
 
-    @classmethod
-    def of(cls, layer: DecoderLayer) -> "_Layer":
-        attention, cross, feed_forward = layer.self_attention, layer.cross_attention, layer.feed_forward
-        return cls(
-            attention.query_key_value.product(),
-            attention.output.product(),
-            _norm(layer.self_attention_residual.norm),
-            cross.query_key_value.product(0, cross.width),
-            cross.output.product(),
-            _norm(layer.cross_attention_residual.norm),
-            feed_forward.inner.product(),
-            feed_forward.activate.forward,
-            feed_forward.outer.product(),
-            _norm(layer.feed_forward_residual.norm),
-        )
+    def feed_forward(self, x: Tensor) -> Tensor:
+        return self.outer(self.activate(self.inner(x)))
 
 
 class FusedStep:
@@ -101,77 +92,104 @@ class FusedStep:
     def __init__(self, model: Transformer):
         config = model.config
         self.model, self.num_heads, self.norm_first = model, config.num_heads, config.norm == "pre"
-        first = model.decoder_input
-        self.embedding, self.scale, self.positions = first.embedding.weight, first.embedding.scale, first.positions
-        self.first_norm = _norm(first.norm) if config.embedding_norm else None
-        self.layers = [_Layer.of(layer) for layer in model.decoder]  # type: ignore[arg-type]
-        self._in_products = self.embedding.device.type == "cpu" and self.embedding.dtype == torch.float32
-        self._so_far = self.embedding.new_zeros(1, 1, 2 * ROOM)
-        self._so_far[..., ROOM:] = -math.inf
+        self.layers = [_Layer(layer) for layer in model.decoder]  # type: ignore[arg-type]
+        weight = model.decoder_input.embedding.weight
+        self._on_cpu = weight.device.type == "cpu" and weight.dtype == torch.float32
+        self._unfilled = weight.new_zeros(1, 1, 2 * ROOM)
+        self._unfilled[..., ROOM:] = -math.inf
         self._mask: Tensor | None = None
-        self._memory_bias: Tensor | None = None
+        self._bias: Tensor | None = None
 
     def __call__(self, tokens: Tensor, caches: list[LayerCache], source_mask: Tensor | None) -> Tensor:
         return self.model.output_projection(self.hidden(tokens, caches, source_mask))
 
+    def start(self, sources: Sequence[Sequence[int]], capacity: int) -> list[LayerCache] | None:
+        """Encode all sentences side by side, without padding, and return the caches; None where modules have to."""
+        model, device = self.model, self.model.device
+        if not self._on_cpu or _is_observed(model.encoder_input, model.encoder, model.encoder_norm):
+            return None
+        order = sorted(range(len(sources)), key=lambda row: len(sources[row]))
+        lengths = [len(sources[row]) for row in order]
+        more = padded(sum(lengths)) - sum(lengths)  # tokens that make a number of rows that products are fast with
+        ids = torch.tensor([id for row in order for id in sources[row]] + more * [0])
+        positions = torch.tensor([at for length in lengths for at in range(length)] + more * [0])
+        groups = [(length, len(list(group))) for length, group in groupby([*lengths, *more * [1]])]
+        x = self._embed(model.encoder_input, ids, positions)
+        for each in model.encoder:
+            layer = _Layer(each)
+            x = self._add(x, layer.self_norm, lambda y: self._attend_within(y, layer, groups))
+            x = self._add(x, layer.forward_norm, layer.feed_forward)
+        x = model.encoder_norm(x)
+        starts = torch.tensor([0, *accumulate(lengths)])[torch.tensor(order).argsort()]
+        inside = torch.arange(max(lengths)).minimum(torch.tensor(list(map(len, sources)))[:, None] - 1)
+        at = starts[:, None] + inside  # what is beyond a sentence's end is masked: its last token, once more
+        caches = []
+        for layer in self.layers:
+            both = layer.key_value(x)[at].view(*at.shape, 2, self.num_heads, -1)
+            caches.append(LayerCache(*both.permute(2, 0, 3, 1, 4).contiguous(), capacity))
+        return caches
+
     def hidden(self, tokens: Tensor, caches: list[LayerCache], source_mask: Tensor | None) -> Tensor:
         """Return what the output projection is given: [rows, d_model]."""
         start = caches[0].length
-        self._by_products = self._in_products and len(tokens) >= _MANY and self._can_add(source_mask, caches[0])
-        self.positions.require_room(start + 1)
-        x = F.embedding(tokens, self.embedding) * self.scale + self.positions.table[start]
-        if self.first_norm:
-            x = torch.layer_norm(x, *self.first_norm)
-        step = self._pre_norm if self.norm_first else self._post_norm
+        self.model.decoder_input.positions.require_room(start + 1)
+        self._by_products = self._on_cpu and len(tokens) >= _MANY and self._can_add(source_mask, caches[0])
+        x = self._embed(self.model.decoder_input, tokens, start)
         for layer, cache in zip(self.layers, caches, strict=True):
-            x = step(x, layer, cache, source_mask)
+            x = self._add(x, layer.self_norm, lambda y: self._attend_so_far(y, layer, cache))
+            x = self._add(x, layer.cross_norm, lambda y: self._attend_memory(y, layer, cache, source_mask))
+            x = self._add(x, layer.forward_norm, layer.feed_forward)
         return self.model.decoder_norm(x)
 
-    def _post_norm(self, x: Tensor, layer: _Layer, cache: LayerCache, source_mask: Tensor | None) -> Tensor:
-        x = torch.layer_norm(x + self._attend_so_far(x, layer, cache), *layer.self_norm)
-        x = torch.layer_norm(x + self._attend_memory(x, layer, cache, source_mask), *layer.cross_norm)
-        return torch.layer_norm(x + _feed_forward(x, layer), *layer.forward_norm)
+    def _embed(self, first: StackInput, ids: Tensor, positions: Tensor | int) -> Tensor:
+        x = F.embedding(ids, first.embedding.weight) * first.embedding.scale + first.positions.table[positions]
+        return first.norm(x)
 
-    def _pre_norm(self, x: Tensor, layer: _Layer, cache: LayerCache, source_mask: Tensor | None) -> Tensor:
-        x = x + self._attend_so_far(torch.layer_norm(x, *layer.self_norm), layer, cache)
-        x = x + self._attend_memory(torch.layer_norm(x, *layer.cross_norm), layer, cache, source_mask)
-        return x + _feed_forward(torch.layer_norm(x, *layer.forward_norm), layer)
+    def _add(self, x: Tensor, norm: _Norm, sublayer: _Product) -> Tensor:
+        if self.norm_first:
+            return x + sublayer(torch.layer_norm(x, *norm))
+        return torch.layer_norm(x + sublayer(x), *norm)
+
+    def _attend_within(self, x: Tensor, layer: _Layer, groups: list[tuple[int, int]]) -> Tensor:
+        projected, attended = layer.query_key_value(x), []
+        for (length, count), part in zip(groups, projected.split([length * count for length, count in groups])):
+            query, key, value = part.view(count, length, 3, self.num_heads, -1).permute(2, 0, 3, 1, 4)
+            attended.append(F.scaled_dot_product_attention(query, key, value).transpose(1, 2).reshape(length * count, -1))
+        return layer.self_output(torch.cat(attended))
 
     def _attend_so_far(self, x: Tensor, layer: _Layer, cache: LayerCache) -> Tensor:
-        heads = self.num_heads
-        projected = layer.query_key_value(x).view(len(x), 3 * heads, 1, -1)
+        projected = layer.query_key_value(x).view(len(x), 3 * self.num_heads, 1, -1)
         query, key, value = projected.chunk(3, dim=1)
         keys, values = cache.append(key, value)
-        if not self._by_products:
-            attended = self._attend(query, keys, values, None)
-        else:
-            seen = max(cache.length, min(ROOM, cache.key.shape[2]))
-            first = ROOM - cache.length if cache.length < ROOM else 0
-            bias = self._so_far[..., first : first + seen] if first else self._so_far[..., :1]
-            attended = _by_products(query, cache.key[:, :, :seen], cache.value[:, :, :seen], bias)
-        return layer.self_output(attended.reshape(x.shape))
-
-    def _attend(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
-        return F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
+        bias = self._unfilled[..., :1]
+        if self._by_products and cache.length < ROOM:  # a softmax of fewer takes five times as long
+            keys, values = cache.key, cache.value
+            bias = self._unfilled[..., ROOM - cache.length :][..., : keys.shape[2]]
+        return layer.self_output(self._attend(query, keys, values, None, bias).reshape(x.shape))
 
     def _attend_memory(self, x: Tensor, layer: _Layer, cache: LayerCache, mask: Tensor | None) -> Tensor:
         query = layer.query(x).view(len(x), self.num_heads, 1, -1)
-        if self._by_products:
-            attended = _by_products(query, cache.memory_key, cache.memory_value, self._memory_bias)
-        else:
-            attended = self._attend(query, cache.memory_key, cache.memory_value, mask)
+        attended = self._attend(query, cache.memory_key, cache.memory_value, mask, self._bias)
         return layer.cross_output(attended.reshape(x.shape))
 
+    def _attend(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, bias: Tensor | None) -> Tensor:
+        """Attend from one query a row; of many rows by products, where `bias` is the mask as what is added."""
+        if not self._by_products:
+            return F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
+        query, key, value = query.flatten(0, 1), key.flatten(0, 1), value.flatten(0, 1)
+        scores = torch.baddbmm(bias, query, key.transpose(1, 2), alpha=1 / math.sqrt(query.shape[-1]))
+        return scores.softmax(dim=2) @ value
+
     def _can_add(self, mask: Tensor | None, cache: LayerCache) -> bool:
+        """Make what is added for the mask, once for each; False where a sentence has no key, which is no sum."""
         if mask is None:
-            self._mask, self._memory_bias = None, self._so_far[..., :1]
+            self._bias = self._unfilled[..., :1]
         elif mask is not self._mask:
-            self._mask, self._memory_bias = mask, None
-            if mask.any(dim=-1).all():
-                rows, heads, keys, _ = cache.memory_key.shape
-                bias = self._so_far.new_zeros(rows, heads, 1, keys).masked_fill_(~mask, -math.inf)
-                self._memory_bias = bias.view(rows * heads, 1, keys)
-        return self._memory_bias is not None
+            rows, heads, keys, _ = cache.memory_key.shape
+            bias = self._unfilled.new_zeros(rows, heads, 1, keys).masked_fill_(~mask, -math.inf).flatten(0, 1)
+            self._bias = bias if mask.any(dim=-1).all() else None
+        self._mask = mask
+        return self._bias is not None
 
 
 class KeepingStep(FusedStep):
@@ -194,23 +212,13 @@ class KeepingStep(FusedStep):
         self.vectors.append(super().hidden(tokens, caches, source_mask))
         return self.vectors[-1]
 
-    def _attend(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
+    def _attend(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, bias: Tensor | None) -> Tensor:
         output = F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
         self._kept += query, output
         return output
 
 
-def _by_products(query: Tensor, key: Tensor, value: Tensor, bias: Tensor) -> Tensor:
-    scores = torch.baddbmm(
-        bias, query.flatten(0, 1), key.flatten(0, 1).transpose(1, 2), alpha=1 / math.sqrt(query.shape[-1])
-    )
-    return scores.softmax(dim=2) @ value.flatten(0, 1)
-
-
-def _feed_forward(x: Tensor, layer: _Layer) -> Tensor:
-    return layer.outer(layer.activate(layer.inner(x)))
-
-
-def _norm(norm: nn.Module) -> _Norm:
+def _norm(residual: Residual) -> _Norm:
+    norm = residual.norm
     assert isinstance(norm, nn.LayerNorm)
     return norm.normalized_shape, norm.weight, norm.bias, norm.eps
