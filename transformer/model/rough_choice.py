@@ -62,14 +62,12 @@ class RoughChoice:
         rows, tokens = np.divmod(np.flatnonzero(numbers[is_open] >= least), numbers.shape[1])
         if len(tokens) > len(self._weight):
             return of_all()
-        rows = is_open[rows]
-        logits = np.einsum("ij,ij->i", self._weight.numpy()[tokens], vectors[rows])
-        order, ends = np.lexsort((logits, rows)), np.flatnonzero(np.diff(rows, append=-1))
+        logits = np.einsum("ij,ij->i", self._weight.numpy()[tokens], vectors[is_open[rows]])
+        order, ends = np.lexsort((logits, rows)), np.searchsorted(rows, each[: len(is_open)], side="right") - 1
         best, second = order[ends], order[ends - 1]  # of a row's at least two
         chosen[is_open] = tokens[best]
         return torch.from_numpy(chosen) if (logits[best] - logits[second] > close[is_open]).all() else of_all()
 
 
 def _lengths(vectors: np.ndarray) -> np.ndarray:
-    """Return the Euclidean length of each row."""
     return np.asarray(np.sqrt(np.einsum("ij,ij->i", vectors, vectors)))
