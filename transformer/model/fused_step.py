@@ -1,7 +1,7 @@
 """Encoding and the decoder's step as functions over the weights: calling modules takes a third of a step's time again.
 
-The logits of few sentences are those of `Transformer.step` bit for bit. Many attend by matrix products, in half the time
-of PyTorch's kernel for it, which makes a difference below 1e-5. A stack with hooks is run through its modules.
+The logits of few sentences are those of `Transformer.step` bit for bit. Many attend by matrix products, in half the
+time of PyTorch's kernel for it, which makes a difference below 1e-5. A stack with hooks is run through its modules.
 """
 
 import math
@@ -85,7 +85,7 @@ class FusedStep:
         self.layers = [_Layer(layer) for layer in model.decoder]  # type: ignore[arg-type]
         self._on_cpu = model.device.type == "cpu" and model.dtype == torch.float32
         self._none_added = torch.zeros(1, 1, 1)
-        self._unfilled = torch.full((ROOM, 1, ROOM), -math.inf).triu(1)  # by length - 1
+        self._unfilled = torch.full((ROOM, ROOM), -math.inf).triu(1)  # by length - 1
         self._bias: Tensor | None = None  # the mask as what is added to scores, where attention is by products
 
     def __call__(self, tokens: Tensor, caches: list[LayerCache], source_mask: Tensor | None) -> Tensor:
@@ -144,7 +144,7 @@ class FusedStep:
         keys, values = cache.append(key, value)
         bias = None if self._bias is None else self._none_added
         if bias is not None and cache.length < ROOM:  # a softmax of fewer takes five times as long
-            keys, values, bias = cache.key, cache.value, self._unfilled[cache.length - 1, :, : cache.key.shape[2]]
+            keys, values, bias = cache.key, cache.value, self._unfilled[cache.length - 1, : cache.key.shape[2]]
         return layer.self_output(self._attend(query, keys, values, None, bias).reshape(x.shape))
 
     def _attend_memory(self, x: Tensor, layer: _Layer, cache: LayerCache, mask: Tensor | None) -> Tensor:

@@ -1,8 +1,8 @@
 """A linear map that multiplies by copies of its weight: more than twice as fast on a CPU without gradients.
 
-PyTorch rearranges the matrix for each product, and multiplies one row on one thread. On two threads of an EPYC, 1024 x 256
-with 1, 4, 16, 64 and 640 rows takes 9, 19, 32, 79 and 680 microseconds instead of 15, 43, 65, 171 and 1,490. While it is
-trained, when copies would be out of date at once, oneDNN multiplies by the weight itself (`products`).
+PyTorch rearranges the matrix for each product, and multiplies one row on one thread. On two threads of an EPYC,
+1024 x 256 with 1, 4, 16, 64 and 640 rows takes 9, 19, 32, 79 and 680 microseconds instead of 15, 43, 65, 171 and 1,490.
+While it is trained, when copies would be out of date at once, oneDNN multiplies by the weight itself (`products`).
 """
 
 from collections.abc import Callable
@@ -50,8 +50,8 @@ class Linear(nn.Linear):
     def copies(self) -> "_Copies | None":
         """Return copies that are up to date, None where there may be none."""
         weight = self.weight
-        # With gradients an update may follow, which a fused optimizer does not count, nor a weight made in inference mode
-        # at all; and copies of a weight before it was moved would be kept in memory.
+        # With gradients an update may follow, which a fused optimizer does not count, as a weight made in inference
+        # mode counts none; and copies of a weight before it was moved would be kept in memory.
         elsewhere = weight.device.type != "cpu" or weight.dtype != torch.float32
         if torch.is_grad_enabled() or elsewhere or weight.is_inference():
             self._copies = None
