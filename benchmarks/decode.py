@@ -1,8 +1,8 @@
 """How long one sentence takes to translate and to trace, and batches; beside others with the same trained weights.
 
 The others: transformers' Marian, and CTranslate2 in float32 and int8. None is timed that translates in another way, but
-for int8, which rounds: how many sentences it translates alike is printed. And beside what reading the weights alone would
-take: from memory at each step, or from memory once and then from the cache, in which a step's weights have room.
+for int8, which rounds: how many sentences it translates alike is printed. And beside what reading the weights takes:
+from memory at each step, or from memory once and then from the cache, in which a step's weights have room.
 
 python -m benchmarks.decode --pairs TEST.tsv.gz [--checkpoint FOLDER] [--rounds N]
 """
@@ -148,9 +148,7 @@ def main() -> None:
     if not peers:
         print(MISSING)
     plain, eager = (model.config._attn_implementation for model in (fast, watched))
-    print(
-        f"{bandwidth / 1e9:.1f} GB/s read from memory by all threads, {cached / 1e9:.1f} again and again what a step reads"
-    )
+    print(f"{bandwidth / 1e9:.1f} GB/s read from memory, {cached / 1e9:.1f} over a step's weights again and again")
     print(f"weights read: {once / 1e6:.1f} MB once a sentence, {step / 1e6:.1f} MB a step")
     print(f"Marian's attention: {plain}, with maps {eager}, the only one that returns them")
     cases = [make_case(translator, find_text(translator, texts, length)) for length in SOURCE_LENGTHS]

@@ -82,10 +82,12 @@ class DecodingState:
             readable = ~hidden.to(model.device)[:, None, None, :]
             self.source_mask = readable if self.source_mask is None else self.source_mask & readable
         self._model, self._step = model, stepper or decoding_step(model)
-        started = self._step.start(sources, capacity) if memory is None and isinstance(self._step, FusedStep) else None
-        if started is None and memory is None:
-            memory = model.encode(source, None if same_length else padding_mask(source, config.pad_id))
-        self.caches = started or model.start_caches(memory, capacity)
+        caches = self._step.start(sources, capacity) if memory is None and isinstance(self._step, FusedStep) else None
+        if caches is None:
+            if memory is None:
+                memory = model.encode(source, None if same_length else padding_mask(source, config.pad_id))
+            caches = model.start_caches(memory, capacity)
+        self.caches = caches
         self._rough = model.output_projection.rough_choice() if isinstance(self._step, FusedStep) else None
 
     def step(self, tokens: Tensor) -> Tensor:

@@ -108,8 +108,8 @@ class FusedStep:
         x, first = model.encoder_norm(x), dict(zip(order, accumulate(map(len, rows), initial=0), strict=False))
         places = range(max(lengths))  # those after a sentence's end are masked, and have its last token once more
         at = torch.tensor([[first[row] + min(place, end - 1) for place in places] for row, end in enumerate(lengths)])
-        both = (layer.key_value(x)[at].view(*at.shape, 2, self.num_heads, -1) for layer in self.layers)
-        return [LayerCache(*each.permute(2, 0, 3, 1, 4).contiguous(), capacity) for each in both]
+        both = (layer.key_value(x)[at].view(*at.shape, 2, self.num_heads, -1).transpose(1, 3) for layer in self.layers)
+        return [LayerCache(each[:, :, 0], each[:, :, 1], capacity) for each in both]
 
     def hidden(self, tokens: Tensor, caches: list[LayerCache], source_mask: Tensor | None) -> Tensor:
         """Return what the output projection is given: [rows, d_model]."""
