@@ -1,7 +1,8 @@
 """How long one sentence takes to translate and to trace, and batches; beside others with the same trained weights.
 
 The others: transformers' Marian, and CTranslate2 in float32 and int8. None is timed that translates in another way, but
-for int8, which rounds: how many sentences it translates alike is printed. And beside what memory alone would take.
+for int8, which rounds: how many sentences it translates alike is printed. And beside what reading the weights takes:
+from memory at each step, or from memory once and then from the cache, in which a step's weights have room.
 
 python -m benchmarks.decode --pairs TEST.tsv.gz [--checkpoint FOLDER] [--rounds N]
 """
@@ -138,7 +139,8 @@ def main() -> None:
     arguments = parser.parse_args()
     translator = Translator.load(arguments.checkpoint, "cpu")
     texts = [source for source, _ in read_pairs(arguments.pairs)]
-    bandwidth = memory_bandwidth()
+    once, step = bytes_read(translator.model)
+    bandwidth, cached = memory_bandwidth(), memory_bandwidth(round(step / 2**20), rounds=200)
     fast, watched = (make_marian(translator, kind) for kind in ("sdpa", "eager"))
     peers = {f"CTranslate2 {kind}": CTranslate2Peer(translator, kind) for kind in WEIGHTS} if ctranslate2 else {}
     print(describe_machine("transformers", *(["ctranslate2"] if peers else [])))
@@ -146,12 +148,17 @@ def main() -> None:
     if not peers:
         print(MISSING)
     plain, eager = (model.config._attn_implementation for model in (fast, watched))
-    print(f"{bandwidth / 1e9:.1f} GB/s read from memory by all threads")
+    print(f"{bandwidth / 1e9:.1f} GB/s read from memory, {cached / 1e9:.1f} over a step's weights again and again")
+    print(f"weights read: {once / 1e6:.1f} MB once a sentence, {step / 1e6:.1f} MB a step")
     print(f"Marian's attention: {plain}, with maps {eager}, the only one that returns them")
     cases = [make_case(translator, find_text(translator, texts, length)) for length in SOURCE_LENGTHS]
     runs = [contenders(translator, case, fast, watched) | peers_of(peers, case) for case in cases]
     seconds = [time_interleaved(each, arguments.rounds) for each in runs]
-    floors = [floor_seconds(translator.model, case, bandwidth) for case in cases]
+    steps = [len(case.target_ids) for case in cases]
+    floors = {
+        "weights from memory": [(once + count * step) / bandwidth for count in steps],
+        "weights from memory, then cache": [(once + step) / bandwidth + (count - 1) * step / cached for count in steps],
+    }
     print_times(cases, seconds, floors)
     print_ratios(cases, seconds, floors)
     print_batches(translator, peers, texts, max(1, arguments.rounds // 6))
@@ -222,27 +229,30 @@ def peers_of(peers: dict[str, CTranslate2Peer], case: Case) -> dict[str, Callabl
     return {name: partial(peer.translate, [case.source_ids]) for name, peer in peers.items()}
 
 
-def floor_seconds(model: Transformer, case: Case, bandwidth: float) -> float:
-    """Seconds to read what is used once a sentence once, and the decoder's other weights and the generator's each step.
+def bytes_read(model: Transformer) -> tuple[int, int]:
+    """Return the bytes of the weights that are used once a sentence, and of those that a greedy step reads.
 
-    Cross-attention's W_K and W_V, two thirds of its first projection, are used once: the memory does not change.
+    Cross-attention's W_K and W_V, two thirds of its first projection, are used once: the memory does not change. The
+    output projection is read in 8 bits where its greatest logit is found so.
     """
     memory = sum(_bytes(layer.cross_attention.query_key_value) for layer in model.decoder) * 2 // 3
     once = _bytes(model.encoder) + _bytes(model.encoder_norm) + memory
-    step = _bytes(model.decoder) - memory + _bytes(model.decoder_norm) + _bytes(model.output_projection)
-    return (once + len(case.target_ids) * step) / bandwidth
+    with torch.inference_mode():
+        rough = model.output_projection.rough_choice() is not None
+    output = model.output_projection.weight.numel() if rough else _bytes(model.output_projection)
+    return once, _bytes(model.decoder) - memory + _bytes(model.decoder_norm) + output
 
 
-def print_times(cases: list[Case], seconds: list[dict[str, list[float]]], floors: list[float]) -> None:
+def print_times(cases: list[Case], seconds: list[dict[str, list[float]]], floors: dict[str, list[float]]) -> None:
     """Milliseconds a sentence, a column a case."""
     head = ["milliseconds: median (fastest - slowest)"]
     head += [f"{len(case.source_ids)} source, {len(case.target_ids)} new tokens" for case in cases]
     rows = [[name, *(milliseconds(each[name]) for each in seconds)] for name in seconds[0]]
-    rows.append(["floor: weights over bandwidth", *(f"{floor * 1e3:.1f}" for floor in floors)])
+    rows += [[f"floor: {name}", *(f"{floor * 1e3:.1f}" for floor in each)] for name, each in floors.items()]
     print_table("One sentence", head, rows)
 
 
-def print_ratios(cases: list[Case], seconds: list[dict[str, list[float]]], floors: list[float]) -> None:
+def print_ratios(cases: list[Case], seconds: list[dict[str, list[float]]], floors: dict[str, list[float]]) -> None:
     """Ratios against their bars, each the median of the rounds' own: what disturbs a round disturbs both."""
     rows = []
     for name, bars in BARS.items():
@@ -250,8 +260,9 @@ def print_ratios(cases: list[Case], seconds: list[dict[str, list[float]]], floor
         if theirs in seconds[0]:
             ratios = [_ratio(each[ours], each[theirs]) for each in seconds]
             rows.append([name, *map(verdict, ratios, bars)])
-    fastest = [min(each["translate"]) / floor for each, floor in zip(seconds, floors, strict=True)]
-    rows.append(["fastest translate / floor", *(verdict(ratio, FLOORS) for ratio in fastest)])
+    for name, each_floor in floors.items():
+        fastest = [min(each["translate"]) / floor for each, floor in zip(seconds, each_floor, strict=True)]
+        rows.append([f"fastest translate / {name}", *(verdict(ratio, FLOORS) for ratio in fastest)])
     print_table("Ratios, median of rounds", ["", *(f"{len(case.source_ids)} source tokens" for case in cases)], rows)
 
 

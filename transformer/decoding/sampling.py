@@ -15,9 +15,9 @@ from ..arrays import softmax, widened
 from ..data.batching import Ids, pad
 from ..model.attention import padding_mask
 from ..model.fused_step import FusedStep, Step, decoding_step
+from ..model.linear import padded
 from ..model.transformer import Transformer
 
-_ENCODED = 16  # sentences encoded side by side
 LENGTH_MARGIN = 50  # a translation may have this many tokens more than its source (paper, 6.1)
 
 
@@ -78,13 +78,16 @@ class DecodingState:
         source = pad(sources, config.pad_id, model.device)
         same_length = len({len(row) for row in sources}) == 1
         self.source_mask = None if same_length else padding_mask(source, config.pad_id)
-        if memory is None:
-            memory = _encode(model, source, [len(row) for row in sources])
         if hidden is not None:
             readable = ~hidden.to(model.device)[:, None, None, :]
             self.source_mask = readable if self.source_mask is None else self.source_mask & readable
-        self.caches = model.start_caches(memory, capacity)
         self._model, self._step = model, stepper or decoding_step(model)
+        caches = self._step.start(sources, capacity) if memory is None and isinstance(self._step, FusedStep) else None
+        if caches is None:
+            if memory is None:
+                memory = model.encode(source, None if same_length else padding_mask(source, config.pad_id))
+            caches = model.start_caches(memory, capacity)
+        self.caches = caches
         self._rough = model.output_projection.rough_choice() if isinstance(self._step, FusedStep) else None
 
     def step(self, tokens: Tensor) -> Tensor:
@@ -113,25 +116,6 @@ class DecodingState:
         """Exchange the decoded pasts among rows of the same sentence."""
         for cache in self.caches:
             cache.reorder(rows)
-
-
-def _encode(model: Transformer, source: Tensor, lengths: Sequence[int]) -> Tensor:
-    """Encode a padded batch, [batch, source] -> [batch, source, d_model]: a few rows of like length at a time, since
-    padding costs what tokens cost; it becomes zeros.
-    """
-    order = sorted(range(len(lengths)), key=lengths.__getitem__)
-    groups = [order[start : start + _ENCODED] for start in range(0, len(order), _ENCODED)]
-    memory = None
-    for rows in groups:
-        longest = lengths[rows[-1]]
-        some = source[rows, :longest]
-        encoded = model.encode(some, padding_mask(some, model.config.pad_id) if lengths[rows[0]] < longest else None)
-        if len(groups) == 1:
-            return encoded[torch.tensor(rows).argsort()] if rows != sorted(rows) else encoded
-        memory = encoded.new_zeros(*source.shape, encoded.shape[-1]) if memory is None else memory
-        memory[rows, :longest] = encoded
-    assert memory is not None
-    return memory
 
 
 def length_limits(model: Transformer, sources: Sequence[Ids]) -> list[int]:
@@ -243,7 +227,9 @@ def _decode(
         rows = [row for row, sentence in enumerate(running) if sentence is not None]
         if not rows:
             break
-        if 4 * len(rows) <= 3 * len(running):  # rarer than at every end: each selection copies the caches
+        kept = padded(len(rows))
+        if kept < len(running):
+            rows += [row for row, sentence in enumerate(running) if sentence is None][: kept - len(rows)]
             selected = torch.tensor(rows, device=model.device)
             state.select(selected)
             tokens, running = tokens[selected], [running[row] for row in rows]

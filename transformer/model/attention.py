@@ -189,41 +189,41 @@ def target_mask(ids: Tensor, pad_id: int) -> Tensor:
     return input_mask(ids, pad_id) & causal_mask(ids.shape[1], ids.device)
 
 
+ROOM = 16  # positions that a cache has at first; they are numbers before they are filled, so that all may be read
+
+
 class LayerCache:
     """One decoder layer's keys and values: its own tokens' (growing) and the memory's (computed once).
 
-    `key`, `value`: [batch, heads, capacity, d_k], the first `length` positions filled;
-    `memory_key`, `memory_value`: [batch, heads, source, d_k].
+    `key`, `value`: [batch, heads, room, d_k], the first `length` positions filled, zeros after them; the room doubles,
+    up to `capacity`: what is read stays close together. `memory_key`, `memory_value`: [batch, heads, source, d_k].
     """
 
     def __init__(self, memory_key: Tensor, memory_value: Tensor, capacity: int):
         batch, heads, _, d_k = memory_key.shape
-        self.memory_key, self.memory_value = memory_key, memory_value
-        self.key = memory_key.new_empty(batch, heads, capacity, d_k)
-        self.value = torch.empty_like(self.key)
-        self.length = 0
+        self.memory_key, self.memory_value = memory_key.contiguous(), memory_value.contiguous()
+        self.key = memory_key.new_zeros(batch, heads, min(ROOM, capacity), d_k)
+        self.value = torch.zeros_like(self.key)
+        self.length, self._capacity = 0, capacity
 
     def append(self, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
         """Add [batch, heads, new, d_k] of both and return views of all so far, [batch, heads, length, d_k]."""
-        start, new = self.length, key.shape[2]
+        start, new, room = self.length, key.shape[2], self.key.shape[2]
         self.length = end = start + new
+        if end > room:
+            more = min(max(2 * room, end), self._capacity) - room
+            self.key, self.value = F.pad(self.key, (0, 0, 0, more)), F.pad(self.value, (0, 0, 0, more))
         self.key.narrow(2, start, new).copy_(key)
         self.value.narrow(2, start, new).copy_(value)
         return self.key.narrow(2, 0, end), self.value.narrow(2, 0, end)
 
     def select(self, rows: Tensor) -> None:
         """Keep these rows of the batch, in this order (a row may be repeated or left out)."""
-        self.key = self._select_filled(self.key, rows)
-        self.value = self._select_filled(self.value, rows)
+        self.reorder(rows)
         self.memory_key = self.memory_key.index_select(0, rows)
         self.memory_value = self.memory_value.index_select(0, rows)
 
     def reorder(self, rows: Tensor) -> None:
         """Like `select` when every row stays with its own sentence: the memory's need not move."""
-        self.key = self._select_filled(self.key, rows)
-        self.value = self._select_filled(self.value, rows)
-
-    def _select_filled(self, stored: Tensor, rows: Tensor) -> Tensor:
-        selected = stored.new_empty(len(rows), *stored.shape[1:])
-        torch.index_select(stored[:, :, : self.length], 0, rows, out=selected[:, :, : self.length])
-        return selected
+        self.key = self.key.index_select(0, rows)
+        self.value = self.value.index_select(0, rows)

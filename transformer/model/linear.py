@@ -1,9 +1,8 @@
 """A linear map that multiplies by copies of its weight: more than twice as fast on a CPU without gradients.
 
-PyTorch rearranges the whole matrix for each product with a few rows, multiplies many with a library made for another
-processor, and one row on one thread. On two threads of an EPYC with AVX-512, 1024 x 256 with 1, 4, 16, 64 and 640 rows
-takes 9, 19, 32, 79 and 680 microseconds instead of 15, 43, 65, 171 and 1,490. While it is trained, when copies would be
-out of date at once, oneDNN multiplies by the weight itself (`products`).
+PyTorch rearranges the matrix for each product, and multiplies one row on one thread. On two threads of an EPYC,
+1024 x 256 with 1, 4, 16, 64 and 640 rows takes 9, 19, 32, 79 and 680 microseconds instead of 15, 43, 65, 171 and 1,490.
+While it is trained, when copies would be out of date at once, oneDNN multiplies by the weight itself (`products`).
 """
 
 from collections.abc import Callable
@@ -28,10 +27,7 @@ class Linear(nn.Linear):
     """
 
     most_copied = 2_000_000  # values, 8 MB: a model with larger layers is not to take twice the memory
-
-    def __init__(self, in_features: int, out_features: int, *, bias: bool = True):
-        super().__init__(in_features, out_features, bias=bias)
-        self._copies: _Copies | None = None
+    _copies: "_Copies | None" = None
 
     def forward(self, x: Tensor) -> Tensor:
         """[..., in] -> [..., out]."""
@@ -54,18 +50,17 @@ class Linear(nn.Linear):
     def copies(self) -> "_Copies | None":
         """Return copies that are up to date, None where there may be none."""
         weight = self.weight
-        if torch.is_grad_enabled():
-            self._copies = None  # an update may follow, and a fused optimizer changes weights without counting it
-            return None
-        # A weight made in inference mode does not count its changes, so a copy of it could grow stale.
-        if weight.device.type != "cpu" or weight.dtype != torch.float32 or weight.is_inference():
-            self._copies = None  # of the weight before it was moved, which they would keep in memory
+        # With gradients an update may follow, which a fused optimizer does not count, as a weight made in inference
+        # mode counts none; and copies of a weight before it was moved would be kept in memory.
+        elsewhere = weight.device.type != "cpu" or weight.dtype != torch.float32
+        if torch.is_grad_enabled() or elsewhere or weight.is_inference():
+            self._copies = None
             return None
         if weight.numel() > self.most_copied or onednn_product is None:
             return None
         # Assigned whole, so that threads which race for it get one that is right.
         copies = self._copies
-        if copies is None or not copies.are_of(weight, self.bias):
+        if copies is None or copies.state != _state(weight, self.bias):
             self._copies = copies = _Copies(weight, self.bias)
         return copies
 
@@ -79,12 +74,8 @@ class _Copies:
 
     def __init__(self, weight: Tensor, bias: Tensor | None):
         self.weight, self.bias = weight.detach(), None if bias is None else bias.detach()
-        self._state = _state(weight, bias)
+        self.state = _state(weight, bias)
         self._parts: dict[tuple[int, int], _Part] = {}
-
-    def are_of(self, weight: Tensor, bias: Tensor | None) -> bool:
-        """Whether weight and bias are still those they were made of."""
-        return self._state == _state(weight, bias)
 
     @cached_property
     def rough(self) -> RoughChoice:
@@ -93,24 +84,21 @@ class _Copies:
 
     def part(self, first: int, last: int) -> "_Part":
         """Return the rows of W from `first` to `last`."""
-        part = self._parts.get((first, last))
-        if part is None:
+        if (first, last) not in self._parts:
             bias = None if self.bias is None else self.bias[first:last]
-            part = self._parts[first, last] = _Part(self.weight[first:last], bias)
-        return part
+            self._parts[first, last] = _Part(self.weight[first:last], bias)
+        return self._parts[first, last]
 
 
-def _state(weight: Tensor, bias: Tensor | None) -> tuple[int, ...]:
-    if bias is None:
-        return weight.data_ptr(), weight._version
-    return weight.data_ptr(), weight._version, bias.data_ptr(), bias._version
+def _state(*tensors: Tensor | None) -> list[tuple[int, int]]:
+    return [(each.data_ptr(), each._version) for each in tensors if each is not None]  # differs once one has changed
 
 
 class _Part:
     def __init__(self, weight: Tensor, bias: Tensor | None):
-        self._weight, self._bias = weight, bias
-        size = len(weight)
+        self._weight, self._bias, size = weight, bias, len(weight)
         self._threads = max(n for n in range(1, 1 + min(_MOST_PARTS, torch.get_num_threads())) if size % n == 0)
+        self._spread_bias = (weight.new_zeros(size) if bias is None else bias).view(self._threads, 1, -1)
 
     def multiply(self, x: Tensor) -> Tensor:
         """x [..., in] W^T plus the bias, [..., out]."""
@@ -119,10 +107,8 @@ class _Part:
             return F.linear(x, self._weight, self._bias)
         if rows == 1:
             same = x.expand(self._threads, 1, x.shape[-1])
-            if self._bias is None:
-                return torch.bmm(same, self._columns).view(*x.shape[:-1], -1)
             return torch.baddbmm(self._spread_bias, same, self._columns).view(*x.shape[:-1], -1)
-        x_rows, more = x.reshape(rows, -1), _padded(rows) - rows
+        x_rows, more = x.reshape(rows, -1), padded(rows) - rows
         if more:
             x_rows = F.pad(x_rows, (0, 0, 0, more))
         y: Tensor = onednn_product(x_rows, self._blocks, self._bias, "none", [], "")  # type: ignore[misc]
@@ -134,17 +120,11 @@ class _Part:
         return self._weight.view(self._threads, -1, self._weight.shape[1]).transpose(1, 2).contiguous()
 
     @cached_property
-    def _spread_bias(self) -> Tensor:
-        assert self._bias is not None
-        return self._bias.view(self._threads, 1, -1)
-
-    @cached_property
     def _blocks(self) -> Tensor:
-        """W in the blocks in which oneDNN reads it."""
-        return torch.ops.mkldnn._reorder_linear_weight(self._weight.contiguous())
+        return torch.ops.mkldnn._reorder_linear_weight(self._weight.contiguous())  # as oneDNN reads it
 
 
-def _padded(rows: int) -> int:
+def padded(rows: int) -> int:
     """Round up to one of a few numbers of rows: oneDNN compiles a program for each, of up to half a megabyte."""
-    step = 4 if rows <= 16 else 16 if rows <= 64 else 64 if rows <= 256 else 256
+    step = 1 if rows == 1 else 4 if rows <= 16 else max(16, 2 ** (rows - 1).bit_length() // 8)
     return -(-rows // step) * step

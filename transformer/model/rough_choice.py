@@ -40,36 +40,34 @@ class RoughChoice:
         vectors = x.numpy()  # whose small operations take a third of PyTorch's time
         unit = np.abs(vectors).max(axis=1, keepdims=True) / _LARGEST
         digits = np.rint(vectors / unit)
-        products = torch._int_mm(torch.from_numpy(digits.astype(np.int8)), self._columns).numpy()
+        products = torch._int_mm(torch.from_numpy(digits.astype(np.int8)), self._columns)
+        numbers, each = products.numpy(), np.arange(len(x))
         for token in never:
-            products[:, token] = _NEVER
+            numbers[:, token] = _NEVER
         # Rounded to w' and x', w = w' + r and x = x' + s: w x is w' x' + r x + w' s, off by |r| |x| + |w'| |s| at most.
         length = _lengths(vectors)
         close = _CLOSE * self._longest * length
         bound = self._farthest * length + self._longest * _lengths(vectors - digits * unit) + close
-        chosen, rows = products.argmax(axis=1), np.arange(len(products))
-        greatest = products[rows, chosen]
+        chosen = numbers.argmax(axis=1)
+        greatest = numbers[each, chosen]
         least = greatest - 2 * bound / (unit[:, 0] * self._unit)
-        products[rows, chosen] = _NEVER
-        is_open = ~(products.max(axis=1) < least)
-        if is_open.any():
-            products[rows, chosen] = greatest
-            for row in np.flatnonzero(is_open):
-                found = self._among(np.flatnonzero(products[row] >= least[row]), x[row], close[row])
-                if found is None:
-                    return of_all()
-                chosen[row] = found
-        return torch.from_numpy(chosen)
-
-    def _among(self, tokens: np.ndarray, x: Tensor, close: np.floating) -> int | None:
-        """Return the one of these tokens whose logit is the greatest, None where another one's is as good as equal."""
-        if len(tokens) < 2:
-            return None
-        logits = (self._weight[torch.from_numpy(tokens)] @ x).numpy()
-        best, second = np.argpartition(-logits, 1)[:2]
-        return int(tokens[best]) if logits[best] - logits[second] > close else None
+        if not np.isfinite(least).all():
+            return of_all()
+        numbers[each, chosen] = _NEVER
+        is_open = np.flatnonzero(products.amax(dim=1).numpy() >= least)
+        if not len(is_open):
+            return torch.from_numpy(chosen)
+        numbers[each, chosen] = greatest
+        least = np.floor(least[is_open, None]).astype(np.int32)  # NumPy compares numbers of one type the fastest
+        rows, tokens = np.divmod(np.flatnonzero(numbers[is_open] >= least), numbers.shape[1])
+        if len(tokens) > len(self._weight):
+            return of_all()
+        logits = np.einsum("ij,ij->i", self._weight.numpy()[tokens], vectors[is_open[rows]])
+        order, ends = np.lexsort((logits, rows)), np.searchsorted(rows, each[: len(is_open)], side="right") - 1
+        best, second = order[ends], order[ends - 1]  # of a row's at least two
+        chosen[is_open] = tokens[best]
+        return torch.from_numpy(chosen) if (logits[best] - logits[second] > close[is_open]).all() else of_all()
 
 
 def _lengths(vectors: np.ndarray) -> np.ndarray:
-    """Return the Euclidean length of each row."""
     return np.asarray(np.sqrt(np.einsum("ij,ij->i", vectors, vectors)))

@@ -1,4 +1,4 @@
-"""The decoder's step without its modules: the same logits to the last bit, and nothing that a hook would miss."""
+"""Encoding and steps without modules: the same logits, of few sentences to the last bit, and no hook is passed over."""
 
 import dataclasses
 from concurrent.futures import ThreadPoolExecutor
@@ -9,7 +9,10 @@ import torch
 from transformer.config import ModelConfig
 from transformer.decoding.sampling import DecodingState, Greedy, decode_ids
 from transformer.interpret.activations import hooks_installed
+from transformer.model import fused_step
+from transformer.model.attention import ROOM, padding_mask
 from transformer.model.fused_step import FusedStep, decoding_step
+from transformer.model.linear import padded
 from transformer.model.transformer import Transformer
 
 SHAPES = [
@@ -20,6 +23,7 @@ SHAPES = [
     {"share_embeddings": False, "target_vocab_size": 17},
 ]
 SOURCES = [[5, 9, 8, 3], [4, 3], [7, 6, 9, 4, 10, 3]]
+MANY = [[4 + (3 * row + place) % 13 for place in range(1 + row * 5 % 7)] + [3] for row in range(21)]
 
 
 def made(seed: int = 3, **changed) -> Transformer:
@@ -47,6 +51,84 @@ def test_its_logits_are_those_of_the_modules_to_the_last_bit(changed, sources):
         fused = step(newest, one.caches, one.source_mask)
         through_modules = model.step(newest[:, None], other.caches, other.source_mask)
         assert torch.equal(fused, through_modules)
+
+
+def refuse(*given, **named):
+    """What is put in place of the path that is not to be taken."""
+    raise AssertionError
+
+
+def through_modules(model, sources, capacity):
+    """The source mask and caches that modules make of a batch with padding, and its memory."""
+    ids = torch.tensor([row + [0] * (max(map(len, sources)) - len(row)) for row in sources])
+    mask = padding_mask(ids, 0)
+    memory = model.encode(ids, mask)
+    return mask, model.start_caches(memory, capacity)
+
+
+@torch.inference_mode()
+@pytest.mark.parametrize("sources", [SOURCES[:1], SOURCES, MANY, 17 * SOURCES[:1]], ids=["1", "3", "21", "alike"])
+@pytest.mark.parametrize("changed", SHAPES, ids=str)
+def test_sentences_side_by_side_are_encoded_as_with_padding(changed, sources, monkeypatch):
+    model = made(**changed)
+    mask, expected = through_modules(model, sources, 8)
+    monkeypatch.setattr(model, "encode", refuse)
+    for found, cache in zip(DecodingState(model, sources, 8).caches, expected, strict=True):
+        for name in ("memory_key", "memory_value"):
+            one, other = getattr(found, name), getattr(cache, name)
+            assert one.shape == other.shape
+            real = mask.squeeze(2).expand(-1, one.shape[1], -1)
+            torch.testing.assert_close(one[real], other[real], rtol=0, atol=2e-5)
+
+
+@torch.inference_mode()
+@pytest.mark.parametrize("sources", [MANY, 17 * SOURCES[:1]], ids=["padded", "alike"])
+@pytest.mark.parametrize("changed", SHAPES, ids=str)
+def test_many_sentences_attend_by_products_to_the_same_logits(changed, sources, monkeypatch):
+    """Before the cache has grown and after it."""
+    model, length = made(max_length=40, **changed), 2 * ROOM + 3
+    mask, caches = through_modules(model, sources, length)
+    state = DecodingState(model, sources, length)
+    tokens = torch.arange(length) * 5 % 11 + 4 + torch.arange(len(sources))[:, None] % 3
+    expected = [model.step(newest[:, None], caches, mask) for newest in tokens.T]
+    monkeypatch.setattr(fused_step.F, "scaled_dot_product_attention", refuse)
+    for newest, logits in zip(tokens.T, expected, strict=True):
+        torch.testing.assert_close(state.step(newest), logits, rtol=1e-5, atol=2e-5)
+
+
+@torch.inference_mode()
+def test_a_sentence_of_many_whose_source_is_hidden_reads_nothing():
+    model, hidden = made(), torch.zeros(len(MANY), max(map(len, MANY)), dtype=torch.bool)
+    hidden[4] = hidden[9, 1] = True
+    mask, caches = through_modules(model, MANY, 8)
+    state, newest = DecodingState(model, MANY, 8, hidden=hidden), torch.full((len(MANY),), 2)
+    expected = model.step(newest[:, None], caches, mask & ~hidden[:, None, None])
+    assert expected.isfinite().all()
+    torch.testing.assert_close(state.step(newest), expected, rtol=1e-5, atol=2e-5)
+
+
+def test_a_batch_is_translated_as_each_sentence_alone_and_shrinks_to_sizes_that_products_like(monkeypatch):
+    model, sizes, hidden = made(max_length=70), [], FusedStep.hidden  # each ends at its own limit at the latest
+    alone = [decode_ids(model, [source], Greedy())[0] for source in MANY]
+    monkeypatch.setattr(
+        FusedStep, "hidden", lambda step, tokens, *given: sizes.append(len(tokens)) or hidden(step, tokens, *given)
+    )
+    assert decode_ids(model, MANY, Greedy()) == alone
+    running = [sum(len(ids) > step for ids in alone) for step in range(max(map(len, alone)))]
+    assert sizes == [min(len(MANY), padded(rows)) for rows in running]
+    assert len(set(sizes)) > 2
+
+
+@torch.inference_mode()
+def test_an_encoder_with_a_hook_encodes_through_its_modules():
+    model, seen = made(), []
+    expected = decode_ids(model, SOURCES, Greedy())
+    for module in (model.encoder_input, model.encoder[0].self_attention.core, model.encoder_norm):
+        with hooks_installed([(module, lambda module, inputs, output: seen.append(module))]):
+            assert decode_ids(model, SOURCES, Greedy()) == expected
+            assert isinstance(decoding_step(model), FusedStep)
+        assert seen == [module]
+        seen.clear()
 
 
 @torch.inference_mode()

@@ -5,7 +5,6 @@ import torch
 from support.small import small_config
 from torch.nn import functional as F
 
-from transformer.decoding import sampling
 from transformer.decoding.sampling import DecodingState, Greedy, decode, decode_ids
 from transformer.model.layers import OutputProjection
 from transformer.model.rough_choice import RoughChoice
@@ -62,6 +61,32 @@ def test_a_lead_far_below_a_byte_s_unit_decides(ahead):
     assert asked.times == 0
 
 
+def test_many_rows_that_bytes_leave_open_are_decided_together():
+    """Each has two rows of bytes that are alike, and of some the first, of some the second is the greater."""
+    torch.manual_seed(6)
+    weight, x = 0.1 * torch.randn(300, 32), torch.randn(20, 32)
+    for row in range(0, 20, 2):
+        weight[17 + row] = x[row] / x[row].norm()
+        weight[203 + row] = weight[17 + row] * (1 + (row % 4 - 1) * 3e-3)
+    found, asked = chosen(weight, x)
+    assert found == asked.logits.argmax(dim=1).tolist()
+    assert {203 + row for row in range(2, 20, 4)} | {17 + row for row in range(0, 20, 4)} <= set(found)
+    assert asked.times == 0
+
+
+def test_one_row_of_many_that_is_too_close_to_call_is_left_to_all_logits():
+    torch.manual_seed(6)
+    weight, x = 0.1 * torch.randn(300, 32), torch.randn(20, 32)
+    weight[17] = weight[203] = x[7] / x[7].norm()
+    found, asked = chosen(weight, x)
+    assert found == asked.logits.argmax(dim=1).tolist() and asked.times == 1
+
+
+def test_where_most_tokens_could_be_the_greatest_they_are_not_gathered():
+    found, asked = chosen(torch.ones(300, 32) + 1e-3 * torch.randn(300, 32), torch.randn(20, 32))
+    assert found == asked.logits.argmax(dim=1).tolist() and asked.times == 1
+
+
 def test_what_is_too_close_to_call_is_left_to_all_logits():
     torch.manual_seed(5)
     weight, x = 0.1 * torch.randn(300, 32), torch.randn(1, 32)
@@ -112,23 +137,3 @@ def test_a_changed_weight_changes_the_choice():
             assert found[-1] == F.linear(x, projection.weight).argmax(dim=1)
             projection.weight.neg_()
     assert found[0] != found[1]
-
-
-@pytest.mark.parametrize("side_by_side", [1, 2, 3])
-@torch.no_grad()
-def test_a_batch_is_encoded_by_length_to_the_same_memory(side_by_side, monkeypatch):
-    torch.manual_seed(4)
-    model, sources = Transformer(small_config()).eval(), [[5, 9, 8, 3], [4, 3], [7, 6, 9, 4, 10, 3], [8, 3], [6, 5, 3]]
-    sizes, encode = [], model.encode
-    monkeypatch.setattr(model, "encode", lambda ids, mask: sizes.append(tuple(ids.shape)) or encode(ids, mask))
-    expected = decode_ids(model, sources, Greedy())
-    assert sizes == [(5, 6)]
-    monkeypatch.setattr(sampling, "_ENCODED", side_by_side)
-    sizes.clear()
-    assert decode_ids(model, sources, Greedy()) == expected
-    assert sizes[0] == (side_by_side, [2, 2, 3][side_by_side - 1]) and len(sizes) == -(-5 // side_by_side)
-    ids = torch.tensor([row + [0] * (6 - len(row)) for row in sources])
-    memory = sampling._encode(model, ids, list(map(len, sources)))
-    for row, source in zip(memory, sources, strict=True):
-        alone = encode(torch.tensor([source]), None)[0]
-        torch.testing.assert_close(row[: len(source)], alone, rtol=0, atol=1e-5)
