@@ -7,7 +7,7 @@ import numpy as np
 import streamlit as st
 
 from headlight.app import results
-from headlight.app.choices import from_list, line, one_of, one_of_beside, row_label, view_of
+from headlight.app.choices import from_list, line, one_of, row_label, view_of
 from headlight.app.head_choice import choose_head_of
 from headlight.app.results import TranslationRequest, measures
 from headlight.app.widgets import (
@@ -104,10 +104,10 @@ def _choose(view: str, request: TranslationRequest, second: str, sentence: int) 
         head = choose_head_of(request, tuple(KIND_NAMES), first="decoder", start=start)
         disabled_mask = "nothing"
     else:
-        disabled_mask = one_of_beside(LABELS["disabled_mask"], DISABLED, "disabled_mask")
+        disabled_mask = one_of(LABELS["disabled_mask"], DISABLED, "disabled_mask")
         reader = "decoder"
         if disabled_mask == "padding":
-            reader = one_of_beside(LABELS["reader"], READERS, "reader")
+            reader = one_of(LABELS["reader"], READERS, "reader")
         head = choose_head_of(request, (reader,), start=start)
     assert head.layer is not None and head.head is not None, "no averages are offered"
     return _Chosen(sentence, head.kind, disabled_mask, head.layer, head.head)
