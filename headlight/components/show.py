@@ -5,6 +5,7 @@ A component reports what the visitor does in the browser to the functions `on_..
 
 from collections.abc import Callable
 from functools import cache
+from typing import Literal
 
 import streamlit as st
 
@@ -99,7 +100,7 @@ def classes_kept(ended: list[str], key: str, on_choice: Callable[[str], None]) -
 
 def copy_link(key: str) -> None:
     """Show a button that copies the page's address: sentence, model, view and head are all in it."""
-    _show("copy_link/link", {}, key)
+    _show("copy_link/link", {}, key, "content")
 
 
 def decoding_player(
@@ -169,7 +170,8 @@ def presenter(present: bool, offered: bool, words: list[dict], key: str, on_pres
     to change. words: those that are explained where they stand, each with the `forms` in which it is written and what
     it `says`.
     """
-    _show("presenter/presenter", {"present": present, "offered": offered, "words": words}, key, present=on_present)
+    data = {"present": present, "offered": offered, "words": words}
+    _show("presenter/presenter", data, key, "content", present=on_present)
 
 
 def lesson_panel(
@@ -247,7 +249,9 @@ def weight_bars(payload: dict, key: str, on_key: Callable[[str], None], on_weigh
     _show("weight_bars/bars", payload, key, **heard)
 
 
-def _show(entry: str, data: object, key: str, **heard: Callable[..., None]) -> None:
+def _show(
+    entry: str, data: object, key: str, width: Literal["stretch", "content"] = "stretch", **heard: Callable[..., None]
+) -> None:
     """Show a component by its entry, a path in this folder without .js.
 
     For each name in `heard`, the browser's trigger of that name calls what is given for it with the trigger's value.
@@ -265,7 +269,7 @@ def _show(entry: str, data: object, key: str, **heard: Callable[..., None]) -> N
 
         return told
 
-    _declare(entry)(data=data, key=key, **{f"on_{event}_change": hear(event) for event in heard})
+    _declare(entry)(data=data, key=key, width=width, **{f"on_{event}_change": hear(event) for event in heard})
 
 
 @cache
