@@ -5,13 +5,13 @@ A component reports what the visitor does in the browser to the functions `on_..
 
 from collections.abc import Callable
 from functools import cache
-from typing import Literal
 
 import streamlit as st
 
 from headlight.components.bundle import read_parts, slimmed_style
 from headlight.components.modules import script
 
+_OF_THE_BAR = ("copy_link/link", "presenter/presenter")  # no wider than their buttons
 NEWEST = -1  # as a training step: wherever the replay ends now
 SHOWN_VIEW = "shown_view"  # in the session: the widget by which the page's view is chosen, and the view of the last run
 
@@ -100,7 +100,7 @@ def classes_kept(ended: list[str], key: str, on_choice: Callable[[str], None]) -
 
 def copy_link(key: str) -> None:
     """Show a button that copies the page's address: sentence, model, view and head are all in it."""
-    _show("copy_link/link", {}, key, "content")
+    _show("copy_link/link", {}, key)
 
 
 def decoding_player(
@@ -171,7 +171,7 @@ def presenter(present: bool, offered: bool, words: list[dict], key: str, on_pres
     it `says`.
     """
     data = {"present": present, "offered": offered, "words": words}
-    _show("presenter/presenter", data, key, "content", present=on_present)
+    _show("presenter/presenter", data, key, present=on_present)
 
 
 def lesson_panel(
@@ -249,9 +249,7 @@ def weight_bars(payload: dict, key: str, on_key: Callable[[str], None], on_weigh
     _show("weight_bars/bars", payload, key, **heard)
 
 
-def _show(
-    entry: str, data: object, key: str, width: Literal["stretch", "content"] = "stretch", **heard: Callable[..., None]
-) -> None:
+def _show(entry: str, data: object, key: str, **heard: Callable[..., None]) -> None:
     """Show a component by its entry, a path in this folder without .js.
 
     For each name in `heard`, the browser's trigger of that name calls what is given for it with the trigger's value.
@@ -269,6 +267,7 @@ def _show(
 
         return told
 
+    width = "content" if entry in _OF_THE_BAR else "stretch"
     _declare(entry)(data=data, key=key, width=width, **{f"on_{event}_change": hear(event) for event in heard})
 
 

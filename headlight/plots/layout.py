@@ -146,10 +146,10 @@ def figure_of(
 
 def _beside(axis: dict | None) -> int:
     """The pixels to the left of rows that their names and a title take: with less, Plotly draws all once more."""
-    names = list(map(html.unescape, (axis or {}).get("ticktext") or ()))
-    if not names or any("<" in name for name in axis["ticktext"]):  # Plotly's markup has no width
+    names = (axis or {}).get("ticktext") or ()
+    if not axis or not names or any("<" in name for name in names):  # Plotly's markup has no width
         return _EDGE
-    widest = max(text_width(name, SMALLEST_LABEL) for name in names)
+    widest = max(text_width(html.unescape(name), SMALLEST_LABEL) for name in names)
     return ceil(_EDGE + widest + ROOM_OF_A_TICK + (_ROOM_OF_A_TITLE if axis.get("title") else 0))
 
 
