@@ -62,14 +62,12 @@ def show() -> TranslationRequest:
             chosen = choices.choose_among("Checkpoint", shown, "checkpoint", names[0], 118, "collapsed")
         checkpoint = results.checkpoint(chosen)
         strategy = _options(checkpoint)
-        with st.container(width="content"):
-            copy_link("copy_link")
-        with st.container(width="content", key="presentation"):
-            present = is_presented()
-            offered, write = can_be_presented(), url_state.write
-            presenter(present, offered, GLOSSARY, "presenter", lambda on: write("present", "1" if on else ""))
-            if present:
-                st.html(PRESENT)
+        copy_link("copy_link")
+        present = is_presented()
+        offered, write = can_be_presented(), url_state.write
+        presenter(present, offered, GLOSSARY, "presenter", lambda on: write("present", "1" if on else ""))
+        if present:
+            st.html(PRESENT)
     try:
         translator = results.translator(checkpoint)
     except UserError as error:

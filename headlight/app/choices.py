@@ -60,13 +60,6 @@ def one_of(
     return chosen or default  # an address that says "kind=" chooses nothing
 
 
-def one_of_beside(label: str, options: Sequence[str], key: str) -> str:
-    """Show a row of buttons beside its name and return the chosen one."""
-    with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"compact_{key}", width="content"):
-        st.markdown(label, width="content")
-        return one_of(label, options, key, visibility="collapsed")
-
-
 def view_of(options: Sequence[str], key: str, without_sentence: Collection[str] = ()) -> str:
     """Show a page's views as a row of buttons beside its title; return the chosen one.
 
@@ -221,9 +214,7 @@ ROW_LABELS = {"both tokens": RowLabel.BOTH, "output token": RowLabel.PREDICTED, 
 def row_label() -> RowLabel:
     """Ask which of its tokens name a decoder row."""
     explanation = "While the decoder reads one token it predicts the next: each row has both, input → output."
-    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="compact_rows", width="content"):
-        st.markdown("Rows", width="content", help=explanation)
-        return ROW_LABELS[one_of("Label decoder rows by", tuple(ROW_LABELS), "rows", visibility="collapsed")]
+    return ROW_LABELS[one_of("Rows", tuple(ROW_LABELS), "rows", explanation)]
 
 
 def choose_step(trace: Trace) -> int:

@@ -176,7 +176,7 @@ def _buttons(
     chosen: dict[str, str],
     start: Callable[[str], tuple[int, int]],
 ) -> None:
-    """Show a row of buttons beside its name: it shows what the address says and changes it."""
+    """Show a row of buttons, beside its name by page.css: it shows what the address says and changes it."""
     widget = _widget(key)
     st.session_state[widget] = chosen[key]
 
@@ -188,11 +188,7 @@ def _buttons(
         st.session_state[_NOTED] = query
         url_state.write_all(query)
 
-    with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"compact_{key}", width="content"):
-        st.markdown(label, width="content")
-        st.segmented_control(
-            label, options, required=True, key=widget, on_change=choose, label_visibility="collapsed", wrap=True
-        )
+    st.segmented_control(label, options, required=True, key=widget, on_change=choose, wrap=True)
 
 
 def _widget(key: str) -> str:

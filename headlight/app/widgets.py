@@ -241,24 +241,28 @@ def show_doubts(request: TranslationRequest) -> None:
         st.warning(plain(text), icon=":material/cut:")
 
 
-def show_tokens(tokens: Sequence[str], ids: Sequence[int], label: str, unknown_id: int | None = None) -> None:
-    """Show each token over its id; a token of `unknown_id`, which the model cannot read, is outlined."""
+def show_tokens(
+    tokens: Sequence[str], ids: Sequence[int], label: str, unknown_id: int | None = None, caption: str = ""
+) -> None:
+    """Show each token over its id, below a caption; one of `unknown_id`, which the model cannot read, is outlined."""
     chips = [
         _chip(token, f"id {id_}", css=" unknown" if id_ == unknown_id else "", title=f"token {number} of {len(tokens)}")
         for number, (token, id_) in enumerate(zip(tokens, ids, strict=True), start=1)
     ]
-    _show(tokens, chips, label)
+    _show(tokens, chips, label, caption)
 
 
-def show_probabilities(tokens: Sequence[str], probabilities: Sequence[float], ranks: Sequence[int], label: str) -> None:
-    """Show each token over the probability it got, as strong in colour as it is probable."""
+def show_probabilities(
+    tokens: Sequence[str], probabilities: Sequence[float], ranks: Sequence[int], label: str, caption: str = ""
+) -> None:
+    """Show each token over the probability it got, as strong in colour as it is probable, below a caption."""
     chips = [
         _chip(
             token, format_probability(probability), share=0.04 + 0.6 * probability, title=f"rank {rank} of all tokens"
         )
         for token, probability, rank in zip(tokens, map(float, probabilities), ranks, strict=True)
     ]
-    _show(tokens, chips, label)
+    _show(tokens, chips, label, caption)
 
 
 def show_shares(tokens: Sequence[str], shares: Sequence[float], limit: float, label: str, side: str) -> None:
@@ -285,9 +289,10 @@ def _chip(token: str, note: str, *, css: str = "", share: float = 0.0, title: st
     )
 
 
-def _show(tokens: Sequence[str], chips: list[str], label: str) -> None:
-    """Show chips, those of one word joined."""
+def _show(tokens: Sequence[str], chips: list[str], label: str, caption: str = "") -> None:
+    """Show chips, those of one word joined, in one element with their caption."""
     words = word_ranges(tokens)
     inside = {position for word in words for position in word[1:]}
     items = "".join(f"{'' if at in inside else '</li><li>'}{chip}" for at, chip in enumerate(chips))
-    st.html(f'<ol class="chips" aria-label="{html.escape(label)}">{items.removeprefix("</li>")}</li></ol>')
+    above = f'<p class="caption">{html.escape(caption)}</p>' if caption else ""
+    st.html(f'{above}<ol class="chips" aria-label="{html.escape(label)}">{items.removeprefix("</li>")}</li></ol>')

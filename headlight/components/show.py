@@ -11,6 +11,7 @@ import streamlit as st
 from headlight.components.bundle import read_parts, slimmed_style
 from headlight.components.modules import script
 
+_OF_THE_BAR = ("copy_link/link", "presenter/presenter")  # no wider than their buttons
 NEWEST = -1  # as a training step: wherever the replay ends now
 SHOWN_VIEW = "shown_view"  # in the session: the widget by which the page's view is chosen, and the view of the last run
 
@@ -169,7 +170,8 @@ def presenter(present: bool, offered: bool, words: list[dict], key: str, on_pres
     to change. words: those that are explained where they stand, each with the `forms` in which it is written and what
     it `says`.
     """
-    _show("presenter/presenter", {"present": present, "offered": offered, "words": words}, key, present=on_present)
+    data = {"present": present, "offered": offered, "words": words}
+    _show("presenter/presenter", data, key, present=on_present)
 
 
 def lesson_panel(
@@ -265,7 +267,8 @@ def _show(entry: str, data: object, key: str, **heard: Callable[..., None]) -> N
 
         return told
 
-    _declare(entry)(data=data, key=key, **{f"on_{event}_change": hear(event) for event in heard})
+    width = "content" if entry in _OF_THE_BAR else "stretch"
+    _declare(entry)(data=data, key=key, width=width, **{f"on_{event}_change": hear(event) for event in heard})
 
 
 @cache

@@ -414,18 +414,9 @@ def show_lessons_through(page: str) -> None:
     through = [lesson for lesson in lessons()[0] if any(step.page == page for step in lesson.steps)]
     if not through:
         return
-    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="lessons_through"):
-        st.caption("Lessons through this page", width="content")
-        # One element in place of a button for each: every element takes the browser a millisecond.
-        names = {lesson.title: lesson.name for lesson in through}
-        st.pills(
-            "Lessons through this page",
-            list(names),
-            key=_THROUGH,
-            label_visibility="collapsed",
-            on_change=_begin_chosen,
-            args=(names,),
-        )
+    # One element in place of a button for each: every element takes the browser a millisecond.
+    names = {lesson.title: lesson.name for lesson in through}
+    st.pills("Lessons through this page", list(names), key=_THROUGH, on_change=_begin_chosen, args=(names,))
 
 
 def _begin_chosen(names: Mapping[str, str]) -> None:

@@ -74,7 +74,7 @@ def truncation_figure(cut: Truncation, name: Callable[[int], str], most: int = S
     diamonds = scatter(cut.own[ids], list(range(len(ids))), "markers", **look)
     traces = [row_bars(cut.final[ids], hover, BLUE, "sampling distribution"), diamonds]
     end = max(0.05, 1.08 * float(max(cut.final.max(), cut.own.max())))
-    return _named(traces, ids, name, {"title": "probability", "range": [0, end]})
+    return _named(traces, ids, name, {"title": "probability", "range": [0, end]}, top=45)
 
 
 def layer_names(rows: int) -> list[str]:
@@ -130,9 +130,9 @@ def calibration_figure(measured: "Confidence") -> go.Figure:
     return figure_of([diagonal, curve], 360, x=x, y=y, top=40)
 
 
-def _named(traces: list[dict], ids: np.ndarray, name: Callable[[int], str], x: dict) -> go.Figure:
+def _named(traces: list[dict], ids: np.ndarray, name: Callable[[int], str], x: dict, top: int = 30) -> go.Figure:
     rows = candidate_rows([name(int(id)) for id in ids])
-    return figure_of(traces, 80 + 17 * len(ids), x=x, y=rows)
+    return figure_of(traces, 80 + 17 * len(ids), x=x, y=rows, top=top, bottom=65)
 
 
 _ROW_HEIGHT = 26  # pixels

@@ -13,6 +13,7 @@ from transformer.interpret.mask_ablation import MaskedHead
 from transformer.interpret.trace import AttentionMap, RowLabel
 
 from .layout import (
+    ROOM_OF_A_TICK,
     SMALLEST_LABEL,
     Values,
     as_written,
@@ -52,7 +53,11 @@ ROW_NAMES = {
 PLAIN_CELLS = "<b>%{z:.4f}</b><extra></extra>"  # of maps with too many cells for words each
 _LARGEST_CELL = 36  # pixels
 _TITLE_LETTER = 7  # pixels, of a title beside the rows
-_BELOW_WITH_BAR, _LEAST_HIGH = 80, 140  # pixels: Plotly moves the colour bar below rows that are not as high
+_BELOW_WITH_BAR, _BELOW_WITH_BARS, _LEAST_HIGH = (
+    82,
+    90,
+    140,
+)  # pixels: Plotly moves the colour bar below rows that are not as high
 _NARROWEST_ROOM = 120
 _LONGEST_BAR, _LENGTH_OF_BARS = 130, 200  # pixels: one colour bar, all together
 _LARGEST_CELL_ALONE, _SMALLEST_CELL_ALONE, _LONGEST_SIDE_ALONE = 48, 7, 900
@@ -61,8 +66,8 @@ _SMALLEST_CELL_WITH_TEXT = 24  # in smaller ones digits would have to shrink; ho
 _LETTER = 0.6  # a letter's width as a share of its height
 
 _TURNED = 60  # degrees, of the labels above the columns
-# What Plotly adds up, in pixels: a line of labels, the gap to them, a title with its own gap, the edge of the figure.
-_LINE, _TICK, _TITLE_BESIDE, _TITLE_ABOVE, _MOST_EDGE = 16, 9, 25, 30, 12
+# What Plotly adds up, in pixels: a line of labels, a title with its own gap, the edge of the figure.
+_LINE, _TITLE_BESIDE, _TITLE_ABOVE, _MOST_EDGE = 16, 25, 30, 12
 _GRID = {"color": LINE_GREY, "width": 1}
 _OUTLINE = {"color": SOLID_GREY, "width": 2.5}
 _MAY_ATTEND = Scale([[0.0, see_through(BLUE, 0.55)], [1.0, see_through(BLUE, 0.55)]])
@@ -151,7 +156,8 @@ class Heatmap:
     @property
     def below(self) -> int:
         """The room of the colour bars below."""
-        return _BELOW_WITH_BAR if self._has_bar_below else 10
+        bars = sum(bool(layer.bar) for layer in self.cells)
+        return (_BELOW_WITH_BARS if bars > 1 else _BELOW_WITH_BAR) if self._has_bar_below else 10
 
     @property
     def _has_bar_below(self) -> bool:
@@ -180,9 +186,9 @@ class Heatmap:
         )
         high, long = sin(radians(_TURNED)), cos(radians(_TURNED))
         return {
-            "l": ceil(edge + beside + _TICK + (_TITLE_BESIDE if self.row_title else 0)),
-            "r": max(right, ceil(edge + long * beyond + high * _LINE / 2 - self.cell / 2)),
-            "t": ceil(edge + high * above + long * _LINE + _TICK + _TITLE_ABOVE),
+            "l": ceil(edge + beside + ROOM_OF_A_TICK + (_TITLE_BESIDE if self.row_title else 0)),
+            "r": max(right, ceil(edge + long * beyond + high * _LINE / 2 - self.cell / 2) + 2),
+            "t": ceil(edge + high * above + long * _LINE + ROOM_OF_A_TICK + _TITLE_ABOVE),
             "b": self.below,
         }
 

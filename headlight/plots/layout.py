@@ -2,7 +2,9 @@
 
 import base64
 import functools
+import html
 from collections.abc import Callable, Sequence
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -10,7 +12,7 @@ import plotly.graph_objects as go
 import plotly.io as pio
 
 from .palette import FAINT_GREY, PAGE_TEXT, Scale, light_colors
-from .text import shown_token, shown_tokens, token_label, two_digits
+from .text import shown_token, shown_tokens, text_width, token_label, two_digits
 
 Values = Sequence | np.ndarray
 
@@ -20,6 +22,10 @@ LEGEND_ABOVE = {**_LEGEND, "y": 1.02}
 LEGEND_BELOW = {**_LEGEND, "y": 0, "yref": "container"}
 LEFT = {"align": "left"}  # words in a hover label
 GRID = {"gridcolor": FAINT_GREY, "zeroline": False, "automargin": True}  # an axis with faint lines across
+
+_EDGE = 10  # pixels around a figure
+# What Plotly adds to the names of rows, in pixels: the gap to them, and a title beside them with its own.
+ROOM_OF_A_TICK, _ROOM_OF_A_TITLE = 9, 17
 
 _TYPED = {np.dtype(kind): kind for kind in ("i1", "u1", "i2", "u2", "i4", "u4", "f4", "f8")}  # what JavaScript has
 _FONTS = {"font", "tickfont", "insidetextfont", "outsidetextfont"}
@@ -132,10 +138,19 @@ def figure_of(
     x, y = ({key: part for key, part in axis.items() if key != _LETTERS} if axis else axis for axis in (x, y))
     if letters:
         layout["meta"] = letters | (layout.get("meta") or {})
-    margin = {"l": 10, "r": 10, "t": top, "b": bottom}
+    margin = {"l": _beside(y), "r": _EDGE, "t": top, "b": bottom}
     x, y = (_measured_once(axis) for axis in (x, y))
     around = {"xaxis": x, "yaxis": y, "height": height, "margin": margin, "legend": legend}
     return Figure({"data": traces, "layout": around | layout})
+
+
+def _beside(axis: dict | None) -> int:
+    """The pixels to the left of rows that their names and a title take: with less, Plotly draws all once more."""
+    names = (axis or {}).get("ticktext") or ()
+    if not axis or not names or any("<" in name for name in names):  # Plotly's markup has no width
+        return _EDGE
+    widest = max(text_width(html.unescape(name), SMALLEST_LABEL) for name in names)
+    return ceil(_EDGE + widest + ROOM_OF_A_TICK + (_ROOM_OF_A_TITLE if axis.get("title") else 0))
 
 
 def _measured_once(axis: dict | None) -> dict | None:
@@ -239,7 +254,8 @@ def bar_beside(title: str, scale: Scale) -> dict:
 
 
 def _ticks(scale: Scale) -> dict:
-    return {"tickvals": scale.ticks, "tickformat": scale.tick_format}
+    """Ticks that all stay: to hide some, Plotly would measure each as often as there are."""
+    return {"tickvals": scale.ticks, "tickformat": scale.tick_format, "ticklabeloverflow": "allow"}
 
 
 def digits_in_cells(values: np.ndarray) -> dict:

@@ -101,7 +101,7 @@ def next_tokens_figure(masked: MaskedPass, disabled: MaskedPass, sentence: int) 
     names = [f"{fed} → {following}" for fed, following in pairs]
     y = {**token_rows(names), "title": titled("step: input token → output token")}
     traces = [lines, with_mask, without]
-    return figure_of(traces, steps * _ROW_HEIGHT + 110, x=x, y=y, top=10, legend=LEGEND_BELOW)
+    return figure_of(traces, steps * _ROW_HEIGHT + 110, x=x, y=y, top=51, bottom=58, legend=LEGEND_BELOW)
 
 
 def _weight_map(head: MaskedHead, row_label: str, rows: int, room: int, extra: str = "") -> go.Figure:

@@ -226,7 +226,7 @@ def distances_figure(copies: Sequence[Repetition]) -> go.Figure:
     most = 1.1 * max(1.0, float(after.max()), float(before.max()))
     x = {**GRID, "title": titled("distance of the two vectors"), "side": "top", "range": [-0.05 * most, most]}
     y = label_rows([f"{_shown(copy)}: {copy.first} → {copy.second}" for copy in copies])
-    return figure_of(traces, 30 * len(copies) + 110, x=x, y=y, top=10, legend=LEGEND_BELOW)
+    return figure_of(traces, 30 * len(copies) + 110, x=x, y=y, top=51, legend=LEGEND_BELOW)
 
 
 def _shown(copy: Repetition) -> str:
@@ -259,7 +259,7 @@ def _blocks(
     }
     x = {**integer_axis(canvas.shape[1], "dimension"), "side": "top"}
     y = {**label_rows(names), **ticks, "type": "category"}
-    return figure_of([_values(canvas, names), beside], row * len(names) + 90, x=x, y=y, top=10, bottom=60)
+    return figure_of([_values(canvas, names), beside], row * len(names) + 90, x=x, y=y, top=60, bottom=76)
 
 
 def embedding_norms_figure(summed: EmbeddingSum) -> go.Figure:

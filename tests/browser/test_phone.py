@@ -17,8 +17,8 @@ FINGER = 40  # pixels
 LEAST_HIGH = 250  # pixels, of a figure with a title, labels, a dozen rows at most and a colour bar
 # What is touched on a page, but for the tokens and cells of a figure.
 TOUCHED = {
-    "/translate": (".st-key-compact_head [role=radiogroup] button", ".finding summary", ".player summary", ".download"),
-    "/decoding": (".candidates tbody button", ".controls button", ".st-key-compact_head [role=radiogroup] button"),
+    "/translate": (".st-key-head_buttons [role=radiogroup] button", ".finding summary", ".player summary", ".download"),
+    "/decoding": (".candidates tbody button", ".controls button", ".st-key-head_buttons [role=radiogroup] button"),
     "/masks": (".figure_download", "[role=radiogroup] button"),
 }
 # Where the letters of an element stand, which may be cut by its box.

@@ -295,11 +295,22 @@ def test_a_new_sentence_brings_no_script_and_names_the_page_once(messages, addre
     assert sum(message.ByteSize() for message in sent) < 70_000
 
 
-def test_the_map_has_the_room_for_its_labels_before_it_is_drawn(messages, address):
-    """Plotly draws a map once more for each side where the labels take more room than it was told."""
+@pytest.mark.parametrize(
+    ("view", "figures"),
+    [
+        ("translate", ["cross_map"]),
+        ("masks", ["leaking", "with_the_mask", "next_tokens"]),
+        ("logits", ["logits_bars", "cut_bars"]),
+        ("positions", ["distances"]),
+    ],
+)
+def test_figures_have_the_room_for_their_labels_before_they_are_drawn(messages, address, view, figures):
+    """Plotly draws a figure once more for each side where the labels take more room than it was told."""
     page, _ = messages
-    open_lines(page, address)
-    expect(page.locator(".st-key-cross_map .heatmaplayer image")).to_have_count(1)
-    read = "plot => [plot._fullLayout.margin, plot._fullLayout._size].map(({ l, r, t }) => [l, r, t])"
-    given, taken = page.locator(".st-key-cross_map .js-plotly-plot").evaluate(read)
-    assert taken == pytest.approx(given, abs=1)  # it lets a pixel pass
+    page.goto(f"{address}/{view}")
+    at_rest(page)
+    read = "plot => [plot._fullLayout.margin, plot._fullLayout._size].map(({ l, r, t, b }) => [l, r, t, b])"
+    for name in figures:
+        expect(page.locator(f".st-key-{name} .ytick").first).to_be_attached()
+        given, taken = page.locator(f".st-key-{name} .js-plotly-plot").evaluate(read)
+        assert taken == pytest.approx(given, abs=1), name  # it lets a pixel pass

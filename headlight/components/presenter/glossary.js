@@ -5,7 +5,7 @@
 import { element } from "../lib/canvas.js";
 
 const NAME = "glossary"; // in headlight/app/page.css
-const TEXTS = ".stMarkdown, .finding, [data-testid=stCaptionContainer]";
+const TEXTS = ".stMarkdown, .finding, .caption, [data-testid=stCaptionContainer], [class*='_buttons '] label";
 const NOT_IN = "code, pre, .katex, a, button, summary, table";
 const AFTER = 400; // ms without a change of the page before it is read again
 

@@ -90,17 +90,13 @@ def _choose_hypothesis(request: TranslationRequest) -> int:
         with st.container(width="stretch"):
             show_translation(replace(request, rank=int(rank)))
         st.session_state[widget] = rank
-        label = "Hypothesis"
-        with st.container(horizontal=True, vertical_alignment="center", gap="small", key="compact_hypothesis"):
-            st.markdown(label, width="content")
-            st.segmented_control(
-                label,
-                ranks,
-                required=True,
-                key=widget,
-                on_change=lambda: url_state.write("hypothesis", st.session_state[widget] or rank),
-                label_visibility="collapsed",
-            )
+        st.segmented_control(
+            "Hypothesis",
+            ranks,
+            required=True,
+            key=widget,
+            on_change=lambda: url_state.write("hypothesis", st.session_state[widget] or rank),
+        )
     return int(rank)
 
 

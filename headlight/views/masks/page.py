@@ -7,7 +7,7 @@ import numpy as np
 import streamlit as st
 
 from headlight.app import results
-from headlight.app.choices import from_list, line, one_of, one_of_beside, row_label, view_of
+from headlight.app.choices import from_list, line, one_of, row_label, view_of
 from headlight.app.head_choice import choose_head_of
 from headlight.app.results import TranslationRequest, measures
 from headlight.app.widgets import (
@@ -91,8 +91,7 @@ def show_page(request: TranslationRequest) -> None:
             _show_without(run, disabled, head, masked_head(disabled, *index), chosen.rows)
     st.subheader(LABELS["batch"])
     show_doubts(second)
-    _show_batch(batch)
-    st.caption(plain(f"{LABELS['translated']} {results.trace(second).target_text}"))
+    _show_batch(batch, results.trace(second).target_text)
 
 
 def _choose(view: str, request: TranslationRequest, second: str, sentence: int) -> _Chosen:
@@ -104,10 +103,10 @@ def _choose(view: str, request: TranslationRequest, second: str, sentence: int) 
         head = choose_head_of(request, tuple(KIND_NAMES), first="decoder", start=start)
         disabled_mask = "nothing"
     else:
-        disabled_mask = one_of_beside(LABELS["disabled_mask"], DISABLED, "disabled_mask")
+        disabled_mask = one_of(LABELS["disabled_mask"], DISABLED, "disabled_mask")
         reader = "decoder"
         if disabled_mask == "padding":
-            reader = one_of_beside(LABELS["reader"], READERS, "reader")
+            reader = one_of(LABELS["reader"], READERS, "reader")
         head = choose_head_of(request, (reader,), start=start)
     assert head.layer is not None and head.head is not None, "no averages are offered"
     return _Chosen(sentence, head.kind, disabled_mask, head.layer, head.head)
@@ -138,8 +137,8 @@ def _leakiest(request: TranslationRequest, second: str, sentence: int, kind: str
     return leakiest or results.default_head(request, kind)
 
 
-def _show_batch(batch: BatchView) -> None:
-    """Show the batch as the model reads it, padding hatched, and its shapes."""
+def _show_batch(batch: BatchView, translated: str) -> None:
+    """Show the batch as the model reads it, padding hatched, its shapes, and what its second sentence becomes."""
     for name, sentences, lengths in (
         ("source", batch.source_tokens, batch.source_lengths),
         ("target fed", batch.decoder_input_tokens, batch.target_lengths),
@@ -152,7 +151,8 @@ def _show_batch(batch: BatchView) -> None:
             [(f"sentence {number}", token_cells(tokens)) for number, tokens in enumerate(sentences, start=1)],
             [[position >= length for position in positions] for length in lengths],
         )
-    st.caption(plain(f"Shapes: {content.describe_shapes(batch)}"))
+    said_of_it = (f"Shapes: {content.describe_shapes(batch)}", f"{LABELS['translated']} {translated}")
+    st.caption("\n\n".join(map(plain, said_of_it)))
 
 
 def _show_masks(batch: BatchView, sentence: int) -> None:

@@ -29,9 +29,9 @@ def show_page(request: TranslationRequest) -> None:
     left, right = st.columns([3, 2], gap="medium")
     with right:
         chosen = choose_head_of(request, averages=True)
-        above = st.container()
+        above = phone_container(len(trace.source_tokens), "cross_map")  # its keys
         shown = attention_map(trace, *chosen, row_label())
-    with above, phone_container(len(shown.keys), "cross_map"):
+    with above:
         alt = f"Heatmap. {map_title(shown)}"
         reading = strongest_reading(shown)
         show_figure(attention_map_figure(shown, _SIDE), "cross_map", alt, reading or "")
@@ -47,12 +47,12 @@ def show_page(request: TranslationRequest) -> None:
 
 def _show_tokens(trace: Trace, unknown_id: int) -> None:
     st.subheader("Tokens (subwords)")
-    st.caption(
+    read = (
         "The model reads and writes tokens: words, or parts of words, which are joined here. The number is a token's "
         "id, its row in the embedding matrix; pointing at it shows it to the letter, ▁ for the blank before a word."
     )
-    show_tokens(trace.source_tokens, trace.source_ids, "Source tokens with their ids", unknown_id)
-    st.caption(
+    show_tokens(trace.source_tokens, trace.source_ids, "Source tokens with their ids", unknown_id, read)
+    written = (
         "The translation's tokens, each with the probability that the model gave it (before temperature or top-k): "
         "the stronger the colour, the higher."
     )
@@ -61,5 +61,6 @@ def _show_tokens(trace: Trace, unknown_id: int) -> None:
         trace.target_probabilities.tolist(),
         trace.target_ranks.tolist(),
         "Output tokens with their probabilities",
+        written,
     )
     show_finding(least_probable_token(trace))
