@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from playwright.sync_api import Page, expect
+from support.chromium import PATIENCE
 from support.rest import at_rest
 
 
@@ -26,6 +27,7 @@ def windows(browser) -> Callable[..., Page]:
     ) -> Page:
         if (name, has_touch) not in opened:
             opened[name, has_touch] = browser.new_context(has_touch=has_touch).new_page()
+            opened[name, has_touch].set_default_timeout(PATIENCE)
         page = opened[name, has_touch]
         page.set_viewport_size({"width": width, "height": height})
         page.emulate_media(color_scheme=scheme, reduced_motion=reduced_motion)

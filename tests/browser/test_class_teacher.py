@@ -150,7 +150,7 @@ def test_a_class_of_five_goes_from_the_code_to_the_table(browsers, school, store
     shuts_no_one_out(page)
     for phone in phones:
         expect(phone.locator("#status")).to_contain_text(asked.truth.sentence)
-        shuts_no_one_out(phone)
+    shuts_no_one_out(phones[0])  # all of them answered alike
 
     do(page, "n", "ask")
     expect(page.locator(".desk .place")).to_have_text(f"{FIRST.title} · 2 of {len(FIRST.steps)}")

@@ -16,7 +16,7 @@ PAGES = ["pages/translate.py", "pages/attention.py"]
 
 def open_page(page: str = PAGES[0], **query: str) -> AppTest:
     """A page as one who follows a link sees it, with these parameters in the address."""
-    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=300)
     for name, value in query.items():
         app.query_params[name] = value
     app.switch_page(page)

@@ -105,13 +105,16 @@ def aligned(old: Trace, new: Trace) -> Iterator[Column]:
     that read the source alike, all cross-attention heads together.
     """
     one, other = (trace.cross.mean(axis=(0, 1), dtype=np.float64) for trace in (old, new))
-    common = np.minimum(one[:, None], other[None]).sum(axis=-1)  # weight on the same source tokens
     matcher = SequenceMatcher(None, old.target_ids, new.target_ids, autojunk=False)
     for tag, begin, end, other_begin, other_end in matcher.get_opcodes():
         if tag == "equal":
             yield from zip(range(begin, end), range(other_begin, other_end), strict=True)
         else:
-            for left, right in _best_match(common[begin:end, other_begin:other_end] - _ALIKE):
+            rights = other[other_begin:other_end]
+            common = [
+                np.minimum(row, rights).sum(axis=-1) for row in one[begin:end]
+            ]  # weight on the same source tokens
+            for left, right in _best_match(np.reshape(common, (end - begin, len(rights))) - _ALIKE):
                 yield None if left is None else begin + left, None if right is None else other_begin + right
 
 
