@@ -111,9 +111,7 @@ def aligned(old: Trace, new: Trace) -> Iterator[Column]:
             yield from zip(range(begin, end), range(other_begin, other_end), strict=True)
         else:
             rights = other[other_begin:other_end]
-            common = [
-                np.minimum(row, rights).sum(axis=-1) for row in one[begin:end]
-            ]  # weight on the same source tokens
+            common = [np.minimum(row, rights).sum(axis=-1) for row in one[begin:end]]  # weight on the same tokens
             for left, right in _best_match(np.reshape(common, (end - begin, len(rights))) - _ALIKE):
                 yield None if left is None else begin + left, None if right is None else other_begin + right
 
