@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
-from support.rest import at_rest
+from support.rest import follow
 
 from headlight.plots.text import chip_text
 
@@ -135,6 +135,8 @@ def test_what_the_causal_mask_prevents_is_one_click_from_home_and_in_sight(visit
 
 def test_a_view_says_that_the_sentence_has_no_effect_on_it_and_no_other_does(page, address):
     words = page.get_by_text("The sentence has no effect here.")
+    page.goto(f"{address}/positions")
+    expect(page.locator(".st-key-title_row [role=radiogroup]")).to_be_visible()
     for path, expected in (
         ("training", 1),
         ("training?training=label+smoothing", 0),
@@ -147,7 +149,5 @@ def test_a_view_says_that_the_sentence_has_no_effect_on_it_and_no_other_does(pag
         ("what_if?what_if=patching", 1),
         ("what_if?what_if=patching&minimal_pair=your+own", 0),
     ):
-        page.goto(f"{address}/{path}")
-        expect(page.locator(".st-key-title_row [role=radiogroup]")).to_be_visible()
-        at_rest(page)
+        follow(page, f"{address}/{path}")
         expect(words).to_have_count(expected)

@@ -70,8 +70,7 @@ _PAIRS = "Minimal pairs, which come with the checkpoint; “your own” begins w
 
 def ignores_sentence(request: TranslationRequest) -> bool:
     """Return whether the pair that is asked for has nothing of the sentence above."""
-    asked = st.session_state.get("minimal_pair") or url_state.asked("minimal_pair").get("minimal_pair")
-    return bool(what_if.minimal_pairs(request.checkpoint)) and asked != OWN
+    return bool(what_if.minimal_pairs(request.checkpoint)) and url_state.asked("minimal_pair") != {"minimal_pair": OWN}
 
 
 def show(request: TranslationRequest) -> None:
