@@ -46,6 +46,7 @@ from .layout import (
     figure_of,
     label_rows,
     row_bars,
+    row_titled,
     scatter,
     titled,
     token_axis,
@@ -131,7 +132,7 @@ def rollout_parts_figure(trace: Trace, rollout: Rollout, layer: int) -> go.Figur
         traces.append(bars | {"width": 0.78, "marker": {**bars["marker"], "pattern": pattern}})
     names = [f"{token} → {after}" for token, after in zip(trace.decoder_input_tokens, trace.target_tokens, strict=True)]
     x = {"range": [0, 1], "side": "top", "title": titled("share of the row")}
-    y = {**token_rows(names), "title": titled("step: input token → output token")}
+    y = {**token_rows(names), "title": row_titled("step: input token → output token")}
     height = steps * max(_LEAST_BAR, min(_BAR_HEIGHT, 900 // steps)) + 150
     legend = {**LEGEND_BELOW, "traceorder": "normal"}
     return figure_of(traces, height, x=x, y=y, top=10, bottom=70, legend=legend, barmode="stack")

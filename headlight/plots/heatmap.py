@@ -20,6 +20,7 @@ from .layout import (
     bar_below,
     bar_beside,
     figure_of,
+    row_titled,
     scatter,
     titled,
     token_axis,
@@ -67,7 +68,7 @@ _LETTER = 0.6  # a letter's width as a share of its height
 
 _TURNED = 60  # degrees, of the labels above the columns
 # What Plotly adds up, in pixels: a line of labels, a title with its own gap, the edge of the figure.
-_LINE, _TITLE_BESIDE, _TITLE_ABOVE, _MOST_EDGE = 16, 25, 30, 12
+_LINE, _TITLE_BESIDE, _TITLE_ABOVE, _MOST_EDGE = 16, 29, 30, 12
 _GRID = {"color": LINE_GREY, "width": 1}
 _OUTLINE = {"color": SOLID_GREY, "width": 2.5}
 _MAY_ATTEND = Scale([[0.0, see_through(BLUE, 0.55)], [1.0, see_through(BLUE, 0.55)]])
@@ -248,7 +249,7 @@ def _axes(heatmap: Heatmap, every: int) -> tuple[dict, dict]:
         keys["ticktext"].append(token_label(heatmap.extra))
     shared = {"tickfont": {"size": SMALLEST_LABEL}, "constrain": "domain"}
     above = {"side": "top", "tickangle": -_TURNED, "range": [-0.5, heatmap.columns - 0.5], "constraintoward": "left"}
-    beside = {"scaleanchor": "x", "constraintoward": "top", "title": titled(heatmap.row_title)}
+    beside = {"scaleanchor": "x", "constraintoward": "top", "title": row_titled(heatmap.row_title)}
     rows = token_rows(heatmap.queries, every=every)
     return {**keys, **shared, **above, "title": titled(heatmap.key_name)}, {**rows, **shared, **beside}
 

@@ -27,7 +27,7 @@ from .heatmap import (
     row_words,
     weight_texts,
 )
-from .layout import LEGEND_BELOW, bars, figure_of, scatter, titled, token_axis, token_rows
+from .layout import LEGEND_BELOW, bars, figure_of, row_titled, scatter, titled, token_axis, token_rows
 from .palette import BLUE, CHANGED, CHANGED_FAINT, CHANGED_STRONG, FAINT_GREY, MIDDLE_GREY, OLIVE, Scale, diverging
 from .text import head_name, sentence_case, short_weight, signed, token_label
 
@@ -99,7 +99,7 @@ def next_tokens_figure(masked: MaskedPass, disabled: MaskedPass, sentence: int) 
     across = {"range": [-0.03, 1.1], "side": "top", "zeroline": False, "gridcolor": FAINT_GREY, **ticks}
     x = {**across, "title": titled("probability")}
     names = [f"{fed} → {following}" for fed, following in pairs]
-    y = {**token_rows(names), "title": titled("step: input token → output token")}
+    y = {**token_rows(names), "title": row_titled("step: input token → output token")}
     traces = [lines, with_mask, without]
     return figure_of(traces, steps * _ROW_HEIGHT + 110, x=x, y=y, top=51, bottom=58, legend=LEGEND_BELOW)
 
