@@ -44,9 +44,10 @@ def entropies(logits: np.ndarray) -> np.ndarray:
     return -(chances * np.log(np.maximum(chances, 1e-300))).sum(axis=-1)
 
 
-def said(percents: float) -> str:
-    """A probability as it is written, in percent."""
-    return "> 99.9 %" if percents > 99.9 else f"{percents:.1f} %"
+def is_said(percents: float, text: str) -> bool:
+    """Whether a text has a probability as it is written, in percent; halfway between two it may be either."""
+    near = (percents - 1e-4, percents, percents + 1e-4)
+    return any(("> 99.9 %" if each > 99.9 else f"{each:.1f} %") in text for each in near)
 
 
 def words_of(run: Run, ids: list[int]) -> list[str]:
@@ -68,7 +69,7 @@ def test_the_hardest_token_has_the_highest_entropy_by_far_of_those_offered(check
             assert option.name in answer.right or spread[step] - own > 0.199
             assert f"{own + 0.0:.2f} nats" in option.told or own < 0.005
         assert f"{spread[step]:.2f} nats" in answer.truth
-        assert said(100 * float(softmax(logits[step]).max())) in answer.truth
+        assert is_said(100 * float(softmax(logits[step]).max()), answer.truth)
 
 
 @pytest.mark.parametrize("checkpoint", LANGUAGES)
@@ -102,11 +103,11 @@ def test_the_second_candidate_is_the_most_probable_second_one_of_all_steps(check
         assert answer.names["step"] == str(step + 1) and answer.right == {str(second)}
         assert answer.names["second"] == words_of(run, [second])[0]
         assert answer.names["word"] == words_of(run, ids)[step]
-        assert answer.names["chance"] == said(100 * ranked[step, 0])
-        assert said(100 * ranked[step, 1]) in answer.truth
+        assert is_said(100 * ranked[step, 0], answer.names["chance"])
+        assert is_said(100 * ranked[step, 1], answer.truth)
         for option in answer.options:
             chance = softmax(logits[step])[int(option.name)]
-            assert chance < 0.001 or said(100 * chance) in option.told
+            assert chance < 0.001 or is_said(100 * chance, option.told)
 
 
 @pytest.mark.parametrize("checkpoint", LANGUAGES)
@@ -139,7 +140,7 @@ def test_a_low_temperature_favours_the_best_token(checkpoint):
         best = int(allowed.argmax())
         labels = {option.name: option.label for option in answer.options}
         for temperature, label in labels.items():
-            assert label == said(100 * softmax(allowed / float(temperature))[best])
+            assert is_said(100 * softmax(allowed / float(temperature))[best], label)
         assert answer.right == {"0.5"} and set(labels) == {"0.5", "1", "1.5"}
         assert all(label in answer.truth for label in labels.values())
 
