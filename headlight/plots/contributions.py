@@ -67,11 +67,7 @@ class Residual(Name):
 KINDS = {"across both": "cross", "encoder": "encoder", "decoder": "decoder"}
 RELATIONS = {"weight": "attends to", "share": "share of"}  # what a cell holds -> how the hover text names its key
 # Hatched differently: no colour vision is needed to tell them apart.
-_PARTS = (
-    ("source", BLUE, ""),
-    ("earlier input tokens", OLIVE, "/"),
-    ("the input token of this step", GREY, "x"),
-)
+_PARTS = (("source", BLUE, ""), ("earlier input tokens", OLIVE, "/"), ("the input token of this step", GREY, "x"))
 _BAR_HEIGHT, _LEAST_BAR = 22, 13  # pixels; the second for long sentences
 
 

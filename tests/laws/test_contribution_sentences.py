@@ -128,7 +128,7 @@ def test_a_translation_is_said_to_be_unfound_only_where_the_beam_did_not_find_it
         ranked_second = told(describe_own(first, second, ids))  # the page shows the last of the beam, yours is its best
         assert "over a length penalty" not in ranked_second and "did not come upon" not in ranked_second
         missed += 1
-    assert lower > 2 and missed > 30
+    assert lower and missed > 30
 
 
 @torch.no_grad()
