@@ -100,29 +100,29 @@ class FusedStep:
         rows = [sources[row] for row in order]
         rows += [[0]] * (padded(sum(lengths)) - sum(lengths))  # sentences of one token fill up what products like
         groups = [(length, len(list(same))) for length, same in groupby(map(len, rows))]
-        ids = torch.tensor([token for row in rows for token in row])
-        x = self._embed(model.encoder_input, ids, torch.tensor([place for row in rows for place in range(len(row))]))
+        places, ids = torch.tensor([each for row in rows for each in enumerate(row)]).unbind(1)
+        x = self._embed(model.encoder_input, ids, places, max(lengths))
         for layer in map(_Layer, model.encoder):  # type: ignore[arg-type]
             x = self._add(x, layer.self_norm, self._attend_within, layer, groups)
             x = self._add(x, layer.forward_norm, layer.feed_forward)
         x, first = model.encoder_norm(x), dict(zip(order, accumulate(map(len, rows), initial=0), strict=False))
-        places = range(max(lengths))  # those after a sentence's end are masked, and have its last token once more
-        at = torch.tensor([[first[row] + min(place, end - 1) for place in places] for row, end in enumerate(lengths)])
+        all_of = range(max(lengths))  # those after a sentence's end are masked, and have its last token once more
+        at = torch.tensor([[first[row] + min(place, end - 1) for place in all_of] for row, end in enumerate(lengths)])
         both = (layer.key_value(x)[at].view(*at.shape, 2, self.num_heads, -1).transpose(1, 3) for layer in self.layers)
         return [LayerCache(each[:, :, 0], each[:, :, 1], capacity) for each in both]
 
     def hidden(self, tokens: Tensor, caches: list[LayerCache], source_mask: Tensor | None) -> Tensor:
         """Return what the output projection is given: [rows, d_model]."""
-        self.model.decoder_input.positions.require_room(caches[0].length + 1)
         self._bias = self._added(source_mask, caches[0].memory_key) if len(tokens) >= _MANY else None
-        x = self._embed(self.model.decoder_input, tokens, caches[0].length)
+        x = self._embed(self.model.decoder_input, tokens, caches[0].length, caches[0].length + 1)
         for layer, cache in zip(self.layers, caches, strict=True):
             x = self._add(x, layer.self_norm, self._attend_so_far, layer, cache)
             x = self._add(x, layer.cross_norm, self._attend_memory, layer, cache, source_mask)
             x = self._add(x, layer.forward_norm, layer.feed_forward)
         return self.model.decoder_norm(x)
 
-    def _embed(self, first: StackInput, ids: Tensor, places: Tensor | int) -> Tensor:
+    def _embed(self, first: StackInput, ids: Tensor, places: Tensor | int, room: int) -> Tensor:
+        first.positions.require_room(room)
         x = F.embedding(ids, first.embedding.weight) * first.embedding.scale + first.positions.table[places]
         return first.norm(x)
 

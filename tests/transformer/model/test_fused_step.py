@@ -178,3 +178,5 @@ def test_more_positions_than_the_model_has_are_refused():
         state.step(torch.tensor([4]))
     with pytest.raises(ValueError, match="13 positions asked for, the model has 12"):
         state.step(torch.tensor([4]))
+    with pytest.raises(ValueError, match="14 positions asked for, the model has 12"):
+        DecodingState(model, [[5] * 14, *SOURCES], 13)
