@@ -248,21 +248,21 @@ def test_a_replay_that_grows_is_followed_until_the_visitor_scrubs_back(page, rep
     put_up(page, PLAYER, growing(replay, [0]))
     expect(place).to_have_text("Update 0 of 0")
     expect(slider(page)).to_be_disabled()
-    receive(page, growing(replay, list(range(9))))
-    expect(place).to_have_text(f"Update {steps[8]:,} of {steps[8]:,}")
+    receive(page, growing(replay, list(range(11))))
+    expect(place).to_have_text(f"Update {steps[10]:,} of {steps[10]:,}")
     page.get_by_role("button", name="One snapshot back").click()
-    expect(place).to_have_text(f"Update {steps[7]:,} of {steps[8]:,}")
+    expect(place).to_have_text(f"Update {steps[9]:,} of {steps[10]:,}")
     page.wait_for_function("window.told.length === 1")
-    receive(page, growing(replay, list(range(11)), step=steps[7]))  # the address as told, and two moments more
-    expect(place).to_have_text(f"Update {steps[7]:,} of {steps[10]:,}")
-    assert steps[7] - steps[6] < steps[8] - steps[7]
-    receive(page, growing(replay, list(range(0, 13, 2)), step=steps[7]))  # every second moment dropped: the nearest one
-    expect(place).to_have_text(f"Update {steps[6]:,} of {steps[12]:,}")
+    receive(page, growing(replay, list(range(13)), step=steps[9]))  # the address as told, and two moments more
+    expect(place).to_have_text(f"Update {steps[9]:,} of {steps[12]:,}")
+    assert steps[9] - steps[8] < steps[10] - steps[9]
+    receive(page, growing(replay, list(range(0, 15, 2)), step=steps[9]))  # every second moment dropped: the nearest one
+    expect(place).to_have_text(f"Update {steps[8]:,} of {steps[14]:,}")
     page.get_by_role("button", name="Last snapshot").click()
     page.wait_for_function("window.told.length === 2")
-    receive(page, growing(replay, list(range(0, 17, 2))))
-    expect(place).to_have_text(f"Update {steps[16]:,} of {steps[16]:,}")
-    assert page.evaluate("window.told") == [["step", steps[7]], ["step", -1]]
+    receive(page, growing(replay, list(range(0, 19, 2))))
+    expect(place).to_have_text(f"Update {steps[18]:,} of {steps[18]:,}")
+    assert page.evaluate("window.told") == [["step", steps[9]], ["step", -1]]
 
 
 def test_a_replay_that_grows_while_it_is_played_plays_on(page, replay):
@@ -270,7 +270,7 @@ def test_a_replay_that_grows_while_it_is_played_plays_on(page, replay):
     page.get_by_label("Speed").select_option("4")
     page.get_by_role("button", name="Play", exact=True).click()
     receive(page, growing(replay, list(range(8))))
-    expect(page.locator(".place")).to_have_text(f"Update {replay.steps[7]} of {replay.steps[7]}")
+    expect(page.locator(".place")).to_have_text(f"Update {replay.steps[7]:,} of {replay.steps[7]:,}")
     expect(page.get_by_role("button", name="Play", exact=True)).to_be_visible()
 
 

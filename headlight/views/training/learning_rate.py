@@ -207,12 +207,13 @@ def describe_trained(
 
 def _agreement(settings: TrainingConfig, d_model: int, recorded: Sequence[tuple[int, float]]) -> str:
     """Say how far the rates that a run wrote down are from the formula."""
-    if not recorded:
+    compared = [(step, rate) for step, rate in recorded if 0 < step <= settings.max_steps]  # the schedule has no others
+    if not compared:
         return "Its run wrote no rates down, so this is the formula alone."
-    worst = max(abs(rate / learning_rate(step, d_model, settings) - 1) for step, rate in recorded)
+    worst = max(abs(rate / learning_rate(step, d_model, settings) - 1) for step, rate in compared)
     agree = "rounding to six digits" if worst < SIX_DIGITS else "so it was not trained by this formula alone"
     return (
-        f"Of the {pluralize(len(recorded), 'rate')} that its run wrote down, the farthest from the formula differs by "
+        f"Of the {pluralize(len(compared), 'rate')} that its run wrote down, the farthest from the formula differs by "
         f"{format_error(worst)} of itself: {agree}."
     )
 

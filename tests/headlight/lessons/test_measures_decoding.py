@@ -22,6 +22,8 @@ SEARCHED = (
     "She has been waiting for you since this morning.",
     "I can't swim, and I don't want to learn it.",
     "The dog didn't eat because it was too old.",
+    "I would have helped you if you had asked me.",
+    "He told me that he had lost his keys on the train.",
 )
 
 
