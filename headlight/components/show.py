@@ -170,8 +170,7 @@ def presenter(present: bool, offered: bool, words: list[dict], key: str, on_pres
     to change. words: those that are explained where they stand, each with the `forms` in which it is written and what
     it `says`.
     """
-    data = {"present": present, "offered": offered, "words": words}
-    _show("presenter/presenter", data, key, present=on_present)
+    _show("presenter/presenter", {"present": present, "offered": offered, "words": words}, key, present=on_present)
 
 
 def lesson_panel(

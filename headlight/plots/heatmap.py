@@ -54,11 +54,8 @@ ROW_NAMES = {
 PLAIN_CELLS = "<b>%{z:.4f}</b><extra></extra>"  # of maps with too many cells for words each
 _LARGEST_CELL = 36  # pixels
 _TITLE_LETTER = 7  # pixels, of a title beside the rows
-_BELOW_WITH_BAR, _BELOW_WITH_BARS, _LEAST_HIGH = (
-    82,
-    90,
-    140,
-)  # pixels: Plotly moves the colour bar below rows that are not as high
+_BELOW_WITH_BAR, _BELOW_WITH_BARS = 82, 90  # pixels: the room of one colour bar below the cells, and of several
+_LEAST_HIGH = 140  # pixels: Plotly moves the colour bar below rows that are not as high
 _NARROWEST_ROOM = 120
 _LONGEST_BAR, _LENGTH_OF_BARS = 130, 200  # pixels: one colour bar, all together
 _LARGEST_CELL_ALONE, _SMALLEST_CELL_ALONE, _LONGEST_SIDE_ALONE = 48, 7, 900
