@@ -77,7 +77,7 @@ class DecodingState:
         config = model.config
         source = pad(sources, config.pad_id, model.device)
         same_length = len({len(row) for row in sources}) == 1
-        self.source_mask = None if same_length else padding_mask(source, config.pad_id)
+        self.source_mask = padding = None if same_length else padding_mask(source, config.pad_id)
         if hidden is not None:
             readable = ~hidden.to(model.device)[:, None, None, :]
             self.source_mask = readable if self.source_mask is None else self.source_mask & readable
@@ -85,7 +85,7 @@ class DecodingState:
         caches = self._step.start(sources, capacity) if memory is None and isinstance(self._step, FusedStep) else None
         if caches is None:
             if memory is None:
-                memory = model.encode(source, None if same_length else padding_mask(source, config.pad_id))
+                memory = model.encode(source, padding)
             caches = model.start_caches(memory, capacity)
         self.caches = caches
         self._rough = model.output_projection.rough_choice() if isinstance(self._step, FusedStep) else None
