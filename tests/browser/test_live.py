@@ -6,7 +6,7 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Locator, Page, expect
 from support.access import shut_out
-from support.rest import at_rest, follow
+from support.rest import at_rest, drawn, follow
 from support.until import until
 
 LEARNED_SOON = {"task": "copy", "symbols_long": "4", "number_of_letters": "7", "toy_width": "32", "toy_layers": "1"}
@@ -56,7 +56,7 @@ def test_a_training_is_watched_to_its_end_and_another_browser_sees_the_same(page
     expect(metric(page, "Update")).to_be_visible()
     before = metric(page, "Update").inner_text()
     expect(metric(page, "Update")).not_to_have_text(before)  # by itself
-    follow(phone, page.url)
+    phone.goto(page.url)
     expect(page.locator(".place")).to_have_text(re.compile(r"Update \d+ of \d+"))
     expect(phone.locator(".place")).to_be_visible()
     expect_to_shut_no_one_out(phone)
@@ -95,7 +95,7 @@ def test_quick_clicks_leave_one_training_while_which_others_translate_settings_c
     expect(other.get_by_text("Katze").first).to_be_visible()
 
     def is_stopped(name: str) -> bool:
-        follow(other, link("", job=name))
+        other.goto(link(address, job=name))  # a page that is drawn anew each second need not come to rest
         stopped = other.get_by_text("Stopped ")
         expect(stopped.or_(stop_button(other)).first).to_be_visible()
         return stopped.count() > 0
@@ -126,8 +126,11 @@ def test_a_training_under_way_is_all_in_one_screen_and_another_start_asks(visito
     page.goto(link(address, toy_seed="4"))
     press(page, "Start training")
     expect(page.locator(".place")).to_have_text(re.compile(r"Update [1-9]\d* of \d+"))
-    at_rest(page)
-    for place in (".strip", "table.map", "canvas.all", ".curves svg >> nth=0", ".curves svg >> nth=2"):
+    places = (".strip", "table.map", "canvas.all", ".curves svg >> nth=0", ".curves svg >> nth=2")
+    for place in places:
+        expect(page.locator(place)).to_be_visible()
+    drawn(page)
+    for place in places:
         box = page.locator(place).bounding_box()
         assert box["y"] >= 0 and box["y"] + box["height"] <= 768, place
     table, loss = (page.locator(place).bounding_box() for place in ("table.map", ".curves svg >> nth=0"))
