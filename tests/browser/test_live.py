@@ -115,7 +115,6 @@ def test_quick_clicks_leave_one_training_while_which_others_translate_settings_c
     stop_button(page).click()
     expect(page.get_by_text("Stopped after")).to_be_visible()
     expect(stop_button(page)).to_have_count(0)
-    at_rest(page)
     stopped = metric(page, "Update").inner_text()
     page.reload()
     expect(metric(page, "Update")).to_have_text(stopped)
