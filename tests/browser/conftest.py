@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from playwright.sync_api import Page, expect
-from support.chromium import PATIENCE
+from support.chromium import new_visitor
 from support.rest import at_rest
 
 
@@ -26,8 +26,7 @@ def windows(browser) -> Callable[..., Page]:
         has_touch: bool = False,
     ) -> Page:
         if (name, has_touch) not in opened:
-            opened[name, has_touch] = browser.new_context(has_touch=has_touch).new_page()
-            opened[name, has_touch].set_default_timeout(PATIENCE)
+            opened[name, has_touch] = new_visitor(browser, has_touch=has_touch).new_page()
         page = opened[name, has_touch]
         page.set_viewport_size({"width": width, "height": height})
         page.emulate_media(color_scheme=scheme, reduced_motion=reduced_motion)
@@ -37,7 +36,11 @@ def windows(browser) -> Callable[..., Page]:
 
 
 def leave(page: Page) -> None:
-    """Leave the app, and nothing in the browser for who comes next: Streamlit keeps whether the sidebar was closed."""
+    """Leave the app, and nothing in the browser for who comes next, whose page the mouse points at nothing of.
+
+    Streamlit keeps whether the sidebar was closed.
+    """
+    page.mouse.move(0, 0)
     if page.url.startswith("http"):
         page.evaluate("localStorage.clear()")
     page.goto("about:blank")
@@ -116,8 +119,12 @@ def open_alone(browser, tmp_path) -> Iterator[Callable[..., Page]]:
 
     def open_alone(text: str, scheme: str = "light", width: int = 1366, **screen) -> Page:
         file.write_text(text, encoding="utf-8")
-        context = browser.new_context(
-            viewport={"width": width, "height": 900}, color_scheme=scheme, reduced_motion="reduce", **screen
+        context = new_visitor(
+            browser,
+            viewport={"width": width, "height": 900},
+            color_scheme=scheme,
+            reduced_motion="reduce",
+            **screen,
         )
         contexts.append(context)
         context.set_offline(True)

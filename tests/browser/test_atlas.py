@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 from support.access import shuts_no_one_out
-from support.rest import at_rest, at_rest_and_hearing_keys
+from support.rest import at_rest, at_rest_and_hearing_keys, back
 
 from headlight.app import results
 from headlight.views.atlas.content import found_in_atlas
@@ -53,8 +53,7 @@ def test_a_click_on_a_dot_shows_its_head_and_back_shows_the_one_before(page, add
     other = elsewhere()
     other.goto(page.url)
     expect(other.locator(HEADLINE)).to_have_text(said["encoder.2.1"])
-    at_rest(page)
-    page.go_back()
+    back(page)
     expect(page.locator(HEADLINE)).to_have_text(said["cross.2.1"])
     expect(dot(page, "cross.2.1")).to_have_attribute("aria-pressed", "true")
 
@@ -99,6 +98,7 @@ def test_the_list_is_sorted_by_a_column_and_chosen_from(page, address, said):
     open_atlas(page, address, "&atlas=list&kind=cross&layer=1&head=1")
     page.locator("[data-sort=confidence]").click()
     page.wait_for_url("**atlas_sort=-confidence**")
+    at_rest(page)
     values = [float(text.split(" ")[0]) for text in page.locator(".list tbody td:nth-child(3)").all_inner_texts()]
     assert values == sorted(values, reverse=True) and len(values) == len(said)
     last = page.locator(".list tbody button").last
@@ -135,6 +135,8 @@ def test_embedded_the_page_stands_alone(page, address):
     expect(page.locator(".st-key-bar")).to_have_css("visibility", "hidden")
     dot(page, "encoder.2.1").click()
     expect(page.locator(NAME)).to_have_text(in_words("encoder.2.1"))
+    page.wait_for_url("**kind=encoder&layer=2&head=1**")
+    at_rest(page)
     shuts_no_one_out(page)
 
 

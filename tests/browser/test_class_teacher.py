@@ -10,6 +10,7 @@ from urllib.parse import parse_qs, urlparse
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 from support.access import shuts_no_one_out
+from support.chromium import new_visitor
 from support.rest import at_rest
 from support.until import until
 
@@ -29,7 +30,7 @@ def browsers(browser) -> Iterator[Callable[..., BrowserContext]]:
     opened, errors = [], []
 
     def new(**options: object) -> BrowserContext:
-        context = browser.new_context(**{"reduced_motion": "reduce"} | options)
+        context = new_visitor(browser, **{"reduced_motion": "reduce"} | options)
         context.on("weberror", lambda error: errors.append(str(error.error)))
         opened.append(context)
         return context
@@ -44,8 +45,8 @@ def open_class(context: BrowserContext, school: str) -> tuple[Page, str]:
     """Open a class for the first lesson; returns the teacher's page, its door open, and the code on it."""
     page = context.new_page()
     page.goto(f"{school}/lessons")
-    page.locator(f".st-key-teach_{FIRST.name} button").filter(visible=True).click(timeout=90_000)
-    expect(page.locator(".desk dialog.door")).to_be_visible(timeout=60_000)
+    page.locator(f".st-key-teach_{FIRST.name} button").filter(visible=True).click()
+    expect(page.locator(".desk dialog.door")).to_be_visible()
     at_rest(page)
     return page, page.locator(".desk .door .code").inner_text()
 
@@ -67,7 +68,7 @@ def do(page: Page, key: str, then: str) -> None:
     """Press a key of the teacher's; `then` is the act that is offered after it."""
     expect(page.locator(".desk")).to_have_attribute("aria-busy", "false")  # what she did last is done
     page.keyboard.press(key)
-    expect(page.locator(f".desk .acts [data-act={then}]")).to_be_visible(timeout=30_000)
+    expect(page.locator(f".desk .acts [data-act={then}]")).to_be_visible()
 
 
 def counted(page: Page, words: str) -> None:
@@ -158,7 +159,7 @@ def test_a_class_of_five_goes_from_the_code_to_the_table(browsers, school, store
     at_rest(page)
     page.locator(".desk .more_button").click()
     page.locator(".desk .more [data-act=summary]").click()
-    expect(page.get_by_text("End the class")).to_be_visible(timeout=60_000)
+    expect(page.get_by_text("End the class")).to_be_visible()
     at_rest(page)
     rows = page.locator(".st-key-class_rounds tbody tr")
     expect(rows).to_have_count(2)
@@ -221,9 +222,7 @@ def test_her_rights_are_in_her_browser_and_her_link_and_in_nothing_that_is_share
 
     other = browsers().new_page()
     other.goto(page.url)
-    expect(other.locator(".desk .whose")).to_have_text(
-        f"This screen is for the teacher of the class {code}.", timeout=90_000
-    )
+    expect(other.locator(".desk .whose")).to_have_text(f"This screen is for the teacher of the class {code}.")
     expect(other.locator(".desk .strip")).to_be_hidden()
     shuts_no_one_out(other)
     written = other.get_by_label("Your teacher link")
@@ -235,11 +234,11 @@ def test_her_rights_are_in_her_browser_and_her_link_and_in_nothing_that_is_share
     expect(other.locator(".desk .count")).to_be_visible()
     third = browsers().new_page()
     third.goto(link)
-    expect(third.locator(".desk .count")).to_be_visible(timeout=90_000)
+    expect(third.locator(".desk .count")).to_be_visible()
     assert secret not in third.url
     third.goto("about:blank")
     third.goto(f"{school}/lessons?lessons=a+class")
-    third.get_by_role("button", name=re.compile(f"Go on with {code}")).click(timeout=60_000)
+    third.get_by_role("button", name=re.compile(f"Go on with {code}")).click()
     expect(third.locator(".desk [data-act=back]")).to_be_visible()
     assert of_class(store, code).phase == Phase.LOBBY
 

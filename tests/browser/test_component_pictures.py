@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 from support.replayed import replayed
-from support.rest import follow
+from support.rest import at_rest, follow
 
 from headlight.plots.text import chip_text, shown_tokens
 from transformer import Beam, Trace
@@ -361,6 +361,8 @@ def test_a_head_of_the_replay_is_taken_at_one_snapshot_and_at_all(visited, take,
     expect(page.locator(".place")).to_contain_text("Update 0")
     page.get_by_role("button", name="Last snapshot").click()
     expect(page.locator(".place")).to_contain_text(f"Update {replay.steps[-1]:,}")
+    page.wait_for_url(f"**snapshot={replay.steps[-1]}**")
+    at_rest(page)
     taken = take(page, ".head .download", "svg png csv npz")
     assert taken["svg"].name == f"training_update_{replay.steps[-1]}.svg"
     picture = picture_of(page, taken)

@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 from support.access import shuts_no_one_out
-from support.rest import at_rest
+from support.rest import at_rest, back
 
 from transformer.interpret.what_if.importance import head_importance
 
@@ -82,7 +82,7 @@ def test_a_click_switches_a_head_off_and_on_and_the_link_keeps_it(page, address,
     switch(page, "cross.3.3").click()
     shows(page, translations, (first,))
     expect(page).not_to_have_url(re.compile("off="))  # the page begins with this head off
-    page.go_back()
+    back(page)
     shows(page, translations, ("cross.3.3", first))
     expect(switch(page, "cross.3.3")).to_have_attribute("aria-pressed", "true")
 

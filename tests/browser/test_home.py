@@ -6,7 +6,7 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Page, expect
 from support.access import shuts_no_one_out
-from support.rest import at_rest, at_rest_and_hearing_keys
+from support.rest import at_rest, at_rest_and_hearing_keys, back
 
 SENTENCE = "The dog is hungry because it has not eaten."
 HOSTILE = "<img src=x onerror=window.hurt=1> <b>cat</b>"
@@ -16,7 +16,7 @@ SIZES = ({"width": 1366, "height": 768}, {"width": 1280, "height": 720}, {"width
 
 def open_home(page: Page, address: str, text: str = SENTENCE, query: str = "") -> None:
     page.goto(f"{address}/?text={quote(text)}{query}")
-    expect(page.locator(".row.source button").first).to_be_visible(timeout=90_000)
+    expect(page.locator(".row.source button").first).to_be_visible()
     at_rest(page)
 
 
@@ -39,14 +39,15 @@ def test_one_click_hides_a_word_says_what_is_lost_and_a_second_brings_it_back(pa
     expect(page.locator(".row.output button")).to_have_count(len(without.target_tokens))
     assert "nicht" in before and "nicht" not in outputs(page)
     expect(page).to_have_url(re.compile(r"hidden=8\b"))
+    at_rest(page)
     shuts_no_one_out(page)
     source(page, "because").click()
     expect(page).to_have_url(re.compile(r"hidden=5\.8"))
     expect(page.locator(".row.source .hidden")).to_have_count(2)
-    page.go_back()
+    back(page)
     expect(page.locator(".row.source .hidden")).to_have_count(1)
     page.reload()
-    expect(page.locator(".row.source .hidden")).to_have_text("not", timeout=90_000)
+    expect(page.locator(".row.source .hidden")).to_have_text("not")
     at_rest(page)
     page.get_by_role("button", name="Show all words").click()
     expect(page.locator(".row.source .hidden")).to_have_count(0)
@@ -114,6 +115,7 @@ def test_on_a_phone_words_wrap_and_the_pages_are_one_tap_away(visitor, address):
     assert bar["height"] <= 60, "one row"
     page.get_by_role("button", name="Home", exact=True).tap()
     expect(page.locator(".row.source button").first).to_be_visible()
+    at_rest(page)
     shuts_no_one_out(page)
 
 
@@ -148,7 +150,7 @@ def test_while_presenting_page_down_opens_the_next_page_and_a_sign_ends_it(page,
 
 def test_a_word_of_the_field_is_explained_where_it_stands(page, address):
     page.goto(f"{address}/logits?text={quote(SENTENCE)}")
-    expect(page.get_by_role("heading", name="Logits", exact=True)).to_be_visible(timeout=90_000)
+    expect(page.get_by_role("heading", name="Logits", exact=True)).to_be_visible()
     at_rest(page)
     page.wait_for_function("CSS.highlights.get('glossary')?.size > 3")
     x, y = page.evaluate(

@@ -4,7 +4,7 @@ import re
 from urllib.parse import quote
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 from support.rest import at_rest, at_rest_and_hearing_keys
 
 STEPS = 12
@@ -17,6 +17,7 @@ def open_inside(page: Page, address: str, **query: str) -> None:
     page.goto(f"{address}/inside?" + "&".join(f"{name}={quote(value)}" for name, value in query.items()))
     expect(page.locator("li.step:not([hidden]) canvas").first).to_be_visible()
     at_rest_and_hearing_keys(page)
+    expect(page.locator(".steps[data-drawn]")).to_be_attached()  # what is not in sight is drawn one by one
 
 
 def number(text: str) -> float:
@@ -40,20 +41,21 @@ def hand(page: Page, step: str):
     return page.locator(f"li.step.{step} .hand")
 
 
-def shown(page: Page) -> list[str]:
-    return page.locator("li.step:not([hidden]) h3").all_text_contents()
+def shown(page: Page) -> Locator:
+    return page.locator("li.step:not([hidden]) h3")
 
 
 def test_one_step_at_a_time_by_buttons_and_arrow_keys_and_the_link_keeps_it(page, address, elsewhere):
     open_inside(page, address, at_step="input")
     rail = page.get_by_role("navigation", name="Steps of the block")
-    assert shown(page) == ["1Input X"] and rail.get_by_role("button", name="Step before").is_disabled()
+    expect(shown(page)).to_have_text(["1Input X"])
+    expect(rail.get_by_role("button", name="Step before")).to_be_disabled()
     rail.get_by_role("button", name="Every query times every key").click()
-    assert shown(page) == ["4Every query times every key"]
+    expect(shown(page)).to_have_text(["4Every query times every key"])
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowRight")
-    assert shown(page) == ["7Softmax: scores become weights"]
+    expect(shown(page)).to_have_text(["7Softmax: scores become weights"])
     expect(rail.locator("[aria-current=step]")).to_have_text("7Softmax: scores become weights")
     maps = page.locator("li.step.softmax")
     left, right = (maps.locator(f".panels.{which} canvas").bounding_box() for which in ("inputs", "own"))
@@ -61,12 +63,13 @@ def test_one_step_at_a_time_by_buttons_and_arrow_keys_and_the_link_keeps_it(page
     page.wait_for_url("**at_step=softmax**")
     page.locator("li.step.softmax .panels.own canvas").focus()
     page.keyboard.press("ArrowLeft")
-    assert shown(page) == ["7Softmax: scores become weights"], "in a matrix the arrows move from cell to cell"
+    # In a matrix the arrows move from cell to cell.
+    assert shown(page).all_text_contents() == ["7Softmax: scores become weights"]
     other = elsewhere()
     other.goto(page.url)
     expect(other.locator("li.step:not([hidden]) h3")).to_have_text("7Softmax: scores become weights")
     rail.get_by_role("button", name="all", exact=True).click()
-    assert len(shown(page)) == STEPS
+    expect(shown(page)).to_have_count(STEPS)
     page.wait_for_url("**at_step=all**")
 
 
@@ -211,6 +214,7 @@ def test_a_block_of_the_diagram_is_chosen_by_click_and_by_key(page, address, els
     page.goto(f"{address}/architecture")
     page.get_by_role("button", name=re.compile("^Cross-attention")).click()
     expect(page.get_by_role("heading", name="Multi-head cross-attention, decoder layer 1")).to_be_visible()
+    at_rest(page)  # a diagram that is drawn anew takes the focus away
     page.get_by_role("button", name="decoder layer 3").focus()
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="Multi-head cross-attention, decoder layer 3")).to_be_visible()
@@ -231,5 +235,5 @@ def test_a_question_leads_to_its_page_with_checkpoint_and_sentence(page, address
     page.get_by_role("link", name="See it for a head of this model").click()
     expect(page.get_by_role("heading", name="This head, with the division and without")).to_be_visible()
     expect(page.locator(".st-key-translation strong")).to_be_visible()
-    page.wait_for_url(re.compile("inside=why"))
-    assert "checkpoint=reverse" in page.url and "text=headlight" in page.url
+    for part in ("inside=why", "checkpoint=reverse", "text=headlight"):
+        expect(page).to_have_url(re.compile(part))

@@ -42,20 +42,21 @@ def sidebar_is_open(page: Page) -> bool:
 
 
 def open_sidebar(page: Page) -> None:
+    at_rest(page)  # it may be on its way in or out
     if not sidebar_is_open(page):
         page.get_by_test_id("stExpandSidebarButton").click()
     expect(page.get_by_test_id("stSidebar")).to_be_in_viewport()
 
 
 def close_sidebar(page: Page) -> None:
+    at_rest(page)
     if page.viewport_size["width"] < NARROW and sidebar_is_open(page):
         page.get_by_test_id("stSidebarCollapseButton").get_by_role("button").click()
         expect(page.get_by_test_id("stSidebar")).not_to_be_in_viewport()
 
 
 def go_to(page: Page, name: str) -> None:
-    at_rest(page)  # what was chosen last goes along
-    open_sidebar(page)
+    open_sidebar(page)  # the page is at rest then: what was chosen last goes along
     page.get_by_role("link", name=name, exact=True).click()
     expect(page.get_by_role("heading", name=name, exact=True)).to_be_visible()
     close_sidebar(page)
@@ -124,12 +125,15 @@ def test_a_lesson_through_every_page_can_be_followed_from_its_addresses(visitor,
     # Architecture: a block. Logits: a step. Questions: an answer for this sentence.
     go_to(page, "Architecture")
     page.get_by_role("button", name=re.compile("^Cross-attention")).click()
+    page.wait_for_url("**block=decoder.0.cross_attention**")
     block = "Multi-head cross-attention, decoder layer 1"
     shows_everywhere(page, elsewhere, lambda one: one.get_by_role("heading", name="Multi-head"), block)
     go_to(page, "Logits")
     choose(page, "logits", "logit lens")
+    page.wait_for_url("**logits=logit**")
     last = main(page).locator(".places tr").last.locator("td")
     expect(last).to_have_count(len(trace.target_ids))
+    at_rest(page)
     shows_everywhere(
         page, elsewhere, lambda one: main(one).locator(".places tr").last.locator("td"), last.all_inner_texts()
     )
@@ -151,6 +155,7 @@ def test_a_lesson_through_every_page_can_be_followed_from_its_addresses(visitor,
     expect(page.locator(".st-key-head_buttons [aria-checked=true]")).to_have_text("4")
     choose(page, "masks", "without the mask")
     expect(page.locator(".st-key-next_tokens .main-svg").first).to_be_visible()
-    changed = main(page).locator(".finding .headline").nth(1).inner_text()
-    assert changed.startswith("The model never learned to read ahead: mean probability ")
-    shows_everywhere(page, elsewhere, lambda one: main(one).locator(".finding .headline").nth(1), changed)
+    changed = main(page).locator(".finding .headline").nth(1)
+    expect(changed).to_have_text(re.compile("^The model never learned to read ahead: mean probability "))
+    at_rest(page)
+    shows_everywhere(page, elsewhere, lambda one: main(one).locator(".finding .headline").nth(1), changed.inner_text())

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 from support.access import shuts_no_one_out
+from support.chromium import new_visitor
 from support.live_file import show
 from support.rest import at_rest
 from support.rounded import rounded_translator
@@ -104,9 +105,12 @@ def test_attention_has_every_weight_of_all_heads(live, trace):
     show(page, "attention", explorer_kind="decoder", explorer_heads="2.3", explorer_tokens="q3")
     expect(page.locator(".heads_name")).to_have_text("Masked decoder self-attention: layer 2, head 3")
     page.locator("details.weights summary").click()
-    cells = page.locator("details.weights td").all_inner_texts()
-    weights = [float(cell) for cell in cells if re.fullmatch(r"\d\.\d{4}", cell)]
-    queries, keys = np.tril_indices(len(trace.target_ids))
+    cells, count = page.locator("details.weights td"), len(trace.target_ids)
+    expect(cells).to_have_count(
+        count * (count + 1)
+    )  # each row ends with its entropy; the table is filled once it is open
+    weights = [float(cell) for cell in cells.all_inner_texts() if re.fullmatch(r"\d\.\d{4}", cell)]
+    queries, keys = np.tril_indices(count)
     np.testing.assert_allclose(weights, trace.decoder[1, 2][queries, keys], atol=1.1e-4)
     page.get_by_role("button", name="cross", exact=True).click()
     expect(page.locator(".heads_name")).to_have_text("Cross-attention: layer 2, head 3")
@@ -236,10 +240,10 @@ def test_it_computes_by_itself_where_a_policy_is_stricter(browser, file, trace, 
     """No worker and no WebAssembly, as on a course's page: slower, and the same."""
     stricter = file.replace(" 'wasm-unsafe-eval'", "", 1).replace("worker-src blob:", "worker-src 'none'", 1)
     (tmp_path / "strict.html").write_text(stricter, encoding="utf-8")
-    context = browser.new_context(offline=True)
+    context = new_visitor(browser, offline=True)
     page = context.new_page()
     page.goto((tmp_path / "strict.html").as_uri())
-    expect(page.locator("#live_translation")).to_have_text(trace.target_text, timeout=30_000)
+    expect(page.locator("#live_translation")).to_have_text(trace.target_text)
     assert page.evaluate("headlight.where") == {"kernel": "plain JavaScript", "where": "page"}
     context.close()
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page, expect
 from support.access import shuts_no_one_out
-from support.live_file import go_to, show
+from support.live_file import go_to, show, shown_anew
 from support.rounded import rounded_translator
 from support.streams import CHECKPOINTS
 
@@ -91,7 +91,8 @@ def test_one_head_has_its_scores_before_and_after_the_mask_and_its_weights(live,
     for key in ["ArrowDown", "ArrowDown", *last * ["ArrowRight"]]:
         page.keyboard.press(key)
     expect(after.locator(".readout")).to_contain_text("−∞")
-    page.locator("[data-view=masks] [name=query]").select_option("2")
+    with shown_anew(page, "masks"):
+        page.locator("[data-view=masks] [name=query]").select_option("2")
     hand = page.get_by_role("region", name="One row by hand")
     last = hand.locator("tr").last.locator("td").first
     expect(last).to_have_text(re.compile(r"^(0|[01]\.\d{4})$"))

@@ -65,6 +65,8 @@ def option(page: Page, posed: Posed, *, right: bool) -> Locator:
 
 
 def is_at(page: Page, lesson: Lesson, number: int) -> None:
+    expect(page.locator(".lesson_side")).to_be_visible()
+    expect(page.locator(".lesson .title")).to_have_text(lesson.title)
     expect(page.locator(".lesson .place")).to_have_text(f"{number} of {len(lesson.steps)}")
     expect(page.locator(".lesson")).to_have_attribute("aria-busy", "false")
 

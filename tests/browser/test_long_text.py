@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 from support.long_text import HALF, NAME, write_summarizer
+from support.rest import back
 from support.server import serve
 
 from transformer import Translator
@@ -57,13 +58,14 @@ def test_the_map_of_a_head_comes_when_it_is_chosen(page, address, trace):
 
     heads.press("ArrowRight")
     heads.press("Shift+Enter")
-    mean = trace.cross[0, 1:3].mean(axis=0, dtype=np.float64)
-    expect_map(page, "Cross-attention: mean of 2 heads", mean, 3)
+    cross = trace.cross[0, 1:3].mean(axis=0, dtype=np.float64)
+    expect_map(page, "Cross-attention: mean of 2 heads", cross, 3)
     page.get_by_role("button", name="encoder", exact=True).click()
     mean = trace.encoder[0, 1:3].mean(axis=0, dtype=np.float64)
     expect_map(page, "Encoder self-attention: mean of 2 heads", mean, 3)
-    page.go_back()
-    page.go_back()
+    back(page)
+    expect_map(page, "Cross-attention: mean of 2 heads", cross, 3)
+    back(page)
     expect_map(page, "Cross-attention: layer 1, head 2", trace.cross[0, 1], 4)
 
 

@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import Page, expect
 from support.access import shuts_no_one_out
-from support.rest import at_rest
+from support.rest import at_rest, back
 
 from headlight.plots.text import shown_token
 from transformer.interpret.what_if.patching import Cell, patched_predictions, question_of
@@ -36,8 +36,9 @@ def test_the_cell_goes_with_the_keys_and_the_link_keeps_pair_site_and_cell(page,
     page.keyboard.press("ArrowLeft")
     expect(page.get_by_text("after layer 2 from the clean run")).to_be_visible()
     page.wait_for_url("**patched_row=3**")
-    page.go_back()
+    back(page)
     expect(page.get_by_text("after layer 3 from the clean run")).to_be_visible()
+    at_rest(page)
     page.go_forward()
     expect(page.get_by_text("after layer 2 from the clean run")).to_be_visible()
     at_rest(page)

@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 from support.access import shuts_no_one_out
 from support.addresses import VIEWS
+from support.chromium import new_visitor
 from support.rest import at_rest, follow
 
 TITLES = {view.partition("?")[0]: title for view, title in VIEWS.items()}
@@ -21,11 +22,11 @@ TOUCHED = {
     "/decoding": (".candidates tbody button", ".controls button", ".st-key-head_buttons [role=radiogroup] button"),
     "/masks": (".figure_download", "[role=radiogroup] button"),
 }
-# Where the letters of an element stand, which may be cut by its box.
-_RANGE = """place => {
+# An element's box, and where its letters stand, which the box may cut: both of the same moment.
+_BOX_AND_TEXT = """entry => {
     const range = document.createRange();
-    range.selectNodeContents(place);
-    return range.getBoundingClientRect().toJSON();
+    range.selectNodeContents([entry, ...entry.querySelectorAll("*")].find(each => !each.firstElementChild));
+    return [entry, range].map(each => each.getBoundingClientRect().toJSON());
 }"""
 _WIDTHS = "place => [place.scrollWidth, place.clientWidth]"
 
@@ -33,9 +34,8 @@ _WIDTHS = "place => [place.scrollWidth, place.clientWidth]"
 @pytest.fixture(scope="module")
 def phone(browser, address):
     """A visitor with a phone in the dark, who goes from page to page."""
-    context = browser.new_context(
-        viewport=UPRIGHT, user_agent=AGENT, is_mobile=True, has_touch=True, color_scheme="dark", reduced_motion="reduce"
-    )
+    screen = {"viewport": UPRIGHT, "is_mobile": True, "has_touch": True}
+    context = new_visitor(browser, **screen, user_agent=AGENT, color_scheme="dark", reduced_motion="reduce")
     page, errors = context.new_page(), []
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.goto(f"{address}/decoding")
@@ -106,11 +106,12 @@ def test_what_is_touched_is_as_high_as_a_finger_needs(phone, path):
 def test_entries_of_a_list_are_whole_within_the_window(phone, path, opener, entry):
     visit(phone, path, UPRIGHT)
     phone.locator(opener).first.tap()
-    expect(phone.locator(entry).first).to_be_visible()
+    expect(phone.locator(entry).first).to_be_in_viewport(ratio=1)  # where the list is to stand is found once it is open
+    at_rest(phone)
     for each in phone.locator(entry).all():
-        box, text = each.bounding_box(), each.locator(":not(:has(*))").first.evaluate(_RANGE)
-        assert box["x"] >= 0 and box["x"] + box["width"] <= UPRIGHT["width"]
-        assert text["top"] >= box["y"] and text["bottom"] <= box["y"] + box["height"]
+        box, text = each.evaluate(_BOX_AND_TEXT)
+        assert box["left"] >= 0 and box["right"] <= UPRIGHT["width"]
+        assert text["top"] >= box["top"] and text["bottom"] <= box["bottom"]
     phone.keyboard.press("Escape")
     expect(phone.locator(entry).first).to_be_hidden()
 

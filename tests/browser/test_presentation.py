@@ -5,7 +5,8 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Locator, Page, expect
 from support.access import shuts_no_one_out
-from support.rest import at_rest_and_hearing_keys, follow
+from support.heard import listen
+from support.rest import at_rest, at_rest_and_hearing_keys, drawn, follow
 
 from headlight.plots.text import PART_NAMES, chip_text
 from headlight.views.questions.content import QUESTIONS
@@ -52,6 +53,7 @@ def test_p_takes_everything_but_the_page_away_and_brings_it_back_and_other_keys_
     for part in CHROME:
         expect(page.locator(part)).to_be_hidden()
     expect(page.locator(".st-key-bar")).to_have_css("opacity", "0")
+    at_rest(page)
     assert size_of_type(page) == pytest.approx(1.5 * before)
 
     other = elsewhere()
@@ -60,6 +62,7 @@ def test_p_takes_everything_but_the_page_away_and_brings_it_back_and_other_keys_
     expect(other.locator(CHROME[0])).to_be_hidden()
     at_rest_and_hearing_keys(other)
     lists_the_keys(other)
+    at_rest(other)
     assert "present=1" in other.url, "the first Escape closes the list alone"
     # A figure of Plotly's, too, reads what is pointed at.
     box = other.locator(".js-plotly-plot .heatmaplayer").first.bounding_box()
@@ -68,6 +71,7 @@ def test_p_takes_everything_but_the_page_away_and_brings_it_back_and_other_keys_
 
     page.keyboard.press("Escape")
     expect(page.locator(CHROME[0])).to_be_visible()
+    at_rest(page)
     assert "present" not in page.url and size_of_type(page) == before
     page.get_by_role("button", name="Present").click()
     expect(page.locator(CHROME[0])).to_be_hidden()
@@ -77,6 +81,7 @@ def test_p_takes_everything_but_the_page_away_and_brings_it_back_and_other_keys_
     page.get_by_label("Sentence to translate").press("End")
     page.get_by_label("Sentence to translate").press_sequentially(" pf?")
     expect(page.get_by_label("Sentence to translate")).to_have_value(f"{TEXT} pf?")
+    at_rest(page)
     assert "present" not in page.url and not page.locator("dialog[open]").count()
 
 
@@ -141,10 +146,9 @@ def test_a_page_that_is_opened_by_its_key_is_named_for_a_moment_from_the_home_to
     open_page(page, address, "?present=1")
     names = [link.text_content() for link in page.locator("[data-testid=stSidebarNavLink]").all()]
     for key, at in (("PageDown", 1), ("PageDown", 2), ("PageUp", 1)):
+        listen(page.locator("body"), ".opened_page[role=status]")
         page.keyboard.press(key)
-        expect(page.get_by_role("status").filter(has_text=names[at])).to_have_text(
-            f"{at + 1} of {len(names)} · {names[at]}"
-        )
+        page.wait_for_function("told => window.heard.at(-1) === told", arg=f"{at + 1} of {len(names)} · {names[at]}")
         expect(page.get_by_role("heading", name=names[at], exact=True)).to_be_visible()
         at_rest_and_hearing_keys(page)
     expect(page.locator(".opened_page")).to_be_hidden()
@@ -154,7 +158,8 @@ def assert_labelled(figure: Locator, axis: str, count: int) -> None:
     """The figure has so many labels along the axis, and all of them are seen."""
     labels = figure.locator(f".{axis}tick > text")
     expect(labels).to_have_count(count)
-    assert all(label.is_visible() for label in labels.all())
+    for label in labels.all():
+        expect(label).to_be_visible()
 
 
 def test_presented_figures_have_all_their_labels_and_headings(visitor, address):
@@ -180,9 +185,10 @@ def test_a_presented_answer_stands_between_its_question_and_the_figure(visitor, 
         heading = page.get_by_role("heading", name=question.question)
         chart = page.locator(f".st-key-question_{question.name}")
         expect(chart.locator(".main-svg").first).to_be_visible()
+        expect(chart).to_be_in_viewport(ratio=1)
+        drawn(page)
         answer = page.locator(".st-key-answer").bounding_box()
         assert heading.bounding_box()["y"] < answer["y"]
-        expect(chart).to_be_in_viewport(ratio=1)
         assert answer["y"] + answer["height"] <= chart.bounding_box()["y"]
 
 

@@ -9,7 +9,8 @@ import pytest
 from playwright.sync_api import Page, expect
 from support.access import shuts_no_one_out
 from support.alone import put_up, receive
-from support.rest import at_rest
+from support.heard import heard, listen
+from support.rest import at_rest, back
 
 from headlight.plots.text import chip_text, short_weight
 from headlight.views.training.replay_content import ShownHead, focus_of, output_text, replay_payload
@@ -94,10 +95,11 @@ def test_playing_reaches_the_end_in_the_browser_alone(page, address, replay):
     shows(page, replay, 17)
     page.get_by_label("Speed").select_option("4")
     page.locator("section.player").evaluate("player => { player.marked = true; }")
+    listen(page.locator("section.player"), ".play")
     page.get_by_role("button", name="Play", exact=True).click()
-    expect(page.get_by_role("button", name="Pause")).to_be_visible()
     shows(page, replay, len(replay.steps) - 1)
     expect(page.get_by_role("button", name="Play", exact=True)).to_be_visible()
+    assert heard(page) == ["Play", "Pause", "Play"]
     expect(page.get_by_text("✓ exactly")).to_be_visible()
     expect(page).to_have_url(re.compile(f"snapshot={replay.steps[-1]}"))
     assert page.locator("section.player").evaluate("player => player.marked"), "drawn anew while playing"
@@ -106,6 +108,7 @@ def test_playing_reaches_the_end_in_the_browser_alone(page, address, replay):
 def test_a_head_chosen_among_all_is_shown_large_and_playing_goes_on(page, address, replay):
     page.goto(link(address, snapshot=str(replay.steps[-1])))
     shows(page, replay, last_of(replay))
+    at_rest(page)  # nothing moves what is pointed at any more
     canvas = page.locator("canvas.all")
     canvas.scroll_into_view_if_needed()
     box = canvas.bounding_box()
@@ -130,6 +133,7 @@ def test_a_head_chosen_among_all_is_shown_large_and_playing_goes_on(page, addres
 def test_frames_of_the_strip_and_the_curves_are_moments_to_go_to(page, address, replay):
     page.goto(link(address))
     shows(page, replay, 0)
+    at_rest(page)
     box = page.locator("canvas.strip").bounding_box()
     page.mouse.click(box["x"] + box["width"] - 10, box["y"] + 15)
     shows(page, replay, last_of(replay))
@@ -186,7 +190,7 @@ def test_an_address_restores_the_moment_elsewhere_and_back_returns(page, address
     second.goto(page.url)
     shows(second, replay, last_of(replay))
     expect(second.locator("table.map td[id]")).to_have_text(cells(replay, -1, 1, 4))
-    page.go_back()
+    back(page)
     shows(page, replay, 0)
     expect(page).not_to_have_url(re.compile("snapshot"))
 
@@ -268,10 +272,13 @@ def test_a_replay_that_grows_is_followed_until_the_visitor_scrubs_back(page, rep
 def test_a_replay_that_grows_while_it_is_played_plays_on(page, replay):
     put_up(page, PLAYER, growing(replay, list(range(5))))
     page.get_by_label("Speed").select_option("4")
-    page.get_by_role("button", name="Play", exact=True).click()
-    receive(page, growing(replay, list(range(8))))
+    listen(page.locator(".place"), ".place")
+    page.evaluate(
+        "data => { document.querySelector('.play').click(); window.receive(data); }", growing(replay, list(range(8)))
+    )
     expect(page.locator(".place")).to_have_text(f"Update {replay.steps[7]:,} of {replay.steps[7]:,}")
     expect(page.get_by_role("button", name="Play", exact=True)).to_be_visible()
+    assert heard(page)[1:] == [f"Update {step:,} of {replay.steps[7]:,}" for step in replay.steps[:8]]
 
 
 def test_hostile_texts_are_text_in_the_player(page, replay):

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 from support.access import shuts_no_one_out
+from support.chromium import new_visitor
 from support.rest import at_rest
 
 import headlight as hl
@@ -127,7 +128,7 @@ def test_nothing_can_be_let_in_from_outside(browser, trace, tmp_path):
     """Whoever changes the file's script or style changes their hash, and what they would load is forbidden."""
     text, loads = explorer_page(trace), '<img src="https://example.com/x.png"><script>window.hurt = 1</script>'
     (tmp_path / "page.html").write_text(text.replace("<main", f"{loads}<main"), encoding="utf-8")
-    context = browser.new_context()
+    context = new_visitor(browser)
     page, asked = context.new_page(), []
     context.route("**/*", lambda route: (asked.append(route.request.url), route.continue_()))
     page.goto((tmp_path / "page.html").as_uri())

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from support.access import shuts_no_one_out
-from support.rest import at_rest
+from support.rest import at_rest, back
 
 from headlight.plots.text import chip_text
 
@@ -38,7 +38,7 @@ def weight_words(weight: float) -> str:
 
 def open_lines(page: Page, address: str, text: str = SENTENCE, query: str = "") -> None:
     page.goto(f"{address}/translate?text={quote(text)}{query}")
-    expect(tokens(page, "source").first).to_be_visible(timeout=90_000)
+    expect(tokens(page, "source").first).to_be_visible()
     at_rest(page)
 
 
@@ -202,6 +202,7 @@ def test_a_token_is_text_and_nothing_else(page, address):
     assert "<unk>" in names, "the tokenizer has no <, and its name for what is unknown would be an element"
     tokens(page, "source").first.hover()
     page.get_by_text("Table of these weights").click()
+    expect(page.locator(".weights_table td").first).to_be_visible()  # filled just after it was opened
     assert page.locator(".token_lines").locator("img, b, unk").count() == 0 and page.evaluate("window.hurt") is None
 
 
@@ -230,7 +231,7 @@ def test_a_head_goes_along_from_page_to_page_and_back_leads_to_the_first(page, a
     choose(page, "Head", "2")
     expect_chosen(page, first[0], "2")
     expect(page).to_have_url(re.compile("head=2"))
-    page.go_back()
+    back(page)
     expect(page).not_to_have_url(re.compile("head="))
     at_rest(page)
     expect_chosen(page, *first)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 from support.access import shuts_no_one_out
-from support.rest import at_rest, at_rest_and_hearing_keys, follow
+from support.rest import at_rest, at_rest_and_hearing_keys, drawn, follow
 
 from headlight.app.navigation import GROUPS
 
@@ -148,6 +148,7 @@ _SMALLEST_TEXT = """places => {
 }"""
 # What a canvas writes cannot be asked for afterwards: its pens are listened to, if it is still on the page.
 _LISTEN = """() => {
+    window.written = [];
     const own = CanvasRenderingContext2D.prototype.fillText;
     CanvasRenderingContext2D.prototype.fillText = function (text, ...place) {
         const size = Number(/([\\d.]+)px/.exec(this.font)[1]);
@@ -182,12 +183,6 @@ _BEYOND = """() => [
     ...[...document.querySelectorAll(".katex-display .katex-html")]
         .filter(place => place.getBoundingClientRect().right > innerWidth).map(place => place.textContent),
 ]"""
-# Until what follows from another size of the window is drawn.
-_DRAWN = """() => new Promise(done => {
-    let frames = 4;
-    const next = () => (frames-- ? requestAnimationFrame(next) : done());
-    next();
-})"""
 
 
 @pytest.fixture(scope="module")
@@ -197,6 +192,7 @@ def visitors(wanderers):
     screens = {scheme: {"width": width, "height": height, "scheme": scheme} for scheme in ("light", "dark")}
     for pages in wanderers("projector", screens):
         for page in pages.values():
+            page.add_init_script(f"({_LISTEN})()")  # a page that cannot be followed to is read anew
             page.evaluate(_LISTEN)
         yield pages
 
@@ -205,7 +201,7 @@ def resize(page: Page, size: tuple[int, int]) -> None:
     """Give the page a window of another size, in which all texts of canvases are written anew."""
     page.evaluate("window.written = []")
     page.set_viewport_size(dict(zip(("width", "height"), size, strict=True)))
-    page.evaluate(_DRAWN)
+    drawn(page)
 
 
 def out_of_sight(page: Page, selectors: tuple[str, ...]) -> list[str]:
@@ -253,7 +249,7 @@ def assert_presents(page: Page, path: str) -> None:
     figures = PRESENTED.get(path, figures) if path in LOOKED_AT_PRESENTED else ()
     for selector in figures:
         expect(page.locator(selector).first).to_be_visible()
-    page.evaluate(_DRAWN)
+    drawn(page)
     assert not page.evaluate(_BEYOND), "presented"
     assert not out_of_sight(page, figures), "presented"
     assert not figures or smallest_text(page) >= SMALLEST, "presented"
@@ -333,9 +329,9 @@ def test_a_weight_of_one_stands_out_from_the_page_and_digits_from_every_cell(vis
     layer, head = np.unravel_index(strongest_of_each.argmax(), strongest_of_each.shape)
     follow(page, f"/translate?text={quote(TEXT)}&layer={layer + 1}&head={head + 1}")
     expect(page.locator(f"{CHART} .scatterlayer text").first).to_be_visible()
-    drawn = page.locator(CHART).first.evaluate(_CELLS)
-    background, strongest = np.array(drawn["page"][:3]), 0.0
-    for cell in drawn["cells"]:
+    found = page.locator(CHART).first.evaluate(_CELLS)
+    background, strongest = np.array(found["page"][:3]), 0.0
+    for cell in found["cells"]:
         *paint, opaque = cell["paint"]
         colour = opaque / 255 * np.array(paint) + (1 - opaque / 255) * background
         assert contrast(colour, np.array(cell["ink"][:3])) >= 4.5, cell

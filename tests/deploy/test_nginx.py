@@ -22,10 +22,10 @@ from support.proxied import (
     container_folder,
     cookies_of,
     deployed,
-    until,
 )
 from support.rest import at_rest
 from support.talk import aside, talking
+from support.until import until
 
 from benchmarks.websocket_visitor import WebsocketVisitor
 

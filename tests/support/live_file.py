@@ -1,17 +1,44 @@
 """Going about in the live model's one file."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from urllib.parse import quote
 
 from playwright.sync_api import Page, expect
+from support.rest import drawn
+
+# The page hears of another address a moment after it was written. What is drawn from there on is of that address.
+_GO = """hash => new Promise(done => {
+    const before = location.hash;
+    addEventListener("hashchange", () => {
+        delete document.body.dataset.shown;
+        done();
+    }, { once: true });
+    location.hash = hash;
+    if (location.hash === before) done();
+})"""
 
 
 def go_to(page: Page, view: str, **said: str) -> None:
-    """Write an address into the page, which need not stay at that view."""
+    """Write an address into the page, which need not stay at that view, and wait until the page has heard of it."""
     query = "&".join(f"{name}={quote(value)}" for name, value in said.items())
-    page.evaluate("hash => { location.hash = hash; }", f"{view}?{query}")
+    page.evaluate(_GO, f"{view}?{query}")
 
 
 def show(page: Page, view: str, **said: str) -> None:
-    """Go to a view by an address, and wait until it is shown."""
+    """Go to a view by an address, and wait until it is shown as the address asks."""
     go_to(page, view, **said)
+    _is_shown(page, view)
+
+
+@contextmanager
+def shown_anew(page: Page, view: str) -> Iterator[None]:
+    """Wait, after what is done in the block, until the view is shown anew; nothing else may be on its way."""
+    page.evaluate("() => { delete document.body.dataset.shown; }")
+    yield
+    _is_shown(page, view)
+
+
+def _is_shown(page: Page, view: str) -> None:
     expect(page.locator(f"body[data-shown={view}]")).to_be_attached()
+    drawn(page)

@@ -6,14 +6,14 @@ import os
 import re
 import shutil
 import subprocess
-import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from support.server import ROOT, free_port, start, wait_for
+from support.until import until
 
 DEPLOY = ROOT / "deploy"
 TEMPLATE = (DEPLOY / "nginx.conf.template").read_text(encoding="utf-8")
@@ -64,7 +64,7 @@ class Replica:
     def kill(self) -> None:
         """As a machine dies: at once, and nobody is told."""
         self.process.kill()
-        self.process.wait(timeout=20)
+        self.process.wait(timeout=120)
 
 
 @dataclass
@@ -98,15 +98,6 @@ class Deployment:
         """Who answered when a path was asked for that nobody else asks for: a replica's `upstream`, "-" for none."""
         line = rf'^\S+ \S+ "{re.escape(self.base + path)}" .* (\S+)$'
         return until(lambda: re.search(line, self.log, re.MULTILINE))[1]
-
-
-def until(look: Callable, seconds: float = 60):
-    """What `look` finds, as soon as it finds anything."""
-    deadline = time.monotonic() + seconds
-    while not (found := look()):
-        assert time.monotonic() < deadline, "it did not come to pass"
-        time.sleep(0.02)
-    return found
 
 
 def cookies_of(deployment: Deployment, replica: Replica, count: int) -> list[str]:
@@ -169,4 +160,4 @@ def deployed(app: Path, folder: Path, base: str = "", count: int = 2, **environm
         for process in (proxy, *(replica.process for replica in replicas)):
             process.terminate()
         for process in (proxy, *(replica.process for replica in replicas)):
-            process.wait(timeout=20)
+            process.wait(timeout=120)

@@ -45,6 +45,26 @@ def at_rest(page: Page) -> None:
         raise AssertionError(f"{page.url} never rests: {page.evaluate(_STIRS)}") from error
 
 
+# Until what follows from other sizes is drawn: they are observed in a frame, and what has another size then in the
+# next.
+_DRAWN = """() => new Promise(done => {
+    let frames = 4;
+    const next = () => (frames-- ? requestAnimationFrame(next) : done());
+    next();
+})"""
+
+
+def drawn(page: Page) -> None:
+    """Wait until all that follows from what was just shown, or from another size of the window, is drawn."""
+    page.evaluate(_DRAWN)
+
+
+def back(page: Page) -> None:
+    """Go back, once the page has come to rest: what a run under way still writes would be the newer address."""
+    at_rest(page)
+    page.go_back()
+
+
 # A page that is being left hears nothing (components/lib/leaving.js): after Back until the other one is there.
 _HEARS = "() => !(window[Symbol.for('leaving the page')]?.until > performance.now())"
 
@@ -64,7 +84,7 @@ def follow(page: Page, address: str) -> None:
     anew, and what is looked for must be on it.
     """
     at_rest(page)
-    for patience in (PATIENCE / 4, PATIENCE / 4):
+    for patience in (PATIENCE / 8, PATIENCE / 8):
         page.evaluate(_FOLLOW, address)
         with contextlib.suppress(TimeoutError):
             page.wait_for_function(

@@ -14,6 +14,7 @@ from ..data.mixture import CorpusFile, Mixture, named_files
 from ..data.noun_phrases import LANGUAGES
 from ..data.pairs import read_pairs
 from ..data.tokenizer import Tokenizer
+from ..data.verb_sentences import make_verb_sentences, verbs_of
 from ..data.word_sentences import make_sentences, nouns_of, write_sentences
 from ..errors import ConfigError, DataError
 from ..files import new_folder
@@ -77,13 +78,15 @@ def add_commands(command: AddCommand) -> None:
     download.add_argument("pair", choices=list(TATOEBA), help="the two languages, source first")
     for parser in (reversals, download):
         parser.add_argument("--out", type=Path, required=True, help="the folder to write to")
-    sentences = command("sentences", _sentences, "make sentences that show a dictionary's nouns in contexts")
+    sentences = command("sentences", _sentences, "make sentences that show a dictionary's words in contexts")
     sentences.add_argument("language", choices=list(LANGUAGES), help="the language beside English")
+    told = "which words of the dictionary; %(default)s by default"
+    sentences.add_argument("--of", choices=["nouns", "verbs"], default="nouns", help=told)
     told = "pairs of words, TSV or TSV.gz, such as: the fox, a tab, der Fuchs"
     sentences.add_argument("--words", type=Path, required=True, help=told)
     told = "pairs of sentences, TSV or TSV.gz, that tell the gender of French words where no article does"
     sentences.add_argument("--texts", type=Path, nargs="+", default=[], help=told)
-    sentences.add_argument("--looks", type=int, default=40, help="sentences for each noun; %(default)s by default")
+    sentences.add_argument("--looks", type=int, default=40, help="sentences for each word; %(default)s by default")
     sentences.add_argument("--seed", type=int, default=1, help="seed of what is drawn; %(default)s by default")
     sentences.add_argument("--out", type=Path, required=True, help="the corpus to write, TSV.gz")
     retokenizing = command("retokenize", _retokenize, "give a checkpoint a new tokenizer, to be trained on with")
@@ -146,11 +149,17 @@ def _export(options: argparse.Namespace) -> None:
 def _sentences(options: argparse.Namespace) -> None:
     require(1 <= options.looks <= MOST_LOOKS, f"--looks must be between 1 and {MOST_LOOKS:,}, not {options.looks}.")
     texts = itertools.chain.from_iterable(read_pairs(path, columns=3) for path in options.texts)
-    nouns = nouns_of(read_pairs(options.words, columns=3), texts, options.language)
-    if not nouns:
-        raise DataError(f"{options.words} has no noun whose gender is told.")
-    pairs = make_sentences(nouns, options.language, options.looks, options.seed)
-    print(f"{options.out}: {write_sentences(pairs, options.out):,} sentences of {len(nouns):,} nouns")
+    dictionary, drawn = read_pairs(options.words, columns=3), (options.language, options.looks, options.seed)
+    if options.of == "nouns":
+        found = nouns_of(dictionary, texts, options.language)
+        count, pairs = len(found), make_sentences(found, *drawn)
+    else:
+        verbs = verbs_of(dictionary, texts, options.language)
+        count, pairs = len(verbs), make_verb_sentences(verbs, *drawn)
+    if not count:
+        lacks = "noun whose gender is told" if options.of == "nouns" else "verb of one word"
+        raise DataError(f"{options.words} has no {lacks}.")
+    print(f"{options.out}: {write_sentences(pairs, options.out):,} sentences of {count:,} {options.of}")
 
 
 def _retokenize(options: argparse.Namespace) -> None:

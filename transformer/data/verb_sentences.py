@@ -1,0 +1,188 @@
+"""Sentences that show a dictionary's verbs in their forms, made from frames with open places.
+
+A verb that a model has seen only as "to jump" and "springen" does not always arrive as "jumps". A frame is a line of
+`verb_frames_german.tsv` or `verb_frames_french.tsv`: an English sentence with a place for the verb, {base}, {s}, {ing}
+or {ed}, a tab, and the other language's with {infinitive}; {noun}, the infinitive as a noun; {whole}, the infinitive of
+a German verb that does not come apart ("aufstehen" does), which is its plural, too; {they}, the French plural; {she},
+the third person; or {done}, the participle with "haben" or "avoir". A verb has only the forms whose rule is sure, and
+goes only into frames that ask for these. The frames are this project's own.
+"""
+
+import functools
+import random
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..errors import DataError
+
+Forms = Mapping[str, str]  # by the name of the place that a form fills
+
+_PLACE = re.compile(r"\{(\w+)\}")
+_VERB = re.compile(r"to ([a-z]{2,})")
+_LETTERS = re.compile(r"[a-zà-ÿœß]+")
+_NOT_LIKE_OTHERS = {"be", "have", "do"}
+# English verbs whose past has no -ed, those that are these with a prefix included.
+_NO_ED = re.compile(
+    r"(be|for|fore|in|mis|off|out|over|par|re|un|under|up|with)?(arise|wake|bear|beat|become|begin|bend|bet|bid|bind|bite|bleed|blow|break|breed|bring|broadcast|build|burn|burst|buy"
+    r"|cast|catch|choose|cling|come|cost|creep|cut|deal|dig|draw|dream|drink|drive|eat|fall|feed|feel|fight|find|flee"
+    r"|fling|fly|forbid|freeze|get|give|go|grind|grow|hang|hear|hide|hit|hold|hurt|keep|kneel|know|lay|lead|lean|leap|learn"
+    r"|leave|lend|let|lie|light|lose|make|mean|meet|mow|pay|prove|put|quit|read|rid|ride|ring|rise|run|saw|say|see|seek"
+    r"|sell|send|set|sew|shake|shed|shine|shoot|show|shrink|shut|sing|sink|sit|sleep|slide|sling|slit|smell|sow|speak"
+    r"|speed|spell|spend|spill|spin|spit|split|spoil|spread|spring|stand|steal|stick|sting|stink|stride|strike|string"
+    r"|strive|swear|sweat|sweep|swell|swim|swing|take|teach|tear|tell|think|throw|thrust|tread|wear|weave|weep|wet|win"
+    r"|wind|wring|write)"
+)
+_SHORT = re.compile(r"[^aeiou]*[aeiou][bdgklmnprtv]")  # a syllable whose last letter is doubled: "stop"
+_LONGER = re.compile(r".*[aeiouy].*[^aeiou][aeiou][bdglmnprt]")  # where the accent decides: "visit", "permit"
+
+# German verbs whose forms are no rule's, or other than in the infinitive where the vowel is a, e or o.
+_STRONG = re.compile(
+    r"(backen|befehlen|beginnen|beißen|bergen|biegen|bieten|binden|bitten|blasen|bleiben|braten|brechen|brennen|bringen"
+    r"|denken|dringen|empfehlen|schrecken|essen|fahren|fallen|fangen|fechten|finden|flechten|fliegen|fliehen|fließen"
+    r"|fressen|frieren|gebären|geben|gehen|gelingen|gelten|genesen|genießen|geschehen|gewinnen|gießen|gleichen|gleiten"
+    r"|graben|greifen|halten|hängen|hauen|heben|heißen|helfen|kennen|klingen|kneifen|kommen|kriechen|laden|lassen|laufen"
+    r"|leiden|leihen|lesen|liegen|lügen|mahlen|meiden|melken|messen|nehmen|nennen|pfeifen|preisen|quellen|raten|reiben"
+    r"|reißen|reiten|rennen|riechen|ringen|rinnen|rufen|salzen|saufen|saugen|schaffen|scheiden|scheinen|schelten|scheren"
+    r"|schieben|schießen|schlafen|schlagen|schleichen|schleifen|schließen|schlingen|schmeißen|schmelzen|schneiden"
+    r"|schreiben|schreien|schreiten|schweigen|schwellen|schwimmen|schwinden|schwingen|schwören|sehen|senden|singen|sinken"
+    r"|sinnen|sitzen|spalten|speien|spinnen|sprechen|sprießen|springen|stechen|stehen|stehlen|steigen|sterben|stinken"
+    r"|stoßen|streichen|streiten|tragen|treffen|treiben|treten|trinken|trügen|verderben|gessen|lieren|zeihen|wachsen"
+    r"|waschen|weben|wegen|weichen|weisen|wenden|werben|werfen|wiegen|winden|wringen|ziehen|zwingen)$"
+)
+_AUXILIARIES = {
+    "sein", "haben", "werden", "tun", "wissen", "wollen", "sollen", "können", "mögen", "müssen", "dürfen",
+}  # fmt: skip
+_APART = re.compile(
+    r"(ab|an|auf|aus|bei|dar|ein|empor|entgegen|fehl|fern|fest|fort|frei|gegenüber|heim|her|hin|hoch|kaputt|klar|los|mit|nach"
+    r"|nieder|statt|teil|tot|vor|weg|weiter|zu|zurecht|zurück|zusammen|durch|hinter|über|um|unter|voll|wider|wieder)+"
+    r"[a-zäöüß]*[aeiouäöü][a-zäöüß]*(en|eln|ern)"
+)
+_NO_GE = re.compile(r"(be(?![iu])|ge(?![iu])|er|ver|zer|ent|emp|miss)[a-zäöüß]*[aeiouäöü][a-zäöüß]*")
+_WITH_E = re.compile(r"(d|t|[^aeiouäöülrhmn][mn]|ch[mn])$")
+_WITH_SEIN = {
+    "altern", "begegnen", "eilen", "erkranken", "explodieren", "flüchten", "folgen", "gelangen", "hüpfen", "joggen",
+    "klettern", "krabbeln", "landen", "marschieren", "passieren", "platzen", "radeln", "rasen", "reisen", "rudern",
+    "rutschen", "scheitern", "segeln", "stolpern", "stürzen", "taumeln", "verdunsten", "wandern",
+}  # fmt: skip
+_WITH_ETRE = {
+    "arriver", "entrer", "monter", "passer", "rentrer", "rester", "retourner", "retomber", "tomber", "descendre",
+}  # fmt: skip
+_FRENCH_CHANGING = re.compile(r"([eé]([bcdfghjklmnpqrstvwxz]|[bcdfgpt][rl]|gn|[gq]u)er|yer)$")
+
+
+@dataclass(frozen=True)
+class Verb:
+    """A verb in both languages: the forms that are sure, by the places that they fill."""
+
+    english: Forms
+    target: Forms
+
+
+def verbs_of(words: Iterable[tuple[str, str]], texts: Iterable[tuple[str, str]], language: str) -> list[Verb]:
+    """Return the verbs among a dictionary's pairs of words, each English one once.
+
+    words: pairs such as ("to jump", "springen"); what is more than a word is left out. Of several translations it is
+    the one whose forms stand most often in `texts`, and of these the first. Raises DataError for another language than
+    German and French.
+    """
+    forms_of = _forms_of(language)
+    seen = Counter(word for _, target in texts for word in _LETTERS.findall(target.lower()))
+    found: dict[str, list[Forms]] = {}
+    for english, target in words:
+        verb = _VERB.fullmatch(english)
+        if verb and _LETTERS.fullmatch(target) and verb[1] not in _NOT_LIKE_OTHERS and (forms := forms_of(target)):
+            found.setdefault(verb[1], []).append(forms)
+    return [
+        Verb(english_forms(verb), max(forms, key=lambda each: sum(seen[form] for form in set(each.values()))))
+        for verb, forms in found.items()
+    ]
+
+
+@functools.cache
+def read_verb_frames(language: str) -> tuple[tuple[str, str], ...]:
+    """Return the frames for "German" or "French"; raises DataError for another language."""
+    _forms_of(language)
+    path = Path(__file__).with_name(f"verb_frames_{language.lower()}.tsv")
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return tuple((english, target) for english, target in (line.split("\t") for line in lines))
+
+
+def make_verb_sentences(verbs: Sequence[Verb], language: str, looks: int, seed: int = 1) -> Iterator[tuple[str, str]]:
+    """Yield pairs of sentences, in each of `looks` rounds one for each of `verbs`; the same ones for the same seed."""
+    rng = random.Random(seed)
+    frames = [(frame, _places(frame[0]), _places(frame[1])) for frame in read_verb_frames(language)]
+    for _ in range(looks):
+        for verb in rng.sample(list(verbs), len(verbs)):
+            ours, theirs = set(verb.english), set(verb.target)
+            english, target = rng.choice(
+                [frame for frame, *needed in frames if needed[0] <= ours and needed[1] <= theirs]
+            )
+            yield _filled(english, verb.english), _filled(target, verb.target)
+
+
+def english_forms(verb: str) -> Forms:
+    """Return an English verb's forms: its base, with s, and, where the rule is sure, with ing and ed."""
+    is_y = re.search(r"[^aeiou]y$", verb)
+    s = f"{verb[:-1]}ies" if is_y else verb + ("es" if re.search(r"(s|x|z|ch|sh|o)$", verb) else "s")
+    forms = {"base": verb, "s": s}
+    if _LONGER.fullmatch(verb):
+        return forms
+    stem = verb + verb[-1] if _SHORT.fullmatch(verb) else verb
+    if verb.endswith("ie"):
+        forms["ing"] = f"{verb[:-2]}ying"
+    else:
+        forms["ing"] = (verb[:-1] if re.search(r"[^eoy]e$", verb) else stem) + "ing"
+    if not _NO_ED.fullmatch(verb):
+        forms["ed"] = f"{verb[:-1]}ied" if is_y else f"{verb}d" if verb.endswith("e") else f"{stem}ed"
+    return forms
+
+
+def german_forms(infinitive: str) -> Forms:
+    """Return a German verb's forms; none for auxiliaries and for what is no verb."""
+    if infinitive in _AUXILIARIES or not re.search(r"(en|eln|ern)$", infinitive):
+        return {}
+    forms = {"infinitive": infinitive, "noun": infinitive.capitalize()}
+    if _APART.fullmatch(infinitive):
+        return forms
+    forms["whole"] = infinitive
+    stem = re.sub(r"(en|(?<=el)n|(?<=er)n)$", "", infinitive)
+    third = f"{stem}et" if _WITH_E.search(stem) else f"{stem}t"
+    is_strong = _STRONG.search(infinitive) and not infinitive.endswith("ieren")
+    if not is_strong or not re.search(r"([aeo]|au)[^aeiouäöü]+$", stem) or re.search(r"(ie|ei)[^aeiouäöü]+$", stem):
+        forms["she"] = third
+    if not is_strong and infinitive not in _WITH_SEIN:
+        has_ge = not infinitive.endswith("ieren") and not _NO_GE.fullmatch(stem)
+        forms["done"] = f"ge{third}" if has_ge else third
+    return forms
+
+
+def french_forms(infinitive: str) -> Forms:
+    """Return a French verb's forms: of most in -er all, of others the infinitive; none for what is no verb."""
+    if not re.search(r"(er|ir|re)$", infinitive):
+        return {}
+    forms = {"infinitive": infinitive, "noun": infinitive}
+    if infinitive.endswith("er") and infinitive != "aller" and not _FRENCH_CHANGING.search(infinitive):
+        stem = infinitive[:-2]
+        forms |= {"she": f"{stem}e", "they": f"{stem}ent"}
+        if infinitive not in _WITH_ETRE:
+            forms["done"] = f"{stem}é"
+    return forms
+
+
+def _forms_of(language: str) -> Callable[[str], Forms]:
+    known = {"German": german_forms, "French": french_forms}
+    if language not in known:
+        raise DataError(f"There are frames for {' and '.join(known)}, not for {language!r}.")
+    return known[language]
+
+
+def _places(side: str) -> set[str]:
+    return set(_PLACE.findall(side))
+
+
+def _filled(side: str, forms: Forms) -> str:
+    text = _PLACE.sub(lambda place: forms[place[1]], side)
+    return text[0].upper() + text[1:]
