@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from ..errors import ConfigError, UserError
 
 if TYPE_CHECKING:
+    from multiprocessing.context import ForkServerContext, SpawnContext
+
     from ..model.distributed import Processes
 
 logger = logging.getLogger(__name__)
@@ -135,7 +137,7 @@ class _Worker:
     """Another process, and the line to it: when this process is gone, even killed, the line ends, and it with it."""
 
     def __init__(self, work: Work):
-        context = multiprocessing.get_context("spawn")  # a fork would have PyTorch's locks and none of its threads
+        context = _context()
         self.line, other = context.Pipe()
         self.task: int | None = None
         self._process: BaseProcess = context.Process(target=_serve, args=(other, work), daemon=True)
@@ -165,6 +167,19 @@ class _Worker:
         self.line.close()
         self._process.kill()
         self._process.join()
+
+
+def _context() -> "ForkServerContext | SpawnContext":
+    """Return how workers start: where the system can, as forks of a process that has read PyTorch and run none of it.
+
+    A fork of this process would have PyTorch's locks and none of its threads, and to read PyTorch anew for each worker
+    takes two seconds of a processor.
+    """
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        return multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["torch"])
+    return context
 
 
 def _serve(line: Connection, work: Work) -> None:

@@ -148,6 +148,7 @@ def _times_log(mass: float, probability: float) -> float:
 
 
 _ROUNDS = 5
+_MOST_STEPS = 400  # one by one, of all rounds: a long text has fewer of these
 
 
 @dataclass(frozen=True)
@@ -166,7 +167,7 @@ def compare_parallel_and_cached(model: Transformer, source: Ids, decoder_input: 
     target = torch.tensor([list(decoder_input)], device=model.device)
     at_once(model, target, memory), step_by_step(model, target, memory)  # not counted: what is done once
     parallel, cached = list[float](), list[float]()
-    for _ in range(_ROUNDS):
+    for _ in range(max(1, min(_ROUNDS, _MOST_STEPS // len(decoder_input)))):
         at_once_logits = _timed(parallel, lambda: at_once(model, target, memory))
         stepwise_logits = _timed(cached, lambda: step_by_step(model, target, memory))
     return Comparison(tuple(parallel), tuple(cached), (at_once_logits - stepwise_logits).abs().max().item())

@@ -22,6 +22,13 @@ def test_one_pass_and_many_steps_give_the_same_logits():
         assert torch.allclose(step_by_step(model, target, memory), expected, atol=1e-4)
 
 
+@pytest.mark.parametrize(("tokens", "rounds"), [(80, 5), (133, 3), (401, 1)])
+def test_many_steps_are_taken_in_fewer_rounds(tokens, rounds):
+    model = small_model(2, max_length=401)
+    measured = compare_parallel_and_cached(model, random_sources(7)[0], [2] * tokens)
+    assert len(measured.parallel) == len(measured.cached) == rounds
+
+
 @pytest.mark.parametrize("norm", ["pre", "post"])
 @pytest.mark.parametrize("share_embeddings", [True, False])
 def test_parameters_are_counted_as_the_model_has_them(norm, share_embeddings):
