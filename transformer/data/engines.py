@@ -8,6 +8,7 @@ import contextlib
 import logging
 import multiprocessing
 import signal
+import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -170,12 +171,12 @@ class _Worker:
 
 
 def _context() -> "ForkServerContext | SpawnContext":
-    """Return how workers start: where the system can, as forks of a process that has read PyTorch and run none of it.
+    """Return how workers start: on Linux as forks of a process that has read PyTorch and run none of it.
 
     A fork of this process would have PyTorch's locks and none of its threads, and to read PyTorch anew for each worker
-    takes two seconds of a processor.
+    takes two seconds of a processor. On a Mac a fork must not use the system's frameworks, with which PyTorch computes.
     """
-    if "forkserver" not in multiprocessing.get_all_start_methods():
+    if sys.platform != "linux":
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["torch"])
