@@ -259,7 +259,7 @@ def _blocks(
     }
     x = {**integer_axis(canvas.shape[1], "dimension"), "side": "top"}
     y = {**label_rows(names), **ticks, "type": "category"}
-    return figure_of([_values(canvas, names), beside], row * len(names) + 90, x=x, y=y, top=60, bottom=76)
+    return figure_of([_values(canvas, names), beside], row * len(names) + 82, x=x, y=y, top=52, bottom=76)
 
 
 def embedding_norms_figure(summed: EmbeddingSum) -> go.Figure:
