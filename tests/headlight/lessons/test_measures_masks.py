@@ -114,7 +114,8 @@ def test_probabilities_fall_without_the_mask_as_the_model_by_hand_says(checkpoin
 def test_the_token_that_loses_most_is_asked_for_only_where_it_does_by_far(checkpoint):
     texts = ("Yesterday I saw your brother in the city.", "I love my teacher.", "If I had known, I would have come.")
     more = ("The dog sleeps.", "We have no time.", "She reads a book every evening.", "He is as old as my father.")
-    answers = decided(checkpoint, "leak_worst", *texts, *more)
+    others = ("My sister bought a new car.", "Where is the station?", "They will come back tomorrow.", "I can't swim.")
+    answers = decided(checkpoint, "leak_worst", *texts, *more, *others)
     assert len(answers) >= 3
     for run, answer in answers:
         before, after = passes(checkpoint, run)
