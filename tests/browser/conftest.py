@@ -36,10 +36,7 @@ def windows(browser) -> Callable[..., Page]:
 
 
 def leave(page: Page) -> None:
-    """Leave the app, and nothing in the browser for who comes next, whose page the mouse points at nothing of.
-
-    Streamlit keeps whether the sidebar was closed.
-    """
+    """Leave the app with the mouse in a corner, and clear what the browser keeps of it, such as a closed sidebar."""
     page.mouse.move(0, 0)
     if page.url.startswith("http"):
         page.evaluate("localStorage.clear()")

@@ -16,7 +16,7 @@ expect.set_options(timeout=PATIENCE)
 
 
 def new_visitor(browser: Browser, **options: Any) -> BrowserContext:
-    """A browser with nothing in its memory, in which what is done is waited for as patiently as what is expected."""
+    """Return a context with empty storage, whose actions wait as long as `expect` does."""
     context = browser.new_context(**options)
     context.set_default_timeout(PATIENCE)
     return context

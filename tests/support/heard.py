@@ -23,5 +23,5 @@ def listen(within: Locator, selector: str) -> None:
 
 
 def heard(page: Page) -> list[str]:
-    """Return the text that stood there when it was begun to `listen`, and the texts since then."""
+    """Return the text that stood there when `listen` was called, and those since."""
     return page.evaluate("window.heard")

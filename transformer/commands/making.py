@@ -84,7 +84,7 @@ def add_commands(command: AddCommand) -> None:
     sentences.add_argument("--of", choices=["nouns", "verbs"], default="nouns", help=told)
     told = "pairs of words, TSV or TSV.gz, such as: the fox, a tab, der Fuchs"
     sentences.add_argument("--words", type=Path, required=True, help=told)
-    told = "pairs of sentences, TSV or TSV.gz, that tell the gender of French words where no article does"
+    told = "pairs of sentences, TSV or TSV.gz: they tell the gender of nouns, and the usual translation of a verb"
     sentences.add_argument("--texts", type=Path, nargs="+", default=[], help=told)
     sentences.add_argument("--looks", type=int, default=40, help="sentences for each word; %(default)s by default")
     sentences.add_argument("--seed", type=int, default=1, help="seed of what is drawn; %(default)s by default")

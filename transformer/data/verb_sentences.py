@@ -4,8 +4,8 @@ A verb that a model has seen only as "to jump" and "springen" does not always ar
 `verb_frames_german.tsv` or `verb_frames_french.tsv`: an English sentence with a place for the verb, {base}, {s}, {ing}
 or {ed}, a tab, and the other language's with {infinitive}; {noun}, the infinitive as a noun; {whole}, the infinitive of
 a German verb that does not come apart ("aufstehen" does), which is its plural, too; {they}, the French plural; {she},
-the third person; or {done}, the participle with "haben" or "avoir". A verb has only the forms whose rule is sure, and
-goes only into frames that ask for these. The frames are this project's own.
+the third person singular; or {done}, the participle with "haben" or "avoir". A verb has only the forms whose rule is
+sure, and goes only into frames that ask for these. The frames are this project's own.
 """
 
 import functools
@@ -24,53 +24,62 @@ _PLACE = re.compile(r"\{(\w+)\}")
 _VERB = re.compile(r"to ([a-z]{2,})")
 _LETTERS = re.compile(r"[a-zà-ÿœß]+")
 _NOT_LIKE_OTHERS = {"be", "have", "do"}
-# English verbs whose past has no -ed, those that are these with a prefix included.
+# Irregular English verbs, also with a prefix.
 _NO_ED = re.compile(
-    r"(be|for|fore|in|mis|off|out|over|par|re|un|under|up|with)?(arise|wake|bear|beat|become|begin|bend|bet|bid|bind|bite|bleed|blow|break|breed|bring|broadcast|build|burn|burst|buy"
+    r"(a|be|breast|for|fore|in|mis|off|out|over|par|proof|re|un|under|up|with)*(wake|bear|beat|become|begin|bend|bet|bid|bind|bite|bleed|blow|break|breed|bring|broadcast|build|burn|burst|buy"
     r"|cast|catch|choose|cling|come|cost|creep|cut|deal|dig|draw|dream|drink|drive|eat|fall|feed|feel|fight|find|flee"
-    r"|fling|fly|forbid|freeze|get|give|go|grind|grow|hang|hear|hide|hit|hold|hurt|keep|kneel|know|lay|lead|lean|leap|learn"
+    r"|fling|fly|freeze|get|give|go|grind|grow|hang|hear|hide|hit|hold|hurt|keep|kneel|know|lay|lead|lean|leap|learn"
     r"|leave|lend|let|lie|light|lose|make|mean|meet|mow|pay|prove|put|quit|read|rid|ride|ring|rise|run|saw|say|see|seek"
     r"|sell|send|set|sew|shake|shed|shine|shoot|show|shrink|shut|sing|sink|sit|sleep|slide|sling|slit|smell|sow|speak"
     r"|speed|spell|spend|spill|spin|spit|split|spoil|spread|spring|stand|steal|stick|sting|stink|stride|strike|string"
     r"|strive|swear|sweat|sweep|swell|swim|swing|take|teach|tear|tell|think|throw|thrust|tread|wear|weave|weep|wet|win"
-    r"|wind|wring|write)"
+    r"|wind|wring|write|do|forsake|rise|slay|slink)"
 )
-_SHORT = re.compile(r"[^aeiou]*[aeiou][bdgklmnprtv]")  # a syllable whose last letter is doubled: "stop"
-_LONGER = re.compile(r".*[aeiouy].*[^aeiou][aeiou][bdglmnprt]")  # where the accent decides: "visit", "permit"
+_SHORT = re.compile(r"(?:[^aeiou]|qu)*[aeiou][bdgklmnprtv]")  # a syllable whose last letter is doubled: "stop"
+_LONGER = re.compile(r".*[aeiouy].*(?:[^aeiou]|qu)[aeiou][bdglmnprt]")  # where the accent decides: "visit", "permit"
 
-# German verbs whose forms are no rule's, or other than in the infinitive where the vowel is a, e or o.
+# Strong and mixed German verbs, with a prefix too: their participle follows no rule, nor does the third person of those
+# with a, e or o.
 _STRONG = re.compile(
-    r"(backen|befehlen|beginnen|beißen|bergen|biegen|bieten|binden|bitten|blasen|bleiben|braten|brechen|brennen|bringen"
-    r"|denken|dringen|empfehlen|schrecken|essen|fahren|fallen|fangen|fechten|finden|flechten|fliegen|fliehen|fließen"
-    r"|fressen|frieren|gebären|geben|gehen|gelingen|gelten|genesen|genießen|geschehen|gewinnen|gießen|gleichen|gleiten"
-    r"|graben|greifen|halten|hängen|hauen|heben|heißen|helfen|kennen|klingen|kneifen|kommen|kriechen|laden|lassen|laufen"
+    r"(be|emp|ent|er|ge|miss|ver|zer)*(backen|fehlen|ginnen|beißen|bergen|biegen|bieten|binden|bitten|blasen|bleiben|braten|brechen|brennen|bringen"
+    r"|denken|deihen|dreschen|dringen|drießen|bersten|schrecken|essen|fahren|fallen|fangen|fechten|finden|flechten|fliegen|fliehen|fließen"
+    r"|fressen|frieren|bären|geben|gehen|lingen|gelten|nesen|nießen|schehen|winnen|gießen|gleichen|gleiten"
+    r"|graben|greifen|halten|hängen|hauen|heben|heißen|helfen|kennen|klimmen|klingen|kneifen|kommen|kriechen|laden|lassen|laufen"
     r"|leiden|leihen|lesen|liegen|lügen|mahlen|meiden|melken|messen|nehmen|nennen|pfeifen|preisen|quellen|raten|reiben"
-    r"|reißen|reiten|rennen|riechen|ringen|rinnen|rufen|salzen|saufen|saugen|schaffen|scheiden|scheinen|schelten|scheren"
+    r"|reißen|reiten|rennen|riechen|ringen|rinnen|rufen|salzen|saufen|saugen|schaffen|scheiden|scheinen|schinden|schleißen|schelten|scheren"
     r"|schieben|schießen|schlafen|schlagen|schleichen|schleifen|schließen|schlingen|schmeißen|schmelzen|schneiden"
     r"|schreiben|schreien|schreiten|schweigen|schwellen|schwimmen|schwinden|schwingen|schwören|sehen|senden|singen|sinken"
     r"|sinnen|sitzen|spalten|speien|spinnen|sprechen|sprießen|springen|stechen|stehen|stehlen|steigen|sterben|stinken"
-    r"|stoßen|streichen|streiten|tragen|treffen|treiben|treten|trinken|trügen|verderben|gessen|lieren|zeihen|wachsen"
-    r"|waschen|weben|wegen|weichen|weisen|wenden|werben|werfen|wiegen|winden|wringen|ziehen|zwingen)$"
+    r"|stoßen|streichen|streiten|tragen|treffen|treiben|treten|trinken|trügen|verderben|gessen|lieren|löschen|zeihen|wachsen"
+    r"|waschen|wägen|weben|wegen|weichen|weisen|wenden|werben|werfen|wiegen|winden|wringen|ziehen|zwingen)"
 )
 _AUXILIARIES = {
     "sein", "haben", "werden", "tun", "wissen", "wollen", "sollen", "können", "mögen", "müssen", "dürfen",
+    "vermögen", "bedürfen", "einen", "meinen",
 }  # fmt: skip
 _APART = re.compile(
     r"(ab|an|auf|aus|bei|dar|ein|empor|entgegen|fehl|fern|fest|fort|frei|gegenüber|heim|her|hin|hoch|kaputt|klar|los|mit|nach"
-    r"|nieder|statt|teil|tot|vor|weg|weiter|zu|zurecht|zurück|zusammen|durch|hinter|über|um|unter|voll|wider|wieder)+"
+    r"|nieder|statt|teil|tot|vor|weg|weiter|zu|zurecht|zurück|zusammen|durch|hinter|über|um|unter|voll|wider|wieder|kennen|wahr|sicher|irre|offen"
+    r"|nahe|gleich|bekannt|bereit|fertig|lahm|still|stand(?=halten)|schwer|leicht|groß|gut|schief|raus|rein(?!ig)|runter|rum"
+    r"|rauf|rüber|davon|dazu|dazwischen|entlang|rad(?=fahren)|bloß|preis(?=geben))+"
     r"[a-zäöüß]*[aeiouäöü][a-zäöüß]*(en|eln|ern)"
 )
-_NO_GE = re.compile(r"(be(?![iu])|ge(?![iu])|er|ver|zer|ent|emp|miss)[a-zäöüß]*[aeiouäöü][a-zäöüß]*")
-_WITH_E = re.compile(r"(d|t|[^aeiouäöülrhmn][mn]|ch[mn])$")
+_NO_GE = re.compile(
+    r"(be(?!i[^nr]|u[^nr])|ge(?![iu])|er|ver|zer|ent|emp|miss)[a-zäöüß]*[aeiouäöü][a-zäöüß]*"
+    r"|(interview|recyc|prophezei|miau|trompet|design)[a-z]*"
+)
+_WITH_E = re.compile(r"(d|t|[^e]i|[^aeiouäöülrhmn][mn]|ch[mn])$")
 _WITH_SEIN = {
-    "altern", "begegnen", "eilen", "erkranken", "explodieren", "flüchten", "folgen", "gelangen", "hüpfen", "joggen",
-    "klettern", "krabbeln", "landen", "marschieren", "passieren", "platzen", "radeln", "rasen", "reisen", "rudern",
-    "rutschen", "scheitern", "segeln", "stolpern", "stürzen", "taumeln", "verdunsten", "wandern",
+    "altern", "begegnen", "eilen", "emigrieren", "entgleisen", "erblinden", "erkranken", "erröten", "ersticken",
+    "erwachen", "explodieren", "flattern", "flüchten", "folgen", "gelangen", "huschen", "hüpfen", "joggen", "kentern",
+    "klettern", "kollidieren", "krabbeln", "landen", "marschieren", "passieren", "platzen", "radeln", "rasen", "reisen",
+    "rudern", "rutschen", "scheitern", "schlendern", "schlüpfen", "segeln", "spazieren", "stolpern", "stranden",
+    "stürzen", "taumeln", "verdampfen", "verdunsten", "verdursten", "verhungern", "verreisen", "verwelken", "wandern",
 }  # fmt: skip
 _WITH_ETRE = {
-    "arriver", "entrer", "monter", "passer", "rentrer", "rester", "retourner", "retomber", "tomber", "descendre",
+    "arriver", "entrer", "monter", "passer", "rentrer", "rester", "remonter", "retourner", "retomber", "tomber",
 }  # fmt: skip
-_FRENCH_CHANGING = re.compile(r"([eé]([bcdfghjklmnpqrstvwxz]|[bcdfgpt][rl]|gn|[gq]u)er|yer)$")
+_FRENCH_CHANGING = re.compile(r"([eé]([bcdfghjklmnpqrstvwxz]|[bcdfgptv][rl]|ch|gn|[gq]u)er|yer)$")
 
 
 @dataclass(frozen=True)
@@ -126,11 +135,11 @@ def make_verb_sentences(verbs: Sequence[Verb], language: str, looks: int, seed: 
 def english_forms(verb: str) -> Forms:
     """Return an English verb's forms: its base, with s, and, where the rule is sure, with ing and ed."""
     is_y = re.search(r"[^aeiou]y$", verb)
-    s = f"{verb[:-1]}ies" if is_y else verb + ("es" if re.search(r"(s|x|z|ch|sh|o)$", verb) else "s")
+    s = f"{verb[:-1]}ies" if is_y else verb + ("es" if re.search(r"(s|x|z|ch|sh|[^o]o)$", verb) else "s")
     forms = {"base": verb, "s": s}
     if _LONGER.fullmatch(verb):
         return forms
-    stem = verb + verb[-1] if _SHORT.fullmatch(verb) else verb
+    stem = f"{verb}k" if re.search(r"[aeiou]c$", verb) else verb + verb[-1] if _SHORT.fullmatch(verb) else verb
     if verb.endswith("ie"):
         forms["ing"] = f"{verb[:-2]}ying"
     else:
@@ -150,11 +159,12 @@ def german_forms(infinitive: str) -> Forms:
     forms["whole"] = infinitive
     stem = re.sub(r"(en|(?<=el)n|(?<=er)n)$", "", infinitive)
     third = f"{stem}et" if _WITH_E.search(stem) else f"{stem}t"
-    is_strong = _STRONG.search(infinitive) and not infinitive.endswith("ieren")
-    if not is_strong or not re.search(r"([aeo]|au)[^aeiouäöü]+$", stem) or re.search(r"(ie|ei)[^aeiouäöü]+$", stem):
+    is_strong = _STRONG.fullmatch(infinitive)
+    if not is_strong or not re.search(r"([ao]|(?<!i)e|au)[^aeiouäöü]+$", stem):
         forms["she"] = third
     if not is_strong and infinitive not in _WITH_SEIN:
-        has_ge = not infinitive.endswith("ieren") and not _NO_GE.fullmatch(stem)
+        root = re.sub(r"(en|eln|ern)$", "", infinitive)
+        has_ge = not re.search(r"[aeiouyäöü].*ieren$", infinitive) and not _NO_GE.fullmatch(root)
         forms["done"] = f"ge{third}" if has_ge else third
     return forms
 

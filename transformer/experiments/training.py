@@ -148,7 +148,7 @@ def _times_log(mass: float, probability: float) -> float:
 
 
 _ROUNDS = 5
-_MOST_STEPS = 400  # one by one, of all rounds: a long text has fewer of these
+_MOST_STEPS = 400  # steps one by one, over all rounds: a long text gets fewer rounds
 
 
 @dataclass(frozen=True)
