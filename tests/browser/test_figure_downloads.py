@@ -193,6 +193,7 @@ def test_every_figure_of_a_page_has_a_button_also_after_it_is_drawn_anew(page, a
         expect(charts).to_have_count(2)
         expect(buttons).to_have_count(2)
         page.get_by_role("slider", name="Step").press("ArrowRight")
+        page.wait_for_url(f"**logit_step={step + 1}**")  # Streamlit tells the app a moment after it has moved the thumb
     page.get_by_role("link", name="Home").click()
     expect(charts).to_have_count(0)
     expect(buttons).to_have_count(0)

@@ -191,6 +191,7 @@ def test_a_finger_on_a_sliders_track_changes_nothing_and_its_thumb_is_moved(phon
     thumb.focus()
     thumb.press("ArrowRight")
     expect(value).to_have_text("2")
+    phone.wait_for_url("**logit_step=2**")  # Streamlit tells the app a moment after it has moved the thumb
 
 
 def test_what_a_switched_head_changes_stays_in_sight_above_the_switches(phone):
