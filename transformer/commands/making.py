@@ -3,6 +3,7 @@
 import argparse
 import itertools
 import json
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, fields
 from enum import StrEnum
 from pathlib import Path
@@ -24,6 +25,10 @@ from ..toy.settings import UNTIL_INPUT_ENDS, ToySettings
 from .options import AddCommand, add_device
 
 MOST_LOOKS = 1000  # of a noun in `sentences`: ten thousand nouns fill a gigabyte
+_SENTENCES_OF: dict[str, tuple[Callable[..., Sequence], Callable[..., Iterable[tuple[str, str]]], str]] = {
+    "nouns": (nouns_of, make_sentences, "noun whose gender is told"),
+    "verbs": (verbs_of, make_verb_sentences, "verb of one word"),
+}  # what reads them from a dictionary, what makes sentences of them, and what one is
 _TOY = {  # what each setting is
     "task": "what the model learns to do with a sequence: copy, reverse or sort",
     "symbols": "what sequences consist of: letters or digits",
@@ -81,7 +86,7 @@ def add_commands(command: AddCommand) -> None:
     sentences = command("sentences", _sentences, "make sentences that show a dictionary's words in contexts")
     sentences.add_argument("language", choices=list(LANGUAGES), help="the language beside English")
     told = "which words of the dictionary; %(default)s by default"
-    sentences.add_argument("--of", choices=["nouns", "verbs"], default="nouns", help=told)
+    sentences.add_argument("--of", choices=list(_SENTENCES_OF), default="nouns", help=told)
     told = "pairs of words, TSV or TSV.gz, such as: the fox, a tab, der Fuchs"
     sentences.add_argument("--words", type=Path, required=True, help=told)
     told = "pairs of sentences, TSV or TSV.gz: they tell the gender of nouns, and the usual translation of a verb"
@@ -149,17 +154,13 @@ def _export(options: argparse.Namespace) -> None:
 def _sentences(options: argparse.Namespace) -> None:
     require(1 <= options.looks <= MOST_LOOKS, f"--looks must be between 1 and {MOST_LOOKS:,}, not {options.looks}.")
     texts = itertools.chain.from_iterable(read_pairs(path, columns=3) for path in options.texts)
-    dictionary, drawn = read_pairs(options.words, columns=3), (options.language, options.looks, options.seed)
-    if options.of == "nouns":
-        found = nouns_of(dictionary, texts, options.language)
-        count, pairs = len(found), make_sentences(found, *drawn)
-    else:
-        verbs = verbs_of(dictionary, texts, options.language)
-        count, pairs = len(verbs), make_verb_sentences(verbs, *drawn)
-    if not count:
-        lacks = "noun whose gender is told" if options.of == "nouns" else "verb of one word"
-        raise DataError(f"{options.words} has no {lacks}.")
-    print(f"{options.out}: {write_sentences(pairs, options.out):,} sentences of {count:,} {options.of}")
+    dictionary = read_pairs(options.words, columns=3)
+    read, make, kind = _SENTENCES_OF[options.of]
+    found = read(dictionary, texts, options.language)
+    if not found:
+        raise DataError(f"{options.words} has no {kind}.")
+    pairs = make(found, options.language, options.looks, options.seed)
+    print(f"{options.out}: {write_sentences(pairs, options.out):,} sentences of {len(found):,} {options.of}")
 
 
 def _retokenize(options: argparse.Namespace) -> None:

@@ -8,62 +8,66 @@ the third person singular; or {done}, the participle with "haben" or "avoir". A 
 sure, and goes only into frames that ask for these. The frames are this project's own.
 """
 
-import functools
 import random
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-from ..errors import DataError
+from .word_sentences import PLACE, capital, grammar_of, read_frames
 
 Forms = Mapping[str, str]  # by the name of the place that a form fills
 
-_PLACE = re.compile(r"\{(\w+)\}")
 _VERB = re.compile(r"to ([a-z]{2,})")
 _LETTERS = re.compile(r"[a-zà-ÿœß]+")
 _NOT_LIKE_OTHERS = {"be", "have", "do"}
 # Irregular English verbs, also with a prefix.
+_NO_ED_ROOTS = """
+    bear beat become begin bend bet bid bind bite bleed blow break breed bring broadcast build burn burst buy
+    cast catch choose cling come cost creep cut deal dig do draw dream drink drive eat fall feed feel fight find
+    flee fling fly forsake freeze get give go grind grow hang hear hide hit hold hurt keep kneel know lay lead
+    lean leap learn leave lend let lie light lose make mean meet mow pay prove put quit read rid ride ring
+    rise run saw say see seek sell send set sew shake shed shine shoot show shrink shut sing sink sit slay sleep
+    slide sling slink slit smell sow speak speed spell spend spill spin spit split spoil spread spring stand
+    steal stick sting stink stride strike string strive swear sweat sweep swell swim swing take teach tear tell
+    think throw thrust tread wake wear weave weep wet win wind wring write
+"""
 _NO_ED = re.compile(
-    r"(a|be|breast|for|fore|in|mis|off|out|over|par|proof|re|un|under|up|with)*(wake|bear|beat|become|begin|bend|bet|bid|bind|bite|bleed|blow|break|breed|bring|broadcast|build|burn|burst|buy"
-    r"|cast|catch|choose|cling|come|cost|creep|cut|deal|dig|draw|dream|drink|drive|eat|fall|feed|feel|fight|find|flee"
-    r"|fling|fly|freeze|get|give|go|grind|grow|hang|hear|hide|hit|hold|hurt|keep|kneel|know|lay|lead|lean|leap|learn"
-    r"|leave|lend|let|lie|light|lose|make|mean|meet|mow|pay|prove|put|quit|read|rid|ride|ring|rise|run|saw|say|see|seek"
-    r"|sell|send|set|sew|shake|shed|shine|shoot|show|shrink|shut|sing|sink|sit|sleep|slide|sling|slit|smell|sow|speak"
-    r"|speed|spell|spend|spill|spin|spit|split|spoil|spread|spring|stand|steal|stick|sting|stink|stride|strike|string"
-    r"|strive|swear|sweat|sweep|swell|swim|swing|take|teach|tear|tell|think|throw|thrust|tread|wear|weave|weep|wet|win"
-    r"|wind|wring|write|do|forsake|rise|slay|slink)"
+    rf"(a|be|breast|for|fore|in|mis|off|out|over|par|proof|re|un|under|up|with)*({'|'.join(_NO_ED_ROOTS.split())})"
 )
 _SHORT = re.compile(r"(?:[^aeiou]|qu)*[aeiou][bdgklmnprtv]")  # a syllable whose last letter is doubled: "stop"
 _LONGER = re.compile(r".*[aeiouy].*(?:[^aeiou]|qu)[aeiou][bdglmnprt]")  # where the accent decides: "visit", "permit"
 
 # Strong and mixed German verbs, with a prefix too: their participle follows no rule, nor does the third person of those
 # with a, e or o.
-_STRONG = re.compile(
-    r"(be|emp|ent|er|ge|miss|ver|zer)*(backen|fehlen|ginnen|beißen|bergen|biegen|bieten|binden|bitten|blasen|bleiben|braten|brechen|brennen|bringen"
-    r"|denken|deihen|dreschen|dringen|drießen|bersten|schrecken|essen|fahren|fallen|fangen|fechten|finden|flechten|fliegen|fliehen|fließen"
-    r"|fressen|frieren|bären|geben|gehen|lingen|gelten|nesen|nießen|schehen|winnen|gießen|gleichen|gleiten"
-    r"|graben|greifen|halten|hängen|hauen|heben|heißen|helfen|kennen|klimmen|klingen|kneifen|kommen|kriechen|laden|lassen|laufen"
-    r"|leiden|leihen|lesen|liegen|lügen|mahlen|meiden|melken|messen|nehmen|nennen|pfeifen|preisen|quellen|raten|reiben"
-    r"|reißen|reiten|rennen|riechen|ringen|rinnen|rufen|salzen|saufen|saugen|schaffen|scheiden|scheinen|schinden|schleißen|schelten|scheren"
-    r"|schieben|schießen|schlafen|schlagen|schleichen|schleifen|schließen|schlingen|schmeißen|schmelzen|schneiden"
-    r"|schreiben|schreien|schreiten|schweigen|schwellen|schwimmen|schwinden|schwingen|schwören|sehen|senden|singen|sinken"
-    r"|sinnen|sitzen|spalten|speien|spinnen|sprechen|sprießen|springen|stechen|stehen|stehlen|steigen|sterben|stinken"
-    r"|stoßen|streichen|streiten|tragen|treffen|treiben|treten|trinken|trügen|verderben|gessen|lieren|löschen|zeihen|wachsen"
-    r"|waschen|wägen|weben|wegen|weichen|weisen|wenden|werben|werfen|wiegen|winden|wringen|ziehen|zwingen)"
-)
-_AUXILIARIES = {
+_STRONG_ROOTS = """
+    backen beißen bergen bersten biegen bieten binden bitten blasen bleiben braten brechen brennen bringen bären
+    deihen denken dreschen drießen dringen essen fahren fallen fangen fechten fehlen finden flechten fliegen
+    fliehen fließen fressen frieren geben gehen gelten gessen gießen ginnen gleichen gleiten graben greifen
+    halten hauen heben heißen helfen hängen kennen klimmen klingen kneifen kommen kriechen laden lassen laufen
+    leiden leihen lesen liegen lieren lingen löschen lügen mahlen meiden melken messen nehmen nennen nesen
+    nießen pfeifen preisen quellen raten reiben reiten reißen rennen riechen ringen rinnen rufen salzen saufen
+    saugen schaffen schehen scheiden scheinen schelten scheren schieben schießen schinden schlafen schlagen
+    schleichen schleifen schleißen schließen schlingen schmeißen schmelzen schneiden schrecken schreiben
+    schreien schreiten schweigen schwellen schwimmen schwinden schwingen schwören sehen senden singen sinken
+    sinnen sitzen spalten speien spinnen sprechen sprießen springen stechen stehen stehlen steigen sterben
+    stinken stoßen streichen streiten tragen treffen treiben treten trinken trügen verderben wachsen waschen
+    weben wegen weichen weisen wenden werben werfen wiegen winden winnen wringen wägen zeihen ziehen zwingen
+"""
+_STRONG = re.compile(rf"(be|emp|ent|er|ge|miss|ver|zer)*({'|'.join(_STRONG_ROOTS.split())})")
+# Auxiliaries, and verbs whose infinitive is an article or a possessive far more often.
+_LEFT_OUT = {
     "sein", "haben", "werden", "tun", "wissen", "wollen", "sollen", "können", "mögen", "müssen", "dürfen",
     "vermögen", "bedürfen", "einen", "meinen",
 }  # fmt: skip
-_APART = re.compile(
-    r"(ab|an|auf|aus|bei|dar|ein|empor|entgegen|fehl|fern|fest|fort|frei|gegenüber|heim|her|hin|hoch|kaputt|klar|los|mit|nach"
-    r"|nieder|statt|teil|tot|vor|weg|weiter|zu|zurecht|zurück|zusammen|durch|hinter|über|um|unter|voll|wider|wieder|kennen|wahr|sicher|irre|offen"
-    r"|nahe|gleich|bekannt|bereit|fertig|lahm|still|stand(?=halten)|schwer|leicht|groß|gut|schief|raus|rein(?!ig)|runter|rum"
-    r"|rauf|rüber|davon|dazu|dazwischen|entlang|rad(?=fahren)|bloß|preis(?=geben))+"
-    r"[a-zäöüß]*[aeiouäöü][a-zäöüß]*(en|eln|ern)"
-)
+_FIRST_PARTS = """
+    ab an auf aus bei dar ein empor entgegen fehl fern fest fort frei gegenüber heim her hin hoch kaputt klar
+    los mit nach nieder statt teil tot vor weg weiter zu zurecht zurück zusammen durch hinter über um unter voll
+    wider wieder kennen wahr sicher irre offen nahe gleich bekannt bereit fertig lahm still stand(?=halten)
+    schwer leicht groß gut schief raus rein(?!ig) runter rum rauf rüber davon dazu dazwischen entlang
+    rad(?=fahren) bloß preis(?=geben)
+"""
+_APART = re.compile(rf"({'|'.join(_FIRST_PARTS.split())})+[a-zäöüß]*[aeiouäöü][a-zäöüß]*(en|eln|ern)")
 _NO_GE = re.compile(
     r"(be(?!i[^nr]|u[^nr])|ge(?![iu])|er|ver|zer|ent|emp|miss)[a-zäöüß]*[aeiouäöü][a-zäöüß]*"
     r"|(interview|recyc|prophezei|miau|trompet|design)[a-z]*"
@@ -97,7 +101,8 @@ def verbs_of(words: Iterable[tuple[str, str]], texts: Iterable[tuple[str, str]],
     the one whose forms stand most often in `texts`, and of these the first. Raises DataError for another language than
     German and French.
     """
-    forms_of = _forms_of(language)
+    grammar_of(language)
+    forms_of = {"German": german_forms, "French": french_forms}[language]
     seen = Counter(word for _, target in texts for word in _LETTERS.findall(target.lower()))
     found: dict[str, list[Forms]] = {}
     for english, target in words:
@@ -110,25 +115,22 @@ def verbs_of(words: Iterable[tuple[str, str]], texts: Iterable[tuple[str, str]],
     ]
 
 
-@functools.cache
 def read_verb_frames(language: str) -> tuple[tuple[str, str], ...]:
     """Return the frames for "German" or "French"; raises DataError for another language."""
-    _forms_of(language)
-    path = Path(__file__).with_name(f"verb_frames_{language.lower()}.tsv")
-    lines = path.read_text(encoding="utf-8").splitlines()
-    return tuple((english, target) for english, target in (line.split("\t") for line in lines))
+    return read_frames(language, "verb_frames")
 
 
 def make_verb_sentences(verbs: Sequence[Verb], language: str, looks: int, seed: int = 1) -> Iterator[tuple[str, str]]:
     """Yield pairs of sentences, in each of `looks` rounds one for each of `verbs`; the same ones for the same seed."""
     rng = random.Random(seed)
     frames = [(frame, _places(frame[0]), _places(frame[1])) for frame in read_verb_frames(language)]
+    fitting = [
+        (verb, [frame for frame, ours, theirs in frames if ours <= set(verb.english) and theirs <= set(verb.target)])
+        for verb in verbs
+    ]
     for _ in range(looks):
-        for verb in rng.sample(list(verbs), len(verbs)):
-            ours, theirs = set(verb.english), set(verb.target)
-            english, target = rng.choice(
-                [frame for frame, *needed in frames if needed[0] <= ours and needed[1] <= theirs]
-            )
+        for verb, suitable in rng.sample(fitting, len(fitting)):
+            english, target = rng.choice(suitable)
             yield _filled(english, verb.english), _filled(target, verb.target)
 
 
@@ -150,8 +152,8 @@ def english_forms(verb: str) -> Forms:
 
 
 def german_forms(infinitive: str) -> Forms:
-    """Return a German verb's forms; none for auxiliaries and for what is no verb."""
-    if infinitive in _AUXILIARIES or not re.search(r"(en|eln|ern)$", infinitive):
+    """Return a German verb's forms; none for what is left out and for what is no verb."""
+    if infinitive in _LEFT_OUT or not re.search(r"(en|eln|ern)$", infinitive):
         return {}
     forms = {"infinitive": infinitive, "noun": infinitive.capitalize()}
     if _APART.fullmatch(infinitive):
@@ -182,17 +184,9 @@ def french_forms(infinitive: str) -> Forms:
     return forms
 
 
-def _forms_of(language: str) -> Callable[[str], Forms]:
-    known = {"German": german_forms, "French": french_forms}
-    if language not in known:
-        raise DataError(f"There are frames for {' and '.join(known)}, not for {language!r}.")
-    return known[language]
-
-
 def _places(side: str) -> set[str]:
-    return set(_PLACE.findall(side))
+    return set(PLACE.findall(side))
 
 
 def _filled(side: str, forms: Forms) -> str:
-    text = _PLACE.sub(lambda place: forms[place[1]], side)
-    return text[0].upper() + text[1:]
+    return capital(PLACE.sub(lambda place: forms[place[1]], side))

@@ -36,7 +36,7 @@ from .noun_phrases import (
 ORIGIN = "word_sentences"  # in the third column of the corpus that is written
 
 _ADJECTIVES = 0.3  # the share of phrases with one
-_PLACE = re.compile(r"\{(\w+)\}")
+PLACE = re.compile(r"\{(\w+)\}")
 _AGREEING = ("which", "that", "e")  # places that no noun of its own fills
 _WORD = re.compile(r"(the )?[a-z][a-z-]+")
 _GERMAN = re.compile(r"(?:(der|die|das) )?([A-ZÄÖÜ][a-zäöüß]{2,})")
@@ -78,7 +78,7 @@ def nouns_of(words: Sequence[tuple[str, str]], texts: Iterable[tuple[str, str]],
     noun in them, too. Words of unknown gender are left out, but for French ones after l'. Raises DataError for another
     language than German and French.
     """
-    _of(language)
+    grammar_of(language)
     texts = list(texts)
     single = [
         (_bare(english), target) for english, target in words if _WORD.fullmatch(english) and not _plural(english)
@@ -94,10 +94,10 @@ def nouns_of(words: Sequence[tuple[str, str]], texts: Iterable[tuple[str, str]],
 
 
 @functools.cache
-def read_frames(language: str) -> tuple[tuple[str, str], ...]:
-    """Return the frames for "German" or "French"; raises DataError for another language."""
-    _of(language)
-    lines = Path(__file__).with_name(f"frames_{language.lower()}.tsv").read_text(encoding="utf-8").splitlines()
+def read_frames(language: str, name: str = "frames") -> tuple[tuple[str, str], ...]:
+    """Return the frames of a file for "German" or "French"; raises DataError for another language."""
+    grammar_of(language)
+    lines = Path(__file__).with_name(f"{name}_{language.lower()}.tsv").read_text(encoding="utf-8").splitlines()
     return tuple((english, target) for english, target in (line.split("\t") for line in lines))
 
 
@@ -118,21 +118,21 @@ def make_sentences(nouns: Sequence[Noun], language: str, looks: int, seed: int =
 
 def fill(frame: tuple[str, str], nouns: Sequence[Noun], language: str, rng: random.Random) -> tuple[str, str]:
     """Return both sides of a frame, its places filled with these nouns in order."""
-    grammar, waiting = _of(language), iter(nouns)
+    grammar, waiting = grammar_of(language), iter(nouns)
     phrases: list[Phrase] = []
 
     def of_english(place: re.Match) -> str:
         phrases.append(_phrase(next(waiting), place[1], grammar, rng))
         return phrases[-1].english
 
-    source = _PLACE.sub(of_english, frame[0])
+    source = PLACE.sub(of_english, frame[0])
     in_order = iter(phrases)
 
     def of_target(place: re.Match) -> str:
         return grammar.phrase(phrases[0] if place[1] in _AGREEING else next(in_order), place[1])
 
-    target = grammar.finished(_PLACE.sub(of_target, frame[1]), phrases)
-    return _capital(source), _capital(target)
+    target = grammar.finished(PLACE.sub(of_target, frame[1]), phrases)
+    return capital(source), capital(target)
 
 
 def write_sentences(pairs: Iterable[tuple[str, str]], out: Path) -> int:
@@ -142,7 +142,8 @@ def write_sentences(pairs: Iterable[tuple[str, str]], out: Path) -> int:
     return len(lines)
 
 
-def _of(language: str) -> Language:
+def grammar_of(language: str) -> Language:
+    """Return the grammar of "German" or "French"; raises DataError for another language."""
     if language not in LANGUAGES:
         raise DataError(f"There are frames for {' and '.join(LANGUAGES)}, not for {language!r}.")
     return LANGUAGES[language]
@@ -153,15 +154,15 @@ def _frames_for(form: Form, genderless: bool, language: str) -> tuple[list[tuple
     frames = [
         (english, target)
         for english, target in read_frames(language)
-        if _suits(english, form) and not (genderless and set(_PLACE.findall(target)) & set(_AGREEING))
+        if _suits(english, form) and not (genderless and set(PLACE.findall(target)) & set(_AGREEING))
     ]
     # Two nouns in one sentence cost less than in two.
-    return frames, [2 * len(_PLACE.findall(english)) - 1 for english, _ in frames]
+    return frames, [2 * len(PLACE.findall(english)) - 1 for english, _ in frames]
 
 
 def _suits(english: str, form: Form) -> bool:
     """Return whether a frame's English places are for nouns of this form: "the patience" is said, "a patience" not."""
-    places = set(_PLACE.findall(english))
+    places = set(PLACE.findall(english))
     of_form = {"countable": {"the", "a", "noun"}, "mass": {"mass", "the"}, "plural": {"plural"}}
     return places <= of_form[form]
 
@@ -302,5 +303,6 @@ def _plural(english: str) -> bool:
     return english.endswith("s") and not english.endswith(("ss", "us", "is"))
 
 
-def _capital(sentence: str) -> str:
+def capital(sentence: str) -> str:
+    """Return a sentence with a capital at its head."""
     return sentence[0].upper() + sentence[1:]
