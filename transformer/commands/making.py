@@ -1,34 +1,23 @@
-"""How a checkpoint and its data come about: train, toy, import, export, retokenize, and corpora to train on."""
+"""Commands that make a checkpoint or its data: train, toy, import, export, reversals, download."""
 
 import argparse
-import itertools
 import json
-from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, fields
 from enum import StrEnum
 from pathlib import Path
 
 from ..checkpoint import load_checkpoint, locate, save_checkpoint
-from ..config import TokenizerConfig, load_experiment, locate_config, require
+from ..config import load_experiment, locate_config
 from ..data.corpora import TATOEBA, download_tatoeba, write_reversals
 from ..data.mixture import CorpusFile, Mixture, named_files
-from ..data.noun_phrases import LANGUAGES
 from ..data.pairs import read_pairs
-from ..data.tokenizer import Tokenizer
-from ..data.verb_sentences import make_verb_sentences, verbs_of
-from ..data.word_sentences import make_sentences, nouns_of, write_sentences
-from ..errors import ConfigError, DataError
+from ..errors import ConfigError
 from ..files import new_folder
 from ..model.device import bound_primitive_cache, choose_device
 from ..toy.lifeline import end_with_standard_input
 from ..toy.settings import UNTIL_INPUT_ENDS, ToySettings
 from .options import AddCommand, add_device
 
-MOST_LOOKS = 1000  # of a noun in `sentences`: ten thousand nouns fill a gigabyte
-_SENTENCES_OF: dict[str, tuple[Callable[..., Sequence], Callable[..., Iterable[tuple[str, str]]], str]] = {
-    "nouns": (nouns_of, make_sentences, "noun whose gender is told"),
-    "verbs": (verbs_of, make_verb_sentences, "verb of one word"),
-}  # what reads them from a dictionary, what makes sentences of them, and what one is
 _TOY = {  # what each setting is
     "task": "what the model learns to do with a sequence: copy, reverse or sort",
     "symbols": "what sequences consist of: letters or digits",
@@ -83,23 +72,6 @@ def add_commands(command: AddCommand) -> None:
     download.add_argument("pair", choices=list(TATOEBA), help="the two languages, source first")
     for parser in (reversals, download):
         parser.add_argument("--out", type=Path, required=True, help="the folder to write to")
-    sentences = command("sentences", _sentences, "make sentences that show a dictionary's words in contexts")
-    sentences.add_argument("language", choices=list(LANGUAGES), help="the language beside English")
-    told = "which words of the dictionary; %(default)s by default"
-    sentences.add_argument("--of", choices=list(_SENTENCES_OF), default="nouns", help=told)
-    told = "pairs of words, TSV or TSV.gz, such as: the fox, a tab, der Fuchs"
-    sentences.add_argument("--words", type=Path, required=True, help=told)
-    told = "pairs of sentences, TSV or TSV.gz: they tell the gender of nouns, and the usual translation of a verb"
-    sentences.add_argument("--texts", type=Path, nargs="+", default=[], help=told)
-    sentences.add_argument("--looks", type=int, default=40, help="sentences for each word; %(default)s by default")
-    sentences.add_argument("--seed", type=int, default=1, help="seed of what is drawn; %(default)s by default")
-    sentences.add_argument("--out", type=Path, required=True, help="the corpus to write, TSV.gz")
-    retokenizing = command("retokenize", _retokenize, "give a checkpoint a new tokenizer, to be trained on with")
-    retokenizing.add_argument("checkpoint", type=locate, help="a checkpoint folder, or the name of a shipped one")
-    told = "pairs to learn the tokenizer from, TSV or TSV.gz"
-    retokenizing.add_argument("--data", type=Path, nargs="+", required=True, help=told)
-    retokenizing.add_argument("--vocab-size", type=int, required=True, help="pieces of the new vocabulary")
-    retokenizing.add_argument("--out", type=Path, required=True, help="the checkpoint folder to make")
 
 
 def _train(options: argparse.Namespace) -> None:
@@ -149,30 +121,6 @@ def _export(options: argparse.Namespace) -> None:
     from ..exchange.exporting import export_marian
 
     export_marian(load_checkpoint(options.checkpoint), options.out)
-
-
-def _sentences(options: argparse.Namespace) -> None:
-    require(1 <= options.looks <= MOST_LOOKS, f"--looks must be between 1 and {MOST_LOOKS:,}, not {options.looks}.")
-    texts = itertools.chain.from_iterable(read_pairs(path, columns=3) for path in options.texts)
-    dictionary = read_pairs(options.words, columns=3)
-    read, make, kind = _SENTENCES_OF[options.of]
-    found = read(dictionary, texts, options.language)
-    if not found:
-        raise DataError(f"{options.words} has no {kind}.")
-    pairs = make(found, options.language, options.looks, options.seed)
-    print(f"{options.out}: {write_sentences(pairs, options.out):,} sentences of {len(found):,} {options.of}")
-
-
-def _retokenize(options: argparse.Namespace) -> None:
-    from ..training.retokenizing import retokenize
-
-    checkpoint = load_checkpoint(options.checkpoint)
-    pairs = itertools.chain.from_iterable(read_pairs(path, columns=3) for path in options.data)
-    settings = TokenizerConfig(vocab_size=options.vocab_size)
-    changed = retokenize(checkpoint, Tokenizer.train((side for pair in pairs for side in pair), settings))
-    with new_folder(options.out) as made:
-        save_checkpoint(made, changed)
-    print(f"{options.out}: {len(checkpoint.tokenizer):,} pieces became {options.vocab_size:,}")
 
 
 def _reversals(options: argparse.Namespace) -> None:

@@ -221,10 +221,6 @@ class Tokenizer(TextTokenizer):
     def piece_text(self, token_id: int) -> str:
         return self._processor.id_to_piece(int(token_id))
 
-    def id_of(self, piece: str) -> int:
-        """Return the id of a piece, `unknown_id` where there is none."""
-        return self._processor.piece_to_id(piece)
-
 
 def well_formed(text: str) -> str:
     """Return the text with lone surrogates, which no UTF-8 can hold, replaced by question marks, one for one."""
