@@ -27,16 +27,9 @@ _FOLDER = entry_folder() / "pages"
 # What belongs together: the heading of a group, and its pages by their address.
 GROUPS = {
     "": {HOME: "Home", "lessons": "Lessons"},
-    "See it work": {"translate": "Translate", "decoding": "Decoding", "attention": "Attention"},
-    "How it works": {
-        "architecture": "Architecture",
-        "inside": "Inside attention",
-        "positions": "Positional encoding",
-        "masks": "Masks",
-        "logits": "Logits",
-    },
-    "Look deeper": {"atlas": "Atlas", "what_if": "What if", "why": "Why this token"},
-    "How it learns": {"training": "Training"},
+    "See it work": {"decoding": "Decoding", "attention": "Attention", "what_if": "What if"},
+    "How it works": {"inside": "Inside", "positions": "Positions", "training": "Training"},
+    "Look deeper": {"research": "Research"},
 }
 _HOME_STYLE = Path(__file__).with_name("home.css")
 # In the session: from `run_page` to `take_request`, and from `_show_title` to `beside_title`.

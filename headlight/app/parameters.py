@@ -92,8 +92,7 @@ PARAMETERS = {
     "split_heads": Parameter("splitting into heads: heads", "2"),
     "split_d_k": Parameter("splitting into heads: d_k", "4"),
     "random_seed": Parameter("why √d_k: seed of the random vectors", 1),
-    # Architecture.
-    "architecture": Parameter("view", "diagram"),
+    # Architecture: a view of Inside.
     "block": Parameter("chosen block of the diagram", "encoder.0.self_attention"),
     "side": Parameter("source or target", "source"),
     "token": Parameter("chosen token, from 1"),
@@ -101,11 +100,11 @@ PARAMETERS = {
     "norm_layers": Parameter("pre-norm and post-norm: layers of the new models", "6"),
     "norm_seed": Parameter("pre-norm and post-norm: seed of the new models", 1),
     # Logits.
-    "logits": Parameter("view", "one step"),
     "lens_temperature": Parameter("one step: temperature (`temperature` is the bar's)", 1.0),
     "lens_topk": Parameter("one step: k of top-k, 0 for all (`topk` is the bar's)", 0),
     "lens_topp": Parameter("one step: p of top-p", 1.0),
     # Atlas.
+    "research": Parameter("view", "atlas"),
     "atlas": Parameter("the finder's view: dots or list", "dots"),
     "atlas_x": Parameter("the measure from left to right", "distance"),
     "atlas_y": Parameter("the measure from below", "confidence"),
@@ -136,7 +135,6 @@ PARAMETERS = {
     "patched_column": Parameter("patching: column of the chosen cell, from 1"),
     "own_target": Parameter("your translation: the translation that the model is fed"),
     # Why this token.
-    "why": Parameter("view", "early layers"),
     "logit_of": Parameter("early layers: the logit of the token, or its lead over the next candidate", "logit"),
     "share_of": Parameter("source or prefix: the output token whose contributions are shown, from 1"),
     "why_step": Parameter("contrast: the output token that is asked about, from 1"),

@@ -3,9 +3,9 @@
 from headlight.app.choices import show_views
 from headlight.app.results import TranslationRequest
 
-from . import attribution, explorer, rollout
+from . import explorer
 
-VIEWS = {"explorer": explorer.show, "rollout": rollout.show, "attribution methods": attribution.show}
+VIEWS = {"explorer": explorer.show}
 
 
 def show_page(request: TranslationRequest) -> None:

@@ -14,10 +14,10 @@ from headlight.app.navigation import beside_title
 from headlight.app.results import TranslationRequest
 from headlight.app.widgets import offer_page, plain, show_finding, show_table, show_translation
 from headlight.components.show import decoding_player
-from headlight.views.what_if import beam_tree
 from transformer import Beam, Greedy
 from transformer.interpret.trace import attention_map
 
+from . import beam_tree
 from .content import decoding_page, decoding_steps, describe_search, given_words, hardest_step
 
 _SENTENCES = "prefix_sentences"  # in the session: which sentence a prefix was first seen with

@@ -11,12 +11,12 @@ from headlight.app.results import TranslationRequest, what_if
 from headlight.app.widgets import plain, show_doubts
 from headlight.components.show import token_lines
 from headlight.views.live.offer import offer_model
-from headlight.views.translate.content import lines_payload
 from transformer import Greedy
 from transformer.interpret.head_patterns import word_ranges
 from transformer.interpret.trace import RowLabel, Trace, attention_map
 
 from .content import Card, cards_of, changed_outputs, describe_hidden, harmless_words
+from .lines_content import lines_payload
 
 _APART, _LETTERS = 170, 20  # pixels
 

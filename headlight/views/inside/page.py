@@ -3,13 +3,14 @@
 from headlight.app.choices import show_views
 from headlight.app.results import TranslationRequest
 
-from . import head_split, scaling, steps, toy
+from . import architecture, masks, scaling, steps, toy
 
 VIEWS = {
     "step by step": steps.show,
+    "architecture": architecture.show,
     "small example": toy.show,
-    "splitting into heads": head_split.show,
     "why √d_k": scaling.show,
+    "masks": masks.show_page,
 }
 
 

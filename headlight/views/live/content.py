@@ -5,8 +5,8 @@ from headlight.components.live import live_page
 from headlight.plots.text import NOTHING, OF_ALL_ROWS, PATTERN_WORDS, part_names
 from headlight.views.attention.explorer_content import CROSS_FIRST, EXPLORER_TEXTS, OPTIONS, STEPS
 from headlight.views.home.content import cards_of
+from headlight.views.inside import masks_words as masks
 from headlight.views.inside.steps_content import steps_words
-from headlight.views.masks import words as masks
 from headlight.views.positions import words as positions
 from headlight.views.positions.content import STILL
 from transformer.checkpoint import Checkpoint

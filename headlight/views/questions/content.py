@@ -24,9 +24,9 @@ from headlight.plots.text import (
     signed,
 )
 from headlight.plots.training import MEASURES, loss_figure, rates_figure, shifted_target
+from headlight.views.home.lines_content import strongest_reading
 from headlight.views.inside.scaling_content import describe_random
-from headlight.views.logits.content import logit_by_hand
-from headlight.views.translate.content import strongest_reading
+from headlight.views.research.logits_content import logit_by_hand
 from transformer import Translator
 from transformer.config import ModelConfig, NormType, Positions, Schedule
 from transformer.decoding.sampling import truncate

@@ -11,7 +11,7 @@ from headlight.app.widgets import plain, show_figure, show_finding, show_table
 from headlight.plots.heatmap import mask_figure
 from headlight.plots.text import Finding, percent, pluralize, quoted, token_cells
 from headlight.plots.training import WAYS, batch_figure, ratios_figure
-from headlight.views.masks.content import describe_masks, describe_shapes
+from headlight.views.inside.masks_content import describe_masks, describe_shapes
 from transformer import Translator
 from transformer.data.batching import (
     BatchView,

@@ -18,7 +18,7 @@ from headlight.components.show import token_lines
 from headlight.plots.heatmap import attention_map_figure, map_title
 from transformer.interpret.trace import Trace, attention_map
 
-from .content import least_probable_token, lines_payload, strongest_reading
+from .lines_content import least_probable_token, lines_payload, strongest_reading
 
 _SIDE = 430  # pixels of the map
 

@@ -19,7 +19,7 @@ from transformer.data.batching import BatchView
 from transformer.interpret import mask_ablation
 from transformer.interpret.mask_ablation import DisabledMask, MaskedHead, MaskedPass
 
-from .words import WORDS, said
+from .masks_words import WORDS, said
 
 
 def describe_shapes(batch: BatchView) -> str:

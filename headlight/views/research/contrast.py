@@ -10,7 +10,7 @@ from headlight.app.widgets import plain, show_attempt, show_figure, show_finding
 from headlight.plots.contributions import Contrast, contrast_figure, other_candidates
 from headlight.plots.limits import left_out_words
 from headlight.plots.text import Finding, format_probability, quoted, quoted_at, shown_token, signed
-from headlight.views.attention.attribution import occlude_step
+from headlight.views.research.attribution import occlude_step
 from transformer.interpret.attribution import rank_correlation
 from transformer.interpret.trace import Trace
 

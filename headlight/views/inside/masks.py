@@ -36,8 +36,8 @@ from transformer.interpret.mask_ablation import (
     without_padding,
 )
 
-from . import content
-from .words import DISABLED, LABELS, READERS, VIEWS, WORDS, said
+from . import masks_content as content
+from .masks_words import DISABLED, LABELS, READERS, VIEWS, WORDS, said
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from headlight.app.navigation import beside_title
 from headlight.app.results import TranslationRequest
 from headlight.app.widgets import offer_page, offer_table, plain, show_doubts
 from headlight.components.show import head_card, head_finder
+from headlight.views.attention import corpus_head_content as head_content
 from headlight.views.attention.explorer_content import CROSS_FIRST
 from transformer import UserError
 from transformer.interpret.atlas.atlas import Atlas
@@ -20,7 +21,7 @@ from transformer.interpret.trace import Trace
 from transformer.interpret.what_if.intervention import Heads
 from transformer.model.names import AttentionKind
 
-from . import content, head_content
+from . import atlas_content as content
 
 VIEWS = ("dots", "list")
 

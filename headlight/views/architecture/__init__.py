@@ -1,1 +1,0 @@
-"""Architecture: what the model is made of, and what each part does to a sentence."""

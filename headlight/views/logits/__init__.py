@@ -1,1 +1,0 @@
-"""Logits: how the decoder's last vector becomes a word."""

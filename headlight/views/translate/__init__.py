@@ -1,1 +1,0 @@
-"""Translate: the translation, its tokens, and the cross-attention behind it."""
