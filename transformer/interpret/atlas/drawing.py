@@ -17,7 +17,7 @@ from .atlas import FIFTHS
 from .batch import Layout, Recorded, Vocabulary, layout_of, padded_ids
 from .statistics import BINS, NO_KEY, KindStatistics, Statistics
 
-TOP_KEYS, LEAST_WEIGHT = 8, 0.005  # of a row that is drawn, as HeadVis has it
+TOP_KEYS, LEAST_WEIGHT = 8, 0.005  # of a row that is drawn
 _DRAWN_A_BATCH = 64
 
 HeadKey = tuple[AttentionKind, int]  # and the head's number among all of the kind

@@ -23,7 +23,6 @@ from ..what_if.importance_table import ImportanceTable
 from .atlas import ATLAS_FILE, Atlas, AtlasProvenance, load_atlas, save_atlas
 from .batch import Vocabulary, record_batch
 from .drawing import Drawn, DrawTask, draw, draw_all, draw_tasks
-from .headvis import save_headvis
 from .statistics import Settings, Statistics, merge_all, nothing, statistics
 from .summary import ErrorRates, Importance, summarise
 
@@ -78,7 +77,7 @@ def draw_examples(counted: Statistics, engine: Engine, work: AtlasWork) -> Drawn
 def write_atlas(
     plan: Plan[Statistics], counted: Statistics, drawn: Drawn, out: Path, importance: Importance | None = None
 ) -> Atlas:
-    """Write all files of an atlas; returns it.
+    """Write `atlas.json` and the merged statistics; return the atlas.
 
     It has the alignment error rates that stand in the checkpoint's folder, where they are of the same weights.
 
@@ -89,7 +88,6 @@ def write_atlas(
     checkpoint = load_checkpoint(Path(plan.checkpoint))
     heads, rates = checkpoint.model.config.num_heads, _error_rates(plan, checkpoint.model)
     atlas = summarise(counted, drawn, checkpoint.tokenizer, heads, told, importance, rates)
-    save_headvis(out, atlas, Path(plan.checkpoint).name)
     save_atlas(out / ATLAS_FILE, atlas)
     write_atomically(out / STATISTICS_FILE, counted.to_bytes())
     return atlas

@@ -144,28 +144,6 @@ def test_an_examples_map_is_that_of_its_trace(folder, whole):
             assert eighth.all()
 
 
-def test_the_files_of_headvis(folder, whole):
-    for kind in AttentionKind:
-        config = json.loads(whole[f"{kind}/config.json"])
-        scatter = json.loads(whole[f"{kind}/scatter_data.json"])
-        assert config["n_heads"] == 4 and config["n_intervals"] == 5
-        assert [[row["layer"], row["head"]] for row in scatter] == config["heads"]
-        assert scatter[0].keys() == {"layer", "head", *config["metrics"]}
-        for layer, head in config["heads"]:
-            content = json.loads(whole[f"{kind}/heads/L{layer}H{head}.json"])
-            for sequence in content["sequences"]:
-                assert sequence["interval"] in range(1, 6)
-                if kind == "cross":
-                    rows, columns = len(sequence["query_tokens"]), len(sequence["key_tokens"])
-                    assert "tokens" not in sequence
-                else:
-                    rows = columns = len(sequence["tokens"])
-                assert sequence["seq_len"] == rows and max(sequence["attention_indices"]) < rows * columns
-                assert len(sequence["attention_indices"]) == len(sequence["attention_values"])
-            histogram = content["histogram"]
-            assert len(histogram["bin_edges"]) == len(histogram["bin_values"]) + 1
-
-
 def test_importance_goes_in_where_it_was_measured_of_the_same_weights(folder, tmp_path, capsys, translator):
     few = write_pairs(tmp_path / "few.tsv", make_pairs(12, 5))
     measured = ["--checkpoint", str(folder / "checkpoint"), "--pairs", str(few)]
