@@ -31,7 +31,7 @@ from benchmarks.websocket_visitor import Run, WebsocketVisitor
 from headlight.app.parameters import PARAMETERS
 from transformer.data.tokenizer import well_formed
 
-PATIENCE = 60.0  # seconds for a run
+PATIENCE = 300.0  # seconds for a run
 KEPT = (ROOT / "tests" / "headlight" / "app" / "addresses.txt").read_text(encoding="utf-8").splitlines()
 ADDRESSES = [*(each for each in KEPT if each and not each.startswith("#")), *(each.lstrip("/") for each in VIEWS)]
 

@@ -88,7 +88,7 @@ def test_the_app_is_served_from_elsewhere_and_ends_when_it_is_asked_to(installed
             wait_for(f"http://localhost:{port}/_stcore/health", process)
         finally:
             process.terminate()
-        process.wait(timeout=20)
+        process.wait(timeout=300)
         assert f"http://localhost:{port}" in process.stdout.read(), "the app's own settings: this machine alone"
 
 

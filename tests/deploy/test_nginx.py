@@ -220,7 +220,7 @@ def test_a_class_behind_one_address_is_let_in_and_a_flood_is_not(at_root):
     path = script_of(at_root)
 
     def statuses(address: str, paths: list[str]) -> list[int]:
-        connection, found = HTTPConnection("127.0.0.1", at_root.port, timeout=60), []
+        connection, found = HTTPConnection("127.0.0.1", at_root.port, timeout=300), []
         for path in paths:
             connection.request("HEAD", path, headers={"X-Forwarded-For": address, "Connection": "keep-alive"})
             response = connection.getresponse()

@@ -172,4 +172,4 @@ def test_importance_and_means_of_a_corpus_leave_it_out():
     assert found.log_probabilities == pytest.approx(np.mean(rows), abs=1e-5)
     np.testing.assert_allclose(found.cross, sum(losses) / len(rows), atol=1e-5)
     means = measure_means(model, examples).cross[0]
-    np.testing.assert_allclose(means, np.concatenate(outputs, axis=1).mean(axis=1), atol=1e-6)
+    np.testing.assert_allclose(means, np.concatenate(outputs, axis=1).mean(axis=1), atol=1e-5)

@@ -7,7 +7,7 @@ from typing import Any
 
 from playwright.sync_api import Browser, BrowserContext, expect, sync_playwright
 
-PATIENCE = 120_000  # milliseconds: on a busy machine a server that begins takes a minute to read PyTorch and a model
+PATIENCE = 300_000  # milliseconds: on a busy machine a server that begins takes a minute to read PyTorch and a model
 # No script runs for long enough to be worth V8's last and most costly compiler, and few are worth the one before it:
 # a function has to run ten times as often for that as V8 thinks. Each takes a tenth off what a page costs.
 SCRIPTS = "--js-flags=--no-turbofan --invocation-count-for-maglev=4000 --interrupt-budget-for-maglev=300000"

@@ -90,7 +90,7 @@ class Phone:
         parts = urlsplit(address)
         self._host, self._door, self.code = parts.netloc, f"{parts.path}/c", code
         self.number = number or secrets.token_hex(8)
-        self._connection = http.client.HTTPConnection(self._host, timeout=60)
+        self._connection = http.client.HTTPConnection(self._host, timeout=300)
 
     def __del__(self):
         self._connection.close()

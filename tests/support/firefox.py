@@ -13,7 +13,7 @@ from typing import Any
 from support.until import until
 
 NAMES = ("firefox-esr", "firefox")
-PATIENCE = 120  # seconds, on a busy machine
+PATIENCE = 300  # seconds, on a busy machine
 _ELEMENT = "element-6066-11e4-a52e-4f735466cecf"  # the key of an element in WebDriver's JSON
 _PREFERENCES = {
     "browser.shell.checkDefaultBrowser": False,

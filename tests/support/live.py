@@ -14,7 +14,7 @@ def button(app: AppTest, label: str):
     return next((button for button in app.button if button.label == label), None)
 
 
-def run_until(app: AppTest, condition: Callable[[], bool], seconds: float = 120) -> None:
+def run_until(app: AppTest, condition: Callable[[], bool], seconds: float = 300) -> None:
     """Let the page look again, as its fragment does, until something is so."""
     deadline = time.monotonic() + seconds
     while not condition():

@@ -47,7 +47,7 @@ class Replica:
     @property
     def sessions(self) -> int:
         """How many visitors it has, by its own count."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=300)
         connection.request("GET", f"{self._base}/_stcore/metrics")
         text = connection.getresponse().read().decode()
         connection.close()
@@ -64,7 +64,7 @@ class Replica:
     def kill(self) -> None:
         """As a machine dies: at once, and nobody is told."""
         self.process.kill()
-        self.process.wait(timeout=120)
+        self.process.wait(timeout=300)
 
 
 @dataclass
@@ -88,7 +88,7 @@ class Deployment:
 
     def get(self, path: str, method: str = "GET", **headers: str) -> tuple[int, http.client.HTTPMessage, bytes]:
         """Status, headers and body of what stands at a path below the base path."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=300)
         with contextlib.closing(connection):
             connection.request(method, self.base + path, headers={"Host": f"localhost:{self.port}"} | headers)
             response = connection.getresponse()
@@ -160,4 +160,4 @@ def deployed(app: Path, folder: Path, base: str = "", count: int = 2, **environm
         for process in (proxy, *(replica.process for replica in replicas)):
             process.terminate()
         for process in (proxy, *(replica.process for replica in replicas)):
-            process.wait(timeout=120)
+            process.wait(timeout=300)

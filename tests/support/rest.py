@@ -84,7 +84,7 @@ def follow(page: Page, address: str) -> None:
     anew, and what is looked for must be on it.
     """
     at_rest(page)
-    for patience in (PATIENCE / 8, PATIENCE / 8):
+    for patience in (PATIENCE / 10, PATIENCE / 10):
         page.evaluate(_FOLLOW, address)
         with contextlib.suppress(TimeoutError):
             page.wait_for_function(

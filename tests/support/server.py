@@ -24,7 +24,7 @@ def serve(**environment: str) -> Iterator[str]:
         yield address
     finally:
         server.terminate()
-        server.wait(timeout=120)
+        server.wait(timeout=300)
 
 
 def free_port() -> int:
@@ -50,7 +50,7 @@ def is_alive(pid: int) -> bool:
     return not stat.exists() or stat.read_text().rsplit(")", 1)[1].split()[0] != "Z"
 
 
-def wait_for(url: str, server: subprocess.Popen, seconds: float = 180) -> None:
+def wait_for(url: str, server: subprocess.Popen, seconds: float = 300) -> None:
     """Wait until a process answers at this address."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:

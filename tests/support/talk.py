@@ -65,4 +65,4 @@ def talking(address: str, cookies: list[str]) -> Iterator[list[Talk]]:
         yield talks
     finally:
         over.set()
-    running.result(timeout=120)
+    running.result(timeout=300)

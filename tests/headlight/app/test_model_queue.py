@@ -46,7 +46,7 @@ def come(queue: ModelQueue, log: list, *names: str, **how) -> list[threading.Thr
 
 def all_served(visitors: list[threading.Thread]) -> bool:
     for visitor in visitors:
-        visitor.join(60)
+        visitor.join(300)
     return not any(visitor.is_alive() for visitor in visitors)
 
 
@@ -102,7 +102,7 @@ def test_who_leaves_does_not_take_the_turn_along(when, queue, log, monkeypatch):
     passed_on = threading.Event()
 
     def leave(ahead: int) -> None:
-        if when == "while waiting" or passed_on.wait(60):
+        if when == "while waiting" or passed_on.wait(300):
             raise ConnectionError
 
     def visit() -> None:
@@ -240,7 +240,7 @@ def test_nobody_gets_anothers_result(queue):
 @pytest.fixture
 def helps(monkeypatch) -> None:
     """A process would help, and may be slow."""
-    monkeypatch.setattr(model_queue, "_WAIT", 60.0)
+    monkeypatch.setattr(model_queue, "_WAIT", 600.0)
     monkeypatch.setattr(model_queue, "usable_cores", lambda: 2)
     monkeypatch.setenv("HEADLIGHT_DEVICE", "cpu")
     monkeypatch.delenv(model_queue.SWITCH, raising=False)

@@ -126,8 +126,8 @@ def test_without_the_mask_leaked_cells_have_a_colour_and_a_sum_of_their_own(deco
     later = leaking.unmasked[:rows] & ~decoder.unmasked[:rows]
     np.testing.assert_array_equal(~np.isnan(allowed), decoder.unmasked[:rows])
     np.testing.assert_array_equal(~np.isnan(leaked), later)
-    np.testing.assert_allclose(total[:, 0], np.nansum(leaked, axis=1), rtol=1e-6)
-    np.testing.assert_allclose(np.nansum(allowed, axis=1) + total[:, 0], 1, atol=1e-6)
+    np.testing.assert_allclose(total[:, 0], np.nansum(leaked, axis=1), rtol=1e-5)
+    np.testing.assert_allclose(np.nansum(allowed, axis=1) + total[:, 0], 1, atol=1e-5)
     assert figure.data[2].x0 == len(decoder.keys) + 1 == figure.layout.xaxis.tickvals[-1]
     assert figure.layout.xaxis.ticktext[-1] == "leaked"
     assert figure.layout.xaxis.range == masked_weights_figure(decoder, "fed").layout.xaxis.range, "same size"

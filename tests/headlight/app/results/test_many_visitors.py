@@ -81,7 +81,7 @@ def test_who_waits_reads_how_many_are_ahead_and_the_words_go_when_the_turn_comes
         waiter = threading.Thread(target=wait, daemon=True)
         waiter.start()
         until(lambda: len(place.shown) > 1)
-    waiter.join(60)
+    waiter.join(300)
     words = "One other visitor is ahead of you: the server takes one after the other."
     assert set(place.shown[:-1]) == {words} and place.shown[-1] == ""
     quick = Place()
@@ -112,7 +112,7 @@ def page_with_a_slow_task():
 @pytest.mark.parametrize("fails", [True, False])
 def test_a_slow_task_is_done_at_once_where_nobody_waits_and_else_once_the_page_is_there(calm, fails, monkeypatch):
     monkeypatch.setattr(results.queue, "is_calm", lambda: calm)
-    app = AppTest.from_function(page_with_a_slow_task, default_timeout=60)
+    app = AppTest.from_function(page_with_a_slow_task, default_timeout=300)
     app.query_params.update({"in_turn": "", **({"fails": ""} if fails else {})})
     app.run()
     assert app.markdown[0].value == ("there after 1" if calm else "to come after 0")

@@ -73,7 +73,7 @@ def test_what_is_multiplied_is_the_formula_of_the_inverse_base(folder):
     angle = position * 100.0
     assert own.frequencies[pair] == pytest.approx(100.0)
     np.testing.assert_allclose(
-        own.table[position, 2 * pair : 2 * pair + 2], [math.sin(angle), math.cos(angle)], atol=1e-6
+        own.table[position, 2 * pair : 2 * pair + 2], [math.sin(angle), math.cos(angle)], atol=1e-5
     )
     cosines = [np.cos(distance * own.frequencies).mean() for distance in (1, 60)]
     assert abs(cosines[0]) < 0.2 and abs(cosines[1]) < 0.2, "neighbours are hardly more alike"

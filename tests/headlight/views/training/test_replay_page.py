@@ -208,7 +208,7 @@ def live(following):
 
 
 def open_live(following: bool, **query: str) -> AppTest:
-    app = AppTest.from_function(live, args=[following], default_timeout=60)
+    app = AppTest.from_function(live, args=[following], default_timeout=300)
     for name, value in query.items():
         app.query_params[name] = value
     app.run()

@@ -21,7 +21,7 @@ def test_weights_and_probabilities_are_those_of_the_trace_to_the_last_digit(ship
     weights = np.array(given["weights"], dtype=np.float32)
     assert weights.shape == (len(given["outputs"]), len(given["source"]))
     if layer is None or head is None:
-        np.testing.assert_allclose(weights, expected, atol=1e-6)
+        np.testing.assert_allclose(weights, expected, atol=1e-5)
     else:
         np.testing.assert_array_equal(weights, trace.cross[layer, head])
     np.testing.assert_array_equal(np.array(given["probabilities"], dtype=np.float32), trace.target_probabilities)
