@@ -1,119 +1,13 @@
-"""Laws of the sentences on the architecture: sub-layers, hidden units, norms, gradients and shares, counted again."""
+"""Law of the architecture's sentences: shares of the parameters, counted again."""
 
 import re
-from dataclasses import replace
 
-import numpy as np
 import pytest
-from support.claims import PERCENT, as_percent, as_printed, number
-from support.sentences import SENTENCES
-from support.streams import loaded, stream_of, trace_of
+from support.claims import PERCENT, as_percent, number
+from support.streams import loaded, stream_of
 
-from headlight.views.architecture.content import (
-    describe_embedding,
-    describe_gradients,
-    describe_trajectory,
-    describe_units,
-    share_words,
-)
-from transformer.config import Positions
-from transformer.experiments.training import GradientNorms
+from headlight.views.inside.architecture_content import share_words
 from transformer.interpret.parameters import blocks_of
-from transformer.interpret.residual import record_hidden_units, trajectory
-
-_OURS = {"self-attention": "self_attention", "cross-attention": "cross_attention", "feed-forward": "feed_forward"}
-_CASES = [*(("en-de", text) for text in SENTENCES[::2]), ("reverse", "a b c d"), ("reverse", "x")]
-
-
-def _cosine(one, other) -> float:
-    one, other = np.asarray(one, dtype=np.float64), np.asarray(other, dtype=np.float64)
-    return float(one @ other / (one @ one) ** 0.5 / (other @ other) ** 0.5)
-
-
-def _norm(vector) -> float:
-    return sum(float(value) ** 2 for value in vector) ** 0.5
-
-
-def _place(named: str) -> tuple[int, str]:
-    layer, kind = re.fullmatch(r"[Ll]ayer (\d+) (.*)", named).groups()
-    return int(layer) - 1, _OURS[kind]
-
-
-@pytest.mark.parametrize(("name", "text"), _CASES)
-def test_the_sub_layers_that_turn_and_add_most(name, text):
-    trace, stream = trace_of(name, text), stream_of(name, text)
-    for stack, tokens in (("encoder", trace.source_tokens), ("decoder", trace.decoder_input_tokens)):
-        side = getattr(stream, stack)
-        for token in range(0, len(tokens), max(1, len(tokens) // 4)):
-            said = str(describe_trajectory(trajectory(side, token), tokens[token]))
-            named, cosine, adding, most, onto, last, share = re.fullmatch(
-                rf"Of all sub-layers (layer .*) turns “{re.escape(tokens[token])}” most: cosine (−?[\d.]+)\. That is "
-                r"with the vector before\. (Layer .*) adds the largest norm \(([\d.]+), to ([\d.]+)\)\. The last "
-                rf"vector's cosine with the embedding is (−?[\d.]+): ({PERCENT}) of its squared norm lies along the "
-                r"embedding's direction\.",
-                said,
-            ).groups()
-            turns = {(p.layer, str(p.name)): _cosine(p.before[token], p.after[token]) for p in side.sublayers}
-            norms = {(p.layer, str(p.name)): _norm(p.change[token]) for p in side.sublayers}
-            before = {(p.layer, str(p.name)): _norm(p.before[token]) for p in side.sublayers}
-            turned, added = _place(named), _place(adding)
-            assert turns[turned] <= min(turns.values()) + 1e-9 and as_printed(cosine, turns[turned])
-            assert norms[added] >= max(norms.values()) - 1e-9 and as_printed(most, norms[added])
-            assert as_printed(onto, before[added])
-            end = _cosine(side.end[token], side.embedded[token])
-            assert as_printed(last, end) and as_percent(share, end * end)
-
-
-def _check_units(units: np.ndarray, token: int, activation: str) -> None:
-    said = str(describe_units(units, token, ["word"] * len(units), activation))
-    columns = [[float(row[unit]) for row in units] for unit in range(units.shape[1])]
-    own = sum(column[token] > 0 for column in columns)
-    share, width, lowest, always, never = re.fullmatch(
-        rf"For “word” ({PERCENT}) of ([\d,]+) units are (?:0|not above 0)\. (?:The lowest is (\S+)\. )?Active for "
-        r"every token: ([\d,]+); for none: ([\d,]+)\.",
-        said,
-    ).groups()
-    assert number(width) == len(columns) and as_percent(share, 1 - own / len(columns))
-    assert (lowest is None) == (activation == "ReLU")
-    assert lowest is None or as_printed(lowest, min(column[token] for column in columns))
-    assert number(always) == sum(min(column) > 0 for column in columns) and number(never) == sum(
-        max(column) <= 0 for column in columns
-    )
-
-
-def test_how_many_hidden_units_are_active():
-    for at, text in enumerate(SENTENCES[::3]):
-        trace, model = trace_of("en-de", text), loaded("en-de").model
-        for stack, tokens in (("encoder", trace.source_tokens), ("decoder", trace.decoder_input_tokens)):
-            units = record_hidden_units(model, trace.source_ids, trace.decoder_input_ids, stack, at % 3)
-            _check_units(units, at % len(tokens), "ReLU")
-    for made in ([[0.0, 1.0, 0.0], [0.0, 2.0, 3.0]], [[0.0, 1.0, 0.0]], [[0.0, 0.0]] * 2, [[1.0] * 7, [2.0] * 7]):
-        _check_units(np.array(made), 0, "ReLU")
-        _check_units(np.array(made) - 0.125, 0, "SiLU")
-
-
-def test_a_row_and_its_position_are_measured():
-    config = loaded("en-de").model.config
-    said = describe_embedding(2.0, 32.0, 8.0, config)
-    assert said.headline == "The row is 2.00 long; times √256 it is 32.00."
-    assert said.more == "The position's vector, which is added to that, is 8.00 long, 0.25 times as long."
-    assert "it is not scaled" in describe_embedding(2.0, 2.0, 11.0, replace(config, scale_embeddings=False)).headline
-    without = describe_embedding(2.0, 32.0, 0.0, replace(config, positions=Positions.NONE))
-    assert without.more == "This model adds no positions."
-
-
-@pytest.mark.parametrize("post", [(1.0, 1.2, 2.0), (2.0, 1.5, 1.0), (3.0, 3.0, 3.0)])
-def test_gradients_are_given_as_last_over_first_and_explained_only_where_post_norms_decoder_exceeds(post):
-    pre, encoder = (0.4, 0.3, 0.2), (5.0, 4.0, 6.0)
-    measured = (GradientNorms("post", encoder, post, 9.0), GradientNorms("pre", encoder, pre, 9.0))
-    said = str(describe_gradients(measured))
-    ratios = re.match(
-        r"Post-norm's last decoder layer gets ([\d.]+) times the first's gradient\. With pre-norm ([\d.]+) times; in "
-        r"the encoder ([\d.]+) \(post-norm\) and ([\d.]+) \(pre-norm\)\.",
-        said,
-    ).groups()
-    assert all(map(as_printed, ratios, (post[2] / post[0], 0.5, 1.2, 1.2)))
-    assert ("comes from cross-attention" in said) == (post[2] / post[0] > 1.2)
 
 
 @pytest.mark.parametrize("name", ["en-de", "reverse"])

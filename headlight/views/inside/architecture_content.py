@@ -1,23 +1,13 @@
 """The diagram's content: what each kind of block is, in the paper's model and in others, and the boxes to be drawn."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from headlight.plots.architecture import ACTIVATION_NAMES, sublayer_names
-from headlight.plots.text import Finding, percent, quoted, sentence_case, signed
-from transformer.config import Activation, FeedForwardType, ModelConfig, Norm, NormType, Positions
-from transformer.experiments.training import GradientNorms
+from headlight.plots.architecture import ACTIVATION_NAMES
+from headlight.plots.text import percent
+from transformer.config import Activation, FeedForwardType, ModelConfig, NormType, Positions
 from transformer.interpret.parameters import Block
-from transformer.interpret.residual import Trajectory
-
-# Measured in tests/laws/test_initial_gradients.py.
-_WHY_POST_NORM = (
-    " The post-norm decoder's excess comes from cross-attention: with its output set to 0 the ratio falls to about the "
-    "encoder's."
-)
-
 
 _LOOKS = {"self_attention": "attention", "cross_attention": "attention", "add_and_norm": "norm"}
 _ENDS_SUBLAYER = ("add", "add_and_norm")
@@ -117,13 +107,6 @@ BLOCK_TEXTS = {
         meaning="Logits become probabilities of the next token.",
         source="section 3.4",
     ),
-}
-# What each activation does to a hidden unit.
-ACTIVATIONS = {
-    Activation.RELU: "keeps the positive ones",
-    Activation.GELU: "multiplies each by the share of a standard normal distribution below it",
-    Activation.GELU_NEW: "multiplies each by about the share of a standard normal distribution below it",
-    Activation.SILU: "multiplies each by its sigmoid",
 }
 _GATES = {Activation.GELU: r"\Phi", Activation.GELU_NEW: r"\Phi", Activation.SILU: r"\sigma"}
 _SHAZEER = "Shazeer 2020; compare section 3.3, equation 2"
@@ -331,82 +314,3 @@ def share_words(block: Block, total: int) -> str:
     if block.shared_with:
         return f"shared with {block.shared_with.replace('_', ' ')}"
     return f"{block.parameters:,} · {percent(block.parameters / total)}" if block.parameters else ""
-
-
-def describe_trajectory(trajectory: Trajectory, token: str) -> Finding:
-    """Say which sub-layers change the vector most, and how similar to its embedding it ends."""
-    names = sublayer_names(trajectory)
-    inside = [index for index, (_, layer) in enumerate(trajectory.points) if layer is not None]
-    turned = inside[int(np.argmin(trajectory.turns[inside]))]
-    added = inside[int(np.argmax(trajectory.changes[inside]))]
-    cosine, last = signed(trajectory.turns[turned], 2), float(trajectory.similarities[-1])
-    return Finding(
-        f"Of all sub-layers {names[turned]} turns {quoted(token)} most: cosine {cosine}.",
-        f"That is with the vector before. {sentence_case(names[added])} adds the largest norm "
-        f"({trajectory.changes[added]:.1f}, to {trajectory.norms[added - 1]:.1f}). The last vector's cosine with the "
-        f"embedding is {signed(last, 2)}: {percent(last**2)} of its squared norm lies along the embedding's direction.",
-    )
-
-
-def describe_units(units: np.ndarray, token: int, tokens: Sequence[str], activation: str = "ReLU") -> Finding:
-    """Say how many hidden units [tokens, d_ff] are above 0 for a token, for every token, and for none.
-
-    ReLU sets all others to 0; GELU and SiLU let small negative values through.
-    """
-    active = units > 0
-    silent = "0" if activation == "ReLU" else "not above 0"
-    lowest = "" if activation == "ReLU" else f"The lowest is {signed(float(units[token].min()), 2)}. "
-    return Finding(
-        f"For {quoted(tokens[token])} {percent(1 - active[token].mean())} of {units.shape[1]:,} units are {silent}.",
-        f"{lowest}Active for every token: {int(active.all(axis=0).sum()):,}; for none: "
-        f"{int((~active.any(axis=0)).sum()):,}.",
-    )
-
-
-def describe_gates(parts: tuple[np.ndarray, np.ndarray], token: int, tokens: Sequence[str], activation: str) -> Finding:
-    """Say how many gates of a token are closed, and what its strongest unit is made of; parts: [tokens, d_ff] each.
-
-    They are the activated map and the one that it is multiplied with.
-    """
-    gates, values = (part[token].astype(np.float64) for part in parts)
-    strongest = int(np.abs(gates * values).argmax())
-    gate, value = float(gates[strongest]), float(values[strongest])
-    return Finding(
-        f"For {quoted(tokens[token])} {percent((gates <= 0).mean())} of {len(gates):,} gates are not above 0.",
-        f"The strongest unit is {strongest + 1}: its gate {signed(gate, 2)}, after {activation}, times "
-        f"{signed(value, 2)} of the second map is {signed(gate * value, 2)}. Where either is 0, so is the unit.",
-    )
-
-
-def describe_embedding(row: float, embedded: float, position: float, config: ModelConfig) -> Finding:
-    """Say how long a token's row is, what the model makes of it, and the position's vector."""
-    scaled = f"times √{config.d_model} it is {embedded:.2f}" if config.scale_embeddings else "it is not scaled"
-    headline = f"The row is {row:.2f} long; {scaled}."
-    if config.positions == Positions.NONE:
-        return Finding(headline, "This model adds no positions.")
-    if config.positions == Positions.RELATIVE:
-        return Finding(headline, "This model adds no position to it: its order is a bias on the scores, by distance.")
-    times = position / max(1e-9, embedded)
-    added = f"The position's vector, which is added to that, is {position:.2f} long, {times:.2g} times as long."
-    return Finding(headline, added)
-
-
-def describe_gradients(measured: Sequence[GradientNorms]) -> Finding:
-    """Say by how much the last layer's gradient exceeds the first one's, in either stack, for each norm."""
-    by_norm = {Norm(each.norm): each for each in measured}
-
-    def ratio(norm: Norm, stack: str) -> float:
-        norms = getattr(by_norm[norm], stack)
-        return float(norms[-1] / norms[0])
-
-    decoder, encoder = (
-        {norm: ratio(norm, stack) for norm in (Norm.POST, Norm.PRE)} for stack in ("decoder", "encoder")
-    )
-    exceeds = decoder[Norm.POST] > encoder[Norm.POST]
-    return Finding(
-        f"Post-norm's last decoder layer gets {decoder[Norm.POST]:.1f} times the first's gradient.",
-        f"With pre-norm {decoder[Norm.PRE]:.1f} times; in the encoder {encoder[Norm.POST]:.1f} (post-norm) and "
-        f"{encoder[Norm.PRE]:.1f} (pre-norm).{_WHY_POST_NORM if exceeds else ''} Xiong et al. 2020 trace post-norm's "
-        "need of a warm-up to large gradients near the output; Liu et al. 2020 (Admin, arXiv 2004.08249) find that "
-        "unbalanced gradients are not the root cause.",
-    )

@@ -6,15 +6,9 @@ from headlight.app import results
 from headlight.app.choices import choose_side, choose_token
 from headlight.app.results import TranslationRequest
 from headlight.app.widgets import plain, show_figure, show_finding, show_translation
-from headlight.plots.architecture import (
-    neighbours_figure,
-    sum_figure,
-    sum_words,
-)
-from headlight.plots.text import norm_name, quoted
-from headlight.views.inside.architecture_content import (
-    describe_embedding,
-)
+from headlight.plots.architecture import neighbours_figure, sum_figure, sum_words
+from headlight.plots.text import Finding, norm_name, quoted
+from transformer.config import ModelConfig, Positions
 from transformer.interpret.parameters import nearest
 
 
@@ -54,3 +48,16 @@ def show(request: TranslationRequest) -> None:
     alt = f"The tokens whose rows point most the way of {tokens[token]}, with cosines"
     show_figure(neighbours, "neighbours", alt)
     st.caption("Cosine between rows of the matrix. What is near was learned from the training pairs alone.")
+
+
+def describe_embedding(row: float, embedded: float, position: float, config: ModelConfig) -> Finding:
+    """Say how long a token's row is, what the model makes of it, and the position's vector."""
+    scaled = f"times √{config.d_model} it is {embedded:.2f}" if config.scale_embeddings else "it is not scaled"
+    headline = f"The row is {row:.2f} long; {scaled}."
+    if config.positions == Positions.NONE:
+        return Finding(headline, "This model adds no positions.")
+    if config.positions == Positions.RELATIVE:
+        return Finding(headline, "This model adds no position to it: its order is a bias on the scores, by distance.")
+    times = position / max(1e-9, embedded)
+    added = f"The position's vector, which is added to that, is {position:.2f} long, {times:.2g} times as long."
+    return Finding(headline, added)

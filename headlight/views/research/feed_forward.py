@@ -1,5 +1,8 @@
 """Feed-forward: the hidden units of one token and of a whole sentence."""
 
+from collections.abc import Sequence
+
+import numpy as np
 import streamlit as st
 
 from headlight.app import results
@@ -12,12 +15,16 @@ from headlight.plots.architecture import (
     signed_units_figure,
     units_figure,
 )
-from headlight.views.inside.architecture_content import (
-    ACTIVATIONS,
-    describe_gates,
-    describe_units,
-)
-from transformer.config import FeedForwardType
+from headlight.plots.text import Finding, percent, quoted, signed
+from transformer.config import Activation, FeedForwardType
+
+# What each activation does to a hidden unit.
+ACTIVATIONS = {
+    Activation.RELU: "keeps the positive ones",
+    Activation.GELU: "multiplies each by the share of a standard normal distribution below it",
+    Activation.GELU_NEW: "multiplies each by about the share of a standard normal distribution below it",
+    Activation.SILU: "multiplies each by its sigmoid",
+}
 
 
 def show(request: TranslationRequest) -> None:
@@ -67,3 +74,33 @@ def _show_gates(request: TranslationRequest, stack: str, layer: int, token: int)
     st.subheader("Which units are strong across the sentence")
     show_figure(signed_units_figure(units, tokens), "sentence_units", "The strongest units, tokens by units")
     st.caption("Rows are tokens, columns the units with the largest sum of absolute values: teal above 0, brown below.")
+
+
+def describe_units(units: np.ndarray, token: int, tokens: Sequence[str], activation: str = "ReLU") -> Finding:
+    """Say how many hidden units [tokens, d_ff] are above 0 for a token, for every token, and for none.
+
+    ReLU sets all others to 0; GELU and SiLU let small negative values through.
+    """
+    active = units > 0
+    silent = "0" if activation == "ReLU" else "not above 0"
+    lowest = "" if activation == "ReLU" else f"The lowest is {signed(float(units[token].min()), 2)}. "
+    return Finding(
+        f"For {quoted(tokens[token])} {percent(1 - active[token].mean())} of {units.shape[1]:,} units are {silent}.",
+        f"{lowest}Active for every token: {int(active.all(axis=0).sum()):,}; for none: "
+        f"{int((~active.any(axis=0)).sum()):,}.",
+    )
+
+
+def describe_gates(parts: tuple[np.ndarray, np.ndarray], token: int, tokens: Sequence[str], activation: str) -> Finding:
+    """Say how many gates of a token are closed, and what its strongest unit is made of; parts: [tokens, d_ff] each.
+
+    They are the activated map and the one that it is multiplied with.
+    """
+    gates, values = (part[token].astype(np.float64) for part in parts)
+    strongest = int(np.abs(gates * values).argmax())
+    gate, value = float(gates[strongest]), float(values[strongest])
+    return Finding(
+        f"For {quoted(tokens[token])} {percent((gates <= 0).mean())} of {len(gates):,} gates are not above 0.",
+        f"The strongest unit is {strongest + 1}: its gate {signed(gate, 2)}, after {activation}, times "
+        f"{signed(value, 2)} of the second map is {signed(gate * value, 2)}. Where either is 0, so is the unit.",
+    )

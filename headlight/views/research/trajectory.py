@@ -1,19 +1,15 @@
 """The trajectory of one token's vector through its stack."""
 
+import numpy as np
 import streamlit as st
 
 from headlight.app import results
 from headlight.app.choices import choose_side, choose_token
 from headlight.app.results import TranslationRequest
 from headlight.app.widgets import plain, show_figure, show_finding, show_translation
-from headlight.plots.architecture import (
-    trajectory_figure,
-)
-from headlight.plots.text import norm_name
-from headlight.views.inside.architecture_content import (
-    describe_trajectory,
-)
-from transformer.interpret.residual import trajectory
+from headlight.plots.architecture import sublayer_names, trajectory_figure
+from headlight.plots.text import Finding, norm_name, percent, quoted, sentence_case, signed
+from transformer.interpret.residual import Trajectory, trajectory
 
 
 def show(request: TranslationRequest) -> None:
@@ -33,4 +29,19 @@ def show(request: TranslationRequest) -> None:
         see,
         "a full stop or the end of sentence beside a noun: which do the sub-layers change more? And a checkpoint with "
         "pre-norm (reverse): its vectors' norms may grow up to the norm layer at the stack's end.",
+    )
+
+
+def describe_trajectory(trajectory: Trajectory, token: str) -> Finding:
+    """Say which sub-layers change the vector most, and how similar to its embedding it ends."""
+    names = sublayer_names(trajectory)
+    inside = [index for index, (_, layer) in enumerate(trajectory.points) if layer is not None]
+    turned = inside[int(np.argmin(trajectory.turns[inside]))]
+    added = inside[int(np.argmax(trajectory.changes[inside]))]
+    cosine, last = signed(trajectory.turns[turned], 2), float(trajectory.similarities[-1])
+    return Finding(
+        f"Of all sub-layers {names[turned]} turns {quoted(token)} most: cosine {cosine}.",
+        f"That is with the vector before. {sentence_case(names[added])} adds the largest norm "
+        f"({trajectory.changes[added]:.1f}, to {trajectory.norms[added - 1]:.1f}). The last vector's cosine with the "
+        f"embedding is {signed(last, 2)}: {percent(last**2)} of its squared norm lies along the embedding's direction.",
     )
