@@ -32,7 +32,7 @@ from transformer.model.names import AttentionKind
 NAME = "en-de"
 SENTENCE = "He bought a ticket at the train station."
 EVIL = "</script><img src=x onerror=window.hurt=1><!--<script>"
-VIEWS = ("home", "attention", "decoding", "heads", "inside", "positions", "masks", "training")
+VIEWS = ("home", "attention", "decoding", "heads", "inside", "training")
 
 
 @pytest.fixture(scope="module")

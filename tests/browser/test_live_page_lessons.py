@@ -191,16 +191,6 @@ def test_heads_are_switched_off_until_the_translation_changes(live, ask):
     expect(page.locator(".lesson .feedback")).to_have_text(f"Right. {done.feedback(True)}")
 
 
-def test_a_view_and_the_step_beside_it_do_not_give_up_what_the_other_asks(live, ask):
-    """The figure is of another order of words than the question."""
-    page, lesson, other = live(), LESSONS["order"], "Yesterday a red car bought my sister."
-    show(page, "positions", lesson="order.1", text=OWN, reordered=other)
-    is_at(page, lesson, 1)
-    step = ask(lesson, 1, OWN)
-    expect(page.locator(".lesson .options button")).to_have_text([step.label(each) for each in step.options])
-    expect(page.locator("[data-view=positions] .pairs p").last).to_contain_text(other)
-
-
 def test_a_step_that_a_browser_cannot_measure_says_where_it_is(live):
     page = live()
     go_to(page, "home", lesson="learn")

@@ -10,8 +10,6 @@ import { beamSearch, decode, replay, sampler } from "../../headlight/components/
 import { Engine, KINDS, kernelNeeds } from "../../headlight/components/engine/engine.js";
 import { partLosses, partsOf } from "../../headlight/components/engine/heads.js";
 import { plainKernel, simdKernel } from "../../headlight/components/engine/kernel.js";
-import { recordMasked } from "../../headlight/components/engine/masks.js";
-import { decodeWithoutPositions, embeddingSum, positionTables } from "../../headlight/components/engine/positions.js";
 import { Translator } from "../../headlight/components/engine/translator.js";
 
 const FOLDER = process.argv[2];
@@ -48,9 +46,6 @@ const VERBS = {
     told(engine, collect(decode(engine, source, { ...options, choose: sampling && sampler(engine, sampling) })).value),
   replay: ({ engine }, source, target, options) => told(engine, collect(replay(engine, source, target, options)).value),
   beam: ({ engine }, source, options) => collect(beamSearch(engine, source, options)).value,
-  inBatch: ({ engine }, sentence, longest, disabled) => recordMasked(engine, sentence, longest, disabled),
-  withoutPositions: ({ engine }, source) => told(engine, collect(decodeWithoutPositions(engine, source)).value),
-  sum: ({ engine }, source) => ({ ...embeddingSum(engine, source), tables: positionTables(engine) }),
   losses({ engine }, source, target) {
     const found = partsOf(engine, source, target).map((part) => partLosses(engine, source, target, part));
     return { each: found.flatMap(({ each }) => each), value: found[0].logs };

@@ -26,10 +26,6 @@
 //   stages(text, targetIds, { kind, layer, head }, options)   one attention block, stage by stage: see stages.js
 //   tempered(text, ids, temperatures)             how probable the two best tokens after these ids are at each
 //                                                 temperature: [temperature][2]
-//   masked({ source, target }, longest, disabled, options)    a sentence, ids, in a padded batch: see masks.js
-//   entering(text, options)                       what enters the encoder: { tokens, embeddings, positions, total },
-//                                                 and withoutPositions, the translation of the embeddings alone
-//   positions(options)                            what is added at each position: see positions.js
 // Options:
 //   prefix    a text or ids that the translation begins with
 //   target    a text or ids: the translation itself, which is replayed in one teacher-forced pass
@@ -98,18 +94,6 @@ class Headlight {
 
   stages(text, target, chosen, options) {
     return this.ask("stages", [text, [...target], chosen], options);
-  }
-
-  masked(sentence, longest, disabled, options) {
-    return this.ask("masked", [sentence, longest, disabled], options);
-  }
-
-  entering(text, options) {
-    return this.ask("entering", [text], options);
-  }
-
-  positions(options) {
-    return this.ask("positions", [], options);
   }
 
   async headLosses(text, target, each, { lane = null } = {}) {

@@ -5,8 +5,6 @@
 import { beamSearch, decode, replay, sampler, tempered } from "./decoding.js";
 import { Engine, KINDS } from "./engine.js";
 import { partLosses, partsOf } from "./heads.js";
-import { recordMasked } from "./masks.js";
-import { decodeWithoutPositions, embeddingSum, positionTables } from "./positions.js";
 import { recordStages } from "./stages.js";
 import { Tokenizer } from "./tokenizer.js";
 
@@ -96,26 +94,6 @@ export class Translator {
       if (row === before.length) found.push(...tempered(engine, at, temperatures));
     });
     return found;
-  }
-
-  // A sentence, { source, target } as ids, in a padded batch: see masks.js.
-  *masked(sentence, longest, disabled) {
-    yield;
-    const found = recordMasked(this.engine, sentence, longest, disabled);
-    return { ...found, bestTokens: this.tokens(found.bestIds) };
-  }
-
-  // What enters the encoder for a text, [tokens x d_model], and the translation without its positions.
-  *entering(text) {
-    const source = this.sourceIds(text), steps = yield* decodeWithoutPositions(this.engine, source);
-    const targetText = this.tokenizer.decode(steps.told().targetIds);
-    return { tokens: this.tokens(source), ...embeddingSum(this.engine, source), withoutPositions: targetText };
-  }
-
-  // What the model adds at each position.
-  *positions() {
-    yield;
-    return positionTables(this.engine);
   }
 
   // In which parts all heads are measured, see heads.js, and the ids of the source.

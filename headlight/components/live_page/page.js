@@ -3,18 +3,15 @@
 
 import { openModel } from "../engine/headlight.js";
 import { addressOf, readAddress } from "./address.js";
-import { Masks } from "./masks_view.js";
-import { Positions } from "./positions_view.js";
 import { Training } from "./training_view.js";
 import { LocalSource } from "./source.js";
 import { Attention, Decoding, Heads, Home, Inside } from "./views.js";
 
 const VIEWS = {
-  home: Home, attention: Attention, decoding: Decoding, heads: Heads, inside: Inside, positions: Positions,
-  masks: Masks, training: Training,
+  home: Home, attention: Attention, decoding: Decoding, heads: Heads, inside: Inside, training: Training,
 };
 // What means nothing in another sentence.
-const OF_THE_SENTENCE = ["hidden", "prefix", "step", "explorer_tokens", "at_query", "at_key", "reordered", "query"];
+const OF_THE_SENTENCE = ["hidden", "prefix", "step", "explorer_tokens", "at_query", "at_key", "query"];
 const PAGE_BEGINS = "// the page\n"; // as in headlight/components/live.py
 const LETTERS_AT_ONCE = 2 ** 20; // of base64, decoded in one go: a multiple of 4
 

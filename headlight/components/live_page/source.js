@@ -58,23 +58,6 @@ export class LocalSource {
     return this.once(JSON.stringify(["tempered", text, before, temperatures]), ask);
   }
 
-  // A sentence of a batch, see payloads/masks.js, without a mask: see engine/masks.js.
-  masked({ traces, longest }, sentence, disabled, lane = `masked ${disabled}`) {
-    const { sourceIds, targetIds } = traces[sentence], given = { source: [...sourceIds], target: [...targetIds] };
-    const ask = () => this.model.masked(given, longest, disabled, { lane });
-    return this.once(JSON.stringify(["masked", given, longest, disabled]), ask);
-  }
-
-  // What enters the encoder for a text: see engine/headlight.js.
-  entering(text, lane = "entering") {
-    return this.once(JSON.stringify(["entering", text]), () => this.model.entering(text, { lane }));
-  }
-
-  // What the model adds at each position.
-  positions() {
-    return this.once("positions", () => this.model.positions());
-  }
-
   // An answer that was had before, or is on its way: the same question twice is no newer one, which would give it up.
   // The oldest answers are forgotten, and what failed is asked again.
   once(question, ask) {

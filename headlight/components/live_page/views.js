@@ -9,7 +9,6 @@ import { JOINT, element } from "../lib/canvas.js";
 import { inWords, wordRanges } from "../lib/tokens.js";
 import { default as tokenLines } from "../token_lines/lines.js";
 import { explorerChoice, numbersIn, placeIn } from "./address.js";
-import { tableOf } from "./maps.js";
 import { explorerBytes } from "./payloads/explorer.js";
 import { comparedRows } from "./payloads/compared.js";
 import { changedOutputs, describeHidden, isSame, linesPayload, positionsOf } from "./payloads/lines.js";
@@ -18,6 +17,7 @@ import { hardestStep, playerPayload } from "./payloads/player.js";
 import { defaultHead, describeChange, describeRanking, switchesPayload } from "./payloads/switches.js";
 import { stepsPayload } from "./payloads/steps.js";
 import { kindHeadName, pluralize } from "./payloads/text.js";
+import { tableOf } from "./table.js";
 import { DRAWN_HERE, WayFields, optionsOf, showTree, wayIn, wayLine } from "./ways.js";
 
 const APART = 170, LETTERS = 20; // pixels, as in headlight/views/home/page.py

@@ -1,4 +1,4 @@
-"""What is said of masks, by name, once: the app's page and the live page fill in the same templates."""
+"""Sentences of the page on masks: templates by name."""
 
 VIEWS = ("without the mask", "the three masks", "one head")
 DISABLED, READERS = ("causal", "padding"), ("encoder", "cross")

@@ -1,14 +1,10 @@
 """What the live model in one file says the same of every sentence, and the page itself."""
 
-from headlight.app.parameters import PARAMETERS
 from headlight.components.live import live_page
-from headlight.plots.text import NOTHING, OF_ALL_ROWS, PATTERN_WORDS, part_names
+from headlight.plots.text import NOTHING, OF_ALL_ROWS, PATTERN_WORDS
 from headlight.views.attention.explorer_content import CROSS_FIRST, EXPLORER_TEXTS, OPTIONS, STEPS
 from headlight.views.home.content import cards_of
-from headlight.views.inside import masks_words as masks
 from headlight.views.inside.steps_content import steps_words
-from headlight.views.positions import words as positions
-from headlight.views.positions.content import STILL
 from transformer.checkpoint import Checkpoint
 from transformer.exchange.int8 import pack, packed_size
 from transformer.interpret.head_patterns import LEAST_ROWS, THRESHOLDS
@@ -73,35 +69,9 @@ def live_words(
         },
         "explorer": {"options": OPTIONS, "kinds": CROSS_FIRST},
         "inside": steps_words(),
-        "positions": _positions(checkpoint),
-        "masks": _masks(),
         "replay": replay_words(replay, sides, checkpoint.training),
         "cards": [vars(card) for card in cards],
         "roles": roles and {"sentences": roles.sentences, **sparse_tables(roles)},
-    }
-
-
-def _positions(checkpoint: Checkpoint) -> dict:
-    config = checkpoint.model.config
-    return {
-        "views": positions.VIEWS,
-        "words": positions.WORDS,
-        "labels": positions.LABELS,
-        "parts": part_names(scaled=config.scale_embeddings, normalised=config.embedding_norm),
-        "still": STILL,
-        "length": PARAMETERS["length"].default,
-        "dims": PARAMETERS["dims"].default,
-    }
-
-
-def _masks() -> dict:
-    return {
-        "views": masks.VIEWS,
-        "disabled": masks.DISABLED,
-        "readers": masks.READERS,
-        "words": masks.WORDS,
-        "labels": masks.LABELS,
-        "second": PARAMETERS["second"].default,
     }
 
 

@@ -1,6 +1,5 @@
-"""What is said of positions, by name, once: the app's page and the live page fill in the same templates."""
+"""Sentences of the page on positions: templates by name."""
 
-VIEWS = ("word order", "curves", "matrix", "similarity")  # those of the page that the live page has, too
 WORDS = {
     "no_positions": "This model adds no positions: its encoder reads a multiset.",
     "no_positions_more": "So there is nothing to draw. Its decoder can learn something of the order from the causal "

@@ -36,11 +36,13 @@ TEXTS = (
     "<b>bold</b> and `code` and $x^2$",
     "My brother loves your sister.",
 )
-# What a browser cannot measure: trainings, ALTI+, gradients, tokens left out, weights made equal.
+# Measures of what the page does not compute: trainings, ALTI+, gradients, positions, disabled masks.
 ELSEWHERE = {
     *("missed_most", "ranks_agree", "pronoun_of_another", "source_share", "decides_pronoun", "even_weights"),
     *("first_output", "first_right", "loss_or_head", "first_sharp_kind", "rate_peak"),
     *("path_through_map", "learned_live"),
+    *("copies_apart", "position_length", "translated_without_positions"),
+    *("leak_effect", "leak_spared", "leaked_weight"),
 }
 EXAMPLE = {"toy_block_seed": "16", "toy_batch": "1", "toy_tokens": "3", "toy_d_model": "4", "toy_num_heads": "1"}
 ADDRESSES = (

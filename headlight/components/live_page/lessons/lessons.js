@@ -141,8 +141,8 @@ export class Lessons {
   }
 
   whereOf(page, address) {
-    const { model: { config }, words } = this.page.source, { num_decoder_layers: layers, num_heads: heads } = config;
-    const figures = { positions: words.positions?.views, masks: words.masks?.views, training: REPLAY };
+    const { num_decoder_layers: layers, num_heads: heads } = this.page.source.model.config;
+    const figures = { training: REPLAY };
     return placeOf(page, address, {
       views: this.viewNames, figures, rows: this.told.rows, examples: this.told.examples, shape: [layers, heads],
     });

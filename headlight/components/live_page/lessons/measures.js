@@ -17,14 +17,12 @@ import {
 import {
   best_key, masked_weight, open_cells, quiet_head, reads_later, root_of_d_k, row_without_root, shifted_row,
 } from "./measures/inside.js";
-import { leak_effect, leak_spared, leaked_weight } from "./measures/masks.js";
-import { copies_apart, position_length, translated_without_positions } from "./measures/order.js";
 
 export const MEASURES = {
-  after_forcing, aligning_layer, best_aligner, best_key, best_of_beam, better_reading, break_with_few, copies_apart,
-  fed_in_row, hardest_token, harmless_words, head_of_dimension, heads_that_change, input_head, leak_effect, leak_spared,
-  leaked_weight, lines_cross, longer_translation, masked_weight, mean_of_heads, most_missed, most_read, most_spread,
-  neighbour_head, open_cells, perplexity, position_length, quiet_head, read_when_fed, reads_later, root_of_d_k,
-  row_without_root, second_candidate, shifted_row, tempered, translated_without_positions, winner_with_penalty,
+  after_forcing, aligning_layer, best_aligner, best_key, best_of_beam, better_reading, break_with_few,
+  fed_in_row, hardest_token, harmless_words, head_of_dimension, heads_that_change, input_head,
+  lines_cross, longer_translation, masked_weight, mean_of_heads, most_missed, most_read, most_spread,
+  neighbour_head, open_cells, perplexity, quiet_head, read_when_fed, reads_later, root_of_d_k,
+  row_without_root, second_candidate, shifted_row, tempered, winner_with_penalty,
   without_neighbour_head, without_word,
 };

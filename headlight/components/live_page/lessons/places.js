@@ -11,7 +11,6 @@ const INSTEAD = { logits: "decoding", why: "home", training: "home", positions: 
 const VEILED = {
   home_lines: "[data-view=home] .component", switches: "[data-view=heads] .component",
   player: "[data-view=decoding] .component", findings: ".findings", more: ".findings",
-  change_found: "[data-view=masks] .findings", next_tokens: "[data-view=masks] .beside_maps",
 };
 
 // { view, said: its address, isHere: whether it is the step's own figure }. address: as the app has it; views: those of
@@ -55,7 +54,7 @@ export function addressOf(view, said) {
 // Blur what gives a step's answer away, and take the blur from all else.
 export function veil(names) {
   const veiled = new Set(names.flatMap((name) => [...document.querySelectorAll(VEILED[name] ?? ":not(*)")]));
-  for (const place of document.querySelectorAll(".component, .findings, .beside_maps")) {
+  for (const place of document.querySelectorAll(".component, .findings")) {
     place.classList.toggle("veiled", veiled.has(place));
     place.inert = veiled.has(place);
   }

@@ -4,7 +4,6 @@
 import { GivenUp } from "../../engine/runs.js";
 import { wordRanges } from "../../lib/tokens.js";
 import { positionsOf } from "../payloads/lines.js";
-import { batchOf } from "../payloads/masks.js";
 import { measureHeads, plainestHead } from "../payloads/patterns.js";
 import { logProbabilities } from "../payloads/switches.js";
 import { filled } from "../payloads/text.js";
@@ -91,20 +90,6 @@ export class Run {
 
   stages(kind, { layer, head }) {
     return this.source.stages(this.trace, { kind, layer, head }, null);
-  }
-
-  // A pass over the sentence beside itself, with a mask disabled: "nothing", "causal" or "padding".
-  masked(disabled) {
-    return this.source.masked(this.batch, 0, disabled, null);
-  }
-
-  get batch() {
-    return batchOf([this.trace, this.trace]);
-  }
-
-  // What enters the encoder for a text, and the translation without its positions.
-  entering(text) {
-    return this.source.entering(text, null);
   }
 
   tempered(step, temperatures) {

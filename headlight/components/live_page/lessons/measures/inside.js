@@ -6,7 +6,9 @@ import { kindHeadName, percent, pluralize, quoted, fixed, shortWeight, signed } 
 import { numberWords } from "../../../standalone_page/lesson.js";
 import { headIn, headNames, indexOfMost, largestFirst, leadOf, meanOf, most, readable } from "./wording.js";
 import { Undecided } from "../run.js";
-import { batchNames, exactly } from "./masks.js";
+
+const exactly = (run, value) => (value ? fixed(value, 2) : run.say("masks._exact")("said"));
+const batchNames = (run, head = run.firstHead("decoder")) => ({ ...headNames(head), second: run.text });
 
 // A head's own rows of its block: products, scores and weights, and which cells a query may read.
 async function blockOf(run, kind, head) {
