@@ -58,7 +58,7 @@ class Schedule(StrEnum):
 
 
 class Precision(StrEnum):
-    """The numbers that training multiplies; "auto": bfloat16 on CUDA, and on a CPU that is faster with it."""
+    """Number format of the products in training; "auto": bfloat16 on an NVIDIA GPU, float32 elsewhere."""
 
     FLOAT32 = "float32"
     BFLOAT16 = "bfloat16"

@@ -46,7 +46,7 @@ def tiny_experiment(**training) -> Experiment:
         "average_last": 1,
         "cooldown_steps": 80,
         "join_probability": 0.1,
-        "precision": "float32",  # what a trial of a moment says may differ between two runs
+        "precision": "float32",
     }
     return Experiment(
         model=ModelConfig(

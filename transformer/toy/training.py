@@ -12,7 +12,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from ..config import Positions, Precision, TrainingConfig
+from ..config import Positions, TrainingConfig
 from ..decoding.sampling import Greedy, decode
 from ..errors import UserError
 from ..files import write_atomically
@@ -87,9 +87,7 @@ class ToyTraining:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(settings.seed)
             self.model = Transformer(settings.model_config())
-        training = TrainingConfig(
-            label_smoothing=float(settings.label_smoothing), precision=Precision.FLOAT32, compile=False
-        )
+        training = TrainingConfig(label_smoothing=float(settings.label_smoothing))
         self.updater = Updater(self.model, training, Processes())
         self.losses: list[tuple[int, float]] = []
         self.scores: list[tuple[int, float]] = []

@@ -25,13 +25,12 @@ class Progress:
     """Where a run of `model` stands: optimiser steps done, the epoch and its next batch, what was measured.
 
     `averaged_steps` are the steps whose weights the next mean is made of, `history` has one dictionary a validation,
-    `curve` pairs of a step and the mean loss up to it; `precision` is the one chosen where that was left to a CPU. A
-    save holds all of it, so a resumed run measures what a whole one does.
+    `curve` pairs of a step and the mean loss up to it. A save holds all of it, so a resumed run measures what a whole
+    one does.
     """
 
     model: dict = field(default_factory=dict)
     warm_start: str = ""
-    precision: str = ""
     step: int = 0
     epoch: int = 0
     batch: int = 0

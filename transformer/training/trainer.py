@@ -1,7 +1,6 @@
 """A whole run: from a configuration and a corpus, or an unfinished run, to a checkpoint (paper, section 5)."""
 
 import contextlib
-import itertools
 import logging
 import signal
 import threading
@@ -14,7 +13,7 @@ import torch
 from torch import nn
 
 from ..checkpoint import Checkpoint, load_checkpoint, note_training, save_history
-from ..config import Experiment, ModelConfig, Precision, current_names
+from ..config import Experiment, ModelConfig, current_names
 from ..data.mixture import Mixture
 from ..data.pairs import TextPairs
 from ..data.tokenizer import TOKENIZER_FILE, Tokenizer
@@ -26,7 +25,6 @@ from ..model.transformer import Transformer
 from .loader import EPOCH_SEED, Update, UpdateLoader
 from .monitoring import Events, Throughput, device_peak_flops, update_flops
 from .optimization import learning_rate
-from .precision import TRIED_UPDATES, choose_precision
 from .replay_recorder import RunReplay
 from .state import Progress, SavedRun, random_state, restore_random_state
 from .updates import NotFiniteError, Tensors, Updater, attention_kernel
@@ -108,7 +106,6 @@ class Trainer:
         peak_flops = device_peak_flops(self.device) if self.updater.objective.in_bfloat16 else None
         throughput = Throughput(self.progress, self.settings.max_steps, peak_flops)
         with attention_kernel(self.device), interruptions_held() as asked_to_stop:
-            self._settle_precision()
             self._record_replay()
             for update, tensors in self.loader.remaining(self.progress):
                 self._step(update, tensors, throughput)
@@ -119,18 +116,6 @@ class Trainer:
                     logger.info("stopped at step %d; --resume goes on from here", self.progress.step)
                     raise KeyboardInterrupt
             self._finish()
-
-    def _settle_precision(self) -> None:
-        """On a CPU, where the configuration leaves it open, keep the precision that the run began with, else choose."""
-        progress = self.progress
-        if self.settings.precision != Precision.AUTO or self.device.type != "cpu":
-            return
-        if not progress.precision and progress.step:
-            progress.precision = Precision.FLOAT32  # begun by a version that knew no other, or on a GPU
-        if not progress.precision:
-            first = itertools.islice(self.loader.remaining(Progress()), TRIED_UPDATES)
-            progress.precision = choose_precision(self.model, self.settings, first, self.processes)
-        self.updater.objective.in_bfloat16 = progress.precision == Precision.BFLOAT16
 
     def _step(self, update: Update, tensors: list[Tensors], throughput: Throughput) -> None:
         """One update, and what is due after it."""

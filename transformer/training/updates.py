@@ -28,7 +28,7 @@ class NotFiniteError(ArithmeticError):
 
 
 class Objective(nn.Module):
-    """The one way from ids to a loss while training; `in_bfloat16`: what is multiplied, in autocast."""
+    """Training loss of a batch of ids; `in_bfloat16`: whether autocast multiplies in bfloat16."""
 
     def __init__(self, model: Transformer, settings: TrainingConfig):
         super().__init__()

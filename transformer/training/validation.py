@@ -70,7 +70,6 @@ class RunCheckpoint:
             "data": configuration["data"],
             "configuration": configuration,
             **({"warm_start": progress.warm_start} if progress.warm_start else {}),
-            **({"precision": progress.precision} if progress.precision else {}),
             "steps": row["step"],
             "averaged_steps": progress.averaged_steps,
             "seed": self.experiment.training.seed,

@@ -127,13 +127,13 @@ def test_an_update_on_a_cpu_takes_both_fast_paths(monkeypatch):
     assert len(shapes) == 3 * (layers + 1)
 
 
-@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+@pytest.mark.parametrize("precision", ["float32", "bfloat16", "auto"])
 def test_only_float32_on_a_cpu_takes_the_one_pass(precision, monkeypatch):
     calls, original = [], updates.projected_cross_entropy
     monkeypatch.setattr(updates, "projected_cross_entropy", lambda *given: calls.append(1) or original(*given))
     model = Transformer(small_config()).train()
     Updater(model, replace(SETTINGS, precision=precision), Processes()).learn([batch()], 20, 1e-3)
-    assert len(calls) == (precision == "float32")
+    assert len(calls) == (precision != "bfloat16")
 
 
 def test_an_update_leaves_no_old_copy_of_the_weights_behind(monkeypatch):
