@@ -23,7 +23,7 @@ from ..model.device import keep_freed_memory
 from ..model.distributed import Processes
 from ..model.transformer import Transformer
 from .loader import EPOCH_SEED, Update, UpdateLoader
-from .monitoring import Events, Throughput, device_peak_flops, update_flops
+from .monitoring import Events, ProgressLog
 from .optimization import learning_rate
 from .replay_recorder import RunReplay
 from .state import Progress, SavedRun, random_state, restore_random_state
@@ -103,21 +103,20 @@ class Trainer:
         pairs, where = len(self.loader.examples), self.processes.describe(self.device)
         logger.info("%d parameters, %d pairs, on %s", self.model.count_parameters(), pairs, where)
         self.model.train()
-        peak_flops = device_peak_flops(self.device) if self.updater.objective.in_bfloat16 else None
-        throughput = Throughput(self.progress, self.settings.max_steps, peak_flops)
+        log = ProgressLog(self.progress, self.settings.max_steps)
         with attention_kernel(self.device), interruptions_held() as asked_to_stop:
             self._record_replay()
             for update, tensors in self.loader.remaining(self.progress):
-                self._step(update, tensors, throughput)
+                self._step(update, tensors, log)
                 # Agreed upon, so that all processes leave after the same step.
                 if any(self.processes.sums(asked_to_stop.is_set())):
-                    self._save(throughput)
+                    self._save(log)
                     self.processes.wait()  # until the first has saved
                     logger.info("stopped at step %d; --resume goes on from here", self.progress.step)
                     raise KeyboardInterrupt
             self._finish()
 
-    def _step(self, update: Update, tensors: list[Tensors], throughput: Throughput) -> None:
+    def _step(self, update: Update, tensors: list[Tensors], log: ProgressLog) -> None:
         """One update, and what is due after it."""
         settings, progress = self.settings, self.progress
         rate = learning_rate(update.step, self.experiment.model.d_model, settings)
@@ -128,17 +127,15 @@ class Trainer:
         progress.step = update.step
         if progress.count(loss, settings.max_steps):
             self._add_events({"loss/training": progress.curve[-1][1], "rate": rate})
-        throughput.count(loss, update.tokens, update_flops(self.experiment.model, tensors))
-        if throughput.due():
-            self._add_events({"target tokens a second": throughput.report(rate)})
+        log.count(loss, update.tokens, rate)
         self._record_replay()
         validation = progress.step % settings.validate_every == 0 or progress.step == settings.max_steps
         if validation:
-            self._validate(rate, throughput)
+            self._validate(rate, log)
         if validation or progress.step % settings.save_every == 0:
-            self._save(throughput)
+            self._save(log)
 
-    def _validate(self, rate: float, throughput: Throughput) -> None:
+    def _validate(self, rate: float, log: ProgressLog) -> None:
         """Measure the mean of the last validations' weights; keep it as the checkpoint when it is the best so far."""
         progress, first = self.progress, self.processes.first
         started = time.monotonic()
@@ -149,7 +146,7 @@ class Trainer:
             loss, score = self.validator.measure(self.saved_run.mean_weights(progress.averaged_steps))
             measured = loss, score.bleu
         loss, bleu = self.processes.sums(*measured)  # what the first one measured, for all
-        better = progress.add_validation(throughput.seconds(), rate, loss, bleu)
+        better = progress.add_validation(log.seconds(), rate, loss, bleu)
         seconds = time.monotonic() - started
         logger.info("validation at step %d: loss %.4f, BLEU %.2f (%.0f s)", progress.step, loss, bleu, seconds)
         self._add_events({"loss/validation": loss, "BLEU/validation": bleu})
@@ -159,12 +156,12 @@ class Trainer:
         elif first:
             save_history(self.checkpoint.folder, progress.history)
 
-    def _save(self, throughput: Throughput) -> None:
+    def _save(self, log: ProgressLog) -> None:
         """Save where the run stands, unless that was just done."""
         random = self.processes.gather(random_state(self.device))
         if not self.processes.first or self._saved_step == self.progress.step:
             return
-        self.progress.seconds = throughput.seconds()
+        self.progress.seconds = log.seconds()
         self.replay.save(self.progress)
         self.saved_run.save(self.model, self.updater.optimizer, self.progress, random)
         self.saved_run.drop_weights(keep=self.progress.averaged_steps)
