@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what the tests need into a virtual environment, browsers, nginx and Redis included, and runs them.
+# Installs what the tests need into a virtual environment, browsers and nginx included, and runs them.
 # VENV names the environment's folder (.venv otherwise), WORKERS how many run side by side (3); arguments go to pytest.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -29,18 +29,16 @@ if ! command -v firefox-esr firefox >/dev/null; then
     echo "the tests need firefox: please install it" >&2
   fi
 fi
-# What stands before several servers of the app, and where they keep a class. Without them the tests of these fail.
-for program in nginx:nginx-light redis-server:redis-server; do
-  if ! PATH=$PATH:/usr/sbin command -v "${program%:*}" >/dev/null; then
-    if command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then
-      apt-get update -qq
-      # The tests start their own, on ports of their own.
-      apt-get install -y -qq --no-install-recommends "${program#*:}" >/dev/null
-    else
-      echo "the tests need ${program%:*}: please install it" >&2
-    fi
+# nginx stands before several servers of the app. Without it the tests of that fail.
+if ! PATH=$PATH:/usr/sbin command -v nginx >/dev/null; then
+  if command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then
+    apt-get update -qq
+    # The tests start their own, on ports of their own.
+    apt-get install -y -qq --no-install-recommends nginx-light >/dev/null
+  else
+    echo "the tests need nginx: please install it" >&2
   fi
-done
+fi
 # Some forty processes of the tests read the app's modules: what Python compiled of them is there before the first, and
 # kept also where the environment says otherwise.
 unset PYTHONDONTWRITEBYTECODE

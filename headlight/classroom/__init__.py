@@ -1,12 +1,13 @@
-"""A class that predicts together: its teacher's acts, its store, and what phones ask the server for.
+"""A class that predicts together: its teacher's acts, its store, and the routes of its phones.
 
-The server imports `routes` when it starts, so nothing here reads PyTorch, pandas or a store before a class needs it.
+The server imports `routes` when it starts: nothing here imports PyTorch, pandas or sqlite3 before a class needs it.
 """
 
 import functools
 import os
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from .store import (
     ClassError,
@@ -18,11 +19,13 @@ from .store import (
     Phase,
     Question,
     Round,
-    Store,
     StoreError,
     Truth,
 )
 from .teaching import Tally, Teacher, View, open_class, read_code
+
+if TYPE_CHECKING:
+    from .sqlite_store import SqliteStore
 
 __all__ = [
     "ClassError",
@@ -34,7 +37,6 @@ __all__ = [
     "Phase",
     "Question",
     "Round",
-    "Store",
     "StoreError",
     "Tally",
     "Teacher",
@@ -45,35 +47,24 @@ __all__ = [
     "read_code",
 ]
 
-FILE_VARIABLE = "HEADLIGHT_CLASSES"  # in the environment: the file of the classes
-STORE_VARIABLE = "HEADLIGHT_CLASS_STORE"  # in the environment: redis://... for classes in Redis
+FILE_VARIABLE = "HEADLIGHT_CLASSES"  # environment variable: path of the file of the classes
 
 
 @functools.cache
-def open_store() -> Store:
-    """Return this server's store: Redis or a file, as the environment says, else a file in the temporary folder.
-
-    Raises StoreError, also where Redis's client is not installed.
-    """
-    url = os.environ.get(STORE_VARIABLE, "")
-    if url:
-        try:
-            from .redis_store import RedisStore
-        except ImportError as error:
-            raise StoreError('Classes in Redis need its client: pip install "headlight-transformer[class]"') from error
-        return RedisStore(url)
+def open_store() -> "SqliteStore":
+    """Return this server's store of classes. Raises StoreError if its file cannot be used."""
     from .sqlite_store import SqliteStore
 
     return SqliteStore(_file())
 
 
 def has_store() -> bool:
-    """Return whether there may be classes: no server makes a file before it has one."""
-    return bool(os.environ.get(STORE_VARIABLE)) or _file().exists()
+    """Return whether the file of the classes exists: a server makes it with its first class."""
+    return _file().exists()
 
 
 def _file() -> Path:
-    """Return the file of the classes: the environment's, or one in a folder of this user's own in the temporary one."""
+    """Return the path of the classes' file: `FILE_VARIABLE`, or in a folder of this user in the temporary folder."""
     user = os.getuid() if hasattr(os, "getuid") else "user"
     default = Path(tempfile.gettempdir()) / f"headlight-classes-{user}" / "classes.sqlite3"
     return Path(os.environ.get(FILE_VARIABLE) or default)

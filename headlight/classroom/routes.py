@@ -26,6 +26,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache, partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlencode
 
 from starlette.requests import ClientDisconnect, Request
@@ -35,8 +36,11 @@ from streamlit import config
 from streamlit.url_util import make_url_path
 
 from . import has_store, open_store
-from .store import Answer, Classroom, Kind, NotTheTeacherError, Outcome, Phase, Question, Round, Store, StoreError
+from .store import Answer, Classroom, Kind, NotTheTeacherError, Outcome, Phase, Question, Round, StoreError
 from .teaching import Tally, Teacher, read_code, tally_of
+
+if TYPE_CHECKING:
+    from .sqlite_store import SqliteStore
 
 MOST_BYTES = 500  # of a state, which is less
 MOST_BODY = 1000  # bytes
@@ -129,7 +133,7 @@ class WrongCodes:
 class Presence:
     """Who is in which class and when they were last seen, as far as this server knows; noted in the store by and by."""
 
-    def __init__(self, store: Store):
+    def __init__(self, store: "SqliteStore"):
         self._store, self._lock = store, threading.Lock()
         self._seen: dict[tuple[str, str], dict[str, float]] = {}  # by code and salt
         self._flushed: dict[tuple[str, str], float] = {}
@@ -166,7 +170,7 @@ class Presence:
 class Desk:
     """What the routes do, each in a thread."""
 
-    def __init__(self, door: str, store: Callable[[], Store] = open_store):
+    def __init__(self, door: str, store: Callable[[], "SqliteStore"] = open_store):
         self.door, self.page, self._open = door, Page(door), store
         self._wrong, self._opening = WrongCodes(), threading.Lock()
         self._presence: Presence | None = None
@@ -183,7 +187,7 @@ class Desk:
             return _refused(503, _UNREACHABLE)
 
     @property
-    def store(self) -> Store:
+    def store(self) -> "SqliteStore":
         """Return the store, which is opened when somebody first asks for a class."""
         return self._open()
 
@@ -338,7 +342,7 @@ def _cut(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: max(most - 1, 0)]}…"
 
 
-def class_routes(store: Callable[[], Store] = open_store) -> list[Route]:
+def class_routes(store: Callable[[], "SqliteStore"] = open_store) -> list[Route]:
     """Return the routes below the server's base path, beside those of the app."""
     door = make_url_path(config.get_option("server.baseUrlPath") or "", "c")
     desk = Desk(door, store)

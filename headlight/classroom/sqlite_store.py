@@ -1,4 +1,4 @@
-"""Classes in one SQLite file, which several servers of one machine may share."""
+"""Store of classes in one SQLite file, which several servers of one machine may share."""
 
 import contextlib
 import os
@@ -40,7 +40,12 @@ _PATIENCE = 10.0  # seconds that a write waits for another process's
 
 
 class SqliteStore:
-    """A `Store` in a file. A write that has returned survives whatever ends the server, and a loss of power."""
+    """Store of classes in a file.
+
+    Each call is atomic, for threads and processes. A write that has returned survives the end of the server and a loss
+    of power, except for `admit` and `note_seen`. All methods raise StoreError if the file cannot be used. A class past
+    its `ends` does not exist any more. `now` returns the time, in seconds since 1970.
+    """
 
     def __init__(self, path: Path, clock: Callable[[], float] = time.time):
         self._path, self.now = path, clock
@@ -94,7 +99,7 @@ class SqliteStore:
             return self._reader.execute(query, values).fetchall()
 
     def create(self, classroom: Classroom) -> None:
-        """Keep a new class."""
+        """Keep a new class. Raises CodeTakenError, and NoRoomError if there are `MOST_CLASSES` already."""
         if not self._path.exists() or self._path.stat().st_ino != self._file:  # the system tidied its temporary files
             self.close()
             self._open()
@@ -108,12 +113,16 @@ class SqliteStore:
             _put(writer, classroom)
 
     def read(self, code: str) -> Classroom | None:
-        """Return a class."""
+        """Return a class, None if there is none of this code."""
         rows = self._read("SELECT document FROM class WHERE code = ? AND ends > ?", code, self.now())
         return from_document(rows[0][0]) if rows else None
 
     def change(self, code: str, change: Callable[[Classroom], Classroom]) -> Classroom:
-        """Put what a function makes of a class in its place."""
+        """Replace a class by the result of `change` and return it; the same object changes nothing.
+
+        An ENDED class loses its answers and participants. An exception in `change` leaves the class as it was. Raises
+        NoClassError.
+        """
         with self._write() as writer:
             before = self._class(writer, code)
             if before is None:
@@ -129,7 +138,7 @@ class SqliteStore:
         return after
 
     def admit(self, code: str, participant: str) -> Outcome:
-        """Let a participant in."""
+        """Let a participant in: KEPT, also for a participant who is in already; LOCKED, FULL, or NO_CLASS."""
         with self._write(durable=False) as writer:
             if self._is_in(writer, code, participant):
                 return Outcome.KEPT
@@ -139,7 +148,10 @@ class SqliteStore:
             return outcome
 
     def answer(self, code: str, answer: Answer) -> Outcome:
-        """Keep an answer."""
+        """Keep an answer in place of the participant's last one of the round, if the round is open.
+
+        A participant who is not in yet is let in. The same choice again is KEPT, and its time stays.
+        """
         with self._write() as writer:
             last = self._answers(writer, code, answer.round, "AND participant = ?", answer.participant)
             is_in = self._is_in(writer, code, answer.participant)
@@ -154,24 +166,24 @@ class SqliteStore:
             return outcome
 
     def answer_of(self, code: str, number: int, participant: str) -> str | None:
-        """Return a participant's choice in a round."""
+        """Return a participant's choice in a round, None without one."""
         query = "SELECT choice FROM answer WHERE code = ? AND round = ? AND participant = ?"
         rows = self._read(query, code, number, participant)
         return rows[0][0] if rows else None
 
     def answers(self, code: str, number: int) -> list[Answer]:
-        """Return a round's answers."""
+        """Return a round's answers, by participant."""
         with self._reading, _reachable():
             return self._answers(self._reader, code, number)
 
     def note_seen(self, code: str, participants: Mapping[str, float]) -> None:
-        """Note when participants were last seen."""
+        """Note when participants, who are in, were last seen."""
         with self._write(durable=False) as writer:
             rows = [(seen, code, participant) for participant, seen in participants.items()]
             writer.executemany("UPDATE participant SET seen = max(seen, ?) WHERE code = ? AND participant = ?", rows)
 
     def seen_since(self, code: str, moment: float) -> int:
-        """Return how many participants were seen since."""
+        """Return how many participants were seen at that moment or later."""
         return self._read("SELECT count(*) FROM participant WHERE code = ? AND seen >= ?", code, moment)[0][0]
 
     def purge(self) -> None:

@@ -1,4 +1,4 @@
-"""What is kept of a class that predicts together, and what a store of classes can do; `teaching` has a class's life.
+"""Data of a class that predicts together, and the rules for answers; `teaching` has the life of a class.
 
 Kept are the class, its questions, answers by participants' random numbers, hashed with a salt of the class, and times.
 All of it is gone twelve hours after the class was opened, or when the teacher ends it.
@@ -7,11 +7,9 @@ All of it is gone twelve hours after the class was opened, or when the teacher e
 import json
 import math
 import re
-from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from functools import lru_cache
-from typing import Protocol
 
 MOST_CLASSES, MOST_PARTICIPANTS, MOST_ROUNDS = 200, 400, 100
 MOST_OPTIONS, MOST_LETTERS, MOST_OPTION_LETTERS, MOST_LINK = 8, 600, 200, 1500
@@ -242,68 +240,6 @@ class Answer:
     participant: str
     choice: str
     at: float
-
-
-class Store(Protocol):
-    """Keeps classes: each call is atomic, for threads and processes; what it returned from stays, but `note_seen`.
-
-    All raise StoreError where the store cannot be reached. A class past its `ends` is not there.
-    """
-
-    def now(self) -> float:
-        """Return the time, in seconds since 1970."""
-        ...
-
-    def create(self, classroom: Classroom) -> None:
-        """Keep a new class. Raises CodeTakenError, and NoRoomError with `MOST_CLASSES` of them."""
-        ...
-
-    def read(self, code: str) -> Classroom | None:
-        """Return a class, None where there is none."""
-        ...
-
-    def change(self, code: str, change: Callable[[Classroom], Classroom]) -> Classroom:
-        """Put what a function makes of a class in its place, and return it; the same one back changes nothing.
-
-        An ENDED class loses its answers and participants with that. The function may be called more than once; what it
-        raises changes nothing. Raises NoClassError.
-        """
-        ...
-
-    def admit(self, code: str, participant: str) -> Outcome:
-        """Let a participant in: KEPT, also who is in already; LOCKED, FULL, or NO_CLASS."""
-        ...
-
-    def answer(self, code: str, answer: Answer) -> Outcome:
-        """Keep an answer in place of the participant's last one of the round, if that is asked now.
-
-        Whoever is not in yet is let in. The same choice again is KEPT, and stays as it was.
-        """
-        ...
-
-    def answer_of(self, code: str, number: int, participant: str) -> str | None:
-        """Return a participant's choice in a round."""
-        ...
-
-    def answers(self, code: str, number: int) -> list[Answer]:
-        """Return a round's answers, by participant."""
-        ...
-
-    def note_seen(self, code: str, participants: Mapping[str, float]) -> None:
-        """Note when participants, who are in, were last seen. May be lost."""
-        ...
-
-    def seen_since(self, code: str, moment: float) -> int:
-        """Return how many participants were seen at that moment or later."""
-        ...
-
-    def purge(self) -> None:
-        """Delete what is past its time, where the store does not by itself."""
-        ...
-
-    def close(self) -> None:
-        """Close what is open."""
-        ...
 
 
 def judge(classroom: Classroom | None, answer: Answer, last: Answer | None, *, is_in: bool, others: int) -> Outcome:

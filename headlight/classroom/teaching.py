@@ -21,6 +21,7 @@ import io
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from headlight.app.spreadsheet import as_text
 
@@ -38,9 +39,11 @@ from .store import (
     Phase,
     Question,
     Round,
-    Store,
     Truth,
 )
+
+if TYPE_CHECKING:
+    from .sqlite_store import SqliteStore
 
 ALPHABET = "2346789CDFHJKMNPRTVWX"  # no vowels; of those that look alike (B8, 0DOQ, 5S, 6G, 1IL, 2Z, UV) at most one
 LENGTH = 5
@@ -91,7 +94,7 @@ def read_code(text: str) -> str:
     return code if len(code) == LENGTH and set(code) <= set(ALPHABET) else ""
 
 
-def open_class(store: Store, lesson: str = "", step: int = 0) -> "Teacher":
+def open_class(store: "SqliteStore", lesson: str = "", step: int = 0) -> "Teacher":
     """Open a class and return its teacher, who alone has the secret. Raises NoRoomError."""
     secret, opened = secrets.token_urlsafe(24), store.now()
     for _ in range(_TRIES):
@@ -115,7 +118,7 @@ def open_class(store: Store, lesson: str = "", step: int = 0) -> "Teacher":
 class Teacher:
     """A class in the hand of who has its secret; every act checks it, and returns the class as it then is."""
 
-    def __init__(self, store: Store, code: str, secret: str):
+    def __init__(self, store: "SqliteStore", code: str, secret: str):
         self._store, self.code, self.secret = store, read_code(code), secret
 
     def look(self) -> View:

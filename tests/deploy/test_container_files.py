@@ -6,7 +6,7 @@ from support.house import BELOW
 from support.proxied import CONTAINER, DEPLOY, ROOT, TEMPLATE
 
 from headlight.app.model_queue import SWITCH
-from headlight.classroom import STORE_VARIABLE
+from headlight.classroom import FILE_VARIABLE
 
 COMPOSE = (DEPLOY / "compose.yaml").read_text(encoding="utf-8")
 
@@ -37,14 +37,12 @@ def test_every_replica_of_the_compose_file_is_behind_nginx():
     assert COMPOSE.count("<<: *replica") == len(addresses)
 
 
-def test_replicas_share_classes_in_a_redis_that_acknowledges_what_is_on_the_disk():
+def test_replicas_share_the_file_of_the_classes_in_a_volume_that_they_may_write():
     replica, services = COMPOSE.split("\nservices:")
-    assert f"{STORE_VARIABLE}: redis://classes:6379/0" in replica and "\n  classes:\n" in services
-    assert '--appendonly, "yes", --appendfsync, always' in services and "6379:" not in services, (
-        "nobody else reaches it"
-    )
-    (pinned,) = re.findall(r"^redis==.*$", (ROOT / "tests/requirements.txt").read_text(encoding="utf-8"), re.MULTILINE)
-    assert f" {pinned} " in CONTAINER
+    assert f"{FILE_VARIABLE}: /classes/classes.sqlite3" in replica and 'volumes: ["classes:/classes"]' in replica
+    assert "\nvolumes:\n  classes:\n" in services
+    (user,) = re.findall(r"^USER (\d+):\d+$", CONTAINER, re.MULTILINE)
+    assert re.search(rf"^RUN install --directory .*--owner={user} .*/classes$", CONTAINER, re.MULTILINE)
     (subnet,) = re.findall(r"subnet: (\S+?)}", COMPOSE)
     assert f"FORWARDED_ALLOW_IPS: {subnet}" in replica
 
@@ -55,7 +53,7 @@ def test_a_replica_of_one_core_has_one_process():
 
 
 def test_no_container_may_write_or_has_a_superusers_rights():
-    anchors = 3  # the replicas' common part, nginx, and Redis
+    anchors = 2  # the replicas' common part, and nginx
     for words in ("read_only: true", "cap_drop: [ALL]", "no-new-privileges:true", "tmpfs:", "mem_limit:"):
         assert COMPOSE.count(words) == anchors, words
     assert "COOKIE_SECRET:?" in COMPOSE, "no secret is shipped"

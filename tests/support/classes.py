@@ -1,75 +1,35 @@
-"""A class without a browser: its stores, a server of its routes alone, and phones that speak HTTP."""
+"""A class without a browser: its clock, a server of its routes alone, and phones that speak HTTP."""
 
-import contextlib
 import http.client
 import json
 import secrets
-import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from urllib.parse import urlsplit
 
-import redis
 import uvicorn
 from starlette.applications import Starlette
 from support.server import free_port
 from support.until import until
 
 from headlight.classroom.routes import class_routes
-from headlight.classroom.store import Store
+from headlight.classroom.sqlite_store import SqliteStore
 
 
 class Clock:
-    """The time, which a test puts forward."""
+    """A clock that stands still until a test puts it forward."""
 
     def __init__(self):
-        self.ahead = 0.0
+        self._start, self.ahead = time.time(), 0.0
 
     def __call__(self) -> float:
-        return time.time() + self.ahead
-
-
-class RedisServer:
-    """A Redis that has on its disk what it has acknowledged."""
-
-    def __init__(self, folder: Path):
-        self._folder, self._port = folder, free_port()
-        self.url = f"redis://127.0.0.1:{self._port}/0"
-        self.start()
-
-    def start(self) -> None:
-        """Start it, also again, and wait until it answers."""
-        options = {"port": self._port, "appendonly": "yes", "appendfsync": "always", "dir": self._folder, "save": ""}
-        command = ["redis-server", *(part for name, value in options.items() for part in (f"--{name}", str(value)))]
-        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-        until(self._answers)
-
-    def _answers(self) -> bool:
-        assert self.process.poll() is None, "Redis ended"
-        with contextlib.suppress(redis.RedisError), self.client() as client:
-            return bool(client.ping())
-        return False
-
-    def client(self) -> redis.Redis:
-        """A client for what a test looks up by itself."""
-        return redis.Redis.from_url(self.url, decode_responses=True)
-
-    def kill(self) -> None:
-        """As a machine dies."""
-        self.process.kill()
-        self.process.wait(timeout=20)
-
-    @property
-    def file(self) -> bytes:
-        """All that stands in its files."""
-        return b"".join(path.read_bytes() for path in self._folder.rglob("*") if path.is_file())
+        return self._start + self.ahead
 
 
 @contextmanager
-def served(store: Callable[[], Store]) -> Iterator[str]:
+def served(store: Callable[[], SqliteStore]) -> Iterator[str]:
     """The routes alone, in a thread; yields their address."""
     config = uvicorn.Config(Starlette(routes=class_routes(store)), port=free_port(), log_level="error")
     server = uvicorn.Server(config)

@@ -1,13 +1,11 @@
-"""Both stores, for the same tests."""
+"""A store of classes, and its clock."""
 
 from collections.abc import Iterator
 
 import pytest
-from support.classes import Clock, RedisServer
+from support.classes import Clock
 
-from headlight.classroom.redis_store import RedisStore
 from headlight.classroom.sqlite_store import SqliteStore
-from headlight.classroom.store import Store
 
 
 @pytest.fixture
@@ -15,23 +13,9 @@ def clock() -> Clock:
     return Clock()
 
 
-@pytest.fixture(scope="session")
-def redis_server(tmp_path_factory) -> Iterator[RedisServer]:
-    """A Redis for all tests that do not kill it."""
-    server = RedisServer(tmp_path_factory.mktemp("redis"))
-    yield server
-    server.kill()
-
-
-@pytest.fixture(params=["sqlite", "redis"])
-def store(request, clock, tmp_path) -> Iterator[Store]:
+@pytest.fixture
+def store(clock, tmp_path) -> Iterator[SqliteStore]:
     """An empty store."""
-    if request.param == "sqlite":
-        found: Store = SqliteStore(tmp_path / "classes.sqlite3", clock)
-    else:
-        server = request.getfixturevalue("redis_server")
-        with server.client() as client:
-            client.flushall()
-        found = RedisStore(server.url, clock)
+    found = SqliteStore(tmp_path / "classes.sqlite3", clock)
     yield found
     found.close()

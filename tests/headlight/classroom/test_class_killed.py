@@ -1,18 +1,15 @@
-"""kill -9 in the middle of answering: of the server, of Redis. What was acknowledged is there afterwards."""
+"""kill -9 of the server in the middle of answering: what was acknowledged is there afterwards."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import pytest
-from support.classes import Crowd, RedisServer, crowd
+from support.classes import Crowd, crowd
 from support.server import free_port, start, wait_for
 from support.until import until
 
-from headlight.classroom import FILE_VARIABLE, STORE_VARIABLE, Question, Teacher, open_class
-from headlight.classroom.redis_store import RedisStore
+from headlight.classroom import FILE_VARIABLE, Question, Teacher, open_class
 from headlight.classroom.routes import hash_participant
 from headlight.classroom.sqlite_store import SqliteStore
-from headlight.classroom.store import Store
 
 ENOUGH = 40  # answers before and after
 
@@ -45,14 +42,7 @@ def running(**environment: str) -> Iterator[Server]:
         server.kill()
 
 
-@pytest.fixture
-def own_redis(tmp_path) -> Iterator[RedisServer]:
-    server = RedisServer(tmp_path)
-    yield server
-    server.kill()
-
-
-def asked(store: Store) -> Teacher:
+def asked(store: SqliteStore) -> Teacher:
     teacher = open_class(store)
     teacher.ask(Question("Same?", ("yes", "no")))
     return teacher
@@ -64,7 +54,7 @@ def more(phones: Crowd) -> None:
     until(lambda: len(phones.acknowledged) >= before + ENOUGH)
 
 
-def check(store: Store, teacher: Teacher, phones: Crowd) -> None:
+def check(store: SqliteStore, teacher: Teacher, phones: Crowd) -> None:
     """All who were acknowledged are there, once; what came without an acknowledgement may be there too."""
     classroom = store.read(teacher.code)
     kept = [answer.participant for answer in store.answers(teacher.code, 1)]
@@ -97,19 +87,3 @@ def test_a_file_that_only_a_killed_server_had_open_has_them_too(tmp_path):
         server.kill()
     store = SqliteStore(path)
     check(store, Teacher(store, teacher.code, teacher.secret), phones)
-
-
-def test_a_killed_redis_has_every_answer_and_the_server_goes_on_with_it(own_redis):
-    store = RedisStore(own_redis.url)
-    teacher = asked(store)
-    with running(**{STORE_VARIABLE: own_redis.url}) as server, crowd(server.address, teacher.code) as phones:
-        more(phones)
-        own_redis.kill()
-        failed = phones.failed
-        until(lambda: phones.failed > failed + 5)
-        own_redis.start()
-        more(phones)
-        server.kill()
-        server.start()
-        more(phones)
-    check(store, teacher, phones)

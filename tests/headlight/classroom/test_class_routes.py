@@ -29,7 +29,7 @@ from headlight.classroom.routes import (
     state_of,
 )
 from headlight.classroom.sqlite_store import SqliteStore
-from headlight.classroom.store import MOST_OPTIONS, Phase, Store, StoreError
+from headlight.classroom.store import MOST_OPTIONS, Phase, StoreError
 from headlight.classroom.teaching import Tally
 
 PAGE_BYTES = 12_000
@@ -391,8 +391,8 @@ def test_a_disk_that_does_not_answer_holds_up_nobody_who_does_not_ask_it(tmp_pat
 
 
 def test_a_store_that_cannot_be_reached_is_said_to_be_so_and_no_answer_is_acknowledged():
-    def fail() -> Store:
-        raise StoreError("no Redis at this secret address")
+    def fail() -> SqliteStore:
+        raise StoreError("no file at this secret path")
 
     with served(fail) as address:
         phone = Phone(address, "22222")
@@ -400,7 +400,7 @@ def test_a_store_that_cannot_be_reached_is_said_to_be_so_and_no_answer_is_acknow
             assert status == 503 and told["error"].startswith("The server cannot reach")
         assert phone.response.headers["Retry-After"] == "1"
         status, page = phone.ask("/22222")
-        assert status == 503 and b"cannot reach its classes" in page and b"secret address" not in page
+        assert status == 503 and b"cannot reach its classes" in page and b"secret path" not in page
 
 
 def test_of_many_phones_at_the_moment_of_the_reveal_every_acknowledged_answer_counts(address, teacher):

@@ -1,4 +1,4 @@
-"""Laws of a store of classes, which both stores obey: by a model that keeps all in dictionaries, and in a crowd."""
+"""Laws of the store of classes: by a model that keeps all in dictionaries, and in a crowd."""
 
 import random
 import sqlite3
@@ -13,7 +13,6 @@ from support.awkward import awkward_texts
 from support.server import ROOT
 from support.until import until
 
-from headlight.classroom.redis_store import RedisStore
 from headlight.classroom.sqlite_store import SqliteStore
 from headlight.classroom.store import (
     LASTS,
@@ -30,7 +29,6 @@ from headlight.classroom.store import (
     Phase,
     Question,
     Round,
-    Store,
     StoreError,
     Truth,
 )
@@ -39,12 +37,12 @@ CODE = "CDFHJ"
 QUESTION = Question("Which of three?", ("this", "that", "another"))
 
 
-def opened(store: Store, code: str = CODE, **more) -> Classroom:
+def opened(store: SqliteStore, code: str = CODE, **more) -> Classroom:
     now = store.now()
     return Classroom(code=code, teacher="hash", salt="salt", opened=now, ends=now + LASTS, **more)
 
 
-def asking(store: Store, number: int = 1, **more) -> Classroom:
+def asking(store: SqliteStore, number: int = 1, **more) -> Classroom:
     """A class that asks its question for so many times."""
     rounds = tuple(
         Round(number=each, question=QUESTION, truth=Truth(), step="", version=each, asked=store.now())
@@ -53,7 +51,7 @@ def asking(store: Store, number: int = 1, **more) -> Classroom:
     return opened(store, phase=Phase.ASKING, rounds=rounds, **more)
 
 
-def answer(store: Store, participant: str, choice: str = "0", number: int = 1, code: str = CODE) -> Outcome:
+def answer(store: SqliteStore, participant: str, choice: str = "0", number: int = 1, code: str = CODE) -> Outcome:
     return store.answer(code, Answer(round=number, participant=participant, choice=choice, at=store.now()))
 
 
@@ -207,39 +205,7 @@ def test_no_byte_of_a_class_that_is_gone_is_left_in_the_file(tmp_path, clock, wa
     store.close()
 
 
-def test_redis_forgets_by_itself_and_has_nothing_of_an_ended_class_in_its_file(redis_server, clock):
-    store = RedisStore(redis_server.url, clock)
-    secret = "a participant of that class"
-    store.create(asking(store, code="GONE2"))
-    answer(store, secret, code="GONE2")
-    with redis_server.client() as client:
-        keys = client.keys("*GONE2*")
-        assert len(keys) == 3
-        assert all(LASTS - 60 < client.ttl(key) <= LASTS for key in keys)
-        assert secret.encode() in redis_server.file
-        store.change("GONE2", lambda old: old.ended(store.now()))
-        (left,) = client.keys("*GONE2*")
-        assert client.ttl(left) <= REMEMBERED
-    until(lambda: secret.encode() not in redis_server.file)
-    store.close()
-
-
-def test_redis_without_a_safe_file_is_named_in_the_log(redis_server, caplog):
-    with redis_server.client() as client:
-        RedisStore(redis_server.url).create(opened(RedisStore(redis_server.url), "SAFE2"))
-        assert not caplog.messages
-        client.config_set("appendfsync", "everysec")
-        try:
-            RedisStore(redis_server.url).create(opened(RedisStore(redis_server.url), "SAFE3"))
-        finally:
-            client.config_set("appendfsync", "always")
-    (message,) = caplog.messages
-    assert "--appendfsync always" in message
-
-
 def test_a_store_that_cannot_be_reached_says_so(tmp_path):
-    with pytest.raises(StoreError):
-        RedisStore("redis://127.0.0.1:1/0").read(CODE)
     (tmp_path / "file").write_text("no database, and longer than its header would be" * 10)
     with pytest.raises(StoreError):
         SqliteStore(tmp_path / "file")
@@ -360,15 +326,10 @@ def test_in_the_moment_of_closing_what_was_acknowledged_is_kept_and_nothing_else
 ANSWERING = """
 import sys
 from pathlib import Path
+from headlight.classroom.sqlite_store import SqliteStore
 from headlight.classroom.store import Answer
-kind, where, name = sys.argv[1:]
-if kind == "sqlite":
-    from headlight.classroom.sqlite_store import SqliteStore
-    store = SqliteStore(Path(where))
-else:
-    from headlight.classroom.redis_store import RedisStore
-    store = RedisStore(where)
-number, outcome = 0, "kept"
+path, name = sys.argv[1:]
+store, number, outcome = SqliteStore(Path(path)), 0, "kept"
 while outcome == "kept":
     number += 1
     participant = f"{name}.{number % 90}"
@@ -379,11 +340,9 @@ print(outcome)
 """
 
 
-def test_servers_that_share_a_store_take_answers_side_by_side_until_it_is_closed(store, tmp_path, request):
-    kind = "sqlite" if isinstance(store, SqliteStore) else "redis"
-    where = tmp_path / "classes.sqlite3" if kind == "sqlite" else request.getfixturevalue("redis_server").url
+def test_servers_that_share_a_file_take_answers_side_by_side_until_the_round_is_closed(store, tmp_path):
     store.create(asking(store))
-    command = [sys.executable, "-c", ANSWERING, kind, str(where)]
+    command = [sys.executable, "-c", ANSWERING, str(tmp_path / "classes.sqlite3")]
     servers = [
         subprocess.Popen([*command, f"server {each}"], cwd=ROOT, stdout=subprocess.PIPE, text=True) for each in range(3)
     ]

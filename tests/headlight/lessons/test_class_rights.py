@@ -6,13 +6,11 @@ from contextlib import AsyncExitStack
 
 import pytest
 from streamlit.proto.BackMsg_pb2 import BackMsg
-from support.classes import RedisServer
 from support.server import serve
 from support.talk import aside
 
 from benchmarks.websocket_visitor import Run, WebsocketVisitor
-from headlight.classroom import Phase, Question, Teacher, Truth, open_class
-from headlight.classroom.redis_store import RedisStore
+from headlight.classroom import FILE_VARIABLE, Phase, Question, Teacher, Truth, open_class
 from headlight.classroom.store import Answer
 
 DESK = "class_desk"
@@ -37,14 +35,6 @@ class Listener(WebsocketVisitor):
 
     async def act(self, name: str, **more: object) -> Run:
         return await self.report(DESK, "act", {"name": name, "v": self.desk.get("v", 2), **more})
-
-    async def look_until(self, name: str, words: str) -> None:
-        """Let the desk run by itself until something on it begins so; nothing may go wrong meanwhile."""
-        for _ in range(30):
-            if str(self.desk.get(name, "")).startswith(words):
-                return
-            assert not (await self.look_again()).exceptions
-        raise AssertionError(f"{name}: {self.desk}")
 
     async def push(self, button: str) -> Run:
         """Report that a button was pressed, by its id, whether the page has it or not."""
@@ -172,49 +162,20 @@ def test_an_ended_class_and_a_store_that_is_away_are_said_in_a_sentence(school, 
 
 
 def test_a_store_that_cannot_be_reached_is_said_in_a_sentence(tmp_path):
-    nobody = {"HEADLIGHT_CLASS_STORE": "redis://127.0.0.1:1/0"}
+    (tmp_path / "classes.sqlite3").write_text("no database, and longer than its header would be" * 10)
 
     async def lead(address: str) -> None:
         async with AsyncExitStack() as stack:
             visitor = await arrive(stack, address, "22222")
             run = await visitor.report(DESK, "rights", "a-secret-of-another-day")
-            assert visitor.desk["said"].startswith("Redis cannot be used") and not run.exceptions
+            assert visitor.desk["said"].startswith("The file of the classes cannot be used") and not run.exceptions
             lessons = await stack.enter_async_context(Listener(address, "lessons"))
             await lessons.arrive(lessons="for the teacher")
             run = await lessons.press("Teach a class")
-            assert not run.exceptions and b"Redis cannot be used" in lessons.heard.replace(b"\\", b"")
+            assert not run.exceptions and b"The file of the classes cannot be used" in lessons.heard.replace(b"\\", b"")
 
-    with serve(**nobody) as address:
+    with serve(**{FILE_VARIABLE: str(tmp_path / "classes.sqlite3")}) as address:
         aside(lead(address)).result()
-
-
-def test_a_store_that_is_killed_under_her_screen_is_said_and_comes_back_with_all_that_was_kept(tmp_path):
-    redis = RedisServer(tmp_path)
-    store = RedisStore(redis.url)
-    teacher = open_class(store)
-    teacher.ask(QUESTION, TRUTH)
-    store.answer(teacher.code, Answer(round=1, participant=WHO, choice="0", at=store.now()))
-
-    async def lead(address: str) -> None:
-        async with AsyncExitStack() as stack:
-            hers = await arrive(stack, address, teacher.code)
-            await hers.report(DESK, "rights", teacher.secret)
-            assert hers.desk["asked"]["answered"] == 1
-            redis.kill()
-            await hers.look_until("away", "The class cannot be reached")
-            assert not (await hers.act("close", v=seen)).exceptions
-            await hers.look_until("said", "Redis cannot be used")
-            redis.start()
-            await hers.look_until("phase", "asking")
-            assert hers.desk["asked"]["answered"] == 1
-
-    seen = teacher.look().classroom.version
-    try:
-        with serve(HEADLIGHT_CLASS_STORE=redis.url) as address:
-            aside(lead(address)).result()
-    finally:
-        redis.kill()
-        store.close()
 
 
 def test_the_table_is_for_who_has_the_secret(school, teacher):
