@@ -161,7 +161,7 @@ PARAMETERS = {
     "reader": Parameter("without the mask: kind of attention that may read padding", "cross"),
     "query": Parameter("one head: row that is computed by hand, from 1"),
     # Training: live, and two runs compared.
-    "training": Parameter("view", "train live"),
+    "training": Parameter("view", "replay"),
     "task": Parameter("toy task: copy, reverse or sort", "reverse"),
     "symbols": Parameter("live: letters or digits", "letters"),
     "number_of_letters": Parameter("live: how many letters there are", 11),
@@ -178,18 +178,8 @@ PARAMETERS = {
     # Training: the replay.
     "probe": Parameter("replay: the sentence that is shown"),
     "snapshot": Parameter("replay: update of the training at which it stands"),
-    # Training: the background.
-    "curves": Parameter("learning rate: number of curves", 3),
-    "axes": Parameter("learning rate: linear or logarithmic axes", "linear"),
+    # Training: the recipe.
     "epsilon": Parameter("label smoothing: ε", 0.1),
-    "classes": Parameter("label smoothing: classes with padding", 5),
-    "measure": Parameter("label smoothing: the measure that is drawn", "cross-entropy"),
-    "budget": Parameter("batches: tokens a batch", "256"),
-    "bucketing": Parameter("batches: filled by length or at random", "by length"),
-    # A shuffle that puts a batch of short sentences first: their tokens fit into the cells.
-    "shuffle": Parameter("batches: seed of their order", 5),
-    "batch": Parameter("batches: batch shown, from 1", "1"),
-    "sentence": Parameter("batches: sentence of the batch, from 1", "1"),
     # Questions.
     "question": Parameter("the question that is answered"),
 }
@@ -204,9 +194,3 @@ for _name, _first, _second in (
 ):
     PARAMETERS[f"first_{_name}"] = Parameter(f"two runs: {_name} of the first", _first)
     PARAMETERS[f"second_{_name}"] = Parameter(f"two runs: {_name} of the second", _second)
-# The learning rate's curves: the paper's base model; its warm-up doubled, and its size halved, as the Annotated
-# Transformer compares them; the paper's big model.
-for _number, (_d_model, _warmup) in enumerate(((512.0, 4000.0), (512.0, 8000.0), (256.0, 4000.0), (1024.0, 4000.0)), 1):
-    PARAMETERS[f"d_model{_number}"] = Parameter(f"learning rate: d_model of curve {_number}", _d_model)
-    PARAMETERS[f"warmup{_number}"] = Parameter(f"learning rate: warm-up of curve {_number}", _warmup)
-    PARAMETERS[f"factor{_number}"] = Parameter(f"learning rate: factor of curve {_number}", 1.0)

@@ -43,7 +43,7 @@ from .positional_encoding import (
     sinusoid_wavelengths,
     sinusoids,
 )
-from .training import learning_rate, padding, shifted_target, smoothed_loss, smoothed_targets
+from .training import smoothed_loss
 from .what_if import candidates, difference, head_differences, log_probabilities, patching
 
 __all__ = [
@@ -67,7 +67,6 @@ __all__ = [
     "hidden_units",
     "largest_weight",
     "layer_norms",
-    "learning_rate",
     "log_probabilities",
     "logit_kinds",
     "logit_lens",
@@ -77,7 +76,6 @@ __all__ = [
     "masked_weights",
     "nearest_tokens",
     "next_tokens_without_causal_mask",
-    "padding",
     "parameters",
     "patching",
     "position_cosines",
@@ -89,7 +87,6 @@ __all__ = [
     "scores",
     "shared_token_distances",
     "shared_tokens",
-    "shifted_target",
     "sinusoid_distance",
     "sinusoid_matrix",
     "sinusoid_products",
@@ -97,7 +94,6 @@ __all__ = [
     "sinusoid_wavelengths",
     "sinusoids",
     "smoothed_loss",
-    "smoothed_targets",
     "source_or_prefix",
     "trajectory",
     "without_causal_mask",

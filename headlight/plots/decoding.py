@@ -10,7 +10,6 @@ from transformer.arrays import require_index
 from transformer.data.batching import make_examples
 from transformer.data.pairs import TextPairs
 from transformer.decoding.sampling import Truncation, truncate
-from transformer.experiments.training import Comparison
 from transformer.interpret import residual
 from transformer.interpret.activations import Predictions
 from transformer.interpret.residual import ResidualStream, record_residual_stream
@@ -136,16 +135,6 @@ def _named(traces: list[dict], ids: np.ndarray, name: Callable[[int], str], x: d
 
 
 _ROW_HEIGHT = 26  # pixels
-
-
-def passes_figure(measured: Comparison) -> go.Figure:
-    """Draw the milliseconds of every round, both ways."""
-    traces = []
-    for name, seconds, colour in (("one pass", measured.parallel, BLUE), ("step by step", measured.cached, OLIVE)):
-        times, marker = [1000 * each for each in seconds], {"color": colour, "size": 11, "opacity": 0.75}
-        hover = f"{name}: %{{x:.1f}} ms<extra></extra>"
-        traces.append(scatter(times, [name] * len(times), "markers", marker=marker, hovertemplate=hover))
-    return figure_of(traces, 220, x={"title": "milliseconds", "rangemode": "tozero"}, showlegend=False)
 
 
 def logits(translator: Translator, trace: Trace, *, step: int = 0) -> go.Figure:

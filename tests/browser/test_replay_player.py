@@ -28,7 +28,7 @@ def replay() -> TrainingReplay:
 
 
 def link(address: str, **query: str) -> str:
-    chosen = {"training": "training replay", "checkpoint": NAME, **query}
+    chosen = {"training": "replay", "checkpoint": NAME, **query}
     return f"{address}/training?" + "&".join(f"{name}={quote(value)}" for name, value in chosen.items())
 
 

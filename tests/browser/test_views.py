@@ -54,9 +54,8 @@ VIEWS = {
     "/masks?disabled_mask=padding": (".st-key-leaking", ".st-key-next_tokens", ".st-key-reader"),
     f"/masks?masks={quote('the three masks')}": (CHART, ".st-key-batch_options"),
     f"/masks?masks={quote('one head')}": (CHART, ".st-key-head_buttons"),
-    f"/training?training={quote('training replay')}&checkpoint=en-fr": (".controls", ".strip", ".all", "table.map"),
-    f"/training?training={quote('learning-rate schedule')}": (CHART,),
-    f"/training?training={quote('label smoothing')}": (CHART, ".st-key-epsilon"),
+    f"/training?training={quote('replay')}&checkpoint=en-fr": (".controls", ".strip", ".all", "table.map"),
+    "/training?training=recipe": (CHART, ".st-key-epsilon"),
     "/atlas": (".head_finder .plot", ".head_card .headline", ".own .example"),
     "/atlas?checkpoint=reverse&kind=encoder": (
         ".head_finder .plot",

@@ -129,13 +129,6 @@ def epoch_batches(
     return batches
 
 
-def random_batches(examples: Examples, batch_tokens: int, seed: int) -> list[list[Example]]:
-    """Return the batches of one epoch in random order: those of `epoch_batches` without the bucketing."""
-    shuffled = list(examples)
-    random.Random(seed).shuffle(shuffled)
-    return fill_batches(shuffled, batch_tokens)
-
-
 def _join_some(examples: list[Example], probability: float, max_length: int, generator: random.Random) -> list[Example]:
     """Read some neighbours as one example: both sources, then both targets, each with one end of sentence."""
     if probability == 0:
@@ -179,34 +172,6 @@ def collate(batch: Examples, pad_id: int) -> tuple[Tensor, Tensor, Tensor]:
     return source, target[:, :-1], target[:, 1:]
 
 
-@dataclass(frozen=True)
-class Padding:
-    """Cells that a batch, or several, take on both sides, source and decoder target: tokens and padding."""
-
-    tokens: int
-    padding: int
-
-    @property
-    def cells(self) -> int:
-        """All of them: what the model computes."""
-        return self.tokens + self.padding
-
-    @property
-    def ratio(self) -> float:
-        """Padding over all cells, from 0 to 1."""
-        return self.padding / self.cells
-
-
-def count_padding(*batches: Examples) -> Padding:
-    """Return the cells of these batches, each padded on both sides to the longest it holds."""
-    tokens = cells = 0
-    for batch in batches:
-        for lengths in ([len(e.source) for e in batch], [len(e.target) - 1 for e in batch]):
-            tokens += sum(lengths)
-            cells += len(lengths) * max(lengths)
-    return Padding(tokens, cells - tokens)
-
-
 @dataclass(frozen=True, eq=False)
 class BatchView:
     """A batch as training hands it to the model, with the texts of its tokens. Arrays are read-only.
@@ -229,16 +194,10 @@ class BatchView:
     target_mask: np.ndarray
 
 
-def view_examples(batch: Examples, tokenizer: TextTokenizer) -> BatchView:
-    """Return what training makes of a batch: tokens on both sides and all masks."""
-    lengths = [(len(example.source), len(example.target) - 1) for example in batch]
-    return view_batch(*collate(batch, tokenizer.pad_id), lengths, tokenizer)
-
-
 def view_batch(
     source: Tensor, fed: Tensor, following: Tensor, lengths: Sequence[tuple[int, int]], tokenizer: TextTokenizer
 ) -> BatchView:
-    """Do the same for ids, [batch, source] and twice [batch, target], and each sentence's lengths on both sides."""
+    """Return tokens and masks of a batch: ids [batch, source] and twice [batch, target], lengths of both sides."""
     source_lengths, target_lengths = zip(*lengths, strict=True)
     return BatchView(
         source_tokens=piece_texts(source.tolist(), tokenizer.source_piece_text),

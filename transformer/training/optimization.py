@@ -1,45 +1,13 @@
-"""What an update follows: the learning rate of its step, the smoothed loss, and Adam (paper, 5.3 and 5.4)."""
+"""Learning rate, smoothed loss and Adam of an update (paper, 5.3 and 5.4)."""
 
-import math
-from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.optim.adam import adam
 
-from ..config import TrainingConfig, require
-
-MOST_DIMENSIONS, MOST_WARMUP, MOST_FACTOR = 65_536, 100_000, 1000
-
-
-@dataclass(frozen=True)
-class Noam:
-    """`factor` times equation 3 of the paper; raises ConfigError for what cannot be, such as an odd d_model."""
-
-    d_model: int
-    warmup_steps: int
-    factor: float = 1.0
-
-    def __post_init__(self):
-        _require_whole("d_model", self.d_model, 2, MOST_DIMENSIONS)
-        _require_whole("warm-up", self.warmup_steps, 1, MOST_WARMUP)
-        odd = f"{self.d_model} is odd: try {self.d_model - 1} or {self.d_model + 1}."
-        require(self.d_model % 2 == 0, f"The d_model must be even, one sine and one cosine a pair, and {odd}")
-        most = f"at most {MOST_FACTOR:,}, not {_shown(self.factor)}."
-        require(0 < self.factor <= MOST_FACTOR, f"The factor must be greater than 0 and {most}")
-
-    @property
-    def peak(self) -> float:
-        """The greatest rate in closed form: factor d_model^-0.5 warmup_steps^-0.5."""
-        return self.factor / math.sqrt(self.d_model * self.warmup_steps)
-
-    def rates(self, last_step: int) -> np.ndarray:
-        """Return the rate of every step from 1 to `last_step`: [last_step], float64."""
-        steps = np.arange(1, last_step + 1, dtype=np.float64)
-        return self.factor * self.d_model**-0.5 * np.minimum(steps**-0.5, steps * self.warmup_steps**-1.5)
+from ..config import TrainingConfig
 
 
 def noam_rate(step: int, d_model: int, warmup_steps: int) -> float:
@@ -99,13 +67,3 @@ class Adam:
         paper: dict[str, Any] = {"lr": rate, "beta1": 0.9, "beta2": 0.98, "eps": 1e-9}
         without: dict[str, Any] = {"max_exp_avg_sqs": [], "amsgrad": False, "weight_decay": 0.0, "maximize": False}
         adam(self._parameters, gradients, means, squares, state_steps=steps, fused=self._fused, **paper, **without)  # type: ignore[arg-type]
-
-
-def _require_whole(name: str, value: float, least: int, most: int) -> None:
-    require(least <= value <= most, f"The {name} must be between {least} and {most:,}, not {_shown(value)}.")
-    require(isinstance(value, int), f"The {name} must be a whole number, not {_shown(value)}.")
-
-
-def _shown(value: float) -> str:
-    """Return a number for a message: a user's may have hundreds of digits."""
-    return "a number so far away" if abs(value) >= 1e15 else f"{value:,.15g}"

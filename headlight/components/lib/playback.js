@@ -1,6 +1,7 @@
 // A player's position: buttons, slider, keys and a clock move it through its steps, and where it rests is reported.
 
 import { isShortcut } from "./canvas.js";
+import { isStill } from "./motion.js";
 import { Echo } from "./mount.js";
 
 export class Playhead {
@@ -59,6 +60,13 @@ export class Playhead {
     if (this.at === this.last) this.move(this.first);
     this.schedule();
     this.showPlaying();
+  }
+
+  // Play from the first step, unless the visitor prefers less motion.
+  playOnArrival() {
+    if (isStill()) return;
+    this.move(this.first);
+    this.play();
   }
 
   schedule() {

@@ -59,6 +59,7 @@ class Player extends Component {
     this.playhead.place(this.nearest(this.playhead.isNews(data.step) ? data.step : stay));
     this.layOut();
     this.arrange();
+    if (data.autoplay && step === undefined) this.playhead.playOnArrival();
   }
 
   nearest(step) {

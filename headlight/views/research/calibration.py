@@ -42,7 +42,7 @@ def show(request: TranslationRequest) -> None:
         Panel("Calibration: how sure, and how right", calibration_figure(measured)),
         see=see,
     )
-    show_finding(see, "the other checkpoints, and “label smoothing” on the page Training.")
+    show_finding(see, "the other checkpoints, and “recipe” on the page Training.")
 
 
 def _measure(checkpoint: CheckpointFiles) -> Confidence:

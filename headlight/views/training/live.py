@@ -52,7 +52,7 @@ def show(request: TranslationRequest) -> None:
     with st.container(horizontal=True, gap="small", key="run_row"):
         buttons = st.container(horizontal=True, gap="small", width="content")
         try:
-            settings = _settings(unfolded=not names)
+            settings = _settings()
         except UserError as error:  # a training under way goes on below
             message = str(error)
     if message:
@@ -61,15 +61,13 @@ def show(request: TranslationRequest) -> None:
         active, disabled = view is not None and view.active, settings is None
         begin = run_buttons(_JOB, "Start training", "Stop", active=active, disabled=disabled)
     if begin and settings and start(_JOB, settings):
-        st.rerun()  # the settings fold up
+        st.rerun()
     if not names:
         if settings:
-            above.info(
-                "A small Transformer with random weights learns to **copy**, **reverse** or **sort** a sequence of "
-                "symbols. Every update has new random sequences; it is measured on others. Most settings need less "
-                f"than half a minute.\n\nThis would train {plain(task_text(settings))}. **Press start** and watch the "
-                "cross-attention: when the loss falls, does a path through the map appear, and in which head?",
-                icon=":material/search:",
+            above.markdown(
+                f"**Train a small Transformer before your eyes.** Its task is {plain(task_text(settings))}. It starts "
+                "with random weights and learns in less than half a minute. Press start and watch the cross-attention: "
+                "does a path through the map appear when the loss falls?"
             )
         return
     if view is None:
@@ -81,9 +79,9 @@ def show(request: TranslationRequest) -> None:
         _show_run(names[0], view)
 
 
-def _settings(*, unfolded: bool) -> ToySettings:
-    """Return what the user chose; raises ConfigError for invalid settings. The controls fold up beside a training."""
-    folder = st.expander("Task, model and seed", expanded=unfolded)
+def _settings() -> ToySettings:
+    """Show the settings, folded, and return them. Raises ConfigError for invalid ones."""
+    folder = st.expander("Task, model and seed")
     with folder, st.container(horizontal=True, gap="medium"):
         task = one_of("Task", tuple(task.value for task in Task), "task")
         symbols = one_of("Symbols", tuple(SYMBOLS), "symbols")

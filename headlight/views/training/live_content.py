@@ -6,7 +6,7 @@ from headlight.plots.text import Finding, head_name, percent, pluralize, quoted,
 from transformer.interpret.head_patterns import best_reader, count_hits
 from transformer.toy.jobs import JobView
 from transformer.toy.settings import SYMBOLS, Task, ToySchedule, ToySettings, ToyStatus
-from transformer.training.optimization import Noam
+from transformer.training.optimization import noam_rate
 from transformer.training.replay import TrainingReplay
 
 _TASKS = {Task.COPY: "write the same again", Task.REVERSE: "write it backwards", Task.SORT: "write it in order"}
@@ -35,7 +35,7 @@ def task_text(settings: ToySettings) -> str:
 
 def model_text(settings: ToySettings) -> str:
     """Describe the model and its training in a few facts."""
-    peak = Noam(settings.d_model, settings.warmup_steps, settings.rate_factor).peak
+    peak = settings.rate_factor * noam_rate(settings.warmup_steps, settings.d_model, settings.warmup_steps)
     schedule = _SCHEDULES[settings.schedule].format(settings.warmup_steps)
     smoothing = f", label smoothing {settings.label_smoothing:g}" if settings.label_smoothing else ""
     return (

@@ -96,17 +96,18 @@ def show_replay(
         kind, layer, head = choose_head(shapes, start_of, KINDS[0])
     assert layer is not None and head is not None, "no averages are offered"
     focus = focus_of(replay, trajectory, kind)
-    following, start = live is not None, "" if live else str(replay.steps[0])
+    following = live is not None
     payload = replay_payload(replay, trajectory, focus, ShownHead(kind, layer, head), names)
     if live and kind == "cross":
         payload["best"] = {"layer": live.best[0], "head": live.best[1], "words": live.best_words}
-    step = _step(url_state.read("snapshot", start), int(replay.steps[0]), following=following)
+    asked = url_state.read("snapshot")
+    step = _step(asked, int(replay.steps[0]), following=following)
     replay_player(
-        payload,
+        {**payload, "autoplay": not asked and not following},
         step,
         following,
         name,
-        on_step=lambda step: url_state.write("snapshot", "" if step == NEWEST else str(step), start),
+        on_step=lambda step: url_state.write("snapshot", "" if step == NEWEST else str(step)),
         on_head=lambda layer, head: take_head(Head(kind, layer, head)),
     )
     if not following:

@@ -316,8 +316,8 @@ def earlier_words(earlier: Sequence[int]) -> str:
     """Say that a replay shows several trainings, and where each but the first began."""
     return (
         f"{len(earlier) + 1} trainings, one after the other: after update {', '.join(f'{step:,}' for step in earlier)} "
-        "the learning rate rose anew, from the mean of the last saves of the one before. “learning-rate schedule” has "
-        "the last one's."
+        "the learning rate rose anew, from the mean of the last saves of the one before. “recipe” shows the last "
+        "one's."
     )
 
 

@@ -26,7 +26,7 @@ def shown(monkeypatch):
 def test_a_report_that_comes_along_with_the_choice_of_another_view_reaches_nobody(shown):
     session, declared = shown
     heard = []
-    session |= {show.SHOWN_VIEW: ("training", "training replay"), "training": "training replay"}
+    session |= {show.SHOWN_VIEW: ("training", "replay"), "training": "training replay"}
     show.beam_tree({}, "tree", heard.append)
     session["tree"] = {"choice": "1.2"}
     declared["on_choice_change"]()
@@ -48,7 +48,7 @@ def test_before_any_page_with_views_a_report_is_heard(shown):
 def test_a_report_of_a_page_that_was_left_reaches_nobody_and_one_of_a_page_without_views_is_heard(shown):
     session, declared = shown
     heard = []
-    session[show.SHOWN_VIEW] = "training", "training replay"  # of the page before, whose widget is gone
+    session[show.SHOWN_VIEW] = "training", "replay"  # of the page before, whose widget is gone
     show.beam_tree({}, "tree", heard.append)
     declared["on_choice_change"]()
     assert heard == []

@@ -16,7 +16,7 @@ const LEAVE = -1, TO_LIST = -2, TO_NEXT = -3; // in place of a step, as in panel
 const MOST_TRIED = 6; // sentences of a lesson
 const LANE = "lesson"; // of what is measured for the step that is shown
 const SOON = 300, TYPED = 250; // ms until it is said that something is being measured; after a key
-const REPLAY = ["training replay"]; // of the figures of the app's page on training
+const REPLAY = ["replay"]; // of the figures of the app's page on training
 const BYTES = "base64 bytes"; // as in headlight/components/standalone.py
 const pause = (time) => new Promise((resolve) => setTimeout(resolve, time));
 const FRESH = { choice: null, hints: 0, shown: false, right: false };

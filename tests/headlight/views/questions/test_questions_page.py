@@ -8,13 +8,13 @@ from pathlib import Path
 from urllib.parse import parse_qs
 
 import pytest
+from headlight.views.architecture.page import VIEWS as ARCHITECTURE
+from headlight.views.logits.page import VIEWS as LOGITS
 from streamlit.testing.v1 import AppTest
 from support.pages import ROOT, components, headlines, open_page, page_text
 
 from headlight.app import results
-from headlight.views.architecture.page import VIEWS as ARCHITECTURE
 from headlight.views.inside.page import VIEWS as INSIDE
-from headlight.views.logits.page import VIEWS as LOGITS
 from headlight.views.questions.content import QUESTIONS
 from headlight.views.training.page import VIEWS as TRAINING
 

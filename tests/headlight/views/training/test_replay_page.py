@@ -26,7 +26,7 @@ def replay() -> TrainingReplay:
 
 
 def open_replay(**query: str) -> AppTest:
-    return open_page(PAGE, **{"training": "training replay", "checkpoint": NAME, **query})
+    return open_page(PAGE, **{"training": "replay", "checkpoint": NAME, **query})
 
 
 def shown(app: AppTest) -> dict:
@@ -154,7 +154,7 @@ def test_a_checkpoint_without_a_replay_says_which_have_one_and_leads_there(tmp_p
     copy_checkpoints(tmp_path, without=REPLAY_FILE, names=("bare",))
     copy_checkpoints(tmp_path, names=("recorded",))
     monkeypatch.setattr(results, "CHECKPOINTS", tmp_path)
-    app = open_page(PAGE, training="training replay", checkpoint="bare")
+    app = open_page(PAGE, training="replay", checkpoint="bare")
     assert "no replay of the training of bare" in page_text(app) and "recorded" in page_text(app)
     next(button for button in app.button if "recorded" in button.label).click().run()
     assert app.selectbox(key="checkpoint_list").value == "recorded" and shown(app)["steps"]
@@ -164,14 +164,14 @@ def test_a_checkpoint_without_a_replay_says_which_have_one_and_leads_there(tmp_p
 def test_a_replay_may_have_any_name_that_a_folder_has(name, tmp_path, monkeypatch):
     copy_checkpoints(tmp_path, names=(name,))
     monkeypatch.setattr(results, "CHECKPOINTS", tmp_path)
-    app = open_page(PAGE, training="training replay", checkpoint=name)
+    app = open_page(PAGE, training="replay", checkpoint=name)
     assert not app.exception and shown(app)["steps"]
 
 
 def test_where_no_checkpoint_has_a_replay_the_page_says_so(tmp_path, monkeypatch):
     copy_checkpoints(tmp_path, without=REPLAY_FILE, names=("bare",))
     monkeypatch.setattr(results, "CHECKPOINTS", tmp_path)
-    app = open_page(PAGE, training="training replay")
+    app = open_page(PAGE, training="replay")
     assert "No other checkpoint here has one either" in page_text(app) and not app.exception
 
 
@@ -181,7 +181,7 @@ def test_a_damaged_replay_gets_a_sentence_and_a_mended_one_is_read_anew(tmp_path
     path = tmp_path / "recorded" / REPLAY_FILE
     whole = path.read_bytes()
     path.write_bytes(whole[: len(whole) // 2])
-    app = open_page(PAGE, training="training replay", checkpoint="recorded")
+    app = open_page(PAGE, training="replay", checkpoint="recorded")
     assert "is damaged or no training replay" in page_text(app) and not components(app)
     path.write_bytes(whole)
     app.run()

@@ -1,0 +1,94 @@
+"""The recipe of the paper: the learning rate's schedule and label smoothing, as this checkpoint was trained."""
+
+import math
+
+import streamlit as st
+
+from headlight.app import results
+from headlight.app.choices import slider
+from headlight.app.results import TranslationRequest
+from headlight.app.widgets import plain, show_figure, show_finding
+from headlight.plots.text import Finding, percent, pluralize, scientific
+from headlight.plots.training import PAPER, rates_figure, smoothing_figure
+from transformer.config import TrainingConfig
+from transformer.experiments.training import Smoothing
+from transformer.training.optimization import learning_rate, noam_rate
+from transformer.translator import Translator
+
+RATE = r"rate = factor \cdot d_{model}^{-0.5} \cdot \min\big(step^{-0.5},\; step \cdot warmup^{-1.5}\big)"
+TARGET = r"q_{right} = 1 - \varepsilon + \tfrac{\varepsilon}{V}, \quad q_{other} = \tfrac{\varepsilon}{V}"
+EPSILONS = (0.0, 0.1, 0.3)  # drawn beside the chosen one
+MOST_STEPS = 10_000_000  # of a training that is drawn
+NEEDED = ("schedule", "warmup_steps", "rate_factor", "cooldown_steps", "max_steps")
+
+
+def show(request: TranslationRequest) -> None:
+    """Show the learning rate of this checkpoint's training, and the smoothed loss. Raises UserError."""
+    translator = results.translator(request.checkpoint)
+    rate, smoothing = st.columns(2, gap="large")
+    with rate:
+        st.subheader("Learning rate: first up, then down")
+        st.markdown("An update changes every weight a little. The learning rate says how far (paper, section 5.3):")
+        st.latex(RATE)
+        _show_rate(translator)
+    with smoothing:
+        st.subheader("Label smoothing: never quite certain")
+        st.markdown("The training target leaves a little probability, ε, to the wrong tokens (paper, section 5.4):")
+        st.latex(TARGET)
+        _show_smoothing(translator)
+
+
+def _show_rate(translator: Translator) -> None:
+    checkpoint, d_model = translator.checkpoint, translator.model.config.d_model
+    settings = checkpoint.settings(*NEEDED)
+    if settings is None or settings.max_steps > MOST_STEPS:
+        st.info("Its training.json does not name the learning rate of this checkpoint.", icon=":material/help:")
+        return
+    found = describe_rate(settings, d_model)
+    alt = f"Learning rate of this checkpoint over {settings.max_steps:,} steps, beside the paper's"
+    show_figure(rates_figure(settings, d_model, recorded_rates(translator)), "rates", alt, found)
+    show_finding(found)
+
+
+def recorded_rates(translator: Translator) -> list[tuple[int, float]]:
+    """Return the (step, rate) pairs that the training recorded, without those that no step has."""
+    rows = [(row.get("step", math.nan), row.get("rate", math.nan)) for row in translator.checkpoint.history]
+    return [(int(step), rate) for step, rate in rows if math.isfinite(step) and math.isfinite(rate) and step >= 1]
+
+
+def describe_rate(settings: TrainingConfig, d_model: int) -> Finding:
+    """Describe the peak of the checkpoint's rate, its end, and the paper's peak."""
+    last = settings.max_steps
+    top_step = min(settings.warmup_steps, last)
+    top, end = (learning_rate(step, d_model, settings) for step in (top_step, last))
+    width, warmup = PAPER
+    paper = noam_rate(warmup, width, warmup)
+    return Finding(
+        f"The rate rises for {pluralize(top_step, 'step')}, to {scientific(top)}.",
+        f"That is {top / paper:.3g} times the paper's peak, {scientific(paper)} after {warmup:,} steps. At step "
+        f"{last:,} it is {scientific(end)}. The warm-up protects the random weights of the start from large steps.",
+    )
+
+
+def _show_smoothing(translator: Translator) -> None:
+    epsilon = slider("ε, the probability given away", 0.0, 0.9, "epsilon", 0.1)
+    classes = translator.model.config.output_size
+    drawn = [Smoothing(each, classes) for each in sorted({*EPSILONS, epsilon})]
+    found = describe_smoothing(Smoothing(epsilon, classes))
+    alt = f"Loss over the probability of the right token, for ε = {epsilon:g} and others"
+    show_figure(smoothing_figure(drawn, epsilon), "smoothed_loss", alt, found)
+    settings = translator.checkpoint.settings("label_smoothing")
+    own = f" This checkpoint was trained with ε = {settings.label_smoothing:g}." if settings else ""
+    show_finding(Finding(found.headline, plain(found.more + own)))
+
+
+def describe_smoothing(smoothing: Smoothing) -> Finding:
+    """Name the probability at which the loss is least, and the loss that remains there."""
+    if not smoothing.epsilon:
+        return Finding("Without smoothing, more certainty always pays.", "The loss is least at probability 1.")
+    return Finding(
+        f"Above {percent(smoothing.right)}, more certainty costs.",
+        f"The loss is least where the right token of {smoothing.classes:,} gets {smoothing.right:.4f}. It is "
+        f"{smoothing.entropy:.3f} nats there and never lower. The paper took ε = 0.1: it “hurts perplexity, as the "
+        "model learns to be more unsure, but improves accuracy and BLEU score”.",
+    )

@@ -1,0 +1,122 @@
+"""The recipe: schedule and label smoothing of a checkpoint, against the paper's formulas computed here."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+from support.claims import as_scientific
+from support.pages import ROOT, headlines, open_page, page_text, specs
+from support.small import small_config
+from support.streams import loaded
+
+from headlight.app import results
+from headlight.plots.training import rates_figure, smoothing_figure
+from headlight.views.training.recipe import describe_rate, describe_smoothing, recorded_rates
+from transformer.checkpoint import Checkpoint
+from transformer.config import TrainingConfig
+from transformer.experiments.training import Smoothing
+from transformer.model.transformer import Transformer
+
+PAGE = "pages/training.py"
+CHECKPOINTS = ("en-de", "en-fr", "reverse")
+
+
+def paper_rate(step: int, d_model: int, warmup: int) -> float:
+    """Equation 3 of the paper."""
+    return d_model**-0.5 * min(step**-0.5, step * warmup**-1.5)
+
+
+def scheduled_rate(step: int, d_model: int, settings: TrainingConfig) -> float:
+    """Rate of a step, computed apart from the code under test."""
+    rate = min(1.0, step / settings.warmup_steps)
+    if settings.schedule == "noam":
+        rate = paper_rate(step, d_model, settings.warmup_steps)
+    left = settings.max_steps - step + 1
+    return settings.rate_factor * rate * min(1.0, left / (settings.cooldown_steps + 1))
+
+
+@pytest.mark.parametrize("schedule, factor", [("noam", 0.5), ("constant", 0.002)])
+def test_the_figure_draws_the_schedule_the_paper_and_the_recorded_rates(schedule, factor):
+    settings = TrainingConfig(
+        max_steps=900, warmup_steps=200, cooldown_steps=300, rate_factor=factor, schedule=schedule
+    )
+    recorded = [(step, scheduled_rate(step, 128, settings)) for step in (100, 600, 900)]
+    own, paper, dots = rates_figure(settings, 128, recorded).data
+    assert {1, 200, 600, 601, 900} <= set(own.x) and 4000 in paper.x
+    np.testing.assert_allclose(own.y, [scheduled_rate(int(step), 128, settings) for step in own.x], rtol=1e-12)
+    np.testing.assert_allclose(paper.y, [paper_rate(int(step), 512, 4000) for step in paper.x], rtol=1e-12)
+    assert list(zip(dots.x, dots.y, strict=True)) == recorded
+
+
+@pytest.mark.parametrize("name", CHECKPOINTS)
+def test_the_recorded_rates_of_a_checkpoint_follow_its_schedule(name):
+    translator = loaded(name)
+    settings, d_model = translator.checkpoint.settings("schedule"), translator.model.config.d_model
+    recorded = [(step, rate) for step, rate in recorded_rates(translator) if step <= settings.max_steps]
+    assert recorded
+    for step, rate in recorded:  # written with six digits
+        assert rate == pytest.approx(scheduled_rate(step, d_model, settings), rel=1e-5)
+    found = describe_rate(settings, d_model)
+    top = scheduled_rate(settings.warmup_steps, d_model, settings)
+    assert as_scientific(found.headline.split(" to ")[1].rstrip("."), top)
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.1, 0.3])
+def test_each_curve_of_the_loss_has_its_minimum_where_a_search_finds_it(epsilon):
+    smoothing = Smoothing(epsilon, 50)
+    grid = np.linspace(0.001, 1, 1000)
+    losses = [smoothing.cross_entropy(p) for p in grid]
+    assert abs(grid[int(np.argmin(losses))] - smoothing.right) <= 0.001
+    curve, minimum = smoothing_figure([smoothing], epsilon).data
+    assert minimum.x[0] == smoothing.right and minimum.y[0] == pytest.approx(min(losses), abs=1e-3)
+    assert min(curve.y) >= minimum.y[0] - 1e-6
+    assert ("more certainty costs" in describe_smoothing(smoothing).headline) == (epsilon > 0)
+
+
+def test_the_view_restores_epsilon_and_falls_back_on_nonsense():
+    app = open_page(PAGE, training="recipe", epsilon="0.3")
+    assert app.slider(key="epsilon").value == 0.3 and len(specs(app)) == 2
+    translator = loaded("en-de")
+    smoothing = Smoothing(0.3, translator.model.config.output_size)
+    assert f"{smoothing.entropy:.3f} nats" in page_text(app) and "trained with ε = 0.1" in page_text(app)
+    assert headlines(app)[1] == describe_smoothing(smoothing).headline
+    for nonsense in ("1.5", "-1", "inf", "x"):
+        app = open_page(PAGE, training="recipe", epsilon=nonsense)
+        assert not app.exception and 0 <= app.slider(key="epsilon").value <= 0.9
+
+
+def test_a_checkpoint_without_a_configuration_gets_no_curve_of_its_own(tmp_path, monkeypatch):
+    folder = tmp_path / "own"
+    shutil.copytree(ROOT / "checkpoints" / "reverse", folder)
+    training = json.loads((folder / "training.json").read_text())
+    del training["configuration"]
+    (folder / "training.json").write_text(json.dumps(training))
+    monkeypatch.setattr(results, "CHECKPOINTS", tmp_path)
+    app = open_page(PAGE, training="recipe")
+    assert len(specs(app)) == 1 and "does not name the learning rate" in app.info[0].value
+    assert "was trained with" not in page_text(app)
+
+
+@pytest.mark.parametrize(
+    "training",
+    [
+        {},
+        {"configuration": None},
+        {"configuration": {"training": []}},
+        {"configuration": {"training": {"schedule": "noam"}}},
+        {"configuration": {"training": {"schedule": "noam", "warmup_steps": "many"}}},
+        {"configuration": {"training": {"schedule": "noam", "warmup_steps": 0}}},
+        {"configuration": {"training": {"schedule": "noam", "warmup_steps": 9, "unheard_of": 1}}},
+    ],
+)
+def test_settings_that_a_checkpoint_does_not_tell_are_not_made_up(training, tokenizer):
+    checkpoint = Checkpoint(Transformer(small_config()), tokenizer, training)
+    assert checkpoint.settings("schedule", "warmup_steps") is None
+
+
+def test_settings_that_a_checkpoint_tells_are_read(tokenizer):
+    training = {"configuration": {"training": {"schedule": "constant", "warmup_steps": 9}}}
+    checkpoint = Checkpoint(Transformer(small_config()), tokenizer, training)
+    assert checkpoint.settings("schedule", "warmup_steps").warmup_steps == 9
+    assert checkpoint.settings("rate_factor") is None, "a default is not what the checkpoint tells"
