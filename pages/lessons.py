@@ -1,4 +1,4 @@
-"""Lessons: predict, then look; what a teacher needs of them; and questions that are asked often."""
+"""Lessons: predict, then look; and what a teacher needs of them."""
 
 from headlight.app.navigation import take_request
 

@@ -51,13 +51,9 @@ def _register() -> Page:
 @functools.cache  # Streamlit looks for every page's file each time that it is made: 3 ms a run
 def _pages() -> list[Page]:
     return [
-        *(
-            st.Page(_FOLDER / f"{name}.py", title=title, default=name == HOME)
-            for pages in GROUPS.values()
-            for name, title in pages.items()
-        ),
-        # Of addresses from before the lessons had this page's questions.
-        st.Page(_FOLDER / "questions.py", title="Questions", visibility="hidden"),
+        st.Page(_FOLDER / f"{name}.py", title=title, default=name == HOME)
+        for pages in GROUPS.values()
+        for name, title in pages.items()
     ]
 
 

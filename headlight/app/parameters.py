@@ -180,8 +180,6 @@ PARAMETERS = {
     "snapshot": Parameter("replay: update of the training at which it stands"),
     # Training: the recipe.
     "epsilon": Parameter("label smoothing: ε", 0.1),
-    # Questions.
-    "question": Parameter("the question that is answered"),
 }
 # The values of both runs, for each hyperparameter in which they may differ.
 for _name, _first, _second in (

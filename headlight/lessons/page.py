@@ -1,4 +1,4 @@
-"""The page of lessons: one to begin with, what a teacher needs of each, and the questions that are asked often."""
+"""The page of lessons: one to begin with, and what a teacher needs of each."""
 
 from functools import partial
 
@@ -7,7 +7,6 @@ import streamlit as st
 from headlight.app.choices import from_list, show_views
 from headlight.app.results import TranslationRequest
 from headlight.app.widgets import offer_download, plain, show_table
-from headlight.views.questions import page as questions
 
 from . import panel
 from .file import Lesson
@@ -15,7 +14,7 @@ from .overview import overview
 from .teach.summary import show_class
 from .worksheet import worksheet
 
-LESSONS, TEACHER, QUESTIONS = "lessons", "for the teacher", "questions"
+LESSONS, TEACHER = "lessons", "for the teacher"
 TEACH = "Teach this lesson to a class"
 
 
@@ -95,4 +94,4 @@ def show_teacher(request: TranslationRequest) -> None:
         show_table("The steps of this lesson", "step", ("page", "sentence", "question or text", "what is right"), rows)
 
 
-VIEWS = {LESSONS: show_lessons, TEACHER: show_teacher, panel.CLASS: show_class, QUESTIONS: questions.show_page}
+VIEWS = {LESSONS: show_lessons, TEACHER: show_teacher, panel.CLASS: show_class}

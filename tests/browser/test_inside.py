@@ -226,14 +226,3 @@ def test_a_block_of_the_diagram_is_chosen_by_click_and_by_key(page, address, els
     names = [f"Encoder × {config.num_encoder_layers}", f"Decoder × {config.num_decoder_layers}"]
     expect(page.locator("text.stack")).to_have_text(names)
     expect(page.get_by_text("% of all parameters")).to_be_visible()
-
-
-def test_a_question_leads_to_its_page_with_checkpoint_and_sentence(page, address):
-    page.goto(f"{address}/questions?checkpoint=reverse&text=headlight&question={quote('Why divide by sqrt(d_k)?')}")
-    expect(page.get_by_role("heading", name="Why divide by sqrt(d_k)?")).to_be_visible()
-    at_rest(page)
-    page.get_by_role("link", name="See it for a head of this model").click()
-    expect(page.get_by_role("heading", name="This head, with the division and without")).to_be_visible()
-    expect(page.locator(".st-key-translation strong")).to_be_visible()
-    for part in ("inside=why", "checkpoint=reverse", "text=headlight"):
-        expect(page).to_have_url(re.compile(part))

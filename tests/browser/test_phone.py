@@ -100,7 +100,6 @@ def test_what_is_touched_is_as_high_as_a_finger_needs(phone, path):
     ("path", "opener", "entry"),
     [
         ("/translate", ".st-key-example button", "[role=menuitem]"),
-        ("/questions", ".st-key-question button", "[role=option]"),
     ],
 )
 def test_entries_of_a_list_are_whole_within_the_window(phone, path, opener, entry):

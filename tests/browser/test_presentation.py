@@ -6,10 +6,9 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 from support.access import shuts_no_one_out
 from support.heard import listen
-from support.rest import at_rest, at_rest_and_hearing_keys, drawn, follow
+from support.rest import at_rest, at_rest_and_hearing_keys, follow
 
 from headlight.plots.text import PART_NAMES, chip_text
-from headlight.views.questions.content import QUESTIONS
 
 TEXT = "I love my teacher."
 PROJECTOR = {"width": 1366, "height": 768}
@@ -175,21 +174,6 @@ def test_presented_figures_have_all_their_labels_and_headings(visitor, address):
     follow(page, "/logits?present=1")
     for figure in (".st-key-logits_bars", ".st-key-cut_bars"):
         assert_labelled(page.locator(figure), "y", 10)
-
-
-def test_a_presented_answer_stands_between_its_question_and_the_figure(visitor, address):
-    page = visitor(**PROJECTOR)
-    open_page(page, address, "questions?present=1")
-    for question in (QUESTIONS[0], max(QUESTIONS, key=lambda each: len(each.answer))):
-        follow(page, f"/questions?present=1&question={quote(question.question)}")
-        heading = page.get_by_role("heading", name=question.question)
-        chart = page.locator(f".st-key-question_{question.name}")
-        expect(chart.locator(".main-svg").first).to_be_visible()
-        expect(chart).to_be_in_viewport(ratio=1)
-        drawn(page)
-        answer = page.locator(".st-key-answer").bounding_box()
-        assert heading.bounding_box()["y"] < answer["y"]
-        assert answer["y"] + answer["height"] <= chart.bounding_box()["y"]
 
 
 def test_presented_controls_of_a_row_have_their_labels_on_one_line(visitor, address):

@@ -78,8 +78,6 @@ VIEWS = {
     f"/why?why={quote('source or prefix')}": (CHART, ".chips", ".st-key-share_of_slider"),
     "/why?why=contrast": (CHART, ".st-key-why_step_slider", ".st-key-against_list"),
     f"/what_if?what_if={quote('your translation')}": (".compared table", ".st-key-own_target_line"),
-    "/questions": (CHART, ".st-key-question"),
-    "/lessons?lessons=questions": (CHART, ".st-key-question"),
     # Other states of these views, and views that may be higher than a screen: nothing has to be in sight.
     "/decoding?decoding=beam&beam=3&prefix=258": (),
     f"/attention?explorer_kind=decoder&explorer_view=lines&explorer_heads={quote('1.1-2.3')}": (),
@@ -94,7 +92,7 @@ VIEWS = {
     "/why?logit_of=lead+over+the+runner-up": (),
 }
 TITLES = {f"/{name}": title for pages in GROUPS.values() for name, title in pages.items()}
-TITLES |= {"/": "Headlight", "/questions": "Questions"}
+TITLES |= {"/": "Headlight"}
 # Without a figure until something is started, and what starts it.
 STARTED_BY = {"/training": "Start training", f"/training?training={quote('compare runs')}": "Start both"}
 FIGURES = (
@@ -311,7 +309,7 @@ _BARS = """chart => [...chart.querySelectorAll(".point:has(.bartext-inside)")].m
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("path", ["/logits", "/architecture?architecture=embeddings", "/questions"])
+@pytest.mark.parametrize("path", ["/logits", "/architecture?architecture=embeddings"])
 def test_numbers_on_bars_stand_out_from_them(visitors, scheme, path):
     page = visitors[scheme]
     visit(page, WINDOWS[0], path, TEXT)

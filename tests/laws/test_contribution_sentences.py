@@ -5,8 +5,6 @@ import re
 import numpy as np
 import pytest
 import torch
-from headlight.views.why.contrast import describe_contrast
-from headlight.views.why.source_or_prefix import describe_shares
 from support.claims import PERCENT, as_percent, as_printed, number, scientific_number, told
 from support.made import NEXT, made_trace
 from support.streams import loaded
@@ -14,6 +12,8 @@ from support.traced import place_of, traces
 
 from headlight.plots.contributions import Contrast
 from headlight.views.what_if.own_translation import describe_own, describe_where
+from headlight.views.why.contrast import describe_contrast
+from headlight.views.why.source_or_prefix import describe_shares
 from transformer import Beam
 from transformer.decoding.sampling import Hypothesis
 from transformer.interpret.attribution import gradient_times_input, leave_one_out

@@ -6,12 +6,12 @@ from itertools import combinations
 import numpy as np
 import pytest
 import torch
-from headlight.views.why.early_layers import describe_lens, describe_parts, logit_words
 from support.claims import number, told
 from support.small import random_ids, unlike_model
 from support.streams import loaded, stream_of, trace_of
 from support.traced import traces
 
+from headlight.views.why.early_layers import describe_lens, describe_parts, logit_words
 from transformer.decoding.sampling import Hypothesis
 from transformer.interpret.residual import decoder_lens, kept_positions
 from transformer.interpret.what_if.logit_attribution import LogitAttribution, attribute_logit

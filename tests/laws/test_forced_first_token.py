@@ -5,8 +5,6 @@ import re
 import numpy as np
 import pytest
 import torch
-from headlight.views.translate.content import least_probable_token
-from headlight.views.why.contrast import most_doubtful_step
 from streamlit.testing.v1 import AppTest
 from support.claims import PERCENT, as_percent, as_printed
 from support.families import write_family
@@ -15,8 +13,10 @@ from support.small import small_model
 from headlight.app.doubts import describe_depth
 from headlight.app.results import CheckpointFiles, measures
 from headlight.plots.text import in_words
+from headlight.views.translate.content import least_probable_token
 from headlight.views.what_if.change_content import describe_outcome
 from headlight.views.what_if.own_translation import describe_own, describe_where
+from headlight.views.why.contrast import most_doubtful_step
 from transformer import Beam, Greedy, Trace, Translator
 from transformer.arrays import to_array
 from transformer.checkpoint import save_checkpoint

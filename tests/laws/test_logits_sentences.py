@@ -5,6 +5,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from support.claims import PERCENT, as_percent, as_printed, number
+from support.sentences import SENTENCES
+from support.streams import loaded, stream_of, trace_of
+
 from headlight.views.logits.content import (
     describe_confidence,
     describe_cut,
@@ -13,10 +17,6 @@ from headlight.views.logits.content import (
     logit_by_hand,
     softmax_by_hand,
 )
-from support.claims import PERCENT, as_percent, as_printed, number
-from support.sentences import SENTENCES
-from support.streams import loaded, stream_of, trace_of
-
 from transformer.decoding.sampling import truncate
 from transformer.evaluation import Confidence
 from transformer.experiments.training import Smoothing, SmoothingForm

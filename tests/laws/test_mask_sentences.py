@@ -7,11 +7,11 @@ from functools import cache
 
 import numpy as np
 import pytest
-from headlight.views.masks import content
 from support.claims import PERCENT, TINY, as_percent, as_printed, number, scientific_number
 from support.sentences import SENTENCES
 from support.streams import KINDS, loaded, trace_of
 
+from headlight.views.masks import content
 from transformer.interpret.mask_ablation import MaskedPass, masked_head, run_masked
 
 _PAIRS = [*zip(SENTENCES[0:38:4], SENTENCES[1:39:4], strict=True), ("I love my teacher.", "I love my teacher.")]

@@ -6,6 +6,11 @@ from functools import cache
 
 import numpy as np
 import pytest
+from support.claims import PERCENT, as_percent, as_printed, told
+from support.made import made_map
+from support.traced import TOKEN, place_of, traces, translator
+
+from headlight.plots.contributions import raw_and_rolled
 from headlight.views.attention.rollout import (
     ALTI,
     HALVES,
@@ -15,11 +20,6 @@ from headlight.views.attention.rollout import (
     describe_parts,
     describe_shares,
 )
-from support.claims import PERCENT, as_percent, as_printed, told
-from support.made import made_map
-from support.traced import TOKEN, place_of, traces, translator
-
-from headlight.plots.contributions import raw_and_rolled
 from transformer.interpret.attention_block import block_parameters, record_stages
 from transformer.interpret.residual import record_residual_stream
 from transformer.interpret.rollout import alti, contributions, half_and_half, measured_mixing, roll_out

@@ -4,13 +4,13 @@ import json
 import re
 
 import numpy as np
-from headlight.views.translate.content import least_probable_token, strongest_reading
 from support.claims import PERCENT, as_percent, as_printed
 from support.head_rows import word
 from support.traced import CHECKPOINT, TOKEN, all_traces, is_printed, odd_traces, place_of, traces, translator
 
 from headlight.app.doubts import describe_depth
 from headlight.plots.text import head_name
+from headlight.views.translate.content import least_probable_token, strongest_reading
 from transformer.decoding.output_statistics import load_outputs
 from transformer.interpret.head_patterns import most_confident_head
 from transformer.interpret.trace import attention_map

@@ -10,7 +10,6 @@ from support.pages import ROOT, check_headline, headlines, open_page, page_text,
 
 from headlight.views.inside.toy import MASKED_ROW
 from headlight.views.positions.content import NO_POSITIONS
-from headlight.views.questions.content import QUESTIONS
 
 NAMES_THE_MARK = "pointing at it shows it to the letter, ▁ for the blank before a word."
 PAGES = sorted(path.stem for path in (ROOT / "pages").glob("*.py"))
@@ -50,12 +49,6 @@ def test_every_view_has_its_say_in_headlines_of_twelve_words(page, view):
     assert bool(said) == ((page, view) not in SILENT)
     for headline in said:
         check_headline(headline)
-
-
-@pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.name)
-def test_every_answer_has_one_headline(question):
-    (headline,) = headlines(open_page("pages/questions.py", question=question.question))
-    check_headline(headline)
 
 
 def test_what_is_always_the_same_is_as_short():

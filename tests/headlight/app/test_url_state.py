@@ -7,18 +7,18 @@ from pathlib import Path
 from urllib.parse import parse_qs
 
 import pytest
-from headlight.views.architecture import page as architecture_page
-from headlight.views.atlas import page as atlas_page
-from headlight.views.logits import page as logits_page
-from headlight.views.masks import page as masks_page
 from support.house import files, tree
 from support.pages import open_page
 
 from headlight.app import choices, url_state
 from headlight.app.url_state import PARAMETERS, default_of
+from headlight.views.architecture import page as architecture_page
+from headlight.views.atlas import page as atlas_page
 from headlight.views.attention import page as attention_page
 from headlight.views.attention.explorer_content import OPTIONS
 from headlight.views.inside import page as inside_page
+from headlight.views.logits import page as logits_page
+from headlight.views.masks import page as masks_page
 from headlight.views.positions import page as positions_page
 from headlight.views.training import page as training_page
 from headlight.views.what_if import page as what_if_page

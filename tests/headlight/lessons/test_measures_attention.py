@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from headlight.views.translate.content import strongest_reading
 from support.changed_by_hand import hiding, stays, written
 from support.head_rows import mark, word
 from support.lesson_runs import LANGUAGES, SENTENCES, decided, found, run_of
@@ -12,6 +11,7 @@ from headlight.lessons.answer import Kind, Run
 from headlight.lessons.file import read_lesson
 from headlight.lessons.measures.attention import NEGATIONS
 from headlight.lessons.measures.wording import NEAR
+from headlight.views.translate.content import strongest_reading
 from transformer import Beam
 from transformer.interpret.trace import attention_map
 

@@ -6,13 +6,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from headlight.views.architecture.content import block_text, diagram_payload
 from support.addresses import VIEWS
 from support.pages import headlines, numbers, open_address, page_text, specs
 from support.t5 import write_t5
 
 from headlight.app import results
 from headlight.app.results import measures
+from headlight.views.architecture.content import block_text, diagram_payload
 from headlight.views.inside.steps_content import View, stages_payload
 from headlight.views.positions.relative_content import describe_buckets, no_bias
 from transformer import Translator

@@ -2,13 +2,13 @@
 
 import pytest
 import torch
-from headlight.views.what_if.compare import told_its_own
 from support.pages import open_page, page_text
 from support.small import small_model
 from support.t5 import PREFIXES, write_t5
 
 from headlight.app import results
 from headlight.app.results import TranslationRequest
+from headlight.views.what_if.compare import told_its_own
 from transformer import Translator
 from transformer.checkpoint import Checkpoint, save_checkpoint
 from transformer.exchange.importing import import_checkpoint

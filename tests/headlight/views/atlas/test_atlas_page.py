@@ -6,6 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from support.pages import ROOT, check_headline, components, open_page, page_text
+
+from headlight.app import results
 from headlight.views.atlas.content import (
     MEASURES,
     found_in_atlas,
@@ -14,9 +17,6 @@ from headlight.views.atlas.content import (
     with_error,
 )
 from headlight.views.atlas.head_content import GROUPS, facts, head_page, head_payload
-from support.pages import ROOT, check_headline, components, open_page, page_text
-
-from headlight.app import results
 from transformer import Translator
 from transformer.interpret.atlas.atlas import Atlas, Role, find_atlas, save_atlas
 from transformer.interpret.atlas.roles import find_roles, roles_of

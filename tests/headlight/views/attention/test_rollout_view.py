@@ -6,12 +6,12 @@ from urllib.parse import unquote
 
 import numpy as np
 import pytest
-from headlight.views.attention.rollout import ALTI, FORMULAS, HALVES, MEASURED
 from streamlit.testing.v1 import AppTest
 from support.drawn import drawn_text
 from support.pages import ROOT, numbers, open_page, page_text, shows_only_text
 
 from headlight.plots.contributions import KINDS, parts_of_steps, raw_and_rolled, rollout_parts_figure, share_map_figure
+from headlight.views.attention.rollout import ALTI, FORMULAS, HALVES, MEASURED
 from transformer import Translator
 from transformer.interpret.residual import record_residual_stream
 from transformer.interpret.rollout import Rollout, alti, measured_mixing, roll_out

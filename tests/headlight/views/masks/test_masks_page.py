@@ -2,6 +2,10 @@
 
 import numpy as np
 import pytest
+from streamlit.testing.v1 import AppTest
+from support.pages import ROOT, headlines, numbers, open_page, page_text, shows_only_text, specs
+
+from headlight.plots.text import in_words
 from headlight.views.masks.content import (
     describe_head,
     describe_leak,
@@ -10,10 +14,6 @@ from headlight.views.masks.content import (
     describe_shapes,
     row_words,
 )
-from streamlit.testing.v1 import AppTest
-from support.pages import ROOT, headlines, numbers, open_page, page_text, shows_only_text, specs
-
-from headlight.plots.text import in_words
 from transformer import Beam, Sampling, Translator
 from transformer.interpret.mask_ablation import MaskedPass, masked_head, run_masked
 

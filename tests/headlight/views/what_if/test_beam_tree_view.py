@@ -5,12 +5,12 @@ import re
 
 import numpy as np
 import pytest
-from headlight.views.what_if.beam_tree import describe_tree, tree_payload
 from support.claims import as_percent, as_printed, told
 from support.pages import components, open_page, page_text
 from support.traced import traces, translator
 
 from headlight.app.results import TranslationRequest, checkpoint, what_if
+from headlight.views.what_if.beam_tree import describe_tree, tree_payload
 from transformer.decoding.beam import Beam, Branch, Outcome, best_branch, search_tree
 
 TEXT = "He bought a ticket at the train station."

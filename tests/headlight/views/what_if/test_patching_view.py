@@ -5,11 +5,11 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from headlight.views.what_if.patching import MEANINGS, candidate_rows, cell_words
 from support.pages import numbers, open_page, page_text, specs, tables
 
 from headlight.plots.text import TokenCell
 from headlight.plots.what_if import patching_figure
+from headlight.views.what_if.patching import MEANINGS, candidate_rows, cell_words
 from transformer.interpret.activations import Predictions
 from transformer.interpret.what_if.patching import PATCHED, Cell, PatchingMap, Question
 

@@ -4,10 +4,10 @@ import re
 from dataclasses import replace
 
 import numpy as np
-from headlight.views.why.early_layers import early_layers_html
 from support.pages import numbers, open_page, page_text, specs
 
 from headlight.plots.contributions import logit_kinds_figure, logit_parts_figure
+from headlight.views.why.early_layers import early_layers_html
 from transformer.decoding.sampling import Hypothesis
 from transformer.interpret.what_if.logit_attribution import LogitAttribution
 

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from headlight.views.why.source_or_prefix import describe_shares
 from support.pages import numbers, open_page, page_text, shows_only_text, specs
 from support.streams import loaded, stream_of, trace_of
 
 from headlight.plots.contributions import source_shares_figure
+from headlight.views.why.source_or_prefix import describe_shares
 from transformer.interpret.rollout import SourceShares, alti, measured_mixing, roll_out
 
 PAGE, VIEW = "pages/why.py", "source or prefix"

@@ -1,1 +1,0 @@
-"""Questions: what students ask, answered with the loaded model."""
