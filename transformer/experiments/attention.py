@@ -1,4 +1,4 @@
-"""Small experiments with attention: what the scaling, the masks and the split into heads do, and a block by hand."""
+"""Small experiments with attention: the scaling, a fully masked row, and a block by hand."""
 
 import math
 from dataclasses import dataclass, replace
@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
 from torch.nn import functional as F
 
 from ..arrays import softmax
@@ -95,58 +94,6 @@ def fully_masked_row(scores: list[float]) -> FullyMaskedRow:
         with_large_number=tuple(row.masked_fill(~mask, -1e9).softmax(dim=-1).tolist()),
         fused=tuple(fused.tolist()),
     )
-
-
-@dataclass(frozen=True, eq=False)
-class Layout:
-    """A tensor as PyTorch holds it: its cells in logical order, and where each lies in memory.
-
-    `made_by` is the code that made it. `cells` holds the number of each cell, counted in memory of the first tensor, so
-    `cells[i]` says which value stands there; `shape` and `strides` are in elements; `axes` names them.
-    """
-
-    made_by: str
-    axes: tuple[str, ...]
-    cells: np.ndarray
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
-    contiguous: bool
-
-
-def split_right(tokens: int, heads: int, d_k: int) -> tuple[Layout, Layout, Layout]:
-    """Return one sentence [1, tokens, heads d_k] whose cells are numbered; after `view`; after `transpose`."""
-    x = numbered(tokens, heads * d_k)
-    viewed = x.view(1, tokens, heads, d_k)
-    return (
-        layout("x", ("batch", "tokens", "d_model"), x),
-        layout(f"x.view(1, {tokens}, {heads}, {d_k})", ("batch", "tokens", "heads", "d_k"), viewed),
-        layout(".transpose(1, 2)", ("batch", "heads", "tokens", "d_k"), viewed.transpose(1, 2)),
-    )
-
-
-def split_wrong(tokens: int, heads: int, d_k: int) -> Layout:
-    """Reshape alone, to the same shape: it reads the memory on and puts pieces of several tokens into one head."""
-    x = numbered(tokens, heads * d_k)
-    axes, mixed = ("batch", "heads", "tokens", "d_k"), x.reshape(1, heads, tokens, d_k)
-    return layout(f"x.reshape(1, {heads}, {tokens}, {d_k})", axes, mixed)
-
-
-def numbered(tokens: int, d_model: int) -> Tensor:
-    """Make [1, tokens, d_model], cells counted from 0 in memory; raises ValueError for a size below 1."""
-    if tokens < 1 or d_model < 1:
-        raise ValueError(f"sizes must be positive, got {tokens} tokens and d_model {d_model}")
-    return torch.arange(tokens * d_model).view(1, tokens, d_model)
-
-
-def layout(made_by: str, axes: tuple[str, ...], x: Tensor) -> Layout:
-    """Describe a tensor as PyTorch does."""
-    return Layout(made_by, axes, x.numpy().copy(), tuple(x.shape), x.stride(), x.is_contiguous())
-
-
-def misplaced_cells(wrong: Layout, d_model: int) -> np.ndarray:
-    """Count in each row of each head the cells that belong to another token than the row's own: [heads, tokens]."""
-    cells = wrong.cells[0]  # heads tokens d_k
-    return np.asarray((cells // d_model != np.arange(cells.shape[1])[:, None]).sum(axis=-1))
 
 
 class ToyMask(Name):
