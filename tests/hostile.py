@@ -46,7 +46,8 @@ from transformer.exchange.exporting import export_marian
 from transformer.exchange.importing import import_checkpoint
 from transformer.files import object_bytes
 from transformer.interpret.alignment.gold import GoldSet
-from transformer.interpret.alignment.table import alignment_table, load_alignment, save_alignment
+from transformer.interpret.alignment.measure import measure_alignment
+from transformer.interpret.alignment.table import load_alignment, save_alignment, tabulate
 from transformer.interpret.head_roles import load_roles, measure_roles, save_roles
 from transformer.interpret.trace import Trace
 from transformer.interpret.what_if.patching import read_minimal_pairs
@@ -103,7 +104,8 @@ def write_checkpoint(folder: Path) -> None:
     texts = [source for source, _ in pairs]
     save_outputs(folder / "outputs.json", measure_outputs(translator.model, translator.tokenizer, texts, "x"))
     gold = GoldSet("x", tuple(gold_pair(*pair) for pair in pairs[:4]))
-    save_alignment(folder / "alignment.json", alignment_table(translator.model, translator.tokenizer, gold))
+    counts = measure_alignment(translator.model, translator.tokenizer, gold)
+    save_alignment(folder / "alignment.json", tabulate(counts))
     shutil.copy(ROOT / "checkpoints" / "reverse" / "replay.safetensors", folder)
     shutil.copy(ROOT / "checkpoints" / "en-de" / "minimal_pairs.toml", folder)
 

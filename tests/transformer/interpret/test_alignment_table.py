@@ -14,7 +14,6 @@ from transformer.interpret.alignment.gold import GoldSet
 from transformer.interpret.alignment.links import Reading
 from transformer.interpret.alignment.measure import Aligner, AlignmentCounts, Method, aligners, measure_alignment
 from transformer.interpret.alignment.table import (
-    alignment_table,
     find_alignment,
     load_alignment,
     save_alignment,
@@ -97,13 +96,6 @@ def test_a_seed_draws_the_same_again(counts):
 def test_one_sentence_has_no_standard_error():
     assert not tabulate(made([[(1, 4), (2, 4)]])).errors.any()
     assert not standard_errors(np.zeros((5, 2, 4), dtype=int)).any(), "nor has what has no links"
-
-
-def test_a_table_is_made_in_one_call(translator, counts):
-    table = alignment_table(translator.model, translator.tokenizer, GOLD, weights="w", seed=2)
-    expected = tabulate(counts, weights="w", seed=2)
-    np.testing.assert_array_equal(table.halves, expected.halves)
-    np.testing.assert_array_equal(table.errors, expected.errors)
 
 
 def test_a_frame_has_every_rate_and_what_it_is_made_of(table):

@@ -2,7 +2,6 @@
 and judged on the other; kept beside a checkpoint, and read again with distrust.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,12 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...data.frames import cell_columns
-from ...data.tokenizer import TextTokenizer
 from ...files import reading_json, save_json
 from ...model.transformer import Transformer
-from .gold import GoldSet
 from .links import COUNTS, Reading, error_rate
-from .measure import MARKS, Aligner, AlignmentCounts, Method, aligners_of, measure_alignment, name_columns
+from .measure import MARKS, Aligner, AlignmentCounts, Method, aligners_of, name_columns
 
 if TYPE_CHECKING:
     import pandas
@@ -76,9 +73,9 @@ class AlignmentTable:
         rates = (self.rate(Aligner(Method.HEAD, layer, head), reading) for reading in Reading)
         return min((rate for rate in rates if np.isfinite(rate[0])), default=None)
 
-    def best_head(self, *, punctuation: bool = True) -> tuple[Aligner, Reading]:
-        """Return the head and reading of the lowest error rate over all sentences, to align with."""
-        return self._best(self.rates[..., MARKS.index(punctuation)], list(Reading))
+    def best_head(self) -> tuple[Aligner, Reading]:
+        """Return the head and reading of the lowest error rate over all sentences, punctuation counted."""
+        return self._best(self.rates[..., MARKS.index(True)], list(Reading))
 
     def chosen_heads(self) -> list[Chosen]:
         """Choose a head on each half in turn and judge it on the other: for each reading, with punctuation and without.
@@ -118,22 +115,6 @@ class AlignmentTable:
             **{name: counts[..., index] for index, name in enumerate(COUNTS)},
         )
         return name_columns(pandas.DataFrame(columns), self.aligners)
-
-
-def alignment_table(
-    model: Transformer,
-    tokenizer: TextTokenizer,
-    gold: GoldSet,
-    *,
-    weights: str = "",
-    seed: int = 0,
-    languages: tuple[str, str] = ("", ""),
-    spaced: bool = False,
-    progress: Callable[[int], None] | None = None,
-) -> AlignmentTable:
-    """Measure every aligner of a model against a gold set; see `measure_alignment`, and `tabulate` for the seed."""
-    counts = measure_alignment(model, tokenizer, gold, languages=languages, spaced=spaced, progress=progress)
-    return tabulate(counts, weights=weights, seed=seed)
 
 
 def tabulate(counts: AlignmentCounts, *, weights: str = "", seed: int = 0) -> AlignmentTable:
