@@ -88,17 +88,12 @@ PARAMETERS = {
     "toy_head": Parameter("small example: head shown, from 1", "1"),
     "toy_table": Parameter("small example: the table to change", "X"),
     "toy_flipped": Parameter("small example: a digit for each cell of the mask, 1 where it was clicked", ""),
-    "split_tokens": Parameter("splitting into heads: tokens", "3"),
-    "split_heads": Parameter("splitting into heads: heads", "2"),
-    "split_d_k": Parameter("splitting into heads: d_k", "4"),
     "random_seed": Parameter("why √d_k: seed of the random vectors", 1),
     # Architecture: a view of Inside.
     "block": Parameter("chosen block of the diagram", "encoder.0.self_attention"),
     "side": Parameter("source or target", "source"),
     "token": Parameter("chosen token, from 1"),
     "unit_layer": Parameter("feed-forward: layer, from 1", "1"),
-    "norm_layers": Parameter("pre-norm and post-norm: layers of the new models", "6"),
-    "norm_seed": Parameter("pre-norm and post-norm: seed of the new models", 1),
     # Logits.
     "lens_temperature": Parameter("one step: temperature (`temperature` is the bar's)", 1.0),
     "lens_topk": Parameter("one step: k of top-k, 0 for all (`topk` is the bar's)", 0),

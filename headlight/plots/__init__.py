@@ -15,7 +15,7 @@ In the modules the colours of the same functions follow the theme of the browser
 do, which pages draw from results that they have already.
 """
 
-from .architecture import embedding, gradient_norms, hidden_units, layer_norms, nearest_tokens, parameters, trajectory
+from .architecture import embedding, hidden_units, layer_norms, nearest_tokens, parameters, trajectory
 from .attention import all_heads, average, head, largest_weight, score_deviation, without_scaling
 from .contributions import attribution, contrast, logit_kinds, logit_parts, rollout, rollout_parts, source_or_prefix
 from .decoding import calibration, confidence, confidence_histogram, logit_lens, logits, probabilities
@@ -61,7 +61,6 @@ __all__ = [
     "embedding_norms",
     "embedding_sum",
     "fully_masked_row",
-    "gradient_norms",
     "head",
     "head_differences",
     "hidden_units",

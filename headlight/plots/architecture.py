@@ -1,4 +1,4 @@
-"""Figures of the architecture: a token's way through a stack, hidden units, gradients, parameters."""
+"""Figures of the architecture: a token's way through a stack, hidden units, parameters."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -7,11 +7,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from transformer.arrays import require_index, to_array
-from transformer.config import Activation, FeedForwardType, ModelConfig, Norm, NormType, Positions
-from transformer.data.batching import make_examples
-from transformer.data.pairs import TextPairs
-from transformer.experiments import training
-from transformer.experiments.training import GradientNorms
+from transformer.config import Activation, FeedForwardType, ModelConfig, NormType, Positions
 from transformer.interpret import residual
 from transformer.interpret.parameters import WIDTHS, nearest, norm_parameters, parameters_at
 from transformer.interpret.residual import (
@@ -33,7 +29,6 @@ from .layout import (
     figure_of,
     label_axis,
     label_rows,
-    logarithmic_axis,
     row_bars,
     scatter,
     token_rows,
@@ -60,7 +55,6 @@ ACTIVATION_NAMES = {
 _HEIGHT = 300  # pixels
 _UNITS = 24  # hidden units that are drawn
 _UPPER, _LOWER = {"xaxis": "x", "yaxis": "y"}, {"xaxis": "x2", "yaxis": "y2"}  # panels
-_NORM_LOOKS = {"post": (OLIVE, "dash", "diamond"), "pre": (BLUE, "solid", "circle")}
 
 
 def sublayer_names(trajectory: Trajectory, norm: str = "LayerNorm") -> list[str]:
@@ -178,20 +172,6 @@ def sentence_figure(units: np.ndarray, tokens: Sequence[str]) -> go.Figure:
     return _over_units(traces, order, 110 + 26 * len(tokens), token_rows(tokens))
 
 
-def gradients_figure(measured: Sequence[GradientNorms], stack: str) -> go.Figure:
-    """Draw a line per norm over the layers of the "encoder" or the "decoder": the gradient's norm, logarithmic."""
-    curves = []
-    for each in measured:
-        colour, dash, symbol = _NORM_LOOKS[each.norm]
-        values = getattr(each, stack)
-        look = {"line": {"color": colour, "dash": dash}, "marker": {"symbol": symbol, "size": 8}}
-        hover = f"{each.norm}-norm, layer %{{x}}: %{{y:.4f}}<extra></extra>"
-        layers, name = list(range(1, len(values) + 1)), f"{each.norm}-norm"
-        curves.append(scatter(layers, values, "lines+markers", name=name, hovertemplate=hover, **look))
-    x = {"title": "layer, the last one next to the output", "dtick": 1}
-    return figure_of(curves, 340, x=x, y=logarithmic_axis("norm of the gradient of W₂"))
-
-
 def _over_units(traces: list[dict], order: np.ndarray, height: int, y: dict) -> go.Figure:
     x = {**label_axis([str(unit + 1) for unit in order]), "title": "hidden unit"}
     return figure_of(traces, height, x=x, y=y, top=10, bottom=60)
@@ -275,20 +255,6 @@ def layer_norms(translator: Translator) -> go.Figure:
         hover = "%{x:.3f}: %{y:,}<extra></extra>"
         traces.append(bars(middles, counts, width=np.diff(edges), name=name, marker=marker, hovertemplate=hover))
     return figure_of(traces, _HEIGHT, x={"title": "value"}, y={"title": "count"}, barmode="overlay")
-
-
-def gradient_norms(
-    translator: Translator, pairs: TextPairs, stack: Stack | str = "encoder", *, layers: int = 6, seed: int = 1
-) -> go.Figure:
-    """Draw gradient norms by layer of new models of this shape, pre-norm and post-norm, before any training.
-
-    `pairs` of source and target texts are what the gradient is of; `seed` draws the weights. Raises DataError where no
-    pair fits the model.
-    """
-    config = translator.model.config
-    examples = make_examples(pairs, translator.tokenizer, config.max_length)
-    measured = [training.gradient_norms(config, norm, layers, examples, seed) for norm in Norm]
-    return gradients_figure(measured, Stack(stack))
 
 
 def _stream(translator: Translator, trace: Trace, stack: Stack | str) -> StackStream:

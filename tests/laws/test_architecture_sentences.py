@@ -4,7 +4,7 @@ import re
 
 import pytest
 from support.claims import PERCENT, as_percent, number
-from support.streams import loaded, stream_of
+from support.streams import loaded
 
 from headlight.views.inside.architecture_content import share_words
 from transformer.interpret.parameters import blocks_of
@@ -15,7 +15,7 @@ def test_shares_of_the_parameters_are_counted_from_the_models_own(name):
     model = loaded(name).model
     total = sum(parameter.numel() for parameter in model.parameters())
     listed = 0
-    for block in blocks_of(model, stream_of(name, "a b")):
+    for block in blocks_of(model):
         said = share_words(block, total)
         if not said or said.startswith("shared with"):
             continue

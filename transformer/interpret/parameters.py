@@ -7,13 +7,13 @@ import numpy as np
 import torch
 from torch import nn
 
-from ..arrays import cosine, require_index, softmax, to_array
+from ..arrays import cosine, require_index, to_array
 from ..config import FeedForwardType, ModelConfig, Norm, NormType, Positions
 from ..files import stored_name
 from ..model.layers import NORMS, Residual, StackInput, norm_bias
 from ..model.names import Name, Stack
 from ..model.transformer import Transformer
-from .residual import ResidualStream, SubLayer, sublayers_of
+from .residual import SubLayerKind, sublayers_of
 
 OUTPUT = "output"  # the stack of what comes after the decoder
 WIDTHS = (128, 256, 512, 1024)  # d_model, the paper's 512 among them
@@ -34,76 +34,66 @@ class BlockKind(Name):
     SOFTMAX = "softmax"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Block:
     """One box of the figure. `stack` is "encoder", "decoder" or "output"; `layer` counts from 0 and is None elsewhere.
 
-    before, after: [tokens, width], what went in and what came out; `before` is None where ids go in. `parameters` are
-    counted where they are first used: a matrix that is shared counts 0 elsewhere, and `shared_with` names where.
+    `parameters` are counted where they are first used: a matrix that is shared counts 0 elsewhere, and `shared_with`
+    names where.
     """
 
     name: str
     stack: str
     kind: BlockKind
-    layer: int | None
-    before: np.ndarray | None
-    after: np.ndarray
+    layer: int | None = None
     parameters: int = 0
     shared_with: str | None = None
 
 
-def blocks_of(model: Transformer, stream: ResidualStream) -> list[Block]:
-    """List all blocks in the order of computation, encoder first, for the sentence of a recorded residual stream."""
+def blocks_of(model: Transformer) -> list[Block]:
+    """List all blocks in the order of computation, encoder first."""
     tied = model.output_projection.weight is model.target_embedding.weight
     with_source = "source_embedding" if model.target_embedding is model.source_embedding else None
     shared = (with_source or "target_embedding") if tied else None
-    hidden, logits = stream.decoder.end, stream.logits
     unshared = _count(model.output_projection) - (model.output_projection.weight.numel() if tied else 0)
     return [
-        *_stack_blocks(model, Stack.ENCODER, stream, None),
-        *_stack_blocks(model, Stack.DECODER, stream, with_source),
+        *_stack_blocks(model, Stack.ENCODER, None),
+        *_stack_blocks(model, Stack.DECODER, with_source),
         # The output projection has this name in addresses and in files.
-        Block("generator", OUTPUT, BlockKind.OUTPUT_PROJECTION, None, hidden, logits, unshared, shared),
-        Block("softmax", OUTPUT, BlockKind.SOFTMAX, None, logits, softmax(logits)),
+        Block("generator", OUTPUT, BlockKind.OUTPUT_PROJECTION, parameters=unshared, shared_with=shared),
+        Block("softmax", OUTPUT, BlockKind.SOFTMAX),
     ]
 
 
-def _stack_blocks(model: Transformer, name: Stack, whole: ResidualStream, shared_with: str | None) -> Iterator[Block]:
-    stream, side = getattr(whole, name), "source" if name == Stack.ENCODER else "target"
+def _stack_blocks(model: Transformer, name: Stack, shared_with: str | None) -> Iterator[Block]:
+    side = "source" if name == Stack.ENCODER else "target"
     count = 0 if shared_with else _count(getattr(model, f"{side}_embedding"))
-    yield Block(f"{side}_embedding", name, BlockKind.EMBEDDING, None, None, stream.embedded, count, shared_with)
+    yield Block(f"{side}_embedding", name, BlockKind.EMBEDDING, parameters=count, shared_with=shared_with)
     entry: StackInput = getattr(model, f"{name}_input")
     relative = getattr(model, f"{name}_relative")
     count = _count(entry.positions) + (0 if relative is None else _count(relative))
-    yield Block(f"{side}_positions", name, BlockKind.POSITIONS, None, stream.embedded, stream.summed, count)
+    yield Block(f"{side}_positions", name, BlockKind.POSITIONS, parameters=count)
     if isinstance(entry.norm, NORMS):
-        count = _count(entry.norm)
-        yield Block(f"{name}_embedding_norm", name, BlockKind.NORM, None, stream.summed, stream.start, count)
-    for (_, _, module, residual), sublayer in zip(sublayers_of(model, name), stream.sublayers, strict=True):
-        yield from _sublayer_blocks(name, module, residual, sublayer)
+        yield Block(f"{name}_embedding_norm", name, BlockKind.NORM, parameters=_count(entry.norm))
+    for layer, kind, module, residual in sublayers_of(model, name):
+        yield from _sublayer_blocks(name, layer, kind, module, residual)
     last = getattr(model, f"{name}_norm")
     if isinstance(last, NORMS):
-        yield Block(f"{name}_norm", name, BlockKind.NORM, None, stream.sublayers[-1].after, stream.end, _count(last))
+        yield Block(f"{name}_norm", name, BlockKind.NORM, parameters=_count(last))
 
 
-def _sublayer_blocks(stack: Stack, module: nn.Module, residual: Residual, sublayer: SubLayer) -> Iterator[Block]:
+def _sublayer_blocks(
+    stack: Stack, layer: int, kind: SubLayerKind, module: nn.Module, residual: Residual
+) -> Iterator[Block]:
     """Yield a sub-layer and what stands around it: LayerNorm before it and Add after it, or Add & Norm after it."""
-    name, layer, norm = f"{stack}.{sublayer.layer}.{sublayer.name}", sublayer.layer, residual.norm
-    kind, read = BlockKind(sublayer.name), sublayer.before
+    name, norms = f"{stack}.{layer}.{kind}", _count(residual.norm)
     if residual.norm_first:
-        read = _normed(norm, sublayer.before)
-        yield Block(f"{name}_residual.norm", stack, BlockKind.NORM, layer, sublayer.before, read, _count(norm))
-    yield Block(name, stack, kind, layer, read, sublayer.change, _count(module))
+        yield Block(f"{name}_residual.norm", stack, BlockKind.NORM, layer, norms)
+    yield Block(name, stack, BlockKind(kind), layer, _count(module))
     if residual.norm_first:
-        yield Block(f"{name}_residual", stack, BlockKind.ADD, layer, sublayer.change, sublayer.after)
+        yield Block(f"{name}_residual", stack, BlockKind.ADD, layer)
     else:
-        total = sublayer.before + sublayer.change
-        yield Block(f"{name}_residual", stack, BlockKind.ADD_AND_NORM, layer, total, sublayer.after, _count(norm))
-
-
-@torch.inference_mode()
-def _normed(norm: nn.Module, x: np.ndarray) -> np.ndarray:
-    return to_array(norm(torch.tensor(x, device=norm.weight.device)))  # type: ignore[arg-type]
+        yield Block(f"{name}_residual", stack, BlockKind.ADD_AND_NORM, layer, norms)
 
 
 def _count(module: nn.Module) -> int:

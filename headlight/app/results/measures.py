@@ -5,9 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from transformer.config import Norm
 from transformer.data.batching import BatchView
-from transformer.experiments.training import GradientNorms, gradient_norms
 from transformer.interpret import positions
 from transformer.interpret.attention_block import (
     BlockParameters,
@@ -28,7 +26,6 @@ from . import CheckpointFiles, TranslationRequest, cached, recorded, samples, tr
 if TYPE_CHECKING:
     from transformer.evaluation import Confidence
 
-PAIRS_FOR_GRADIENTS = 16
 USUAL_PARTS, PAIRS_A_PART = 3, 10  # of a checkpoint's sentence pairs, for what is usual
 
 
@@ -129,10 +126,3 @@ def confidence(checkpoint: CheckpointFiles, part: int, parts: int) -> "Confidenc
     from transformer.evaluation import measure_confidence  # reads sacrebleu, which only this needs
 
     return measure_confidence(translator(checkpoint).model, samples(checkpoint)[part::parts])
-
-
-@cached(max_entries=32, show_spinner="Initialising a model and going back through it …")
-def gradients(checkpoint: CheckpointFiles, layers: int, seed: int, norm: Norm) -> GradientNorms:
-    """Return gradient norms of a new model in a checkpoint's shape, of either norm, on its first sentence pairs."""
-    config, examples = translator(checkpoint).model.config, samples(checkpoint)[:PAIRS_FOR_GRADIENTS]
-    return gradient_norms(config, norm, layers, examples, seed)

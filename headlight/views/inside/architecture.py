@@ -1,4 +1,4 @@
-"""The architecture: the paper's figure for the loaded checkpoint, block by block."""
+"""The architecture as a map: the paper's figure for the loaded checkpoint, and the way from each block to its view."""
 
 from functools import lru_cache
 
@@ -6,32 +6,29 @@ import pandas as pd
 import streamlit as st
 
 from headlight.app import results, url_state
+from headlight.app.head_choice import Head, take_head
 from headlight.app.results import CheckpointFiles, TranslationRequest
-from headlight.app.widgets import (
-    offer_table,
-    plain,
-    show_table,
-    show_translation,
-)
+from headlight.app.widgets import offer_table, plain, show_translation
 from headlight.components.show import architecture_diagram
-from headlight.plots.text import pluralize, signed, token_cells
+from headlight.plots.text import pluralize
 from transformer.interpret.parameters import Block, blocks_of, parameter_rows
-from transformer.interpret.trace import Trace
 
-from .architecture_content import (
-    BlockText,
-    block_text,
-    diagram_payload,
-    share_words,
-    statistics,
-)
+from .architecture_content import block_text, diagram_payload, share_words, sizes, sizes_words
+
+_KINDS = {("encoder", "self_attention"): "encoder", ("decoder", "self_attention"): "decoder"}
+_PAGES = {
+    "embedding": ("pages/positions.py", "Positions: how the model knows the order of words"),
+    "positions": ("pages/positions.py", "Positions: how the model knows the order of words"),
+    "output_projection": ("pages/decoding.py", "Decoding: from these numbers to a word"),
+    "softmax": ("pages/decoding.py", "Decoding: from these numbers to a word"),
+}
 
 
 def show(request: TranslationRequest) -> None:
     """Show the paper's figure for this checkpoint, the chosen block, and all parameters. Raises UserError."""
     translator = results.translator(request.checkpoint)
     trace = show_translation(request)
-    blocks = blocks_of(translator.model, results.residual_stream(request))
+    blocks = blocks_of(translator.model)
     by_name = {block.name: block for block in blocks}
     chosen = by_name.get(url_state.read("block"), by_name[str(url_state.PARAMETERS["block"].default)])
     config = translator.model.config
@@ -39,43 +36,43 @@ def show(request: TranslationRequest) -> None:
     with diagram:
         payload = diagram_payload(blocks, config, "source tokens", "target tokens, shifted right")
         architecture_diagram(payload, chosen.name, "diagram", lambda name: url_state.write("block", name))
-        st.caption(
-            f"{pluralize(config.num_encoder_layers, 'encoder layer')} and "
-            f"{pluralize(config.num_decoder_layers, 'decoder layer')}, {config.norm}-norm, from the bottom to the top "
-            "as in the paper's figure 1. Under a block's name: its parameters and their share of all. **Choose a "
-            "block**, and another layer by its number."
-        )
     with details:
-        _show_block(chosen, block_text(chosen.kind, config), sum(block.parameters for block in blocks), trace)
-    st.subheader("All parameters")
-    _show_parameters(request.checkpoint)
+        text = block_text(chosen.kind, config)
+        where = "" if chosen.layer is None else f", {chosen.stack} layer {chosen.layer + 1}"
+        st.subheader(f"{text.title}{where}")
+        _show_ways(chosen)
+        st.latex(text.formula)
+        st.markdown(f"{text.meaning} *{text.source}.*")
+        share = share_words(chosen, sum(block.parameters for block in blocks)) or "none"
+        st.markdown(f"**Parameters:** {plain(share)}{' of all parameters' * share.endswith('%')}")
+        tokens = trace.source_tokens if chosen.stack == "encoder" else trace.decoder_input_tokens
+        st.markdown(plain(sizes_words(chosen, len(tokens), config)))
+        st.caption(
+            "Choose a block, or another layer by its number. Under its name: its parameters and their share of all."
+        )
+        with st.expander("All parameters"):
+            _show_parameters(request.checkpoint)
 
 
-def _show_block(block: Block, text: BlockText, total: int, trace: Trace) -> None:
-    where = "" if block.layer is None else f", {block.stack} layer {block.layer + 1}"
-    st.subheader(f"{text.title}{where}")
-    st.latex(text.formula)
-    st.markdown(f"{text.meaning} *{text.source}.*")
-    share = share_words(block, total) or "none"
-    st.markdown(f"**Parameters:** {plain(share)}{' of all parameters' * share.endswith('%')}")
-    tokens = trace.source_tokens if block.stack == "encoder" else trace.decoder_input_tokens
-    shapes = [f"{len(tokens)} ids" if block.before is None else _sizes(block.before.shape), _sizes(block.after.shape)]
-    st.markdown(plain(f"Here: {shapes[0]} in, {shapes[1]} out (batch 1)."))
-    rows = []
-    for name, array in (("in", block.before), ("out", block.after)):
-        if array is not None:
-            values = statistics(array)
-            rows += [
-                (f"{name}: {what}", [signed(number, 2 if abs(number) >= 0.005 else 4) for number in line])
-                for what, line in zip(("mean", "std. dev.", "norm"), values, strict=True)
-            ]
-    show_table(f"What goes in and comes out of {text.title}, token by token", "token", token_cells(tokens), rows)
-    if block.kind == "softmax":
-        st.caption("Columns are the decoder's steps, each a distribution over the vocabulary with mean 1 / V.")
+def _show_ways(block: Block) -> None:
+    """Offer the view or the page that goes on from a block."""
+    if "attention" in block.kind and block.layer is not None:
+        head = Head(_KINDS.get((block.stack, block.kind), "cross"), block.layer, 0)
+        with st.container(horizontal=True):
+            _offer_view("Step by step through this block", "step by step", head)
+            if head.kind == "decoder":
+                _offer_view("What its mask hides", "masks", head)
+    elif block.kind in _PAGES:
+        page, label = _PAGES[block.kind]
+        st.page_link(page, label=label, icon=":material/arrow_forward:")
 
 
-def _sizes(shape: tuple[int, ...]) -> str:
-    return " x ".join(map(str, shape))
+def _offer_view(label: str, view: str, head: Head) -> None:
+    def go() -> None:
+        st.session_state["inside"] = view
+        take_head(head)
+
+    st.button(label, icon=":material/arrow_forward:", on_click=go, type="primary")
 
 
 def _show_parameters(checkpoint: CheckpointFiles) -> None:
@@ -90,10 +87,10 @@ def _show_parameters(checkpoint: CheckpointFiles) -> None:
 
 @lru_cache(maxsize=8)  # the same for every sentence
 def _parameters(checkpoint: CheckpointFiles) -> tuple[str, pd.DataFrame]:
-    """Return how many parameters there are, in words, and the table of all."""
+    """Return the number of parameters in words, and the table of all."""
     rows = parameter_rows(results.translator(checkpoint).model)
     total = sum(row.count for row in rows)
     columns = ["parameter", "shape", "values", "share", "shared with"]
-    cells = [(row.name, _sizes(row.shape), row.count, row.count / total, row.shared_with or "") for row in rows]
+    cells = [(row.name, sizes(*row.shape), row.count, row.count / total, row.shared_with or "") for row in rows]
     tensors = pluralize(sum(row.count > 0 for row in rows), "tensor")
     return f"{total:,} values in {tensors}, as the file names them.", pd.DataFrame(cells, columns=columns)

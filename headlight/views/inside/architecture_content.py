@@ -2,12 +2,10 @@
 
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from headlight.plots.architecture import ACTIVATION_NAMES
 from headlight.plots.text import percent
 from transformer.config import Activation, FeedForwardType, ModelConfig, NormType, Positions
-from transformer.interpret.parameters import Block
+from transformer.interpret.parameters import OUTPUT, Block
 
 _LOOKS = {"self_attention": "attention", "cross_attention": "attention", "add_and_norm": "norm"}
 _ENDS_SUBLAYER = ("add", "add_and_norm")
@@ -32,6 +30,7 @@ _POSITIONS = (
     r"\begin{gathered} PE_{pos, 2i} = \sin(pos / 10000^{2i / d}) \\ "
     r"PE_{pos, 2i+1} = \cos(pos / 10000^{2i / d}) \end{gathered}"
 )
+_NORM_PLACES = "Post-norm: normalise after adding. Pre-norm: before."
 BLOCK_TEXTS = {
     "embedding": BlockText(
         label="Embedding",
@@ -74,14 +73,15 @@ BLOCK_TEXTS = {
         label="Add & Norm",
         title="Residual and LayerNorm (post-norm)",
         formula=r"\text{LayerNorm}(x + \text{Sublayer}(x))",
-        meaning="The sub-layer's output is added to its input, and the sum is normalised.",
+        meaning=f"The sub-layer's output is added to its input, and the sum is normalised. {_NORM_PLACES}",
         source="section 3.1 and 5.4",
     ),
     "add": BlockText(
         label="Add",
         title="Residual (pre-norm)",
         formula=r"x + \text{Sublayer}(\text{LayerNorm}(x))",
-        meaning="The sub-layer's output is added to its input, which the residual connection carries past unchanged.",
+        meaning="The sub-layer's output is added to its input, which the residual connection carries past unchanged. "
+        f"{_NORM_PLACES}",
         source="section 3.1; pre-norm: Xiong et al. 2020",
     ),
     "norm": BlockText(
@@ -137,7 +137,7 @@ _OTHER_POSITIONS = {
         formula=r"\text{score}_{ij} + b_{\text{head},\; \text{bucket}(j - i)}",
         meaning="Nothing is added to the embeddings. To every score of self-attention each head adds a learned number "
         "that depends on how far the key is from the query alone; far distances share one, in buckets. One table for "
-        "all layers of this stack; cross-attention has none. See “relative bias” on the page Positional encoding.",
+        "all layers of this stack; cross-attention has none. See “relative bias” on the page Positions.",
         source="Raffel et al. 2020, 2.1; compare section 3.5",
     ),
     Positions.MULTIPLIED: BlockText(
@@ -303,10 +303,16 @@ def _box(block: Block, config: ModelConfig, total: int) -> dict:
     } | beside
 
 
-def statistics(x: np.ndarray) -> np.ndarray:
-    """Return mean, standard deviation and Euclidean norm of every token's vector: [3, tokens]."""
-    x = np.asarray(x, dtype=np.float64)
-    return np.stack([x.mean(axis=-1), x.std(axis=-1), np.linalg.norm(x, axis=-1)])
+def sizes(*shape: int) -> str:
+    """Return a shape as the page writes it: "6 x 256"."""
+    return " x ".join(map(str, shape))
+
+
+def sizes_words(block: Block, tokens: int, config: ModelConfig) -> str:
+    """Return the shapes of a block's input and output for so many tokens, in words."""
+    vectors, logits = sizes(tokens, config.d_model), sizes(tokens, config.output_size)
+    before = {"embedding": f"{tokens} ids", "softmax": logits}.get(block.kind, vectors)
+    return f"Here: {before} in, {logits if block.stack == OUTPUT else vectors} out (batch 1)."
 
 
 def share_words(block: Block, total: int) -> str:

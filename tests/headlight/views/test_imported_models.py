@@ -82,7 +82,7 @@ def test_a_model_with_learned_positions_is_patched_where_its_translations_differ
 
 
 def test_the_feed_forward_is_drawn_after_this_models_activation(folder):
-    app = open_address("/architecture?architecture=feed-forward", checkpoint=SMALL, text="red dog")
+    app = open_address("/research?research=feed-forward", checkpoint=SMALL, text="red dog")
     own = Translator.load(folder / SMALL)
     trace, layer = own.trace("red dog", target_language="deu"), own.model.encoder[0]
     kept = []
@@ -159,22 +159,24 @@ def test_a_norm_after_the_embedding_stands_in_the_diagram_and_in_the_sums(folder
     own = Translator.load(folder / BART)
     trace = own.trace("red dog")
     stream = record_residual_stream(own.model, trace.source_ids, trace.decoder_input_ids)
-    blocks = {block.name: block for block in blocks_of(own.model, stream)}
+    blocks = {block.name: block for block in blocks_of(own.model)}
     names = list(blocks)
     for side, stack in (("source", "encoder"), ("target", "decoder")):
         norm, module = blocks[f"{stack}_embedding_norm"], getattr(own.model, f"{stack}_embedding_norm")
         assert names.index(norm.name) == names.index(f"{side}_positions") + 1 and norm.parameters == 2 * 24
-        assert np.array_equal(norm.before, blocks[f"{side}_positions"].after)
-        np.testing.assert_allclose(module(torch.tensor(norm.before)).detach().numpy(), norm.after, atol=1e-5)
-        assert np.array_equal(blocks[f"{stack}.0.self_attention"].before, norm.after)
         assert blocks[f"{side}_positions"].parameters == 40 * 24
-        table = position_rows(own.model, stack)[: len(norm.before)]
-        np.testing.assert_allclose(blocks[f"{side}_positions"].before + table, norm.before, atol=1e-5)
+        vectors = getattr(stream, stack)
+        np.testing.assert_allclose(module(torch.tensor(vectors.summed)).detach().numpy(), vectors.start, atol=1e-5)
+        assert np.array_equal(vectors.sublayers[0].before, vectors.start)
+        table = position_rows(own.model, stack)[: len(vectors.summed)]
+        np.testing.assert_allclose(vectors.embedded + table, vectors.summed, atol=1e-5)
     assert sum(block.parameters for block in blocks.values()) == own.model.count_parameters()
     assert parameters_at(own.model.config, [24]) == {24: own.model.count_parameters()}
-    said = page_text(open_address("/architecture?block=encoder_embedding_norm", checkpoint=BART, text="red dog"))
+    said = page_text(
+        open_address("/inside?inside=architecture&block=encoder_embedding_norm", checkpoint=BART, text="red dog")
+    )
     assert "LayerNorm" in said and "after the embedding" in said
-    assert "first LayerNorm" in str(specs(open_address("/architecture?architecture=trajectory", checkpoint=BART)))
+    assert "first LayerNorm" in str(specs(open_address("/research?research=trajectory", checkpoint=BART)))
 
 
 @pytest.mark.parametrize("strategy", [Greedy(), Beam(2)])

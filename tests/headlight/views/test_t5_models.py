@@ -12,7 +12,7 @@ from support.t5 import write_t5
 
 from headlight.app import results
 from headlight.app.results import measures
-from headlight.views.architecture.content import block_text, diagram_payload
+from headlight.views.inside.architecture_content import block_text, diagram_payload
 from headlight.views.inside.steps_content import View, stages_payload
 from headlight.views.positions.relative_content import describe_buckets, no_bias
 from transformer import Translator
@@ -28,7 +28,6 @@ from transformer.interpret.attention_block import (
 )
 from transformer.interpret.parameters import blocks_of
 from transformer.interpret.relative_positions import Moved, RelativeBias, move_sentence
-from transformer.interpret.residual import record_residual_stream
 from transformer.model.attention import distance_ranges
 
 T5, FLAN, BYT5 = "t5", "flan-t5", "byt5"
@@ -197,9 +196,7 @@ def test_what_the_division_would_do_is_said_of_a_model_that_does_not_divide(fold
 @pytest.mark.parametrize("name", [T5, FLAN, BYT5])
 def test_the_diagram_has_this_models_blocks_and_counts_each_parameter_once(folder, name):
     own = Translator.load(folder / name)
-    trace = own.trace("red dog")
-    stream = record_residual_stream(own.model, trace.source_ids, trace.decoder_input_ids)
-    blocks = blocks_of(own.model, stream)
+    blocks = blocks_of(own.model)
     config = own.model.config
     assert sum(block.parameters for block in blocks) == own.model.count_parameters()
     payload = diagram_payload(blocks, config, "source", "target")

@@ -1,19 +1,15 @@
-"""A token's trajectory, its neighbours, and gradients at initialisation."""
+"""A token's trajectory, and its neighbours."""
 
 import numpy as np
 import pytest
 import torch
-from support.small import random_sources, small_config, small_model
+from support.small import random_sources, small_model
 from torch.nn import functional as F
 
-from transformer.data.batching import Example
-from transformer.experiments.training import gradient_norms
 from transformer.interpret.parameters import nearest
 from transformer.interpret.residual import record_residual_stream, trajectory
-from transformer.model.transformer import Transformer
 
 SOURCE, FED = random_sources(7)[0], [2, 9, 8, 5, 4]
-EXAMPLES = [Example((5, 6, 3), (2, 7, 8, 9, 3)), Example((9, 4, 8, 3), (2, 5, 3))]
 
 
 @pytest.mark.parametrize("norm", ["pre", "post"])
@@ -48,29 +44,3 @@ def test_the_nearest_are_those_of_the_largest_cosine():
     assert nearest(matrix, 4, 1)[0][1] == 0
     with pytest.raises(ValueError):
         nearest(matrix, 6)
-
-
-@pytest.mark.parametrize("norm", ["pre", "post"])
-def test_the_gradients_are_those_of_the_loss(norm):
-    torch.manual_seed(99)
-    before = torch.random.get_rng_state()
-    found = gradient_norms(small_config(), norm, 3, EXAMPLES, seed=4)
-    assert torch.equal(before, torch.random.get_rng_state())
-    assert len(found.encoder) == len(found.decoder) == 3 and min(found.encoder + found.decoder) > 0
-    torch.manual_seed(4)
-    model = Transformer(small_config(norm=norm, num_encoder_layers=3, num_decoder_layers=3, dropout=0.0))
-    total, tokens = 0.0, 0
-    for example in EXAMPLES:  # each alone: padding must not matter
-        logits = model(torch.tensor([example.source]), torch.tensor([example.target[:-1]]))[0]
-        total = total + F.cross_entropy(logits, torch.tensor(example.target[1:]), label_smoothing=0.1, reduction="sum")
-        tokens += len(example.target) - 1
-    (total / tokens).backward()
-    assert found.loss == pytest.approx(float(total.detach() / tokens), rel=1e-4)
-    expected = [layer.feed_forward.outer.weight.grad.norm().item() for layer in model.decoder]
-    assert found.decoder == pytest.approx(expected, rel=1e-3)
-
-
-def test_post_norm_has_its_largest_gradients_next_to_the_output():
-    config = small_config(d_model=48, num_heads=4)
-    post, pre = (gradient_norms(config, norm, 6, EXAMPLES, seed=1) for norm in ("post", "pre"))
-    assert post.decoder[-1] / post.decoder[0] > 2 * pre.decoder[-1] / pre.decoder[0]
