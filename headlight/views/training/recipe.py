@@ -7,7 +7,7 @@ import streamlit as st
 from headlight.app import results
 from headlight.app.choices import slider
 from headlight.app.results import TranslationRequest
-from headlight.app.widgets import plain, show_figure, show_finding
+from headlight.app.widgets import show_figure, show_finding
 from headlight.plots.text import Finding, percent, pluralize, scientific
 from headlight.plots.training import PAPER, rates_figure, smoothing_figure
 from transformer.config import TrainingConfig
@@ -79,7 +79,7 @@ def _show_smoothing(translator: Translator) -> None:
     show_figure(smoothing_figure(drawn, epsilon), "smoothed_loss", alt, found)
     settings = translator.checkpoint.settings("label_smoothing")
     own = f" This checkpoint was trained with ε = {settings.label_smoothing:g}." if settings else ""
-    show_finding(Finding(found.headline, plain(found.more + own)))
+    show_finding(Finding(found.headline, found.more + own))
 
 
 def describe_smoothing(smoothing: Smoothing) -> Finding:

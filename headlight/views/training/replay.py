@@ -100,10 +100,10 @@ def show_replay(
     payload = replay_payload(replay, trajectory, focus, ShownHead(kind, layer, head), names)
     if live and kind == "cross":
         payload["best"] = {"layer": live.best[0], "head": live.best[1], "words": live.best_words}
-    asked = url_state.read("snapshot")
-    step = _step(asked, int(replay.steps[0]), following=following)
+    asked = _asked_step()
+    step = (NEWEST if following else int(replay.steps[0])) if asked is None else asked
     replay_player(
-        {**payload, "autoplay": not asked and not following},
+        {**payload, "autoplay": asked is None and not following},
         step,
         following,
         name,
@@ -127,11 +127,10 @@ def _offer_most_changed(focus: Focus, shown: Head) -> None:
         st.button(name, on_click=take_head, args=[Head(shown.kind, *most)], icon=":material/grid_view:")
 
 
-def _step(text: str, first: int, *, following: bool) -> int:
-    """Return the training step that the address asks for; for nonsense the first, or the newest."""
-    if re.fullmatch(r"[0-9]{1,9}", text):
-        return int(text)
-    return NEWEST if following else first
+def _asked_step() -> int | None:
+    """Return the training step in the address; None where it names none."""
+    text = url_state.read("snapshot")
+    return int(text) if re.fullmatch(r"[0-9]{1,9}", text) else None
 
 
 def _offer(name: str, names: list[str]) -> None:

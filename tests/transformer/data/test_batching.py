@@ -1,10 +1,9 @@
-"""What padding costs: lengths made by hand whose waste is known, real samples, and a batch opened."""
+"""Batches: filled up to a budget, bucketed by length, and opened for a view."""
 
 import numpy as np
 import pytest
 from support.tiny import make_pairs, write_pairs
 
-from headlight.plots.training import WAYS, batch_figure, ratios_figure
 from transformer.data.batching import (
     MOST_SAMPLES,
     Example,
@@ -102,41 +101,3 @@ def test_what_is_predicted_at_a_position_is_fed_at_the_next(opened):
     _, inside = opened
     for fed, following in zip(inside.decoder_input_tokens, inside.target_tokens, strict=True):
         assert fed[0] == "<s>" and fed[1:] == following[:-1]
-
-
-def test_the_batch_is_drawn_token_by_token_and_its_padding_hatched(opened):
-    _, inside = opened
-    figure = batch_figure(inside.source_tokens, inside.source_lengths, "</s>", "source", chosen=1)
-    cells = figure.data[0]
-    assert (cells.x0, cells.y0) == (1, 1)
-    padding = np.array([[token == "<pad>" for token in row] for row in inside.source_tokens])
-    assert padding.any()
-    np.testing.assert_array_equal(np.isnan(cells.z), padding)
-    np.testing.assert_array_equal(cells.z == 1, [[token == "</s>" for token in row] for row in inside.source_tokens])
-    hatching, frame, chosen = figure.layout.shapes
-    assert hatching.path.count("M") == padding.sum()
-    width = len(inside.source_tokens[0])
-    assert chosen.path == f"M0.5,1.5L{width + 0.5},1.5L{width + 0.5},2.5L0.5,2.5Z" and frame.path != chosen.path
-    assert figure.layout.yaxis.range[0] > figure.layout.yaxis.range[1], "the first sentence on top"
-    texts = figure.data[1]
-    assert len(texts.text) == (~padding).sum() and "⟨end⟩" in texts.text
-
-
-def test_a_piece_is_escaped_and_cut_to_its_cell_and_whole_on_hovering():
-    word = "<b>" + "x" * 90
-    figure = batch_figure([(word, "</s>")], [2], "</s>", "source", 0)
-    assert figure.data[0].text[0][0] == "&lt;b&gt;" + "x" * 90
-    assert figure.data[1].text[0].startswith("&lt;b&gt;xx") and figure.data[1].text[0].endswith("…")
-
-
-def test_a_large_batch_has_no_letters_and_stays_within_a_screen_or_two():
-    figure = batch_figure([("a",) * 40 + ("</s>",)] * 300, [41] * 300, "</s>", "source", 0)
-    assert len(figure.data) == 1 and figure.layout.height < 1400
-    assert len(figure.layout.yaxis.tickvals) < 20 and len(figure.layout.xaxis.tickvals) < 20
-
-
-def test_the_shares_are_sorted_and_the_shown_batch_is_ringed():
-    figure = ratios_figure(dict(zip(WAYS, ([0.2, 0.0, 0.1], [0.5, 0.4, 0.6, 0.3]), strict=True)), (WAYS[1], 0.5))
-    assert [list(np.round(trace.y, 3)) for trace in figure.data[:2]] == [[0, 0.1, 0.2], [0.3, 0.4, 0.5, 0.6]]
-    assert (figure.data[2].x[0], figure.data[2].y[0]) == (3, 0.5)
-    assert [trace.name for trace in figure.data[:2]] == ["batched by length", "batched at random"]
