@@ -20,7 +20,7 @@ from .palette import (
 
 PAPER = 512, 4000  # d_model and warm-up of the paper's base model
 CURVE_POINTS = 400
-_HEIGHT = 380  # pixels of a recipe's figure
+_HEIGHT = 310  # pixels of a recipe's figure
 _LOSS_TICKS = np.array([float(f"{first}e{power}") for power in range(-5, 3) for first in (1, 2, 5)])
 _HOVER = "{}<br>step %{{x:,}}<br>rate <b>%{{y:.{}~g}}</b><extra></extra>"  # of what, and digits of the rate
 
