@@ -12,7 +12,6 @@ from transformer import Trace, Translator
 from transformer.checkpoint import HISTORY_FILE, TOKENIZER_FILES, WEIGHTS_FILE
 from transformer.data.batching import SAMPLES
 from transformer.data.tokenizer import source_ids
-from transformer.decoding.output_statistics import OUTPUTS_FILE
 from transformer.decoding.sampling import Hypothesis
 from transformer.errors import CheckpointError
 from transformer.interpret.alignment.table import ALIGNMENT_FILE
@@ -31,7 +30,6 @@ FILES = (  # of a checkpoint
     SAMPLES,
     REPLAY_FILE,
     ROLES_FILE,
-    OUTPUTS_FILE,
     PAIRS_FILE,
     ATLAS_FILE,
     ALIGNMENT_FILE,

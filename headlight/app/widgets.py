@@ -18,11 +18,10 @@ from headlight.plots.heatmap import plain_maps
 from headlight.plots.layout import captioned, enlarged
 from headlight.plots.limits import plain_cells_words
 from headlight.plots.text import GLYPHS, NOTHING, Finding, TokenCell, chip_text, format_probability, in_words, percent
-from transformer import Sampling, Trace
+from transformer import Trace
 from transformer.interpret.head_patterns import word_ranges
 
 from . import url_state
-from .doubts import describe_depth, describe_language
 from .spreadsheet import as_text
 
 LARGER = 1.5  # what is presented, as all type in present.css
@@ -213,28 +212,19 @@ def show_translation(request: TranslationRequest) -> Trace:
             else f"{plain(data.get('target_language', 'Translation'))}: "
         )
         st.markdown(f"{read}**{one_line(trace.target_text)}**")
-    show_doubts(request)
+    show_warnings(request)
     return trace
 
 
-def show_doubts(request: TranslationRequest) -> None:
-    """Warn of what one should know of a translation: another language, a lack of depth, unread characters, no end."""
-    trace, loaded = results.trace(request), results.translator(request.checkpoint)
-    drawn, judged = isinstance(request.strategy, Sampling), "translation" if request.prefix else "sentence"
-    language = loaded.checkpoint.data.get("source_language", "")
-    doubts = (
-        describe_language(request.text, language),
-        describe_depth(trace, results.outputs(request.checkpoint), judged, drawn=drawn),
-    )
-    for doubt in filter(None, doubts):
-        st.html(_finding_html(doubt, css=" doubt"))
-    unknown = loaded.unknown_characters(trace.source_text)
+def show_warnings(request: TranslationRequest) -> None:
+    """Warn of characters that the model cannot read, and of a translation that was cut at the length limit."""
+    trace, translator = results.trace(request), results.translator(request.checkpoint)
+    unknown = translator.unknown_characters(trace.source_text)
     if unknown:
-        shown = " ".join(unknown[:10])
-        st.warning(
-            plain(f"The model has never seen {shown} and reads it as <unk>, a token that stands for anything unknown."),
-            icon=":material/help:",
-        )
+        language = translator.checkpoint.data.get("source_language")
+        reads = f"This model reads {language}. " if language else ""
+        text = f"{reads}It has never seen {' '.join(unknown[:10])} in training: each such character becomes <unk>."
+        st.warning(plain(text), icon=":material/help:")
     if not trace.finished:
         words = " ".join(trace.target_text.split()[:4])
         text = f"The translation “{words} …” was cut at the length limit before its end of sentence."

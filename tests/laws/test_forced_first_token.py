@@ -1,27 +1,23 @@
 """A model that is told its first token, such as the language to write, did not choose it: no number counts it."""
 
-import re
-
 import numpy as np
 import pytest
 import torch
+from headlight.views.translate.content import least_probable_token
+from headlight.views.why.contrast import most_doubtful_step
 from streamlit.testing.v1 import AppTest
-from support.claims import PERCENT, as_percent, as_printed
 from support.families import write_family
 from support.small import small_model
 
-from headlight.app.doubts import describe_depth
 from headlight.app.results import CheckpointFiles, measures
 from headlight.plots.text import in_words
-from headlight.views.translate.content import least_probable_token
 from headlight.views.what_if.change_content import describe_outcome
 from headlight.views.what_if.own_translation import describe_own, describe_where
-from headlight.views.why.contrast import most_doubtful_step
 from transformer import Beam, Greedy, Trace, Translator
 from transformer.arrays import to_array
 from transformer.checkpoint import save_checkpoint
 from transformer.data.batching import Example
-from transformer.decoding.output_statistics import OutputStatistics, measure_outputs
+from transformer.decoding.output_statistics import measure_outputs
 from transformer.interpret.activations import Request, record
 from transformer.interpret.residual import decoder_lens
 from transformer.interpret.rollout import SourceShares, alti
@@ -99,21 +95,6 @@ def test_a_corpus_is_measured_without_it(translator, traces):
     np.testing.assert_allclose(
         found.mean_log_probabilities, sorted(trace.mean_log_probability for trace in traces), atol=1e-4
     )
-
-
-def test_a_sentence_is_held_against_the_corpus_by_its_own_measure(translator, traces):
-    """Beside a corpus that is sure of all and splits no word, a page gives both figures of a sentence."""
-    surer, told = OutputStatistics("made", (0.0,), (0.0,)), []
-    for trace in (*traces, translator.trace("xylophone dog")):
-        best = translator.hypotheses(trace.source_text)[0]
-        alone = measure_outputs(translator.model, translator.tokenizer, [trace.source_text], "made")
-        said = str(describe_depth(trace, surer))
-        mean = re.search(r"output tokens is (−\d+\.\d\d) \(lower in", said)[1]
-        assert as_printed(mean, best.log_probability / (len(best.ids) - 1))
-        share = re.search(rf"({PERCENT}) of its words", said)
-        assert bool(share) == (alone.split_shares[0] > 0)
-        told.append(share and as_percent(share[1], alone.split_shares[0]))
-    assert True in told and False not in told
 
 
 def test_a_step_to_look_at_is_one_that_was_open_to_choice(traces):

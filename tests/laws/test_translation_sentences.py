@@ -1,17 +1,14 @@
-"""Laws of the sentences on a translation: its improbable token, its depth, and the largest weight between two words."""
+"""Laws of the sentences on a translation: its improbable token, and the largest weight between two words."""
 
-import json
 import re
 
 import numpy as np
-from support.claims import PERCENT, as_percent, as_printed
-from support.head_rows import word
-from support.traced import CHECKPOINT, TOKEN, all_traces, is_printed, odd_traces, place_of, traces, translator
-
-from headlight.app.doubts import describe_depth
-from headlight.plots.text import head_name
 from headlight.views.translate.content import least_probable_token, strongest_reading
-from transformer.decoding.output_statistics import load_outputs
+from support.claims import as_printed
+from support.head_rows import word
+from support.traced import TOKEN, all_traces, is_printed, odd_traces, place_of, traces, translator
+
+from headlight.plots.text import head_name
 from transformer.interpret.head_patterns import most_confident_head
 from transformer.interpret.trace import attention_map
 
@@ -37,44 +34,6 @@ def test_the_improbable_token_is_the_least_probable_and_the_other_the_best_that_
         others = {id: each for id, each in row if id != trace.target_ids[step] and id not in never}
         other = max(others, key=others.get)
         assert said[5] == translator().tokenizer.piece_text(other) and is_printed(said[6], others[other])
-
-
-def all_of(written: list) -> np.ndarray:
-    """The numbers of outputs.json, in which equal ones are written once, with how many they are."""
-    runs = (each if isinstance(each, list) else (each, 1) for each in written)
-    return np.array([value for value, count in runs for _ in range(count)])
-
-
-def test_what_is_said_of_a_sentence_that_is_too_much_is_so_beside_the_corpus():
-    usual = load_outputs(CHECKPOINT / "outputs.json")
-    written = json.loads((CHECKPOINT / "outputs.json").read_text())
-    means, shares = (all_of(written[name]) for name in ("mean_log_probabilities", "split_shares"))
-    told = 0
-    for trace in (*all_traces(), *odd_traces()):
-        chosen = [float(each) for each in trace.target_probabilities[trace.num_forced :]]
-        mean = sum(map(np.log, chosen)) / len(chosen)
-        lower = (means < mean).sum() / usual.sentences
-        spread = re.findall(r"(?:^|▁)[^▁]*", "\0".join(trace.source_tokens[:-1]))
-        pieces = [sum(any(each.isalnum() for each in piece) for piece in part.split("\0")) for part in spread]
-        split, words = sum(each >= 3 for each in pieces), sum(each > 0 for each in pieces)
-        share = split / max(1, words)
-        fewer = (shares < share).sum() / usual.sentences
-        text = str(describe_depth(trace, usual) or "")
-        assert bool(text) == (lower <= 0.05 or (split > 0 and fewer >= 0.95)), trace.source_text
-        assert "log-probability" not in str(describe_depth(trace, usual, drawn=True)) and not describe_depth(
-            trace, None
-        )
-        if not text:
-            continue
-        told += 1
-        assert text.endswith(f"Usual is what {usual.sentences:,} sentences have, translated greedily ({usual.pairs}).")
-        sure = re.search(rf"output tokens is (−\d+\.\d\d) \(lower in ({PERCENT}) of sentences\)", text)
-        assert bool(sure) == (lower <= 0.05)
-        assert not sure or (as_printed(sure[1], mean) and as_percent(sure[2], lower))
-        many = re.search(rf"({PERCENT}) of its words are split into 3 or more pieces \(usually ({PERCENT})\)", text)
-        assert bool(many) == (split > 0 and fewer >= 0.95)
-        assert not many or (as_percent(many[1], share) and as_percent(many[2], shares.mean()))
-    assert told >= 3
 
 
 def test_the_weight_named_is_the_largest_between_two_words():

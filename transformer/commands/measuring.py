@@ -10,7 +10,7 @@ from ..checkpoint import load_checkpoint, locate
 from ..data.measurement import Provenance, Sums, SumsMeasurement
 from ..data.shards import Plan, ShardFolder, ShardWork
 from ..decoding import output_statistics
-from ..decoding.output_statistics import OUTPUTS_FILE, OutputsMeasurement, OutputStatistics, outputs_from, save_outputs
+from ..decoding.output_statistics import OutputsMeasurement, OutputStatistics, outputs_from, save_outputs
 from ..errors import DataError
 from ..files import read_object
 from ..interpret import head_roles
@@ -31,9 +31,9 @@ def add_commands(command: AddCommand) -> None:
     """Add the commands of this file."""
     heads = command("heads", _heads, "measure over a corpus what each head does")
     outputs = command("outputs", _outputs, "measure over a corpus how sure the model is")
-    for parser, name in ((heads, ROLES_FILE), (outputs, OUTPUTS_FILE)):
-        where = f"the JSON file to write; the app reads {name} in a checkpoint's folder"
-        parser.add_argument("--out", type=Path, required=True, help=where)
+    where = f"the JSON file to write; the app reads {ROLES_FILE} in a checkpoint's folder"
+    heads.add_argument("--out", type=Path, required=True, help=where)
+    outputs.add_argument("--out", type=Path, required=True, help="the JSON file to write")
     importance = command("importance", _importance, "measure over a corpus what each head alone is worth")
     importance.add_argument("--out", type=Path, required=True, help="the CSV file to write, and OUT.json beside it")
     replaced = "what a head's output is replaced by"

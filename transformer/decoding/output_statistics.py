@@ -1,11 +1,10 @@
-"""How sure the model is of its own translations over a corpus, to hold a single sentence's against.
+"""Confidence of the model in its own translations over a corpus.
 
-Two figures a sentence: the mean log-probability of its output tokens, and how many of its source words are split into
-many tokens, that is, are hardly known to the tokenizer.
+Two numbers per sentence: the mean log-probability of its output tokens, and the share of its source words that are split
+into many tokens, which the tokenizer hardly knows.
 """
 
 import math
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -26,7 +25,6 @@ from .sampling import Greedy, decode
 if TYPE_CHECKING:
     import pandas
 
-OUTPUTS_FILE = "outputs.json"
 MANY_TOKENS = 3
 _VERSION = 1
 _MOST_SENTENCES = 10_000_000
@@ -71,18 +69,6 @@ class OutputStatistics:
 
     def _measures(self) -> dict[str, tuple[float, ...]]:
         return {"mean_log_probability": self.mean_log_probabilities, "split_share": self.split_shares}
-
-    def less_sure(self, mean_log_probability: float) -> float:
-        """Return the share of the sentences whose mean log-probability is lower."""
-        return bisect_left(self.mean_log_probabilities, mean_log_probability) / self.sentences
-
-    def less_split(self, share: float) -> float:
-        """Return the share of the sentences of which a smaller share of words is split."""
-        return bisect_left(self.split_shares, share) / self.sentences
-
-    def typical_split(self) -> float:
-        """Return the mean share of words that are split."""
-        return self.means()["split_share"][0]
 
 
 def split_words(tokens: Sequence[str]) -> tuple[int, int]:

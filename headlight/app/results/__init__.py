@@ -23,7 +23,6 @@ from transformer import Beam, Greedy, Translator
 from transformer.checkpoint import find_checkpoints, weights_digest
 from transformer.data.batching import SAMPLES, Example, Ids, read_samples
 from transformer.decoding.beam import SearchRecord
-from transformer.decoding.output_statistics import OUTPUTS_FILE, OutputStatistics, load_outputs
 from transformer.decoding.sampling import Hypothesis
 from transformer.errors import CheckpointError, UserError
 from transformer.interpret.activations import RESIDUAL_STREAM, Activations, Predictions
@@ -142,12 +141,6 @@ def alignment(checkpoint: CheckpointFiles) -> AlignmentTable | None:
     """How well the heads align words, None where that was not measured, of other weights, or cannot be read."""
     found = _if_there(checkpoint, ALIGNMENT_FILE, lambda path: load_alignment(path, translator(checkpoint).model))
     return found if found and found.weights == weights(checkpoint) else None
-
-
-@cached(max_entries=8, show_spinner=False)
-def outputs(checkpoint: CheckpointFiles) -> OutputStatistics | None:
-    """How sure the model is over a corpus, None where that was not measured or cannot be read."""
-    return _if_there(checkpoint, OUTPUTS_FILE, load_outputs)
 
 
 def _if_there(checkpoint: CheckpointFiles, name: str, load: Callable[[Path], Measured]) -> Measured | None:

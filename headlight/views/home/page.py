@@ -8,7 +8,7 @@ import streamlit as st
 
 from headlight.app import bar, results, url_state
 from headlight.app.results import TranslationRequest, what_if
-from headlight.app.widgets import plain, show_doubts
+from headlight.app.widgets import plain, show_warnings
 from headlight.components.show import token_lines
 from headlight.views.live.offer import offer_model
 from transformer import Greedy
@@ -33,7 +33,7 @@ def show_page(request: TranslationRequest, show_ways: Callable[[], None]) -> Non
     if len(hidden) == 1 and isinstance(request.strategy, Greedy):
         harmless = harmless_words(before, what_if.translations_without_each_word(request))
     _show_lines(request, before, after, hidden, describe_hidden(before, after, hidden, harmless))
-    show_doubts(request)
+    show_warnings(request)
     _show_cards(request)
     with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="home_end"):
         show_ways()

@@ -14,12 +14,12 @@ from headlight.app.widgets import (
     Panel,
     phone_container,
     plain,
-    show_doubts,
     show_figure,
     show_finding,
     show_panels,
     show_table,
     show_translation,
+    show_warnings,
 )
 from headlight.plots import masks as figures
 from headlight.plots.heatmap import mask_figure
@@ -90,7 +90,7 @@ def show_page(request: TranslationRequest) -> None:
         else:
             _show_without(run, disabled, head, masked_head(disabled, *index), chosen.rows)
     st.subheader(LABELS["batch"])
-    show_doubts(second)
+    show_warnings(second)
     _show_batch(batch, results.trace(second).target_text)
 
 

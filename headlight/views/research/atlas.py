@@ -11,7 +11,7 @@ from headlight.app.head_choice import Head, head_in_address, take_head
 from headlight.app.line import fragment
 from headlight.app.navigation import beside_title
 from headlight.app.results import TranslationRequest
-from headlight.app.widgets import offer_page, offer_table, plain, show_doubts
+from headlight.app.widgets import offer_page, offer_table, plain, show_warnings
 from headlight.components.show import head_card, head_finder
 from headlight.views.attention import corpus_head_content as head_content
 from headlight.views.attention.explorer_content import CROSS_FIRST
@@ -36,7 +36,7 @@ def show_page(request: TranslationRequest) -> None:
     gold = (alignment.gold, alignment.sentences) if alignment else None
     with st.container(key="atlas_page"):
         _show_heads(request, trace, atlas, found, content.finder_payload(found), gold, view)
-    show_doubts(request)
+    show_warnings(request)
 
 
 @fragment  # a choice need not bring the whole page again

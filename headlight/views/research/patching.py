@@ -14,11 +14,11 @@ from headlight.app.widgets import (
     phone_container,
     plain,
     show_attempt,
-    show_doubts,
     show_figure,
     show_finding,
     show_table,
     show_tokens,
+    show_warnings,
 )
 from headlight.plots.text import (
     Finding,
@@ -119,7 +119,7 @@ def _show_sentences(sentences: tuple[TranslationRequest, TranslationRequest], bo
     for column, name, trace, asked in zip(st.columns(2), names, both, sentences, strict=True):
         with column:
             st.markdown(f"{name}: {plain(' '.join(asked.text.split()))} → **{one_line(trace.target_text)}**")
-            show_doubts(asked)
+            show_warnings(asked)
     if len(both[0].source_ids) != len(both[1].source_ids):
         for name, trace in zip(names, both, strict=True):
             st.markdown(f"{name}: {len(trace.source_ids)} tokens")

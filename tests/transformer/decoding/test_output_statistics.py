@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from support.sentences import SENTENCES
 
-from transformer import Translator
 from transformer.decoding.output_statistics import (
     OutputStatistics,
     load_outputs,
@@ -62,13 +61,6 @@ def test_a_word_begins_at_a_blank_and_marks_are_no_part_of_it(tokens, expected):
     assert split_words(tokens) == expected
 
 
-def test_a_sentence_is_placed_among_the_others():
-    usual = OutputStatistics("x", (-2.0, -1.0, -1.0, -0.5), (0.0, 0.0, 0.25, 1.0))
-    assert [usual.less_sure(value) for value in (-3.0, -2.0, -1.0, -0.9, 0.0)] == [0, 0, 0.25, 0.75, 1]
-    assert [usual.less_split(value) for value in (0.0, 0.1, 0.25, 1.0)] == [0, 0.5, 0.5, 0.75]
-    assert usual.sentences == 4 and usual.typical_split() == 0.3125
-
-
 def test_what_was_written_is_read_again(measured, tmp_path):
     save_outputs(tmp_path / "outputs.json", measured)
     again = load_outputs(tmp_path / "outputs.json")
@@ -114,15 +106,3 @@ def test_a_file_that_does_not_say_what_was_measured_is_refused(tmp_path):
 def test_texts_that_the_model_cannot_take_are_left_out_and_nothing_else_is_refused(shipped):
     with pytest.raises(ValueError, match="at least one text"):
         measure_outputs(shipped.model, shipped.tokenizer, ["", "word " * 500], "none")
-
-
-@pytest.mark.parametrize("name", ["en-de", "en-fr", "reverse"])
-def test_every_shipped_checkpoint_was_measured_over_its_samples(checkpoints, name):
-    usual = load_outputs(checkpoints / name / "outputs.json")
-    assert (usual.pairs, usual.sentences) == ("samples.tsv", 400)
-    lines = (checkpoints / name / "samples.tsv").read_text(encoding="utf-8").splitlines()[:3]
-    translator = Translator.load(checkpoints / name, "cpu")
-    for line in lines:
-        trace = translator.trace(line.split("\t")[0])
-        mean = np.log(trace.target_probabilities.astype(float)).mean()
-        assert min(abs(mean - other) for other in usual.mean_log_probabilities) < 1e-3

@@ -161,10 +161,3 @@ def test_without_roles_the_page_begins_with_the_most_confident_head(monkeypatch,
     trace = shipped.trace(SENTENCE)
     layer, head = most_confident_head(trace.cross, trace.source_tokens)
     assert chosen(open_page()) == (str(layer + 1), str(head + 1))
-
-
-def test_a_sentence_out_of_depth_is_told_so():
-    text = "Quantum chromodynamics baffles xylophonists."
-    assert "This sentence may be out of the model's depth" in page_text(open_page(text=text))
-    forced = page_text(open_page("pages/decoding.py", text=text, prefix="258"))
-    assert "This translation may be out of the model's depth" in forced, "whose first token the visitor forced"
