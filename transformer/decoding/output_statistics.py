@@ -1,7 +1,7 @@
 """Confidence of the model in its own translations over a corpus.
 
-Two numbers per sentence: the mean log-probability of its output tokens, and the share of its source words that are split
-into many tokens, which the tokenizer hardly knows.
+Two numbers per sentence: the mean log-probability of its output tokens, and the share of its source words that are
+split into many tokens, which the tokenizer hardly knows.
 """
 
 import math
