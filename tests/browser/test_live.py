@@ -46,7 +46,7 @@ def phone(visitor) -> Page:
 def test_a_training_is_watched_to_its_end_and_another_browser_sees_the_same(page, phone, address):
     """On a phone it is looked at before, while and after it runs, for whether that shuts anyone out."""
     phone.goto(link(address, **LEARNED_SOON))
-    expect(phone.get_by_text("This would train")).to_be_visible()
+    expect(phone.get_by_text("Its task is")).to_be_visible()
     at_rest(phone)
     expect_to_shut_no_one_out(phone)
     page.goto(link(address, **LEARNED_SOON))
@@ -88,7 +88,7 @@ def test_a_training_goes_on_while_others_translate_and_settings_change_and_can_b
     expect(page.locator(".place")).to_be_visible()
     page.locator(".st-key-head_buttons").get_by_text("3", exact=True).click()
     expect(page.get_by_role("heading", name=re.compile("Cross-attention, layer [123], head 3"))).to_be_visible()
-    page.get_by_text("Task, model and seed").click()  # folded up since the start
+    page.get_by_text("Task, model and seed").click()
     page.locator(".st-key-task").get_by_text("reverse", exact=True).click()
     expect(page).not_to_have_url(re.compile("task="))
     expect(page.get_by_text("Sort: write it in order")).to_be_visible()
