@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.near import near
 from support.tiny import make_pairs, tiny_experiment, write_pairs, write_toml
 
 from headlight.__main__ import main
@@ -111,7 +112,7 @@ def test_evaluate_ends_with_a_line_of_json(capsys, trained_folder, tmp_path):
     result = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert set(result) >= {"bleu", "chrf", "signature", "sentences", "seconds"}
     assert 60 < result["bleu"] <= 100 and 60 < result["chrf"] <= 100
-    assert result["sentences"] == 30 and result["seconds"] > 0
+    assert result["sentences"] == 30
     assert "tok:13a" in result["signature"] and "case:mixed" in result["signature"]
 
 
@@ -180,7 +181,7 @@ def test_trace_writes_every_weight_without_pickle(capsys, trained_folder, tmp_pa
         assert trace["cross"].shape == (1, 4, fed, source)
         assert list(trace["decoder_input_tokens"][1:]) == list(trace["target_tokens"][:-1])
         assert trace["decoder_input_tokens"][0] == "<s>" and trace["target_tokens"][-1] == "</s>"
-        np.testing.assert_allclose(trace["cross"].sum(-1), 1, atol=1e-5)
+        assert trace["cross"].sum(-1) == near(1)
 
 
 def test_mistakes_are_one_friendly_line_and_status_one(capsys, trained_folder, tmp_path):

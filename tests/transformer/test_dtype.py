@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from support.near import near
 from support.streams import CHECKPOINTS
 
 import headlight as hl
@@ -46,17 +47,17 @@ def test_it_translates_and_traces_near_what_float32_does(shipped, other, options
         assert found.dtype == (np.float64 if name_of(other) == "float64" else np.float32)
         np.testing.assert_allclose(found, getattr(plain, name), atol=NEAR[name_of(other)])
         if name in ARRAYS[:3]:
-            np.testing.assert_allclose(found.sum(axis=-1), 1, atol=1e-6)
+            assert found.sum(axis=-1) == near(1)
     assert trace.log_probability == pytest.approx(plain.log_probability, abs=10 * NEAR[name_of(other)])
     assert not np.array_equal(trace.cross, plain.cross)
 
 
 def test_what_a_search_scores_is_what_a_trace_says(other):
     found = other.hypotheses(TEXT, strategy=Beam(2))[0]
-    near = {"float64": 1e-5, "bfloat16": 0.3, "float16": 0.05}[name_of(other)]
-    assert other.trace(TEXT, target=found).log_probability == pytest.approx(found.log_probability, abs=near)
+    tolerance = {"float64": 1e-5, "bfloat16": 0.3, "float16": 0.05}[name_of(other)]
+    assert other.trace(TEXT, target=found).log_probability == pytest.approx(found.log_probability, abs=tolerance)
     drawn = other.hypotheses(TEXT, strategy=Sampling(0.8, seed=3))[0]
-    assert other.trace(TEXT, target=drawn).log_probability == pytest.approx(drawn.log_probability, abs=near)
+    assert other.trace(TEXT, target=drawn).log_probability == pytest.approx(drawn.log_probability, abs=tolerance)
 
 
 def test_it_is_recorded_and_changed_in_its_own_type(other, tmp_path):
@@ -74,7 +75,7 @@ def test_it_is_recorded_and_changed_in_its_own_type(other, tmp_path):
     ]
     asked.append(hl.Apply("decoder", lambda weights: weights * 0.5, 1))
     trace = other.trace(TEXT, interventions=asked, means=means)
-    np.testing.assert_allclose(trace.encoder[1], 1 / len(trace.source_ids), atol=1e-6)
+    assert trace.encoder[1] == near(1 / len(trace.source_ids))
     assert not np.array_equal(trace.target_probabilities, other.trace(TEXT).target_probabilities)
     trace.save(tmp_path / "trace.npz")
     assert np.array_equal(Trace.load(tmp_path / "trace.npz").cross, trace.cross)
@@ -128,8 +129,8 @@ def test_roles_and_outputs_of_a_corpus_are_measured_in_it(shipped, other):
             plain = roles, outputs
     for kind, rows in roles.eligible.items():
         np.testing.assert_array_equal(rows, plain[0].eligible[kind])
-    near = 10 * NEAR[name_of(other)]
-    np.testing.assert_allclose(outputs.mean_log_probabilities, plain[1].mean_log_probabilities, atol=near)
+    tolerance = 10 * NEAR[name_of(other)]
+    np.testing.assert_allclose(outputs.mean_log_probabilities, plain[1].mean_log_probabilities, atol=tolerance)
 
 
 def test_float32_is_what_there_is_without_asking(shipped):

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 from support.ablated import zero_ablated
+from support.near import near
 from support.small import record_one
 from support.stitched import stitched_while_decoding
 
@@ -130,7 +131,7 @@ def test_its_traces_obey_the_laws(shipped):
     trace = shipped.trace("I love my teacher.")
     assert trace.finished
     for kind in AttentionKind:
-        np.testing.assert_allclose(trace.attention(kind).sum(-1), 1, atol=1e-5)
+        assert trace.attention(kind).sum(-1) == near(1)
     assert (np.triu(trace.decoder, 1) == 0).all()
     with torch.inference_mode():
         plain = shipped.model(torch.tensor([trace.source_ids]), torch.tensor([trace.decoder_input_ids]))[0]
@@ -142,7 +143,7 @@ def test_its_attention_while_decoding_equals_the_replay(shipped):
     stitched, fed = stitched_while_decoding(shipped.model, source)
     replay = record_one(shipped.model, source, fed)
     for (kind, layer), rows in stitched.items():
-        torch.testing.assert_close(rows, getattr(replay, kind)[layer], atol=1e-5, rtol=0)
+        assert rows == near(getattr(replay, kind)[layer])
 
 
 def test_without_cross_attention_it_no_longer_knows_what_to_say(shipped, folder):
@@ -162,5 +163,5 @@ def test_the_candidates_of_a_step_are_the_softmax_of_its_cached_logits(shipped, 
         for step, fed in enumerate(trace.decoder_input_ids):
             probabilities = state.step(torch.tensor([fed])).softmax(dim=-1)[0].numpy()
             shown = probabilities[trace.candidate_ids[step]]
-            np.testing.assert_allclose(trace.candidate_probabilities[step], shown, atol=1e-5)
+            assert trace.candidate_probabilities[step] == near(shown)
             assert shown.min() >= np.sort(probabilities)[-10] - 1e-5

@@ -4,6 +4,7 @@ import itertools
 
 import pytest
 import torch
+from support.near import near
 from support.small import bias_logits, mark_end, random_sources, unlike_model
 
 from transformer.decoding.beam import Beam, Outcome, PathOutcome, SearchRecord, beam_search, record_beam_search
@@ -48,7 +49,7 @@ def test_a_wide_beam_finds_the_best_of_all_translations(penalty, alpha, seed):
     assert len(found) == len(ranked) == 121
     assert found[0].ids == ranked[0]
     for one in found:
-        assert one.score == pytest.approx(scores[one.ids], abs=1e-4)
+        assert one.score == near(scores[one.ids])
     assert {one.ids for one in found} == set(ranked)
 
 
@@ -57,7 +58,7 @@ def test_a_beam_of_one_is_greedy(model):
     greedy = decode(model, sources, Greedy())
     for ours, expected in zip(beam_search(model, sources, Beam(size=1)), greedy, strict=True):
         assert [one.ids for one in ours] == [expected.ids]
-        assert ours[0].log_probability == pytest.approx(expected.log_probability, abs=1e-4)
+        assert ours[0].log_probability == near(expected.log_probability)
         assert ours[0].finished == expected.finished
 
 
@@ -66,7 +67,7 @@ def test_a_batch_of_various_lengths_searches_like_each_sentence_alone(model):
     for source, together in zip(sources, beam_search(model, sources, Beam(size=3)), strict=True):
         alone = beam_search(model, [source], Beam(size=3))[0]
         assert [one.ids for one in together] == [one.ids for one in alone]
-        assert [one.score for one in together] == pytest.approx([one.score for one in alone], abs=1e-4)
+        assert [one.score for one in together] == near([one.score for one in alone])
 
 
 def test_translations_are_distinct_sorted_and_scored_by_the_model(model):
@@ -75,7 +76,7 @@ def test_translations_are_distinct_sorted_and_scored_by_the_model(model):
     assert len(found) == len({one.ids for one in found}) == 5
     assert [one.score for one in found] == sorted((one.score for one in found), reverse=True)
     for one in found:
-        assert one.log_probability == pytest.approx(log_probability(model, source, one.ids), abs=1e-4)
+        assert one.log_probability == near(log_probability(model, source, one.ids))
         assert one.score == pytest.approx(one.log_probability / beam.length_penalty(len(one.ids)))
         assert one.finished == (one.ids[-1] == END)
         assert END not in one.ids[:-1]
@@ -177,7 +178,8 @@ def test_the_record_is_that_of_a_search_by_hand(beam, seed):
     source = [4 + seed, 5, 3]
     (record,) = record_beam_search(model, [source], beam)
     ended, kept = search_by_hand(model, source, beam)
-    assert {one.ids: one.log_probability for one in record.ended} == pytest.approx(ended, abs=1e-4)
+    found = {one.ids: one.log_probability for one in record.ended}
+    assert found.keys() == ended.keys() and list(found.values()) == near([ended[ids] for ids in found])
     assert [list(step) for step in record.kept] == kept
     assert all(one.finished == (one.ids[-1] == END) for one in record.ended)
     scores = [one.score for one in record.ended]
@@ -185,7 +187,7 @@ def test_the_record_is_that_of_a_search_by_hand(beam, seed):
     assert scores == pytest.approx([one.log_probability / penalty(beam, len(one.ids)) for one in record.ended])
     assert len(record.score_bounds) == len(kept[-1])
     alone = [log_probability(model, source, ids) / penalty(beam, 12) for ids in kept[-1]]
-    assert list(record.score_bounds) == pytest.approx(alone, abs=1e-4)
+    assert list(record.score_bounds) == near(alone)
     assert beam_search(model, [source], beam)[0] == list(record.ended[: beam.size])
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from support.near import near
 
 from transformer.data.batching import pad
 from transformer.decoding.beam import Beam, Outcome, record_beam_search
@@ -56,8 +57,8 @@ def test_every_score_is_the_models_own_over_the_penalty(searched, shipped, sourc
         part = best[start : start + BATCH]
         own = teacher_forced(shipped.model, sources[start : start + BATCH], [one.ids for one in part])
         for one, expected in zip(part, own, strict=True):
-            assert one.log_probability == pytest.approx(expected, abs=1e-4)
-            assert one.score == pytest.approx(expected / penalty_by_hand(beam, len(one.ids)), abs=1e-4)
+            assert one.log_probability == near(expected)
+            assert one.score == near(expected / penalty_by_hand(beam, len(one.ids)))
 
 
 def test_the_best_score_is_never_below_that_of_greedys_path_while_the_beam_held_it(searched, greedy):
@@ -80,7 +81,7 @@ def test_a_search_stops_only_when_nothing_in_the_beam_can_still_win(searched, so
     for record, source in list(zip(records, sources, strict=True))[::2]:
         limit = min(len(source) + 50, shipped.model.config.max_length)
         best = max(one.log_probability / penalty_by_hand(beam, len(one.ids)) for one in record.ended)
-        assert best == pytest.approx(record.ended[0].score, abs=1e-6)
+        assert best == near(record.ended[0].score)
         if not record.kept[-1]:
             continue
         stopped_early += 1

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from support.near import near
 from support.small import bias_logits, mark_end, random_sources, unlike_model
 
 from transformer.decoding.beam import Beam, beam_search, best_ids
@@ -53,7 +54,7 @@ def test_a_batch_of_various_lengths_decodes_like_each_sentence_alone(model, leng
         alone = decode(model, [source], Greedy())[0]
         assert found.ids == alone.ids
         assert found.finished == alone.finished
-        assert found.log_probability == pytest.approx(alone.log_probability, abs=1e-4)
+        assert found.log_probability == near(alone.log_probability)
 
 
 @pytest.mark.parametrize("strategy", [*STRATEGIES, Beam(3)])
@@ -79,7 +80,7 @@ def test_log_probability_is_the_sum_of_the_models_own(model, strategy):
     for source, found in zip(sources, decode(model, sources, strategy), strict=True):
         rows = replay(model, source, found.ids)
         expected = rows[torch.arange(len(found.ids)), torch.tensor(found.ids)].sum().item()
-        assert found.log_probability == pytest.approx(expected, abs=1e-4)
+        assert found.log_probability == near(expected)
         assert found.score == found.log_probability
 
 

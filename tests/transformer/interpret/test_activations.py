@@ -7,6 +7,7 @@ from functools import partial
 import pytest
 import torch
 from support.ablated import zero_ablated
+from support.near import near
 from support.small import mark_end, random_sources, record_one, unlike_model
 from support.stitched import stitched_while_decoding
 
@@ -37,7 +38,7 @@ def test_attention_collected_while_decoding_equals_the_replay(model, strategy, l
     replay = record_one(model, source, fed)
     assert len(stitched) == 2 + 3 + 3
     for (kind, layer), rows in stitched.items():
-        torch.testing.assert_close(rows, getattr(replay, kind)[layer], atol=2e-6, rtol=0)
+        assert rows == near(getattr(replay, kind)[layer])
 
 
 @pytest.mark.parametrize("norm", ["post", "pre"])
@@ -167,9 +168,9 @@ def test_a_padded_batch_is_recorded_as_each_sentence_alone(model):
     batch = record(model, sources, inputs)
     for number, (source, decoder_input) in enumerate(zip(sources, inputs, strict=True)):
         alone = record_one(model, source, decoder_input)
-        torch.testing.assert_close(batch.logits[number, : len(decoder_input)], alone.logits, atol=2e-5, rtol=0)
+        assert batch.logits[number, : len(decoder_input)] == near(alone.logits)
         cross = batch.weights("cross")[:, number, :, : len(decoder_input), : len(source)]
-        torch.testing.assert_close(cross, alone.cross, atol=2e-6, rtol=0)
+        assert cross == near(alone.cross)
 
 
 def test_only_what_is_asked_for_is_kept(model):
@@ -178,7 +179,7 @@ def test_only_what_is_asked_for_is_kept(model):
     seen = record(model, [source], [decoder_input], Request(keep=keep, logits_to_keep=1))
     assert set(seen.calls) == set(keep)
     assert seen.call("decoder_input.positions").output.shape[1] == len(decoder_input)
-    torch.testing.assert_close(seen.logits[0], record_one(model, source, decoder_input).logits[-1:], atol=1e-5, rtol=0)
+    assert seen.logits[0] == near(record_one(model, source, decoder_input).logits[-1:])
     assert seen.attention("cross") == []
     with pytest.raises(ValueError, match="one call of 'positions' expected, 2 were kept"):
         seen.call("positions")

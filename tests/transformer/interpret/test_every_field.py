@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from support.near import near
 from support.small import random_sources, unlike_model
 
 from transformer.errors import TooLongError
@@ -28,12 +29,12 @@ def test_every_field_of_a_trace_is_the_models(translator, tokenizer):
     assert [piece.id for piece in trace.source_pieces] == source[:-1]
     assert (list(trace.source_ids), list(trace.decoder_input_ids), list(trace.target_ids)) == (source, fed, following)
     own = probabilities[range(len(following)), following]
-    np.testing.assert_allclose(trace.target_probabilities, own, atol=1e-6)
+    assert trace.target_probabilities == near(own)
     assert list(trace.target_ranks) == [1 + int((row > p).sum()) for row, p in zip(probabilities, own, strict=True)]
-    np.testing.assert_allclose(trace.entropies, -(probabilities * probabilities.log()).sum(-1), atol=1e-5)
+    assert trace.entropies == near(-(probabilities * probabilities.log()).sum(-1))
     best = probabilities.topk(trace.candidate_ids.shape[1], dim=-1)
     np.testing.assert_array_equal(trace.candidate_ids, best.indices)
-    np.testing.assert_allclose(trace.candidate_probabilities, best.values, atol=1e-6)
+    assert trace.candidate_probabilities == near(best.values)
     assert trace.candidate_tokens == tuple(tuple(map(tokenizer.piece_text, row)) for row in best.indices.tolist())
     cut = translator.trace(text, target=translator.hypotheses(text)[0])
     assert cut.finished == (cut.target_ids[-1] == tokenizer.end_id)
@@ -56,7 +57,7 @@ def test_every_field_of_a_map_says_where_it_is_from(translator, layer, head):
         assert (chosen.kind, chosen.layer, chosen.head) == (kind, layer, head)
         assert (chosen.layers, chosen.heads) == maps.shape[:2]
         part = maps[slice(None) if layer is None else [layer]][:, slice(None) if head is None else [head]]
-        np.testing.assert_allclose(np.nan_to_num(chosen.weights), part.mean(axis=(0, 1)), atol=1e-6)
+        assert np.nan_to_num(chosen.weights) == near(part.mean(axis=(0, 1)))
     with pytest.raises(ValueError, match="^layer must be"):
         attention_map(trace, "cross", 99, 0)
     with pytest.raises(ValueError, match="^head must be"):
@@ -87,14 +88,14 @@ def test_leaving_out_is_masking_for_all_others_in_a_source_of_any_length(source)
     for place in range(len(source)):
         mask = torch.ones(1, 1, 1, len(source), dtype=torch.bool)
         mask[..., place] = False
-        assert found.source[place] == pytest.approx(own - log_p(mask, causal_mask(len(FED))), abs=1e-5)
+        assert found.source[place] == near(own - log_p(mask, causal_mask(len(FED))), scale=own)
     for place in range(len(FED) - 1):
         target = causal_mask(len(FED)).clone()
         for row in range(place + 1, len(FED)):
             target[row, place] = False
-        assert found.prefix[place] == pytest.approx(own - log_p(None, target), abs=1e-5)
+        assert found.prefix[place] == near(own - log_p(None, target), scale=own)
     alone = occlude(model, source, FED, 7, [len(source)])
-    assert alone.log_probability == pytest.approx(own, abs=1e-5) and alone.drops.shape == (1,)
+    assert alone.log_probability == near(own) and alone.drops.shape == (1,)
 
 
 def test_the_gradient_needs_no_gradients_of_the_weights():
@@ -103,8 +104,8 @@ def test_the_gradient_needs_no_gradients_of_the_weights():
     for weight in model.parameters():
         weight.requires_grad_(False)
     found = gradient_times_input(model, SOURCE, FED, 7)
-    np.testing.assert_allclose(found.source, expected.source, atol=1e-6)
-    np.testing.assert_allclose(found.prefix, expected.prefix, atol=1e-6)
+    assert found.source == near(expected.source)
+    assert found.prefix == near(expected.prefix)
     assert found.source.shape == (len(SOURCE),) and found.prefix.shape == (len(FED),)
 
 

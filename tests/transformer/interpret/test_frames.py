@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas
 import pytest
+from support.near import near
 from support.small import random_sources, unlike_model
 from support.tiny import make_pairs
 
@@ -109,7 +110,7 @@ def test_attributions_and_contributions(model):
     assert len(rows) == 11 and all(row.value == getattr(found, row.side)[row.position] for row in rows)
     parts = attribute_logit(model, ONE, FED, 5)
     frame = parts.to_frame()
-    assert frame.value.sum() == pytest.approx(parts.logit, abs=1e-4)
+    assert frame.value.sum() == near(parts.logit)
     for kind, value in parts.by_kind().items():
         assert frame[frame.kind == kind].value.sum() == pytest.approx(value)
     rows = {(row.kind, row.layer, row.head): row.value for row in rows_of(frame)}

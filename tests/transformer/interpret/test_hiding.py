@@ -3,6 +3,7 @@
 import pytest
 import torch
 from support.families import write_family
+from support.near import near
 
 from transformer import Translator
 from transformer.interpret.head_patterns import word_ranges
@@ -31,7 +32,7 @@ def test_each_translation_is_the_one_that_decoding_finds_under_the_interventions
         for word, found in zip(words, translate_without_each(shipped.model, trace.source_ids, words), strict=True):
             alone = shipped.trace(text, interventions=hide(word))
             assert found.ids == alone.target_ids
-            assert found.log_probability == pytest.approx(alone.log_probability, abs=1e-3)
+            assert found.log_probability == near(alone.log_probability)
             assert (alone.cross[..., list(word)] == 0).all()
             changed += found.ids != trace.target_ids
         assert changed
@@ -49,7 +50,7 @@ def test_hiding_is_the_same_as_a_memory_without_these_vectors(shipped):
         )[0]
     expected = logits.log_softmax(-1)[range(target.shape[1]), list(trace.target_ids)]
     replayed = shipped.trace(SENTENCES[0], target=trace.target_ids, interventions=hide(hidden))
-    torch.testing.assert_close(torch.tensor(replayed.log_probabilities), expected.double(), atol=1e-4, rtol=0)
+    assert torch.tensor(replayed.log_probabilities) == near(expected.double())
 
 
 def test_a_given_first_token_stays(tmp_path):

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 import torch
+from support.near import near
 from support.small import record_one
 
 from transformer.arrays import softmax
@@ -224,7 +225,7 @@ def test_softmax_difference_finds_a_wrong_weight(masked):
     head = masked_head(masked, "cross", SHORT, 0, 0)
     wrong = head.weights.copy()
     wrong[1, 0] += 0.25
-    assert softmax_difference(dataclasses.replace(head, weights=wrong)) == pytest.approx(0.25, abs=1e-5)
+    assert softmax_difference(dataclasses.replace(head, weights=wrong)) == near(0.25)
 
 
 def test_the_share_of_closed_cells_is_softmax_over_all_scores(masked):

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 import torch
+from support.near import near
 from support.small import small_model
 
 from transformer.decoding.sampling import DecodingState
@@ -90,7 +91,7 @@ def test_after_a_wavelength_a_pair_is_back_where_it_was():
     base = (7 / (2 * math.pi)) ** (4 / 2)  # of four dimensions, the second pair's wavelength is 7
     shown = encoding(30, 4, base)
     assert shown.wavelengths[1] == pytest.approx(7)
-    np.testing.assert_allclose(shown.pairs[7:, 1], shown.pairs[:-7, 1], atol=1e-6)
+    assert shown.pairs[7:, 1] == near(shown.pairs[:-7, 1])
     assert np.abs(shown.pairs[6:, 1] - shown.pairs[:-6, 1]).max() > 0.5
 
 
@@ -131,10 +132,10 @@ def test_the_dot_product_depends_on_the_distance_alone(shown):
     assert law.deviation < shown.d_model * 2 * ROUNDING
     for distance in (0, 1, 6, shown.length - 1):
         expected = sum(math.cos(distance / shown.base ** (2 * i / shown.d_model)) for i in range(shown.d_model // 2))
-        assert law.means[distance] == pytest.approx(expected, abs=1e-6)
-        np.testing.assert_allclose(products.diagonal(distance), expected, atol=1e-5)
+        assert law.means[distance] == near(expected)
+        assert products.diagonal(distance) == near(expected)
     expected = np.cos(np.arange(shown.length)[:, None] * shown.frequencies).sum(axis=1)
-    np.testing.assert_allclose(law.means, expected, atol=1e-6)
+    assert law.means == near(expected)
     assert law.means[0] == pytest.approx(shown.d_model / 2)
 
 
@@ -147,7 +148,7 @@ def test_shared_tokens_are_paired_occurrence_by_occurrence_and_their_distances_a
     table = by_hand(20, 24, MODEL_BASE)
     for each in found:
         assert each.before == 0
-        assert each.after == pytest.approx(math.dist(table[each.first], table[each.second]), abs=1e-5)
+        assert each.after == near(math.dist(table[each.first], table[each.second]))
 
 
 def test_without_positions_the_encoder_makes_the_same_of_a_token_wherever_it_stands():
@@ -163,7 +164,7 @@ def test_without_positions_the_encoder_makes_the_same_of_a_token_wherever_it_sta
     with without_positions(model), ThreadPoolExecutor() as others:
         one, other = encoded()
         torch.testing.assert_close(others.submit(encoded).result(), usual, atol=0, rtol=0)
-    torch.testing.assert_close(one, other[order], atol=1e-5, rtol=0)
+    assert one == near(other[order])
     assert (usual[0] - usual[1][order]).abs().max() > 0.1 < (one - usual[0]).abs().max()
     torch.testing.assert_close(encoded(), usual, atol=0, rtol=0)
 
@@ -180,10 +181,10 @@ def test_without_positions_the_decoder_keeps_its_own(changes):
         expected = bare(sources, targets)
         usual = model(sources, targets)
         with without_positions(model):
-            torch.testing.assert_close(model(sources, targets), expected, atol=1e-5, rtol=0)
+            assert model(sources, targets) == near(expected)
             state = DecodingState(model, sources.tolist(), 6)
             steps = [state.step(tokens) for tokens in targets.T]
-    torch.testing.assert_close(torch.stack(steps, dim=1), expected, atol=1e-4, rtol=0)
+    assert torch.stack(steps, dim=1) == near(expected)
     assert (usual - expected).abs().max() > 1e-3
 
 
@@ -240,8 +241,8 @@ def test_the_sum_is_what_enters_the_encoder(model, summed):
     np.testing.assert_array_equal(summed.total, entered[0][0].numpy())
     matrix = model.source_embedding.weight.detach().numpy()
     np.testing.assert_allclose(summed.embeddings, matrix[IDS] * math.sqrt(24), rtol=1e-6)
-    np.testing.assert_allclose(summed.positions, by_hand(7, 24, 10000.0), atol=1e-6)
-    np.testing.assert_allclose(summed.embeddings + summed.positions, summed.total, atol=1e-6)
+    assert summed.positions == near(by_hand(7, 24, 10000.0))
+    assert summed.embeddings + summed.positions == near(summed.total)
     assert not summed.total.flags.writeable
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 from support.by_hand import ByHand
+from support.near import near
 from support.small import random_sources, small_model, unlike_model
 
 from transformer import Translator
@@ -27,7 +28,7 @@ def test_each_sublayer_begins_where_the_one_before_ended(norm, make):
             assert np.array_equal(sublayer.before, before)
             total = sublayer.before + sublayer.change
             expected = total if norm == "pre" else _normed(model, stack is stream.encoder, sublayer, total)
-            assert np.allclose(sublayer.after, expected, atol=1e-5)
+            assert sublayer.after == near(expected)
             before = sublayer.after
         assert np.array_equal(stack.end, before) == (norm == "post")
     with torch.inference_mode():
@@ -46,10 +47,8 @@ def test_it_begins_with_the_embedding_and_its_position():
     model = small_model(3)
     stream = record_residual_stream(model, SOURCE, FED)
     rows = model.source_embedding.weight[SOURCE].detach().numpy() * np.sqrt(model.config.d_model)
-    assert np.allclose(stream.encoder.embedded, rows, atol=1e-6)
-    assert np.allclose(
-        stream.encoder.start - stream.encoder.embedded, model.positions.table[: len(SOURCE)].numpy(), atol=1e-6
-    )
+    assert stream.encoder.embedded == near(rows)
+    assert stream.encoder.start - stream.encoder.embedded == near(model.positions.table[: len(SOURCE)].numpy())
     assert len(stream.decoder.embedded) == len(FED)
 
 
@@ -69,8 +68,8 @@ def test_it_is_what_the_file_of_the_checkpoint_gives(name):
                 (sublayer.change, "output"),
                 (sublayer.after, "result"),
             ):
-                assert np.abs(own - stages[expected]).max() < 1e-4 * np.abs(stages[expected]).max()
-    assert np.abs(stream.logits - logits).max() < 1e-4 * np.abs(logits).max()
+                assert own == near(stages[expected])
+    assert stream.logits == near(logits)
 
 
 def test_watching_leaves_nothing_behind_and_wants_eval_mode():
@@ -91,7 +90,7 @@ def test_the_hidden_units_give_the_feed_forward_change(norm, stack):
         assert units.shape[1] == model.config.d_ff and (units >= 0).all() and (units == 0).any()
         with torch.inference_mode():
             change = block.feed_forward.outer(torch.tensor(units)).numpy()
-        assert np.allclose(change, getattr(stream, stack).of_layer(layer)[-1].change, atol=1e-5)
+        assert change == near(getattr(stream, stack).of_layer(layer)[-1].change)
     with pytest.raises(ValueError, match="layer"):
         record_hidden_units(model, SOURCE, FED, stack, layer + 1)
 
@@ -103,7 +102,7 @@ def test_the_last_layer_of_the_lens_is_the_model(norm):
     lens = logit_lens(model, stream, NEXT)
     own = torch.tensor(stream.logits).softmax(dim=-1).numpy()
     assert lens.probabilities.shape == (4, len(NEXT))
-    assert np.allclose(lens.probabilities[-1], own[range(len(NEXT)), NEXT], atol=1e-6)
+    assert lens.probabilities[-1] == near(own[range(len(NEXT)), NEXT])
     assert np.array_equal(lens.best_ids[-1, :, 0], own.argmax(axis=-1))
     assert np.array_equal(lens.ranks[-1], (own > own[range(len(NEXT)), NEXT][:, None]).sum(axis=-1) + 1)
     assert ((lens.entropies >= 0) & (lens.entropies <= np.log(model.config.vocab_size) + 1e-5)).all()
@@ -117,4 +116,4 @@ def test_the_lens_looks_at_every_layer_by_itself():
         vectors = stream.decoder.start if layer == 0 else stream.decoder.of_layer(layer - 1)[-1].after
         with torch.inference_mode():
             expected = model.output_projection(model.decoder_norm(torch.tensor(vectors))).softmax(dim=-1).numpy()
-        assert np.allclose(lens.probabilities[layer], expected[range(len(NEXT)), NEXT], atol=1e-6)
+        assert lens.probabilities[layer] == near(expected[range(len(NEXT)), NEXT])

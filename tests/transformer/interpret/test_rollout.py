@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 import torch
+from support.near import near
 from support.small import random_sources, record_one, small_model, unlike_model
 
 from transformer.interpret.attention_block import block_parameters, record_stages
@@ -43,10 +44,10 @@ def test_one_layer_by_hand():
     encoder, decoder, cross = maps()
     rolled = roll_out(encoder[:1], decoder[:1], cross[:1])
     own = (np.eye(len(SOURCE)) + encoder[0].mean(0)) / 2
-    assert np.allclose(rolled.encoder[0], own, atol=1e-6)
+    assert rolled.encoder[0] == near(own)
     prefix = (np.eye(len(FED)) + decoder[0].mean(0)) / 2
-    assert np.allclose(rolled.across[0][:, : len(SOURCE)], cross[0].mean(0) @ own / 2, atol=1e-6)
-    assert np.allclose(rolled.across[0][:, len(SOURCE) :], prefix / 2, atol=1e-6)
+    assert rolled.across[0][:, : len(SOURCE)] == near(cross[0].mean(0) @ own / 2)
+    assert rolled.across[0][:, len(SOURCE) :] == near(prefix / 2)
     assert np.allclose(rolled.source_share()[0], 0.5), "one layer mixes source and prefix half and half"
 
 
@@ -76,7 +77,7 @@ def test_the_weighted_value_vectors_add_up_to_the_blocks_output(kind):
         for h in range(4)
         for k in range(stages.weights.shape[-1])
     )
-    assert np.allclose(total + parameters.b_output, stages.output[0, query], atol=1e-5)
+    assert total + parameters.b_output == near(stages.output[0, query])
     together = summed_value_norms(stages, parameters)
     assert together[0, query, key] == pytest.approx(
         np.linalg.norm(
@@ -101,7 +102,7 @@ def test_the_gradient_is_that_of_a_small_step(norm):
     found = gradient_times_input(model, SOURCE, FED, 7)
     assert not any(parameter.grad is not None for parameter in model.parameters())
     logits = record_one(model, SOURCE, FED).logits[-1].log_softmax(-1)
-    assert found.log_probability == pytest.approx(float(logits[7]), abs=1e-6)
+    assert found.log_probability == near(float(logits[7]))
     for side, table, ids, values in (
         ("source", model.source_embedding, SOURCE, found.source),
         ("prefix", model.target_embedding, FED, found.prefix),
@@ -133,13 +134,13 @@ def test_leaving_a_token_out_is_masking_it():
     model = unlike_model(3)
     found = leave_one_out(model, SOURCE, FED, 7)
     own = model(torch.tensor([SOURCE]), torch.tensor([FED]))[0, -1].log_softmax(-1)[7]
-    assert found.log_probability == pytest.approx(float(own), abs=1e-5)
+    assert found.log_probability == near(float(own))
     ids, place = torch.tensor([SOURCE]), 2
     mask = torch.ones(1, 1, 1, len(SOURCE), dtype=torch.bool)
     mask[..., place] = False
     hidden = model.decode(torch.tensor([FED]), model.encode(ids, mask), causal_mask(len(FED)), mask)
     expected = float(own - model.output_projection(hidden)[0, -1].log_softmax(-1)[7])
-    assert found.source[place] == pytest.approx(expected, abs=1e-5)
+    assert found.source[place] == near(expected, scale=float(own))
     assert np.isnan(found.prefix[-1]) and np.isfinite(found.prefix[:-1]).all() and np.isfinite(found.source).all()
 
 
@@ -151,7 +152,7 @@ def test_a_fed_token_that_is_left_out_is_read_by_none_but_itself():
     hidden = model.decode(torch.tensor([FED]), model.encode(torch.tensor([SOURCE]), None), mask, None)
     without = model.output_projection(hidden)[0, -1].log_softmax(-1)[7]
     found = leave_one_out(model, SOURCE, FED, 7)
-    assert found.prefix[place] == pytest.approx(found.log_probability - float(without), abs=1e-5)
+    assert found.prefix[place] == near(found.log_probability - float(without), scale=float(without))
 
 
 def test_a_token_alone_cannot_be_left_out():
@@ -192,7 +193,7 @@ def test_a_measured_mixing_is_the_length_of_what_is_added_over_both_lengths():
     assert not np.triu(rolled.across[-1][:, len(SOURCE) :], 1).any()
     part, read = mixing.encoder[0][:, None], maps(2)[0][0].mean(0)
     by_hand = (1 - part) * np.eye(len(SOURCE)) + part * read
-    assert np.allclose(rolled.encoder[0], by_hand, atol=1e-6)
+    assert rolled.encoder[0] == near(by_hand)
 
 
 def test_vectors_of_length_0_mix_half_and_half():
@@ -209,8 +210,8 @@ def test_tokens_are_left_out_the_same_in_parts_of_any_size():
     for size in (1, 5):
         parts = [occlude(model, SOURCE, FED, 7, range(at, min(at + size, places))) for at in range(0, places, size)]
         stitched = concatenate(parts, len(SOURCE))
-        np.testing.assert_allclose(stitched.source, whole.source, atol=1e-5)
-        np.testing.assert_allclose(stitched.prefix, whole.prefix, atol=1e-5)
+        assert stitched.source == near(whole.source)
+        assert stitched.prefix == near(whole.prefix)
     cut = parts_to_occlude(61, 30)
     assert [place for part in cut for place in part] == list(range(91)) and len(cut) > 3
     with pytest.raises(ValueError, match="positions must be in 0 to"):

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas
 import pytest
+from support.near import near
 
 from transformer import Trace
 from transformer.errors import DataError
@@ -142,7 +143,7 @@ def test_the_table_has_each_weight_with_its_tokens_and_no_masked_cell(trace):
         encoder = row.kind == "encoder"
         assert row.query_token == (trace.source_tokens if encoder else trace.decoder_input_tokens)[row.query]
         assert pandas.isna(row.output_token) if encoder else row.output_token == trace.target_tokens[row.query]
-    np.testing.assert_allclose(frame.groupby(["kind", "layer", "head", "query"])["weight"].sum(), 1, atol=1e-5)
+    assert frame.groupby(["kind", "layer", "head", "query"])["weight"].sum().to_numpy() == near(1)
 
 
 @pytest.mark.parametrize(
@@ -157,8 +158,8 @@ def test_traces_made_together_are_those_made_alone(shipped, options):
         alone = shipped.trace(text, **options)
         assert found.target_text == alone.target_text
         for kind in AttentionKind:
-            np.testing.assert_allclose(found.attention(kind), alone.attention(kind), rtol=0, atol=1e-5)
-        np.testing.assert_allclose(found.target_probabilities, alone.target_probabilities, rtol=0, atol=1e-5)
+            assert found.attention(kind) == near(alone.attention(kind))
+        assert found.target_probabilities == near(alone.target_probabilities)
         for name in ("source_pieces", "target_ids", "origin", "interventions"):
             assert getattr(found, name) == getattr(alone, name)
 
@@ -170,4 +171,4 @@ def test_targets_that_are_given_are_traced_together_each_with_its_text(shipped):
     for text, target, found in zip(texts, targets, together, strict=True):
         alone = shipped.trace(text, target=target, interventions="uniform:cross.*.*")
         assert found.target_ids == alone.target_ids
-        np.testing.assert_allclose(found.target_probabilities, alone.target_probabilities, rtol=0, atol=1e-5)
+        assert found.target_probabilities == near(alone.target_probabilities)

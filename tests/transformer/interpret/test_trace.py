@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 from support.made import made_trace
+from support.near import near
 from support.small import record_one
 
 from transformer.interpret.activations import record
@@ -42,7 +43,7 @@ def test_maps_have_layers_heads_queries_and_keys(trace):
 @pytest.mark.parametrize("kind", AttentionKind)
 def test_rows_of_every_map_sum_to_one(trace, kind):
     maps = trace.attention(kind)
-    np.testing.assert_allclose(maps.sum(-1), 1, atol=1e-5)
+    assert maps.sum(-1) == near(1)
     assert maps is getattr(trace, kind)
 
 
@@ -61,9 +62,9 @@ def test_probabilities_ranks_and_entropies_are_those_of_the_models_logits(trace,
     p = logits.softmax(-1).numpy()
     rows = np.arange(len(trace.target_ids))
     chosen = p[rows, trace.target_ids]
-    np.testing.assert_allclose(trace.target_probabilities, chosen, atol=1e-6)
+    assert trace.target_probabilities == near(chosen)
     np.testing.assert_array_equal(trace.target_ranks, 1 + (p > chosen[:, None]).sum(1))
-    np.testing.assert_allclose(trace.entropies, -(p * np.log(p)).sum(1), atol=1e-5)
+    assert trace.entropies == near(-(p * np.log(p)).sum(1))
 
 
 def test_candidates_are_the_most_probable_first_with_their_own_texts(trace, translator, tokenizer):
@@ -72,7 +73,7 @@ def test_candidates_are_the_most_probable_first_with_their_own_texts(trace, tran
     p = record_one(translator.model, trace.source_ids, trace.decoder_input_ids).logits.softmax(-1)
     np.testing.assert_array_equal(trace.candidate_ids[:, 0], p.argmax(-1).numpy())
     expected = torch.gather(p, 1, torch.tensor(trace.candidate_ids)).numpy()
-    np.testing.assert_allclose(trace.candidate_probabilities, expected, atol=1e-6)
+    assert trace.candidate_probabilities == near(expected)
     assert trace.candidate_tokens[1][2] == tokenizer.piece_text(trace.candidate_ids[1, 2])
 
 

@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
+from support.near import near
 
 from transformer.config import ModelConfig
 from transformer.decoding.sampling import DecodingState, Greedy, decode_ids
@@ -78,7 +79,7 @@ def test_sentences_side_by_side_are_encoded_as_with_padding(changed, sources, mo
             one, other = getattr(found, name), getattr(cache, name)
             assert one.shape == other.shape
             real = mask.squeeze(2).expand(-1, one.shape[1], -1)
-            torch.testing.assert_close(one[real], other[real], rtol=0, atol=2e-5)
+            assert one[real] == near(other[real])
 
 
 @torch.inference_mode()
@@ -93,7 +94,7 @@ def test_many_sentences_attend_by_products_to_the_same_logits(changed, sources, 
     expected = [model.step(newest[:, None], caches, mask) for newest in tokens.T]
     monkeypatch.setattr(fused_step.F, "scaled_dot_product_attention", refuse)
     for newest, logits in zip(tokens.T, expected, strict=True):
-        torch.testing.assert_close(state.step(newest), logits, rtol=1e-5, atol=2e-5)
+        assert state.step(newest) == near(logits)
 
 
 @torch.inference_mode()
@@ -104,7 +105,7 @@ def test_a_sentence_of_many_whose_source_is_hidden_reads_nothing():
     state, newest = DecodingState(model, MANY, 8, hidden=hidden), torch.full((len(MANY),), 2)
     expected = model.step(newest[:, None], caches, mask & ~hidden[:, None, None])
     assert expected.isfinite().all()
-    torch.testing.assert_close(state.step(newest), expected, rtol=1e-5, atol=2e-5)
+    assert state.step(newest) == near(expected)
 
 
 def test_a_batch_is_translated_as_each_sentence_alone_and_shrinks_to_sizes_that_products_like(monkeypatch):

@@ -4,6 +4,7 @@ import math
 
 import pytest
 import torch
+from support.near import near
 from support.small import BATCH, SOURCE, TARGET, random_ids, small_config
 from support.torchs import copy_layer
 from torch import nn
@@ -77,8 +78,8 @@ def test_positions_are_the_papers_sines_and_cosines():
     assert table.dtype == torch.float32
     for position, i in [(0, 0), (1, 0), (7, 3), (49, 11)]:
         angle = position / 10000 ** (2 * i / D_MODEL)
-        assert table[position, 2 * i].item() == pytest.approx(math.sin(angle), abs=1e-6)
-        assert table[position, 2 * i + 1].item() == pytest.approx(math.cos(angle), abs=1e-6)
+        assert table[position, 2 * i].item() == near(math.sin(angle))
+        assert table[position, 2 * i + 1].item() == near(math.cos(angle))
 
 
 @pytest.mark.parametrize("k", [1, 5, 13])
@@ -89,7 +90,7 @@ def test_positions_k_apart_differ_by_one_fixed_rotation_of_each_frequency(k):
     rotated = torch.stack(
         [sine * angle.cos() + cosine * angle.sin(), cosine * angle.cos() - sine * angle.sin()], dim=-1
     )
-    torch.testing.assert_close(rotated, pairs[k:], atol=1e-6, rtol=0)
+    assert rotated == near(pairs[k:])
 
 
 def test_the_dot_product_of_two_positions_depends_on_their_distance_alone():
@@ -97,7 +98,7 @@ def test_the_dot_product_of_two_positions_depends_on_their_distance_alone():
     products = table @ table.T
     for distance in (0, 1, 9, 40):
         diagonal = products.diagonal(distance)
-        torch.testing.assert_close(diagonal, diagonal[0].expand_as(diagonal), atol=1e-5, rtol=0)
+        assert diagonal == near(diagonal[0].expand_as(diagonal))
     assert products[0, 0].item() == pytest.approx(D_MODEL / 2)
 
 
@@ -130,8 +131,8 @@ def test_the_wrong_positions_multiply_where_the_formula_divides():
     assert table.shape == (20, D_MODEL) and table.dtype == torch.float32
     for position, i in [(0, 0), (1, 0), (1, 5), (7, 3), (19, 11)]:
         angle = position * 10000 ** (2 * i / D_MODEL)  # up to 88,000: float64 keeps ten digits behind the point
-        assert table[position, 2 * i].item() == pytest.approx(math.sin(angle), abs=1e-6)
-        assert table[position, 2 * i + 1].item() == pytest.approx(math.cos(angle), abs=1e-6)
+        assert table[position, 2 * i].item() == near(math.sin(angle))
+        assert table[position, 2 * i + 1].item() == near(math.cos(angle))
     encoding = PositionalEncoding(small_config(dropout=0.0, positions="multiplied"))
     x = random(BATCH, TARGET, D_MODEL).float()
     torch.testing.assert_close(encoding(x, start=9), x + table[9:14])

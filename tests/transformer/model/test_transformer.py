@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from support.near import near
 from support.small import BATCH, SOURCE, TARGET, random_ids, small_config, small_model
 from support.torchs import copy_layer
 from torch import nn
@@ -109,7 +110,7 @@ def test_cached_steps_give_the_logits_of_the_full_pass(model):
     caches = model.start_caches(model.encode(source, mask), capacity=TARGET)
     for step in range(TARGET):
         logits = model.step(target[:, step : step + 1], caches, mask)
-        torch.testing.assert_close(logits, full[:, step], atol=1e-5, rtol=1e-5)
+        assert logits == near(full[:, step])
 
 
 @torch.inference_mode()
@@ -118,8 +119,8 @@ def test_several_tokens_may_be_fed_to_the_cache_at_once(model):
     full = model(source, target)
     caches = model.start_caches(model.encode(source, None), capacity=TARGET)
     model.step(target[:, :1], caches, None)
-    torch.testing.assert_close(model.step(target[:, 1:4], caches, None), full[:, 3], atol=1e-5, rtol=1e-5)
-    torch.testing.assert_close(model.step(target[:, 4:], caches, None), full[:, 4], atol=1e-5, rtol=1e-5)
+    assert model.step(target[:, 1:4], caches, None) == near(full[:, 3])
+    assert model.step(target[:, 4:], caches, None) == near(full[:, 4])
 
 
 @torch.inference_mode()
@@ -132,7 +133,7 @@ def test_selected_cache_rows_go_on_as_their_own_sentences():
     for cache in caches:
         cache.select(rows)
     logits = model.step(target[rows, 3:4], caches, None)
-    torch.testing.assert_close(logits, model(source, target)[rows, 3], atol=1e-5, rtol=1e-5)
+    assert logits == near(model(source, target)[rows, 3])
 
 
 def test_shared_embeddings_are_one_matrix_and_counted_once():

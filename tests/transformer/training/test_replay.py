@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import safetensors.torch
 import torch
+from support.near import near
 from support.small import random_ids, small_config, small_model
 from support.tiny import VOCABULARY
 
@@ -64,7 +65,7 @@ def test_a_snapshot_is_what_a_trace_of_the_same_weights_shows(replay, translator
         trace = translator.trace(source, target=target)
         for kind in AttentionKind:
             np.testing.assert_array_equal(getattr(trajectory, kind)[0], trace.attention(kind))
-        np.testing.assert_allclose(trajectory.probabilities[0], trace.target_probabilities, atol=1e-6)
+        assert trajectory.probabilities[0] == near(trace.target_probabilities)
         tokens = (trajectory.source_tokens, trajectory.decoder_input_tokens, trajectory.target_tokens)
         assert tokens == (trace.source_tokens, trace.decoder_input_tokens, trace.target_tokens)
         assert trajectory.outputs == (translator.translate([source])[0],)
@@ -86,7 +87,7 @@ def test_a_replay_has_every_snapshot_kind_layer_and_head(replay):
         )
         np.testing.assert_array_equal(np.triu(trajectory.decoder, 1), 0)
         for kind in AttentionKind:
-            np.testing.assert_allclose(getattr(trajectory, kind).sum(axis=-1), 1, atol=1e-5)
+            assert getattr(trajectory, kind).sum(axis=-1) == near(1)
             assert not np.array_equal(getattr(trajectory, kind)[0], getattr(trajectory, kind)[1]), (
                 "each snapshot is its own"
             )

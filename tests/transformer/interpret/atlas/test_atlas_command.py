@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.atlases import Dying, files_in
+from support.near import near
 from support.tiny import make_pairs, write_pairs
 from support.until import until
 
@@ -156,7 +157,7 @@ def test_importance_goes_in_where_it_was_measured_of_the_same_weights(folder, tm
     for row in rows:
         found = atlas.head(row["kind"], int(row["layer"]) - 1, int(row["head"]) - 1).importance
         expected = float(row["loss_in_nats_a_token"]), float(row["standard_error"])
-        assert found == pytest.approx(expected, abs=2e-6)
+        assert found == near(expected)
     told = json.loads((tmp_path / "heads.csv.json").read_text())
     told["provenance"]["weights"] = "0" * 64
     (tmp_path / "heads.csv.json").write_text(json.dumps(told))

@@ -5,6 +5,7 @@ import threading
 import numpy as np
 import pytest
 import torch
+from support.near import near
 from support.small import random_sources, unlike_model
 from support.tiny import make_pairs
 
@@ -180,11 +181,11 @@ def test_every_verb_runs_under_them_and_the_trace_shows_the_weights_that_were_ma
     assert not np.array_equal(trace.encoder[1], plain.encoder[1]) and np.array_equal(trace.encoder[0], plain.encoder[0])
     core = seen.attention("cross")[1]
     scores = core.inputs[0] @ core.inputs[1].transpose(-1, -2) / 6**0.5
-    np.testing.assert_allclose(trace.cross[1, 2], scores.softmax(-1)[0, 2].flip(-1), atol=1e-6)
+    assert trace.cross[1, 2] == near(scores.softmax(-1)[0, 2].flip(-1))
     assert translator.translate([text], interventions=asked) == [trace.target_text]
     assert translator.hypotheses(text, interventions=asked)[0].ids == trace.target_ids
     many = translator.trace_many([text, "cat."], interventions=asked)
-    np.testing.assert_allclose(many[0].cross, trace.cross, atol=1e-5)
+    assert many[0].cross == near(trace.cross)
 
 
 def test_a_saved_trace_says_what_it_ran_under_and_that_cannot_run_again(translator, tmp_path):
@@ -214,4 +215,4 @@ def test_means_of_units_are_those_of_all_real_tokens(tokenizer, norm):
             seen = record(model, [each.source], [each.target[:-1]], Request(keep=(f"{name}.inner",)))
             rows.append(seen.call(f"{name}.inner").output[0].double().clamp_min(0))
         expected = torch.cat(rows).mean(dim=0).float()
-        torch.testing.assert_close(means.of(f"{stack}.feed_forward")[layer], expected, atol=1e-6, rtol=1e-5)
+        assert means.of(f"{stack}.feed_forward")[layer] == near(expected)

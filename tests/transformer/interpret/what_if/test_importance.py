@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 from support.by_hand import ByHand
+from support.near import near
 from support.small import attention_blocks, bias_logits, random_sources, unlike_model
 from support.streams import CHECKPOINTS, loaded, trace_of
 from support.tiny import make_pairs, write_pairs
@@ -54,11 +55,11 @@ def test_all_heads_at_once_are_each_head_alone(norm, ablate):
     found = head_importance(model, SOURCE, TARGET, ablate, means)
     assert (found.encoder.shape, found.decoder.shape, found.cross.shape) == ((2, 4, 4), (3, 4, 4), (3, 4, 4))
     whole = log_probabilities(model)
-    np.testing.assert_allclose(found.log_probabilities, whole, atol=1e-5)
+    assert found.log_probabilities == near(whole)
     for heads in every_head(model):
         with apply_interventions(model, [ablate.of(heads)], means):
             alone = whole - log_probabilities(model)
-        np.testing.assert_allclose(found.of(heads.kind)[heads.layer, heads.head], alone, atol=2e-5)
+        assert found.of(heads.kind)[heads.layer, heads.head] == near(alone, scale=whole)
     ranked = found.ranked()
     assert len(ranked) == 2 * 4 + 2 * 3 * 4
     assert [loss for _, loss in ranked] == sorted((loss for _, loss in ranked), reverse=True)
@@ -71,9 +72,9 @@ def test_parts_of_the_heads_in_any_order_are_joined_to_all_of_them():
     parts = [head_losses(model, SOURCE, TARGET, some) for some in (heads[:5], heads[5:6], heads[6:])]
     found = joined(model, parts)
     for kind in AttentionKind:
-        np.testing.assert_allclose(found.of(kind), whole.of(kind), atol=1e-5)
+        assert found.of(kind) == near(whole.of(kind), scale=whole.log_probabilities)
         assert np.array_equal(found.turned[kind], whole.turned[kind])
-    np.testing.assert_allclose(found.log_probabilities, whole.log_probabilities, atol=1e-5)
+    assert found.log_probabilities == near(whole.log_probabilities)
 
 
 @pytest.mark.parametrize("text", ["I think that he has never read this book."])
@@ -109,7 +110,7 @@ def test_each_sentence_of_a_batch_has_interventions_of_its_own():
     for number, (source, own) in enumerate(zip(sentences, asked, strict=True)):
         with apply_interventions(model, own):
             alone = record(model, [source], [fed]).logits[0]
-        torch.testing.assert_close(together[number], alone, atol=2e-5, rtol=0)
+        assert together[number] == near(alone)
 
 
 @pytest.mark.parametrize("name, some", [("en-de", 9), ("reverse", 5)])
@@ -149,11 +150,11 @@ def test_over_a_corpus_it_is_the_mean_over_all_target_tokens(translator, example
     model = translator.model
     found = translator.head_importance(make_pairs(9, 3))
     alone = [head_importance(model, each.source, each.target[1:]) for each in examples]
+    log_p = np.concatenate([each.log_probabilities for each in alone])
     for kind in ("encoder", "decoder", "cross"):
         expected = np.concatenate([each.of(kind) for each in alone], axis=2).mean(axis=2)
-        np.testing.assert_allclose(found.total(kind), expected, atol=1e-5)
-    expected = np.concatenate([each.log_probabilities for each in alone]).mean()
-    assert float(found.log_probabilities) == pytest.approx(expected, abs=1e-5)
+        assert found.total(kind) == near(expected, scale=log_p)
+    assert float(found.log_probabilities) == near(log_p.mean())
 
 
 def test_the_sums_have_every_token_and_its_square(translator, examples):
@@ -167,6 +168,7 @@ def test_the_sums_have_every_token_and_its_square(translator, examples):
         [each.log_probabilities for each in alone],
     ]
     tokens = np.array([len(each.target) - 1 for each in examples])
+    log_p = np.concatenate(losses[-1])
     for values, row, mean, deviation, error in zip(
         losses, found.sums, found.means, found.deviations, found.standard_errors, strict=True
     ):
@@ -174,9 +176,9 @@ def test_the_sums_have_every_token_and_its_square(translator, examples):
         expected = every.sum(), (every**2).sum(), (of_sentences**2).sum(), (of_sentences * tokens).sum()
         units = np.array([UNIT, UNIT**2, UNIT**2, UNIT])
         np.testing.assert_allclose(row.astype(float) * units, expected, rtol=1e-3, atol=2e-4)
-        assert mean == pytest.approx(every.mean(), abs=1e-5) and deviation == pytest.approx(every.std(), abs=1e-5)
+        assert mean == near(every.mean(), scale=log_p) and deviation == near(every.std(), scale=log_p)
         residuals = of_sentences - every.mean() * tokens
-        assert error == pytest.approx(np.sqrt((residuals**2).sum()) / tokens.sum(), abs=1e-5)
+        assert error == near(np.sqrt((residuals**2).sum()) / tokens.sum(), scale=log_p)
 
 
 @pytest.mark.parametrize("ablation", ["zero", "mean", "uniform"])
@@ -202,7 +204,8 @@ def test_each_ablation_by_its_name_is_a_model_changed_by_the_tests_own_hook(tran
         losses = [before - log_p_of(model, each) for before, each in zip(whole, examples, strict=True)]
         handle.remove()
         expected = float(torch.cat(losses).mean())
-        assert found.of(kind)[layer, head] == pytest.approx(expected, abs=2e-6) and abs(expected) > 1e-5
+        loss, log_p = found.of(kind)[layer, head], torch.cat(whole)
+        assert loss == near(expected, scale=log_p) and loss != near(0, scale=log_p)
 
 
 @torch.inference_mode()
@@ -226,8 +229,8 @@ def test_means_that_are_given_take_the_place_of_those_over_the_same_pairs(transl
 def test_parts_of_a_corpus_add_up_to_the_whole(translator, examples):
     whole = measure_importance(translator.model, examples)
     both = measure_importance(translator.model, examples[:4]) + measure_importance(translator.model, examples[4:])
-    np.testing.assert_allclose(both.means, whole.means, atol=1e-5)
-    np.testing.assert_allclose(both.standard_errors, whole.standard_errors, atol=1e-5)
+    assert both.means == near(whole.means)
+    assert both.standard_errors == near(whole.standard_errors, scale=whole.means)
     for name in ("tokens", "squared_tokens", "sentences"):
         assert getattr(both, name) == getattr(whole, name)
     with pytest.raises(ValueError, match="same heads"):
@@ -267,13 +270,13 @@ def test_the_command_writes_a_table(command, checkpoint_folder, tmp_path):
     tokens = sum(len(example.target) - 1 for example in examples)
     for row, (heads, loss) in zip(rows, expected, strict=True):
         assert row["intervention"] == f"zero:{heads.kind}.{int(row['layer']) - 1}.{int(row['head']) - 1}"
-        assert float(row["loss_in_nats_a_token"]) == pytest.approx(loss, abs=1e-6)
+        assert float(row["loss_in_nats_a_token"]) == near(loss, scale=sums.means)
         assert (int(row["tokens"]), int(row["sentences"])) == (tokens, 4)
         at = sums.heads.index(heads)
         expected_sums = sums.sums[at, 0] * UNIT, sums.sums[at, 1] * UNIT**2
-        assert [float(row["sum"]), float(row["sum_of_squares"])] == pytest.approx(expected_sums, abs=2e-5)
-        assert float(row["standard_deviation"]) == pytest.approx(sums.deviations[at], abs=1e-5)
-        assert float(row["standard_error"]) == pytest.approx(sums.standard_errors[at], abs=1e-5)
+        assert [float(row["sum"]), float(row["sum_of_squares"])] == near(expected_sums, scale=sums.means * tokens)
+        assert float(row["standard_deviation"]) == near(sums.deviations[at], scale=sums.means)
+        assert float(row["standard_error"]) == near(sums.standard_errors[at], scale=sums.means)
     told = json.loads((tmp_path / "heads.csv.json").read_text())
     digest = hashlib.sha256((checkpoint_folder / "model.safetensors").read_bytes()).hexdigest()
     assert told["provenance"]["weights"] == digest and told["ablation"] == "zero"
@@ -294,10 +297,10 @@ def test_the_command_measures_each_ablation(command, checkpoint_folder, tmp_path
     out = tmp_path / "heads.csv"
     assert command(make_pairs(4, 3), out, "--ablation", ablation) == 0
     rows = list(csv.DictReader(out.read_text().splitlines()))
-    expected = Translator.load(checkpoint_folder, "cpu").head_importance(make_pairs(4, 3), ablation).ranked()
-    assert [row["intervention"] for row in rows] == [f"{ablation}:{heads}" for heads, _ in expected]
+    found = Translator.load(checkpoint_folder, "cpu").head_importance(make_pairs(4, 3), ablation)
+    assert [row["intervention"] for row in rows] == [f"{ablation}:{heads}" for heads, _ in found.ranked()]
     losses = [float(row["loss_in_nats_a_token"]) for row in rows]
-    assert losses == pytest.approx([loss for _, loss in expected], abs=1e-6)
+    assert losses == near([loss for _, loss in found.ranked()], scale=found.log_probabilities)
     assert ImportanceTable.load(out).ablation == ablation
 
 
@@ -309,8 +312,8 @@ def test_tables_of_parts_are_merged_to_that_of_the_whole(command, tmp_path, caps
     assert [command(pairs, whole), command(pairs[:4], one), command(pairs[4:], two)] == [0, 0, 0]
     assert main(["merge", str(one), str(two), "--out", str(out)]) == 0
     merged, expected = ImportanceTable.load(out), ImportanceTable.load(whole)
-    np.testing.assert_allclose(merged.sums.means, expected.sums.means, atol=1e-5)
-    np.testing.assert_allclose(merged.sums.standard_errors, expected.sums.standard_errors, atol=1e-5)
+    assert merged.sums.means == near(expected.sums.means)
+    assert merged.sums.standard_errors == near(expected.sums.standard_errors, scale=expected.sums.means)
     assert (merged.sums.tokens, merged.sums.sentences) == (expected.sums.tokens, 9)
     assert merged.provenance.pairs == ("one.tsv", "two.tsv") and merged.provenance.lines == 9
     cells, of_whole = ([row.split(",") for row in path.read_text().splitlines()] for path in (out, whole))

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from support.near import near
 from support.small import bias_logits, mark_end, random_sources, unlike_model
 from support.streams import loaded, trace_of
 
@@ -40,7 +41,7 @@ def test_each_layer_of_the_lens_is_decoded_from_that_layers_output(model, strate
         search = beam_search if isinstance(strategy, Beam) else decode
         alone = search(model, [SOURCE], strategy, [(8,)], memory)[0]
         alone = alone[0] if isinstance(strategy, Beam) else alone
-        assert one.ids == alone.ids and one.log_probability == pytest.approx(alone.log_probability, abs=1e-4)
+        assert one.ids == alone.ids and one.log_probability == near(alone.log_probability)
 
 
 def test_what_finds_no_end_stops_after_so_many_tokens_and_is_otherwise_the_same():
@@ -58,7 +59,7 @@ def test_a_step_of_a_whole_sentence_has_the_parts_of_the_prefix_alone(model):
     for step in range(len(FED)):
         whole, alone = attribution_of(model, seen, step, 5, 11), attribute_logit(model, SOURCE, FED[: step + 1], 5, 11)
         for part in ("decoder", "cross", "feed_forward", "embedding", "position", "biases", "logit"):
-            np.testing.assert_allclose(getattr(whole, part), getattr(alone, part), atol=1e-4)
+            assert getattr(whole, part) == near(getattr(alone, part), scale=alone.logit)
 
 
 def test_the_last_layer_of_the_lens_is_the_models_own_translation():
@@ -76,7 +77,7 @@ def test_they_add_up_in_the_shipped_checkpoints_too(name):
             found = attribute_logit(
                 loaded(name).model, trace.source_ids, trace.decoder_input_ids[: step + 1], token, against
             )
-            assert found.total == pytest.approx(found.logit, abs=1e-4)
+            assert found.total == near(found.logit)
 
 
 @pytest.mark.parametrize("kind", ["decoder", "cross"])
@@ -93,16 +94,16 @@ def test_what_a_head_of_the_last_layer_adds_is_what_goes_with_it_while_the_norms
     weight, gamma = model.output_projection.weight[5].detach().numpy(), model.decoder_norm.weight.detach().numpy()
     centred = head_vector - head_vector.mean()
     expected = (weight * gamma * centred / np.sqrt(last.var() + model.decoder_norm.eps)).sum()
-    assert found == pytest.approx(expected, abs=1e-4)
+    assert found == near(expected)
 
 
 @pytest.mark.parametrize("method", [gradient_times_input, leave_one_out])
 def test_a_contrast_is_one_token_less_the_other(model, method):
     """log P(a) - log P(b) is linear in both, and so is each method."""
     found, one, other = (method(model, SOURCE, FED, *tokens) for tokens in ((5, 11), (5,), (11,)))
-    np.testing.assert_allclose(found.source, one.source - other.source, atol=2e-5)
-    np.testing.assert_allclose(found.prefix, one.prefix - other.prefix, atol=2e-5)
-    assert found.log_probability == pytest.approx(one.log_probability - other.log_probability, abs=1e-5)
+    assert found.source == near(one.source - other.source, scale=one.source)
+    assert found.prefix == near(one.prefix - other.prefix, scale=one.prefix)
+    assert found.log_probability == near(one.log_probability - other.log_probability, scale=one.log_probability)
     same = method(model, SOURCE, FED, 5, 5)
     assert np.nan_to_num(same.source).max() == 0 == same.log_probability
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from support.near import near
 from support.small import random_sources, unlike_model
 from support.streams import CHECKPOINTS, loaded, trace_of
 
@@ -74,14 +75,15 @@ def test_a_map_is_each_cell_alone_written_into_the_run_by_a_hook_of_the_tests_ow
     encoder = part == "encoder"
     columns = 4 if site == "head" else len(ONE) if encoder else len(FED)
     assert found.shares.shape == ((2 if encoder else 3) + (site == "residual"), columns)
-    difference = [float(logits(model, source)[7] - logits(model, source)[11]) for source in (ONE, OTHER)]
-    assert [found.clean, found.corrupted] == pytest.approx(difference, abs=1e-4)
+    both = torch.stack([logits(model, source) for source in (ONE, OTHER)])
+    difference = (both[:, 7] - both[:, 11]).tolist()
+    assert [found.clean, found.corrupted] == near(difference, scale=both)
     for layer, index in [(0, 1), (1, 3), (len(found.shares) - 1, columns - 1)]:
         cell = found.cells[layer][index]
         assert (cell.layer, cell.index) == (layer, index)
         difference_there = difference_with(model, site, part, layer, index)
-        share = (difference_there - difference[1]) / (difference[0] - difference[1])
-        assert found.shares[layer, index] == pytest.approx(share, abs=1e-4)
+        restored, whole = difference_there - difference[1], difference[0] - difference[1]
+        assert found.shares[layer, index] * whole == near(restored, scale=both)
 
 
 def difference_with(model, site, part, layer, index):
@@ -117,7 +119,7 @@ def test_the_predictions_of_all_three_runs_are_there_to_be_read(model):
     cells = all_cells(model)[:3]
     found, rows = patched_predictions(model, QUESTION, cells, 4), patched_logits(model, QUESTION, [cells])
     assert found.best_ids.shape == (3, 4) and np.array_equal(found.best_ids[:, 0], rows.argmax(dim=-1))
-    np.testing.assert_allclose(found.probabilities, rows.softmax(dim=-1)[:, 7], atol=1e-6)
+    assert found.probabilities == near(rows.softmax(dim=-1)[:, 7])
 
 
 def test_what_cannot_be_patched_is_refused(model):
@@ -153,7 +155,7 @@ def test_the_memory_at_the_word_that_differs_restores_most_of_a_shipped_pair():
         question = pair.question(tokenizer)
         changed = [one != other for one, other in zip(question.clean, question.corrupted, strict=True)]
         first = patching_map(model, question, "residual", "encoder").shares[0]
-        assert first[changed] == pytest.approx(1, abs=1e-4) and first[~np.array(changed)] == pytest.approx(0, abs=1e-4)
+        assert first[changed] == near(1) and first[~np.array(changed)] == near(0, scale=1)
 
 
 def test_damaged_pairs_are_told_in_a_sentence(tmp_path, tokenizer):

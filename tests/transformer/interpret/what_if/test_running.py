@@ -7,6 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 import torch
+from support.near import near
 from support.small import attention_blocks, mark_end, random_sources, unlike_model
 from support.tiny import make_pairs
 
@@ -73,7 +74,7 @@ def test_decoding_step_by_step_is_what_all_rows_at_once_predict(model, means, te
         allowed[:, list(model.config.never_chosen)] = -torch.inf
         assert tuple(allowed.argmax(dim=-1).tolist()) == found.ids
         own = replayed[range(len(found.ids)), found.ids].sum().item()
-        assert own == pytest.approx(found.log_probability, abs=1e-3)
+        assert own == near(found.log_probability)
         moved += abs(found.log_probability - before.log_probability)
     assert moved > 1e-3
 
@@ -104,7 +105,7 @@ def test_zero_is_the_ablation_of_the_slice_before_the_output_projection(kind, la
         ablated = logits(model, source, fed)
     with torch.no_grad():
         attention_blocks(model, kind)[layer].output.weight[:, head * 6 : (head + 1) * 6] = 0
-    torch.testing.assert_close(ablated, logits(model, source, fed), atol=1e-5, rtol=1e-5)
+    assert ablated == near(logits(model, source, fed))
 
 
 def test_without_cross_attention_no_source_matters(model):
@@ -124,7 +125,7 @@ def test_a_forbidden_key_is_a_masked_one(model):
         hidden = model.decode(torch.tensor([fed]), memory, causal_mask(5), mask)
         masked = model.output_projection(hidden)[0]
     with apply_interventions(model, ["forbid:cross.*.*:2"]):
-        torch.testing.assert_close(logits(model, source, fed), masked, atol=2e-5, rtol=0)
+        assert logits(model, source, fed) == near(masked)
 
 
 def test_mean_ablation_puts_the_mean_there(model, means):
@@ -196,7 +197,7 @@ def test_the_trace_shows_what_was_rewritten_and_says_so(translator):
     assert np.array_equal(
         trace.cross[1, 2, 1:], np.eye(len(trace.source_ids))[[3] * (len(trace.decoder_input_ids) - 1)]
     )
-    np.testing.assert_allclose(trace.encoder[1], 1 / len(trace.source_ids), atol=1e-6)
+    assert trace.encoder[1] == near(1 / len(trace.source_ids))
     assert np.array_equal(trace.decoder[0], plain.decoder[0]), "an ablated head still shows its weights"
     assert not np.array_equal(trace.target_probabilities, plain.target_probabilities)
 
@@ -227,6 +228,6 @@ def test_means_are_those_of_all_real_tokens(translator):
         for each in examples:
             core = record(model, [each.source], [each.target[:-1]]).attention(kind)[layer]
             rows.append(core.output[0, head].double())
-        torch.testing.assert_close(means.of(kind)[layer, head], torch.cat(rows).mean(dim=0).float(), atol=1e-6, rtol=0)
+        assert means.of(kind)[layer, head] == near(torch.cat(rows).mean(dim=0).float())
     with pytest.raises(ValueError, match="at least one"):
         measure_means(model, [])
