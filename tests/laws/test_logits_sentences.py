@@ -19,7 +19,7 @@ from headlight.views.logits.content import (
 )
 from transformer.decoding.sampling import truncate
 from transformer.evaluation import Confidence
-from transformer.experiments.training import Smoothing, SmoothingForm
+from transformer.experiments.training import Smoothing
 from transformer.interpret.residual import logit_lens
 
 _CUTS = ((1.0, 0, 1.0), (0.1, 0, 1.0), (3.0, 0, 1.0), (1.0, 1, 1.0), (1.0, 5, 1.0), (2.0, 50, 0.9), (1.0, 0, 0.05))
@@ -176,7 +176,7 @@ def test_confidence_tells_mean_accuracy_percentile_and_what_exceeds_the_losss_mi
     generator = np.random.default_rng(1)
     for own in (generator.beta(4, 1, 500), np.full(7, 0.9), np.array([0.2, 0.99996, 0.99999, 0.99998])):
         measured = Confidence(own, generator.random(len(own)) < own, own)
-        smoothing = None if epsilon is None else Smoothing(SmoothingForm.ALL, epsilon, 50)
+        smoothing = None if epsilon is None else Smoothing(epsilon, 50)
         said, best = str(describe_confidence(measured, smoothing)), sorted(map(float, own))
         right, count, mean = re.match(
             rf"The top-1 prediction is right in ({PERCENT}) of ([\d,]+) tokens\. Its mean probability is ([\d.]+)\.",

@@ -18,7 +18,7 @@ from headlight.views.research.logits_content import (
     describe_confidence,
 )
 from transformer.evaluation import Confidence, concatenate
-from transformer.experiments.training import Smoothing, SmoothingForm
+from transformer.experiments.training import Smoothing
 
 _PARTS = 8
 
@@ -29,7 +29,7 @@ def show(request: TranslationRequest) -> None:
     settings = translator.checkpoint.settings("label_smoothing")
     smoothing = None
     if settings is not None:
-        smoothing = Smoothing(SmoothingForm.ALL, settings.label_smoothing, translator.model.config.output_size)
+        smoothing = Smoothing(settings.label_smoothing, translator.model.config.output_size)
     measured = _measure(request.checkpoint)
     st.markdown(
         "The sentence pairs that come with this checkpoint, on none of which it was trained: the reference is fed, and "
