@@ -83,7 +83,6 @@ _BOUNDS = {
     "norm_epsilon": (0, 1),
 }
 _MOST_OF_POSITIONS = 2**25  # max_length x d_model, a table of 128 MB: narrow heads let a small file ask for gigabytes
-_FORMER_NAMES = {"first_is_given": "forced_first_token"}  # of settings in files of earlier versions
 
 
 @dataclass(frozen=True)
@@ -335,15 +334,9 @@ def _is_pair_of_texts(probe) -> bool:
     return two and all(isinstance(side, str) and side.strip() for side in probe)
 
 
-def current_names(settings: dict) -> dict:
-    """Return settings under today's names, those that earlier versions called otherwise renamed."""
-    return {_FORMER_NAMES.get(name, name): value for name, value in settings.items()}
-
-
 def build(kind: type, settings, table: str, apart: tuple[str, ...] = ()):
     """Make a `kind` of a dictionary's settings but those `apart`; raises ConfigError for an unknown or missing one."""
     require(isinstance(settings, dict), f"[{table}] must be a table of settings.")
-    settings = current_names(settings)
     fields = {field.name: field for field in dataclasses.fields(kind)}
     known = (*fields, *apart)
     for name in settings:

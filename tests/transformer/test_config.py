@@ -13,7 +13,6 @@ from transformer.config import (
     ReplayConfig,
     TokenizerConfig,
     TrainingConfig,
-    build,
     load_experiment,
 )
 from transformer.errors import ConfigError
@@ -99,10 +98,6 @@ def test_a_tokenizer_that_cannot_be_is_refused(changes):
 def test_configurations_are_frozen():
     with pytest.raises(dataclasses.FrozenInstanceError):
         small_config().d_model = 8
-
-
-def test_a_setting_is_read_under_its_former_name_too():
-    assert build(ModelConfig, {"vocab_size": 9, "first_is_given": True}, "model").forced_first_token
 
 
 def test_an_experiment_survives_its_toml(tmp_path):

@@ -51,15 +51,6 @@ _LAYOUT: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "candidate_tokens": (_TEXT, ("target", "candidates")),
     "interventions": (_TEXT, ("interventions",)),
 }
-FORMER_NAMES = {  # in files of earlier versions
-    "given": "num_forced",
-    "fed_tokens": "decoder_input_tokens",
-    "fed_ids": "decoder_input_ids",
-    "next_tokens": "target_tokens",
-    "next_ids": "target_ids",
-    "next_probabilities": "target_probabilities",
-    "next_ranks": "target_ranks",
-}
 _WEIGHTS = ("encoder", "decoder", "cross")
 _STAY_ARRAYS = {*_WEIGHTS, "target_probabilities", "target_ranks", "entropies"}
 _STAY_ARRAYS |= {"candidate_ids", "candidate_probabilities"}
@@ -125,19 +116,18 @@ def _read(path: Path) -> dict[str, np.ndarray]:
     with open_regular(path) as file:
         check_archive(file, _MOST_NAMES)
         with zipfile.ZipFile(file) as archive:
-            stored = [member.filename.removesuffix(".npy") for member in archive.infolist()]
-            members = {FORMER_NAMES.get(name, name): f"{name}.npy" for name in stored}
-            if members.keys() != _LAYOUT.keys():
-                differing = sorted(members.keys() ^ _LAYOUT.keys())
+            stored = {member.filename.removesuffix(".npy") for member in archive.infolist()}
+            if stored != _LAYOUT.keys():
+                differing = sorted(stored ^ _LAYOUT.keys())
                 raise ValueError(f"it lacks, or has too much of: {', '.join(differing[:5])}")
-            headers = {name: _header(archive, name, members[name]) for name in _LAYOUT}
+            headers = {name: _header(archive, name) for name in _LAYOUT}
             _check_headers(headers, most_unpacked(os.fstat(file.fileno()).st_size))
-            return {name: _array(archive, name, members[name], headers[name]) for name in _LAYOUT}
+            return {name: _array(archive, name, headers[name]) for name in _LAYOUT}
 
 
-def _header(archive: zipfile.ZipFile, name: str, member: str) -> _Header:
+def _header(archive: zipfile.ZipFile, name: str) -> _Header:
     """Read what an array is, of numbers and texts alone: an object would be a pickle."""
-    described = archive.getinfo(member)
+    described = archive.getinfo(f"{name}.npy")
     if described.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         raise ValueError(f"{name} is compressed in another way")  # of which a few bytes may unpack to gigabytes at once
     with archive.open(described) as file:
@@ -152,10 +142,10 @@ def _header(archive: zipfile.ZipFile, name: str, member: str) -> _Header:
     return header
 
 
-def _array(archive: zipfile.ZipFile, name: str, member: str, header: _Header) -> np.ndarray:
+def _array(archive: zipfile.ZipFile, name: str, header: _Header) -> np.ndarray:
     """Read the values, never more of them than the header says."""
     values = bytearray(header.bytes)
-    with archive.open(member) as file:
+    with archive.open(f"{name}.npy") as file:
         file.read(header.start)
         if file.readinto(values) != len(values) or file.read(1):  # type: ignore[attr-defined]
             raise ValueError(f"{name} is not as long as it says")

@@ -16,7 +16,6 @@ from ..model.names import AttentionKind
 from ..untrusted import MEGABYTE, parse_json
 
 REPLAY_FILE = "replay.safetensors"
-_FORMER_FILE, _FORMER_KEY = "film.safetensors", "reels"  # what the first versions wrote
 SNAPSHOTS = 25
 _LARGEST_FILE = 20 * MEGABYTE  # our own have 2 MB at most
 _TEXTS = ("source_text", "target_text")
@@ -80,12 +79,6 @@ class TrainingReplay:
         save_tensors(Path(path), {name: torch.tensor(array) for name, array in arrays.items()})
 
 
-def replay_file(folder: Path) -> Path:
-    """Return where a checkpoint's training replay is, or would be: under its name, or the one of earlier versions."""
-    former = folder / _FORMER_FILE
-    return former if former.is_file() and not (folder / REPLAY_FILE).is_file() else folder / REPLAY_FILE
-
-
 def load_replay(path: Path) -> TrainingReplay:
     """Read a training replay of up to 20 MB; raises CheckpointError when it is missing, damaged, or no replay."""
     path = Path(path)
@@ -114,10 +107,10 @@ def points(pairs: Sequence[tuple[int, float]]) -> np.ndarray:
 
 def _read(arrays: dict[str, np.ndarray]) -> TrainingReplay:
     header = parse_json(arrays["texts"].tobytes())
-    described = header["trajectories"] if "trajectories" in header else header[_FORMER_KEY]
+    described = enumerate(header["trajectories"])
     return TrainingReplay(
         steps=_finite(arrays["steps"]),
-        trajectories=tuple(_read_trajectory(arrays, number, texts) for number, texts in enumerate(described)),
+        trajectories=tuple(_read_trajectory(arrays, number, texts) for number, texts in described),
         losses=_finite(arrays["losses"]),
         scores=_finite(arrays["scores"]),
         score_name=str(header["score_name"]),

@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 from ..checkpoint import Checkpoint, load_checkpoint, note_training, save_history
-from ..config import Experiment, ModelConfig, current_names
+from ..config import Experiment, ModelConfig
 from ..data.mixture import Mixture
 from ..data.pairs import TextPairs
 from ..data.tokenizer import TOKENIZER_FILE, Tokenizer
@@ -82,9 +82,8 @@ class Trainer:
         progress, random = self.saved_run.load(self.model, self.updater.optimizer)
         if self.processes.first:
             self.processes.wait()
-        if current_names(progress.model) != self.progress.model:
+        if progress.model != self.progress.model:
             raise CheckpointError(f"The saved run in {self.saved_run.folder} is of another model: {progress.model}.")
-        progress.model = self.progress.model
         self.progress, self._saved_step = progress, progress.step
         if len(random) == self.processes.count:
             restore_random_state(random[self.processes.rank], self.device)

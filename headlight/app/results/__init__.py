@@ -40,7 +40,7 @@ from transformer.interpret.residual import (
 from transformer.interpret.trace import Trace
 from transformer.interpret.what_if.intervention import INTERVENTIONS
 from transformer.toy.jobs import Jobs
-from transformer.training.replay import TrainingReplay, load_replay, replay_file
+from transformer.training.replay import REPLAY_FILE, TrainingReplay, load_replay
 from transformer.translator import Strategy
 
 logger = logging.getLogger(__name__)
@@ -95,7 +95,7 @@ def checkpoint(name: str) -> CheckpointFiles:
 
 def replay_names() -> list[str]:
     """Names of the checkpoints that have a replay of their training."""
-    return [name for name in checkpoint_names() if replay_file(CHECKPOINTS / name).is_file()]
+    return [name for name in checkpoint_names() if (CHECKPOINTS / name / REPLAY_FILE).is_file()]
 
 
 @cached(max_entries=4, show_spinner="Reading the checkpoint …")
@@ -158,7 +158,7 @@ def _if_there(checkpoint: CheckpointFiles, name: str, load: Callable[[Path], Mea
 @cached(max_entries=4, show_spinner="Reading the replay …")
 def replay(checkpoint: CheckpointFiles) -> TrainingReplay:
     """The replay of a checkpoint's training."""
-    return load_replay(replay_file(Path(checkpoint.folder)))
+    return load_replay(Path(checkpoint.folder) / REPLAY_FILE)
 
 
 @cached(max_entries=32, show_spinner="Searching …")

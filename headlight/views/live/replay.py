@@ -17,7 +17,7 @@ from headlight.views.training.replay_content import (
     replay_payload,
 )
 from transformer.errors import CheckpointError
-from transformer.training.replay import ProbeTrajectory, TrainingReplay, load_replay, replay_file
+from transformer.training.replay import REPLAY_FILE, ProbeTrajectory, TrainingReplay, load_replay
 
 SNAPSHOTS, LOSSES, LEVELS = 13, 200, 255  # at most so many; into how many parts a weight of 1 is divided
 MOST_BYTES = 40_000  # of what the page is told of it
@@ -26,7 +26,7 @@ _KIND = "cross"
 
 def find_replay(folder: Path) -> TrainingReplay | None:
     """Return the replay of a checkpoint's training; None where it has none that can be read."""
-    path = replay_file(folder)
+    path = folder / REPLAY_FILE
     try:
         return load_replay(path) if path.is_file() else None
     except CheckpointError:

@@ -25,7 +25,7 @@ def stored(checkpoint: str, number: int = 0) -> tuple[dict, dict]:
     """The arrays of a replay's file, and what is written of one of its trajectories."""
     arrays = load_file(CHECKPOINTS / checkpoint / "replay.safetensors")
     header = parse_json(arrays["texts"].tobytes())
-    return arrays, header.get("trajectories", header.get("reels"))[number]
+    return arrays, header["trajectories"][number]
 
 
 def probes(checkpoint: str) -> list[tuple[int, str]]:

@@ -11,7 +11,7 @@ from support.small import record_one
 
 from transformer.interpret.activations import record
 from transformer.interpret.trace import TOP_K, Trace
-from transformer.interpret.trace_file import FORMER_NAMES, Origin
+from transformer.interpret.trace_file import Origin
 from transformer.model.names import AttentionKind
 
 TEXT = "big red dog."
@@ -101,16 +101,6 @@ def test_a_saved_trace_has_every_field_without_pickle(trace, tmp_path):
             np.testing.assert_array_equal(stored[name], np.array(getattr(trace, name)))
         spans = [TEXT[begin:end].strip() for begin, end in stored["source_spans"]]
         assert "".join(spans) == TEXT.replace(" ", "")
-
-
-def test_a_trace_that_was_saved_under_former_names_can_be_read(trace, tmp_path):
-    trace.save(tmp_path / "trace.npz")
-    former = {new: old for old, new in FORMER_NAMES.items()}
-    with np.load(tmp_path / "trace.npz") as stored:
-        np.savez(tmp_path / "former.npz", **{former.get(name, name): stored[name] for name in stored.files})
-    again = Trace.load(tmp_path / "former.npz")
-    for field in dataclasses.fields(trace):
-        np.testing.assert_array_equal(getattr(again, field.name), getattr(trace, field.name))
 
 
 def test_greedy_chooses_the_most_probable_token_that_may_be_chosen():

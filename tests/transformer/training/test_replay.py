@@ -21,7 +21,6 @@ from transformer.training.replay import (
     ProbeTrajectory,
     TrainingReplay,
     load_replay,
-    replay_file,
     snapshot_steps,
 )
 from transformer.training.replay_recorder import ReplayRecorder
@@ -213,19 +212,6 @@ def test_any_text_survives(replay, tmp_path):
     odd.save(tmp_path / REPLAY_FILE)
     loaded = load_replay(tmp_path / REPLAY_FILE)
     assert loaded.trajectories[0].outputs == outputs and loaded.score_name == "exact match"
-
-
-def test_a_replay_that_an_earlier_version_wrote_is_found_and_read():
-    """The shipped ones were: their header says "reels"."""
-    path = CHECKPOINTS / "reverse" / REPLAY_FILE
-    assert b"reels" in path.read_bytes() and load_replay(path).trajectories
-
-
-def test_a_replay_is_found_by_its_former_name_where_there_is_no_newer_one(replay, tmp_path):
-    replay.save(tmp_path / "film.safetensors")
-    assert replay_file(tmp_path) == tmp_path / "film.safetensors"
-    replay.save(tmp_path / REPLAY_FILE)
-    assert replay_file(tmp_path) == tmp_path / REPLAY_FILE
 
 
 def test_a_replay_without_losses_or_scores_yet_is_a_replay(replay, tmp_path, tokenizer):

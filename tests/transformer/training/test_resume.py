@@ -2,7 +2,7 @@
 
 import shutil
 import signal
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,7 +10,7 @@ from support.short_run import CPU, PAIRS, VALID, Killed, end_of, experiment, run
 
 from transformer.config import ModelConfig
 from transformer.errors import CheckpointError, ConfigError
-from transformer.training import trainer, updates
+from transformer.training import updates
 from transformer.training.state import SavedRun
 from transformer.training.trainer import train
 
@@ -110,19 +110,6 @@ def test_a_run_of_another_model_with_the_same_shapes_is_not_resumed(stopped, cha
     other = replace(plain, model=replace(plain.model, **changes))
     with pytest.raises(CheckpointError, match="is of another model"):
         train(other, PAIRS, VALID, stopped, CPU, resume=True)
-
-
-def test_a_run_that_was_saved_under_a_former_setting_name_is_resumed(tmp_path, uninterrupted, monkeypatch):
-    def former(model: ModelConfig) -> dict:
-        settings = asdict(model)
-        return {"first_is_given": settings.pop("forced_first_token"), **settings}
-
-    with monkeypatch.context() as patch, pytest.raises(Killed):
-        stop_at(patch, "learning_rate", 5, Killed)
-        patch.setattr(trainer, "asdict", former)
-        run(tmp_path)
-    run(tmp_path, resume=True)
-    assert end_of(tmp_path) == uninterrupted
 
 
 def test_resuming_where_a_finished_checkpoint_lies_without_its_run_leaves_it_alone(tmp_path):
