@@ -114,9 +114,9 @@ def decoding_player(
 ) -> None:
     """Show a translation that is stepped through and played in the browser, from `step` on, counted from 1.
 
-    Playing happens in the browser alone. `on_step` gets the step where the visitor stopped, `on_head` a head (layer,
-    head, counted from 0), `on_take` a candidate forced in place of the model's choice (step, id), and `on_undo` hears
-    that it is to be taken back.
+    Playing happens in the browser alone; where `steps` has "autoplay" set, the player plays once by itself on arrival.
+    `on_step` gets the step where the visitor stopped, `on_head` a head (layer, head, counted from 0), `on_take` a
+    candidate forced in place of the model's choice (step, id), and `on_undo` hears that it is to be taken back.
     """
     _show(
         "decoding_player/player",

@@ -48,8 +48,7 @@ def replayed_words(source: int, lengths: Sequence[int]) -> str:
         return ""
     return (
         f"{sizes(source, max(lengths))}, and the search has {len(lengths):,} ends. To read each of them again, for "
-        "what its tokens attend to, would take too long. Shorten the text or make the beam smaller, or see what was "
-        "found in the beam table on the page Decoding."
+        "what its tokens attend to, would take too long. Shorten the text or make the beam smaller."
     )
 
 

@@ -55,7 +55,7 @@ class Player extends Component {
   }
 
   receive(data) {
-    const other = this.data?.id !== data.id;
+    const arrives = !this.data, other = this.data?.id !== data.id;
     this.data = data;
     this.playhead.last = data.steps.length;
     this.maps = { cross: floats(data.cross), decoder: floats(data.decoder) };
@@ -69,6 +69,7 @@ class Player extends Component {
     }
     if (this.playhead.isNews(data.step)) this.playhead.place(data.step);
     this.show();
+    if (data.autoplay && arrives) this.playhead.playOnArrival(this.playhead.at);
   }
 
   // What does not change from step to step

@@ -62,20 +62,31 @@ export class Playhead {
     this.showPlaying();
   }
 
-  // Play from the first step, unless the visitor prefers less motion.
-  playOnArrival() {
-    if (isStill()) return;
+  // Play from the first step to the last, then stand at `rest` if given, unless the visitor prefers less motion. Any use
+  // of the controls ends it.
+  playOnArrival(rest = null) {
+    if (isStill() || this.first === this.last) return;
+    const showRest = () => {
+      this.pause(false);
+      this.move(rest);
+    };
     this.move(this.first);
-    this.play();
+    this.schedule(rest === null ? undefined : () => this.wait(showRest));
+    this.showPlaying();
   }
 
-  schedule() {
-    clearTimeout(this.timer);
-    this.timer = setTimeout(() => {
+  schedule(end = () => this.pause()) {
+    this.wait(() => {
       this.move(this.at + 1);
-      if (this.at === this.last) this.pause();
-      else this.schedule();
-    }, this.millisecondsAStep / Number(this.find("select").value));
+      if (this.at === this.last) end();
+      else this.schedule(end);
+    });
+  }
+
+  // Do something after the time of one step, unless it is paused before.
+  wait(act) {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(act, this.millisecondsAStep / Number(this.find("select").value));
   }
 
   // Without a report, one that is due is not made either.

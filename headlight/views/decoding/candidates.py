@@ -1,72 +1,82 @@
-"""Candidates: from the decoder's last vector to the tokens that may be drawn."""
+"""The choice of one step: from the decoder's last vector to the tokens that sampling may draw."""
+
+from dataclasses import replace
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from headlight.app import results
-from headlight.app.choices import choose_step, slider
+from headlight.app.choices import slider
 from headlight.app.results import TranslationRequest
-from headlight.app.widgets import (
-    is_presented,
-    plain,
-    show_calculation,
-    show_figure,
-    show_finding,
-    show_translation,
-)
-from headlight.plots.decoding import (
-    PRESENTED,
-    SHOWN,
-    logits_figure,
-    truncation_figure,
-)
+from headlight.app.widgets import is_presented, plain, show_calculation, show_figure, show_finding
+from headlight.plots.decoding import PRESENTED, SHOWN, logits_figure, truncation_figure
 from headlight.plots.text import quoted
-from headlight.views.research.logits_content import (
-    describe_cut,
-    logit_by_hand,
-    softmax_by_hand,
-)
-from transformer.decoding.sampling import truncate
+from transformer.decoding.sampling import Truncation, truncate
 from transformer.interpret.parameters import output_row
+from transformer.interpret.trace import Trace
+
+from .candidates_content import describe_cut, logit_by_hand, softmax_by_hand
+from .player import chosen_rank, chosen_step
 
 
-def show(request: TranslationRequest) -> None:
-    """Show output projection, softmax, and what temperature, top-k and top-p do to it. Raises UserError."""
-    translator, trace = results.translator(request.checkpoint), show_translation(request)
-    stream = results.residual_stream(request)
-    step = choose_step(trace)
-    name, logits = translator.tokenizer.piece_text, stream.logits[step]
-    untempered = truncate(logits)
-    model, best = translator.model, int(untempered.order[0])
-    st.subheader("1. From a vector to a logit for every token")
-    width, rows = model.config.d_model, model.config.output_size
-    shared = ", the same matrix that embeds the tokens" if model.config.ties_output else ""
-    shapes = f"{width} numbers times a matrix of {rows:,} rows by {width}{shared}"
-    plus = ", plus a bias, which the paper does not have" if model.config.output_bias else ""
-    st.markdown(plain(f"The decoder's last vector is {shapes}: one dot product per token (paper, 3.4){plus}."))
-    most = PRESENTED if is_presented() else SHOWN
-    alt = f"The {most} largest logits of step {step + 1}, which predicts {quoted(trace.target_tokens[step])}"
-    show_figure(logits_figure(untempered, name, most), "logits_bars", alt)
-    row, bias = output_row(model, best)
-    by_hand = logit_by_hand(stream.decoder.end[step], row, logits[best], bias)
-    show_calculation(f"{name(best)}: {by_hand}")
-    st.subheader("2. Softmax, and what may be drawn")
+def show(request: TranslationRequest, row: DeltaGenerator) -> None:
+    """Show logits and probabilities of the player's step under temperature, top-k and top-p. Raises UserError."""
+    request = replace(request, rank=chosen_rank(request))
+    translator, trace = results.translator(request.checkpoint), results.trace(request)
+    step = chosen_step(trace)
+    with row:
+        st.markdown(plain(step_words(trace, step)))
+    logits = results.residual_stream(request).logits[step]
+    name, most = translator.tokenizer.piece_text, PRESENTED if is_presented() else SHOWN
     with st.container(horizontal=True, gap="medium"):
-        temperature = slider("Temperature", 0.1, 3.0, "lens_temperature", 0.1, width=220)
-        top_k = slider("Top-k (0: all)", 0, 50, "lens_topk", width=220)
-        top_p = slider("Top-p", 0.05, 1.0, "lens_topp", 0.05, width=220)
-    tempered = truncate(logits, temperature, top_k, top_p, model.config.never_chosen)
-    alt = "Probabilities of the same tokens before and after the cut"
-    see = describe_cut(tempered, name, temperature)
-    show_figure(truncation_figure(tempered, name, most), "cut_bars", alt, see)
-    st.caption(
-        "Bars: the sampling distribution. Diamonds: softmax of the logits as they are; a cross: cut off. Logits are "
-        "divided by the temperature, top-k keeps the best, top-p the fewest of these that hold so much of their mass "
-        "(Holtzman et al. 2020)."
-    )
+        temperature = slider("Temperature", 0.1, 3.0, "draw_temperature", 0.1)
+        top_k = slider("Top-k (0: all)", 0, 50, "draw_topk")
+        top_p = slider("Top-p", 0.05, 1.0, "draw_topp", 0.05)
+    cut = truncate(logits, temperature, top_k, top_p, translator.model.config.never_chosen)
+    see = describe_cut(cut, name, temperature)
+    left, right = st.columns(2, gap="medium")
+    with left:
+        st.markdown("**Logits**: one score for every token")
+        alt = f"The {most} largest logits of step {step + 1}, which predicts {quoted(trace.target_tokens[step])}"
+        show_figure(logits_figure(truncate(logits), name, most), "logits_bars", alt)
+    with right:
+        st.markdown("**Probabilities**: bars, those that sampling draws with; diamonds, softmax of the logits")
+        show_figure(truncation_figure(cut, name, most), "cut_bars", "Probabilities of the same tokens", see)
     show_finding(
         see,
         "temperature 0.1: sampling becomes nearly greedy decoding. Then temperature 2 with top-p 0.9: how many tokens "
         "does it let in?",
     )
-    taken = trace.target_ids[step]
-    show_calculation(f"{name(taken)}: {softmax_by_hand(untempered, taken, float(trace.target_probabilities[step]))}")
+    st.caption(
+        "Logits are divided by the temperature; top-k keeps the best, top-p the fewest of these that hold so much of "
+        "their mass (Holtzman et al. 2020). A cross marks a token that is cut off."
+    )
+    _show_by_hand(request, trace, step, truncate(logits))
+
+
+def step_words(trace: Trace, step: int) -> str:
+    """Name a step, counted from 0, by what the decoder has read and the token that follows."""
+    read = " ".join(trace.decoder_input_tokens[: step + 1])
+    comes = "comes" if step in trace.scored_steps else "comes, not chosen but given,"
+    return f"Step {step + 1} of {len(trace.target_ids)}: after {read} {comes} {quoted(trace.target_tokens[step])}."
+
+
+def _show_by_hand(request: TranslationRequest, trace: Trace, step: int, cut: Truncation) -> None:
+    """Write out one logit and one probability, folded."""
+    translator, stream = results.translator(request.checkpoint), results.residual_stream(request)
+    name, config = translator.tokenizer.piece_text, translator.model.config
+    best, taken = int(cut.order[0]), trace.target_ids[step]
+    row, bias = output_row(translator.model, best)
+    with st.expander("One logit and one probability by hand"):
+        shared = ", the same matrix that embeds the tokens" if config.ties_output else ""
+        plus = ", plus a bias, which the paper does not have" if config.output_bias else ""
+        st.markdown(
+            plain(
+                f"The decoder's last vector is {config.d_model} numbers, multiplied by a matrix of "
+                f"{config.output_size:,} rows by {config.d_model}{shared}: one dot product per token (paper, 3.4)"
+                f"{plus}."
+            )
+        )
+        by_hand = logit_by_hand(stream.decoder.end[step], row, cut.logits[best], bias)
+        show_calculation(f"{name(best)}: {by_hand}")
+        show_calculation(f"{name(taken)}: {softmax_by_hand(cut, taken, float(trace.target_probabilities[step]))}")

@@ -1,15 +1,12 @@
-"""A decoding, step by step: the player's payload and its page of its own, sentences on steps and on a beam search."""
+"""The player's payload and its page of its own, and sentences on the steps of a decoding."""
 
 import base64
-from collections.abc import Callable
 
 import numpy as np
 
 from headlight.components.standalone import Words, standalone
 from headlight.plots.limits import strips_words
-from headlight.plots.text import Finding, format_distinct, format_probability, head_name, quoted, sentence_case
-from transformer.decoding.beam import Beam, Outcome, PathOutcome, SearchRecord
-from transformer.decoding.sampling import Hypothesis
+from headlight.plots.text import Finding, format_probability, head_name, quoted, sentence_case
 from transformer.interpret.trace import SPECIAL_TOKENS, AttentionMap, Trace
 
 _LOOK_FOR = (
@@ -129,18 +126,21 @@ def entropy_words(entropy: float) -> str:
     return f"{entropy + 0.0:.2f} nats, perplexity {np.exp(entropy):.1f}"
 
 
-def hardest_step(trace: Trace) -> tuple[Finding, str]:
-    """Return the step of the highest entropy, and what to try there: "" where no other token can be forced.
+def hardest_step(trace: Trace) -> int:
+    """Return the step of the highest entropy among those that were open to choice, counted from 0."""
+    return trace.num_forced + int(trace.entropies[trace.num_forced :].argmax())
 
-    That of the lowest probability may be another.
-    """
-    step = trace.num_forced + int(trace.entropies[trace.num_forced :].argmax())
+
+def describe_hardest(trace: Trace) -> tuple[Finding, str]:
+    """Describe the hardest step, and suggest another token for it: "" where none can be forced."""
+    step = hardest_step(trace)
     index = trace.runner_up(step)
     other, probability = quoted(trace.candidate_tokens[step][index]), trace.candidate_probabilities[step, index]
     found = Finding(
-        f"The model is least sure at step {step + 1}: perplexity {np.exp(trace.entropies[step]):.1f}.",
-        f"Of all steps open to choice its entropy is the highest: {quoted(trace.target_tokens[step])} got "
-        f"{format_probability(trace.target_probabilities[step])}, {other} {format_probability(probability)}.",
+        f"Step {step + 1}, {quoted(trace.target_tokens[step])}, was the hardest choice.",
+        f"It got {format_probability(trace.target_probabilities[step])}, the runner-up {other} "
+        f"{format_probability(probability)}. The perplexity is {np.exp(trace.entropies[step]):.1f}, the highest of all "
+        "steps: as hard as a choice among so many equally probable tokens.",
     )
     attempt = f"step {step + 1} with {other} forced instead: how does the rest change?"
     return found, attempt if trace.has_room_after(step) else ""
@@ -151,40 +151,3 @@ def given_words(trace: Trace) -> str:
     first = trace.target_tokens[0]
     why = "as the first token of every translation" if first in SPECIAL_TOKENS else "as the language to be written"
     return f"{quoted(first)} is not the model's choice: it is given, {why}, and no score counts it."
-
-
-def describe_search(
-    record: SearchRecord, greedy: Hypothesis, beam: Beam, text: Callable[[list[int]], str]
-) -> tuple[Finding, str]:
-    """Return what beam search gained over greedy decoding, or what became of greedy's path, and what to try.
-
-    `text` decodes ids.
-    """
-    best = record.ended[0]
-    if best.ids == greedy.ids:
-        return Finding("Greedy decoding finds the same translation here."), "a longer sentence."
-    searched, single = format_distinct(best.log_probability, greedy.log_probability)
-    headline = f"Beam search has log P {searched}, greedy decoding {single}."
-    written = f"Greedy decoding writes: “{text(list(greedy.ids))}”"
-    if best.log_probability > greedy.log_probability:
-        return Finding(headline, written), "both, step by step: where do they part?"
-    fate, attempt = _fate_words(record.outcome_of(greedy.ids), len(greedy.ids), beam)
-    return Finding(headline, f"{fate} {written}"), attempt
-
-
-def _fate_words(fate: PathOutcome, length: int, beam: Beam) -> tuple[str, str]:
-    """Return what became of greedy's translation in the search, though it is no less probable, and what to try."""
-    if fate.outcome == Outcome.ENDED:
-        words = f"Greedy's translation ended with rank {fate.place} by score, with length penalty alpha {beam.alpha:g}."
-        return words, "alpha 0."
-    if fate.outcome == Outcome.FELL_OUT:
-        return (
-            f"Greedy's translation fell out of the beam at step {fate.place} of {length}, where the beam's {beam.size} "
-            "best continuations were all likelier.",
-            "a wider beam.",
-        )
-    return (
-        f"Greedy's translation was still in the beam, unfinished, when the search stopped: with alpha {beam.alpha:g} "
-        "it could no longer reach the best score.",
-        "alpha 0.",
-    )

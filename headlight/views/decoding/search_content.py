@@ -1,73 +1,14 @@
-"""Beam search as a tree: every translation that the beam held, what it grew from, and what became of it."""
+"""A beam search as a tree, and sentences on the search: pure functions of its record."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from functools import partial
 
 import numpy as np
-import streamlit as st
 
-from headlight.app import results, url_state
-from headlight.app.choices import slider
-from headlight.app.head_choice import Head, choose_head_of
-from headlight.app.results import TranslationRequest, what_if
-from headlight.app.widgets import one_line, show_attempt, show_finding
-from headlight.components.show import beam_tree
-from headlight.plots.limits import replayed_words
-from headlight.plots.text import Finding, format_probability, one_head_name, quoted, signed
-from transformer import Beam
-from transformer.decoding.beam import Branch, Outcome, best_branch, path_to
+from headlight.plots.text import Finding, format_distinct, format_probability, quoted, signed
+from transformer.decoding.beam import Beam, Branch, Outcome, PathOutcome, SearchRecord, best_branch, path_to
+from transformer.decoding.sampling import Hypothesis
 
 _LOOKS: dict[Outcome | None, str] = {Outcome.FELL_OUT: "dropped", Outcome.ENDED: "ended"}
-
-
-_MOST = 10
-
-
-def show(request: TranslationRequest) -> None:
-    """Show the tree of one search, begun anew from a branch that is chosen. Raises UserError."""
-    translator = results.translator(request.checkpoint)
-    with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="tree_controls"):
-        started = request.strategy if isinstance(request.strategy, Beam) else Beam()
-        size = slider("Beam size", 2, _MOST, "tree_beam", start=min(started.size, _MOST), width=260)
-        head = choose_head_of(request)
-        forced = url_state.token_ids(url_state.read("tree_prefix"))
-        if forced and not translator.may_begin_with(forced):
-            st.warning("The address begins with tokens that no translation can begin with; they are left out.")
-            forced = ()
-    searched = replace(request, strategy=replace(started, size=size), prefix=forced, rank=1)
-    show_tree(searched, head, partial(url_state.write, "tree_prefix"))
-    asked = {"decoding": "beam", "beam": str(size), "beam_view": "beam table", **head.query()}
-    if forced:
-        asked["prefix"] = ".".join(map(str, forced))
-    label = "What this search found: a table, and step by step"
-    st.page_link("pages/decoding.py", label=label, icon=":material/arrow_forward:", query_params=asked)
-
-
-def show_tree(searched: TranslationRequest, head: Head, search_from: Callable[[str], None]) -> None:
-    """Show the tree of a beam search, what one head reads at each branch, and what is found in it.
-
-    `search_from` gets the token ids of a branch that is chosen, joined by dots, and "" for the start.
-    """
-    translator = results.translator(searched.checkpoint)
-    branches, source = what_if.branches(searched), results.trace(searched).source_tokens
-    if too_long := replayed_words(len(source), [len(each.ids) for each in branches if each.outcome is not None]):
-        st.warning(too_long, icon=":material/content_cut:")
-        return
-    reads = what_if.branch_reads(searched, head.layer, head.head)
-    best = translator.tokenizer.decode(branches[best_branch(branches)].ids)
-    with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="tree_best"):
-        st.markdown(f"Best: **{one_line(best)}**")
-        st.button("From the start", disabled=not searched.prefix, on_click=search_from, args=("",))
-    reader = f"Cross-attention {one_head_name(head.layer or 0, head.head or 0)} reads: "  # averages are not offered
-    payload = tree_payload(branches, reads, source, reader, translator.tokenizer.piece_text)
-    beam_tree(payload, "beam_tree", search_from)
-    show_finding(describe_tree(branches))
-    show_attempt(
-        "Make the beam larger: does another translation win, and was it behind for a while? Then choose a branch that "
-        "fell out: how well could it have ended? A larger beam does not always translate better (Koehn and Knowles "
-        "2017)."
-    )
 
 
 def tree_payload(
@@ -158,3 +99,40 @@ def describe_tree(branches: Sequence[Branch]) -> Finding:
         return Finding("The best translation led the unfinished ones at every step.", grown)
     headline = f"After step {len(worst.ids)} the best translation was only in place {worst.place}."
     return Finding(headline, f"At no step was it farther back among the unfinished ones. {grown}")
+
+
+def describe_search(
+    record: SearchRecord, greedy: Hypothesis, beam: Beam, text: Callable[[list[int]], str]
+) -> tuple[Finding, str]:
+    """Return what beam search gained over greedy decoding, or what became of greedy's path, and what to try.
+
+    `text` decodes ids.
+    """
+    best = record.ended[0]
+    if best.ids == greedy.ids:
+        return Finding("Greedy decoding finds the same translation here."), "a longer sentence."
+    searched, single = format_distinct(best.log_probability, greedy.log_probability)
+    headline = f"Beam search has log P {searched}, greedy decoding {single}."
+    written = f"Greedy decoding writes: “{text(list(greedy.ids))}”"
+    if best.log_probability > greedy.log_probability:
+        return Finding(headline, written), "both, step by step: where do they part?"
+    fate, attempt = _fate_words(record.outcome_of(greedy.ids), len(greedy.ids), beam)
+    return Finding(headline, f"{fate} {written}"), attempt
+
+
+def _fate_words(fate: PathOutcome, length: int, beam: Beam) -> tuple[str, str]:
+    """Return what became of greedy's translation in the search, though it is no less probable, and what to try."""
+    if fate.outcome == Outcome.ENDED:
+        words = f"Greedy's translation ended with rank {fate.place} by score, with length penalty alpha {beam.alpha:g}."
+        return words, "alpha 0."
+    if fate.outcome == Outcome.FELL_OUT:
+        return (
+            f"Greedy's translation fell out of the beam at step {fate.place} of {length}, where the beam's {beam.size} "
+            "best continuations were all likelier.",
+            "a wider beam.",
+        )
+    return (
+        f"Greedy's translation was still in the beam, unfinished, when the search stopped: with alpha {beam.alpha:g} "
+        "it could no longer reach the best score.",
+        "alpha 0.",
+    )

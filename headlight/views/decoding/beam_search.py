@@ -1,0 +1,70 @@
+"""Beam search: a table of the translations that ended, and the search as a tree."""
+
+from dataclasses import replace
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from headlight.app import results
+from headlight.app.head_choice import Head
+from headlight.app.results import TranslationRequest, what_if
+from headlight.app.widgets import show_finding, show_table
+from headlight.components.show import beam_tree
+from headlight.plots.limits import replayed_words
+from headlight.plots.text import one_head_name
+from transformer import Beam, Greedy
+
+from .player import choose_head
+from .prefix import force
+from .search_content import describe_search, describe_tree, tree_payload
+
+
+def show(request: TranslationRequest, row: DeltaGenerator) -> None:
+    """Show a beam search, the bar's or one of the usual size, with layer and head to choose in `row`. UserError."""
+    beam = request.strategy if isinstance(request.strategy, Beam) else Beam()
+    request = replace(request, strategy=beam)
+    with row:
+        head = choose_head(request)
+    if request.prefix:
+        st.button("From the start", on_click=force, args=("",), key="from_the_start")
+    _show_hypotheses(request, beam)
+    _show_tree(request, head)
+    tokenizer = results.translator(request.checkpoint).tokenizer
+    greedy = results.hypotheses(replace(request, strategy=Greedy()))[0]
+    show_finding(*describe_search(results.search(request), greedy, beam, tokenizer.decode))
+    st.caption(
+        f"Beam size {beam.size}, length penalty {beam.alpha:g}: choose others under ⋯, “Decoding”. A larger beam does "
+        "not always translate better (Koehn and Knowles 2017). log P is the sum of the tokens' log-probabilities in "
+        "nats, the end of sentence included; score = log P / length penalty; length penalty = ((5 + tokens) / "
+        f"6)^{beam.alpha:g} (Wu et al. 2016, eq. 14)."
+        + (" The first token, which is given, is not in the sum." if results.trace(request).num_forced else "")
+    )
+
+
+def _show_hypotheses(request: TranslationRequest, beam: Beam) -> None:
+    """Show the translations that ended, best first."""
+    hypotheses, tokenizer = results.hypotheses(request), results.translator(request.checkpoint).tokenizer
+    header = ("translation", "log P", "tokens", "length penalty", "score", "ended")
+    rows = []
+    for rank, one in enumerate(hypotheses, start=1):
+        penalty, ended = beam.length_penalty(len(one.ids)), "yes" if one.finished else "truncated"
+        scored = (f"{one.log_probability:.3f}", str(len(one.ids)), f"{penalty:.3f}", f"{one.score:.3f}")
+        rows.append((str(rank), (tokenizer.decode(list(one.ids)), *scored, ended)))
+    with st.container(key="beam_table"):
+        show_table("What beam search found, best first", "rank", header, rows)
+
+
+def _show_tree(request: TranslationRequest, head: Head) -> None:
+    """Show the tree of the search and what one head reads at each branch; the branch that is chosen is forced."""
+    translator = results.translator(request.checkpoint)
+    branches, source = what_if.branches(request), results.trace(request).source_tokens
+    if too_long := replayed_words(len(source), [len(each.ids) for each in branches if each.outcome is not None]):
+        st.warning(too_long, icon=":material/content_cut:")
+        return
+    reads = what_if.branch_reads(request, head.layer, head.head)
+    reader = f"Cross-attention {one_head_name(head.layer or 0, head.head or 0)} reads: "  # averages are not offered
+    beam_tree(tree_payload(branches, reads, source, reader, translator.tokenizer.piece_text), "beam_tree", force)
+    show_finding(
+        describe_tree(branches),
+        "a branch that fell out: click it, and the search goes on from there. How well could it have ended?",
+    )

@@ -1,0 +1,103 @@
+"""The player: a translation step by step, with the candidates of each step; each of them can be forced."""
+
+import re
+from dataclasses import replace
+from functools import partial
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from headlight.app import results, url_state
+from headlight.app.choices import numbers
+from headlight.app.head_choice import Head, choose_head_of, take_head
+from headlight.app.results import TranslationRequest
+from headlight.app.widgets import offer_page, plain, show_finding, show_translation
+from headlight.components.show import decoding_player
+from transformer import Beam
+from transformer.interpret.trace import Trace, attention_map
+
+from .content import decoding_page, decoding_steps, describe_hardest, given_words, hardest_step
+from .prefix import force, forget
+
+
+def show(request: TranslationRequest, row: DeltaGenerator) -> None:
+    """Show the player, with layer and head to choose in `row`. Raises UserError."""
+    request = replace(request, rank=_choose_hypothesis(request))
+    with row:
+        head = choose_head(request, averages=True)
+    trace, model = results.trace(request), results.translator(request.checkpoint).model
+    cross, decoder = (attention_map(trace, kind, head.layer, head.head) for kind in ("cross", "decoder"))
+    unforced = results.trace(replace(request, prefix=(), rank=1)).target_text if request.prefix else ""
+    steps = decoding_steps(trace, cross, decoder, model.config.output_size, len(request.prefix), unforced)
+
+    def force_token(step: int, token_id: int) -> None:
+        """Force a candidate in place of the token of this step, and stay there."""
+        force(".".join(map(str, (*trace.target_ids[: step - 1], token_id))))
+        _go_to(step)
+
+    step = chosen_step(trace)
+    decoding_player(
+        {**steps, "autoplay": not url_state.read("step")},
+        step + 1,
+        key="player",
+        on_step=_go_to,
+        on_head=lambda layer, head: take_head(Head("cross", layer, head)),
+        on_take=force_token,
+        on_undo=forget,
+    )
+    offer_page(lambda: decoding_page(steps, step + 1, trace, request.checkpoint.name), "decoding.html")
+    show_finding(*describe_hardest(trace))
+    if trace.num_forced:
+        st.caption(plain(given_words(trace)))
+    st.caption(
+        "The decoder reads what it has written, scores every possible next token, picks one, and repeats. These are "
+        "the model's own probabilities, before temperature or top-k."
+    )
+
+
+def chosen_step(trace: Trace) -> int:
+    """Return the step that the address names, counted from 0; the hardest step without one."""
+    text = url_state.read("step")
+    if not re.fullmatch(r"[0-9]{1,4}", text):
+        return hardest_step(trace)
+    return min(max(int(text), 1), len(trace.target_ids)) - 1
+
+
+def chosen_rank(request: TranslationRequest) -> int:
+    """Return the rank, from 1, of the hypothesis that the address names: of a beam search one of those it found."""
+    rank = url_state.read("hypothesis")
+    return int(rank) if isinstance(request.strategy, Beam) and rank in _ranks(request) else 1
+
+
+def choose_head(request: TranslationRequest, *, averages: bool = False) -> Head:
+    """Ask for a head, beginning with that of the model's own translation: a forced token does not change the head."""
+    start = partial(results.default_head, replace(request, prefix=(), rank=1))
+    return choose_head_of(request, start=start, averages=averages)
+
+
+def _ranks(request: TranslationRequest) -> tuple[str, ...]:
+    return numbers(len(results.hypotheses(request)))
+
+
+def _choose_hypothesis(request: TranslationRequest) -> int:
+    """Show the translation, of a beam search with buttons for its hypotheses; return the rank shown, from 1."""
+    if not isinstance(request.strategy, Beam):
+        show_translation(request)
+        return 1
+    rank, widget = chosen_rank(request), "hypothesis_buttons"
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        with st.container(width="stretch"):
+            show_translation(replace(request, rank=rank))
+        st.session_state[widget] = str(rank)
+        st.segmented_control(
+            "Hypothesis",
+            _ranks(request),
+            required=True,
+            key=widget,
+            on_change=lambda: url_state.write("hypothesis", st.session_state[widget] or str(rank)),
+        )
+    return rank
+
+
+def _go_to(step: int) -> None:
+    url_state.write("step", str(step))
