@@ -50,7 +50,7 @@ def test_stepping_shows_what_was_fed_what_follows_and_the_models_candidates(page
 def test_playing_runs_to_the_end_in_the_browser_alone_and_then_says_where_it_is(visitor, address, trace):
     page = visitor(reduced_motion="no-preference")
     steps = len(trace.target_ids)
-    page.goto(f"{address}/decoding")
+    page.goto(f"{address}/decoding?step=1")
     expect(place(page)).to_contain_text(f"Step 1 of {steps}: ")
     page.get_by_label("Speed").select_option("4")
     page.locator("section.player").evaluate("player => { player.marked = true; }")
@@ -61,6 +61,21 @@ def test_playing_runs_to_the_end_in_the_browser_alone_and_then_says_where_it_is(
     assert heard(page) == ["Play", "Pause", "Play"]
     expect(page).to_have_url(re.compile(f"step={steps}"))
     assert page.locator("section.player").evaluate("player => player.marked"), "drawn anew while playing"
+
+
+def test_on_arrival_it_plays_once_and_rests_at_the_hardest_step(visitor, address, trace):
+    page, steps, hardest = visitor(reduced_motion="no-preference"), len(trace.target_ids), int(trace.entropies.argmax())
+    page.goto(f"{address}/decoding")
+    expect(page.get_by_role("button", name="Pause")).to_be_visible()
+    expect(place(page)).to_contain_text(f"Step {steps} of {steps}: ", timeout=20_000)
+    expect(place(page)).to_contain_text(f"Step {hardest + 1} of {steps}: ")
+    expect(page.get_by_role("button", name="Play")).to_be_visible()
+    assert "step=" not in page.url
+    at_rest(page)
+    page.get_by_label("Sentence to translate").fill("Where is my cat?")
+    page.get_by_label("Sentence to translate").press("Enter")
+    expect(page.locator(".st-key-translation strong")).to_contain_text("Katze")
+    expect(page.get_by_role("button", name="Play")).to_be_visible()
 
 
 def test_arrow_keys_and_the_slider_step(page, address, trace):
@@ -140,37 +155,6 @@ def test_a_hypothesis_of_beam_search_is_stepped_through(page, address, shipped):
     third = shipped.tokenizer.piece_text(found[2].ids[0])
     expect(page.locator(".chips.target .next .token")).to_have_text(chips(third))
     expect(page).to_have_url(re.compile("hypothesis=3"))
-    page.get_by_role("radio", name="beam table").click()
-    expect(page).to_have_url(re.compile("beam_view=beam"))
-    table = page.get_by_role("region", name="What beam search found")
-    for one in found:
-        expect(table).to_contain_text(f"{one.score:.3f}")
-
-
-def test_a_branch_of_the_tree_is_forced_where_one_decodes(page, address, shipped):
-    page.goto(f"{address}/decoding?decoding=beam&beam=3&beam_view=tree")
-    branch = page.locator(".beam_tree .stage button:not(.best)").first
-    expect(branch).to_be_visible()
-    at_rest(page)
-    branch.click()
-    page.wait_for_url("**prefix=**")
-    ids = tuple(map(int, page.url.split("prefix=")[1].split("&")[0].split(".")))
-    best = shipped.hypotheses(SENTENCE, Beam(3), prefix=ids)[0]
-    words = shipped.tokenizer.decode(list(best.ids))
-    expect(page.locator(".st-key-tree_best strong")).to_have_text(words)
-    page.get_by_role("radio", name="step", exact=True).click()
-    expect(page.locator(".st-key-translation strong")).to_have_text(words)
-    expect(page.get_by_text("Left to itself, the model writes")).to_be_visible()
-    page.get_by_role("radio", name="tree", exact=True).click()
-    page.get_by_role("button", name="From the start").click()
-    expect(page).not_to_have_url(re.compile("prefix="))
-    page.get_by_role("link", name="The same tree with other beam sizes").click()
-    expect(page.get_by_role("heading", name="What if", exact=True)).to_be_visible()
-    expect(page.locator(".st-key-tree_beam")).to_contain_text("3")
-    at_rest(page)
-    page.get_by_role("link", name="What this search found: a table, and step by step").click()
-    expect(page.get_by_role("heading", name="Decoding", exact=True)).to_be_visible()
-    expect(page.get_by_role("radiogroup", name="Hypothesis").get_by_role("radio")).to_have_count(3)
 
 
 def box_of(page: Page, selector: str) -> dict[str, float]:

@@ -39,11 +39,11 @@ def decoding(open_alone, file):
 def test_a_search_is_a_tree_that_goes_on_from_a_branch(decoding, rounded):
     page = decoding()
     page.get_by_role("combobox", name="Decoding").select_option("beam")
-    page.get_by_role("combobox", name="View").select_option("tree")
+    page.get_by_role("combobox", name="View").select_option("beam search")
     record = rounded.beam_search(SENTENCE, Beam())
     branches, buttons = search_tree(record), page.locator(".stage button")
     expect(buttons).to_have_count(len(branches))
-    assert page.url.endswith("#decoding?decoding=beam&beam_view=tree")
+    assert page.url.endswith("#decoding?decoding=beam&decoding_view=beam+search")
     told = page.locator("[data-view=decoding] .finding")
     expect(told).to_contain_text(f"grew {len(branches)} branches")
     best = page.locator(".found_so strong")
@@ -96,5 +96,5 @@ def test_an_address_that_makes_no_sense_falls_back(decoding, way):
 
 @pytest.mark.parametrize("scheme, width", [("dark", 390), ("light", 1366)])
 def test_it_shuts_no_one_out(decoding, scheme, width):
-    for said in ({"decoding": "beam", "beam_view": "tree"}, {"decoding": "sampling"}):
+    for said in ({"decoding": "beam", "decoding_view": "beam search"}, {"decoding": "sampling"}):
         shuts_no_one_out(decoding(scheme, width, **said))

@@ -10,13 +10,8 @@ from support.claims import as_printed
 from support.traced import all_traces, is_printed, odd_traces, traces, translator
 
 from headlight.plots.text import head_name
-from headlight.views.decoding.content import (
-    describe_search,
-    entropy_words,
-    given_words,
-    hardest_step,
-    step_sentence,
-)
+from headlight.views.decoding.content import describe_hardest, entropy_words, given_words, hardest_step, step_sentence
+from headlight.views.decoding.search_content import describe_search
 from transformer import Beam, Greedy
 from transformer.decoding.beam import SearchRecord
 from transformer.decoding.sampling import Hypothesis
@@ -34,23 +29,24 @@ def test_the_hardest_step_has_the_highest_entropy_and_what_it_offers_can_be_take
     cut = [dataclasses.replace(one, finished=False) for one in traces()]
     ends = 0
     for trace in (*all_traces(), *cut, *odd_traces()):
-        found, attempt = hardest_step(trace)
+        found, attempt = describe_hardest(trace)
         said = re.fullmatch(
-            r"The model is least sure at step (\d+): perplexity ([\d.]+)\. Of all steps open to choice its entropy is "
-            r"the highest: “(.+?)” got (.+? %), “(.+?)” (.+? %)\.",
+            r"Step (\d+), “(.+?)”, was the hardest choice\. It got (.+? %), the runner-up “(.+?)” (.+? %)\. The "
+            r"perplexity is ([\d.]+), .*",
             str(found),
         )
         step = int(said[1]) - 1
         entropies = [float(each) for each in trace.entropies]
-        assert step >= trace.num_forced and entropies[step] == max(entropies[trace.num_forced :])
-        assert abs(float(said[2]) - np.exp(entropies[step])) <= 0.05 + 1e-4
-        assert said[3] == trace.target_tokens[step] and is_printed(said[4], float(trace.target_probabilities[step]))
+        assert step == hardest_step(trace) >= trace.num_forced
+        assert entropies[step] == max(entropies[trace.num_forced :])
+        assert abs(float(said[6]) - np.exp(entropies[step])) <= 0.05 + 1e-4
+        assert said[2] == trace.target_tokens[step] and is_printed(said[3], float(trace.target_probabilities[step]))
         row = zip(trace.candidate_ids[step].tolist(), trace.candidate_probabilities[step].tolist(), strict=True)
         others = {id: each for id, each in row if id != trace.target_ids[step] and id not in never}
         other = max(others, key=others.get)
-        assert said[5] == translator().tokenizer.piece_text(other) and is_printed(said[6], others[other])
+        assert said[4] == translator().tokenizer.piece_text(other) and is_printed(said[5], others[other])
         at_the_limit = not trace.finished and step + 1 == len(trace.target_ids)
-        assert attempt.startswith(f"step {step + 1} with “{said[5]}” forced instead") != at_the_limit
+        assert attempt.startswith(f"step {step + 1} with “{said[4]}” forced instead") != at_the_limit
         assert at_the_limit or translator().may_begin_with((*trace.target_ids[:step], other))
         ends += at_the_limit
     assert ends, "one translation has its hardest step where nothing can follow"

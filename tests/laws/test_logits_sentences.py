@@ -9,14 +9,8 @@ from support.claims import PERCENT, as_percent, as_printed, number
 from support.sentences import SENTENCES
 from support.streams import loaded, stream_of, trace_of
 
-from headlight.views.logits.content import (
-    describe_confidence,
-    describe_cut,
-    describe_lens,
-    lens_rows,
-    logit_by_hand,
-    softmax_by_hand,
-)
+from headlight.views.decoding.candidates_content import describe_cut, logit_by_hand, softmax_by_hand
+from headlight.views.research.logits_content import describe_confidence, describe_lens, lens_rows
 from transformer.decoding.sampling import truncate
 from transformer.evaluation import Confidence
 from transformer.experiments.training import Smoothing

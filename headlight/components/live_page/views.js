@@ -141,7 +141,7 @@ export class Decoding extends View {
   async show({ text, trace, said, isCurrent }) {
     const prefix = this.prefixOf(said.prefix), way = wayIn(said);
     if (!prefix) return this.say({ prefix: "" });
-    const isTree = way.way === "beam" && way.view === "tree", head = this.head(said, trace);
+    const isTree = way.way === "beam" && way.view === "beam search", head = this.head(said, trace);
     const options = { ...optionsOf(way), ...(prefix.length && { prefix }) }, isOther = Object.keys(options).length > 0;
     const ask = () => this.source.trace(text, options, "other way");
     const search = () => this.source.search(text, { ...options, watched: head });

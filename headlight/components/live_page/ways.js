@@ -14,7 +14,7 @@ const NUMBERS = {
   topk: { least: 0, most: 50, usual: 0, of: "sampling" },
   seed: { least: 1, most: 9999, usual: 1, of: "sampling" },
 };
-const WAYS = ["greedy", "beam", "sampling"], VIEWS = ["step", "tree"];
+const WAYS = ["greedy", "beam", "sampling"], VIEWS = ["step by step", "beam search"];
 const WHOLE = ["beam", "topk", "seed"];
 export const DRAWN_HERE =
   "The same seed draws the same on this page, in every browser; the app, whose numbers are PyTorch's, draws otherwise.";
@@ -31,7 +31,7 @@ export function wayIn(said) {
     return [name, may ? value : usual];
   };
   const numbers = Object.fromEntries(Object.entries(NUMBERS).map(number));
-  return { way: oneOf(said.decoding, WAYS), view: oneOf(said.beam_view, VIEWS), ...numbers };
+  return { way: oneOf(said.decoding, WAYS), view: oneOf(said.decoding_view, VIEWS), ...numbers };
 }
 
 // The engine's options for a way.
@@ -51,17 +51,17 @@ export class WayFields {
         Object.assign(field, { type: "number", min: least, max: most, step: WHOLE.includes(name) ? 1 : 0.1 });
       }
       field.onchange = () => {
-        const usual = { decoding: WAYS[0], beam_view: VIEWS[0], ...usualNumbers() }[name];
+        const usual = { decoding: WAYS[0], decoding_view: VIEWS[0], ...usualNumbers() }[name];
         say({ [name]: field.value === String(usual) || !field.checkValidity() ? "" : field.value });
       };
     }
   }
 
   show({ way, view, ...numbers }) {
-    const values = { decoding: way, beam_view: view, ...numbers };
+    const values = { decoding: way, decoding_view: view, ...numbers };
     for (const [name, field] of Object.entries(this.fields)) {
       field.value = values[name];
-      const of = name === "beam_view" ? "beam" : NUMBERS[name]?.of;
+      const of = name === "decoding_view" ? "beam" : NUMBERS[name]?.of;
       field.closest("label").hidden = of !== undefined && of !== way;
     }
   }

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from headlight.views.decoding.content import decoding_steps, hardest_step
+from headlight.views.decoding.content import decoding_steps, describe_hardest
 from transformer.decoding.sampling import DecodingState, Greedy
 from transformer.interpret.trace import attention_map
 
@@ -81,7 +81,7 @@ def test_what_decoding_never_chooses_cannot_be_taken(trace):
     shown = steps_of(padded)["steps"][0]
     assert [candidate["special"] for candidate in shown["candidates"][:3]] == [True, True, False]
     first = dataclasses.replace(padded, entropies=np.array([9.0] + [0.2] * (len(trace.entropies) - 1)))
-    said = " ".join(map(str, hardest_step(first)))
+    said = " ".join(map(str, describe_hardest(first)))
     assert "<pad>" not in said and "<s>" not in said
     cut = dataclasses.replace(trace, finished=False)
     assert [step["takable"] for step in steps_of(cut)["steps"]] == [True] * (len(trace.target_ids) - 1) + [False]

@@ -25,13 +25,31 @@ def test_the_player_gets_every_step_of_the_translation(shipped):
     assert given["step"] == 3
     assert given["next"] == list(trace.target_tokens)
     assert [step["rank"] for step in given["steps"]] == [1] * len(trace.target_ids)
-    assert "The model is least sure at step" in headlines(app)[0]
+    assert not given["autoplay"]
+    assert headlines(app)[0] == "Step 3, “meinen”, was the hardest choice."
 
 
-@pytest.mark.parametrize("step", ["-1", "9" * 5000, "evil", "", "²", "<b>"])
-def test_a_step_that_makes_no_sense_shows_some_step(step):
-    app = open_page(PAGE, step=step)
-    assert not app.exception and shown(app)["steps"]
+@pytest.mark.parametrize("step", ["", "evil", "²", "<b>", "9" * 5000])
+def test_without_a_step_it_opens_at_the_hardest_one(step, shipped):
+    hardest = int(shipped.trace(SENTENCE).entropies.argmax())
+    given = shown(open_page(PAGE, step=step))
+    assert given["step"] == hardest + 1 and given["autoplay"] == (not step)
+
+
+@pytest.mark.parametrize("step, at", [("2", 2), ("99", 6), ("0", 1)])
+def test_the_candidates_are_those_of_the_players_step(step, at):
+    cut = {"draw_temperature": "2.0", "draw_topk": "5", "draw_topp": "0.9"}
+    app = open_page(PAGE, decoding_view="candidates", step=step, **cut)
+    text = page_text(app)
+    assert "of 12,000 tokens may be drawn" in text and "at temperature 2" in text
+    assert f"Step {at} of 6: after ⟨start⟩" in text
+    assert len(app.get("plotly_chart")) == 2
+
+
+@pytest.mark.parametrize("value", ["inf", "-1", "x", "9" * 4000])
+def test_settings_that_make_no_sense_are_ignored(value):
+    settings = dict.fromkeys(("step", "draw_temperature", "draw_topk", "draw_topp"), value)
+    assert not open_page(PAGE, decoding_view="candidates", **settings).exception
 
 
 def test_pieces_taken_in_the_address_begin_the_translation(shipped):
@@ -84,11 +102,6 @@ def test_every_hypothesis_of_a_beam_can_be_stepped_through(shipped):
     for rank, one in enumerate(found, start=1):
         app = open_page(PAGE, decoding="beam", beam="4", hypothesis=str(rank))
         assert shown(app)["next"] == [shipped.tokenizer.piece_text(id) for id in one.ids]
-    app = open_page(PAGE, decoding="beam", beam="4", beam_view="beam table")
-    table = next(element.proto.body for element in app.get("html") if "What beam search found" in element.proto.body)
-    for one in found:
-        assert f"<td>{one.score:.3f}</td>" in table
-        assert f">{one.log_probability:.3f}</td>" in table
 
 
 @pytest.mark.parametrize("hypothesis", ["0", "9", "evil", "-1", ""])
@@ -96,21 +109,6 @@ def test_a_hypothesis_that_there_is_not_is_the_best(hypothesis, shipped):
     app = open_page(PAGE, decoding="beam", beam="3", hypothesis=hypothesis)
     best = shipped.hypotheses(SENTENCE, Beam(3))[0]
     assert shown(app)["next"] == [shipped.tokenizer.piece_text(id) for id in best.ids]
-
-
-def test_the_tree_of_a_search_is_that_of_what_if():
-    chosen = {"layer": "2", "head": "3", "kind": "cross"}
-    tree = shown(open_page(PAGE, decoding="beam", beam="4", beam_view="tree", **chosen))
-    assert tree == shown(open_page("pages/what_if.py", what_if="beam tree", tree_beam="4", **chosen))
-    assert any("ended" in branch["look"] for branch in tree["branches"])
-    other = next(each for each in tree["branches"] if each["step"] == 1 and "best" not in each["look"])
-    forced = shown(open_page(PAGE, decoding="beam", beam="4", beam_view="tree", prefix=other["ids"]))
-    assert all(each["ids"].startswith(other["ids"]) for each in forced["branches"] if each["step"] >= 1)
-
-
-@pytest.mark.parametrize("view", ["beam table", "tree", "evil"])
-def test_views_of_a_beam_are_not_those_of_another_decoding(view, shipped):
-    assert shown(open_page(PAGE, beam_view=view))["next"] == list(shipped.trace(SENTENCE).target_tokens)
 
 
 @pytest.mark.parametrize("text, message", [("", "is empty"), ("word " * 500, "at most 127")])

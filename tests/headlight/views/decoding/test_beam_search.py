@@ -1,4 +1,4 @@
-"""The tree of a search: where its branches lie, what is said of them, and the view."""
+"""Beam search: the tree's branches and what is said of them, and the view."""
 
 import json
 import re
@@ -6,11 +6,11 @@ import re
 import numpy as np
 import pytest
 from support.claims import as_percent, as_printed, told
-from support.pages import components, open_page, page_text
+from support.pages import components, open_page
 from support.traced import traces, translator
 
 from headlight.app.results import TranslationRequest, checkpoint, what_if
-from headlight.views.what_if.beam_tree import describe_tree, tree_payload
+from headlight.views.decoding.search_content import describe_tree, tree_payload
 from transformer.decoding.beam import Beam, Branch, Outcome, best_branch, search_tree
 
 TEXT = "He bought a ticket at the train station."
@@ -101,18 +101,19 @@ def test_a_branch_reads_what_the_head_reads_when_that_branch_is_replayed():
         np.testing.assert_allclose(reads[number], trace.cross[1, 3, len(tree[number].ids) - 1], atol=1e-5)
 
 
-def test_the_view_searches_on_from_a_branch():
-    app = open_page("pages/what_if.py", what_if="beam tree", text=TEXT, tree_beam="3")
+@pytest.mark.parametrize("strategy", [{"decoding": "beam", "beam": "3", "alpha": "0.0"}, {}])
+def test_the_view_has_a_table_and_a_tree_and_searches_on_from_a_branch(strategy, shipped):
+    beam = Beam(3, 0.0) if strategy else Beam()
+    app = open_page("pages/decoding.py", decoding_view="beam search", text=TEXT, **strategy)
+    table = next(element.proto.body for element in app.get("html") if "What beam search found" in element.proto.body)
+    for one in shipped.hypotheses(TEXT, beam):
+        assert f"<td>{one.score:.3f}</td>" in table and f">{one.log_probability:.3f}</td>" in table
     (tree,) = components(app)
     branches = json.loads(tree.proto.json)["branches"]
     other = next(each for each in branches if each["step"] == 2 and "best" not in each["look"])
-    app = open_page("pages/what_if.py", what_if="beam tree", text=TEXT, tree_beam="3", tree_prefix=other["ids"])
+    app = open_page("pages/decoding.py", decoding_view="beam search", text=TEXT, prefix=other["ids"], **strategy)
     (tree,) = components(app)
     after = json.loads(tree.proto.json)["branches"]
     assert after[2]["ids"] == other["ids"]
     assert all(each["ids"].startswith(other["ids"]) for each in after if each["step"] >= 2)
-
-
-@pytest.mark.parametrize("prefix", ["x", "0", "9999999", "٣"])
-def test_a_beginning_that_none_can_have_is_left_out(prefix):
-    assert "Best:" in page_text(open_page("pages/what_if.py", what_if="beam tree", tree_prefix=prefix))
+    assert app.button(key="from_the_start")
