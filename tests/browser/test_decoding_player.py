@@ -149,7 +149,7 @@ def test_the_step_survives_a_visit_to_another_page(page, address):
 
 def test_a_hypothesis_of_beam_search_is_stepped_through(page, address, shipped):
     found = shipped.hypotheses(SENTENCE, Beam(size=3, alpha=0.6))
-    page.goto(f"{address}/decoding?decoding=beam&beam=3&hypothesis=2")
+    page.goto(f"{address}/decoding?decoding=beam&beam=3&hypothesis=2&step=1")
     expect(page.locator(".st-key-translation strong")).to_have_text(shipped.tokenizer.decode(list(found[1].ids)))
     page.get_by_role("radiogroup", name="Hypothesis").get_by_role("radio", name="3", exact=True).click()
     third = shipped.tokenizer.piece_text(found[2].ids[0])
