@@ -33,7 +33,7 @@ EXAMPLES = {
     "I can't swim, and I don't want to learn it.": "two negations: are they written alike?",
     "Tom lives in Boston with his three sisters.": "names and a number stay themselves",
 }
-PRESENT = Path(__file__).with_name("present.css")
+PRESENT, WITHOUT_SENTENCE = (Path(__file__).with_name(f"{name}.css") for name in ("present", "without_sentence"))
 GLOSSARY = tomllib.loads(Path(__file__).with_name("glossary.toml").read_text(encoding="utf-8"))["word"]
 _LANGUAGES = re.compile(r"\A([a-z]{2,3})-([a-z]{2,3})\Z")  # a checkpoint that is called by its two languages
 _NO_TASK = "nothing before the text"
@@ -81,6 +81,12 @@ def show() -> TranslationRequest:
     return TranslationRequest(
         checkpoint, text, strategy, language=target_language, source_language=source_language, task=task
     )
+
+
+def hide_sentence() -> None:
+    """Leave only the language and the icons of the bar; call it in a view that does not use the sentence."""
+    if not is_presented():
+        st.html(WITHOUT_SENTENCE)
 
 
 def take_sentence(text: str) -> None:

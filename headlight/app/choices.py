@@ -4,7 +4,7 @@
 """
 
 import contextlib
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Literal, TypeVar
 
 import streamlit as st
@@ -17,7 +17,7 @@ from transformer.interpret.trace import RowLabel, Trace
 from . import url_state
 from .navigation import beside_title
 from .url_state import default_of
-from .widgets import is_presented, plain
+from .widgets import plain
 
 SIDES = {"source": "encoder", "target": "decoder"}
 _BOUND: Final = "query-params"
@@ -60,16 +60,11 @@ def one_of(
     return chosen or default  # an address that says "kind=" chooses nothing
 
 
-def view_of(options: Sequence[str], key: str, without_sentence: Collection[str] = ()) -> str:
-    """Show a page's views as a row of buttons beside its title; return the chosen one.
-
-    `without_sentence` are those that do not ask for the sentence above, which is said beside them.
-    """
+def view_of(options: Sequence[str], key: str) -> str:
+    """Show a page's views as a row of buttons beside its title; return the chosen one."""
     with beside_title():
         view = one_of("View", options, key, visibility="collapsed")
         st.session_state[SHOWN_VIEW] = key, view
-        if view in without_sentence and not is_presented():  # then the field is hidden
-            st.caption("The sentence has no effect here.", width="content")
     return view
 
 
@@ -77,10 +72,9 @@ def show_views(
     views: Mapping[str, Callable[[TranslationRequest], None]],
     key: str,
     request: TranslationRequest,
-    without_sentence: Collection[str] = (),
 ) -> None:
     """Show the one of a page's views that the address asks for by `key`; see `view_of`. Raises UserError."""
-    views[view_of(tuple(views), key, without_sentence)](request)
+    views[view_of(tuple(views), key)](request)
 
 
 def from_list(

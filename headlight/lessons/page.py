@@ -4,6 +4,7 @@ from functools import partial
 
 import streamlit as st
 
+from headlight.app import bar
 from headlight.app.choices import from_list, show_views
 from headlight.app.results import TranslationRequest
 from headlight.app.widgets import offer_download, plain, show_table
@@ -20,11 +21,12 @@ TEACH = "Teach this lesson to a class"
 
 def show_page(request: TranslationRequest) -> None:
     """Show the view that the address asks for. Raises UserError."""
-    show_views(VIEWS, "lessons", request, without_sentence=(LESSONS, panel.CLASS))
+    show_views(VIEWS, "lessons", request)
 
 
 def show_lessons(request: TranslationRequest) -> None:
     """Show a card for each lesson, in their order."""
+    bar.hide_sentence()
     found, problems = panel.lessons()
     st.markdown("Predict, then look. What is right is measured on the model and the sentence that you choose.")
     numbered = list(enumerate(found, start=1))

@@ -139,21 +139,18 @@ def test_what_the_causal_mask_prevents_is_one_click_from_home_and_in_sight(visit
     expect(page.locator(".finding .headline").first).to_contain_text("Without the mask ")
 
 
-def test_a_view_says_that_the_sentence_has_no_effect_on_it_and_no_other_does(page, address):
-    words = page.get_by_text("The sentence has no effect here.")
-    page.goto(f"{address}/positions")
-    expect(page.locator(".st-key-title_row [role=radiogroup]")).to_be_visible()
-    for path, expected in (
-        ("training", 1),
-        ("training?training=label+smoothing", 0),
-        ("logits?logits=calibration", 1),
-        ("logits", 0),
-        ("positions", 1),
-        ("positions?checkpoint=reverse", 0),
-        ("positions?positions=rotation", 1),
-        ("positions?positions=embedding+sum", 0),
-        ("what_if?what_if=patching", 1),
-        ("what_if?what_if=patching&minimal_pair=your+own", 0),
+def test_the_bar_offers_the_sentence_where_the_view_uses_it(page, address):
+    page.goto(address)
+    for path, used in (
+        ("training", False),
+        ("positions", True),
+        ("positions?positions=curves", False),
+        ("lessons", False),
+        ("lessons?lessons=for+the+teacher", True),
+        ("research?research=calibration", False),
+        ("research", True),
     ):
         follow(page, f"{address}/{path}")
-        expect(words).to_have_count(expected)
+        expect(page.locator(".st-key-title_row")).to_be_visible()
+        expect(field(page)).to_be_visible(visible=used)
+        expect(page.get_by_label("Checkpoint")).to_be_visible()

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import streamlit as st
 
+from headlight.app import bar
 from headlight.app.results import TranslationRequest
 from headlight.app.widgets import offer_download, plain, show_table
 from headlight.classroom import ClassError, Kind, Round, Tally, Teacher
@@ -20,6 +21,7 @@ HEADER = ("question", "answers", "chosen", "right", "open for")
 def show_class(request: TranslationRequest) -> None:
     """Show the class of this teacher; where there is none, how to begin."""
     del request  # of which nothing is shown
+    bar.hide_sentence()
     code = desk.code_in_address()
     try:
         teacher = desk.leading(code)

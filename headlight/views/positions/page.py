@@ -281,11 +281,10 @@ def show_page(request: TranslationRequest) -> None:
     """Show a view, and below it the formula. Raises UserError."""
     _open_curves_of_old()
     loaded = results.translator(request.checkpoint)
-    model, language = loaded.model, loaded.checkpoint.data.get("source_language", "")
-    own = ("word order",) if content.ordered_sentence(language, "") else ()  # whose sentences are its own
+    model = loaded.model
     is_relative = model.config.positions == Positions.RELATIVE
     wanted = is_relative or _RELATIVE in (*url_state.asked("positions").values(), st.session_state.get("positions"))
-    view = view_of(VIEWS if wanted else _WITHOUT_BIAS, "positions", (*own, *_OF_ENCODINGS))
+    view = view_of(VIEWS if wanted else _WITHOUT_BIAS, "positions")
     if is_relative and view in relative_content.HERE_INSTEAD:
         relative.lead_here(view)
     elif view in _OF_SENTENCES:
@@ -295,6 +294,7 @@ def show_page(request: TranslationRequest) -> None:
     elif not positions.has_formula(model):
         show_finding(content.NO_POSITIONS)
     else:
+        bar.hide_sentence()
         in_model = positions.model_encoding(model)
         _OF_ENCODINGS[view](_chosen_settings(), in_model)
         if in_model.first_position:

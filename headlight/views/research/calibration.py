@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from headlight.app import results
+from headlight.app import bar, results
 from headlight.app.line import part_by_part
 from headlight.app.results import CheckpointFiles, TranslationRequest, measures
 from headlight.app.widgets import (
@@ -25,6 +25,7 @@ _PARTS = 8
 
 def show(request: TranslationRequest) -> None:
     """Show how sure the model is and how often right, over the checkpoint's sentence pairs. Raises UserError."""
+    bar.hide_sentence()
     translator = results.translator(request.checkpoint)
     settings = translator.checkpoint.settings("label_smoothing")
     smoothing = None

@@ -1,5 +1,6 @@
 """The page Training: one view at a time, each imported when it is first shown."""
 
+from headlight.app import bar
 from headlight.app.choices import view_of
 from headlight.app.results import TranslationRequest
 
@@ -8,7 +9,8 @@ VIEWS = ("replay", "train live", "compare runs", "recipe")
 
 def show_page(request: TranslationRequest) -> None:
     """Show the view that the address asks for. Raises UserError."""
-    match view_of(VIEWS, "training", VIEWS):
+    bar.hide_sentence()
+    match view_of(VIEWS, "training"):
         case "replay":
             from .replay import show
         case "train live":

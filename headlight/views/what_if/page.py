@@ -14,4 +14,4 @@ VIEWS = {
 
 def show_page(request: TranslationRequest) -> None:
     """Show the view that the address asks for. Raises UserError."""
-    show_views(VIEWS, "what_if", request, ())
+    show_views(VIEWS, "what_if", request)
