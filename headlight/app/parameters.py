@@ -92,6 +92,7 @@ PARAMETERS = {
     "toy_table": Parameter("small example: the table to change", "X"),
     "toy_flipped": Parameter("small example: a digit for each cell of the mask, 1 where it was clicked", ""),
     "random_seed": Parameter("why √d_k: seed of the random vectors", 1),
+    "second": Parameter("masks: second sentence of the batch", "Tom lives in Boston with his three sisters."),
     # Architecture: a view of Inside.
     "block": Parameter("chosen block of the diagram", "encoder.0.self_attention"),
     "side": Parameter("source or target", "source"),
@@ -142,13 +143,6 @@ PARAMETERS = {
     "first_dims": Parameter("embedding sum: how many dimensions are drawn", "32"),
     "bias_head": Parameter("relative bias: head, from 1", "1"),
     "bias_reach": Parameter("relative bias: greatest distance drawn, or all", "48"),
-    # Masks.
-    "masks": Parameter("view", "without the mask"),
-    "second": Parameter("second sentence of the batch", "Tom lives in Boston with his three sisters."),
-    "row": Parameter("sentence of the batch, from 1", "1"),
-    "disabled_mask": Parameter("without the mask: the mask to remove", "causal"),
-    "reader": Parameter("without the mask: kind of attention that may read padding", "cross"),
-    "query": Parameter("one head: row that is computed by hand, from 1"),
     # Training: live, and two runs compared.
     "training": Parameter("view", "replay"),
     "task": Parameter("toy task: copy, reverse or sort", "reverse"),

@@ -15,20 +15,12 @@ In the modules the colours of the same functions follow the theme of the browser
 do, which pages draw from results that they have already.
 """
 
-from .architecture import embedding, hidden_units, layer_norms, nearest_tokens, parameters, trajectory
+from .architecture import embedding, hidden_units, nearest_tokens, trajectory
 from .attention import all_heads, average, head, largest_weight, score_deviation, without_scaling
 from .contributions import attribution, contrast, logit_kinds, logit_parts, rollout, rollout_parts, source_or_prefix
 from .decoding import calibration, confidence, confidence_histogram, logit_lens, logits, probabilities
 from .layout import with_light_theme
-from .masks import (
-    causal_mask,
-    fully_masked_row,
-    masked_scores,
-    masked_weights,
-    next_tokens_without_causal_mask,
-    scores,
-    without_causal_mask,
-)
+from .masks import next_tokens_without_causal_mask, without_causal_mask
 from .positional_encoding import (
     embedding_norms,
     embedding_sum,
@@ -52,7 +44,6 @@ __all__ = [
     "average",
     "calibration",
     "candidates",
-    "causal_mask",
     "confidence",
     "confidence_histogram",
     "contrast",
@@ -60,22 +51,17 @@ __all__ = [
     "embedding",
     "embedding_norms",
     "embedding_sum",
-    "fully_masked_row",
     "head",
     "head_differences",
     "hidden_units",
     "largest_weight",
-    "layer_norms",
     "log_probabilities",
     "logit_kinds",
     "logit_lens",
     "logit_parts",
     "logits",
-    "masked_scores",
-    "masked_weights",
     "nearest_tokens",
     "next_tokens_without_causal_mask",
-    "parameters",
     "patching",
     "position_cosines",
     "positions",
@@ -83,7 +69,6 @@ __all__ = [
     "rollout",
     "rollout_parts",
     "score_deviation",
-    "scores",
     "shared_token_distances",
     "shared_tokens",
     "sinusoid_distance",

@@ -7,9 +7,9 @@ import numpy as np
 import plotly.graph_objects as go
 
 from transformer.arrays import require_index, to_array
-from transformer.config import Activation, FeedForwardType, ModelConfig, NormType, Positions
+from transformer.config import Activation, FeedForwardType, ModelConfig, Positions
 from transformer.interpret import residual
-from transformer.interpret.parameters import WIDTHS, nearest, norm_parameters, parameters_at
+from transformer.interpret.parameters import nearest
 from transformer.interpret.residual import (
     StackStream,
     Trajectory,
@@ -33,7 +33,7 @@ from .layout import (
     scatter,
     token_rows,
 )
-from .palette import BLUE, GREEN, GREY, OLIVE, WEIGHT_SCALE, Scale, diverging
+from .palette import BLUE, GREEN, OLIVE, WEIGHT_SCALE, Scale, diverging
 from .text import norm_name, signed, token_label
 
 _SUBLAYERS = {
@@ -232,29 +232,6 @@ def hidden_units(
         gates, values = record_gates(translator.model, trace.source_ids, trace.decoder_input_ids, stack, layer)
         return units_figure(units[token], parts=(gates[token], values[token]))
     return units_figure(units[token], ACTIVATION_NAMES[translator.model.config.activation])
-
-
-def parameters(translator: Translator) -> go.Figure:
-    """Draw how many parameters the model has, in blue, and would have with other d_model."""
-    config = translator.model.config
-    counts = parameters_at(config, sorted({*WIDTHS, config.d_model}))
-    marker = {"color": [BLUE if width == config.d_model else GREY for width in counts], "opacity": 0.75}
-    texts = [f"{count / 1e6:.1f} M" for count in counts.values()]
-    look = {"text": texts, "marker": marker, "hovertemplate": "d_model %{x}: %{y:,} parameters<extra></extra>"}
-    traces = [bars([str(width) for width in counts], list(counts.values()), **look)]
-    return figure_of(traces, _HEIGHT, x={"title": "d_model", "type": "category"}, y={"title": "parameters"})
-
-
-def layer_norms(translator: Translator) -> go.Figure:
-    """Draw histograms of what all LayerNorms of the model have learned: gamma and beta, of an RMSNorm gamma."""
-    _, gammas, betas = zip(*norm_parameters(translator.model), strict=True)
-    traces, learned = [], [("γ, initialised to 1", gammas, BLUE), ("β, initialised to 0", betas, OLIVE)]
-    for name, values, colour in learned[: 1 if translator.model.config.norm_type == NormType.RMS else 2]:
-        counts, edges = np.histogram(np.concatenate(values), 40)
-        middles, marker = (edges[:-1] + edges[1:]) / 2, {"color": colour, "opacity": 0.7}
-        hover = "%{x:.3f}: %{y:,}<extra></extra>"
-        traces.append(bars(middles, counts, width=np.diff(edges), name=name, marker=marker, hovertemplate=hover))
-    return figure_of(traces, _HEIGHT, x={"title": "value"}, y={"title": "count"}, barmode="overlay")
 
 
 def _stream(translator: Translator, trace: Trace, stack: Stack | str) -> StackStream:

@@ -1,19 +1,19 @@
 """A padded batch of sentences run through the model with its masks, or with one of them disabled."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from ..arrays import require_index, softmax, to_array
+from ..arrays import require_index, to_array
 from ..data.batching import BatchView, pad, piece_texts, view_batch
 from ..data.tokenizer import TextTokenizer
 from ..model.attention import causal_mask, input_mask, padding_mask, target_mask
 from ..model.names import AttentionKind, Name
 from ..model.transformer import Transformer
-from .activations import Call, Request, predict, record, scores_of, unmasked_of, weights_of
+from .activations import Call, Request, predict, record, unmasked_of, weights_of
 from .trace import LabelledWeights, Trace, row_and_column_labels
 
 
@@ -29,15 +29,11 @@ class DisabledMask(Name):
 class CapturedAttention:
     """All attention of a kind in one pass over a batch.
 
-    unmasked: [batch, queries, keys], True where a query might attend; scores before the mask and weights after softmax:
-    [layers, batch, heads, queries, keys]; differences: [layers, batch, heads], the largest between weights times value
-    and what the fused kernel gave back, which never shows its weights.
+    unmasked: [batch, queries, keys], True where a query might attend; weights: [layers, batch, heads, queries, keys].
     """
 
     unmasked: np.ndarray
-    scores: np.ndarray
     weights: np.ndarray
-    differences: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,39 +126,25 @@ def _masks(source: Tensor, decoder_input: Tensor, pad_id: int, disabled: Disable
 
 def _captured(cores: list[Call]) -> CapturedAttention:
     weights = torch.stack([weights_of(core) for core in cores])
-    values, outputs = torch.stack([core.inputs[2] for core in cores]), torch.stack([core.output for core in cores])
-    return CapturedAttention(
-        unmasked=to_array(unmasked_of(cores[0])),
-        scores=to_array(torch.stack([scores_of(core) for core in cores])),
-        weights=to_array(weights),
-        differences=to_array((weights @ values - outputs).abs().amax(dim=(-2, -1))),
-    )
+    return CapturedAttention(unmasked=to_array(unmasked_of(cores[0])), weights=to_array(weights))
 
 
 @dataclass(frozen=True, eq=False)
 class MaskedHead(LabelledWeights):
-    """A head of a padded batch: scores before the mask and unmasked cells, each [queries, keys] like the weights.
+    """A head of a padded batch; unmasked: [queries, keys] like the weights.
 
-    The sentence counts from 0. The first `real_queries` rows and `real_keys` columns are tokens, the rest is padding.
+    The sentence counts from 0. The first `real_queries` rows are tokens, the others are padding.
     """
 
     sentence: int
-    scores: np.ndarray
     unmasked: np.ndarray
     real_queries: int
-    real_keys: int
-    kernel_difference: float
-
-    @property
-    def masked_scores(self) -> np.ndarray:
-        """Return the scores, masked cells at minus infinity: [queries, keys]."""
-        return np.where(self.unmasked, self.scores, -np.inf)
 
 
 def masked_head(run: MaskedPass, kind: AttentionKind | str, sentence: int, layer: int, head: int) -> MaskedHead:
     """Pick one head of one sentence of a pass; raises ValueError for what the pass has not."""
     kind, captured = AttentionKind(kind), run.attention(kind)
-    layers, batch, heads = captured.differences.shape
+    layers, batch, heads = captured.weights.shape[:3]
     for name, value, count in (("sentence", sentence, batch), ("layer", layer, layers), ("head", head, heads)):
         require_index(name, value, count)
     index = layer, sentence, head
@@ -172,31 +154,9 @@ def masked_head(run: MaskedPass, kind: AttentionKind | str, sentence: int, layer
     return MaskedHead(
         *(kind, layer, head, layers, heads, captured.weights[index], *labels),
         sentence=sentence,
-        scores=captured.scores[index],
         unmasked=captured.unmasked[sentence],
         real_queries=run.lengths(kind)[sentence],
-        real_keys=(run.target_lengths if kind == AttentionKind.DECODER else run.source_lengths)[sentence],
-        kernel_difference=float(captured.differences[index]),
     )
-
-
-def without_padding(head: MaskedHead) -> MaskedHead:
-    """Return the same head with the rows and columns of tokens alone."""
-    rows, keys = head.real_queries, head.real_keys
-    maps = {name: getattr(head, name)[:rows, :keys] for name in ("weights", "scores", "unmasked")}
-    predicted = head.predicted and head.predicted[:rows]
-    return replace(head, **maps, fed=head.fed[:rows], predicted=predicted, keys=head.keys[:keys])
-
-
-def softmax_difference(head: MaskedHead) -> float:
-    """Return the largest difference between softmax of the masked scores, in float64, and the weights of the pass."""
-    return float(np.abs(softmax(head.scores, head.unmasked) - head.weights).max())
-
-
-def masked_share(head: MaskedHead) -> np.ndarray:
-    """Sum what softmax of the same scores would give to cells that this head's mask forbids: [real queries]."""
-    weights = np.where(head.unmasked, 0.0, softmax(head.scores))
-    return np.asarray(weights[: head.real_queries].sum(axis=-1))
 
 
 def leaked_weights(masked: MaskedPass, disabled: MaskedPass, kind: AttentionKind | str, sentence: int) -> np.ndarray:

@@ -1,22 +1,20 @@
 """The learned parameters: counted by the blocks of the paper's figure 1, listed by name, and compared."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 import torch
 from torch import nn
 
 from ..arrays import cosine, require_index, to_array
-from ..config import FeedForwardType, ModelConfig, Norm, NormType, Positions
 from ..files import stored_name
-from ..model.layers import NORMS, Residual, StackInput, norm_bias
+from ..model.layers import NORMS, Residual, StackInput
 from ..model.names import Name, Stack
 from ..model.transformer import Transformer
 from .residual import SubLayerKind, sublayers_of
 
 OUTPUT = "output"  # the stack of what comes after the decoder
-WIDTHS = (128, 256, 512, 1024)  # d_model, the paper's 512 among them
 
 
 class BlockKind(Name):
@@ -122,50 +120,6 @@ def parameter_rows(model: Transformer) -> list[ParameterRow]:
         count, shared_with = (parameter.numel(), None) if first == name else (0, first)
         rows.append(ParameterRow(name, tuple(parameter.shape), count, shared_with))
     return rows
-
-
-def parameters_at(config: ModelConfig, widths: Sequence[int]) -> dict[int, int]:
-    """Count a model's parameters with each d_model instead and d_ff growing alike, where heads divide it.
-
-    Counted from the layers' shapes: embeddings, learned positions, a bias a piece where the output has one, 4 d_model^2
-    + 4 d_model an attention, 2 d_model d_ff + d_ff + d_model a feed-forward, 2 d_model a LayerNorm (paper, 3.2 to 3.4).
-    Heads of a size of their own keep it; a gated feed-forward has a third matrix, an RMSNorm no beta.
-    """
-    return {
-        width: _count_from_shapes(replace(config, d_model=width, d_ff=config.d_ff * width // config.d_model))
-        for width in widths
-        if config.head_size or width % config.num_heads == 0
-    }
-
-
-def _count_from_shapes(config: ModelConfig) -> int:
-    d, ff, heads = config.d_model, config.d_ff, config.num_heads * config.d_k
-    inner = ff * (2 if config.feed_forward == FeedForwardType.GATED else 1)
-    attention, feed_forward = 4 * d * heads, (inner + ff) * d
-    if config.bias:
-        attention, feed_forward = attention + 3 * heads + d, feed_forward + inner + d
-    norm = d if config.norm_type == NormType.RMS else 2 * d
-    encoder = config.num_encoder_layers * (attention + feed_forward + 2 * norm)
-    decoder = config.num_decoder_layers * (2 * attention + feed_forward + 3 * norm)
-    around = 2 * norm * ((config.norm == Norm.PRE) + config.embedding_norm)
-    tables_of = {
-        Positions.LEARNED: config.max_length * d,
-        Positions.RELATIVE: config.relative_buckets * config.num_heads,
-    }
-    positions = 2 * tables_of.get(config.positions, 0)
-    of_target = 1 if config.ties_output else 2
-    shared = config.share_embeddings and not config.target_vocab_size
-    tables = ((0 if shared else config.vocab_size) + of_target * config.output_size) * d
-    return tables + positions + (config.output_size if config.output_bias else 0) + encoder + decoder + around
-
-
-def norm_parameters(model: Transformer) -> list[tuple[str, np.ndarray, np.ndarray]]:
-    """Return name, gamma and beta, [d_model] each, of every LayerNorm or RMSNorm, whose beta is 0."""
-    return [
-        (name, to_array(module.weight), to_array(norm_bias(module)))
-        for name, module in model.named_modules()
-        if isinstance(module, NORMS)
-    ]
 
 
 def output_row(model: Transformer, token: int) -> tuple[np.ndarray, float | None]:

@@ -105,7 +105,7 @@ def masked_weight(run: Run) -> Answer:
 def reads_later(run: Run) -> Answer:
     """Ask in which kind of self-attention tokens read what stands after them.
 
-    names: layer and head of the encoder that read most of it, and second, a second sentence for the page's batch.
+    names: layer and head of the encoder that read most of it.
     """
     later = {kind: _later(run.trace.attention(kind)) for kind in ("encoder", "decoder")}
     means = {kind: float(shares.mean()) if shares.size else 0.0 for kind, shares in later.items()}
@@ -131,7 +131,7 @@ def reads_later(run: Run) -> Answer:
             Option("neither", "neither", told["encoder"]),
         ),
         frozenset({right}),
-        names=_batch_names(run, (int(place[0]), int(place[1]))),
+        names=head_names(int(place[0]), int(place[1])),
     )
 
 
@@ -139,7 +139,7 @@ def reads_later(run: Run) -> Answer:
 def leak_effect(run: Run) -> Answer:
     """Ask what becomes of the next tokens' probabilities when every row may read what comes later.
 
-    names: layer and head of the decoder to begin with, and second, a second sentence for the page's batch.
+    names: layer and head of the decoder to begin with.
     """
     before, after, _ = _probabilities(run)
     mean, without = float(before.mean()), float(after.mean())
@@ -163,7 +163,7 @@ def leak_effect(run: Run) -> Answer:
             Option("same", "nearly no change", told["same"]),
         ),
         frozenset({right}),
-        names=_batch_names(run),
+        names=_first_head(run),
     )
 
 
@@ -171,7 +171,7 @@ def leak_effect(run: Run) -> Answer:
 def leak_worst(run: Run) -> Answer:
     """Ask which next token loses most of its probability when every row may read what comes later.
 
-    names: layer and head of the decoder to begin with, second, and token, the one that loses most.
+    names: layer and head of the decoder to begin with, and token, the one that loses most.
     """
     before, after, steps = _probabilities(run)
     tokens = readable(run.trace.target_tokens)
@@ -191,7 +191,7 @@ def leak_worst(run: Run) -> Answer:
             for at in ranked
         ),
         frozenset({str(steps[worst] + 1)}),
-        names={**_batch_names(run), "token": tokens[steps[worst]]},
+        names={**_first_head(run), "token": tokens[steps[worst]]},
     )
 
 
@@ -199,7 +199,7 @@ def leak_worst(run: Run) -> Answer:
 def leak_spared(run: Run) -> Answer:
     """Ask which token keeps its probability when every row may read what comes later: the last, which has no later one.
 
-    names: layer and head of the decoder to begin with, second, and token, the one that is spared.
+    names: layer and head of the decoder to begin with, and token, the one that is spared.
     """
     before, after, steps = _probabilities(run)
     tokens, last = readable(run.trace.target_tokens), len(steps) - 1
@@ -218,7 +218,7 @@ def leak_spared(run: Run) -> Answer:
             for at, label in labels.items()
         ),
         frozenset({str(steps[last] + 1)}),
-        names={**_batch_names(run), "token": tokens[steps[last]]},
+        names={**_first_head(run), "token": tokens[steps[last]]},
     )
 
 
@@ -226,7 +226,7 @@ def leak_spared(run: Run) -> Answer:
 def leaked_weight(run: Run) -> Answer:
     """Ask what part of its weight a row gives to later tokens without the mask, in the head that leaks most.
 
-    names: that head's layer and head, and second, a second sentence for the page's batch.
+    names: that head's layer and head.
     """
     masked, disabled = _passes(run)
     place = leakiest_head(masked, disabled, "decoder", 0)
@@ -244,7 +244,7 @@ def leaked_weight(run: Run) -> Answer:
         value=mean,
         tolerance=NEAR,
         bounds=(0.0, 1.0),
-        names=_batch_names(run, place),
+        names=head_names(*place),
     )
 
 
@@ -252,7 +252,7 @@ def leaked_weight(run: Run) -> Answer:
 def shifted_row(run: Run) -> Answer:
     """Ask which token a row of the decoder is to predict in training, by the token that it is fed.
 
-    names: row (from 1), fed, following, layer and head of the decoder to begin with, and second.
+    names: row (from 1), fed, following, layer and head of the decoder to begin with.
     """
     trace = run.trace
     row = _distinct_row(trace)
@@ -271,7 +271,7 @@ def shifted_row(run: Run) -> Answer:
         tuple(Option(token, quoted(token), told) for token, told in options.items()),
         frozenset({following[row]}),
         names={
-            **_batch_names(run),
+            **_first_head(run),
             "row": str(row + 1),
             "fed": fed[row],
             "following": following[row],
@@ -334,13 +334,9 @@ def _later(weights: np.ndarray) -> np.ndarray:
     return np.asarray(later[..., :-1].mean(axis=-1)) if later.shape[-1] > 1 else np.zeros(0)
 
 
-def _batch_names(run: Run, head: tuple[int, int] | None = None) -> dict[str, str]:
-    """Return the names of a step on the page of masks: a head, the decoder's first unless given, and second.
-
-    The sentence stands beside itself, so that nothing is padded.
-    """
-    layer, number = head or results.default_head(run.request, "decoder")
-    return {**head_names(layer, number), "second": run.request.text}
+def _first_head(run: Run) -> dict[str, str]:
+    """Return layer and head of the decoder to begin with."""
+    return head_names(*results.default_head(run.request, "decoder"))
 
 
 def _sequence(tokens: tuple[str, ...]) -> str:

@@ -10,7 +10,7 @@ VIEWS = {
     "architecture": architecture.show,
     "small example": toy.show,
     "why √d_k": scaling.show,
-    "masks": masks.show_page,
+    "masks": masks.show,
 }
 
 

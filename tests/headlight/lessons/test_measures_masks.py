@@ -185,8 +185,10 @@ def test_the_page_says_the_numbers_of_the_lesson():
         next(pose(MASK, at, run_of("en-de", text)) for at, step in enumerate(MASK.steps) if step.answer == name)
         for name in ("leak_effect", "leaked_weight")
     )
-    before, after = re.search(r"from ([\d.]+) to ([\d.]+)\.", effect.answer.truth).groups()
-    told = headlines(open_page("pages/masks.py", **effect.address(shown=True), text=text))
-    assert f"The model never learned to read ahead: mean probability {after}, not {before}." in told
-    told = headlines(open_page("pages/masks.py", **leaked.address(shown=True), text=text))
-    assert f"Without the mask {leaked.answer.value:.2f} of a row's weight leaks to later tokens." in told
+    told = headlines(open_page("pages/inside.py", **effect.address(shown=True), text=text))
+    before, after = map(float, re.search(r"from ([\d.]+) to ([\d.]+)\.", effect.answer.truth).groups())
+    said = re.search(r"own words get ([\d.]+) %, not ([\d.]+) %\.", "".join(told))
+    assert [float(each) / 100 for each in said.groups()] == pytest.approx([after, before], abs=0.006)
+    told = headlines(open_page("pages/inside.py", **leaked.address(shown=True), text=text))
+    said = re.search(r"would cheat: ([\d.]+) % looks ahead", "".join(told))
+    assert float(said[1]) / 100 == pytest.approx(leaked.answer.value, abs=0.0006)

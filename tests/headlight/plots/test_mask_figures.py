@@ -7,14 +7,7 @@ import pytest
 from support.drawn import drawn_text
 
 from headlight.plots.heatmap import Heatmap, mask_figure
-from headlight.plots.masks import (
-    leaking_figure,
-    masked_scores_figure,
-    masked_weights_figure,
-    next_tokens_figure,
-    scores_figure,
-    weights_figure,
-)
+from headlight.plots.masks import leaking_figure, masked_weights_figure, next_tokens_figure
 from headlight.plots.text import shown_token, shown_tokens
 from transformer.interpret.mask_ablation import DisabledMask, masked_head, run_masked
 
@@ -71,9 +64,8 @@ def test_hovering_a_mask_says_why_a_cell_is_masked(masked):
     assert hover[real][real].endswith("it is padding")
 
 
-@pytest.mark.parametrize("figure_of", [scores_figure, masked_scores_figure, weights_figure, masked_weights_figure])
-def test_rows_run_from_top_to_bottom_and_keys_stand_on_top_with_integer_ticks(decoder, figure_of):
-    layout = figure_of(decoder, "predicted").layout
+def test_rows_run_from_top_to_bottom_and_keys_stand_on_top_with_integer_ticks(decoder):
+    layout = masked_weights_figure(decoder, "predicted").layout
     assert layout.yaxis.range[0] > layout.yaxis.range[1], "the first row must be on top"
     assert layout.xaxis.side == "top" and layout.yaxis.scaleanchor == "x"
     assert [value for value in layout.xaxis.tickvals if value < len(decoder.keys)] == list(range(len(decoder.keys)))
@@ -82,41 +74,31 @@ def test_rows_run_from_top_to_bottom_and_keys_stand_on_top_with_integer_ticks(de
 
 
 def test_row_names_are_what_was_fed_or_what_is_predicted(decoder, masked):
-    fed, predicted = (scores_figure(decoder, label).layout.yaxis for label in ("fed", "predicted"))
+    fed, predicted = (masked_weights_figure(decoder, label).layout.yaxis for label in ("fed", "predicted"))
     first = shown_token(masked.decoder_input_tokens[SHORT][1])
     assert fed.ticktext[1] == first and "input" in fed.title.text
     assert predicted.ticktext[0] == shown_token(masked.target_tokens[SHORT][0]) == fed.ticktext[1]
-    both = scores_figure(decoder, "both").layout.yaxis
+    both = masked_weights_figure(decoder, "both").layout.yaxis
+    assert both.ticktext[0] == f"⟨start⟩ → {first}" and both.title.text == "decoder row"
     name = "decoder row: input → output token"
-    assert both.ticktext[0] == f"⟨start⟩ → {first}" and both.title.text == name
-    low = Heatmap((), both.ticktext[:2], both.ticktext * 3, name, "", room=200)
-    assert low.row_title == "decoder row", "the long one has no room"
-
-
-def test_scores_are_drawn_around_zero_on_one_scale_and_masked_cells_go_blank(decoder):
-    before, after = scores_figure(decoder, "fed").data[0], masked_scores_figure(decoder, "fed").data[0]
-    np.testing.assert_array_equal(before.z, decoder.scores)
-    assert before.zmin == -before.zmax == after.zmin == -np.abs(decoder.scores).max()
-    np.testing.assert_array_equal(np.isnan(after.z), ~decoder.unmasked)
-    np.testing.assert_array_equal(after.z[decoder.unmasked], decoder.scores[decoder.unmasked])
-    assert "minus infinity" in after.hovertext[0][1] and "minus infinity" not in before.hovertext[0][1]
-    assert after.hoverongaps is True
+    high = Heatmap((), both.ticktext * 3, both.ticktext, name, "", room=400)
+    assert high.row_title == name, "the long title where it has room"
 
 
 def test_weights_go_from_zero_to_one_with_blank_cells_and_their_numbers(decoder):
-    figure = weights_figure(decoder, "fed")
+    figure = masked_weights_figure(decoder, "fed")
     assert (figure.data[0].zmin, figure.data[0].zmax) == (0, 1)
-    np.testing.assert_array_equal(np.isnan(figure.data[0].z), ~decoder.unmasked)
-    np.testing.assert_array_equal(figure.data[0].z[decoder.unmasked], decoder.weights[decoder.unmasked])
-    assert len(figure.data[1].text) == decoder.unmasked.sum(), "a number in each unmasked cell"
+    unmasked, weights = decoder.unmasked[: decoder.real_queries], decoder.weights[: decoder.real_queries]
+    np.testing.assert_array_equal(np.isnan(figure.data[0].z), ~unmasked)
+    np.testing.assert_array_equal(figure.data[0].z[unmasked], weights[unmasked])
+    assert len(figure.data[1].text) == unmasked.sum(), "a number in each unmasked cell"
     assert figure.data[0].z.dtype == np.float32
 
 
-def test_hover_names_head_both_tokens_and_the_value_and_padding_as_such(decoder):
-    hover = weights_figure(decoder, "fed").data[0].hovertext
+def test_hover_names_head_both_tokens_and_the_value(decoder):
+    hover = masked_weights_figure(decoder, "fed").data[0].hovertext
     for words in ("Layer 2, head 3", decoder.fed[1], decoder.predicted[1], f"{decoder.weights[1, 0]:.4f}"):
         assert words in hover[1][0]
-    assert "a row of padding" in hover[decoder.real_queries][0]
 
 
 def test_without_the_mask_leaked_cells_have_a_colour_and_a_sum_of_their_own(decoder, leaking):
@@ -164,9 +146,7 @@ def test_token_text_is_escaped_everywhere(masked, runs):
     heads = [masked_head(run, "decoder", SHORT, 0, 0) for run in (one, other)]
     figures = [
         grid(one),
-        scores_figure(heads[0], "fed"),
-        masked_scores_figure(heads[0], "predicted"),
-        weights_figure(heads[0], "fed"),
+        masked_weights_figure(heads[0], "fed"),
         leaking_figure(*heads, "fed"),
         next_tokens_figure(one, other, SHORT),
     ]
@@ -180,7 +160,6 @@ def test_long_sentences_keep_labels_apart_and_leave_numbers_out(decoder):
     many = np.full((60, 60), 1 / 60, dtype=np.float32)
     long = dataclasses.replace(
         decoder,
-        scores=many,
         weights=many,
         unmasked=many > 0,
         keys=tokens,
@@ -188,7 +167,7 @@ def test_long_sentences_keep_labels_apart_and_leave_numbers_out(decoder):
         predicted=tokens,
         real_queries=60,
     )
-    figure = weights_figure(long, "fed")
+    figure = masked_weights_figure(long, "fed")
     assert len(figure.data) == 1
     assert 20 <= len(figure.layout.xaxis.tickvals) <= 30
     assert figure.data[0].hovertext[59][59]

@@ -163,7 +163,7 @@ def test_the_program_that_is_given_away_is_that_of_the_head():
 def test_no_view_breaks_on_any_sentence(view, text):
     app = open_inside(inside=view, text=text)
     assert not app.exception
-    assert app.title[0].value == "Inside attention"
+    assert app.title[0].value == "Inside"
 
 
 # Another checkpoint: two encoder layers, one decoder layer, four heads
@@ -237,13 +237,7 @@ def test_sizes_that_do_not_fit_are_refused_with_a_sentence():
     assert not open_toy(toy_d_model="999", toy_num_heads="-1", toy_batch="x", toy_block_seed="inf").exception
 
 
-# Splitting and the root
-
-
-def test_the_wrong_way_is_counted():
-    text = page_text(open_inside(inside="splitting into heads"))
-    assert "16 of 24 cells into another token's row" in text
-    assert "both ways agree" in page_text(open_inside(inside="splitting into heads", split_heads="1"))
+# The root
 
 
 def test_the_root_is_measured_on_this_head_and_on_random_vectors():

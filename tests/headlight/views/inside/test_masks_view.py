@@ -1,0 +1,104 @@
+"""The view of masks through Streamlit's own test runner: both maps, what the URL restores, what is refused."""
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+from support.pages import ROOT, headlines, numbers, open_page, page_text, shows_only_text, specs, tables
+
+from headlight.views.inside.masks_content import describe_leak, describe_masks, describe_predictions
+from transformer import Translator
+from transformer.interpret.mask_ablation import masked_head, run_masked
+
+FIRST, SECOND = "I love my teacher.", "Tom lives in Boston with his three sisters."
+
+
+@pytest.fixture(scope="module")
+def translator() -> Translator:
+    return Translator.load(ROOT / "checkpoints" / "en-de", "cpu")
+
+
+def open_masks(**query: str) -> AppTest:
+    return open_page("pages/inside.py", inside="masks", **query)
+
+
+def chosen(app: AppTest) -> list[str]:
+    return [app.segmented_control(key=f"{key}_buttons").value for key in ("kind", "layer", "head")]
+
+
+def unfolded(app: AppTest) -> AppTest:
+    """The view with its batch shown."""
+    app.session_state["batch"] = True
+    return app.run()
+
+
+def test_the_view_opens_on_the_decoder_head_that_leaks_most(translator):
+    app, trace = open_masks(), translator.trace(FIRST)
+    runs = [run_masked(translator.model, translator.tokenizer, [trace], mask) for mask in ("nothing", "causal")]
+    steps = len(trace.target_ids)
+    leaks = np.triu(runs[1].decoder.weights[:, 0].astype(np.float64), 1).sum(axis=(-2, -1))
+    layer, head = np.unravel_index(leaks.argmax(), leaks.shape)
+    assert chosen(app) == ["decoder", str(layer + 1), str(head + 1)]
+    with_mask, leaking, dots = specs(app)
+    for spec in (with_mask, leaking):
+        assert numbers(spec["data"][0]["z"]).shape == (steps, steps), "nothing is padded"
+    shown = [mark["x"] for mark in dots["data"] if mark["mode"] == "markers"]
+    for run, sent in zip(runs, shown, strict=True):
+        np.testing.assert_allclose(numbers(sent), run.target_probabilities[0], atol=1e-5)
+    leak, _ = describe_leak(*runs, masked_head(runs[0], "decoder", 0, layer, head))
+    assert headlines(app) == [leak.headline, describe_predictions(*runs, 0)[0].headline]
+    assert "be useless for decoding" in page_text(app)
+
+
+@pytest.mark.parametrize("kind", ["encoder", "cross"])
+def test_the_padding_mask_is_removed_of_the_shorter_sentence(translator, kind):
+    app = open_masks(kind=kind, layer="3", head="2")
+    traces = [translator.trace(text) for text in (FIRST, SECOND)]
+    runs = [run_masked(translator.model, translator.tokenizer, traces, mask) for mask in ("nothing", "padding")]
+    leak, _ = describe_leak(*runs, masked_head(runs[0], kind, 0, 2, 1))
+    assert headlines(app) == [leak.headline, describe_predictions(*runs, 0)[0].headline] and len(specs(app)) == 3
+    swapped = open_masks(kind=kind, layer="3", head="2", text=SECOND, second=FIRST)
+    assert headlines(swapped) == headlines(app)
+    assert headlines(open_masks(kind=kind, second=FIRST)) == ["Nothing changes: this sentence has no padding."]
+
+
+def test_the_fold_has_the_batch_and_three_masks_whose_captions_go_along(translator):
+    assert not tables(app := open_masks())
+    app = unfolded(app)
+    captions = [figure["layout"]["meta"]["caption"] for figure in specs(app)[3:]]
+    assert [caption.split(":")[0] for caption in captions] == ["Padding mask", "Causal mask", "Both"]
+    assert all("\\" not in caption for caption in captions) and "⟨pad⟩ fills up" in captions[0]
+    traces = [translator.trace(text) for text in (FIRST, SECOND)]
+    batch = run_masked(translator.model, translator.tokenizer, traces)
+    sides = (batch.source_lengths, batch.target_lengths)
+    padding = sum(max(lengths) - length for lengths in sides for length in lengths)
+    assert tables(app).count("&lt;pad&gt;") == tables(app).count('"closed"') == padding > 0
+    assert headlines(app)[-1] == describe_masks(batch, 0).headline
+    assert traces[1].target_text in page_text(app)
+
+
+def test_the_url_restores_the_head_and_the_second_text():
+    app = open_masks(kind="cross", layer="3", head="7", second="Where is it?")
+    assert chosen(app) == ["cross", "3", "7"] and app.text_input(key="second").value == "Where is it?"
+
+
+def test_garbage_in_the_url_falls_back():
+    app = open_masks(kind="x", layer="99", head="average")
+    assert not app.error and len(specs(app)) == 3
+
+
+@pytest.mark.parametrize("text, message", [("  ", "is empty"), ("word " * 500, "at most 127"), ("x" * 99999, "most")])
+def test_a_second_sentence_that_cannot_be_read_gets_a_message_and_nothing_is_lost(text, message):
+    app = open_masks(kind="cross")
+    app.text_input(key="second").input(text).run()
+    assert not app.exception
+    assert [message in warning.value.replace("\\", "") for warning in app.warning] == [True]
+    assert app.text_input(key="second").value == text, "what was typed stays"
+    app.text_input(key="second").input("Where is my cat?").run()
+    assert not app.warning and len(specs(app)) == 3
+
+
+def test_hostile_second_sentences_are_text_and_nothing_else():
+    text = "<script>alert(1)</script> **b** [l](http://x.y) $x^2$ :red[no] \x00 🍕"
+    app = unfolded(open_masks(second=text, kind="cross"))
+    assert not app.exception and len(specs(app)) == 6
+    assert shows_only_text(app) and "<script" not in tables(app)
