@@ -3,9 +3,8 @@
 6 layers of 8 heads, all three kinds, 32 and 128 tokens a side; and without BertViz 12 layers of 16 heads, as NLLB-600M
 has them, 32 tokens a side. From the moment the data are in the browser to the frame in which all heads stand, those of
 all three kinds in the explorer, of the first kind in BertViz, which shows one at a time; bytes of the data; then, for
-the explorer, pointer to frame, and memory after 50 sentences; `--long`: 512 source and 128 target tokens. Run with
-`python -m benchmarks.explorer`, after `pip install --no-deps bertviz==1.4.1`: its model_view needs torch alone.
-`--wide` needs none.
+the explorer, pointer to frame, and memory after 50 sentences. Run with `python -m benchmarks.explorer`, after
+`pip install --no-deps bertviz==1.4.1`: its model_view needs torch alone. `--wide` needs none.
 """
 
 import argparse
@@ -22,7 +21,6 @@ from .visit import Server, launch, serve
 BARS = {
     "drawn 32": 0.4,
     "drawn wide": 1.0,
-    "drawn long": 1.0,
     "drawn 128": 2.0,
     "sooner": 5.0,
     "bytes": 0.1,
@@ -30,7 +28,6 @@ BARS = {
     "memory": 1.1,
 }
 SIDES = (32, 128)
-LONG = (512, 128)  # source and target tokens of a text to be summarised
 WIDE = (12, 16)  # layers and heads of NLLB-600M, all three kinds of 192 heads
 PEER_LIMIT = 60.0  # seconds that BertViz gets for 128 tokens
 SENTENCES = 50
@@ -82,16 +79,12 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=7, help="how often each thing is timed with 32 tokens a side")
-    parser.add_argument("--long", action="store_true", help="a text to be summarised alone, which needs no BertViz")
     parser.add_argument("--wide", action="store_true", help="the 12 layers of 16 heads alone, which need no BertViz")
     arguments = parser.parse_args()
     rounds = arguments.rounds
     print(f"{describe_machine('streamlit')}, {describe_load()}")
     with sync_playwright() as playwright, serve("benchmarks/explorer_page.py") as server:
         browser = launch(playwright)
-        if arguments.long:
-            _long_text(browser, server, rounds)
-            return
         if arguments.wide:
             _wide(browser, server, rounds)
             _hover(browser, server, [(SIDES[0], WIDE)])
@@ -107,16 +100,9 @@ def main() -> None:
 class Explorer:
     """A visitor of the page with the explorer on it."""
 
-    def __init__(
-        self,
-        browser: Browser,
-        server: Server,
-        side: int,
-        shape: tuple[int, int] = (LAYERS, HEADS),
-        target: int | None = None,
-    ):
+    def __init__(self, browser: Browser, server: Server, side: int, shape: tuple[int, int] = (LAYERS, HEADS)):
         self.page = _page(browser)
-        of = f"side={side}&target={target or side}&of={shape[0]}&by={shape[1]}"
+        of = f"side={side}&of={shape[0]}&by={shape[1]}"
         self.page.goto(f"{server.address}/?{of}&explorer_kinds=all+three")
         self.number, self.bytes = 1, 0
         self.page.evaluate("drawn('s1.0')")
@@ -200,22 +186,6 @@ def _wide(browser: Browser, server: Server, rounds: int) -> None:
     explorer.page.context.close()
     head = ["12 x 16 heads of three kinds", "seconds: median (least - most)", "bar", "kB"]
     print_table("The same", head, [[f"{SIDES[0]} tokens a side", spread(seconds, 3), bar, size]])
-
-
-def _long_text(browser: Browser, server: Server, rounds: int) -> None:
-    """512 source and 128 target tokens, without the peer: the encoder's heads are the most weights there are."""
-    explorer = Explorer(browser, server, LONG[0], target=LONG[1])
-    seconds = [explorer.next_sentence() for _ in range(rounds)]
-    bar, size = verdict(statistics.median(seconds), BARS["drawn long"]), f"{explorer.bytes / 1000:,.0f}"
-    head = [f"{LONG[0]} x {LONG[1]} tokens", "seconds: median (least - most)", "bar", "kB"]
-    print_table("The same", head, [["explorer", spread(seconds, 3), bar, size]])
-    rows = []
-    for name, selector in TARGETS.items():
-        found = _moves(explorer.page, selector)
-        rows.append([name, verdict(statistics.median(found), BARS["hover"]), f"{max(found):.0f}", len(found)])
-    explorer.page.context.close()
-    head = ["pointer over", "ms to the frame: median", "slowest", "moves"]
-    print_table("From the pointer's move to the frame that says what is there", head, rows)
 
 
 def _hover(browser: Browser, server: Server, cases: Sequence[tuple[int, tuple[int, int]]]) -> None:

@@ -6,7 +6,6 @@ from benchmarks.peer_pages import HEADS, LAYERS, random_trace
 from headlight.components.show import attention_explorer
 from headlight.views.attention.explorer import read_choice, write_choice
 from headlight.views.attention.explorer_content import explorer_blob
-from headlight.views.attention.long_explorer import LongExplorer, long_words
 
 FIRST = "1.1"  # the head to begin with
 
@@ -20,8 +19,6 @@ st.button("next", on_click=_next)
 side, layers, heads = (
     int(st.query_params.get(name, most)) for name, most in (("side", 32), ("of", LAYERS), ("by", HEADS))
 )
-target = int(st.query_params.get("target", side))
-trace = random_trace(side, st.session_state.setdefault("number", 1), layers, heads, target)
+trace = random_trace(side, st.session_state.setdefault("number", 1), layers, heads)
 written = read_choice(trace, FIRST)
-blob = LongExplorer(trace).blob(written) if long_words(trace) else explorer_blob(trace)
-attention_explorer(blob, written, "explorer", lambda choice: write_choice(trace, choice, FIRST))
+attention_explorer(explorer_blob(trace), written, "explorer", lambda choice: write_choice(trace, choice, FIRST))

@@ -1,21 +1,20 @@
 """The live model in one file beside PyTorch: is it the same, how fast, in how much memory, and what does int8 cost?
 
-python -m benchmarks.one_file [equal] [speed] [tokens] [bleu] [--checkpoint en-de] [--pairs PAIRS.tsv] [--rounds N]
+python -m benchmarks.one_file [equal] [speed] [bleu] [--checkpoint en-de] [--pairs PAIRS.tsv] [--rounds N]
 
 equal: logits, maps, translations and single heads beside PyTorch with the same int8 weights. speed: node and Chromium
-beside PyTorch on one thread, in turn. tokens: the tokenizer beside SentencePiece on the lines of --lines and on random
-texts. bleu: greedy translations of --pairs with the shipped weights and with int8's. Needs node, and for `speed` a
-Chromium and playwright.
+beside PyTorch on one thread, in turn. bleu: greedy translations of --pairs with the shipped weights and with int8's.
+Needs node, and for `speed` a Chromium and playwright.
 """
 
 import argparse
 import json
 import random
-import shutil
 import statistics
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,12 +24,12 @@ import torch
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from benchmarks.engine_answers import Run, ask_engine
-from benchmarks.main_thread import main_thread_tasks
 from benchmarks.timing import describe_load, describe_machine, print_table, verdict
+from benchmarks.visit import launch
 from headlight.views.live.content import live_file
 from transformer.checkpoint import Checkpoint, load_checkpoint, locate
 from transformer.data.pairs import read_pairs
-from transformer.data.tokenizer import source_ids, well_formed
+from transformer.data.tokenizer import source_ids
 from transformer.decoding.beam import Beam, best_ids
 from transformer.decoding.sampling import Greedy
 from transformer.exchange.int8 import pack, round_weights
@@ -39,9 +38,8 @@ from transformer.interpret.what_if.importance import head_importance
 from transformer.model.names import AttentionKind
 from transformer.translator import Translator
 
-PARTS = ("equal", "speed", "tokens", "bleu")
+PARTS = ("equal", "speed", "bleu")
 TRACED, TRANSLATED, ABLATED = 200, 1000, 10  # sentences
-LINES, RANDOM_TEXTS = 100_000, 10_000
 NEAR = 1e-4
 SENTENCE = "The man told us a long story about the sea."  # 12 tokens, and 12 of its translation by en-de
 BARS = {"simd": 0.6, "plain": 2.0}  # of PyTorch's trace
@@ -73,7 +71,7 @@ class Model:
     def ask(self, kernel: str, asked: Sequence[Sequence[object]]) -> list:
         """Ask the engine in node."""
         with tempfile.TemporaryDirectory() as folder:
-            [(answers, _)] = ask_engine(Path(folder), {self.name: self.packed}, [Run(self.name, kernel, asked)])
+            [answers] = ask_engine(Path(folder), {self.name: self.packed}, [Run(self.name, kernel, asked)])
         return answers
 
     def sources(self, texts: Sequence[str]) -> list[list[int]]:
@@ -131,52 +129,6 @@ def _losses(model: Model, kernel: str, pairs: Sequence[tuple[list[int], list[int
     return otherwise
 
 
-def compare_tokens(model: Model, lines: Sequence[str]) -> None:
-    """Print how many texts are read or spelled otherwise than by SentencePiece, and some of them."""
-    tokenizer, drawn = model.translator.tokenizer, random.Random(1)
-    kinds = {"lines": list(lines), "random": list(_random_texts(drawn, RANDOM_TEXTS))}
-    kinds["each character"] = [f"a{chr(code)}b {chr(code)}\u0301" for code in range(1, 0x110000) if not _is_half(code)]
-    rows = []
-    for name, texts in kinds.items():
-        ids = tokenizer.encode_all([well_formed(text) for text in texts])
-        read, spelled = model.ask("plain", [["encode", texts], ["spell", ids]])
-        wrong = [text for text, one, other in zip(texts, read, ids, strict=True) if one != other]
-        misspelled = sum(tokenizer.decode(row) != text for row, text in zip(ids, spelled, strict=True))
-        rows.append((name, len(texts), len(wrong), misspelled, json.dumps(wrong[:3])[:60]))
-    print_table(
-        "The tokenizer beside SentencePiece", ("texts", "of them", "read otherwise", "spelled", "such as"), rows
-    )
-
-
-def _is_half(code: int) -> bool:
-    return 0xD800 <= code < 0xE000
-
-
-def _random_texts(drawn: random.Random, number: int) -> Iterator[str]:
-    """Texts of any characters, of those of a few blocks, and of letters and marks piled up; NUL ends a text for C."""
-    marks = [chr(code) for code in (*range(0x300, 0x370), 0x3099, 0x309A, 0xFF9E, 0xFF9F, 0x5B0, 0x64B, 0x94D)]
-    odd = [chr(code) for code in (*range(1, 0x20), 0x7F, 0x8F, 0x9F, 0xA0, 0xAD, *range(0x2000, 0x2070), 0xFEFF)]
-    odd += ["\u3000", "\u2581", "\uff5e", "\ufffd", "\ud800", "\udfff", "<s>", "</s>", "<unk>", "x" * 300]
-    letters = [
-        *"aeiouAEIOUcnsyzßäöüÅ<=>",
-        "\ufb01",
-        "\u338f",
-        "\uff76",
-        "\u304b",
-        "\u1100",
-        "\u1161",
-        "\u11a8",
-        "\uac00",
-    ]
-    letters += [chr(code) for code in (*range(0x1E00, 0x1F00), *range(0x3131, 0x3164))]
-    for _ in range(number):
-        if drawn.random() < 0.5:
-            codes = (drawn.choice((drawn.randrange(1, 0x3000), drawn.randrange(1, 0x110000))) for _ in range(6))
-            yield "".join(chr(code) for code in codes if not _is_half(code))
-        else:
-            yield "".join(drawn.choice(drawn.choice((letters, marks, odd))) for _ in range(drawn.randint(1, 8)))
-
-
 def compare_bleu(model: Model, pairs: Sequence[tuple[str, str]], name: str) -> None:
     """Print the BLEU of greedy translations with the shipped weights and with int8's."""
     sources, references = [source for source, _ in pairs], [[target for _, target in pairs]]
@@ -187,7 +139,7 @@ def compare_bleu(model: Model, pairs: Sequence[tuple[str, str]], name: str) -> N
     print_table("What int8 costs", ("pairs", "of them", "shipped", "int8", "the same", "BLEU lost"), rows)
 
 
-def measure(model: Model, rounds: int, chromium: str | None) -> None:
+def measure(model: Model, rounds: int) -> None:
     """Print times of one sentence in PyTorch, node and Chromium, taken in turn, and what a page weighs."""
     text, translator = SENTENCE, model.translator
     trace = translator.trace(text)
@@ -196,7 +148,7 @@ def measure(model: Model, rounds: int, chromium: str | None) -> None:
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         page = Path(folder) / "live.html"
         page.write_text(live_file(model.shipped, model.name, None, text), encoding="utf-8")
-        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        browser = launch(playwright)
         for _ in range(rounds):
             found.setdefault("PyTorch", []).append(_in_pytorch(translator, text, *ids))
             for kernel in BARS:
@@ -325,12 +277,25 @@ def _typing(browser: Browser, page: Path) -> dict[str, float]:
         tab.locator(f"[data-tab={view}]").click()
         tab.locator(f"body[data-shown={view}]").wait_for()
         field.fill("")
-        with main_thread_tasks(browser, tab) as tasks:
+        with _main_thread_tasks(browser, tab) as tasks:
             field.press_sequentially(f"{SENTENCE} {SENTENCE}", delay=60, timeout=120_000)
             tab.wait_for_timeout(1000)
         found[view] = max(tasks)
     context.close()
     return found
+
+
+@contextmanager
+def _main_thread_tasks(browser: Browser, page: Page) -> Iterator[list[float]]:
+    """Record the tasks of a page's main thread; the list has the processor's milliseconds of each once all is over."""
+    found: list[float] = []
+    browser.start_tracing(page=page, categories=["toplevel", "disabled-by-default-devtools.timeline"])
+    yield found
+    events = json.loads(browser.stop_tracing())["traceEvents"]
+    named = [each for each in events if each.get("name") == "thread_name" and each["args"]["name"] == "CrRendererMain"]
+    threads = {(each["pid"], each["tid"]) for each in named}
+    tasks = (each for each in events if each.get("ph") == "X" and each["name"].endswith("RunTask"))
+    found += [each["tdur"] / 1e3 for each in tasks if (each["pid"], each["tid"]) in threads and "tdur" in each]
 
 
 def _renderer_megabytes(browser: Browser) -> tuple[float, float]:
@@ -353,23 +318,18 @@ def main() -> None:
     parser.add_argument("parts", nargs="*", choices=[*PARTS, []], default=["equal", "speed"])
     parser.add_argument("--checkpoint", default="en-de")
     parser.add_argument("--pairs", type=Path, nargs="*", default=[], help="test pairs, for equal (the first) and bleu")
-    parser.add_argument("--lines", type=Path, nargs="*", default=[], help="more pairs, for tokens")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--chromium", default=shutil.which("chromium"))
     options = parser.parse_args()
     print(describe_machine(), describe_load(), sep=", ")
     model = Model.load(options.checkpoint)
     pairs = options.pairs or [locate(options.checkpoint) / "samples.tsv"]
     if "equal" in options.parts:
         compare(model, [source for source, _ in random.Random(1).sample(list(read_pairs(pairs[0])), TRANSLATED)])
-    if "tokens" in options.parts:
-        lines = [text for path in [*pairs, *options.lines] for pair in read_pairs(path) for text in pair]
-        compare_tokens(model, random.Random(1).sample(lines, min(LINES, len(lines))))
     if "bleu" in options.parts:
         for path in pairs:
             compare_bleu(model, list(read_pairs(path)), path.name)
     if "speed" in options.parts:
-        measure(model, options.rounds, options.chromium)
+        measure(model, options.rounds)
 
 
 if __name__ == "__main__":

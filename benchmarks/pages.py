@@ -5,20 +5,13 @@ Plotly and the browser take by themselves. Run with `python -m benchmarks.pages`
 """
 
 import argparse
-import dataclasses
 import statistics
-import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 
-import torch
 from playwright.sync_api import Browser, sync_playwright
-
-from transformer.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
-from transformer.model.transformer import Transformer
 
 from .timing import describe_load, describe_machine, print_table, spread, verdict
 from .visit import Server, Visitor, launch, serve
@@ -32,17 +25,16 @@ SETTLE = 1.0  # seconds of rest before each timed act: what the browser still do
 CHART = "[data-testid=stPlotlyChart]"
 APP = {
     "Home": ("Headlight", [(".token_lines .row.output button", 3)]),
-    "Translate": ("Translate", [(".row.source .token", 1), (f"{CHART} .heatmaplayer image", 1)]),
     "Decoding": ("Decoding", [(".chips.source .token", 1), ("td.bar i", 10)]),
     "Attention": ("Attention", [(".explorer .query_tokens button", 1), (".explorer .numbers dd", 5)]),
-    "Inside attention": ("Inside attention", [(".chooser .keys button", 1), ("li.step:not([hidden]) canvas", 1)]),
-    "Architecture": ("Architecture", [(".diagram [role=button] rect", 12), (".places td", 6)]),
-    "Logits": ("Logits", [(f"{CHART} .barlayer .point", 30)]),
-    "Positional encoding": ("Positional encoding", [(f"{CHART} .scatterlayer .trace path.js-line", 2)]),
-    "Masks": ("Masks", [(f"{CHART} .xtick text", 3), (f"{CHART} .heatmaplayer image", 3)]),
-    "Training": ("Training", [("[data-testid=stMain] [data-testid=stSlider]", 2)]),
+    "What if": ("What if", [("td button", 24)]),
+    "Inside": ("Inside", [(".chooser .keys button", 1), ("li.step:not([hidden]) canvas", 1)]),
+    "Positions": ("Positions", [(f"{CHART} .main-svg", 1)]),
+    "Training": ("Training", [("table.map td", 1)]),
+    "Research": ("Research", [(".head_finder", 1), (".head_card", 1)]),
     "Lessons": ("Lessons", [("[class*=st-key-lesson_card_]", 10)]),
 }
+SENTENCE_PAGE = "Decoding"
 BARE = {name: (name, [(f"{CHART} .heatmaplayer image", 1)]) for name in ("First", "Second")}
 
 SENTENCES = [
@@ -59,44 +51,16 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=5, help="how often each thing is timed")
-    parser.add_argument("--wide", action="store_true", help="a model of 12 layers of 16 heads alone (as NLLB-600M)")
-    arguments = parser.parse_args()
-    rounds = arguments.rounds
+    rounds = parser.parse_args().rounds
     print(f"{describe_machine('streamlit', 'plotly')}, {describe_load()}")
     with sync_playwright() as playwright:
         browser = launch(playwright)
-        if arguments.wide:
-            _wide(browser, rounds)
-            return
         cold = [(_cold(browser, "app.py", APP), _cold(browser, "benchmarks/bare.py", BARE)) for _ in range(rounds)]
         with serve("app.py") as server, serve("benchmarks/bare.py") as bare:
             warm = _warm(browser, server, bare, rounds)
             memory = server.megabytes
         browser.close()
     _report(cold, warm, memory)
-
-
-def _wide(browser: Browser, rounds: int) -> None:
-    """Measure the same visits of an app that has but the wide checkpoint."""
-    with tempfile.TemporaryDirectory() as folder:
-        _write_wide(Path(folder), Path("checkpoints/en-de"))
-        with serve("app.py", HEADLIGHT_CHECKPOINTS=folder) as server, serve("benchmarks/bare.py") as bare:
-            warm, memory = _warm(browser, server, bare, rounds), server.megabytes
-    print_table("12 layers of 16 heads, from the act to everything drawn", HEAD, _warm_rows(warm))
-    print(f"\nserver memory with one visitor: {memory:.0f} MB")
-
-
-def _write_wide(folder: Path, like: Path) -> None:
-    """Write a checkpoint of NLLB-600M's shape with random weights and the tokenizer of another: 0.7 GB.
-
-    Its translations mean nothing and never end, so it has few positions: each is as long as they allow.
-    """
-    model = load_checkpoint(like)
-    layers = {"num_encoder_layers": 12, "num_decoder_layers": 12, "max_length": 32}
-    shape = {"num_heads": 16, "d_model": 1024, "d_ff": 4096, "norm": "pre"}
-    config = dataclasses.replace(model.model.config, **layers, **shape)
-    torch.manual_seed(1)
-    save_checkpoint(folder / "wide", Checkpoint(Transformer(config).eval(), model.tokenizer, model.training))
 
 
 def _cold(browser: Browser, script: str, pages: dict) -> float:
@@ -119,7 +83,7 @@ def _warm(browser: Browser, server: Server, bare: Server, rounds: int) -> dict[s
     other.page.goto(bare.address)
     other.wait(*BARE["First"])
     measured["bytes: first page"].append(visitor.bytes)
-    tour = [*APP][1:] + ["Translate"]
+    tour = [*APP][1:] + [SENTENCE_PAGE]
     for name in tour:  # once each, untimed: the browser reads what a page is the first to need
         _switch(visitor, name, APP)
 
@@ -144,30 +108,29 @@ def _switch(visitor: Visitor, name: str, pages: dict) -> float:
 
 
 def _sentence(visitor: Visitor, number: int) -> float:
-    """Return a sentence nobody asked for before, on the page Translate."""
+    """Return a sentence nobody asked for before, on SENTENCE_PAGE."""
     # Beyond the list the sentences are numbered: no cache has them.
     text = SENTENCES[number % len(SENTENCES)]
     text = text if number < len(SENTENCES) else f"{text[:-1]} {number}."
-    visitor.page.get_by_role("link", name="Translate", exact=True).click()
-    visitor.wait(*APP["Translate"])
+    visitor.page.get_by_role("link", name=SENTENCE_PAGE, exact=True).click()
+    visitor.wait(*APP[SENTENCE_PAGE])
     box = visitor.page.get_by_label("Sentence to translate")
     box.fill(text)
     visitor.page.wait_for_timeout(SETTLE * 1000)
-    return visitor.time(lambda: box.press("Enter"), *APP["Translate"], text)
+    return visitor.time(lambda: box.press("Enter"), *APP[SENTENCE_PAGE], text)
 
 
 def _report(cold: list[tuple[float, float]], warm: dict[str, list[float]], memory: float) -> None:
     ours, bare = zip(*cold, strict=True)
     rows = [_row("cold start to first page", ours, BARS["cold"], bare, warm["bytes: first page"])]
-    print_table("From the act to everything drawn", HEAD, rows + _warm_rows(warm))
+    switches = [_row(f"to {page}", *_of(warm, page, "switch")) for page in [*APP][1:]]
+    rows += [_row("a new sentence", *_of(warm, "sentence", "sentence")), *switches]
+    print_table("From the act to everything drawn", HEAD, rows)
     print(f"\nserver memory with one visitor: {verdict(memory, BARS['memory'])} MB")
 
 
-def _warm_rows(warm: dict[str, list[float]]) -> list[list[str]]:
-    """Return a new sentence, then each change of page."""
-    bare = warm["bare"]
-    rows = [_row("a new sentence", warm["sentence"], BARS["sentence"], bare, warm["bytes: sentence"])]
-    return rows + [_row(f"to {page}", warm[page], BARS["switch"], bare, warm[f"bytes: {page}"]) for page in [*APP][1:]]
+def _of(warm: dict[str, list[float]], name: str, bar: str) -> tuple:
+    return warm[name], BARS[bar], warm["bare"], warm[f"bytes: {name}"]
 
 
 def _row(what: str, seconds: list[float], bar: float, bare: list[float], sent: list[float]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Sentences with random attention, and what others make of a trace: BertViz's model_view and inseq's HTML."""
+"""Sentences with random attention, and BertViz's model_view of them."""
 
 import contextlib
 import hashlib
@@ -8,7 +8,7 @@ import tarfile
 import tempfile
 import threading
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -18,41 +18,31 @@ from unittest.mock import patch
 import numpy as np
 import torch
 
-from transformer import Translator
 from transformer.arrays import softmax
-from transformer.exchange.exporting import export_marian
 from transformer.interpret.trace import Trace
 
 LAYERS, HEADS = 6, 8
 
 
-def random_trace(
-    tokens: int, number: int, layers: int = LAYERS, heads: int = HEADS, target: int | None = None
-) -> Trace:
-    """Sentence `number`, `tokens` on either side: softmax of normal scores, 6 x 8 heads, the decoder's causal.
+def random_trace(tokens: int, number: int, layers: int = LAYERS, heads: int = HEADS) -> Trace:
+    """Sentence `number`, `tokens` on either side: softmax of normal scores, the decoder's causal.
 
-    `target`: where the target has another number of tokens. Every token names the sentence, so that a page shows which
-    one it has drawn.
+    Every token names the sentence, so that a page shows which one it has drawn.
     """
     random = np.random.default_rng(number)
-    target = tokens if target is None else target
-    sides = (tokens, tokens), (target, target), (target, tokens)
-    scores = [2 * random.standard_normal((layers, heads, *side), dtype=np.float32) for side in sides]
-    scores[1] = np.where(np.tri(target, dtype=bool), scores[1], -np.inf)
-    lengths = (tokens, target, target)
-    source, fed, following = (
-        tuple(f"{side}{number}.{index}" for index in range(length)) for side, length in zip("sft", lengths, strict=True)
-    )
+    scores = [2 * random.standard_normal((layers, heads, tokens, tokens), dtype=np.float32) for _ in range(3)]
+    scores[1] = np.where(np.tri(tokens, dtype=bool), scores[1], -np.inf)
+    source, fed, following = (tuple(f"{side}{number}.{index}" for index in range(tokens)) for side in "sft")
     texts = {"source_text": "", "target_text": "", "origin": "target", "finished": True, "source_pieces": ()}
     tokens_of_sides = {"source_tokens": source, "decoder_input_tokens": fed, "target_tokens": following}
     maps = dict(
         zip(("encoder", "decoder", "cross"), (softmax(each).astype(np.float32) for each in scores), strict=True)
     )
-    numbers = dict.fromkeys(("target_probabilities", "target_ranks", "entropies"), np.zeros(target))
-    numbers |= dict.fromkeys(("candidate_ids", "candidate_probabilities"), np.zeros((target, 0)))
-    numbers |= {"source_ids": tuple(range(number, number + tokens))}
-    numbers |= dict.fromkeys(("decoder_input_ids", "target_ids"), tuple(range(number, number + target)))
-    return Trace(**texts, **tokens_of_sides, **maps, **numbers, candidate_tokens=((),) * target)
+    numbers = dict.fromkeys(("target_probabilities", "target_ranks", "entropies"), np.zeros(tokens))
+    numbers |= dict.fromkeys(("candidate_ids", "candidate_probabilities"), np.zeros((tokens, 0)))
+    ids = ("source_ids", "decoder_input_ids", "target_ids")
+    numbers |= dict.fromkeys(ids, tuple(range(number, number + tokens)))
+    return Trace(**texts, **tokens_of_sides, **maps, **numbers, candidate_tokens=((),) * tokens)
 
 
 CACHE = Path.home() / ".cache" / "headlight-benchmarks"
@@ -115,17 +105,3 @@ def _script(name: str) -> bytes:
         raise RuntimeError(f"{path} is not {name} {version}: delete it and try again")
     with tarfile.open(fileobj=io.BytesIO(package)) as archive:
         return archive.extractfile(f"package/{member}").read()
-
-
-def inseq_page(translator: Translator, trace: Trace) -> Callable[[], bytes]:
-    """Return what makes inseq's HTML of a trace's sentence and translation; the attribution itself is done before.
-
-    inseq shows one map, the mean over layers and heads of the cross-attention.
-    """
-    import inseq
-
-    with tempfile.TemporaryDirectory() as folder:
-        export_marian(translator.checkpoint, made := Path(folder) / "marian")
-        model = inseq.load_model(str(made), "attention")
-        found = model.attribute(trace.source_text, trace.target_text, show_progress=False)
-    return lambda: found.show(display=False, return_html=True).encode()

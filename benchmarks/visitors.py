@@ -1,6 +1,6 @@
 """Many visitors at once: how long each waits for a new sentence, how many the server serves, and whose sentence it is.
 
-    python -m benchmarks.visitors --visitors 30 60 300 --pages translate attention
+    python -m benchmarks.visitors --visitors 30 60 300 --pages decoding attention
 
 Each visitor speaks Streamlit's own protocol over a websocket and asks for a sentence that nobody asked for before,
 every few seconds, or as soon as the last one is there if that is later. Nobody keeps time: the next sentence comes
@@ -24,18 +24,8 @@ from .timing import describe_machine, print_table, verdict
 from .visit import ROOT, Server, serve
 from .websocket_visitor import Run, WebsocketVisitor, marked
 
-PAGES = (
-    *("translate", "decoding", "attention", "architecture", "inside", "positions", "masks", "logits"),
-    *("atlas", "what_if", "why", "questions"),
-)
-SHOW_THE_SENTENCE = set(PAGES) - {
-    "atlas",
-    "logits",
-    "positions",
-    "questions",
-    "what_if",
-    "why",
-}  # on arrival, as its tokens
+PAGES = ("decoding", "attention", "inside", "what_if", "positions", "research")
+SHOW_THE_SENTENCE = {"decoding", "attention", "inside"}  # on arrival, as its tokens
 FIRST_MARK = 10_000
 MEMORY_BAR = 1.05  # of an hour's last quarter to its second
 AFTER = 5.0  # seconds of rest after a load, then a single visitor
@@ -47,8 +37,6 @@ class Load:
 
     seconds: float
     runs: list[Run] = field(default_factory=list)
-    later: int = 0  # runs after which a part of the page was still to come
-    whole: list[float] = field(default_factory=list)  # seconds until it came, where it came before the next sentence
     all_runs: int = 0  # that ended at any time, arrivals among them
     strangers: int = 0  # runs in which a sentence of someone else came
     unanswered: int = 0  # runs in which the visitor's own did not come
@@ -107,8 +95,6 @@ def main() -> None:
             after = asyncio.run(alone(address, page, marks))
             rows.append(_row(page, count, measured, floor, memory, cost, (before, after)))
             print("; ".join(rows[-1]), flush=True)
-            if measured.later:
-                print(f"    {_later_words(measured)}")
             for message in sorted(set(measured.exceptions))[:3]:
                 print(f"    {message}")
     head = [
@@ -147,15 +133,6 @@ def _row(
     ]
 
 
-def _later_words(measured: Load) -> str:
-    """How many pages got their last part after the run, and when."""
-    middle = f", {statistics.median(measured.whole):.2f} s after the question in the median" if measured.whole else ""
-    return (
-        f"in {measured.later} of {measured.all_runs} runs a part was to come later: "
-        f"in {len(measured.whole)} it came before the next sentence{middle}"
-    )
-
-
 async def alone(address: str, page: str, marks: Iterator[int], sentences: int = 5) -> float:
     """Return the median of one visitor's seconds, nobody else there."""
     async with WebsocketVisitor(address, page) as visitor:
@@ -189,10 +166,7 @@ async def load(
                     found.all_runs += 1
                     found.unanswered += mark not in run.marks and page in SHOW_THE_SENTENCE
                     due = max(due + every * (0.5 + random.random()), run.ended)
-                    if not visitor.is_whole:
-                        found.later += 1
-                        if (seconds_until := await _until_whole(visitor, run, due)) is not None:
-                            found.whole.append(seconds_until)
+                    await _look_until_whole(visitor, run, due)
                     found.strangers += bool(run.marks - {mark})
         except Exception as error:  # noqa: BLE001 (whatever ends a session is counted)
             if not over.is_set():
@@ -215,17 +189,14 @@ async def load(
     return found
 
 
-async def _until_whole(visitor: WebsocketVisitor, run: Run, due: float) -> float | None:
-    """Look until the whole page is there; seconds from the question, None where the next sentence was due before."""
-    try:
+async def _look_until_whole(visitor: WebsocketVisitor, run: Run, due: float) -> None:
+    """Ask for the parts of the page that are still to come, as a browser does, until the next sentence is due."""
+    with contextlib.suppress(TimeoutError):
         async with asyncio.timeout_at(due - time.monotonic() + asyncio.get_running_loop().time()):
             while not visitor.is_whole:
                 last = await visitor.look_again()
                 run.exceptions.extend(last.exceptions)
                 run.marks |= last.marks
-    except TimeoutError:
-        return None
-    return last.ended - run.asked
 
 
 async def wander(server: Server, visitors: int, every: float, seconds: float) -> None:

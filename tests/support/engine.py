@@ -38,7 +38,7 @@ class Dialogue:
     def hold(self, folder: Path) -> None:
         """Ask node, and check all that it answers."""
         runs = [Run(*key, [question for question, _ in asked]) for key, asked in self.asked.items()]
-        for (answers, _), asked in zip(ask_engine(folder, self.models, runs), self.asked.values(), strict=True):
+        for answers, asked in zip(ask_engine(folder, self.models, runs), self.asked.values(), strict=True):
             for answer, (_, check) in zip(answers, asked, strict=True):
                 check(answer)
 

@@ -36,6 +36,6 @@ def test_it_reads_and_spells_as_sentencepiece_does(name, tmp_path):
     ids = tokenizer.encode_all([well_formed(text) for text in texts])
     rows = [*ids, *drawn_rows(len(tokenizer), 1000)]
     run = Run(name, "plain", [["encode", texts], ["spell", rows]])
-    [((read, spelled), _)] = ask_engine(tmp_path, {name: pack(checkpoint)}, [run])
+    [(read, spelled)] = ask_engine(tmp_path, {name: pack(checkpoint)}, [run])
     assert [text for text, one, other in zip(texts, read, ids, strict=True) if one != other] == []
     assert [row for row, text in zip(rows, spelled, strict=True) if text != tokenizer.decode(row)] == []
