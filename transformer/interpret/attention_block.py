@@ -14,7 +14,7 @@ from ..model.layers import norm_bias
 from ..model.names import AttentionKind
 from ..model.transformer import Transformer
 from .activations import Activations, Request, bias_of, record, scores_of, unmasked_of, weights_of
-from .positions import bias_by_distance, range_by_distance
+from .relative_positions import RelativeBias, relative_bias
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,9 +23,8 @@ class BlockParameters:
 
     w_query, w_key, w_value: [d_model, heads d_k], w_output: [heads d_k, d_model], head h owns the columns h d_k to (h +
     1) d_k of the first three and these rows of the last; b_*: [heads d_k] and [d_model], 0 where it has none; gamma,
-    beta: [d_model], of the LayerNorm, beta 0 of an RMSNorm; `norm`: "post" or "pre". by_distance: [heads, distances],
-    what relative positions add to scores (see `positions.bias_by_distance`), and ranges: [distances], of which learned
-    number that is, None where they add nothing. `with_biases` is False where no linear map has a bias.
+    beta: [d_model], of the LayerNorm, beta 0 of an RMSNorm; `norm`: "post" or "pre"; relative: what relative
+    positions add to scores, None where they add nothing. `with_biases` is False where no linear map has a bias.
     """
 
     w_query: np.ndarray
@@ -43,8 +42,7 @@ class BlockParameters:
     norm: Norm
     norm_type: NormType = NormType.LAYER
     scale_scores: bool = True
-    by_distance: np.ndarray | None = None
-    ranges: np.ndarray | None = None
+    relative: RelativeBias | None = None
     with_biases: bool = True
 
     @property
@@ -54,23 +52,9 @@ class BlockParameters:
 
     def bias(self, queries: int, keys: int) -> np.ndarray:
         """Return what is added to the scores of these first positions: [heads, queries, keys]."""
-        if self.by_distance is None:
+        if self.relative is None:
             return np.zeros((self.num_heads, queries, keys))
-        return np.asarray(self.by_distance[:, _columns_of_distances(queries, keys, self.by_distance.shape[1])])
-
-    def ranges_of(self, queries: int, keys: int) -> np.ndarray:
-        """Return which range of distances each of these cells belongs to: [queries, keys].
-
-        Raises ValueError where positions are not relative.
-        """
-        if self.ranges is None:
-            raise ValueError("relative positions expected, this block has no ranges of distances")
-        return np.asarray(self.ranges[_columns_of_distances(queries, keys, len(self.ranges))])
-
-
-def _columns_of_distances(queries: int, keys: int, columns: int) -> np.ndarray:
-    """Return in which of so many columns, distance 0 in the middle, each cell's distance stands: [queries, keys]."""
-    return np.arange(keys) - np.arange(queries)[:, None] + columns // 2
+        return self.relative.between(range(queries), range(keys))[0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,8 +167,7 @@ def block_parameters(model: Transformer, kind: AttentionKind | str, layer: int) 
         norm=model.config.norm,
         norm_type=model.config.norm_type,
         scale_scores=model.config.scale_scores,
-        by_distance=bias_by_distance(model, kind.stack) if of_self else None,
-        ranges=range_by_distance(model, kind.stack) if of_self else None,
+        relative=relative_bias(model, kind.stack) if of_self else None,
         with_biases=model.config.bias,
     )
 
@@ -315,7 +298,7 @@ print(f"weights of head {{head + 1}}, rows are queries:\\n{{weights[sentence, he
 def script(stages: Stages, parameters: BlockParameters, title: str, *, cross: bool, sentence: int, head: int) -> str:
     """Write the program for one block; `title` says what it shows, sentence and head count from 0."""
     pre, rms = parameters.norm == Norm.PRE, parameters.norm_type == NormType.RMS
-    biased = parameters.by_distance is not None
+    biased = parameters.relative is not None
     divided = "products / np.sqrt(split(query).shape[-1])" if parameters.scale_scores else "products"
     norm, projected = "RMSNorm" if rms else "LayerNorm", 'x @ arrays["w_" + name].astype(np.float64)'
     return SCRIPT.format(
@@ -339,6 +322,8 @@ def script(stages: Stages, parameters: BlockParameters, title: str, *, cross: bo
 def bundle(stages: Stages, parameters: BlockParameters, program: str) -> bytes:
     """Zip attention.py and attention.npz: all stages, and what the block has learned. Nothing is pickled."""
     learned = {name: value for name, value in vars(parameters).items() if isinstance(value, np.ndarray)}
+    if relative := parameters.relative:
+        learned |= {"by_distance": relative.numbers, "ranges": relative.buckets}
     arrays: dict[str, Any] = stages.arrays | learned
     packed, whole = io.BytesIO(), io.BytesIO()
     np.savez_compressed(packed, **arrays)

@@ -15,7 +15,6 @@ from torch import Tensor, nn
 from ..arrays import cosine, to_array
 from ..config import Positions, require
 from ..data.batching import Ids
-from ..model.attention import RelativePositions, distance_ranges
 from ..model.layers import MULTIPLIED_BASE, StackInput, sinusoidal_positions
 from ..model.names import Stack
 from ..model.transformer import Transformer
@@ -95,39 +94,6 @@ def position_rows(model: Transformer, stack: Stack | str = Stack.ENCODER) -> np.
     """Return what a side of a model adds at each position, from a formula or learned: [max_length, d_model]."""
     entry: StackInput = getattr(model, f"{Stack(stack)}_input")
     return to_array(entry.positions.table.detach().clone())
-
-
-def bias_by_distance(model: Transformer, stack: Stack | str) -> np.ndarray:
-    """Return what relative positions add to a side's scores at each distance of a key from its query.
-
-    -> [heads, 2 max_length - 1], distance 0 in the middle, keys before the query to the left; in the decoder those
-    after it have the query's own, and are masked. Raises ValueError for a model of other positions.
-    """
-    relative = _relative(model, stack)
-    with torch.inference_mode():
-        return to_array(relative.of(_distances(model)))
-
-
-def range_by_distance(model: Transformer, stack: Stack | str) -> np.ndarray:
-    """Return which of a side's learned numbers belongs to each distance: [2 max_length - 1], from 0.
-
-    Ordered, and with errors, as `bias_by_distance`.
-    """
-    relative = _relative(model, stack)
-    ranges = distance_ranges(_distances(model), len(relative.table), relative.furthest, both_ways=relative.both_ways)
-    return to_array(ranges)
-
-
-def _relative(model: Transformer, stack: Stack | str) -> RelativePositions:
-    relative = model.encoder_relative if Stack(stack) is Stack.ENCODER else model.decoder_relative
-    if not isinstance(relative, RelativePositions):
-        raise ValueError(f"relative positions expected, got positions of the kind {model.config.positions}")
-    return relative
-
-
-def _distances(model: Transformer) -> Tensor:
-    most = model.config.max_length - 1
-    return torch.arange(-most, most + 1, device=model.device)
 
 
 def dot_products(encoding: Encoding) -> np.ndarray:

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from torch import nn
 
 from ..arrays import to_array
 from ..data.batching import Ids
-from ..model.attention import padding_mask
+from ..model.attention import RelativePositions, distance_ranges, padding_mask
 from ..model.names import Stack
 from ..model.transformer import Transformer
-from .positions import bias_by_distance, range_by_distance
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,10 +47,16 @@ class RelativeBias:
         return distances[self.at(distances)[1] == bucket]
 
 
+@torch.inference_mode()
 def relative_bias(model: Transformer, stack: Stack | str) -> RelativeBias:
     """Read what a side has learned; raises ValueError for a model of other positions."""
-    numbers, buckets = bias_by_distance(model, stack), range_by_distance(model, stack)
-    return RelativeBias(numbers, buckets, Stack(stack) is Stack.ENCODER)
+    relative: nn.Module | None = getattr(model, f"{Stack(stack)}_relative")
+    if not isinstance(relative, RelativePositions):
+        raise ValueError(f"relative positions expected, got positions of the kind {model.config.positions}")
+    most = model.config.max_length - 1
+    distances = torch.arange(-most, most + 1, device=model.device)
+    buckets = distance_ranges(distances, len(relative.table), relative.furthest, both_ways=relative.both_ways)
+    return RelativeBias(to_array(relative.of(distances)), to_array(buckets), relative.both_ways)
 
 
 @dataclass(frozen=True)

@@ -184,7 +184,7 @@ def steps_of(parameters: BlockParameters) -> dict[str, Step]:
     if parameters.w_query.shape[0] != parameters.w_query.shape[1]:
         purpose = "Every head has written its own columns; W_O makes vectors as wide as the input of them."
         steps["concatenate"] = replace(steps["concatenate"], purpose=purpose)
-    if parameters.by_distance is not None:
+    if parameters.relative is not None:
         steps = _with_distances(steps)
     return steps
 
@@ -220,7 +220,7 @@ def symbols_of(parameters: BlockParameters) -> dict[str, str]:
     symbols = dict(SYMBOLS, bias="b<sub>h</sub>", divided=SYMBOLS["scores"])
     if not parameters.scale_scores:
         symbols["scores"] = symbols["products"]
-    if parameters.by_distance is not None:
+    if parameters.relative is not None:
         symbols["scores"] += " + b<sub>h</sub>"
     if parameters.norm_type == NormType.RMS:
         symbols["result"] = "RMSNorm(Z)"

@@ -131,9 +131,9 @@ def _arrays(stages: Stages, parameters: BlockParameters, view: View) -> dict[str
         if parameters.with_biases:
             arrays[f"b_{name}"] = getattr(parameters, f"b_{name}")[None, columns]
     arrays |= {name: getattr(stages, name)[sentence, head] for name in ("products", "scores", "weights")}
-    if parameters.by_distance is not None:
+    if parameters.relative is not None:
         arrays["bias"] = stages.bias[head]
-        arrays["buckets"] = parameters.ranges_of(*stages.bias.shape[1:])
+        arrays["buckets"] = parameters.relative.between(*map(range, stages.bias.shape[1:]))[1]
         arrays |= {"divided": arrays["products"] / parameters.divisor} if parameters.scale_scores else {}
     arrays["open"] = stages.unmasked[sentence]
     arrays["head_output"] = split_heads(stages.concatenated, stages.num_heads)[sentence, head]
@@ -270,7 +270,8 @@ def _scale(stages: Stages, view: View) -> str:
 def _bias(stages: Stages, view: View, parameters: BlockParameters) -> str:
     """Say which distances get this head's largest and smallest number, and how many queries it makes look elsewhere."""
     bias, unmasked = np.asarray(stages.bias[view.head], dtype=np.float64), stages.unmasked[view.sentence]
-    ranges = parameters.ranges_of(*bias.shape)
+    assert parameters.relative is not None
+    _, ranges = parameters.relative.between(*map(range, bias.shape))
     ends = []
     for value in (bias[unmasked].max(), bias[unmasked].min()):
         bucket = int(ranges[unmasked & (bias == value)][0])

@@ -16,7 +16,8 @@ from transformer.exchange.exporting import export_marian
 from transformer.exchange.int8 import pack
 from transformer.interpret.activations import Request, record, scores_of, weights_of
 from transformer.interpret.attention_block import record_stages
-from transformer.interpret.positions import bias_by_distance, without_positions
+from transformer.interpret.positions import without_positions
+from transformer.interpret.relative_positions import relative_bias
 from transformer.model.attention import ScaledDotProductAttention, attention_weights, distance_ranges
 from transformer.model.fused_step import decoding_step, is_covered
 from transformer.model.transformer import Transformer
@@ -36,7 +37,7 @@ def test_each_distance_is_in_the_range_that_t5_has_it_in(count, furthest, both_w
 @pytest.mark.parametrize("stack", ["encoder", "decoder"])
 def test_the_bias_of_two_positions_is_that_of_their_distance(name, stack):
     model = small_model(**LIKE_T5[name])
-    by_distance, bias = bias_by_distance(model, stack), getattr(model, f"{stack}_relative")(5, 7)
+    by_distance, bias = relative_bias(model, stack).numbers, getattr(model, f"{stack}_relative")(5, 7)
     heads, middle = model.config.num_heads, model.config.max_length - 1
     assert by_distance.shape == (heads, 2 * middle + 1) and bias.shape == (1, heads, 5, 7)
     for query, key in np.ndindex(5, 7):
@@ -47,7 +48,7 @@ def test_the_bias_of_two_positions_is_that_of_their_distance(name, stack):
 
 def test_other_models_have_no_bias_to_show():
     with pytest.raises(ValueError, match="relative positions expected"):
-        bias_by_distance(small_model(), "encoder")
+        relative_bias(small_model(), "encoder")
 
 
 @EVERY
