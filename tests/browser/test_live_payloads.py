@@ -23,16 +23,6 @@ from headlight.views.decoding.content import decoding_steps, hardest_step
 from headlight.views.home.content import changed_outputs, describe_hidden
 from headlight.views.inside.steps_content import View, stages_payload
 from headlight.views.live.content import live_words
-from headlight.views.live.replay import MOST_BYTES, find_replay, reduced, replay_words
-from headlight.views.training.replay_content import (
-    WORDS,
-    ShownHead,
-    focus_of,
-    head_story,
-    heads_story,
-    output_story,
-    replay_payload,
-)
 from headlight.views.translate.content import lines_payload, short_chance
 from headlight.views.what_if.ablation import describe_change, describe_ranking, switches_payload
 from headlight.views.what_if.beam_tree import describe_tree, tree_payload
@@ -373,34 +363,6 @@ def test_two_sequences_differ_alike(payloads):
         matcher = SequenceMatcher(None, one, other, autojunk=False)
         assert asked(payloads, "opcodes", one, other) == as_json(matcher.get_opcodes())
         assert asked(payloads, "matchingBlocks", one, other) == as_json(matcher.get_matching_blocks())
-
-
-@pytest.mark.parametrize("name", ["en-de", "reverse"])
-def test_a_replay_is_told_alike(payloads, words, name):
-    """Head by head what the app's player would be given of the same, reduced replay."""
-    whole, names = find_replay(CHECKPOINTS / name), ("one", "other")
-    told_of = replay_words(whole, names, {})
-    assert len(json.dumps(told_of)) <= MOST_BYTES
-    (chosen,) = [each for each in whole.trajectories if each.source_text == told_of["source"]]
-    replay, trajectory = reduced(whole, chosen)
-    focus = focus_of(replay, trajectory, "cross")
-    for layer, head in ((0, 0), (1, 3), focus.most_changed()):
-        expected = json.loads(
-            json.dumps(replay_payload(replay, trajectory, focus, ShownHead("cross", layer, head), names))
-        )
-        place = {"layer": layer, "head": head}
-        ours, story = asked(payloads, "replay", json.loads(json.dumps(told_of)), place, words["law"])
-        for curve, other in zip(ours.pop("curves"), expected.pop("curves"), strict=True):
-            for line, own in zip(curve.pop("lines"), other.pop("lines"), strict=True):
-                assert line.pop("y") == pytest.approx(own.pop("y"), abs=1.01e-4)  # a half, rounded either way
-                assert line == own
-            for dot, own in zip(curve.pop("at"), other.pop("at"), strict=True):
-                assert dot == (own and pytest.approx(own, abs=1e-4))
-            assert curve == other
-        assert {part: ours[part] for part in expected} == expected
-        output = output_story(replay, trajectory)
-        heads = f"{head_story(focus, layer, head)} {heads_story(focus, (layer, head))}".rstrip()
-        assert story == {"headline": output.headline, "more": f"{output.more} {heads}".strip(), "attempt": WORDS["try"]}
 
 
 def test_a_replay_that_is_too_large_does_not_go_along(monkeypatch):

@@ -9,7 +9,7 @@ import { Snapshots, SnapshotStrip } from "../../headlight/components/replay_play
 const WEIGHTS = [0, 1, 2, 3, 10, 11, 12, 13, 20, 21, 22, 23, 30, 31, 32, 33].map((value) => value * 1000);
 const DATA = {
   layers: 1, heads: 2, queries: ["<s>", "▁tu"], predicts: ["▁tu", "</s>"], keys: ["<s>", "▁tu"], causal: true,
-  weights: Buffer.from(Uint16Array.from(WEIGHTS).buffer).toString("base64"),
+  attention: { shape: [2, 1, 2, 2, 2], weights: Uint16Array.from(WEIGHTS) },
 };
 
 test("a map is found by snapshot, layer and head", () => {

@@ -62,8 +62,8 @@ export class Playhead {
     this.showPlaying();
   }
 
-  // Play from the first step to the last, then stand at `rest` if given, unless the visitor prefers less motion. Any use
-  // of the controls ends it.
+  // Play from the first step to the last, then stand at `rest` if given, unless the visitor prefers less motion. Any
+  // use of the controls ends it.
   playOnArrival(rest = null) {
     if (isStill() || this.first === this.last) return;
     const showRest = () => {

@@ -1,4 +1,4 @@
-// A curve over the training with a marker at the snapshot shown. Its numbers, ticks and texts come from Python.
+// A curve over the training with a marker at the snapshot shown: see story.js.
 
 import { element, setAttributes, svgElement as drawn } from "../lib/canvas.js";
 

@@ -29,7 +29,7 @@ export class HeadMap {
     if (tokens !== this.tokens) this.layOut();
     this.tokens = tokens;
     this.fit(width);
-    this.table.setAttribute("aria-label", `${data.kind}, ${data.name}, at ${data.texts[current].place}`);
+    this.table.setAttribute("aria-label", `${data.kindName}, ${data.name}, at ${data.texts[current].place}`);
     for (let row = 0, index = 0; row < snapshots.rows; row++) {
       for (let column = 0; column < snapshots.columns; column++, index++) {
         if (snapshots.isMasked(row, column)) continue;

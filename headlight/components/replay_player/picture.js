@@ -15,7 +15,7 @@ function matrixAt(data, snapshots, at) {
 const namesOf = ({ predicts }) => ({ row: predicts ? "query: fed token" : "query", column: "key", value: "weight" });
 
 export function headFigure(data, snapshots, at) {
-  const { kind, name, axes, texts, predicts } = data, { place, head } = texts[at];
+  const { kindName: kind, name, axes, texts, predicts } = data, { place, head } = texts[at];
   const beside = predicts ? " On the right, the token that a row predicts." : "";
   const matrices = () => [matrixAt(data, snapshots, at)];
   return {
@@ -28,7 +28,7 @@ export function headFigure(data, snapshots, at) {
 }
 
 export function replayFigure(data, snapshots) {
-  const { kind, name, axes, steps } = data, count = steps.length;
+  const { kindName: kind, name, axes, steps } = data, count = steps.length;
   const matrices = () => steps.map((_, at) => matrixAt(data, snapshots, at));
   const table = () => {
     const tables = matrices().map((matrix) => tableOfMatrices([matrix], namesOf(data)));

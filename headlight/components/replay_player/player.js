@@ -1,8 +1,10 @@
-// The training replay. All numbers and sentences come from Python; here they are only shown, one snapshot at a time.
+// The training replay, one snapshot at a time, drawn from the facts of a training (see story.js).
 // Token text is hostile until it is set as text.
 
 import { offerPicture } from "../export/snapshot.js";
 import { element } from "../lib/canvas.js";
+import { decodeFacts } from "../lib/facts.js";
+import { shortWeight } from "../lib/format.js";
 import { Component, mounted } from "../lib/mount.js";
 import { Playhead } from "../lib/playback.js";
 import { Overview, everyHead } from "../lib/thumbnails.js";
@@ -11,6 +13,7 @@ import { Curve } from "./curves.js";
 import { HeadMap } from "./head_map.js";
 import { replayFigure, headFigure } from "./picture.js";
 import { Snapshots, SnapshotStrip } from "./snapshots.js";
+import { mostChanged, storyOf } from "./story.js";
 
 const MILLISECONDS_A_SNAPSHOT = 700;
 const NEWEST = -1; // what the address says of the end of a replay that grows, as in show.py
@@ -48,7 +51,11 @@ class Player extends Component {
     this.ends.push(() => this.playhead.leave());
   }
 
-  receive(data) {
+  // given: { facts, layer, head, best, step, following, autoplay }; facts as Python wrote them, or decoded already.
+  receive({ facts, layer, head, ...state }) {
+    const decoded = facts.attention.base64 ? decodeFacts(facts) : facts;
+    const most = layer === undefined ? mostChanged(decoded) : { layer, head };
+    const data = { ...storyOf(decoded, most.layer, most.head), ...state };
     // Where it stands: in a replay that grows, snapshots may be left out.
     const step = this.data?.steps[this.playhead.at];
     const atTheEnd = this.data?.following && this.playhead.at === this.playhead.last;
@@ -72,15 +79,15 @@ class Player extends Component {
 
   layOut() {
     const { data } = this;
-    this.find(".source").textContent = data.source;
-    this.find(".target span").textContent = data.target;
-    this.find(".head h2").textContent = `${data.kind}, ${data.name}`;
+    this.find(".source").textContent = data.sourceText;
+    this.find(".target span").textContent = data.targetText;
+    this.find(".head h2").textContent = `${data.kindName}, ${data.name}`;
     this.find(".axes").textContent = data.axes;
     this.find(".stage").classList.toggle("live", data.following);
     this.find(".asks").textContent = data.best ? `● ${data.best.words}` : "choose one to see it large";
-    const { chips, items } = chipRow(data.next, () => element("span", "bar", element("i")));
+    const { chips, items } = chipRow(data.targetTokens, () => element("span", "bar", element("i")));
     this.chips = chips;
-    chips.forEach((chip, at) => (chip.title = data.next[at]));
+    chips.forEach((chip, at) => (chip.title = data.targetTokens[at]));
     this.find(".chips").replaceChildren(...items);
     this.curves = data.curves.map((_, index) => this.curves[index] ?? new Curve(this.seek));
     this.curves.forEach((curve, index) => curve.receive(data.curves[index], data));
@@ -103,7 +110,7 @@ class Player extends Component {
     this.find(".text").textContent = now.wrote;
     this.find(".more").textContent = now.more;
     this.find(".target b").textContent = now.right ? "✓ exactly" : "";
-    this.find(".now").textContent = now.head;
+    this.find(".now").textContent = `${now.head} ${data.course}`.trimEnd();
     this.showChances();
     this.curves.forEach((curve) => curve.show(current));
     this.drawStrip();
@@ -143,9 +150,11 @@ class Player extends Component {
   }
 
   showChances() {
-    this.data.chances[this.playhead.at].forEach(([chance, text], position) => {
-      this.chips[position].querySelector("i").style.width = `${(chance * 100).toFixed(1)}%`;
-      this.chips[position].lastChild.textContent = text;
+    const { shape: [, count], weights } = this.data.probabilities, from = this.playhead.at * count;
+    this.chips.forEach((chip, position) => {
+      const chance = weights[from + position];
+      chip.querySelector("i").style.width = `${(chance * 100).toFixed(1)}%`;
+      chip.lastChild.textContent = shortWeight(chance);
     });
   }
 }

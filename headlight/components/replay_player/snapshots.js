@@ -1,7 +1,6 @@
 // The maps of all heads at every snapshot of a training, and the strip of one head's maps below the slider.
 
 import { placeOf, prepare } from "../lib/canvas.js";
-import { sixteenBits } from "../lib/format.js";
 import { cellText } from "../lib/heatmap.js";
 import { Thumbnails, frame, heightOf } from "../lib/thumbnails.js";
 
@@ -14,7 +13,7 @@ export class Snapshots {
     this.data = data;
     this.rows = data.queries.length;
     this.columns = data.keys.length;
-    this.weights = sixteenBits(data.weights);
+    this.weights = data.attention.weights;
   }
 
   // One head's map at a snapshot as lib/thumbnails.js has it, a view on the bytes.

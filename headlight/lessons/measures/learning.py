@@ -1,5 +1,6 @@
 """Measures of how a model learns: of the replay of its training, its learning rate, and a training under way."""
 
+import textwrap
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,9 +9,14 @@ import numpy as np
 
 from headlight.app import results
 from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, measure, of_the_page
-from headlight.plots.text import kind_words, one_head_name, pluralize, scientific, sentence_case, short_weight
+from headlight.plots.text import NOTHING, kind_words, one_head_name, pluralize, scientific, sentence_case, short_weight
 from headlight.views.training.live_content import exact_match_text, state_text
-from headlight.views.training.replay_content import begins_at_random, earlier_steps, focus_of, loss_text, output_text
+from headlight.views.training.replay_content import (
+    MOST_LETTERS,
+    begins_at_random,
+    earlier_steps,
+    focus_of,
+)
 from transformer.config import Schedule, TrainingConfig
 from transformer.interpret.head_patterns import Focus
 from transformer.model.names import AttentionKind
@@ -136,7 +142,7 @@ def loss_or_head(run: Run, kind: str) -> Answer:
         raise Undecided("Here both come between the same two snapshots.")
     found = "loss" if at_loss < half else "head"
     begin, middle, end = (short_weight(focus.values[at, layer, head]) for at in (0, half, replayed.end))
-    losses = [loss_text(loss) for loss in _losses(replayed)[[0, at_loss, replayed.end]]]
+    losses = [f"{loss:.2f}" for loss in _losses(replayed)[[0, at_loss, replayed.end]]]
     name = one_head_name(layer, head)
     told = {
         "loss": f"It goes from {losses[0]} to {losses[2]} {replayed.during}, past half at {replayed.update(at_loss)}.",
@@ -147,7 +153,7 @@ def loss_or_head(run: Run, kind: str) -> Answer:
         Kind.ONE,
         f"The loss passes half of its fall at {replayed.update(at_loss)}, the head half of its sharpening at "
         f"{replayed.update(half)}.",
-        f"Halfway the loss is below {loss_text((_losses(replayed)[0] + _losses(replayed)[replayed.end]) / 2)}; {name} "
+        f"Halfway the loss is below {(_losses(replayed)[0] + _losses(replayed)[replayed.end]) / 2:.2f}; {name} "
         f"goes from {begin} to {end}, and at {replayed.update(half)} it is {middle}.",
         tuple(Option(each, label, told[each]) for each, label in labels.items()),
         frozenset({found}),
@@ -293,9 +299,9 @@ def learned_live(run: Run) -> Answer:
 
 
 def _quoted(output: str) -> str:
-    """Return an output between quotation marks, as far as it can be shown, and how many words more there are."""
-    shown, more = output_text(output)
-    return f"“{shown}” {more}".rstrip() if output.strip() else shown
+    """Return the beginning of an output between quotation marks."""
+    shown = textwrap.shorten(output, MOST_LETTERS, placeholder=" …")
+    return f"“{shown}”" if shown else NOTHING
 
 
 def _replayed(run: Run) -> _Replayed:

@@ -1,6 +1,5 @@
 """The training replay in the live page: so much of it as its file has room for."""
 
-import base64
 import json
 from collections.abc import Sequence
 from dataclasses import replace
@@ -8,19 +7,12 @@ from pathlib import Path
 
 import numpy as np
 
-from headlight.views.training.replay_content import (
-    WORDS,
-    ShownHead,
-    averaging_words,
-    focus_of,
-    output_story,
-    replay_payload,
-)
+from headlight.views.training.replay_content import ABOUT, TRY, averaging_words, output_story, replay_facts
 from transformer.errors import CheckpointError
 from transformer.training.replay import REPLAY_FILE, ProbeTrajectory, TrainingReplay, load_replay
 
-SNAPSHOTS, LOSSES, LEVELS = 13, 200, 255  # at most so many; into how many parts a weight of 1 is divided
-MOST_BYTES = 40_000  # of what the page is told of it
+SNAPSHOTS, LOSSES = 13, 200  # at most so many
+MOST_BYTES = 90_000  # of a replay's facts as JSON
 _KIND = "cross"
 
 
@@ -42,18 +34,17 @@ def replay_words(replay: TrainingReplay | None, names: tuple[str, str], training
     by_size = sorted(replay.trajectories, key=lambda each: -each.cross[0].size) if replay else []
     for trajectory in by_size:
         assert replay is not None, "it has trajectories"
-        told = _told(replay, trajectory, names, training)
-        if len(json.dumps(told)) <= MOST_BYTES:
-            return told
+        words = _words(replay, trajectory, names, training)
+        if len(json.dumps(words)) <= MOST_BYTES:
+            return words
     return None
 
 
 def reduced(replay: TrainingReplay, trajectory: ProbeTrajectory) -> tuple[TrainingReplay, ProbeTrajectory]:
-    """Return a replay of one trajectory with fewer snapshots and losses, weights rounded as they are kept."""
+    """Return a replay of one trajectory with fewer snapshots and losses."""
     kept, curve = (_spread(len(each), most) for each, most in ((replay.steps, SNAPSHOTS), (replay.losses, LOSSES)))
-    arrays = {name: getattr(trajectory, name)[kept] for name in ("encoder", "decoder", "probabilities")}
-    cross = (np.rint(trajectory.cross[kept] * LEVELS) / LEVELS).astype(np.float32)
-    fewer = replace(trajectory, outputs=tuple(trajectory.outputs[at] for at in kept), cross=cross, **arrays)
+    arrays = {name: getattr(trajectory, name)[kept] for name in ("encoder", "decoder", "cross", "probabilities")}
+    fewer = replace(trajectory, outputs=tuple(trajectory.outputs[at] for at in kept), **arrays)
     return replace(replay, steps=replay.steps[kept], trajectories=(fewer,), losses=replay.losses[curve]), fewer
 
 
@@ -63,27 +54,16 @@ def _spread(count: int, most: int) -> Sequence[int]:
     return places
 
 
-def _told(whole: TrainingReplay, trajectory: ProbeTrajectory, names: tuple[str, str], training: dict) -> dict:
+def _words(whole: TrainingReplay, trajectory: ProbeTrajectory, names: tuple[str, str], training: dict) -> dict:
     replay, shown = reduced(whole, trajectory)
-    focus = focus_of(replay, shown, _KIND)
-    layer, head = focus.most_changed()
-    payload = replay_payload(replay, shown, focus, ShownHead(_KIND, layer, head), names)
-    *curves, of_head = payload["curves"] if focus.known else [*payload["curves"], None]
-    weights = np.rint(shown.cross * LEVELS).astype(np.uint8)
+    heads = list(np.ndindex(*shown.cross.shape[1:3]))
     story = output_story(replay, shown)
+    reduction = (
+        f"Here are {len(replay.steps)} of its {len(whole.steps)} snapshots, one of its sentences and the "
+        "cross-attention."
+    )
     return {
-        **payload,
-        "weights": base64.b64encode(weights.tobytes()).decode("ascii"),
-        "texts": [{name: text for name, text in texts.items() if name != "head"} for texts in payload["texts"]],
-        "curves": curves,
-        "of_head": of_head and {name: of_head[name] for name in ("title", "high", "ticks")},
-        "focus": [[round(float(value), 6) for value in values.ravel()] for values in focus.values],
-        "uniform": focus.uniform if focus.known else None,
-        "story": vars(story),
-        "words": WORDS,
-        "notes": [
-            WORDS["reduced"].format(snapshots=len(replay.steps), all=len(whole.steps)),
-            WORDS["about"],
-            *filter(None, [averaging_words(training)]),
-        ],
+        "facts": replay_facts(replay, shown, _KIND, heads, names),
+        "finding": {"headline": story.headline, "more": story.more, "attempt": TRY},
+        "notes": [reduction, ABOUT, *filter(None, [averaging_words(training)])],
     }

@@ -16,18 +16,16 @@ from transformer.interpret.head_patterns import Focus
 from transformer.training.replay import TrainingReplay
 
 from .replay_content import (
-    WORDS,
-    ShownHead,
+    ABOUT,
+    TRY,
     averaging_words,
     begins_at_random,
     earlier_steps,
     earlier_words,
     focus_of,
-    head_story,
-    heads_story,
     output_story,
+    replay_facts,
     replay_page,
-    replay_payload,
 )
 
 KINDS = ("cross", "encoder", "decoder")  # it begins with the kind where the change is plainest
@@ -51,7 +49,7 @@ def show(request: TranslationRequest) -> None:
         st.caption(earlier_words(earlier))
     if isinstance(remark := checkpoint.training.get("replay_remark"), str) and remark:
         st.caption(plain(remark))
-    st.caption(WORDS["about"])
+    st.caption(ABOUT)
     if caption := averaging_words(checkpoint.training):
         st.caption(plain(caption))
 
@@ -97,13 +95,15 @@ def show_replay(
     assert layer is not None and head is not None, "no averages are offered"
     focus = focus_of(replay, trajectory, kind)
     following = live is not None
-    payload = replay_payload(replay, trajectory, focus, ShownHead(kind, layer, head), names)
+    facts = replay_facts(replay, trajectory, kind, [(layer, head)], names)
+    best = None
     if live and kind == "cross":
-        payload["best"] = {"layer": live.best[0], "head": live.best[1], "words": live.best_words}
+        best = {"layer": live.best[0], "head": live.best[1], "words": live.best_words}
     asked = _asked_step()
     step = (NEWEST if following else int(replay.steps[0])) if asked is None else asked
+    shown = {"facts": facts, "layer": layer, "head": head, "best": best}
     replay_player(
-        {**payload, "autoplay": asked is None and not following},
+        {**shown, "autoplay": asked is None and not following},
         step,
         following,
         name,
@@ -111,18 +111,18 @@ def show_replay(
         on_head=lambda layer, head: take_head(Head(kind, layer, head)),
     )
     if not following:
-        offer_page(lambda: replay_page(payload, step, name), "training.html")
+        offer_page(lambda: replay_page(shown, step, name), "training.html")
     story = output_story(replay, trajectory)
-    first, before = (live.told.headline, f"{live.told.more} {story}") if live else (story.headline, story.more)
-    heads = f"{head_story(focus, layer, head)} {heads_story(focus, (layer, head))}".rstrip()
-    show_finding(Finding(first, f"{before} {heads}"), WORDS["try"])
+    if live:
+        story = Finding(live.told.headline, f"{live.told.more} {story}")
+    show_finding(story, TRY)
     _offer_most_changed(focus, Head(kind, layer, head))
 
 
 def _offer_most_changed(focus: Focus, shown: Head) -> None:
     """Show a button for the head that changed most, where heads can be compared and another one is shown."""
     most = focus.most_changed()
-    if heads_story(focus, most) and most != (shown.layer, shown.head):
+    if focus.known and len(focus.steps) > 2 and focus.values[0].size > 1 and most != (shown.layer, shown.head):
         name = f"Show {head_name(*most, *focus.values.shape[1:])}, which changed most"
         st.button(name, on_click=take_head, args=[Head(shown.kind, *most)], icon=":material/grid_view:")
 

@@ -50,21 +50,22 @@ def test_a_training_runs_to_its_end_through_the_page(jobs):
     (learned,) = app.success
     assert learned.value.startswith("Learned after") and learned.icon == ":material/check_circle:"
     given, view = replay(app), jobs.look(name)
-    assert given["following"] and given["steps"] == view.replay.steps.tolist()
-    assert given["texts"][-1]["right"] and given["source"] == view.replay.trajectories[0].source_text
+    facts, (trajectory,) = given["facts"], view.replay.trajectories
+    assert given["following"] and facts["steps"] == view.replay.steps.tolist()
+    assert facts["outputs"][-1] == trajectory.target_text and facts["source_text"] == trajectory.source_text
     assert "reads the right symbol" in headlines(app)[0] and len(headlines(app)) == 1
     values = {metric.label: metric.value for metric in app.metric}
     assert values["Update"] == f"{view.status.update:,}" and "Time" in values and "Time left, at most" not in values
 
     again = open_live(job=name)  # another browser, and none of the settings
-    assert replay(again)["steps"] == given["steps"] and again.success[0].value == learned.value
+    assert replay(again)["facts"]["steps"] == facts["steps"] and again.success[0].value == learned.value
 
     reader = next(button for button in app.button if button.key == "reader_shown")
     app.segmented_control(key="kind_buttons").set_value("encoder").run()
     reader.click().run()
     assert (
-        f"Show {replay(app)['name']} of the cross-attention" == reader.label
-        and replay(app)["kind"] == "Cross-attention"
+        f"Show layer {replay(app)['layer'] + 1}, head {replay(app)['head'] + 1} of the cross-attention" == reader.label
+        and replay(app)["facts"]["kind"] == "cross"
     )
 
 

@@ -1,0 +1,69 @@
+// Sentences and numbers of the training replay.
+
+const MOST_WORDS = 16, MOST_LETTERS = 70; // early outputs repeat one word up to the length limit
+const NOTHING = "(nothing: the model ended the sentence at once)";
+export const KINDS = {
+  encoder: "Encoder self-attention", decoder: "Masked decoder self-attention", cross: "Cross-attention",
+};
+const PATTERNS = {
+  previous: "the token before", same: "the row's own token", next: "the token after",
+  mirrored: "one line parallel to the antidiagonal", "end of sentence": "the end of sentence",
+  "beginning of sentence": "the beginning of sentence", punctuation: "a punctuation mark",
+  alignment: "the source word aligned with the row's output token",
+  "input alignment": "the source word aligned with the row's input token",
+};
+
+export const headName = (layer, head) => `Layer ${layer + 1}, head ${head + 1}`;
+export const updates = (step) => step.toLocaleString("en");
+const weightText = (value) => value.toFixed(2);
+
+export function axesText(kind, [source, target]) {
+  if (kind === "encoder") return `rows and columns: ${source}`;
+  if (kind === "decoder") return `rows and columns: ${target}, as it was fed`;
+  return `rows: ${target}, as it was fed to the decoder; columns: ${source}`;
+}
+
+export const placeText = (step, last) => `Update ${updates(step)} of ${updates(last)}`;
+
+// An output cut to what can be shown: { wrote, more }.
+export function outputText(text) {
+  const words = text.split(/\s+/).filter(Boolean);
+  let wrote = "";
+  for (const [taken, word] of words.entries()) {
+    const longer = `${wrote} ${word}`.trimStart();
+    if (taken === MOST_WORDS || (taken && longer.length > MOST_LETTERS)) {
+      const left = words.length - taken;
+      return { wrote, more: `… and ${left} more ${left === 1 ? "word" : "words"}` };
+    }
+    wrote = longer.length <= MOST_LETTERS ? longer : `${longer.slice(0, MOST_LETTERS)}…`;
+  }
+  return { wrote: wrote || NOTHING, more: "" };
+}
+
+export const lossText = (loss) => (loss >= 0.095 ? loss.toFixed(2) : String(Number(loss.toPrecision(1))));
+export const scoreText = (value, name) => {
+  return name === "exact match" ? `${Math.round(value * 100)} %` : value.toFixed(1);
+};
+export const scoreTitle = (name) => `${name[0].toUpperCase()}${name.slice(1)} on held-out data`;
+export const spokenText = (place, loss, { wrote, more }) => {
+  return `${place.toLowerCase()}: ${loss ? `loss ${loss}` : "no loss yet"}, wrote: ${wrote} ${more}`.trimEnd();
+};
+
+// uniform: the focus of a head that spreads every row evenly, null where rows have a single key.
+// pattern: { label, rows, eligible } of the head at this snapshot, or null.
+export function headText(focus, uniform, pattern) {
+  if (uniform === null) return "Every row has a single key to read, so there is nothing to choose.";
+  const sharp = `A row's largest weight is ${weightText(focus)} on average (spread evenly: ${weightText(uniform)}).`;
+  if (!pattern) return sharp;
+  return `${sharp} In ${pattern.rows} of ${pattern.eligible} counted rows it is on ${PATTERNS[pattern.label]}.`;
+}
+
+// The change of a head over the training, and the head of its kind that changed most: { layer, head, first, last }.
+export function headStory({ first, last, steps, heads, most, isMost }) {
+  const [from, to] = [first, last].map(weightText), end = updates(steps.at(-1));
+  const course = from === to ? `It ends at ${to}, as it began.` : `It went from ${from} to ${to} by update ${end}.`;
+  if (!most || heads < 2 || steps.length < 3) return course;
+  if (isMost) return `${course} None of the ${heads} heads changes more.`;
+  const name = headName(most.layer, most.head).toLowerCase(), ends = [most.first, most.last].map(weightText);
+  return `${course} Of all ${heads} heads ${name} changes most, from ${ends.join(" to ")}.`;
+}

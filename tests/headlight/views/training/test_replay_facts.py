@@ -1,0 +1,71 @@
+"""Facts of the replay player: the replay's own numbers."""
+
+import base64
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+from support.small import small_model
+from support.tiny import VOCABULARY
+
+from headlight.app.facts import encode_array
+from headlight.views.training.replay_content import attention_maps, replay_facts
+from transformer.interpret.head_patterns import measure_head
+from transformer.model.names import AttentionKind
+from transformer.training.replay import TrainingReplay
+from transformer.training.replay_recorder import ReplayRecorder
+
+STEPS = (0, 10, 20, 50, 100)
+LOSSES = [(15, 5.0), (20, float("nan")), (150, 0.5)]
+SCORES = [(20, 3.0), (100, 34.5)]
+NAMES = ("Plain", "Schlicht")
+
+
+@pytest.fixture(scope="module")
+def replay(tokenizer) -> TrainingReplay:
+    recorder = ReplayRecorder(tokenizer, [("small blue bird car.", "klein Wagen.")])
+    for step in STEPS:
+        recorder.record(small_model(seed=step + 1, vocab_size=VOCABULARY), step)
+    return recorder.replay(LOSSES, SCORES, "BLEU")
+
+
+def decoded(fact: dict) -> np.ndarray:
+    return np.frombuffer(base64.b64decode(fact["base64"]), f"<{np.dtype(fact['dtype']).str[1:]}").reshape(fact["shape"])
+
+
+@pytest.mark.parametrize(
+    "dtype, values", [("float32", [0.5, -1.25]), ("uint16", [0, 65535]), ("int32", [-7, 2**31 - 1])]
+)
+def test_an_array_arrives_as_it_was(dtype, values):
+    array = np.array([values, values])
+    np.testing.assert_array_equal(decoded(encode_array(array, dtype)), array)
+    assert decoded(encode_array(np.array([np.nan, 1.0]))).tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("kind", AttentionKind)
+def test_weights_travel_to_four_decimals_and_masked_ones_as_nothing(kind, replay):
+    trajectory = replay.trajectories[0]
+    facts = json.loads(json.dumps(replay_facts(replay, trajectory, kind, [(1, 2)], NAMES)))
+    maps = attention_maps(trajectory, kind)
+    np.testing.assert_allclose(decoded(facts["attention"]) / 65535, np.nan_to_num(maps), atol=1e-5)
+    np.testing.assert_allclose(decoded(facts["focus"]).shape, maps.shape[:3])
+    keys = trajectory.decoder_input_tokens if kind == "decoder" else trajectory.source_tokens
+    measured = [measure_head(kind, each[1, 2], tuple(keys)).label for each in maps]
+    assert [each and each["label"] for each in facts["patterns"]["1.2"]] == measured
+
+
+def test_curves_have_known_numbers_alone_and_texts_are_the_recordings(replay):
+    trajectory = replay.trajectories[0]
+    facts = replay_facts(replay, trajectory, "cross", [], NAMES)
+    assert decoded(facts["losses"]).tolist() == [[15, 5], [150, 0.5]]
+    assert decoded(facts["scores"]).tolist() == [[20, 3], [100, 34.5]]
+    assert (facts["steps"], facts["outputs"]) == (list(STEPS), list(trajectory.outputs))
+    assert facts["languages"] == list(NAMES) and 0 < facts["uniform"] < 1
+
+
+def test_a_decoder_of_one_row_has_no_choice_to_measure(replay):
+    trajectory = replay.trajectories[0]
+    arrays = {"decoder": trajectory.decoder[..., :1, :1]}
+    facts = replay_facts(replay, dataclasses.replace(trajectory, **arrays), "decoder", [], NAMES)
+    assert facts["uniform"] is None
