@@ -111,12 +111,10 @@ def occlude(
     if not all(0 <= position <= last for position in positions):
         raise ValueError(f"positions must be in 0 to {last}, got {list(positions)}")
     rows = 1 + len(positions)  # the first row is the sentence as it is, each other one lacks a token
-    source_mask = torch.ones(rows, 1, 1, length, dtype=torch.bool, device=model.device)
+    source_mask = _source_mask(length, positions, model.device)
     target_mask = causal_mask(len(decoder_input), model.device).repeat(rows, 1, 1, 1)
     for row, position in enumerate(positions, start=1):
-        if position < length:
-            source_mask[row, ..., position] = length == 1  # a row must keep a key
-        else:
+        if position >= length:
             target_mask[row, 0, position - length + 1 :, position - length] = False  # its own row keeps it
     request = Request(keep=(), source_mask=source_mask, target_mask=target_mask, logits_to_keep=1)
     seen = record(model, [source] * rows, [decoder_input] * rows, request)
@@ -131,17 +129,23 @@ def lost_without_each(model: Transformer, source: Ids, decoder_input: Ids, outpu
 
     A source token is masked as in `leave_one_out`, of which this has the first part for all rows in one pass.
     """
-    length, found = len(source), []
-    for first in range(0, length, TOKENS_AT_ONCE):
-        places = range(first, min(first + TOKENS_AT_ONCE, length))
-        mask = torch.ones(1 + len(places), 1, 1, length, dtype=torch.bool, device=model.device)
-        for row, position in enumerate(places, start=1):
-            mask[row, ..., position] = length == 1  # a row must keep a key
+    found = []
+    for positions in parts_to_occlude(len(source), 0):
+        mask = _source_mask(len(source), positions, model.device)
         request = Request(keep=(), source_mask=mask)
         seen = record(model, [source] * len(mask), [decoder_input] * len(mask), request)
         chances = seen.logits.log_softmax(dim=-1)[:, range(len(outputs)), list(outputs)]
         found.append(to_array(chances[0] - chances[1:]))
     return read_only(np.concatenate(found).T)
+
+
+def _source_mask(length: int, positions: Ids, device: torch.device) -> torch.Tensor:
+    """Mask nothing in the first row, and one of the positions in each further row: [1 + positions, 1, 1, length]."""
+    mask = torch.ones(1 + len(positions), 1, 1, length, dtype=torch.bool, device=device)
+    for row, position in enumerate(positions, start=1):
+        if position < length:
+            mask[row, ..., position] = length == 1  # a row must keep a key
+    return mask
 
 
 def concatenate(parts: Sequence[Occlusion], source: int) -> Attribution:
