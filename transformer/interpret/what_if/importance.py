@@ -84,13 +84,6 @@ class HeadImportance:
         return next(turning, ranked[0])
 
 
-def ablation_named(name: str) -> Ablate:
-    """Return the ablation of this name; raises ValueError for another."""
-    if name not in ABLATIONS:
-        raise ValueError(f"ablation must be one of {', '.join(ABLATIONS)}, got {name!r}")
-    return ABLATIONS[name]
-
-
 def every_head(model: Transformer, kinds: Iterable[AttentionKind] = AttentionKind) -> list[Heads]:
     """List the heads of some kinds of attention, layer by layer."""
     return [
@@ -313,19 +306,20 @@ def sums_from(sums: Sums, model: Transformer) -> ImportanceSums:
 def measure_importance(
     model: Transformer,
     examples: Examples,
-    ablate: Ablate | str = Zero,
+    ablation: str = Zero.name,
     means: Means | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> ImportanceSums:
     """Add up the loss of each scored target token's log P without each head, targets teacher-forced.
 
-    ablate: an ablation or its name, "zero", "mean" or "uniform"; means: for "mean", else those over the same examples;
-    `progress` is told how many sentences are done. Raises ValueError without examples or for another ablation.
+    ablation: "zero", "mean" or "uniform"; means: for "mean", else those over the same examples; `progress` is called
+    with the number of sentences done. Raises ValueError without examples or for another ablation.
     """
-    ablate = ablation_named(ablate) if isinstance(ablate, str) else ablate
-    if ablate is Mean and means is None:
+    if ablation not in ABLATIONS:
+        raise ValueError(f"ablation must be one of {', '.join(ABLATIONS)}, got {ablation!r}")
+    if ablation == Mean.name and means is None:
         means = measure_means(model, examples)
-    measure = partial(_summed_losses, model, ablate, means)
+    measure = partial(_summed_losses, model, ABLATIONS[ablation], means)
     return sums_from(add_up(measure, without_texts(examples), progress), model)
 
 
