@@ -39,6 +39,7 @@ def score(translations: Sequence[str], references: Sequence[str], tokenize: str 
 
 
 _BATCH_TOKENS = 2048
+_BINS = 10  # of the calibration
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,10 +51,10 @@ class Confidence:
     right: np.ndarray
     reference: np.ndarray
 
-    def calibration(self, bins: int = 10) -> list[tuple[float, float, int]]:
-        """Tokens by the probability of the best: mean probability, share right, number; no empty bins."""
-        numbers = np.minimum((self.best * bins).astype(int), bins - 1)
-        chosen = [selected for selected in (numbers == number for number in range(bins)) if selected.any()]
+    def calibration(self) -> list[tuple[float, float, int]]:
+        """Bin tokens by the probability of the best: mean probability, share right, number; no empty bins."""
+        numbers = np.minimum((self.best * _BINS).astype(int), _BINS - 1)
+        chosen = [selected for selected in (numbers == number for number in range(_BINS)) if selected.any()]
         return [
             (float(self.best[selected].mean()), float(self.right[selected].mean()), int(selected.sum()))
             for selected in chosen

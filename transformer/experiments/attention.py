@@ -40,15 +40,15 @@ class RandomProducts:
     typical_ratio: np.ndarray
 
 
-def measure_random_products(seed: int, sizes: tuple[int, ...] = SIZES, keys: int = _KEYS) -> RandomProducts:
+def measure_random_products(seed: int, sizes: tuple[int, ...] = SIZES) -> RandomProducts:
     """Measure random vectors (paper, 3.2.1, footnote 4: q k has mean 0 and variance d_k)."""
-    rows = [_measure(np.random.default_rng([seed, size]), size, keys) for size in sizes]
-    return RandomProducts(sizes, keys, **{name: np.array([row[name] for row in rows]) for name in rows[0]})
+    rows = [_measure(np.random.default_rng([seed, size]), size) for size in sizes]
+    return RandomProducts(sizes, _KEYS, **{name: np.array([row[name] for row in rows]) for name in rows[0]})
 
 
-def _measure(generator: np.random.Generator, d_k: int, keys: int) -> dict[str, float]:
+def _measure(generator: np.random.Generator, d_k: int) -> dict[str, float]:
     queries = generator.standard_normal((_SAMPLES, 1, d_k))
-    products = (queries * generator.standard_normal((_SAMPLES, keys, d_k))).sum(axis=-1)
+    products = (queries * generator.standard_normal((_SAMPLES, _KEYS, d_k))).sum(axis=-1)
     scores = products / np.sqrt(d_k)
     weights, weights_scaled = softmax(products), softmax(scores)
     steep = softmax_jacobian_norm(weights)

@@ -90,13 +90,13 @@ def load_replay(path: Path) -> TrainingReplay:
     return replay
 
 
-def snapshot_steps(max_steps: int, count: int = SNAPSHOTS) -> list[int]:
+def snapshot_steps(max_steps: int) -> list[int]:
     """Return the steps to keep in a run of known length: 0, then each a constant factor after the one before.
 
-    Early steps change more than late ones. Fewer than `count` where there are not as many steps.
+    Early steps change more than late ones. Fewer than `SNAPSHOTS` where there are not as many steps.
     """
     first = max(1, max_steps // 500)
-    later = np.geomspace(first, max_steps, count - 1).round().astype(int)
+    later = np.geomspace(first, max_steps, SNAPSHOTS - 1).round().astype(int)
     return [0, *dict.fromkeys(later.tolist())]
 
 
