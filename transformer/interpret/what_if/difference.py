@@ -9,7 +9,7 @@ import numpy as np
 from ...arrays import read_only
 from ...data.frames import cell_columns, frame_of
 from ...errors import InterventionError
-from ...model.names import AttentionKind, Name
+from ...model.names import AttentionKind
 from ..trace import Trace
 
 if TYPE_CHECKING:
@@ -18,28 +18,19 @@ if TYPE_CHECKING:
 Matches = tuple[tuple[int, int], ...]  # positions in the first and the second trace
 
 
-class MatchedBy(Name):
-    """How a token of one trace found its partner in the other."""
-
-    POSITION = "position"
-    TOKEN = "token"
-
-
 @dataclass(frozen=True, eq=False)
 class MapDifference:
     """The second trace's maps of a kind minus the first's, where both have rows and columns to compare.
 
     values: [layers, heads, rows, columns], read-only; rows, columns: the positions in both traces that each stands for.
-    rows_by, columns_by: "position" where both sides have as many tokens, else "token", the tokens that stand in both in
-    the same order; what has no partner is left out.
+    Tokens are matched by position where both sides have as many, else by their texts in order; a token without a
+    partner is left out.
     """
 
     kind: AttentionKind
     values: np.ndarray
     rows: Matches
     columns: Matches
-    rows_by: MatchedBy
-    columns_by: MatchedBy
 
     def to_frame(self) -> "pandas.DataFrame":
         """List the differences: kind, layer, head, query and key as positions in the first trace and, as other_query
@@ -72,20 +63,20 @@ def subtract(first: Trace, second: Trace, kind: AttentionKind | str) -> MapDiffe
         raise InterventionError(f"The models have {shapes} of {kind} attention, so no head has a partner.")
     source = _matches(first.source_tokens, second.source_tokens)
     fed = _matches(first.decoder_input_tokens, second.decoder_input_tokens)
-    rows, rows_by = source if kind == AttentionKind.ENCODER else fed
-    columns, columns_by = fed if kind == AttentionKind.DECODER else source
+    rows = source if kind == AttentionKind.ENCODER else fed
+    columns = fed if kind == AttentionKind.DECODER else source
     if not rows or not columns:
         raise InterventionError("The sentences have no token in common, so no row or column has a partner.")
     before, after = (
         maps[:, :, [[row[side]] for row in rows], [column[side] for column in columns]]
         for side, maps in enumerate((one, other))
     )
-    return MapDifference(kind, read_only(after - before), rows, columns, rows_by, columns_by)
+    return MapDifference(kind, read_only(after - before), rows, columns)
 
 
-def _matches(first: tuple[str, ...], second: tuple[str, ...]) -> tuple[Matches, MatchedBy]:
+def _matches(first: tuple[str, ...], second: tuple[str, ...]) -> Matches:
     """Match the positions that belong together, in order."""
     if len(first) == len(second):
-        return tuple((index, index) for index in range(len(first))), MatchedBy.POSITION
+        return tuple((index, index) for index in range(len(first)))
     blocks = SequenceMatcher(None, first, second, autojunk=False).get_matching_blocks()
-    return tuple((block.a + step, block.b + step) for block in blocks for step in range(block.size)), MatchedBy.TOKEN
+    return tuple((block.a + step, block.b + step) for block in blocks for step in range(block.size))
