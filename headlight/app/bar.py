@@ -1,6 +1,6 @@
-"""The bar above every page: the sentence, examples, checkpoint, decoding, the link to what is shown, the keys.
+"""The bar above every page: sentence, languages, examples, and the icons: link, presentation, keys, options.
 
-All of it lives in the address. The sidebar has the pages.
+All of it is stored in the address.
 """
 
 import functools
@@ -24,14 +24,14 @@ from .widgets import can_be_presented, is_presented, plain
 
 AUTHORS, YEAR = "The Headlight authors", 2026
 DIGITS = 12  # of the SHA-256: enough to tell any two checkpoints apart
-# Each shows something that translation has to solve.
+# Problems of translation.
 EXAMPLES = {
     "I love my teacher.": "a first sentence",
-    "The dog didn't eat because it was too old.": "an ambiguous pronoun: what is “it”?",
-    "I know that he has never read this book.": "a clause within a clause: where does its verb go?",
-    "He bought a ticket at the train station.": "a compound noun: one word over there, or several?",
-    "I can't swim, and I don't want to learn it.": "two negations: are they written alike?",
-    "Tom lives in Boston with his three sisters.": "names and a number stay themselves",
+    "The dog didn't eat because it was too old.": "what is “it”?",
+    "I know that he has never read this book.": "where does the second verb go?",
+    "He bought a ticket at the train station.": "“train station”: one word or two?",
+    "I can't swim, and I don't want to learn it.": "“can't” and “don't”: the same word?",
+    "Tom lives in Boston with his three sisters.": "names and numbers stay as they are",
 }
 PRESENT, WITHOUT_SENTENCE = (Path(__file__).with_name(f"{name}.css") for name in ("present", "without_sentence"))
 GLOSSARY = tomllib.loads(Path(__file__).with_name("glossary.toml").read_text(encoding="utf-8"))["word"]
@@ -61,13 +61,8 @@ def show() -> TranslationRequest:
             shown = {name: _LANGUAGES.sub(r"\1 → \2", name) for name in names}
             chosen = choices.choose_among("Checkpoint", shown, "checkpoint", names[0], 118, "collapsed")
         checkpoint = results.checkpoint(chosen)
-        strategy = _options(checkpoint)
-        copy_link("copy_link")
-        present = is_presented()
-        offered, write = can_be_presented(), url_state.write
-        presenter(present, offered, GLOSSARY, "presenter", lambda on: write("present", "1" if on else ""))
-        if present:
-            st.html(PRESENT)
+        with st.container(horizontal=True, vertical_alignment="center", gap=None, width="content", key="icons"):
+            strategy = _show_icons(checkpoint)
     try:
         translator = results.translator(checkpoint)
     except UserError as error:
@@ -81,6 +76,22 @@ def show() -> TranslationRequest:
     return TranslationRequest(
         checkpoint, text, strategy, language=target_language, source_language=source_language, task=task
     )
+
+
+def _show_icons(checkpoint: CheckpointFiles) -> Strategy:
+    """Show the link, presentation mode, words and keys, and the options; return the strategy chosen there."""
+    copy_link("copy_link")
+    present = is_presented()
+    presenter(
+        present,
+        can_be_presented(),
+        GLOSSARY,
+        "presenter",
+        lambda on: url_state.write("present", "1" if on else ""),
+    )
+    if present:
+        st.html(PRESENT)
+    return _options(checkpoint)
 
 
 def hide_sentence() -> None:
@@ -156,7 +167,7 @@ def usual_task(checkpoint: Checkpoint) -> str:
 
 
 def _options(checkpoint: CheckpointFiles) -> Strategy:
-    """Show what is needed less often behind one button: how it decodes, how the view is cited, the keys."""
+    """Show decoding, facts on the model and the citation behind one button; return the decoding strategy."""
     kind = (
         url_state.ordered("decoding") or st.session_state.get("decoding") or url_state.asked("decoding").get("decoding")
     )

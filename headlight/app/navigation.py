@@ -113,7 +113,7 @@ def take_request() -> TranslationRequest:
 
 
 def show_name() -> None:
-    """Show the name of the whole, and what it is in one sentence: the top of the home.
+    """Show the name and one sentence above Home.
 
     Its style is on this page alone. As a `:has()` in the style of all pages, it made every change of any page, and each
     label that Plotly measures, ask for the style of the whole page anew: 14 ms instead of 0.5.
@@ -121,7 +121,7 @@ def show_name() -> None:
     st.html(_HOME_STYLE)
     with st.container(horizontal=True, gap=None, key="name"):
         st.title("Headlight", anchor=False, width="content")
-        st.markdown("See a Transformer translate, head by head. Every number is the model's own.", width="content")
+        st.markdown("Watch a neural network translate. Nothing is faked.", width="content")
 
 
 def _show_title(title: str) -> None:

@@ -214,7 +214,7 @@ def test_her_rights_are_in_her_browser_and_her_link_and_in_nothing_that_is_share
     expect(share).to_be_visible()
     at_rest(page)
     share.click()
-    expect(page.get_by_role("button", name="Copied")).to_be_visible()
+    expect(page.get_by_text("Copied", exact=True)).to_be_visible()
     shared = page.evaluate("navigator.clipboard.readText()")
     assert "lesson=" in shared and code not in shared and secret not in shared
     assert code in page.url and secret not in page.url

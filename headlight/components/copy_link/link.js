@@ -4,13 +4,12 @@ import { copyText } from "../lib/clipboard.js";
 import { Component, mounted } from "../lib/mount.js";
 import { shared } from "../lib/sharing.js";
 
-const SAID_FOR = 2000; // ms that the button says that it is done
+const SHOWN_FOR = 2000; // ms for the confirmation
 
 class CopyLink extends Component {
   constructor(root) {
     super(root);
-    this.words = this.find("span");
-    this.saying = this.words.textContent;
+    this.words = this.find(".copied");
     this.find("button").onclick = () => this.copy(shared(location.href));
     this.ends.push(() => clearTimeout(this.timer));
   }
@@ -19,7 +18,7 @@ class CopyLink extends Component {
     const copied = await copyText(address);
     this.words.textContent = copied ? "Copied" : "Copy the address above";
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => (this.words.textContent = this.saying), SAID_FOR);
+    this.timer = setTimeout(() => (this.words.textContent = ""), SHOWN_FOR);
   }
 }
 
