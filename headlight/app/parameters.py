@@ -129,18 +129,12 @@ PARAMETERS = {
     "share_of": Parameter("source or prefix: the output token whose contributions are shown, from 1"),
     "why_step": Parameter("contrast: the output token that is asked about, from 1"),
     "against": Parameter("contrast: the candidate that it is held against"),
-    # Positional encoding.
+    # Positions.
     "positions": Parameter("view", "word order"),
-    "ordered": Parameter("word order: a sentence, at first one of the model's language"),
     "reordered": Parameter("word order: the same words in another order"),
-    "d_model": Parameter("d_model", 64),
-    "length": Parameter("number of positions", 64),
-    "base": Parameter("base of the wavelengths", "10000"),
-    "dims": Parameter("curves: dimensions, from 0", ("8", "9", "16", "17", "24", "25")),
-    "pair": Parameter("rotation: pair of dimensions, from 0"),
-    "position": Parameter("rotation: position, from 0", 5),
-    "offset": Parameter("rotation: offset between two positions", 3),
-    "first_dims": Parameter("embedding sum: how many dimensions are drawn", "32"),
+    "pair": Parameter("waves: pair of dimensions, from 0"),
+    "position": Parameter("waves: position, from 0"),
+    "offset": Parameter("waves: offset between two positions"),
     "bias_head": Parameter("relative bias: head, from 1", "1"),
     "bias_reach": Parameter("relative bias: greatest distance drawn, or all", "48"),
     # Training: live, and two runs compared.

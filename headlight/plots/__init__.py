@@ -21,20 +21,7 @@ from .contributions import attribution, contrast, logit_kinds, logit_parts, roll
 from .decoding import calibration, confidence, confidence_histogram, logit_lens, logits, probabilities
 from .layout import with_light_theme
 from .masks import next_tokens_without_causal_mask, without_causal_mask
-from .positional_encoding import (
-    embedding_norms,
-    embedding_sum,
-    position_cosines,
-    positions,
-    shared_token_distances,
-    shared_tokens,
-    sinusoid_distance,
-    sinusoid_matrix,
-    sinusoid_products,
-    sinusoid_rotation,
-    sinusoid_wavelengths,
-    sinusoids,
-)
+from .positional_encoding import positions, rotation, waves
 from .training import smoothed_loss
 from .what_if import candidates, difference, head_differences, log_probabilities, patching
 
@@ -49,8 +36,6 @@ __all__ = [
     "contrast",
     "difference",
     "embedding",
-    "embedding_norms",
-    "embedding_sum",
     "head",
     "head_differences",
     "hidden_units",
@@ -63,23 +48,16 @@ __all__ = [
     "nearest_tokens",
     "next_tokens_without_causal_mask",
     "patching",
-    "position_cosines",
     "positions",
     "probabilities",
     "rollout",
     "rollout_parts",
+    "rotation",
     "score_deviation",
-    "shared_token_distances",
-    "shared_tokens",
-    "sinusoid_distance",
-    "sinusoid_matrix",
-    "sinusoid_products",
-    "sinusoid_rotation",
-    "sinusoid_wavelengths",
-    "sinusoids",
     "smoothed_loss",
     "source_or_prefix",
     "trajectory",
+    "waves",
     "without_causal_mask",
     "without_scaling",
 ]

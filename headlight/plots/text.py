@@ -40,7 +40,6 @@ KIND_NAMES = {
     "decoder": "Masked decoder self-attention",
     "cross": "Cross-attention",
 }
-PART_NAMES = ("embedding × √d_model", "position", "sum: what enters the encoder")
 AVERAGE = "average"  # over all layers or heads, in place of the number of one
 
 # Where a head of each pattern has the largest weight of a row.
@@ -95,12 +94,6 @@ def norm_name(config: ModelConfig) -> str:
 def with_norms(sentence: str, config: ModelConfig) -> str:
     """Return a sentence about the paper's LayerNorms as it holds for a model, whose norms may be others."""
     return sentence.replace("LayerNorm", norm_name(config))
-
-
-def part_names(*, scaled: bool, normalised: bool) -> tuple[str, str, str]:
-    """Name what is added before the encoder: embeddings, which may be scaled, positions, and their sum."""
-    enters = "sum: what the first LayerNorm is given" if normalised else PART_NAMES[2]
-    return PART_NAMES[0] if scaled else "embedding", PART_NAMES[1], enters
 
 
 def token_label(token: str) -> str:

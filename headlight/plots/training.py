@@ -13,7 +13,7 @@ from transformer.translator import Translator
 
 from .layout import GRID, LEFT, figure_of, scatter
 from .palette import (
-    MODEL_COLOUR,
+    OLIVE,
     SERIES_COLOURS,
     SERIES_SYMBOLS,
 )
@@ -32,7 +32,7 @@ def rates_figure(settings: TrainingConfig, d_model: int, recorded: Sequence[tupl
     own = _some_steps(last, settings.warmup_steps, cooling, cooling + 1)
     paper = _some_steps(shown, warmup)
     curves = (
-        ("this checkpoint", own, [learning_rate(int(step), d_model, settings) for step in own], MODEL_COLOUR, "solid"),
+        ("this checkpoint", own, [learning_rate(int(step), d_model, settings) for step in own], OLIVE, "solid"),
         ("the paper's base model", paper, [noam_rate(int(step), *PAPER) for step in paper], SERIES_COLOURS[0], "dash"),
     )
     traces = []
@@ -41,7 +41,7 @@ def rates_figure(settings: TrainingConfig, d_model: int, recorded: Sequence[tupl
         traces.append(scatter(steps.astype(np.int32), values, "lines", line=line, name=name, hovertemplate=hover))
     if recorded:
         look = {
-            "marker": {"color": MODEL_COLOUR, "symbol": "diamond", "size": 9},
+            "marker": {"color": OLIVE, "symbol": "diamond", "size": 9},
             "name": "recorded in training",
             "cliponaxis": False,
             "hovertemplate": _HOVER.format("recorded in training", 6),

@@ -4,9 +4,12 @@ from types import SimpleNamespace
 
 import torch
 
+from transformer.arrays import to_array
 from transformer.config import ModelConfig
 from transformer.interpret.activations import modules_named, record
+from transformer.interpret.positions import Encoding
 from transformer.model.attention import MultiHeadAttention
+from transformer.model.layers import sinusoidal_positions
 from transformer.model.names import AttentionKind
 from transformer.model.transformer import Transformer
 
@@ -33,6 +36,11 @@ LIKE_T5 = {
     "t5-1.1": {**_OF_ALL, **_GATED},
     "byt5": {**_OF_ALL, **_GATED, "num_encoder_layers": 3, "num_decoder_layers": 1},
 }
+
+
+def encoding(length: int, d_model: int, base: float) -> Encoding:
+    """Sinusoids of any size as a model's encoding."""
+    return Encoding(to_array(sinusoidal_positions(length, d_model, base)), base)
 
 
 def small_config(**changes) -> ModelConfig:

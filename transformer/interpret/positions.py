@@ -1,6 +1,6 @@
 """Positional encoding as arrays: its waves, its two laws, and what adding it does to a sentence's embeddings.
 
-Every table comes from the engine itself: `layers.sinusoidal_positions`, or the one that the loaded model adds.
+Every table is the one that the loaded model adds.
 """
 
 import contextlib
@@ -12,16 +12,13 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..arrays import cosine, to_array
-from ..config import Positions, require
+from ..arrays import to_array
+from ..config import Positions
 from ..data.batching import Ids
-from ..model.layers import MULTIPLIED_BASE, StackInput, sinusoidal_positions
+from ..model.layers import MULTIPLIED_BASE, StackInput
 from ..model.names import Stack
 from ..model.transformer import Transformer
 from .activations import EMBEDDINGS, Hook, Request, hooks_installed, record_encoder
-
-MODEL_BASE = 10000.0  # the paper's, and what the engine trains models with
-MOST_DIMENSIONS, MOST_POSITIONS = 4096, 8192  # what a page asks for must fit into memory
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,16 +63,6 @@ class Encoding:
         return Encoding(self.table[:length], self.base, self.first_position)
 
 
-def encoding(length: int, d_model: int, base: float) -> Encoding:
-    """Compute the engine's sinusoids (paper, 3.5); raises ConfigError for an odd d_model and invalid sizes."""
-    for name, value, least, most in (("d_model", d_model, 2, MOST_DIMENSIONS), ("length", length, 1, MOST_POSITIONS)):
-        require(least <= value <= most, f"{name} must be between {least} and {most:,}, not {value:,}.")
-    odd = f"{d_model} is odd: try {d_model - 1} or {d_model + 1}."
-    require(d_model % 2 == 0, f"d_model must be even, because every sine has its cosine, and {odd}")
-    require(1 < base < float("inf"), f"The base must be a number greater than 1, not {base}.")
-    return Encoding(to_array(sinusoidal_positions(length, d_model, base)), base)
-
-
 def has_formula(model: Transformer) -> bool:
     """Tell whether a model knows the order by sines and cosines: its positions are neither learned nor missing."""
     return model.config.positions in (Positions.SINUSOIDAL, Positions.MULTIPLIED)
@@ -102,22 +89,6 @@ def dot_products(encoding: Encoding) -> np.ndarray:
     return table @ table.T
 
 
-@dataclass(frozen=True, eq=False)
-class DistanceLaw:
-    """Dot products by distance: their mean [length], and how far any one of them is from the mean of its distance."""
-
-    means: np.ndarray
-    deviation: float
-
-
-def distance_law(products: np.ndarray) -> DistanceLaw:
-    """Check that PE(p) . PE(q) is a function of |p - q| alone; products: [length, length]."""
-    positions = np.arange(len(products))
-    distances = np.abs(positions[:, None] - positions)  # positions positions
-    means = np.bincount(distances.ravel(), products.ravel()) / np.bincount(distances.ravel())
-    return DistanceLaw(means, float(np.abs(products - means[distances]).max()))
-
-
 def rotation(angle: float) -> np.ndarray:
     """Return R with R (sin a, cos a) = (sin(a + angle), cos(a + angle)): [2, 2]."""
     return np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]])
@@ -141,27 +112,19 @@ def rotation_error(encoding: Encoding, offset: int) -> float | None:
 class EmbeddingSum:
     """Token embeddings, positions, and their sum: [tokens, d_model] each, float32 and read-only.
 
-    The embeddings are rows times sqrt(d_model), or where they are not `scaled` the rows themselves; the positions are
-    of a `kind`; the sum enters the encoder, or where it is `normalised` a LayerNorm before it.
+    The embeddings are as the model scales them; the positions are of a `kind`.
     """
 
     tokens: tuple[str, ...]
     embeddings: np.ndarray
     positions: np.ndarray
     total: np.ndarray
-    scaled: bool = True
     kind: Positions = Positions.SINUSOIDAL
-    normalised: bool = False
 
     @property
     def norms(self) -> np.ndarray:
         """Return the Euclidean lengths, [3, tokens], of the embeddings, the positions and the sums."""
         return np.stack([np.linalg.norm(part, axis=1) for part in (self.embeddings, self.positions, self.total)])
-
-    @property
-    def cosines(self) -> np.ndarray:
-        """Return the cosine between each embedding and its sum: [tokens]; 1 would be no change of direction."""
-        return cosine(self.embeddings, self.total)
 
 
 def embedding_sum(model: Transformer, ids: Ids, tokens: Sequence[str]) -> EmbeddingSum:
@@ -169,15 +132,14 @@ def embedding_sum(model: Transformer, ids: Ids, tokens: Sequence[str]) -> Embedd
     (call,) = record_encoder(model, [ids], Request(keep=EMBEDDINGS)).calls["encoder_input.positions"]
     positions = position_rows(model)[: len(ids)]
     parts = to_array(call.inputs[0][0]), positions, to_array(call.output[0])
-    config = model.config
-    return EmbeddingSum(tuple(tokens), *parts, config.scale_embeddings, config.positions, config.embedding_norm)
+    return EmbeddingSum(tuple(tokens), *parts, model.config.positions)
 
 
 @dataclass(frozen=True)
 class Repetition:
     """A token at two positions (counted from 0), of one sentence or of two, and how far apart its two vectors are.
 
-    `before` and `after` adding the positions are Euclidean distances; `cosine` is between the two sums.
+    `before` and `after` adding the positions are Euclidean distances.
     """
 
     token: str
@@ -185,7 +147,6 @@ class Repetition:
     second: int
     before: float
     after: float
-    cosine: float
 
 
 def repetitions(summed: EmbeddingSum) -> list[Repetition]:
@@ -212,7 +173,7 @@ def shared_tokens(one: EmbeddingSum, other: EmbeddingSum) -> list[Repetition]:
 def _compare(one: EmbeddingSum, first: int, other: EmbeddingSum, second: int) -> Repetition:
     total, same = one.total[first], other.total[second]
     before, after = np.linalg.norm(one.embeddings[first] - other.embeddings[second]), np.linalg.norm(total - same)
-    return Repetition(one.tokens[first], first, second, float(before), float(after), float(cosine(total, same)))
+    return Repetition(one.tokens[first], first, second, float(before), float(after))
 
 
 @contextlib.contextmanager

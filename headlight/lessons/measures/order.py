@@ -6,19 +6,19 @@ from dataclasses import replace
 import numpy as np
 
 from headlight.app import results
-from headlight.app.parameters import PARAMETERS
 from headlight.app.results import measures
 from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, measure, of_the_page
 from headlight.plots.text import quoted, short_weight
-from headlight.views.positions.content import BASES, exchanged, plainest
+from headlight.views.positions.word_order_content import exchanged, plainest
 from transformer.config import Positions
 from transformer.interpret import positions
-from transformer.interpret.positions import EmbeddingSum, Encoding, encoding
+from transformer.interpret.positions import EmbeddingSum, Encoding
 from transformer.model.transformer import Transformer
 
 APART = 0.05  # of themselves, between two lengths that can be told apart; and between two cosines
 FULL = 10.0  # degrees from a whole number of turns, within which an arrow points the same way again
-MOST_OFFSET, SETTINGS = 100, 512  # the page's sliders end there
+MOST_OFFSET = 64  # the page's slider ends there
+USUAL_PAIR, USUAL_OFFSET = 4, 3  # of the page
 _DISTANCES = (4, 3, 2, 1)  # of pairs of positions to choose from
 
 
@@ -69,9 +69,9 @@ def _both(first: str, second: str) -> str:
 def position_length(run: Run) -> Answer:
     """Ask how long the vector of a position is, beside the embeddings of the sentence.
 
-    names: pairs, and those of `_settings`.
+    names: pairs, d_model.
     """
-    model, summed = _sum(run)
+    _, summed = _sum(run)
     table = _formula(run)
     embeddings, added, _ = summed.norms
     length, pairs, longer = float(added.mean()), table.d_model // 2, int((embeddings > added).sum())
@@ -82,7 +82,7 @@ def position_length(run: Run) -> Answer:
         f"In each pair sin² + cos² = 1, and there are {pairs} pairs: the length is √{pairs} = {length:.1f}.",
         value=length,
         tolerance=0.5,
-        names={"pairs": str(pairs), **_settings(model)},
+        names={"pairs": str(pairs), "d_model": str(table.d_model)},
     )
 
 
@@ -90,7 +90,7 @@ def position_length(run: Run) -> Answer:
 def copies_apart(run: Run) -> Answer:
     """Ask how far apart two copies of a token are once their positions are added.
 
-    names: word, first and second (its two positions, from 0), and those of `_settings`.
+    names: word, first and second (its two positions, from 0).
     """
     model, summed = _sum(run)
     _refuse_bias(model)
@@ -126,7 +126,7 @@ def copies_apart(run: Run) -> Answer:
         f"both positions, and that is {between:.2f} long.",
         tuple(Option(name, *options[name]) for name in lengths),
         frozenset({found}),
-        names={"word": copy.token, "first": str(copy.first), "second": str(copy.second), **_settings(model)},
+        names={"word": copy.token, "first": str(copy.first), "second": str(copy.second)},
     )
 
 
@@ -134,8 +134,7 @@ def copies_apart(run: Run) -> Answer:
 def rotation_angle(run: Run, pair: int, position: int, offset: int) -> Answer:
     """Ask by how many degrees an offset turns a pair of dimensions from a position on.
 
-    names: pair and position (as the page counts them, from 0), offset, one (the angle of a single step), and those of
-    `_settings`.
+    names: pair and position (as the page counts them, from 0), offset, one (the angle of a single step).
     """
     table = _formula(run)
     if pair >= table.d_model // 2 or position + offset >= table.length:
@@ -154,7 +153,6 @@ def rotation_angle(run: Run, pair: int, position: int, offset: int) -> Answer:
             "position": str(position),
             "offset": str(offset),
             "one": f"{one:.2f}°",
-            **_settings(_model(run)),
         },
     )
 
@@ -162,15 +160,14 @@ def rotation_angle(run: Run, pair: int, position: int, offset: int) -> Answer:
 @measure
 @of_the_page
 def turned_around(run: Run) -> Answer:
-    """Ask for an offset that turns the chosen pair back to where it was; the address says pair, base and d_model.
+    """Ask for an offset that turns the chosen pair back to where it was; the address says pair and offset.
 
-    names: pair, offset, enough (an offset that does it, where there is one), and those of `_settings`.
+    names: pair, offset, enough (an offset that does it, where there is one).
     """
-    _formula(run)
-    values = {key: run.address.get(key, str(PARAMETERS[key].default)) for key in ("d_model", "base", "offset", "pair")}
-    table = encoding(1, _whole(values["d_model"], 2), float(_whole(values["base"], 2)))
+    table = _formula(run)
     last = table.d_model // 2 - 1
-    pair, offset = min(_whole(values["pair"], min(4, last)), last), max(1, _whole(values["offset"], 1))
+    pair = min(_whole(run.address.get("pair", ""), USUAL_PAIR), last)
+    offset = max(1, _whole(run.address.get("offset", ""), USUAL_OFFSET))
     angle, left = _degrees(table, pair, offset), _from_full(_degrees(table, pair, offset))
     offsets = range(1, MOST_OFFSET + 1)
     found = [each for each in offsets if _degrees(table, pair, each) > 360 - FULL]
@@ -188,17 +185,13 @@ def turned_around(run: Run) -> Answer:
             "pair": str(pair),
             "offset": str(offset),
             "enough": str((found or [offset])[0]),
-            **_settings(_model(run)),
         },
     )
 
 
 @measure
 def most_alike(run: Run) -> Answer:
-    """Ask which pair of positions has the most similar vectors: those of the least distance, wherever they stand.
-
-    names: those of `_settings`.
-    """
+    """Ask which pair of positions has the most similar vectors: those of the least distance, wherever they stand."""
     table = _formula(run)
     starts = (table.length // 16, 0, table.length // 3, table.length - 2)
     pairs = [(start, start + distance) for start, distance in zip(starts, _DISTANCES, strict=True)]
@@ -225,19 +218,15 @@ def most_alike(run: Run) -> Answer:
         + ".",
         tuple(Option(str(b - a), f"positions {a} and {b}", words) for (a, b), words in zip(pairs, told, strict=True)),
         frozenset({str(best[1] - best[0])}),
-        names=_settings(_model(run)),
     )
 
 
 def _formula(run: Run) -> Encoding:
-    """Return the model's own table. Raises Undecided where no formula made it, or the page cannot be set to it."""
+    """Return the model's own table. Raises Undecided where no formula made it."""
     model = _model(run)
     if model.config.positions != Positions.SINUSOIDAL:
         raise Undecided("This model's positions are not made of sines and cosines, so there is nothing to compute.")
-    table = positions.model_encoding(model)
-    if table.d_model > SETTINGS or f"{table.base:.0f}" not in BASES:
-        raise Undecided("This model's positions lie beyond what the page's sliders can be set to.")
-    return table
+    return positions.model_encoding(model)
 
 
 def _sum(run: Run) -> tuple[Transformer, EmbeddingSum]:
@@ -247,16 +236,6 @@ def _sum(run: Run) -> tuple[Transformer, EmbeddingSum]:
 
 def _model(run: Run) -> Transformer:
     return results.translator(run.request.checkpoint).model
-
-
-def _settings(model: Transformer) -> dict[str, str]:
-    """Return d_model, length and base: what the page's sliders are set to, to show the model's own table."""
-    config = model.config
-    return {
-        "d_model": str(config.d_model),
-        "length": str(min(config.max_length, SETTINGS)),
-        "base": f"{config.position_base:.0f}",
-    }
 
 
 def _degrees(table: Encoding, pair: int, offset: int) -> float:

@@ -8,7 +8,7 @@ from headlight.app.results import TranslationRequest, measures
 from headlight.app.widgets import plain, show_figure, show_finding, show_translation
 from headlight.plots.relative_positions import MOST_TOKENS, bias_curves_figure, bias_map_figure
 from headlight.plots.text import Finding
-from transformer.config import ModelConfig, Positions
+from transformer.config import ModelConfig
 from transformer.interpret.relative_positions import RelativeBias, relative_bias
 from transformer.model.names import Stack
 
@@ -20,10 +20,6 @@ _WAYS = {Stack.ENCODER: "both ways", Stack.DECODER: "one way: later tokens are m
 def show(request: TranslationRequest) -> None:
     """Show each head's bias over distance, and between the tokens of the reader's sentence. Raises UserError."""
     model = results.translator(request.checkpoint).model
-    if model.config.positions != Positions.RELATIVE:
-        show_translation(request)
-        show_finding(content.no_bias(measures.moved_sentence(request, content.PLACES)))
-        return
     st.markdown(content.WHY)
     with st.container():  # where a phone shows a figure before what is said of it, this stays with the words above
         _show_formula(model.config)
@@ -72,13 +68,3 @@ def _show_sentence(request: TranslationRequest, bias: RelativeBias, side: Stack,
             alt = f"Map of the bias of head {head + 1} of the {side}, the first token at position {first}"
             show_figure(bias_map_figure(bias, head, tokens, first, limit), f"bias_map_{first}", alt, see)
     show_finding(see, "“Inside attention” writes this sum out for any query and key, in the step before the mask.")
-
-
-def lead_here(view: str) -> None:
-    """Say that another view of the page does not hold for this model, and offer this one."""
-    show_finding(content.nothing_added(view))
-    st.button(content.SHOW, on_click=_open, icon=":material/arrow_forward:", key="show_relative")
-
-
-def _open() -> None:
-    st.session_state["positions"] = content.VIEW

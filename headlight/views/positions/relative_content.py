@@ -7,7 +7,6 @@ from headlight.plots.text import Finding, format_error, pluralize, scientific, s
 from transformer.config import ModelConfig
 from transformer.interpret.relative_positions import Moved, RelativeBias
 
-VIEW = "relative bias"
 REACHES = ("16", "48", "all")
 PLACES = 10  # by which the sentence is moved
 FLAT = 0.05  # numbers that differ by less change the ratio of two weights by 5 % at most
@@ -32,38 +31,6 @@ CROSS = (
     "Each side has one table, for all of its layers. Cross-attention has none: between a source token and an output "
     "token there is no distance."
 )
-HERE_INSTEAD = {
-    "curves": "there are no waves: its positions are no vectors.",
-    "matrix": "there is no table of vectors, a row for each position.",
-    "similarity": "two positions have no vectors whose dot product could be taken.",
-    "wavelengths": "there are no waves, and so no wavelengths.",
-    "rotation": "a shift rotates nothing: only distances are known to it.",
-    "embedding sum": "the sum has one part: what enters the encoder are the embeddings.",
-}
-SHOW = "Show its bias by distance"
-ORDER_MORE = (
-    "{moved} Nothing is added to its embedding: the two are {after} apart. Order comes in only with the scores, by a "
-    "bias for each distance; here “without positions” means without the encoder's bias. With it the translation is "
-    "{same}."
-)
-
-
-def nothing_added(view: str) -> Finding:
-    """Say that another view of the page does not hold for a model with relative positions."""
-    return Finding(
-        "This model adds no position to its embeddings.",
-        f"So {HERE_INSTEAD[view]} What it knows of the order is a bias on the scores of self-attention, a learned "
-        "number for each head and distance.",
-    )
-
-
-def no_bias(moved: Moved | None) -> Finding:
-    """Say that a model's positions are not relative, and what moving a sentence changes in it."""
-    headline = "This model has no bias by distance: its scores are products alone."
-    more = (
-        "Its order, if it has any, comes in with what is added to the embeddings; T5 and its family have such a bias. "
-    )
-    return Finding(headline, more + (_moved_words(moved) if moved else ""))
 
 
 def describe_head(bias: RelativeBias, stack: str, head: int) -> Finding:

@@ -9,7 +9,7 @@ import pytest
 from support.pages import ROOT, check_headline, headlines, open_page, page_text, specs
 
 from headlight.views.inside.toy import MASKED_ROW
-from headlight.views.positions.content import NO_POSITIONS
+from headlight.views.positions.waves_content import NO_POSITIONS
 
 NAMES_THE_MARK = "pointing at it shows it to the letter, ▁ for the blank before a word."
 PAGES = sorted(path.stem for path in (ROOT / "pages").glob("*.py"))

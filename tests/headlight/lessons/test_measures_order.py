@@ -143,9 +143,9 @@ def test_a_pair_that_is_not_there_or_hardly_turns_is_undecided():
 
 @pytest.mark.parametrize("pair", [0, 4, 12])
 def test_an_arrow_is_back_where_it_points_the_same_way_after_whole_turns(pair):
-    asked = {"d_model": "256", "base": "10000", "pair": str(pair)}
+    asked = {"pair": str(pair)}
     step = 10000 ** (-2 * pair / 256)
-    for offset in range(1, 101):
+    for offset in range(1, 65):
         answer = answer_of(run_of("en-de", SENTENCES[0], **asked, offset=str(offset)), "turned_around", {})
         turned = offset * step
         assert answer.done == (np.cos(turned) >= np.cos(np.radians(10)) and turned > np.radians(350)), offset
@@ -153,7 +153,7 @@ def test_an_arrow_is_back_where_it_points_the_same_way_after_whole_turns(pair):
     assert answer.kind == Kind.DO
 
 
-@pytest.mark.parametrize("nonsense", [{"offset": "-3"}, {"pair": "x"}, {"base": "inf"}, {"pair": "9999"}, {}])
+@pytest.mark.parametrize("nonsense", [{"offset": "-3"}, {"pair": "x"}, {"pair": "9999"}, {}])
 def test_an_address_of_nonsense_has_turned_nothing_around(nonsense):
     answer = answer_of(run_of("en-de", SENTENCES[0], **{"offset": "3", **nonsense}), "turned_around", {})
     assert not answer.done and answer.truth.startswith("With an offset of")
@@ -174,7 +174,6 @@ def test_of_two_positions_the_nearest_pair_is_most_alike(checkpoint):
         assert f"{cosines[option.name]:.2f}".lstrip("0") in option.told
     assert answer.right == {max(cosines, key=lambda name: cosines[name])}
     assert sorted(cosines.values())[-1] - sorted(cosines.values())[-2] >= 0.05
-    assert int(answer.names["d_model"]) == config.d_model and int(answer.names["length"]) == config.max_length
 
 
 @pytest.mark.parametrize("measure", ["translated_without_positions", "copies_apart"])

@@ -134,7 +134,7 @@ def test_parts_of_the_model_are_its_parameters(shipped, trace):
     position, pair = np.arange(8), np.arange(256) // 2
     angles = position[:, None] / 10_000 ** (2 * pair / 256)
     expected = np.where(np.arange(256) % 2, np.cos(angles), np.sin(angles))
-    for figure in (hl.plots.positions(shipped, length=8), hl.plots.sinusoid_matrix(shipped, length=8)):
+    for figure in (hl.plots.positions(shipped, length=8), hl.plots.waves(shipped, position=2, length=8)):
         np.testing.assert_allclose(values(figure, "z"), expected, atol=1e-5)
 
 
@@ -165,7 +165,7 @@ def test_a_figure_has_the_light_themes_colours_where_the_browser_would_put_them(
         ("hidden_units", {"layer": 3}, "layer"),
         ("nearest_tokens", {"token": 50}, "token must be in 0 to"),
         ("scores", {"head": 8}, "head must be in 0 to 7, got 8"),
-        ("sinusoid_rotation", {"position": 60}, "position \\+ offset must be in 0 to 63, got 65"),
+        ("rotation", {"position": 62}, "position \\+ offset must be in 0 to 63, got 65"),
         ("learning_rate", {"axes": "round"}, "axes of linear, logarithmic"),
         ("smoothed_targets", {"classes": 40}, "words for 16 classes at most, got 40"),
         ("smoothed_loss", {"epsilons": ()}, "1 to 5 epsilons expected"),

@@ -14,7 +14,7 @@ from headlight.app import results
 from headlight.app.results import measures
 from headlight.views.inside.architecture_content import block_text, diagram_payload
 from headlight.views.inside.steps_content import View, stages_payload
-from headlight.views.positions.relative_content import describe_buckets, no_bias
+from headlight.views.positions.relative_content import describe_buckets
 from transformer import Translator
 from transformer.checkpoint import save_checkpoint
 from transformer.exchange.importing import import_checkpoint
@@ -104,7 +104,6 @@ def test_moving_a_sentence_changes_nothing_here_and_much_where_positions_are_add
     assert moved.difference < 1e-4 * moved.largest
     added = move_sentence(shipped.model, shipped.trace("I love my teacher.").source_ids, 10)
     assert added.difference > 0.05 * added.largest
-    assert "no bias by distance" in no_bias(added).headline and "more than rounding" in no_bias(added).more
 
 
 def test_the_last_bucket_begins_where_it_is_said_to(folder):
@@ -127,15 +126,6 @@ def test_a_sentence_is_drawn_later_only_where_there_is_room(monkeypatch, room, s
     app = opened("/positions?positions=relative+bias", checkpoint=T5, text="red dog")
     assert [spec["data"][0]["x0"] for spec in specs(app) if spec["data"][0]["type"] == "heatmap"] == starts
     assert ("no room to move it" in page_text(app)) == (room is None) and not app.error
-
-
-@pytest.mark.parametrize("view", ["curves", "matrix", "similarity", "wavelengths", "rotation", "embedding sum"])
-def test_a_view_that_does_not_hold_says_so_and_leads_to_the_bias(view):
-    app = opened("/positions", positions=view, checkpoint=T5, text="red dog")
-    assert headlines(app) == ["This model adds no position to its embeddings."] and not specs(app)
-    assert "PE_" not in page_text(app), "there is no such formula"
-    app.button(key="show_relative").click().run()
-    assert not app.error and app.session_state["positions"] == "relative bias" and len(specs(app)) == 4
 
 
 def payload_of(folder, name: str, kind: str) -> tuple[dict, Stages, BlockParameters]:

@@ -6,15 +6,12 @@ import shutil
 
 import numpy as np
 import pytest
-from support.pages import components, headlines, open_page, page_text, specs
+from support.pages import components, headlines, open_page, page_text
 
 from headlight.app import results
-from headlight.plots.text import in_words
-from headlight.views.positions.content import describe_repetition, describe_sum
 from transformer import Translator
-from transformer.interpret.positions import embedding_sum, has_formula, model_encoding
+from transformer.interpret.positions import has_formula, model_encoding
 
-WAVES = "Why sine and cosine, and why a buffer and not a parameter?"
 TEXT = "The old man saw the old dog and the old cat."
 
 
@@ -48,20 +45,10 @@ def test_without_positions_two_orders_of_the_words_are_translated_alike():
     assert "This model adds no positions: the two are 0.00 apart." in page_text(app)
 
 
-@pytest.mark.parametrize("view", ["curves", "wavelengths"])
-def test_without_positions_there_is_nothing_to_draw(view):
-    app = opened("positions", "none", positions=view)
+def test_without_positions_there_is_nothing_to_draw(folder):
+    app, own = opened("positions", "none", positions="waves"), Translator.load(folder / "none")
     assert not app.get("plotly_chart")
-    assert "This model adds no positions: its encoder reads a multiset." in headlines(app)
-
-
-def test_without_positions_the_sum_is_the_embedding(folder):
-    app, own = opened("positions", "none", positions="embedding sum"), Translator.load(folder / "none")
-    trace = own.trace(TEXT)
-    summed = embedding_sum(own.model, trace.source_ids, trace.source_tokens)
-    np.testing.assert_array_equal(summed.embeddings, summed.total)
-    said = [describe_sum(summed).headline, describe_repetition(summed)[0].headline]
-    assert headlines(app)[-2:] == [in_words(text) for text in said]
+    assert headlines(app) == ["This model adds no positions: its encoder reads a multiset."]
     assert not has_formula(own.model)
     with pytest.raises(ValueError, match="got positions of the kind none"):
         model_encoding(own.model)
@@ -79,37 +66,22 @@ def test_what_is_multiplied_is_the_formula_of_the_inverse_base(folder):
     assert abs(cosines[0]) < 0.2 and abs(cosines[1]) < 0.2, "neighbours are hardly more alike"
 
 
-@pytest.mark.parametrize("view", ["matrix", "wavelengths", "rotation"])
-def test_what_is_multiplied_is_said_to_be(view):
-    app = opened("positions", "multiplied", positions=view)
-    said = page_text(app)
+def test_what_is_multiplied_is_said_to_be():
+    said = page_text(opened("positions", "multiplied", positions="waves"))
     assert "This model's table is made with a slip" in said
-    if view == "wavelengths":  # the first pair turns by one radian a position, all others by more: 127 of them
-        assert headlines(app) == ["In this model 128 of 128 pairs turn fully within 128 positions."]
-        assert f"The slowest turns by {math.degrees(127):,.2f}°." in said
-        (spec,) = specs(app)
-        assert spec["layout"]["yaxis"]["tickformat"] == "~g", "1, 0.1, 0.01: whole numbers would all be 0"
-        marks = [data for data in spec["data"] if data.get("mode") == "markers"]
-        assert len(marks) == 2 and all("%{y:,.2~r}" in data["hovertemplate"] for data in marks)
-    if view == "matrix":
-        assert "base 1 / 10,000" in said and "slower it changes (in this model, the faster)" in said
+    assert "pair 0 every 6.3, the last pair every 0.00068." in said
 
 
 @pytest.mark.parametrize(
-    "kind, architecture, question",
+    "kind, words",
     [
-        ("none", "This model adds nothing", "This model adds no positions at all."),
-        (
-            "multiplied",
-            "with a slip: the position is multiplied by what should divide it",
-            "formula, with a slip: multiplied where it divides",
-        ),
+        ("none", "This model adds nothing"),
+        ("multiplied", "with a slip: the position is multiplied by what should divide it"),
     ],
 )
-def test_the_architecture_and_the_questions_say_which(kind, architecture, question):
-    said = page_text(opened("architecture", kind, block="source_positions"))
-    assert architecture in said and "A fixed vector of sines and cosines" not in said
-    assert question in page_text(opened("questions", kind, question=WAVES))
+def test_the_architecture_says_which(kind, words):
+    said = page_text(opened("inside", kind, inside="architecture", block="source_positions"))
+    assert words in said and "A fixed vector of sines and cosines" not in said
 
 
 @pytest.mark.parametrize("kind", ["none", "multiplied"])
