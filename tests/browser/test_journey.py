@@ -144,7 +144,7 @@ def test_the_bar_offers_the_sentence_where_the_view_uses_it(page, address):
     for path, used in (
         ("training", False),
         ("positions", True),
-        ("positions?positions=curves", False),
+        ("positions?positions=waves", False),
         ("lessons", False),
         ("lessons?lessons=for+the+teacher", True),
         ("research?research=calibration", False),

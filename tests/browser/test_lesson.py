@@ -141,13 +141,12 @@ def test_a_lesson_through_every_page_can_be_followed_from_its_addresses(visitor,
     choose(page, "lessons", "questions")
     expect(main(page).locator("[data-testid=stPlotlyChart] .main-svg").first).to_be_visible()
 
-    # Positional encoding: another view, another pair.
-    go_to(page, "Positional encoding")
-    choose(page, "positions", "rotation")
-    page.get_by_label("Pair i").fill("7")
-    page.get_by_label("Pair i").press("Enter")
-    page.wait_for_url("**pair=7**")
-    shows_everywhere(page, elsewhere, lambda one: one.locator(".xtitle").first, "dimension 14: sine")
+    # Positions: another view, another pair.
+    go_to(page, "Positions")
+    choose(page, "positions", "waves")
+    page.get_by_role("slider", name="Pair of dimensions i").press("ArrowRight")
+    page.wait_for_url("**pair=5**")
+    shows_everywhere(page, elsewhere, lambda one: one.locator(".st-key-rotation .xtitle").first, "dimension 10: sine")
 
     # Masks: the same head as before, then a causal mask disabled.
     go_to(page, "Masks")

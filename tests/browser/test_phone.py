@@ -154,10 +154,9 @@ FIGURE = {
     "/inside?at_step=products": ".products .maps",
     "/attention?attention=rollout": CHART,
     "/attention?attention=attribution%20methods": CHART,
-    "/positions?positions=curves": CHART,
-    "/positions?positions=rotation": CHART,
+    "/positions?positions=waves": CHART,
     "/logits?logits=logit%20lens": ".places table",
-    "/logits": CHART,
+    "/decoding?decoding_view=candidates": CHART,
     "/masks": CHART,
     "/atlas?checkpoint=reverse": ".head_finder .plot",
 }

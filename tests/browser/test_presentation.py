@@ -8,7 +8,7 @@ from support.access import shuts_no_one_out
 from support.heard import listen
 from support.rest import at_rest, at_rest_and_hearing_keys, follow
 
-from headlight.plots.text import PART_NAMES, chip_text
+from headlight.plots.text import chip_text
 
 TEXT = "I love my teacher."
 PROJECTOR = {"width": 1366, "height": 768}
@@ -163,15 +163,7 @@ def assert_labelled(figure: Locator, axis: str, count: int) -> None:
 
 def test_presented_figures_have_all_their_labels_and_headings(visitor, address):
     page = visitor(**PROJECTOR)
-    open_page(page, address, "positions?present=1")
-    figure = page.locator(".st-key-copies_order")
-    expect(figure).to_be_in_viewport(ratio=1)
-    assert_labelled(figure, "y", 12)
-    for heading in PART_NAMES:
-        expect(figure.locator(".scatterlayer text").filter(has_text=heading).first).to_be_visible()
-    follow(page, f"/positions?present=1&positions={quote('embedding sum')}")
-    assert_labelled(page.locator(".st-key-sum"), "y", 3 * 6)
-    follow(page, "/logits?present=1")
+    open_page(page, address, "decoding?present=1&decoding_view=candidates")
     for figure in (".st-key-logits_bars", ".st-key-cut_bars"):
         assert_labelled(page.locator(figure), "y", 10)
 

@@ -304,8 +304,8 @@ def test_a_new_sentence_brings_no_script_and_names_the_page_once(messages, addre
     [
         ("translate", ["cross_map"]),
         ("masks", ["leaking", "with_the_mask", "next_tokens"]),
-        ("logits", ["logits_bars", "cut_bars"]),
-        ("positions", ["distances"]),
+        ("decoding?decoding_view=candidates", ["logits_bars", "cut_bars"]),
+        ("positions?positions=waves", ["waves"]),
     ],
 )
 def test_figures_have_the_room_for_their_labels_before_they_are_drawn(messages, address, view, figures):

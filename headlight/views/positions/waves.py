@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from headlight.app import results
+from headlight.app import bar, results
 from headlight.app.choices import slider
 from headlight.app.results import TranslationRequest
 from headlight.app.widgets import plain, show_figure, show_finding
@@ -21,6 +21,7 @@ _USUAL_PAIR = 4
 
 def show(request: TranslationRequest) -> None:
     """Show the model's own encoding, waves or a learned table. Raises UserError."""
+    bar.hide_sentence()
     model = results.translator(request.checkpoint).model
     if model.config.positions == Positions.LEARNED:
         _show_learned(model)
