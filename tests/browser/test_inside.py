@@ -46,8 +46,11 @@ def shown(page: Page) -> Locator:
 
 
 def test_one_step_at_a_time_by_buttons_and_arrow_keys_and_the_link_keeps_it(page, address, elsewhere):
-    open_inside(page, address, at_step="input")
+    open_inside(page, address, at_step="")
     rail = page.get_by_role("navigation", name="Steps of the block")
+    expect(shown(page)).to_have_text(["4Every query times every key"])
+    expect(page.locator("li.step.products .worked tr")).to_have_count(4)
+    rail.get_by_role("button", name="Input X").click()
     expect(shown(page)).to_have_text(["1Input X"])
     expect(rail.get_by_role("button", name="Step before")).to_be_disabled()
     rail.get_by_role("button", name="Every query times every key").click()
@@ -129,10 +132,14 @@ def test_a_dimension_of_another_head_is_said_so(page, address):
     expect(hand(page, "split")).to_have_text("Dimension 200 is another head's.")
 
 
-def test_a_strip_has_all_dimensions_and_a_click_in_it_slides_to_a_heads(page, address, elsewhere):
+def test_a_strip_has_all_dimensions_and_a_click_in_it_slides_to_others(page, address, elsewhere):
     open_inside(page, address, kind="encoder", head="2", at_step="output", at_query="2", at_dimension="40")
     step = page.locator("li.step.output")
+    expect(step.locator(".own figcaption")).to_contain_text("6 × 256, columns 33 to 40")
+    page.get_by_role("button", name="draw all").click()
     expect(step.locator(".own figcaption")).to_contain_text("6 × 256, columns 33 to 64")
+    page.get_by_role("button", name="draw all").click()
+    expect(step.locator(".own figcaption")).to_contain_text("6 × 256, columns 33 to 40")
     strip = step.locator(".own canvas.strip")
     cells = step.locator(".own .scroller canvas").bounding_box()
     box = strip.bounding_box()
@@ -141,18 +148,18 @@ def test_a_strip_has_all_dimensions_and_a_click_in_it_slides_to_a_heads(page, ad
     expect(hand(page, "output")).to_contain_text("“love”, dimension 256:")
     assert difference_in(hand(page, "output").inner_text()) < 1e-4
     strip.click(position={"x": box["width"] - 4, "y": 5})
-    expect(step.locator(".own figcaption")).to_contain_text("columns 225 to 256")
+    expect(step.locator(".own figcaption")).to_contain_text("columns 249 to 256")
     page.wait_for_url(re.compile("at_dimension=256"))
     other = elsewhere()
     other.goto(page.url)
-    expect(other.locator("li.step.output .own figcaption")).to_contain_text("columns 225 to 256")
+    expect(other.locator("li.step.output .own figcaption")).to_contain_text("columns 249 to 256")
 
 
 def test_with_another_head_goes_the_chosen_dimension_and_its_columns(page, address):
     open_inside(page, address, kind="encoder", head="2", at_step="project", at_dimension="40")
-    expect(page.locator("li.step.project .own figcaption").first).to_contain_text("columns 33 to 64")
+    expect(page.locator("li.step.project .own figcaption").first).to_contain_text("columns 33 to 40")
     page.get_by_role("radiogroup", name="Head").get_by_role("radio", name="5", exact=True).click()
-    expect(page.locator("li.step.project .own figcaption").first).to_contain_text("columns 129 to 160")
+    expect(page.locator("li.step.project .own figcaption").first).to_contain_text("columns 129 to 136")
     page.wait_for_url(re.compile("at_dimension=136"))
     assert difference_in(hand(page, "project").inner_text()) < 1e-4
 
@@ -211,7 +218,7 @@ def test_a_number_of_the_toy_table_is_changed_and_taken_back(page, address):
 
 
 def test_a_block_of_the_diagram_is_chosen_by_click_and_by_key(page, address, elsewhere, shipped):
-    page.goto(f"{address}/architecture")
+    page.goto(f"{address}/inside?inside=architecture")
     page.get_by_role("button", name=re.compile("^Cross-attention")).click()
     expect(page.get_by_role("heading", name="Multi-head cross-attention, decoder layer 1")).to_be_visible()
     at_rest(page)  # a diagram that is drawn anew takes the focus away
@@ -226,3 +233,6 @@ def test_a_block_of_the_diagram_is_chosen_by_click_and_by_key(page, address, els
     names = [f"Encoder × {config.num_encoder_layers}", f"Decoder × {config.num_decoder_layers}"]
     expect(page.locator("text.stack")).to_have_text(names)
     expect(page.get_by_text("% of all parameters")).to_be_visible()
+    page.get_by_role("button", name="Step by step through this block").click()
+    expect(shown(page)).to_have_text(["4Every query times every key"])
+    page.wait_for_url(re.compile("kind=cross.*layer=3"))

@@ -11,7 +11,8 @@ const LARGEST_CELL = 44, LEAST_CELL = 16, WIDEST_CELL = 26;
 const LEAST_COLUMN = 2, NOTE = 74, NUMBERS_HIGH = 16, UPRIGHT_HIGH = 20, STRIP_HIGH = 10, BELOW_A_STRIP = 5;
 const MANY_DIMENSIONS = 64, MOST_DRAWN = 32; // of a matrix with more dimensions, so many are drawn as cells
 const ROOM_FOR_A_SHORT_ONE = 28, ROOM_FOR_A_DECIMAL = 22, ROOM_FOR_A_DIGIT = 16, DIGIT = 6, POINT = 3; // pixels
-const MANY_ROWS = 24, VERY_MANY_ROWS = 48, FEW_COLUMNS = 16;
+const MANY_ROWS = 24, VERY_MANY_ROWS = 48;
+export const FEW_COLUMNS = 16;
 const WITH_ALL_HEADS = new Set(["query", "key", "value", "concatenated"]); // a frame stands around the chosen one
 
 // What a step's panels are with their arrays.
@@ -36,10 +37,15 @@ export function inputsOf(step, data, grids) {
 // Whether a matrix has too many dimensions for cells that can be read.
 export const isWide = ({ columns, grid }) => columns === "model" && grid.columns > MANY_DIMENSIONS;
 
+// Whether only some columns of a panel's matrix are drawn.
+export const isCut = ({ grid, window }) => window.columns < grid.columns;
+
 // The part of a panel's matrix that is drawn as cells: of many dimensions those about the chosen one, a head's; of a
 // single token its row. In this width of pixels half of a head's, where all of them would be written without decimals.
-export function windowOf(panel, chosen, data, width = Infinity) {
-  const { rows, columns } = panel.grid, at = cellIn(panel, chosen, data), most = mostDrawn(panel, data, width);
+// limit: the most dimensions to be drawn of a matrix that has more than a few.
+export function windowOf(panel, chosen, data, width = Infinity, limit = Infinity) {
+  const { rows, columns } = panel.grid, at = cellIn(panel, chosen, data), fitting = mostDrawn(panel, data, width);
+  const most = panel.columns !== "keys" && columns > FEW_COLUMNS ? Math.min(limit, fitting) : fitting;
   const column = most < columns ? Math.floor(Math.max(0, at.column) / most) * most : 0;
   const down = panel.single ? { row: at.row, rows: 1 } : { row: 0, rows };
   return { ...down, column, columns: Math.min(most, columns - column) };
@@ -134,7 +140,7 @@ export function pictureOf(panel, { queries, keys }, width, most = Infinity) {
     marked: marked && ((row, column) => marked(row + top, column + start)),
     room: ofDimensions ? ROOM_FOR_A_DIGIT : undefined,
     upright: !ofDimensions && fitUpright(columns, geometry.wide),
-    first: panel.first + start, frame: isWide(panel) ? null : panel.frame,
+    first: panel.first + start, frame: isCut(panel) ? null : panel.frame,
   };
 }
 

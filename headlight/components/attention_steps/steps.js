@@ -10,11 +10,12 @@ import { windowHeight } from "../lib/screen.js";
 import { chipText, inWords, joined, wordRanges } from "../lib/tokens.js";
 import { changesBetween } from "./changes.js";
 import {
-  cellIn, inputsOf, isWide, neuronsOf, panelsOf, pictureOf, plainSymbol, stripOf, windowOf,
+  FEW_COLUMNS, cellIn, inputsOf, isCut, isWide, neuronsOf, panelsOf, pictureOf, plainSymbol, stripOf, windowOf,
 } from "./panels.js";
 import { figureOf } from "./picture.js";
 import { ALL, Rail } from "./rail.js";
 import { Sums, sumText } from "./sums.js";
+import { workedCell } from "./worked.js";
 
 const NEAR = 300; // pixels above and below what is in sight
 const LEAST_TEXT = 400; // pixels: text stands beside a map that leaves it as much
@@ -22,6 +23,8 @@ const SCROLLS_FROM = 500; // pixels of a matrix that scrolls in its own place
 const OWN = 0, NEURONS = 1, INPUTS = 2; // the groups of a step's panels
 const AROUND = 430, LEAST_MAP = 130, MOST_MAP = 260; // pixels: what of a window is not for a map between tokens
 const NARROW = 760; // pixels of the whole: the steps' numbers stand in a row above them
+const FIRST_DIMENSIONS = 8; // drawn of a matrix with many, until all are asked for
+const INPUTS_BELOW = "products"; // the step with its inputs in the neuron view
 const LEAST_WIDTH = 440, EDGE = 2, INPUTS_SHARE = 0.4, GAP = 16; // of a step whose inputs stand on its left
 const NEURON_VIEWS = {
   products: "Neuron view: one query against all keys",
@@ -35,6 +38,8 @@ class Steps extends Component {
     this.whenResized(this.list, () => this.data && this.width !== this.list.clientWidth && this.draw());
     this.ends.push(() => clearTimeout(this.later));
     this.find(".dimension input").onchange = (event) => this.chooseOnly({ dimension: event.target.valueAsNumber - 1 });
+    this.limit = FIRST_DIMENSIONS;
+    this.find(".whole").onclick = () => this.switchDimensions();
     this.rail = new Rail(this.find(".rail"), (step) => this.chooseOnly({ step }));
   }
 
@@ -50,6 +55,13 @@ class Steps extends Component {
     this.layOutSteps();
     this.draw();
     if (before && dimension === this.chosen.dimension) this.goAlong(before);
+  }
+
+  // All dimensions of every matrix, or the first few.
+  switchDimensions() {
+    this.limit = this.limit === Infinity ? FIRST_DIMENSIONS : Infinity;
+    this.find(".whole").setAttribute("aria-pressed", this.limit === Infinity);
+    this.draw();
   }
 
   // With another head goes the chosen dimension, if it was one of the head before.
@@ -103,6 +115,7 @@ class Steps extends Component {
     const { queries, keys } = this.data;
     this.find(".chooser").hidden = false;
     this.find(".dimension input").max = this.dimensions;
+    this.find(".whole").hidden = this.dimensions <= FEW_COLUMNS;
     const tokens = JSON.stringify([queries, keys]);
     if (tokens === this.tokens) return;
     this.tokens = tokens;
@@ -173,7 +186,8 @@ class Steps extends Component {
 
   drawStep(index) {
     const { data, grids } = this, entry = this.entries[index], step = data.steps[index];
-    const inputs = this.chosen.step === ALL ? [] : inputsOf(step, data, grids);
+    const hasInputs = this.chosen.step !== ALL && step.name !== INPUTS_BELOW;
+    const inputs = hasInputs ? inputsOf(step, data, grids) : [];
     const own = panelsOf(step, data, grids), wide = [...inputs, ...own].some(isWide);
     entry.item.classList.toggle("wide", wide);
     entry.item.classList.toggle("from_inputs", inputs.length > 0 && !wide && this.width > LEAST_WIDTH);
@@ -222,7 +236,7 @@ class Steps extends Component {
   windowAndMarks(panel, width) {
     const places = this.changes[panel.array], { columns } = panel.grid;
     const marked = places ? (row, column) => places.has(row * columns + column) : null;
-    return { window: windowOf(panel, this.chosen, this.data, width), marked, changes: places?.size ?? 0 };
+    return { window: windowOf(panel, this.chosen, this.data, width, this.limit), marked, changes: places?.size ?? 0 };
   }
 
   // A map of one step is in sight with all that stands above it.
@@ -246,9 +260,11 @@ class Steps extends Component {
     const { hand } = entry.parts, chosen = `Dimension ${this.chosen.dimension + 1}`;
     const isBeyond = panel.columns === "model", { columns } = panel.grid;
     const elsewhere = isBeyond ? `${chosen} is beyond the ${columns} of this matrix.` : `${chosen} is another head's.`;
-    const sum = () => sumText(this.sums.of(panel, row, column), `${this.data.whose} has`);
-    const text = inWords(row < 0 || column < 0 ? elsewhere : sum());
-    if (hand.textContent !== text) hand.textContent = text;
+    const sum = row < 0 || column < 0 ? null : this.sums.of(panel, row, column);
+    const text = inWords(sum ? sumText(sum, `${this.data.whose} has`) : elsewhere);
+    if (hand.dataset.text === text) return;
+    hand.dataset.text = text;
+    hand.replaceChildren(...(sum?.terms ? workedCell(sum, `${this.data.whose} has`) : [text]));
   }
 }
 
@@ -257,7 +273,8 @@ class Entry {
   constructor(name, download) {
     this.download = download;
     this.name = name;
-    this.parts = Object.fromEntries(["shape", "why", "hand", "see", "gap"].map((part) => [part, element("p", part)]));
+    this.parts = Object.fromEntries(["shape", "why", "see", "gap"].map((part) => [part, element("p", part)]));
+    this.parts.hand = element("div", "hand");
     this.title = element("h3");
     this.formula = element("p", "formula");
     this.groups = [element("div", "panels own"), element("div", "panels neurons"), element("div", "panels inputs")];
@@ -323,7 +340,7 @@ class Figure {
     const within = (at, first, count) => (at >= first && at < first + count ? at - first : -1);
     const row = within(cell.row, window.row, window.rows), column = within(cell.column, window.column, window.columns);
     Object.assign(this, { window, row: cell.row, chosen: { row: Math.max(0, row), column: Math.max(0, column) } });
-    if (isWide(panel)) this.drawStrip(panel, picture, cell);
+    if (isCut(panel) && !panel.isBare) this.drawStrip(panel, picture, cell);
     else this.strip.remove();
     const pen = prepare(this.canvas, geometry.width, geometry.height);
     const name = panel.text ?? plainSymbol(panel);

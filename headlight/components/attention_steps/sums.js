@@ -33,11 +33,13 @@ export class Sums {
     });
     const total = (some) => some.reduce((sum, { value }) => sum + value, 0), sum = total(terms);
     terms.sort((one, other) => Math.abs(other.value) - Math.abs(one.value));
-    const parts = terms.splice(0, SHOWN_TERMS).map(({ left, right, value, index }) => {
+    const largest = terms.splice(0, SHOWN_TERMS);
+    const parts = largest.map(({ left, right, value, index }) => {
       return `${number(left)} × ${number(right)} = ${number(value)} (${where(index)})`;
     });
-    if (terms.length) parts.push(`${others(terms.length)} together: ${number(total(terms))}`);
-    return { parts, sum };
+    const rest = { count: terms.length, value: total(terms) };
+    if (rest.count) parts.push(`${others(rest.count)} together: ${number(rest.value)}`);
+    return { parts, sum, terms: largest, rest };
   }
 
   column(grid, index) {
@@ -70,8 +72,9 @@ export class Sums {
   dot({ left, right }, row, column) {
     const first = this.data.head * this.data.d_k + 1;
     const lefts = this.grids[left].row(row), rights = this.grids[right].row(column);
-    const { parts, sum } = this.product(lefts, rights, (index) => `dimension ${first + index}`);
-    return { parts, value: sum };
+    const { parts, sum, terms, rest } = this.product(lefts, rights, (index) => `dimension ${first + index}`);
+    const places = { query: this.data.queries[row], key: this.data.keys[column], first };
+    return { parts, value: sum, terms, rest, ...places };
   }
 
   divided({ of }, row, column) {
@@ -166,7 +169,7 @@ function farWords(distance) {
   return `distance ${number(distance, 0)}, the key stands ${far} token${far > 1 ? "s" : ""} ${side} the query`;
 }
 
-const others = (count) => `${count} other${count > 1 ? "s" : ""}`;
+export const others = (count) => `${count} other${count > 1 ? "s" : ""}`;
 
 // A cell in a sentence: the computation, its result, and how far the model's own number is from it.
 export function sumText({ name, parts, value, own, sign = "; the sum", joined = "; " }, owner) {

@@ -252,7 +252,7 @@ export class Heads extends View {
 
 const nameOf = ({ kind, layer, head }) => `${kind}.${layer + 1}.${head + 1}`;
 
-const FIRST_QUERY = 3; // as in headlight/views/inside/steps.py
+const FIRST_QUERY = 3, FIRST_STEP = "products"; // as in headlight/views/inside/steps.py
 
 export class Inside extends View {
   constructor(given) {
@@ -306,7 +306,7 @@ export class Inside extends View {
     const query = Math.min(Math.max(1, number(said.at_query, FIRST_QUERY)), queries);
     const from = (head * queries + query - 1) * keys, row = weights.subarray(from, from + keys);
     const key = number(said.at_key, row.indexOf(Math.max(...row)) + 1), names = ["all", ...all.map(({ name }) => name)];
-    const step = names.includes(said.at_step) ? said.at_step : all[0].name;
+    const step = names.includes(said.at_step) ? said.at_step : FIRST_STEP;
     return [query, key, number(said.at_dimension, head * d_k + 1), step];
   }
 

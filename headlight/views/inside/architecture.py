@@ -40,9 +40,9 @@ def show(request: TranslationRequest) -> None:
         text = block_text(chosen.kind, config)
         where = "" if chosen.layer is None else f", {chosen.stack} layer {chosen.layer + 1}"
         st.subheader(f"{text.title}{where}")
-        _show_ways(chosen)
         st.latex(text.formula)
         st.markdown(f"{text.meaning} *{text.source}.*")
+        _show_ways(chosen)
         share = share_words(chosen, sum(block.parameters for block in blocks)) or "none"
         st.markdown(f"**Parameters:** {plain(share)}{' of all parameters' * share.endswith('%')}")
         tokens = trace.source_tokens if chosen.stack == "encoder" else trace.decoder_input_tokens

@@ -17,7 +17,7 @@ from transformer.interpret.trace import RowLabel, name_rows
 
 from .steps_content import View, stages_payload, steps_page
 
-ALL_STEPS, FIRST_STEP = "all", "input"
+ALL_STEPS, FIRST_STEP = "all", "products"
 HOW_TO_READ = (
     "Choose a query, a key and a dimension; **point at any cell** and the sum behind it is written out, recomputed "
     "from the numbers of the step before. A solid frame is the query, a dashed one key or dimension. ← and → go from "

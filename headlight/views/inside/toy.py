@@ -10,7 +10,7 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from headlight.app import url_state
+from headlight.app import bar, url_state
 from headlight.app.choices import numbers as numbers_to
 from headlight.app.choices import one_of, slider
 from headlight.app.results import TranslationRequest
@@ -45,9 +45,10 @@ MASKED_ROW = Finding(
 
 
 def show(_request: TranslationRequest) -> None:
-    """Show the table to change at the left, and at the right the step in which its effect is seen. Raises UserError."""
-    left, right = st.columns([4, 5], gap="medium")
-    with left:
+    """Show the steps at the left, and at the right the table to change. Raises UserError."""
+    bar.hide_sentence()
+    left, right = st.columns([5, 4], gap="medium")
+    with right:
         numbers, sentence, head = _choose()
     stages = numbers.stages()
     view = toy_view(numbers, sentence, head)
@@ -55,7 +56,7 @@ def show(_request: TranslationRequest) -> None:
     query, key = url_state.read_number("at_query", 1), url_state.read_number("at_key", 1)
     dimension, step = url_state.read_number("at_dimension", head * stages.d_k + 1), chosen_step(payload, TOY_STEP)
     keep = partial(remember, start=TOY_STEP)
-    with right:
+    with left:
         attention_steps(payload, (query, key, dimension, step), "toy_steps", keep, _flip(numbers, sentence))
     _show_masked_rows(stages, sentence, head)
     title = f"Self-attention over made-up numbers, head {head + 1}"

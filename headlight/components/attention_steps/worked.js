@@ -1,0 +1,26 @@
+// One cell of queries times keys, worked out: two vectors, their products dimension by dimension, and the sum.
+
+import { JOINT, element } from "../lib/canvas.js";
+import { number, tiny } from "../lib/format.js";
+import { inWords } from "../lib/tokens.js";
+import { others } from "./sums.js";
+
+// The sentence and the table below it. found: what `Sums.of` gives for the cell; owner: "The model has".
+export function workedCell({ name, query, key, terms, rest, first, value, own }, owner) {
+  const more = rest.count ? [others(rest.count)] : [], gaps = more.map(() => "…");
+  const row = (tag, name, cells) => element("tr", "", element("th", "", inWords(name)), ...cells.map((cell) => {
+    return element(tag, "", cell);
+  }));
+  const of = (name) => terms.map((term) => number(term[name], 2));
+  const products = [...of("value"), ...more.map(() => number(rest.value, 2)), number(value, 2)];
+  const table = element(
+    "table", "worked",
+    row("th", "dimension", [...terms.map(({ index }) => String(first + index)), ...more, "sum"]),
+    row("td", `query “${query.split(JOINT)[0]}”`, [...of("left"), ...gaps, ""]),
+    row("td", `key “${key}”`, [...of("right"), ...gaps, ""]),
+    row("td", "query × key", products),
+  );
+  const same = tiny(Math.abs(value - own));
+  const text = `${name}: query × key = ${number(value)}. ${owner} ${number(own)}, difference ${same}.`;
+  return [element("p", "", inWords(text)), element("div", "sideways", table)];
+}
