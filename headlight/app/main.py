@@ -26,7 +26,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 _M_ARENA_MAX, _ARENAS = -8, 2  # of glibc's mallopt(3)
 FOLDER = Path(__file__).parent
 _LET_IN = "let_in"  # in the session
-SHARED_STYLES = [FOLDER.parent / "components" / "lib" / name for name in ("colours.css", "chips.css")]
+SHARED_STYLES = [FOLDER.parent / "components" / "lib" / name for name in ("colours.css", "chips.css", "finding.css")]
 
 
 class Guide(Protocol):

@@ -30,15 +30,9 @@ def left_out_words(source: int, target: int, step: int) -> str:
     )
 
 
-def strips_words(source: int, target: int, weights: int) -> str:
-    """Return why a step is not shown with every head, of so many float32 weights in base64; "" where it is."""
-    if weights * 4 * 4 / 3 <= MOST_BYTES:
-        return ""
-    return (
-        f"{sizes(source, target)}: the weights of all heads in all steps are {weights:,}, more than the "
-        f"{MOST_BYTES * 3 // 16:,} that this page sends. The head chosen above is shown over the tokens; all heads are "
-        "on the page Attention."
-    )
+def fits_page(weights: int) -> bool:
+    """Return whether so many float32 weights, in base64, are few enough to be sent to a page."""
+    return weights * 4 * 4 / 3 <= MOST_BYTES
 
 
 def replayed_words(source: int, lengths: Sequence[int]) -> str:

@@ -10,7 +10,7 @@ from support.rest import at_rest, back
 
 from headlight.components.bundle import bundle, read_parts
 from headlight.plots.text import chip_text, shown_token
-from headlight.views.decoding.content import decoding_steps
+from headlight.views.decoding.content import decoding_facts
 from transformer import Beam
 from transformer.interpret.trace import attention_map
 
@@ -247,16 +247,16 @@ def test_hostile_tokens_are_text_in_the_player(page, trace):
         target_tokens=(evil, *trace.target_tokens[1:]),
         candidate_tokens=((evil, *trace.candidate_tokens[0][1:]), *trace.candidate_tokens[1:]),
     )
-    steps = decoding_steps(crafted, attention_map(crafted, "cross"), attention_map(crafted, "decoder"), 8000)
+    facts = decoding_facts(crafted, attention_map(crafted, "cross"), attention_map(crafted, "decoder"), 8000)
     player = read_parts("decoding_player/player")
     page.set_content(f"<div id=place>{player.markup}</div>")
     page.evaluate(
         """async ([script, data]) => {
           const player = await import(URL.createObjectURL(new Blob([script], {type: "text/javascript"})));
           const parentElement = document.getElementById("place");
-          player.default({ parentElement, data: { ...data, step: 1 }, setTriggerValue: () => {} });
+          player.default({ parentElement, data: { facts: data, layer: null, head: null, step: 1 }, setTriggerValue: () => {} });
         }""",
-        [bundle(player.module), steps],
+        [bundle(player.module), facts],
     )
     expect(page.locator(".chips.source .token").first).to_have_text(evil)
     expect(page.locator("td.piece button").first).to_have_text(evil)

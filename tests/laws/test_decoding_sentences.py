@@ -1,99 +1,22 @@
-"""Laws of the sentences on a decoding: its steps, what they attend to, and what beam search gained or greedy lost."""
+"""Laws of the sentences on beam search: what it gained, and what greedy decoding lost."""
 
-import dataclasses
 import re
 
 import numpy as np
 import pytest
 import torch
-from support.claims import as_printed
-from support.traced import all_traces, is_printed, odd_traces, traces, translator
+from support.traced import translator
 
-from headlight.plots.text import head_name
-from headlight.views.decoding.content import describe_hardest, entropy_words, given_words, hardest_step, step_sentence
 from headlight.views.decoding.search_content import describe_search
 from transformer import Beam, Greedy
 from transformer.decoding.beam import SearchRecord
 from transformer.decoding.sampling import Hypothesis
-from transformer.interpret.trace import attention_map
 
 SEARCHED = (
     *("I love my teacher.", "Tom climbed over the wall.", "My dog has fleas.", "Yes.", "no no no no no no", "a", "..."),
     *("\U0001f600 cat", "If I had known, I would have come.", "How many people live here?", "word " * 60),
     "Machine learning models are trained on large amounts of data.",
 )
-
-
-def test_the_hardest_step_has_the_highest_entropy_and_what_it_offers_can_be_taken():
-    never = {translator().tokenizer.pad_id, translator().tokenizer.begin_id}
-    cut = [dataclasses.replace(one, finished=False) for one in traces()]
-    ends = 0
-    for trace in (*all_traces(), *cut, *odd_traces()):
-        found, attempt = describe_hardest(trace)
-        said = re.fullmatch(
-            r"Step (\d+), “(.+?)”, was the hardest choice\. It got (.+? %), the runner-up “(.+?)” (.+? %)\. The "
-            r"perplexity is ([\d.]+), .*",
-            str(found),
-        )
-        step = int(said[1]) - 1
-        entropies = [float(each) for each in trace.entropies]
-        assert step == hardest_step(trace) >= trace.num_forced
-        assert entropies[step] == max(entropies[trace.num_forced :])
-        assert abs(float(said[6]) - np.exp(entropies[step])) <= 0.05 + 1e-4
-        assert said[2] == trace.target_tokens[step] and is_printed(said[3], float(trace.target_probabilities[step]))
-        row = zip(trace.candidate_ids[step].tolist(), trace.candidate_probabilities[step].tolist(), strict=True)
-        others = {id: each for id, each in row if id != trace.target_ids[step] and id not in never}
-        other = max(others, key=others.get)
-        assert said[4] == translator().tokenizer.piece_text(other) and is_printed(said[5], others[other])
-        at_the_limit = not trace.finished and step + 1 == len(trace.target_ids)
-        assert attempt.startswith(f"step {step + 1} with “{said[4]}” forced instead") != at_the_limit
-        assert at_the_limit or translator().may_begin_with((*trace.target_ids[:step], other))
-        ends += at_the_limit
-    assert ends, "one translation has its hardest step where nothing can follow"
-
-
-def test_an_entropy_is_said_in_nats_and_as_a_perplexity():
-    for trace in traces():
-        for entropy in trace.entropies.astype(np.float64):
-            said = re.fullmatch(r"(\d+\.\d\d) nats, perplexity (\d+\.\d)", entropy_words(float(entropy)))
-            assert as_printed(said[1], entropy) and as_printed(said[2], np.exp(entropy))
-    assert entropy_words(-0.0) == "0.00 nats, perplexity 1.0"
-
-
-def test_a_step_attends_most_to_the_tokens_that_are_named():
-    for trace in (*all_traces(), *odd_traces()):
-        layers, heads = trace.cross.shape[:2]
-        for layer, head in [(0, 0), (layers - 1, heads - 1), (layers - 1, None), (None, 0), (None, None)]:
-            cross, decoder = (attention_map(trace, kind, layer, head) for kind in ("cross", "decoder"))
-            means = []
-            for maps in (trace.cross, trace.decoder):
-                chosen = maps.astype(np.float64)
-                chosen = chosen if layer is None else chosen[layer : layer + 1]
-                means.append((chosen if head is None else chosen[:, head : head + 1]).mean(axis=(0, 1)))
-            for step in {0, len(trace.target_ids) // 2, len(trace.target_ids) - 1}:
-                forced = trace.origin == "prefix" and step == 0
-                said = re.fullmatch(
-                    r"With input “(.+?)” the model gives “(.+?)” (.+? %), rank (\d+)(, forced by you|, given, not "
-                    r"chosen)?\. (Average over .+?|Layer \d, head \d) attends most to “(.+?)” \((\d\.\d\d)\) of the "
-                    r"source(?: and to “(.+?)” \((\d\.\d\d)\) of the prefix)?\.",
-                    step_sentence(trace, step, cross, decoder, forced=forced),
-                )
-                assert (said[1], said[2]) == (trace.decoder_input_tokens[step], trace.target_tokens[step])
-                probability = float(trace.target_probabilities[step])
-                assert is_printed(said[3], probability)
-                better = sum(float(each) > probability for each in trace.candidate_probabilities[step])
-                assert int(said[4]) - 1 == better if better < 10 else int(said[4]) > 10
-                assert said[5] == (
-                    ", forced by you" if forced else ", given, not chosen" if step < trace.num_forced else None
-                )
-                rows = means[0][step], means[1][step][: step + 1]
-                assert (said[9] is None) == (len(rows[1]) == 1), "a single key gets all there is, whatever the model"
-                sides = zip(rows, (trace.source_tokens, trace.decoder_input_tokens), (7, 9), strict=True)
-                for row, keys, at in [*sides][: 1 + (len(rows[1]) > 1)]:
-                    most = max(row[index] for index in range(len(row)) if keys[index] == said[at])
-                    assert most >= max(row) - 1e-6 and as_printed(said[at + 1], max(row))
-                assert said[6].lower() == head_name(layer, head, layers, heads)
-    assert given_words(odd_traces()[1]).startswith(f"“{odd_traces()[1].target_tokens[0]}” is not the model's choice")
 
 
 def log_probability(text, found):

@@ -16,7 +16,7 @@ export function stepFigure(data, maps, step) {
     name: `decoding_step_${step}`,
     label: `Step ${step} of ${data.steps.length} of the decoding`,
     caption: `Step ${step} of ${data.steps.length}. ${now.sentence} Above, the weights of ${data.name}; below, the ` +
-      `most probable candidates out of all tokens, the taken one framed, and ${now.rest_words}.`,
+      `most probable candidates out of all tokens, the taken one framed, and ${now.rest}.`,
     table: () => ({
       header: ["what", "place or rank", "token", "weight or probability", "taken"],
       rows: [

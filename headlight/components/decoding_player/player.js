@@ -1,16 +1,19 @@
-// The decoding player. All numbers and sentences come from Python; here they are only shown, one step at a time.
+// The decoding player: a trace, one step at a time (see story.js).
 // Token text is hostile until it is set as text.
 
 import { offerPicture } from "../export/snapshot.js";
 import { JOINT, element, isDark, tint } from "../lib/canvas.js";
-import { floats } from "../lib/format.js";
+import { decodeFacts } from "../lib/facts.js";
+import { findingElement } from "../lib/finding.js";
 import { Component, mounted } from "../lib/mount.js";
 import { fly } from "../lib/motion.js";
 import { Playhead } from "../lib/playback.js";
 import { press } from "../lib/screen.js";
 import { chipRow, inWords, shownToken, shownTokens } from "../lib/tokens.js";
 import { headsFigure, stepFigure } from "./picture.js";
+import { stepsOf } from "./story.js";
 import { HeadStrip } from "./strips.js";
+import { WITHOUT_HEADS } from "./words.js";
 
 const MILLISECONDS_A_STEP = 1000;
 const GAP = 24; // pixels between the two pictures of all heads, as in player.css
@@ -54,13 +57,21 @@ class Player extends Component {
     this.ends.push(() => this.playhead.leave());
   }
 
-  receive(data) {
+  // given: { facts, layer, head, step, autoplay, fixed }; facts as Python wrote them, or decoded already. `fixed`: no
+  // token can be forced.
+  receive({ facts, layer, head, fixed = false, ...state }) {
+    if (facts !== this.facts) this.trace = facts.targetProbabilities.base64 ? null : facts;
+    this.facts = facts;
+    this.trace ??= decodeFacts(facts);
+    const steps = stepsOf(this.trace, { layer, head }, this.trace), data = { ...steps, ...state, fixed };
     const arrives = !this.data, other = this.data?.id !== data.id;
     this.data = data;
     this.playhead.last = data.steps.length;
-    this.maps = { cross: floats(data.cross), decoder: floats(data.decoder) };
+    this.maps = data.maps;
     this.showWhetherHeads(data);
     this.showBranch(data.branch);
+    this.find(".found").replaceChildren(findingElement(fixed ? { ...data.finding, attempt: "" } : data.finding));
+    this.find(".given").textContent = inWords(data.given);
     for (const name of this.root.querySelectorAll(".name")) name.textContent = `(${data.name})`;
     if (other) {
       this.playhead.startAnew();
@@ -87,10 +98,11 @@ class Player extends Component {
   }
 
   // Of a long text the weights of all heads are not sent, and a sentence says why.
-  showWhetherHeads({ without_heads: without, source, fed, all_cross: cross, all_decoder: decoder }) {
-    this.find(".without_heads").textContent = without ?? "";
+  showWhetherHeads({ all: { cross, decoder }, source, fed }) {
+    const without = !cross;
+    this.find(".without_heads").textContent = without ? WITHOUT_HEADS : "";
     this.find(".without_heads").hidden = !without;
-    for (const part of this.root.querySelectorAll(".strips, .hint, .heads .title .download")) part.hidden = !!without;
+    for (const part of this.root.querySelectorAll(".strips, .hint, .heads .title .download")) part.hidden = without;
     if (without) return;
     this.strips[0].receive(this.data, source, cross);
     this.strips[1].receive(this.data, fed, decoder);
@@ -100,7 +112,7 @@ class Player extends Component {
   showBranch(branch) {
     this.find(".branch").hidden = !branch;
     if (!branch) return;
-    const forced = shownTokens(branch.forced.split(" ")).join(" "); // no token has a space
+    const forced = shownTokens(branch.forced).join(" ");
     this.find(".forced_part").textContent = `With “${forced}” forced`;
     this.find(".now").textContent = branch.now;
     this.find(".own").textContent = branch.own;
@@ -176,9 +188,10 @@ class Player extends Component {
   }
 
   showCandidates(step) {
-    this.find(".offer").hidden = !step.takable;
-    this.find(".entropy").textContent = `entropy ${step.entropy}`;
-    this.find(".others").textContent = step.rest_words;
+    const takable = step.takable && !this.data.fixed;
+    this.find(".offer").hidden = !takable;
+    this.find(".entropy").textContent = step.entropy;
+    this.find(".others").textContent = step.rest;
     const body = this.find("tbody");
     while (body.children.length > step.candidates.length) body.lastChild.remove();
     while (body.children.length < step.candidates.length) body.append(this.candidateRow());
@@ -188,12 +201,11 @@ class Player extends Component {
       row.className = candidate.taken ? (step.forced ? "taken forced" : "taken") : "";
       row.querySelector(".rank").textContent = candidate.rank;
       button.textContent = shownToken(candidate.token);
-      const takable = step.takable && !candidate.special;
       const label = candidate.taken ? `${candidate.token}, taken` : `Force ${candidate.token}`;
       button.setAttribute("aria-label", label);
       const offer = candidate.taken ? "taken in this translation" : "force this token and decode on";
       button.title = `${candidate.token}: ${offer}`;
-      button.disabled = !candidate.taken && !takable;
+      button.disabled = !candidate.taken && (!takable || candidate.special);
       button.onclick = () => {
         if (candidate.taken) return;
         this.playhead.pause(false);
@@ -210,7 +222,7 @@ class Player extends Component {
   }
 
   drawStrips() {
-    if (this.data.without_heads) return;
+    if (!this.data.all.cross) return;
     const width = this.find(".heads").clientWidth, half = (width - GAP) / 2;
     const both = this.strips.every((strip) => strip.comfortable <= half);
     this.find(".strips").classList.toggle("side_by_side", both);

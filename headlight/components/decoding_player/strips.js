@@ -1,7 +1,6 @@
 // One kind of attention in one step: every head as a thin line of cells on a canvas, layer under layer.
 
 import { blue, placeOf, prepare, shortened } from "../lib/canvas.js";
-import { floats } from "../lib/format.js";
 import { cellText, writeSlanted } from "../lib/heatmap.js";
 import { shownTokens } from "../lib/tokens.js";
 
@@ -23,7 +22,7 @@ export class HeadStrip {
   receive(data, keys, weights) {
     this.data = data;
     this.keys = keys;
-    this.weights = floats(weights);
+    this.weights = weights;
     this.labels = shownTokens(keys);
     this.longest = Math.max(...this.labels.map((label) => shortened(label).length));
   }

@@ -4,6 +4,7 @@
 import { default as explorer } from "../attention_explorer/explorer.js";
 import { default as steps } from "../attention_steps/steps.js";
 import { default as player } from "../decoding_player/player.js";
+import { hardestStep } from "../decoding_player/story.js";
 import { default as switches } from "../head_switches/switches.js";
 import { JOINT, element } from "../lib/canvas.js";
 import { inWords, wordRanges } from "../lib/tokens.js";
@@ -13,7 +14,6 @@ import { explorerBytes } from "./payloads/explorer.js";
 import { comparedRows } from "./payloads/compared.js";
 import { changedOutputs, describeHidden, isSame, linesPayload, positionsOf } from "./payloads/lines.js";
 import { measureHeads, plainestHead } from "./payloads/patterns.js";
-import { hardestStep, playerPayload } from "./payloads/player.js";
 import { defaultHead, describeChange, describeRanking, switchesPayload } from "./payloads/switches.js";
 import { stepsPayload } from "./payloads/steps.js";
 import { kindHeadName, pluralize } from "./payloads/text.js";
@@ -164,16 +164,15 @@ export class Decoding extends View {
 
   showSteps(shown, trace, head, prefix, { way }, said) {
     this.trace = shown;
-    const payload = playerPayload(shown, head, {
-      forced: prefix.length, unforced: trace.targetText, vocabulary: this.source.model.config.vocab_size,
-    });
-    const step = /^\d{1,4}$/.test(said.step) ? Number(said.step) : 1;
-    this.give(player, { ...payload, step });
+    const vocabulary = this.source.model.config.vocab_size;
+    const facts = { ...shown, forced: prefix.length, unforced: trace.targetText, vocabulary };
+    const step = /^\d{1,4}$/.test(said.step) ? Number(said.step) : hardestStep(shown) + 1;
+    this.give(player, { facts, ...head, step });
     const text = shown.targetText.trim() ? shown.targetText : this.words.nothing;
     const name = { beam: "Beam search finds", sampling: "Drawn" }[way];
     this.find(".found_so").replaceChildren(...(name ? [wayLine(name, text)] : []));
     const told = way === "sampling" ? [element("p", "", DRAWN_HERE)] : [];
-    this.find(".findings").replaceChildren(finding(hardestStep(shown)), ...told);
+    this.find(".findings").replaceChildren(...told);
   }
 
   // Token ids such as "17.4" that a translation may begin with; null for others.

@@ -11,12 +11,12 @@ from headlight.app import results, url_state
 from headlight.app.choices import numbers
 from headlight.app.head_choice import Head, choose_head_of, take_head
 from headlight.app.results import TranslationRequest
-from headlight.app.widgets import offer_page, plain, show_finding, show_translation
+from headlight.app.widgets import offer_page, show_translation
 from headlight.components.show import decoding_player
 from transformer import Beam
 from transformer.interpret.trace import Trace, attention_map
 
-from .content import decoding_page, decoding_steps, describe_hardest, given_words, hardest_step
+from .content import decoding_facts, decoding_page, hardest_step
 from .prefix import force, forget
 
 
@@ -28,7 +28,8 @@ def show(request: TranslationRequest, row: DeltaGenerator) -> None:
     trace, model = results.trace(request), results.translator(request.checkpoint).model
     cross, decoder = (attention_map(trace, kind, head.layer, head.head) for kind in ("cross", "decoder"))
     unforced = results.trace(replace(request, prefix=(), rank=1)).target_text if request.prefix else ""
-    steps = decoding_steps(trace, cross, decoder, model.config.output_size, len(request.prefix), unforced)
+    facts = decoding_facts(trace, cross, decoder, model.config.output_size, len(request.prefix), unforced)
+    shown = {"facts": facts, "layer": head.layer, "head": head.head}
 
     def force_token(step: int, token_id: int) -> None:
         """Force a candidate in place of the token of this step, and stay there."""
@@ -37,7 +38,7 @@ def show(request: TranslationRequest, row: DeltaGenerator) -> None:
 
     step = chosen_step(trace)
     decoding_player(
-        {**steps, "autoplay": not url_state.read("step")},
+        {**shown, "autoplay": not url_state.read("step")},
         step + 1,
         key="player",
         on_step=_go_to,
@@ -45,10 +46,7 @@ def show(request: TranslationRequest, row: DeltaGenerator) -> None:
         on_take=force_token,
         on_undo=forget,
     )
-    offer_page(lambda: decoding_page(steps, step + 1, trace, request.checkpoint.name), "decoding.html")
-    show_finding(*describe_hardest(trace))
-    if trace.num_forced:
-        st.caption(plain(given_words(trace)))
+    offer_page(lambda: decoding_page(shown, step + 1, request.checkpoint.name), "decoding.html")
     st.caption(
         "The decoder reads what it has written, scores every possible next token, picks one, and repeats. These are "
         "the model's own probabilities, before temperature or top-k."

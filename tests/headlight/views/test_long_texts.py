@@ -7,17 +7,17 @@ from urllib.parse import quote
 
 import numpy as np
 import pytest
+from headlight.views.questions.content import QUESTIONS
 from support.addresses import VIEWS
 from support.long_text import NAME, TEXT, write_summarizer
 from support.pages import open_address, page_text
 
 from headlight.app import results
 from headlight.app.results import measures
-from headlight.plots.limits import block_for, left_out_words, plain_cells_words, pooled, replayed_words, strips_words
+from headlight.plots.limits import block_for, fits_page, left_out_words, plain_cells_words, pooled, replayed_words
 from headlight.views.attention.explorer_content import KINDS, STEPS
 from headlight.views.attention.long_explorer import LongExplorer, long_words
-from headlight.views.decoding.content import decoding_steps
-from headlight.views.questions.content import QUESTIONS
+from headlight.views.decoding.content import decoding_facts
 from transformer.interpret.trace import Trace, attention_map
 
 MOST_SENT = 12_000_000  # bytes of a page
@@ -141,7 +141,7 @@ def test_a_square_of_cells_has_the_largest_of_them_and_nothing_where_all_are_mas
 def test_sentences_of_128_tokens_a_side_come_near_no_limit(trace):
     assert not left_out_words(128, 128, 127) and left_out_words(128, 129, 128)
     assert not replayed_words(128, [128] * 2000) and replayed_words(512, [512] * 200)
-    assert not strips_words(128, 128, 2 * 48 * 128**2) and not plain_cells_words(128, 128)
+    assert fits_page(2 * 48 * 128**2) and not plain_cells_words(128, 128)
     ours = {kind: trace.attention(kind)[:, :, :128, :128] for kind in KINDS}
     assert not long_words(dataclasses.replace(trace, **ours))
 
@@ -157,9 +157,9 @@ def test_masks_of_a_long_text_say_so_before_the_model_runs_over_the_batch(view, 
 
 def test_the_player_of_a_long_text_has_the_maps_and_no_head_beside_them(trace):
     maps = attention_map(trace, "cross", 2, 3), attention_map(trace, "decoder", 2, 3)
-    steps = decoding_steps(trace, *maps, 150)
-    assert steps["all_cross"] == steps["all_decoder"] == "" and "are on the page Attention" in steps["without_heads"]
-    cross = np.frombuffer(base64.b64decode(steps["cross"]), np.float32)
+    facts = decoding_facts(trace, *maps, 150)
+    assert not {"cross", "decoder"} & facts.keys() and facts["head_counts"] == list(trace.cross.shape[:2])
+    cross = np.frombuffer(base64.b64decode(facts["shown_cross"]["base64"]), np.float32)
     np.testing.assert_array_equal(cross, trace.cross[2, 3].ravel())
     short = dataclasses.replace(trace, cross=trace.cross[:1, :1], decoder=trace.decoder[:1, :1])
-    assert "without_heads" not in decoding_steps(short, *maps, 150)
+    assert {"cross", "decoder"} <= decoding_facts(short, *maps, 150).keys()

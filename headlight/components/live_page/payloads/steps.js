@@ -1,7 +1,6 @@
 // What the steps of one attention block show, as headlight/views/inside/steps_content.py says it: its words come from
 // there (`words`), the numbers from engine/stages.js (`stages`).
 
-import { base64 } from "./player.js";
 import { filled, fixed, percent, quotedAt, signed } from "./text.js";
 
 // view: {kind, layer, head, queries, keys, predicted, scaled, positioned, normalised}; names: of the kinds.
@@ -196,3 +195,16 @@ const FINDINGS = {
 
   norm_last: (stages) => normalised(stages, "total", "result"),
 };
+
+const AT_ONCE = 4096; // bytes that become letters in one call
+
+// Float32Arrays one after the other, as lib/format.js reads them.
+function base64(parts) {
+  const letters = parts.flatMap((part) => {
+    const bytes = new Uint8Array(part.buffer, part.byteOffset, part.byteLength);
+    return Array.from({ length: Math.ceil(bytes.length / AT_ONCE) }, (_, run) => {
+      return String.fromCharCode.apply(null, bytes.subarray(run * AT_ONCE, (run + 1) * AT_ONCE)); // faster than spread
+    });
+  });
+  return btoa(letters.join(""));
+}

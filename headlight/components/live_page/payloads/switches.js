@@ -2,7 +2,7 @@
 // headlight/views/what_if/ablation.py and change_content.py say it.
 
 import { isSame } from "./lines.js";
-import { candidatesAt, isNeverChosen } from "./player.js";
+import { candidatesAt, isNeverChosen } from "../../decoding_player/story.js";
 import { LEAST_SHOWN, distinct, fixed, kindHeadName, quotedAt, rint, signed, twoDigits } from "./text.js";
 
 const KINDS = ["encoder", "decoder", "cross"];

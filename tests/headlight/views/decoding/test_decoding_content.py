@@ -1,4 +1,4 @@
-"""What the decoding player is given: the model's own numbers, in words that are right."""
+"""Facts of the decoding player: the model's own numbers."""
 
 import base64
 import dataclasses
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from headlight.views.decoding.content import decoding_steps, describe_hardest
+from headlight.views.decoding.content import decoding_facts, hardest_step
 from transformer.decoding.sampling import DecodingState, Greedy
 from transformer.interpret.trace import attention_map
 
@@ -18,14 +18,13 @@ def trace(translator):
     return translator.trace("red dog", target="rot Hund Haus")
 
 
-def steps_of(trace, layer=None, head=None, forced=0) -> dict:
-    return decoding_steps(
-        trace, attention_map(trace, "cross", layer, head), attention_map(trace, "decoder", layer, head), 90, forced
-    )
+def facts_of(trace, layer=None, head=None) -> dict:
+    maps = attention_map(trace, "cross", layer, head), attention_map(trace, "decoder", layer, head)
+    return json.loads(json.dumps(decoding_facts(trace, *maps, 90, 1, "unforced")))
 
 
-def array(text: str, dtype: str, shape: tuple[int, ...]) -> np.ndarray:
-    return np.frombuffer(base64.b64decode(text), dtype).reshape(shape)
+def array(fact: dict) -> np.ndarray:
+    return np.frombuffer(base64.b64decode(fact["base64"]), "<f4").reshape(fact["shape"])
 
 
 def test_candidates_are_the_softmax_of_the_cached_logits_of_their_step(translator):
@@ -43,45 +42,20 @@ def test_candidates_are_the_softmax_of_the_cached_logits_of_their_step(translato
                 assert set(trace.candidate_ids[step]) == set(np.argsort(-probabilities, kind="stable")[:10])
 
 
-def test_every_step_has_its_candidates_the_taken_one_marked(trace):
-    shown = steps_of(trace)
-    assert json.loads(json.dumps(shown)) == shown, "it must travel as JSON"
-    assert len(shown["steps"]) == len(trace.target_ids)
-    for step, found in enumerate(shown["steps"]):
-        taken = [candidate for candidate in found["candidates"] if candidate["taken"]]
-        assert [candidate["id"] for candidate in taken] == [trace.target_ids[step]]
-        assert taken[0]["rank"] == trace.target_ranks[step] == found["rank"]
-        assert taken[0]["probability"] == pytest.approx(trace.target_probabilities[step])
-        total = sum(candidate["probability"] for candidate in found["candidates"]) + found["rest"]
-        assert total == pytest.approx(1.0, abs=1e-5)
-
-
-def test_a_taken_piece_beyond_the_ten_best_is_added_with_its_rank(trace):
-    far = [step for step, rank in enumerate(trace.target_ranks) if rank > 10]
-    assert far, "an untrained model ranks a given target anywhere"
-    for step in far:
-        assert len(steps_of(trace)["steps"][step]["candidates"]) == 11
-
-
-def test_weights_travel_whole(trace):
-    shown = steps_of(trace, 1, 2)
-    rows, columns = trace.cross.shape[2:]
-    np.testing.assert_array_equal(array(shown["cross"], "<f4", (rows, columns)), trace.cross[1, 2])
-    np.testing.assert_array_equal(array(shown["decoder"], "<f4", (rows, rows)), trace.decoder[1, 2])
+def test_a_trace_travels_whole(trace):
+    facts = facts_of(trace)
+    for name in ("source_ids", "source_tokens", "decoder_input_tokens", "target_ids", "target_tokens"):
+        assert tuple(facts[name]) == getattr(trace, name)
+    for name in ("target_probabilities", "entropies"):
+        np.testing.assert_array_equal(array(facts[name]), getattr(trace, name))
+    np.testing.assert_array_equal(facts["candidate_ids"], trace.candidate_ids.ravel())
+    np.testing.assert_array_equal(array(facts["candidate_probabilities"]), trace.candidate_probabilities.ravel())
     for kind in ("cross", "decoder"):
-        weights = trace.attention(kind)
-        np.testing.assert_array_equal(array(shown[f"all_{kind}"], "<f4", weights.shape), weights)
-    assert (shown["layer"], shown["head"], shown["name"]) == (1, 2, "layer 2, head 3")
+        np.testing.assert_array_equal(array(facts[kind]), trace.attention(kind))
+    assert (facts["vocabulary"], facts["forced"], facts["unforced"], facts["finished"]) == (90, 1, "unforced", True)
 
 
-def test_what_decoding_never_chooses_cannot_be_taken(trace):
-    padded = dataclasses.replace(
-        trace, candidate_tokens=(("<pad>", "<s>", *trace.candidate_tokens[0][2:]), *trace.candidate_tokens[1:])
-    )
-    shown = steps_of(padded)["steps"][0]
-    assert [candidate["special"] for candidate in shown["candidates"][:3]] == [True, True, False]
-    first = dataclasses.replace(padded, entropies=np.array([9.0] + [0.2] * (len(trace.entropies) - 1)))
-    said = " ".join(map(str, describe_hardest(first)))
-    assert "<pad>" not in said and "<s>" not in said
-    cut = dataclasses.replace(trace, finished=False)
-    assert [step["takable"] for step in steps_of(cut)["steps"]] == [True] * (len(trace.target_ids) - 1) + [False]
+def test_it_opens_at_the_highest_entropy_of_what_was_open_to_choice(trace):
+    entropies = np.array([9.0] + [0.1] * (len(trace.entropies) - 2) + [2])
+    given = dataclasses.replace(trace, num_forced=1, entropies=entropies)
+    assert hardest_step(given) == len(entropies) - 1

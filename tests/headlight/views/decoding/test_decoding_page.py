@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from support.pages import components, headlines, open_page, page_text
+from support.pages import components, open_page, page_text
 
 from headlight.app import results
 from headlight.app.results import TranslationRequest
@@ -14,8 +14,17 @@ SENTENCE = "I love my teacher."
 
 
 def shown(app) -> dict:
-    """What the player was given."""
+    """The player's data: facts, layer, head and step."""
     return json.loads(components(app)[0].proto.json)
+
+
+def tokens(app) -> list[str]:
+    return shown(app)["facts"]["target_tokens"]
+
+
+def head_of(app) -> tuple[int | None, int | None]:
+    given = shown(app)
+    return given["layer"], given["head"]
 
 
 def test_the_player_gets_every_step_of_the_translation(shipped):
@@ -23,10 +32,9 @@ def test_the_player_gets_every_step_of_the_translation(shipped):
     trace = shipped.trace(SENTENCE)
     given = shown(app)
     assert given["step"] == 3
-    assert given["next"] == list(trace.target_tokens)
-    assert [step["rank"] for step in given["steps"]] == [1] * len(trace.target_ids)
+    assert given["facts"]["target_tokens"] == list(trace.target_tokens)
+    assert given["facts"]["target_ranks"] == [1] * len(trace.target_ids)
     assert not given["autoplay"]
-    assert headlines(app)[0] == "Step 3, “meinen”, was the hardest choice."
 
 
 @pytest.mark.parametrize("step", ["", "evil", "²", "<b>", "9" * 5000])
@@ -56,13 +64,10 @@ def test_pieces_taken_in_the_address_begin_the_translation(shipped):
     trace = shipped.trace(SENTENCE)
     prefix = (*trace.target_ids[:2], int(trace.candidate_ids[2, 1]))
     app = open_page(PAGE, prefix=".".join(map(str, prefix)))
-    given = shown(app)
-    assert given["next"] == list(shipped.trace(SENTENCE, prefix=prefix).target_tokens)
-    assert [step["forced"] for step in given["steps"]] == [True] * 3 + [False] * (len(given["steps"]) - 3)
-    words = shipped.trace(SENTENCE, prefix=prefix).target_text
-    forced = " ".join(given["next"][:3])
-    assert given["branch"] == {"forced": forced, "now": words, "own": trace.target_text}, "both, one beside the other"
-    assert shown(open_page(PAGE))["branch"] is None
+    facts, other = shown(app)["facts"], shipped.trace(SENTENCE, prefix=prefix)
+    assert (facts["target_tokens"], facts["target_text"]) == (list(other.target_tokens), other.target_text)
+    assert (facts["forced"], facts["unforced"]) == (3, trace.target_text)
+    assert shown(open_page(PAGE))["facts"]["forced"] == 0
 
 
 @pytest.mark.parametrize("query", [{}, {"decoding": "beam", "beam": "3"}])
@@ -71,12 +76,11 @@ def test_a_forced_token_does_not_move_the_shown_head(query, shipped, monkeypatch
     request.addfinalizer(results.default_head.clear)
     results.default_head.clear()
     text, moved = "He bought a ticket at the train station.", 0
-    own, trace = shown(open_page(PAGE, text=text, **query))["name"], shipped.trace(text)
+    own, trace = head_of(open_page(PAGE, text=text, **query)), shipped.trace(text)
     for other in trace.candidate_ids[0, 1:5].tolist():
-        assert shown(open_page(PAGE, text=text, prefix=str(other), **query))["name"] == own
+        assert head_of(open_page(PAGE, text=text, prefix=str(other), **query)) == own
         forced = TranslationRequest(results.checkpoint("en-de"), text, prefix=(other,))
-        layer, head = results.default_head(forced, "cross")
-        moved += f"layer {layer + 1}, head {head + 1}" != own
+        moved += results.default_head(forced, "cross") != own
     assert moved, "by itself such a translation would have another head"
 
 
@@ -86,29 +90,29 @@ def test_a_forced_token_does_not_move_the_shown_head(query, shipped, monkeypatch
 def test_pieces_that_the_model_has_not_get_a_message(prefix, shipped):
     app = open_page(PAGE, prefix=prefix)
     assert "cannot begin a translation" in page_text(app)
-    assert shown(app)["next"] == list(shipped.trace(SENTENCE).target_tokens)
+    assert tokens(app) == list(shipped.trace(SENTENCE).target_tokens)
 
 
 def test_taken_pieces_are_dropped_with_their_sentence(shipped):
     trace = shipped.trace(SENTENCE)
     app = open_page(PAGE, prefix=str(int(trace.candidate_ids[0, 1])))
-    assert shown(app)["steps"][0]["forced"]
+    assert shown(app)["facts"]["forced"] == 1
     app.text_input(key="text").input("Where is my cat?").run()
-    assert shown(app)["next"] == list(shipped.trace("Where is my cat?").target_tokens)
+    assert tokens(app) == list(shipped.trace("Where is my cat?").target_tokens)
 
 
 def test_every_hypothesis_of_a_beam_can_be_stepped_through(shipped):
     found = shipped.hypotheses(SENTENCE, Beam(size=4, alpha=0.6))
     for rank, one in enumerate(found, start=1):
         app = open_page(PAGE, decoding="beam", beam="4", hypothesis=str(rank))
-        assert shown(app)["next"] == [shipped.tokenizer.piece_text(id) for id in one.ids]
+        assert tokens(app) == [shipped.tokenizer.piece_text(id) for id in one.ids]
 
 
 @pytest.mark.parametrize("hypothesis", ["0", "9", "evil", "-1", ""])
 def test_a_hypothesis_that_there_is_not_is_the_best(hypothesis, shipped):
     app = open_page(PAGE, decoding="beam", beam="3", hypothesis=hypothesis)
     best = shipped.hypotheses(SENTENCE, Beam(3))[0]
-    assert shown(app)["next"] == [shipped.tokenizer.piece_text(id) for id in best.ids]
+    assert tokens(app) == [shipped.tokenizer.piece_text(id) for id in best.ids]
 
 
 @pytest.mark.parametrize("text, message", [("", "is empty"), ("word " * 500, "at most 127")])
@@ -119,9 +123,8 @@ def test_what_cannot_be_translated_gets_a_message(text, message):
     assert message in page_text(app)
 
 
-def test_a_head_and_an_average_are_named(shipped):
-    assert shown(open_page(PAGE, layer="2", head="5"))["name"] == "layer 2, head 5"
-    averages = {"layer": "average", "head": "average"}
-    assert shown(open_page(PAGE, **averages))["name"] == "average over all 3 layers and 8 heads"
-    layer, head = results.default_head(TranslationRequest(results.checkpoint("en-de"), "I love my teacher."), "cross")
-    assert shown(open_page(PAGE))["name"] == f"layer {layer + 1}, head {head + 1}"
+def test_a_head_or_an_average_is_shown(shipped):
+    assert head_of(open_page(PAGE, layer="2", head="5")) == (1, 4)
+    assert head_of(open_page(PAGE, layer="average", head="average")) == (None, None)
+    request = TranslationRequest(results.checkpoint("en-de"), SENTENCE)
+    assert head_of(open_page(PAGE)) == results.default_head(request, "cross")

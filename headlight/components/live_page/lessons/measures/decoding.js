@@ -1,7 +1,7 @@
 // The measures of headlight/lessons/measures/decoding.py, by the engine of this page.
 
 import { lengthPenalty } from "../../../engine/decoding.js";
-import { candidatesAt, isNeverChosen } from "../../payloads/player.js";
+import { candidatesAt, isNeverChosen } from "../../../decoding_player/story.js";
 import { chanceWords, fixed, general, pluralize, quoted, quotedAt, rint, signed } from "../../payloads/text.js";
 import { Undecided } from "../run.js";
 import { indexOfMost, once, words } from "./wording.js";

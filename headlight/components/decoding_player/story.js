@@ -1,0 +1,92 @@
+// What the player draws of a trace (engine/headlight.js) at each step.
+//
+// Besides a trace it takes { vocabulary, forced, unforced }: the number of tokens, of how many first steps the visitor
+// chose the token, and the translation without that. Of a long text the maps of all heads are missing, and
+// `shownCross` and `shownDecoder` are the maps of the chosen head: { shape: [queries, keys], weights }.
+
+import { averageMap } from "../lib/maps.js";
+import { SPECIAL_TOKENS } from "../lib/tokens.js";
+import { chanceText, headName } from "../lib/words.js";
+import { entropyText, givenText, hardestFinding, restText, stepSentence } from "./words.js";
+
+export function stepsOf(trace, chosen, { vocabulary, forced = 0, unforced = "" }) {
+  const cross = trace.cross ? averageMap(trace.cross, chosen) : trace.shownCross.weights;
+  const decoder = trace.decoder ? averageMap(trace.decoder, chosen) : trace.shownDecoder.weights;
+  const [layers, heads] = trace.cross?.shape ?? trace.headCounts, name = headName(chosen, { layers, heads });
+  const steps = trace.targetIds.map((_, step) => {
+    return stepOf(trace, step, { name, cross, decoder, vocabulary, isForced: step < forced });
+  });
+  return {
+    id: [...trace.sourceIds, ...trace.targetIds].join("-"),
+    source: trace.sourceTokens, fed: trace.decoderInputTokens, next: trace.targetTokens, steps,
+    branch: forced ? { forced: trace.targetTokens.slice(0, forced), now: trace.targetText, own: unforced } : null,
+    maps: { cross, decoder }, all: { cross: trace.cross?.weights, decoder: trace.decoder?.weights },
+    layers, heads, ...chosen, name,
+    finding: hardestOf(trace), given: trace.numForced ? givenOf(trace) : "",
+  };
+}
+
+// Another token can be taken at a step, but for the last one of a translation that was cut.
+export const hasRoomAfter = ({ finished, targetIds }, step) => finished || step + 1 < targetIds.length;
+
+// Tokens that decoding never chooses, whatever their probability.
+export function isNeverChosen({ decoderInputTokens: [begin] }, token) {
+  return token !== "</s>" && (token === "<pad>" || token === begin);
+}
+
+// The step of the highest entropy among those that were open to choice, from 0.
+export function hardestStep({ entropies, numForced = 0 }) {
+  return entropies.reduce((best, each, at) => (at > numForced && each > entropies[best] ? at : best), numForced);
+}
+
+// The most probable tokens of a step: { ids, tokens, probabilities }.
+export function candidatesAt({ candidateIds, candidateTokens, candidateProbabilities }, step) {
+  const tokens = candidateTokens[step], from = step * tokens.length;
+  const cut = (all) => [...all.slice(from, from + tokens.length)];
+  return { ids: cut(candidateIds), tokens, probabilities: cut(candidateProbabilities) };
+}
+
+function stepOf(trace, step, { name, cross, decoder, vocabulary, isForced }) {
+  const candidates = candidatesOf(trace, step);
+  const rest = Math.max(0, 1 - candidates.reduce((sum, { probability }) => sum + probability, 0));
+  const most = (map, keys) => {
+    const row = map.subarray(step * keys.length, (step + 1) * keys.length), key = row.indexOf(Math.max(...row));
+    return { token: keys[key], weight: row[key] };
+  };
+  return {
+    sentence: stepSentence({
+      input: trace.decoderInputTokens[step], output: trace.targetTokens[step], head: name,
+      probability: trace.targetProbabilities[step], rank: trace.targetRanks[step],
+      reason: isForced ? "forced" : step < (trace.numForced ?? 0) ? "given" : "",
+      mostSource: most(cross, trace.sourceTokens), mostPrefix: step ? most(decoder, trace.decoderInputTokens) : null,
+    }),
+    chance: chanceText(trace.targetProbabilities[step]), entropy: entropyText(trace.entropies[step]),
+    forced: isForced, takable: hasRoomAfter(trace, step), candidates,
+    rest: restText(vocabulary - candidates.length, rest),
+  };
+}
+
+// The most probable tokens of a step, and the chosen one where it is not among them.
+function candidatesOf(trace, step) {
+  const { ids, tokens, probabilities } = candidatesAt(trace, step), taken = trace.targetIds[step];
+  const rows = ids.map((id, at) => ({ id, token: tokens[at], probability: probabilities[at], rank: at + 1 }));
+  if (!ids.includes(taken)) {
+    const { targetTokens: names, targetProbabilities: chances, targetRanks: ranks } = trace;
+    rows.push({ id: taken, token: names[step], probability: chances[step], rank: ranks[step] });
+  }
+  return rows.map((row) => ({
+    ...row, words: chanceText(row.probability), taken: row.id === taken, special: isNeverChosen(trace, row.token),
+  }));
+}
+
+function hardestOf(trace) {
+  const step = hardestStep(trace), { ids, tokens, probabilities } = candidatesAt(trace, step);
+  const other = ids.findIndex((id, at) => id !== trace.targetIds[step] && !isNeverChosen(trace, tokens[at]));
+  return hardestFinding({
+    step: step + 1, token: trace.targetTokens[step], probability: trace.targetProbabilities[step],
+    entropy: trace.entropies[step], runnerUp: { token: tokens[other], probability: probabilities[other] },
+    room: hasRoomAfter(trace, step),
+  });
+}
+
+const givenOf = ({ targetTokens: [first] }) => givenText(first, SPECIAL_TOKENS.includes(first));

@@ -1,0 +1,13 @@
+// A finding: its headline, and behind "more" the rest and something to try.
+
+import { element } from "./canvas.js";
+import { inWords } from "./tokens.js";
+
+export function findingElement({ headline, more = "", attempt = "" }) {
+  const parts = [element("p", "headline", inWords(headline))];
+  const folded = element("details", "", element("summary", "", "more"));
+  if (more) folded.append(element("p", "", inWords(more)));
+  if (attempt) folded.append(element("p", "", element("strong", "", "Try"), ` ${inWords(attempt)}`));
+  if (more || attempt) parts.push(folded);
+  return element("div", "finding", ...parts);
+}

@@ -1,0 +1,27 @@
+// Numbers, tokens and heads in words.
+
+export const quoted = (token) => `“${token}”`;
+export const sentenceCase = (text) => text.slice(0, 1).toUpperCase() + text.slice(1);
+export const grouped = (count) => count.toLocaleString("en");
+export const pluralize = (count, noun) => `${grouped(count)} ${noun}${count === 1 ? "" : "s"}`;
+
+// A share in whole percent, never rounded to all or to nothing.
+export function percent(share) {
+  if (share > 0 && share < 0.01) return "under 1 %";
+  return share >= 0.995 && share < 1 ? "over 99 %" : `${Math.round(share * 100)} %`;
+}
+
+// A probability in percent with one decimal, small ones with one digit; never rounded to all or to nothing.
+export function chanceText(probability) {
+  if (probability > 0.999) return "> 99.9 %";
+  if (probability < 1e-6) return "< 0.0001 %";
+  return `${(probability * 100).toFixed(probability >= 0.001 ? 1 : -Math.floor(Math.log10(probability)) - 2)} %`;
+}
+
+// A head counted from 1; null stands for an average over all layers or heads.
+export function headName({ layer, head }, { layers, heads } = {}) {
+  if (layer !== null && head !== null) return `layer ${layer + 1}, head ${head + 1}`;
+  if (layer !== null) return `average over the ${pluralize(heads, "head")} of layer ${layer + 1}`;
+  if (head !== null) return `average over head ${head + 1} of all ${pluralize(layers, "layer")}`;
+  return `average over all ${pluralize(layers, "layer")} and ${pluralize(heads, "head")}`;
+}
