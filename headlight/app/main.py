@@ -1,7 +1,6 @@
 """One run of the app: the frame that all pages have, and the page that the address asks for."""
 
 import contextlib
-import ctypes
 import functools
 import gc
 import os
@@ -23,9 +22,7 @@ if TYPE_CHECKING:
 # another visitor, two threads wait for one another (54 ms with one, 174 with two).
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-_M_ARENA_MAX, _ARENAS = -8, 2  # of glibc's mallopt(3)
 FOLDER = Path(__file__).parent
-_LET_IN = "let_in"  # in the session
 SHARED_STYLES = [FOLDER.parent / "components" / "lib" / name for name in ("colours.css", "chips.css", "finding.css")]
 
 
@@ -45,10 +42,6 @@ def main(load_guide: Callable[[], Guide]) -> None:
     if st.context.is_embedded:
         st.html(FOLDER / "embed.css")
     st.logo(FOLDER / "logo.svg", size="large", icon_image=FOLDER / "icon.svg")
-    if not _has_room():
-        _configure("Headlight")
-        st.error("This server has as many visitors as it can serve: please try again in a few minutes.")
-        st.stop()
     with starting():
         from . import bar
         from .line import in_turn
@@ -90,25 +83,6 @@ def _styles() -> str:
     return "".join(f"<style>{text}</style>" for text in texts)
 
 
-def _has_room() -> bool:
-    """Return whether there is room for this visitor; who has once been let in stays."""
-    st.session_state[_LET_IN] = st.session_state.get(_LET_IN) or open_files.has_room()
-    return st.session_state[_LET_IN]
-
-
-def share_arenas() -> None:
-    """Let all threads of the server take their memory from two of glibc's arenas, unless the environment says how many.
-
-    Each visitor's run is a thread of its own, and glibc gives threads up to eight arenas a core that keep what was
-    freed: with thirty visitors who ablate all heads the server held 1.8 GB instead of 1.2. Does nothing where the C
-    library is another one.
-    """
-    if sys.platform.startswith("linux") and "MALLOC_ARENA_MAX" not in os.environ:
-        with contextlib.suppress(AttributeError):
-            ctypes.CDLL(None).mallopt(_M_ARENA_MAX, _ARENAS)
-
-
-share_arenas()
 open_files.raise_limit()
 
 _read = threading.Event()  # set when all that the app imports is there
@@ -117,11 +91,10 @@ _reading = threading.Lock()
 
 @contextlib.contextmanager
 def starting() -> Iterator[None]:
-    """Say on the page, when PyTorch is not there yet, that the block reads it.
+    """Say on the page that the block imports PyTorch, unless it is imported already.
 
-    A chart of nothing stands beside the message, so that the browser reads its charting library at the same time: that
-    takes as long, and the first real chart is then drawn at once. Of several first visitors one imports and the others
-    wait: Plotly looks for pandas among the imported modules, and failed where another visitor was half-way through it.
+    The first of several first visitors imports and the others wait: Plotly looks for pandas among the imported modules,
+    and failed while another thread was importing it.
     """
     # In every run: what comes after it keeps its place, and its widgets stay the same in the browser.
     notice = st.empty()
@@ -129,14 +102,8 @@ def starting() -> Iterator[None]:
         yield
         return
     _configure("Headlight")
-    with notice.container():
-        st.info("Starting: reading PyTorch and the model …", icon=":material/hourglass_top:")
-        chart = st.empty()
+    notice.info("Starting: reading PyTorch and the model …", icon=":material/hourglass_top:")
     with _reading:
-        if not _read.is_set():  # before anything is imported: the browser needs longer than that
-            chart.plotly_chart(
-                {"data": [{"type": "heatmap"}], "layout": {"height": 10}}, key="starting", alt="Nothing yet"
-            )
         gc.disable()  # what is imported stays: looking for garbage in it takes a fifth of the time
         try:
             yield

@@ -1,10 +1,7 @@
-"""How many files this process may have open: each visitor's websocket takes four, and what is refused for want of them
-gets no answer at all.
-"""
+"""Limit of open files: each visitor's websocket takes four, and a connection beyond the limit gets no answer at all."""
 
 import contextlib
 import logging
-import os
 
 try:
     import resource
@@ -13,14 +10,13 @@ except ImportError:  # Windows, which has no such limit
 
 logger = logging.getLogger(__name__)
 
-_WANTED = (65_536, 10_240, 4096)  # the most that is asked for; macOS gives no process more than the second, mostly
+_WANTED = (65_536, 10_240, 4096)  # tried in this order; macOS mostly gives a process no more than 10,240
 _LOW = 4096
-_A_VISITOR = 4  # files
-_RESERVE = 96  # that are kept for files of checkpoints, trainings, and those who are told that there is no room
+FILES_PER_VISITOR = 4
 
 
 def raise_limit() -> None:
-    """Raise this process's limit of open files towards what it may raise it to; say in the log where it stays low."""
+    """Raise the limit of open files of this process as far as the system allows; warn in the log if it stays low."""
     if resource is None:
         return
     limit, most = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -31,19 +27,8 @@ def raise_limit() -> None:
                 resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
                 limit = wanted
     if _is_less(limit, _LOW):
-        visitors = max(0, limit - _RESERVE) // _A_VISITOR
+        visitors = limit // FILES_PER_VISITOR
         logger.warning("This server may open %d files, enough for %d visitors: raise `ulimit -Hn`.", limit, visitors)
-
-
-def has_room() -> bool:
-    """Return whether one more visitor can be served; True where nobody can tell."""
-    if resource is None:
-        return True
-    limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    try:
-        return not _is_less(limit, len(os.listdir("/dev/fd")) + _RESERVE)
-    except OSError:
-        return True
 
 
 def _is_less(limit: int, number: int) -> bool:
