@@ -77,6 +77,17 @@ def show_views(
     views[view_of(tuple(views), key)](request)
 
 
+def switch(label: str, key: str) -> bool:
+    """Show a switch and return its state; the address has "1" for on."""
+    widget = f"{key}_switch"
+    st.session_state[widget] = url_state.read(key) == "1"
+
+    def choose() -> None:
+        url_state.write(key, "1" if st.session_state[widget] else "")
+
+    return st.toggle(label, key=widget, on_change=choose)
+
+
 def from_list(
     label: str,
     options: Sequence[str],

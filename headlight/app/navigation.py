@@ -32,7 +32,7 @@ GROUPS = {
     "Look deeper": {"research": "Research"},
 }
 _HOME_STYLE = Path(__file__).with_name("home.css")
-# In the session: from `run_page` to `take_request`, and from `_show_title` to `beside_title`.
+# In the session: from `run_page` to `take_request`, and from the title to `beside_title`.
 _REQUEST, _ROOM = "request", "beside_title"
 
 
@@ -119,9 +119,10 @@ def show_name() -> None:
     label that Plotly measures, ask for the style of the whole page anew: 14 ms instead of 0.5.
     """
     st.html(_HOME_STYLE)
-    with st.container(horizontal=True, gap=None, key="name"):
-        st.title("Headlight", anchor=False, width="content")
-        st.markdown("Watch a neural network translate. Nothing is faked.", width="content")
+    row = st.container(horizontal=True, gap=None, key="name")
+    row.title("Headlight", anchor=False, width="content")
+    row.markdown("Watch a neural network translate. Nothing is faked.", width="content")
+    st.session_state[_ROOM] = row.container(width="content")
 
 
 def _show_title(title: str) -> None:

@@ -39,6 +39,7 @@ PARAMETERS = {
     "lesson_told": Parameter("for the teacher: the lesson that is told"),
     # Home.
     "hidden": Parameter("source words hidden from every head of cross-attention, such as 2.5, from 1", ""),
+    "map": Parameter("1 for the map of one head beside the lines", ""),
     # Shared by several pages.
     "kind": Parameter("kind of attention: encoder, decoder or cross"),
     "layer": Parameter("layer from 1, or the average where a page has it"),

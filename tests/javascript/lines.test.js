@@ -6,7 +6,7 @@ import { test } from "node:test";
 import {
   changesOf, curve, lettersFor, linesOf, lookOf, moved, opacityOf, widthOf,
 } from "../../headlight/components/token_lines/geometry.js";
-import { invitation, outputWords, sourceWords, weightText } from "../../headlight/components/token_lines/words.js";
+import { outputWords, sourceWords, weightText } from "../../headlight/components/token_lines/words.js";
 
 const DATA = {
   name: "layer 3, head 5",
@@ -44,7 +44,6 @@ test("a row named by both tokens says both, one named by its input token no prob
   const below = { ...DATA, outputs: inputs, below: "input" };
   assert.match(outputWords(below, 0), /^“<s>”, input token 1: 0\.50 on “▁no” \(source token 1\), /);
   assert.match(sourceWords(below, 1), /gets > 0\.99 from “▁keine” \(input token 2\), /);
-  assert.doesNotMatch(invitation(below), /probable/);
 });
 
 test("few source tokens leave nothing over, and one is not several", () => {
@@ -62,10 +61,6 @@ test("a source token says who attends to it most", () => {
   );
   const more = { ...DATA, outputs: [...DATA.outputs, "!"], weights: [...DATA.weights, [0, 0.5, 0, 0, 0.5]] };
   assert.match(sourceWords(more, 1), /0\.50 from “!” \(output token 4\), 0\.25 from .*, no larger weight from/);
-});
-
-test("until something is pointed at, it is said how to begin", () => {
-  assert.match(invitation(DATA), /layer 3, head 5.*Point at a token/);
 });
 
 test("a weight of a hundredth has a line, and the largest lies on top", () => {

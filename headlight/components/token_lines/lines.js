@@ -12,7 +12,7 @@ import { chipText, inWords, isSpecial, joined } from "../lib/tokens.js";
 import { changesOf, curve, lettersFor, linesOf, lookOf, shareOf } from "./geometry.js";
 import { figureOf, labelOf } from "./picture.js";
 import { SIDES, centresOf, listenToRow, markLines, pathLike, weightBetween } from "./rows.js";
-import { below, invitation, outputWords, sourceWords, weightText } from "./words.js";
+import { INVITATION, below, outputWords, sourceWords, weightText } from "./words.js";
 
 const LITTLE = 0.05; // smaller weights are written faintly
 const ALL = -1; // reported as a word: nothing is to be hidden any more
@@ -103,7 +103,7 @@ class TokenLines extends Component {
 
   describeOutput(index, flashes) {
     const { probabilities, short_chances, changed } = this.data, button = this.buttons.output[index];
-    const { name, chance } = below(this.data, index), isChanged = Boolean(changed?.includes(index));
+    const { name, chance } = below(this.data, index), isChanged = Boolean(chance && changed?.includes(index));
     const label = chance ? `${name}, ${chance}` : name;
     const colour = chance ? tintOf(shareOf(probabilities[index])) : "transparent";
     button.querySelector(".token").style.setProperty("--tint", colour);
@@ -186,7 +186,7 @@ class TokenLines extends Component {
   }
 
   words(pointed) {
-    if (!pointed) return invitation(this.data);
+    if (!pointed) return INVITATION;
     return (pointed.side === "output" ? outputWords : sourceWords)(this.data, pointed.index);
   }
 

@@ -49,9 +49,7 @@ export function sourceWords({ source, outputs, weights, below: side }, column) {
   return `“${source[column]}”, source token ${column + 1}, gets ${parts.join(", ")}.`;
 }
 
-// What is said while nothing is pointed at: how to begin.
-export function invitation({ name, hidden, below: side }) {
-  const probable = hidden || side === "input" ? "" : " The more probable an output token, the stronger its colour.";
-  const point = "Point at a token, or touch it, to read its weights.";
-  return `Each line is a cross-attention weight (${name}): the thicker, the larger.${probable} ${point}`;
-}
+// The text while no token is pointed at.
+export const INVITATION =
+  "The thicker the line, the more the model looked at that word while writing this one. That looking is called " +
+  "attention. Point at a word for the numbers.";

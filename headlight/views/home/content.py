@@ -1,4 +1,4 @@
-"""What the home says: the lessons of a pair of languages, and what a translation lost when words were hidden."""
+"""Texts of Home: example cards per pair of languages, and the effect of hidden words on a translation."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,14 +30,14 @@ def _card(title: str, question: str, sentence: str) -> Card:
 
 CARDS = {
     ("English", "German"): (
-        _card("Where does the verb go?", "“Saw” is third here.", "Yesterday I saw your brother in the city."),
-        Card("What is “it”?", "… is hungry because it has not eaten.", _IT),
-        _card("One word or several?", "Two words for one thing.", "I am waiting at the bus stop."),
+        _card("Where does the verb go?", "Follow the line of “read”.", "I think that he has never read this book."),
+        Card("er, sie or es?", "… is hungry because it has not eaten.", _IT),
+        _card("One word or two?", "“bus stop” becomes one long word.", "I am waiting at the bus stop."),
     ),
     ("English", "French"): (
-        _card("Where does the colour go?", "“Red” is before the car here.", "The red car is very fast."),
-        _card("One word or two?", "“Not” is one word here.", "He does not speak French."),
-        _card("Where do “they” go?", "“Them” is after the verb here.", "I see them every day."),
+        _card("Where does the colour go?", "Follow the line of “red”.", "The red car is very fast."),
+        _card("One word or two?", "“not” becomes two words.", "He does not speak French."),
+        _card("Where does “them” go?", "French puts it before the verb.", "I see them every day."),
     ),
 }
 
@@ -72,7 +72,7 @@ def describe_hidden(
     `harmless`: single words without which the translation is the same; None where that was not measured.
     """
     if not hidden:
-        return "Click a word to hide it from every head. What will be lost?"
+        return "Click a word to hide it from the model. What happens?"
     words = word_ranges(before.source_tokens)
     if len(hidden) == len(words):
         return f"With every word hidden {_outcome(before, after)}."
@@ -82,8 +82,8 @@ def describe_hidden(
     spare = ""
     if harmless is not None and len(hidden) == 1:
         named = f": {', '.join(map(quoted, words_of(before.source_tokens, harmless)))}"
-        some = f"{len(harmless)} of {len(words)} source words and marks can be hidden alone without any change"
-        spare = f" {some}{named if 0 < len(harmless) <= MOST_NAMED else ''}."
+        some = f"{len(harmless)} of {len(words)} words and marks can go alone without any change"
+        spare = f" {some}{named if len(harmless) <= MOST_NAMED else ''}." if harmless else " Here every word matters."
     return f"Without {without} {_outcome(before, after)}.{spare}"
 
 

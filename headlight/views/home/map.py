@@ -1,4 +1,4 @@
-"""The page on the translation: its tokens joined by one head's cross-attention, and how probable each of them is."""
+"""The map of one head beside the lines, and the tokens with their probabilities."""
 
 import streamlit as st
 
@@ -6,56 +6,39 @@ from headlight.app import results
 from headlight.app.choices import row_label
 from headlight.app.head_choice import choose_head_of
 from headlight.app.results import TranslationRequest
-from headlight.app.widgets import (
-    phone_container,
-    show_figure,
-    show_finding,
-    show_probabilities,
-    show_tokens,
-    show_translation,
-)
-from headlight.components.show import token_lines
+from headlight.app.widgets import phone_container, show_figure, show_finding, show_probabilities, show_tokens
 from headlight.plots.heatmap import attention_map_figure, map_title
-from transformer.interpret.trace import Trace, attention_map
+from transformer.interpret.trace import AttentionMap, Trace, attention_map
 
-from .lines_content import least_probable_token, lines_payload, strongest_reading
+from .lines_content import least_probable_token, strongest_reading
 
 _SIDE = 430  # pixels of the map
 
 
-def show_page(request: TranslationRequest) -> None:
-    """Show the translation, the lines and the map of one head beside each other, then the tokens. Raises UserError."""
-    trace = show_translation(request)
-    left, right = st.columns([3, 2], gap="medium")
-    with right:
-        chosen = choose_head_of(request, averages=True)
-        above = phone_container(len(trace.source_tokens), "cross_map")  # its keys
-        shown = attention_map(trace, *chosen, row_label())
-    with above:
-        alt = f"Heatmap. {map_title(shown)}"
+def show_map(request: TranslationRequest, trace: Trace) -> AttentionMap:
+    """Show the choice of layer, head and row names above the map of that head; return the map. Raises UserError."""
+    chosen = choose_head_of(request, averages=True)
+    with phone_container(len(trace.source_tokens), "cross_map"):
+        figure = st.container()
+    shown = attention_map(trace, *chosen, row_label())
+    with figure:
         reading = strongest_reading(shown)
-        show_figure(attention_map_figure(shown, _SIDE), "cross_map", alt, reading or "")
-    with left:
-        st.markdown(f"**{map_title(shown)}**")
-        token_lines(lines_payload(trace, shown), "token_lines")
+        show_figure(attention_map_figure(shown, _SIDE), "cross_map", f"Heatmap. {map_title(shown)}", reading or "")
         if reading:
             show_finding(reading)
-        label = "Next: how each token is chosen"
-        st.page_link("pages/decoding.py", label=label, icon=":material/arrow_forward:")
-    _show_tokens(trace, results.translator(request.checkpoint).tokenizer.unknown_id)
+    return shown
 
 
-def _show_tokens(trace: Trace, unknown_id: int) -> None:
-    st.subheader("Tokens (subwords)")
+def show_tokens_of(request: TranslationRequest, trace: Trace) -> None:
+    """Show the source tokens with their ids and the output tokens with their probabilities."""
+    st.subheader("Tokens")
     read = (
-        "The model reads and writes tokens: words, or parts of words, which are joined here. The number is a token's "
-        "id, its row in the embedding matrix; pointing at it shows it to the letter, ▁ for the blank before a word."
+        "The model reads and writes tokens: words or parts of words. The number is a token's id, its row in the "
+        "embedding matrix. Hover to see the exact token."
     )
+    unknown_id = results.translator(request.checkpoint).tokenizer.unknown_id
     show_tokens(trace.source_tokens, trace.source_ids, "Source tokens with their ids", unknown_id, read)
-    written = (
-        "The translation's tokens, each with the probability that the model gave it (before temperature or top-k): "
-        "the stronger the colour, the higher."
-    )
+    written = "The stronger the colour, the more probable the token was, before temperature or top-k."
     show_probabilities(
         trace.target_tokens,
         trace.target_probabilities.tolist(),

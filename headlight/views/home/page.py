@@ -1,4 +1,4 @@
-"""The first page: the visitor's sentence translated before their eyes, and what becomes of it without a word."""
+"""Home: a translation as lines of attention, the effect of hiding words, and the map of one head."""
 
 import re
 from collections.abc import Callable
@@ -7,9 +7,12 @@ from functools import partial
 import streamlit as st
 
 from headlight.app import bar, results, url_state
+from headlight.app.choices import switch
+from headlight.app.navigation import beside_title
 from headlight.app.results import TranslationRequest, what_if
 from headlight.app.widgets import plain, show_warnings
 from headlight.components.show import token_lines
+from headlight.plots.heatmap import map_title
 from headlight.views.live.offer import offer_model
 from transformer import Greedy
 from transformer.interpret.head_patterns import word_ranges
@@ -17,36 +20,58 @@ from transformer.interpret.trace import RowLabel, Trace, attention_map
 
 from .content import Card, cards_of, changed_outputs, describe_hidden, harmless_words
 from .lines_content import lines_payload
+from .map import show_map, show_tokens_of
 
-_APART, _LETTERS = 170, 20  # pixels
+# Pixels between the rows of tokens, and of their letters.
+_ALONE = {"apart": 200, "letters": 20}
+_BESIDE_MAP = {"apart": 230, "letters": 15}
 
 
 def show_page(request: TranslationRequest, show_ways: Callable[[], None]) -> None:
-    """Show the sentence and its translation, whose words can be hidden, what to try next, and last the model itself, to
-    be taken along. Raises UserError.
+    """Show the translation, whose words can be hidden, with or without a map of one head, and ways to go on.
+
+    Raises UserError.
     """
+    with beside_title():
+        with_map = switch("Map of one head", "map")
     before = results.trace(request)
     words = word_ranges(before.source_tokens)
     hidden = [words[number] for number in _hidden_words(len(words))]
     after = what_if.hidden_trace(request, hidden) if hidden else before
-    harmless = None
-    if len(hidden) == 1 and isinstance(request.strategy, Greedy):
-        harmless = harmless_words(before, what_if.translations_without_each_word(request))
-    _show_lines(request, before, after, hidden, describe_hidden(before, after, hidden, harmless))
+    change = _describe_change(request, before, after, hidden)
+    if with_map:
+        left, right = st.columns([3, 2], gap="medium")
+        with right:
+            shown = show_map(request, after)
+        with left:
+            st.markdown(f"**{map_title(shown)}**")
+            _show_lines(lines_payload(after, shown, **_BESIDE_MAP) | change)
+    else:
+        shown = attention_map(after, "cross", *results.default_head(request, "cross"), RowLabel.BOTH)
+        _show_lines(lines_payload(after, shown, **_ALONE) | change)
     show_warnings(request)
+    if with_map:
+        show_tokens_of(request, after)
     _show_cards(request)
     with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="home_end"):
         show_ways()
         offer_model(request)
 
 
-def _show_lines(request: TranslationRequest, before: Trace, after: Trace, hidden: list[range], headline: str) -> None:
-    layer, head = results.default_head(request, "cross")
-    shown = attention_map(after, "cross", layer, head, RowLabel.BOTH)
-    payload = lines_payload(after, shown, apart=_APART, letters=_LETTERS)
-    payload["hidden"] = [position for word in hidden for position in word]
-    payload["changed"] = changed_outputs(before, after) if hidden else []
-    payload["headline"], payload["whole"] = headline, after.target_text
+def _describe_change(request: TranslationRequest, before: Trace, after: Trace, hidden: list[range]) -> dict:
+    """Return the part of the lines' payload on hidden words and on what they change."""
+    harmless = None
+    if len(hidden) == 1 and isinstance(request.strategy, Greedy):
+        harmless = harmless_words(before, what_if.translations_without_each_word(request))
+    return {
+        "hidden": [position for word in hidden for position in word],
+        "changed": changed_outputs(before, after) if hidden else [],
+        "headline": describe_hidden(before, after, hidden, harmless),
+        "whole": after.target_text,
+    }
+
+
+def _show_lines(payload: dict) -> None:
     with st.container(key="home_lines"):
         token_lines(payload, "token_lines", _toggle_word)
 

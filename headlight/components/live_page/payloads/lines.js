@@ -45,16 +45,16 @@ export const positionsOf = ([start, stop]) => Array.from({ length: stop - start 
 // hidden: ranges of source tokens; harmless: the words without which the translation is the same, null where that was
 // not measured.
 export function describeHidden(before, after, hidden, harmless = null) {
-  if (!hidden.length) return "Click a word to hide it from every head. What will be lost?";
+  if (!hidden.length) return "Click a word to hide it from the model. What happens?";
   const count = wordRanges(before.sourceTokens).length;
   if (hidden.length === count) return `With every word hidden ${outcome(before, after)}.`;
   const named = wordsOf(before.sourceTokens, hidden).map(quoted).join(" and ");
   const without = hidden.length > MOST_NAMED ? `${hidden.length} words and marks` : named;
   let spare = "";
   if (harmless && hidden.length === 1) {
-    const some = `${harmless.length} of ${count} source words and marks can be hidden alone without any change`;
+    const some = `${harmless.length} of ${count} words and marks can go alone without any change`;
     const names = wordsOf(before.sourceTokens, harmless).map(quoted).join(", ");
-    spare = ` ${some}${harmless.length > 0 && harmless.length <= MOST_NAMED ? `: ${names}` : ""}.`;
+    spare = harmless.length ? ` ${some}${harmless.length <= MOST_NAMED ? `: ${names}` : ""}.` : " Here every word matters.";
   }
   return `Without ${without} ${outcome(before, after)}.${spare}`;
 }
