@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from headlight.views.translate.content import least_probable_token
+from headlight.views.home.lines_content import least_probable_token
 from headlight.views.why.contrast import most_doubtful_step
 from streamlit.testing.v1 import AppTest
 from support.families import write_family

@@ -3,7 +3,7 @@
 import re
 
 import numpy as np
-from headlight.views.translate.content import least_probable_token, strongest_reading
+from headlight.views.home.lines_content import least_probable_token, strongest_reading
 from support.claims import as_printed
 from support.head_rows import word
 from support.traced import TOKEN, all_traces, is_printed, odd_traces, place_of, traces, translator
@@ -17,8 +17,8 @@ def test_the_improbable_token_is_the_least_probable_and_the_other_the_best_that_
     never = {translator().tokenizer.pad_id, translator().tokenizer.begin_id}
     for trace in (*all_traces(), *odd_traces()):
         said = re.fullmatch(
-            rf"The least probable output token is {TOKEN}: ([<>]?.+? %)\. It has rank (\d+)\. Of the tokens that might "
-            r"stand in its place “(.+?)” got the most, (.+? %)\.",
+            rf"The model was least sure of {TOKEN}: ([<>]?.+? %)\. (?:Runner-up|It has rank (\d+)\. Most probable): "
+            r"“(.+?)”, (.+? %)\.",
             str(least_probable_token(trace)),
         )
         step = place_of(trace.target_tokens, said[1], said[2])
@@ -29,7 +29,8 @@ def test_the_improbable_token_is_the_least_probable_and_the_other_the_best_that_
             and is_printed(said[3], chosen[step])
         )
         better = sum(float(each) > chosen[step] for each in trace.candidate_probabilities[step])
-        assert int(said[4]) - 1 == better if better < 10 else int(said[4]) > 10
+        rank = int(said[4] or 1)
+        assert rank - 1 == better if better < 10 else rank > 10
         row = zip(trace.candidate_ids[step].tolist(), trace.candidate_probabilities[step].tolist(), strict=True)
         others = {id: each for id, each in row if id != trace.target_ids[step] and id not in never}
         other = max(others, key=others.get)
@@ -54,12 +55,12 @@ def test_the_weight_named_is_the_largest_between_two_words():
             if not weights:
                 assert found is None
                 continue
-            said = re.fullmatch(rf"The row predicting {TOKEN} puts (\d\.\d\d) on {TOKEN}\.", found.headline)
+            said = re.fullmatch(rf"{TOKEN} looks at {TOKEN}: (\d\.\d\d)\.", found.headline)
             row, column = (
                 place_of(trace.target_tokens, said[1], said[2]),
-                place_of(trace.source_tokens, said[4], said[5]),
+                place_of(trace.source_tokens, said[3], said[4]),
             )
-            assert weights[row, column] >= max(weights.values()) - 1e-6 and as_printed(said[3], weights[row, column])
+            assert weights[row, column] >= max(weights.values()) - 1e-6 and as_printed(said[5], weights[row, column])
             assert f"({head_name(layer, head, layers, heads)})" in found.more
             named += 1
     assert named > 150

@@ -1,4 +1,4 @@
-"""What is shown of a translation: the token lines' payload, and sentences on its tokens and on a map of attention."""
+"""Payload of the token lines, and sentences on a translation's tokens and on the map of one head."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ LINES_APART, LETTERS = 230, 15  # pixels between the rows of tokens, and of thei
 
 
 def lines_payload(trace: Trace, shown: AttentionMap, apart: int = LINES_APART, letters: int = LETTERS) -> dict:
-    """Return what `token_lines` shows of a trace and a cross-attention map of it, ready for JSON.
+    """Return the payload of `token_lines` for a trace and a cross-attention map of it, ready for JSON.
 
     weights: [outputs, source], numbers with the digits of float32. The row below has the output tokens with their
     probabilities, and with `inputs` beside them where the map's rows are named by both; where these are named by the
@@ -50,14 +50,15 @@ def _digits(values: np.ndarray) -> list[float]:
 
 
 def least_probable_token(trace: Trace) -> Finding:
-    """Return the chosen token of the lowest probability, with the best one that might have stood in its place."""
+    """Return the chosen token of the lowest probability, and the best other candidate of its step."""
     step = trace.num_forced + int(trace.target_probabilities[trace.num_forced :].argmin())
     other = trace.runner_up(step)
     token, chance = quoted_at(trace.target_tokens, step), format_probability(trace.target_probabilities[step])
+    rank = trace.target_ranks[step]
     return Finding(
-        f"The least probable output token is {token}: {chance}.",
-        f"It has rank {trace.target_ranks[step]}. Of the tokens that might stand in its place "
-        f"{quoted(trace.candidate_tokens[step][other])} got the most, "
+        f"The model was least sure of {token}: {chance}.",
+        f"{'Runner-up' if rank == 1 else f'It has rank {rank}. Most probable'}: "
+        f"{quoted(trace.candidate_tokens[step][other])}, "
         f"{format_probability(trace.candidate_probabilities[step, other])}.",
     )
 
@@ -70,7 +71,6 @@ def strongest_reading(shown: AttentionMap) -> Finding | None:
         return None
     name = head_name(shown.layer, shown.head, shown.layers, shown.heads)
     return Finding(
-        f"The row predicting {quoted_at(rows, pair[0])} puts {shown.weights[pair]:.2f} on "
-        f"{quoted_at(shown.keys, pair[1])}.",
+        f"{quoted_at(rows, pair[0])} looks at {quoted_at(shown.keys, pair[1])}: {shown.weights[pair]:.2f}.",
         f"No weight between two words is larger in this map ({name}).",
     )

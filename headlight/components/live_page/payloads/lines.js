@@ -1,4 +1,4 @@
-// What the token lines show of a trace and one cross-attention head, as headlight/views/translate/content.py says it,
+// What the token lines show of a trace and one cross-attention head, as headlight.views.home.lines_content.py says it,
 // and what became of it when words were hidden, as headlight/views/home/content.py does.
 
 import { wordRanges } from "../../lib/tokens.js";

@@ -18,7 +18,7 @@ HOME = "pages/home.py"
 HUNGRY = "The dog is hungry because it has not eaten."
 # What a card asks about, as its right answer stands in the translation.
 RIGHT = {
-    "Yesterday I saw your brother in the city.": r"gesehen\.$",
+    "I think that he has never read this book.": r"gelesen hat\.$",
     "The cat is hungry because it has not eaten.": r"Katze .*\bsie\b",
     "The dog is hungry because it has not eaten.": r"Hund .*\ber\b",
     "The child is hungry because it has not eaten.": r"Kind .*\bes\b",
@@ -81,7 +81,7 @@ def test_hidden_words_are_those_of_the_address_and_the_translation_is_made_witho
         for key, token in enumerate(trace.source_tokens[:-1])
         if shipped.translate([HUNGRY], interventions=[f"forbid:cross.*.*:{key}"]) == [trace.target_text]
     ]
-    spare = f"{len(same)} of 10 source words and marks can be hidden alone without any change"
+    spare = f"{len(same)} of 10 words and marks can go alone without any change"
     assert 0 < len(same) <= 3 and shown["headline"].endswith(f"{spare}: {', '.join(same)}.")
     assert shown["whole"] == without.target_text
 
@@ -109,10 +109,9 @@ def test_what_can_be_hidden_alone_is_said_of_one_hidden_word_and_named_where_it_
     def said(hidden: int, harmless: int) -> str:
         return describe_hidden(before, before, words[:hidden], words[:harmless])
 
-    assert said(1, 0).endswith(" 0 of 10 source words and marks can be hidden alone without any change.")
-    assert said(1, 3).endswith(" change: “The”, “dog”, “is”.") and said(1, 4).endswith(
-        " 4 of 10 source words and marks can be hidden alone without any change."
-    )
+    assert said(1, 0).endswith(" Here every word matters.")
+    assert said(1, 3).endswith(" change: “The”, “dog”, “is”.")
+    assert said(1, 4).endswith(" 4 of 10 words and marks can go alone without any change.")
     assert said(2, 3) == "Without “The” and “dog” the translation stays the same."
     assert said(4, 3) == "Without 4 words and marks the translation stays the same."
 
@@ -132,6 +131,17 @@ def test_what_is_said_names_what_was_lost_gained_and_exchanged(shipped):
     assert "words and marks change" in said("Die Katze schläft den ganzen Tag.")
     changed = changed_outputs(before, after := shipped.trace(HUNGRY, target=text.replace("nicht", "nie")))
     assert [after.target_tokens[position] for position in changed] == ["▁nie"]
+
+
+def test_the_map_shows_the_head_of_the_lines_and_the_tokens_below(shipped):
+    app = open_page(HOME, layer="2", head="5")
+    assert not app.get("plotly_chart") and "layer 3, head 4" in sent(app)["name"], "without the map the plainest head"
+    app.toggle(key="map_switch").set_value(True).run()
+    assert app.query_params["map"] == "1" and len(app.get("plotly_chart")) == 1
+    trace = replayed(shipped, "I love my teacher.")
+    np.testing.assert_array_equal(np.float32(sent(app)["weights"]), trace.cross[1, 4])
+    chips = "".join(element.proto.body for element in app.get("html"))
+    assert all(f"id {id_}" in chips for id_ in trace.source_ids)
 
 
 def test_there_are_three_ways_on():

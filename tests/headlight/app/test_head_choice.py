@@ -1,4 +1,4 @@
-"""The page Translate through Streamlit's test runner: the head it begins with, and the one that an address asks for."""
+"""The choice of layer and head that pages share: the first head, the address, and the way from page to page."""
 
 import json
 
@@ -13,6 +13,10 @@ from transformer.interpret.head_roles import plainest_head
 from transformer.interpret.trace import attention_map
 
 SENTENCE = "I love my teacher."
+
+
+def open_map(**query: str):
+    return open_page(map="1", **query)
 
 
 def shown(app) -> dict:
@@ -37,13 +41,13 @@ def weights(shipped, layer, head) -> np.ndarray:
 
 
 def test_the_page_begins_with_the_best_aligner_and_a_clean_address(shipped):
-    app = open_page()
+    app = open_map()
     layer, head = plainest_head(shipped.trace(SENTENCE), "cross", results.roles(results.checkpoint("en-de")))
-    assert chosen(app) == (str(layer + 1), str(head + 1)) and not app.query_params
+    assert chosen(app) == (str(layer + 1), str(head + 1)) and not {"kind", "layer", "head"} & {*app.query_params}
     np.testing.assert_allclose(shown(app)["weights"], weights(shipped, layer, head), atol=1e-5)
     assert f"Cross-attention: layer {layer + 1}, head {head + 1}" in page_text(app)
     reading, least = headlines(app)
-    assert reading.startswith("The row predicting “") and least.startswith("The least probable output token is “")
+    assert " looks at “" in reading and least.startswith("The model was least sure of “")
 
 
 @pytest.mark.parametrize(
@@ -59,7 +63,7 @@ def test_the_page_begins_with_the_best_aligner_and_a_clean_address(shipped):
     ],
 )
 def test_an_address_with_one_of_both_means_the_average_of_the_other(shipped, query, layer, head):
-    app = open_page(**query)
+    app = open_map(**query)
     expected = ["average" if each is None else str(each + 1) for each in (layer, head)]
     assert chosen(app) == tuple(expected)
     np.testing.assert_allclose(shown(app)["weights"], weights(shipped, layer, head), atol=1e-5)
@@ -67,16 +71,16 @@ def test_an_address_with_one_of_both_means_the_average_of_the_other(shipped, que
 
 
 def test_what_makes_no_sense_in_the_address_leaves_it():
-    app = open_page(layer="99", head="evil")
-    assert chosen(app) == chosen(open_page()) and not app.query_params
+    app = open_map(layer="99", head="evil")
+    assert chosen(app) == chosen(open_map()) and not {"kind", "layer", "head"} & {*app.query_params}
 
 
 def test_once_one_is_chosen_the_address_has_both_and_opens_the_same():
-    app = open_page()
+    app = open_map()
     layer, head = chosen(app)
     choose(app, "head", "2")
     assert (app.query_params["layer"], app.query_params["head"]) == (layer, "2")
-    again = open_page(layer=app.query_params["layer"], head=app.query_params["head"])
+    again = open_map(layer=app.query_params["layer"], head=app.query_params["head"])
     assert chosen(again) == (layer, "2") and shown(again) == shown(app)
     choose(choose(app, "layer", "average"), "head", "average")
     assert (app.query_params["layer"], app.query_params["head"]) == ("average", "average")
@@ -88,26 +92,27 @@ def visit(app, page: str):
     """Follow a link of the sidebar; Streamlit takes what widgets have put into the address out of it."""
     for name in ("kind", "layer", "head"):
         app.query_params.pop(name, None)
+    app.query_params["map"] = "1"
     app.switch_page(str(ROOT / "pages" / f"{page}.py")).run()
     assert not app.exception
     return app
 
 
 def test_a_head_is_kept_from_page_to_page():
-    app = choose(open_page(), "head", "2")
+    app = choose(open_map(), "head", "2")
     layer = chosen(app)[0]
     visit(app, "decoding")
     assert chosen(app) == (layer, "2")
     choose(app, "head", "6")
-    assert chosen(visit(app, "translate")) == (layer, "6")
+    assert chosen(visit(app, "home")) == (layer, "6")
     assert kind(visit(app, "inside")) == "cross" and chosen(app) == (layer, "6")
     choose(choose(app, "head", "1"), "layer", "1")
-    assert chosen(visit(app, "translate")) == ("1", "1")
+    assert chosen(visit(app, "home")) == ("1", "1")
 
 
 def test_a_head_of_another_kind_is_kept_where_that_kind_is_shown():
     app = open_page("pages/inside.py", kind="encoder", layer="3", head="4")
-    assert chosen(visit(app, "translate")) == chosen(open_page())
+    assert chosen(visit(app, "home")) == chosen(open_map())
     app = visit(app, "inside")
     assert (kind(app), chosen(app)) == ("encoder", ("3", "4"))
 
@@ -120,26 +125,26 @@ def test_another_kind_begins_with_its_own_telling_head(shipped):
 
 
 def test_an_average_comes_back_from_a_page_of_single_heads():
-    app = open_page(layer="average", head="3")
+    app = open_map(layer="average", head="3")
     visit(app, "inside")
     assert chosen(app) == ("1", "3")
-    assert chosen(visit(app, "translate")) == ("average", "3")
+    assert chosen(visit(app, "home")) == ("average", "3")
 
 
 @pytest.mark.parametrize("page", ["decoding", "inside"])
 def test_where_another_page_begins_is_no_choice(page):
-    first = chosen(open_page())
-    assert chosen(visit(open_page(f"pages/{page}.py"), "translate")) == first
-    assert chosen(visit(visit(open_page(), page), "translate")) == first
+    first = chosen(open_map())
+    assert chosen(visit(open_page(f"pages/{page}.py"), "home")) == first
+    assert chosen(visit(visit(open_map(), page), "home")) == first
 
 
 def test_a_head_chosen_where_the_layer_was_left_is_followed_with_its_layer():
-    assert chosen(visit(open_page("pages/inside.py", kind="cross", head="3"), "translate")) == ("1", "3")
-    assert chosen(visit(open_page("pages/decoding.py", head="3"), "translate")) == ("average", "3")
+    assert chosen(visit(open_page("pages/inside.py", kind="cross", head="3"), "home")) == ("1", "3")
+    assert chosen(visit(open_page("pages/decoding.py", head="3"), "home")) == ("average", "3")
 
 
 def test_another_checkpoint_begins_with_its_own_head():
-    app = open_page()
+    app = open_map()
     assert app.selectbox(key="checkpoint_list").options[:3] == ["en → de", "en → fr", "reverse"]
     app.selectbox(key="checkpoint_list").select("en-fr").run()
     assert app.query_params["checkpoint"] == "en-fr", "what the address always had"
@@ -149,7 +154,7 @@ def test_another_checkpoint_begins_with_its_own_head():
 
 
 def test_a_head_that_another_checkpoint_has_not_gives_way(shipped):
-    app = open_page(layer="3", head="8")
+    app = open_map(layer="3", head="8")
     app.text_input(key="text").input("a b c d").run()
     app.selectbox(key="checkpoint_list").select("reverse").run()
     assert not app.exception and chosen(app)[0] != "3"
@@ -160,4 +165,4 @@ def test_without_roles_the_page_begins_with_the_most_confident_head(monkeypatch,
     monkeypatch.setattr(results, "default_head", results.default_head.__wrapped__)  # what is kept knows the roles
     trace = shipped.trace(SENTENCE)
     layer, head = most_confident_head(trace.cross, trace.source_tokens)
-    assert chosen(open_page()) == (str(layer + 1), str(head + 1))
+    assert chosen(open_map()) == (str(layer + 1), str(head + 1))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from support.made import FED, NEXT, SOURCE, made_map, made_trace
 
-from headlight.views.translate.content import LINES_APART, lines_payload, short_chance
+from headlight.views.home.lines_content import LINES_APART, lines_payload, short_chance
 from transformer.interpret.head_patterns import word_ranges
 from transformer.interpret.trace import attention_map
 
