@@ -22,6 +22,8 @@ pytestmark = pytest.mark.skipif(
     not Path("/proc/self/cmdline").exists(), reason="looks at processes as Linux shows them"
 )
 
+LARGE = {"task": "sort", "symbols_long": "20", "number_of_letters": "26", "toy_width": "128"}  # not learned at once
+
 
 @contextlib.contextmanager
 def limited(soft: int, hard: int, log: Path) -> Iterator[tuple[subprocess.Popen, str]]:
@@ -60,13 +62,13 @@ def test_a_killed_server_takes_its_training_and_its_models_process_along(tmp_pat
 
     async def visit() -> None:
         async with WebsocketVisitor(address, "training") as visitor:
-            await visitor.arrive(task="sort", symbols_long="20", number_of_letters="26", toy_width="128")
+            await visitor.arrive(training="train live", **LARGE)
             assert not (await visitor.press("Start training")).exceptions
             while not children():
                 await asyncio.gather(*(ask(f"I see {number} trees.") for number in range(8)))
 
     async def ask(text: str) -> None:
-        async with WebsocketVisitor(address, "translate") as visitor:
+        async with WebsocketVisitor(address, "decoding") as visitor:
             assert not (await visitor.arrive(text=text)).exceptions
 
     try:

@@ -55,7 +55,7 @@ def teacher(store) -> Teacher:
     return found
 
 
-async def arrive(stack: AsyncExitStack, school: str, code: str, page: str = "translate", **more: str) -> Listener:
+async def arrive(stack: AsyncExitStack, school: str, code: str, page: str = "decoding", **more: str) -> Listener:
     visitor = await stack.enter_async_context(Listener(school, page))
     run = await visitor.arrive(**{"class": code, **more})
     assert not run.exceptions
@@ -73,7 +73,7 @@ def test_without_the_secret_nothing_is_told_and_nothing_done(school, store, teac
         before = store.read(teacher.code)
         async with AsyncExitStack() as stack:
             own = open_class(store)
-            for page, more in (("translate", {"lesson": "attention.2"}), ("lessons", {"lessons": "a class"})):
+            for page, more in (("decoding", {"lesson": "attention.2"}), ("lessons", {"lessons": "a class"})):
                 visitor = await arrive(stack, school, teacher.code, page, **more)
                 assert visitor.desk["asks"] and set(visitor.desk) == {"code", "asks", "said", "turn", "page"}
                 for name in ACTS:
