@@ -103,7 +103,7 @@ class Explorer:
     def __init__(self, browser: Browser, server: Server, side: int, shape: tuple[int, int] = (LAYERS, HEADS)):
         self.page = _page(browser)
         of = f"side={side}&of={shape[0]}&by={shape[1]}"
-        self.page.goto(f"{server.address}/?{of}&explorer_kinds=all+three")
+        self.page.goto(f"{server.address}/?{of}")
         self.number, self.bytes = 1, 0
         self.page.evaluate("drawn('s1.0')")
 

@@ -4,10 +4,8 @@ import streamlit as st
 
 from benchmarks.peer_pages import HEADS, LAYERS, random_trace
 from headlight.components.show import attention_explorer
-from headlight.views.attention.explorer import read_choice, write_choice
-from headlight.views.attention.explorer_content import explorer_blob
-
-FIRST = "1.1"  # the head to begin with
+from headlight.views.attention.explorer import write_choice
+from headlight.views.attention.explorer_content import addressed_choice, explorer_blob
 
 
 def _next() -> None:
@@ -20,5 +18,5 @@ side, layers, heads = (
     int(st.query_params.get(name, most)) for name, most in (("side", 32), ("of", LAYERS), ("by", HEADS))
 )
 trace = random_trace(side, st.session_state.setdefault("number", 1), layers, heads)
-written = read_choice(trace, FIRST)
-attention_explorer(explorer_blob(trace), written, "explorer", lambda choice: write_choice(trace, choice, FIRST))
+choice = addressed_choice(trace, st.query_params.to_dict(), "1.1") | {"kinds": "all three"}
+attention_explorer(explorer_blob(trace), choice, "explorer", write_choice)

@@ -11,14 +11,14 @@ import streamlit as st
 
 from headlight.app.results import TranslationRequest
 from headlight.components.show import SHOWN_VIEW
-from headlight.plots.text import quoted
+from headlight.plots.text import ROW_LABELS, shown_tokens
 from transformer.interpret.trace import RowLabel, Trace
 
 from . import url_state
 from .navigation import beside_title
 from .url_state import default_of
-from .widgets import plain
 
+_MOST_BUTTONS = 6  # of views beside a title; more are a list
 SIDES = {"source": "encoder", "target": "decoder"}
 _BOUND: Final = "query-params"
 
@@ -61,9 +61,10 @@ def one_of(
 
 
 def view_of(options: Sequence[str], key: str) -> str:
-    """Show a page's views as a row of buttons beside its title; return the chosen one."""
+    """Show a page's views beside its title, as a row of buttons or a list; return the chosen one."""
     with beside_title():
-        view = one_of("View", options, key, visibility="collapsed")
+        offer = one_of if len(options) <= _MOST_BUTTONS else from_list
+        view = offer("View", options, key, visibility="collapsed")
         st.session_state[SHOWN_VIEW] = key, view
     return view
 
@@ -181,12 +182,6 @@ def whole_number(
     return round(value)
 
 
-def any_number(label: str, key: str, step: float, width: int) -> float:
-    """Show a box for any number, whole ones written without a point."""
-    _obey(key, kind=float)
-    return st.number_input(label, value=default_of(key), step=step, format="%g", key=key, bind=_BOUND, width=width)
-
-
 def line(
     label: str,
     key: str,
@@ -213,44 +208,15 @@ def one_number(label: str, count: int, key: str) -> int:
     return int(one_of(label, numbers(count), key))
 
 
-ROW_LABELS = {"both tokens": RowLabel.BOTH, "output token": RowLabel.PREDICTED, "input token": RowLabel.FED}
-
-
 def row_label() -> RowLabel:
     """Ask which of its tokens name a decoder row."""
     explanation = "While the decoder reads one token it predicts the next: each row has both, input → output."
     return ROW_LABELS[one_of("Rows", tuple(ROW_LABELS), "rows", explanation)]
 
 
-def choose_step(trace: Trace) -> int:
-    """Show a slider over the decoding steps, with what was fed and what follows; return the step from 0.
-
-    It begins at the first step whose token was open to choice.
-    """
-    steps = len(trace.target_ids)
-    start = min(trace.num_forced + 1, steps)
-    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-        step = slider("Step", 1, steps, "logit_step", start=start, width=240) - 1 if steps > 1 else 0
-        so_far = " ".join(trace.decoder_input_tokens[: step + 1])
-        comes = "Next comes" if step in trace.scored_steps else "Not chosen but given comes"
-        words = f"Step {step + 1} of {steps}. Fed so far: {so_far}. {comes} {quoted(trace.target_tokens[step])}."
-        st.markdown(plain(words))
-    return step
-
-
-def choose_output_token(trace: Trace, key: str, start: int) -> int:
-    """Show a slider over the output tokens, which begins anew at `start` with each sentence; both count from 0."""
-    count, first = len(trace.target_ids), str(start + 1)
-    number = min(url_state.read_number(key, start + 1), count)
-    if count > 1:
-        widget = f"{key}_slider"
-        st.session_state[widget] = number
-
-        def choose() -> None:
-            url_state.write(key, str(st.session_state[widget]), first)
-
-        st.slider("Output token", 1, count, key=widget, on_change=choose, width=360)
-    return number - 1
+def choose_output_token(trace: Trace, start: int) -> int:
+    """Show a slider over the output tokens; return the chosen one. It and `start` count from 0."""
+    return slider_over("Output token", shown_tokens(trace.target_tokens), "step", start, width=420)
 
 
 def choose_among(
@@ -304,9 +270,7 @@ def choose_side() -> str:
 def choose_token(trace: Trace, stack: str) -> tuple[int, tuple[str, ...]]:
     """Ask for a token of this side; return it, counted from 0, and all of them. Decoder tokens are those fed."""
     tokens = trace.source_tokens if stack == "encoder" else trace.decoder_input_tokens
-    last = len(tokens)
-    number = slider("Token", 1, last, "token", start=min(2, last)) if last > 1 else 1
-    return number - 1, tokens
+    return slider_over("Token", shown_tokens(tokens), "token", min(1, len(tokens) - 1), width=420), tokens
 
 
 def numbers(count: int) -> tuple[str, ...]:

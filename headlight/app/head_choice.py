@@ -101,27 +101,6 @@ def choose_head_of(
     return choose_head(shapes, start or partial(results.default_head, request), first, averages=averages)
 
 
-def choose_layer(label: str, layers: int) -> int | None:
-    """Do the same for a layer alone, counted from 0; None for the average over all, where it begins."""
-    options = {"layer": (AVERAGE, *numbers(layers))}
-    asked = url_state.asked_for(options)
-    noted = st.session_state.get(_NOTED, {}).get("layer")
-    if not asked and url_state.came_from_another_page() and noted in options["layer"]:
-        asked = {"layer": noted}
-        url_state.write_all(asked)
-    widget = _widget("layer")
-    st.session_state[widget] = asked.get("layer", AVERAGE)
-
-    def choose() -> None:
-        chosen = {"layer": st.session_state[widget] or AVERAGE}
-        noted = st.session_state.get(_NOTED, {"kind": "cross", "head": AVERAGE})
-        st.session_state[_NOTED] = {**noted, **chosen}
-        url_state.write_all(chosen)
-
-    st.segmented_control(label, options["layer"], required=True, key=widget, on_change=choose, wrap=True)
-    return None if st.session_state[widget] == AVERAGE else int(st.session_state[widget]) - 1
-
-
 def take_head(head: Head) -> None:
     """Choose a head from elsewhere than its buttons; to be called in a callback."""
     note_head(head)
@@ -131,11 +110,6 @@ def take_head(head: Head) -> None:
 def note_head(head: Head) -> None:
     """Remember a head for the pages that follow, without a word in this page's address."""
     st.session_state[_NOTED] = head.query()
-
-
-def noted_head() -> dict[str, str] | None:
-    """Return what was chosen last on any page, as an address has it; None where nothing was."""
-    return st.session_state.get(_NOTED)
 
 
 def _asked(

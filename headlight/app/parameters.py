@@ -45,7 +45,6 @@ PARAMETERS = {
     "layer": Parameter("layer from 1, or the average where a page has it"),
     "head": Parameter("head from 1, or the average where a page has it"),
     "rows": Parameter("the tokens that name a decoder row: both, its output or its input", "both tokens"),
-    "logit_step": Parameter("decoding step of the logit lens, of attribution methods and of early layers, from 1"),
     # Decoding.
     "step": Parameter("the step at which the player stands, from 1; the hardest one without it"),
     "prefix": Parameter("token ids that the translation must begin with, joined by dots", ""),
@@ -56,25 +55,10 @@ PARAMETERS = {
     "draw_topp": Parameter("candidates: p of top-p", 1.0),
     # Attention.
     "attention": Parameter("view", "explorer"),
-    "explorer_view": Parameter("explorer: map or lines", "map"),
-    "explorer_rows": Parameter("explorer: the tokens that name a decoder row, as `rows`", "both"),
-    "explorer_words": Parameter("explorer: subwords or whole words", "pieces"),
-    "explorer_specials": Parameter(
-        "explorer: special tokens shown, hidden, or hidden and the rest renormalised", "shown"
-    ),
-    "explorer_together": Parameter("explorer: how several heads are combined", "mean"),
-    "explorer_scale": Parameter("explorer: colour scale", "0 to 1"),
-    "explorer_kinds": Parameter("explorer: heads of one kind or of all three", "one"),
-    "explorer_label": Parameter("explorer: which patterns label the heads", "all"),
-    "explorer_sort": Parameter("explorer: what the heads are sorted by", "layer"),
-    "explorer_top": Parameter("explorer: the share of the largest weights that is drawn, in percent", "100"),
-    "explorer_least": Parameter("explorer: the least weight that is drawn, in percent", "0"),
-    "explorer_kind": Parameter("explorer: kind of attention"),
-    "explorer_heads": Parameter("explorer: chosen heads, such as 1.1-3.2 for two"),
-    "explorer_tokens": Parameter("explorer: chosen queries or keys, such as q2 or k1-4", ""),
-    "rollout_of": Parameter("rollout: across both stacks, encoder or decoder", "across both"),
-    "rollout_residual": Parameter("rollout: how the residual connection is weighted, or ALTI+", "0.5"),
-    "rollout_layers": Parameter("rollout: up to this layer, from 1"),
+    "view": Parameter("explorer: map or lines", "map"),
+    "label": Parameter("explorer: pattern of the heads that are not faint", "all"),
+    "heads": Parameter("explorer: several chosen heads, such as 1.1-3.2", ""),
+    "tokens": Parameter("explorer: chosen queries or keys, such as q2 or k1-4", ""),
     # Inside attention.
     "inside": Parameter("view", "step by step"),
     "at_query": Parameter("chosen query, from 1"),
@@ -99,15 +83,14 @@ PARAMETERS = {
     "side": Parameter("source or target", "source"),
     "token": Parameter("chosen token, from 1"),
     "unit_layer": Parameter("feed-forward: layer, from 1", "1"),
-    # Atlas.
+    # Research.
     "research": Parameter("view", "atlas"),
-    "atlas": Parameter("the finder's view: dots or list", "dots"),
-    "atlas_x": Parameter("the measure from left to right", "distance"),
-    "atlas_y": Parameter("the measure from below", "confidence"),
-    "atlas_sort": Parameter("list: the column that it is sorted by, with a minus for the greatest first", "head"),
-    "atlas_kinds": Parameter("the kinds that are shown, such as encoder.cross, all by default", ""),
-    "atlas_role": Parameter("the pattern that the heads shown have most often, any by default", ""),
-    "atlas_examples": Parameter("examples: the strongest, or a fifth from 1, the least confident, to 5", "strongest"),
+    "x": Parameter("atlas: measure from left to right", "distance"),
+    "y": Parameter("atlas: measure from below", "confidence"),
+    "rollout": Parameter("rollout: across both stacks, encoder or decoder", "across both"),
+    "residual": Parameter("rollout: weighting of the residual connection, or ALTI+", "0.5"),
+    "up_to": Parameter("rollout: up to this layer, from 1"),
+    "against": Parameter("contrast: the other candidate"),
     # What if.
     "what_if": Parameter("view", "head ablation"),
     "ablated_by": Parameter("head ablation: what stands for the output of a head that is off", "zero"),
@@ -125,11 +108,6 @@ PARAMETERS = {
     "patched_row": Parameter("patching: row of the chosen cell, from 1"),
     "patched_column": Parameter("patching: column of the chosen cell, from 1"),
     "own_target": Parameter("your translation: the translation that the model is fed"),
-    # Why this token.
-    "logit_of": Parameter("early layers: the logit of the token, or its lead over the next candidate", "logit"),
-    "share_of": Parameter("source or prefix: the output token whose contributions are shown, from 1"),
-    "why_step": Parameter("contrast: the output token that is asked about, from 1"),
-    "against": Parameter("contrast: the candidate that it is held against"),
     # Positions.
     "positions": Parameter("view", "word order"),
     "reordered": Parameter("word order: the same words in another order"),

@@ -29,7 +29,7 @@ def read(key: str, start: str = "") -> str:
     Streamlit takes what is not bound to a widget out of the address when the page changes.
     """
     default = default_of(key, start or None) or ""
-    kept = st.session_state.get(_kept(key), default) if came_from_another_page() else default
+    kept = (came_from_another_page() and st.session_state.get(_kept(key))) or default
     written = st.query_params.get(key)
     value = kept if written is None else written
     if (order := ordered(key)) is not None:

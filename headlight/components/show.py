@@ -137,20 +137,15 @@ def figure_downloads(key: str) -> None:
     _show("figure_downloads/downloads", {}, key)
 
 
-def head_card(payload: dict, key: str, on_examples: Callable[[str], None], on_head: Callable[[str], None]) -> None:
-    """Show one head: what it does, its numbers, and the examples of the payload's `group`.
-
-    `on_examples` gets the group that the visitor chose, `on_head` the name of another head, "cross.3.4".
-    """
-    heard = {"examples": lambda group: on_examples(str(group)), "head": lambda name: on_head(str(name))}
-    _show("head_card/card", payload, key, **heard)
+def head_card(payload: dict, key: str, on_head: Callable[[str], None]) -> None:
+    """Show the role of one head, its numbers and its examples; `on_head` gets the name of another head, "cross.3.4"."""
+    _show("head_card/card", payload, key, head=lambda name: on_head(str(name)))
 
 
 def head_finder(payload: dict, key: str, on_choice: Callable[[dict[str, str]], None]) -> None:
-    """Show every head of a model by two measures, as dots or as a list, with one chosen.
+    """Show every head of a model as a dot by two measures, with one chosen.
 
-    `on_choice` gets what is `chosen`, as the payload has it: both measures, the filters, the order of the list, and the
-    head.
+    `on_choice` gets the new value of the payload's `chosen`: both measures and the head.
     """
     _show("head_finder/finder", payload, key, choice=lambda choice: on_choice({**choice}))
 

@@ -12,7 +12,7 @@
     ask = "Which source word does this head read for “{word}”?"
     answer = {from = "most_read"}            # a measure with its arguments
     hints = ["Look at the row of “{word}”."]
-    show = {explorer_tokens = "q{row}"}      # what the address gets besides when the answer is shown
+    show = {tokens = "q{row}"}               # what the address gets besides when the answer is shown
 
 {names} are filled with what the step's measure says. Numbers are measured: a digit stands in `code` or in
 a paper's year alone.

@@ -13,7 +13,6 @@ from types import ModuleType
 
 import numpy as np
 
-from headlight.app.choices import ROW_LABELS
 from headlight.app.results import TranslationRequest, translator
 from headlight.views.inside.toy_content import toy_payload, toy_view
 from transformer.experiments.attention import toy_numbers
@@ -50,7 +49,6 @@ def live_lessons(lessons: Sequence[Lesson], request: TranslationRequest) -> dict
         "glosses": dict(glosses(language.get("target_language", ""))),
         "examples": {str(seed): _example(seed) for seed in sorted(_seeds(lessons))},
         "titles": TITLES,
-        "rows": {name: str(label) for name, label in ROW_LABELS.items()},
     }
 
 

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from headlight.app import results
-from headlight.app.choices import ROW_LABELS
 from headlight.app.results import TranslationRequest
 from headlight.components.standalone import Words, standalone
 from headlight.views.attention.explorer_content import addressed_choice, explorer_blob
@@ -19,7 +18,7 @@ from .posed import Posed, off_words, pose
 
 _OF_WEIGHTS = {"home", "translate", "attention"}  # pages that show what the explorer has, or a part of it
 _NOT_OF_THE_SENTENCE = {"inside", "positions", "training"}  # pages, unless they are about a head
-_NAME_A_HEAD = {"layer", "head", "explorer_heads"}
+_NAME_A_HEAD = {"layer", "head", "heads"}
 _NUMBER = "{number}"  # in the words of feedback, for the one that is entered
 _Numbers = dict[TranslationRequest, int]  # of the sentences whose explorers are in the file
 
@@ -119,10 +118,8 @@ def _look(request: TranslationRequest, page: str, address: Mapping[str, str], nu
     trace = results.trace(request)
     best = ".".join(str(number + 1) for number in results.default_head(request, "cross"))
     names_a_head = bool(_NAME_A_HEAD & address.keys())
-    query, rows = address.get("at_query", address.get("query", "")), address.get("rows", "")
-    own = {"explorer_rows": str(ROW_LABELS[rows])} if rows in ROW_LABELS else {}
-    if names_a_head and query:
-        own["explorer_tokens"] = f"q{query}"
+    query = address.get("at_query", address.get("query", ""))
+    own = {"tokens": f"q{query}"} if names_a_head and query else {}
     return {
         "sentence": numbers.setdefault(request, len(numbers)),
         "choice": addressed_choice(trace, {**own, **address}, best),

@@ -15,10 +15,10 @@ In the modules the colours of the same functions follow the theme of the browser
 do, which pages draw from results that they have already.
 """
 
-from .architecture import embedding, hidden_units, nearest_tokens, trajectory
+from .architecture import hidden_units, nearest_tokens, trajectory
 from .attention import all_heads, average, head, largest_weight, score_deviation, without_scaling
-from .contributions import attribution, contrast, logit_kinds, logit_parts, rollout, rollout_parts, source_or_prefix
-from .decoding import calibration, confidence, confidence_histogram, logit_lens, logits, probabilities
+from .contributions import attribution, contrast, logit_kinds, logit_parts, rollout, source_or_prefix
+from .decoding import calibration, confidence, confidence_histogram, logits, probabilities
 from .layout import with_light_theme
 from .masks import next_tokens_without_causal_mask, without_causal_mask
 from .positional_encoding import positions, rotation, waves
@@ -35,14 +35,12 @@ __all__ = [
     "confidence_histogram",
     "contrast",
     "difference",
-    "embedding",
     "head",
     "head_differences",
     "hidden_units",
     "largest_weight",
     "log_probabilities",
     "logit_kinds",
-    "logit_lens",
     "logit_parts",
     "logits",
     "nearest_tokens",
@@ -51,7 +49,6 @@ __all__ = [
     "positions",
     "probabilities",
     "rollout",
-    "rollout_parts",
     "rotation",
     "score_deviation",
     "smoothed_loss",

@@ -7,7 +7,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from transformer.arrays import require_index, to_array
-from transformer.config import Activation, FeedForwardType, ModelConfig, Positions
+from transformer.config import Activation, FeedForwardType
 from transformer.interpret import residual
 from transformer.interpret.parameters import nearest
 from transformer.interpret.residual import (
@@ -21,19 +21,15 @@ from transformer.interpret.trace import Trace
 from transformer.model.names import Stack
 from transformer.translator import Translator
 
-from .heatmap import Cells, cell_texts
 from .layout import (
-    bar_beside,
     bars,
     candidate_rows,
     figure_of,
     label_axis,
-    label_rows,
     row_bars,
     scatter,
-    token_rows,
 )
-from .palette import BLUE, GREEN, OLIVE, WEIGHT_SCALE, Scale, diverging
+from .palette import BLUE, GREEN, OLIVE
 from .text import norm_name, signed, token_label
 
 _SUBLAYERS = {
@@ -65,13 +61,6 @@ def sublayer_names(trajectory: Trajectory, norm: str = "LayerNorm") -> list[str]
     ]
 
 
-def sum_words(config: ModelConfig) -> tuple[str, str, str]:
-    """Return what a model multiplies a token's row by, what the sum with the position's vector enters, and that one."""
-    factor = "√d_model" if config.scale_embeddings else "1: not scaled"
-    position = "no position" if config.positions in (Positions.NONE, Positions.RELATIVE) else "position"
-    return factor, f"a {norm_name(config)}" if config.embedding_norm else "the stack", position
-
-
 def trajectory_figure(trajectory: Trajectory, norm: str = "LayerNorm") -> go.Figure:
     """Draw two panels over the sub-layers: norms of the vector and of what is added; cosines with two earlier ones.
 
@@ -97,28 +86,6 @@ def trajectory_figure(trajectory: Trajectory, norm: str = "LayerNorm") -> go.Fig
         "yaxis2": {"anchor": "x2", "domain": [0, 0.414], "title": "cosine", "range": [lowest, 1.05]},
     }
     return figure_of(traces, 470, x=x, y=y, bottom=120, **lower)
-
-
-def sum_figure(
-    row: np.ndarray,
-    scaled: np.ndarray,
-    position: np.ndarray,
-    total: np.ndarray,
-    factor: str = "√d_model",
-    enters: str = "the stack",
-    positioned: str = "position",
-) -> go.Figure:
-    """Draw four vectors below one another, a column per dimension, one colour scale around 0: [d_model] each.
-
-    `factor` is what the row is multiplied by, and the sum `enters` the stack or a LayerNorm before it.
-    """
-    names = ("row of the matrix", f"× {factor}", f"+ {positioned}", f"= input of {enters}")
-    values = np.stack([row, scaled, position, total])
-    scale = diverging(float(np.abs(values).max()))
-    dimensions = range(1, len(row) + 1)
-    hover = cell_texts(lambda name, k, value: f"{name}, dimension {k}: {value:.4f}", names, dimensions, values)
-    cells = Cells(values, hover, scale, left=1).trace(bar_beside("", scale)) | {"xgap": 0, "ygap": 3}
-    return figure_of([cells], 240, x={"title": "dimension"}, y=label_rows(names), top=10)
 
 
 def neighbours_figure(found: Sequence[tuple[int, float]], name: Callable[[int], str]) -> go.Figure:
@@ -149,29 +116,6 @@ def units_figure(
     return _over_units(traces, order, _HEIGHT, {"title": title})
 
 
-def signed_units_figure(units: np.ndarray, tokens: Sequence[str]) -> go.Figure:
-    """Draw the units of a gated feed-forward with the largest absolute sum, tokens by units: [tokens, d_ff]."""
-    order = np.argsort(-np.abs(units).sum(axis=0), kind="stable")[:_UNITS]
-    labels, units_from_1 = map(token_label, tokens), order + 1
-    values = units[:, order]
-    hover = cell_texts(lambda token, unit, value: f"{token}, unit {unit}: {value:.4f}", labels, units_from_1, values)
-    scale = diverging(float(np.abs(values).max()) or 1.0)
-    traces = [Cells(values, hover, scale).trace(bar_beside("", scale), gap=2)]
-    return _over_units(traces, order, 110 + 26 * len(tokens), token_rows(tokens))
-
-
-def sentence_figure(units: np.ndarray, tokens: Sequence[str]) -> go.Figure:
-    """Draw the units with the largest sum over the sentence, tokens by units: [tokens, d_ff]; 0 stays blank."""
-    order = np.argsort(-units.sum(axis=0), kind="stable")[:_UNITS]
-    values = units[:, order]
-    labels, units_from_1 = map(token_label, tokens), order + 1
-    hover = cell_texts(lambda token, unit, value: f"{token}, unit {unit}: {value:.4f}", labels, units_from_1, values)
-    scale = Scale(WEIGHT_SCALE, 0.0, float(values.max()) or 1.0, ticks=None)
-    cells = Cells(np.where(values > 0, values, np.nan), hover, scale)
-    traces = [cells.trace(bar_beside("", scale), gap=2)]
-    return _over_units(traces, order, 110 + 26 * len(tokens), token_rows(tokens))
-
-
 def _over_units(traces: list[dict], order: np.ndarray, height: int, y: dict) -> go.Figure:
     x = {**label_axis([str(unit + 1) for unit in order]), "title": "hidden unit"}
     return figure_of(traces, height, x=x, y=y, top=10, bottom=60)
@@ -185,19 +129,6 @@ def trajectory(translator: Translator, trace: Trace, stack: Stack | str = "decod
     """
     followed = residual.trajectory(_stream(translator, trace, stack), token)
     return trajectory_figure(followed, norm_name(translator.model.config))
-
-
-def embedding(translator: Translator, trace: Trace, stack: Stack | str = "encoder", *, token: int = 0) -> go.Figure:
-    """Draw a token's row of the embedding matrix, scaled, its position's vector, and their sum; [d_model] each.
-
-    Options and errors as for `trajectory`.
-    """
-    matrix, ids = _embedded(translator, trace, stack)
-    require_index("token", token, len(ids))
-    side = _stream(translator, trace, stack)
-    embedded, summed = side.embedded[token], side.summed[token]
-    words = sum_words(translator.model.config)
-    return sum_figure(matrix[ids[token]], embedded, summed - embedded, summed, *words)
 
 
 def nearest_tokens(
@@ -215,23 +146,19 @@ def nearest_tokens(
 
 
 def hidden_units(
-    translator: Translator, trace: Trace, stack: Stack | str = "encoder", *, layer: int = 0, token: int | None = None
+    translator: Translator, trace: Trace, stack: Stack | str = "encoder", *, layer: int = 0, token: int = 0
 ) -> go.Figure:
-    """Draw the strongest units of a feed-forward after its activation: of a `token`, or of all tokens with None.
+    """Draw the strongest units of a feed-forward for a token, after the activation.
 
     `layer` and `token` count from 0. Raises ValueError for what is not there.
     """
     stack = Stack(stack)
-    tokens = trace.source_tokens if stack == Stack.ENCODER else trace.decoder_input_tokens
-    units = record_hidden_units(translator.model, trace.source_ids, trace.decoder_input_ids, stack, layer)
-    gated = translator.model.config.feed_forward == FeedForwardType.GATED
-    if token is None:
-        return signed_units_figure(units, tokens) if gated else sentence_figure(units, tokens)
-    require_index("token", token, len(tokens))
-    if gated:
-        gates, values = record_gates(translator.model, trace.source_ids, trace.decoder_input_ids, stack, layer)
-        return units_figure(units[token], parts=(gates[token], values[token]))
-    return units_figure(units[token], ACTIVATION_NAMES[translator.model.config.activation])
+    require_index("token", token, len(trace.source_ids if stack == Stack.ENCODER else trace.decoder_input_ids))
+    recorded = translator.model, trace.source_ids, trace.decoder_input_ids, stack, layer
+    if translator.model.config.feed_forward == FeedForwardType.GATED:
+        gates, values = record_gates(*recorded)
+        return units_figure((gates * values)[token], parts=(gates[token], values[token]))
+    return units_figure(record_hidden_units(*recorded)[token], ACTIVATION_NAMES[translator.model.config.activation])
 
 
 def _stream(translator: Translator, trace: Trace, stack: Stack | str) -> StackStream:

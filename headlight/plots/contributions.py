@@ -39,14 +39,12 @@ from .heatmap import (
 from .layout import (
     GRID,
     LEGEND_ABOVE,
-    LEGEND_BELOW,
     SMALLEST_LABEL,
     bars,
     digits_in_cells,
     figure_of,
     label_rows,
     row_bars,
-    row_titled,
     scatter,
     titled,
     token_axis,
@@ -66,9 +64,6 @@ class Residual(Name):
 
 KINDS = {"across both": "cross", "encoder": "encoder", "decoder": "decoder"}
 RELATIONS = {"weight": "attends to", "share": "share of"}  # what a cell holds -> how the hover text names its key
-# Hatched differently: no colour vision is needed to tell them apart.
-_PARTS = (("source", BLUE, ""), ("earlier input tokens", OLIVE, "/"), ("the input token of this step", GREY, "x"))
-_BAR_HEIGHT, _LEAST_BAR = 22, 13  # pixels; the second for long sentences
 
 
 def raw_and_rolled(trace: Trace, rollout: Rollout, kind: str, layer: int, rows: str) -> tuple[AttentionMap, ...]:
@@ -100,38 +95,6 @@ def share_map_figure(chosen: AttentionMap, name: str) -> go.Figure:
 def limit_of(chosen: AttentionMap) -> float:
     """Return the largest value of a map, where its colour scale ends."""
     return float(np.nanmax(chosen.weights))
-
-
-def parts_of_steps(rollout: Rollout, layer: int) -> np.ndarray:
-    """Return each decoder row's shares of the source, of earlier input tokens, and of its own: [target, 3]."""
-    shares = rollout.across[layer]
-    prefix = shares[:, rollout.encoder.shape[-1] :]
-    own = np.diagonal(prefix)
-    return np.stack([rollout.source_share()[layer], prefix.sum(axis=-1) - own, own], axis=1)
-
-
-def rollout_parts_figure(trace: Trace, rollout: Rollout, layer: int) -> go.Figure:
-    """Draw one bar per step of the decoder, from top to bottom, divided into the three parts."""
-    parts, steps = parts_of_steps(rollout, layer), len(trace.decoder_input_tokens)
-    fed, following = (
-        [token_label(token) for token in tokens] for tokens in (trace.decoder_input_tokens, trace.target_tokens)
-    )
-    traces = []
-    for place, (part, colour, shape) in enumerate(_PARTS):
-        hover = [
-            f"Step {step + 1}: input token “{fed[step]}”, output token “{following[step]}”<br>"
-            f"{part}: <b>{parts[step, place]:.4f}</b>"
-            for step in range(steps)
-        ]
-        bars = row_bars(parts[:, place].astype(np.float32), hover, colour, part)
-        pattern = {"shape": shape, "fillmode": "overlay", "size": 5}
-        traces.append(bars | {"width": 0.78, "marker": {**bars["marker"], "pattern": pattern}})
-    names = [f"{token} → {after}" for token, after in zip(trace.decoder_input_tokens, trace.target_tokens, strict=True)]
-    x = {"range": [0, 1], "side": "top", "title": titled("share of the row")}
-    y = {**token_rows(names), "title": row_titled("step: input token → output token")}
-    height = steps * max(_LEAST_BAR, min(_BAR_HEIGHT, 900 // steps)) + 150
-    legend = {**LEGEND_BELOW, "traceorder": "normal"}
-    return figure_of(traces, height, x=x, y=y, top=10, bottom=70, legend=legend, barmode="stack")
 
 
 RAW, NORMED, GRADIENT, LEFT_OUT = "raw weight", "norm-weighted", "gradient × input", "leave-one-out"
@@ -264,18 +227,6 @@ def rollout(
     require_head(trace, kind, layer)
     _, rolled = raw_and_rolled(trace, record_rollout(translator, trace, residual), AttentionKind(kind), layer, rows)
     return share_map_figure(rolled, "share")
-
-
-def rollout_parts(
-    translator: Translator, trace: Trace, *, layer: int | None = None, residual: Residual | str = Residual.HALVES
-) -> go.Figure:
-    """Draw for each decoder step the shares of the source, of earlier input tokens, and of its own; they sum to 1.
-
-    Options and errors as for `rollout`, across both stacks.
-    """
-    layer = len(trace.cross) - 1 if layer is None else layer
-    require_head(trace, "cross", layer)
-    return rollout_parts_figure(trace, record_rollout(translator, trace, residual), layer)
 
 
 def attribution(translator: Translator, trace: Trace, *, step: int = 0, layer: int | None = None) -> go.Figure:

@@ -1,6 +1,6 @@
 """Figures of what the model predicts: logits, probabilities, the logit lens, confidence and calibration."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,8 +10,6 @@ from transformer.arrays import require_index
 from transformer.data.batching import make_examples
 from transformer.data.pairs import TextPairs
 from transformer.decoding.sampling import Truncation, truncate
-from transformer.interpret import residual
-from transformer.interpret.activations import Predictions
 from transformer.interpret.residual import ResidualStream, record_residual_stream
 from transformer.interpret.trace import Trace
 from transformer.translator import Translator
@@ -25,7 +23,6 @@ from .layout import (
     candidate_rows,
     figure_of,
     line_at,
-    logarithmic_axis,
     note_at,
     row_bars,
     scatter,
@@ -79,21 +76,6 @@ def truncation_figure(cut: Truncation, name: Callable[[int], str], most: int = S
 def layer_names(rows: int) -> list[str]:
     """Return what the rows of a lens are called."""
     return ["start", *(f"layer {layer}" for layer in range(1, rows))]
-
-
-def ranks_figure(lens: Predictions, following: Sequence[str], step: int) -> go.Figure:
-    """Draw the rank of every step's final token by layer, on a logarithmic axis; the chosen step stands out."""
-    rows, steps = lens.ranks.shape
-    places, names = list(range(rows)), layer_names(rows)
-    curves = []
-    for each in [*(other for other in range(steps) if other != step), step]:
-        token = token_label(following[each])
-        ranks, line = lens.ranks[:, each], _CHOSEN if each == step else _OTHERS
-        hover = [f"{token}, {name}: rank {rank:,}" for name, rank in zip(names, ranks, strict=True)]
-        curves.append(scatter(places, ranks, "lines+markers", line=line, hovertext=hover, hoverinfo="text"))
-    x = {"tickvals": places, "ticktext": names}
-    y = {**logarithmic_axis("rank, 1 is the top-1 prediction"), "autorange": "reversed"}
-    return figure_of(curves, 340, x=x, y=y, top=20, showlegend=False)
 
 
 def histogram_figure(measured: "Confidence", best_reachable: float | None) -> go.Figure:
@@ -157,16 +139,6 @@ def probabilities(
     stream, forbidden = _stream(translator, trace, step), translator.model.config.never_chosen
     cut = truncate(stream.logits[step], temperature, top_k, top_p, forbidden)
     return truncation_figure(cut, translator.tokenizer.piece_text)
-
-
-def logit_lens(translator: Translator, trace: Trace, *, step: int = 0) -> go.Figure:
-    """Draw the rank of each output token when a layer's vector is put through the output projection, by layer.
-
-    The logit lens (nostalgebraist 2020); rank 1 is the top-1 prediction. The line of `step`, counted from 0, stands
-    out. Raises ValueError for a step that the trace does not have.
-    """
-    lens = residual.logit_lens(translator.model, _stream(translator, trace, step), trace.target_ids)
-    return ranks_figure(lens, trace.target_tokens, step)
 
 
 def confidence(trace: Trace, *, best: float = 1.0) -> go.Figure:

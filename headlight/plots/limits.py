@@ -26,7 +26,7 @@ def left_out_words(source: int, target: int, step: int) -> str:
     return (
         f"{sizes(source, target)}. To leave out, one by one, the {tokens:,} tokens that the model has read by step "
         f"{step + 1} takes a run of the model for each, and this view makes at most {MOST_LEFT_OUT}. Shorten the "
-        "text, or see “source or prefix” on the page Why this token and “rollout” on the page Attention."
+        "text, or see “contributions” and “rollout” on the page Research."
     )
 
 

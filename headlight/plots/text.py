@@ -12,6 +12,7 @@ import numpy as np
 from transformer.config import ModelConfig, NormType
 from transformer.data.tokenizer import SPACE
 from transformer.interpret.head_patterns import HeadMeasures, Pattern, is_punctuation
+from transformer.interpret.trace import RowLabel
 from transformer.interpret.what_if.intervention import Heads
 
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -40,6 +41,7 @@ KIND_NAMES = {
     "decoder": "Masked decoder self-attention",
     "cross": "Cross-attention",
 }
+ROW_LABELS = {"both tokens": RowLabel.BOTH, "output token": RowLabel.PREDICTED, "input token": RowLabel.FED}
 AVERAGE = "average"  # over all layers or heads, in place of the number of one
 
 # Where a head of each pattern has the largest weight of a row.

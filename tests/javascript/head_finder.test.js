@@ -1,4 +1,4 @@
-// The finder of heads and the card of one: where dots stand and keys lead, the order of the list, and what is said.
+// The finder of heads and the card of one: places of dots, keys, filters and sentences.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -9,7 +9,7 @@ import {
   dotAt, isHollow, nextDot, rangeOf, SHAPES, shapeAt, ticksOf,
 } from "../../headlight/components/head_finder/plot.js";
 import {
-  fits, kindsOf, nameOf, sortAfter, sorted, toggledKinds, valueText, wordsOf,
+  fits, kindsOf, nameOf, toggledKinds, valueText, wordsOf,
 } from "../../headlight/components/head_finder/ranking.js";
 import { shortWeight } from "../../headlight/components/lib/format.js";
 
@@ -24,7 +24,7 @@ const DATA = {
   ],
   values: { entropy: [[1.5, 0.1], [0.25, 0.002], [1, null]], error: [null, null, [0.2, 0.01]] },
 };
-const CHOSEN = { x: "entropy", y: "error", sort: "head", kinds: "", role: "", head: "encoder.1.1" };
+const CHOSEN = { x: "entropy", y: "error", kinds: "", role: "", head: "encoder.1.1" };
 
 test("a range has a margin on both sides, also of equal values, and there is none without values", () => {
   const [low, high] = rangeOf([0, null, 1]);
@@ -92,17 +92,11 @@ test("kinds are hidden one by one, and none hidden is all shown", () => {
   assert.deepEqual(kindsOf({ kinds: toggledKinds({ kinds: "cross" }, KINDS, "cross") }, KINDS).length, 3);
 });
 
-test("the list is filtered and sorted, heads without a value last", () => {
-  assert.deepEqual(sorted(DATA, CHOSEN), [0, 1, 2]);
-  assert.deepEqual(sorted(DATA, { ...CHOSEN, sort: "-head" }), [2, 1, 0]);
-  assert.deepEqual(sorted(DATA, { ...CHOSEN, sort: "entropy" }), [1, 2, 0]);
-  assert.deepEqual(sorted(DATA, { ...CHOSEN, sort: "-error" }), [2, 0, 1]);
-  assert.deepEqual(sorted(DATA, { ...CHOSEN, sort: "-share", role: "next" }), [2, 0]);
-  assert.deepEqual(sorted(DATA, { ...CHOSEN, sort: "nonsense", kinds: "encoder" }), [0, 1]);
-  assert.ok(!fits(DATA.heads[2], { ...CHOSEN, kinds: "encoder" }, KINDS));
-  assert.equal(sortAfter("head", "entropy"), "-entropy");
-  assert.equal(sortAfter("-entropy", "entropy"), "entropy");
-  assert.equal(sortAfter("head", "head"), "-head");
+test("a head fits its kind and its pattern", () => {
+  const fitting = (choice) => DATA.heads.map((head) => fits(head, { ...CHOSEN, ...choice }, KINDS));
+  assert.deepEqual(fitting({}), [true, true, true]);
+  assert.deepEqual(fitting({ kinds: "encoder" }), [true, true, false]);
+  assert.deepEqual(fitting({ role: "next" }), [true, false, true]);
 });
 
 test("a value has its standard error, with more digits where that is small", () => {

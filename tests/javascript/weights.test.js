@@ -10,7 +10,7 @@ import { Attention, Shown, largestTogether } from "../../headlight/components/at
 import { HEADER, exampleBytes } from "./example.js";
 
 const attention = new Attention(exampleBytes());
-const PLAIN = { rows: "predicted", words: "pieces", specials: "shown", top: 100, together: "mean" };
+const PLAIN = { rows: "output token", words: "pieces", specials: "shown", top: 100, together: "mean" };
 const HEADS = [[0, 0], [0, 1], [1, 0], [1, 1]].map(([layer, head]) => ({ layer, head }));
 
 const shown = (name, some = {}, heads = HEADS.slice(0, 1)) => new Shown(attention, name, heads, { ...PLAIN, ...some });
@@ -69,7 +69,7 @@ test("a decoder row has what it was fed and what it predicts, and masked cells a
   assert.deepEqual(decoder.rows.map(({ text, fed, predicts }) => [text, fed, predicts]), [
     ["▁tu", "<s>", "▁tu"], ["s", "▁tu", "s"], ["</s>", "s", "</s>"],
   ]);
-  assert.equal(shown("decoder", { rows: "fed" }).rows[1].text, "▁tu");
+  assert.equal(shown("decoder", { rows: "input token" }).rows[1].text, "▁tu");
   assert.deepEqual([0, 1, 2].map((column) => decoder.isMasked(1, column)), [false, false, true]);
   assert.equal(decoder.isShown(0, 1), false);
   const hidden = shown("decoder", { specials: "hidden" });
@@ -107,12 +107,6 @@ test("a cell and tokens are said in sentences", () => {
     encoder.tokensText("keys", [2]),
     "“</s>” gets most attention in the row “</s>”: 1.0000; over all rows 1.45.",
   );
-  assert.deepEqual(decoder.numbersOf(1, 2), [
-    ["input token", "tu"], ["output token", "·s"], ["key", "·s"], ["weight", "masked"],
-    ["row’s max weight", "0.5000 on ⟨start⟩"], ["row’s entropy", "0.69 nats"],
-  ]);
-  const sum = shown("encoder", { together: "sum" }, HEADS);
-  assert.deepEqual(sum.numbersOf(0, 0).at(-1), ["row’s entropy", "– (of a sum)"]);
 });
 
 test("the table has every weight, what is masked and what is left out", () => {

@@ -60,7 +60,7 @@ def check(text, name, own, label, words):
     assert text.startswith(f"{name}, labelled {label} (from {100 * thresholds()[label][1]:.0f} % on): in ")
 
 
-def test_the_rules_as_written_give_every_head_its_label_and_its_sentence():
+def test_every_head_has_the_label_and_the_sentence_of_its_rows():
     assert set(thresholds()) == {str(pattern) for pattern in Pattern}
     spoken = set()
     for head, own in every_head():

@@ -1,4 +1,4 @@
-"""Laws of the sentences on source and prefix, on two candidates, and on a translation that is given."""
+"""Laws of the sentences on source and prefix, parts of a logit, two candidates, and a given translation."""
 
 import re
 
@@ -7,18 +7,20 @@ import pytest
 import torch
 from support.claims import PERCENT, as_percent, as_printed, number, scientific_number, told
 from support.made import NEXT, made_trace
-from support.streams import loaded
+from support.small import random_ids, unlike_model
+from support.streams import loaded, trace_of
 from support.traced import place_of, traces
 
 from headlight.plots.contributions import Contrast
+from headlight.views.research.contrast import describe_contrast
+from headlight.views.research.contributions import describe_parts, describe_shares
 from headlight.views.what_if.own_translation import describe_own, describe_where
-from headlight.views.why.contrast import describe_contrast
-from headlight.views.why.source_or_prefix import describe_shares
 from transformer import Beam
 from transformer.decoding.sampling import Hypothesis
 from transformer.interpret.attribution import gradient_times_input, leave_one_out
 from transformer.interpret.residual import record_residual_stream
 from transformer.interpret.rollout import SourceShares, alti, measured_mixing, roll_out
+from transformer.interpret.what_if.logit_attribution import LogitAttribution, attribute_logit
 
 NUMBER = r"(−?[\d.]*\d)"
 PLACED = r"“(.+?)”(?: \((?:position|output token) (\d+)\))?"
@@ -206,3 +208,86 @@ def test_the_least_probable_is_of_those_tokens_alone_whose_first_candidate_is_an
         assert as_printed(said[4], np.log(chances[least]))
         firsts += chances.argmin() not in others
     assert firsts > 50
+
+
+def test_the_parts_are_said_to_sum_to_what_an_unobserved_pass_has():
+    """In forty sentences at their first, middle and last step."""
+    for name, trace in [("reverse", trace_of("reverse", "abc def")), *(("en-de", each) for each in traces())]:
+        last = len(trace.target_ids) - 1
+        for step in sorted({0, last // 2, last}):
+            asked = loaded(name).model, trace.source_ids, trace.decoder_input_ids[: step + 1], trace.target_ids[step]
+            assert_parts(*asked)
+
+
+def test_they_are_so_for_one_layer_of_one_head_and_where_every_part_takes():
+    model = unlike_model(num_encoder_layers=1, num_decoder_layers=1, num_heads=1)
+    source, fed = [*random_ids(4).tolist(), 3], [2, 9]
+    for token in range(4, 31):
+        assert_parts(model, source, fed, token)
+
+
+KINDS = {
+    "the embedding": "embedding",
+    "the position": "position",
+    "self-attention": "self-attention",
+    "cross-attention": "cross-attention",
+    "the feed-forwards": "feed-forward",
+    "the biases": "biases",
+}
+PARTS = re.compile(
+    r"Of all kinds of part (?P<kind>.+?) (?P<does>adds? most|takes? least), (?P<by>\S+)\. "
+    r"(?:(?P<taker>\S.+?) takes? most, (?P<taken>\S+)\. )?All parts sum to (?P<sum>\S+); the run's logit of “x” is "
+    r"(?P<logit>\S+)\. The highest head is (?P<of>.+?) layer (?P<layer>\d+), head (?P<head>\d+) \((?P<most>\S+)\), the "
+    r"highest feed-forward that of layer (?P<forward>\d+) \((?P<part>\S+)\)\."
+)
+
+
+def assert_parts(model, source, fed, token):
+    """What is said sums to the logit of a pass, and the kind, head and feed-forward that are named are the highest."""
+    with torch.inference_mode():
+        logits = model(torch.tensor([source]), torch.tensor([fed]))[0, -1].double()
+    found = attribute_logit(model, source, fed, token)
+    said, expected = PARTS.fullmatch(told(describe_parts(found, "x"))), float(logits[token])
+    assert [number(said["sum"]), number(said["logit"])] == pytest.approx([expected] * 2, abs=0.0052)
+    sums = {
+        "embedding": found.embedding,
+        "position": found.position,
+        "self-attention": np.sum(found.decoder),
+        "cross-attention": np.sum(found.cross),
+        "feed-forward": np.sum(found.feed_forward),
+        "biases": found.biases,
+    }
+    check_kinds(said, sums)
+    heads = {"masked decoder self-attention": found.decoder, "cross-attention": found.cross}
+    layer, head, of_forward = (int(said[name]) - 1 for name in ("layer", "head", "forward"))
+    named = heads[said["of"]][layer, head], found.feed_forward[of_forward]
+    assert named == (max(found.decoder.max(), found.cross.max()), max(found.feed_forward))
+    assert [number(said["most"]), number(said["part"])] == pytest.approx(named, abs=0.0051)
+
+
+def check_kinds(said, sums):
+    """The kind named adds most, or, where all take, takes least; what takes most is named wherever one does."""
+    kind, lowest = KINDS[said["kind"]], min(sums.values())
+    assert sums[kind] == max(sums.values()) and number(said["by"]) == pytest.approx(abs(sums[kind]), abs=0.0051)
+    assert said["does"].startswith("add") == (sums[kind] > 0)
+    assert said["does"].split()[0].endswith("s") != said["kind"].endswith("s"), "subject and verb agree in number"
+    assert bool(said["taker"]) == (lowest <= -0.005), "a part is not more than the whole alone"
+    if said["taker"]:
+        taker = said["taker"][0].lower() + said["taker"][1:]
+        assert sums[KINDS[taker]] == lowest and number(said["taken"]) == pytest.approx(-lowest, abs=0.0051)
+
+
+def test_what_takes_is_not_said_to_add():
+    """Over random parts of both signs, all negative ones among them."""
+    random, does = np.random.default_rng(7), set()
+    for _ in range(300):
+        middle = random.choice([-3, 0, 3])
+        shapes = {"decoder": (2, 3), "cross": (2, 3), "feed_forward": 2}
+        parts = {name: random.normal(middle, 1, shape) for name, shape in shapes.items()}
+        numbers = dict(zip(("embedding", "position", "biases"), random.normal(middle, 1, 3).tolist(), strict=True))
+        found = LogitAttribution(**parts, **numbers, logit=0.0)
+        said = PARTS.fullmatch(told(describe_parts(found, "x")))
+        check_kinds(said, {name: float(np.sum(value)) for name, value in found.by_kind().items()})
+        assert number(said["part"]) == pytest.approx(parts["feed_forward"].max(), abs=0.0051)
+        does.add(said["does"])
+    assert does >= {"adds most", "add most", "takes least", "take least"}

@@ -3,14 +3,12 @@
 import numpy as np
 import pytest
 import torch
-from headlight.views.home.lines_content import least_probable_token
-from headlight.views.why.contrast import most_doubtful_step
-from streamlit.testing.v1 import AppTest
 from support.families import write_family
 from support.small import small_model
 
 from headlight.app.results import CheckpointFiles, measures
-from headlight.plots.text import in_words
+from headlight.views.home.lines_content import least_probable_token
+from headlight.views.research.contrast import most_doubtful_step
 from headlight.views.what_if.change_content import describe_outcome
 from headlight.views.what_if.own_translation import describe_own, describe_where
 from transformer import Beam, Greedy, Trace, Translator
@@ -95,23 +93,6 @@ def test_a_corpus_is_measured_without_it(translator, traces):
     np.testing.assert_allclose(
         found.mean_log_probabilities, sorted(trace.mean_log_probability for trace in traces), atol=1e-4
     )
-
-
-def test_a_step_to_look_at_is_one_that_was_open_to_choice(traces):
-    """At the first step of all, a part would be credited with a token that nobody chose."""
-    for trace in traces:
-        script = AppTest.from_function(step_chosen, kwargs={"trace": trace}).run()
-        assert not script.exception
-        assert script.slider[0].value == 2 == trace.scored_steps[0] + 1
-        assert in_words(f"Next comes “{trace.target_tokens[1]}”") in script.markdown[0].value.replace("\\", "")
-        script.slider[0].set_value(1).run()
-        assert "Not chosen but given comes" in script.markdown[0].value
-
-
-def step_chosen(trace):
-    from headlight.app.choices import choose_step
-
-    choose_step(trace)
 
 
 def test_early_layers_give_the_translation_its_own_log_p(translator, traces):

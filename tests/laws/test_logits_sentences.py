@@ -1,7 +1,6 @@
 """Laws of the sentences on logits: each number and each claim, counted again from the raw logits and vectors."""
 
 import re
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,11 +9,10 @@ from support.sentences import SENTENCES
 from support.streams import loaded, stream_of, trace_of
 
 from headlight.views.decoding.candidates_content import describe_cut, logit_by_hand, softmax_by_hand
-from headlight.views.research.logits_content import describe_confidence, describe_lens, lens_rows
+from headlight.views.research.calibration import describe_confidence
 from transformer.decoding.sampling import truncate
 from transformer.evaluation import Confidence
 from transformer.experiments.training import Smoothing
-from transformer.interpret.residual import logit_lens
 
 _CUTS = ((1.0, 0, 1.0), (0.1, 0, 1.0), (3.0, 0, 1.0), (1.0, 1, 1.0), (1.0, 5, 1.0), (2.0, 50, 0.9), (1.0, 0, 0.05))
 
@@ -96,73 +94,6 @@ def _kept(scaled, top_k, top_p, never) -> set[int]:
         kept.add(id)
         held += scaled[id]
     return kept
-
-
-def _lens_probabilities(name: str, text: str) -> np.ndarray:
-    """softmax of every layer's vectors times the embedding's rows, in float64: [layers + 1, steps, vocab]."""
-    model, stream = loaded(name).model, stream_of(name, text)
-    rows = [stream.decoder.start]
-    for layer in range(len(model.decoder)):
-        rows.append([part.after for part in stream.decoder.sublayers if part.layer == layer][-1])
-    vectors = np.asarray(rows, dtype=np.float64)
-    if name == "reverse":
-        gamma, beta = (part.detach().double().numpy() for part in (model.decoder_norm.weight, model.decoder_norm.bias))
-        centred = vectors - vectors.mean(-1, keepdims=True)
-        vectors = centred / np.sqrt(centred.var(-1, keepdims=True) + model.decoder_norm.eps) * gamma + beta
-    logits = vectors @ model.output_projection.weight.detach().double().numpy().T
-    return np.stack([[_exps(step) for step in layer] for layer in logits])
-
-
-_LENSES = [*(("en-de", text) for text in SENTENCES[:-1:2]), ("reverse", "a b c d"), ("reverse", "x")]
-
-
-@pytest.mark.parametrize(("name", "text"), _LENSES)
-def test_the_lens_tells_from_which_layer_on_the_final_token_leads_and_where_it_ranks_worst(name, text):
-    trace = trace_of(name, text)
-    lens = logit_lens(loaded(name).model, stream_of(name, text), trace.target_ids)
-    probabilities = _lens_probabilities(name, text)
-    steps = range(len(trace.target_ids))
-    own = np.array([[layer[step][trace.target_ids[step]] for step in steps] for layer in probabilities])
-    ranks = 1 + (probabilities > own[..., None]).sum(-1)
-    said, first = str(describe_lens(lens, trace)), {}
-    for step in steps:
-        since = len(ranks)
-        while since and ranks[since - 1, step] == 1:
-            since -= 1
-        first[since] = first.get(since, 0) + 1
-    places = {"start": 0, **{f"layer {layer}": layer for layer in range(1, len(ranks))}}
-    told = {places[place]: int(count) for place, count in re.findall(r"from (start|layer \d+) on in (\d+)", said)}
-    told |= {len(ranks): int(count) for count in re.findall(r"not even after the last layer in (\d+)", said)}
-    assert told == first
-    early = sum(count for since, count in first.items() if since < len(ranks) - 1)
-    assert said.startswith(f"{early} of {len(steps)} final token{'s' * (len(steps) != 1)} lead before the last layer.")
-    step, token, listed = re.search(
-        r"worst at step (\d+), “(.*)”: ([\d, ]+), from start to layer \d+\.$", said
-    ).groups()
-    worst = int(step) - 1
-    told_ranks = [int(number(rank)) for rank in listed.split(", ")]
-    assert token == trace.target_tokens[worst] and np.allclose(told_ranks, ranks[:, worst], rtol=0.01, atol=1)
-    means = [np.prod(ranks[:, step].astype(np.float64)) ** (1 / len(ranks)) for step in steps]
-    assert means[worst] >= max(means) * 0.999
-    for row, (layer, cells) in enumerate(lens_rows(lens, lambda id: f"#{id}")):
-        assert places[layer] == row and len(cells) == len(steps)
-        for step, cell in enumerate(cells):
-            best, chance, rank = re.fullmatch(rf"#(\d+)\n({PERCENT}), rank ([\d,]+)", cell.token + cell.below).groups()
-            assert probabilities[row, step, int(best)] >= probabilities[row, step].max() * (1 - 1e-4)
-            assert abs(number(rank) - ranks[row, step]) <= max(1, 0.01 * ranks[row, step])
-            assert any(as_percent(chance, own[row, step] * near) for near in (0.9999, 1, 1.0001))
-
-
-def test_a_token_that_no_layer_expects_is_counted_apart():
-    trace = trace_of("en-de", "I love my teacher.")
-    lens = logit_lens(loaded("en-de").model, stream_of("en-de", "I love my teacher."), trace.target_ids[::-1])
-    count, found = len(trace.target_ids), describe_lens(lens, trace)
-    assert found.headline == f"0 of {count} final tokens lead before the last layer."
-    assert f"not even after the last layer in {count}." in found.more
-    worst = int(re.search(r"worst at step (\d+)", found.more)[1])
-    given = describe_lens(lens, replace(trace, num_forced=worst))
-    assert given.headline.startswith(f"0 of {count - worst} ") and f"last layer in {count - worst}." in given.more
-    assert int(re.search(r"worst at step (\d+)", given.more)[1]) > worst, "a token that was given counts nowhere"
 
 
 @pytest.mark.parametrize("epsilon", [None, 0.0, 0.1])

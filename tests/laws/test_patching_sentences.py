@@ -10,7 +10,7 @@ from support.claims import as_percent, as_printed, number, told
 from support.streams import CHECKPOINTS, loaded, trace_of
 from support.traced import traces
 
-from headlight.views.what_if.patching import cell_words, describe_cell, describe_map
+from headlight.views.research.patching import cell_words, describe_cell, describe_map
 from transformer.interpret.what_if.patching import (
     PATCHED,
     PatchingMap,

@@ -1,7 +1,6 @@
 """Laws of the sentences on the residual stream: sub-layers, hidden units and embeddings, counted again."""
 
 import re
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,10 +8,8 @@ from support.claims import PERCENT, as_percent, as_printed, number
 from support.sentences import SENTENCES
 from support.streams import loaded, stream_of, trace_of
 
-from headlight.views.research.embeddings import describe_embedding
 from headlight.views.research.feed_forward import describe_units
 from headlight.views.research.trajectory import describe_trajectory
-from transformer.config import Positions
 from transformer.interpret.residual import record_hidden_units, trajectory
 
 _OURS = {"self-attention": "self_attention", "cross-attention": "cross_attention", "feed-forward": "feed_forward"}
@@ -41,8 +38,8 @@ def test_the_sub_layers_that_turn_and_add_most(name, text):
         for token in range(0, len(tokens), max(1, len(tokens) // 4)):
             said = str(describe_trajectory(trajectory(side, token), tokens[token]))
             named, cosine, adding, most, onto, last, share = re.fullmatch(
-                rf"Of all sub-layers (layer .*) turns “{re.escape(tokens[token])}” most: cosine (−?[\d.]+)\. That is "
-                r"with the vector before\. (Layer .*) adds the largest norm \(([\d.]+), to ([\d.]+)\)\. The last "
+                rf"“{re.escape(tokens[token])}” turns most in (layer .*)\. The cosine with the vector before is "
+                r"(−?[\d.]+)\. (Layer .*) adds the largest norm \(([\d.]+), to ([\d.]+)\)\. The last "
                 rf"vector's cosine with the embedding is (−?[\d.]+): ({PERCENT}) of its squared norm lies along the "
                 r"embedding's direction\.",
                 said,
@@ -61,13 +58,12 @@ def test_the_sub_layers_that_turn_and_add_most(name, text):
 def _check_units(units: np.ndarray, token: int, activation: str) -> None:
     said = str(describe_units(units, token, ["word"] * len(units), activation))
     columns = [[float(row[unit]) for row in units] for unit in range(units.shape[1])]
-    own = sum(column[token] > 0 for column in columns)
-    share, width, lowest, always, never = re.fullmatch(
-        rf"For “word” ({PERCENT}) of ([\d,]+) units are (?:0|not above 0)\. (?:The lowest is (\S+)\. )?Active for "
-        r"every token: ([\d,]+); for none: ([\d,]+)\.",
+    own, width, lowest, always, never = re.fullmatch(
+        r"([\d,]+) of ([\d,]+) units fire for “word”\. (?:The lowest is (\S+)\. )?([\d,]+) fire for every token of the "
+        r"sentence, ([\d,]+) for none\.",
         said,
     ).groups()
-    assert number(width) == len(columns) and as_percent(share, 1 - own / len(columns))
+    assert (number(own), number(width)) == (sum(column[token] > 0 for column in columns), len(columns))
     assert (lowest is None) == (activation == "ReLU")
     assert lowest is None or as_printed(lowest, min(column[token] for column in columns))
     assert number(always) == sum(min(column) > 0 for column in columns) and number(never) == sum(
@@ -84,13 +80,3 @@ def test_how_many_hidden_units_are_active():
     for made in ([[0.0, 1.0, 0.0], [0.0, 2.0, 3.0]], [[0.0, 1.0, 0.0]], [[0.0, 0.0]] * 2, [[1.0] * 7, [2.0] * 7]):
         _check_units(np.array(made), 0, "ReLU")
         _check_units(np.array(made) - 0.125, 0, "SiLU")
-
-
-def test_a_row_and_its_position_are_measured():
-    config = loaded("en-de").model.config
-    said = describe_embedding(2.0, 32.0, 8.0, config)
-    assert said.headline == "The row is 2.00 long; times √256 it is 32.00."
-    assert said.more == "The position's vector, which is added to that, is 8.00 long, 0.25 times as long."
-    assert "it is not scaled" in describe_embedding(2.0, 2.0, 11.0, replace(config, scale_embeddings=False)).headline
-    without = describe_embedding(2.0, 32.0, 0.0, replace(config, positions=Positions.NONE))
-    assert without.more == "This model adds no positions."

@@ -1,4 +1,4 @@
-"""Laws of rollout's sentences: what is said of shares and of source and prefix, by products of maps made here."""
+"""Laws of the sentences on rollout, by products of maps made here."""
 
 import re
 from dataclasses import replace
@@ -6,20 +6,12 @@ from functools import cache
 
 import numpy as np
 import pytest
-from support.claims import PERCENT, as_percent, as_printed, told
+from support.claims import as_printed, told
 from support.made import made_map
 from support.traced import TOKEN, place_of, traces, translator
 
 from headlight.plots.contributions import raw_and_rolled
-from headlight.views.attention.rollout import (
-    ALTI,
-    HALVES,
-    MEASURED,
-    WORDS,
-    describe_diagonal,
-    describe_parts,
-    describe_shares,
-)
+from headlight.views.research.rollout import HALVES, MEASURED, METHODS, describe_diagonal, describe_shares
 from transformer.interpret.attention_block import block_parameters, record_stages
 from transformer.interpret.residual import record_residual_stream
 from transformer.interpret.rollout import alti, contributions, half_and_half, measured_mixing, roll_out
@@ -150,37 +142,11 @@ def test_what_rollout_is_said_to_look_at_is_what_its_numbers_change_with():
             one, other = (roll_out(*maps, mixing).across for mixing in mixings)
             changed[name] |= bool(np.abs(one - other).max() > 1e-3)
     for name, is_changed in changed.items():
-        assert is_changed == ("measured by norms" in WORDS[name])
-        assert is_changed != ("It looks at weights alone, and leaves out values" in WORDS[name])
+        assert is_changed == ("measured by norms" in METHODS[name])
+        assert is_changed != ("It leaves out values" in METHODS[name])
 
 
-def check_parts(text, trace, source, measure):
-    """Whether the sentence on a measured share is true of the source's share in each step, [target]."""
-    said = re.fullmatch(
-        rf"On average ({PERCENT}) of a step comes from the source\. By {measure}: from ({PERCENT}) in step (\d+), "
-        rf"which predicts “(.+?)”, to ({PERCENT}) in step (\d+), which predicts “(.+?)”\.",
-        text,
-    )
-    least, most = int(said[3]) - 1, int(said[6]) - 1
-    assert (said[4], said[7]) == (trace.target_tokens[least], trace.target_tokens[most])
-    assert source[most] >= max(source) - 1e-6 and source[least] <= min(source) + 1e-6
-    assert as_percent(said[1], source.mean()) and as_percent(said[2], min(source)) and as_percent(said[5], max(source))
-
-
-def test_what_the_source_has_of_each_step_is_so():
-    for trace, name, _, rollout, own in cases():
-        width = len(trace.source_tokens)
-        for layer in range(len(trace.encoder)):
-            text = told(describe_parts(trace, rollout, layer, name))
-            source = own["cross"][layer][:, :width].sum(axis=1)
-            if name == MEASURED:
-                check_parts(text, trace, source, "norm-based rollout")
-                continue
-            assert text.startswith(f"The source's share is 1 − ½{'¹²³'[layer]} = ")
-            assert all(float(re.search(r" = ([\d.]+) in", text)[1]) == pytest.approx(each, abs=5e-5) for each in source)
-
-
-def test_what_alti_says_of_a_row_and_of_the_source_is_so():
+def test_the_shares_and_the_sentence_of_alti_are_products_of_contributions():
     model = translator().model
     for trace in traces()[:36:7]:
         rollout, layers = alti(model, trace.source_ids, trace.decoder_input_ids), {}
@@ -193,13 +159,10 @@ def test_what_alti_says_of_a_row_and_of_the_source_is_so():
                 for layer, each in enumerate(stages)
             ]
         memory = layers["encoder"][2] @ layers["encoder"][1] @ layers["encoder"][0]
-        width, prefix = (
-            len(memory),
-            np.eye(len(trace.decoder_input_tokens)),
-        )  # what each row has of the prefix, layer by layer
+        width, prefix = len(memory), np.eye(len(trace.decoder_input_tokens))  # each row's shares of the prefix
         for layer in range(3):
             prefix = layers["cross"][layer][:, width:] * (layers["decoder"][layer] @ prefix)
-            check_parts(told(describe_parts(trace, rollout, layer, ALTI)), trace, 1 - prefix.sum(axis=1), r"ALTI\+")
+            np.testing.assert_allclose(rollout.source_share()[layer], 1 - prefix.sum(axis=1), atol=1e-6)
         _, rolled = raw_and_rolled(trace, rollout, "encoder", 2, "fed")
         said = DIAGONAL.fullmatch(describe_diagonal(rolled, None))
         assert as_printed(said[1], np.diagonal(memory).mean()) and not said[2] and not said[4]

@@ -1,13 +1,14 @@
-"""What a head does in a sentence, counted row by row: for the laws of captions, and from the rules as they are written.
+"""Patterns of a head in a sentence, counted row by row, for the laws of captions.
 
-Nothing of this shares its code with what the app measures.
+Nothing here shares code with the measures but words and thresholds.
 """
 
 import re
 
 import numpy as np
 
-from headlight.views.attention.explorer_content import rules
+from headlight.plots.text import PATTERN_WORDS
+from transformer.interpret.head_patterns import LEAST_ROWS, THRESHOLDS, Pattern
 
 MARKS = set(".,!?;:…«»„“”\"'()-")
 COUNTED = re.compile(r"in ([\d,]+) of the ([\d,]+) rows?( that could)? \((.+?)\) the largest weight is ")
@@ -73,15 +74,6 @@ class Head:
 
 
 def thresholds():
-    """What the rules say: each label's words and least share in the order of the rules, and how many rows it takes."""
-    lines = rules()
-    (enough,) = (
-        match for line in lines if (match := re.search(r"at least (\d+) rows that could \((\d+) for (\w+)\)", line))
-    )
-    few, more, name = int(enough[1]), int(enough[2]), enough[3]
-    found = {}
-    for line in lines:
-        match = re.fullmatch(r"([\w ]+): at least (\d+) % of its rows have their largest weight (on .+)\.", line)
-        if match:
-            found[match[1]] = (match[3], int(match[2]) / 100, more if match[1] == name else few)
-    return found
+    """Words, least share and least number of rows of each label, in order."""
+    least = {name: LEAST_ROWS * (2 if name == Pattern.MIRRORED else 1) for name in Pattern}
+    return {str(name): (PATTERN_WORDS[name], share, least[name]) for name, share in THRESHOLDS.items()}

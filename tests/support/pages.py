@@ -26,7 +26,7 @@ def open_page(page: str = PAGES[0], **query: str) -> AppTest:
 
 
 def open_address(address: str, **more: str) -> AppTest:
-    """A page by its address, "/why?why=contrast", with more parameters, which come before those in the address."""
+    """A page by its address, "/research?research=contrast", with more parameters, which win over those in it."""
     parts = urlsplit(address)
     return open_page(f"pages/{parts.path.strip('/') or 'home'}.py", **{**dict(parse_qsl(parts.query)), **more})
 

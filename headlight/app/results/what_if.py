@@ -215,10 +215,10 @@ def _early_translations(request: TranslationRequest) -> tuple[Hypothesis, ...]:
 
 
 @cached(max_entries=64, show_spinner=False)
-def logit_parts(request: TranslationRequest, step: int, against: int | None = None) -> LogitAttribution:
-    """Return what each part adds to the logit of a step's token; with `against`, to its lead over this one."""
+def logit_parts(request: TranslationRequest, step: int) -> LogitAttribution:
+    """Return the addition of each part to the logit of a step's token."""
     model, token = translator(request.checkpoint).model, trace(request).target_ids[step]
-    return attribution_of(model, recorded(request)[1], step, token, against)
+    return attribution_of(model, recorded(request)[1], step, token)
 
 
 @cached(max_entries=64, show_spinner="Reading your translation …")

@@ -10,7 +10,7 @@ import { heightBelow, press } from "../lib/screen.js";
 import { Table } from "../lib/table.js";
 import { Overview, everyHead } from "../lib/thumbnails.js";
 import {
-  ExplorerState, axesText, findHeads, groupOf, headButton, headName, headRows, headsTitle, inOrder, limitOf, notes,
+  ExplorerState, findHeads, groupOf, headButton, headName, headRows, headsTitle, inOrder, limitOf, notes,
 } from "./state.js";
 import { allHeadsFigure, chosenFigure } from "./picture.js";
 import { chosenIndexes } from "./sides.js";
@@ -100,13 +100,12 @@ class Explorer extends Component {
     if (before && before.textId !== came.textId && this.state.tokens.length) this.state.set({ tokens: [] });
   }
 
-  // What there is to choose from and to explain, the same for every sentence.
-  offer({ patterns, measures, rules }) {
+  // Options that are the same for every sentence.
+  offer({ patterns, measures }) {
     const options = (name, pairs) => pairs.forEach(([value, text]) => this.find(name).add(new Option(text, value)));
     const twice = (names) => Object.keys(names).map((name) => [name, name]);
     options("[name=label]", [["all", "any"], ...twice(patterns), ["none", "no clear pattern"]]);
     options("[name=sort]", [["layer", "layer and head"], ...twice(measures)]);
-    this.find(".rules ul").replaceChildren(...rules.map((text) => element("li", "", text)));
   }
 
   // What the address says, handed on by the component beside this one.
@@ -186,12 +185,11 @@ class Explorer extends Component {
   }
 
   describe(heads, apart) {
-    const { attention, state, shown } = this, { kind, rows, scale, together } = state;
+    const { attention, state, shown } = this, { kind, scale, together } = state;
     const set = (selector, text) => (this.find(selector).textContent = text);
     set(".heads_name", headsTitle(attention, kind, heads, apart ? "" : `${together} of `));
     const perMap = `${shown.largest.toFixed(2)}, the max weight here`;
     set(".scale_legend", `colour scale: 0 to ${scale === "0 to 1" ? shown.most : perMap}`);
-    set(".axes", axesText(kind, rows));
     set(".notes", notes(heads.length, state));
     const names = apart
       ? heads.map(headName)
@@ -221,32 +219,27 @@ class Explorer extends Component {
   point(pointed) {
     if (!this.shown) return;
     this.pointed = pointed;
-    this.showNumbers(pointed);
+    this.tell(pointed);
     if (this.shown.isEmpty) return;
     if (this.state.view === "map") this.map.show(pointed);
     else this.lines.show(pointed);
   }
 
-  showNumbers(pointed) {
-    const { shown, state } = this, chosen = chosenIndexes(shown, state), place = this.find(".numbers");
-    place.replaceChildren();
+  // Read out the pointed cell or token, else the chosen tokens, else the largest weight of the map.
+  tell(pointed) {
+    const { shown, state } = this, chosen = chosenIndexes(shown, state);
     if (shown.isEmpty) return this.readOut("");
-    let { row, column } = pointed ?? { [state.side === "queries" ? "row" : "column"]: chosen[0] };
-    const nothing = row === undefined && column === undefined;
-    if (nothing) row = Math.floor(shown.values.indexOf(shown.largest) / shown.columns.length);
-    row ??= shown.largestOfColumn(column);
-    column ??= shown.largestOfRow(row);
-    for (const [name, value] of shown.numbersOf(row, column)) {
-      place.append(element("div", "", element("dt", "", name), element("dd", "", value)));
-    }
-    if (nothing) {
-      this.readOut(
-        `The max weight of this map. Point at a token, a cell or a head; ${press()} to select it; Escape clears.`,
-      );
-    } else if (!pointed) this.readOut(shown.tokensText(state.side, chosen));
-    else if (pointed.row === undefined) this.readOut(shown.tokensText("keys", [pointed.column]));
-    else if (pointed.column === undefined) this.readOut(shown.tokensText("queries", [pointed.row]));
+    if (!pointed) return this.readOut(chosen.length ? shown.tokensText(state.side, chosen) : this.largestText());
+    const { row, column } = pointed;
+    if (row === undefined) this.readOut(shown.tokensText("keys", [column]));
+    else if (column === undefined) this.readOut(shown.tokensText("queries", [row]));
     else this.readOut(shown.cellText(row, column));
+  }
+
+  largestText() {
+    const { shown } = this, row = Math.floor(shown.values.indexOf(shown.largest) / shown.columns.length);
+    return `Largest weight: ${shown.cellText(row, shown.largestOfRow(row))} Point at a token, a cell or a head; ` +
+      `${press()} to select it; Escape clears.`;
   }
 
   readOut(text) {

@@ -97,7 +97,8 @@ function filesOf(attention, name) {
 }
 
 function tokensOf(attention, name) {
-  const given = attention.sides(name, "fed"), { tokens: outputs } = attention.sides(name, "predicted").queries;
+  const given = attention.sides(name, "input token");
+  const { tokens: outputs } = attention.sides(name, "output token").queries;
   return {
     queries: given.queries.tokens, keys: given.keys.tokens, outputs: name === "encoder" ? undefined : outputs,
   };

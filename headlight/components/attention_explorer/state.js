@@ -4,11 +4,11 @@ import { element, withMore } from "../lib/canvas.js";
 import { everyHead } from "../lib/thumbnails.js";
 
 const FIRST = {
-  kind: "cross", view: "map", heads: [{ layer: 0, head: 0 }], side: "queries", tokens: [], rows: "both",
+  kind: "cross", view: "map", heads: [{ layer: 0, head: 0 }], side: "queries", tokens: [], rows: "both tokens",
   words: "pieces", specials: "shown", top: 100, together: "mean", scale: "0 to 1", kinds: "one", label: "all",
   sort: "layer", least: 0,
 };
-const TEXTS = ["kind", "view", "rows", "words", "specials", "together", "scale", "kinds", "label", "sort"];
+const IN_ADDRESS = ["kind", "view", "rows", "label"]; // besides heads and tokens
 
 // A head as it is called in the address, on a tile and in a legend: layer.head, from 1.
 export const headName = ({ layer, head }) => `${layer + 1}.${head + 1}`;
@@ -73,15 +73,15 @@ export class ExplorerState {
   serialize() {
     const tokens = this.tokens.map((token) => token + 1).join("-"), side = this.side === "queries" ? "q" : "k";
     return {
-      ...Object.fromEntries(TEXTS.map((name) => [name, this[name]])), top: String(this.top), least: String(this.least),
+      ...Object.fromEntries(IN_ADDRESS.map((name) => [name, this[name]])),
       heads: this.heads.map(headName).join("-"),
       tokens: tokens && side + tokens,
     };
   }
 
   // From the address; Python has put right what makes no sense there.
-  parse({ heads, tokens, top, least, ...texts }) {
-    Object.assign(this, texts, { top: Number(top), least: Number(least) });
+  parse({ heads, tokens, ...texts }) {
+    Object.assign(this, texts);
     const pairs = heads.split("-").map((each) => each.split("."));
     this.heads = pairs.map(([layer, head]) => ({ layer: layer - 1, head: head - 1 }));
     this.side = tokens.startsWith("k") ? "keys" : "queries";
@@ -105,7 +105,7 @@ export function headsTitle(attention, name, heads, how) {
 
 // `down` and `across` are what the sides are called.
 export function axesText(name, rows, down = "Rows", across = "Columns") {
-  const steps = `decoder steps, labelled by ${{ fed: "input", predicted: "output" }[rows] ?? "input → output"} token`;
+  const steps = `decoder steps, labelled by ${rows === "both tokens" ? "input → output token" : rows}`;
   const keys = name === "decoder" ? "decoder input tokens" : "source tokens";
   return `${down} (queries): ${name === "encoder" ? "source tokens" : steps}. ${across} (keys): ${keys}.`;
 }

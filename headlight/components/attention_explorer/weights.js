@@ -25,7 +25,7 @@ export class Attention {
 
   // Queries and keys; a decoder row has an input token and an output token, and is labelled by one or both.
   sides(name, rows) {
-    const { source, fed, predicted } = this.header.sides, step = rows === "fed" ? fed : predicted;
+    const { source, fed, predicted } = this.header.sides, step = rows === "input token" ? fed : predicted;
     return { queries: name === "encoder" ? source : step, keys: name === "decoder" ? fed : source };
   }
 
@@ -124,7 +124,7 @@ export class Shown {
     if (name === "decoder") { // without rows that have nothing left to read
       this.rows = this.rows.filter(({ positions }) => this.columns[0]?.positions[0] <= positions.at(-1));
     }
-    if (name !== "encoder") this.nameSteps(rows === "both");
+    if (name !== "encoder") this.nameSteps(rows === "both tokens");
     this.most = together === "sum" ? heads.length : 1; // what a row can sum to
     // A weight of the model itself is exact to four decimals.
     this.digits = heads.length > 1 || words === "words" || specials === "renormalised" ? 3 : 4;
@@ -263,19 +263,6 @@ export class Shown {
     }
     if (several) return `${names} together attend to “${other}” most: ${weight} in sum, of ${total}.`;
     return `${this.queryText(indexes[0])} attends to “${other}” most: ${weight}.`;
-  }
-
-  // Names and values of the panel: of one row and one column.
-  numbersOf(row, column) {
-    const { shown, reads, writes } = this.rows[row], largest = this.largestOfRow(row);
-    const steps = reads === undefined ? [["query", shown]] : [["input token", reads], ["output token", writes]];
-    return [
-      ...steps,
-      ["key", this.columns[column].shown],
-      ["weight", this.isMasked(row, column) ? "masked" : this.weightText(row, column)],
-      ["row’s max weight", `${this.weightText(row, largest)} on ${this.columns[largest].shown}`],
-      ["row’s entropy", this.most > 1 ? "– (of a sum)" : `${this.entropy(row).toFixed(2)} nats`],
-    ];
   }
 
   // The rows of a table, first its head.

@@ -18,7 +18,10 @@ class HeadCard extends Component {
     const { find } = this;
     Object.assign(this, { frame: find(".head_card"), own: find(".own"), examples: find(".examples") });
     Object.assign(this, { readout: find(".readout"), select: find(".choose select"), drawn: [] });
-    this.select.onchange = () => this.choose(this.select.value);
+    this.select.onchange = () => {
+      this.group = this.select.value;
+      this.draw();
+    };
     const figure = () => figureOf(this.data, this.drawn.map(({ example }) => example));
     const label = "examples of this head";
     find(".under").append(offerPicture(label, figure, this.frame, () => [this.own, this.examples]));
@@ -26,9 +29,8 @@ class HeadCard extends Component {
   }
 
   receive(data) {
-    const text = JSON.stringify({ ...data, group: "" }), isNew = text !== this.text;
+    const text = JSON.stringify(data), isNew = text !== this.text;
     Object.assign(this, { data, text });
-    if (this.echo.isNews(data.group) || isNew) this.group = data.group;
     if (isNew) this.describe();
     this.draw();
   }
@@ -93,12 +95,6 @@ class HeadCard extends Component {
 
   tell(words) {
     this.readout.textContent = inWords(words ?? invite("Point at a token, or touch it, to read its weights."));
-  }
-
-  choose(group) {
-    this.group = group;
-    this.draw();
-    if (this.echo.isWorthReporting(group)) this.setTriggerValue("examples", group);
   }
 }
 

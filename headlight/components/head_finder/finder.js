@@ -1,5 +1,4 @@
-// All heads of a model as dots by two measures, or as a list that is sorted: a click, or Enter, chooses one, the arrows
-// go from dot to dot.
+// All heads of a model as dots by two measures: a click, or Enter, chooses one, the arrows go from dot to dot.
 
 import { offerPicture } from "../export/snapshot.js";
 import { ARROWS, element, isShortcut, setAttributes, svgElement } from "../lib/canvas.js";
@@ -7,29 +6,28 @@ import { Component, mounted } from "../lib/mount.js";
 import { heightBelow } from "../lib/screen.js";
 import { figureOf } from "./picture.js";
 import { dotAt, isHollow, nextDot, rangeOf, shapeAt, ticksOf } from "./plot.js";
-import {
-  colourOf, fits, kindsOf, labelOf, nameOf, shortName, sortAfter, sorted, toggledKinds, valueText, wordsOf,
-} from "./ranking.js";
+import { colourOf, fits, kindsOf, labelOf, nameOf, toggledKinds, wordsOf } from "./ranking.js";
 
 const RADIUS = 6, RING = 10, REACH = 22; // pixels
 const LEFT = 40, BOTTOM = 20, TOP = 8, RIGHT = 10;
-const LOWEST = 200, HIGHEST = 620, BELOW = 138; // what stands below the plot
-const NAMES = ["x", "y", "sort", "kinds", "role", "head"]; // of what is chosen
+const LOWEST = 200, HIGHEST = 620, BELOW = 160; // what stands below the plot
+const REPORTED = ["x", "y", "head"]; // of the choice; the filters stay in the browser
 
 const SHORT = { encoder: "Encoder", decoder: "Decoder", cross: "Cross" };
 
-const textOf = (chosen) => NAMES.map((name) => chosen[name]).join(" ");
+const textOf = (chosen) => REPORTED.map((name) => chosen[name]).join(" ");
 
 class HeadFinder extends Component {
   constructor(root) {
     super(root);
     const { find } = this;
-    Object.assign(this, { frame: find(".head_finder"), plot: find(".plot"), list: find(".list") });
+    Object.assign(this, { frame: find(".head_finder"), plot: find(".plot") });
     Object.assign(this, { readout: find(".readout"), filters: find(".filters"), legend: find(".legend") });
     this.axes = { y: find(".up select"), x: find(".across select") };
     for (const [axis, select] of Object.entries(this.axes)) {
       select.onchange = () => this.choose({ [axis]: select.value });
     }
+    this.chosen = { kinds: "", role: "" };
     this.pointed = null;
     this.dots = [];
     this.plot.onpointermove = (event) => event.pointerType === "mouse" && this.point(this.dotUnder(event));
@@ -41,7 +39,6 @@ class HeadFinder extends Component {
     this.plot.onkeydown = (event) => this.key(event);
     this.plot.addEventListener("focusin", ({ target }) => this.point(this.dotOf(target)));
     this.plot.addEventListener("focusout", () => this.point(null));
-    this.list.onkeydown = (event) => this.keyInList(event);
     const figure = () => figureOf(this.data, this.chosen), drawn = () => [this.plot, this.legend];
     find(".under").append(offerPicture("heads by two measures", figure, this.frame, drawn));
     this.whenResized(this.frame, () => this.draw());
@@ -51,7 +48,8 @@ class HeadFinder extends Component {
   receive(data) {
     const isNew = JSON.stringify(this.data?.heads) !== JSON.stringify(data.heads);
     this.data = data;
-    if (this.echo.isNews(textOf(data.chosen)) || isNew) this.chosen = { ...data.chosen };
+    if (this.echo.isNews(textOf(data.chosen)) || isNew) Object.assign(this.chosen, data.chosen);
+    if (!data.patterns.some(({ name }) => name === this.chosen.role)) this.chosen.role = "";
     this.offer();
     this.draw();
   }
@@ -106,17 +104,6 @@ class HeadFinder extends Component {
 
   draw() {
     if (!this.data || !this.frame.clientWidth) return;
-    const isList = this.data.view === "list";
-    this.plot.toggleAttribute("hidden", isList);
-    this.plot.style.display = isList ? "none" : "";
-    this.list.hidden = !isList;
-    this.find(".axes").classList.toggle("as_list", isList);
-    this.legend.hidden = isList;
-    (isList ? this.drawList() : this.drawDots());
-    this.tell();
-  }
-
-  drawDots() {
     const { heads, values, kinds } = this.data, { x, y } = this.chosen;
     const room = window.innerWidth > 640 ? heightBelow(this.plot) - BELOW : 0.75 * this.frame.clientWidth;
     const wide = this.frame.clientWidth, high = Math.round(Math.max(LOWEST, Math.min(HIGHEST, room)));
@@ -126,7 +113,7 @@ class HeadFinder extends Component {
     this.plot.replaceChildren();
     const ranges = [x, y].map((name) => rangeOf(heads.map((_, at) => values[name]?.[at]?.[0] ?? null)));
     this.dots = [];
-    if (ranges.includes(null)) return;
+    if (ranges.includes(null)) return this.tell();
     this.placeOf = [
       (value) => LEFT + ((value - ranges[0][0]) / (ranges[0][1] - ranges[0][0])) * (wide - LEFT - RIGHT),
       (value) => high - BOTTOM - ((value - ranges[1][0]) / (ranges[1][1] - ranges[1][0])) * (high - BOTTOM - TOP),
@@ -148,6 +135,7 @@ class HeadFinder extends Component {
     chosen?.mark.setAttribute("tabindex", "0");
     this.dots.find(({ at }) => at === focused)?.mark.focus({ preventScroll: true });
     this.mark();
+    this.tell();
   }
 
   grid([across, up], wide, high) {
@@ -207,53 +195,6 @@ class HeadFinder extends Component {
     return [line(ends[0][0], y, ends[0][1], y), line(x, ends[1][0], x, ends[1][1])];
   }
 
-  drawList() {
-    const { heads, values, measures } = this.data, { x, y, sort } = this.chosen;
-    const shown = [...new Set([y, x])].map((name) => [name, labelOf(measures, name)]);
-    const columns = [["head", "head"], ["share", "pattern"], ...shown];
-    const header = columns.map(([name, label]) => {
-      const isBy = sort.replace(/^-/, "") === name, falls = sort.startsWith("-");
-      const button = element("button", "", label, isBy ? (falls ? " ↓" : " ↑") : "");
-      button.type = "button";
-      button.dataset.sort = name;
-      button.onclick = () => this.choose({ sort: sortAfter(sort, name) });
-      const cell = Object.assign(element("th", "", button), { scope: "col" });
-      if (isBy) cell.setAttribute("aria-sort", falls ? "descending" : "ascending");
-      return cell;
-    });
-    const wordsFor = ({ pattern, share }) => (pattern ? `${pattern}, ${Math.round(100 * share)} %` : "—");
-    this.rows = sorted(this.data, this.chosen);
-    const body = this.rows.map((at) => {
-      const head = heads[at], isChosen = nameOf(head) === this.chosen.head, mark = element("i", "kind");
-      mark.style.setProperty("--kind", colourOf(head.kind));
-      const button = element("button", "", mark, `${shortName(head)} ${head.kind}`);
-      Object.assign(button, { type: "button", tabIndex: -1 });
-      setAttributes(button, { "aria-label": head.name, "aria-pressed": String(isChosen), "data-name": nameOf(head) });
-      button.onclick = () => this.take(at);
-      const cells = columns.slice(2).map(([name]) => element("td", "", valueText(values[name]?.[at])));
-      const first = Object.assign(element("th", "", button), { scope: "row" });
-      return element("tr", isChosen ? "chosen" : "", first, element("td", "", wordsFor(head)), ...cells);
-    });
-    const focused = this.list.getRootNode().activeElement, top = this.list.scrollTop;
-    const key = ({ dataset }) => dataset.name ?? dataset.sort;
-    const kept = focused && this.list.contains(focused) ? key(focused) : null;
-    this.list.replaceChildren(element("table", "",
-      element("thead", "", element("tr", "", ...header)), element("tbody", "", ...body)));
-    const buttons = [...this.list.querySelectorAll("tbody button")];
-    const entry = buttons.find(({ dataset }) => dataset.name === this.chosen.head) ?? buttons[0];
-    if (entry) entry.tabIndex = 0;
-    const room = window.innerWidth > 640 ? heightBelow(this.list) - BELOW : 360;
-    this.list.style.maxHeight = `${Math.max(LOWEST, room)}px`;
-    this.list.scrollTop = top;
-    const again = [...this.list.querySelectorAll("button")].find((each) => kept !== null && key(each) === kept);
-    again?.focus({ preventScroll: true });
-    if (!top && entry) {
-      const [inside, frame] = [entry, this.list].map((each) => each.getBoundingClientRect().top);
-      const down = (inside - frame) / (this.list.currentCSSZoom ?? 1);
-      this.list.scrollTop = Math.max(0, down - this.list.clientHeight / 2);
-    }
-  }
-
   label() {
     const [across, up] = [this.chosen.x, this.chosen.y].map((name) => labelOf(this.data.measures, name));
     return `Heads by ${across}, from left to right, and ${up}, from below`;
@@ -278,7 +219,7 @@ class HeadFinder extends Component {
 
   tell() {
     const { heads } = this.data, chosen = heads.findIndex((head) => nameOf(head) === this.chosen.head);
-    const at = this.data.view === "list" ? chosen : this.dots[this.pointed]?.at ?? chosen;
+    const at = this.dots[this.pointed]?.at ?? chosen;
     this.readout.textContent = at < 0 ? "" : wordsOf(this.data, at, this.chosen);
   }
 
@@ -298,16 +239,6 @@ class HeadFinder extends Component {
     this.dots[to].mark.focus();
   }
 
-  keyInList(event) {
-    const buttons = [...this.list.querySelectorAll("tbody button")], from = buttons.indexOf(event.target);
-    const steps = { ArrowUp: from - 1, ArrowDown: from + 1, Home: 0, End: buttons.length - 1 };
-    if (isShortcut(event) || from < 0 || !(event.key in steps)) return;
-    const to = buttons[Math.min(Math.max(0, steps[event.key]), buttons.length - 1)];
-    for (const button of buttons) button.tabIndex = button === to ? 0 : -1;
-    to.focus();
-    event.preventDefault();
-  }
-
   take(at) {
     this.choose({ head: nameOf(this.data.heads[at]) });
   }
@@ -316,7 +247,7 @@ class HeadFinder extends Component {
     this.chosen = { ...this.chosen, ...changed };
     this.offer();
     this.draw();
-    const report = Object.fromEntries(NAMES.map((name) => [name, this.chosen[name]]));
+    const report = Object.fromEntries(REPORTED.map((name) => [name, this.chosen[name]]));
     if (this.echo.isWorthReporting(textOf(report))) this.setTriggerValue("choice", report);
   }
 }

@@ -1,9 +1,8 @@
-// Which heads the finder shows, in which order, and what it says of them.
+// Filters of the finder, and its sentences on heads.
 
 import { KINDS } from "../lib/colours.js";
 
 export const nameOf = ({ kind, layer, head }) => `${kind}.${layer + 1}.${head + 1}`;
-export const shortName = ({ layer, head }) => `L${layer + 1}H${head + 1}`;
 export const colourOf = (kind) => KINDS[kind];
 
 // The kinds that a choice shows: those named in "encoder.cross", all where it names none.
@@ -24,27 +23,7 @@ export function fits(head, chosen, kinds) {
   return kindsOf(chosen, kinds).includes(head.kind) && (!chosen.role || head.pattern === chosen.role);
 }
 
-// Indices of the heads that fit, sorted as `sort` says: by "head", "share" of the pattern, or a measure, with "-" from
-// the greatest on; a head without a value comes last.
-export function sorted({ heads, values, kinds }, chosen) {
-  const isFalling = chosen.sort.startsWith("-"), column = chosen.sort.replace(/^-/, ""), sign = isFalling ? -1 : 1;
-  const valueOf = (at) => (column === "share" ? heads[at].share : values[column]?.[at]?.[0] ?? null);
-  const found = [...heads.keys()].filter((at) => fits(heads[at], chosen, kinds));
-  if (column === "head") return isFalling ? found.reverse() : found;
-  return found.sort((one, other) => {
-    const [first, second] = [valueOf(one), valueOf(other)];
-    if (first === null || second === null) return (first === null) - (second === null) || one - other;
-    return sign * (first - second) || one - other;
-  });
-}
-
-// What a click on a column sorts by: first from the greatest on, then from the least on; heads the other way round.
-export function sortAfter(sort, column) {
-  if (column === "head") return sort === "head" ? "-head" : "head";
-  return sort === `-${column}` ? column : `-${column}`;
-}
-
-// A value with its standard error, as in headlight/views/atlas/content.py: "0.71 ± 0.01", "0.713 ± 0.002",
+// A value with its standard error, as in headlight/views/research/atlas_content.py: "0.71 ± 0.01", "0.713 ± 0.002",
 // "0.5903 ± 0.0003".
 export function valueText(value) {
   if (!value) return "—";

@@ -23,19 +23,21 @@ export function placeIn(text, count) {
   return /^\d{1,3}$/.test(text ?? "") && text >= 1 && text <= count ? text - 1 : null;
 }
 
-// What an address asks of the explorer, as `addressed_choice` of headlight/views/attention/explorer_content.py: what
-// makes no sense falls back. options: what may be chosen by name, the default first; best: the head without any.
+// The explorer's choice for an address, as `addressed_choice` of headlight/views/attention/explorer_content.py: invalid
+// parts fall back, the heads to `best`. options: by name, the default first.
 export function explorerChoice(said, trace, { options, kinds }, best) {
   const oneOf = (value, choices) => (choices.includes(value) ? value : choices[0]);
-  const kind = oneOf(said.explorer_kind, kinds), [layers, heads, queries, keys] = trace[kind].shape;
+  const kind = oneOf(said.kind, kinds), [layers, heads, queries, keys] = trace[kind].shape;
   const are = (text, form, fits) => form.test(text) && text.split("-").every(fits);
   const isHead = (each) => each.split(".")[0] <= layers && each.split(".")[1] <= heads;
+  const areHeads = (text) => are(text, /^[1-9]\d{0,2}\.[1-9]\d{0,2}(-[1-9]\d{0,2}\.[1-9]\d{0,2})*$/, isHead);
   const isToken = (side) => (each) => Number(each) <= (side === "q" ? queries : keys);
-  const written = said.explorer_heads ?? "", tokens = said.explorer_tokens ?? "";
-  const areHeads = are(written, /^[1-9]\d{0,2}\.[1-9]\d{0,2}(-[1-9]\d{0,2}\.[1-9]\d{0,2})*$/, isHead);
+  const several = said.heads ?? "", tokens = said.tokens ?? "", single = `${said.layer}.${said.head}`;
+  const first = areHeads(single) ? single : best;
   const areTokens = /^[qk]/.test(tokens) && are(tokens.slice(1), /^[1-9]\d{0,2}(-[1-9]\d{0,2})*$/, isToken(tokens[0]));
   return {
-    ...Object.fromEntries(Object.keys(options).map((name) => [name, oneOf(said[`explorer_${name}`], options[name])])),
-    kind, heads: areHeads ? written : best, tokens: areTokens ? tokens : "",
+    ...Object.fromEntries(Object.keys(options).map((name) => [name, oneOf(said[name], options[name])])),
+    kind, heads: areHeads(several) && several.split("-")[0] === first ? several : first,
+    tokens: areTokens ? tokens : "",
   };
 }

@@ -127,8 +127,10 @@ export class Attention extends View {
   hear(_, choice) {
     const { options, kinds } = this.words.explorer, usual = { kind: kinds };
     const isUsual = (name, value) => value === (usual[name] ?? options[name])?.[0];
-    const written = (name, value) => [`explorer_${name}`, isUsual(name, value) ? "" : value];
-    this.say(Object.fromEntries(Object.entries(choice).map((each) => written(...each))));
+    const [layer, head] = choice.heads.split("-")[0].split(".");
+    const heads = choice.heads.includes("-") ? choice.heads : "";
+    const chosen = Object.entries({ ...choice, heads, layer, head });
+    this.say(Object.fromEntries(chosen.map(([name, value]) => [name, isUsual(name, value) ? "" : value])));
   }
 }
 

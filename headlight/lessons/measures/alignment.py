@@ -266,7 +266,7 @@ def aligning_layer(run: Run) -> Answer:
 def input_head(run: Run) -> Answer:
     """Ask to choose, in the explorer, a head that reads its input token's source word in most rows, not its output's.
 
-    names: layer and head (from 1) of the best aligner to begin with, found (the head that does so most, "1.5").
+    names: layer and head (from 1) of the best aligner to begin with; found_layer and found_head of the right one.
     """
     measured = cross_heads(run.trace)
     known, aligner = ranked_by(measured, INPUT)[0], ranked_by(measured, OUTPUT)[0]
@@ -279,7 +279,7 @@ def input_head(run: Run) -> Answer:
         f"{told} {in_rows(chosen, OUTPUT)}.",
         f"It is {name_of(known)}: it fits its input {in_rows(known, INPUT)}.",
         done=_reads_its_input(chosen),
-        names={**names_of(aligner), "found": key_of(known)},
+        names={**names_of(aligner), "found_layer": str(known.layer + 1), "found_head": str(known.head + 1)},
     )
 
 
@@ -293,5 +293,7 @@ def _shift(head: HeadMeasures) -> float:
 
 def _chosen(run: Run, measured: Sequence[HeadMeasures]) -> HeadMeasures | None:
     """Return the one cross-attention head that is chosen in the explorer, None where it is another choice."""
-    written = run.address.get("explorer_heads", "")
-    return next((head for head in measured if key_of(head) == written), None)
+    if run.address.get("heads"):
+        return None
+    chosen = f"{run.address.get('layer')}.{run.address.get('head')}"
+    return next((head for head in measured if key_of(head) == chosen), None)

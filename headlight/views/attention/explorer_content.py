@@ -9,9 +9,9 @@ import numpy as np
 
 from headlight.components.standalone import Words, standalone
 from headlight.plots.text import (
-    AVERAGE,
     KIND_NAMES,
     PATTERN_WORDS,
+    ROW_LABELS,
     head_name,
     pattern_words,
     percent,
@@ -20,7 +20,6 @@ from headlight.plots.text import (
 from transformer.arrays import require_index
 from transformer.data.tokenizer import SPACE
 from transformer.interpret.head_patterns import (
-    LEAST_ROWS,
     THRESHOLDS,
     HeadMeasures,
     Pattern,
@@ -60,23 +59,14 @@ MEASURES: dict[str, tuple[str, str, str]] = {
     **{name: (f"rows with their largest weight {words}", "%", "at least") for name, (_, words) in PATTERNS.items()},
 }
 
-# What can be chosen in the explorer, by its name in an address, the default first.
+# Choices that the address may name besides heads and tokens, the default first. The browser keeps all others.
 OPTIONS = {
     "view": ("map", "lines"),
-    "rows": ("both", "predicted", "fed"),
-    "words": ("pieces", "words", "first pieces"),
-    "specials": ("shown", "hidden", "renormalised"),
-    "together": ("mean", "sum"),
-    "scale": ("0 to 1", "per map"),
-    "kinds": ("one", "all three"),
+    "rows": tuple(ROW_LABELS),
     "label": ("all", *PATTERNS, "none"),
-    "sort": ("layer", *MEASURES),
-    "top": tuple(map(str, range(100, 9, -1))),
-    "least": tuple(map(str, range(101))),
 }
 DEFAULTS = {name: options[0] for name, options in OPTIONS.items()}
-CROSS_FIRST = ("cross", "encoder", "decoder")  # the first is the kind that an address means without a word on it
-FIRST = "1.1"  # layer and head, where an address says something and names none
+CROSS_FIRST = ("cross", "encoder", "decoder")  # the default kind first
 
 _LOOK_FOR = (
     "Point at a thumbnail and that head's map stands beside it, choose it to keep it; point at a token or a cell and "
@@ -84,37 +74,11 @@ _LOOK_FOR = (
 )
 
 
-def rules() -> list[str]:
-    """Return how heads are measured and labelled, thresholds and sources stated, in a sentence or two each."""
-    labels = [
-        f"{name}: at least {percent(THRESHOLDS[name])} of its rows have their largest weight {words}."
-        for name, (_, words) in PATTERNS.items()
-    ]
-    return [
-        "Measured in this sentence alone, with its special tokens. Rows with a single unmasked key are left out.",
-        f"A head has the first of these labels whose threshold it reaches, over at least {LEAST_ROWS} rows that could "
-        f"({2 * LEAST_ROWS} for {Pattern.MIRRORED}); any other head has no clear pattern, nor has one with two equal "
-        "maxima in a row.",
-        *labels,
-        "Both alignments: the source word aligned with a token is the one on which the average of all cross-attention "
-        "heads puts most in the row that predicts the token. It is what this sentence's own heads agree on; no "
-        "reference alignment is known. Special tokens and punctuation are left out.",
-        "A label holds for this sentence; how often a head has it over a corpus is said beside it, where that was "
-        "measured (python -m transformer heads).",
-        "confidence: the mean of the rows' largest weights, the end of sentence left out (Voita et al. 2019, 4).",
-        "entropy: the mean over rows of −Σ w ln w, in nats: 0 for a single key, ln n for equal weights on n keys.",
-        "Voita et al. 2019 (5.1) call a head positional whose largest weights are, over a corpus, to 90 % on the token "
-        "before, or to 90 % on the one after; the other patterns and thresholds are ours.",
-        "Where a sentence has more tokens than a thumbnail has dots, several cells share one: it shows the largest.",
-    ]
-
-
 EXPLORER_TEXTS = {  # the same for every sentence
     "kinds": KIND_NAMES,
     "told": _KIND_TEXTS,
     "patterns": PATTERNS,
     "measures": MEASURES,
-    "rules": rules(),
 }
 
 
@@ -264,30 +228,17 @@ def explorer_choice(
 
 
 def addressed_choice(trace: Trace, address: Mapping[str, str], best: str) -> dict[str, str]:
-    """Return the choice that an address asks for, the explorer's own or that of a page of one head; what makes no sense
-    falls back. `best` is the head, as "1.1", where it names none.
-    """
-    kind = one_of(address.get("explorer_kind", address.get("kind")), CROSS_FIRST)
-    heads, tokens = address.get("explorer_heads", ""), address.get("explorer_tokens", "")
+    """Return the choice that an address asks for; invalid parts fall back, the heads to `best`, such as "1.1"."""
+    kind = one_of(address.get("kind"), CROSS_FIRST)
+    single, tokens = f"{address.get('layer')}.{address.get('head')}", address.get("tokens", "")
+    named = single if are_heads(single, trace, kind) else best
+    several = address.get("heads", "")
     return {
-        **{name: one_of(address.get(f"explorer_{name}"), options) for name, options in OPTIONS.items()},
+        **{name: one_of(address.get(name), options) for name, options in OPTIONS.items()},
         "kind": kind,
-        "heads": heads if are_heads(heads, trace, kind) else linked_heads(address, trace, kind) or best,
+        "heads": several if are_heads(several, trace, kind) and several.split("-")[0] == named else named,
         "tokens": tokens if are_tokens(tokens, trace, kind) else "",
     }
-
-
-def linked_heads(address: Mapping[str, str], trace: Trace, kind: str) -> str:
-    """Return the heads that an address names by layer and head, counted from 1, with one of them all of it; "" where
-    it names none that there are.
-    """
-    places, known = [], False
-    for name, count in zip(("layer", "head"), trace.attention(kind).shape, strict=False):
-        numbers = tuple(map(str, range(1, count + 1)))
-        value = address.get(name)
-        known |= value in (*numbers, AVERAGE)
-        places.append((value,) if value in numbers else numbers)
-    return "-".join(f"{layer}.{head}" for layer in places[0] for head in places[1]) if known else ""
 
 
 def heads_in(written: str) -> list[tuple[int, int]]:

@@ -1,11 +1,11 @@
-"""The page on attention: one view at a time."""
+"""The page Attention: one view at a time."""
 
 from headlight.app.choices import show_views
 from headlight.app.results import TranslationRequest
 
-from . import explorer
+from . import explorer, one_head
 
-VIEWS = {"explorer": explorer.show}
+VIEWS = {"explorer": explorer.show, "one head": one_head.show}
 
 
 def show_page(request: TranslationRequest) -> None:

@@ -1,4 +1,4 @@
-"""Attention is not attribution: four measures of the source tokens for one target token, side by side."""
+"""Attribution: four measures of the source tokens for one target token, side by side."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -7,8 +7,7 @@ import numpy as np
 import streamlit as st
 
 from headlight.app import results
-from headlight.app.choices import choose_step
-from headlight.app.head_choice import choose_layer
+from headlight.app.choices import choose_output_token
 from headlight.app.line import part_by_part
 from headlight.app.results import TranslationRequest, measures
 from headlight.app.widgets import plain, show_attempt, show_figure, show_finding, show_table, show_translation
@@ -24,82 +23,46 @@ from headlight.plots.contributions import (
     correlations,
 )
 from headlight.plots.limits import left_out_words
-from headlight.plots.text import LEAST_SHOWN, Finding, format_probability, head_name, quoted, quoted_at, signed
+from headlight.plots.text import LEAST_SHOWN, Finding, quoted, quoted_at, signed
 from transformer.interpret.attribution import Attribution, concatenate, norm_weighted, parts_to_occlude
-
-# One line each: what is computed, and whose it is.
-FORMULAS = {
-    RAW: r"\text{raw weight:}\quad \tfrac1H \textstyle\sum_h \alpha^h_{tj}",
-    NORMED: r"\begin{gathered} \text{norm-weighted:}\quad n_j \,/\, \textstyle\sum_{j'} n_{j'}, \\ "
-    r"n_j = \lVert \textstyle\sum_h \alpha^h_{tj}\, v^h_j W_O^h \rVert \end{gathered}",
-    GRADIENT: r"\begin{gathered} \text{gradient × input:} \\ "
-    r"\textstyle\sum_d x_{jd}\; \partial \log P / \partial x_{jd} \end{gathered}",
-    LEFT_OUT: r"\text{leave-one-out:}\quad \log P - \log P_{\text{without } j}",
-}
-SOURCES = {
-    RAW: "the weights of the cross-attention, the mean over its heads (Vaswani et al. 2017, equation 1)",
-    NORMED: "the norm of the weighted value vector: weight times value, projected by W_O and summed over the heads "
-    "(Kobayashi et al. 2020)",
-    GRADIENT: "how log P changes when the token's embedding is scaled a little (Denil et al. 2014)",
-    LEFT_OUT: "how far log P falls when attention to this token is masked for all others (in the manner of the erasure "
-    "of Li et al. 2016, who set vectors to zero and divide by log P)",
-}
 
 
 def show(request: TranslationRequest) -> None:
-    """Show the measures of a step, their correlation, and what they are. Raises UserError."""
+    """Show four measures of a step, and their rank correlations. Raises UserError."""
     trace = show_translation(request)
-    st.markdown(
-        "Attention weights say where a layer reads, not what the output depends on. Here are three other measures of "
-        "the same source tokens, for the target token of one step. None of the four is the truth: each asks another "
-        "question."
-    )
-    step = choose_step(trace)
-    layers, heads = trace.cross.shape[:2]
-    layer = choose_layer("Layer of the attention", layers)
+    step = choose_output_token(trace, min(trace.num_forced, len(trace.target_ids) - 1))
     if too_many := left_out_words(len(trace.source_ids), len(trace.target_ids), step):
         st.warning(too_many, icon=":material/content_cut:")
         return
-    chosen = list(range(layers)) if layer is None else [layer]
-    gradient, left_out = measures.gradient(request, step), occlude_step(request, step)
+    left_out, layers = occlude_step(request, step), range(len(trace.cross))
     values = {
-        RAW: trace.cross[chosen, :, step].mean(axis=(0, 1), dtype=np.float64),
-        NORMED: norm_weighted([measures.stages(request, "cross", each)[:2] for each in chosen], step),
-        GRADIENT: gradient.source,
+        RAW: trace.cross[:, :, step].mean(axis=(0, 1), dtype=np.float64),
+        NORMED: norm_weighted([measures.stages(request, "cross", each)[:2] for each in layers], step),
+        GRADIENT: measures.gradient(request, step).source,
         LEFT_OUT: left_out.source,
     }
     target, tokens = quoted(trace.target_tokens[step]), trace.source_tokens
-    st.caption(
-        plain(
-            f"For {target}, to which the model gave {format_probability(float(trace.target_probabilities[step]))} (log "
-            f"P = {signed(left_out.log_probability, 3)}). Raw and norm-weighted: cross-attention, "
-            f"{head_name(layer, None, layers, heads)}. Teal bars speak for {target}, hatched brown ones against it; "
-            "weights and lengths, plain blue, cannot tell which. Each panel has its own scale."
-        )
-    )
     finding = describe_largest(values, tokens)
     prefix = describe_prefix(left_out, trace.decoder_input_tokens[: step + 1])
     finding = replace(finding, more=f"{finding.more} {prefix}".rstrip())
     alt = f"Four panels of bars over the source tokens, for the target token {target}"
     show_figure(attribution_figure(values, tokens), "beyond", alt, str(finding))
     show_finding(finding)
+    st.caption(
+        plain(
+            f"Four answers to “Which source words does {target} depend on?”; each answers a different question. Raw "
+            "weight: mean of all cross-attention heads. Norm-weighted: weight times length of the value (Kobayashi et "
+            "al. 2020). Gradient × input: change of log P when the embedding is scaled a little (Denil et al. 2014). "
+            f"Leave-one-out: fall of log P ({signed(left_out.log_probability, 3)}) when no other token may read this "
+            "one (compare Li et al. 2016). Teal bars speak for the target token, brown ones against it."
+        )
+    )
     correlated = correlations(values)
     with st.container(key="ranks"):
-        st.markdown("**Rank correlation** (Spearman) of the source tokens, ranked by size, signs aside")
+        st.markdown("**Rank correlation** (Spearman) of the source tokens, ranked by size without sign")
         show_table("Rank correlation of each two measures", "", MEASURES[:-1], correlation_rows(correlated))
         st.caption(plain(describe_agreement(correlated)))
-    show_attempt(
-        "Try the end of sentence and the full stop: do they get weight, and what happens when they are left out? Then "
-        "a step that copies a name, and one that writes a word the source has not."
-    )
-    with st.expander("How each is computed"):
-        for name in MEASURES:
-            st.latex(FORMULAS[name])
-            st.caption(plain(f"{name}: {SOURCES[name]}."))
-        st.caption(
-            "t is the step, j a source token, x its embedding, v its value, P the probability of the target token. A "
-            "token that is left out keeps its place, so that all others stay where they are."
-        )
+    show_attempt("Try the full stop: does it get weight, and what happens when it is left out?")
 
 
 def occlude_step(request: TranslationRequest, step: int, against: int | None = None) -> Attribution:

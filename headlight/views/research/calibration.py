@@ -5,18 +5,9 @@ import streamlit as st
 from headlight.app import bar, results
 from headlight.app.line import part_by_part
 from headlight.app.results import CheckpointFiles, TranslationRequest, measures
-from headlight.app.widgets import (
-    Panel,
-    show_finding,
-    show_panels,
-)
-from headlight.plots.decoding import (
-    calibration_figure,
-    histogram_figure,
-)
-from headlight.views.research.logits_content import (
-    describe_confidence,
-)
+from headlight.app.widgets import Panel, show_finding, show_panels
+from headlight.plots.decoding import calibration_figure, histogram_figure
+from headlight.plots.text import Finding, percent, pluralize
 from transformer.evaluation import Confidence, concatenate
 from transformer.experiments.training import Smoothing
 
@@ -33,8 +24,8 @@ def show(request: TranslationRequest) -> None:
         smoothing = Smoothing(settings.label_smoothing, translator.model.config.output_size)
     measured = _measure(request.checkpoint)
     st.markdown(
-        "The sentence pairs that come with this checkpoint, on none of which it was trained: the reference is fed, and "
-        "the **top-1 prediction**, the most probable next token, is compared with the reference's."
+        "How sure is the model, and how often is it right? Measured on sentence pairs that it was not trained on: the "
+        "reference is fed, and the **top-1 prediction** is compared with the reference's next token."
     )
     see = describe_confidence(measured, smoothing)
     show_panels(
@@ -43,7 +34,7 @@ def show(request: TranslationRequest) -> None:
         Panel("Calibration: how sure, and how right", calibration_figure(measured)),
         see=see,
     )
-    show_finding(see, "the other checkpoints, and “recipe” on the page Training.")
+    show_finding(see)
 
 
 def _measure(checkpoint: CheckpointFiles) -> Confidence:
@@ -51,3 +42,18 @@ def _measure(checkpoint: CheckpointFiles) -> Confidence:
     count = min(_PARTS, len(results.samples(checkpoint)))
     words = "Reading the sentence pairs …"
     return concatenate(part_by_part(range(count), lambda part: measures.confidence(checkpoint, part, count), words))
+
+
+def describe_confidence(measured: Confidence, smoothing: Smoothing | None) -> Finding:
+    """Say how sure and how right the top-1 prediction is, and how that compares with what label smoothing asks for."""
+    right, count = percent(measured.right.mean()), pluralize(len(measured.best), "token")
+    headline = f"The top-1 prediction is right in {right} of {count}."
+    sure = f"Its mean probability is {measured.best.mean():.2f}."
+    if smoothing is None or not smoothing.epsilon:
+        return Finding(headline, sure)
+    above = percent((measured.best > smoothing.right).mean())
+    return Finding(
+        headline,
+        f"{sure} Trained with label smoothing ε = {smoothing.epsilon:g}, the loss of a right token is least at "
+        f"{smoothing.right:.4f}, above which {above} of the tokens lie.",
+    )

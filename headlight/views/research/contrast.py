@@ -1,4 +1,4 @@
-"""Why this token: what speaks for the token that was chosen and what for another candidate, by two methods."""
+"""Contrast: support of each token for the chosen candidate against another one, by two methods."""
 
 import numpy as np
 import streamlit as st
@@ -18,10 +18,10 @@ AGREE, PARTLY = 0.7, 0.3  # rank correlations from which two methods agree, and 
 
 
 def show(request: TranslationRequest) -> None:
-    """Show two candidates of a step, and what each source and prefix token does for either. Raises UserError."""
+    """Show two candidates of a step, and the support of each source and prefix token. Raises UserError."""
     trace = show_translation(request)
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
-        step = choose_output_token(trace, "why_step", most_doubtful_step(trace))
+        step = choose_output_token(trace, most_doubtful_step(trace))
         others = other_candidates(trace, step)
         shown = {
             token: f"{shown_token(token)}   {format_probability(probability)}"
@@ -44,25 +44,21 @@ def show(request: TranslationRequest) -> None:
         for name, chance, logit in zip(names, chances, logits[list(ids)], strict=True)
     ]
     st.markdown(
-        f"Why {told[0]} and not {told[1]}? Teal bars, to the right, "
-        f"speak for **{plain(quoted(names[0]))}**, hatched brown ones for **{plain(quoted(names[1]))}**: look for a "
-        "token that both methods have far out on the same side."
+        f"Why {told[0]} and not {told[1]}? Teal bars speak for **{plain(quoted(names[0]))}**, hatched brown ones for "
+        f"**{plain(quoted(names[1]))}**."
     )
-    alt = f"For each source and prefix token what it does for {quoted(names[0])} against {quoted(names[1])}"
+    alt = f"For each source and prefix token its support for {quoted(names[0])} against {quoted(names[1])}"
     finding = describe_contrast(contrast)
     show_figure(contrast_figure(contrast), "contrast", alt, str(finding))
     show_finding(finding)
     st.caption(
-        "What is looked at is log P of the one token less log P of the other, which is the difference of their logits "
-        "(contrastive attribution, Yin and Neubig 2022). Gradient × input: how it changes when a token's embedding is "
-        "scaled a little. Leave-one-out: how much of it is lost when no other token may read this one. Neither is the "
-        "truth, and they often rank tokens otherwise: the gradient sees a very small change, leaving out makes a "
-        "sentence unlike any in training. The last token of the prefix cannot be left out. Ranks are "
-        "compared by Spearman's coefficient; each panel has its scale."
+        "Both methods look at the difference of the two logits (contrastive attribution, Yin and Neubig 2022). "
+        "Gradient × input: its change when a token's embedding is scaled a little. Leave-one-out: its fall when no "
+        "other token may read this one; the last token of the prefix cannot be left out. Each panel has its own scale."
     )
     show_attempt(
-        "Try output token 1 of “The dogs sleep.”: does “dogs” speak for its article? Then of “The nurse said that she "
-        "is tired.”: does the gender of the first word come from “nurse” or from “she” (Stanovsky et al. 2019)?"
+        "Try output token 1 of “The dogs sleep.”: does “dogs” speak for its article? Then “The nurse said that she is "
+        "tired.”: does the gender of the first word come from “nurse” or from “she” (Stanovsky et al. 2019)?"
     )
 
 

@@ -1,4 +1,4 @@
-"""Feed-forward: the hidden units of one token and of a whole sentence."""
+"""Feed-forward: the strongest hidden units of one token."""
 
 from collections.abc import Sequence
 
@@ -9,12 +9,7 @@ from headlight.app import results
 from headlight.app.choices import choose_side, choose_token, one_number
 from headlight.app.results import TranslationRequest
 from headlight.app.widgets import plain, show_figure, show_finding, show_translation
-from headlight.plots.architecture import (
-    ACTIVATION_NAMES,
-    sentence_figure,
-    signed_units_figure,
-    units_figure,
-)
+from headlight.plots.architecture import ACTIVATION_NAMES, units_figure
 from headlight.plots.text import Finding, percent, quoted, signed
 from transformer.config import Activation, FeedForwardType
 
@@ -28,52 +23,31 @@ ACTIVATIONS = {
 
 
 def show(request: TranslationRequest) -> None:
-    """Show hidden units of a feed-forward: one token's, and the whole sentence's. Raises UserError."""
-    model, trace = results.translator(request.checkpoint).model, show_translation(request)
-    with st.container(horizontal=True, gap="medium"):
+    """Show the strongest hidden units of one token in one feed-forward. Raises UserError."""
+    config, trace = results.translator(request.checkpoint).model.config, show_translation(request)
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         stack = choose_side()
-        layer = one_number("Layer", len(getattr(model, stack)), "unit_layer") - 1
-    token, tokens = choose_token(trace, stack)
-    if model.config.feed_forward == FeedForwardType.GATED:
-        _show_gates(request, stack, layer, token)
-        return
-    units = results.hidden_units(request, stack, layer)
-    sizes = f"{model.config.d_model} numbers to {units.shape[1]:,}"
-    name, does = (words[model.config.activation] for words in (ACTIVATION_NAMES, ACTIVATIONS))
-    st.markdown(plain(f"Each token alone goes from {sizes}; {name} {does}; then back."))
-    st.subheader(plain(f"The strongest units for “{tokens[token]}”"))
-    alt = f"The strongest hidden units for {tokens[token]} after {name}"
-    see = describe_units(units, token, tokens, name)
-    show_figure(units_figure(units[token], name), "units", alt, see)
-    show_finding(see)
-    st.subheader("Which units fire across the sentence")
-    alt = "The units that fire most, tokens by units"
-    show_figure(sentence_figure(units, tokens), "sentence_units", alt)
-    blank = "that ReLU silenced" if name == "ReLU" else "not above 0"
-    st.caption(f"Rows are tokens, columns the units with the largest sum; a blank cell is a unit {blank}.")
-
-
-def _show_gates(request: TranslationRequest, stack: str, layer: int, token: int) -> None:
-    """Show the hidden units of a gated feed-forward, each the product of a gate and a number."""
-    config, trace = results.translator(request.checkpoint).model.config, results.trace(request)
-    tokens = trace.source_tokens if stack == "encoder" else trace.decoder_input_tokens
-    gates, values = results.gates(request, stack, layer)
-    units, name = gates * values, ACTIVATION_NAMES[config.activation]
-    st.markdown(
-        plain(
-            f"Each token alone goes from {config.d_model} numbers to {units.shape[1]:,} by two maps. Of the first "
-            f"one's numbers {name} {ACTIVATIONS[config.activation]}: these are the gates. Each is multiplied with its "
-            "number of the second map, and a third map brings the products back."
+        layers = config.num_encoder_layers if stack == "encoder" else config.num_decoder_layers
+        layer = one_number("Layer", layers, "unit_layer") - 1
+        token, tokens = choose_token(trace, stack)
+    name, does = (words[config.activation] for words in (ACTIVATION_NAMES, ACTIVATIONS))
+    if config.feed_forward == FeedForwardType.GATED:
+        gates, values = results.gates(request, stack, layer)
+        figure = units_figure((gates * values)[token], parts=(gates[token], values[token]))
+        finding = describe_gates((gates, values), token, tokens, name)
+        words = (
+            f"Two maps go from {config.d_model} numbers to {config.d_ff:,} units. {name} {does} of the first map: the "
+            "gates. Each gate is multiplied with its number of the second map, and a third map goes back."
         )
-    )
-    st.subheader(plain(f"The strongest units for “{tokens[token]}”"))
-    see = describe_gates((gates, values), token, tokens, name)
-    alt = f"The strongest hidden units for {tokens[token]}, gate times second map"
-    show_figure(units_figure(units[token], parts=(gates[token], values[token])), "units", alt, see)
-    show_finding(see, "the same unit for another token: is it the gate that changes, or the second map?")
-    st.subheader("Which units are strong across the sentence")
-    show_figure(signed_units_figure(units, tokens), "sentence_units", "The strongest units, tokens by units")
-    st.caption("Rows are tokens, columns the units with the largest sum of absolute values: teal above 0, brown below.")
+    else:
+        units = results.hidden_units(request, stack, layer)
+        figure, finding = units_figure(units[token], name), describe_units(units, token, tokens, name)
+        words = (
+            f"Each token alone goes from {config.d_model} numbers to {config.d_ff:,} units; {name} {does}; then back."
+        )
+    show_figure(figure, "units", f"The strongest hidden units for {tokens[token]}", finding)
+    show_finding(finding)
+    st.caption(plain(words))
 
 
 def describe_units(units: np.ndarray, token: int, tokens: Sequence[str], activation: str = "ReLU") -> Finding:
@@ -82,12 +56,11 @@ def describe_units(units: np.ndarray, token: int, tokens: Sequence[str], activat
     ReLU sets all others to 0; GELU and SiLU let small negative values through.
     """
     active = units > 0
-    silent = "0" if activation == "ReLU" else "not above 0"
     lowest = "" if activation == "ReLU" else f"The lowest is {signed(float(units[token].min()), 2)}. "
     return Finding(
-        f"For {quoted(tokens[token])} {percent(1 - active[token].mean())} of {units.shape[1]:,} units are {silent}.",
-        f"{lowest}Active for every token: {int(active.all(axis=0).sum()):,}; for none: "
-        f"{int((~active.any(axis=0)).sum()):,}.",
+        f"{int(active[token].sum()):,} of {units.shape[1]:,} units fire for {quoted(tokens[token])}.",
+        f"{lowest}{int(active.all(axis=0).sum()):,} fire for every token of the sentence, "
+        f"{int((~active.any(axis=0)).sum()):,} for none.",
     )
 
 

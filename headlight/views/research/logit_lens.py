@@ -1,55 +1,150 @@
-"""Logit lens: the prediction of each decoder layer."""
+"""Early exits: each decoder layer's own prediction (logit lens), each encoder layer's translation (DecoderLens)."""
 
+import html
+from collections.abc import Callable, Sequence
+
+import numpy as np
 import streamlit as st
 
 from headlight.app import results
-from headlight.app.choices import choose_step
-from headlight.app.results import TranslationRequest
-from headlight.app.widgets import (
-    plain,
-    show_figure,
-    show_finding,
-    show_table,
-    show_translation,
+from headlight.app.results import TranslationRequest, what_if
+from headlight.app.widgets import show_finding, show_table, show_translation
+from headlight.plots.decoding import layer_names
+from headlight.plots.text import (
+    Finding,
+    TokenCell,
+    format_probability,
+    norm_name,
+    pluralize,
+    quoted,
+    shown_token,
+    shown_tokens,
+    signed,
+    token_cells,
 )
-from headlight.plots.decoding import (
-    ranks_figure,
-)
-from headlight.plots.text import norm_name, quoted, token_cells
-from headlight.views.research.logits_content import (
-    describe_lens,
-    lens_rows,
-)
-from transformer.config import Positions
+from transformer import Sampling
+from transformer.config import ModelConfig
+from transformer.decoding.sampling import Hypothesis
+from transformer.interpret.activations import Predictions
+from transformer.interpret.residual import MORE_TOKENS, kept_positions
+from transformer.interpret.trace import Trace
 
 
 def show(request: TranslationRequest) -> None:
-    """Show what each decoder layer would have predicted, layers by steps, then the ranks. Raises UserError."""
+    """Show the predictions of every decoder layer, then the translations from every encoder layer. Raises UserError."""
+    translations = what_if.early_translations(request)  # in one batch with the translation
     translator, trace = results.translator(request.checkpoint), show_translation(request)
+    config, name = translator.model.config, translator.tokenizer.piece_text
     lens = results.lens(request)
-    config = translator.model.config
-    norm = f"put through the output projection as they are, for each layer ends with a {norm_name(config)}"
-    if config.norm == "pre":
-        norm = f"put through the stack's last {norm_name(config)} and the output projection"
-    adds_none = config.positions in (Positions.NONE, Positions.RELATIVE)
-    start = "fed token's embedding" if adds_none else "fed token with its position"
-    label, rows = "The logit lens: layers by steps", lens_rows(lens, translator.tokenizer.piece_text)
-    see = describe_lens(lens, trace)
-    with st.container():  # what is said of the table stays with it where the window is low
-        st.markdown(
-            "What if the decoder stopped early? **Bold** is each layer's top-1 prediction; below it stand probability "
-            "and rank of the token that comes in the end."
-        )
-        show_table(
-            label, "comes in the end", token_cells(trace.target_tokens), rows, shades=lens.probabilities.tolist()
-        )
-        st.caption(f"The vectors after each layer are {norm}. “Start” is the {start}. The bluer, the more probable.")
-        show_finding(see)
-    st.subheader("How the final token rises")
-    step = choose_step(trace)
-    alt = f"Rank of {trace.target_tokens[step]} after each layer; the other steps in grey"
-    show_figure(ranks_figure(lens, trace.target_tokens, step), "ranks", alt, see)
+    st.markdown(
+        "**What if the decoder stopped early?** Each cell is a layer's best guess; below it stand the probability and "
+        "the rank of the token that comes in the end."
+    )
+    label, shades = "The logit lens: layers by steps", lens.probabilities.tolist()
+    show_table(label, "comes in the end", token_cells(trace.target_tokens), lens_rows(lens, name), shades=shades)
+    show_finding(describe_lens(lens, trace))
+    st.caption(f"The logit lens reads each layer as if it were the last{_norm_words(config, 'stack')}.")
+    st.markdown("**What if the encoder stopped early?** The decoder reads an earlier encoder layer and translates.")
+    st.html(early_layers_html(translations, name))
+    show_finding(describe_early(translations))
+    greedy = " It decodes greedily, where the translation above was sampled." * isinstance(request.strategy, Sampling)
     st.caption(
-        plain(f"Blue: {quoted(trace.target_tokens[step])}.") + " The output projection was trained for the last layer "
-        "only: an earlier one may know more than the lens can read (Belrose et al. 2023)."
+        f"DecoderLens (Langedijk et al. 2024){_norm_words(config, 'encoder')}. Blue: tokens of the final translation, "
+        f"in its order.{greedy}"
+    )
+
+
+def _norm_words(config: ModelConfig, of: str) -> str:
+    return f", through the {of}'s last {norm_name(config)}" if config.norm == "pre" else ""
+
+
+def lens_rows(lens: Predictions, name: Callable[[int], str]) -> list[tuple[str, list[TokenCell]]]:
+    """Return for each layer its name, and a cell per step: its top-1 token, probability and rank of the final token.
+
+    `name` turns an id into the token's text.
+    """
+    rows, steps = lens.probabilities.shape
+
+    def cell(row: int, step: int) -> TokenCell:
+        token = name(int(lens.best_ids[row, step, 0]))
+        probability, rank = format_probability(float(lens.probabilities[row, step])), lens.ranks[row, step]
+        return TokenCell(token, shown_token(token), f"\n{probability}, rank {rank:,}")
+
+    return [(layer, [cell(row, step) for step in range(steps)]) for row, layer in enumerate(layer_names(rows))]
+
+
+def describe_lens(lens: Predictions, trace: Trace) -> Finding:
+    """Say from which layer on the final token leads, and at which step it ranks worst, over the steps with a choice.
+
+    A token that was sampled or found by beam search may never lead: it is counted apart.
+    """
+    names, chosen = layer_names(len(lens.ranks)), lens.ranks[:, trace.num_forced :]
+    settled = [_settled(ranks) for ranks in chosen.T]
+    early = sum(row < len(names) - 1 for row in settled)
+    leads = [*(f"from {name} on" for name in names), "not even after the last layer"]
+    counts = "; ".join(f"{words} in {settled.count(row)}" for row, words in enumerate(leads) if row in settled)
+    hardest = trace.num_forced + int(np.log(chosen).mean(axis=0).argmax())
+    ranks = ", ".join(f"{rank:,}" for rank in lens.ranks[:, hardest])
+    return Finding(
+        f"{early} of {pluralize(len(settled), 'final token')} lead before the last layer.",
+        f"The final token is the top-1 prediction {counts}. By geometric mean its rank is worst at step {hardest + 1}, "
+        f"{quoted(trace.target_tokens[hardest])}: {ranks}, from start to {names[-1]}.",
+    )
+
+
+def _settled(ranks: np.ndarray) -> int:
+    """Return the first row from which on the rank is 1, the number of rows if the last is not."""
+    wrong = np.flatnonzero(ranks != 1)
+    return int(wrong[-1]) + 1 if len(wrong) else 0
+
+
+def encoder_names(count: int) -> list[str]:
+    """Name what the decoder reads: the embeddings, then each layer's output."""
+    return ["embeddings", *(f"layer {layer}" for layer in range(1, count))]
+
+
+def early_layers_html(translations: Sequence[Hypothesis], name: Callable[[int], str]) -> str:
+    """Return a table: each layer with log P of its translation and its tokens, those of the last layer's marked.
+
+    `name` turns an id into the token's text.
+    """
+    rows = "".join(
+        f'<tr><th scope="row">{html.escape(layer)}</th><td>{signed(one.log_probability, 2)}</td>'
+        f'<td class="tokens">{_tokens(one, translations[-1], name)}</td></tr>'
+        for layer, one in zip(encoder_names(len(translations)), translations, strict=True)
+    )
+    label = "The translation that the decoder gives from each encoder layer, with its log-probability"
+    return (
+        f'<div class="places early" tabindex="0" role="region" aria-label="{label}"><table><thead><tr>'
+        '<th scope="col">the decoder reads</th><th scope="col">log P</th><th scope="col">and writes</th></tr></thead>'
+        f"<tbody>{rows}</tbody></table></div>"
+    )
+
+
+def _tokens(one: Hypothesis, last: Hypothesis, name: Callable[[int], str]) -> str:
+    kept = kept_positions(one.ids, last.ids)
+    tokens = [name(token_id) for token_id in one.ids[: len(last.ids) + MORE_TOKENS]]
+    shown = [
+        f'<span class="{"kept" if at in kept else "other"}" title="{html.escape(token)}">{html.escape(text)}</span>'
+        for at, (token, text) in enumerate(zip(tokens, shown_tokens(tokens), strict=True))
+    ]
+    more = len(one.ids) - len(shown)
+    return " ".join(shown) + (f" … {more} more" if more > 0 else "" if one.finished else " … and goes on")
+
+
+def describe_early(translations: Sequence[Hypothesis]) -> Finding:
+    """Say from which layer on the decoder writes the final translation, and what it has of it from the embeddings."""
+    first, last, names = translations[0], translations[-1].ids, encoder_names(len(translations))
+    same = [one.ids == last for one in translations]
+    start = len(same) - same[::-1].index(False) if False in same else 0
+    before = [name for name, there in zip(names[:start], same[:start], strict=True) if there]
+    also = f"It also does from {', '.join(before)}, but not from {names[start - 1]}. " if before else ""
+    headline = f"From {'the ' * (not start)}{names[start]} on the decoder writes this very translation."
+    if start and sum(same) == 1:
+        headline = "Only the last layer writes this translation."
+    return Finding(
+        headline,
+        f"{also}From the embeddings, where no token has read another, it writes {pluralize(len(first.ids), 'token')}"
+        f"{'' if first.finished else ' and goes on'}; {len(kept_positions(first.ids, last))} of the translation's "
+        f"{len(last)} are there, in its order.",
     )

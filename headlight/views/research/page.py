@@ -1,7 +1,6 @@
 """The page Research: one view at a time, from a list."""
 
-from headlight.app.choices import from_list
-from headlight.app.navigation import beside_title
+from headlight.app.choices import show_views
 from headlight.app.results import TranslationRequest
 
 from . import (
@@ -9,34 +8,30 @@ from . import (
     attribution,
     calibration,
     contrast,
-    early_layers,
+    contributions,
     embeddings,
     feed_forward,
     logit_lens,
     patching,
     rollout,
-    source_or_prefix,
     trajectory,
 )
 
 VIEWS = {
-    "atlas": atlas.show_page,
+    "atlas": atlas.show,
     "rollout": rollout.show,
     "attribution": attribution.show,
+    "contributions": contributions.show,
+    "contrast": contrast.show,
+    "patching": patching.show,
     "logit lens": logit_lens.show,
-    "calibration": calibration.show,
     "trajectory": trajectory.show,
     "embeddings": embeddings.show,
     "feed-forward": feed_forward.show,
-    "patching": patching.show,
-    "early layers": early_layers.show,
-    "contributions": source_or_prefix.show,
-    "contrast": contrast.show,
+    "calibration": calibration.show,
 }
 
 
 def show_page(request: TranslationRequest) -> None:
     """Show the view that the address asks for. Raises UserError."""
-    with beside_title():
-        view = from_list("View", tuple(VIEWS), "research", visibility="collapsed")
-    VIEWS[view](request)
+    show_views(VIEWS, "research", request)

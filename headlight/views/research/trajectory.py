@@ -6,7 +6,7 @@ import streamlit as st
 from headlight.app import results
 from headlight.app.choices import choose_side, choose_token
 from headlight.app.results import TranslationRequest
-from headlight.app.widgets import plain, show_figure, show_finding, show_translation
+from headlight.app.widgets import show_figure, show_finding, show_translation
 from headlight.plots.architecture import sublayer_names, trajectory_figure
 from headlight.plots.text import Finding, norm_name, percent, quoted, sentence_case, signed
 from transformer.interpret.residual import Trajectory, trajectory
@@ -14,22 +14,16 @@ from transformer.interpret.residual import Trajectory, trajectory
 
 def show(request: TranslationRequest) -> None:
     """Show one token's vector after every sub-layer of its stack: lengths and directions. Raises UserError."""
-    stream = results.residual_stream(request)
-    show_translation(request)
+    trace = show_translation(request)
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         stack = choose_side()
-        token, tokens = choose_token(results.trace(request), stack)
-    st.markdown(plain(f"Token {token + 1}: “{tokens[token]}”") + ", from its embedding to the end of the stack.")
-    followed = trajectory(getattr(stream, stack), token)
+        token, tokens = choose_token(trace, stack)
+    followed = trajectory(getattr(results.residual_stream(request), stack), token)
     alt = f"Norm and direction of the vector of {tokens[token]} after every sub-layer"
-    see = describe_trajectory(followed, tokens[token])
+    finding = describe_trajectory(followed, tokens[token])
     norm = norm_name(results.translator(request.checkpoint).model.config)
-    show_figure(trajectory_figure(followed, norm), "trajectory", alt, see)
-    show_finding(
-        see,
-        "a full stop or the end of sentence beside a noun: which do the sub-layers change more? And a checkpoint with "
-        "pre-norm (reverse): its vectors' norms may grow up to the norm layer at the stack's end.",
-    )
+    show_figure(trajectory_figure(followed, norm), "trajectory", alt, finding)
+    show_finding(finding, "a full stop beside a noun: which of them do the sub-layers change more?")
 
 
 def describe_trajectory(trajectory: Trajectory, token: str) -> Finding:
@@ -40,8 +34,8 @@ def describe_trajectory(trajectory: Trajectory, token: str) -> Finding:
     added = inside[int(np.argmax(trajectory.changes[inside]))]
     cosine, last = signed(trajectory.turns[turned], 2), float(trajectory.similarities[-1])
     return Finding(
-        f"Of all sub-layers {names[turned]} turns {quoted(token)} most: cosine {cosine}.",
-        f"That is with the vector before. {sentence_case(names[added])} adds the largest norm "
+        f"{quoted(token)} turns most in {names[turned]}.",
+        f"The cosine with the vector before is {cosine}. {sentence_case(names[added])} adds the largest norm "
         f"({trajectory.changes[added]:.1f}, to {trajectory.norms[added - 1]:.1f}). The last vector's cosine with the "
         f"embedding is {signed(last, 2)}: {percent(last**2)} of its squared norm lies along the embedding's direction.",
     )

@@ -12,14 +12,11 @@ from support.pages import open_page
 
 from headlight.app import choices, url_state
 from headlight.app.url_state import PARAMETERS, default_of
-from headlight.views.architecture import page as architecture_page
-from headlight.views.atlas import page as atlas_page
 from headlight.views.attention import page as attention_page
 from headlight.views.attention.explorer_content import OPTIONS
 from headlight.views.inside import page as inside_page
-from headlight.views.logits import page as logits_page
-from headlight.views.masks import page as masks_page
 from headlight.views.positions import page as positions_page
+from headlight.views.research import page as research_page
 from headlight.views.training import page as training_page
 from headlight.views.what_if import page as what_if_page
 
@@ -103,13 +100,10 @@ def test_a_default_stands_in_the_register_and_nowhere_else():
 
 
 SUBJECTS = {
-    "architecture": architecture_page,
-    "atlas": atlas_page,
     "attention": attention_page,
     "inside": inside_page,
-    "logits": logits_page,
-    "masks": masks_page,
     "positions": positions_page,
+    "research": research_page,
     "training": training_page,
     "what_if": what_if_page,
 }
@@ -126,7 +120,7 @@ def test_a_default_is_one_of_the_options():
         if keys and isinstance(options, ast.Tuple) and PARAMETERS[keys[0]].default is not None:
             assert PARAMETERS[keys[0]].default in ast.literal_eval(options), f"{name}, line {call.lineno}"
     for name, options in OPTIONS.items():
-        assert PARAMETERS[f"explorer_{name}"].default == options[0], name
+        assert PARAMETERS[name].default == options[0], name
 
 
 def test_every_parameter_says_what_it_means():

@@ -24,7 +24,7 @@ say = "Each row has **weights**, see `w_1`."
 ask = "What is read for “{word}”?"
 answer = {from = "most_read", kind = "cross"}
 hints = ["Look at the row."]
-show = {explorer_tokens = "q{row}"}
+show = {tokens = "q{row}"}
 """
 
 
@@ -40,7 +40,7 @@ def test_a_file_is_read_as_it_is_written(tmp_path):
     first, second = lesson.steps
     assert first.page == "translate" and not first.is_question and second.is_question
     assert second.answer == "most_read" and second.arguments == {"kind": "cross"}
-    assert second.show == {"explorer_tokens": "q{row}"} and second.hints == ("Look at the row.",)
+    assert second.show == {"tokens": "q{row}"} and second.hints == ("Look at the row.",)
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_a_file_is_read_as_it_is_written(tmp_path):
         (', kind = "cross"}', ", kind = 3}", 15, "“kind” of “most_read” must be str"),
         (', kind = "cross"}', "}", 15, "needs the argument “kind”"),
         ("layer = ", "layers = ", 12, "“at” has “layers”, which no address knows"),
-        ("explorer_tokens = ", "tokens = ", 17, "“show” has “tokens”"),
+        ("tokens = ", "tokenz = ", 17, "“show” has “tokenz”"),
         ('"q{row}"', "3", 17, "must be a text"),
         ('["Look at the row."]', '["a", "b", "c", "d"]', 16, "at most 3 hints"),
         ('["Look at the row."]', '["a", 5]', 16, "must be a list of texts"),

@@ -46,7 +46,7 @@ ELSEWHERE = {
 }
 EXAMPLE = {"toy_block_seed": "16", "toy_batch": "1", "toy_tokens": "3", "toy_d_model": "4", "toy_num_heads": "1"}
 ADDRESSES = (
-    {"kind": "cross", "layer": "2", "head": "4", "explorer_heads": "1.3", "off": "none"},
+    {"kind": "cross", "layer": "1", "head": "3", "off": "none"},
     {"kind": "encoder", "layer": "9", "head": "x", "off": "cross.1.1-cross.2.2-encoder.1.1-cross.3.3-nonsense"},
     {},
 )

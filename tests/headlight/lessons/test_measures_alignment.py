@@ -142,27 +142,32 @@ def test_the_aligning_layer_has_the_highest_mean_of_shares(checkpoint):
             assert told and abs(int(told[1]) - 100 * means[option.name]) <= 0.5 + 1e-6
 
 
+def address_of(head: str) -> dict[str, str]:
+    return dict(zip(("layer", "head"), head.split("."), strict=True))
+
+
 @BOTH
 def test_a_head_is_found_that_reads_its_inputs_words(checkpoint):
     done = []
     for text in SENTENCES[:6]:
         heads = counted(run_of(checkpoint, text))
         for chosen in heads:
-            answer = found(run_of(checkpoint, text, explorer_heads=chosen), "input_head")
+            answer = found(run_of(checkpoint, text, **address_of(chosen)), "input_head")
             if isinstance(answer, str):
                 continue
             by_input, by_output = (share(heads[chosen][pattern]) for pattern in (INPUT, OUTPUT))
             expected = by_input > 0.5 and by_input - by_output >= PLAINLY
             assert answer.done == expected, (text, chosen)
             assert f"its input in {heads[chosen][INPUT][0]} of" in answer.truth
-            assert found(run_of(checkpoint, text, explorer_heads=answer.names["found"]), "input_head").done
+            shown = {"layer": answer.names["found_layer"], "head": answer.names["found_head"]}
+            assert found(run_of(checkpoint, text, **shown), "input_head").done
             done.append(expected)
     assert any(done) and not all(done)
 
 
 @BOTH
 @pytest.mark.parametrize(
-    "address", [{}, {"explorer_heads": "9.9"}, {"explorer_heads": "1.1-1.2"}, {"explorer_heads": "x"}]
+    "address", [{}, {"layer": "9", "head": "9"}, {"layer": "1", "head": "1", "heads": "1.1-1.2"}, {"layer": "x"}]
 )
 def test_without_one_head_in_the_address_the_best_aligner_is_looked_at(checkpoint, address):
     answer = found(run_of(checkpoint, MORE[0], **address), "input_head")

@@ -73,7 +73,7 @@ def test_every_view_opens_or_says_what_it_lacks(address, name):
 
 
 def test_a_model_with_learned_positions_is_patched_where_its_translations_differ(folder):
-    app = open_address("/what_if?what_if=patching", checkpoint=BART, text="the cat runs")
+    app = open_address("/research?research=patching", checkpoint=BART, text="the cat runs")
     own = Translator.load(folder / BART)
     (spec,) = specs(app)
     assert not app.error and "% of the way" in page_text(app)
@@ -92,10 +92,9 @@ def test_the_feed_forward_is_drawn_after_this_models_activation(folder):
     hook.remove()
     units = kept[0] / (1 + np.exp(-kept[0]))  # each times its sigmoid
     said = page_text(app)
-    token = app.slider(key="token").value - 1
+    token = app.select_slider(key="token_slider").value
     lowest = f"{units[token].min():.2f}".replace("-", "−")
-    share = f"{100 * (units[token] <= 0).mean():.0f} %"
-    assert f"{share} of {units.shape[1]} units are not above 0." in headlines(app)[0]
+    assert f"{(units[token] > 0).sum()} of {units.shape[1]} units fire for" in headlines(app)[0]
     assert f"The lowest is {lowest}." in said and "SiLU multiplies each" in said
 
 
@@ -205,7 +204,7 @@ def test_a_handful_of_sentence_pairs_is_enough_for_calibration_and_none_is_said(
         shutil.copytree(folder / SMALL, tmp_path / name)
         (tmp_path / name / "samples.tsv").write_text(pairs, encoding="utf-8")
     monkeypatch.setattr(results, "CHECKPOINTS", tmp_path)
-    few = open_page("pages/logits.py", logits="calibration", checkpoint="few", text="red dog")
+    few = open_page("pages/research.py", research="calibration", checkpoint="few", text="red dog")
     assert len(specs(few)) == 2 and not few.warning and not few.error
-    long = open_page("pages/logits.py", logits="calibration", checkpoint="long", text="red dog")
+    long = open_page("pages/research.py", research="calibration", checkpoint="long", text="red dog")
     assert "No pair of the corpus fits" in page_text(long)

@@ -3,7 +3,6 @@
 import base64
 import dataclasses
 import json
-from urllib.parse import quote
 
 import numpy as np
 import pytest
@@ -26,9 +25,9 @@ WITHOUT_THE_TEXT = ("/lessons", "/training", "/atlas")
 # What views say of what they leave out.
 LIMITED = {
     "/attention": "every head is drawn small",
-    "/attention?attention=rollout": "each says its value alone",
-    f"/attention?attention={quote('attribution methods')}": "at most 256",
-    "/why?why=contrast": "at most 256",
+    "/research?research=rollout": "each says its value alone",
+    "/research?research=attribution": "at most 256",
+    "/research?research=contrast": "at most 256",
     "/decoding?decoding=beam&beam_view=tree": "ends. To read each of them again",
     "/translate": "each says its value alone",
     "/masks": "cells that this page draws",

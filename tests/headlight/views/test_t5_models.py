@@ -205,7 +205,7 @@ def test_the_diagram_has_this_models_blocks_and_counts_each_parameter_once(folde
 
 
 def test_a_gated_feed_forward_is_drawn_as_gates_times_the_second_map(folder):
-    app = opened("/architecture?architecture=feed-forward&token=1", checkpoint=FLAN, text="red dog")
+    app = opened("/research?research=feed-forward&token=1", checkpoint=FLAN, text="red dog")
     own = Translator.load(folder / FLAN)
     trace, feed_forward = own.trace("red dog"), own.model.encoder[0].feed_forward
     kept = []
@@ -223,12 +223,12 @@ def test_a_gated_feed_forward_is_drawn_as_gates_times_the_second_map(folder):
 
 
 def test_the_last_norm_of_a_trajectory_has_its_name():
-    drawn = str(specs(opened("/architecture?architecture=trajectory", checkpoint=T5, text="red dog")))
+    drawn = str(specs(opened("/research?research=trajectory", checkpoint=T5, text="red dog")))
     assert "last RMSNorm" in drawn and "LayerNorm" not in drawn and "+ position" not in drawn
 
 
 @pytest.mark.parametrize(
-    "address", ["/logits?logits=logit+lens", "/why", "/attention?attention=rollout", "/masks?masks=one+head"]
+    "address", ["/research?research=logit+lens", "/research?research=contributions", "/research?research=rollout"]
 )
 def test_sentences_name_this_models_norm_and_scores(address):
     said = page_text(opened(address, checkpoint=T5, text="red dog"))

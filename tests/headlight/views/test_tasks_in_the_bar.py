@@ -2,13 +2,13 @@
 
 import pytest
 import torch
+from headlight.views.what_if.compare import told_its_own
 from support.pages import open_page, page_text
 from support.small import small_model
 from support.t5 import PREFIXES, write_t5
 
 from headlight.app import results
 from headlight.app.results import TranslationRequest
-from headlight.views.what_if.compare import told_its_own
 from transformer import Translator
 from transformer.checkpoint import Checkpoint, save_checkpoint
 from transformer.exchange.importing import import_checkpoint
@@ -50,10 +50,10 @@ def test_other_models_have_no_such_field():
 
 
 def test_another_task_forgets_what_was_chosen_among_the_tokens_before():
-    app = open_page("pages/attention.py", checkpoint="flan-t5", text="red dog", explorer_tokens="q2")
-    assert app.query_params["explorer_tokens"] == "q2"
+    app = open_page("pages/attention.py", checkpoint="flan-t5", text="red dog", tokens="q2")
+    assert app.query_params["tokens"] == "q2"
     app.selectbox(key="instruction").set_value(PREFIXES["summarization"]).run()
-    assert not app.error and "explorer_tokens" not in app.query_params
+    assert not app.error and "tokens" not in app.query_params
 
 
 def test_a_prefix_that_two_tasks_share_is_offered_once(folder, monkeypatch):

@@ -8,7 +8,7 @@ import { bytes } from "../../lib/format.js";
 import { isRight, restored, withoutLabels } from "../../standalone_page/lesson.js";
 import { filled } from "../payloads/text.js";
 import { showExamples } from "./example.js";
-import { addressOf, placeOf, veil } from "./places.js";
+import { placeOf, veil } from "./places.js";
 import { canBeDone, isQuestion, pose } from "./pose.js";
 import { Run } from "./run.js";
 
@@ -79,7 +79,7 @@ export class Lessons {
     const waiting = setTimeout(() => isCurrent() && !known && this.wait(lesson, number), SOON + (isStep ? TYPED : 0));
     try {
       if (isStep && !known) await pause(TYPED); // nothing is measured of a sentence that is being written
-      const address = addressOf(view, said);
+      const address = said;
       const run = new Run(this.page.source, this.told, trace, { address, isCurrent, lane: LANE });
       const posed = await pose(lesson, number, run);
       if (!isCurrent()) return;
@@ -144,7 +144,7 @@ export class Lessons {
     const { num_decoder_layers: layers, num_heads: heads } = this.page.source.model.config;
     const figures = { training: REPLAY };
     return placeOf(page, address, {
-      views: this.viewNames, figures, rows: this.told.rows, examples: this.told.examples, shape: [layers, heads],
+      views: this.viewNames, figures, examples: this.told.examples, shape: [layers, heads],
     });
   }
 

@@ -14,9 +14,9 @@ const VEILED = {
 };
 
 // { view, said: its address, isHere: whether it is the step's own figure }. address: as the app has it; views: those of
-// this page; figures: the names of those of a page, where it has several of the app's; rows: the explorer's names for
-// the rows of a map; examples: small ones, by their seeds.
-export function placeOf(page, address, { views, figures, rows, examples, shape }) {
+// this page; figures: the names of those of a page, where it has several of the app's; examples:
+// small ones, by their seeds.
+export function placeOf(page, address, { views, figures, examples, shape }) {
   const [name, figure] = FIGURES[page] ?? [], view = VIEWS[page] ?? page, shown = address[name] ?? figure;
   const isExample = shown === "small example" && Object.hasOwn(examples, address.toy_block_seed);
   const isOwn = !figure || shown === figure || isExample;
@@ -24,31 +24,25 @@ export function placeOf(page, address, { views, figures, rows, examples, shape }
   const isHere = views.includes(view) && isDrawn;
   const instead = INSTEAD[page] ?? views[0];
   if (!views.includes(view)) {
-    return { view: instead, said: instead === "attention" ? explorerOf(address, rows, shape) : {}, isHere };
+    return { view: instead, said: instead === "attention" ? explorerOf(address, shape) : {}, isHere };
   }
-  const said = view === "attention" ? { ...explorerOf(address, rows, shape), ...address } : { ...address };
+  const said = view === "attention" ? { ...address, ...explorerOf(address, shape) } : { ...address };
   delete said[name];
   return { view, said, isHere };
 }
 
-// What an address of one head, or of the mean of several, asks of the explorer; see `linked_heads` of
-// headlight/views/attention/explorer_content.py.
-function explorerOf({ kind, layer, head, rows: named, query }, rows, [layers, heads]) {
+// What the explorer shows of an address of one head, or of the average of several.
+function explorerOf({ kind, layer, head, rows, query }, [layers, heads]) {
   const all = (count) => Array.from({ length: count }, (_, at) => at + 1);
   const numbers = (text, count) => (/^\d+$/.test(text ?? "") ? [text] : all(count));
   const chosen = numbers(layer, layers).flatMap((one) => numbers(head, heads).map((other) => `${one}.${other}`));
+  const [first, ...others] = chosen, [ofLayer, ofHead] = first.split(".");
   return {
-    ...(kind ? { explorer_kind: kind } : {}),
-    ...(layer || head ? { explorer_heads: chosen.join("-") } : {}),
-    ...(rows[named] ? { explorer_rows: rows[named] } : {}),
-    ...(query ? { explorer_tokens: `q${query}` } : {}),
+    ...(kind ? { kind } : {}),
+    ...(layer || head ? { layer: ofLayer, head: ofHead, heads: others.length ? chosen.join("-") : "" } : {}),
+    ...(rows ? { rows } : {}),
+    ...(query ? { tokens: `q${query}` } : {}),
   };
-}
-
-// What the page shows, as an address of the app says it: a head that is chosen in the explorer has a layer and a head.
-export function addressOf(view, said) {
-  const [, layer, head] = /^(\d+)\.(\d+)$/.exec((view === "attention" && said.explorer_heads) || "") ?? [];
-  return layer ? { ...said, kind: said.explorer_kind ?? "cross", layer, head } : said;
 }
 
 // Blur what gives a step's answer away, and take the blur from all else.

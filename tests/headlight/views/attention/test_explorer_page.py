@@ -12,28 +12,19 @@ from support.replayed import replayed
 
 from headlight.app import results
 from headlight.plots.text import percent
-from headlight.views.attention.explorer_content import KINDS, MEASURES, PATTERNS, explorer_blob, rules
+from headlight.views.attention.explorer_content import KINDS, MEASURES, explorer_blob
 from headlight.views.attention.page import VIEWS
 from transformer import Translator
 from transformer.files import shipped_checkpoints
 from transformer.interpret.atlas.roles import find_roles
-from transformer.interpret.head_patterns import THRESHOLDS, Pattern, measure_heads, most_confident_head
+from transformer.interpret.head_patterns import Pattern, measure_heads, most_confident_head
 from transformer.interpret.head_roles import load_roles, plainest_head
 from transformer.interpret.trace import masked_maps
 
 PAGE = "pages/attention.py"
 FIRST = "I love my teacher."
 LONG = " ".join(["I love my teacher and the birds sing ,"] * 12)
-START = {"kind": "cross", "tokens": "", "view": "map", "rows": "both", "words": "pieces"} | {
-    "specials": "shown",
-    "together": "mean",
-    "scale": "0 to 1",
-    "kinds": "one",
-    "label": "all",
-    "sort": "layer",
-    "top": "100",
-    "least": "0",
-}
+START = {"kind": "cross", "tokens": "", "view": "map", "rows": "both tokens", "label": "all"}
 
 
 @cache
@@ -145,15 +136,6 @@ def test_labels_measures_and_roles_travel_head_by_head(shipped, checkpoints):
     assert "next" not in header["kinds"]["decoder"]["measures"], "it is masked"
 
 
-def test_the_words_state_every_threshold_and_explain_nothing(shipped):
-    assert set(PATTERNS) == set(THRESHOLDS)
-    for name, least in THRESHOLDS.items():
-        assert any(rule.startswith(f"{name}: at least {percent(least)}") for rule in rules())
-    texts = unpack(explorer_blob(shipped.trace(FIRST)))[0]["texts"]
-    assert list(texts) == ["kinds", "told", "patterns", "measures", "rules"], "the names that the explorer reads"
-    assert "explain" not in json.dumps(texts) and all("weights sum to 1" in each for each in texts["told"].values())
-
-
 # The address
 
 
@@ -166,7 +148,7 @@ def test_without_an_address_a_head_is_shown_that_aligns_this_sentence_best(check
     shares = {(each.layer, each.head): each.shares[Pattern.OUTPUT_ALIGNMENT] for each in measured}
     assert shares[layer, number] == max(shares.values())
     assert sent(app)[0] == START | {"heads": head}
-    assert "explorer_heads" not in app.query_params, "it is the default"
+    assert not app.query_params, "it is the default"
 
 
 def test_without_a_corpus_the_most_confident_head_of_the_sentence_is_shown(monkeypatch, shipped):
@@ -177,109 +159,58 @@ def test_without_a_corpus_the_most_confident_head_of_the_sentence_is_shown(monke
     assert sent(open_page(PAGE))[0] == START | {"heads": f"{layer + 1}.{head + 1}"}
 
 
-@pytest.mark.parametrize(
-    "query",
-    [
-        {"explorer_rows": "fed"},
-        {"explorer_tokens": "q2"},
-        {"explorer_kind": "encoder"},
-        {"kind": "cross"},
-        {"explorer_top": "50"},
-    ],
-)
-def test_an_address_that_says_something_and_names_no_head_means_the_first_one_as_ever(query):
-    assert sent(open_page(PAGE, **query))[0]["heads"] == "1.1"
-
-
-def test_the_head_stands_in_the_address_wherever_it_is_not_what_the_rest_of_it_means(shipped):
-    trace = shipped.trace(FIRST)
-
-    def page(trace, heads, rows, best):
-        from headlight.views.attention.explorer import read_choice, write_choice
-
-        write_choice(trace, read_choice(trace, best) | {"heads": heads, "rows": rows}, best)
-
-    for heads, rows, expected in (
-        ("3.5", "both", {}),
-        ("1.1", "both", {"explorer_heads": "1.1"}),
-        ("1.1", "predicted", {"explorer_rows": "predicted"}),
-        ("1.1", "fed", {"explorer_rows": "fed"}),
-        ("3.5", "fed", {"explorer_rows": "fed", "explorer_heads": "3.5"}),
-    ):
-        app = AppTest.from_function(page, args=(trace, heads, rows, "3.5")).run()
-        assert not app.exception
-        assert {name: first_of(app.query_params[name]) for name in app.query_params} == expected
-
-
 def test_the_url_restores_the_choice():
-    asked = {"kind": "decoder", "heads": "1.2-3.8", "tokens": "k2-4", "view": "lines", "rows": "fed"} | {
-        "words": "words",
-        "specials": "renormalised",
-        "together": "sum",
-        "scale": "per map",
-        "kinds": "all three",
-        "label": "none",
-        "sort": "entropy",
-        "top": "60",
-        "least": "35",
-    }
+    asked = {"kind": "decoder", "heads": "1.2-3.8", "tokens": "k2-4"}
+    asked |= {"view": "lines", "rows": "input token", "label": "none"}
     assert set(asked) == {*START, "heads"}
-    assert sent(open_page(PAGE, **{f"explorer_{name}": value for name, value in asked.items()}))[0] == asked
+    assert sent(open_page(PAGE, layer="1", head="2", **asked))[0] == asked
 
 
 @pytest.mark.parametrize("value", ["", "<b>", "-1", "9" * 3000, "0.1", "4.1", "1.9", "1.1-", "q7", "k0", "q1-"])
-def test_a_value_that_makes_no_sense_falls_back(value):
-    app = open_page(PAGE, **{f"explorer_{name}": value for name in (*START, "heads")})
+def test_an_invalid_value_falls_back(value):
+    app = open_page(PAGE, **dict.fromkeys((*START, "heads", "layer", "head"), value))
     assert sent(app)[0] == START | {"heads": first_head()}
 
 
 @pytest.mark.parametrize(
-    "query, kind, heads",
+    "query, heads",
     [
-        ({"kind": "encoder"}, "encoder", "1.1"),
-        ({"kind": "cross", "layer": "2", "head": "3"}, "cross", "2.3"),
-        ({"layer": "2"}, "cross", "-".join(f"2.{head}" for head in range(1, 9))),
-        ({"kind": "evil", "layer": "9", "head": "x"}, "cross", "1.1"),
-        (
-            {"kind": "cross", "layer": "2", "head": "3", "explorer_kind": "decoder", "explorer_heads": "1.4"},
-            "decoder",
-            "1.4",
-        ),
+        ({"kind": "encoder"}, "1.1"),
+        ({"layer": "2", "head": "3"}, "2.3"),
+        ({"layer": "2", "head": "3", "heads": "2.3-1.1"}, "2.3-1.1"),
+        ({"layer": "2", "head": "4", "heads": "2.3-1.1"}, "2.4"),
     ],
 )
-def test_a_link_to_one_head_opens_on_it_and_the_explorers_own_words_win(query, kind, heads):
-    choice, _ = sent(open_page(PAGE, **query))
-    assert (choice["kind"], choice["heads"]) == (kind, heads)
+def test_several_heads_begin_with_the_head_of_the_address(query, heads):
+    assert sent(open_page(PAGE, **query))[0]["heads"] == heads
 
 
-def test_a_head_chosen_on_another_page_is_the_one_that_the_explorer_begins_with():
-    app = open_page("pages/inside.py", kind="decoder", layer="2", head="5")
+def test_a_choice_goes_into_the_address_and_one_head_is_that_of_all_pages():
+    def page(choice):
+        from headlight.views.attention.explorer import write_choice
+
+        write_choice(choice)
+
+    for heads, more in (("3.5", {}), ("3.5-1.1", {"heads": "3.5-1.1"})):
+        app = AppTest.from_function(page, args=(START | {"heads": heads, "rows": "input token"},)).run()
+        assert not app.exception
+        written = {name: first_of(app.query_params[name]) for name in app.query_params}
+        assert written == {"kind": "cross", "layer": "3", "head": "5", "rows": "input token"} | more
+
+
+def test_the_head_goes_along_from_page_to_page():
+    app = open_page("pages/inside.py", kind="decoder", layer="2", head="5", rows="input token")
     app.switch_page(PAGE).run()
     choice, _ = sent(app)
     assert (choice["kind"], choice["heads"]) == ("decoder", "2.5")
 
 
-@pytest.mark.parametrize(
-    ("heads", "carried"), [("3.7", {"kind": "cross", "layer": "3", "head": "7"}), ("3.7-1.2", None)]
-)
-def test_a_single_head_that_comes_by_address_is_carried_on_like_one_that_was_clicked(heads, carried):
-    app = open_page(PAGE, explorer_heads=heads)
-    app.query_params.clear()  # as the menu's links do
-    app.switch_page("pages/inside.py").run()
-    assert not app.exception
-    asked = {name: first_of(app.query_params[name]) for name in ("kind", "layer", "head") if name in app.query_params}
-    assert asked == (carried or {})
-    (steps,) = components(app)
-    own = json.loads(steps.proto.json)
-    if carried:
-        assert own["head"] == 6 and own["block"] == "Cross-attention, layer 3, head 7"
-
-
-def test_the_way_inside_leads_to_the_chosen_head_and_token():
-    (link,) = open_page(PAGE, explorer_kind="encoder", explorer_heads="2.3-1.1", explorer_tokens="q4").get("page_link")
-    assert link.proto.query_string == "kind=encoder&layer=2&head=3&at_step=softmax&at_query=4"
-    (link,) = open_page(PAGE, explorer_tokens="k2-3").get("page_link")
-    assert link.proto.query_string == "kind=cross&layer=1&head=1&at_step=softmax"
+def test_the_ways_on_lead_to_the_chosen_head_and_token():
+    address = {"kind": "encoder", "layer": "2", "head": "3"}
+    corpus, inside = open_page(PAGE, heads="2.3-1.1", tokens="q4", **address).get("page_link")
+    assert corpus.proto.query_string == "attention=one+head&kind=encoder&layer=2&head=3"
+    assert inside.proto.query_string == "kind=encoder&layer=2&head=3&at_step=softmax&at_query=4"
+    assert "at_key" not in open_page(PAGE, tokens="k2-3").get("page_link")[1].proto.query_string
 
 
 @pytest.mark.parametrize("view", [*VIEWS, "evil"])

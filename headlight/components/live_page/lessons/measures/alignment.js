@@ -176,14 +176,15 @@ export function input_head(run) {
     return fed > 0.5 && fed - share(run, head, OUTPUT) >= PLAINLY;
   };
   if (!readsItsInput(known)) throw new Undecided(say("undecided"));
-  const chosen = measured.find((head) => keyOf(head) === run.address.explorer_heads) ?? aligner;
+  const { heads, layer, head: number } = run.address, single = heads ? "" : `${layer}.${number}`;
+  const chosen = measured.find((head) => keyOf(head) === single) ?? aligner;
   const told = say("told", sentenceCase(nameOf(chosen)), inRows(run, chosen, INPUT));
   return {
     kind: "do",
     truth: `${told} ${inRows(run, chosen, OUTPUT)}.`,
     calculation: say("calculation", nameOf(known), inRows(run, known, INPUT)),
     done: readsItsInput(chosen),
-    names: { ...headNames(aligner), found: keyOf(known) },
+    names: { ...headNames(aligner), found_layer: String(known.layer + 1), found_head: String(known.head + 1) },
   };
 }
 

@@ -1,4 +1,4 @@
-"""Why this token: both panels hold the engine's numbers, the address chooses step and candidate."""
+"""Contrast: both panels hold the engine's numbers, the address chooses step and candidate."""
 
 import dataclasses
 
@@ -9,10 +9,10 @@ from support.streams import loaded, stream_of, trace_of
 
 from headlight.plots.contributions import Contrast, contrast_figure, other_candidates
 from headlight.plots.text import in_words
-from headlight.views.why.contrast import describe_contrast, most_doubtful_step
+from headlight.views.research.contrast import describe_contrast, most_doubtful_step
 from transformer.interpret.attribution import Attribution, gradient_times_input, leave_one_out
 
-PAGE, VIEW = "pages/why.py", "contrast"
+PAGE, VIEW = "pages/research.py", "contrast"
 TEXT = "I love my teacher."
 
 
@@ -31,7 +31,7 @@ def contrast(**changed) -> Contrast:
 def test_every_bar_is_what_the_engine_computes_for_the_candidate_that_the_address_names():
     trace, model = trace_of("en-de", TEXT), loaded("en-de").model
     other = trace.candidate_tokens[1][4]
-    app = open_page(PAGE, why=VIEW, text=TEXT, why_step="2", against=other)
+    app = open_page(PAGE, research=VIEW, text=TEXT, step="2", against=other)
     asked = model, trace.source_ids, trace.decoder_input_ids[:2], trace.target_ids[1], int(trace.candidate_ids[1][4])
     shown = panels(app)
     for bars, found in zip(shown, (gradient_times_input(*asked), leave_one_out(*asked)), strict=True):
@@ -46,18 +46,18 @@ def test_every_bar_is_what_the_engine_computes_for_the_candidate_that_the_addres
 
 
 def test_a_choice_of_step_and_candidate_goes_into_the_address():
-    app = open_page(PAGE, why=VIEW, text=TEXT)
+    app = open_page(PAGE, research=VIEW, text=TEXT)
     trace = trace_of("en-de", TEXT)
     step = most_doubtful_step(trace)
     others = trace.candidate_probabilities.copy()
     others[trace.candidate_ids == np.array(trace.target_ids)[:, None]] = 0
-    assert step == others.max(axis=1).argmax() and app.slider(key="why_step_slider").value == step + 1
+    assert step == others.max(axis=1).argmax() and app.select_slider(key="step_slider").value == step
     assert app.selectbox(key="against_list").value == trace.candidate_tokens[step][1]
     third = trace.candidate_tokens[step][2]
     app.selectbox(key="against_list").set_value(third).run()
     assert app.query_params["against"] == third and in_words(f"and not “{third}”") in page_text(app).replace("*", "")
-    app.slider(key="why_step_slider").set_value(1).run()
-    assert app.query_params["why_step"] == "1"
+    app.select_slider(key="step_slider").set_value(0).run()
+    assert app.query_params["step"] == "1"
     assert app.selectbox(key="against_list").value == trace.candidate_tokens[0][1], "the other is no candidate here"
 
 
@@ -72,7 +72,7 @@ def test_the_chosen_token_is_never_its_own_rival():
 
 @pytest.mark.parametrize("text, value", [("a", "9" * 3000), ("<script>alert(1)</script> **b** [l](http://x.y)", "<b>")])
 def test_tiny_and_hostile_sentences_and_addresses_are_text_and_nothing_else(text, value):
-    app = open_page(PAGE, why=VIEW, text=text, why_step=value, against=value)
+    app = open_page(PAGE, research=VIEW, text=text, step=value, against=value)
     assert not app.error and len(panels(app)) == 2
     assert shows_only_text(app)
 

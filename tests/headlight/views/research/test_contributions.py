@@ -1,21 +1,23 @@
-"""Source or prefix: the bars hold the engine's numbers, the address chooses the token, and nothing breaks the page."""
+"""Contributions: figures hold the engine's numbers, the address chooses the token, and nothing breaks the page."""
+
+import re
 
 import numpy as np
 import pytest
 from support.pages import numbers, open_page, page_text, shows_only_text, specs
 from support.streams import loaded, stream_of, trace_of
 
-from headlight.plots.contributions import source_shares_figure
-from headlight.views.why.source_or_prefix import describe_shares
+from headlight.plots.contributions import logit_kinds_figure, logit_parts_figure, source_shares_figure
+from headlight.views.research.contributions import describe_shares
 from transformer.interpret.rollout import SourceShares, alti, measured_mixing, roll_out
+from transformer.interpret.what_if.logit_attribution import LogitAttribution
 
-PAGE, VIEW = "pages/why.py", "source or prefix"
+PAGE, VIEW = "pages/research.py", "contributions"
 TEXT = "I love my teacher."
 
 
 def drawn(app) -> list[dict]:
-    (spec,) = specs(app)
-    return spec["data"]
+    return specs(app)[0]["data"]
 
 
 def chips(app, label: str) -> str:
@@ -24,7 +26,7 @@ def chips(app, label: str) -> str:
 
 
 def test_every_bar_is_what_the_engine_computes():
-    app = open_page(PAGE, why=VIEW, text=TEXT)
+    app = open_page(PAGE, research=VIEW, text=TEXT)
     trace, model = trace_of("en-de", TEXT), loaded("en-de").model
     by_alti = alti(model, trace.source_ids, trace.decoder_input_ids).across[-1]
     maps = trace.encoder, trace.decoder, trace.cross
@@ -43,15 +45,15 @@ def test_every_bar_is_what_the_engine_computes():
 
 
 def test_the_address_chooses_the_token_whose_contributions_are_shown():
-    app = open_page(PAGE, why=VIEW, text=TEXT, share_of="2")
-    assert app.slider(key="share_of_slider").value == 2
+    app = open_page(PAGE, research=VIEW, text=TEXT, step="2")
+    assert app.select_slider(key="step_slider").value == 1
     trace = trace_of("en-de", TEXT)
     row = alti(loaded("en-de").model, trace.source_ids, trace.decoder_input_ids).across[-1][1]
     source = chips(app, "Contributions of the source to “▁liebe”")
     assert f"{row[1] * 100:.0f} %" in source and source.count("<li") == len(trace.source_tokens)
     assert chips(app, "Contributions of the prefix to “▁liebe”").count("<li") == 2
-    app.slider(key="share_of_slider").set_value(4).run()
-    assert app.query_params["share_of"] == "4"
+    app.select_slider(key="step_slider").set_value(3).run()
+    assert app.query_params["step"] == "4"
     assert "Contributions of the source to “▁Lehrer”" in chips(app, "Contributions of the source")
 
 
@@ -64,7 +66,7 @@ def test_it_begins_with_the_word_of_the_lowest_share():
 
 @pytest.mark.parametrize("text, value", [("a", "9" * 3000), ("\x00 <script>alert(1)</script> [l](http://x.y)", "<b>")])
 def test_tiny_and_hostile_sentences_and_addresses_are_text_and_nothing_else(text, value):
-    app = open_page(PAGE, why=VIEW, text=text, share_of=value)
+    app = open_page(PAGE, research=VIEW, text=text, step=value)
     assert not app.error and len(drawn(app)) == 6
     assert shows_only_text(app)
 
@@ -78,5 +80,41 @@ def test_tokens_are_escaped_in_the_figure_and_without_pairs_there_is_no_second_l
 
 
 def test_a_low_share_is_called_a_sign_and_no_proof():
-    text = page_text(open_page(PAGE, why=VIEW))
+    text = page_text(open_page(PAGE, research=VIEW))
     assert "known sign of hallucination" in text and "no proof" in text and "explain" not in text
+
+
+def parts(**changes) -> LogitAttribution:
+    """Of a decoder with 2 layers of 3 heads; they sum to 3.5."""
+    given = {
+        "decoder": np.array([[0.0, 0.25, 0.0], [0.0, 0.0, -0.5]]),
+        "cross": np.array([[0.0, 0.0, 0.0], [1.25, 0.0, 0.25]]),
+        "feed_forward": np.array([0.5, 2.0]),
+        "embedding": 0.75,
+        "position": 0.0,
+        "biases": -1.0,
+        "logit": 3.5,
+    }
+    return LogitAttribution(**{**given, **changes})
+
+
+def test_the_bars_are_the_kinds_and_the_map_has_every_head():
+    (bars,) = logit_kinds_figure(parts()).data
+    assert list(bars.x) == [0.75, 0.0, -0.25, 1.5, 2.5, -1.0] and bars.text[2] == "−0.25"
+    assert bars.marker.color[2] == bars.marker.color[5] != bars.marker.color[0] == bars.marker.color[4]
+    cells, digits = logit_parts_figure(parts()).data
+    nan = np.nan
+    expected = [[0, 0.25, 0, nan, 0, 0, 0, nan, 0.5], [0, 0, -0.5, nan, 1.25, 0, 0.25, nan, 2]]
+    np.testing.assert_array_equal(cells.z, np.array(expected, dtype=np.float32))
+    assert (cells.zmin, cells.zmax) == (-2, 2) and len(digits.text) == 14 and "−.50" in digits.text
+    assert "cross-attention head 1<br>adds <b>1.2500" in cells.hovertext[1][4]
+    axis = logit_parts_figure(parts()).layout.xaxis
+    assert dict(zip(axis.tickvals, axis.ticktext, strict=True))[8] == "feed-<br>forward"
+
+
+def test_the_parts_of_the_logit_add_up():
+    app = open_page(PAGE, research=VIEW, text=TEXT, step="3")
+    _, bars, cells = specs(app)
+    said = re.search(r"All parts sum to (\S+); the run's logit of “meinen” is (\S+)\. ", page_text(app))
+    assert said[1] == said[2] == f"{numbers(bars['data'][0]['x']).sum():.2f}"
+    assert numbers(cells["data"][0]["z"]).shape == (3, 19)

@@ -48,7 +48,7 @@ def head_payload(
     error_rate: tuple[float, float | None] | None,
     gold: tuple[str, int] | None = None,
 ) -> dict:
-    """Return what `components.head_card` shows of a head, ready for JSON, but for which examples.
+    """Return the payload of `components.head_card` for a head, ready for JSON.
 
     told: what it does; trace: the visitor's own sentence; without an atlas there is no more. error_rate: its alignment
     error rate, and `gold` the name and number of sentences of the links that it was measured against.

@@ -1,4 +1,4 @@
-"""Attention rollout through Streamlit's own test runner and its figures: what they hold, what the URL restores."""
+"""Rollout through Streamlit's own test runner: the numbers of its maps, its address, invalid input."""
 
 import dataclasses
 import json
@@ -10,20 +10,20 @@ from streamlit.testing.v1 import AppTest
 from support.drawn import drawn_text
 from support.pages import ROOT, numbers, open_page, page_text, shows_only_text
 
-from headlight.plots.contributions import KINDS, parts_of_steps, raw_and_rolled, rollout_parts_figure, share_map_figure
-from headlight.views.attention.rollout import ALTI, FORMULAS, HALVES, MEASURED
+from headlight.plots.contributions import KINDS, raw_and_rolled, share_map_figure
+from headlight.views.research.rollout import ALTI, HALVES, MEASURED, METHODS
 from transformer import Translator
 from transformer.interpret.residual import record_residual_stream
 from transformer.interpret.rollout import Rollout, alti, measured_mixing, roll_out
 from transformer.interpret.trace import Trace
 
-PAGE = "pages/attention.py"
+PAGE = "pages/research.py"
 FIRST = "I love my teacher."
 TEXTS = {"en-de": FIRST, "reverse": "headlight"}
 
 
 def open_rollout(**query: str) -> AppTest:
-    return open_page(PAGE, attention="rollout", **query)
+    return open_page(PAGE, research="rollout", **query)
 
 
 def charts(app: AppTest) -> list[dict]:
@@ -45,9 +45,9 @@ def example(request) -> tuple[str, Trace, Rollout, Rollout, Rollout]:
 @pytest.mark.parametrize("side", list(KINDS))
 def test_the_figures_hold_what_the_engine_computes(example, side, mixing):
     name, trace, *rollouts = example
-    rollout = rollouts[list(FORMULAS).index(mixing)]
-    app = open_rollout(checkpoint=name, text=TEXTS[name], rollout_of=side, rollout_residual=mixing, rollout_layers="2")
-    raw, rolled, *parts = charts(app)
+    rollout = rollouts[list(METHODS).index(mixing)]
+    app = open_rollout(checkpoint=name, text=TEXTS[name], rollout=side, residual=mixing, up_to="2")
+    raw, rolled = charts(app)
     kind = KINDS[side]
     shares = rollout.across[1][:, : len(trace.source_tokens)] if kind == "cross" else getattr(rollout, kind)[1]
     weights = trace.attention(kind)[1].mean(axis=0)
@@ -56,16 +56,10 @@ def test_the_figures_hold_what_the_engine_computes(example, side, mixing):
         shares, weights = (np.where(later, np.nan, part) for part in (shares, weights))
     np.testing.assert_allclose(numbers(raw["data"][0]["z"]), weights, atol=1e-5)
     np.testing.assert_allclose(numbers(rolled["data"][0]["z"]), shares, atol=1e-5)
-    assert bool(parts) == (kind == "cross")
-    if parts:
-        bars = np.array([numbers(bar["x"]) for bar in parts[0]["data"]]).T
-        np.testing.assert_allclose(bars, parts_of_steps(rollout, 1), atol=1e-5)
-        np.testing.assert_allclose(bars.sum(axis=1), 1, atol=1e-5)
-        np.testing.assert_allclose(bars[:, 0], rollout.source_share()[1], atol=1e-5)
 
 
-def test_the_url_restores_side_mixing_layer_and_row_names():
-    query = {"rollout_of": "decoder", "rollout_residual": MEASURED, "rollout_layers": "1", "rows": "input token"}
+def test_the_url_restores_side_mixing_and_layer():
+    query = {"rollout": "decoder", "residual": MEASURED, "up_to": "1"}
     app = open_rollout(**query)
     for key, value in query.items():
         assert app.segmented_control(key=key).value == value
@@ -74,8 +68,8 @@ def test_the_url_restores_side_mixing_layer_and_row_names():
 
 @pytest.mark.parametrize("value", ["evil", "0", "99", "<b>"])
 def test_garbage_in_the_url_falls_back(value):
-    app = open_rollout(rollout_of=value, rollout_residual=value, rollout_layers=value, rows=value)
-    assert not app.error and len(charts(app)) == 3
+    app = open_rollout(rollout=value, residual=value, up_to=value)
+    assert not app.error and len(charts(app)) == 2
     assert "Rollout up to layer 3: shares of source tokens" in page_text(app)
 
 
@@ -84,9 +78,8 @@ def test_garbage_in_the_url_falls_back(value):
 )
 @pytest.mark.parametrize("side", list(KINDS))
 def test_hostile_tiny_and_long_sentences_are_text_and_nothing_else(text, side):
-    app = open_rollout(text=text, rollout_of=side)
-    raw, rolled, *parts = charts(app)
-    assert bool(parts) == (side == "across both") and all(each["layout"]["height"] < 4000 for each in parts)
+    app = open_rollout(text=text, rollout=side)
+    raw, rolled = charts(app)
     assert len(raw["data"]) == len(rolled["data"]) == 1 or len(text) < 60, "sixty tokens have no numbers in the cells"
     assert shows_only_text(app)
     assert "<script" not in unquote("".join(chart.proto.spec for chart in app.get("plotly_chart")))
@@ -116,6 +109,6 @@ def test_token_text_is_escaped(example):
         source_tokens=(evil, *trace.source_tokens[1:]),
     )
     maps = [each for kind in KINDS.values() for each in raw_and_rolled(spoilt, halves, kind, 0, "predicted")]
-    for figure in (*(share_map_figure(each, "share") for each in maps), rollout_parts_figure(spoilt, halves, 0)):
-        text = drawn_text(figure)
+    for each in maps:
+        text = drawn_text(share_map_figure(each, "share"))
         assert "&lt;b&gt;x&lt;/b&gt;" in text and evil not in text

@@ -1,4 +1,4 @@
-"""The page Atlas through Streamlit's own test runner: its heads and examples, its address, files that are none."""
+"""Atlas and the view of one head through Streamlit's own test runner: numbers, addresses, broken files."""
 
 import json
 import shutil
@@ -9,14 +9,14 @@ import pytest
 from support.pages import ROOT, check_headline, components, open_page, page_text
 
 from headlight.app import results
-from headlight.views.atlas.content import (
+from headlight.views.attention.one_head_content import GROUPS, facts, head_page, head_payload
+from headlight.views.research.atlas_content import (
     MEASURES,
     found_in_atlas,
     found_in_sentence,
     plainest_pattern,
     with_error,
 )
-from headlight.views.atlas.head_content import GROUPS, facts, head_page, head_payload
 from transformer import Translator
 from transformer.interpret.atlas.atlas import Atlas, Role, find_atlas, save_atlas
 from transformer.interpret.atlas.roles import find_roles, roles_of
@@ -25,7 +25,6 @@ from transformer.interpret.head_roles import plainest_head
 from transformer.interpret.trace import Trace
 from transformer.interpret.what_if.intervention import Heads
 
-PAGE = "pages/atlas.py"
 FOLDER = ROOT / "checkpoints" / "reverse"
 TEXT = "abc xyz"
 EVIL = "<img src=x onerror=alert(1)>"
@@ -56,18 +55,22 @@ def copied(tmp_path, monkeypatch):
     return tmp_path / "mine"
 
 
-def opened(**query: str):
-    return open_page(PAGE, **{"checkpoint": "reverse", "text": TEXT} | query)
+def atlas_page(**query: str):
+    return open_page("pages/research.py", **{"checkpoint": "reverse", "text": TEXT} | query)
 
 
-def sent(app) -> tuple[dict, dict]:
-    """What the finder and the card were given."""
-    finder, card = components(app)
-    return json.loads(finder.proto.json), json.loads(card.proto.json)
+def head_view(**query: str):
+    return open_page("pages/attention.py", **{"checkpoint": "reverse", "text": TEXT, "attention": "one head"} | query)
+
+
+def sent(app) -> dict:
+    """The payload of the finder or the card."""
+    (component,) = components(app)
+    return json.loads(component.proto.json)
 
 
 def test_every_head_is_in_the_finder_with_what_the_atlas_says(atlas):
-    finder, _ = sent(opened())
+    finder = sent(atlas_page())
     entries = atlas.entries()
     assert [(each["kind"], each["layer"], each["head"]) for each in finder["heads"]] == [
         (each.kind, each.layer, each.head) for each in entries
@@ -77,13 +80,15 @@ def test_every_head_is_in_the_finder_with_what_the_atlas_says(atlas):
     assert {measure["name"] for measure in finder["measures"]} == set(finder["values"])
 
 
-def test_the_page_begins_with_the_default_head_and_shows_the_one_of_the_address(reverse, atlas, trace):
-    finder, card = sent(opened())
+def test_both_begin_with_the_default_head_and_show_the_one_of_the_address(reverse, atlas, trace):
     layer, head = plainest_head(trace, "cross", roles_of(atlas))
-    assert finder["chosen"]["head"] == f"cross.{layer + 1}.{head + 1}"
-    finder, card = sent(opened(kind="encoder", layer="2", head="3", atlas_examples="2", atlas_x="entropy"))
-    assert finder["chosen"] | {"head": "encoder.2.3", "x": "entropy", "y": "confidence"} == finder["chosen"]
-    assert (card["name"], card["group"]) == ("encoder self-attention layer 2, head 3", "2")
+    assert sent(atlas_page())["chosen"]["head"] == f"cross.{layer + 1}.{head + 1}"
+    assert sent(head_view())["name"] == f"cross-attention layer {layer + 1}, head {head + 1}"
+    address = {"kind": "encoder", "layer": "2", "head": "3"}
+    chosen = sent(atlas_page(x="entropy", **address))["chosen"]
+    assert chosen == {"head": "encoder.2.3", "x": "entropy", "y": "confidence"}
+    card = sent(head_view(**address))
+    assert card["name"] == "encoder self-attention layer 2, head 3"
     own = card["examples"][0]
     assert own["keys"] == own["queries"] == list(trace.source_tokens)
     dense = np.zeros(len(own["keys"]) * len(own["queries"]))
@@ -92,7 +97,7 @@ def test_the_page_begins_with_the_default_head_and_shows_the_one_of_the_address(
 
 
 def test_the_examples_are_those_of_the_atlas(atlas):
-    _, card = sent(opened(kind="decoder", layer="1", head="2"))
+    card = sent(head_view(kind="decoder", layer="1", head="2"))
     entry = atlas.head("decoder", 0, 1)
     assert len(card["examples"]) == 1 + len(entry.examples)
     for shown, example in zip(card["examples"][1:], entry.examples, strict=True):
@@ -107,24 +112,19 @@ def test_the_examples_are_those_of_the_atlas(atlas):
 
 @pytest.mark.parametrize(
     "query",
-    [
-        {"kind": "cross", "layer": "99", "head": "x"},
-        {"atlas_x": "nonsense", "atlas_y": "nonsense", "atlas_role": EVIL, "atlas_kinds": "x.y", "atlas_sort": "--"},
-        {"atlas_examples": "9", "atlas": "nothing"},
-    ],
+    [{"kind": "cross", "layer": "99", "head": "x"}, {"x": "nonsense", "y": "nonsense"}, {"x": EVIL}],
 )
-def test_what_makes_no_sense_in_an_address_falls_back(query):
-    finder, card = sent(opened(**query))
-    assert finder["chosen"]["role"] == "" and card["group"] == "strongest" and finder["view"] == "dots"
+def test_an_invalid_address_falls_back(query):
+    finder = sent(atlas_page(**query))
     assert {finder["chosen"]["x"], finder["chosen"]["y"]} <= set(finder["values"])
     assert finder["chosen"]["x"] != finder["chosen"]["y"]
 
 
 def test_without_an_atlas_the_page_says_how_to_make_one_and_shows_the_sentence(copied, trace):
     (copied / "atlas.json").unlink()
-    app = opened(checkpoint="mine")
+    app = atlas_page(checkpoint="mine")
     assert "headlight atlas --checkpoint checkpoints/mine --pairs PAIRS.tsv --out FOLDER" in page_text(app)
-    finder, card = sent(app)
+    finder, card = sent(app), sent(head_view(checkpoint="mine"))
     assert len(finder["heads"]) == len(found_in_sentence(trace)) and set(finder["values"]) == {"confidence", "entropy"}
     assert len(card["examples"]) == 1 and not card["groups"] and not card["facts"]
 
@@ -132,20 +132,18 @@ def test_without_an_atlas_the_page_says_how_to_make_one_and_shows_the_sentence(c
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"version": 1}', b"\xff", b"[" * 100_000, b'{"version": 99}'])
 def test_a_broken_atlas_is_said_and_nothing_else_is_lost(copied, content):
     (copied / "atlas.json").write_bytes(content)
-    app = opened(checkpoint="mine")
+    app = atlas_page(checkpoint="mine")
     assert "atlas.json" in app.warning[0].value.replace("\\", "")
-    finder, card = sent(app)
-    assert finder["heads"] and card["headline"]
+    assert sent(app)["heads"] and sent(head_view(checkpoint="mine"))["headline"]
     files = results.checkpoint("mine")
     assert results.roles(files) is not None, "heads.json still says what the heads do"
-    assert not open_page("pages/attention.py", checkpoint="mine", text=TEXT).exception
 
 
 def test_an_atlas_of_other_weights_is_said_to_be_that(copied):
     content = json.loads((copied / "atlas.json").read_bytes())
     content["provenance"]["weights"] = "0" * 64
     (copied / "atlas.json").write_text(json.dumps(content))
-    assert "other weights" in opened(checkpoint="mine").warning[0].value
+    assert "other weights" in atlas_page(checkpoint="mine").warning[0].value
 
 
 def test_markup_in_an_atlas_stays_text(copied, trace, reverse):
@@ -154,7 +152,7 @@ def test_markup_in_an_atlas_stays_text(copied, trace, reverse):
     content["sentences"] = [[one, EVIL, two] for one, two in content["sentences"]]
     content["provenance"]["pairs"] = [f"</script>{EVIL}"]
     (copied / "atlas.json").write_text(json.dumps(content))
-    app = opened(checkpoint="mine")
+    app = head_view(checkpoint="mine")
     bodies = "".join(element.proto.body for element in app.get("html"))
     assert EVIL not in bodies and EVIL not in page_text(app)
     evil = find_atlas(copied, reverse.model)

@@ -9,7 +9,7 @@ from support.pages import numbers, open_page, page_text, specs, tables
 
 from headlight.plots.text import TokenCell
 from headlight.plots.what_if import patching_figure
-from headlight.views.what_if.patching import MEANINGS, candidate_rows, cell_words
+from headlight.views.research.patching import MEANINGS, candidate_rows, cell_words
 from transformer.interpret.activations import Predictions
 from transformer.interpret.what_if.patching import PATCHED, Cell, PatchingMap, Question
 
@@ -96,7 +96,7 @@ def test_the_figure_has_a_row_a_layer_digits_where_they_fit_and_an_outline():
 
 
 def view(**query):
-    return open_page("pages/what_if.py", what_if="patching", **query)
+    return open_page("pages/research.py", research="patching", **query)
 
 
 def test_the_address_chooses_pair_site_and_cell_and_a_cell_that_is_not_there_is_the_first():

@@ -1,4 +1,4 @@
-"""“Attribution methods” through Streamlit's own test runner: four measures, their ranks, and what is refused."""
+"""Attribution through Streamlit's own test runner: four measures, their ranks, and invalid input."""
 
 import json
 
@@ -30,13 +30,13 @@ from transformer.interpret.attribution import (
     summed_value_norms,
 )
 
-PAGE = "pages/attention.py"
+PAGE = "pages/research.py"
 TEXTS = {"en-de": "Tom lives in Boston with his three sisters.", "reverse": "headlight"}
 TOKENS = ("a", "b", "c", "d")
 
 
 def open_view(**query: str) -> AppTest:
-    return open_page(PAGE, attention="attribution methods", **query)
+    return open_page(PAGE, research="attribution", **query)
 
 
 def panels(app: AppTest) -> list[dict]:
@@ -49,12 +49,11 @@ def table(app: AppTest) -> str:
     return body
 
 
-@pytest.mark.parametrize(("checkpoint", "layer"), [("en-de", "average"), ("en-de", "2"), ("reverse", "average")])
-def test_every_bar_is_what_the_engine_computes_and_the_url_restores_step_and_layer(checkpoint, layer):
-    app = open_view(checkpoint=checkpoint, text=TEXTS[checkpoint], logit_step="3", layer=layer)
+@pytest.mark.parametrize("checkpoint", TEXTS)
+def test_every_bar_is_the_engines_and_the_url_restores_the_step(checkpoint):
+    app = open_view(checkpoint=checkpoint, text=TEXTS[checkpoint], step="3")
     translator = Translator.load(ROOT / "checkpoints" / checkpoint, "cpu")
     trace, model = translator.trace(TEXTS[checkpoint]), translator.model
-    layers = range(len(trace.cross)) if layer == "average" else [1]
     lengths = [
         shares(
             summed_value_norms(
@@ -62,12 +61,12 @@ def test_every_bar_is_what_the_engine_computes_and_the_url_restores_step_and_lay
                 block_parameters(model, "cross", each),
             )
         )[0, 2]
-        for each in layers
+        for each in range(len(trace.cross))
     ]
     asked = model, trace.source_ids, trace.decoder_input_ids[:3], trace.target_ids[2]
     gradient, left_out = gradient_times_input(*asked), leave_one_out(*asked)
     expected = (
-        trace.cross[list(layers), :, 2].mean(axis=(0, 1)),
+        trace.cross[:, :, 2].mean(axis=(0, 1)),
         np.mean(lengths, axis=0),
         gradient.source,
         left_out.source,
@@ -76,16 +75,14 @@ def test_every_bar_is_what_the_engine_computes_and_the_url_restores_step_and_lay
         np.testing.assert_allclose(numbers(panel["x"]), values, atol=2e-4)
     assert signed(rank_correlation(abs(expected[0]), abs(expected[3])), 2) in table(app)
     text = page_text(app)
-    assert f"log P = {signed(np.log(trace.target_probabilities[2]), 3)}" in text
-    assert app.slider(key="logit_step").value == 3 and app.segmented_control(key="layer_buttons").value == layer
-    assert layer == "average" or "cross-attention, average over the 8 heads of layer 2" in text
-    assert "none of the four is the truth" in text.lower()
+    assert f"log P ({signed(np.log(trace.target_probabilities[2]), 3)})" in text
+    assert app.select_slider(key="step_slider").value == 2
     assert "explain" not in text.lower() and "explanation" not in text.lower() and "because of" not in text.lower()
 
 
 @pytest.mark.parametrize("value", ["evil", "0", "99", "inf", "9" * 3000])
 def test_garbage_in_the_url_falls_back(value):
-    app = open_view(logit_step=value, layer=value)
+    app = open_view(step=value)
     assert not app.error and len(panels(app)) == 4
 
 
@@ -108,11 +105,9 @@ def test_leaving_out_is_done_once_a_step_and_in_parts(monkeypatch):
 
     monkeypatch.setattr(measures, "occlude", counting)
     text = " ".join(["The old dog was too tired."] * 9)
-    app = open_view(text=text, logit_step="2")
+    open_view(text=text, step="2")
     assert len(asked) > 3 and len(asked) == len(set(asked))
-    app.segmented_control(key="layer_buttons").set_value("1").run()
-    assert len(asked) == len(set(asked)), "another layer leaves out nothing anew"
-    app.slider(key="logit_step").set_value(3).run()
+    open_view(text=text, step="3")
     assert {fed for fed, _ in asked} == {2, 3}
 
 

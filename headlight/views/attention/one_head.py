@@ -1,0 +1,84 @@
+"""One head: its role over a corpus, with examples, beside its map of this sentence."""
+
+import streamlit as st
+
+from headlight.app import results
+from headlight.app.head_choice import Head, choose_head_of, take_head
+from headlight.app.line import fragment
+from headlight.app.results import TranslationRequest
+from headlight.app.widgets import offer_page, plain, show_warnings
+from headlight.components.show import head_card
+from headlight.views.research import atlas_content
+from transformer import UserError
+from transformer.interpret.atlas.atlas import Atlas
+from transformer.interpret.trace import Trace
+from transformer.interpret.what_if.intervention import Heads
+from transformer.model.names import AttentionKind
+
+from . import one_head_content as content
+from .explorer_content import CROSS_FIRST
+
+
+def show(request: TranslationRequest) -> None:
+    """Show the head of the address, at first the one that aligns this sentence best. Raises UserError."""
+    trace, atlas = results.trace(request), atlas_of(request)
+    _show_head(request, trace, atlas, found_heads(request, trace, atlas))
+    show_warnings(request)
+
+
+@fragment  # a choice need not bring the whole page again
+def _show_head(
+    request: TranslationRequest, trace: Trace, atlas: Atlas | None, found: list[atlas_content.Found]
+) -> None:
+    with st.container(horizontal=True, gap="medium"):
+        kind, layer, head = choose_head_of(request, CROSS_FIRST)
+    heads = Heads(AttentionKind(kind), layer, head)
+    alignment = results.alignment(request.checkpoint)
+    gold = (alignment.gold, alignment.sentences) if alignment else None
+    one = next(each for each in found if each.heads == heads)
+    error_rate = one.values.get(atlas_content.ALIGNMENT_ERROR)
+    payload = content.head_payload(heads, one.told, trace, atlas, error_rate, gold)
+    head_card(payload, "head_card", lambda name: take_head(head_named(name)))
+    name, query = name_of(heads), Head(kind, layer, head).query()
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        for page, label, asked in (
+            ("pages/attention.py", "This head in this sentence", query),
+            ("pages/what_if.py", "What if it is off?", {"what_if": "head ablation", "off": name}),
+        ):
+            st.page_link(page, label=label, icon=":material/arrow_forward:", query_params=asked, width="content")
+        checkpoint, file = request.checkpoint.name, f"head_{name.replace('.', '_')}.html"
+        offer_page(lambda: content.head_page(payload, trace, checkpoint), file)
+
+
+def found_heads(request: TranslationRequest, trace: Trace, atlas: Atlas | None) -> list[atlas_content.Found]:
+    """Return the roles of all heads over the corpus of the atlas, without one in this sentence."""
+    if atlas is None:
+        return atlas_content.found_in_sentence(trace)
+    return atlas_content.found_in_atlas(atlas, results.alignment(request.checkpoint))
+
+
+def atlas_of(request: TranslationRequest) -> Atlas | None:
+    """Return the checkpoint's atlas; warn where there is none, or an unreadable one, or one of other weights."""
+    files = request.checkpoint
+    try:
+        atlas = results.atlas(files)
+    except UserError as error:
+        st.warning(plain(f"{error} All numbers here are of your sentence alone."), icon=":material/broken_image:")
+        return None
+    if atlas is None:
+        st.info(content.how_to_make(files.name), icon=":material/map:")
+    elif atlas.provenance.weights != results.weights(files):
+        words = "This atlas was made with other weights than the checkpoint has now: make it anew with headlight atlas."
+        st.warning(words, icon=":material/update:")
+    return atlas
+
+
+def name_of(heads: Heads) -> str:
+    """Return a head's name in components and addresses, counted from 1: "cross.2.1"."""
+    return f"{heads.kind}.{heads.layer + 1}.{heads.head + 1}"  # type: ignore[operator]
+
+
+def head_named(name: str) -> Head:
+    """Return the head of such a name."""
+    kind, layer, head = name.split(".")
+    return Head(kind, int(layer) - 1, int(head) - 1)

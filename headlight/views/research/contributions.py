@@ -1,0 +1,159 @@
+"""Contributions to an output token: shares of source and prefix by ALTI+, and the parts of its logit."""
+
+import numpy as np
+import streamlit as st
+
+from headlight.app import results
+from headlight.app.choices import choose_output_token
+from headlight.app.line import part_by_part
+from headlight.app.results import TranslationRequest, measures, what_if
+from headlight.app.widgets import (
+    phone_container,
+    plain,
+    show_attempt,
+    show_figure,
+    show_finding,
+    show_shares,
+    show_translation,
+)
+from headlight.plots.contributions import logit_kinds_figure, logit_parts_figure, source_shares_figure
+from headlight.plots.text import (
+    LEAST_SHOWN,
+    Finding,
+    kind_head_name,
+    norm_name,
+    percent,
+    quoted,
+    quoted_at,
+    sentence_case,
+    signed,
+    with_norms,
+)
+from transformer.config import ModelConfig, NormType
+from transformer.interpret.rollout import SourceShares, measured_mixing, roll_out
+from transformer.interpret.trace import Trace
+from transformer.interpret.what_if.logit_attribution import LogitAttribution
+
+
+def show(request: TranslationRequest) -> None:
+    """Show the source's share of every output token, then one token's contributions. Raises UserError."""
+    trace, config = show_translation(request), results.translator(request.checkpoint).model.config
+    contributions = measures.contributions(request)
+    mixing = measured_mixing(results.residual_stream(request))
+    rolled = roll_out(trace.encoder, trace.decoder, trace.cross, mixing)
+    alti, rollout = (each.source_share()[-1] for each in (contributions, rolled))
+    shares = SourceShares(trace.target_tokens, alti, rollout, _usual(request), trace.num_forced)
+    step = choose_output_token(trace, shares.least_word)
+    alt = "For each output token the shares of source and prefix, by ALTI+ and by rollout"
+    finding = describe_shares(shares)
+    show_figure(source_shares_figure(shares, step), "source_or_prefix", alt, str(finding))
+    show_finding(finding)
+    _show_token(trace, step, contributions.across[-1][step])
+    _show_parts(request, trace, step)
+    st.caption(
+        "ALTI+ (Ferrando et al. 2022, left bars): how near the vector of each token comes to the output of an "
+        f"attention block, through residual connection and {norm_name(config)}; feed-forwards are left out. Attention "
+        "rollout (Abnar and Zuidema 2020, pale bars) reads weights alone. A low source share is a known sign of "
+        f"hallucination (Voita et al. 2021), but no proof. {plain(_direct_attribution(config))}"
+    )
+    show_attempt(
+        "Try “The gostak distims the doshes.” (Ogden and Richards 1923): does the model go on from its own words? Then "
+        "a name, which can only be copied."
+    )
+
+
+def _usual(request: TranslationRequest) -> float | None:
+    """Return the source's mean share over sentence pairs of the checkpoint, None where it has none."""
+    if not results.has_samples(request.checkpoint):
+        return None
+    done = part_by_part(
+        range(measures.USUAL_PARTS),
+        lambda part: measures.source_shares(request.checkpoint, part),
+        "Measuring what is usual …",
+    )
+    tokens: np.ndarray = np.concatenate(done)
+    return float(tokens.mean()) if len(tokens) else None
+
+
+def _show_token(trace: Trace, step: int, row: np.ndarray) -> None:
+    """Show the contributions to one output token, [source + target], as two rows of tokens."""
+    name, count = quoted(trace.target_tokens[step]), len(trace.source_tokens)
+    sides = (
+        ("source", trace.source_tokens, row[:count].tolist()),
+        ("prefix", trace.decoder_input_tokens[: step + 1], row[count : count + step + 1].tolist()),
+    )
+    for column, (side, tokens, shares) in zip(st.columns(2, gap="medium"), sides, strict=True):
+        with column:
+            st.markdown(plain(f"What {name} has from the {side}, by ALTI+"))
+            show_shares(tokens, shares, float(row.max()), f"Contributions of the {side} to {name}", side)
+
+
+def describe_shares(shares: SourceShares) -> Finding:
+    """Say the source's mean share by both methods and over sentence pairs, and which tokens have least and most."""
+    usual = (
+        "" if shares.usual is None else f", which over sentence pairs of this checkpoint gives {percent(shares.usual)}"
+    )
+    least, most = (
+        f"{quoted_at(shares.tokens, at, 'output token')} ({percent(float(shares.alti[at]))})"
+        for at in (shares.least, shares.most)
+    )
+    return Finding(
+        f"On average {percent(shares.mean_alti)} of a token comes from the source.",
+        f"That is by ALTI+{usual}; rollout gives {percent(shares.mean_rollout)}. By ALTI+ {least} has least of the "
+        f"source, {most} most.",
+    )
+
+
+def _show_parts(request: TranslationRequest, trace: Trace, step: int) -> None:
+    """Show the logit of a step's token as the sum of the direct additions of all parts of the decoder."""
+    parts, token = what_if.logit_parts(request, step), trace.target_tokens[step]
+    finding = describe_parts(parts, token)
+    st.markdown(plain(f"Parts of the decoder that write {quoted(token)}: additions to its logit"))
+    left, right = st.columns([2, 5], gap="small")
+    with left:
+        alt = f"Additions of each kind of part to the logit of {quoted(token)}"
+        show_figure(logit_kinds_figure(parts), "logit_kinds", alt, str(finding))
+    with right, phone_container(2 * parts.cross.shape[1], "logit_map"):
+        alt = f"Additions of each head and each feed-forward of the decoder to the logit of {quoted(token)}"
+        show_figure(logit_parts_figure(parts), "logit_layers", alt, str(finding))
+    show_finding(finding)
+
+
+def _direct_attribution(config: ModelConfig) -> str:
+    """Say what the parts of a logit are, and at what the norms of a model are held."""
+    is_rms = config.norm_type == NormType.RMS
+    held = "root mean square" if is_rms else "standard deviation"
+    biases = "The biases are those of LayerNorms, attention outputs and the output layer; others count with their part."
+    if is_rms and not config.bias:
+        biases = "This model has no biases."
+    return (
+        "Direct logit attribution (Elhage et al. 2021): the logit is a dot product with the decoder's last vector, a "
+        f"sum, so it is a sum too. {with_norms('Each LayerNorm', config)} is held at the {held} that it has here. "
+        f"{with_norms(biases, config)}"
+    )
+
+
+_SUBJECTS = {  # each kind of part, and the ending of its verb
+    "embedding": ("the embedding", "s"),
+    "position": ("the position", "s"),
+    "self-attention": ("self-attention", "s"),
+    "cross-attention": ("cross-attention", "s"),
+    "feed-forward": ("the feed-forwards", ""),
+    "biases": ("the biases", ""),
+}
+
+
+def describe_parts(parts: LogitAttribution, token: str) -> Finding:
+    """Say which kind of part adds most and which takes most, that all parts add up, and the highest of the others."""
+    kinds, (head, most) = parts.by_kind(), parts.largest_head()
+    layer = int(parts.feed_forward.argmax())
+    (against, lowest), (kind, highest) = (choose(kinds.items(), key=lambda each: each[1]) for choose in (min, max))
+    (taker, taken), (subject, ending) = _SUBJECTS[against], _SUBJECTS[kind]
+    does = f"add{ending} most" if highest > 0 else f"take{ending} least"
+    takes = f"{sentence_case(taker)} take{taken} most, {abs(lowest):.2f}. " if lowest <= -LEAST_SHOWN else ""
+    return Finding(
+        f"Of all kinds of part {subject} {does}, {abs(highest):.2f}.",
+        f"{takes}All parts sum to {signed(parts.total, 2)}; the run's logit of {quoted(token)} is "
+        f"{signed(parts.logit, 2)}. The highest head is {kind_head_name(head)} ({signed(most, 2)}), the highest "
+        f"feed-forward that of layer {layer + 1} ({signed(float(parts.feed_forward[layer]), 2)}).",
+    )
