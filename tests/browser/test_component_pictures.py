@@ -153,7 +153,7 @@ def last_number(text: str) -> float:
 
 
 def test_token_lines_are_as_strong_as_the_weights_and_join_their_tokens(visited, take, shipped):
-    page, trace = visited("/translate"), replayed(shipped, EVIL)
+    page, trace = visited("/?map=1"), replayed(shipped, EVIL)
     weights = trace.cross[LAYER, HEAD]
     button = ".token_lines .download"
     expect(page.locator(button)).to_have_attribute("aria-label", "Download: tokens joined by attention")

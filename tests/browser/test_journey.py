@@ -16,7 +16,7 @@ MARKUP = "<img src=x onerror=window.hurt=1> <b>cat</b>"
 
 
 def translation(page: Page):
-    return page.locator(".st-key-translation strong")
+    return page.locator(".token_lines .whole")
 
 
 def field(page: Page):
@@ -36,7 +36,7 @@ def test_the_first_page_translates_at_once_and_whatever_is_typed_and_asks_nobody
     """In one visit the example, a sentence, markup, nothing, a sentence again, and another page."""
     asked = []
     page.on("request", lambda request: asked.append(request.url))
-    page.goto(f"{address}/translate")
+    page.goto(f"{address}/?map=1")
     expect(translation(page)).to_have_text(shipped.translate(["I love my teacher."])[0])
     expect(charts(page)).to_have_count(1)
     type_sentence(page, SENTENCE)
@@ -65,7 +65,7 @@ def test_the_first_page_translates_at_once_and_whatever_is_typed_and_asks_nobody
 
 
 def test_hovering_a_cell_tells_in_words_which_token_reads_which(page, address, shipped):
-    page.goto(f"{address}/translate?layer=3&head=2&text=Where+is+my+cat%3F")
+    page.goto(f"{address}/?map=1&layer=3&head=2&text=Where+is+my+cat%3F")
     expect(charts(page)).to_have_count(1)
     trace = shipped.trace(SENTENCE)
     at_rest(page)  # nothing moves what is pointed at any more
@@ -80,7 +80,7 @@ def test_hovering_a_cell_tells_in_words_which_token_reads_which(page, address, s
 
 
 def test_a_view_is_chosen_by_click_and_restored_from_its_url_in_another_browser(page, address, elsewhere):
-    page.goto(f"{address}/translate")
+    page.goto(f"{address}/?map=1")
     type_sentence(page, SENTENCE)
     expect(page).to_have_url(re.compile("text=Where"))
     page.get_by_role("link", name="Attention", exact=True).click()
@@ -107,7 +107,7 @@ def test_a_view_is_chosen_by_click_and_restored_from_its_url_in_another_browser(
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_on_a_phone_nothing_is_too_wide_and_the_numbers_of_many_columns_are_left_out(visitor, address, shipped, scheme):
     page = visitor(width=390, height=844, scheme=scheme)
-    page.goto(f"{address}/translate")
+    page.goto(f"{address}/?map=1")
     expect(charts(page)).to_have_count(1)
     at_rest(page)
     width = page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth")

@@ -246,12 +246,12 @@ def test_a_hostile_memory_and_address_lose_nothing(page, address):
     hostile = {"attention.1 x": None, "y": {"choice": {"a": [1]}, "hints": "many", "shown": 3}, "z": [1], "k" * 900: {}}
     page.evaluate("value => localStorage.setItem('headlight-lessons', JSON.stringify(value))", hostile)
     for lesson in ("attention.99", "attention.0", "nothing.1", "<b>.1", "attention.1.1", "attention"):
-        page.goto(f"{address}/translate?lesson={lesson}")
+        page.goto(f"{address}/?map=1&lesson={lesson}")
         expect(page.get_by_role("heading", level=1)).to_be_visible()
         at_rest(page)
         expect(page.get_by_test_id("stException")).to_have_count(0)
     page.evaluate("() => localStorage.setItem('headlight-lessons', 'no JSON')")
-    page.goto(f"{address}/translate?lesson=attention.1")
+    page.goto(f"{address}/?map=1&lesson=attention.1")
     expect(page.locator(".lesson .next")).to_be_visible()
 
 

@@ -18,7 +18,7 @@ FINGER = 40  # pixels
 LEAST_HIGH = 250  # pixels, of a figure with a title, labels, a dozen rows at most and a colour bar
 # What is touched on a page, but for the tokens and cells of a figure.
 TOUCHED = {
-    "/translate": (".st-key-head_buttons [role=radiogroup] button", ".finding summary", ".player summary", ".download"),
+    "/?map=1": (".st-key-head_buttons [role=radiogroup] button", ".finding summary", ".player summary", ".download"),
     "/decoding": (".candidates tbody button", ".controls button", ".st-key-head_buttons [role=radiogroup] button"),
     "/masks": (".figure_download", "[role=radiogroup] button"),
 }
@@ -53,7 +53,7 @@ def visit(page: Page, path: str, screen: dict) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", [*VIEWS, *(f"{page}?text={quote(TWENTY_WORDS)}" for page in ("/", "/translate", "/decoding"))]
+    "path", [*VIEWS, *(f"{page}?text={quote(TWENTY_WORDS)}" for page in ("/", "/decoding"))]
 )
 def test_no_view_is_wider_than_a_phone(phone, path):
     visit(phone, path, UPRIGHT)
@@ -61,7 +61,7 @@ def test_no_view_is_wider_than_a_phone(phone, path):
     assert wide <= room == UPRIGHT["width"]
 
 
-@pytest.mark.parametrize("path", ["/translate", "/masks", f"/masks?masks={quote('one head')}"])
+@pytest.mark.parametrize("path", ["/?map=1", "/masks", f"/masks?masks={quote('one head')}"])
 def test_on_its_side_figures_keep_their_height_and_nothing_lies_on_the_page(phone, path):
     visit(phone, path, LYING)
     expect(phone.locator(CHART).first).to_be_visible()
@@ -74,7 +74,7 @@ def test_on_its_side_figures_keep_their_height_and_nothing_lies_on_the_page(phon
 
 
 def test_the_words_are_explained_in_a_list_that_a_touch_beside_it_closes(phone):
-    visit(phone, "/translate", UPRIGHT)
+    visit(phone, "/?map=1", UPRIGHT)
     words, close = phone.get_by_role("dialog", name="Words and keys"), phone.get_by_role("button", name="Close")
     for shut in (close.tap, lambda: phone.touchscreen.tap(5, 5)):
         phone.get_by_role("button", name="Words and keys").tap()
@@ -99,7 +99,7 @@ def test_what_is_touched_is_as_high_as_a_finger_needs(phone, path):
 @pytest.mark.parametrize(
     ("path", "opener", "entry"),
     [
-        ("/translate", ".st-key-example button", "[role=menuitem]"),
+        ("/?map=1", ".st-key-example button", "[role=menuitem]"),
     ],
 )
 def test_entries_of_a_list_are_whole_within_the_window(phone, path, opener, entry):
@@ -122,7 +122,7 @@ def test_the_whole_bar_is_in_sight(phone):
 
 
 def test_a_token_that_is_touched_moves_nothing_below_it(phone):
-    visit(phone, f"/translate?text={quote(TWENTY_WORDS)}", UPRIGHT)
+    visit(phone, f"/?map=1&text={quote(TWENTY_WORDS)}", UPRIGHT)
     below = phone.locator(".token_lines .under")
     before = below.bounding_box()
     for token in phone.locator(".token_lines .row button").all():
@@ -135,7 +135,7 @@ LISTED = "[data-testid=stSidebar][data-collapsed=false]"
 
 @pytest.mark.parametrize("name", ["Home", "Lessons"])
 def test_a_tap_on_a_page_in_the_row_below_leaves_the_list_of_pages_folded(phone, name):
-    visit(phone, "/translate", UPRIGHT)
+    visit(phone, "/?map=1", UPRIGHT)
     phone.evaluate(f"""() => {{
         window.opened = 0;
         const count = () => {{ window.opened += document.querySelector("{LISTED}") ? 1 : 0; }};

@@ -1,4 +1,4 @@
-"""The token lines of Translate: what mouse, keys and fingers show; and the head's way from page to page."""
+"""The token lines of Home beside the map: what mouse, keys and fingers show; and the head's way from page to page."""
 
 import re
 from collections.abc import Iterator
@@ -37,7 +37,7 @@ def weight_words(weight: float) -> str:
 
 
 def open_lines(page: Page, address: str, text: str = SENTENCE, query: str = "") -> None:
-    page.goto(f"{address}/translate?text={quote(text)}{query}")
+    page.goto(f"{address}/?map=1&text={quote(text)}{query}")
     expect(tokens(page, "source").first).to_be_visible()
     at_rest(page)
 
@@ -302,7 +302,7 @@ def test_a_new_sentence_brings_no_script_and_names_the_page_once(messages, addre
 @pytest.mark.parametrize(
     ("view", "figures"),
     [
-        ("translate", ["cross_map"]),
+        ("?map=1", ["cross_map"]),
         ("masks", ["leaking", "with_the_mask", "next_tokens"]),
         ("decoding?decoding_view=candidates", ["logits_bars", "cut_bars"]),
         ("positions?positions=waves", ["waves"]),

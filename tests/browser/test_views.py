@@ -22,7 +22,7 @@ LONGEST = "The old man next door says that he has never seen such a beautiful ga
 # batch has as many rows as it has sentences.
 VIEWS = {
     "/": (BAR, ".token_lines .stage"),
-    "/translate": (".token_lines .stage", CHART, ".st-key-head_buttons"),
+    "/?map=1": (BAR, ".token_lines .stage", CHART, ".st-key-head_buttons"),
     "/decoding": (".controls", ".rows", ".candidates .list", ".st-key-head_buttons"),
     "/decoding?decoding_view=candidates": (CHART, ".st-key-draw_temperature"),
     "/decoding?decoding=beam&decoding_view=beam%20search": (
@@ -322,7 +322,7 @@ def test_a_weight_of_one_stands_out_from_the_page_and_digits_from_every_cell(vis
     resize(page, WINDOWS[0])
     strongest_of_each = shipped.trace(TEXT).cross.max(axis=(2, 3))
     layer, head = np.unravel_index(strongest_of_each.argmax(), strongest_of_each.shape)
-    follow(page, f"/translate?text={quote(TEXT)}&layer={layer + 1}&head={head + 1}")
+    follow(page, f"/?map=1&text={quote(TEXT)}&layer={layer + 1}&head={head + 1}")
     expect(page.locator(f"{CHART} .scatterlayer text").first).to_be_visible()
     found = page.locator(CHART).first.evaluate(_CELLS)
     background, strongest = np.array(found["page"][:3]), 0.0

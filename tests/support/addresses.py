@@ -6,8 +6,7 @@ VIEWS = {
     "/": "Headlight",
     "/lessons": "Lessons",
     f"/lessons?lessons={quote('for the teacher')}": "Lessons",
-    "/lessons?lessons=questions": "Lessons",
-    "/translate": "Translate",
+    "/?map=1": "Headlight",
     "/decoding": "Decoding",
     "/decoding?decoding=beam&beam=3&prefix=258": "Decoding",
     "/decoding?decoding=beam&decoding_view=beam+search": "Decoding",
@@ -49,5 +48,4 @@ VIEWS = {
     "/what_if?what_if=compare": "What if",
     "/what_if?what_if=beam%20tree": "What if",
     f"/what_if?what_if={quote('your translation')}": "What if",
-    "/questions": "Questions",
 }

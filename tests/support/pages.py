@@ -11,7 +11,7 @@ import numpy as np
 from streamlit.testing.v1 import AppTest
 
 ROOT = Path(__file__).parents[2]
-PAGES = ["pages/home.py", "pages/attention.py"]
+PAGES = ["pages/decoding.py", "pages/attention.py"]
 
 
 def open_page(page: str = PAGES[0], **query: str) -> AppTest:

@@ -16,7 +16,7 @@ SENTENCE = "I love my teacher."
 
 
 def open_map(**query: str):
-    return open_page(map="1", **query)
+    return open_page("pages/home.py", map="1", **query)
 
 
 def shown(app) -> dict:

@@ -3,7 +3,7 @@
 import shutil
 
 import pytest
-from support.pages import PAGES, ROOT, components, headlines, open_page, page_text
+from support.pages import PAGES, ROOT, components, open_page, page_text
 
 from headlight.app import results
 from headlight.app.bar import EXAMPLES
@@ -11,16 +11,12 @@ from transformer import Sampling
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_a_page_opens_with_a_sentence_its_translation_and_what_to_look_for(page, shipped):
+def test_a_page_opens_with_a_sentence_and_its_translation(page, shipped):
     app = open_page(page)
     sentence = next(iter(EXAMPLES))
     assert app.text_input(key="text").value == sentence
     assert shipped.translate([sentence])[0] in page_text(app)
-    if page == PAGES[0]:
-        assert headlines(app), "a page says what to look for"
-        assert app.get("plotly_chart")
-    else:
-        assert len(components(app)) == 2, "the explorer says it in the browser"
+    assert components(app)
 
 
 @pytest.mark.parametrize("sentence", EXAMPLES)
@@ -104,7 +100,7 @@ def test_markup_is_text_and_nothing_else(text):
 def test_bad_values_in_the_url_fall_back():
     app = open_page(layer="99", head="evil", decoding="none", checkpoint="../../etc", beam="-3", rows="x")
     assert not app.exception
-    assert app.get("plotly_chart")
+    assert components(app)
 
 
 def test_without_a_checkpoint_the_page_says_what_to_do(tmp_path, monkeypatch):
@@ -123,4 +119,4 @@ def test_a_broken_checkpoint_is_reported_and_another_can_be_chosen(tmp_path, mon
     assert "damaged" in app.error[0].value
     app.selectbox(key="checkpoint_list").select("b-whole").run()
     assert not app.exception and not app.error
-    assert app.get("plotly_chart")
+    assert components(app)

@@ -115,28 +115,28 @@ def test_a_logit_by_hand_has_the_bias_of_its_piece(folder):
 def test_a_decoder_that_begins_with_padding_is_explained(folder):
     said = page_text(open_address("/masks?masks=the+three+masks", checkpoint="opus", text="I love my teacher."))
     assert "This model's decoder begins with ⟨pad⟩" in said
-    sidebar = page_text(open_address("/translate", checkpoint="opus"))
+    sidebar = page_text(open_address("/decoding", checkpoint="opus"))
     assert "Imported: Helsinki-NLP/opus-mt-en-de (cc-by-4.0)" in sidebar
 
 
 def test_the_bar_offers_the_target_languages_and_the_address_keeps_them(folder):
-    app = open_address("/translate", checkpoint=SMALL, text="red dog")
+    app = open_address("/decoding", checkpoint=SMALL, text="red dog")
     assert app.selectbox(key="target").options == ["deu", "gos"]
     app.selectbox(key="target").set_value("gos").run()
     own = Translator.load(folder / SMALL)
     assert own.trace("red dog", target_language="gos").target_text.split()[0] in page_text(app)
-    linked = open_address("/translate", checkpoint=SMALL, text="red dog", target="gos")
+    linked = open_address("/decoding", checkpoint=SMALL, text="red dog", target="gos")
     assert linked.selectbox(key="target").value == "gos" and page_text(linked) == page_text(app)
-    unknown = open_address("/translate", checkpoint=SMALL, text="red dog", target="xxx")
+    unknown = open_address("/decoding", checkpoint=SMALL, text="red dog", target="xxx")
     assert unknown.selectbox(key="target").value == "deu"
     both = open_address("/masks", checkpoint=SMALL, text="red dog", second="small cat", target="gos")
     assert "&gt;&gt;gos&lt;&lt;" in "".join(each.proto.body for each in both.get("html"))
-    assert not [each for each in open_address("/translate", checkpoint="opus").selectbox if each.key == "target"]
+    assert not [each for each in open_address("/decoding", checkpoint="opus").selectbox if each.key == "target"]
 
 
 def test_a_model_of_many_languages_is_told_both_in_the_bar_and_shows_the_given_one(folder):
     own = Translator.load(folder / NLLB)
-    app = open_address("/translate", checkpoint=NLLB, text="red dog", target="jpn_Jpan")
+    app = open_address("/decoding", checkpoint=NLLB, text="red dog", target="jpn_Jpan")
     assert app.selectbox(key="source").value == "eng_Latn" and app.selectbox(key="target").value == "jpn_Jpan"
     assert app.selectbox(key="source").options == list(own.tokenizer.source_languages)
     app.selectbox(key="source").set_value("deu_Latn").run()

@@ -29,7 +29,7 @@ LIMITED = {
     "/research?research=attribution": "at most 256",
     "/research?research=contrast": "at most 256",
     "/decoding?decoding=beam&beam_view=tree": "ends. To read each of them again",
-    "/translate": "each says its value alone",
+    "/?map=1": "each says its value alone",
     "/masks": "cells that this page draws",
 }
 

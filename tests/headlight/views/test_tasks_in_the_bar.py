@@ -30,7 +30,7 @@ def only_these(folder, monkeypatch):
 
 
 def test_the_tasks_are_offered_and_the_address_keeps_the_chosen_one(folder):
-    app = open_page("pages/translate.py", checkpoint="flan-t5", text="red dog")
+    app = open_page("pages/decoding.py", checkpoint="flan-t5", text="red dog")
     nothing, german = "nothing before the text", PREFIXES["translation_en_to_de"]
     field = app.selectbox(key="instruction")
     assert field.options == [nothing, *PREFIXES.values()] and field.value == german
@@ -40,12 +40,12 @@ def test_the_tasks_are_offered_and_the_address_keeps_the_chosen_one(folder):
         trace = own.trace("red dog", task=task)
         assert (task in trace.source_text) if task else trace.source_text == "red dog"
         assert all(part in page_text(app) for part in trace.target_text.split()[:2])
-        linked = open_page("pages/translate.py", checkpoint="flan-t5", text="red dog", instruction=task or nothing)
+        linked = open_page("pages/decoding.py", checkpoint="flan-t5", text="red dog", instruction=task or nothing)
         assert linked.selectbox(key="instruction").value == (task or nothing) and page_text(linked) == page_text(app)
 
 
 def test_other_models_have_no_such_field():
-    app = open_page("pages/translate.py", checkpoint="own", text="red dog")
+    app = open_page("pages/decoding.py", checkpoint="own", text="red dog")
     assert not app.error and not [each for each in app.selectbox if each.key == "instruction"]
 
 
@@ -58,7 +58,7 @@ def test_another_task_forgets_what_was_chosen_among_the_tokens_before():
 
 def test_a_prefix_that_two_tasks_share_is_offered_once(folder, monkeypatch):
     monkeypatch.setattr(Checkpoint, "prefixes", {"one": "do it:", "other": "do it:"})
-    app = open_page("pages/translate.py", checkpoint="flan-t5", text="red dog")
+    app = open_page("pages/decoding.py", checkpoint="flan-t5", text="red dog")
     assert app.selectbox(key="instruction").options == ["nothing before the text", "do it:"] and not app.error
 
 

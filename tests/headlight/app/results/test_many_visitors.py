@@ -127,7 +127,7 @@ def test_heads_that_were_chosen_stay_chosen_over_a_crowd_on_coming_back(monkeypa
     until(results.queue.is_calm)
     app = open_page("pages/what_if.py", text="We come back to it.", off=off)
     assert "Without 3 heads:" in page_text(app)
-    app.switch_page("pages/translate.py").run()
+    app.switch_page("pages/decoding.py").run()
     monkeypatch.setattr(results.queue, "is_calm", lambda: False)
     app.text_input(key="text").set_value("We come back in a crowd.")
     app.switch_page("pages/what_if.py").run()
