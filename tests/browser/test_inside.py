@@ -8,7 +8,7 @@ from playwright.sync_api import Locator, Page, expect
 from support.rest import at_rest, at_rest_and_hearing_keys
 
 STEPS = 12
-SUM = re.compile(r"(?:=|:|gives:) (−?[\d.]+)\. The model has (−?[\d.]+), difference (\S+)\.$")
+SUM = re.compile(r"(?:=|:|gives:) (−?[\d.]+)\. The model has (−?[\d.]+), difference (\S+)\.$", re.MULTILINE)
 
 
 def open_inside(page: Page, address: str, **query: str) -> None:

@@ -51,8 +51,8 @@ def test_the_bias_by_distance_is_found_over_distance_in_a_sum_and_in_the_diagram
     page.goto(f"{address}/inside?text={TEXT.replace(' ', '+')}&{chosen}")
     step = page.locator("li.step.bias:not([hidden])")
     expect(step.locator("canvas").first).to_be_visible()
-    expect(step.locator("p.hand")).to_contain_text("distance −1, the key stands 1 token before the query: bucket 1")
-    expect(step.locator("p.hand")).to_contain_text(f"its learned number: {added:.4f}".replace("-", "−"))
+    expect(step.locator(".hand")).to_contain_text("distance −1, the key stands 1 token before the query: bucket 1")
+    expect(step.locator(".hand")).to_contain_text(f"its learned number: {added:.4f}".replace("-", "−"))
 
     page.goto(f"{address}/architecture?text={TEXT.replace(' ', '+')}")
     page.locator(".box", has_text="Relative bias").first.click()

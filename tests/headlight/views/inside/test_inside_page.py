@@ -122,7 +122,7 @@ def test_where_the_embeddings_come_from_depends_on_the_model():
 def test_query_key_dimension_kind_layer_and_head_come_from_the_url():
     app = open_inside(kind="cross", layer="3", head="5", at_query="2", at_key="4", at_dimension="130")
     given = shown(app)
-    assert given["chosen"] == [2, 4, 130, "input"] and given["head"] == 4
+    assert given["chosen"] == [2, 4, 130, "products"] and given["head"] == 4
     assert given["predicts"][1] == "▁liebe" and given["queries"][0] == "<s> → ▁Ich" and given["keys"][-1] == "</s>"
 
 
@@ -140,7 +140,7 @@ def test_the_step_comes_from_the_url(step):
 
 @pytest.mark.parametrize("step", ["", "norm_first", "<b>", "x" * 3000])
 def test_a_step_that_there_is_not_falls_back(step):
-    assert shown(open_inside(at_step=step))["chosen"][3] == "input"
+    assert shown(open_inside(at_step=step))["chosen"][3] == "products"
     assert shown(open_inside(inside="small example", at_step=step))["chosen"][3] == "softmax"
 
 
