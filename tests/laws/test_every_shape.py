@@ -15,7 +15,6 @@ from transformer.decoding.sampling import Greedy, Hypothesis, decode
 from transformer.interpret.activations import RESIDUAL_STREAM, Request, record
 from transformer.interpret.attention_block import block_parameters, compute_stages, differences, record_stages
 from transformer.interpret.attribution import gradient_times_input, leave_one_out
-from transformer.interpret.parameters import parameters_at
 from transformer.interpret.positions import embedding_sum
 from transformer.interpret.residual import ResidualStream, decoder_lens, logit_lens, record_residual_stream, trajectory
 from transformer.interpret.rollout import alti
@@ -195,11 +194,6 @@ def the_decoder_lens_ends_in_the_translation(case):
     yield decoder_lens(case.model, SOURCE, Greedy(), case.prefix)[-1].ids, case.greedy.ids, 0
 
 
-def parameters_are_counted_from_the_shape(case):
-    width = case.model.config.d_model
-    yield parameters_at(case.model.config, [width])[width], case.model.count_parameters(), 0
-
-
 LAWS = (
     parts_add_up_to_the_logit,
     the_residual_stream_ends_in_the_logits,
@@ -212,7 +206,6 @@ LAWS = (
     decoding_has_the_log_probability_of_its_replay,
     so_it_has_under_interventions,
     the_decoder_lens_ends_in_the_translation,
-    parameters_are_counted_from_the_shape,
 )
 
 

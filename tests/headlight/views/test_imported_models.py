@@ -17,7 +17,7 @@ from transformer import Beam, Greedy, Translator
 from transformer.checkpoint import load_checkpoint, save_checkpoint
 from transformer.exchange.exporting import export_marian
 from transformer.exchange.importing import import_checkpoint
-from transformer.interpret.parameters import blocks_of, parameters_at
+from transformer.interpret.parameters import blocks_of
 from transformer.interpret.positions import position_rows
 from transformer.interpret.residual import record_residual_stream
 
@@ -170,7 +170,6 @@ def test_a_norm_after_the_embedding_stands_in_the_diagram_and_in_the_sums(folder
         table = position_rows(own.model, stack)[: len(vectors.summed)]
         np.testing.assert_allclose(vectors.embedded + table, vectors.summed, atol=1e-5)
     assert sum(block.parameters for block in blocks.values()) == own.model.count_parameters()
-    assert parameters_at(own.model.config, [24]) == {24: own.model.count_parameters()}
     said = page_text(
         open_address("/inside?inside=architecture&block=encoder_embedding_norm", checkpoint=BART, text="red dog")
     )
