@@ -19,7 +19,7 @@ SHOWN_VIEW = "shown_view"  # in the session: the widget by which the page's view
 def architecture_diagram(payload: dict, chosen: str, key: str, on_choice: Callable[[str], None]) -> None:
     """Show the paper's figure 1 for a checkpoint with one box chosen; `on_choice` gets the name of another one.
 
-    The payload is made by headlight/views/architecture. Which layer of a stack is unfolded is the browser's own.
+    The payload is made by headlight/views/inside. Which layer of a stack is unfolded is the browser's own.
     """
     data = {**payload, "chosen": chosen}
     _show("architecture_diagram/diagram", data, key, choice=lambda name: on_choice(str(name)))

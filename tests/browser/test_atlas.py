@@ -3,13 +3,13 @@
 import re
 
 import pytest
+from headlight.views.atlas.content import found_in_atlas
+from headlight.views.atlas.head_content import head_page, head_payload
 from playwright.sync_api import Page, expect
 from support.access import shuts_no_one_out
 from support.rest import at_rest, at_rest_and_hearing_keys, back
 
 from headlight.app import results
-from headlight.views.atlas.content import found_in_atlas
-from headlight.views.atlas.head_content import head_page, head_payload
 from transformer import Translator
 from transformer.interpret.what_if.intervention import Heads
 

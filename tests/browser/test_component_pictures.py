@@ -228,7 +228,7 @@ def test_the_explorers_heads_are_taken_alone_and_all_together(visited, take, shi
 
 
 def test_the_diagram_has_the_boxes_that_are_shown_and_the_parameters_of_all(visited, take, shipped):
-    page = visited("/architecture?block=decoder.1.cross_attention")
+    page = visited("/inside?inside=architecture&block=decoder.1.cross_attention")
     taken = take(page, ".diagram .download", "svg png csv")
     assert taken["svg"].name == "architecture.svg"
     picture = picture_of(page, taken)

@@ -9,6 +9,7 @@ from difflib import SequenceMatcher
 
 import numpy as np
 import pytest
+from headlight.views.what_if.beam_tree import describe_tree, tree_payload
 from playwright.sync_api import Page
 from support.payloads import asked, payloads_page
 from support.sentences import SENTENCES
@@ -21,11 +22,10 @@ from headlight.plots import text
 from headlight.views.attention.explorer_content import CROSS_FIRST, OPTIONS, addressed_choice, explorer_blob
 from headlight.views.decoding.content import decoding_steps, hardest_step
 from headlight.views.home.content import changed_outputs, describe_hidden
+from headlight.views.home.lines_content import lines_payload, short_chance
 from headlight.views.inside.steps_content import View, stages_payload
 from headlight.views.live.content import live_words
-from headlight.views.home.lines_content import lines_payload, short_chance
 from headlight.views.what_if.ablation import describe_change, describe_ranking, switches_payload
-from headlight.views.what_if.beam_tree import describe_tree, tree_payload
 from headlight.views.what_if.change_content import compared_html
 from transformer.decoding.beam import Beam, Branch, SearchRecord
 from transformer.interpret.attention_block import (

@@ -20,7 +20,7 @@ LEAST_HIGH = 250  # pixels, of a figure with a title, labels, a dozen rows at mo
 TOUCHED = {
     "/?map=1": (".st-key-head_buttons [role=radiogroup] button", ".finding summary", ".player summary", ".download"),
     "/decoding": (".candidates tbody button", ".controls button", ".st-key-head_buttons [role=radiogroup] button"),
-    "/masks": (".figure_download", "[role=radiogroup] button"),
+    "/inside?inside=masks": (".figure_download", "[role=radiogroup] button"),
 }
 # An element's box, and where its letters stand, which the box may cut: both of the same moment.
 _BOX_AND_TEXT = """entry => {
@@ -52,16 +52,14 @@ def visit(page: Page, path: str, screen: dict) -> None:
     at_rest(page)
 
 
-@pytest.mark.parametrize(
-    "path", [*VIEWS, *(f"{page}?text={quote(TWENTY_WORDS)}" for page in ("/", "/decoding"))]
-)
+@pytest.mark.parametrize("path", [*VIEWS, *(f"{page}?text={quote(TWENTY_WORDS)}" for page in ("/", "/decoding"))])
 def test_no_view_is_wider_than_a_phone(phone, path):
     visit(phone, path, UPRIGHT)
     wide, room = phone.locator(MAIN).evaluate(_WIDTHS)
     assert wide <= room == UPRIGHT["width"]
 
 
-@pytest.mark.parametrize("path", ["/?map=1", "/masks", f"/masks?masks={quote('one head')}"])
+@pytest.mark.parametrize("path", ["/?map=1", "/inside?inside=masks"])
 def test_on_its_side_figures_keep_their_height_and_nothing_lies_on_the_page(phone, path):
     visit(phone, path, LYING)
     expect(phone.locator(CHART).first).to_be_visible()
@@ -151,13 +149,13 @@ def test_a_tap_on_a_page_in_the_row_below_leaves_the_list_of_pages_folded(phone,
 
 # Of views with many controls the figure, and where it begins at the latest: a fifth of the page below is left for it.
 FIGURE = {
-    "/inside?at_step=products": ".products .maps",
+    "/inside": ".products .maps",
     "/attention?attention=rollout": CHART,
     "/attention?attention=attribution%20methods": CHART,
     "/positions?positions=waves": CHART,
     "/logits?logits=logit%20lens": ".places table",
     "/decoding?decoding_view=candidates": CHART,
-    "/masks": CHART,
+    "/inside?inside=masks": CHART,
     "/atlas?checkpoint=reverse": ".head_finder .plot",
 }
 SENTENCE, BEGINS = "I can't swim, and I don't want to learn it.", 660

@@ -176,12 +176,10 @@ def test_presented_controls_of_a_row_have_their_labels_on_one_line(visitor, addr
     assert middles[0] == pytest.approx(middles[1], abs=3)
 
 
-def test_of_three_masks_side_by_side_every_row_and_column_has_its_label(visitor, address, shipped):
+def test_every_row_and_column_of_a_presented_mask_has_its_label(visitor, address, shipped):
     page = visitor(**PROJECTOR)
     text = "The dog didn't eat because it was too old."
-    open_page(page, address, f"masks?masks={quote('one head')}&text={quote(text)}")
-    figures = page.locator("[data-testid=stPlotlyChart]")
-    expect(figures).to_have_count(3)
-    for number in range(3):
-        for axis in "xy":
-            assert_labelled(figures.nth(number), axis, len(shipped.trace(text).decoder_input_ids))
+    open_page(page, address, f"inside?inside=masks&present=1&text={quote(text)}")
+    for axis in "xy":
+        figure = page.locator(".st-key-with_the_mask [data-testid=stPlotlyChart]")
+        assert_labelled(figure, axis, len(shipped.trace(text).decoder_input_ids))

@@ -1,6 +1,5 @@
 """What a person does with a model of T5's family: sees its bias by distance, reads it in a sum, finds it drawn."""
 
-
 import pytest
 import torch
 from playwright.sync_api import expect
@@ -54,7 +53,7 @@ def test_the_bias_by_distance_is_found_over_distance_in_a_sum_and_in_the_diagram
     expect(step.locator(".hand")).to_contain_text("distance −1, the key stands 1 token before the query: bucket 1")
     expect(step.locator(".hand")).to_contain_text(f"its learned number: {added:.4f}".replace("-", "−"))
 
-    page.goto(f"{address}/architecture?text={TEXT.replace(' ', '+')}")
+    page.goto(f"{address}/inside?inside=architecture&text={TEXT.replace(' ', '+')}")
     page.locator(".box", has_text="Relative bias").first.click()
     expect(page.get_by_text("far distances share one, in buckets").first).to_be_visible()
     expect(page.locator(".box", has_text="RMSNorm").first).to_be_visible()

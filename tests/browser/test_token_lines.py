@@ -303,7 +303,7 @@ def test_a_new_sentence_brings_no_script_and_names_the_page_once(messages, addre
     ("view", "figures"),
     [
         ("?map=1", ["cross_map"]),
-        ("masks", ["leaking", "with_the_mask", "next_tokens"]),
+        ("inside?inside=masks", ["leaking", "with_the_mask", "next_tokens"]),
         ("decoding?decoding_view=candidates", ["logits_bars", "cut_bars"]),
         ("positions?positions=waves", ["waves"]),
     ],

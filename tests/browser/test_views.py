@@ -35,26 +35,22 @@ VIEWS = {
     f"/attention?text={quote(LONGEST)}": (*EXPLORER, ".map canvas"),
     "/attention?attention=rollout": (CHART, ".st-key-rollout_layers"),
     f"/attention?attention={quote('attribution methods')}": (CHART, ".st-key-layer_buttons"),
-    "/inside?at_step=products": (".rail", ".chooser", ".products .maps", ".st-key-head_buttons"),
+    "/inside": (".rail", ".chooser", ".products .maps", ".products .worked", ".st-key-head_buttons"),
     "/inside?at_step=values": (".rail", ".chooser", ".values .own", ".st-key-head_buttons"),
     "/inside?at_step=output": (".rail", ".chooser", ".output .maps", ".st-key-head_buttons"),
     f"/inside?inside={quote('small example')}": (".st-key-toy_editor", ".chooser", ".rail", "li.softmax .maps"),
-    f"/inside?inside={quote('splitting into heads')}": (".numbered", ".st-key-split_heads"),
     f"/inside?inside={quote('why √d_k')}": (CHART, ".st-key-head_buttons"),
-    "/architecture": (".diagram svg",),
+    "/inside?inside=architecture": (".diagram svg", ".st-key-parameters_fold"),
     "/architecture?architecture=trajectory": (CHART, ".st-key-token"),
     "/architecture?architecture=embeddings": (CHART, ".st-key-token"),
     "/architecture?architecture=feed-forward": (CHART, ".st-key-token"),
-    f"/architecture?architecture={quote('pre-norm and post-norm')}": (CHART, ".st-key-norm_layers"),
     "/logits": (CHART, ".st-key-logit_step"),
     f"/logits?logits={quote('logit lens')}": (".places table",),
     "/logits?logits=calibration": (CHART,),
     "/positions": (".finding", ".st-key-reordered_line"),
     "/positions?positions=waves": (".st-key-waves", ".st-key-rotation", ".st-key-offset"),
-    "/masks": (".st-key-leaking", ".st-key-next_tokens", ".st-key-head_buttons", ".st-key-disabled_mask"),
-    "/masks?disabled_mask=padding": (".st-key-leaking", ".st-key-next_tokens", ".st-key-reader"),
-    f"/masks?masks={quote('the three masks')}": (CHART, ".st-key-batch_options"),
-    f"/masks?masks={quote('one head')}": (CHART, ".st-key-head_buttons"),
+    "/inside?inside=masks": (".st-key-leaking", ".st-key-next_tokens", ".st-key-head_buttons", ".st-key-batch"),
+    "/inside?inside=masks&kind=cross": (".st-key-leaking", ".st-key-next_tokens", ".st-key-head_buttons"),
     f"/training?training={quote('replay')}&checkpoint=en-fr": (".controls", ".strip", ".all", "table.map"),
     "/training?training=recipe": (CHART, ".st-key-epsilon"),
     "/atlas": (".head_finder .plot", ".head_card .headline", ".own .example"),
@@ -95,18 +91,18 @@ TITLES |= {"/": "Headlight"}
 # Without a figure until something is started, and what starts it.
 STARTED_BY = {"/training": "Start training", f"/training?training={quote('compare runs')}": "Start both"}
 FIGURES = (
-    "[data-testid=stPlotlyChart] .main-svg, .place, li.step canvas, .diagram svg, .numbered, .numbers dd, "
+    "[data-testid=stPlotlyChart] .main-svg, .place, li.step canvas, .diagram svg, .numbers dd, "
     ".token_lines .row.output, .switches td button, .weight_bars .bar, .beam_tree button"
 )
 # Views whose figure grows with the sentence: of a short one it is in sight.
 HIGHER_WITH_A_LONGER_SENTENCE = {
     f"/attention?attention={quote('attribution methods')}",
-    "/inside?at_step=products",
+    "/inside",
     "/inside?at_step=values",
     "/inside?at_step=output",
     f"/logits?logits={quote('logit lens')}",
-    "/masks",
-    "/masks?disabled_mask=padding",
+    "/inside?inside=masks",
+    "/inside?inside=masks&kind=cross",
     "/what_if",
     f"/what_if?what_if={quote('rewrite attention')}",
     f"/why?why={quote('source or prefix')}",
@@ -279,7 +275,7 @@ def test_every_view_is_in_sight_can_be_read_and_shuts_no_one_out(visitors, path)
         shuts_no_one_out(visitors["dark"])
 
 
-@pytest.mark.parametrize("path", ["/masks", "/masks?disabled_mask=padding"])
+@pytest.mark.parametrize("path", ["/inside?inside=masks", "/inside?inside=masks&kind=cross"])
 def test_what_a_mask_prevents_is_in_sight_beside_its_effect_with_twelve_tokens_too(visitors, path):
     page = visitors["light"]
     visit(page, WINDOWS[0], path, LONGER)

@@ -5,10 +5,10 @@ from functools import cache
 
 import numpy as np
 import pytest
+from headlight.views.what_if.compare import describe_difference, matching_words
 from support.claims import as_printed, number, told
 from support.traced import traces, translator
 
-from headlight.views.what_if.compare import describe_difference, matching_words
 from transformer.interpret.what_if.difference import subtract
 
 TOKEN = r"“(.+?)”(?: in the first run, “(.+?)” in the second)?"

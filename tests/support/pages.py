@@ -31,6 +31,12 @@ def open_address(address: str, **more: str) -> AppTest:
     return open_page(f"pages/{parts.path.strip('/') or 'home'}.py", **{**dict(parse_qsl(parts.query)), **more})
 
 
+def unfolded(app: AppTest, key: str) -> AppTest:
+    """The page with the expander of this key open."""
+    app.session_state[key] = True
+    return app.run()
+
+
 def components(app: AppTest) -> list:
     """The page's components in the browser, without those of every page."""
     of_every_page = ("copy_link_link", "presenter_presenter", "figure_downloads_downloads")

@@ -50,7 +50,7 @@ def show(request: TranslationRequest) -> None:
         st.caption(
             "Choose a block, or another layer by its number. Under its name: its parameters and their share of all."
         )
-        with st.expander("All parameters"):
+        with st.expander("All parameters", key="parameters_fold"):
             _show_parameters(request.checkpoint)
 
 

@@ -56,7 +56,7 @@ def test_weights_that_were_replaced_are_cited_by_what_they_are_now(monkeypatch, 
     shutil.copytree(ROOT / "checkpoints" / "reverse", tmp_path / "mine", ignore=shutil.ignore_patterns("resume"))
     monkeypatch.setattr(results, "CHECKPOINTS", tmp_path)
     weights = tmp_path / "mine" / "model.safetensors"
-    app = open_page("pages/masks.py")
+    app = open_page("pages/inside.py")
     before = sha256(weights)
     assert before[:12] in cited(app)
     content = bytearray(weights.read_bytes())

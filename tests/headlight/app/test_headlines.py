@@ -23,7 +23,7 @@ SILENT = {
     ("attention", "explorer"),
     ("inside", "step by step"),
     ("inside", "small example"),
-    ("architecture", "diagram"),
+    ("inside", "architecture"),
     ("atlas", "dots"),
     ("atlas", "list"),
     ("training", "train live"),

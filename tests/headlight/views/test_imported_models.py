@@ -9,7 +9,7 @@ import torch
 from support.addresses import VIEWS
 from support.families import write_family
 from support.marian import make_opus_like, write_model
-from support.pages import headlines, numbers, open_address, open_page, page_text, specs
+from support.pages import headlines, numbers, open_address, open_page, page_text, specs, unfolded
 
 from headlight.app import results
 from headlight.app.results import TranslationRequest, what_if
@@ -113,8 +113,8 @@ def test_a_logit_by_hand_has_the_bias_of_its_piece(folder):
 
 
 def test_a_decoder_that_begins_with_padding_is_explained(folder):
-    said = page_text(open_address("/masks?masks=the+three+masks", checkpoint="opus", text="I love my teacher."))
-    assert "This model's decoder begins with ⟨pad⟩" in said
+    app = open_address("/inside?inside=masks", checkpoint="opus", text="I love my teacher.")
+    assert "This model's decoder begins with ⟨pad⟩" in page_text(unfolded(app, "batch"))
     sidebar = page_text(open_address("/decoding", checkpoint="opus"))
     assert "Imported: Helsinki-NLP/opus-mt-en-de (cc-by-4.0)" in sidebar
 
@@ -129,7 +129,8 @@ def test_the_bar_offers_the_target_languages_and_the_address_keeps_them(folder):
     assert linked.selectbox(key="target").value == "gos" and page_text(linked) == page_text(app)
     unknown = open_address("/decoding", checkpoint=SMALL, text="red dog", target="xxx")
     assert unknown.selectbox(key="target").value == "deu"
-    both = open_address("/masks", checkpoint=SMALL, text="red dog", second="small cat", target="gos")
+    both = open_address("/inside?inside=masks", checkpoint=SMALL, text="red dog", second="small cat", target="gos")
+    both = unfolded(both, "batch")
     assert "&gt;&gt;gos&lt;&lt;" in "".join(each.proto.body for each in both.get("html"))
     assert not [each for each in open_address("/decoding", checkpoint="opus").selectbox if each.key == "target"]
 
@@ -150,8 +151,8 @@ def test_a_model_of_many_languages_is_told_both_in_the_bar_and_shows_the_given_o
         open_address("/decoding", checkpoint=BART, text="red dog")
     )
     assert "given" not in page_text(open_address("/decoding", checkpoint="opus", text="I love my teacher."))
-    masks = page_text(open_address("/masks?masks=the+three+masks", checkpoint=NLLB, text="red dog", second="small cat"))
-    assert "decoder begins with ⟨end⟩" in masks
+    masks = open_address("/inside?inside=masks", checkpoint=NLLB, text="red dog", second="small cat")
+    assert "decoder begins with ⟨end⟩" in page_text(unfolded(masks, "batch"))
 
 
 def test_a_norm_after_the_embedding_stands_in_the_diagram_and_in_the_sums(folder):

@@ -30,7 +30,7 @@ LIMITED = {
     "/research?research=contrast": "at most 256",
     "/decoding?decoding=beam&beam_view=tree": "ends. To read each of them again",
     "/?map=1": "each says its value alone",
-    "/masks": "cells that this page draws",
+    "/inside?inside=masks": "cells that this page draws",
 }
 
 
@@ -145,13 +145,13 @@ def test_sentences_of_128_tokens_a_side_come_near_no_limit(trace):
     assert not long_words(dataclasses.replace(trace, **ours))
 
 
-@pytest.mark.parametrize("view", ["one head", "without the mask", "the three masks"])
-def test_masks_of_a_long_text_say_so_before_the_model_runs_over_the_batch(view, monkeypatch):
+@pytest.mark.parametrize("kind", ["decoder", "cross"])
+def test_masks_of_a_long_text_say_so_before_the_model_runs_over_the_batch(kind, monkeypatch):
     def run(*asked):
         raise AssertionError("the model ran over the batch")
 
     monkeypatch.setattr(measures, "masked_pass", run)
-    assert "cells that this page draws" in page_text(opened("/masks", masks=view, kind="cross"))
+    assert "cells that this page draws" in page_text(opened("/inside?inside=masks", kind=kind))
 
 
 def test_the_player_of_a_long_text_has_the_maps_and_no_head_beside_them(trace):

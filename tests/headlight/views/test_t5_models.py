@@ -245,6 +245,6 @@ def test_questions_are_answered_for_this_model():
 
 
 def test_masks_of_a_text_too_long_to_be_drawn_say_so(monkeypatch):
-    monkeypatch.setattr("headlight.views.masks.page.MOST_CELLS", 3)
-    app = opened("/masks", checkpoint=T5, text="red dog")
+    monkeypatch.setattr("headlight.views.inside.masks.MOST_CELLS", 3)
+    app = opened("/inside?inside=masks", checkpoint=T5, text="red dog")
     assert any("Shorten the text" in each.value for each in app.warning) and not specs(app) and not app.error

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
-from support.pages import ROOT, headlines, numbers, open_page, page_text, shows_only_text, specs, tables
+from support.pages import ROOT, headlines, numbers, open_page, page_text, shows_only_text, specs, tables, unfolded
 
 from headlight.views.inside.masks_content import describe_leak, describe_masks, describe_predictions
 from transformer import Translator
@@ -23,12 +23,6 @@ def open_masks(**query: str) -> AppTest:
 
 def chosen(app: AppTest) -> list[str]:
     return [app.segmented_control(key=f"{key}_buttons").value for key in ("kind", "layer", "head")]
-
-
-def unfolded(app: AppTest) -> AppTest:
-    """The view with its batch shown."""
-    app.session_state["batch"] = True
-    return app.run()
 
 
 def test_the_view_opens_on_the_decoder_head_that_leaks_most(translator):
@@ -63,7 +57,7 @@ def test_the_padding_mask_is_removed_of_the_shorter_sentence(translator, kind):
 
 def test_the_fold_has_the_batch_and_three_masks_whose_captions_go_along(translator):
     assert not tables(app := open_masks())
-    app = unfolded(app)
+    app = unfolded(app, "batch")
     captions = [figure["layout"]["meta"]["caption"] for figure in specs(app)[3:]]
     assert [caption.split(":")[0] for caption in captions] == ["Padding mask", "Causal mask", "Both"]
     assert all("\\" not in caption for caption in captions) and "⟨pad⟩ fills up" in captions[0]
@@ -99,6 +93,6 @@ def test_a_second_sentence_that_cannot_be_read_gets_a_message_and_nothing_is_los
 
 def test_hostile_second_sentences_are_text_and_nothing_else():
     text = "<script>alert(1)</script> **b** [l](http://x.y) $x^2$ :red[no] \x00 🍕"
-    app = unfolded(open_masks(second=text, kind="cross"))
+    app = unfolded(open_masks(second=text, kind="cross"), "batch")
     assert not app.exception and len(specs(app)) == 6
     assert shows_only_text(app) and "<script" not in tables(app)
