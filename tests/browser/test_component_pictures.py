@@ -267,7 +267,7 @@ def test_a_step_of_attention_has_the_matrices_that_it_takes_and_makes(visited, t
 
 
 def test_a_tree_has_all_branches_of_the_search_with_what_became_of_them(visited, take, shipped):
-    page = visited("/what_if?what_if=beam+tree&tree_beam=3")
+    page = visited("/decoding?decoding_view=beam+search&decoding=beam&beam=3")
     taken = take(page, ".beam_tree .download", "svg png csv")
     assert taken["svg"].name == "beam_tree.svg"
     picture, rows = picture_of(page, taken), rows_of(taken)

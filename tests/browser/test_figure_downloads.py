@@ -185,15 +185,14 @@ def test_the_menu_is_reached_read_and_left_by_keys(visits):
 
 
 def test_every_figure_of_a_page_has_a_button_also_after_it_is_drawn_anew(page, address):
-    page.goto(f"{address}/logits")
+    page.goto(f"{address}/decoding?decoding_view=candidates")
     charts, buttons = page.get_by_test_id("stPlotlyChart"), page.locator(".figure_download")
-    for step in (1, 2):
-        expect(page.get_by_text(f"Step {step} of")).to_be_visible()
+    for top_k in (1, 2):
         at_rest(page)
         expect(charts).to_have_count(2)
         expect(buttons).to_have_count(2)
-        page.get_by_role("slider", name="Step").press("ArrowRight")
-        page.wait_for_url(f"**logit_step={step + 1}**")  # Streamlit tells the app a moment after it has moved the thumb
+        page.get_by_role("slider", name="Top-k").press("ArrowRight")
+        page.wait_for_url(f"**draw_topk={top_k}**")  # Streamlit tells the app a moment after it has moved the thumb
     page.get_by_role("link", name="Home").click()
     expect(charts).to_have_count(0)
     expect(buttons).to_have_count(0)

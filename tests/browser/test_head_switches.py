@@ -57,7 +57,7 @@ def switch(page: Page, name: str):
 def shows(page: Page, translations: dict[tuple[str, ...], str], off: tuple[str, ...]) -> None:
     """What the page says of the translation without these heads, be it another one or the same."""
     if translations[off] == translations[()]:
-        expect(page.get_by_test_id("stMain").get_by_text("The translation stays the same;").first).to_be_visible()
+        expect(page.get_by_test_id("stMain").get_by_text("The translation stays the same,").first).to_be_visible()
     else:
         expect(changed(page)).to_have_text(translations[off])
 

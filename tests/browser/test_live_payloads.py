@@ -346,7 +346,6 @@ def test_numbers_are_written_alike(payloads):
     shares = [abs(number) for number in numbers if abs(number) <= 1]
     singles = np.array(numbers, dtype=np.float32)
     for name, given, expected in (
-        ("twoDigits", numbers, list(map(text.two_digits, numbers))),
         ("percent", shares, list(map(text.percent, shares))),
         ("chanceWords", shares, list(map(text.format_probability, shares))),
         ("shortChance", shares, list(map(short_chance, shares))),

@@ -171,19 +171,19 @@ def test_figures_come_before_what_is_said_of_them(phone, path):
 
 
 def test_a_finger_on_a_sliders_track_changes_nothing_and_its_thumb_is_moved(phone):
-    visit(phone, "/logits", UPRIGHT)
-    slider = phone.locator(".st-key-logit_step [role=group]")
-    value = phone.locator(".st-key-logit_step [data-testid=stSliderThumbValue]")
-    expect(value).to_have_text("1")
+    visit(phone, "/decoding?decoding_view=candidates", UPRIGHT)
+    slider = phone.locator(".st-key-draw_topk [role=group]")
+    value = phone.locator(".st-key-draw_topk [data-testid=stSliderThumbValue]")
+    expect(value).to_have_text("0")
     box = slider.bounding_box()
     phone.touchscreen.tap(box["x"] + 0.8 * box["width"], box["y"] + box["height"] / 2)
     at_rest(phone)
-    expect(value).to_have_text("1")
-    thumb = phone.locator(".st-key-logit_step input[type=range]")
+    expect(value).to_have_text("0")
+    thumb = phone.locator(".st-key-draw_topk input[type=range]")
     thumb.focus()
     thumb.press("ArrowRight")
-    expect(value).to_have_text("2")
-    phone.wait_for_url("**logit_step=2**")  # Streamlit tells the app a moment after it has moved the thumb
+    expect(value).to_have_text("1")
+    phone.wait_for_url("**draw_topk=1**")  # Streamlit tells the app a moment after it has moved the thumb
 
 
 def test_what_a_switched_head_changes_stays_in_sight_above_the_switches(phone):

@@ -44,7 +44,6 @@ VIEWS = {
     "/architecture?architecture=trajectory": (CHART, ".st-key-token"),
     "/architecture?architecture=embeddings": (CHART, ".st-key-token"),
     "/architecture?architecture=feed-forward": (CHART, ".st-key-token"),
-    "/logits": (CHART, ".st-key-logit_step"),
     f"/logits?logits={quote('logit lens')}": (".places table",),
     "/logits?logits=calibration": (CHART,),
     "/positions": (".finding", ".st-key-reordered_line"),
@@ -303,7 +302,7 @@ _BARS = """chart => [...chart.querySelectorAll(".point:has(.bartext-inside)")].m
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("path", ["/logits", "/architecture?architecture=embeddings"])
+@pytest.mark.parametrize("path", ["/decoding?decoding_view=candidates", "/architecture?architecture=embeddings"])
 def test_numbers_on_bars_stand_out_from_them(visitors, scheme, path):
     page = visitors[scheme]
     visit(page, WINDOWS[0], path, TEXT)

@@ -14,7 +14,7 @@ import {
 } from "../../headlight/components/live_page/payloads/switches.js";
 import { describeTree, searchTree, treePayload } from "../../headlight/components/live_page/payloads/tree.js";
 import {
-  chanceWords, fixed, percent, rint, shortChance, shortest, signed, twoDigits,
+  chanceWords, fixed, percent, rint, shortChance, shortest, signed,
 } from "../../headlight/components/live_page/payloads/text.js";
 
 // Arrays come as lists.
@@ -30,7 +30,7 @@ function traceOf(sent) {
 }
 
 export default {
-  text: { chanceWords, fixed, percent, rint, shortChance, shortest, signed, twoDigits },
+  text: { chanceWords, fixed, percent, rint, shortChance, shortest, signed },
   opcodes, matchingBlocks, explorerChoice,
   explorer: (trace, words) => [...explorerBytes(traceOf(trace), words, words.roles)],
   plainest: (trace, { law, roles }) => {

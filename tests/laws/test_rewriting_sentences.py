@@ -72,7 +72,7 @@ def test_what_is_said_of_a_change_is_what_attention_by_its_formula_gives(change,
         token = re.search(r"“(.+?)”(?: \(position (\d+)\))?", words)
         assert place_of(trace.source_tokens, token[1], token[2]) == 1
         whom = "all heads of the cross-attention" if heads.head is None else "cross-attention layer 3, head 4"
-        assert whom in words and ("alone, it" in words) == bool(rows.last)
+        assert whom in words and ("alone, log P" in words) == bool(rows.last)
         assert ("translation stays the same" in words) == (after.target_ids == trace.target_ids)
 
 
@@ -102,7 +102,7 @@ def rewritten(change, old, last):
 def said_rows(text, change, rows, is_decoder):
     """The rows of which a sentence says that the change is made in them."""
     which = re.search(
-        r"in every row(?: that (may attend to it|has another token|may attend to their tokens))?, it ", text
+        r"in every row(?: that (may attend to it|has another token|may attend to their tokens))?, log P ", text
     )
     first = {"may attend to it": getattr(change, "key", 0), "has another token": 1, None: 0}
     if which[1] == "may attend to their tokens":

@@ -63,7 +63,7 @@ def told(finding: Finding) -> str:
     return str(finding)
 
 
-_MOVED = re.compile(r"log P(?: of the translation)?(?: (falls|rises) by (\S+) nats| stays as it is|\.)")
+_MOVED = re.compile(r"log P(?: of the (?:old )?translation)?(?: (falls|rises) by (\S+) nats| stays as it is|\.)")
 _SHARE = re.compile(r": “([^”]+)”(?: \(output token (\d+)\))? (loses|gains) most, (\S+) nats")
 _REST = re.compile(r", and all others together (lose|gain) ([\d.]+\d)")
 

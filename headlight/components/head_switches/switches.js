@@ -8,7 +8,7 @@ import { press } from "../lib/screen.js";
 import { inWords } from "../lib/tokens.js";
 import { figureOf } from "./picture.js";
 
-const WIDEST = 36, NARROWEST = 17, ROOM_FOR_DIGITS = 26, BESIDE = 22, APART = 2; // pixels
+const WIDEST = 36, NARROWEST = 17, BESIDE = 22, APART = 2; // pixels
 
 class HeadSwitches extends Component {
   constructor(root) {
@@ -68,10 +68,10 @@ class HeadSwitches extends Component {
 
   show() {
     const { kinds, limit } = this.data;
-    for (const { kind, losses, digits, turned, words } of kinds) {
+    for (const { kind, losses, turned, words } of kinds) {
       losses.forEach((row, layer) => row.forEach((loss, head) => {
         const name = `${kind}.${layer + 1}.${head + 1}`, button = this.buttons.get(name), off = this.off.includes(name);
-        button.replaceChildren(digits[layer][head], ...(turned[layer][head] ? [element("i", "turned")] : []));
+        button.replaceChildren(...(turned[layer][head] ? [element("i", "turned")] : []));
         button.style.setProperty("--colour", signedColour(limit ? -loss / limit : 0));
         button.setAttribute("aria-pressed", off);
         button.setAttribute("aria-label", `${off ? "Off: " : ""}${words[layer][head]}`);
@@ -89,7 +89,6 @@ class HeadSwitches extends Component {
     const heads = this.data.kinds[0].losses[0].length, room = this.grids.firstElementChild.clientWidth - BESIDE;
     const wide = Math.max(NARROWEST, Math.min(WIDEST, Math.floor(room / heads) - APART));
     this.grids.style.setProperty("--wide", `${wide}px`);
-    this.grids.classList.toggle("narrow", wide < ROOM_FOR_DIGITS);
   }
 
   toggle(name) {
@@ -105,8 +104,8 @@ class HeadSwitches extends Component {
 
   tell(target) {
     const button = target?.closest?.("td button");
-    this.readout.textContent = button ? inWords(button.getAttribute("aria-label")) : "Each cell is a head: how much " +
-      "log P the translation loses without it alone; a dot where another translation comes. " +
+    this.readout.textContent = button ? inWords(button.getAttribute("aria-label")) : "Each cell is a head, brown " +
+      "where the translation becomes less likely without it. A dot: another translation comes. " +
       `${press() === "tap" ? "Tap" : "Click"} to switch it off.`;
   }
 

@@ -12,7 +12,7 @@ from headlight.app.line import is_there
 from headlight.app.results import TranslationRequest, what_if
 from headlight.app.widgets import one_line, show_attempt, show_finding, show_translation
 from headlight.components.show import head_switches
-from headlight.plots.text import KIND_NAMES, Finding, kind_head_name, pluralize, two_digits
+from headlight.plots.text import KIND_NAMES, Finding, kind_head_name, pluralize
 from transformer.interpret.trace import Trace
 from transformer.interpret.what_if.importance import ABLATIONS, HeadImportance
 from transformer.interpret.what_if.intervention import Heads
@@ -35,8 +35,9 @@ _NONE = "none"  # in the address: no head is off
 
 def show(request: TranslationRequest) -> None:
     """Show every head as a switch, coloured by what is lost without it, and both translations. Raises UserError."""
-    trace = show_translation(request)
     left, right = st.container(key="ablated").columns([7, 13], gap="medium")
+    with right:
+        trace = show_translation(request)
     with left:
         possible = [name for name in EXPLAINED if name != "mean" or results.has_samples(request.checkpoint)]
         explanation = " ".join(f"**{name}**: {words}" for name, words in EXPLAINED.items())
@@ -57,8 +58,7 @@ def show(request: TranslationRequest) -> None:
     show_attempt(
         "Switch off all heads of one layer, then all of another: which layer can this sentence do without? Heads that "
         "may go one at a time may not all go together, since each makes up for the others (Michel et al. 2019; Voita "
-        "et al. 2019). What is lost without a head is what the model has no other way to get: it does not tell what "
-        "the head computes."
+        "et al. 2019). What is lost shows what the model cannot get in another way, not what the head computes."
     )
 
 
@@ -112,8 +112,8 @@ def heads_in(text: str, importance: HeadImportance) -> list[Heads]:
 def switches_payload(importance: HeadImportance, trace: Trace) -> dict:
     """Return what `components.head_switches` shows, ready for JSON.
 
-    Of each kind its name and, layer by layer, of each head: the loss of log P in nats, its digits, whether the
-    translation turns without it, and words. limit: the largest loss or gain, for the colours.
+    Of each kind its name and, layer by layer, of each head: the loss of log P in nats, whether the translation
+    turns without it, and words. limit: the largest loss or gain, for the colours.
     """
     totals = {kind: importance.total(kind) for kind in AttentionKind}
 
@@ -124,7 +124,6 @@ def switches_payload(importance: HeadImportance, trace: Trace) -> dict:
             "kind": str(kind),
             "name": KIND_NAMES[kind],
             "losses": losses.round(4).tolist(),
-            "digits": [[two_digits(loss) for loss in row] for row in losses],
             "turned": (_turned(importance)[kind] & trace.is_greedy.all()).tolist(),
             "words": [[head_words(importance, trace, Heads(kind, layer, head)) for head in heads] for layer in layers],
         }

@@ -1,6 +1,7 @@
 """What became of a translation under a change: in words, and both translations token under token."""
 
 import html
+import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
@@ -11,6 +12,8 @@ from headlight.plots.text import LEAST_SHOWN, Finding, format_distinct, quoted_a
 from transformer.interpret.trace import Trace
 
 Column = tuple[int | None, int | None]  # positions in two translations, None where one has no token
+_ALIKE_LIKELY = 1.05  # times: less is no other likelihood in words
+_MOST_NATS = 20.0  # of which more is not told apart
 _ALIKE = 0.5  # of a row's weight on the same source tokens: with less, tokens do not stand under one another
 
 
@@ -21,14 +24,21 @@ def describe_outcome(change: str, before: Trace, forced: Trace, after: Trace) ->
     """
     losses = before.log_probabilities - forced.log_probabilities
     same, moved = before.target_ids == after.target_ids, abs(losses.sum()) >= LEAST_SHOWN
-    whose = "The translation stays the same; its" if same else "The translation changes; the old one's"
-    headline = f"{whose} log P {moved_words(losses)}."
-    if same and not moved:
-        headline = "The translation stays the same, and so does its log P."
+    outcome = "The translation stays the same," if same else "Another translation; the old one is now"
     old, new = format_distinct(before.log_probability, forced.log_probability)
     way = f"goes from {old} to {new}" if moved else f"stays at {signed(before.log_probability, 2)}"
     end = "" if same else f" The new one has log P {signed(after.log_probability, 2)} under the same change."
-    return Finding(headline, f"{change}, it {way}{share_words(losses, before)}.{end}")
+    more = f"{change}, log P of the old translation {moved_words(losses)}: it {way}{share_words(losses, before)}.{end}"
+    return Finding(f"{outcome} {likelihood_words(losses)}.", more)
+
+
+def likelihood_words(losses: np.ndarray) -> str:
+    """Say how many times less likely a translation became, given what each token lost: "270 times less likely"."""
+    times = math.exp(min(abs(float(losses.sum())), _MOST_NATS))
+    if times < _ALIKE_LIKELY:
+        return "about as likely as before"
+    digits = f"{times:.1f}" if times < 10 else f"{float(f'{times:.2g}'):,.0f}" if times < 10_000 else "over 10,000"
+    return f"{digits} times {'less' if losses.sum() > 0 else 'more'} likely"
 
 
 def moved_words(losses: np.ndarray) -> str:

@@ -3,7 +3,7 @@
 
 import { isSame } from "./lines.js";
 import { candidatesAt, isNeverChosen } from "../../decoding_player/story.js";
-import { LEAST_SHOWN, distinct, fixed, kindHeadName, quotedAt, rint, signed, twoDigits } from "./text.js";
+import { LEAST_SHOWN, distinct, fixed, kindHeadName, quotedAt, rint, signed } from "./text.js";
 
 const KINDS = ["encoder", "decoder", "cross"];
 const LITTLE = 0.1; // nats
@@ -24,12 +24,11 @@ export function isGreedy(trace) {
 export function switchesPayload(losses, trace, names) {
   const greedy = isGreedy(trace), totals = losses.map((each) => sum(each.losses));
   const kinds = KINDS.map((kind) => {
-    const made = { kind, name: names[kind], losses: [], digits: [], turned: [], words: [] };
+    const made = { kind, name: names[kind], losses: [], turned: [], words: [] };
     losses.forEach((each, at) => {
       if (each.kind !== kind) return;
       const put = (name, value) => ((made[name][each.layer] ??= [])[each.head] = value);
       put("losses", rint(totals[at] * 1e4) / 1e4);
-      put("digits", twoDigits(totals[at]));
       put("turned", each.turned && greedy);
       put("words", headWords(each, trace, names, greedy));
     });
@@ -103,13 +102,23 @@ function describeOutcome(change, before, forced, after) {
   const [old, now, other] = [before, forced, after].map(logProbabilities);
   const losses = old.map((each, at) => each - now[at]), moved = Math.abs(sum(losses)) >= LEAST_SHOWN;
   const same = isSame(before.targetIds, after.targetIds);
-  const whose = same ? "The translation stays the same; its" : "The translation changes; the old one's";
-  const headline = same && !moved
-    ? "The translation stays the same, and so does its log P." : `${whose} log P ${movedWords(losses)}.`;
+  const outcome = same ? "The translation stays the same," : "Another translation; the old one is now";
   const [from, to] = distinct([sum(old), sum(now)]);
   const way = moved ? `goes from ${from} to ${to}` : `stays at ${signed(sum(old), 2)}`;
   const end = same ? "" : ` The new one has log P ${signed(sum(other), 2)} under the same change.`;
-  return { headline, more: `${change}, it ${way}${shareWords(losses, before)}.${end}` };
+  const lead = `${change}, log P of the old translation ${movedWords(losses)}`;
+  return {
+    headline: `${outcome} ${likelihoodWords(sum(losses))}.`,
+    more: `${lead}: it ${way}${shareWords(losses, before)}.${end}`,
+  };
+}
+
+function likelihoodWords(lost) {
+  const times = Math.exp(Math.abs(lost));
+  if (times < 1.05) return "about as likely as before";
+  const whole = Number(times.toPrecision(2)).toLocaleString("en", { maximumFractionDigits: 0 });
+  const digits = times < 10 ? fixed(times, 1) : times < 10_000 ? whole : "over 10,000";
+  return `${digits} times ${lost > 0 ? "less" : "more"} likely`;
 }
 
 const TINY = 2 ** -126; // the least float32 of full precision

@@ -41,12 +41,6 @@ export function distinct(values, digits = 2, most = 7) {
   return values.map((value) => signed(value, digits));
 }
 
-export function twoDigits(value) {
-  if (Math.abs(value) < LEAST_SHOWN) return "0";
-  if (Math.abs(value) < 0.995) return signed(value, 2).replace("0.", ".");
-  return signed(value, Math.abs(value) < 9.95 ? 1 : 0);
-}
-
 // As statistics tables have it: .07, 1.00.
 export const shortWeight = (value) => fixed(value, 2).replace(/^0/, "");
 

@@ -1,15 +1,13 @@
-"""Two runs compared: the figures of made maps, and the view with each kind of second run."""
+"""Figures of two runs compared."""
 
 import numpy as np
 import pytest
-from support.pages import open_page, page_text, specs
 from support.traced import translator
 
 from headlight.plots.what_if import both, difference_figure, head_differences_figure, short
 from transformer.interpret.trace import attention_map
 from transformer.interpret.what_if.difference import subtract
 
-PAGE = "pages/what_if.py"
 FIRST, SECOND = "I love my teacher.", "I love my old teacher."
 
 
@@ -42,34 +40,3 @@ def test_how_much_each_head_differs_stands_at_its_layer_and_head(runs):
 def test_a_token_that_is_another_stands_beside_the_first():
     assert both("a", "a") == "a" and both("a", "<b>") == "a | <b>"
     assert [short(value) for value in (0.004, 0.12, -0.3, 1.0)] == ["", ".12", "−.30", "1.00"]
-
-
-@pytest.mark.parametrize("compare", ["another sentence", "another checkpoint", "heads off"])
-def test_each_kind_of_second_run_is_compared(compare):
-    app = open_page(PAGE, what_if="compare", compare=compare, kind="cross", layer="2", head="3", off="cross.1.1")
-    assert "differs by" in page_text(app) and len(specs(app)) == 4 and not app.warning
-    assert ("Without cross-attention layer 1, head 1" in page_text(app)) == (compare == "heads off")
-
-
-def test_the_other_sentence_begins_with_the_readers_own():
-    def other(**query) -> str:
-        return open_page(PAGE, what_if="compare", **query).text_input(key="compare_text_line").value
-
-    assert other() == "I love my teachers."
-    text = "Tom lives in Boston with his three sisters."
-    made = other(text=text)
-    assert made != text and sorted(made.split()) == sorted(text.split()), "two words exchanged"
-    assert translator().trace(made).target_ids != translator().trace(text).target_ids
-    assert other(text=text, compare_text="Where is my dog?") == "Where is my dog?"
-
-
-@pytest.mark.parametrize(
-    "query, words",
-    [
-        ({"compare_text": ""}, "The other sentence cannot be used. The text is empty"),
-        ({"compare": "another checkpoint", "compare_checkpoint": "reverse"}, "so no head has a partner"),
-    ],
-)
-def test_what_cannot_be_compared_gets_a_sentence(query, words):
-    app = open_page(PAGE, what_if="compare", **query)
-    assert any(words in each.value.replace("\\", "") for each in app.warning)
