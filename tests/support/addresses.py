@@ -44,5 +44,5 @@ VIEWS = {
     "/what_if": "What if",
     "/what_if?off=encoder.2.5-cross.1.1&ablated_by=uniform": "What if",
     f"/what_if?what_if={quote('rewrite attention')}": "What if",
-    "/    "/    f"/what_if?what_if={quote('your translation')}": "What if",
+    f"/what_if?what_if={quote('your translation')}": "What if",
 }
