@@ -88,7 +88,7 @@ def test_every_step_writes_out_a_sum_that_is_the_models(page, address, kind):
 def test_pointing_at_a_cell_writes_out_its_sum_and_leaving_it_the_chosen_one(page, address):
     open_inside(page, address, kind="encoder", at_query="3", at_key="2")
     canvas = page.locator("li.step.products .panels.own canvas")
-    before = hand(page, "products").inner_text()
+    before = hand(page, "products").text_content()
     assert before.startswith("“my” reading “love”:")
     box = canvas.bounding_box()
     canvas.hover(position={"x": box["width"] - 20, "y": box["height"] - 15})
@@ -141,9 +141,8 @@ def test_a_strip_has_all_dimensions_and_a_click_in_it_slides_to_others(page, add
     page.get_by_role("button", name="draw all").click()
     expect(step.locator(".own figcaption")).to_contain_text("6 × 256, columns 33 to 40")
     strip = step.locator(".own canvas.strip")
-    cells = step.locator(".own .scroller canvas").bounding_box()
     box = strip.bounding_box()
-    assert abs(box["width"] - cells["width"]) <= 1 and 10 <= box["height"] <= 20
+    assert box["width"] > 600 and 10 <= box["height"] <= 20
     strip.hover(position={"x": box["width"] - 4, "y": 5})
     expect(hand(page, "output")).to_contain_text("“love”, dimension 256:")
     assert difference_in(hand(page, "output").inner_text()) < 1e-4

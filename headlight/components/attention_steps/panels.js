@@ -8,7 +8,8 @@ import { shownTokens } from "../lib/tokens.js";
 
 const ROW = 18, LEAST_ROW = 14, TALL_ROW = 24, DENSE_ROW = 10, PACKED_ROW = 8; // pixels
 const LARGEST_CELL = 44, LEAST_CELL = 16, WIDEST_CELL = 26;
-const LEAST_COLUMN = 2, NOTE = 74, NUMBERS_HIGH = 16, UPRIGHT_HIGH = 20, STRIP_HIGH = 10, BELOW_A_STRIP = 5;
+const LEAST_COLUMN = 2, NOTE = 74, NUMBERS_HIGH = 16, UPRIGHT_HIGH = 20, STRIP_HIGH = 10, WIDEST_OF_A_STRIP = 12;
+const BELOW_A_STRIP = 5;
 const MANY_DIMENSIONS = 64, MOST_DRAWN = 32; // of a matrix with more dimensions, so many are drawn as cells
 const ROOM_FOR_A_SHORT_ONE = 28, ROOM_FOR_A_DECIMAL = 22, ROOM_FOR_A_DIGIT = 16, DIGIT = 6, POINT = 3; // pixels
 const MANY_ROWS = 24, VERY_MANY_ROWS = 48;
@@ -136,7 +137,7 @@ export function pictureOf(panel, { queries, keys }, width, most = Infinity) {
   const room = { width, most, ...small, ...bare };
   const geometry = geometryOf(window, ofDimensions ? null : columns, left, notes ? NOTE : 0, room);
   return {
-    geometry, rows, columns, notes, limit, share, masked, valueText, signed: scale !== "weights",
+    geometry, width, rows, columns, notes, limit, share, masked, valueText, signed: scale !== "weights",
     marked: marked && ((row, column) => marked(row + top, column + start)),
     room: ofDimensions ? ROOM_FOR_A_DIGIT : undefined,
     upright: !ofDimensions && fitUpright(columns, geometry.wide),
@@ -146,9 +147,9 @@ export function pictureOf(panel, { queries, keys }, width, most = Infinity) {
 
 export const plainSymbol = ({ symbol }) => symbol.replace(/<[^>]*>/g, "");
 
-// All dimensions of one token in a strip as wide as the cells of the window below it.
-export function stripOf({ grid, marked }, row, { geometry, limit }) {
-  const { left, right } = geometry, wide = (right - left) / grid.columns;
+// All dimensions of one token in a strip above the cells of the window.
+export function stripOf({ grid, marked }, row, { geometry, limit, width }) {
+  const { left } = geometry, wide = Math.min(WIDEST_OF_A_STRIP, (width - left - 4) / grid.columns);
   return {
     geometry: new Geometry({
       rows: 1, columns: grid.columns, left, top: 1, wide, high: STRIP_HIGH, after: 2, below: BELOW_A_STRIP,

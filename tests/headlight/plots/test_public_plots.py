@@ -78,10 +78,6 @@ def test_weights_are_the_traces(shipped, trace, other):
     mean = trace.encoder[1].mean(axis=0)
     np.testing.assert_allclose(values(hl.plots.average(trace, "encoder", layer=1), "z"), mean, rtol=1e-5)
     np.testing.assert_allclose(values(hl.plots.average(trace), "z"), trace.cross.mean(axis=(0, 1)), rtol=1e-5)
-    weights = values(hl.plots.masked_weights(shipped, trace, "cross", layer=2, head=5), "z")
-    np.testing.assert_allclose(weights, trace.cross[2, 5], atol=1e-5)
-    scores = values(hl.plots.scores(shipped, trace, "cross", layer=2, head=5), "z")
-    np.testing.assert_allclose(torch.tensor(scores).softmax(dim=-1), trace.cross[2, 5], atol=1e-5)
     changed = values(hl.plots.difference(trace, other, "encoder", layer=1, head=2), "z")
     np.testing.assert_allclose(changed, (other.encoder - trace.encoder)[1, 2], atol=1e-5)
 
@@ -128,9 +124,6 @@ def test_parts_of_the_model_are_its_parameters(shipped, trace):
     np.testing.assert_array_equal(row, matrix[trace.source_ids[2]])
     cosines = torch.cosine_similarity(torch.tensor(matrix), torch.tensor(row)).sort(descending=True).values
     np.testing.assert_allclose(values(hl.plots.nearest_tokens(shipped, trace, token=2))[:5], cosines[1:6], atol=1e-5)
-    counts = hl.plots.parameters(shipped).data[0]
-    own = counts.y[list(counts.x).index(str(shipped.model.config.d_model))]
-    assert own == sum(part.numel() for part in shipped.model.parameters())
     position, pair = np.arange(8), np.arange(256) // 2
     angles = position[:, None] / 10_000 ** (2 * pair / 256)
     expected = np.where(np.arange(256) % 2, np.cos(angles), np.sin(angles))

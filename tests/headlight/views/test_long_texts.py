@@ -6,7 +6,6 @@ import json
 
 import numpy as np
 import pytest
-from headlight.views.questions.content import QUESTIONS
 from support.addresses import VIEWS
 from support.long_text import NAME, TEXT, write_summarizer
 from support.pages import open_address, page_text
@@ -97,13 +96,6 @@ def test_every_view_of_a_long_text_opens_says_what_it_limits_and_sends_little(ad
     assert LIMITED.get(address, "") in page_text(app)
     assert sent_by(app) <= MOST_SENT
     assert max(read.values()) <= MOST_READ, read
-
-
-@pytest.mark.parametrize("question", [each.question for each in QUESTIONS])
-def test_every_question_about_a_long_text_sends_little(question):
-    app = opened("/questions", question=question)
-    assert not app.error and sent_by(app) <= MOST_SENT
-    assert question in page_text(app)
 
 
 def unpacked(blob: bytes) -> tuple[dict, np.ndarray]:

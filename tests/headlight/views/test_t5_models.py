@@ -235,15 +235,6 @@ def test_sentences_name_this_models_norm_and_scores(address):
     assert "LayerNorm" not in said and "QKᵀ / √d_k" not in said and "token with its position" not in said
 
 
-def test_questions_are_answered_for_this_model():
-    def asked(question: str) -> str:
-        return page_text(opened("/questions", question=question, checkpoint=T5, text="red dog"))
-
-    assert "and no β: this model has RMSNorm" in asked("Why do LayerNorm's gamma and beta exist?")
-    assert "do not divide" in asked("Why divide by sqrt(d_k)?")
-    assert "a bias by distance" in asked("Why sine and cosine, and why a buffer and not a parameter?")
-
-
 def test_masks_of_a_text_too_long_to_be_drawn_say_so(monkeypatch):
     monkeypatch.setattr("headlight.views.inside.masks.MOST_CELLS", 3)
     app = opened("/inside?inside=masks", checkpoint=T5, text="red dog")
