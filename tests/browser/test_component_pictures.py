@@ -192,7 +192,7 @@ def test_token_lines_are_as_strong_as_the_weights_and_join_their_tokens(visited,
 
 
 def test_the_explorers_heads_are_taken_alone_and_all_together(visited, take, shipped):
-    page, trace = visited("/attention?explorer_kind=cross"), replayed(shipped, EVIL)
+    page, trace = visited("/attention?kind=cross"), replayed(shipped, EVIL)
     kind, named = "cross", f"Cross-attention: layer {LAYER + 1}, head {HEAD + 1}"
     expect(page.locator(".heads_name")).to_have_text(named)
     weights = trace.cross[LAYER, HEAD]

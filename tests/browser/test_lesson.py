@@ -108,7 +108,7 @@ def test_a_lesson_through_every_page_can_be_followed_from_its_addresses(visitor,
     go_to(page, "Attention")
     page.get_by_text("Table of the heads").click()
     page.get_by_role("button", name="layer 2, head 4", exact=True).click()
-    page.wait_for_url("**explorer_heads=2.4**")
+    page.wait_for_url("**layer=2&head=4**")
     heading = "Cross-attention: layer 2, head 4"
     shows_everywhere(page, elsewhere, lambda one: one.locator(".heads_name"), heading)
 

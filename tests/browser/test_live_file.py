@@ -102,7 +102,7 @@ def test_a_card_of_the_home_gives_its_sentence(live, rounded):
 
 def test_attention_has_every_weight_of_all_heads(live, trace):
     page = live()
-    show(page, "attention", explorer_kind="decoder", explorer_heads="2.3", explorer_tokens="q3")
+    show(page, "attention", kind="decoder", layer="2", head="3", tokens="q3")
     expect(page.locator(".heads_name")).to_have_text("Masked decoder self-attention: layer 2, head 3")
     page.locator("details.weights summary").click()
     cells, count = page.locator("details.weights td"), len(trace.target_ids)
@@ -114,8 +114,8 @@ def test_attention_has_every_weight_of_all_heads(live, trace):
     np.testing.assert_allclose(weights, trace.decoder[1, 2][queries, keys], atol=1.1e-4)
     page.get_by_role("button", name="cross", exact=True).click()
     expect(page.locator(".heads_name")).to_have_text("Cross-attention: layer 2, head 3")
-    page.wait_for_url("**#attention?*explorer_heads=2.3")
-    assert "explorer_kind" not in page.url, "the default is not written"
+    page.wait_for_url("**#attention?*layer=2&head=3*")
+    assert "kind" not in page.url, "the default is not written"
 
 
 def test_decoding_goes_on_from_a_token_that_is_forced(live, rounded, trace):

@@ -131,9 +131,9 @@ def test_an_address_asks_the_explorer_for_the_same(payloads, traces):
     trace, known = traces[0], {"options": OPTIONS, "kinds": CROSS_FIRST}
     for address in (
         {},
-        {"explorer_kind": "decoder", "explorer_heads": "1.2-3.8", "explorer_tokens": "k1-2", "explorer_top": "50"},
-        {"explorer_kind": "nonsense", "explorer_heads": "9.1", "explorer_tokens": "q999", "explorer_scale": "x"},
-        {"explorer_heads": "1.2-", "explorer_tokens": "q0", "explorer_view": "lines"},
+        {"kind": "decoder", "layer": "1", "head": "2", "heads": "1.2-3.8", "tokens": "k1-2", "rows": "input token"},
+        {"kind": "nonsense", "layer": "9", "head": "1", "heads": "1.1-1.2", "tokens": "q999", "label": "x"},
+        {"heads": "2.3-", "tokens": "q0", "view": "lines"},
     ):
         expected = addressed_choice(trace, address, "2.3")
         assert asked(payloads, "explorerChoice", address, sent(trace), known, "2.3") == expected

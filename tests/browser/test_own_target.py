@@ -38,7 +38,7 @@ def test_a_translation_is_typed_and_the_link_keeps_it_until_the_next_sentence(pa
 
 
 def test_the_keys_move_the_token_that_is_asked_about_and_the_address_follows(page, address, shipped):
-    page.goto(f"{address}/why?why=contrast&text={TEXT}&why_step=2")
+    page.goto(f"{address}/research?research=contrast&text={TEXT}&step=2")
     following = shipped.trace(TEXT).target_tokens
     asked = page.get_by_test_id("stMain").get_by_text("Teal bars").locator("strong").first
     expect(asked).to_have_text(f"“{shown_token(following[1])}”")
@@ -46,6 +46,6 @@ def test_the_keys_move_the_token_that_is_asked_about_and_the_address_follows(pag
     page.get_by_role("slider", name="Output token").focus()
     page.keyboard.press("ArrowLeft")
     expect(asked).to_have_text(f"“{shown_token(following[0])}”")
-    page.wait_for_url("**why_step=1**")
+    page.wait_for_url("**step=1**")
     back(page)
     expect(asked).to_have_text(f"“{shown_token(following[1])}”")

@@ -29,7 +29,7 @@ def patched_token(page: Page):
 
 
 def test_the_cell_goes_with_the_keys_and_the_link_keeps_pair_site_and_cell(page, address, elsewhere):
-    page.goto(f"{address}/what_if?what_if=patching")
+    page.goto(f"{address}/research?research=patching")
     expect(page.get_by_text("after layer 3 from the clean run")).to_be_visible()
     at_rest(page)
     page.get_by_role("slider", name="Layer").focus()
@@ -51,7 +51,7 @@ def test_the_cell_goes_with_the_keys_and_the_link_keeps_pair_site_and_cell(page,
 
 
 def test_two_sentences_of_ones_own_are_patched_and_unequal_ones_shown_by_token(page, address, best_after):
-    page.goto(f"{address}/what_if?what_if=patching&minimal_pair=your+own&patched_row=1&patched_column=2")
+    page.goto(f"{address}/research?research=patching&minimal_pair=your+own&patched_row=1&patched_column=2")
     expect(page.get_by_text("First sentence, the clean run")).to_be_visible()
     at_rest(page)
     for label, name, text in (("First sentence", "Clean", CLEAN), ("Second sentence", "Corrupted", CORRUPTED)):

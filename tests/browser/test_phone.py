@@ -150,13 +150,13 @@ def test_a_tap_on_a_page_in_the_row_below_leaves_the_list_of_pages_folded(phone,
 # Of views with many controls the figure, and where it begins at the latest: a fifth of the page below is left for it.
 FIGURE = {
     "/inside": ".products .maps",
-    "/attention?attention=rollout": CHART,
-    "/attention?attention=attribution%20methods": CHART,
+    "/research?research=rollout": CHART,
+    "/research?research=attribution": CHART,
     "/positions?positions=waves": CHART,
-    "/logits?logits=logit%20lens": ".places table",
+    "/research?research=logit+lens": ".places table",
     "/decoding?decoding_view=candidates": CHART,
     "/inside?inside=masks": CHART,
-    "/atlas?checkpoint=reverse": ".head_finder .plot",
+    "/research?checkpoint=reverse": ".head_finder .plot",
 }
 SENTENCE, BEGINS = "I can't swim, and I don't want to learn it.", 660
 

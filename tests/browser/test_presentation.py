@@ -90,7 +90,7 @@ def middle(place) -> tuple[float, float]:
 
 
 def test_while_presenting_the_map_reads_what_is_pointed_at_and_the_arrow_keys_step(page, address):
-    open_page(page, address, "attention?present=1&explorer_heads=2.3&explorer_kind=cross")
+    open_page(page, address, "attention?present=1&kind=cross&layer=2&head=3")
     queries, keys = (page.locator(f".map .{side}_tokens button") for side in ("query", "key"))
     _, y = middle(queries.nth(1))
     x, _ = middle(page.locator(".map canvas"))
@@ -170,8 +170,8 @@ def test_presented_figures_have_all_their_labels_and_headings(visitor, address):
 
 def test_presented_controls_of_a_row_have_their_labels_on_one_line(visitor, address):
     page = visitor(**PROJECTOR)
-    open_page(page, address, "why?present=1")
-    labels = [page.locator(f".st-key-{key} label").first.bounding_box() for key in ("logit_of", "logit_step")]
+    open_page(page, address, "research?present=1&research=rollout")
+    labels = [page.locator(f".st-key-{key} label").first.bounding_box() for key in ("rollout", "residual")]
     middles = [box["y"] + box["height"] / 2 for box in labels]
     assert middles[0] == pytest.approx(middles[1], abs=3)
 

@@ -38,8 +38,9 @@ def point_at(page: Page, row: int, column: int) -> None:
         page.keyboard.press(key)
 
 
-def expect_number(page: Page, name: str, value: str) -> None:
-    expect(page.locator(".numbers div", has=page.get_by_text(name, exact=True)).locator("dd")).to_have_text(value)
+def reads(page: Page, weight: str) -> None:
+    """Wait until the sentence below the map names a weight."""
+    expect(page.locator(".readout")).to_contain_text(weight)
 
 
 def test_the_explorer_shows_the_choice_it_was_taken_with_and_every_weight(open_alone, trace):
@@ -48,12 +49,12 @@ def test_the_explorer_shows_the_choice_it_was_taken_with_and_every_weight(open_a
     for text in (f"Sentence: {SENTENCE}", f"Translation: {trace.target_text}", "by the checkpoint en-de."):
         expect(page.get_by_text(text)).to_be_visible()
     point_at(page, 2, 4)
-    expect_number(page, "weight", f"{trace.encoder[2, 4, 2, 4]:.4f}")
+    reads(page, f"{trace.encoder[2, 4, 2, 4]:.4f}")
     page.locator(KEYS).nth(1).hover()
-    expect_number(page, "weight", f"{trace.encoder[2, 4, :, 1].max():.4f}")
+    reads(page, f"{trace.encoder[2, 4, :, 1].max():.4f}")
     page.get_by_role("button", name="cross", exact=True).click()
     page.locator(QUERIES).nth(3).click()
-    expect_number(page, "weight", f"{trace.cross[2, 4, 3].max():.4f}")
+    reads(page, f"{trace.cross[2, 4, 3].max():.4f}")
     page.get_by_role("button", name="lines", exact=True).click()
     expect(page.locator(".readers button").nth(3)).to_have_attribute("aria-pressed", "true")
 
@@ -132,7 +133,7 @@ def test_nothing_can_be_let_in_from_outside(browser, trace, tmp_path):
     page, asked = context.new_page(), []
     context.route("**/*", lambda route: (asked.append(route.request.url), route.continue_()))
     page.goto((tmp_path / "page.html").as_uri())
-    expect(page.locator(".numbers dd").first).to_be_visible()
+    expect(page.locator(".readout")).not_to_be_empty()
     told = page.evaluate("fetch('https://example.com/').then(() => 'let through', error => error.name)")
     assert told == "TypeError" and page.evaluate("window.hurt") is None
     assert [url for url in asked if not url.startswith("file:")] == []
@@ -152,13 +153,13 @@ def taken(page: Page, url: str, tmp_path: Path) -> str:
 
 
 def test_attention_is_taken_as_it_stands(page, address, open_alone, tmp_path, trace):
-    see = f"text={quote(SENTENCE)}&explorer_kind=decoder&explorer_heads=2.3&explorer_view=lines&explorer_tokens=q3"
+    see = f"text={quote(SENTENCE)}&kind=decoder&layer=2&head=3&view=lines&tokens=q3"
     alone = open_alone(taken(page, f"{address}/attention?{see}", tmp_path))
     expect(alone.locator(".heads_name")).to_have_text("Masked decoder self-attention: layer 2, head 3")
     expect(alone.locator(".readers [aria-pressed=true]")).to_have_text(
         " → ".join(shown_tokens(side)[2] for side in (trace.decoder_input_tokens, trace.target_tokens))
     )
-    expect_number(alone, "weight", f"{trace.decoder[1, 2, 2].max():.4f}")
+    reads(alone, f"{trace.decoder[1, 2, 2].max():.4f}")
 
 
 def test_a_decoding_is_taken_and_played(page, address, open_alone, tmp_path, trace):
@@ -213,7 +214,7 @@ def test_the_replay_of_a_training_is_taken(page, address, open_alone, tmp_path):
 @pytest.mark.parametrize("scheme, width", [("dark", 390), ("light", 1366)])
 def test_it_shuts_no_one_out(open_alone, trace, scheme, width):
     page = open_alone(explorer_page(trace, "en-de"), scheme, width)
-    expect(page.locator(".numbers dd").first).to_be_visible()
+    expect(page.locator(".readout")).not_to_be_empty()
     shuts_no_one_out(page)
 
 

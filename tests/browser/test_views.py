@@ -31,35 +31,37 @@ VIEWS = {
         ".beam_tree .readout",
     ),
     "/attention": (*EXPLORER, ".map canvas"),
-    "/attention?explorer_view=lines": (*EXPLORER, ".lines canvas"),
+    "/attention?view=lines": (*EXPLORER, ".lines canvas"),
     f"/attention?text={quote(LONGEST)}": (*EXPLORER, ".map canvas"),
-    "/attention?attention=rollout": (CHART, ".st-key-rollout_layers"),
-    f"/attention?attention={quote('attribution methods')}": (CHART, ".st-key-layer_buttons"),
+    "/attention?attention=one+head&checkpoint=reverse": (
+        ".head_card .headline",
+        ".own .example",
+        ".examples .example",
+        ".st-key-head_buttons",
+    ),
+    "/research?checkpoint=reverse&kind=encoder": (".head_finder .plot", ".head_finder .readout"),
+    "/research?research=rollout": (CHART, ".st-key-up_to"),
+    "/research?research=attribution": (CHART, ".st-key-step_slider"),
+    "/research?research=contributions": (CHART, ".chips", ".st-key-step_slider"),
+    "/research?research=contrast": (CHART, ".st-key-step_slider", ".st-key-against_list"),
+    "/research?research=patching": (CHART, ".places table", ".st-key-minimal_pair", ".st-key-patched_row_slider"),
+    "/research?research=logit+lens": (".places table",),
+    "/research?research=trajectory": (CHART, ".st-key-token_slider"),
+    "/research?research=embeddings": (CHART, ".st-key-token_slider"),
+    "/research?research=feed-forward": (CHART, ".st-key-token_slider"),
+    "/research?research=calibration": (CHART,),
     "/inside": (".rail", ".chooser", ".products .maps", ".products .worked", ".st-key-head_buttons"),
     "/inside?at_step=values": (".rail", ".chooser", ".values .own", ".st-key-head_buttons"),
     "/inside?at_step=output": (".rail", ".chooser", ".output .maps", ".st-key-head_buttons"),
     f"/inside?inside={quote('small example')}": (".st-key-toy_editor", ".chooser", ".rail", "li.softmax .maps"),
     f"/inside?inside={quote('why √d_k')}": (CHART, ".st-key-head_buttons"),
     "/inside?inside=architecture": (".diagram svg", ".st-key-parameters_fold"),
-    "/architecture?architecture=trajectory": (CHART, ".st-key-token"),
-    "/architecture?architecture=embeddings": (CHART, ".st-key-token"),
-    "/architecture?architecture=feed-forward": (CHART, ".st-key-token"),
-    f"/logits?logits={quote('logit lens')}": (".places table",),
-    "/logits?logits=calibration": (CHART,),
     "/positions": (".finding", ".st-key-reordered_line"),
     "/positions?positions=waves": (".st-key-waves", ".st-key-rotation", ".st-key-offset"),
     "/inside?inside=masks": (".st-key-leaking", ".st-key-next_tokens", ".st-key-head_buttons", ".st-key-batch"),
     "/inside?inside=masks&kind=cross": (".st-key-leaking", ".st-key-next_tokens", ".st-key-head_buttons"),
     f"/training?training={quote('replay')}&checkpoint=en-fr": (".controls", ".strip", ".all", "table.map"),
     "/training?training=recipe": (CHART, ".st-key-epsilon"),
-    "/atlas": (".head_finder .plot", ".head_card .headline", ".own .example"),
-    "/atlas?checkpoint=reverse&kind=encoder": (
-        ".head_finder .plot",
-        ".head_card .headline",
-        ".own .example",
-        ".examples .example",
-    ),
-    "/atlas?checkpoint=reverse&atlas=list": (".head_finder .list", ".head_card .headline", ".examples .example"),
     "/what_if": (".grids", ".legend", ".compared table", ".st-key-ablated_by"),
     f"/what_if?what_if={quote('rewrite attention')}": (
         ".rows",
@@ -67,53 +69,47 @@ VIEWS = {
         ".st-key-rewrite",
         ".st-key-rewrite_row",
     ),
-    "/what_if?what_if=patching": (CHART, ".places table", ".st-key-minimal_pair", ".st-key-patched_row_slider"),
-    "/why": (".places table", ".st-key-logit_step", ".st-key-logit_layers"),
-    f"/why?why={quote('source or prefix')}": (CHART, ".chips", ".st-key-share_of_slider"),
-    "/why?why=contrast": (CHART, ".st-key-why_step_slider", ".st-key-against_list"),
     f"/what_if?what_if={quote('your translation')}": (".compared table", ".st-key-own_target_line"),
     # Other states of these views, and views that may be higher than a screen: nothing has to be in sight.
     "/decoding?decoding=beam&beam=3&prefix=258": (),
-    f"/attention?explorer_kind=decoder&explorer_view=lines&explorer_heads={quote('1.1-2.3')}": (),
+    "/attention?kind=decoder&view=lines&layer=1&head=1&heads=1.1-2.3": (),
     "/training": (),
     f"/training?training={quote('compare runs')}": (),
     "/training?training=batches": (),
     "/inside?kind=decoder": (),
     f"/inside?inside={quote('small example')}&toy_flipped=000111000000000000": (),
     "/what_if?off=encoder.2.5-cross.1.1&ablated_by=uniform": (),
-    "/what_if?what_if=patching&minimal_pair=name&patched=cross%20heads": (),
-    f"/what_if?what_if=patching&minimal_pair={quote('your own')}": (),
-    "/why?logit_of=lead+over+the+runner-up": (),
+    "/research?research=patching&minimal_pair=name&patched=cross%20heads": (),
+    f"/research?research=patching&minimal_pair={quote('your own')}": (),
 }
 TITLES = {f"/{name}": title for pages in GROUPS.values() for name, title in pages.items()}
 TITLES |= {"/": "Headlight"}
 # Without a figure until something is started, and what starts it.
 STARTED_BY = {"/training": "Start training", f"/training?training={quote('compare runs')}": "Start both"}
 FIGURES = (
-    "[data-testid=stPlotlyChart] .main-svg, .place, li.step canvas, .diagram svg, .numbers dd, "
+    "[data-testid=stPlotlyChart] .main-svg, .place, li.step canvas, .diagram svg, "
     ".token_lines .row.output, .switches td button, .weight_bars .bar, .beam_tree button"
 )
 # Views whose figure grows with the sentence: of a short one it is in sight.
 HIGHER_WITH_A_LONGER_SENTENCE = {
-    f"/attention?attention={quote('attribution methods')}",
+    "/research?research=attribution",
     "/inside",
     "/inside?at_step=values",
     "/inside?at_step=output",
-    f"/logits?logits={quote('logit lens')}",
+    "/research?research=logit+lens",
     "/inside?inside=masks",
     "/inside?inside=masks&kind=cross",
     "/what_if",
     f"/what_if?what_if={quote('rewrite attention')}",
-    f"/why?why={quote('source or prefix')}",
-    "/why?why=contrast",
+    "/research?research=contributions",
+    "/research?research=contrast",
 }
 # What of a view has to be in sight while it is presented, where that is not all but its controls.
 PRESENTED = {
-    "/attention?explorer_view=lines": (".lines canvas",),
+    "/attention?view=lines": (".lines canvas",),
     f"/inside?inside={quote('small example')}": (".st-key-toy_editor", "li.softmax .maps"),
-    "/why": (".places table", ".st-key-logit_layers"),
-    "/what_if?what_if=patching": (CHART,),
-    f"/why?why={quote('source or prefix')}": (CHART,),
+    "/research?research=patching": (CHART,),
+    "/research?research=contributions": (CHART,),
 }
 # Of a page's views with the same kinds of figure, the first has its figure in sight while it is presented.
 LOOKED_AT_PRESENTED = {
@@ -302,7 +298,7 @@ _BARS = """chart => [...chart.querySelectorAll(".point:has(.bartext-inside)")].m
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("path", ["/decoding?decoding_view=candidates", "/architecture?architecture=embeddings"])
+@pytest.mark.parametrize("path", ["/decoding?decoding_view=candidates", "/research?research=embeddings"])
 def test_numbers_on_bars_stand_out_from_them(visitors, scheme, path):
     page = visitors[scheme]
     visit(page, WINDOWS[0], path, TEXT)
