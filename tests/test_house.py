@@ -10,6 +10,27 @@ import pytest
 from support.house import BELOW, ENGINE, ROOT, all_files, dotted, files, imports, modules, package_of, tree
 
 MAXIMUM_LINES = 500
+CODE = {".py", ".js", ".css", ".html", ".wat"}
+BUDGETS = {  # lines of code per room
+    "transformer/commands": 950,
+    "transformer/data": 2680,
+    "transformer/decoding": 830,
+    "transformer/exchange": 1010,
+    "transformer/experiments": 250,
+    "transformer/interpret": 7390,
+    "transformer/model": 1470,
+    "transformer/toy": 680,
+    "transformer/training": 1380,
+    "headlight/app": 3290,
+    "headlight/classroom": 1720,
+    "headlight/components": 17130,
+    "headlight/lessons": 5780,
+    "headlight/plots": 3660,
+    "headlight/views": 8560,
+    "pages": 90,
+    "benchmarks": 2960,
+    "tests": 46220,
+}
 
 # What is installed and yet may not be imported in a room.
 FORBIDDEN = {
@@ -154,6 +175,21 @@ def test_only_the_command_line_prints():
 
 def test_no_module_is_called_utils():
     assert not [path for path in all_files() if path.stem in ("utils", "helpers", "misc", "common")]
+
+
+@pytest.mark.parametrize("room", BUDGETS)
+def test_a_room_keeps_to_its_budget_of_lines(room):
+    """A commit that raises a budget says in its message what users get for it."""
+    paths = [path for path in (ROOT / room).rglob("*") if path.suffix in CODE and "node_modules" not in path.parts]
+    assert paths, f"{room} has no code"
+    lines = sum(len(path.read_text(encoding="utf-8").splitlines()) for path in paths)
+    assert lines <= BUDGETS[room], f"{room} has {lines} lines"
+
+
+def test_every_room_has_a_budget():
+    rooms = {path.name for path in (ROOT / "headlight").iterdir() if (path / "__init__.py").exists()}
+    rooms |= {path.name for path in (ROOT / "transformer").iterdir() if (path / "__init__.py").exists()}
+    assert rooms == {room.split("/")[1] for room in BUDGETS if "/" in room}
 
 
 def test_no_file_grows_too_long():

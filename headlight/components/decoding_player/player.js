@@ -60,10 +60,8 @@ class Player extends Component {
   // given: { facts, layer, head, step, autoplay, fixed }; facts as Python wrote them, or decoded already. `fixed`: no
   // token can be forced.
   receive({ facts, layer, head, fixed = false, ...state }) {
-    if (facts !== this.facts) this.trace = facts.targetProbabilities.base64 ? null : facts;
-    this.facts = facts;
-    this.trace ??= decodeFacts(facts);
-    const steps = stepsOf(this.trace, { layer, head }, this.trace), data = { ...steps, ...state, fixed };
+    const trace = facts.targetProbabilities ? facts : decodeFacts(facts);
+    const data = { ...stepsOf(trace, { layer, head }, trace), ...state, fixed };
     const arrives = !this.data, other = this.data?.id !== data.id;
     this.data = data;
     this.playhead.last = data.steps.length;
