@@ -310,11 +310,6 @@ def search_tree(record: SearchRecord) -> tuple[Branch, ...]:
     return tuple(branches)
 
 
-def best_branch(branches: Sequence[Branch]) -> int:
-    """Return the number of the branch that ended with the best score; the first of a search in which none ended."""
-    return next((number for number, branch in enumerate(branches) if branch.rank == 1), 0)
-
-
 def path_to(branches: Sequence[Branch], number: int) -> list[int]:
     """Return the branches on the way to one of them, the first token's first, itself last."""
     way = []

@@ -18,7 +18,7 @@ export function figureOf({ branches }) {
   };
 }
 
-function rowOf({ parent, step, token, chance, log_probability: sum, note, look }, number) {
+function rowOf({ parent, step, token, chance, logProbability: sum, note, look }, number) {
   const looks = look.split(" "), outcome = OUTCOMES[looks.find((each) => OUTCOMES[each])] ?? "";
   const best = looks.includes("best") ? "yes" : "no";
   return [number + 1, parent < 0 ? "" : parent + 1, step + 1, token, chance, sum, note, best, outcome];

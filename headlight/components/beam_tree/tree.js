@@ -3,11 +3,15 @@
 
 import { offerPicture } from "../export/snapshot.js";
 import { ARROWS, element, isDark, isShortcut, opacity, shortened, svgElement, tint, tintOf } from "../lib/canvas.js";
+import { decodeFacts } from "../lib/facts.js";
+import { findingElement } from "../lib/finding.js";
 import { Component, mounted } from "../lib/mount.js";
 import { press } from "../lib/screen.js";
 import { chipText, inWords, joined, shownToken, wordRanges } from "../lib/tokens.js";
 import { columnsIn, moved, way } from "./moves.js";
 import { figureOf } from "./picture.js";
+import { findingOf, treeOf } from "./story.js";
+import { readerText } from "./words.js";
 
 const HIGH = 33; // pixels from row to row
 
@@ -25,10 +29,13 @@ class BeamTree extends Component {
     this.whenResized(scroll, () => this.arrange());
   }
 
-  receive(data) {
-    const text = JSON.stringify(data);
+  // given: { branches, source, head }, as in story.js; branches as Python wrote them, or decoded already.
+  receive(given) {
+    const text = JSON.stringify(given);
     if (text === this.text) return;
+    const facts = decodeFacts(given.branches), data = { ...given, branches: treeOf(facts) };
     Object.assign(this, { data, text });
+    this.find(".found").replaceChildren(findingElement(findingOf(facts)));
     this.buttons = data.branches.map((branch, number) => this.button(branch, number));
     this.stage.replaceChildren(this.edges, ...this.buttons);
     const rows = 1 + Math.max(...data.branches.map(({ row }) => row));
@@ -80,13 +87,13 @@ class BeamTree extends Component {
       `probable its token. Point at one, or ${press()} it to search on from there.`;
     this.readout.textContent = branch ? inWords(branch.words) : invitation;
     const dark = isDark(this.stage);
-    const chips = (branch?.reads ?? []).map((weight, index) => {
+    const chips = Array.from(branch?.reads ?? [], (weight, index) => {
       const token = this.data.source[index], chip = element("span", "", chipText(token));
       tint(chip, weight, dark);
-      return Object.assign(chip, { title: `${token}: weight ${weight}` });
+      return Object.assign(chip, { title: `${token}: weight ${weight.toFixed(4)}` });
     });
     const words = joined(chips, wordRanges(this.data.source));
-    this.reads.replaceChildren(...(chips.length ? [this.data.reader, ...words] : []));
+    this.reads.replaceChildren(...(chips.length ? [readerText(this.data.head), ...words] : []));
   }
 
   key(event) {

@@ -1,9 +1,17 @@
 // Numbers, tokens and heads in words.
 
+import { MINUS } from "./format.js";
+
 export const quoted = (token) => `“${token}”`;
 export const sentenceCase = (text) => text.slice(0, 1).toUpperCase() + text.slice(1);
 export const grouped = (count) => count.toLocaleString("en");
 export const pluralize = (count, noun) => `${grouped(count)} ${noun}${count === 1 ? "" : "s"}`;
+
+// A number with a true minus sign, none for what rounds to 0.
+export function signed(value, digits) {
+  const text = value.toFixed(digits);
+  return /[1-9]/.test(text) ? text.replace("-", MINUS) : text.replace("-", "");
+}
 
 // A share in whole percent, never rounded to all or to nothing.
 export function percent(share) {

@@ -158,10 +158,10 @@ export class Decoding extends View {
 
   showTree(record, { sourceTokens }, head, prefix) {
     const from = (ids) => this.say({ prefix: ids, step: "1" });
-    const { found, best } = showTree(this.more[0], record, { source: sourceTokens, head, from });
+    const best = showTree(this.more[0], record, { source: sourceTokens, head, from });
     const shown = best.trim() ? best : this.words.nothing;
     this.find(".found_so").replaceChildren(wayLine("Best", shown, prefix.length ? () => from("") : null));
-    this.find(".findings").replaceChildren(finding(found));
+    this.find(".findings").replaceChildren();
   }
 
   showSteps(shown, trace, head, prefix, { way }, said) {

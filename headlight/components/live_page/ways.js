@@ -3,8 +3,7 @@
 
 import { default as beamTree } from "../beam_tree/tree.js";
 import { element } from "../lib/canvas.js";
-import { headName } from "./payloads/text.js";
-import { describeTree, searchTree, treePayload } from "./payloads/tree.js";
+import { searchTree } from "./search_tree.js";
 
 // Of each number its least, its most, what it is without being said, and the way that it belongs to.
 const NUMBERS = {
@@ -18,9 +17,6 @@ const WAYS = ["greedy", "beam", "sampling"], VIEWS = ["step by step", "beam sear
 const WHOLE = ["beam", "topk", "seed"];
 export const DRAWN_HERE =
   "The same seed draws the same on this page, in every browser; the app, whose numbers are PyTorch's, draws otherwise.";
-const TREE_ATTEMPT =
-  "Make the beam larger: does another translation win, and was it behind for a while? Then choose a branch that fell " +
-  "out: how well could it have ended? A larger beam does not always translate better (Koehn and Knowles 2017).";
 
 // What an address asks for; what makes no sense falls back.
 export function wayIn(said) {
@@ -70,13 +66,11 @@ export class WayFields {
 const usualNumbers = () => Object.fromEntries(Object.entries(NUMBERS).map(([name, { usual }]) => [name, usual]));
 
 // The tree of a search, drawn in `place`; from(ids): search from a branch, its ids joined by dots, or "" for the start.
-// Returns what is found in it, for a finding, and the best translation.
+// Returns the best translation.
 export function showTree(place, record, { source, head, from }) {
-  const branches = searchTree(record);
-  const reader = `Cross-attention ${headName(head.layer, head.head)} reads: `;
   const setTriggerValue = (_, ids) => from(ids);
-  beamTree({ parentElement: place, data: treePayload(branches, source, reader), setTriggerValue });
-  return { found: { ...describeTree(branches), attempt: TREE_ATTEMPT }, best: record.ended[0].text };
+  beamTree({ parentElement: place, data: { branches: searchTree(record), source, head }, setTriggerValue });
+  return record.ended[0].text;
 }
 
 // A line on what this way found, and a button back from what is forced.

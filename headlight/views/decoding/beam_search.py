@@ -11,12 +11,11 @@ from headlight.app.results import TranslationRequest, what_if
 from headlight.app.widgets import show_finding, show_table
 from headlight.components.show import beam_tree
 from headlight.plots.limits import replayed_words
-from headlight.plots.text import one_head_name
 from transformer import Beam, Greedy
 
 from .player import choose_head
 from .prefix import force
-from .search_content import describe_search, describe_tree, tree_payload
+from .search_content import branch_facts, describe_search
 
 
 def show(request: TranslationRequest, row: DeltaGenerator) -> None:
@@ -62,9 +61,9 @@ def _show_tree(request: TranslationRequest, head: Head) -> None:
         st.warning(too_long, icon=":material/content_cut:")
         return
     reads = what_if.branch_reads(request, head.layer, head.head)
-    reader = f"Cross-attention {one_head_name(head.layer or 0, head.head or 0)} reads: "  # averages are not offered
-    beam_tree(tree_payload(branches, reads, source, reader, translator.tokenizer.piece_text), "beam_tree", force)
-    show_finding(
-        describe_tree(branches),
-        "a branch that fell out: click it, and the search goes on from there. How well could it have ended?",
-    )
+    facts = {
+        "branches": branch_facts(branches, reads, translator.tokenizer.piece_text),
+        "source": list(source),
+        "head": {"layer": head.layer, "head": head.head},  # averages are not offered
+    }
+    beam_tree(facts, "beam_tree", force)

@@ -1,0 +1,53 @@
+"""Beam search: facts of the tree, and the view."""
+
+import json
+
+import numpy as np
+import pytest
+from support.pages import components, open_page
+from support.traced import translator
+
+from headlight.app.results import TranslationRequest, checkpoint, what_if
+from headlight.views.decoding.search_content import branch_facts
+from transformer.decoding.beam import Beam
+
+TEXT = "He bought a ticket at the train station."
+
+
+def test_a_branch_reads_what_the_head_reads_when_that_branch_is_replayed():
+    choice = TranslationRequest(checkpoint("en-de"), TEXT, Beam(4))
+    tree, reads = what_if.branches(choice), what_if.branch_reads(choice, 1, 3)
+    for number in range(0, len(tree), 5):
+        target = [one for one in translator().hypotheses(TEXT, Beam(4)) if one.ids == tree[number].ids]
+        how = {"target": target[0]} if target else {"prefix": tree[number].ids}
+        trace = translator().trace(TEXT, **how)
+        np.testing.assert_allclose(reads[number], trace.cross[1, 3, len(tree[number].ids) - 1], atol=1e-5)
+
+
+def test_the_facts_of_a_branch_are_the_searchs():
+    choice = TranslationRequest(checkpoint("en-de"), TEXT, Beam(3))
+    tree, reads = what_if.branches(choice), what_if.branch_reads(choice, 0, 0)
+    facts = json.loads(json.dumps(branch_facts(tree, reads, translator().tokenizer.piece_text)))
+    for branch, fact in zip(tree, facts, strict=True):
+        assert (tuple(fact["ids"]), fact["parent"], fact["place"]) == (branch.ids, branch.parent, branch.place)
+        assert fact["outcome"] == branch.outcome and fact["rank"] == branch.rank
+        assert fact["log_probability"] == branch.log_probability and fact["score"] == branch.score
+
+
+@pytest.mark.parametrize("strategy", [{"decoding": "beam", "beam": "3", "alpha": "0.0"}, {}])
+def test_the_view_has_a_table_and_a_tree_and_searches_on_from_a_branch(strategy, shipped):
+    beam = Beam(3, 0.0) if strategy else Beam()
+    app = open_page("pages/decoding.py", decoding_view="beam search", text=TEXT, **strategy)
+    table = next(element.proto.body for element in app.get("html") if "What beam search found" in element.proto.body)
+    for one in shipped.hypotheses(TEXT, beam):
+        assert f"<td>{one.score:.3f}</td>" in table and f">{one.log_probability:.3f}</td>" in table
+    (tree,) = components(app)
+    branches = json.loads(tree.proto.json)["branches"]
+    other = max((each for each in branches if len(each["ids"]) == 3), key=lambda each: each["place"] or 0)["ids"]
+    prefix = ".".join(map(str, other))
+    app = open_page("pages/decoding.py", decoding_view="beam search", text=TEXT, prefix=prefix, **strategy)
+    (tree,) = components(app)
+    after = json.loads(tree.proto.json)["branches"]
+    assert after[2]["ids"] == other
+    assert all(each["ids"][:3] == other for each in after if len(each["ids"]) >= 3)
+    assert app.button(key="from_the_start")
