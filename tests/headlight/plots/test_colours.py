@@ -112,7 +112,7 @@ def drawn(shipped) -> dict[str, go.Figure]:
 
 def test_no_figure_is_orange_but_for_what_the_visitor_changed(drawn):
     assert is_orange(palette.CHANGED) and not any(map(is_orange, (*palette.SERIES_COLOURS, palette.NEGATIVE)))
-    assert len(drawn) > 40
+    assert len(drawn) > 25
     orange = {name for name, figure in drawn.items() if any(map(is_orange, colours_in(figure)))}
     assert orange == CHANGED_BY_THE_VISITOR
 
