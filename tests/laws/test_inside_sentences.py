@@ -1,4 +1,4 @@
-"""Laws of the sentences on one attention block: each number and claim, counted again from the block's own arrays."""
+"""Laws of the sentences on one attention block and on the architecture: numbers counted again from the arrays."""
 
 import re
 from dataclasses import replace
@@ -6,13 +6,15 @@ from functools import cache
 
 import numpy as np
 import pytest
-from support.claims import PERCENT, as_percent, as_printed
-from support.streams import labels, some_blocks, stages_of, trace_of
+from support.claims import PERCENT, as_percent, as_printed, number
+from support.streams import labels, loaded, some_blocks, stages_of, trace_of
 
+from headlight.views.inside.architecture_content import share_words
 from headlight.views.inside.scaling_content import describe_head, describe_random
 from headlight.views.inside.steps_content import View, describe_step
 from headlight.views.inside.toy import MASKED_ROW
 from transformer.experiments.attention import ToyShape, fully_masked_row, measure_random_products, toy_numbers
+from transformer.interpret.parameters import blocks_of
 
 _QUERY, _KEY = r"“([^”]*)”(?: \(query (\d+)\))?", r"“([^”]*)”(?: \(key (\d+)\))?"
 _NUMBER = r"(−?[\d.]+)"
@@ -239,3 +241,21 @@ def test_a_row_without_an_unmasked_key_is_told_as_the_three_ways_compute_it():
         assert all(map(np.isnan, row.with_infinity)) and not any(row.fused)
         assert np.allclose(row.with_large_number, 1 / len(scores)), "and not softmax of the scores"
     assert "−1e9 reads every masked key with the same weight; the fused kernel gives 0" in MASKED_ROW.more
+
+
+@pytest.mark.parametrize("name", ["en-de", "reverse"])
+def test_shares_of_the_parameters_are_counted_from_the_models_own(name):
+    model = loaded(name).model
+    total = sum(parameter.numel() for parameter in model.parameters())
+    listed = 0
+    for block in blocks_of(model):
+        said = share_words(block, total)
+        if not said or said.startswith("shared with"):
+            continue
+        count, share = re.fullmatch(rf"([\d,]+) · ({PERCENT})", said).groups()
+        listed += number(count)
+        assert as_percent(share, number(count) / total)
+        if block.kind == "feed_forward":
+            layer = getattr(model, block.stack)[block.layer].feed_forward
+            assert number(count) == sum(parameter.numel() for parameter in layer.parameters())
+    assert listed == total

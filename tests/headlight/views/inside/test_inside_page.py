@@ -166,6 +166,48 @@ def test_no_view_breaks_on_any_sentence(view, text):
     assert app.title[0].value == "Inside"
 
 
+# The architecture
+
+
+@pytest.mark.parametrize(
+    ("block", "sizes", "buttons", "pages"),
+    [
+        ("encoder.1.self_attention", "6 x 256 in, 6 x 256 out", ["Step by step through this block"], []),
+        (
+            "decoder.2.self_attention",
+            "6 x 256 in, 6 x 256 out",
+            ["Step by step through this block", "What its mask hides"],
+            [],
+        ),
+        ("decoder.0.cross_attention", "6 x 256 in, 6 x 256 out", ["Step by step through this block"], []),
+        ("target_embedding", "6 ids in, 6 x 256 out", [], ["positions"]),
+        ("softmax", "6 x 12000 in, 6 x 12000 out", [], ["decoding"]),
+        ("encoder.0.feed_forward", "6 x 256 in, 6 x 256 out", [], []),
+    ],
+)
+def test_a_block_shows_its_shapes_and_leads_to_its_view(block, sizes, buttons, pages):
+    app = open_inside(inside="architecture", block=block)
+    assert f"Here: {sizes} (batch 1)." in page_text(app)
+    assert [each.label for each in app.button if each.proto.type == "primary"] == buttons
+    assert [each.proto.page for each in app.get("page_link") if each.proto.page in ("positions", "decoding")] == pages
+
+
+def test_the_map_leads_to_the_layer_of_the_block():
+    app = open_inside(inside="architecture", block="decoder.2.self_attention")
+    views = {"Step by step through this block": "step by step", "What its mask hides": "masks"}
+    for label, view in views.items():
+        next(each for each in app.button if each.label == label).click().run()
+        chosen = [app.segmented_control(key=f"{key}_buttons").value for key in ("kind", "layer", "head")]
+        assert app.segmented_control(key="inside").value == view and chosen == ["decoder", "3", "1"]
+        app.segmented_control(key="inside").set_value("architecture").run()
+
+
+def test_all_parameters_stand_in_a_table():
+    app = open_inside(inside="architecture")
+    (table,) = (each.value for each in app.dataframe)
+    assert table["values"].sum() == 8_601_600 and table["share"].sum() == pytest.approx(1)
+
+
 # Another checkpoint: two encoder layers, one decoder layer, four heads
 
 
