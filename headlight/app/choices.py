@@ -113,14 +113,6 @@ def from_list(
     )
 
 
-def some_of(label: str, options: Sequence[str], key: str, most: int, explanation: str) -> list[str]:
-    """Show a list and return what is chosen of it: at most so many, perhaps none."""
-    if (value := url_state.ordered(key)) is not None:
-        st.session_state[key] = [each for each in value.split(",") if each in options][:most]
-    default = list(default_of(key))
-    return st.multiselect(label, options, default, key=key, bind=_BOUND, max_selections=most, help=explanation)
-
-
 def slider(
     label: str,
     least: Number,
@@ -135,12 +127,6 @@ def slider(
     default = default_of(key, start)
     _obey(key, kind=lambda text: min(max(type(least)(text), least), most))
     return st.slider(label, least, most, default, step, key=key, bind=_BOUND, help=explanation, width=width)
-
-
-def slider_of(label: str, options: Sequence[str], key: str, explanation: str, width: Width = "stretch") -> str:
-    """Show a slider over options."""
-    _obey(key, options)
-    return st.select_slider(label, options, default_of(key), key=key, bind=_BOUND, help=explanation, width=width)
 
 
 def slider_over(label: str, names: Sequence[str], key: str, start: int, width: Width = "stretch") -> int:

@@ -45,8 +45,8 @@ PARAMETERS = {
     "layer": Parameter("layer from 1, or the average where a page has it"),
     "head": Parameter("head from 1, or the average where a page has it"),
     "rows": Parameter("the tokens that name a decoder row: both, its output or its input", "both tokens"),
+    "step": Parameter("the decoding step, from 1; without it the hardest one, or one that the view chooses"),
     # Decoding.
-    "step": Parameter("the step at which the player stands, from 1; the hardest one without it"),
     "prefix": Parameter("token ids that the translation must begin with, joined by dots", ""),
     "hypothesis": Parameter("rank of the hypothesis of a beam", "1"),
     "decoding_view": Parameter("view", "step by step"),

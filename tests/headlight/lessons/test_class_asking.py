@@ -100,9 +100,9 @@ def test_a_link_keeps_the_text_as_long_as_it_can():
     full = link_to("translate", REQUEST, {"layer": "2", "lesson": "attention.2", "decoding": "greedy"})
     assert full == "translate?layer=2&lesson=attention.2&checkpoint=en-de&text=I+love+my+teacher."
     long = replace(REQUEST, text="ü" * 240)  # six signs each
-    shorter = link_to("translate", long, {"lesson": "attention.2", "compare_text": "x" * 50})
+    shorter = link_to("translate", long, {"lesson": "attention.2", "reordered": "x" * 50})
     assert (
-        "compare_text" not in shorter
+        "reordered" not in shorter
         and asked_about_link(shorter) == ("en-de", long.text)
         and len(shorter) <= MOST_LINK
     )

@@ -27,7 +27,7 @@ LIMITED = {
     "/research?research=rollout": "each says its value alone",
     "/research?research=attribution": "at most 256",
     "/research?research=contrast": "at most 256",
-    "/decoding?decoding=beam&beam_view=tree": "ends. To read each of them again",
+    "/decoding?decoding=beam&decoding_view=beam+search": "ends. To read each of them again",
     "/?map=1": "each says its value alone",
     "/inside?inside=masks": "cells that this page draws",
 }
