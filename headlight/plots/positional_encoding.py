@@ -1,5 +1,7 @@
 """Figures of positions: the table that a model adds, its waves, and a pair of its dimensions on a circle."""
 
+from typing import Any
+
 import numpy as np
 import plotly.graph_objects as go
 
@@ -56,7 +58,7 @@ def waves_figure(encoding: Encoding, pair: int, position: int, offset: int) -> g
         "y1": 1,
     }
     shapes = [frame | {"line": {"color": INK, "width": 1.5}}, *(_row_line(place) for place in places)]
-    more = {"xaxis2": {**values_axis, "domain": [_CURVES_BEGIN, 1]}, "shapes": shapes}
+    more: dict[str, Any] = {"xaxis2": {**values_axis, "domain": [_CURVES_BEGIN, 1]}, "shapes": shapes}
     y = integer_rows(encoding.length, "position")
     return figure_of(traces, 440, x=x, y=y, top=10, bottom=60, showlegend=False, **more)
 
