@@ -169,7 +169,7 @@ def test_the_menu_is_reached_read_and_left_by_keys(visits):
     open_menu(page)
     button = page.locator(".st-key-cross_map > .figure_download")
     focused = "document.activeElement.shadowRoot?.activeElement?.textContent ?? document.activeElement.className"
-    assert page.evaluate(focused) == "SVG"
+    assert page.evaluate(focused) == "PNG"
     shuts_no_one_out(page)
     page.keyboard.press("Escape")
     expect(page.locator(".figure_downloads .menu")).to_be_hidden()

@@ -1,7 +1,7 @@
 // The blocks of the model from the bottom to the top, encoder on the left, decoder on the right, as in the paper's
 // figure.
 
-import { offerPicture } from "../export/snapshot.js";
+import { offerPicture } from "../export/capture.js";
 import { setAttributes, svgElement as shape } from "../lib/canvas.js";
 import { Component, mounted } from "../lib/mount.js";
 import { heightBelow } from "../lib/screen.js";

@@ -1,7 +1,7 @@
 // The steps of one attention block, linked by what is chosen: a query, a key, a dimension. All matrices come from
 // Python; here they are drawn, and the sum behind a cell is written out. Token text is hostile until it is set as text.
 
-import { offerPicture } from "../export/snapshot.js";
+import { offerPicture } from "../export/capture.js";
 import { JOINT, element, prepare, setFormula } from "../lib/canvas.js";
 import { Grid, MINUS, number, tiny } from "../lib/format.js";
 import { Heatmap } from "../lib/heatmap.js";

@@ -1,7 +1,7 @@
 // A search as a tree: a button for each branch, one column a step, lines to what it grew from. Pointing at a branch
 // says what it is and where its step reads in the source; a click goes on from there.
 
-import { offerPicture } from "../export/snapshot.js";
+import { offerPicture } from "../export/capture.js";
 import { ARROWS, element, isDark, isShortcut, opacity, shortened, svgElement, tint, tintOf } from "../lib/canvas.js";
 import { decodeFacts } from "../lib/facts.js";
 import { findingElement } from "../lib/finding.js";

@@ -1,7 +1,7 @@
 // The decoding player: a trace, one step at a time (see story.js).
 // Token text is hostile until it is set as text.
 
-import { offerPicture } from "../export/snapshot.js";
+import { offerPicture } from "../export/capture.js";
 import { JOINT, element, isDark, tint } from "../lib/canvas.js";
 import { decodeFacts } from "../lib/facts.js";
 import { findingElement } from "../lib/finding.js";

@@ -1,9 +1,10 @@
-// What can be taken of a figure, in a menu that a button beside it opens: the picture as SVG and PNG, the numbers as
-// CSV and NPZ, the caption to copy. Nothing is made before somebody asks for it, and the server has no part in it.
+// Downloads of a figure, in a menu that a button beside it opens: picture as PNG or SVG, numbers as CSV and NPZ, and a
+// caption to copy. Nothing is made before the visitor asks for it, and the server has no part in it.
 //
-// A figure is {name, label, caption, drawing, table, matrices}: the files' name; what it shows, in a few words; what
-// the page says of it; drawing() gives {parts, width, height} of the picture; table() gives {header, rows}; matrices()
-// gives what npz.js makes files of, or files() those themselves. Without a table or these it has no such file.
+// A figure is {name, label, caption, drawing, png, table, matrices}: the name of its files; a few words on the figure;
+// its caption; drawing() gives {parts, width, height} of a vector graphic; png() gives the picture of a figure without
+// one; table() gives {header, rows}; matrices() gives the arguments of npz.js, or files() its files. Without one of
+// these functions a figure has no such file.
 
 import { element, svgElement } from "../lib/canvas.js";
 import { copyText } from "../lib/clipboard.js";
@@ -17,7 +18,7 @@ import { PAGES_FONT, svgFile } from "./svg.js";
 const ARROW = "M8 2v8M4.5 7 8 10.5 11.5 7M3 13.5h10";
 const GAP = 4; // pixels between a button and the menu, and between the menu and the window's edge
 const ROWS = [
-  ["Picture", [["svg", "SVG"], ["png", "PNG"]]],
+  ["Picture", [["png", "PNG"], ["svg", "SVG"]]],
   ["Numbers", [["csv", "CSV"], ["npz", "NPZ"]]],
   ["Caption", [["copy", "Copy"], ["latex", "Copy as LaTeX"]]],
 ];
@@ -70,6 +71,7 @@ export class DownloadMenu {
     Object.assign(this, { opener, figure: { ...figure, caption: inWords(figure.caption) } });
     this.said.textContent = "";
     this.caption.textContent = this.figure.caption;
+    this.find("svg").hidden = !figure.drawing;
     this.find("csv").hidden = !figure.table;
     this.find("npz").hidden = !figure.matrices && !figure.files;
     this.find("csv").parentElement.hidden = this.find("csv").hidden && this.find("npz").hidden;
@@ -80,7 +82,7 @@ export class DownloadMenu {
     const down = below ? bottom + GAP : Math.max(GAP, top - GAP - height);
     this.menu.style.left = `${Math.max(GAP, right - width) / zoom}px`;
     this.menu.style.top = `${down / zoom}px`;
-    this.find("svg").focus();
+    this.find("png").focus();
   }
 
   // By its key: the page has another use for it, to end a presentation.
@@ -104,13 +106,20 @@ export class DownloadMenu {
     if (what === "latex") return this.sayCopied(what, await copyText(latexCaption(caption)));
     if (what === "csv") saveFile(`${name}.csv`, "text/csv", csvOf(table()));
     else if (what === "npz") saveFile(`${name}.npz`, "application/octet-stream", archive(files()));
-    else {
-      const { label: title, drawing } = this.figure;
-      const { text, width, height } = svgFile({ ...drawing(), title, caption }, await fontFaces(PAGES_FONT));
-      if (what === "svg") saveFile(`${name}.svg`, "image/svg+xml", text);
-      else saveFile(`${name}.png`, "image/png", await pngOf(text, width, height));
-    }
+    else if (what === "svg") saveFile(`${name}.svg`, "image/svg+xml", (await this.vector()).text);
+    else saveFile(`${name}.png`, "image/png", await this.pixels());
     this.say(`${name}.${what} is saved.`);
+  }
+
+  async vector() {
+    const { label: title, caption, drawing } = this.figure;
+    return svgFile({ ...drawing(), title, caption }, await fontFaces(PAGES_FONT));
+  }
+
+  async pixels() {
+    if (this.figure.png) return this.figure.png();
+    const { text, ...size } = await this.vector();
+    return pngOf(text, size);
   }
 
   // Copying by selection takes the keys away from the menu.

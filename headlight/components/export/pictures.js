@@ -1,4 +1,4 @@
-// Pictures to take along, made and saved by the visitor's own browser: SVG as text, and PNG of that text.
+// Files that the visitor's own browser makes and saves: PNG of the text of an SVG file, and the fonts in it.
 
 import { PAPER } from "../lib/colours.js";
 import { FAMILY } from "./svg.js";
@@ -23,9 +23,9 @@ export function saveFile(name, type, ...parts) {
   setTimeout(() => URL.revokeObjectURL(address), HELD);
 }
 
-// The PNG of an SVG file of this size in the page's pixels, on white. An image does not see the page's fonts: they must
-// be in the text (see fontFaces). Fails where the picture is larger than the browser draws.
-export async function pngOf(text, width, height) {
+// The PNG of a box of an SVG file, in the page's pixels, on white. An image does not see the page's fonts: they must be
+// in the text (see fontFaces). Fails where the picture is larger than the browser draws.
+export async function pngOf(text, { x = 0, y = 0, width, height }) {
   const image = new Image(), canvas = document.createElement("canvas");
   image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`;
   await image.decode();
@@ -33,7 +33,7 @@ export async function pngOf(text, width, height) {
   const pen = canvas.getContext("2d");
   pen.fillStyle = PAPER;
   pen.fillRect(0, 0, canvas.width, canvas.height);
-  pen.drawImage(image, 0, 0, canvas.width, canvas.height);
+  pen.drawImage(image, x, y, width, height, 0, 0, canvas.width, canvas.height);
   return new Promise((done, failed) => {
     canvas.toBlob((blob) => (blob ? done(blob) : failed(new Error("too large for a PNG"))), "image/png");
   });

@@ -1,11 +1,13 @@
 // A figure of Plotly's as shapes: its layers upon one another, as the page shows it, but always in the light theme.
 
 import { isDark } from "../lib/canvas.js";
-import { shapesOf } from "../export/snapshot.js";
-import { shape } from "../export/svg.js";
+import { painted, shape } from "../export/svg.js";
 import { GRID, INK, OF_WEIGHTS, PAPER } from "../lib/colours.js";
 import { boxes } from "./cells.js";
 
+const NOT_DRAWN = /^(aria-|data-|on|role$|style$|tabindex$|xmlns)/; // attributes
+const GROUPS = new Set(["g", "defs", "clipPath", "linearGradient", "stop", "title"]);
+const SMOOTH = ["shape-rendering", "image-rendering"];
 const FOR_THE_POINTER = ".draglayer, .hoverlayer, .zoomlayer, .selectionlayer";
 
 export function composed(figure) {
@@ -45,4 +47,37 @@ function asWritten(colour) {
   const { style } = document.createElement("i");
   style.color = colour;
   return style.color;
+}
+
+// What of a font is not as in the rest of a picture.
+function fontOf({ fontWeight, fontStyle, fontFamily }, family) {
+  return {
+    ...(fontWeight !== "400" && { "font-weight": fontWeight }),
+    ...(fontStyle !== "normal" && { "font-style": fontStyle }),
+    ...(fontFamily !== family && { "font-family": fontFamily }),
+  };
+}
+
+// A part of a drawing as shapes with the look that the style sheet gives it; none where it is hidden. In place of some
+// parts there may be others, replaced(node), and in place of their colours, colourOf(colour).
+function shapesOf(node, { family, colourOf, replaced }) {
+  if (node.nodeType === Node.TEXT_NODE) return [node.data];
+  const style = getComputedStyle(node), other = replaced(node), isText = ["text", "tspan"].includes(node.localName);
+  if (other) return [other];
+  if (style.display === "none" || style.visibility === "hidden") return [];
+  const look = Object.fromEntries([...node.attributes].filter(({ name }) => !NOT_DRAWN.test(name)).map((attribute) => {
+    return [attribute.name, colourOf(attribute.value)];
+  }));
+  for (const name of SMOOTH) if (style.getPropertyValue(name) !== "auto") look[name] = style.getPropertyValue(name);
+  if (style.opacity < 1) look.opacity = style.opacity;
+  if (!GROUPS.has(node.localName)) {
+    const stroke = painted("stroke", colourOf(style.stroke), style.strokeOpacity);
+    Object.assign(look, painted("fill", colourOf(style.fill), style.fillOpacity));
+    if (stroke.stroke !== "none") Object.assign(look, stroke, { "stroke-width": parseFloat(style.strokeWidth) });
+    if (style.strokeDasharray !== "none") look["stroke-dasharray"] = style.strokeDasharray.replaceAll("px", "");
+  }
+  if (isText) Object.assign(look, { "font-size": parseFloat(style.fontSize) }, fontOf(style, family));
+  if (node.localName === "text") look["text-anchor"] = style.textAnchor;
+  const children = [...node.childNodes].flatMap((each) => shapesOf(each, { family, colourOf, replaced }));
+  return [shape(node.localName, look, ...children)];
 }

@@ -1,7 +1,7 @@
 // One head: what it does in a sentence, its numbers, the reader's own sentence and examples of a corpus as token lines,
 // histograms, and the tokens that it joins most.
 
-import { offerPicture } from "../export/snapshot.js";
+import { offerPicture } from "../export/capture.js";
 import { element } from "../lib/canvas.js";
 import { Component, mounted } from "../lib/mount.js";
 import { invite } from "../lib/screen.js";

@@ -1,6 +1,6 @@
 // All heads of a model as dots by two measures: a click, or Enter, chooses one, the arrows go from dot to dot.
 
-import { offerPicture } from "../export/snapshot.js";
+import { offerPicture } from "../export/capture.js";
 import { ARROWS, element, isShortcut, setAttributes, svgElement } from "../lib/canvas.js";
 import { Component, mounted } from "../lib/mount.js";
 import { heightBelow } from "../lib/screen.js";

@@ -1,7 +1,7 @@
 // All heads of the model, a grid for each kind of attention: a click or Enter switches a head off or on again, the
 // arrows go from head to head, Escape switches all on.
 
-import { offerPicture } from "../export/snapshot.js";
+import { offerPicture } from "../export/capture.js";
 import { ARROWS, element, isShortcut, signedColour } from "../lib/canvas.js";
 import { Component, mounted } from "../lib/mount.js";
 import { press } from "../lib/screen.js";

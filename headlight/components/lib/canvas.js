@@ -116,10 +116,8 @@ export function placeOf({ offsetX, offsetY, target }) {
   return { x: offsetX / zoom, y: offsetY / zoom };
 }
 
-// A canvas of this size in the page's pixels, ready to draw text and maps in the page's own colour. While a picture is
-// made of the page (export/snapshot.js) it has another pen.
+// A canvas of this size in the page's pixels, ready to draw text and maps in the page's own colour.
 export function prepare(canvas, width, height) {
-  if (canvas.svgPen) return canvas.svgPen;
   const ratio = (window.devicePixelRatio || 1) * zoomOf(canvas), style = getComputedStyle(canvas);
   canvas.width = Math.round(width * ratio);
   canvas.height = Math.round(height * ratio);

@@ -1,7 +1,7 @@
 // The training replay, one snapshot at a time, drawn from the facts of a training (see story.js).
 // Token text is hostile until it is set as text.
 
-import { offerPicture } from "../export/snapshot.js";
+import { offerPicture } from "../export/capture.js";
 import { element } from "../lib/canvas.js";
 import { decodeFacts } from "../lib/facts.js";
 import { shortWeight } from "../lib/format.js";

@@ -2,7 +2,7 @@
 // token, by mouse, finger or keys, leaves its lines alone and writes its weights beside the tokens of the other row.
 // Where words can be hidden, a click on one reports it.
 
-import { offerPicture } from "../export/snapshot.js";
+import { offerPicture } from "../export/capture.js";
 import { element, opacity, tintOf } from "../lib/canvas.js";
 import { Component, mounted } from "../lib/mount.js";
 import { MOMENT, isStill } from "../lib/motion.js";
