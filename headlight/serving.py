@@ -1,4 +1,4 @@
-"""The commands that need the app: `app` serves it, `page` writes a sentence's explorer, or a lesson, as one file."""
+"""The commands that need the app: `app` serves it, `page` writes a sentence's explorer or the model as one file."""
 
 import argparse
 import os
@@ -36,18 +36,17 @@ def add_commands(command: AddCommand) -> None:
     app.add_argument("--headless", action="store_true", help="open no browser")
     app.add_argument("--checkpoints", type=Path, metavar="FOLDER", help="show the checkpoints in it (the shipped ones)")
     app.add_argument("--lessons", type=Path, metavar="FOLDER", help="offer the lessons in it besides the shipped ones")
-    page = command("page", _page, "write all attention of one sentence, or a lesson, as a page that opens anywhere")
+    page = command("page", _page, "write all attention of one sentence, or the model, as a page that opens anywhere")
     add_sentence(page, ".html", required=False)
-    lessons = "in place of the sentence: a lesson's name, or its file; with --live those that the page has, all of them"
-    page.add_argument("--lesson", nargs="?", const=ALL, metavar="NAME", help=f"{lessons} without a name")
+    lessons = "with --live: the name or the file of a lesson in the page; without a name all lessons"
+    page.add_argument("--lesson", nargs="?", const=ALL, metavar="NAME", help=lessons)
     page.add_argument(
         "--live", action="store_true", help="in place of the sentence: the model itself, to translate any"
     )
     page.add_argument(
         "--site", type=Path, metavar="FOLDER", help="in place of a file: the shipped models as a web site"
     )
-    told = "a sentence of your own for the lesson, or for the model to begin with"
-    page.add_argument("--text", metavar="SENTENCE", dest="own_text", help=told)
+    page.add_argument("--text", metavar="SENTENCE", dest="own_text", help="with --live: the sentence to begin with")
 
 
 def _app(options: argparse.Namespace) -> int:
@@ -80,20 +79,20 @@ def _app(options: argparse.Namespace) -> int:
 
 
 def _page(options: argparse.Namespace) -> None:
-    """Write the explorer, a lesson or the model as one HTML file; print the translation, the title, or the size.
+    """Write the explorer or the model as one HTML file; print the translation or the size.
 
     Or write a site of live models, and print its files.
     """
     if options.site is not None:
         _site(options)
         return
-    if (options.text is not None) + (options.lesson is not None or options.live) != 1:
-        raise UserError("Give a sentence, or a lesson by --lesson, or --live.")
-    if options.lesson == ALL and not options.live:
-        raise UserError("Say which lesson: --lesson NAME. Only a page with --live has several.")
+    if (options.text is not None) == options.live:
+        raise UserError("Give a sentence, or --live.")
+    if options.lesson is not None and not options.live:
+        raise UserError("--lesson goes with --live.")
     if options.out is None:
         raise UserError("Say by --out which file to write.")
-    page, told = (_live if options.live else _explorer if options.lesson is None else _lesson)(options)
+    page, told = (_live if options.live else _explorer)(options)
     write_result(options.out, lambda path: write_atomically(path, page.encode()))
     print(told)
 
@@ -121,17 +120,16 @@ def _live(options: argparse.Namespace) -> tuple[str, str]:
 
 
 def _lessons_of(checkpoint: Path, name: str) -> dict:
-    """Return what a live page of a checkpoint is told of a lesson, or of all."""
+    """Return the data of a lesson, or of all, for a live page of a checkpoint."""
     from .lessons.command import expect_no_page, find_lesson
+    from .lessons.export import export_lessons
     from .lessons.file import read_lessons
-    from .lessons.live import live_lessons
 
     expect_no_page()
-    lessons, problems = read_lessons() if name == ALL else ([], [])
+    lessons, problems = read_lessons() if name == ALL else ([find_lesson(name)], [])
     if problems:
         raise UserError(problems[0])
-    lesson, request = find_lesson(lessons[0].name if lessons else name, checkpoint, None)
-    return live_lessons(lessons or [lesson], request)
+    return export_lessons(lessons, checkpoint)
 
 
 def _site(options: argparse.Namespace) -> None:
@@ -163,21 +161,7 @@ def _explorer(options: argparse.Namespace) -> tuple[str, str]:
     from .views.attention.explorer_content import explorer_page
 
     if options.own_text is not None:
-        raise UserError("--text goes with --lesson or --live: any other sentence stands by itself.")
+        raise UserError("--text goes with --live: any other sentence stands by itself.")
     translator, trace = trace_sentence(options)
     roles = find_roles(options.checkpoint, translator.model)
     return explorer_page(trace, options.checkpoint.resolve().name, roles), trace.target_text
-
-
-def _lesson(options: argparse.Namespace) -> tuple[str, str]:
-    """Return a lesson's page and its title. Lessons are about greedy translations."""
-    from .lessons.command import expect_no_page, find_lesson
-    from .lessons.offline import offline_page
-
-    if options.target is not None or options.beam > 1 or any(addressing(options)):
-        raise UserError("A lesson is about the model's own greedy translation: it takes --checkpoint and --text alone.")
-    if options.device:
-        os.environ["HEADLIGHT_DEVICE"] = options.device
-    expect_no_page()
-    lesson, request = find_lesson(options.lesson, options.checkpoint, options.own_text)
-    return offline_page(lesson, request), lesson.title

@@ -11,7 +11,6 @@ import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from string import Template
 
 from headlight.components.bundle import SHARED_STYLES, joined, read_parts, slimmed, slimmed_style, whole
 from headlight.components.standalone import as_json, filled, keeps_within, policy
@@ -19,7 +18,6 @@ from headlight.components.standalone import as_json, filled, keeps_within, polic
 _FOLDER = Path(__file__).parent
 _PAGE = _FOLDER / "live_page" / "page.js"
 _ENGINE = _FOLDER / "engine"
-_LESSONS = _FOLDER / "live_page" / "lessons"
 _PAGE_BEGINS = "// the page\n"  # in the script; what stands before it is the worker's, which page.js makes of it
 COMPONENTS = {
     "lines": "token_lines/lines",
@@ -29,32 +27,25 @@ COMPONENTS = {
     "switches": "head_switches/switches",
     "steps": "attention_steps/steps",
     "replay": "replay_player/player",
+    "panel": "lesson_panel/panel",
 }
-_PANEL = "lesson_panel/panel"
 
 
 def live_page(header: dict, weights: bytes, words: dict, title: str, whence: str, sources: Sequence[str]) -> str:
     """Return the HTML of a page with a model in it.
 
-    header, weights: as `transformer.exchange.int8.pack` makes them; words: what is said the same of every sentence, see
-    `headlight.views.live.content`, and where it has "lessons" `headlight.lessons.live`;
-    whence: a line on where it comes from, and the sources of the model's data.
+    header, weights: as `transformer.exchange.int8.pack` makes them; words: texts and data of the views, see
+    `headlight.views.live.content`; whence: a line on the origin of the page; sources: those of the model's data.
     """
     parts = {name: read_parts(entry) for name, entry in COMPONENTS.items()}
-    has_lessons = "lessons" in words
     engine, _ = joined(_ENGINE / "worker.js")
-    modules, (serve, start) = joined(_ENGINE / "worker.js", _LESSONS / "page.js" if has_lessons else _PAGE)
+    modules, (serve, start) = joined(_ENGINE / "worker.js", _PAGE)
     script = f"{slimmed(engine)}{_PAGE_BEGINS}{slimmed(modules.removeprefix(engine))}{start}();\n"
-    style = slimmed_style(whole(_PAGE.with_suffix(".css")) + (whole(_LESSONS / "page.css") if has_lessons else ""))
+    style = slimmed_style(whole(_PAGE.with_suffix(".css")))
     keeps_within("the live page", script=script, style=style)
     shared = "".join(whole(_FOLDER / name) for name in SHARED_STYLES)
     styles = {COMPONENTS[name]: part.style.removeprefix(shared) for name, part in parts.items()} | {"shared": shared}
-    lessons = ""
-    if has_lessons:
-        panel = read_parts(_PANEL)
-        styles[COMPONENTS["explorer"]] += whole(_LESSONS / "explorer.css")
-        styles[_PANEL] = panel.style.removeprefix(shared) + whole(_LESSONS / "panel.css")
-        lessons = Template((_LESSONS / "lessons.html").read_text("utf-8")).substitute(panel=panel.markup)
+    styles[COMPONENTS["panel"]] += whole(_FOLDER / "live_page" / "lesson_panel.css")
     styles = {name: slimmed_style(each) for name, each in styles.items()}
     return filled(
         _PAGE.with_suffix(".html"),
@@ -63,7 +54,6 @@ def live_page(header: dict, weights: bytes, words: dict, title: str, whence: str
         title=html.escape(title),
         style=style,
         below=_below(whence, sources),
-        lessons=lessons,
         header=_packed(header),
         words=_packed({**words, "styles": styles}),
         serve=serve,

@@ -94,7 +94,8 @@ def _print(options: argparse.Namespace) -> None:
     from .overview import overview
     from .worksheet import worksheet
 
-    lesson, request = find_lesson(options.lesson, options.checkpoint, options.text)
+    lesson = find_lesson(options.lesson)
+    request = _request(options.checkpoint, options.text or _first_sentence(lesson, 0))
     page = worksheet(lesson, overview(lesson, request), answers=options.answers)
     write_atomically(options.out, page.encode())
     print(f"{lesson.title}: {options.out}")
@@ -125,12 +126,11 @@ def expect_no_page() -> None:
     logging.getLogger("streamlit.runtime.scriptrunner_utils.script_run_context").disabled = True
 
 
-def find_lesson(name: str, checkpoint: Path, text: str | None) -> "tuple[Lesson, TranslationRequest]":
-    """Return a lesson by its name or file, and a request for a text, by default the lesson's own. Raises UserError."""
+def find_lesson(name: str) -> "Lesson":
+    """Return a lesson by its name or file. Raises UserError."""
     from .file import lesson_files, read_lesson
 
     files = lesson_files()
     if not name.endswith(".toml") and name not in files:
         raise UserError(f"There is no lesson “{name}”; there are {', '.join(files)}.")
-    lesson = read_lesson(files.get(name, name))
-    return lesson, _request(checkpoint, _first_sentence(lesson, 0) if text is None else text)
+    return read_lesson(files.get(name, name))

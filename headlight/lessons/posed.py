@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from zlib import crc32
 
 from headlight.app import results
 from headlight.plots.text import in_words
@@ -49,13 +50,13 @@ class Posed:
         """Return the options in an order of their own, the same each time the question is put."""
         if self.answer is None:
             return ()
-        return tuple(sorted(self.answer.options, key=lambda option: _mixed(f"{option.name} {self.key}")))
+        return tuple(sorted(self.answer.options, key=lambda option: crc32(f"{option.name} {self.key}".encode())))
 
     def text(self, words: str) -> Text:
         """Return one of the step's texts with its names filled, in parts by style; nothing where nothing fills them."""
         if self.undecided and NAME.search(words):
             return []
-        return [(style, self.fill(part)) for style, part in styled(words)]
+        return [(style, self.fill(part)) for style, part in map(_styled, filter(None, _STYLED.split(words)))]
 
     def fill(self, words: str) -> str:
         """Return a text with what the measure says in place of {names}; one that it does not say stays."""
@@ -144,14 +145,6 @@ class Posed:
         return ""
 
 
-def _mixed(text: str) -> int:
-    """Return a number that a text makes, the same in every browser: FNV-1a with 32 bits (Fowler, Noll, Vo)."""
-    number = 2166136261
-    for byte in text.encode():
-        number = (number ^ byte) * 16777619 & 0xFFFFFFFF
-    return number
-
-
 def off_words(answer: Answer, number: float) -> str:
     """Say on which side of the measured number an estimate lies; "" of one that is right."""
     if answer.is_right(number):
@@ -162,11 +155,6 @@ def off_words(answer: Answer, number: float) -> str:
 def _ended(label: str) -> str:
     """Return a label as the end of a sentence: with a full stop, unless a quoted sentence brings its own."""
     return label if label.endswith((".”", "!”", "?”")) and len(label) > len("“.”") else f"{label}."
-
-
-def styled(words: str) -> Text:
-    """Return one of a lesson's texts in parts by style, its {names} as they are."""
-    return [_styled(part) for part in _STYLED.split(words) if part]
 
 
 def _styled(part: str) -> tuple[str, str]:

@@ -4,14 +4,11 @@ import base64
 from pathlib import Path
 
 from support.firefox import firefox
-from support.rounded import rounded_checkpoint, rounded_translator
+from support.rounded import rounded_translator
 from support.streams import CHECKPOINTS
 
-from headlight.app.results import TranslationRequest, roles, translator
-from headlight.lessons.answer import Run
+from headlight.lessons.export import export_lessons
 from headlight.lessons.file import read_lesson
-from headlight.lessons.live import live_lessons
-from headlight.lessons.posed import pose_somehow
 from headlight.views.live.content import live_file
 from transformer.checkpoint import load_checkpoint
 from transformer.interpret.head_patterns import word_ranges
@@ -75,15 +72,13 @@ PANEL = "const panel = document.querySelector('.lesson_side .component').shadowR
 
 def test_a_question_of_a_lesson(tmp_path):
     """Begun from the list, answered wrongly and rightly, shown, and the step after it."""
-    lesson, files = read_lesson(LESSON), rounded_checkpoint(tmp_path, NAME)
-    request = TranslationRequest(files, lesson.sentences[0])
+    told, checkpoint = export_lessons([read_lesson(LESSON)], CHECKPOINTS / NAME), load_checkpoint(CHECKPOINTS / NAME)
     file, profile = tmp_path / "live.html", tmp_path / "profile"
-    told = live_lessons([lesson], request)
-    page = live_file(translator(files).checkpoint, NAME, roles(files), text=FIRST, lessons=told)
-    file.write_text(page, encoding="utf-8")
+    file.write_text(live_file(checkpoint, NAME, text=FIRST, lessons=told), encoding="utf-8")
     profile.mkdir()
-    step = pose_somehow(lesson, 0, Run(request), lesson.sentences)
-    right = {at for at, each in enumerate(step.options) if each.name in step.answer.right}
+    answer = next(iter(told["lessons"][0]["steps"][0]["answers"].values()))
+    names = [name for name, _ in answer["panel"]["options"]]
+    right = {names.index(name) for name in answer["told"]["right"]}
     with firefox(profile) as browser:
         browser.open(file)
         browser.wait_for(TRANSLATION)
@@ -91,10 +86,10 @@ def test_a_question_of_a_lesson(tmp_path):
         browser.wait_for(SHOWN, "lessons")
         browser.evaluate("document.querySelector('.lesson_card button').click()")
         count = "return panel.querySelectorAll('.options button').length === arguments[0]"
-        browser.wait_for(PANEL + count, len(step.options))
+        browser.wait_for(PANEL + count, len(names))
         choose = PANEL + "panel.querySelectorAll('.options button')[arguments[0]].click()"
         says = PANEL + "return panel.querySelector('.feedback').textContent.startsWith(arguments[0])"
-        browser.evaluate(choose, min(set(range(len(step.options))) - right))
+        browser.evaluate(choose, min(set(range(len(names))) - right))
         browser.wait_for(says, "Not yet. You said")
         browser.evaluate(choose, min(right))
         browser.wait_for(says, "Right. ")

@@ -25,6 +25,7 @@ from headlight.views.home.content import changed_outputs, describe_hidden
 from headlight.views.home.lines_content import lines_payload, short_chance
 from headlight.views.inside.steps_content import View, stages_payload
 from headlight.views.live.content import live_words
+from headlight.views.live.replay import find_replay, replay_words
 from headlight.views.what_if.ablation import describe_change, describe_ranking, switches_payload
 from headlight.views.what_if.change_content import compared_html
 from transformer.decoding.beam import Beam, Branch, SearchRecord

@@ -1,7 +1,5 @@
 """Going about in the live model's one file."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from urllib.parse import quote
 
 from playwright.sync_api import Page, expect
@@ -28,17 +26,5 @@ def go_to(page: Page, view: str, **said: str) -> None:
 def show(page: Page, view: str, **said: str) -> None:
     """Go to a view by an address, and wait until it is shown as the address asks."""
     go_to(page, view, **said)
-    _is_shown(page, view)
-
-
-@contextmanager
-def shown_anew(page: Page, view: str) -> Iterator[None]:
-    """Wait, after what is done in the block, until the view is shown anew; nothing else may be on its way."""
-    page.evaluate("() => { delete document.body.dataset.shown; }")
-    yield
-    _is_shown(page, view)
-
-
-def _is_shown(page: Page, view: str) -> None:
     expect(page.locator(f"body[data-shown={view}]")).to_be_attached()
     drawn(page)

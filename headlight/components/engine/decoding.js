@@ -13,10 +13,10 @@ export function lengthLimit({ config }, source) {
 
 // Greedy decoding, or sampling where `choose` is a `sampler`; the translation begins with the ids in `prefix`. Gives
 // the steps; the maps are in the engine. source: ids with the end of sentence.
-export function* decode(engine, source, { prefix = [], off, hidden, unread, choose = chooseBest(engine) } = {}) {
+export function* decode(engine, source, { prefix = [], off, hidden, choose = chooseBest(engine) } = {}) {
   const { begin_id, end_id } = engine.config, limit = lengthLimit(engine, source);
   checkPrefix(prefix, limit);
-  engine.begin(source, { off, hidden, unread });
+  engine.begin(source, { off, hidden });
   const steps = new Steps(engine, limit);
   let token = begin_id;
   do {
@@ -31,8 +31,8 @@ export function* decode(engine, source, { prefix = [], off, hidden, unread, choo
 }
 
 // The teacher-forced pass over a translation that is given, end of sentence included.
-export function* replay(engine, source, target, { off, hidden, unread } = {}) {
-  engine.begin(source, { off, hidden, unread });
+export function* replay(engine, source, target, { off, hidden } = {}) {
+  engine.begin(source, { off, hidden });
   engine.advance([engine.config.begin_id, ...target.slice(0, -1)], 0);
   yield;
   const steps = new Steps(engine, target.length);
@@ -47,17 +47,6 @@ function checkPrefix(prefix, limit) {
 // The most probable token that decoding may choose: neither padding nor begin of sentence.
 function chooseBest({ never }) {
   return (_, best) => best.ids.find((id) => !never.includes(id));
-}
-
-// How probable the two best tokens that decoding may choose are in softmax(logits / temperature), a pair for each of
-// some temperatures. The logits begin at `at`.
-export function tempered({ logits, vocab, never }, at, temperatures) {
-  const allowed = Array.from(logits.subarray(at, at + vocab)).filter((_, id) => !never.includes(id));
-  const [first, second] = allowed.toSorted((one, other) => other - one);
-  return temperatures.map((temperature) => {
-    const sum = allowed.reduce((all, logit) => all + Math.exp((logit - first) / temperature), 0);
-    return [1 / sum, Math.exp((second - first) / temperature) / sum];
-  });
 }
 
 // Draws from softmax(logits / temperature) among the `topK` most probable, 0 for all. The same seed draws the same,

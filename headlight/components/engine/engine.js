@@ -56,7 +56,6 @@ export class Engine {
     this.off = made((kind) => new Uint8Array(count(kind))); // heads whose result is zero
     this.nothingHidden = new Uint8Array(length);
     this.hidden = new Uint8Array(length); // source positions that no cross-attention reads
-    this.unread = new Uint8Array(length); // those that the encoder does not read, either
     this.scores = new Float64Array(length);
     this.sums = new Float64Array(d / heads);
     this.identity = Int32Array.from({ length }, (_, at) => at);
@@ -71,22 +70,20 @@ export class Engine {
   }
 
   // Begin a sentence: ids with the end of sentence. off: heads such as "cross.2.4" whose result is zero from now on;
-  // hidden: source positions that no head of cross-attention may read; unread: those that the encoder may not, either,
-  // as padding. Throws RangeError for what is not there.
-  begin(source, { off = [], hidden = [], unread = [] } = {}) {
+  // hidden: source positions that no head of cross-attention may read. Throws RangeError for a head or a position that
+  // is not there.
+  begin(source, { off = [], hidden = [] } = {}) {
     const { max_length: length } = this.config;
     if (!(source.length > 0 && source.length <= length)) throw new RangeError(`a source has 1 to ${length} ids`);
     this.turnOff(off);
     this.hidden.fill(0);
-    this.unread.fill(0);
-    for (const position of [...hidden, ...unread]) {
+    for (const position of hidden) {
       if (!(position >= 0 && position < source.length)) throw new RangeError(`no source position ${position}`);
       this.hidden[position] = 1;
     }
-    for (const position of unread) this.unread[position] = 1;
     this.run++;
     // Runs over one sentence mostly change only what its decoder does.
-    const encoded = `${source} ${this.off.encoder} ${unread}`;
+    const encoded = `${source} ${this.off.encoder}`;
     if (encoded !== this.encoded) this.encode(source);
     this.encoded = encoded;
   }
@@ -124,7 +121,7 @@ export class Engine {
       const layer = this.encoder[number], { attention } = layer;
       this.attention("encoder", number, layer.attentionNorm, attention.output, rows, { given, noted }, (x) => {
         this.kernel.multiply(x, rows, attention.all, this.projected);
-        this.attend("encoder", number, 3 * d, this.projected, 3 * d, d, plan, this.unread);
+        this.attend("encoder", number, 3 * d, this.projected, 3 * d, d, plan, this.nothingHidden);
       });
       this.feedForward(layer, rows);
     }

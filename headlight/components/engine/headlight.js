@@ -24,8 +24,6 @@
 //                                                 turned }) is called head by head, behind all other runs and in no
 //                                                 order, see sharing.js; gives log P of each id
 //   stages(text, targetIds, { kind, layer, head }, options)   one attention block, stage by stage: see stages.js
-//   tempered(text, ids, temperatures)             how probable the two best tokens after these ids are at each
-//                                                 temperature: [temperature][2]
 // Options:
 //   prefix    a text or ids that the translation begins with
 //   target    a text or ids: the translation itself, which is replayed in one teacher-forced pass
@@ -33,7 +31,6 @@
 //   sampling  { temperature, topK, seed }: drawn, in place of the most probable
 //   off       heads whose output is zero: ["cross.2.4"], kind, layer and head from 0, as Python's "zero:cross.2.4"
 //   hidden    source positions, from 0, that no head of cross-attention may read, as "forbid:cross.*.*:k"
-//   unread    source positions, from 0, that the encoder may not read, either: as if they were padding
 //   lane      a name: a newer run of the same lane gives up the older one, whose promise rejects with GivenUp; without
 //             one, runs wait for their turn
 //
@@ -86,10 +83,6 @@ class Headlight {
 
   translateWithoutEach(text, sets, each, options) {
     return this.ask("translateWithoutEach", [text, sets], options, each);
-  }
-
-  tempered(text, before, temperatures) {
-    return this.ask("tempered", [text, [...before], temperatures]);
   }
 
   stages(text, target, chosen, options) {

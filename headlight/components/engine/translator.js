@@ -2,7 +2,7 @@
 // yields between two steps, so that whoever runs it may breathe, or give it up; `finish` runs one at once. What the
 // verbs take and give is told in headlight.js.
 
-import { beamSearch, decode, replay, sampler, tempered } from "./decoding.js";
+import { beamSearch, decode, replay, sampler } from "./decoding.js";
 import { Engine, KINDS } from "./engine.js";
 import { partLosses, partsOf } from "./heads.js";
 import { recordStages } from "./stages.js";
@@ -42,8 +42,8 @@ export class Translator {
 
   // Everything of one sentence, its decoded translation's or a given target's.
   *trace(text, options = {}) {
-    const { engine, config } = this, { target = null, beam = 1, off = [], hidden = [], unread = [] } = options;
-    const source = this.sourceIds(text), prefix = this.prefixIds(options.prefix), changes = { off, hidden, unread };
+    const { engine, config } = this, { target = null, beam = 1, off = [], hidden = [] } = options;
+    const source = this.sourceIds(text), prefix = this.prefixIds(options.prefix), changes = { off, hidden };
     let steps, ids = typeof target === "string" ? [...this.read(target, "target"), config.end_id] : target;
     if (ids === null && beam !== 1) {
       const asked = typeof beam === "number" ? { size: beam } : beam;
@@ -82,18 +82,6 @@ export class Translator {
   *stages(text, target, chosen) {
     yield; // whoever has asked for another block since gives this one up
     return recordStages(this.engine, this.sourceIds(text), target, chosen);
-  }
-
-  // How probable the two best tokens of a step are at each of some temperatures, after the ids before it.
-  *tempered(text, before, temperatures) {
-    const { engine, config } = this, found = [];
-    engine.begin(this.sourceIds(text));
-    engine.advance([config.begin_id, ...before], 0);
-    yield;
-    engine.eachLogits(before.length + 1, (row, at) => {
-      if (row === before.length) found.push(...tempered(engine, at, temperatures));
-    });
-    return found;
   }
 
   // In which parts all heads are measured, see heads.js, and the ids of the source.

@@ -248,7 +248,7 @@ class LessonPanel extends Component {
 
   // What a sheet needs least makes room: the options, what was said to an answer and the way on stay.
   lower(low) {
-    this.panel.classList.toggle("low", low && window.innerWidth <= NARROW && (!this.data?.alone || this.data.lowers));
+    this.panel.classList.toggle("low", low && window.innerWidth <= NARROW);
   }
 
   fold(folded) {

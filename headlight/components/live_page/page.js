@@ -3,12 +3,14 @@
 
 import { openModel } from "../engine/headlight.js";
 import { addressOf, readAddress } from "./address.js";
+import { Lessons } from "./lessons.js";
 import { Training } from "./training_view.js";
 import { LocalSource } from "./source.js";
-import { Attention, Decoding, Heads, Home, Inside } from "./views.js";
+import { Attention, Decoding, Heads, Home, Inside, LessonList } from "./views.js";
 
 const VIEWS = {
   home: Home, attention: Attention, decoding: Decoding, heads: Heads, inside: Inside, training: Training,
+  lessons: LessonList,
 };
 // What means nothing in another sentence.
 const OF_THE_SENTENCE = ["hidden", "prefix", "step", "tokens", "at_query", "at_key", "query"];
@@ -40,16 +42,18 @@ async function jsonOf(id) {
 }
 
 class LivePage {
-  constructor(model, words, Lessons) {
+  constructor(model, words) {
     this.styles = words.styles;
     this.defaults = { text: words.text, hidden: "", prefix: "", step: "1", off: "" };
     this.source = new LocalSource(model, words);
     this.field = find("#live_text");
-    const withoutReplay = words.replay ? "none" : "[data-view=training], [data-tab=training]";
-    document.querySelectorAll(withoutReplay).forEach((each) => each.remove());
+    for (const [name, isThere] of Object.entries({ training: words.replay, lessons: words.lessons })) {
+      const places = isThere ? [] : document.querySelectorAll(`[data-view=${name}], [data-tab=${name}]`);
+      for (const each of places) each.remove();
+    }
     this.names = Object.keys(VIEWS).filter((name) => find(`[data-view="${name}"]`));
     this.views = {}; // each made when it is first shown
-    this.lessons = Lessons && words.lessons ? new Lessons(this, words.lessons) : null;
+    this.lessons = words.lessons ? new Lessons(this, words.lessons) : null;
     this.field.oninput = () => this.say({ text: this.field.value }, true);
     find(".live_ask").onsubmit = (event) => event.preventDefault();
     addEventListener("hashchange", () => this.follow());
@@ -60,7 +64,7 @@ class LivePage {
   made(name) {
     const View = VIEWS[name], section = find(`[data-view="${name}"]`), say = (changes) => this.say(changes);
     const [place, ...more] = Array.from(section.querySelectorAll(".component"), (host) => this.rooted(host));
-    return new View({ place, more, section, source: this.source, say });
+    return new View({ place, more, section, source: this.source, say, lessons: this.lessons });
   }
 
   viewOf(name) {
@@ -124,14 +128,13 @@ class LivePage {
       document.body.classList.remove("untold");
       await breathe(); // a key that was pressed meanwhile comes first, and what is drawn is in a task of its own
       if (!isCurrent()) return;
-      this.lessons?.show({ view, said, trace, isCurrent });
+      this.lessons?.show(view, said);
       await this.viewOf(view).show({ text, trace, said, isCurrent, tell });
       if (isCurrent()) document.body.dataset.shown = view;
     } catch (error) {
       if (!isCurrent() || error.name === "GivenUp") return;
       const isReaders = error.name === "EmptyTextError" || error.name === "TooLongError";
       tell(isReaders ? error.message : `Something went wrong: ${error.message}`);
-      this.lessons?.fail(said, error.message);
       find("#live_translation").textContent = "";
       document.body.classList.add("untold"); // what is shown is of the sentence before
     }
@@ -148,7 +151,7 @@ class LivePage {
   }
 }
 
-export default async function start(Lessons = null) {
+export default async function start() {
   const tell = (words) => (find(".live_status").textContent = words);
   let opened;
   // The API for others who build on the page: see docs.
@@ -166,7 +169,7 @@ export default async function start(Lessons = null) {
     const worker = `${script.split(PAGE_BEGINS)[0]}${dataset.serve}();`;
     const model = openModel({ header: await jsonOf("live_header"), weights, kernel, worker });
     globalThis.headlight.where = await model.ready;
-    new LivePage(model, await jsonOf("live_words"), Lessons);
+    new LivePage(model, await jsonOf("live_words"));
     opened.resolve(model);
   } catch (error) {
     tell(`The model could not be opened: ${error.message}`);

@@ -52,12 +52,6 @@ export class LocalSource {
     return this.once(JSON.stringify(["stages", trace.sourceText, trace.targetIds, chosen]), ask);
   }
 
-  // How probable the two best tokens after some ids are at each of some temperatures.
-  tempered(text, before, temperatures) {
-    const ask = () => this.model.tempered(text, before, temperatures);
-    return this.once(JSON.stringify(["tempered", text, before, temperatures]), ask);
-  }
-
   // An answer that was had before, or is on its way: the same question twice is no newer one, which would give it up.
   // The oldest answers are forgotten, and what failed is asked again.
   once(question, ask) {

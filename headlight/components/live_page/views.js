@@ -31,8 +31,8 @@ export function finding({ headline, more, attempt }) {
 
 export class View {
   // place: where its component is, more: others; say(changes): writes them into the address; section: the whole view.
-  constructor({ place, more, section, source, say }) {
-    Object.assign(this, { place, more, section, source, say, words: source.words });
+  constructor({ place, more, section, source, say, lessons }) {
+    Object.assign(this, { place, more, section, source, say, lessons, words: source.words });
   }
 
   find(selector) {
@@ -111,12 +111,7 @@ export class Attention extends View {
   }
 
   redraw() {
-    if (this.bytes) this.give(explorer, this.leaveOut(this.bytes));
-  }
-
-  // What a lesson does not want to be told yet.
-  leaveOut(bytes) {
-    return bytes;
+    if (this.bytes) this.give(explorer, this.bytes);
   }
 
   // In the app a component beside the explorer hands on what the address says.
@@ -254,6 +249,7 @@ export class Heads extends View {
 const nameOf = ({ kind, layer, head }) => `${kind}.${layer + 1}.${head + 1}`;
 
 const FIRST_QUERY = 3, FIRST_STEP = "products"; // as in headlight/views/inside/steps.py
+const numberOr = (text, otherwise) => (/^\d{1,5}$/.test(text ?? "") ? Number(text) : otherwise);
 
 export class Inside extends View {
   constructor(given) {
@@ -272,6 +268,12 @@ export class Inside extends View {
   }
 
   async show({ trace, said, isCurrent }) {
+    const example = this.words.lessons?.examples[said.toy_block_seed];
+    this.find(".choices").hidden = Boolean(example);
+    if (example) {
+      const chosen = this.choiceOf(said, example, numberOr(said.at_query, 1), 1, 1);
+      return this.draw(example, chosen, `example ${said.toy_block_seed}`);
+    }
     const view = this.viewOf(trace, said), { kind, layer, head } = view;
     const stages = await this.source.stages(trace, { kind, layer, head });
     if (!isCurrent()) return;
@@ -279,13 +281,18 @@ export class Inside extends View {
     for (const [name, value] of Object.entries(this.chosen)) this.find(`[name=${name}]`).value = value;
     const payload = stepsPayload(stages, view, this.words.inside, this.words.texts.kinds);
     const chosen = this.choice(stages, view, payload, said);
-    const known = JSON.stringify([trace.sourceText, this.chosen, chosen]);
+    const named = (token, at) => (view.predicted ? `${token}${JOINT}${view.predicted[at]}` : token);
+    const shown = JSON.stringify([trace.sourceText, this.chosen]);
+    return this.draw({ ...payload, queries: view.queries.map(named) }, chosen, shown);
+  }
+
+  // shown: the name of what the payload is of.
+  draw(payload, chosen, shown) {
+    const known = `${shown} ${chosen}`;
     // What the browser itself chose is no news to it; see attention_steps in headlight/components/show.py.
     if (known !== this.known) this.turn += 1;
-    this.known = known;
-    this.told = { trace, chosen };
-    const named = (token, at) => (view.predicted ? `${token}${JOINT}${view.predicted[at]}` : token);
-    this.give(steps, { ...payload, queries: view.queries.map(named), chosen, turn: this.turn });
+    Object.assign(this, { shown, known });
+    this.give(steps, { ...payload, chosen, turn: this.turn });
   }
 
   viewOf(trace, said) {
@@ -302,19 +309,27 @@ export class Inside extends View {
   }
 
   // Query, key and dimension from 1, and a step.
-  choice({ maps: { weights }, queries, keys, d_k }, { head }, { steps: all }, said) {
-    const number = (text, otherwise) => (/^\d{1,5}$/.test(text ?? "") ? Number(text) : otherwise);
-    const query = Math.min(Math.max(1, number(said.at_query, FIRST_QUERY)), queries);
+  choice({ maps: { weights }, queries, keys, d_k }, { head }, payload, said) {
+    const query = Math.min(Math.max(1, numberOr(said.at_query, FIRST_QUERY)), queries);
     const from = (head * queries + query - 1) * keys, row = weights.subarray(from, from + keys);
-    const key = number(said.at_key, row.indexOf(Math.max(...row)) + 1), names = ["all", ...all.map(({ name }) => name)];
-    const step = names.includes(said.at_step) ? said.at_step : FIRST_STEP;
-    return [query, key, number(said.at_dimension, head * d_k + 1), step];
+    return this.choiceOf(said, payload, query, row.indexOf(Math.max(...row)) + 1, head * d_k + 1);
+  }
+
+  choiceOf(said, { steps: all }, query, key, dimension) {
+    const step = ["all", ...all.map(({ name }) => name)].includes(said.at_step) ? said.at_step : FIRST_STEP;
+    return [query, numberOr(said.at_key, key), numberOr(said.at_dimension, dimension), step];
   }
 
   hear(_, [query, key, dimension, step]) {
-    const chosen = [Number(query), Number(key), Number(dimension), step], { trace } = this.told;
-    this.known = JSON.stringify([trace.sourceText, this.chosen, chosen]);
+    const chosen = [Number(query), Number(key), Number(dimension), step];
+    this.known = `${this.shown} ${chosen}`;
     const [at_query, at_key, at_dimension] = chosen.map(String);
     this.say({ at_query, at_key, at_dimension, at_step: step });
+  }
+}
+
+export class LessonList extends View {
+  show() {
+    this.lessons.list(this.find(".lesson_cards"));
   }
 }

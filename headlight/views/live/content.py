@@ -14,7 +14,7 @@ from transformer.training.replay import TrainingReplay
 from .replay import replay_words
 
 TEXT = "I love my teacher."  # as in the app's address
-_BESIDE = 540_000  # bytes of a page that are not weights
+_BESIDE = 510_000  # bytes of a page that are not weights
 
 
 def live_file(
@@ -28,8 +28,8 @@ def live_file(
     """Return one HTML file with a checkpoint in it, which translates and shows its attention without a server.
 
     name: the checkpoint's; roles: what its heads do over a corpus; text: the sentence to begin with; replay: that of
-    its training, of which goes along what there is room for; lessons: those in it, as
-    `headlight.lessons.live.live_lessons` tells them. Raises CheckpointError for a model that a browser cannot run.
+    its training, of which goes along what there is room for; lessons: see `headlight.lessons.export`. Raises
+    CheckpointError for a model that a browser cannot run.
     """
     header, weights = pack(checkpoint)
     title = f"Headlight: {subject(checkpoint, name)}"

@@ -19,7 +19,7 @@ def write_site(
 ) -> list[Path]:
     """Write an index and a page for each checkpoint that a browser can run, each also compressed as FILE.gz.
 
-    lessons_of: the lessons of the page of a checkpoint that reads English, as `headlight.lessons.live` tells them.
+    lessons_of: the lessons for a checkpoint that reads English, see `headlight.lessons.export`.
 
     Returns the pages, the index first. Raises UserError where none is left, and OSError.
     """

@@ -5,7 +5,7 @@ import { isMarks } from "../../lib/tokens.js";
 
 const OFFSETS = { previous: -1, same: 0, next: 1 };
 
-export const isWord = (token) => /[\p{L}\p{N}]/u.test(token) && !(token.startsWith("<") && token.endsWith(">"));
+const isWord = (token) => /[\p{L}\p{N}]/u.test(token) && !(token.startsWith("<") && token.endsWith(">"));
 
 // The rows of one map: where the largest weight is, whether a row has a choice of keys, and whether two are largest.
 function rowsOf(map, at, queries, keys, causal) {
@@ -40,7 +40,7 @@ function meanOf(choice, value) {
 }
 
 // For each output token the source word on which all heads together put most, in float32 as NumPy adds; -1 for none.
-export function alignedKeys({ shape: [layers, heads, queries, keys], weights }, sources, outputs) {
+function alignedKeys({ shape: [layers, heads, queries, keys], weights }, sources, outputs) {
   const words = sources.map(isWord), cells = queries * keys, sum = new Float32Array(cells);
   for (let head = 0; head < layers * heads; head++) {
     for (let cell = 0; cell < cells; cell++) sum[cell] += weights[head * cells + cell];
@@ -78,14 +78,14 @@ export function measureHeads(kind, map, keys, outputs, law) {
 
 export const shareOf = ([rows, eligible], { least_rows: least }) => (eligible >= least ? rows / eligible : NaN);
 
-export function entropyOf(row) {
+function entropyOf(row) {
   let sum = 0;
   for (const weight of row) if (weight > 0) sum += weight * Math.log(weight);
   return -sum;
 }
 
 // The mean of the rows' largest weights, the end of sentence left out.
-export function confidenceOf(choice, values, keys) {
+function confidenceOf(choice, values, keys) {
   const others = keys.flatMap((key, at) => (key === "</s>" ? [] : [at]));
   if (!others.length) return 0;
   return meanOf(choice, (row) => others.reduce((most, at) => Math.max(most, values(row)[at]), 0)) || 0;

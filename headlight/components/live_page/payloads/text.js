@@ -60,13 +60,6 @@ export function shortChance(probability) {
   return probability >= 0.01 ? `${fixed(probability * 100, 0)} %` : "< 1 %";
 }
 
-// So many digits, as Python's format "g" has them.
-export function general(value, digits) {
-  const [mantissa, exponent] = value.toExponential(digits - 1).split("e"), power = Number(exponent);
-  if (power >= -4 && power < digits) return String(Number(value.toPrecision(digits)));
-  return `${Number(mantissa)}e${power < 0 ? "-" : "+"}${String(Math.abs(power)).padStart(2, "0")}`;
-}
-
 export const grouped = (count) => String(count).replace(/\B(?=(\d{3})+$)/g, ",");
 export const pluralize = (count, noun) => `${grouped(count)} ${noun}${count === 1 ? "" : "s"}`;
 export const quoted = (token) => `“${token}”`;

@@ -1,0 +1,206 @@
+// Lessons in the page: their list, and beside the views the app's panel of a step. Questions, options, answers and
+// feedback were computed in Python for the sentences of a lesson (headlight/lessons/export.py); they are shown here.
+
+import { Memory } from "../lesson_panel/memory.js";
+import { default as panel } from "../lesson_panel/panel.js";
+import { element } from "../lib/canvas.js";
+import { MINUS } from "../lib/format.js";
+
+const LEAVE = -1, TO_LIST = -2, TO_NEXT = -3; // in place of a step, as in panel.js
+const PLACE = /^([a-z][a-z0-9_]*)(?:\.(\d{1,2}))?$/; // in the address: "attention.3"
+const NO_SENTENCE = "This step is about another sentence.";
+// The containers that a step may blur, by their names in the app.
+const VEILED = {
+  home_lines: "[data-view=home] .component", switches: "[data-view=heads] .component",
+  player: "[data-view=decoding] .component", findings: ".findings", more: ".findings",
+};
+
+export const fresh = () => ({ choice: null, hints: 0, shown: false, right: false });
+
+// Whether a choice is right: an option's name, several names, or a number.
+export function isRight(kind, { right, value, margin }, choice) {
+  if (kind === "number") return Number.isFinite(choice) && Math.abs(choice - value) <= margin;
+  if (kind === "one") return right.includes(choice);
+  return Array.isArray(choice) && choice.length === right.length && right.every((each) => choice.includes(each));
+}
+
+// The feedback on a choice; "" for a choice that the question does not have.
+export function feedbackOn(kind, told, choice) {
+  const of = (name) => (Object.hasOwn(told.said, name) ? told.said[name] : "");
+  if (kind === "number" && Number.isFinite(choice)) {
+    const off = isRight(kind, told, choice) ? "" : ` ${of(choice < told.value ? "low" : "high")}`;
+    return `You said ${String(choice).replace("-", MINUS)}.${off}`;
+  }
+  if (kind === "one" && typeof choice === "string") return of(choice);
+  if (kind !== "several" || !Array.isArray(choice)) return "";
+  const hit = told.right.filter((each) => choice.includes(each)).length;
+  return of(`${hit} ${choice.length - hit}`);
+}
+
+// The panel's data of an answer, {panel, told}, after what was tried.
+export function panelData({ panel: data, told }, tried) {
+  if (!told) return { ...data, tried };
+  const isOver = tried.right || tried.shown, said = feedbackOn(data.kind, told, tried.choice);
+  return {
+    ...data, tried,
+    hints: told.hints.slice(0, tried.hints),
+    more_hints: isOver ? 0 : told.hints.length - tried.hints,
+    feedback: [said, isOver && told.truth].filter(Boolean).join(" "),
+    right: isOver ? told.right : [],
+  };
+}
+
+// What the browser remembers of a question, as far as it makes sense.
+export function restored({ panel: { kind }, told }, kept) {
+  if (!told || !kept || typeof kept !== "object") return fresh();
+  const choice = feedbackOn(kind, told, kept.choice) ? kept.choice : null;
+  const hints = Number.isInteger(kept.hints) ? Math.min(Math.max(kept.hints, 0), told.hints.length) : 0;
+  return { choice, hints, shown: kept.shown === true, right: choice !== null && isRight(kind, told, choice) };
+}
+
+export class Lessons {
+  // page: a LivePage; lessons: those of headlight/lessons/export.py.
+  constructor(page, { lessons }) {
+    Object.assign(this, { page, lessons, memory: new Memory(), tries: new Map() });
+    this.side = document.querySelector(".lesson_side");
+    this.missing = document.querySelector(".missing");
+    this.place = page.rooted(this.side.querySelector(".component"));
+  }
+
+  // The lesson in an address and its step from 0, null where the address has none.
+  placeIn(text = "") {
+    const [, name, number] = PLACE.exec(text) ?? [], lesson = this.lessons.find((each) => each.name === name);
+    if (!lesson) return null;
+    return { lesson, number: number ? Math.min(Math.max(number - 1, 0), lesson.steps.length) : null };
+  }
+
+  // Show the step of the address beside a view.
+  show(view, said) {
+    const place = view === "lessons" ? null : this.placeIn(said.lesson);
+    document.body.classList.toggle("in_lesson", Boolean(place));
+    this.side.hidden = !place;
+    this.missing.textContent = "";
+    this.answer = null;
+    veil([]);
+    if (!place) return;
+    Object.assign(this, place, { view, step: place.lesson.steps[place.number] });
+    if (this.number === null) this.go(this.lesson, 0);
+    else if (!this.step) this.give(this.ending());
+    else this.open(said.text);
+  }
+
+  open(text) {
+    const { step, lesson, number } = this;
+    this.answer = answerFor(step, text);
+    if (this.answer) return this.draw();
+    const key = `${lesson.name}.${number + 1}`, { title, steps: { length: of } } = lesson, last = number + 1 === of;
+    const texts = { say: [], note: [], undecided: NO_SENTENCE, others: true };
+    return this.give({ key, title, step: number + 1, of, last, ...texts, tried: fresh() });
+  }
+
+  draw() {
+    const { answer, step, lesson, view } = this, tried = this.tried, { at, shown, panel: { key } } = answer;
+    const isOver = tried.right || tried.shown;
+    veil([...step.cover, ...(isOver || !answer.told ? [] : step.veil)]);
+    this.missing.textContent = (tried.shown ? shown : at).missing;
+    const again = step.judged && !isOver && this.answered(lesson).has(this.number);
+    this.give({ ...panelData(answer, { ...tried }), away: ![at.view, shown.view].includes(view), again, name: key });
+  }
+
+  give(data) {
+    const setTriggerValue = (name, value) => (name === "go" ? this.follow(value) : this.hear(name, value));
+    panel({ parentElement: this.place, data: { ...data, alone: true, known: true }, setTriggerValue });
+  }
+
+  // What was tried of the question that is shown, here or on an earlier visit.
+  get tried() {
+    const { key } = this.answer.panel;
+    if (!this.tries.has(key)) this.tries.set(key, restored(this.answer, this.memory.all()[key]));
+    return this.tries.get(key);
+  }
+
+  hear(name, value) {
+    const { answer, tried } = this;
+    if (!answer.told) return;
+    const isOver = tried.right || tried.shown, { kind } = answer.panel;
+    if (name === "choice" && !isOver) {
+      Object.assign(tried, { choice: value, right: isRight(kind, answer.told, value) });
+    }
+    if (name === "hint") tried.hints = Math.min(tried.hints + 1, answer.told.hints.length);
+    if (name === "show") tried.shown ||= !tried.right;
+    this.draw();
+    if (name === "show" && answer.panel.moves) this.look(answer.shown);
+  }
+
+  // Open the view of a place for the step that is shown.
+  look({ view, said }, text = this.page.said.text) {
+    this.page.open(view, { text, ...said, lesson: `${this.lesson.name}.${this.number + 1}` });
+  }
+
+  follow(to) {
+    const { lesson, lessons, number } = this;
+    if (to === LEAVE) this.page.say({ lesson: "" });
+    else if (to === TO_LIST) this.page.open("lessons", { text: this.page.said.text });
+    else if (to === TO_NEXT) this.go(lessons[lessons.indexOf(lesson) + 1], 0);
+    else if (to > lesson.steps.length) this.page.say({ lesson: `${lesson.name}.${lesson.steps.length + 1}` });
+    else this.go(lesson, to - 1, to - 1 === number ? "" : this.page.said.text);
+  }
+
+  // Go to a step, with a sentence if the step is about it, else with the step's own.
+  go(lesson, number, text = "") {
+    const step = lesson.steps[number], [first] = Object.keys(step.answers);
+    const own = text && answerFor(step, text) ? text : first;
+    Object.assign(this, { lesson, number });
+    scrollTo(0, 0);
+    this.look(answerFor(step, own).at, own);
+  }
+
+  // The judged steps of a lesson, from 0, that were answered rightly, whatever the sentence.
+  answered({ name, steps }) {
+    const all = { ...this.memory.all(), ...Object.fromEntries(this.tries) };
+    const places = Object.keys(all).filter((key) => all[key]?.right === true).map((key) => key.split(" ")[0]);
+    const found = places.map((place) => PLACE.exec(place)).filter((place) => place?.[1] === name);
+    const numbers = found.map(([, , number]) => number - 1);
+    return new Set(numbers.filter((number) => steps[number]?.judged));
+  }
+
+  // The panel after the last step.
+  ending() {
+    const { lesson, lessons } = this, { title, goal, steps } = lesson, judged = steps.filter((step) => step.judged);
+    return {
+      key: `${lesson.name} end`, title, step: steps.length + 1, of: steps.length, note: [], undecided: "",
+      say: [["strong", "You are through. "], ["", goal]], tried: fresh(),
+      score: `You found ${this.answered(lesson).size} of ${judged.length} answers.`,
+      next_lesson: lessons[lessons.indexOf(lesson) + 1]?.title ?? "",
+    };
+  }
+
+  list(place) {
+    place.replaceChildren(...this.lessons.map((lesson) => {
+      const { title, goal, minutes, steps } = lesson, answered = this.answered(lesson);
+      const judged = steps.flatMap((step, at) => (step.judged ? [at] : [])), does = answered.size ? "Go on" : "Begin";
+      const few = [`${minutes} minutes`, `${steps.length} steps`];
+      if (answered.size) few.push(`${answered.size} of ${judged.length} answers found`);
+      const button = element("button", "", does), next = judged.find((at) => !answered.has(at)) ?? 0;
+      const onclick = () => this.go(lesson, answered.size ? next : 0);
+      Object.assign(button, { type: "button", ariaLabel: `${does}: ${title}`, onclick });
+      const texts = [element("h2", "", title), element("p", "", goal), element("p", "few", few.join(" · "))];
+      return element("li", "lesson_card", ...texts, button);
+    }));
+  }
+}
+
+// A step's answer for a sentence; null where the step is about others.
+function answerFor({ any, answers }, text) {
+  if (any) return Object.values(answers)[0];
+  return Object.hasOwn(answers, text) ? answers[text] : null;
+}
+
+// Blur the containers of these names, and take the blur from all others.
+function veil(names) {
+  const veiled = new Set(names.flatMap((name) => [...document.querySelectorAll(VEILED[name] ?? ":not(*)")]));
+  for (const place of document.querySelectorAll(".component, .findings")) {
+    place.classList.toggle("veiled", veiled.has(place));
+    place.inert = veiled.has(place);
+  }
+}

@@ -1,0 +1,183 @@
+"""Lessons as data for the one-file page: every question with its answer, for the sentences of the lesson.
+
+The page's player (headlight/components/live_page/lessons.js) shows them beside the views; it measures nothing.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from headlight.app import results
+from headlight.app.batches import CheckpointFiles
+from headlight.app.parameters import PARAMETERS
+from headlight.app.results import TranslationRequest
+from headlight.views.attention.explorer_content import OPTIONS
+from headlight.views.inside.toy_content import toy_payload, toy_view
+from transformer.checkpoint import load_checkpoint
+from transformer.errors import UserError
+from transformer.exchange.int8 import write_rounded
+from transformer.experiments.attention import toy_numbers
+from transformer.interpret.trace import Trace
+
+from .answer import Kind, Run
+from .file import Lesson
+from .measures.hand import SHAPE
+from .overview import TITLES
+from .panel import Try, payload_of
+from .posed import Posed, off_words, pose
+
+# Views of the file by the app's page, and the figures of that page which the view has; "" is the page's first one.
+_VIEWS = {
+    "home": ("home", {""}),
+    "attention": ("attention", {"", "explorer"}),
+    "decoding": ("decoding", {"", "step by step", "beam search", "tree"}),
+    "what_if": ("heads", {"", "head ablation"}),
+    "inside": ("inside", {"", "step by step", "small example"}),
+}
+_FIGURES = {"decoding": "decoding_view"}  # the name of the figure in the address, where it is not the page's
+_EXAMPLE = "toy_block_seed"  # in the address: the small example
+_UNJUDGED = "Nothing is judged here: try it, then let the answer be shown."
+
+
+def export_lessons(lessons: Sequence[Lesson], checkpoint: Path) -> dict:
+    """Return the lessons for the page of a checkpoint, ready for JSON. Raises UserError.
+
+    All is measured with the weights of the page, which are rounded.
+    """
+    language = load_checkpoint(checkpoint).data.get("source_language") or "English"
+    if language != "English":
+        raise UserError(f"The lessons' sentences are English; this checkpoint reads {language}.")
+    with TemporaryDirectory() as folder:
+        copy = Path(folder) / checkpoint.resolve().name
+        write_rounded(checkpoint, copy)
+        exported = [_lesson(lesson, CheckpointFiles.now(copy)) for lesson in lessons]
+    places = [
+        answer[place]
+        for lesson in exported
+        for step in lesson["steps"]
+        for answer in step["answers"].values()
+        for place in ("at", "shown")
+    ]
+    seeds = {place["said"][_EXAMPLE] for place in places if _EXAMPLE in place["said"]}
+    return {"lessons": exported, "examples": {seed: _example(int(seed)) for seed in sorted(seeds)}}
+
+
+def _lesson(lesson: Lesson, checkpoint: CheckpointFiles) -> dict:
+    return {
+        "name": lesson.name,
+        "title": lesson.title,
+        "goal": lesson.goal,
+        "minutes": lesson.minutes,
+        "steps": [_step(lesson, number, checkpoint) for number in range(len(lesson.steps))],
+    }
+
+
+def _step(lesson: Lesson, number: int, checkpoint: CheckpointFiles) -> dict:
+    """Return a step with its answer for each sentence that decides its question.
+
+    judged: whether the page says if an answer is right; any: whether the step is the same for every sentence.
+    """
+    step, texts = lesson.steps[number], lesson.sentences_of(number) or (str(PARAMETERS["text"].default),)
+    steps = [pose(lesson, number, Run(TranslationRequest(checkpoint, text))) for text in texts]
+    decided = [posed for posed in steps if not posed.undecided] or steps[:1]
+    return {
+        "judged": any(posed.answer and step.is_question and posed.answer.kind != Kind.DO for posed in decided),
+        "any": not step.answer,
+        "veil": step.veil,
+        "cover": step.cover,
+        "answers": {posed.run.request.text: _answer(posed) for posed in decided},
+    }
+
+
+def _answer(posed: Posed) -> dict:
+    """Return the panel of a step as it begins, its answer, and the views that show both."""
+    step, panel = posed.step, payload_of(posed, Try())
+    told = _told(posed) if "ask" in panel else None
+    if panel.get("kind") == Kind.DO:
+        panel |= {"kind": "", "undecided": _UNJUDGED}
+    return {
+        "panel": {name: value for name, value in panel.items() if name not in ("look", "tried")},
+        "told": told,
+        "at": _place(posed, step.page, posed.address() or {}),
+        "shown": _place(posed, step.show_page or step.page, posed.address(shown=True) or {}),
+    }
+
+
+def _told(posed: Posed) -> dict:
+    """Return what is right, the hints, and the feedback on each choice and on all of them."""
+    answer = posed.answer
+    assert answer is not None
+    return {
+        "right": sorted(answer.right),
+        "value": answer.value,
+        "margin": answer.margin,
+        "hints": posed.hints(),
+        "said": _said(posed),
+        "truth": _truth_when_done(posed) if answer.kind == Kind.DO else posed.feedback(None),
+    }
+
+
+def _truth_when_done(posed: Posed) -> str:
+    """Return the feedback once the step is done as its address shows; the last hint where that does not do it."""
+    address, request = posed.address(shown=True) or {}, posed.run.request
+    done = pose(posed.lesson, posed.number, Run(replace(request, text=address.get("text", request.text)), address))
+    return done.feedback(None) if done.answer and done.answer.done else posed.hints()[-1]
+
+
+def _said(posed: Posed) -> dict[str, str]:
+    """Return the feedback on a choice: by an option's name; of several options by the counts of right and wrong ones,
+    "2 1"; on a number that is too low or too high.
+    """
+    answer = posed.answer
+    assert answer is not None
+    if answer.kind == Kind.NUMBER:
+        return {"low": off_words(answer, -math.inf), "high": off_words(answer, math.inf)}
+    if answer.kind == Kind.ONE:
+        return {option.name: posed.feedback(option.name, whole=False) for option in answer.options}
+    if answer.kind == Kind.DO:
+        return {}
+    right = sorted(answer.right)
+    wrong = [option.name for option in answer.options if option.name not in answer.right]
+    return {
+        f"{hit} {others}": posed.feedback([*right[:hit], *wrong[:others]], whole=False)
+        for hit in range(len(right) + 1)
+        for others in range(len(wrong) + 1)
+    }
+
+
+def _place(posed: Posed, page: str, address: Mapping[str, str]) -> dict:
+    """Return the file's view and its address for a page of the app, and a line where the file lacks the figure."""
+    view, figures = _VIEWS.get(page, ("home", set()))
+    name = _FIGURES.get(page, page)
+    missing = "" if address.get(name, "") in figures else f"The app has this figure on its page {TITLES[page]}."
+    heads = _heads(address, results.trace(posed.run.request))
+    if heads and (view in ("home", "attention") or missing):
+        kept = {key: address[key] for key in ("kind", "rows", *OPTIONS) if key in address}
+        query = {"tokens": f"q{address['query']}"} if "query" in address else {}
+        return {"view": "attention", "said": kept | heads | query, "missing": missing}
+    return {
+        "view": view,
+        "said": {key: address[key] for key in address if key != page or key != name},
+        "missing": missing,
+    }
+
+
+def _heads(address: Mapping[str, str], trace: Trace) -> dict[str, str]:
+    """Return the explorer's address of a head, or of all heads that are averaged; empty where none is named."""
+    if "layer" not in address:
+        return {}
+    places = []
+    for name, count in zip(("layer", "head"), trace.attention(address.get("kind", "cross")).shape, strict=False):
+        all_of_them = [str(number + 1) for number in range(count)]
+        places.append([address[name]] if address.get(name) in all_of_them else all_of_them)
+    heads = [(layer, head) for layer in places[0] for head in places[1]]
+    several = {"heads": "-".join(map(".".join, heads))} if len(heads) > 1 else {}
+    return {"layer": heads[0][0], "head": heads[0][1], **several}
+
+
+def _example(seed: int) -> dict:
+    """Return the small example: made-up numbers of one head."""
+    numbers = toy_numbers(SHAPE, seed)
+    return toy_payload(numbers, numbers.stages(), toy_view(numbers, 0, 0)) | {"editable": False}
