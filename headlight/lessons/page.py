@@ -1,4 +1,4 @@
-"""The page of lessons: one to begin with, and what a teacher needs of each."""
+"""The page Lessons: the next lesson above all others, a lesson as its teacher reads it, and a class."""
 
 from functools import partial
 
@@ -16,7 +16,6 @@ from .teach.summary import show_class
 from .worksheet import worksheet
 
 LESSONS, TEACHER = "lessons", "for the teacher"
-TEACH = "Teach this lesson to a class"
 
 
 def show_page(request: TranslationRequest) -> None:
@@ -25,11 +24,15 @@ def show_page(request: TranslationRequest) -> None:
 
 
 def show_lessons(request: TranslationRequest) -> None:
-    """Show a card for each lesson, in their order."""
+    """Show the next lesson, and below it a card for each lesson."""
+    del request
     bar.hide_sentence()
     found, problems = panel.lessons()
-    st.markdown("Predict, then look. What is right is measured on the model and the sentence that you choose.")
     numbered = list(enumerate(found, start=1))
+    following = next((each for each in numbered if _open_questions(each[1])), None)
+    if following:
+        _show_next(*following)
+    st.markdown("Predict, then look. The answers come from the model itself, for your sentence.")
     for row in range(0, len(numbered), 2):
         for column, (number, lesson) in zip(st.columns(2), numbered[row : row + 2], strict=False):
             with column:
@@ -38,52 +41,49 @@ def show_lessons(request: TranslationRequest) -> None:
         st.warning(plain(problem), icon=":material/edit:")
 
 
+def _show_next(number: int, lesson: Lesson) -> None:
+    """Show the first lesson that has open questions, and a button that goes to the first of these."""
+    begun = bool(panel.answered(lesson.name))
+    with st.container(border=True, horizontal=True, vertical_alignment="center", key="next_lesson"):
+        with st.container(gap=None):
+            st.subheader(f"{number}. {plain(lesson.title)}", anchor=False)
+            st.markdown(plain(lesson.goal))
+        label, step = ("Go on", _open_questions(lesson)[0] - 1) if begun else ("Begin", 0)
+        words = f"{label}, {lesson.minutes} min"
+        st.button(words, key="begin_next", type="primary", on_click=panel.begin, args=(lesson.name, step))
+
+
 def _show_card(number: int, lesson: Lesson) -> None:
-    asked = [step for step, each in enumerate(lesson.steps, start=1) if each.is_question]
-    left = [step for step in asked if step not in panel.answered(lesson.name)]
-    done = len(asked) - len(left)
+    asked = _questions(lesson)
+    done = len(asked) - len(_open_questions(lesson))
     with st.container(border=True, horizontal=True, vertical_alignment="center", key=f"lesson_card_{lesson.name}"):
         with st.container(gap=None):
             st.markdown(f"**{number}. {plain(lesson.title)}**")
-            st.caption(plain(lesson.goal))
-        with st.container(width=132, gap="xsmall"):
-            label, step = ("Go on", left[0] - 1) if done and left else ("Again" if done else "Begin", 0)
-            st.button(
-                label,
-                key=f"begin_{lesson.name}",
-                help=f"{label}: {plain(lesson.title)}",
-                on_click=panel.begin,
-                args=(lesson.name, step),
-                width="stretch",
-            )
-            dots = "●" * done + "○" * len(left)
-            st.caption(f"{lesson.minutes} min {dots}", help=f"{done} of {len(asked)} questions answered")
+            st.caption(f"{lesson.minutes} min" + (f", {done} of {len(asked)} questions answered" if done else ""))
         st.button(
-            "",
-            key=f"teach_{lesson.name}",
-            icon=":material/groups:",
-            type="tertiary",
-            help=f"{TEACH}: {plain(lesson.title)}",
-            on_click=panel.teach,
+            "Again" if done == len(asked) else "Begin",
+            key=f"begin_{lesson.name}",
+            on_click=panel.begin,
             args=(lesson.name,),
         )
+
+
+def _questions(lesson: Lesson) -> list[int]:
+    """Return the steps of a lesson that ask something, counted from 1."""
+    return [number for number, step in enumerate(lesson.steps, start=1) if step.is_question]
+
+
+def _open_questions(lesson: Lesson) -> list[int]:
+    answered = panel.answered(lesson.name)
+    return [number for number in _questions(lesson) if number not in answered]
 
 
 def show_teacher(request: TranslationRequest) -> None:
-    """Show a lesson's goal, its steps and what is right for this checkpoint and sentence, and its worksheets."""
-    found, _ = panel.lessons()
-    titles = {lesson.title: lesson for lesson in found}
+    """Show a lesson's goal, its steps and right answers for this checkpoint and sentence, and its worksheets."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        lesson = titles[from_list("Lesson", list(titles), "lesson_told", width=420)]
+        lesson = _choose_lesson()
         st.button("Begin", key="begin_told", on_click=panel.begin, args=(lesson.name,))
-        st.button(
-            "Teach a class",
-            key="teach_told",
-            help=TEACH,
-            icon=":material/groups:",
-            on_click=panel.teach,
-            args=(lesson.name,),
-        )
+        _offer_class(lesson)
         steps = overview(lesson, request)
         for label, answers in (("Worksheet", False), ("Worksheet with answers", True)):
             page = worksheet(lesson, steps, answers=answers)
@@ -96,4 +96,24 @@ def show_teacher(request: TranslationRequest) -> None:
         show_table("The steps of this lesson", "step", ("page", "sentence", "question or text", "what is right"), rows)
 
 
-VIEWS = {LESSONS: show_lessons, TEACHER: show_teacher, panel.CLASS: show_class}
+def show_class_view(request: TranslationRequest) -> None:
+    """Show the teacher's class; without one, the choice of a lesson to open a class for."""
+    del request
+    bar.hide_sentence()
+    if show_class():
+        return
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        _offer_class(_choose_lesson())
+
+
+def _choose_lesson() -> Lesson:
+    titles = {lesson.title: lesson for lesson in panel.lessons()[0]}
+    return titles[from_list("Lesson", list(titles), "lesson_told", width=420)]
+
+
+def _offer_class(lesson: Lesson) -> None:
+    icon = ":material/groups:"
+    st.button("Teach a class", key="teach_told", icon=icon, on_click=panel.teach, args=(lesson.name,))
+
+
+VIEWS = {LESSONS: show_lessons, TEACHER: show_teacher, panel.CLASS: show_class_view}

@@ -315,7 +315,7 @@ def end_of(lesson: Lesson) -> dict:
         "title": lesson.title,
         "step": len(lesson.steps) + 1,
         "of": len(lesson.steps),
-        "say": [("strong", "You are through. "), ("", lesson.goal)],
+        "say": [("strong", "Done! "), ("", lesson.goal)],
         "score": f"You found {right} of {len(asked)} answers.",
         "next_lesson": later[0].title if later else "",
         "note": [],

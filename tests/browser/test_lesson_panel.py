@@ -94,7 +94,7 @@ WALKS = {"mouse": (LESSONS[:4], Mouse), "keys": (LESSONS[4:7], Keys), "thumb": (
 def posed_on(page: Page, lesson: Lesson) -> Posed:
     """The step that the panel shows, put for the sentence in the bar."""
     number = int(parse_qs(urlparse(page.url).query)["lesson"][0].split(".")[1]) - 1
-    text = page.get_by_role("textbox", name="Sentence to translate").input_value()
+    text = page.get_by_label("Sentence to translate").input_value()
     return pose(lesson, number, Run(TranslationRequest(results.checkpoint("en-de"), text)))
 
 
@@ -141,7 +141,7 @@ def test_a_wrong_answer_a_hint_and_the_right_one(page, address, elsewhere):
     expect(feedback).to_contain_text("Right. ")
     link = page.url
     page.goto(f"{address}/lessons")  # a new visit: what the browser remembers is told without opening a step
-    expect(page.locator(f".st-key-lesson_card_{FIRST.name}")).to_contain_text("●")
+    expect(page.locator(f".st-key-lesson_card_{FIRST.name}")).to_contain_text("1 of ")
     other = elsewhere()
     other.goto(link)
     expect(other.locator(".lesson .options button").first).to_be_visible()
@@ -276,7 +276,7 @@ def test_lessons_are_gone_through_to_their_end(visitor, address, lessons, hand):
                 observe(page, posed)
             expect(page.get_by_test_id("stException")).to_have_count(0)
             press.go_on()
-        expect(page.locator(".lesson .say")).to_have_text(f"You are through. {lesson.goal}")
+        expect(page.locator(".lesson .say")).to_have_text(f"Done! {lesson.goal}")
         expect(page.locator(".lesson .feedback")).to_contain_text("You found")
         at_rest(page)
         press.expect_focus()

@@ -5,8 +5,6 @@ from pathlib import Path
 
 import streamlit as st
 
-from headlight.app import bar
-from headlight.app.results import TranslationRequest
 from headlight.app.widgets import offer_download, plain, show_table
 from headlight.classroom import ClassError, Kind, Round, Tally, Teacher
 from headlight.components.show import classes_kept
@@ -18,24 +16,23 @@ STYLE = Path(__file__).with_name("summary.css")
 HEADER = ("question", "answers", "chosen", "right", "open for")
 
 
-def show_class(request: TranslationRequest) -> None:
-    """Show the class of this teacher; where there is none, how to begin."""
-    del request  # of which nothing is shown
-    bar.hide_sentence()
+def show_class() -> bool:
+    """Show this teacher's class and return True; without a class, show its uses and earlier classes."""
     code = desk.code_in_address()
     try:
         teacher = desk.leading(code)
         if teacher is not None:
-            return _show(teacher)
+            _show(teacher)
+            return True
     except ClassError as error:
         st.warning(plain(str(error)))
-        return
+        return True
     st.markdown(
-        "**Teach a lesson to a class**: students answer on their phones, by a code and without an account. You see how "
-        "many have answered, close, show the histogram, ask again, and reveal what the model does. Begin with the "
-        "button “Teach this lesson to a class” of a lesson."
+        "Students answer on their phones, with a code and without an account. You see how many have answered, show "
+        "the histogram, ask again, and reveal what the model does."
     )
     classes_kept(desk.ended_codes(), "classes_kept", on_choice=desk.go_on)
+    return False
 
 
 def _show(teacher: Teacher) -> None:

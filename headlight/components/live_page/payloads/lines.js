@@ -48,13 +48,14 @@ export function describeHidden(before, after, hidden, harmless = null) {
   if (!hidden.length) return "Click a word to hide it from the model. What happens?";
   const count = wordRanges(before.sourceTokens).length;
   if (hidden.length === count) return `With every word hidden ${outcome(before, after)}.`;
-  const named = wordsOf(before.sourceTokens, hidden).map(quoted).join(" and ");
-  const without = hidden.length > MOST_NAMED ? `${hidden.length} words and marks` : named;
+  const each = wordsOf(before.sourceTokens, hidden).map(quoted).join(" and ");
+  const without = hidden.length > MOST_NAMED ? `${hidden.length} words and marks` : each;
   let spare = "";
   if (harmless && hidden.length === 1) {
     const some = `${harmless.length} of ${count} words and marks can go alone without any change`;
     const names = wordsOf(before.sourceTokens, harmless).map(quoted).join(", ");
-    spare = harmless.length ? ` ${some}${harmless.length <= MOST_NAMED ? `: ${names}` : ""}.` : " Here every word matters.";
+    const named = harmless.length <= MOST_NAMED ? `: ${names}` : "";
+    spare = harmless.length ? ` ${some}${named}.` : " Here every word matters.";
   }
   return `Without ${without} ${outcome(before, after)}.${spare}`;
 }
