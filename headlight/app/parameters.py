@@ -1,8 +1,4 @@
-"""Registry of URL query parameters and their defaults.
-
-A name, its default and its values are a promise from the first release on: an address that someone has kept opens what
-it opened.
-"""
+"""Registry of URL query parameters and their defaults."""
 
 from dataclasses import dataclass
 

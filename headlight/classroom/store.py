@@ -119,7 +119,7 @@ class Truth:
 
     right: indices of right options, none where nothing is right or wrong. value, margin: of a NUMBER. feedback: for
     each option what who chose it is told; sentence: what all others are told. link: a page of this app with its query,
-    such as "translate?lesson=attention.3", where a student can try it.
+    such as "decoding?lesson=decoding.3", where a student can try it.
     """
 
     sentence: str = ""

@@ -6,8 +6,8 @@
     sentences = ["The cat is hungry because it has not eaten."]   # the first, and others where it decides nothing
 
     [[step]]
-    page = "translate"                       # and what its address has, by the names of `parameters`
-    at = {layer = "{layer}", head = "{head}"}
+    page = "home"
+    at = {map = "1", layer = "{layer}"}      # names and values of its address, see `parameters`
     say = "Every line is **one weight** of one head."
     ask = "Which source word does this head read for “{word}”?"
     answer = {from = "most_read"}            # a measure with its arguments

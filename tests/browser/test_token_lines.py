@@ -78,7 +78,7 @@ def test_pointing_at_an_output_token_leaves_its_lines_and_writes_the_weights_of_
     expect(page.locator(".row.output .weight")).to_have_text([weight_words(each) for each in weights[:, 2]])
     assert shown_lines(page) == (weights[:, 2] >= 0.01).sum()
     page.mouse.move(5, 5)
-    expect(readout(page)).to_contain_text("Point at a token")
+    expect(readout(page)).to_contain_text("Point at a word")
     assert shown_lines(page) == (weights >= 0.01).sum()
     page.get_by_text("Table of these weights").click()
     cells = page.locator(".weights_table td")
@@ -112,7 +112,7 @@ def test_the_rows_are_gone_through_by_keys(lines, shipped):
     expect(readout(page)).to_contain_text(f"“⟨end⟩”, output token {len(trace.target_tokens)}")
     assert shown_lines(page) == (trace.cross[2, 4, -1] >= 0.01).sum()
     page.keyboard.press("Escape")
-    expect(readout(page)).to_contain_text("Point at a token")
+    expect(readout(page)).to_contain_text("Point at a word")
     reached = page.locator(".row button[tabindex='0']")
     expect(reached).to_have_count(2)  # Tab stops once in each row
 
@@ -237,20 +237,20 @@ def test_a_head_goes_along_from_page_to_page_and_back_leads_to_the_first(page, a
     expect_chosen(page, *first)
     choose(page, "Head", "2")
     expect(page).to_have_url(re.compile("head=2"))  # a person sees that before the link
-    page.get_by_role("link", name="Next: how each token is chosen").click()
+    page.get_by_role("link", name="Decoding", exact=True).click()
     expect(page.get_by_role("heading", name="Decoding", exact=True)).to_be_visible()
     expect_chosen(page, first[0], "2")
     choose(page, "Head", "6")
     expect(page).to_have_url(re.compile("head=6"))
-    page.get_by_role("link", name="Translate", exact=True).click()
+    page.get_by_role("link", name="Home", exact=True).click()
     expect(tokens(page, "source").first).to_be_visible()
     expect_chosen(page, first[0], "6")
     choose(page, "Layer", "average")
     expect(page).to_have_url(re.compile("layer=average"))
-    page.get_by_role("link", name="Inside attention", exact=True).click()
-    expect(page.get_by_role("heading", name="Inside attention", exact=True)).to_be_visible()
+    page.get_by_role("link", name="Inside", exact=True).click()
+    expect(page.get_by_role("heading", name="Inside", exact=True)).to_be_visible()
     expect_chosen(page, "1", "6")
-    page.get_by_role("link", name="Translate", exact=True).click()
+    page.get_by_role("link", name="Home", exact=True).click()
     expect(tokens(page, "source").first).to_be_visible()
     expect_chosen(page, "average", "6")
 
@@ -258,11 +258,11 @@ def test_a_head_goes_along_from_page_to_page_and_back_leads_to_the_first(page, a
 def test_where_another_page_begins_is_no_choice(page, address):
     open_lines(page, address)
     first = chosen(page)
-    for other in ("Decoding", "Inside attention"):
+    for other in ("Decoding", "Inside"):
         page.get_by_role("link", name=other, exact=True).click()
         expect(page.get_by_role("heading", name=other, exact=True)).to_be_visible()
         at_rest(page)
-        page.get_by_role("link", name="Translate", exact=True).click()
+        page.get_by_role("link", name="Home", exact=True).click()
         expect(tokens(page, "source").first).to_be_visible()
         expect_chosen(page, *first)
 
