@@ -354,17 +354,14 @@ def row_words(chosen: AttentionMap | MaskedHead, row: int) -> str:
     return f"input token “{token_label(chosen.fed[row])}”, output token “{token_label(chosen.predicted[row])}”"
 
 
-def mask_figure(
-    unmasked: np.ndarray, tokens: tuple[str, ...], masked_by: dict[str, np.ndarray], room: int = ROOM_OF_A_THIRD
-) -> go.Figure:
-    """unmasked: [target, target], True = may attend, among the decoder's input tokens.
+def mask_figure(unmasked: np.ndarray, tokens: tuple[str, ...], masked_by: dict[str, np.ndarray]) -> go.Figure:
+    """Draw a mask: [target, target], True = may attend, among the decoder's input tokens.
 
-    masked_by: why a cell is masked, in words for the hover text, with the cells of which that is true. room: pixels
-    for its width.
+    masked_by: reasons for a masked cell, in words for the hover text, each with its cells.
     """
     hover = _mask_hover([token_label(token) for token in tokens], unmasked, masked_by)
     cells = Cells(np.where(unmasked, 1.0, BLANK), hover, _MAY_ATTEND, hover_blank=True)
-    return heatmap_figure(Heatmap((cells,), tokens, tokens, "query: decoder input token", INPUT_KEY, room))
+    return heatmap_figure(Heatmap((cells,), tokens, tokens, "query: decoder input token", INPUT_KEY, ROOM_OF_A_THIRD))
 
 
 def _mask_hover(names: list[str], unmasked: np.ndarray, masked_by: dict[str, np.ndarray]) -> list[list[str]]:
