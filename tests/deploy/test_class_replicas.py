@@ -57,10 +57,10 @@ def test_the_page_below_a_base_path_leads_nowhere_else_and_gives_no_cookie_of_a_
         status, page = phone.ask(path)
         assert status == 200 and f'action="{BASE}/c"' in page.decode()
         assert phone.response.headers["Set-Cookie"] is None
-    teacher.ask(Question("Same?", ("yes", "no")), Truth(link="translate?lesson=mask.1"))
+    teacher.ask(Question("Same?", ("yes", "no")), Truth(link="decoding?lesson=mask.1"))
     teacher.reveal()
     assert phone.ask(f"/{teacher.code}/try")[0] == 303
-    assert phone.response.headers["Location"] == f"{BASE}/translate?lesson=mask.1"
+    assert phone.response.headers["Location"] == f"{BASE}/decoding?lesson=mask.1"
     assert phone.ask(f"/{teacher.code}/answer", "POST", "x" * 2000, participant=phone.number)[0] == 413
 
 

@@ -16,7 +16,7 @@ function kept(content = {}) {
 }
 
 test("what is shared has neither the class nor the secret, and all else to the letter", () => {
-  const here = "https://a.org/base/translate";
+  const here = "https://a.org/base/decoding";
   for (const [address, expected] of [
     [`${here}?text=a+b%20c&class=K7MXR&lesson=order.2`, `${here}?text=a+b%20c&lesson=order.2`],
     [`${here}?class=K7MXR`, here],
@@ -29,7 +29,7 @@ test("what is shared has neither the class nor the secret, and all else to the l
 
 test("a teacher link leads to the page of lessons, whatever page she is on, with the secret behind the #", () => {
   const base = "https://a.org/base";
-  for (const [address, page] of [[`${base}/translate?text=a`, "translate"], [`${base}/`, "home"], [base, "home"]]) {
+  for (const [address, page] of [[`${base}/decoding?text=a`, "decoding"], [`${base}/`, "home"], [base, "home"]]) {
     const link = teacherLink(address, page, "K7MXR", SECRET);
     assert.equal(link, `https://a.org/base/lessons?lessons=a+class&class=K7MXR#teach=${SECRET}`);
     assert.equal(secretIn(new URL(link).hash), SECRET);

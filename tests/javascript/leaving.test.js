@@ -74,7 +74,7 @@ test("a link waits no longer once another is clicked, or Back", async (t) => {
   assert.equal(click.defaultPrevented, false);
   reported();
   page.dispatchEvent(new Click(before));
-  globalThis.location.pathname = "/translate";
+  globalThis.location.pathname = "/decoding";
   page.dispatchEvent(new Event("popstate"));
   globalThis.location.search = "?head=5";
   t.mock.timers.tick(60_000);
@@ -102,7 +102,7 @@ test("after Back to another page, until something comes; Back on the same page s
   const { isLeaving, received } = await leaving();
   page.dispatchEvent(new Event("popstate"));
   assert.equal(isLeaving(), false);
-  globalThis.location.pathname = "/translate";
+  globalThis.location.pathname = "/decoding";
   page.dispatchEvent(new Event("popstate"));
   assert.equal(isLeaving(), true);
   received();
@@ -115,7 +115,7 @@ test("all components hear of it: each is a bundle with a copy of its own", async
   const first = await leaving(), second = await import(`../../headlight/components/lib/leaving.js?${(copies += 1)}`);
   page.dispatchEvent(new Click(linkTo("/decoding")));
   assert.deepEqual([first.isLeaving(), second.isLeaving()], [true, true]);
-  globalThis.location.pathname = "/translate";
+  globalThis.location.pathname = "/decoding";
   page.dispatchEvent(new Event("popstate"));
   second.received();
   assert.deepEqual([first.isLeaving(), second.isLeaving()], [false, false]);
@@ -128,7 +128,7 @@ test("a page that does not come is not waited for longer than five seconds, afte
   assert.equal(isLeaving(), true);
   now.mock.mockImplementation(() => 6000);
   assert.equal(isLeaving(), false);
-  globalThis.location.pathname = "/translate";
+  globalThis.location.pathname = "/decoding";
   page.dispatchEvent(new Event("popstate"));
   now.mock.mockImplementation(() => 6999);
   assert.equal(isLeaving(), true);

@@ -343,7 +343,7 @@ def test_only_the_teacher_gets_the_table(phone, teacher, store):
     assert phone.response.headers["Content-Disposition"] == f'attachment; filename="class-{teacher.code}.csv"'
 
 
-@pytest.mark.parametrize("link", ["what_if?text=a+b&present=1&lesson=mask.2", "translate", "?text=%26%23"])
+@pytest.mark.parametrize("link", ["what_if?text=a+b&present=1&lesson=mask.2", "decoding", "?text=%26%23"])
 def test_what_is_to_be_tried_is_a_page_of_the_app_and_never_a_presentation(phone, teacher, link):
     teacher.ask(WORD, Truth(link=link))
     teacher.reveal()

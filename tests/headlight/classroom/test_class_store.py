@@ -62,7 +62,7 @@ def put(phase: Phase) -> Callable[[Classroom], Classroom]:
 def test_a_class_comes_back_to_the_letter(store):
     for number, text in enumerate(awkward_texts(60)):
         question = Question(text, (text, f"={text}", "\x00"), Kind.SEVERAL)
-        truth = Truth(text, right=(0, 2), feedback=(text, "", "'"), link="translate?text=%3D&lesson=a.1")
+        truth = Truth(text, right=(0, 2), feedback=(text, "", "'"), link="decoding?text=%3D&lesson=a.1")
         asked = Round(number=1, question=question, truth=truth, step=text, version=3, asked=1.25, closed=2.5)
         code = f"CODE{number}"
         kept = opened(store, code, lesson=text, step=7, phase=Phase.REVEALED, version=9, rounds=(asked,), locked=True)

@@ -97,16 +97,16 @@ def test_a_question_of_her_own():
 
 
 def test_a_link_keeps_the_text_as_long_as_it_can():
-    full = link_to("translate", REQUEST, {"layer": "2", "lesson": "attention.2", "decoding": "greedy"})
-    assert full == "translate?layer=2&lesson=attention.2&checkpoint=en-de&text=I+love+my+teacher."
+    full = link_to("decoding", REQUEST, {"layer": "2", "lesson": "attention.2", "decoding": "greedy"})
+    assert full == "decoding?layer=2&lesson=attention.2&checkpoint=en-de&text=I+love+my+teacher."
     long = replace(REQUEST, text="ü" * 240)  # six signs each
-    shorter = link_to("translate", long, {"lesson": "attention.2", "reordered": "x" * 50})
+    shorter = link_to("decoding", long, {"lesson": "attention.2", "reordered": "x" * 50})
     assert (
         "reordered" not in shorter
         and asked_about_link(shorter) == ("en-de", long.text)
         and len(shorter) <= MOST_LINK
     )
-    assert link_to("translate", replace(REQUEST, text="ü" * 300), {}) == "translate"
+    assert link_to("decoding", replace(REQUEST, text="ü" * 300), {}) == "decoding"
     hostile = replace(REQUEST, text='"><script>&checkpoint=x#\\ \n')
     assert asked_about_link(link_to("home", hostile, {})) == ("en-de", hostile.text)
 
@@ -121,5 +121,5 @@ def test_another_text_or_checkpoint_in_the_bar_is_noticed():
     assert not is_about_another(asked, REQUEST)
     assert is_about_another(asked, replace(REQUEST, text="Another."))
     assert is_about_another(asked, replace(REQUEST, checkpoint=results.checkpoint("en-fr")))
-    unknown = replace(asked, truth=replace(asked.truth, link="translate"))
+    unknown = replace(asked, truth=replace(asked.truth, link="decoding"))
     assert not is_about_another(unknown, replace(REQUEST, text="Another."))

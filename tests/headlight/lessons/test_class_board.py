@@ -15,13 +15,13 @@ from headlight.lessons.teach.board import Place, acts, binned, board, same_befor
 from headlight.lessons.teach.summary import cells_of
 
 REQUEST = TranslationRequest(results.checkpoint("en-de"), "I love my teacher.")
-LINK = link_to("translate", REQUEST, {})
+LINK = link_to("decoding", REQUEST, {})
 ASKED = Asked(
     Question("Which?", ("left", "middle", "far right", "none")),
     Truth("It is the middle.", right=(1,), feedback=("No.", "Yes.", "No.", "No."), link=LINK),
     "attention.2",
 )
-PLACE = Place("translate", REQUEST, "attention", title="What is attention?", step=2, of=7, question=ASKED)
+PLACE = Place("decoding", REQUEST, "attention", title="What is attention?", step=2, of=7, question=ASKED)
 
 
 @pytest.fixture
@@ -85,7 +85,7 @@ def test_rounds_of_one_question_stand_side_by_side_and_no_others(store, teacher)
     before = [teacher.tally(each.number) for each in same_before(teacher.look().classroom)]
     seen = shown(teacher, before=before, bars=True)["asked"]
     assert seen["bars"] == [[2, 0, 0, 0], [1, 2, 0, 0]] and seen["time"] == 2
-    ask(teacher, replace(ASKED, truth=replace(ASKED.truth, link=link_to("translate", replace(REQUEST, text="x"), {}))))
+    ask(teacher, replace(ASKED, truth=replace(ASKED.truth, link=link_to("decoding", replace(REQUEST, text="x"), {}))))
     assert same_before(teacher.look().classroom) == [], "the same words about another sentence"
 
 

@@ -14,7 +14,7 @@ minutes = 5
 sentences = ["I love my teacher."]
 
 [[step]]
-page = "translate"
+page = "home"
 say = "Look."
 
 [[step]]
@@ -38,7 +38,7 @@ def test_a_file_is_read_as_it_is_written(tmp_path):
     lesson = read_lesson(written(tmp_path, RIGHT))
     assert (lesson.name, lesson.title, lesson.minutes, len(lesson.steps)) == ("own", "A lesson", 5, 2)
     first, second = lesson.steps
-    assert first.page == "translate" and not first.is_question and second.is_question
+    assert first.page == "home" and not first.is_question and second.is_question
     assert second.answer == "most_read" and second.arguments == {"kind": "cross"}
     assert second.show == {"tokens": "q{row}"} and second.hints == ("Look at the row.",)
 

@@ -26,7 +26,7 @@ def answer(kind=Kind.ONE, **changed):
 
 def posed(kind=Kind.ONE, **changed):
     step = Step(
-        "translate",
+        "home",
         "Look at **{word}** and *more* `x_1`.",
         {"layer": "{row}"},
         "Which of “{word}”?",
@@ -161,7 +161,7 @@ def test_what_is_right_is_not_in_the_panel_before_it_was_found_or_shown():
 
 def test_another_sentence_is_taken_where_this_one_decides_nothing_and_said_where_none_does():
     lesson = Lesson(
-        "own", "Own", "Goal", 5, (Step("translate", "x", ask="?", answer="most_read", arguments={"kind": "decoder"}),)
+        "own", "Own", "Goal", 5, (Step("home", "x", ask="?", answer="most_read", arguments={"kind": "decoder"}),)
     )
     nothing = pose(lesson, 0, run("No!"))
     somehow = pose_somehow(lesson, 0, run("No!"), ["No!", "Yesterday I saw your brother in the city."])
