@@ -83,8 +83,8 @@ def test_every_key_of_a_widget_is_registered_and_every_registered_one_is_used():
             continue
         assert registered(key), f"{name}, line {call.lineno}: {ast.unparse(key)} is not in the register"
         used |= set(registered(key))
-    # Handed on by functions of a single file: the names of trainings, the head of all pages.
-    assert sorted(PARAMETERS.keys() - used) == ["head", "job", "jobs", "kind", "layer"]
+    # Passed on in a single file: the names of trainings, the head of all pages, the options of the explorer.
+    assert PARAMETERS.keys() - used - OPTIONS.keys() == {"head", "job", "jobs", "kind", "layer"}
 
 
 def test_a_default_stands_in_the_register_and_nowhere_else():
