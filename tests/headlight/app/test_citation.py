@@ -12,7 +12,7 @@ from support.pages import ROOT, open_page
 from headlight.app import results
 from transformer import __version__
 
-ADDRESS = {"text": "A <b>dog</b> & “a cat”, 100 %?", "checkpoint": "reverse", "explorer_scale": "row"}
+ADDRESS = {"text": "A <b>dog</b> & “a cat”, 100 %?", "checkpoint": "reverse", "rows": "input token"}
 
 
 def cited(app) -> str:
@@ -20,8 +20,7 @@ def cited(app) -> str:
     app.session_state["cite"] = True
     app.run()
     assert not app.exception
-    (code,) = app.code
-    return code.value
+    return next(code.value for code in app.code if "SHA-256" in code.value)
 
 
 def sha256(path) -> str:

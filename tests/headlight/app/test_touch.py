@@ -7,7 +7,7 @@ import pytest
 from support.house import files
 
 # The component that shows it puts the word of a touch screen in its place (headlight/components/lib/screen.js).
-PUT_RIGHT_BY_THEIR_COMPONENT = {"Click a word to hide it from every head. What will be lost?"}
+PUT_RIGHT_BY_THEIR_COMPONENT = {"Click a word to hide it from the model. What happens?"}
 
 
 def sentences(path):

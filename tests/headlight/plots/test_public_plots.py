@@ -89,10 +89,6 @@ def test_rollout_is_the_product_of_the_layers(shipped, trace):
     np.testing.assert_allclose(values(hl.plots.rollout(shipped, trace, "encoder"), "z"), rolled, atol=1e-5)
     first = (np.eye(len(rolled)) + trace.encoder[0].mean(axis=0)) / 2
     np.testing.assert_allclose(values(hl.plots.rollout(shipped, trace, "encoder", layer=0), "z"), first, atol=1e-5)
-    parts = sum(
-        np.asarray(bars.x, dtype=float) for bars in hl.plots.rollout_parts(shipped, trace, residual="ALTI+").data
-    )
-    np.testing.assert_allclose(parts, 1, atol=1e-5)
 
 
 def test_predictions_are_the_models(shipped, trace, logits):
@@ -104,8 +100,6 @@ def test_predictions_are_the_models(shipped, trace, logits):
     np.testing.assert_allclose(drawn, warmer, atol=1e-5)
     best = values(hl.plots.confidence(trace), name="this model")
     np.testing.assert_allclose(best, trace.target_probabilities, rtol=1e-5)
-    *_, chosen = hl.plots.logit_lens(shipped, trace, step=2).data
-    assert chosen.y[-1] == trace.target_ranks[2]
     sums = values(hl.plots.log_probabilities(trace, trace), "y")
     assert sums[-1] == pytest.approx(np.log(trace.target_probabilities).sum(), rel=1e-5)
 
@@ -120,8 +114,7 @@ def test_an_intervention_changes_the_candidates_as_it_does_the_trace(shipped, tr
 
 def test_parts_of_the_model_are_its_parameters(shipped, trace):
     matrix = shipped.model.source_embedding.weight.detach().numpy()
-    row = values(hl.plots.embedding(shipped, trace, token=2), "z")[0]
-    np.testing.assert_array_equal(row, matrix[trace.source_ids[2]])
+    row = matrix[trace.source_ids[2]]
     cosines = torch.cosine_similarity(torch.tensor(matrix), torch.tensor(row)).sort(descending=True).values
     np.testing.assert_allclose(values(hl.plots.nearest_tokens(shipped, trace, token=2))[:5], cosines[1:6], atol=1e-5)
     position, pair = np.arange(8), np.arange(256) // 2
@@ -159,8 +152,6 @@ def test_a_figure_has_the_light_themes_colours_where_the_browser_would_put_them(
         ("nearest_tokens", {"token": 50}, "token must be in 0 to"),
         ("without_causal_mask", {"head": 8}, "head must be in 0 to 7, got 8"),
         ("rotation", {"position": 62}, "position \\+ offset must be in 0 to 63, got 65"),
-        ("learning_rate", {"axes": "round"}, "axes of linear, logarithmic"),
-        ("smoothed_targets", {"classes": 40}, "words for 16 classes at most, got 40"),
         ("smoothed_loss", {"epsilons": ()}, "1 to 5 epsilons expected"),
     ],
 )
