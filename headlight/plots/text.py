@@ -147,7 +147,7 @@ def _shown_tokens(labels: tuple[str, ...]) -> tuple[str, ...]:
 
 def in_words(sentence: str) -> str:
     """Return a sentence that names tokens, “▁my”, as it reads: without the mark ▁, special tokens as ⟨end⟩."""
-    shown = _TOKEN_MARK.sub("", sentence)
+    shown = _TOKEN_MARK.sub("", sentence).replace(f"“{SPACE}”", f"“{BLANK}”")
     return _SPECIAL_IN_SENTENCE.sub(lambda found: GLYPHS[found[0]], shown)
 
 

@@ -47,7 +47,8 @@ export function shownTokens(labels) {
 
 // A sentence that names tokens, “▁my”, as it reads.
 export function inWords(sentence) {
-  return sentence.replace(/(?<![^\s“|])▁(?=[^\s”|])/g, "").replace(SPECIAL_IN_SENTENCE, (token) => GLYPHS[token]);
+  const shown = sentence.replace(/(?<![^\s“|])▁(?=[^\s”|])/g, "").replaceAll(`“${SPACE}”`, `“${BLANK}”`);
+  return shown.replace(SPECIAL_IN_SENTENCE, (token) => GLYPHS[token]);
 }
 
 function cutAt(label, joint) {

@@ -26,7 +26,7 @@ def shown(monkeypatch):
 def test_a_report_that_comes_along_with_the_choice_of_another_view_reaches_nobody(shown):
     session, declared = shown
     heard = []
-    session |= {show.SHOWN_VIEW: ("training", "replay"), "training": "training replay"}
+    session |= {show.SHOWN_VIEW: ("training", "replay"), "training": "replay"}
     show.beam_tree({}, "tree", heard.append)
     session["tree"] = {"choice": "1.2"}
     declared["on_choice_change"]()

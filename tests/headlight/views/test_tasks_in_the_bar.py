@@ -2,13 +2,11 @@
 
 import pytest
 import torch
-from headlight.views.what_if.compare import told_its_own
 from support.pages import open_page, page_text
 from support.small import small_model
 from support.t5 import PREFIXES, write_t5
 
 from headlight.app import results
-from headlight.app.results import TranslationRequest
 from transformer import Translator
 from transformer.checkpoint import Checkpoint, save_checkpoint
 from transformer.exchange.importing import import_checkpoint
@@ -60,13 +58,3 @@ def test_a_prefix_that_two_tasks_share_is_offered_once(folder, monkeypatch):
     monkeypatch.setattr(Checkpoint, "prefixes", {"one": "do it:", "other": "do it:"})
     app = open_page("pages/decoding.py", checkpoint="flan-t5", text="red dog")
     assert app.selectbox(key="instruction").options == ["nothing before the text", "do it:"] and not app.error
-
-
-def test_a_model_to_compare_with_is_told_to_translate_unless_nothing_was_chosen():
-    own, flan = map(results.checkpoint, ("own", "flan-t5"))
-    german, summary = (PREFIXES[name] for name in ("translation_en_to_de", "summarization"))
-    request = TranslationRequest(own, "red dog")
-    assert told_its_own(request, flan).task == german and told_its_own(request, flan).checkpoint == flan
-    for task in (summary, ""):
-        chosen = TranslationRequest(flan, "red dog", task=task)
-        assert told_its_own(chosen, flan).task == task and told_its_own(chosen, own).task == ""
