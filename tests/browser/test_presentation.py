@@ -180,6 +180,6 @@ def test_every_row_and_column_of_a_presented_mask_has_its_label(visitor, address
     page = visitor(**PROJECTOR)
     text = "The dog didn't eat because it was too old."
     open_page(page, address, f"inside?inside=masks&present=1&text={quote(text)}")
-    for axis in "xy":
-        figure = page.locator(".st-key-with_the_mask [data-testid=stPlotlyChart]")
-        assert_labelled(figure, axis, len(shipped.trace(text).decoder_input_ids))
+    figure, tokens = page.locator(".st-key-leaking [data-testid=stPlotlyChart]"), shipped.trace(text).decoder_input_ids
+    for axis, count in (("x", len(tokens) + 1), ("y", len(tokens))):  # the last column is the leaked weight
+        assert_labelled(figure, axis, count)

@@ -58,7 +58,7 @@ VIEWS = {
     "/inside?inside=architecture": (".diagram svg", ".st-key-parameters_fold"),
     "/positions": (".finding", ".st-key-reordered_line"),
     "/positions?positions=waves": (".st-key-waves", ".st-key-rotation", ".st-key-offset"),
-    "/inside?inside=masks": (".st-key-leaking", ".st-key-next_tokens", ".st-key-head_buttons", ".st-key-batch"),
+    "/inside?inside=masks": (".st-key-leaking", ".st-key-next_tokens", ".st-key-head_buttons"),
     "/inside?inside=masks&kind=cross": (".st-key-leaking", ".st-key-next_tokens", ".st-key-head_buttons"),
     f"/training?training={quote('replay')}&checkpoint=en-fr": (".controls", ".strip", ".all", "table.map"),
     "/training?training=recipe": (CHART, ".st-key-epsilon"),

@@ -18,7 +18,7 @@ import { Sums, sumText } from "./sums.js";
 import { workedCell } from "./worked.js";
 
 const NEAR = 300; // pixels above and below what is in sight
-const LEAST_TEXT = 400; // pixels: text stands beside a map that leaves it as much
+const LEAST_TEXT = 360; // pixels: text stands beside a map that leaves it as much
 const SCROLLS_FROM = 500; // pixels of a matrix that scrolls in its own place
 const OWN = 0, NEURONS = 1, INPUTS = 2; // the groups of a step's panels
 const AROUND = 430, LEAST_MAP = 130, MOST_MAP = 260; // pixels: what of a window is not for a map between tokens
@@ -375,7 +375,7 @@ class Figure {
 
   describe(panel, range) {
     this.caption.hidden = Boolean(panel.isBare);
-    if (panel.text) this.caption.textContent = panel.text;
+    if (panel.text) this.caption.textContent = inWords(panel.text);
     else setFormula(this.caption, panel.symbol);
     const { column, columns } = this.window, { grid, changes } = panel;
     const first = panel.first + column;
