@@ -1,6 +1,6 @@
-"""The pages: their order in the sidebar, the frame that all have, and how each gets what the bar chose.
+"""Pages: their groups in the sidebar, their titles, and the hand-over of the bar's request to a page.
 
-It imports neither PyTorch nor Plotly by itself: until app.py has run once in a server's life, Streamlit takes a link to
+This module imports neither PyTorch nor Plotly: until app.py has run once in a server's life, Streamlit takes a link to
 a page in pages/ for a script of its own and runs it alone, before `main` has prepared their import.
 """
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 HOME = "home"
 _FOLDER = entry_folder() / "pages"
-# What belongs together: the heading of a group, and its pages by their address.
+# The heading of each group, and the titles of its pages by their names in addresses.
 GROUPS = {
     "": {HOME: "Home", "lessons": "Lessons"},
     "See it work": {"decoding": "Decoding", "attention": "Attention", "what_if": "What if"},
@@ -45,7 +45,7 @@ def navigation() -> Page:
 
 def _register() -> Page:
     pages = list(map(copy.copy, _pages()))  # `navigation` notes in them which one may run
-    return st.navigation(pages, expanded=True)  # more than twelve pages would be folded away
+    return st.navigation(pages)
 
 
 @functools.cache  # Streamlit looks for every page's file each time that it is made: 3 ms a run
@@ -102,9 +102,9 @@ def run_page(page: Page, request: TranslationRequest) -> None:
 
 
 def take_request() -> TranslationRequest:
-    """Return what the bar chose in this run, for the page's script, and forget it, so that no later run finds it.
+    """Return the bar's request for the page's script, and remove it from the session.
 
-    A script that runs alone finds nothing: registering the pages ends that, and the next run begins at app.py.
+    A script that Streamlit runs alone has none: registering the pages ends that, and the next run begins at app.py.
     """
     if _REQUEST not in st.session_state:
         _register()
@@ -126,12 +126,12 @@ def show_name() -> None:
 
 
 def _show_title(title: str) -> None:
-    """Show the page's title; what the page puts `beside_title` stands in the same row."""
+    """Show the page's title and, in the same row, the container of `beside_title`."""
     row = st.container(horizontal=True, vertical_alignment="center", gap="medium", key="title_row")
     row.title(title, anchor=False, width="content")
     st.session_state[_ROOM] = row.container(width="content", horizontal=True, vertical_alignment="center")
 
 
 def beside_title() -> DeltaGenerator | contextlib.AbstractContextManager:
-    """Return the container beside the title, once a run; without one, what comes next stands where it is."""
+    """Return the container beside the title for the first caller of a run, a null context for others."""
     return st.session_state.pop(_ROOM, contextlib.nullcontext())

@@ -47,7 +47,8 @@ def show_page(request: TranslationRequest, show_ways: Callable[[], None]) -> Non
             st.markdown(f"**{map_title(shown)}**")
             _show_lines(lines_payload(after, shown, **_BESIDE_MAP) | change)
     else:
-        shown = attention_map(after, "cross", *results.default_head(request, "cross"), RowLabel.BOTH)
+        layer, head = results.default_head(request, "cross")
+        shown = attention_map(after, "cross", layer, head, RowLabel.BOTH)
         _show_lines(lines_payload(after, shown, **_ALONE) | change)
     show_warnings(request)
     if with_map:
