@@ -4,6 +4,7 @@ The page's player (headlight/components/live_page/lessons.js) shows them beside 
 """
 
 import math
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,9 +16,9 @@ from headlight.app.parameters import PARAMETERS
 from headlight.app.results import TranslationRequest
 from headlight.views.attention.explorer_content import OPTIONS
 from headlight.views.inside.toy_content import toy_payload, toy_view
-from transformer.checkpoint import load_checkpoint
+from transformer.checkpoint import load_checkpoint, save_checkpoint
 from transformer.errors import UserError
-from transformer.exchange.int8 import write_rounded
+from transformer.exchange.int8 import round_weights
 from transformer.experiments.attention import toy_numbers
 from transformer.interpret.trace import Trace
 
@@ -32,7 +33,7 @@ from .posed import Posed, off_words, pose
 _VIEWS = {
     "home": ("home", {""}),
     "attention": ("attention", {"", "explorer"}),
-    "decoding": ("decoding", {"", "step by step", "beam search", "tree"}),
+    "decoding": ("decoding", {"", "step by step", "beam search"}),
     "what_if": ("heads", {"", "head ablation"}),
     "inside": ("inside", {"", "step by step", "small example"}),
 }
@@ -62,6 +63,14 @@ def export_lessons(lessons: Sequence[Lesson], checkpoint: Path) -> dict:
     ]
     seeds = {place["said"][_EXAMPLE] for place in places if _EXAMPLE in place["said"]}
     return {"lessons": exported, "examples": {seed: _example(int(seed)) for seed in sorted(seeds)}}
+
+
+def write_rounded(checkpoint: Path, copy: Path) -> None:
+    """Copy all files of a checkpoint into a new folder, with the weights of the page."""
+    loaded = load_checkpoint(checkpoint)
+    round_weights(loaded.model)
+    shutil.copytree(checkpoint, copy)
+    save_checkpoint(copy, loaded, next(loaded.model.parameters()).dtype)
 
 
 def _lesson(lesson: Lesson, checkpoint: CheckpointFiles) -> dict:

@@ -5,9 +5,10 @@ from pathlib import Path
 from support.streams import CHECKPOINTS
 
 from headlight.app.batches import CheckpointFiles
+from headlight.lessons.export import write_rounded
 from transformer import Translator
 from transformer.checkpoint import load_checkpoint
-from transformer.exchange.int8 import round_weights, write_rounded
+from transformer.exchange.int8 import round_weights
 
 
 def rounded_checkpoint(folder: Path, name: str) -> CheckpointFiles:

@@ -5,14 +5,12 @@ Each row of a matrix is stored as whole numbers from -127 to 127 and one scale, 
 """
 
 import dataclasses
-import shutil
-from pathlib import Path
 
 import numpy as np
 import torch
 from sentencepiece import sentencepiece_model_pb2
 
-from ..checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from ..checkpoint import Checkpoint
 from ..config import Activation, FeedForwardType, ModelConfig, NormType, Positions
 from ..data.tokenizer import SPACE, Tokenizer
 from ..errors import CheckpointError
@@ -82,14 +80,6 @@ def round_weights(model: Transformer) -> None:
             weight = whole.astype(np.float32) * scales[:, None]
         rounded[name] = torch.from_numpy(weight)
     model.set_weights(rounded)
-
-
-def write_rounded(folder: Path, copy: Path) -> None:
-    """Copy all files of a checkpoint into a new folder, with the weights that the engine computes with."""
-    checkpoint = load_checkpoint(folder)
-    round_weights(checkpoint.model)
-    shutil.copytree(folder, copy)
-    save_checkpoint(copy, checkpoint, torch.float32)
 
 
 def _weights(model: Transformer) -> dict[str, np.ndarray]:
