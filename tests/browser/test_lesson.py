@@ -112,34 +112,26 @@ def test_a_lesson_through_every_page_can_be_followed_from_its_addresses(visitor,
     heading = "Cross-attention: layer 2, head 4"
     shows_everywhere(page, elsewhere, lambda one: one.locator(".heads_name"), heading)
 
-    # Inside attention: the head just chosen, a query by its button; every sum ends with the model's own number.
-    go_to(page, "Inside attention")
-    expect(page.locator("li.step.split .formula")).to_contain_text("h = 4")
+    # Inside: the head just chosen, a query by its button; every sum ends with the model's own number.
+    go_to(page, "Inside")
+    expect(page.locator(".st-key-head_buttons [aria-checked=true]")).to_have_text("4")
     page.get_by_role("group", name="Query").get_by_role("button").nth(3).click()
     page.wait_for_url("**at_query=4**")
     page.get_by_role("button", name="Softmax: scores become weights").click()
     page.wait_for_url("**at_step=softmax**")
     written = page.locator("li.step.softmax .hand").inner_text()
     shows_everywhere(page, elsewhere, lambda one: one.locator("li.step.softmax .hand"), written)
-
-    # Architecture: a block. Logits: a step. Questions: an answer for this sentence.
-    go_to(page, "Architecture")
+    choose(page, "inside", "architecture")
     page.get_by_role("button", name=re.compile("^Cross-attention")).click()
     page.wait_for_url("**block=decoder.0.cross_attention**")
     block = "Multi-head cross-attention, decoder layer 1"
     shows_everywhere(page, elsewhere, lambda one: one.get_by_role("heading", name="Multi-head"), block)
-    go_to(page, "Logits")
-    choose(page, "logits", "logit lens")
-    page.wait_for_url("**logits=logit**")
-    last = main(page).locator(".places tr").last.locator("td")
-    expect(last).to_have_count(len(trace.target_ids))
+    choose(page, "inside", "masks")
+    expect(page.locator(".st-key-next_tokens .main-svg").first).to_be_visible()
+    changed = main(page).locator(".finding .headline").nth(1)
+    expect(changed).to_have_text(re.compile("^Without the mask its own words get "))
     at_rest(page)
-    shows_everywhere(
-        page, elsewhere, lambda one: main(one).locator(".places tr").last.locator("td"), last.all_inner_texts()
-    )
-    go_to(page, "Lessons")
-    choose(page, "lessons", "questions")
-    expect(main(page).locator("[data-testid=stPlotlyChart] .main-svg").first).to_be_visible()
+    shows_everywhere(page, elsewhere, lambda one: main(one).locator(".finding .headline").nth(1), changed.inner_text())
 
     # Positions: another view, another pair.
     go_to(page, "Positions")
@@ -147,12 +139,3 @@ def test_a_lesson_through_every_page_can_be_followed_from_its_addresses(visitor,
     page.get_by_role("slider", name="Pair of dimensions i").press("ArrowRight")
     page.wait_for_url("**pair=5**")
     shows_everywhere(page, elsewhere, lambda one: one.locator(".st-key-rotation .xtitle").first, "dimension 10: sine")
-
-    # Masks: a causal mask disabled.
-    go_to(page, "Inside")
-    choose(page, "inside", "masks")
-    expect(page.locator(".st-key-next_tokens .main-svg").first).to_be_visible()
-    changed = main(page).locator(".finding .headline").nth(1)
-    expect(changed).to_have_text(re.compile("^Without the mask its own words get "))
-    at_rest(page)
-    shows_everywhere(page, elsewhere, lambda one: main(one).locator(".finding .headline").nth(1), changed.inner_text())
