@@ -69,6 +69,16 @@ def view_of(options: Sequence[str], key: str) -> str:
     return view
 
 
+def offer_view(label: str, key: str, view: str) -> None:
+    """Show a button that opens another view of the page; it may stand in a fragment."""
+
+    def choose() -> None:
+        st.session_state[key] = view
+
+    if st.button(label, key=f"open_{view}", on_click=choose, icon=":material/arrow_forward:", type="tertiary"):
+        st.rerun()
+
+
 def show_views(
     views: Mapping[str, Callable[[TranslationRequest], None]],
     key: str,

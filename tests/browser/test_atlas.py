@@ -3,8 +3,6 @@
 import re
 
 import pytest
-from headlight.views.atlas.content import found_in_atlas
-from headlight.views.atlas.head_content import head_page, head_payload
 from playwright.sync_api import Page, expect
 from support.access import shuts_no_one_out
 from support.rest import at_rest, at_rest_and_hearing_keys, back
@@ -112,8 +110,11 @@ def test_the_head_goes_along_to_the_explorer_and_what_if(page, address):
     page.get_by_role("link", name="What if it is off?").click()
     expect(page.locator(".switches [data-name='encoder.2.3']")).to_have_attribute("aria-pressed", "true")
     open_head(page, address, "&kind=encoder&layer=2&head=3")
-    page.get_by_role("link", name="This head in this sentence").click()
+    page.get_by_role("button", name="This head in this sentence").click()
     expect(page.locator(".heads_name")).to_have_text("Encoder self-attention: layer 2, head 3")
+    at_rest(page)
+    page.get_by_role("button", name="This head over a corpus").click()
+    expect(page.locator(".head_card .name")).to_have_text("Encoder self-attention layer 2, head 3")
 
 
 def test_embedded_the_finder_stands_alone(page, address):

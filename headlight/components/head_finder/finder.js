@@ -134,6 +134,7 @@ class HeadFinder extends Component {
     const chosen = this.dots.find(({ at }) => nameOf(heads[at]) === this.chosen.head) ?? this.dots[0];
     chosen?.mark.setAttribute("tabindex", "0");
     this.dots.find(({ at }) => at === focused)?.mark.focus({ preventScroll: true });
+    this.pointed = null; // the choice may be another one than the dot that keeps the focus
     this.mark();
     this.tell();
   }

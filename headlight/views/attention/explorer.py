@@ -6,6 +6,7 @@ from functools import partial
 import streamlit as st
 
 from headlight.app import results, url_state
+from headlight.app.choices import offer_view
 from headlight.app.head_choice import Head, head_in_address, take_head
 from headlight.app.line import fragment
 from headlight.app.results import TranslationRequest
@@ -50,11 +51,9 @@ def _show_ways(head: Head, tokens: str) -> None:
     step = {"at_step": "softmax"}
     if tokens and "-" not in tokens:
         step["at_query" if tokens[0] == "q" else "at_key"] = tokens[1:]
-    for page, label, query in (
-        ("pages/attention.py", "This head over a corpus", {"attention": "one head", **head.query()}),
-        ("pages/inside.py", "Inside this head, step by step", {**head.query(), **step}),
-    ):
-        st.page_link(page, label=label, icon=":material/arrow_forward:", query_params=query, width="content")
+    label, query = "Inside this head, step by step", {**head.query(), **step}
+    offer_view("This head over a corpus", "attention", "one head")
+    st.page_link("pages/inside.py", label=label, icon=":material/arrow_forward:", query_params=query, width="content")
 
 
 def read_choice(request: TranslationRequest, trace: Trace) -> dict[str, str]:

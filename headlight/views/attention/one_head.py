@@ -3,6 +3,7 @@
 import streamlit as st
 
 from headlight.app import results
+from headlight.app.choices import offer_view
 from headlight.app.head_choice import Head, choose_head_of, take_head
 from headlight.app.line import fragment
 from headlight.app.results import TranslationRequest
@@ -39,13 +40,12 @@ def _show_head(
     error_rate = one.values.get(atlas_content.ALIGNMENT_ERROR)
     payload = content.head_payload(heads, one.told, trace, atlas, error_rate, gold)
     head_card(payload, "head_card", lambda name: take_head(head_named(name)))
-    name, query = name_of(heads), Head(kind, layer, head).query()
+    name = name_of(heads)
+    query = {"what_if": "head ablation", "off": name}
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-        for page, label, asked in (
-            ("pages/attention.py", "This head in this sentence", query),
-            ("pages/what_if.py", "What if it is off?", {"what_if": "head ablation", "off": name}),
-        ):
-            st.page_link(page, label=label, icon=":material/arrow_forward:", query_params=asked, width="content")
+        offer_view("This head in this sentence", "attention", "explorer")
+        icon = ":material/arrow_forward:"
+        st.page_link("pages/what_if.py", label="What if it is off?", icon=icon, query_params=query, width="content")
         checkpoint, file = request.checkpoint.name, f"head_{name.replace('.', '_')}.html"
         offer_page(lambda: content.head_page(payload, trace, checkpoint), file)
 

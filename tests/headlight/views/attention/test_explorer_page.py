@@ -207,10 +207,13 @@ def test_the_head_goes_along_from_page_to_page():
 
 def test_the_ways_on_lead_to_the_chosen_head_and_token():
     address = {"kind": "encoder", "layer": "2", "head": "3"}
-    corpus, inside = open_page(PAGE, heads="2.3-1.1", tokens="q4", **address).get("page_link")
-    assert corpus.proto.query_string == "attention=one+head&kind=encoder&layer=2&head=3"
+    app = open_page(PAGE, heads="2.3-1.1", tokens="q4", **address)
+    (inside,) = app.get("page_link")
     assert inside.proto.query_string == "kind=encoder&layer=2&head=3&at_step=softmax&at_query=4"
-    assert "at_key" not in open_page(PAGE, tokens="k2-3").get("page_link")[1].proto.query_string
+    assert "at_key" not in open_page(PAGE, tokens="k2-3").get("page_link")[0].proto.query_string
+    app.button(key="open_one head").click().run()
+    (card,) = components(app)
+    assert json.loads(card.proto.json)["name"] == "encoder self-attention layer 2, head 3"
 
 
 @pytest.mark.parametrize("view", [*VIEWS, "evil"])
