@@ -11,12 +11,9 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from .config import ModelConfig, ReplayConfig, TrainingConfig, build
-from .data.byte_level_tokenizer import BYTE_LEVEL_FILES, FIRST_TOKEN, MERGES, ByteLevelTokenizer
-from .data.marian_tokenizer import MARIAN_FILES, TARGET_VOCABULARY, MarianTokenizer
-from .data.multilingual_tokenizer import LANGUAGES, SENTENCEPIECE, MultilingualTokenizer
-from .data.t5_tokenizer import BYTES, T5_PIECES, T5_ROWS, ByteTokenizer, T5Tokenizer
 from .data.tokenizer import TOKENIZER_FILE, TextTokenizer, Tokenizer
 from .errors import CheckpointError, ConfigError
+from .exchange.imported_tokenizer import IMPORTED_FILES, SETTINGS, ImportedTokenizer
 from .files import load_tensors, object_bytes, read_object, reading, save_tensors, shipped_checkpoints, write_atomically
 from .model.transformer import Transformer
 from .untrusted import MOST_DESCRIPTION, open_regular, read_regular
@@ -25,12 +22,7 @@ WEIGHTS_FILE = "model.safetensors"
 HISTORY_FILE = "history.csv"
 VERSION = 3
 VERSIONS = (1, 2, VERSION)  # that can be read; the second knows Marian's models, the third other libraries' besides
-# What any make of tokenizer keeps in a checkpoint's folder.
-TOKENIZER_FILES = (
-    *(TOKENIZER_FILE, *MARIAN_FILES, TARGET_VOCABULARY),
-    *(SENTENCEPIECE, LANGUAGES, *BYTE_LEVEL_FILES, FIRST_TOKEN),
-    *(T5_PIECES, T5_ROWS, BYTES),
-)
+TOKENIZER_FILES = (TOKENIZER_FILE, *IMPORTED_FILES)  # those that exist in a checkpoint's folder
 
 
 @dataclass
@@ -215,20 +207,9 @@ def find_checkpoints(folder: Path) -> list[Path]:
 
 
 def _load_tokenizer(folder: Path, config: ModelConfig) -> TextTokenizer:
-    """Return the tokenizer of the make whose own file is there."""
-    if (folder / TOKENIZER_FILE).exists():
-        return Tokenizer.load(folder / TOKENIZER_FILE)
-    if (folder / SENTENCEPIECE).exists() or (folder / LANGUAGES).exists():
-        return MultilingualTokenizer.load(folder, config.begin_id)
-    if (folder / T5_PIECES).exists() or (folder / T5_ROWS).exists():
-        return T5Tokenizer.load(folder, config.begin_id)
-    if (folder / BYTES).exists():
-        return ByteTokenizer.load(folder, config.begin_id)
-    if (folder / MERGES).exists():
-        return ByteLevelTokenizer.load(folder, config.begin_id)
-    if any((folder / name).exists() for name in MARIAN_FILES):
-        return MarianTokenizer.load(folder, config.begin_id)
-    return Tokenizer.load(folder / TOKENIZER_FILE)  # which says that it is missing
+    if (folder / SETTINGS).exists():
+        return ImportedTokenizer.load(folder, config.begin_id)
+    return Tokenizer.load(folder / TOKENIZER_FILE)
 
 
 class _Uninitialised(TorchFunctionMode):

@@ -146,7 +146,9 @@ class ModelConfig:
     def __post_init__(self):
         check_types(self)
         check_bounds(self, _BOUNDS)
-        require(self.d_model % 2 == 0, f"d_model must be even, one sine and one cosine a pair, not {self.d_model}.")
+        computed = self.positions in (Positions.SINUSOIDAL, Positions.MULTIPLIED)
+        message = f"d_model must be even, one sine and one cosine a pair, not {self.d_model}."
+        require(self.d_model % 2 == 0 or not computed, message)
         message = f"num_heads must divide d_model: {self.d_model} is not a multiple of {self.num_heads}."
         require(self.head_size or self.d_model % self.num_heads == 0, message)
         size = self.max_length * self.d_model

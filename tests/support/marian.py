@@ -38,9 +38,9 @@ def write_vocabulary(folder: Path, size: int = 60, more: Sequence[str] = ()) -> 
     return len(vocabulary)
 
 
-def write_model(folder: Path, seed: int = 1, **settings) -> MarianMTModel:
+def write_model(folder: Path, seed: int = 1, more: Sequence[str] = (), **settings) -> MarianMTModel:
     """Random weights in a shape of which no two numbers are alike; biases and norms are random too."""
-    size = write_vocabulary(folder)
+    size = write_vocabulary(folder, 1400 if more else 60, more)
     shape = {"d_model": 24, "encoder_layers": 2, "decoder_layers": 3, "max_position_embeddings": 40}
     heads = {"encoder_attention_heads": 4, "decoder_attention_heads": 4, "encoder_ffn_dim": 36, "decoder_ffn_dim": 36}
     special = {"pad_token_id": size - 1, "decoder_start_token_id": size - 1, "eos_token_id": 0}

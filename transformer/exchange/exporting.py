@@ -7,11 +7,11 @@ from safetensors.torch import save
 
 from ..checkpoint import Checkpoint
 from ..config import Activation, FeedForwardType, ModelConfig, Norm, Positions
-from ..data.marian_tokenizer import SOURCE, TARGET, VOCABULARY
 from ..data.tokenizer import Tokenizer
 from ..errors import CheckpointError
 from ..files import new_folder, object_bytes, write_atomically
 from ..model.fused_step import is_covered
+from .imported_tokenizer import MARIAN_FILES, SOURCE, TARGET, VOCABULARY
 from .layout import ACTIVATIONS, CONFIG, OUTPUT_BIAS, WEIGHTS, by_halves, parts, reordered
 
 
@@ -106,6 +106,6 @@ def _weights(checkpoint: Checkpoint) -> dict[str, torch.Tensor]:
 
 def _tokenizer_files(tokenizer) -> dict[str, bytes]:
     if not isinstance(tokenizer, Tokenizer):
-        return tokenizer.files
+        return {name: tokenizer.files[name] for name in MARIAN_FILES}
     vocabulary = {tokenizer.piece_text(token_id): token_id for token_id in range(len(tokenizer))}
     return {SOURCE: tokenizer.model, TARGET: tokenizer.model, VOCABULARY: object_bytes(vocabulary)}

@@ -15,7 +15,8 @@ from ..model.layers import position_table
 from ..model.transformer import Transformer
 from ..untrusted import MOST_DESCRIPTION, read_regular
 from . import layout, t5_layout
-from .families import NEEDED, T5S, TOKENIZER_CONFIG, Description, read_description, read_tokenizer
+from .converting import NEEDED, TOKENIZER_CONFIG, convert_tokenizer
+from .families import T5S, Description, read_description
 
 _CARD = "README.md"
 _WEIGHTS = (layout.WEIGHTS, "model-*.safetensors", layout.INDEX, layout.PICKLED)
@@ -29,23 +30,16 @@ def import_checkpoint(name: str | Path) -> Checkpoint:
     """Read a model of Marian (opus-mt), BART, mBART, Pegasus, M2M100, NLLB, T5 or mT5, a folder in Hugging Face's
     layout or on its hub.
 
-    Nothing of transformers is needed, and no code that comes with the weights is run. Raises CheckpointError for what
-    is missing, damaged or another architecture, in a sentence that says what differs, and DownloadError where a name
-    of the hub cannot be had.
+    The tokenizers of all but Marian's models need the extra `import`. No code from the folder is run. Raises
+    CheckpointError for missing or damaged files and for other architectures, in a sentence that names the difference,
+    and DownloadError where a name of the hub cannot be had.
     """
     folder = Path(name)
     if not folder.is_dir():
         folder = _downloaded(str(name))
     description = read_description(folder)
     config = description.shape()
-    tokenizer = read_tokenizer(description, config)
-    special = (tokenizer.pad_id, tokenizer.end_id)
-    fits = (len(tokenizer), tokenizer.target_size) == (config.vocab_size, config.output_size)
-    if not fits or special != (config.pad_id, config.end_id):
-        raise CheckpointError(
-            f"The vocabulary in {folder} has {len(tokenizer)} pieces, padding {special[0]} and end {special[1]}; its "
-            f"{layout.CONFIG} says {config.vocab_size}, {config.pad_id} and {config.end_id}."
-        )
+    tokenizer = convert_tokenizer(description, config)
     config = dataclasses.replace(config, forced_first_token=bool(tokenizer.given("")))
     stored = layout.read_weights(folder)
     if description.kind in T5S:
@@ -74,7 +68,7 @@ def _downloaded(name: str) -> Path:
     try:
         from huggingface_hub import snapshot_download
     except ImportError as error:
-        needed = "one more package: pip install huggingface_hub"
+        needed = "more packages: pip install 'headlight-transformer[import]'"
         raise DownloadError(f"{name} is no folder here, and fetching it from the hub needs {needed}.") from error
     try:
         return Path(

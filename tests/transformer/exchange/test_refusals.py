@@ -167,7 +167,7 @@ def test_a_name_without_a_network_or_the_hubs_package_gets_a_sentence(monkeypatc
     with pytest.raises(DownloadError, match=r"Helsinki-NLP/nothing cannot be fetched from the hub: .+"):
         import_checkpoint("Helsinki-NLP/nothing")
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
-    with pytest.raises(DownloadError, match="pip install huggingface_hub"):
+    with pytest.raises(DownloadError, match=r"pip install 'headlight-transformer\[import\]'"):
         import_checkpoint("Helsinki-NLP/nothing")
     with pytest.raises(CheckpointError, match="There is no folder ../../x"):
         import_checkpoint("../../x")
