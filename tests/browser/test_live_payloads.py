@@ -4,31 +4,24 @@ import base64
 import dataclasses
 import html
 import json
-from collections.abc import Sequence
 from difflib import SequenceMatcher
 
 import numpy as np
 import pytest
-from headlight.views.what_if.beam_tree import describe_tree, tree_payload
 from playwright.sync_api import Page
 from support.payloads import asked, payloads_page
 from support.sentences import SENTENCES
 from support.streams import CHECKPOINTS, trace_of
 from support.traced import NAME, translator
 
-from headlight.app import results
-from headlight.app.results import TranslationRequest, checkpoint, what_if
 from headlight.plots import text
 from headlight.views.attention.explorer_content import CROSS_FIRST, OPTIONS, addressed_choice, explorer_blob
-from headlight.views.decoding.content import decoding_steps, hardest_step
 from headlight.views.home.content import changed_outputs, describe_hidden
 from headlight.views.home.lines_content import lines_payload, short_chance
 from headlight.views.inside.steps_content import View, stages_payload
 from headlight.views.live.content import live_words
-from headlight.views.live.replay import find_replay, replay_words
 from headlight.views.what_if.ablation import describe_change, describe_ranking, switches_payload
 from headlight.views.what_if.change_content import compared_html
-from transformer.decoding.beam import Beam, Branch, SearchRecord
 from transformer.interpret.attention_block import (
     BlockParameters,
     Stages,
@@ -161,58 +154,6 @@ def test_what_hidden_words_change_is_said_alike(payloads, traces):
                 assert told == [changed_outputs(trace, after), sentence]
                 said.add(sentence.split("“")[0])
     assert len(said) > 4, "several kinds of outcome were said"
-
-
-def test_the_player_is_given_the_same(payloads, traces):
-    vocabulary = translator().model.config.output_size
-    for trace, forced in zip(traces, [0] * 16 + [3, 1, 0, 0], strict=True):
-        maps = [attention_map(trace, kind, 1, 6) for kind in ("cross", "decoder")]
-        expected = as_json(decoding_steps(trace, *maps, vocabulary, forced, "unforced"))
-        options = {"forced": forced, "unforced": "unforced", "vocabulary": vocabulary}
-        ours = asked(payloads, "player", sent(trace), {"layer": 1, "head": 6}, options)
-        assert ours == expected, trace
-        floats = np.frombuffer(base64.b64decode(ours["all_cross"]), np.float32)
-        assert (floats == trace.cross.ravel()).all()
-        found, attempt = hardest_step(trace)
-        expected = {"headline": found.headline, "more": found.more, "attempt": attempt}
-        assert asked(payloads, "hardest", sent(trace)) == expected
-
-
-def search_of(record: SearchRecord, branches: Sequence[Branch], reads: Sequence[np.ndarray]) -> dict:
-    """A search as the engine gives it, with what a watched head reads (see engine/headlight.js)."""
-    name, row_of = translator().tokenizer.piece_text, {branch.ids: number for number, branch in enumerate(branches)}
-    ended = [
-        {
-            "ids": one.ids,
-            "logProbability": one.log_probability,
-            "score": one.score,
-            "tokens": list(map(name, one.ids)),
-            "reads": reads[row_of[one.ids]],
-        }
-        for one in record.ended
-    ]
-    given = {
-        "ended": ended,
-        "kept": record.kept,
-        "keptTokens": [[name(ids[-1]) for ids in kept] for kept in record.kept],
-        "logProbabilities": record.log_probabilities,
-        "reads": [[reads[row_of[ids]] for ids in kept] for kept in record.kept],
-    }
-    return json.loads(json.dumps(given, default=np.ndarray.tolist))
-
-
-@pytest.mark.parametrize("beam", [Beam(), Beam(10, 0.0), Beam(3, 1.0)])
-def test_the_tree_of_a_search_is_given_the_same(payloads, beam):
-    for sentence in TOLD[:6]:
-        request = TranslationRequest(checkpoint(NAME), sentence, beam)
-        branches, reads = what_if.branches(request), what_if.branch_reads(request, 1, 3)
-        source, name = translator().trace(sentence).source_tokens, translator().tokenizer.piece_text
-        ours, said = asked(
-            payloads, "tree", search_of(results.search(request), branches, reads), list(source), "It reads: "
-        )
-        assert ours == as_json(tree_payload(branches, reads, source, "It reads: ", name))
-        found = describe_tree(branches)
-        assert said == {"headline": found.headline, "more": found.more}
 
 
 def stages_of(stages: Stages, parameters: BlockParameters, gaps: dict[str, float], head: int) -> dict:
@@ -365,7 +306,3 @@ def test_two_sequences_differ_alike(payloads):
         assert asked(payloads, "matchingBlocks", one, other) == as_json(matcher.get_matching_blocks())
 
 
-def test_a_replay_that_is_too_large_does_not_go_along(monkeypatch):
-    monkeypatch.setattr("headlight.views.live.replay.MOST_BYTES", 5_000)
-    assert replay_words(find_replay(CHECKPOINTS / "reverse"), ("", ""), {}) is None
-    assert replay_words(None, ("", ""), {}) is None

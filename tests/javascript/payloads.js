@@ -6,13 +6,10 @@ import { explorerBytes } from "../../headlight/components/live_page/payloads/exp
 import { changedOutputs, describeHidden, linesPayload } from "../../headlight/components/live_page/payloads/lines.js";
 import { matchingBlocks, opcodes } from "../../headlight/components/live_page/payloads/opcodes.js";
 import { measureHeads, plainestHead } from "../../headlight/components/live_page/payloads/patterns.js";
-import { hardestStep, playerPayload } from "../../headlight/components/live_page/payloads/player.js";
-import { replayPayload, replayStory, weightsOf } from "../../headlight/components/live_page/payloads/replay.js";
 import { stepsPayload } from "../../headlight/components/live_page/payloads/steps.js";
 import {
   defaultHead, describeChange, describeRanking, switchesPayload,
 } from "../../headlight/components/live_page/payloads/switches.js";
-import { describeTree, searchTree, treePayload } from "../../headlight/components/live_page/payloads/tree.js";
 import {
   chanceWords, fixed, percent, rint, shortChance, shortest, signed,
 } from "../../headlight/components/live_page/payloads/text.js";
@@ -42,8 +39,6 @@ export default {
   hidden: (before, after, hidden, harmless) => [
     changedOutputs(before, after), describeHidden(before, after, hidden, harmless),
   ],
-  player: (trace, head, options) => playerPayload(traceOf(trace), head, options),
-  hardest: (trace) => hardestStep(traceOf(trace)),
   steps: (stages, view, words, names) => {
     const floats = (arrays) => {
       return Object.fromEntries(Object.entries(arrays).map(([name, values]) => [name, Float32Array.from(values)]));
@@ -55,11 +50,6 @@ export default {
   switches: (losses, trace, names) => [
     switchesPayload(losses, traceOf(trace), names), describeRanking(losses, traceOf(trace), names), defaultHead(losses),
   ],
-  replay: (told, place, law) => [replayPayload(told, weightsOf(told), place, law), replayStory(told, place)],
-  tree: (record, source, reader) => {
-    const branches = searchTree(record);
-    return [treePayload(branches, source, reader), describeTree(branches)];
-  },
   compared: (before, forced, after) => comparedRows(traceOf(before), traceOf(forced), traceOf(after)),
   change: (before, forced, after, off, names) => {
     return describeChange(traceOf(before), traceOf(forced), traceOf(after), off, names);
