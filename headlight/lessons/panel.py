@@ -31,6 +31,7 @@ LESSONS_PAGE, CLASS = "lessons", "a class"  # the page of lessons, and its view 
 # In a step's veil: what the page says that it found, all of it or what it says only when asked for more.
 OF_FINDINGS = {"findings": ".finding", "more": ".finding details"}
 WAYS = {"pages/lessons.py": "All lessons", "pages/decoding.py": "See it translate, token by token"}
+_LINES = "home_lines"  # the container of the token lines, which read --answers
 # In the session: where to go next; what the next run is to show; what was tried; the first run is over.
 _GOING, _ORDER, _TRIES, _BEGUN = "lesson_going", "lesson_order", "lesson_tries", "lesson_begun"
 _MOVES = "lesson_moves"  # how often the panel led somewhere: the browser is told that it has arrived
@@ -274,11 +275,14 @@ def _show_desk(code: str, request: TranslationRequest, lesson: Lesson | None, nu
 
 
 def _veil(posed: Posed, *, lifted: bool) -> None:
-    """Blur what the step covers, and until the veil is lifted what gives the answer away."""
-    hidden = posed.step.cover + (() if lifted else posed.step.veil)
-    if hidden:
-        veiled = ", ".join(OF_FINDINGS.get(key, f".st-key-{key}") for key in hidden)
-        st.html(f"<style>{veiled} {{ filter: blur(9px); pointer-events: none; user-select: none; }}</style>")
+    """Blur the parts that the step covers and, until the veil is lifted, those that give the answer away.
+
+    The token lines hide lines and numbers alone: the sentence stays readable.
+    """
+    for key in posed.step.cover + (() if lifted else posed.step.veil):
+        cover = "--answers: hidden" if key == _LINES else "filter: blur(9px)"
+        place = OF_FINDINGS.get(key, f".st-key-{key}")
+        st.html(f"<style>{place} {{ {cover}; pointer-events: none; user-select: none; }}</style>")
 
 
 def teach(name: str, step: int = 0, *, begins: bool = True) -> None:
