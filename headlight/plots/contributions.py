@@ -256,7 +256,7 @@ def attribution(translator: Translator, trace: Trace, *, step: int = 0, layer: i
     return attribution_figure(values, trace.source_tokens)
 
 
-_SHARES_HEIGHT = 290  # pixels
+_SHARES_HEIGHT = 270  # pixels
 _WIDTH = 0.4  # of a bar; a token has 1
 
 

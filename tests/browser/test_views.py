@@ -33,13 +33,13 @@ VIEWS = {
     "/attention": (*EXPLORER, ".map canvas"),
     "/attention?view=lines": (*EXPLORER, ".lines canvas"),
     f"/attention?text={quote(LONGEST)}": (*EXPLORER, ".map canvas"),
-    "/attention?attention=one+head&checkpoint=reverse": (
+    "/attention?attention=one+head": (
         ".head_card .headline",
         ".own .example",
         ".examples .example",
         ".st-key-head_buttons",
     ),
-    "/research?checkpoint=reverse&kind=encoder": (".head_finder .plot", ".head_finder .readout"),
+    "/research?kind=encoder": (".head_finder .plot", ".head_finder .readout"),
     "/research?research=rollout": (CHART, ".st-key-up_to"),
     "/research?research=attribution": (CHART, ".st-key-step_slider"),
     "/research?research=contributions": (CHART, ".chips", ".st-key-step_slider"),
@@ -87,7 +87,7 @@ TITLES |= {"/": "Headlight"}
 # Without a figure until something is started, and what starts it.
 STARTED_BY = {"/training": "Start training", f"/training?training={quote('compare runs')}": "Start both"}
 FIGURES = (
-    "[data-testid=stPlotlyChart] .main-svg, .place, li.step canvas, .diagram svg, "
+    "[data-testid=stPlotlyChart] .main-svg, .place, li.step canvas, .diagram svg, .overview canvas, "
     ".token_lines .row.output, .switches td button, .weight_bars .bar, .beam_tree button"
 )
 # Views whose figure grows with the sentence: of a short one it is in sight.

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import streamlit as st
 
-from headlight.app import results, url_state
+from headlight.app import bar, results
 from headlight.app.choices import from_list, line, one_of, slider_over
 from headlight.app.results import TranslationRequest, what_if
 from headlight.app.widgets import (
@@ -68,11 +68,6 @@ OWN = "your own"
 _PAIRS = "Minimal pairs, which come with the checkpoint; “your own” begins with the sentence above."
 
 
-def ignores_sentence(request: TranslationRequest) -> bool:
-    """Return whether the pair that is asked for has nothing of the sentence above."""
-    return bool(what_if.minimal_pairs(request.checkpoint)) and url_state.asked("minimal_pair") != {"minimal_pair": OWN}
-
-
 def show(request: TranslationRequest) -> None:
     """Show two sentences, the patching map, and the three runs of one of its cells. Raises UserError."""
     is_greedy = isinstance(request.strategy, Greedy)
@@ -84,6 +79,7 @@ def show(request: TranslationRequest) -> None:
     if name == OWN:
         sentences = _own_sentences(request, has_pairs=bool(pairs))
     else:
+        bar.hide_sentence()
         clean, corrupted = pairs[name].sentences
         sentences = replace(request, text=clean), replace(request, text=corrupted)
     if not is_greedy:
