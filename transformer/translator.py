@@ -9,7 +9,7 @@ from typing import Any, Literal, Self, TypedDict, Unpack, overload
 
 import torch
 
-from .checkpoint import Checkpoint, load_checkpoint, locate, place
+from .checkpoint import Checkpoint, load_checkpoint, locate
 from .data.batching import Example, Ids, batches_by_length, make_examples
 from .data.pairs import TextPairs, require_pairs
 from .data.reading import TextReader
@@ -107,24 +107,6 @@ class Translator(TextReader):
         chosen, computed_in = choose_device(str(device) if device else None), read_dtype(dtype)
         keep_freed_memory()
         return cls(load_checkpoint(locate(folder), chosen, computed_in))
-
-    @classmethod
-    def import_from(
-        cls, name: str | Path, device: str | torch.device | None = None, dtype: str | torch.dtype | None = None
-    ) -> Self:
-        """Load a model of another library, see `import_checkpoint`: a folder in Hugging Face's layout, or a name on its
-        hub.
-
-        dtype: as for `load`. Raises CheckpointError for one that this engine cannot be, DownloadError where a name
-        cannot be fetched, and DeviceError where there is no such `device`.
-        """
-        from .exchange.importing import import_checkpoint  # not needed to translate
-
-        chosen, computed_in = choose_device(str(device) if device else None), read_dtype(dtype)
-        keep_freed_memory()
-        checkpoint = import_checkpoint(name)
-        place(checkpoint.model, chosen, computed_in)
-        return cls(checkpoint)
 
     @overload
     def translate(

@@ -16,6 +16,7 @@ from transformer.arrays import to_array
 from transformer.checkpoint import save_checkpoint
 from transformer.data.batching import Example
 from transformer.decoding.output_statistics import measure_outputs
+from transformer.exchange.importing import import_translator
 from transformer.interpret.activations import Request, record
 from transformer.interpret.residual import decoder_lens
 from transformer.interpret.rollout import SourceShares, alti
@@ -29,7 +30,7 @@ TEXTS = ("red dog", "small cat", "the old house is red")
 def translator(request, tmp_path_factory) -> Translator:
     folder = tmp_path_factory.mktemp(request.param)
     write_family(folder, request.param)
-    return Translator.import_from(folder, "cpu")
+    return import_translator(folder, "cpu")
 
 
 @pytest.fixture(scope="module")

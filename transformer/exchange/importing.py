@@ -7,12 +7,14 @@ from pathlib import Path
 
 import torch
 
-from ..checkpoint import Checkpoint, build_model
+from ..checkpoint import Checkpoint, build_model, place
 from ..config import ModelConfig, Positions
 from ..errors import CheckpointError, DownloadError
 from ..files import read_object, reading
+from ..model.device import choose_device, keep_freed_memory, read_dtype
 from ..model.layers import position_table
 from ..model.transformer import Transformer
+from ..translator import Translator
 from ..untrusted import MOST_DESCRIPTION, read_regular
 from . import layout, t5_layout
 from .converting import NEEDED, TOKENIZER_CONFIG, convert_tokenizer
@@ -51,6 +53,20 @@ def import_checkpoint(name: str | Path) -> Checkpoint:
     imported = {"type": description.kind, **({"prefixes": prefixes} if prefixes else {})}
     origin = {"data": _origin(Path(name).name, description), "imported": imported}
     return Checkpoint(model, tokenizer, origin)
+
+
+def import_translator(
+    name: str | Path, device: str | torch.device | None = None, dtype: str | torch.dtype | None = None
+) -> Translator:
+    """Load a model of another library, as `import_checkpoint`, ready to translate.
+
+    device, dtype: as for `Translator.load`. Raises DeviceError where there is no such device.
+    """
+    chosen, computed_in = choose_device(str(device) if device else None), read_dtype(dtype)
+    keep_freed_memory()
+    checkpoint = import_checkpoint(name)
+    place(checkpoint.model, chosen, computed_in)
+    return Translator(checkpoint)
 
 
 def exact_dtype(model: Transformer) -> torch.dtype:

@@ -16,7 +16,7 @@ from transformer import Beam, Greedy, Translator
 from transformer.data.tokenizer import SPACE, source_ids
 from transformer.decoding.sampling import LENGTH_MARGIN
 from transformer.errors import EmptyTextError, UserError
-from transformer.exchange.importing import import_checkpoint
+from transformer.exchange.importing import import_checkpoint, import_translator
 from transformer.interpret.alignment.measure import alignment_maps
 from transformer.interpret.alignment.words import split_text, tokenize_pair
 from transformer.interpret.what_if.patching import MinimalPair
@@ -164,4 +164,4 @@ def test_an_nllb_of_the_older_behaviour_ends_with_the_sources_language(tmp_path,
     ids = theirs("red dog")["input_ids"]
     language = theirs.convert_tokens_to_ids("eng_Latn")
     assert (ids[0] == language, ids[-1] == language) == (not legacy, legacy)
-    assert source_ids(Translator.import_from(tmp_path, "cpu").tokenizer, "red dog") == ids
+    assert source_ids(import_translator(tmp_path, "cpu").tokenizer, "red dog") == ids

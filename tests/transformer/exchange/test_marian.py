@@ -23,7 +23,7 @@ from transformer.decoding.output_statistics import load_outputs
 from transformer.decoding.sampling import LENGTH_MARGIN
 from transformer.errors import CheckpointError, EmptyTextError, UserError
 from transformer.exchange.exporting import export_marian
-from transformer.exchange.importing import exact_dtype, import_checkpoint
+from transformer.exchange.importing import exact_dtype, import_checkpoint, import_translator
 
 AWKWARD = ("", " ", ">>deu<<", ">>deu<< red dog", ">>xxx<< a", ">> <<", "a >>deu<< b", "<<", ">>")
 SOURCES = ((5, 9, 3, 0), (7, 0), (4, 11, 6, 8, 21, 0))
@@ -158,7 +158,7 @@ def test_transformers_translates_a_hundred_sentences_with_the_exported_model_tok
 
 
 def test_a_trained_model_comes_back_from_an_opus_like_folder_as_it_went(exported, shipped, sources):
-    back = Translator.import_from(exported / "opus", "cpu")
+    back = import_translator(exported / "opus", "cpu")
     assert back.model.config == dataclasses.replace(
         shipped.model.config, vocab_size=11_999, output_bias=True, pad_id=11_998, begin_id=11_998, end_id=0
     )

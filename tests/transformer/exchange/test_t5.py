@@ -17,7 +17,7 @@ from transformer.__main__ import main
 from transformer.decoding.sampling import LENGTH_MARGIN
 from transformer.errors import CheckpointError
 from transformer.exchange.exporting import export_marian
-from transformer.exchange.importing import import_checkpoint
+from transformer.exchange.importing import import_checkpoint, import_translator
 from transformer.interpret.trace import Trace
 
 SOURCES = ((5, 9, 3, 1), (7, 1), (4, 11, 6, 8, 21, 1))
@@ -94,7 +94,7 @@ def test_a_checkpoint_keeps_all_that_was_imported(both, tmp_path):
 
 
 def test_the_prefixes_of_tasks_are_kept_and_come_first(folder, tmp_path):
-    ours = Translator.import_from(folder, "cpu")
+    ours = import_translator(folder, "cpu")
     assert ours.checkpoint.prefixes == PREFIXES
     told = ours.trace("red dog", task="translate English to German:")
     typed = ours.trace("translate English to German: red dog")
@@ -104,7 +104,7 @@ def test_the_prefixes_of_tasks_are_kept_and_come_first(folder, tmp_path):
     assert again.source_text == typed.source_text, "what is typed is not said twice"
     assert ours.translate(["red dog"], task=PREFIXES["summarization"]) == ours.translate(["summarize: red dog"])
     with pytest.raises(CheckpointError):
-        Translator.import_from(tmp_path, "cpu")
+        import_translator(tmp_path, "cpu")
 
 
 @pytest.mark.usefixtures("command_line")
@@ -171,10 +171,10 @@ def test_files_that_are_missing_or_damaged_are_refused(folder, tmp_path):
 
 
 def test_pickled_weights_and_the_bias_that_nothing_read_are_taken(folder):
-    expected = Translator.import_from(folder, "cpu").translate(["red dog"])
+    expected = import_translator(folder, "cpu").translate(["red dog"])
     weights = load_file(folder / "model.safetensors")
     weights["decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight"] = torch.zeros(8, 5)
     weights["decoder.embed_tokens.weight"] = weights["shared.weight"]
     torch.save(weights, folder / "pytorch_model.bin")
     (folder / "model.safetensors").unlink()
-    assert Translator.import_from(folder, "cpu").translate(["red dog"]) == expected
+    assert import_translator(folder, "cpu").translate(["red dog"]) == expected

@@ -5,7 +5,7 @@ import torch
 from support.families import write_family
 from support.near import near
 
-from transformer import Translator
+from transformer.exchange.importing import import_translator
 from transformer.interpret.head_patterns import word_ranges
 from transformer.interpret.what_if.hiding import hide, translate_without_each
 from transformer.model.attention import causal_mask
@@ -55,7 +55,7 @@ def test_hiding_is_the_same_as_a_memory_without_these_vectors(shipped):
 
 def test_a_given_first_token_stays(tmp_path):
     write_family(tmp_path, "nllb")
-    loaded = Translator.import_from(tmp_path, "cpu")
+    loaded = import_translator(tmp_path, "cpu")
     trace = loaded.trace("the old house is red")
     words = word_ranges(trace.source_tokens)
     for found in translate_without_each(loaded.model, trace.source_ids, words, trace.target_ids[: trace.num_forced]):
