@@ -121,11 +121,12 @@ def test_on_a_phone_nothing_is_too_wide_and_the_numbers_of_many_columns_are_left
 
 
 @pytest.mark.parametrize("width, height", [(1366, 768), (1280, 720)])
-def test_what_the_causal_mask_prevents_is_one_click_from_home_and_in_sight(visitor, address, width, height):
+def test_what_the_causal_mask_prevents_is_two_clicks_from_home_and_in_sight(visitor, address, width, height):
     page = visitor(width=width, height=height)
     page.goto(address)
-    page.get_by_role("link", name="Masks", exact=True).click()
-    lefts, figures = [], (".st-key-leaking", ".st-key-with_the_mask", ".st-key-next_tokens")
+    page.get_by_role("link", name="Inside", exact=True).click()
+    page.get_by_role("radio", name="masks", exact=True).click()
+    lefts, figures = [], (".st-key-with_the_mask", ".st-key-leaking", ".st-key-next_tokens")
     for figure in figures:
         expect(page.locator(f"{figure} .main-svg").first).to_be_visible()
     at_rest(page)

@@ -199,8 +199,8 @@ def test_one_may_leave_the_way_come_back_and_leave_the_lesson(page, address):
     path = urlparse(page.url).path
     expect(page.get_by_test_id("stSidebarNav")).not_to_be_visible()
     page.locator(".lesson .pages").click()
-    page.get_by_test_id("stSidebarNav").get_by_role("link", name="Masks").click()
-    expect(page.get_by_role("heading", name="Masks", exact=True)).to_be_visible()
+    page.get_by_test_id("stSidebarNav").get_by_role("link", name="Inside").click()
+    expect(page.get_by_role("heading", name="Inside", exact=True)).to_be_visible()
     at_rest(page)
     page.locator(".lesson .back_to").click()
     page.wait_for_url(f"**{path}?**")
