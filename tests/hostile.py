@@ -40,7 +40,6 @@ from transformer.data.batching import make_examples, read_samples
 from transformer.data.mixture import named_files
 from transformer.data.pairs import read_pairs
 from transformer.data.tokenizer import Tokenizer
-from transformer.decoding.output_statistics import load_outputs, measure_outputs, save_outputs
 from transformer.errors import UserError
 from transformer.exchange.exporting import export_marian
 from transformer.exchange.importing import import_checkpoint
@@ -101,8 +100,6 @@ def write_checkpoint(folder: Path) -> None:
     write_pairs(folder / "samples.tsv", pairs := make_pairs(30, 3))
     examples = make_examples(pairs, translator.tokenizer, 20)
     save_roles(folder / "heads.json", measure_roles(translator.model, translator.tokenizer, examples, "x"))
-    texts = [source for source, _ in pairs]
-    save_outputs(folder / "outputs.json", measure_outputs(translator.model, translator.tokenizer, texts, "x"))
     gold = GoldSet("x", tuple(gold_pair(*pair) for pair in pairs[:4]))
     counts = measure_alignment(translator.model, translator.tokenizer, gold)
     save_alignment(folder / "alignment.json", tabulate(counts))
@@ -145,7 +142,6 @@ def open_model(folder: Path) -> None:
     for load in (
         lambda: load_roles(folder / "heads.json", translator.model),
         lambda: load_alignment(folder / "alignment.json", translator.model),
-        lambda: load_outputs(folder / "outputs.json"),
         lambda: read_samples(folder, translator.tokenizer, translator.model.config.max_length),
         lambda: [pair.question(translator.tokenizer) for pair in read_minimal_pairs(folder)],
     ):

@@ -15,7 +15,6 @@ from transformer import Beam, Greedy, Trace, Translator
 from transformer.arrays import to_array
 from transformer.checkpoint import save_checkpoint
 from transformer.data.batching import Example
-from transformer.decoding.output_statistics import measure_outputs
 from transformer.exchange.importing import import_translator
 from transformer.interpret.activations import Request, record
 from transformer.interpret.residual import decoder_lens
@@ -87,13 +86,6 @@ def test_shares_of_the_forced_token_count_in_no_mean():
     )
     assert shares.mean_alti == pytest.approx(0.5) and shares.mean_rollout == pytest.approx(0.4)
     assert (shares.least, shares.least_word, shares.most) == (2, 2, 1)
-
-
-def test_a_corpus_is_measured_without_it(translator, traces):
-    found = measure_outputs(translator.model, translator.tokenizer, [trace.source_text for trace in traces], "made")
-    np.testing.assert_allclose(
-        found.mean_log_probabilities, sorted(trace.mean_log_probability for trace in traces), atol=1e-4
-    )
 
 
 def test_early_layers_give_the_translation_its_own_log_p(translator, traces):

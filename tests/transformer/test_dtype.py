@@ -9,7 +9,6 @@ from support.streams import CHECKPOINTS
 import headlight as hl
 from transformer import Beam, Sampling, Translator
 from transformer.data.batching import make_examples
-from transformer.decoding.output_statistics import measure_outputs
 from transformer.interpret.attention_block import record_stages
 from transformer.interpret.attribution import gradient_times_input, leave_one_out
 from transformer.interpret.head_roles import measure_roles
@@ -119,18 +118,15 @@ def test_hidden_units_and_stages_are_near_those_of_float32(shipped, other):
     np.testing.assert_allclose(stages.weights[0], trace.cross[1], atol=NEAR[name_of(other)])
 
 
-def test_roles_and_outputs_of_a_corpus_are_measured_in_it(shipped, other):
+def test_roles_over_a_corpus_have_the_rows_of_float32(shipped, other):
     pairs = [(TEXT, "Ich liebe meinen Lehrer."), ("A dog runs.", "Ein Hund läuft.")]
     examples = make_examples(pairs, other.tokenizer, other.model.config.max_length)
     for each in (shipped, other):
         roles = measure_roles(each.model, each.tokenizer, examples, "two pairs")
-        outputs = measure_outputs(each.model, each.tokenizer, [source for source, _ in pairs], "two pairs")
         if each is shipped:
-            plain = roles, outputs
+            plain = roles
     for kind, rows in roles.eligible.items():
-        np.testing.assert_array_equal(rows, plain[0].eligible[kind])
-    tolerance = 10 * NEAR[name_of(other)]
-    np.testing.assert_allclose(outputs.mean_log_probabilities, plain[1].mean_log_probabilities, atol=tolerance)
+        np.testing.assert_array_equal(rows, plain.eligible[kind])
 
 
 def test_float32_is_what_there_is_without_asking(shipped):

@@ -14,8 +14,8 @@ from transformer.data.shards import ShardFolder
 from transformer.interpret.what_if.importance import ImportanceMeasurement
 
 INSTALLED = Path(transformer.__file__).parent
-FILES = {"heads": "heads.json", "outputs": "outputs.json"}
-LINES = {"heads": 2300, "outputs": 2300, "importance": 30, "importance --ablation mean": 30}  # at least five chunks
+FILES = {"heads": "heads.json"}
+LINES = {"heads": 2300, "importance": 30, "importance --ablation mean": 30}  # at least five chunks
 
 
 @pytest.fixture(autouse=True)
@@ -206,11 +206,11 @@ def test_tables_of_parts_are_merged_to_that_of_the_whole(command, checkpoint_fol
 
 def test_tables_of_two_sorts_are_not_merged(checkpoint_folder, tmp_path, capsys):
     path, outs = write_pairs(tmp_path / "pairs.tsv", make_pairs(6, 3)), []
-    for command in FILES:
-        outs.append(str(tmp_path / f"{command}.json"))
+    for command, name in (("heads", "heads.json"), ("importance", "heads.csv")):
+        outs.append(str(tmp_path / name))
         assert measure(command, checkpoint_folder, path, "--out", outs[-1]) == 0
     assert main(["merge", *outs, "--out", str(tmp_path / "no")]) == 1
-    assert "of several measurements, heads and outputs" in capsys.readouterr().err
+    assert "of several measurements, heads and importance" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("command", ["translate", "evaluate", "trace", "merge"])

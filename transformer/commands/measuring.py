@@ -1,4 +1,4 @@
-"""What is measured over a corpus and kept as a table: heads, outputs, importance; merge pools the parts of a corpus."""
+"""Commands that measure heads and importance over a corpus and pool the tables of its parts."""
 
 import argparse
 import logging
@@ -9,8 +9,6 @@ from pathlib import Path
 from ..checkpoint import load_checkpoint, locate
 from ..data.measurement import Provenance, Sums, SumsMeasurement
 from ..data.shards import Plan, ShardFolder, ShardWork
-from ..decoding import output_statistics
-from ..decoding.output_statistics import OutputsMeasurement, OutputStatistics, outputs_from, save_outputs
 from ..errors import DataError
 from ..files import read_object
 from ..interpret import head_roles
@@ -30,18 +28,16 @@ logger = logging.getLogger(__name__)
 def add_commands(command: AddCommand) -> None:
     """Add the commands of this file."""
     heads = command("heads", _heads, "measure over a corpus what each head does")
-    outputs = command("outputs", _outputs, "measure over a corpus how sure the model is")
     where = f"the JSON file to write; the app reads {ROLES_FILE} in a checkpoint's folder"
     heads.add_argument("--out", type=Path, required=True, help=where)
-    outputs.add_argument("--out", type=Path, required=True, help="the JSON file to write")
     importance = command("importance", _importance, "measure over a corpus what each head alone is worth")
     importance.add_argument("--out", type=Path, required=True, help="the CSV file to write, and OUT.json beside it")
     replaced = "what a head's output is replaced by"
     importance.add_argument("--ablation", choices=tuple(ABLATIONS), default=Zero.name, help=replaced)
-    for parser in (heads, outputs, importance):
+    for parser in (heads, importance):
         add_corpus(parser)
-    merge = command("merge", _merge, "pool what heads, outputs, importance or atlas measured of parts of a corpus")
-    told = "what heads, outputs or importance wrote (a CSV's .json beside it), or folders of atlases"
+    merge = command("merge", _merge, "pool what heads, importance or atlas measured of parts of a corpus")
+    told = "what heads or importance wrote (a CSV's .json beside it), or folders of atlases"
     merge.add_argument("tables", type=Path, nargs="+", metavar="FILE", help=told)
     told = "the file to write, of importance a CSV with OUT.json beside it, or the folder of an atlas"
     merge.add_argument("--out", type=Path, required=True, help=told)
@@ -93,25 +89,6 @@ def _print_roles(roles: HeadRoles) -> None:
             print(f"{kind} layer {layer + 1} head {head + 1}: {text}")
 
 
-def _outputs(options: argparse.Namespace) -> None:
-    with _parts(options) as (corpus, parts):
-        plan, sums = _measured(corpus, OutputsMeasurement(), parts)
-        told = plan.provenance(sums)
-        if corpus.first:
-            measured = outputs_from(sums, _named(told), told)
-            save_outputs(options.out, measured)
-            _print_outputs(measured)
-
-
-def _print_outputs(measured: OutputStatistics) -> None:
-    (mean, error), (share, error_of_share) = measured.means().values()
-    median = measured.mean_log_probabilities[measured.sentences // 2]
-    print(
-        f"{measured.sentences} sentences: mean log-probability {mean:.3f} ± {error:.3f}, median {median:.2f}; "
-        f"{share:.1%} ± {error_of_share:.1%} of the words in three tokens or more"
-    )
-
-
 def _importance(options: argparse.Namespace) -> None:
     with _parts(options) as (corpus, parts):
         means = b""
@@ -141,10 +118,6 @@ def _merge(options: argparse.Namespace) -> None:
         roles = head_roles.pool([head_roles.load_roles(path) for path in options.tables])
         save_roles(options.out, roles)
         told = f"{roles.sentences} sentences"
-    elif sorts == {"outputs"}:
-        outputs = output_statistics.pool([output_statistics.load_outputs(path) for path in options.tables])
-        save_outputs(options.out, outputs)
-        told = f"{outputs.sentences} sentences"
     else:
         table = importance_table.pool([ImportanceTable.load(path) for path in options.tables])
         table.save(options.out)
@@ -157,4 +130,4 @@ def _sort_of(path: Path) -> str:
     if path.suffix != ".json":
         return "importance"
     content = read_object(path)
-    return "heads" if "labelled" in content else "outputs" if "split_shares" in content else "importance"
+    return "heads" if "labelled" in content else "importance"

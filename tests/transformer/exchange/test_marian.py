@@ -19,7 +19,6 @@ from transformer.checkpoint import load_checkpoint, save_checkpoint
 from transformer.config import Activation
 from transformer.data.pairs import read_pairs
 from transformer.data.tokenizer import source_ids
-from transformer.decoding.output_statistics import load_outputs
 from transformer.decoding.sampling import LENGTH_MARGIN
 from transformer.errors import CheckpointError, EmptyTextError, UserError
 from transformer.exchange.exporting import export_marian
@@ -112,9 +111,9 @@ def test_what_is_measured_over_a_corpus_is_addressed_to_the_language_asked_for(b
     measured = []
     for start, *asked in (("",), ("", "--target-language", "gos"), (">>gos<< ",)):
         pairs.write_text("".join(f"{start}{text}\tred dog\n" for text in ("red dog", "red cat", "dog")))
-        out = tmp_path / f"{len(measured)}.json"
-        assert main(["outputs", *of, "--out", str(out), *asked]) == 0
-        measured.append(dataclasses.replace(load_outputs(out), provenance=None))
+        out = tmp_path / f"{len(measured)}.csv"
+        assert main(["importance", *of, "--out", str(out), *asked]) == 0
+        measured.append(out.read_text())
     assert measured[1] == measured[2] != measured[0]
     heads = ["heads", *of, "--target-language", "fra"]
     assert main([*heads, "--out", str(tmp_path / "heads.json")]) == 0

@@ -11,7 +11,6 @@ from support.tiny import make_pairs
 
 from transformer.data.batching import make_examples
 from transformer.data.frames import cell_columns, frame_of
-from transformer.decoding.output_statistics import OutputStatistics
 from transformer.interpret.attribution import gradient_times_input
 from transformer.interpret.head_patterns import Pattern
 from transformer.interpret.head_roles import measure_roles
@@ -157,7 +156,7 @@ def test_rollouts_and_shares_of_the_source(model):
     ]
 
 
-def test_differences_of_two_traces_and_statistics_of_outputs(translator, trace):
+def test_differences_of_two_traces(translator, trace):
     other = translator.trace("red big dog.", target="Hund rot")
     difference = subtract(trace, other, "cross")
     rows = rows_of(difference.to_frame())
@@ -165,12 +164,6 @@ def test_differences_of_two_traces_and_statistics_of_outputs(translator, trace):
     for row in rows:
         expected = other.cross[row.layer, row.head, row.other_query, row.other_key]
         assert row.value == expected - trace.cross[row.layer, row.head, row.query, row.key]
-    measured = OutputStatistics("made up", (-2.0, -1.0, -1.0), (0.0, 0.0, 0.5))
-    rows = [(row.measure, row.value, row.sentences) for row in rows_of(measured.to_frame())]
-    assert rows == [
-        *(("mean_log_probability", -2.0, 1), ("mean_log_probability", -1.0, 2)),
-        *(("split_share", 0.0, 2), ("split_share", 0.5, 1)),
-    ]
 
 
 def test_texts_that_are_equal_are_one_category_and_what_is_not_there_is_none():
