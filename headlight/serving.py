@@ -100,7 +100,7 @@ def _page(options: argparse.Namespace) -> None:
 def _live(options: argparse.Namespace) -> tuple[str, str]:
     """Return the page of a model that translates in the browser, and its size."""
     from transformer.checkpoint import load_checkpoint
-    from transformer.interpret.atlas.roles import find_roles
+    from transformer.corpus.atlas.roles import find_roles
 
     from .views.live.content import live_file
     from .views.live.replay import find_replay
@@ -156,7 +156,7 @@ def _site(options: argparse.Namespace) -> None:
 
 def _explorer(options: argparse.Namespace) -> tuple[str, str]:
     """Return a sentence's page, with what its heads do over a corpus where that was measured, and its translation."""
-    from transformer.interpret.atlas.roles import find_roles
+    from transformer.corpus.atlas.roles import find_roles
 
     from .views.attention.explorer_content import explorer_page
 

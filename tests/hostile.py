@@ -36,6 +36,10 @@ from support.tiny import VOCABULARY, make_pairs, tiny_experiment, write_pairs, w
 from transformer import Beam, Sampling, Translator
 from transformer.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from transformer.config import TokenizerConfig, load_experiment
+from transformer.corpus.alignment.gold import GoldSet
+from transformer.corpus.alignment.measure import measure_alignment
+from transformer.corpus.alignment.table import load_alignment, save_alignment, tabulate
+from transformer.corpus.head_roles import load_roles, measure_roles, save_roles
 from transformer.data.batching import make_examples, read_samples
 from transformer.data.mixture import named_files
 from transformer.data.pairs import read_pairs
@@ -44,10 +48,6 @@ from transformer.errors import UserError
 from transformer.exchange.exporting import export_marian
 from transformer.exchange.importing import import_checkpoint
 from transformer.files import object_bytes
-from transformer.interpret.alignment.gold import GoldSet
-from transformer.interpret.alignment.measure import measure_alignment
-from transformer.interpret.alignment.table import load_alignment, save_alignment, tabulate
-from transformer.interpret.head_roles import load_roles, measure_roles, save_roles
 from transformer.interpret.trace import Trace
 from transformer.interpret.what_if.patching import read_minimal_pairs
 from transformer.model.transformer import Transformer

@@ -12,12 +12,13 @@ from support.house import BELOW, ENGINE, ROOT, all_files, dotted, files, imports
 MAXIMUM_LINES = 500
 CODE = {".py", ".js", ".css", ".html", ".wat"}
 BUDGETS = {  # lines of code per room
-    "transformer/commands": 950,
-    "transformer/data": 2020,
-    "transformer/decoding": 830,
+    "transformer/commands": 820,
+    "transformer/corpus": 2750,
+    "transformer/data": 1200,
+    "transformer/decoding": 650,
     "transformer/exchange": 1380,
     "transformer/experiments": 250,
-    "transformer/interpret": 7390,
+    "transformer/interpret": 4660,
     "transformer/model": 1470,
     "transformer/toy": 680,
     "transformer/training": 1380,
@@ -121,7 +122,7 @@ def test_no_room_holds_more_than_can_be_overlooked():
     entries = [
         path for path in (ROOT / "transformer").iterdir() if path.name not in ("__init__.py", "__pycache__", "py.typed")
     ]
-    assert len(entries) <= 18, sorted(path.name for path in entries)
+    assert len(entries) <= 19, sorted(path.name for path in entries)
 
 
 @pytest.mark.parametrize("path", files("pages"), ids=lambda path: path.stem)

@@ -10,13 +10,13 @@ from pathlib import Path
 
 from transformer import Trace, Translator
 from transformer.checkpoint import HISTORY_FILE, TOKENIZER_FILES, WEIGHTS_FILE
+from transformer.corpus.alignment.table import ALIGNMENT_FILE
+from transformer.corpus.atlas.atlas import ATLAS_FILE
+from transformer.corpus.head_roles import ROLES_FILE
 from transformer.data.batching import SAMPLES
 from transformer.data.tokenizer import source_ids
 from transformer.decoding.sampling import Hypothesis
 from transformer.errors import CheckpointError
-from transformer.interpret.alignment.table import ALIGNMENT_FILE
-from transformer.interpret.atlas.atlas import ATLAS_FILE
-from transformer.interpret.head_roles import ROLES_FILE
 from transformer.interpret.residual import MORE_TOKENS, decoder_lenses
 from transformer.interpret.what_if.patching import PAIRS_FILE
 from transformer.training.replay import REPLAY_FILE

@@ -19,10 +19,10 @@ from headlight.views.live.content import live_file
 from headlight.views.live.replay import find_replay
 from transformer import Translator
 from transformer.checkpoint import load_checkpoint
+from transformer.corpus.head_roles import ROLES_FILE, load_roles
 from transformer.exchange.int8 import pack, round_weights
 from transformer.interpret.attention_block import record_stages
 from transformer.interpret.head_patterns import word_ranges
-from transformer.interpret.head_roles import ROLES_FILE, load_roles
 from transformer.interpret.trace import Trace
 from transformer.interpret.what_if.hiding import hide, translate_without_each
 from transformer.interpret.what_if.importance import head_importance

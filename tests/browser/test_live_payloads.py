@@ -22,6 +22,7 @@ from headlight.views.inside.steps_content import View, stages_payload
 from headlight.views.live.content import live_words
 from headlight.views.what_if.ablation import describe_change, describe_ranking, switches_payload
 from headlight.views.what_if.change_content import compared_html
+from transformer.corpus.head_roles import ROLES_FILE, HeadRoles, load_roles, plainest_head
 from transformer.interpret.attention_block import (
     BlockParameters,
     Stages,
@@ -31,7 +32,6 @@ from transformer.interpret.attention_block import (
     record_stages,
 )
 from transformer.interpret.head_patterns import word_ranges
-from transformer.interpret.head_roles import ROLES_FILE, HeadRoles, load_roles, plainest_head
 from transformer.interpret.trace import RowLabel, Trace, attention_map
 from transformer.interpret.what_if.hiding import hide
 from transformer.interpret.what_if.importance import HeadImportance, head_importance

@@ -12,8 +12,8 @@ from support.traced import CHECKPOINT, traces, translator
 
 from headlight.plots.text import head_name
 from headlight.views.attention.explorer_content import describe_map, look_words, role_words
+from transformer.corpus.head_roles import load_roles
 from transformer.interpret.head_patterns import Pattern, measure_heads
-from transformer.interpret.head_roles import load_roles
 from transformer.interpret.trace import attention_map, masked_maps
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from transformer import Translator
+from transformer.corpus.head_roles import ROLES_FILE, load_roles, plainest_head
 from transformer.files import shipped_checkpoints
-from transformer.interpret.head_roles import ROLES_FILE, load_roles, plainest_head
 
 SENTENCES = 200
 MARKS = set(".,!?;:…«»„“”\"'()-")

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from transformer.interpret.alignment.gold import GoldPair
+from transformer.corpus.alignment.gold import GoldPair
 
 from .tiny import make_pairs
 

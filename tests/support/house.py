@@ -37,7 +37,7 @@ BELOW = {
 }
 
 # The engine's packages, each of which may import those before it.
-ENGINE = ("model", "data", "decoding", "exchange", "interpret", "training", "experiments", "toy", "commands")
+ENGINE = ("model", "data", "decoding", "exchange", "interpret", "corpus", "training", "experiments", "toy", "commands")
 
 
 def files(package: str) -> list[Path]:

@@ -221,12 +221,3 @@ def test_train_does_not_overwrite_a_run(capsys, tmp_path):
 def test_a_lone_carriage_return_ends_no_line(monkeypatch, capsys, trained_folder):
     assert translate(monkeypatch, trained_folder, b"red\rdog.\r\nbig tree.\n") == 0
     assert len(capsys.readouterr().out.splitlines()) == 2
-
-
-def test_a_file_that_cannot_be_written_is_named_without_its_number(capsys, checkpoint_folder, tmp_path):
-    pairs, out = write_pairs(tmp_path / "pairs.tsv", make_pairs(3, 3)), tmp_path / "none" / "heads.csv"
-    arguments = ["importance", "--checkpoint", str(checkpoint_folder), "--pairs", str(pairs), "--out", str(out)]
-    assert main(arguments) == 1
-    assert capsys.readouterr().err.splitlines()[-1] == (
-        f"headlight: {out} cannot be written: No such file or directory; --out says where to write."
-    )

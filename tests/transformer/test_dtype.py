@@ -8,10 +8,10 @@ from support.streams import CHECKPOINTS
 
 import headlight as hl
 from transformer import Beam, Sampling, Translator
+from transformer.corpus.head_roles import measure_roles
 from transformer.data.batching import make_examples
 from transformer.interpret.attention_block import record_stages
 from transformer.interpret.attribution import gradient_times_input, leave_one_out
-from transformer.interpret.head_roles import measure_roles
 from transformer.interpret.residual import logit_lens, record_hidden_units, record_residual_stream
 from transformer.interpret.rollout import alti
 from transformer.interpret.trace import Trace

@@ -1,29 +1,23 @@
-"""What is measured over a corpus from the command line: where it is written, and that it goes on after a stop."""
+"""Commands that measure a corpus: the files they write, the pooling of files, and refusals."""
 
-import gzip
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 from support.tiny import make_pairs, write_pairs
 
 import transformer
 from transformer.__main__ import main
 from transformer.commands import corpus, measuring
-from transformer.data.shards import ShardFolder
-from transformer.interpret.what_if.importance import ImportanceMeasurement
+from transformer.corpus.head_roles import load_roles
+from transformer.corpus.importance_table import ImportanceTable
+from transformer.model.names import AttentionKind
 
 INSTALLED = Path(transformer.__file__).parent
-FILES = {"heads": "heads.json"}
-LINES = {"heads": 2300, "importance": 30, "importance --ablation mean": 30}  # at least five chunks
+COMMANDS = {"heads": 700, "importance": 30}  # lines
 
-
-@pytest.fixture(autouse=True)
-def alone(monkeypatch):
-    """On the CPU, this process's handlers left as they are, a few lines a chunk of importance."""
-    monkeypatch.setenv("HEADLIGHT_DEVICE", "cpu")
-    monkeypatch.setattr("signal.signal", lambda *_: None)
-    monkeypatch.setattr(ImportanceMeasurement, "lines_a_chunk", 6)
+pytestmark = pytest.mark.usefixtures("command_line")
 
 
 def measure(command: str, folder: Path, pairs: Path, *more: object) -> int:
@@ -33,41 +27,39 @@ def measure(command: str, folder: Path, pairs: Path, *more: object) -> int:
     return main([name, *map(str, arguments)])
 
 
-@pytest.mark.parametrize("command", LINES)
-def test_shards_and_workers_change_no_byte(command, checkpoint_folder, tmp_path):
-    pairs = write_pairs(tmp_path / "pairs.tsv", [*make_pairs(LINES[command], 3), ("", "x")])
-    found = {}
-    for shards, workers in ((1, 1), (2, 2), (5, 1)):
-        out = tmp_path / f"{shards}.csv"
-        split = ["--shards", shards, "--workers", workers]
-        assert measure(command, checkpoint_folder, pairs, "--out", out, *split) == 0
-        found[shards] = out.read_bytes(), *(path.read_bytes() for path in tmp_path.glob(f"{shards}.csv.json"))
-    assert found[1] == found[2] == found[5] and len(found[1]) == 1 + command.startswith("importance")
-    told = json.loads(found[1][-1])["provenance"]
-    assert told["lines"] == LINES[command] + 1 and told["skipped"] == {"with an empty side": 1}
-    assert told["pairs"] == ["pairs.tsv"]
+def numbers_of(command: str, out: Path) -> np.ndarray:
+    """All numbers of a result."""
+    if command != "heads":
+        return ImportanceTable.load(out).sums.sums
+    roles = load_roles(out)
+    return np.stack([table[kind] for table in (roles.labelled, roles.rows) for kind in (AttentionKind.CROSS,)])
 
 
-@pytest.mark.parametrize("command", FILES)
-def test_two_corpora_are_kept_apart_and_the_checkpoint_is_left_alone(command, checkpoint_folder, tmp_path):
-    before = sorted(path.name for path in checkpoint_folder.iterdir())
-    for name in ("one", "two"):
-        pairs = write_pairs(tmp_path / f"{name}.tsv", make_pairs(6, len(name)))
-        assert measure(command, checkpoint_folder, pairs, "--out", tmp_path / f"{name}.json") == 0
-    told = [json.loads((tmp_path / f"{name}.json").read_text())["pairs"] for name in ("one", "two")]
-    assert told == ["one.tsv", "two.tsv"]
-    assert sorted(path.name for path in checkpoint_folder.iterdir()) == before
+@pytest.mark.parametrize("command", COMMANDS)
+def test_one_and_two_workers_measure_the_same(command, checkpoint_folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(measuring, "_LINES_PER_CHUNK", 8)
+    pairs = write_pairs(tmp_path / "pairs.tsv", [*make_pairs(COMMANDS[command], 3), ("", "x")])
+    found = []
+    for workers in (1, 2):
+        out = tmp_path / f"{workers}.json"
+        assert measure(command, checkpoint_folder, pairs, "--out", out, "--workers", workers) == 0
+        found.append(numbers_of(command, out))
+        content = json.loads((out if command == "heads" else tmp_path / f"{workers}.json.json").read_text())
+        assert content["provenance"]["lines"] == COMMANDS[command] + 1
+        assert content["provenance"]["skipped"] == {"with an empty side": 1}
+        assert content["provenance"]["pairs"] == ["pairs.tsv"]
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-12)
 
 
-@pytest.mark.parametrize("command", [*FILES, "importance"])
-def test_what_cannot_be_written_is_refused_before_anything_is_measured(
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_file_that_cannot_be_written_is_refused_before_anything_is_measured(
     command, checkpoint_folder, tmp_path, monkeypatch, capsys
 ):
-    pairs, told = write_pairs(tmp_path / "pairs.tsv", make_pairs(6, 3)), []
-    monkeypatch.setattr(ShardFolder, "keep", lambda self, shard, content: told.append(shard))
+    pairs = write_pairs(tmp_path / "pairs.tsv", make_pairs(6, 3))
+    monkeypatch.setattr(corpus, "measure", lambda *_: pytest.fail("it was measured"))
     for out, words in (
-        (tmp_path / "none" / "x.json", "cannot be written: No such file or directory; --out says where to write."),
-        (pairs / "x.json", "cannot be written: Not a directory; --out says where to write."),
+        (tmp_path / "none" / "x.json", "none is no folder."),
+        (pairs / "x.json", "pairs.tsv is no folder."),
         (tmp_path, "is a folder: name a file."),
         (
             INSTALLED / "checkpoints" / "x.json",
@@ -75,7 +67,7 @@ def test_what_cannot_be_written_is_refused_before_anything_is_measured(
         ),
     ):
         assert measure(command, checkpoint_folder, pairs, "--out", out) == 1
-        assert words in capsys.readouterr().err.splitlines()[-1] and not told
+        assert words in capsys.readouterr().err.splitlines()[-1]
         assert out.is_dir() or not out.exists()
 
 
@@ -83,56 +75,6 @@ def test_an_installed_checkpoint_stays_as_it_came(tmp_path, capsys):
     pairs = write_pairs(tmp_path / "pairs.tsv", make_pairs(6, 3))
     assert main(["evaluate", "--checkpoint", str(INSTALLED / "x"), "--pairs", str(pairs), "--write"]) == 1
     assert "installed package, whose files stay as they came: copy the checkpoint first" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("command", LINES)
-def test_a_measurement_that_was_stopped_goes_on_with_the_shards_that_are_missing(
-    command, checkpoint_folder, tmp_path, monkeypatch, capsys
-):
-    pairs = write_pairs(tmp_path / "pairs.tsv", make_pairs(LINES[command], 3))
-    whole, out, shards = tmp_path / "whole", tmp_path / "out", ["--shards", 5]
-    assert measure(command, checkpoint_folder, pairs, "--out", whole, *shards) == 0
-    printed, told = capsys.readouterr().out, []
-
-    def stopping(lines, shards):
-        def stop(done, missing):
-            told.append(done)
-            if len(told) == 2 + ("mean" in command):  # whose means are of one shard before
-                raise KeyboardInterrupt
-
-        return stop
-
-    def run(*more):
-        return measure(command, checkpoint_folder, pairs, "--out", out, *shards, *more)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(corpus, "_reporter", stopping)
-        assert run() == 130
-    kept = [path.read_bytes() for path in sorted((tmp_path / "out.part").glob("shard-*"))]
-    assert len(kept) == 2 and not out.exists()
-    assert run() == 1 and "give --resume to go on" in capsys.readouterr().err
-    other = write_pairs(tmp_path / "other.tsv", make_pairs(LINES[command], 4))
-    assert measure(command, checkpoint_folder, other, "--out", out, *shards, "--resume") == 1
-    assert "out.part is of another measurement" in capsys.readouterr().err.replace("/means", "")
-    counted = []
-    keep = ShardFolder.keep
-    monkeypatch.setattr(ShardFolder, "keep", lambda *given: (counted.append(given[1]), keep(*given)))
-    assert run("--workers", 2, "--resume") == 0
-    assert sorted(counted) == [2, 3, 4], "what is done is not done again"
-    assert out.read_bytes() == whole.read_bytes() and capsys.readouterr().out == printed
-    assert not list(tmp_path.glob("*.part"))
-
-
-def test_shards_without_a_plan_are_of_nothing_that_is_measured_now(checkpoint_folder, tmp_path):
-    """Stopped while the folder of an earlier measurement was deleted, its plan first."""
-    for name, seed in (("one", 3), ("two", 4)):
-        pairs = write_pairs(tmp_path / f"{name}.tsv", make_pairs(6, seed))
-        assert measure("heads", checkpoint_folder, pairs, "--out", tmp_path / f"{name}.json") == 0
-    parts, out = tmp_path / "again.json.part", tmp_path / "again.json"
-    parts.mkdir()
-    (parts / "shard-00000.json.gz").write_bytes(gzip.compress(b'{"sentences": 1, "parts": {}, "skipped": {}}'))
-    assert measure("heads", checkpoint_folder, tmp_path / "two.tsv", "--out", out) == 0
-    assert out.read_bytes() == (tmp_path / "two.json").read_bytes()
 
 
 def test_mean_ablation_of_pairs_that_cannot_be_measured_is_refused_in_a_sentence(checkpoint_folder, tmp_path, capsys):
@@ -151,50 +93,18 @@ def test_tables_whose_files_lack_digests_are_not_merged(checkpoint_folder, tmp_p
     assert "heads.json cannot be read: 1 files with 0 digests." in capsys.readouterr().err
 
 
-def test_what_is_resumed_is_of_the_same_ablation(checkpoint_folder, tmp_path, monkeypatch, capsys):
-    pairs, out = write_pairs(tmp_path / "pairs.tsv", make_pairs(12, 3)), tmp_path / "heads.csv"
-
-    def stop(self, plan):
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(ShardFolder, "merged", stop)
-        assert measure("importance", checkpoint_folder, pairs, "--out", out) == 130
-    resume = ["--out", out, "--resume"]
-    assert measure("importance --ablation uniform", checkpoint_folder, pairs, *resume) == 1
-    assert "is of another measurement: of other weights, pairs, shards or settings" in capsys.readouterr().err
-    assert measure("importance", checkpoint_folder, pairs, *resume) == 0
-
-
-def test_a_result_that_cannot_be_saved_is_not_lost(checkpoint_folder, tmp_path, monkeypatch):
-    """The disk is full when all is measured; with room again nothing is measured anew."""
-    pairs, out = write_pairs(tmp_path / "pairs.tsv", make_pairs(6, 3)), tmp_path / "heads.json"
-
-    def full(path, roles):
-        raise OSError(28, "No space left on device", str(path))
-
-    with monkeypatch.context() as patch:
-        patch.setattr(measuring, "save_roles", full)
-        assert measure("heads", checkpoint_folder, pairs, "--out", out) == 1
-    told: list[int] = []
-    monkeypatch.setattr(ShardFolder, "keep", lambda self, shard, content: told.append(shard))
-    assert measure("heads", checkpoint_folder, pairs, "--out", out, "--resume") == 0
-    assert out.is_file() and not told
-
-
-@pytest.mark.parametrize("command", FILES)
-def test_tables_of_parts_are_merged_to_that_of_the_whole(command, checkpoint_folder, tmp_path, capsys):
-    pairs = make_pairs(900, 3)
+def test_tables_of_parts_are_merged_to_the_table_of_the_whole(checkpoint_folder, tmp_path, capsys):
+    pairs = make_pairs(700, 3)
     for name, some in (("one", pairs[:512]), ("two", pairs[512:]), ("whole", pairs)):
         path = write_pairs(tmp_path / f"{name}.tsv", some)
-        assert measure(command, checkpoint_folder, path, "--out", tmp_path / f"{name}.json") == 0
+        assert measure("heads", checkpoint_folder, path, "--out", tmp_path / f"{name}.json") == 0
     one, two, whole, out = (str(tmp_path / f"{name}.json") for name in ("one", "two", "whole", "out"))
     capsys.readouterr()
-    assert main(["merge", one, two, "--out", out]) == 0 and "2 tables, 900 sentences" in capsys.readouterr().out
+    assert main(["merge", one, two, "--out", out]) == 0 and "2 tables, 700 sentences" in capsys.readouterr().out
     merged, expected = (json.loads(Path(path).read_text()) for path in (out, whole))
     assert merged.pop("pairs") == "one.tsv, two.tsv" and expected.pop("pairs")
-    assert merged.pop("provenance")["lines"] == expected.pop("provenance")["lines"] == 900
-    assert merged == expected, "the first part ends with a chunk, so no batch is another one"
+    assert merged.pop("provenance")["lines"] == expected.pop("provenance")["lines"] == 700
+    assert merged == expected, "the first part ends with a chunk, so all batches are equal"
     assert main(["merge", one, out, "--out", str(tmp_path / "no")]) == 1
     assert "the pairs of one.tsv would count twice" in capsys.readouterr().err
     content = json.loads(Path(two).read_text())
@@ -204,7 +114,7 @@ def test_tables_of_parts_are_merged_to_that_of_the_whole(command, checkpoint_fol
     assert "one does not say what it was measured with" in capsys.readouterr().err
 
 
-def test_tables_of_two_sorts_are_not_merged(checkpoint_folder, tmp_path, capsys):
+def test_tables_of_two_commands_are_not_merged(checkpoint_folder, tmp_path, capsys):
     path, outs = write_pairs(tmp_path / "pairs.tsv", make_pairs(6, 3)), []
     for command, name in (("heads", "heads.json"), ("importance", "heads.csv")):
         outs.append(str(tmp_path / name))
@@ -213,14 +123,14 @@ def test_tables_of_two_sorts_are_not_merged(checkpoint_folder, tmp_path, capsys)
     assert "of several measurements, heads and importance" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("command", ["translate", "evaluate", "trace", "merge"])
-def test_torchrun_of_what_does_not_share_its_work_is_refused(command, tmp_path, monkeypatch, capsys):
+@pytest.mark.parametrize("command", ["translate", "evaluate", "heads", "merge"])
+def test_torchrun_of_a_command_in_one_process_is_refused(command, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("WORLD_SIZE", "2")
     model, out = ["--checkpoint", str(tmp_path / "none")], ["--out", str(tmp_path / "out")]
     arguments = {
         "translate": ["a", *model],
         "evaluate": [*model, "--pairs", "p.tsv"],
-        "trace": ["a", *model, *out],
+        "heads": [*model, "--pairs", "p.tsv", *out],
         "merge": ["a.csv", *out],
     }
     assert main([command, *arguments[command]]) == 1

@@ -1,4 +1,4 @@
-"""Which heads align words: measured against gold links, and used to align the words of a text."""
+"""The command that measures which heads align words against gold links, and aligns the words of a text."""
 
 import argparse
 import sys
@@ -6,15 +6,16 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ..checkpoint import weights_digest
+from ..corpus.alignment.gold import pharaoh, read_gold
+from ..corpus.alignment.links import Reading
+from ..corpus.alignment.measure import Aligner, AlignmentCounts, Method, align_words, aligners_of, measure_alignment
+from ..corpus.alignment.table import ALIGNMENT_FILE, AlignmentTable, find_alignment, save_alignment, tabulate
+from ..corpus.alignment.words import split_text
 from ..data.pairs import Pairs, read_pairs
 from ..errors import EmptyTextError, TooLongError, UserError
-from ..interpret.alignment.gold import pharaoh, read_gold
-from ..interpret.alignment.links import Reading
-from ..interpret.alignment.measure import Aligner, AlignmentCounts, Method, align_words, aligners_of, measure_alignment
-from ..interpret.alignment.table import ALIGNMENT_FILE, AlignmentTable, find_alignment, save_alignment, tabulate
-from ..interpret.alignment.words import split_text
 from ..translator import Translator
-from .options import AddCommand, add_checkpoint, add_device, add_languages, refuse_installed, reporter
+from .corpus import check_out
+from .options import AddCommand, add_checkpoint, add_device, add_languages, reporter
 from .translating import write_result
 
 _HALVES = ("odd", "even")  # by their place in the gold set, from 1
@@ -88,13 +89,9 @@ def _check_out(options: argparse.Namespace) -> None:
         raise UserError("--by-sentence needs --out FILE.csv.")
     if out is None:
         return
-    refuse_installed(out, "say with --out where to write")
+    check_out(out)
     if out.suffix not in (".csv", ".json"):
         raise UserError(f"{out}: name a .csv or a .json file.")
-    if out.is_dir():
-        raise UserError(f"{out} is a folder: name a file.")
-    if not out.parent.is_dir():
-        raise UserError(f"{out} cannot be written: {out.parent} is no folder.")
 
 
 def _writer(options: argparse.Namespace, counts: AlignmentCounts, table: AlignmentTable) -> Callable[[Path], None]:

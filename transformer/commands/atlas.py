@@ -1,13 +1,13 @@
-"""The atlas of heads from the command line: over a corpus of any length, on one machine or on many."""
+"""The command that makes an atlas of heads over a corpus, and the pooling of atlases."""
 
 import argparse
 import time
+from functools import partial
 from pathlib import Path
 
-from ..data.engines import Here, Ray, Shared
-from ..data.shards import PLAN_FILE, ShardFolder
-from ..errors import ConfigError, UserError
-from .corpus import add_corpus, over_corpus
+from ..checkpoint import weights_digest
+from ..errors import UserError
+from .corpus import add_corpus, corpus_job
 from .options import AddCommand, refuse_installed
 
 
@@ -20,41 +20,42 @@ def add_commands(command: AddCommand) -> None:
 
 
 def _atlas(options: argparse.Namespace) -> None:
-    from ..interpret.atlas.run import AtlasMeasurement, AtlasWork, draw_examples, read_measured, write_atlas
+    from ..corpus.atlas.atlas import AtlasProvenance
+    from ..corpus.atlas.drawing import draw_examples
+    from ..corpus.atlas.run import read_importance, write_atlas
+    from ..corpus.atlas.statistics import Settings, measure_heads_of
 
-    started = time.monotonic()
-    _refuse_finished(options.out)
-    with over_corpus(options) as corpus:
-        plan, folder = corpus.plan(AtlasMeasurement()), ShardFolder(options.out)
-        measured = read_measured(options.importance, plan.weights)
-        work = AtlasWork(plan, corpus.device)
-        corpus.measure(work, folder)
-        if corpus.first:
-            statistics, engine = folder.merged(plan), corpus.engine
-            drawn = draw_examples(statistics, Here() if isinstance(engine, Shared | Ray) else engine, work)
-            atlas = write_atlas(plan, statistics, drawn, options.out, measured)
-            folder.clear(plan)
-            seconds = time.monotonic() - started
-            print(f"{atlas.sentences_measured} sentences in {seconds:.0f} seconds: {options.out}")
+    started, settings, importance = time.monotonic(), Settings(), None
+    if options.importance:
+        importance = read_importance(options.importance, weights_digest(options.checkpoint))
+    _make_folder(options.out)
+    with corpus_job(options) as job:
+        measured = job.measure(partial(measure_heads_of, settings=settings))
+        drawn = draw_examples(measured.total, job.executor)
+    origin = AtlasProvenance(**vars(job.provenance(measured)), seed=settings.seed, sample=settings.sample)
+    atlas = write_atlas(options.checkpoint, origin, measured.total, drawn, options.out, importance)
+    print(f"{atlas.sentences_measured} sentences in {time.monotonic() - started:.0f} seconds: {options.out}")
 
 
 def merge_atlases(options: argparse.Namespace) -> None:
     """Pool the atlases in the folders `options.tables` into `options.out`: their statistics, drawn anew."""
-    from ..interpret.atlas.run import AtlasWork, draw_examples, pool, write_atlas
+    from ..corpus.atlas.drawing import draw_examples
+    from ..corpus.atlas.run import pool, write_atlas
+    from ..corpus.executors import InProcess, load_for_corpus
 
     if options.checkpoint is None:
         raise UserError("Examples are drawn anew: say with --checkpoint what the atlases are of.")
-    _refuse_finished(options.out)
-    plan, statistics = pool(options.checkpoint, options.tables)
-    options.out.mkdir(parents=True, exist_ok=True)
-    atlas = write_atlas(plan, statistics, draw_examples(statistics, Here(), AtlasWork(plan)), options.out)
+    provenance, statistics = pool(options.checkpoint, options.tables)
+    _make_folder(options.out)
+    drawn = draw_examples(statistics, InProcess(load_for_corpus(options.checkpoint, "cpu")))
+    atlas = write_atlas(options.checkpoint, provenance, statistics, drawn, options.out)
     print(f"{len(options.tables)} atlases, {atlas.sentences_measured} sentences")
 
 
-def _refuse_finished(out: Path) -> None:
-    """Raise UserError for a folder that has a finished atlas, or in the installed package."""
-    from ..interpret.atlas.atlas import ATLAS_FILE
-
+def _make_folder(out: Path) -> None:
+    """Make the folder to write; raises UserError where it cannot be made, or is in the installed package."""
     refuse_installed(out, "say with --out where to write")
-    if (out / ATLAS_FILE).exists() and not (out / PLAN_FILE).exists():
-        raise ConfigError(f"{out} holds an atlas that is finished; give another --out.")
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"{out} cannot be written: {error.strerror or error}.") from error

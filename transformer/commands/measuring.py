@@ -2,27 +2,26 @@
 
 import argparse
 import logging
-from collections.abc import Iterator
-from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
-from ..checkpoint import load_checkpoint, locate
-from ..data.measurement import Provenance, Sums, SumsMeasurement
-from ..data.shards import Plan, ShardFolder, ShardWork
+from ..checkpoint import locate
+from ..corpus import head_roles, importance_table
+from ..corpus.head_roles import ROLES_FILE, HeadRoles, count_head_roles, save_roles
+from ..corpus.importance_table import ImportanceTable
 from ..errors import DataError
 from ..files import read_object
-from ..interpret import head_roles
-from ..interpret.head_roles import ROLES_FILE, HeadRoles, RolesMeasurement, roles_from, save_roles
-from ..interpret.what_if import importance_table
-from ..interpret.what_if.importance import ABLATIONS, ImportanceMeasurement, sums_from
-from ..interpret.what_if.importance_table import ImportanceTable
+from ..interpret.what_if.importance import ABLATIONS, sum_losses
 from ..interpret.what_if.intervention import Mean, Zero
-from ..interpret.what_if.running import MeansMeasurement
+from ..interpret.what_if.running import sum_vectors
 from .atlas import merge_atlases
-from .corpus import Corpus, add_corpus, check_file, over_corpus, parts_beside
+from .corpus import add_corpus, check_out, corpus_job
 from .options import AddCommand
 
 logger = logging.getLogger(__name__)
+
+_LINES_PER_CHUNK = 256  # of importance: a pass per head and batch takes long
 
 
 def add_commands(command: AddCommand) -> None:
@@ -37,43 +36,21 @@ def add_commands(command: AddCommand) -> None:
     for parser in (heads, importance):
         add_corpus(parser)
     merge = command("merge", _merge, "pool what heads, importance or atlas measured of parts of a corpus")
-    told = "what heads or importance wrote (a CSV's .json beside it), or folders of atlases"
-    merge.add_argument("tables", type=Path, nargs="+", metavar="FILE", help=told)
-    told = "the file to write, of importance a CSV with OUT.json beside it, or the folder of an atlas"
-    merge.add_argument("--out", type=Path, required=True, help=told)
+    tables = "what heads or importance wrote (a CSV's .json beside it), or folders of atlases"
+    merge.add_argument("tables", type=Path, nargs="+", metavar="FILE", help=tables)
+    where = "the file to write, of importance a CSV with OUT.json beside it, or the folder of an atlas"
+    merge.add_argument("--out", type=Path, required=True, help=where)
     merge.add_argument("--checkpoint", type=locate, help="that the atlases are of")
 
 
-@contextmanager
-def _parts(options: argparse.Namespace) -> Iterator[tuple[Corpus, Path]]:
-    """Return the corpus, and the folder of the shards beside --out."""
-    check_file(options.out)
-    with over_corpus(options) as corpus, parts_beside(options.out, corpus) as parts:
-        yield corpus, parts
-
-
-def _measured(corpus: Corpus, measurement: SumsMeasurement, parts: Path) -> tuple[Plan[Sums], Sums]:
-    """Return the sums over all shards, in every process."""
-    plan, folder = corpus.plan(measurement), ShardFolder(parts)
-    corpus.measure(ShardWork(plan, corpus.device), folder)
-    sums = folder.merged(plan)
-    corpus.processes.wait()  # all have read, before the first one deletes
-    return plan, sums
-
-
-def _named(provenance: Provenance) -> str:
-    return ", ".join(provenance.pairs)
-
-
 def _heads(options: argparse.Namespace) -> None:
-    with _parts(options) as (corpus, parts):
-        plan, sums = _measured(corpus, RolesMeasurement(), parts)
-        told = plan.provenance(sums)
-        if corpus.first:
-            heads = load_checkpoint(options.checkpoint).model.config.num_heads
-            roles = roles_from(sums, heads, _named(told), told)
-            save_roles(options.out, roles)
-            _print_roles(roles)
+    check_out(options.out)
+    with corpus_job(options) as job:
+        measured = job.measure(count_head_roles)
+    provenance = job.provenance(measured)
+    roles = replace(measured.total, pairs=", ".join(provenance.pairs), provenance=provenance)
+    save_roles(options.out, roles)
+    _print_roles(roles)
 
 
 def _print_roles(roles: HeadRoles) -> None:
@@ -90,44 +67,37 @@ def _print_roles(roles: HeadRoles) -> None:
 
 
 def _importance(options: argparse.Namespace) -> None:
-    with _parts(options) as (corpus, parts):
-        means = b""
-        if options.ablation == Mean.name:
-            plan_of_means, sums_of_means = _measured(corpus, MeansMeasurement(), parts / "means")
-            if not sums_of_means.sentences:
-                plan_of_means.provenance(sums_of_means)  # raises, and says why
-            means = sums_of_means.to_bytes()
-        plan, sums = _measured(corpus, ImportanceMeasurement(options.ablation, means), parts)
-        told = plan.provenance(sums)
-        if corpus.first:
-            losses = sums_from(sums, load_checkpoint(options.checkpoint).model)
-            ImportanceTable(losses, options.ablation, told).save(options.out)
-            logger.info("%d sentences, log P of a token %.3f on average", losses.sentences, losses.means[-1])
-            for heads, loss in losses.importance().ranked()[:3]:
-                logger.info("without %s layer %d head %d: %.3f less", heads.kind, heads.layer + 1, heads.head + 1, loss)  # type: ignore[operator]
+    check_out(options.out)
+    with corpus_job(options) as job:
+        means = job.measure(sum_vectors).total.means() if options.ablation == Mean.name else None
+        measured = job.measure(partial(sum_losses, ablation=options.ablation, means=means), _LINES_PER_CHUNK)
+    losses = measured.total
+    ImportanceTable(losses, options.ablation, job.provenance(measured)).save(options.out)
+    logger.info("%d sentences, log P of a token %.3f on average", losses.sentences, losses.means[-1])
+    for heads, loss in losses.importance().ranked()[:3]:
+        logger.info("without %s layer %d head %d: %.3f less", heads.kind, heads.layer + 1, heads.head + 1, loss)  # type: ignore[operator]
 
 
 def _merge(options: argparse.Namespace) -> None:
     if all(path.is_dir() for path in options.tables):
         return merge_atlases(options)
-    check_file(options.out)
+    check_out(options.out)
     sorts = {_sort_of(path) for path in options.tables}
     if len(sorts) > 1:
         raise DataError(f"These cannot be pooled: they are of several measurements, {' and '.join(sorted(sorts))}.")
     if sorts == {"heads"}:
         roles = head_roles.pool([head_roles.load_roles(path) for path in options.tables])
         save_roles(options.out, roles)
-        told = f"{roles.sentences} sentences"
+        counts = f"{roles.sentences} sentences"
     else:
         table = importance_table.pool([ImportanceTable.load(path) for path in options.tables])
         table.save(options.out)
-        told = f"{table.sums.sentences} sentences, {table.sums.tokens} tokens"
-    print(f"{len(options.tables)} tables, {told}")
+        counts = f"{table.sums.sentences} sentences, {table.sums.tokens} tokens"
+    print(f"{len(options.tables)} tables, {counts}")
 
 
 def _sort_of(path: Path) -> str:
-    """Return which command wrote a table."""
+    """Return the name of the command that wrote a table."""
     if path.suffix != ".json":
         return "importance"
-    content = read_object(path)
-    return "heads" if "labelled" in content else "importance"
+    return "heads" if "labelled" in read_object(path) else "importance"

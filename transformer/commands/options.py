@@ -77,7 +77,7 @@ def strategy_of(options: argparse.Namespace) -> Greedy | Beam:
     return Greedy() if options.beam == 1 else Beam(options.beam, options.alpha, options.penalty)
 
 
-def reporter(total: int) -> Callable[[int], None]:
+def reporter(total: int, unit: str = "sentences") -> Callable[[int], None]:
     """Return a progress callback that logs at most every two seconds."""
     started = reported = time.monotonic()
 
@@ -86,7 +86,7 @@ def reporter(total: int) -> Callable[[int], None]:
         now = time.monotonic()
         if now - reported >= 2:
             reported = now
-            logger.info("%d of %d sentences, %s", done, total, rate_text(done / (now - started)))
+            logger.info("%d of %d %s, %s", done, total, unit, rate_text(done / (now - started)))
 
     return report
 

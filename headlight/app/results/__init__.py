@@ -21,15 +21,15 @@ from headlight.app.entry import checkpoints_folder
 from headlight.app.model_queue import ModelQueue, Request
 from transformer import Beam, Greedy, Translator
 from transformer.checkpoint import find_checkpoints, weights_digest
+from transformer.corpus.alignment.table import ALIGNMENT_FILE, AlignmentTable, load_alignment
+from transformer.corpus.atlas.atlas import ATLAS_FILE, Atlas, find_atlas
+from transformer.corpus.atlas.roles import roles_of
+from transformer.corpus.head_roles import ROLES_FILE, HeadRoles, load_roles, plainest_head
 from transformer.data.batching import SAMPLES, Example, Ids, read_samples
 from transformer.decoding.beam import SearchRecord
 from transformer.decoding.sampling import Hypothesis
 from transformer.errors import CheckpointError, UserError
 from transformer.interpret.activations import RESIDUAL_STREAM, Activations, Predictions
-from transformer.interpret.alignment.table import ALIGNMENT_FILE, AlignmentTable, load_alignment
-from transformer.interpret.atlas.atlas import ATLAS_FILE, Atlas, find_atlas
-from transformer.interpret.atlas.roles import roles_of
-from transformer.interpret.head_roles import ROLES_FILE, HeadRoles, load_roles, plainest_head
 from transformer.interpret.residual import (
     ResidualStream,
     logit_lens,

@@ -18,6 +18,7 @@ from headlight.plots.text import (
     sentence_case,
 )
 from transformer.arrays import require_index
+from transformer.corpus.head_roles import HeadRoles, plainest_head
 from transformer.data.tokenizer import SPACE
 from transformer.interpret.head_patterns import (
     THRESHOLDS,
@@ -28,7 +29,6 @@ from transformer.interpret.head_patterns import (
     measure_heads,
     representative_heads,
 )
-from transformer.interpret.head_roles import HeadRoles, plainest_head
 from transformer.interpret.trace import SPECIAL_TOKENS, AttentionMap, Trace, keys_of, masked_maps
 from transformer.model.names import AttentionKind
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from headlight.plots.limits import MOST_BYTES, block_for, pooled, sizes
-from transformer.interpret.head_roles import HeadRoles
+from transformer.corpus.head_roles import HeadRoles
 from transformer.interpret.trace import Trace
 
 from .explorer_content import KINDS, explorer_header, heads_in, packed, to_steps

@@ -15,8 +15,8 @@ from headlight.plots.text import (
     two_digits,
 )
 from headlight.views.research.atlas_content import with_error
-from transformer.interpret.atlas.atlas import FIFTHS, Atlas, Example, HeadEntry, Join
-from transformer.interpret.atlas.drawing import LEAST_WEIGHT
+from transformer.corpus.atlas.atlas import FIFTHS, Atlas, Example, HeadEntry, Join
+from transformer.corpus.atlas.drawing import LEAST_WEIGHT
 from transformer.interpret.head_patterns import Pattern, word_ranges
 from transformer.interpret.trace import RowLabel, Trace, attention_map, name_rows
 from transformer.interpret.what_if.intervention import Heads

@@ -6,9 +6,9 @@ from headlight.views.attention.explorer_content import CROSS_FIRST, EXPLORER_TEX
 from headlight.views.home.content import cards_of
 from headlight.views.inside.steps_content import steps_words
 from transformer.checkpoint import Checkpoint
+from transformer.corpus.head_roles import HeadRoles, sparse_tables
 from transformer.exchange.int8 import pack, packed_size
 from transformer.interpret.head_patterns import LEAST_ROWS, THRESHOLDS
-from transformer.interpret.head_roles import HeadRoles, sparse_tables
 from transformer.training.replay import TrainingReplay
 
 from .replay import replay_words

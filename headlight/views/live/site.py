@@ -6,9 +6,9 @@ from pathlib import Path
 
 from headlight.components.live import Entry, index_page
 from transformer.checkpoint import load_checkpoint
+from transformer.corpus.atlas.roles import find_roles
 from transformer.errors import CheckpointError
 from transformer.files import write_atomically
-from transformer.interpret.atlas.roles import find_roles
 
 from .content import live_file, subject
 from .replay import find_replay

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from headlight.plots.text import KIND_NAMES, Finding, kind_head_name, percent, pluralize, sentence_case, signed
-from transformer.interpret.alignment.table import AlignmentTable
-from transformer.interpret.atlas.atlas import Atlas, HeadEntry, Role
+from transformer.corpus.alignment.table import AlignmentTable
+from transformer.corpus.atlas.atlas import Atlas, HeadEntry, Role
 from transformer.interpret.head_patterns import HeadMeasures, Pattern, measure_heads
 from transformer.interpret.trace import Trace, keys_of, masked_maps
 from transformer.interpret.what_if.intervention import Heads

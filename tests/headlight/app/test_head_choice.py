@@ -8,8 +8,8 @@ from support.pages import ROOT, components, headlines, open_page, page_text
 
 from headlight.app import results
 from transformer import Translator
+from transformer.corpus.head_roles import plainest_head
 from transformer.interpret.head_patterns import most_confident_head
-from transformer.interpret.head_roles import plainest_head
 from transformer.interpret.trace import attention_map
 
 SENTENCE = "I love my teacher."

@@ -13,12 +13,12 @@ from support.same_passes import assert_kept, assert_same_passes
 from transformers import NllbTokenizer
 
 from transformer import Beam, Greedy, Translator
+from transformer.corpus.alignment.measure import alignment_maps
+from transformer.corpus.alignment.words import split_text, tokenize_pair
 from transformer.data.tokenizer import SPACE, source_ids
 from transformer.decoding.sampling import LENGTH_MARGIN
 from transformer.errors import EmptyTextError, UserError
 from transformer.exchange.importing import import_checkpoint, import_translator
-from transformer.interpret.alignment.measure import alignment_maps
-from transformer.interpret.alignment.words import split_text, tokenize_pair
 from transformer.interpret.what_if.patching import MinimalPair
 
 SOURCES = ((5, 9, 3, 2), (7, 2), (4, 11, 6, 8, 21, 2))

@@ -9,11 +9,11 @@ from support.near import near
 from support.small import random_sources, unlike_model
 from support.tiny import make_pairs
 
+from transformer.corpus.head_roles import measure_roles
 from transformer.data.batching import make_examples
 from transformer.data.frames import cell_columns, frame_of
 from transformer.interpret.attribution import gradient_times_input
 from transformer.interpret.head_patterns import Pattern
-from transformer.interpret.head_roles import measure_roles
 from transformer.interpret.residual import logit_lens, record_residual_stream, trajectory
 from transformer.interpret.rollout import SourceShares, alti
 from transformer.interpret.what_if.difference import subtract

@@ -10,13 +10,11 @@ from pathlib import Path
 
 import pytest
 import torch
-from support.atlases import files_in
 from support.near import near
 from support.short_run import PAIRS, VALID, end_of, experiment
 from support.tiny import make_pairs, tiny_experiment, write_pairs, write_toml
 
 from transformer.__main__ import main
-from transformer.checkpoint import save_checkpoint
 from transformer.data.batching import make_examples
 from transformer.errors import DeviceError
 from transformer.files import load_checksummed
@@ -47,18 +45,6 @@ def arguments(folder: Path, config, pairs) -> list[str]:
     return ["train", str(config), "--data", str(data), "--valid", str(valid), "--out"]
 
 
-def measuring(folder: Path, name: str, out: str) -> list[str]:
-    """A measurement over the pairs in a folder as a command line."""
-    model = ["--checkpoint", str(folder / "checkpoint"), "--pairs", str(folder / "pairs.tsv")]
-    return [name, *model, "--out", str(folder / f"{name}-{out}")]
-
-
-def atlas(folder: Path, out: str) -> list[str]:
-    """An atlas in three shards as a command line."""
-    command = ["atlas", "--checkpoint", str(folder / "checkpoint"), "--pairs", str(folder / "many.tsv")]
-    return [*command, "--shards", "3", "--out", str(folder / f"atlas-{out}")]
-
-
 def progress_of(out: Path) -> dict:
     return json.loads(bytes(load_checksummed(out / "resume" / "state.safetensors")["progress"].tolist()))
 
@@ -83,21 +69,14 @@ def test_two_processes_have_the_losses_of_one(tmp_path, monkeypatch):
 
 
 @pytest.fixture(scope="module")
-def scenarios(tmp_path_factory, translator) -> tuple[Path, dict[str, list[int]], str]:
+def scenarios(tmp_path_factory) -> tuple[Path, dict[str, list[int]], str]:
     """What `support.two_processes` runs: its folder, exit statuses, and what was told."""
     folder = tmp_path_factory.mktemp("scenarios")
     (folder / "arguments.json").write_text(
         json.dumps([*arguments(folder, experiment(), PAIRS), str(folder / "failed")])
     )
-    save_checkpoint(folder / "checkpoint", translator.checkpoint)
-    write_pairs(folder / "pairs.tsv", make_pairs(130, 3))
-    commands = [measuring(folder, name, "two") for name in ("heads", "importance")]
-    write_pairs(folder / "many.tsv", make_pairs(1600, 4))
-    commands.append(atlas(folder, "two"))
-    (folder / "commands.json").write_text(json.dumps(commands))
     done = run([sys.executable, "-m", "support.two_processes"], folder)
     assert done.returncode == 0, done.stderr
-    (folder / "printed").write_text(done.stdout)
     return folder, json.loads((folder / "statuses.json").read_text()), done.stderr
 
 
@@ -123,32 +102,6 @@ def test_an_error_in_one_process_ends_both_with_a_sentence_each(scenarios):
         "headlight: the disk cannot be written: No space left on device; --resume goes on from the last save.",
     ]
     assert progress_of(folder / "failed")["step"] == 3
-
-
-def test_two_processes_share_a_measurement_and_one_of_them_writes_it(scenarios, monkeypatch, capsys):
-    folder, statuses, told = scenarios
-    monkeypatch.setenv("HEADLIGHT_DEVICE", "cpu")
-    monkeypatch.setattr("signal.signal", lambda *_: None)
-    printed = (folder / "printed").read_text()
-    for name in ("heads", "importance"):
-        assert statuses[name] == [0, 0], told
-        assert main([*measuring(folder, name, "one"), "--workers", "1"]) == 0
-        one, two = (
-            {path.suffix: path.read_bytes() for path in folder.glob(f"{name}-{out}*")} for out in ("one", "two")
-        )
-        assert one == two and one, name
-    assert printed.count("encoder layer 1 head 1: ") == 1, "one of them prints"
-    assert not list(folder.glob("*.part"))
-
-
-def test_two_processes_make_the_atlas_of_one_to_the_last_byte(scenarios, monkeypatch):
-    folder, statuses, told = scenarios
-    monkeypatch.setenv("HEADLIGHT_DEVICE", "cpu")
-    monkeypatch.setattr("signal.signal", lambda *_: None)
-    assert statuses["atlas"] == [0, 0], told
-    assert "2 of 3 shards were computed here" in told, "the other did the third"
-    assert main([*atlas(folder, "one"), "--workers", "1"]) == 0
-    assert files_in(folder / "atlas-two") == files_in(folder / "atlas-one")
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])

@@ -4,14 +4,12 @@ The head of one sentence: all heads at once, each in a copy of the sentence of i
 pass a head over batches of sentences (Michel et al. 2019, 3.2, with log-probability in the place of BLEU).
 """
 
-import hashlib
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -19,9 +17,8 @@ from torch import Tensor
 
 from ...arrays import read_only, to_array, widened
 from ...data.batching import Examples, Ids, pad
-from ...data.chunks import Batch
 from ...data.frames import cell_columns, frame_of
-from ...data.measurement import UNIT, Sums, SumsMeasurement, add_up, without_texts
+from ...data.sums import add_up
 from ...data.tokenizer import TextTokenizer
 from ...decoding.sampling import forbid_specials, most_probable
 from ...model.attention import causal_mask
@@ -29,7 +26,7 @@ from ...model.names import AttentionKind, Stack
 from ...model.transformer import Transformer
 from ..activations import EncoderActivations, Request, record_decoder, record_encoder
 from .intervention import Heads, Intervention, Mean, Uniform, Zero
-from .running import Means, apply_interventions, apply_interventions_side_by_side, means_from, measure_means
+from .running import Means, apply_interventions, apply_interventions_side_by_side, measure_means
 
 if TYPE_CHECKING:
     import pandas
@@ -219,11 +216,11 @@ def _most_probable(logits: Tensor, model: Transformer) -> Tensor:
 
 @dataclass(frozen=True, eq=False)
 class ImportanceSums:
-    """What the tokens of a corpus lose without each of `heads`, added up, so that parts of a corpus can be pooled.
+    """Losses of the tokens of a corpus without each of `heads`, added up, so that parts of a corpus can be pooled.
 
-    sums: [heads + 1, 4], whole numbers, the last row of log P itself, with all heads: over all scored tokens what is
-    lost of log P, in UNIT, and its square; over all sentences the square of a sentence's loss, and its loss times its
-    tokens. tokens, sentences: how many there were; squared_tokens: over the sentences the square of their tokens.
+    sums: [heads + 1, 4], float64, in nats, the last row of log P itself, with all heads: over all scored tokens the
+    loss of log P and its square; over all sentences the square of a sentence's loss, and its loss times its tokens.
+    squared_tokens: over the sentences the square of their tokens.
     """
 
     heads: tuple[Heads, ...]
@@ -237,18 +234,17 @@ class ImportanceSums:
         if self.heads != other.heads:
             raise ValueError("sums over the same heads expected")
         counts = (getattr(self, name) + getattr(other, name) for name in ("tokens", "squared_tokens", "sentences"))
-        return ImportanceSums(self.heads, self.sums + other.sums, *counts)
+        return ImportanceSums(self.heads, read_only(self.sums + other.sums), *counts)
 
     @property
     def means(self) -> np.ndarray:
-        """Return what a token loses on average without each head, and last its log P, in nats: [heads + 1]."""
-        return np.array([UNIT * total / self.tokens for total in self.sums[:, 0].tolist()])
+        """Return the mean loss of a token without each head, and last its log P, in nats: [heads + 1]."""
+        return self.sums[:, 0] / self.tokens
 
     @property
     def deviations(self) -> np.ndarray:
         """Return the standard deviation over the tokens of each of the means: [heads + 1]."""
-        spread = [squares * self.tokens - total**2 for total, squares, *_ in self.sums.tolist()]
-        return UNIT * np.sqrt([each / self.tokens**2 for each in spread])
+        return np.sqrt(np.maximum(self.sums[:, 1] / self.tokens - self.means**2, 0))
 
     @property
     def standard_errors(self) -> np.ndarray:
@@ -256,11 +252,9 @@ class ImportanceSums:
 
         The sentences were drawn, not the tokens, and a mean is a ratio of two sums over them (Cochran 1977, 6.4).
         """
-        errors = []
-        for total, _, squares, crossed in self.sums.tolist():  # in whole numbers: floats could lose all their digits
-            spread = self.tokens**2 * squares - 2 * self.tokens * total * crossed + total**2 * self.squared_tokens
-            errors.append(math.sqrt(spread / self.tokens**4))
-        return UNIT * np.array(errors)
+        _, _, squares, crossed = self.sums.T
+        spread = squares - 2 * self.means * crossed + self.means**2 * self.squared_tokens
+        return np.sqrt(np.maximum(spread, 0)) / self.tokens
 
     def importance(self) -> HeadImportance:
         """Return the means as losses by kind, layer and head."""
@@ -271,36 +265,6 @@ class ImportanceSums:
             shape = (1 + max(layers[row] for row in rows), -1)
             losses[kind.value] = read_only(self.means[rows].reshape(shape))
         return HeadImportance(**losses, log_probabilities=read_only(self.means[-1:].reshape(())))  # type: ignore[arg-type]
-
-
-@dataclass(frozen=True)
-class ImportanceMeasurement(SumsMeasurement):
-    """The sums of `ImportanceSums` under an ablation; means: those of `MeansMeasurement`, for "mean", as bytes.
-
-    A pass for each head: a shard is one small chunk, so that a minute, not an hour, is lost when it is stopped.
-    """
-
-    name = "importance"
-    lines_a_chunk = 256
-    chunks_a_shard = 1
-    ablation: str = Zero.name
-    means: bytes = b""
-
-    def open(self, model: Transformer, tokenizer: TextTokenizer) -> Callable[[Batch], Sums]:
-        """Return the function of a batch."""
-        means = means_from(Sums.from_bytes(self.means), model) if self.means else None
-        return partial(_summed_losses, model, ABLATIONS[self.ablation], means)
-
-    def identity(self) -> dict[str, Any]:
-        return {"ablation": self.ablation, "means": hashlib.sha256(self.means).hexdigest()}
-
-
-def sums_from(sums: Sums, model: Transformer) -> ImportanceSums:
-    """Return the sums with the model's heads."""
-    parts = sums.parts
-    return ImportanceSums(
-        tuple(every_head(model)), read_only(parts["losses"]), parts["tokens"], parts["squared_tokens"], sums.sentences
-    )
 
 
 def measure_importance(
@@ -319,14 +283,20 @@ def measure_importance(
         raise ValueError(f"ablation must be one of {', '.join(ABLATIONS)}, got {ablation!r}")
     if ablation == Mean.name and means is None:
         means = measure_means(model, examples)
-    measure = partial(_summed_losses, model, ABLATIONS[ablation], means)
-    return sums_from(add_up(measure, without_texts(examples), progress), model)
+    return add_up(partial(sum_losses, model, None, ablation=ablation, means=means), examples, progress)
 
 
-def _summed_losses(model: Transformer, ablate: Ablate, means: Means | None, batch: Batch) -> Sums:
-    """Sum over a batch's scored tokens what each loses without each head, as `ImportanceSums.sums`."""
-    sources, fed = [each.source for each in batch.examples], [each.target[:-1] for each in batch.examples]
-    following = pad([each.target[1:] for each in batch.examples], model.config.pad_id, model.device)
+def sum_losses(
+    model: Transformer,
+    _tokenizer: TextTokenizer | None,
+    examples: Examples,
+    *,
+    ablation: str = Zero.name,
+    means: Means | None = None,
+) -> ImportanceSums:
+    """Add up over a batch the loss of each scored token's log P without each head, one pass per head."""
+    sources, fed = [each.source for each in examples], [each.target[:-1] for each in examples]
+    following = pad([each.target[1:] for each in examples], model.config.pad_id, model.device)
     lengths = torch.tensor([len(row) for row in fed], device=model.device)
     steps = torch.arange(following.shape[1], device=model.device)
     scored = (steps >= model.config.num_forced) & (steps < lengths[:, None])
@@ -335,24 +305,21 @@ def _summed_losses(model: Transformer, ablate: Ablate, means: Means | None, batc
         seen = record_decoder(model, encoder, fed, _NOTHING)
         return to_array(target_log_probabilities(model, seen.hidden, following)[scored]).astype(np.float64)
 
-    encoder = record_encoder(model, sources, _NOTHING)
+    encoder, heads = record_encoder(model, sources, _NOTHING), every_head(model)
     whole, losses = log_p(encoder), []
-    for head in every_head(model):
-        with apply_interventions(model, [ablate.of(head)], means):
+    for head in heads:
+        with apply_interventions(model, [ABLATIONS[ablation].of(head)], means):
             changed = record_encoder(model, sources, _NOTHING) if head.kind == AttentionKind.ENCODER else encoder
             losses.append(whole - log_p(changed))
-    tokens = to_array(scored.sum(dim=-1)).astype(object)
-    sums = np.array([_totals(each, tokens) for each in (*losses, whole)], dtype=object)
-    return Sums(len(fed), {"losses": sums, "tokens": int(tokens.sum()), "squared_tokens": int((tokens**2).sum())})
+    tokens = to_array(scored.sum(dim=-1))
+    sums = np.array([_totals(each, tokens) for each in (*losses, whole)])
+    return ImportanceSums(tuple(heads), read_only(sums), int(tokens.sum()), int((tokens**2).sum()), len(fed))
 
 
-def _totals(values: np.ndarray, tokens: np.ndarray) -> list[int]:
-    """Return a row of `ImportanceSums.sums`, in Python's whole numbers: NumPy's would overflow.
+def _totals(values: np.ndarray, tokens: np.ndarray) -> list[float]:
+    """Return a row of `ImportanceSums.sums`.
 
-    values: of the tokens of one sentence after the other, [all tokens]; tokens: how many each has, [sentences].
+    values: of the tokens of one sentence after the other, [all tokens]; tokens: their number per sentence, [sentences].
     """
-    units = np.rint(values / UNIT).astype(np.int64)
-    ends = np.cumsum(np.concatenate([[0], units]))[np.cumsum([0, *tokens])]
-    of_sentences = np.diff(ends).astype(object)
-    units = units.astype(object)
-    return [sum(each) for each in (units, units**2, of_sentences**2, of_sentences * tokens)]
+    of_sentences = np.bincount(np.repeat(np.arange(len(tokens)), tokens), weights=values, minlength=len(tokens))
+    return [values.sum(), (values**2).sum(), (of_sentences**2).sum(), (of_sentences * tokens).sum()]

@@ -5,7 +5,7 @@ on row 4 concerns row 4 in both.
 """
 
 import contextlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -15,8 +15,7 @@ from torch import Tensor, nn
 
 from ...arrays import to_array
 from ...data.batching import Examples
-from ...data.chunks import Batch
-from ...data.measurement import UNIT, Sums, SumsMeasurement, add_up, without_texts
+from ...data.sums import add_up
 from ...data.tokenizer import TextTokenizer
 from ...errors import InterventionError
 from ...model.names import HEADS, UNITS, AttentionKind, Part, Stack
@@ -47,48 +46,48 @@ def _field(part: Part) -> str:
     return part.replace(".", "_")
 
 
-@dataclass(frozen=True)
-class MeansMeasurement(SumsMeasurement):
-    """The sums, in UNIT, of what `Means` averages, and of how many tokens of either stack they are."""
+@dataclass(frozen=True, eq=False)
+class MeanSums:
+    """Sums of the vectors that `Means` averages, float64, [layers, ...] per part, and the tokens of each stack."""
 
-    name = "means"
+    sums: Mapping[Part, np.ndarray]
+    tokens: Mapping[Stack, int]
+    dtype: torch.dtype  # of the model
 
-    def open(self, model: Transformer, tokenizer: TextTokenizer | None = None) -> Callable[[Batch], Sums]:
-        """Return the function of a batch, which is teacher-forced; padding and forced tokens do not count."""
-        parts = [part for part in (*HEADS, *UNITS) for _ in getattr(model, part.stack)]
+    def __add__(self, other: "MeanSums") -> "MeanSums":
+        """Add the sums over other sentences."""
+        sums = {part: each + other.sums[part] for part, each in self.sums.items()}
+        tokens = {stack: count + other.tokens[stack] for stack, count in self.tokens.items()}
+        return MeanSums(sums, tokens, self.dtype)
 
-        def summed(batch: Batch) -> Sums:
-            sources, fed = [each.source for each in batch.examples], [each.target[:-1] for each in batch.examples]
-            rows = {
-                Stack.ENCODER: _rows_from(0, list(map(len, sources)), model.device),
-                Stack.DECODER: _rows_from(model.config.num_forced, list(map(len, fed)), model.device),
-            }
-            totals: dict[Part, list[np.ndarray]] = {part: [] for part in parts}  # of the layers, which run in order
-            hooks: list[tuple[nn.Module, Hook]] = [
-                (model.get_submodule(part.module(layer)), partial(_add, totals[part], part, rows[part.stack]))
-                for part in totals
-                for layer in range(parts.count(part))
-            ]
-            with hooks_installed(hooks):
-                record(model, sources, fed, Request(keep=(), logits_to_keep=1))
-            sums = {_field(part): np.rint(np.stack(each) / UNIT).astype(np.int64) for part, each in totals.items()}
-            return Sums(len(fed), {**sums, **{f"{stack}_tokens": int(each.sum()) for stack, each in rows.items()}})
-
-        return summed
+    def means(self) -> Means:
+        """Return the means over the tokens, in the model's type."""
+        means = {part: torch.from_numpy(total / self.tokens[part.stack]) for part, total in self.sums.items()}
+        return Means(**{_field(part): mean.to(self.dtype) for part, mean in means.items()})
 
 
-def means_from(sums: Sums, model: Transformer) -> Means:
-    """Return the means, in the model's type."""
-    means = {}
-    for part in (*HEADS, *UNITS):
-        mean = sums.parts[_field(part)] * UNIT / sums.parts[f"{part.stack}_tokens"]
-        means[_field(part)] = torch.from_numpy(mean).to(model.dtype)
-    return Means(**means)
+def sum_vectors(model: Transformer, _tokenizer: TextTokenizer | None, examples: Examples) -> MeanSums:
+    """Add up the vectors of a batch, teacher-forced, without padding and forced tokens."""
+    sources, fed = [each.source for each in examples], [each.target[:-1] for each in examples]
+    rows = {
+        Stack.ENCODER: _rows_from(0, list(map(len, sources)), model.device),
+        Stack.DECODER: _rows_from(model.config.num_forced, list(map(len, fed)), model.device),
+    }
+    totals: dict[Part, list[np.ndarray]] = {part: [] for part in (*HEADS, *UNITS)}  # of the layers, which run in order
+    hooks: list[tuple[nn.Module, Hook]] = [
+        (model.get_submodule(part.module(layer)), partial(_add, totals[part], part, rows[part.stack]))
+        for part in totals
+        for layer in range(len(getattr(model, part.stack)))
+    ]
+    with hooks_installed(hooks):
+        record(model, sources, fed, Request(keep=(), logits_to_keep=1))
+    sums = {part: np.stack(each).astype(np.float64) for part, each in totals.items()}
+    return MeanSums(sums, {stack: int(each.sum()) for stack, each in rows.items()}, model.dtype)
 
 
 def measure_means(model: Transformer, examples: Examples) -> Means:
     """Average over sentence pairs, teacher-forced, without padding and forced tokens; ValueError without a pair."""
-    return means_from(add_up(MeansMeasurement().open(model), without_texts(examples)), model)
+    return add_up(partial(sum_vectors, model, None), examples).means()
 
 
 def _rows_from(first: int, lengths: Sequence[int], device: torch.device) -> Tensor:

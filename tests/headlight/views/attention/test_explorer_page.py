@@ -15,10 +15,10 @@ from headlight.plots.text import percent
 from headlight.views.attention.explorer_content import KINDS, MEASURES, explorer_blob
 from headlight.views.attention.page import VIEWS
 from transformer import Translator
+from transformer.corpus.atlas.roles import find_roles
+from transformer.corpus.head_roles import load_roles, plainest_head
 from transformer.files import shipped_checkpoints
-from transformer.interpret.atlas.roles import find_roles
 from transformer.interpret.head_patterns import Pattern, measure_heads, most_confident_head
-from transformer.interpret.head_roles import load_roles, plainest_head
 from transformer.interpret.trace import masked_maps
 
 PAGE = "pages/attention.py"

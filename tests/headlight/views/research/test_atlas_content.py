@@ -18,10 +18,10 @@ from headlight.views.research.atlas_content import (
     with_error,
 )
 from transformer import Translator
-from transformer.interpret.atlas.atlas import Atlas, Role, find_atlas, save_atlas
-from transformer.interpret.atlas.roles import find_roles, roles_of
+from transformer.corpus.atlas.atlas import Atlas, Role, find_atlas, save_atlas
+from transformer.corpus.atlas.roles import find_roles, roles_of
+from transformer.corpus.head_roles import plainest_head
 from transformer.interpret.head_patterns import Pattern
-from transformer.interpret.head_roles import plainest_head
 from transformer.interpret.trace import Trace
 from transformer.interpret.what_if.intervention import Heads
 

@@ -1,0 +1,209 @@
+"""`headlight atlas`: the contents of its files, the pooling of atlases, and refusals."""
+
+import csv
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.near import near
+from support.tiny import make_pairs, write_pairs
+
+from transformer.__main__ import main
+from transformer.checkpoint import save_checkpoint, weights_digest
+from transformer.corpus.alignment.measure import aligners_of
+from transformer.corpus.alignment.table import AlignmentTable, save_alignment
+from transformer.corpus.atlas.atlas import Role, find_atlas
+from transformer.corpus.atlas.run import read_statistics
+from transformer.interpret.head_patterns import Pattern
+from transformer.interpret.what_if.importance import every_head
+from transformer.model.names import AttentionKind
+from transformer.translator import Translator
+
+
+@pytest.fixture(autouse=True)
+def alone(command_line):
+    """On the CPU, this process's handlers left as they are."""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory, translator) -> Path:
+    """A checkpoint, and two files of pairs with three bad lines: five chunks."""
+    folder = tmp_path_factory.mktemp("atlas")
+    save_checkpoint(folder / "checkpoint", translator.checkpoint)
+    write_pairs(folder / "one.tsv", make_pairs(1500, 5))
+    write_pairs(folder / "two.tsv", [*make_pairs(900, 6), ("", ""), ("no", "\t"), ("red " * 40, "rot")])
+    return folder
+
+
+def command(folder: Path, out: Path, *more: object) -> list[str]:
+    pairs = [str(folder / "one.tsv"), str(folder / "two.tsv")]
+    return ["atlas", "--checkpoint", str(folder / "checkpoint"), "--pairs", *pairs, "--out", str(out), *map(str, more)]
+
+
+@pytest.fixture(scope="module")
+def whole(folder, translator) -> Path:
+    """The atlas of one process."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HEADLIGHT_DEVICE", "cpu")
+        patch.setattr("signal.signal", lambda *_: None)
+        assert main(command(folder, folder / "whole", "--workers", 1)) == 0
+    return folder / "whole"
+
+
+def same_statistics(found: Path, expected: Path) -> None:
+    """Compare the statistics of two atlases, sums up to rounding."""
+    one, two = (read_statistics(out / "statistics.json.gz") for out in (found, expected))
+    assert (one.sentences, one.source_tokens, one.target_tokens) == (
+        two.sentences,
+        two.source_tokens,
+        two.target_tokens,
+    )
+    assert one.kept == two.kept and one.sample.keys() == two.sample.keys()
+    for kind, each in one.kinds.items():
+        other = two.kinds[kind]
+        for name in ("roles", "greatest", "confidence"):
+            np.testing.assert_array_equal(getattr(each, name), getattr(other, name))
+        for name in ("sums", "products"):
+            np.testing.assert_allclose(getattr(each, name), getattr(other, name), rtol=1e-9)
+        for ranking, expected_ranking in zip(each.strongest, other.strongest, strict=True):
+            assert [key for _, key in ranking] == [key for _, key in expected_ranking]
+
+
+def test_two_processes_make_the_atlas_of_one(folder, whole, tmp_path):
+    assert main(command(folder, tmp_path / "out", "--workers", 2)) == 0
+    same_statistics(tmp_path / "out", whole)
+    one, two = (json.loads((out / "atlas.json").read_text()) for out in (whole, tmp_path / "out"))
+    assert one == two
+
+
+def test_what_is_in_the_files(folder, whole, translator):
+    atlas = find_atlas(folder / "whole", translator.model)
+    assert atlas.sentences_measured == 2400 and atlas.provenance.lines == 2403
+    assert atlas.provenance.skipped == {
+        "longer than 20 tokens a side": 1,
+        "with an empty side": 1,
+        "with more than one tab": 1,
+    }
+    assert atlas.provenance.pairs == ("one.tsv", "two.tsv")
+    assert atlas.provenance.weights == weights_digest(folder / "checkpoint")
+    counted = read_statistics(whole / "statistics.json.gz")
+    for entry in atlas.entries():
+        kind = counted.kinds[entry.kind]
+        number = entry.layer * 4 + entry.head
+        assert sum(entry.greatest) == sum(entry.confidence) == kind.measured <= 2400
+        for place, pattern in enumerate(Pattern):
+            found = entry.roles.get(pattern, Role(0, 0, 0))
+            assert kind.roles[number, :, place].tolist() == [found.labelled, found.rows, found.eligible]
+        assert {each.fifth for each in entry.examples if not each.strongest} == set(range(5))
+        strongest = [each.confidence for each in entry.examples if each.strongest]
+        assert len(strongest) == 6 and strongest == sorted(strongest, reverse=True)
+        assert len(entry.nearest) == min(5, len(kind.roles) - 1)
+    frame = atlas.to_frame()
+    assert len(frame) == len(every_head(translator.model)) and frame["importance"].isna().all()
+
+
+def test_an_examples_map_is_that_of_its_trace(folder, whole):
+    translator = Translator.load(folder / "checkpoint", "cpu")
+    atlas = find_atlas(folder / "whole", translator.model)
+    for kind in AttentionKind:
+        entry = atlas.head(kind, 0, 1)
+        for example in (entry.examples[0], entry.examples[-1]):
+            sentence = atlas.sentences[example.sentence]
+            texts = ("".join(tokens[:-1]).replace("▁", " ").strip() for tokens in (sentence.source, sentence.target))
+            source, target = texts
+            trace = translator.trace(source, target=target)
+            rows, columns, drawn = atlas.map_of(entry, example)
+            expected = trace.attention(kind)[0, 1]
+            assert drawn.shape == expected.shape == (len(rows), len(columns))
+            kept = drawn > 0
+            assert abs(drawn - expected)[kept].max() < 1e-3
+            dropped = (expected * ~kept).max(axis=-1)
+            eighth = (kept.sum(axis=-1) >= 8) | (dropped < 0.006)
+            assert eighth.all()
+
+
+def test_importance_goes_in_where_it_was_measured_of_the_same_weights(folder, tmp_path, capsys, translator):
+    few = write_pairs(tmp_path / "few.tsv", make_pairs(12, 5))
+    measured = ["--checkpoint", str(folder / "checkpoint"), "--pairs", str(few)]
+    assert main(["importance", *measured, "--out", str(tmp_path / "heads.csv")]) == 0
+    table = ["--importance", str(tmp_path / "heads.csv"), "--workers", "1"]
+    assert main(["atlas", *measured, "--out", str(tmp_path / "out"), *table]) == 0
+    atlas = find_atlas(tmp_path / "out", translator.model)
+    rows = list(csv.DictReader((tmp_path / "heads.csv").read_text().splitlines()))
+    assert len(rows) == len(every_head(translator.model))
+    for row in rows:
+        found = atlas.head(row["kind"], int(row["layer"]) - 1, int(row["head"]) - 1).importance
+        expected = float(row["loss_in_nats_a_token"]), float(row["standard_error"])
+        assert found == near(expected)
+    told = json.loads((tmp_path / "heads.csv.json").read_text())
+    told["provenance"]["weights"] = "0" * 64
+    (tmp_path / "heads.csv.json").write_text(json.dumps(told))
+    assert main(["atlas", *measured, "--out", str(tmp_path / "other"), *table]) == 1
+    assert "is of other weights" in capsys.readouterr().err
+
+
+def test_alignment_error_rates_go_in_where_they_are_beside_the_same_weights(tmp_path, translator):
+    folder = tmp_path / "checkpoint"
+    save_checkpoint(folder, translator.checkpoint)
+    aligners = aligners_of(translator.model)
+    halves = np.zeros((2, len(aligners), 2, 2, 4), dtype=int)
+    halves[...] = (1, 2, 4, 4)  # sure hits, possible hits, links, sure ones: a rate of 1 - 3 / 8
+    head = next(row for row, each in enumerate(aligners) if (each.method, each.layer, each.head) == ("head", 0, 2))
+    halves[:, head, 1, 0] = 3, 3, 4, 4
+    errors = np.zeros((3, len(aligners), 2, 2))
+    few = write_pairs(tmp_path / "few.tsv", make_pairs(12, 5))
+    for weights, expected in ((weights_digest(folder), [0.625, 0.625, 0.25, 0.625]), ("0" * 64, [None] * 4)):
+        save_alignment(folder / "alignment.json", AlignmentTable("gold", 2, weights, aligners, halves, errors))
+        out = tmp_path / weights[:8]
+        arguments = ["--checkpoint", str(folder), "--pairs", str(few), "--out", str(out), "--workers", "1"]
+        assert main(["atlas", *arguments]) == 0
+        atlas = find_atlas(out, translator.model)
+        assert [atlas.head("cross", 0, at).alignment_error_rate for at in range(4)] == expected
+        assert atlas.head("encoder", 0, 0).alignment_error_rate is None
+
+
+def test_atlases_of_parts_are_pooled(folder, whole, tmp_path, capsys, translator):
+    """Of a first part that ends with a chunk it is the atlas of the whole, but for what it says of the files."""
+    lines = (folder / "one.tsv").read_bytes().splitlines(keepends=True)
+    parts = {"a": lines[:512], "b": lines[512:900], "all": lines[:900]}
+    model = ["--checkpoint", str(folder / "checkpoint")]
+    for name, some in parts.items():
+        (tmp_path / f"{name}.tsv").write_bytes(b"".join(some))
+        pairs = ["--pairs", str(tmp_path / f"{name}.tsv"), "--out", str(tmp_path / name), "--workers", "1"]
+        assert main(["atlas", *model, *pairs]) == 0
+    assert main(["merge", str(tmp_path / "b"), str(tmp_path / "a"), "--out", str(tmp_path / "both"), *model]) == 0
+    same_statistics(tmp_path / "both", tmp_path / "all")
+    pooled, expected = (find_atlas(tmp_path / name, translator.model) for name in ("both", "all"))
+    assert pooled.provenance.pairs == ("b.tsv", "a.tsv") and pooled.provenance.lines == 900
+    for entry, other in zip(pooled.entries(), expected.entries(), strict=True):
+        assert (entry.roles, entry.greatest) == (other.roles, other.greatest)
+        assert len(entry.examples) == len(other.examples)
+    assert "2 atlases, 900 sentences" in capsys.readouterr().out
+    twice = ["merge", str(tmp_path / "b"), str(tmp_path / "both"), "--out", str(tmp_path / "c")]
+    assert main([*twice, *model]) == 1 and "b.tsv would count twice" in capsys.readouterr().err
+    assert main(twice) == 1 and "say with --checkpoint" in capsys.readouterr().err
+
+
+def test_what_is_refused_in_a_sentence(folder, whole, tmp_path, capsys):
+    few = write_pairs(tmp_path / "few.tsv", make_pairs(12, 5))
+    shared = ["atlas", "--checkpoint", str(folder / "checkpoint"), "--workers", "1", "--pairs"]
+
+    def refused(words: str, *arguments: object) -> None:
+        assert main([*shared, *map(str, arguments)]) == 1
+        assert words in capsys.readouterr().err
+
+    refused("cannot be read", tmp_path / "none.tsv", "--out", tmp_path / "out")
+    refused("give --engine ray", few, "--out", tmp_path / "out", "--address", "auto")
+    nothing = write_pairs(tmp_path / "nothing.tsv", [("", "")])
+    refused("No pair of nothing.tsv can be measured: 1 with an empty side", nothing, "--out", tmp_path / "nothing")
+    refused("cannot be written: File exists", few, "--out", few)
+
+
+def test_damaged_statistics_are_refused(folder, whole, tmp_path, capsys):
+    shutil.copytree(whole, tmp_path / "damaged")
+    (tmp_path / "damaged" / "statistics.json.gz").write_bytes(b"damaged")
+    tables = [str(tmp_path / "damaged"), "--out", str(tmp_path / "out")]
+    assert main(["merge", *tables, "--checkpoint", str(folder / "checkpoint")]) == 1
+    assert "statistics.json.gz is damaged" in capsys.readouterr().err

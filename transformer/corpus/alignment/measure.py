@@ -1,0 +1,205 @@
+"""Alignments by every head of cross-attention, by means of heads, norms and ALTI+, in one pass a sentence."""
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...arrays import to_array
+from ...data.frames import cell_columns
+from ...data.pairs import SkippedLines
+from ...data.tokenizer import TextTokenizer
+from ...errors import DataError, EmptyTextError, TooLongError
+from ...interpret.activations import record
+from ...interpret.attention_block import block_parameters, stages_of
+from ...interpret.attribution import shares, summed_value_norms
+from ...interpret.rollout import ALTI_REQUEST, alti_of
+from ...model.names import AttentionKind, Name
+from ...model.transformer import Transformer
+from .gold import GoldPair, GoldSet, Link
+from .links import COUNTS, Reading, count_links, find_links, link_table
+from .words import TokenizedPair, Words, is_mark, join_words, tokenize_pair
+
+if TYPE_CHECKING:
+    import pandas
+
+logger = logging.getLogger(__name__)
+
+MARKS = (True, False)  # with punctuation marks, and without
+
+
+class Method(Name):
+    """Origin of a map of target and source tokens."""
+
+    HEAD = "head"
+    LAYER = "layer mean"  # over the heads of a layer
+    ALL = "mean of all heads"
+    NORMS = "norm-weighted"  # of all heads of a layer (Kobayashi et al. 2020); their mean over layers
+    ALTI = "ALTI+"  # up to a layer (Ferrando et al. 2022)
+
+
+@dataclass(frozen=True)
+class Aligner:
+    """Method with its layer and head, from 0; None for all of them."""
+
+    method: Method
+    layer: int | None = None
+    head: int | None = None
+
+    def __str__(self) -> str:
+        """Name it with numbers from 1, as on the pages: "layer 3, head 5", "ALTI+ up to layer 3"."""
+        if self.layer is None:
+            return f"{self.method}, mean over layers" if self.method == Method.NORMS else str(self.method)
+        layer = f"layer {self.layer + 1}"
+        if self.head is not None:
+            return f"{layer}, head {self.head + 1}"
+        before = {Method.LAYER: "mean of", Method.NORMS: "norm-weighted,", Method.ALTI: "ALTI+ up to"}
+        return f"{before[self.method]} {layer}"
+
+
+def aligners(layers: int, heads: int) -> tuple[Aligner, ...]:
+    """List the aligners of a model with so many decoder layers and heads, in the order of `alignment_maps`."""
+    each = range(layers)
+    return (
+        *(Aligner(Method.HEAD, layer, head) for layer in each for head in range(heads)),
+        *(Aligner(Method.LAYER, layer) for layer in each),
+        Aligner(Method.ALL),
+        *(Aligner(Method.NORMS, layer) for layer in each),
+        Aligner(Method.NORMS),
+        *(Aligner(Method.ALTI, layer) for layer in each),
+    )
+
+
+def aligners_of(model: Transformer) -> tuple[Aligner, ...]:
+    """List the aligners of a model."""
+    return aligners(len(model.decoder), model.config.num_heads)
+
+
+def alignment_maps(model: Transformer, pair: TokenizedPair) -> np.ndarray:
+    """Return the maps of all `aligners_of` a model in a teacher-forced pass: [aligners, target, source]."""
+    seen = record(model, [pair.source_ids], [pair.decoder_input], ALTI_REQUEST)
+    kind, layers = AttentionKind.CROSS, range(len(model.decoder))
+    weights = to_array(seen.weights(kind))[:, 0].astype(np.float64)  # layers heads target source
+    blocks = ((stages_of(model, seen, kind, layer), block_parameters(model, kind, layer)) for layer in layers)
+    norms = np.stack([shares(summed_value_norms(*block))[0] for block in blocks])
+    contributions = alti_of(model, seen).across[:, :, : weights.shape[-1]]
+    means = weights.mean(axis=1)
+    each = weights.reshape(-1, *weights.shape[2:])
+    return np.concatenate([each, means, means.mean(axis=0)[None], norms, norms.mean(axis=0)[None], contributions])
+
+
+@dataclass(frozen=True, eq=False)
+class AlignmentCounts:
+    """Counts of each sentence of a gold set, [sentences, aligners, readings, marks, `COUNTS`], int.
+
+    readings in the order of `Reading`, marks with punctuation first and then without; `lines`: of each sentence.
+    """
+
+    gold: str
+    aligners: tuple[Aligner, ...]
+    lines: tuple[int, ...]
+    counts: np.ndarray
+
+    def to_frame(self) -> "pandas.DataFrame":
+        """List the `COUNTS` of each sentence: line from 1, method, layer and head from 0, reading, punctuation."""
+        import pandas  # not needed to translate
+
+        columns = cell_columns(
+            ("line", "aligner", "reading", "punctuation"),
+            **{name: self.counts[..., index] for index, name in enumerate(COUNTS)},
+        )
+        columns["line"] = np.array(self.lines)[columns["line"]]
+        return name_columns(pandas.DataFrame(columns), self.aligners)
+
+
+def name_columns(frame: "pandas.DataFrame", named: Sequence[Aligner]) -> "pandas.DataFrame":
+    """Put names in the place of the indices of aligners, readings and marks."""
+    which = [named[index] for index in frame.pop("aligner")]
+    at = int(frame.columns.get_loc("reading"))
+    for offset, field in enumerate(("method", "layer", "head")):
+        values = [getattr(each, field) for each in which]
+        frame.insert(at + offset, field, list(map(str, values)) if field == "method" else values)
+    for field in ("layer", "head"):
+        frame[field] = frame[field].astype("Int64")
+    frame["reading"] = [str(list(Reading)[index]) for index in frame["reading"]]
+    frame["punctuation"] = [MARKS[index] for index in frame["punctuation"]]
+    return frame
+
+
+def measure_alignment(
+    model: Transformer,
+    tokenizer: TextTokenizer,
+    gold: GoldSet,
+    *,
+    languages: tuple[str, str] = ("", ""),
+    spaced: bool = False,
+    progress: Callable[[int], None] | None = None,
+) -> AlignmentCounts:
+    """Count the links of a gold set that every aligner finds, each pair teacher-forced on its target.
+
+    languages: target's and source's of a model that is told them; spaced: see `join_words`. A pair that is too long for
+    the model is left out, and named in the log. Raises DataError where none is left. `progress` is called after each
+    sentence with the number of sentences done.
+    """
+    counts, lines, skipped = [], [], SkippedLines()
+    for done, pair in enumerate(gold.pairs, start=1):
+        source, target = (join_words(words, spaced=spaced) for words in (pair.source, pair.target))
+        tokenized = tokenize_pair(tokenizer, source, target, languages)
+        if tokenized.length > model.config.max_length:
+            skipped.add(f"longer than {model.config.max_length} tokens a side", pair.line)
+        else:
+            counts.append(_count(alignment_maps(model, tokenized), tokenized, pair))
+            lines.append(pair.line)
+        if progress:
+            progress(done)
+    if not counts:
+        raise DataError(f"No pair of the gold set {gold.name} fits the model: {skipped.report()}.")
+    if skipped:
+        logger.warning("%s: left out %s", gold.name, skipped.report())
+    return AlignmentCounts(gold.name, aligners_of(model), tuple(lines), np.stack(counts))
+
+
+def _count(maps: np.ndarray, tokenized: TokenizedPair, pair: GoldPair) -> np.ndarray:
+    """Count one sentence: [aligners, readings, marks, counts]. Without marks they can be neither linked nor chosen."""
+    sizes = len(pair.source), len(pair.target)
+    sure, possible = (link_table(links, *sizes) for links in (pair.sure, pair.possible))
+    words = [np.array([not is_mark(word) for word in side]) for side in (pair.source, pair.target)]
+    counted = []
+    for marks in MARKS:
+        of_source, of_target = (np.ones_like(side) if marks else side for side in words)
+        inside = of_target[:, None] & of_source
+        found = (
+            find_links(maps, tokenized.target & of_target, tokenized.source & of_source, reading) for reading in Reading
+        )
+        counted.append(np.stack([count_links(links, sure & inside, possible & inside) for links in found], axis=1))
+    return np.stack(counted, axis=2)
+
+
+def align_words(
+    model: Transformer,
+    tokenizer: TextTokenizer,
+    source: Words,
+    target: Words,
+    aligner: Aligner,
+    reading: Reading | str = Reading.INPUT,
+    languages: tuple[str, str] = ("", ""),
+) -> list[Link]:
+    """Align the words of a sentence with those of a translation: (source word, target word), both from 0.
+
+    Raises ValueError for an aligner that the model does not have, EmptyTextError for a side without words, and
+    TooLongError for one of more tokens than the model has positions.
+    """
+    known = aligners_of(model)
+    if aligner not in known:
+        raise ValueError(f"the model has no {aligner}")
+    pair = tokenize_pair(tokenizer, source, target, languages)
+    for side, words, ids in (("source", source, pair.source_ids), ("target", target, pair.target_ids)):
+        if not words.spans:
+            raise EmptyTextError(f"The {side} has no word.")
+        if len(ids) > model.config.max_length:
+            raise TooLongError(f"The {side} has {len(ids)} tokens; the model has {model.config.max_length}.")
+    chosen = alignment_maps(model, pair)[known.index(aligner)]
+    links = find_links(chosen, pair.target, pair.source, reading)
+    return [(int(of_source), int(of_target)) for of_target, of_source in np.argwhere(links)]

@@ -1,0 +1,1 @@
+"""Atlas of heads: measures, roles and examples of each attention head over a whole corpus."""

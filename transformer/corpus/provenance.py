@@ -1,0 +1,83 @@
+"""Origin of a measurement: files, weights and program; and the rules for pooling several measurements."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Self
+
+from .. import __version__
+from ..errors import DataError
+from ..untrusted import short_text, whole_number
+from .measure import Corpus
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Names of the corpus's files, SHA-256 of their contents and of the weights, the program's version, the number of
+    lines read, and the numbers of skipped lines by reason.
+    """
+
+    pairs: tuple[str, ...]
+    digests: tuple[str, ...]
+    weights: str
+    program: str
+    lines: int
+    skipped: Mapping[str, int]
+
+    @classmethod
+    def of(cls, corpus: Corpus, weights: str, skipped: Mapping[str, int], **more: Any) -> Self:
+        """Describe a measurement of a corpus; more: fields of a subclass."""
+        return cls(
+            pairs=corpus.names,
+            digests=corpus.digests,
+            weights=weights,
+            program=__version__,
+            lines=corpus.lines,
+            skipped=dict(sorted(skipped.items())),
+            **more,
+        )
+
+    @classmethod
+    def read(cls, content: dict[str, Any], **more: Any) -> Self:
+        """Read what `asdict` made of it; raises ValueError, TypeError or KeyError for anything else."""
+        pairs, digests = (tuple(map(short_text, content[name])) for name in ("pairs", "digests"))
+        if len(pairs) != len(digests):
+            raise ValueError(f"{len(pairs)} files with {len(digests)} digests")
+        return cls(
+            pairs=pairs,
+            digests=digests,
+            weights=short_text(content["weights"]),
+            program=short_text(content["program"]),
+            lines=whole_number(content["lines"]),
+            skipped={short_text(reason): whole_number(count) for reason, count in content["skipped"].items()},
+            **more,
+        )
+
+    def content(self) -> dict[str, object]:
+        """Return the fields, ready for JSON."""
+        return asdict(self)
+
+
+def pooled(parts: Sequence[Provenance | None]) -> Provenance:
+    """Return the origin of several parts of a corpus together.
+
+    Raises DataError for parts of other weights or programs, of unknown origin, or with pairs that would count twice.
+    """
+    known = [each for each in parts if each is not None]
+    if len(known) < len(parts):
+        raise DataError("These cannot be pooled: one does not say what it was measured with. Measure it anew.")
+    for name, words in (("weights", "of the same weights"), ("program", "measured by one version")):
+        if len({getattr(each, name) for each in known}) > 1:
+            raise DataError(f"These cannot be pooled: they are not all {words}.")
+    digests = [digest for each in known for digest in each.digests]
+    names = [name for each in known for name in each.pairs]
+    if twice := next((name for name, digest in zip(names, digests, strict=True) if digests.count(digest) > 1), None):
+        raise DataError(f"These cannot be pooled: the pairs of {twice} would count twice.")
+    return Provenance(
+        pairs=tuple(names),
+        digests=tuple(digests),
+        weights=known[0].weights,
+        program=known[0].program,
+        lines=sum(each.lines for each in known),
+        skipped=dict(sorted(sum((Counter(each.skipped) for each in known), Counter()).items())),
+    )
