@@ -254,7 +254,8 @@ def test_hostile_tokens_are_text_in_the_player(page, trace):
         """async ([script, data]) => {
           const player = await import(URL.createObjectURL(new Blob([script], {type: "text/javascript"})));
           const parentElement = document.getElementById("place");
-          player.default({ parentElement, data: { facts: data, layer: null, head: null, step: 1 }, setTriggerValue: () => {} });
+          const shown = { facts: data, layer: null, head: null, step: 1 };
+          player.default({ parentElement, data: shown, setTriggerValue: () => {} });
         }""",
         [bundle(player.module), facts],
     )

@@ -304,5 +304,3 @@ def test_two_sequences_differ_alike(payloads):
         matcher = SequenceMatcher(None, one, other, autojunk=False)
         assert asked(payloads, "opcodes", one, other) == as_json(matcher.get_opcodes())
         assert asked(payloads, "matchingBlocks", one, other) == as_json(matcher.get_matching_blocks())
-
-

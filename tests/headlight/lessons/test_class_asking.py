@@ -102,9 +102,7 @@ def test_a_link_keeps_the_text_as_long_as_it_can():
     long = replace(REQUEST, text="ü" * 240)  # six signs each
     shorter = link_to("decoding", long, {"lesson": "attention.2", "reordered": "x" * 50})
     assert (
-        "reordered" not in shorter
-        and asked_about_link(shorter) == ("en-de", long.text)
-        and len(shorter) <= MOST_LINK
+        "reordered" not in shorter and asked_about_link(shorter) == ("en-de", long.text) and len(shorter) <= MOST_LINK
     )
     assert link_to("decoding", replace(REQUEST, text="ü" * 300), {}) == "decoding"
     hostile = replace(REQUEST, text='"><script>&checkpoint=x#\\ \n')
