@@ -244,8 +244,8 @@ def read_files(folder: Path, names: Sequence[str]) -> dict[str, bytes]:
     return files
 
 
-def read_vocabulary(content: bytes, needed: Sequence[str] = MARIAN_SPECIAL) -> dict[str, int]:
-    """Return the id of each piece; raises CheckpointError unless ids are whole numbers, each once, from 0."""
+def read_vocabulary(content: bytes) -> dict[str, int]:
+    """Return the id of each piece; raises CheckpointError for ids that are no whole numbers or of two pieces."""
     try:
         ids = parse_json(content)
     except ValueError as error:
@@ -254,7 +254,7 @@ def read_vocabulary(content: bytes, needed: Sequence[str] = MARIAN_SPECIAL) -> d
         raise CheckpointError(f"{VOCABULARY} is not a vocabulary: it should give each piece an id.")
     if len(set(ids.values())) != len(ids):
         raise CheckpointError(f"{VOCABULARY} is not a vocabulary: two pieces have one id.")
-    if missing := [piece for piece in needed if piece not in ids]:
+    if missing := [piece for piece in MARIAN_SPECIAL if piece not in ids]:
         raise CheckpointError(f"{VOCABULARY} lacks {', '.join(missing)}.")
     return ids
 
@@ -315,10 +315,9 @@ def _checked_description(content: bytes) -> dict:
         described = parse_json(content)
     except ValueError as error:
         raise CheckpointError(f"{FAST} is not readable as JSON: {error}.") from error
-    parts = [described] if isinstance(described, dict) else []
-    if not parts:
+    if not isinstance(described, dict):
         raise CheckpointError(f"{FAST} does not hold a JSON object.")
-    parts = [described.get(name) for name in ("normalizer", "pre_tokenizer", "post_processor", "decoder")]
+    parts: list = [described.get(name) for name in ("normalizer", "pre_tokenizer", "post_processor", "decoder")]
     while parts:
         part = parts.pop()
         if isinstance(part, dict) and "Regex" in part and part["Regex"] not in _PATTERNS:

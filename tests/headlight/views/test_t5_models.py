@@ -1,6 +1,7 @@
 """The pages with models of T5's family: every view opens, and says what holds for these."""
 
 import base64
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -239,3 +240,10 @@ def test_masks_of_a_text_too_long_to_be_drawn_say_so(monkeypatch):
     monkeypatch.setattr("headlight.views.inside.masks.MOST_CELLS", 3)
     app = opened("/inside?inside=masks", checkpoint=T5, text="red dog")
     assert any("Shorten the text" in each.value for each in app.warning) and not specs(app) and not app.error
+
+
+def test_a_page_names_the_extra_where_the_library_is_missing(monkeypatch):
+    monkeypatch.setitem(sys.modules, "tokenizers", None)
+    results.load_translator.cache_clear()
+    app = opened("/decoding", checkpoint=FLAN, text="a sentence of its own")
+    assert "pip install 'headlight-transformer[import]'" in page_text(app) and not app.exception
