@@ -73,7 +73,7 @@ VIEWS = {
     # Other states of these views, and views that may be higher than a screen: nothing has to be in sight.
     "/decoding?decoding=beam&beam=3&prefix=258": (),
     "/attention?kind=decoder&view=lines&layer=1&head=1&heads=1.1-2.3": (),
-    "/training": (),
+    f"/training?training={quote('train live')}": (),
     f"/training?training={quote('compare runs')}": (),
     "/training?training=batches": (),
     "/inside?kind=decoder": (),
@@ -85,7 +85,10 @@ VIEWS = {
 TITLES = {f"/{name}": title for pages in GROUPS.values() for name, title in pages.items()}
 TITLES |= {"/": "Headlight"}
 # Without a figure until something is started, and what starts it.
-STARTED_BY = {"/training": "Start training", f"/training?training={quote('compare runs')}": "Start both"}
+STARTED_BY = {
+    f"/training?training={quote('train live')}": "Start training",
+    f"/training?training={quote('compare runs')}": "Start both",
+}
 FIGURES = (
     "[data-testid=stPlotlyChart] .main-svg, .place, li.step canvas, .diagram svg, .overview canvas, "
     ".token_lines .row.output, .switches td button, .weight_bars .bar, .beam_tree button"

@@ -1,6 +1,6 @@
 // One cell of queries times keys, worked out: two vectors, their products dimension by dimension, and the sum.
 
-import { JOINT, element } from "../lib/canvas.js";
+import { JOINT, element, setAttributes } from "../lib/canvas.js";
 import { number, tiny } from "../lib/format.js";
 import { inWords } from "../lib/tokens.js";
 import { others } from "./sums.js";
@@ -22,5 +22,7 @@ export function workedCell({ name, query, key, terms, rest, first, value, own },
   );
   const same = tiny(Math.abs(value - own));
   const text = `${name}: query × key = ${number(value)}. ${owner} ${number(own)}, difference ${same}.`;
-  return [element("p", "", inWords(text)), element("div", "sideways", table)];
+  const scrolled = element("div", "sideways", table);
+  setAttributes(scrolled, { tabindex: 0, role: "region", "aria-label": name });
+  return [element("p", "", inWords(text)), scrolled];
 }
