@@ -31,10 +31,11 @@ def test_the_replay_shows_its_training_head_by_head(live):
     page.wait_for_url(f"**snapshot={replay.steps[-1]}")
     show(page, "training", layer="2", head="4", snapshot=str(replay.steps[-1]))
     expect(view.locator(".head h2")).to_have_text("Cross-attention, layer 2, head 4")
-    cells = [float(f"0{cell}") for cell in view.locator(".map td[id]").all_inner_texts()]
+    cells = [float(cell) for cell in view.locator(".map td[id]").all_inner_texts()]
     np.testing.assert_allclose(cells, shown.cross[-1, 1, 3].ravel(), atol=0.0051)
     np.testing.assert_allclose(cells, trajectory.cross[-1, 1, 3].ravel(), atol=0.0075)
-    expect(view.locator(".findings")).to_contain_text("Layer 2, head 4: a row's largest weight")
+    focus = f"{shown.cross[-1, 1, 3].max(axis=1).mean():.2f}"
+    expect(view.locator(".head .now")).to_contain_text(f"A row's largest weight is {focus} on average")
 
 
 def test_without_a_replay_there_is_no_such_view(open_alone):
