@@ -14,7 +14,8 @@ from headlight.classroom import Kind, Question, Teacher, Truth, open_class
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True, "device_scale_factor": 2}
 WORDS = ("It stays the same.", "Its translation is missing", "Other words change", "It stops early")
 QUESTION = Question("“not” is hidden from all heads of the cross-attention. What happens?", WORDS)
-TRUTH = Truth("It is missing.", right=(1,), feedback=("No.", "Yes.", "Others stay.", "It goes on."), link="inside?inside=masks")
+TRIED = "inside?inside=masks"
+TRUTH = Truth("It is missing.", right=(1,), feedback=("No.", "Yes.", "Others stay.", "It goes on."), link=TRIED)
 OTHER_REQUEST = "fetch('/_stcore/health').then((response) => response.text())"
 HOSTILE = "<img src=x onerror=\"document.title='taken'\"><b>=1+1</b>&lt;"
 
@@ -117,7 +118,7 @@ def test_a_student_goes_from_the_code_to_the_result(phones, school, teacher):
     page.remove_listener("response", note)  # what comes from here on is the app's, and may be broken off
     assert len(sizes) > 5 and max(sizes) < 12_000 and sorted(sizes)[-4] < 500, "pages, and states"
     page.get_by_role("link", name="Try it yourself").tap()
-    page.wait_for_url(f"{school}/inside?inside=masks")
+    page.wait_for_url(f"{school}/{TRIED}")
     expect(page.locator(".st-key-leaking")).to_be_visible()
 
 
