@@ -51,7 +51,7 @@ def take(tmp_path) -> Callable[[Page, str], Path]:
 
 
 def open_menu(page: Page) -> None:
-    """The menu of the map on the page Translate."""
+    """Open the menu of the map on the home page."""
     page.locator(".st-key-cross_map > .figure_download").click()
     expect(page.locator(".figure_downloads .menu")).to_be_visible()
 
@@ -113,7 +113,7 @@ def test_a_picture_has_a_box_in_the_colour_of_each_weight_and_the_caption_in_the
     assert (np.diff(places[0, :, 0]) > 0).all() and (np.diff(places[:, 0, 1]) > 0).all()
     assert picture.find(f"{SVG}title").text == f"Heatmap. Cross-attention: layer {LAYER + 1}, head {HEAD + 1}"
     caption = page.locator(".figure_downloads .caption").inner_text()
-    assert picture.find(f"{SVG}desc").text == caption and "puts " in caption
+    assert picture.find(f"{SVG}desc").text == caption and " looks at " in caption
     inks = [each.get("fill") for each in picture.iter(f"{SVG}text")]
     on_cells = {"rgb(0, 0, 0)", "rgb(255, 255, 255)"} if scheme == "dark" else set()
     assert set(inks) == {f"rgb{INK}"} | on_cells, "the light theme's ink, and its black and white on the cells"
@@ -180,7 +180,7 @@ def test_the_menu_is_reached_read_and_left_by_keys(visits):
     page.get_by_role("button", name="Copy as LaTeX").click()
     expect(page.locator(".figure_downloads .said")).to_have_text("Copied.")
     caption = page.locator(".figure_downloads .caption").inner_text()
-    assert caption.startswith("Heatmap. Cross-attention: layer 3, head 1. The row predicting")
+    assert caption.startswith("Heatmap. Cross-attention: layer 3, head 1. “script” looks at “script”: ")
     assert page.evaluate("navigator.clipboard.readText()") == f"\\caption{{{caption}}}"
 
 
