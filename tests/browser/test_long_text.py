@@ -11,6 +11,7 @@ from support.server import serve
 
 from transformer import Translator
 
+WITHOUT_HEADS = "This text is long, so the weights of all heads are not sent: choose a head above."
 TASK = "instruction=nothing+before+the+text"
 
 
@@ -71,7 +72,7 @@ def test_the_map_of_a_head_comes_when_it_is_chosen(page, address, trace):
 
 def test_the_player_says_why_it_has_no_line_for_every_head(page, address, trace):
     page.goto(f"{address}/decoding?text={HALF.replace(' ', '+')}&{TASK}")
-    expect(page.locator(".without_heads")).to_contain_text("The head chosen above is shown over the tokens")
+    expect(page.locator(".without_heads")).to_have_text(WITHOUT_HEADS)
     expect(page.locator(".strips")).to_be_hidden()
     expect(page.locator(".source .chip")).to_have_count(len(trace.source_ids))
     page.locator("button.forward").click()
