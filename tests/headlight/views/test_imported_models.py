@@ -9,7 +9,7 @@ import torch
 from support.addresses import VIEWS
 from support.families import write_family
 from support.marian import make_opus_like, write_model
-from support.pages import headlines, numbers, open_address, open_page, page_text, specs, unfolded
+from support.pages import components, headlines, numbers, open_address, open_page, page_text, specs, unfolded
 
 from headlight.app import results
 from headlight.app.results import TranslationRequest, what_if
@@ -24,7 +24,6 @@ from transformer.interpret.residual import record_residual_stream
 SMALL = "random"  # SiLU, embeddings as they are, a bias a piece
 BART = "bart-cnn"  # learned positions, a LayerNorm after them, a first token that is given
 NLLB = "nllb"  # pre-norm, sinusoids of another base and beginning, languages on both sides
-NEEDS_PAIRS = ("training=batches", "calibration", "pre-norm")
 
 
 @pytest.fixture(scope="module")
@@ -48,6 +47,11 @@ def only_imported(folder, monkeypatch):
     monkeypatch.setattr(results, "CHECKPOINTS", folder)
 
 
+def decoding_facts(app) -> dict:
+    """Return the facts that the decoding player gets."""
+    return json.loads(components(app)[0].proto.json)["facts"]
+
+
 @pytest.mark.parametrize("name", [SMALL, BART, NLLB])
 @pytest.mark.parametrize("address", VIEWS)
 def test_every_view_opens_or_says_what_it_lacks(address, name):
@@ -60,7 +64,7 @@ def test_every_view_opens_or_says_what_it_lacks(address, name):
     complaints = [each.value for each in app.warning if not any(part in each.value for part in of_the_text)]
     assert not app.error
     assert all("sentence pairs" in each or "training replay" in each for each in complaints), complaints
-    assert not complaints or any(part in address for part in (*NEEDS_PAIRS, "training+replay"))
+    assert not complaints or any(part in address for part in ("calibration", "training+replay"))
     assert "Imported: " in said
     if name == BART:
         assert "repeats every" not in said, "what is learned is no wave"
@@ -143,14 +147,14 @@ def test_a_model_of_many_languages_is_told_both_in_the_bar_and_shows_the_given_o
     app.selectbox(key="source").set_value("deu_Latn").run()
     trace = own.trace("red dog", target_language="jpn_Jpan", source_language="deu_Latn")
     assert trace.source_tokens[0] == "deu_Latn" and trace.target_tokens[0] == "jpn_Jpan"
-    shown = "".join(each.proto.body for each in app.get("html"))
-    assert "deu_Latn" in shown and not app.error
-    decoding = page_text(open_address("/decoding", checkpoint=NLLB, text="red dog"))
-    assert "“fra_Latn” is not the model's choice: it is given, as the language to be written" in decoding
-    assert "“⟨start⟩” is not the model's choice" in page_text(
-        open_address("/decoding", checkpoint=BART, text="red dog")
-    )
-    assert "given" not in page_text(open_address("/decoding", checkpoint="opus", text="I love my teacher."))
+    facts = decoding_facts(app)
+    assert (facts["source_tokens"][0], facts["target_tokens"][0]) == ("deu_Latn", "jpn_Jpan") and not app.error
+    # The player says of the first `num_forced` tokens that they are given.
+    for name, first in ((NLLB, "fra_Latn"), (BART, "<s>")):
+        facts = decoding_facts(open_address("/decoding", checkpoint=name, text="red dog"))
+        assert facts["num_forced"] == 1 and facts["target_tokens"][0] == first
+    facts = decoding_facts(open_address("/decoding", checkpoint="opus", text="I love my teacher."))
+    assert facts["num_forced"] == 0
     masks = open_address("/inside?inside=masks", checkpoint=NLLB, text="red dog", second="small cat")
     assert "decoder begins with ⟨end⟩" in page_text(unfolded(masks, "batch"))
 
