@@ -69,11 +69,13 @@ def test_a_model_is_chosen_with_its_language_a_weight_is_read_and_the_other_page
         page.get_by_role("button", name=f"layer {layer}, head {head}", exact=True).click()
         expect(page.locator(".heads_name")).to_have_text(f"Cross-attention: layer {layer}, head {head}")
         page.locator(".query_tokens button").nth(1).hover()
-        weight = page.locator(".numbers div", has=page.get_by_text("weight", exact=True)).locator("dd")
-        expect(weight).to_have_text(f"{trace.cross[layer - 1, head - 1, 1].max():.4f}")
+        largest = f"most: {trace.cross[layer - 1, head - 1, 1].max():.4f}."
+        expect(page.locator(".readout")).to_contain_text(largest)
         go(page, "Decoding")
-        expect(page.locator(".place")).to_have_text(f"Step 1 of {len(trace.target_ids)}: {step_names(trace)[0]}")
-        expect(page.locator("td.piece button").first).to_have_text(shown_token(trace.candidate_tokens[0][0]))
-        go(page, "Inside attention")
+        hardest = trace.num_forced + int(trace.entropies[trace.num_forced :].argmax())
+        place = f"Step {hardest + 1} of {len(trace.target_ids)}: {step_names(trace)[hardest]}"
+        expect(page.locator(".place")).to_have_text(place)
+        expect(page.locator("td.piece button").first).to_have_text(shown_token(trace.candidate_tokens[hardest][0]))
+        go(page, "Inside")
         expect(page.locator("li.step:not([hidden]) canvas").first).to_be_visible()
         expect(page.locator(ERRORS)).to_have_count(0)
