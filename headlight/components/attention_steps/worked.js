@@ -23,6 +23,6 @@ export function workedCell({ name, query, key, terms, rest, first, value, own },
   const same = tiny(Math.abs(value - own));
   const text = `${name}: query × key = ${number(value)}. ${owner} ${number(own)}, difference ${same}.`;
   const scrolled = element("div", "sideways", table);
-  setAttributes(scrolled, { tabindex: 0, role: "region", "aria-label": name });
+  setAttributes(scrolled, { tabindex: 0, role: "region", "aria-label": inWords(name) });
   return [element("p", "", inWords(text)), scrolled];
 }
