@@ -9,6 +9,7 @@ from playwright.sync_api import Locator, Page, expect
 from support.rest import at_rest
 
 from headlight.plots.text import shown_token
+from headlight.views.decoding.content import hardest_step
 from transformer import Translator
 from transformer.checkpoint import find_checkpoints
 
@@ -33,7 +34,7 @@ def main(page: Page):
 
 
 def translation(page: Page):
-    return main(page).locator(".st-key-translation strong")
+    return main(page).locator(".token_lines .whole")
 
 
 def sidebar_is_open(page: Page) -> bool:
@@ -84,8 +85,9 @@ def test_a_lesson_through_every_page_can_be_followed_from_its_addresses(visitor,
     width, scheme = SCREENS[screen]
     page = visitor(width=width, height=900, scheme=scheme)
     trace = other.trace(SENTENCE)
+    hardest = hardest_step(trace)
 
-    # Translate: type, and change the checkpoint.
+    # Home: type, and change the checkpoint.
     page.goto(f"{address}/?map=1")
     expect(translation(page)).not_to_be_empty()
     page.get_by_label("Sentence to translate").fill(SENTENCE)
@@ -96,12 +98,12 @@ def test_a_lesson_through_every_page_can_be_followed_from_its_addresses(visitor,
     page.wait_for_url("**checkpoint=**")
     shows_everywhere(page, elsewhere, translation, trace.target_text)
 
-    # Decoding: step.
+    # Decoding: from the hardest step to the next.
     go_to(page, "Decoding")
-    expect(page.locator(".place")).to_contain_text(f"Step 1 of {len(trace.target_ids)}: ")
+    expect(page.locator(".place")).to_contain_text(f"Step {hardest + 1} of {len(trace.target_ids)}: ")
     page.get_by_role("button", name="One step forward").click()
-    page.wait_for_url("**step=2**")
-    candidates = list(map(shown_token, trace.candidate_tokens[1]))
+    page.wait_for_url(f"**step={hardest + 2}**")
+    candidates = list(map(shown_token, trace.candidate_tokens[hardest + 1]))
     shows_everywhere(page, elsewhere, lambda one: one.locator("td.piece button"), candidates)
 
     # Attention: a head.
@@ -127,11 +129,12 @@ def test_a_lesson_through_every_page_can_be_followed_from_its_addresses(visitor,
     block = "Multi-head cross-attention, decoder layer 1"
     shows_everywhere(page, elsewhere, lambda one: one.get_by_role("heading", name="Multi-head"), block)
     choose(page, "inside", "masks")
+    choose(page, "kind_buttons", "decoder")
     expect(page.locator(".st-key-next_tokens .main-svg").first).to_be_visible()
-    changed = main(page).locator(".finding .headline").nth(1)
+    changed = page.locator(".st-key-change_found .headline")
     expect(changed).to_have_text(re.compile("^Without the mask its own words get "))
     at_rest(page)
-    shows_everywhere(page, elsewhere, lambda one: main(one).locator(".finding .headline").nth(1), changed.inner_text())
+    shows_everywhere(page, elsewhere, lambda one: one.locator(".st-key-change_found .headline"), changed.inner_text())
 
     # Positions: another view, another pair.
     go_to(page, "Positions")
