@@ -11,7 +11,7 @@ from support.server import serve
 
 from transformer import Translator
 
-WITHOUT_HEADS = "This text is long, so the weights of all heads are not sent: choose a head above."
+WITHOUT_HEADS = "This text is long: only the chosen head has its weights here."
 TASK = "instruction=nothing+before+the+text"
 
 
