@@ -75,7 +75,6 @@ VIEWS = {
     "/attention?kind=decoder&view=lines&layer=1&head=1&heads=1.1-2.3": (),
     f"/training?training={quote('train live')}": (),
     f"/training?training={quote('compare runs')}": (),
-    "/training?training=batches": (),
     "/inside?kind=decoder": (),
     f"/inside?inside={quote('small example')}&toy_flipped=000111000000000000": (),
     "/what_if?off=encoder.2.5-cross.1.1&ablated_by=uniform": (),

@@ -64,7 +64,7 @@ def test_every_view_opens_or_says_what_it_lacks(address, name):
     complaints = [each.value for each in app.warning if not any(part in each.value for part in of_the_text)]
     assert not app.error
     assert all("sentence pairs" in each or "training replay" in each for each in complaints), complaints
-    assert not complaints or any(part in address for part in ("calibration", "training+replay"))
+    assert not complaints or any(part in address for part in ("calibration", "training=replay"))
     assert "Imported: " in said
     if name == BART:
         assert "repeats every" not in said, "what is learned is no wave"
