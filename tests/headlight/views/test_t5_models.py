@@ -243,6 +243,7 @@ def test_masks_of_a_text_too_long_to_be_drawn_say_so(monkeypatch):
 
 def test_a_page_names_the_extra_where_the_library_is_missing(monkeypatch):
     monkeypatch.setitem(sys.modules, "tokenizers", None)
+    results.translator.clear()  # what other tests have read
     results.load_translator.cache_clear()
     app = opened("/decoding", checkpoint=FLAN, text="a sentence of its own")
     assert "pip install 'headlight-transformer[import]'" in page_text(app) and not app.exception
