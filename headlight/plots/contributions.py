@@ -55,7 +55,7 @@ from .text import signed, token_label
 
 
 class Residual(Name):
-    """How attention rollout weights the residual connection, or ALTI+ in the place of rollout."""
+    """Weighting of the residual connection in attention rollout, or ALTI+ in its place."""
 
     HALVES = "0.5"
     MEASURED = "norm-based"

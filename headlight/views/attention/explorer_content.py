@@ -1,4 +1,4 @@
-"""What the explorer shows of a sentence: all attention as one blob of bytes, the words around it, and its own page."""
+"""Payload of the explorer: all attention of a sentence as one blob of bytes, its texts, its choice, its own page."""
 
 import json
 import re

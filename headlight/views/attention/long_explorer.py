@@ -1,4 +1,4 @@
-"""What the explorer gets of a text too long for all its weights at once: every head small, the chosen ones whole."""
+"""Payload of the explorer for a long text: every head small, the mean of the chosen ones whole."""
 
 import json
 import zlib

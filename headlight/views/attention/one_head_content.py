@@ -1,4 +1,4 @@
-"""What is shown of one head: its sentence, numbers, examples as token lines, histograms and top pairs, as a payload."""
+"""Payload of one head: its sentence, numbers, examples as token lines, histograms and top pairs."""
 
 from collections.abc import Sequence
 

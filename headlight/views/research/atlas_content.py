@@ -1,4 +1,4 @@
-"""The finder of heads: what is measured of each, by which it can be found, and the sentence that says what it does."""
+"""Payload of the finder of heads: measures of each head, and a sentence on its role."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -48,7 +48,7 @@ ERROR_RATE = ("alignment error", "alignment error rate against gold links, the l
 
 @dataclass(frozen=True)
 class Found:
-    """What the finder knows of a head: its values by measure with their standard errors, where they were measured; the
+    """Measures of a head: its values by name with their standard errors, where they were measured; the
     pattern that most of its rows follow, and the sentence.
     """
 
