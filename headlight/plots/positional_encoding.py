@@ -16,6 +16,8 @@ from .palette import BLUE, GREY, INK, LINE_GREY, MIDDLE_GREY, OLIVE, diverging
 
 _ARC_RADIUS = 0.55
 _TABLE_ENDS, _CURVES_BEGIN = 0.66, 0.72  # shares of the width
+# Pixels, as many as Plotly finds that labels, titles and the colour bar take: with less, it draws all once more.
+_AROUND_WAVES = {"l": 60, "r": 10, "t": 60, "b": 76}
 _SINE, _COSINE = {"color": BLUE, "width": 2}, {"color": OLIVE, "width": 2, "dash": "dash"}
 
 
@@ -58,9 +60,13 @@ def waves_figure(encoding: Encoding, pair: int, position: int, offset: int) -> g
         "y1": 1,
     }
     shapes = [frame | {"line": {"color": INK, "width": 1.5}}, *(_row_line(place) for place in places)]
-    more: dict[str, Any] = {"xaxis2": {**values_axis, "domain": [_CURVES_BEGIN, 1]}, "shapes": shapes}
+    more: dict[str, Any] = {
+        "xaxis2": {**values_axis, "domain": [_CURVES_BEGIN, 1]},
+        "shapes": shapes,
+        "margin": _AROUND_WAVES,
+    }
     y = integer_rows(encoding.length, "position")
-    return figure_of(traces, 440, x=x, y=y, top=10, bottom=60, showlegend=False, **more)
+    return figure_of(traces, 440, x=x, y=y, showlegend=False, **more)
 
 
 def rotation_figure(encoding: Encoding, pair: int, position: int, offset: int) -> go.Figure:

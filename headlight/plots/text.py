@@ -29,7 +29,7 @@ _ENDS_A_WORD = frozenset({"</s>", "<s>", "<pad>", SPACE})
 # Source Sans, the page's font: each word names how many 48ths of a letter's height the signs after it are wide.
 _SIGNS = (
     "12',.:;ij|·‘’ 13Il 14! 15()-[]f{}⟨⟩ 16° 17/\\rt 21\"*?sz“”„ 22cx 23JYvy 240123456789#$+<=>FL^_ek~– 25VXag 26ESTZ "
-    "27A`bdhnopqu 28CKPRß 29B 30&DG→ 31U␣ 32HNOQ 35Mw 38W▁— 40%m 41@ 46…"
+    "27A`bdhnopqu 28CKPRß 29B 30&DG→ 31U␣ 32HNOQ 35Mw 38W▁— 40% 41@ 44m 46…"
 )
 _WIDTHS = {" ": 10 / 48} | {sign: int(word[:2]) / 48 for word in _SIGNS.split() for sign in word[2:]}
 
