@@ -115,7 +115,7 @@ def test_entries_of_a_list_are_whole_within_the_window(phone, path, opener, entr
 
 def test_the_whole_bar_is_in_sight(phone):
     visit(phone, "/", UPRIGHT)
-    for control in (phone.get_by_role("button", name="Share"), phone.locator(".st-key-options button")):
+    for control in (phone.get_by_role("button", name="Share"), phone.get_by_role("button", name="⋯")):
         expect(control).to_be_in_viewport(ratio=1)
 
 
@@ -198,5 +198,5 @@ def test_what_a_switched_head_changes_stays_in_sight_above_the_switches(phone):
 
 def test_what_is_to_be_done_is_said_for_a_finger(phone):
     visit(phone, "/", UPRIGHT)
-    expect(phone.locator(".headline").first).to_contain_text("Tap a word")
+    expect(phone.locator(".token_lines .headline")).to_contain_text("Tap a word")
     expect(phone.locator(".token_lines .source button[title*='tap to hide it']").first).to_be_visible()
