@@ -11,7 +11,6 @@ from support.server import serve
 
 from transformer import Translator
 
-WITHOUT_HEADS = "This text is long: only the chosen head has its weights here."
 TASK = "instruction=nothing+before+the+text"
 
 
@@ -72,7 +71,7 @@ def test_the_map_of_a_head_comes_when_it_is_chosen(page, address, trace):
 
 def test_the_player_says_why_it_has_no_line_for_every_head(page, address, trace):
     page.goto(f"{address}/decoding?text={HALF.replace(' ', '+')}&{TASK}")
-    expect(page.locator(".without_heads")).to_have_text(WITHOUT_HEADS)
+    expect(page.get_by_text("only the chosen head has its weights here")).to_be_visible()
     expect(page.locator(".strips")).to_be_hidden()
     expect(page.locator(".source .chip")).to_have_count(len(trace.source_ids))
     page.locator("button.forward").click()

@@ -13,7 +13,6 @@ import { chipRow, inWords, shownToken, shownTokens } from "../lib/tokens.js";
 import { headsFigure, stepFigure } from "./picture.js";
 import { stepsOf } from "./story.js";
 import { HeadStrip } from "./strips.js";
-import { WITHOUT_HEADS } from "./words.js";
 
 const MILLISECONDS_A_STEP = 1000;
 const GAP = 24; // pixels between the two pictures of all heads, as in player.css
@@ -98,7 +97,6 @@ class Player extends Component {
   // Of a long text the weights of all heads are not sent, and a sentence says why.
   showWhetherHeads({ all: { cross, decoder }, source, fed }) {
     const without = !cross;
-    this.find(".without_heads").textContent = without ? WITHOUT_HEADS : "";
     this.find(".without_heads").hidden = !without;
     for (const part of this.root.querySelectorAll(".strips, .hint, .heads .title .download")) part.hidden = without;
     if (without) return;

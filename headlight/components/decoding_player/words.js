@@ -2,8 +2,6 @@
 
 import { chanceText, grouped, quoted, sentenceCase } from "../lib/words.js";
 
-export const WITHOUT_HEADS = "This text is long: only the chosen head has its weights here.";
-
 // reason: "forced", "given" or "". most: what the head reads most, { token, weight }, on either side.
 export function stepSentence({ input, output, probability, rank, reason, head, mostSource, mostPrefix }) {
   const reasons = { forced: ", forced by you", given: ", given, not chosen" };
