@@ -217,11 +217,7 @@ export class Shown {
   }
 
   largestOfRow(row) {
-    return largestIndex(this.columns, (column) => this.at(row, column));
-  }
-
-  largestOfColumn(column) {
-    return largestIndex(this.rows, (row) => this.at(row, column));
+    return this.columns.reduce((best, _, at) => (this.at(row, at) > this.at(row, best) ? at : best), 0);
   }
 
   get largest() {
@@ -280,8 +276,6 @@ export class Shown {
     ];
   }
 }
-
-const largestIndex = (groups, weight) => groups.reduce((best, _, at) => (weight(at) > weight(best) ? at : best), 0);
 
 // Tokens of a side as they are shown: single, merged into words, or a word's first token alone; specials may be left
 // out.

@@ -14,15 +14,14 @@ const LOWEST = 200, HIGHEST = 620, BELOW = 160; // what stands below the plot
 const REPORTED = ["x", "y", "head"]; // of the choice; the filters stay in the browser
 
 const SHORT = { encoder: "Encoder", decoder: "Decoder", cross: "Cross" };
-
 const textOf = (chosen) => REPORTED.map((name) => chosen[name]).join(" ");
 
 class HeadFinder extends Component {
   constructor(root) {
     super(root);
     const { find } = this;
-    Object.assign(this, { frame: find(".head_finder"), plot: find(".plot") });
-    Object.assign(this, { readout: find(".readout"), filters: find(".filters"), legend: find(".legend") });
+    for (const name of ["plot", "readout", "filters", "legend"]) this[name] = find(`.${name}`);
+    this.frame = find(".head_finder");
     this.axes = { y: find(".up select"), x: find(".across select") };
     for (const [axis, select] of Object.entries(this.axes)) {
       select.onchange = () => this.choose({ [axis]: select.value });
