@@ -31,7 +31,7 @@ APP = {
     "Inside": ("Inside", [(".chooser .keys button", 1), ("li.step:not([hidden]) canvas", 1)]),
     "Positions": ("Positions", [(f"{CHART} .main-svg", 1)]),
     "Training": ("Training", [("table.map td", 1)]),
-    "Research": ("Research", [(".head_finder", 1), (".head_card", 1)]),
+    "Research": ("Research", [(".head_finder", 1)]),
     "Lessons": ("Lessons", [("[class*=st-key-lesson_card_]", 10)]),
 }
 SENTENCE_PAGE = "Decoding"
