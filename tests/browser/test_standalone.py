@@ -200,7 +200,7 @@ def test_the_steps_of_a_head_are_taken_with_the_sum_behind_each_cell(page, addre
 def test_the_replay_of_a_training_is_taken(page, address, open_alone, tmp_path):
     replay = load_replay(ROOT / "checkpoints" / "reverse" / REPLAY_FILE)
     step, trajectory = int(replay.steps[5]), replay.trajectories[0]
-    see = f"training=training+replay&checkpoint=reverse&kind=cross&layer=2&head=1&snapshot={step}"
+    see = f"training=replay&checkpoint=reverse&kind=cross&layer=2&head=1&snapshot={step}"
     alone = open_alone(taken(page, f"{address}/training?{see}", tmp_path))
     expect(alone.locator(".place")).to_have_text(f"Update {step:,} of {replay.steps[-1]:,}")
     alone.locator("table.map td[id]").nth(3).hover()
