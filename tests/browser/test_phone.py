@@ -149,7 +149,7 @@ def test_a_tap_on_a_page_in_the_row_below_leaves_the_list_of_pages_folded(phone,
 
 # Of views with many controls the figure, and where it begins at the latest: a fifth of the page below is left for it.
 FIGURE = {
-    "/inside": ".products .maps",
+    "/inside?at_step=products": ".products .maps",
     "/research?research=rollout": CHART,
     "/research?research=attribution": CHART,
     "/positions?positions=waves": CHART,
@@ -184,6 +184,7 @@ def test_a_finger_on_a_sliders_track_changes_nothing_and_its_thumb_is_moved(phon
     thumb.press("ArrowRight")
     expect(value).to_have_text("1")
     phone.wait_for_url("**draw_topk=1**")  # Streamlit tells the app a moment after it has moved the thumb
+    at_rest(phone)
 
 
 def test_what_a_switched_head_changes_stays_in_sight_above_the_switches(phone):
