@@ -26,10 +26,10 @@ CHART = "[data-testid=stPlotlyChart]"
 APP = {
     "Home": ("Headlight", [(".token_lines .row.output button", 3)]),
     "Decoding": ("Decoding", [(".chips.source .token", 1), ("td.bar i", 10)]),
-    "Attention": ("Attention", [(".explorer .query_tokens button", 1), (".explorer .numbers dd", 5)]),
+    "Attention": ("Attention", [(".explorer .query_tokens button", 1)]),
     "What if": ("What if", [("td button", 24)]),
     "Inside": ("Inside", [(".chooser .keys button", 1), ("li.step:not([hidden]) canvas", 1)]),
-    "Positions": ("Positions", [(f"{CHART} .main-svg", 1)]),
+    "Positions": ("Positions", [(".finding .headline", 1)]),
     "Training": ("Training", [("table.map td", 1)]),
     "Research": ("Research", [(".head_finder", 1)]),
     "Lessons": ("Lessons", [("[class*=st-key-lesson_card_]", 10)]),
