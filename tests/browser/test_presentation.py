@@ -117,7 +117,7 @@ def test_while_presenting_the_map_reads_what_is_pointed_at_and_the_arrow_keys_st
 
 def test_the_sentence_is_asked_for_by_a_key_taken_with_enter_and_left_with_escape(page, address):
     """While presenting the field stands alone above the page; the bar's other parts stay out of sight."""
-    open_page(page, address, f"decoding?present=1&text={quote(TEXT)}")
+    open_page(page, address, f"?map=1&present=1&text={quote(TEXT)}")
     field = page.get_by_label(SENTENCE)
     page.keyboard.press("e")
     expect(field).to_be_focused()
