@@ -5,7 +5,7 @@ import { test } from "node:test";
 
 import { hardestStep, hasRoomAfter, isNeverChosen, stepsOf } from "../../headlight/components/decoding_player/story.js";
 import { entropyText } from "../../headlight/components/decoding_player/words.js";
-import { averageMap, rowsOf } from "../../headlight/components/lib/maps.js";
+import { averageMap } from "../../headlight/components/lib/maps.js";
 import { chanceText, headName, percent } from "../../headlight/components/lib/words.js";
 
 // Two source tokens, two steps, one layer of two heads.
@@ -64,7 +64,7 @@ test("what was forced stands beside what the model writes by itself", () => {
 test("an average is over all heads or layers that are not chosen", () => {
   assert.deepEqual([...averageMap(TRACE.cross, { layer: 0, head: null })], [0.5, 0.5, 0.25, 0.75]);
   assert.deepEqual([...averageMap(TRACE.cross, { layer: null, head: 1 })], [0.25, 0.75, 0, 1]);
-  assert.deepEqual(rowsOf(averageMap(TRACE.cross, HEAD), 2).map((row) => [...row]), [[0.75, 0.25], [0.5, 0.5]]);
+  assert.deepEqual([...averageMap(TRACE.cross, HEAD)], [0.75, 0.25, 0.5, 0.5]);
   assert.equal(headName({ layer: 0, head: null }, { layers: 3, heads: 8 }), "average over the 8 heads of layer 1");
   assert.equal(headName({ layer: null, head: null }, { layers: 1, heads: 8 }), "average over all 1 layer and 8 heads");
 });

@@ -13,8 +13,3 @@ export function averageMap({ shape: [layers, heads, queries, keys], weights }, {
   }
   return sum;
 }
-
-// The rows of a map as an array of typed arrays.
-export function rowsOf(map, keys) {
-  return Array.from({ length: map.length / keys }, (_, at) => map.subarray(at * keys, (at + 1) * keys));
-}

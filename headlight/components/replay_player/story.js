@@ -21,7 +21,7 @@ export function storyOf(facts, layer, head) {
   const { kind, steps, attention: { shape: [, layers, heads] } } = facts;
   const loss = lossCurve(facts), isEncoder = kind === "encoder";
   return {
-    ...facts, layers, heads, layer, head, loss,
+    ...facts, layers, heads, layer, head,
     queries: isEncoder ? facts.sourceTokens : facts.decoderInputTokens,
     predicts: isEncoder ? null : facts.targetTokens,
     keys: kind === "decoder" ? facts.decoderInputTokens : facts.sourceTokens,

@@ -13,7 +13,7 @@ from headlight.plots.architecture import ACTIVATION_NAMES, units_figure
 from headlight.plots.text import Finding, percent, quoted, signed
 from transformer.config import Activation, FeedForwardType
 
-# What each activation does to a hidden unit.
+# Effect of each activation on a hidden unit.
 ACTIVATIONS = {
     Activation.RELU: "keeps the positive ones",
     Activation.GELU: "multiplies each by the share of a standard normal distribution below it",
