@@ -11,7 +11,8 @@ import streamlit as st
 
 from headlight.app.results import TranslationRequest
 from headlight.components.show import SHOWN_VIEW
-from headlight.plots.text import ROW_LABELS, shown_tokens
+from headlight.plots.names import ROW_LABELS
+from headlight.plots.tokens import shown_tokens
 from transformer.interpret.trace import RowLabel, Trace
 
 from . import url_state

@@ -13,7 +13,7 @@ import streamlit as st
 
 from headlight.app import results
 from headlight.app.results import TranslationRequest
-from headlight.plots.text import AVERAGE, KIND_NAMES
+from headlight.plots.names import AVERAGE, KIND_NAMES
 
 from . import url_state
 from .choices import numbers

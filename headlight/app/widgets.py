@@ -12,12 +12,14 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from headlight.app import results
+from headlight.app.finding import Finding
 from headlight.app.results import TranslationRequest
 from headlight.components.show import figure_downloads
 from headlight.plots.heatmap import plain_maps
 from headlight.plots.layout import captioned, enlarged
 from headlight.plots.limits import plain_cells_words
-from headlight.plots.text import GLYPHS, NOTHING, Finding, TokenCell, chip_text, format_probability, in_words, percent
+from headlight.plots.numbers import format_probability, percent
+from headlight.plots.tokens import GLYPHS, NOTHING, TokenCell, chip_text, in_words
 from transformer import Trace
 from transformer.interpret.head_patterns import word_ranges
 

@@ -10,7 +10,7 @@ from typing import TypeGuard
 
 from headlight.app import results
 from headlight.app.results import TranslationRequest
-from headlight.plots.text import percent
+from headlight.plots.numbers import percent
 from transformer import Greedy, Translator
 from transformer.interpret.trace import Trace
 from transformer.model.names import Name

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from zlib import crc32
 
 from headlight.app import results
-from headlight.plots.text import in_words
+from headlight.plots.tokens import in_words
 from transformer.data.tokenizer import SPACE
 
 from .answer import Answer, Kind, Option, Run, Undecided, number_words

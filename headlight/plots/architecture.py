@@ -29,8 +29,10 @@ from .layout import (
     row_bars,
     scatter,
 )
+from .names import norm_name
+from .numbers import signed
 from .palette import BLUE, GREEN, OLIVE
-from .text import norm_name, signed, token_label
+from .tokens import token_label
 
 _SUBLAYERS = {
     "embedding": "embedding",

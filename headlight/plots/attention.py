@@ -14,7 +14,7 @@ from .heatmap import ROOM_OF_A_HALF, Cells, attention_map_figure
 from .layout import figure_of, label_axis, line_at, logarithmic_axis, note_at, scatter, titled, token_rows
 from .limits import block_for, pooled
 from .palette import BLUE, GREY, MIDDLE_GREY, OLIVE
-from .text import token_label
+from .tokens import token_label
 
 _WITHOUT, _WITH = {"color": OLIVE, "dash": "dash"}, {"color": BLUE, "dash": "solid"}
 

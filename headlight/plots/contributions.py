@@ -50,8 +50,9 @@ from .layout import (
     token_axis,
     token_rows,
 )
+from .numbers import signed
 from .palette import BLUE, FAINT_GREY, GREY, INK, NEGATIVE, OLIVE, POSITIVE, WEIGHT_SCALE, Scale, diverging, see_through
-from .text import signed, token_label
+from .tokens import token_label
 
 
 class Residual(Name):

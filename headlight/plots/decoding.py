@@ -29,8 +29,9 @@ from .layout import (
     titled,
     token_rows,
 )
+from .numbers import signed
 from .palette import BLUE, GREY, LINE_GREY, OLIVE, SERIES_COLOURS
-from .text import signed, token_label
+from .tokens import token_label
 
 if TYPE_CHECKING:
     from transformer.evaluation import Confidence

@@ -22,11 +22,14 @@ from .layout import (
     figure_of,
     row_titled,
     scatter,
+    text_width,
     titled,
     token_axis,
     token_rows,
 )
 from .limits import MOST_CELLS
+from .names import KIND_NAMES, head_name, sentence_case
+from .numbers import short_weight
 from .palette import (
     BLUE,
     LINE_GREY,
@@ -38,7 +41,7 @@ from .palette import (
     label_color,
     see_through,
 )
-from .text import KIND_NAMES, head_name, sentence_case, short_weight, shown_tokens, text_width, token_label
+from .tokens import shown_tokens, token_label
 
 BLANK = float("nan")
 ROOM_OF_A_THIRD = 345  # pixels, three maps side by side at a desk; a phone has more for one
@@ -179,7 +182,7 @@ class Heatmap:
             return {"l": 5, "r": right, "t": 5, "b": self.below}
         edge = min(_MOST_EDGE, right, self.below)
         beside, above, beyond = (
-            max((text_width(label, SMALLEST_LABEL) for label in labels), default=0)
+            max((text_width(label) for label in labels), default=0)
             for labels in (shown_tokens(self.queries), (*keys, self.extra), (last,))
         )
         high, long = sin(radians(_TURNED)), cos(radians(_TURNED))

@@ -11,8 +11,9 @@ import numpy as np
 import plotly.graph_objects as go
 import plotly.io as pio
 
+from .numbers import two_digits
 from .palette import FAINT_GREY, PAGE_TEXT, Scale, light_colors
-from .text import shown_token, shown_tokens, text_width, token_label, two_digits
+from .tokens import shown_token, shown_tokens, token_label
 
 Values = Sequence | np.ndarray
 
@@ -23,6 +24,7 @@ LEGEND_BELOW = {**_LEGEND, "y": 0, "yref": "container"}
 LEFT = {"align": "left"}  # words in a hover label
 GRID = {"gridcolor": FAINT_GREY, "zeroline": False, "automargin": True}  # an axis with faint lines across
 
+LETTER = 0.55  # width of a letter as a share of its height
 _EDGE = 10  # pixels around a figure
 # What Plotly adds to the names of rows, in pixels: the gap to them, and a title beside them with its own.
 ROOM_OF_A_TICK, _ROOM_OF_A_TITLE = 9, 21
@@ -149,13 +151,18 @@ def _beside(axis: dict | None) -> int:
     names = (axis or {}).get("ticktext") or ()
     if not axis or not names or any("<" in name for name in names):  # Plotly's markup has no width
         return _EDGE
-    widest = max(text_width(html.unescape(name), SMALLEST_LABEL) for name in names)
+    widest = max(text_width(html.unescape(name)) for name in names)
     return ceil(_EDGE + widest + ROOM_OF_A_TICK + (_ROOM_OF_A_TITLE if axis.get("title") else 0))
 
 
 def _measured_once(axis: dict | None) -> dict | None:
     """An axis with room for all labels: the browser need not measure them again to hide those that do not fit."""
     return {"ticklabeloverflow": "allow", **axis} if axis and axis.get("automargin") else axis
+
+
+def text_width(text: str) -> float:
+    """Return about the width in pixels of a text in SMALLEST_LABEL; Plotly makes more room where it is not enough."""
+    return LETTER * SMALLEST_LABEL * len(text)
 
 
 def scatter(x: Values, y: Values, mode: str, **look: Any) -> dict:

@@ -20,8 +20,10 @@ from .heatmap import (
     weight_texts,
 )
 from .layout import LEGEND_BELOW, figure_of, row_titled, scatter, titled, token_rows
+from .names import head_name, sentence_case
+from .numbers import short_weight
 from .palette import BLUE, CHANGED, CHANGED_FAINT, CHANGED_STRONG, FAINT_GREY, MIDDLE_GREY, Scale
-from .text import head_name, sentence_case, short_weight, token_label
+from .tokens import token_label
 
 _LEAKED = Scale([[0.0, CHANGED_FAINT], [1.0, CHANGED_STRONG]])  # weights that only a pass without the mask has
 _ROW_HEIGHT = 26  # pixels

@@ -11,7 +11,7 @@ from transformer.interpret.relative_positions import RelativeBias
 from .heatmap import Cells
 from .layout import GRID, LEFT, LEGEND_BELOW, bar_below, figure_of, scatter, titled
 from .palette import GROUND_GREY, SERIES_COLOURS, SOLID_GREY, diverging
-from .text import shown_tokens, token_label
+from .tokens import shown_tokens, token_label
 
 _DASHES = ("solid", "dash", "dot", "dashdot")  # of one colour, from every eighth head to the next
 MOST_TOKENS = 96  # of a sentence whose map is drawn

@@ -42,8 +42,10 @@ from .layout import (
     titled,
     token_axis,
 )
+from .names import kind_words
+from .numbers import signed
 from .palette import BLUE, CHANGED, INK, WEIGHT_SCALE, Scale, diverging
-from .text import kind_words, signed, token_label
+from .tokens import token_label
 
 
 def difference_figure(difference: MapDifference, first: AttentionMap, second: AttentionMap, side: int) -> go.Figure:

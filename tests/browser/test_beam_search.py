@@ -5,7 +5,7 @@ import re
 from playwright.sync_api import expect
 from support.rest import at_rest
 
-from headlight.plots.text import shown_token
+from headlight.plots.tokens import shown_token
 from transformer import Beam
 
 TEXT = "He bought a ticket at the train station."

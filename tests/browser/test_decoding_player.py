@@ -9,7 +9,7 @@ from support.heard import heard, listen
 from support.rest import at_rest, back
 
 from headlight.components.bundle import bundle, read_parts
-from headlight.plots.text import chip_text, shown_token
+from headlight.plots.tokens import chip_text, shown_token
 from headlight.views.decoding.content import decoding_facts
 from transformer import Beam
 from transformer.interpret.trace import attention_map

@@ -18,7 +18,7 @@ from support.labels import step_names
 from support.rest import at_rest
 
 from headlight.components.bundle import bundle
-from headlight.plots.text import shown_token, shown_tokens
+from headlight.plots.tokens import shown_token, shown_tokens
 from headlight.views.attention.explorer_content import explorer_blob
 from transformer import Translator
 

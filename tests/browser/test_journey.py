@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Page, expect
 from support.rest import at_rest, follow
 
-from headlight.plots.text import chip_text
+from headlight.plots.tokens import chip_text
 
 ROOT = Path(__file__).parents[2]
 SENTENCE = "Where is my cat?"

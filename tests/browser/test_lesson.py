@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 from support.rest import at_rest
 
-from headlight.plots.text import shown_token
+from headlight.plots.tokens import shown_token
 from headlight.views.decoding.content import hardest_step
 from transformer import Translator
 from transformer.checkpoint import find_checkpoints

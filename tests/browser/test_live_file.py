@@ -13,7 +13,7 @@ from support.rest import at_rest
 from support.rounded import rounded_translator
 from support.streams import CHECKPOINTS
 
-from headlight.plots.text import in_words, shown_token
+from headlight.plots.tokens import in_words, shown_token
 from headlight.views.home.content import describe_hidden, harmless_words
 from headlight.views.live.content import live_file
 from headlight.views.live.replay import find_replay

@@ -14,7 +14,8 @@ from support.sentences import SENTENCES
 from support.streams import CHECKPOINTS, trace_of
 from support.traced import NAME, translator
 
-from headlight.plots import text
+from headlight.plots.names import KIND_NAMES
+from headlight.plots.numbers import format_probability, percent, signed
 from headlight.views.attention.explorer_content import CROSS_FIRST, OPTIONS, addressed_choice, explorer_blob
 from headlight.views.home.content import changed_outputs, describe_hidden
 from headlight.views.home.lines_content import lines_payload, short_chance
@@ -188,7 +189,7 @@ def numbers_of(packed: dict) -> np.ndarray:
 
 @pytest.mark.parametrize("pre_norm", [False, True])
 def test_the_steps_of_a_head_are_given_the_same(payloads, words, traces, pre_norm):
-    model, names = translator().model, text.KIND_NAMES
+    model, names = translator().model, KIND_NAMES
     for trace, kind, layer, head in zip(traces, (*KINDS, *KINDS), (0, 1, 2, 2, 0, 1), (3, 0, 7, 1, 2, 5), strict=False):
         stages = record_stages(model, trace.source_ids, trace.decoder_input_ids, kind, layer)
         parameters = dataclasses.replace(block_parameters(model, kind, layer), norm="pre" if pre_norm else "post")
@@ -230,7 +231,7 @@ def test_the_switches_are_given_the_same(payloads, traces):
     model = translator().model
     for trace in (*traces[:6], traces[-3]):
         importance = head_importance(model, trace.source_ids, trace.target_ids)
-        ours, ranking, first = asked(payloads, "switches", losses_of(importance), sent(trace), text.KIND_NAMES)
+        ours, ranking, first = asked(payloads, "switches", losses_of(importance), sent(trace), KIND_NAMES)
         expected, found = as_json(switches_payload(importance, trace)), describe_ranking(importance, trace)
         # Sums may differ in their last of sixteen digits.
         limit = expected.pop("limit")
@@ -249,7 +250,7 @@ def test_what_comes_without_heads_is_said_alike(payloads, traces):
             after = translator().trace(trace.source_text, interventions=changes)
             forced = translator().record(trace.source_text, interventions=changes, decoded=trace.target_ids)[0]
             given = [{"kind": one.kind, "layer": one.layer, "head": one.head} for one in off]
-            told = asked(payloads, "change", sent(trace), sent(forced), sent(after), given, text.KIND_NAMES)
+            told = asked(payloads, "change", sent(trace), sent(forced), sent(after), given, KIND_NAMES)
             found = describe_change(trace, forced, after, off)
             assert told == {"headline": found.headline, "more": found.more}
             rows = asked(payloads, "compared", sent(trace), sent(forced), sent(after))
@@ -284,12 +285,12 @@ def test_numbers_are_written_alike(payloads):
         ours = payloads.evaluate(
             "([numbers, digits]) => numbers.map(n => payloads.text.signed(n, digits))", [numbers, digits]
         )
-        assert ours == [text.signed(number, digits) for number in numbers]
+        assert ours == [signed(number, digits) for number in numbers]
     shares = [abs(number) for number in numbers if abs(number) <= 1]
     singles = np.array(numbers, dtype=np.float32)
     for name, given, expected in (
-        ("percent", shares, list(map(text.percent, shares))),
-        ("chanceWords", shares, list(map(text.format_probability, shares))),
+        ("percent", shares, list(map(percent, shares))),
+        ("chanceWords", shares, list(map(format_probability, shares))),
         ("shortChance", shares, list(map(short_chance, shares))),
         ("rint", numbers, np.rint(numbers).tolist()),
         ("shortest", singles.tolist(), [float(str(number)) for number in singles]),

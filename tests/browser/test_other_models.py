@@ -9,7 +9,7 @@ from support.marian import write_model
 from support.rest import at_rest
 from support.server import serve
 
-from headlight.plots.text import shown_token
+from headlight.plots.tokens import shown_token
 from transformer import Translator
 from transformer.checkpoint import save_checkpoint
 from transformer.exchange.importing import import_checkpoint

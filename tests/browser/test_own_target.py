@@ -6,7 +6,7 @@ from playwright.sync_api import Page, expect
 from support.access import shuts_no_one_out
 from support.rest import at_rest, back
 
-from headlight.plots.text import shown_token, shown_tokens
+from headlight.plots.tokens import shown_token, shown_tokens
 
 TEXT, OWN = "I love my teacher.", "Ich mag meine Lehrerin."
 

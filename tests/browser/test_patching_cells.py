@@ -5,7 +5,7 @@ from playwright.sync_api import Page, expect
 from support.access import shuts_no_one_out
 from support.rest import at_rest, back
 
-from headlight.plots.text import shown_token
+from headlight.plots.tokens import shown_token
 from transformer.interpret.what_if.patching import Cell, patched_predictions, question_of
 
 CLEAN, CORRUPTED = "I see the dog.", "I see the cat."

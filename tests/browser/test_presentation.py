@@ -8,7 +8,7 @@ from support.access import shuts_no_one_out
 from support.heard import listen
 from support.rest import at_rest, at_rest_and_hearing_keys, follow
 
-from headlight.plots.text import chip_text
+from headlight.plots.tokens import chip_text
 
 TEXT = "I love my teacher."
 PROJECTOR = {"width": 1366, "height": 768}

@@ -12,7 +12,8 @@ from support.alone import put_up, receive
 from support.heard import heard, listen
 from support.rest import at_rest, back
 
-from headlight.plots.text import chip_text, short_weight
+from headlight.plots.numbers import short_weight
+from headlight.plots.tokens import chip_text
 from headlight.views.training.replay_content import replay_facts
 from transformer.training.replay import REPLAY_FILE, TrainingReplay, load_replay
 

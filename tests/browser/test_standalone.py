@@ -14,7 +14,7 @@ from support.chromium import new_visitor
 from support.rest import at_rest
 
 import headlight as hl
-from headlight.plots.text import shown_tokens
+from headlight.plots.tokens import shown_tokens
 from headlight.views.attention.explorer_content import explorer_blob, explorer_choice, explorer_page
 from transformer.interpret.trace import Trace
 from transformer.training.replay import REPLAY_FILE, load_replay

@@ -11,7 +11,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from support.access import shuts_no_one_out
 from support.rest import at_rest, back
 
-from headlight.plots.text import chip_text
+from headlight.plots.tokens import chip_text
 
 SENTENCE = "I love my teacher."
 HOSTILE = "<img src=x onerror=window.hurt=1> <b>cat</b>"

@@ -3,7 +3,7 @@
 import pytest
 from support.pages import check_headline
 
-from headlight.plots.text import Finding
+from headlight.app.finding import Finding
 
 
 @pytest.fixture(autouse=True)

@@ -10,7 +10,7 @@ from support.head_rows import COUNTED, Head, thresholds
 from support.streams import KINDS
 from support.traced import CHECKPOINT, traces, translator
 
-from headlight.plots.text import head_name
+from headlight.plots.names import head_name
 from headlight.views.attention.explorer_content import describe_map, look_words, role_words
 from transformer.corpus.head_roles import load_roles
 from transformer.interpret.head_patterns import Pattern, measure_heads

@@ -12,7 +12,7 @@ from support.sentences import SENTENCES
 from support.small import encoding
 from support.streams import loaded, trace_of
 
-from headlight.plots.text import Finding
+from headlight.app.finding import Finding
 from headlight.views.positions.waves_content import (
     describe_learned,
     describe_size,

@@ -10,7 +10,7 @@ from support.claims import PERCENT, as_percent, check_moved, check_sums, told
 from support.traced import place_of, traces, translator
 from torch import nn
 
-from headlight.plots.text import kind_words
+from headlight.plots.names import kind_words
 from headlight.views.what_if.rewriting import describe_next, describe_rewriting
 from transformer.interpret.what_if import intervention as changes
 from transformer.interpret.what_if.intervention import Focus, Forbid, Heads, Rows, Shift

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from headlight.plots.text import Finding
+from headlight.app.finding import Finding
 
 from .pages import check_headline
 from .traced import place_of

@@ -7,7 +7,7 @@ import re
 
 import numpy as np
 
-from headlight.plots.text import PATTERN_WORDS
+from headlight.plots.names import PATTERN_WORDS
 from transformer.interpret.head_patterns import LEAST_ROWS, THRESHOLDS, Pattern
 
 MARKS = set(".,!?;:…«»„“”\"'()-")

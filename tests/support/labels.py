@@ -1,6 +1,6 @@
 """What the figures call rows."""
 
-from headlight.plots.text import shown_tokens
+from headlight.plots.tokens import shown_tokens
 from transformer import Trace
 
 

@@ -55,7 +55,7 @@ function half(bits) {
   return sign * (1 + fraction / 1024) * 2 ** (exponent - 15);
 }
 
-// A weight as in headlight/plots/text.py: two decimals without the leading zero: ".07", "1.00".
+// A weight as in headlight/plots/numbers.py: two decimals without the leading zero: ".07", "1.00".
 export const shortWeight = (weight) => weight.toFixed(2).replace(/^0/, "");
 
 export const MINUS = "\u2212";

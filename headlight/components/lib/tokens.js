@@ -1,6 +1,6 @@
 // How a token is shown: as a word or a part of one, joined to its word; a special token as a small glyph. What it is to
 // the letter, the mark ▁ of a word's beginning included, stands on hover, in tables, and is read to screen readers. The
-// same rules as in headlight/plots/text.py.
+// same rules as in headlight/plots/tokens.py.
 
 import { element } from "./canvas.js";
 

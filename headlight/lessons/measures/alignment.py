@@ -7,7 +7,9 @@ import numpy as np
 from headlight.app import results
 from headlight.app.results import measures
 from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, measure, of_the_page
-from headlight.plots.text import one_head_name, percent, quoted, sentence_case, short_weight
+from headlight.plots.names import one_head_name, sentence_case
+from headlight.plots.numbers import percent, short_weight
+from headlight.plots.tokens import quoted
 from transformer.interpret.head_patterns import HeadMeasures, Pattern, aligned_keys, is_word, measure_heads
 from transformer.interpret.trace import Trace, masked_maps
 

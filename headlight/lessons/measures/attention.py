@@ -8,7 +8,8 @@ import numpy as np
 from headlight.app import results
 from headlight.app.results import what_if
 from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, measure, of_the_page
-from headlight.plots.text import NOTHING, quoted, quoted_at, short_weight
+from headlight.plots.numbers import short_weight
+from headlight.plots.tokens import NOTHING, quoted, quoted_at
 from headlight.views.home.content import words_of
 from transformer import Greedy
 from transformer.arrays import entropy

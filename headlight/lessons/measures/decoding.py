@@ -9,7 +9,8 @@ import numpy as np
 from headlight.app import results, url_state
 from headlight.app.results import TranslationRequest
 from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, measure, of_the_page
-from headlight.plots.text import format_probability, pluralize, quoted, quoted_at, signed
+from headlight.plots.numbers import format_probability, pluralize, signed
+from headlight.plots.tokens import quoted, quoted_at
 from transformer import Beam
 from transformer.decoding.sampling import Hypothesis, truncate
 from transformer.interpret.trace import Trace

@@ -8,7 +8,9 @@ from headlight.app import results
 from headlight.app.results import measures, what_if
 from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, measure
 from headlight.plots.contributions import other_candidates
-from headlight.plots.text import one_head_name, percent, quoted, quoted_at, short_weight, signed
+from headlight.plots.names import one_head_name
+from headlight.plots.numbers import percent, short_weight, signed
+from headlight.plots.tokens import quoted, quoted_at
 from transformer.interpret.attribution import Attribution, concatenate, parts_to_occlude, rank_correlation
 from transformer.interpret.head_patterns import is_word
 from transformer.interpret.trace import Trace

@@ -9,7 +9,8 @@ from headlight.app import results
 from headlight.app.parameters import PARAMETERS
 from headlight.app.results import measures
 from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, measure, number_words, of_the_page
-from headlight.plots.text import quoted, short_weight, signed
+from headlight.plots.numbers import short_weight, signed
+from headlight.plots.tokens import quoted
 from transformer.arrays import softmax
 from transformer.experiments.attention import ToyNumbers, ToyShape, toy_numbers
 from transformer.interpret.attention_block import Stages, compute_stages

@@ -8,7 +8,9 @@ import numpy as np
 from headlight.app import results
 from headlight.app.results import what_if
 from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, measure, of_the_page
-from headlight.plots.text import kind_head_name, pluralize, quoted, sentence_case
+from headlight.plots.names import kind_head_name, sentence_case
+from headlight.plots.numbers import pluralize
+from headlight.plots.tokens import quoted
 from headlight.views.home.content import words_of
 from headlight.views.what_if.ablation import heads_in
 from transformer.interpret.head_patterns import HeadMeasures, Pattern, measure_heads

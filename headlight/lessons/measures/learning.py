@@ -9,7 +9,9 @@ import numpy as np
 
 from headlight.app import results
 from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, measure, of_the_page
-from headlight.plots.text import NOTHING, kind_words, one_head_name, pluralize, scientific, sentence_case, short_weight
+from headlight.plots.names import kind_words, one_head_name, sentence_case
+from headlight.plots.numbers import pluralize, scientific, short_weight
+from headlight.plots.tokens import NOTHING
 from headlight.views.training.live_content import exact_match_text, state_text
 from headlight.views.training.replay_content import (
     MOST_LETTERS,

@@ -7,14 +7,8 @@ import numpy as np
 from headlight.app import results
 from headlight.app.results import measures
 from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, measure
-from headlight.plots.text import (
-    format_probability,
-    percent,
-    pluralize,
-    quoted,
-    quoted_at,
-    short_weight,
-)
+from headlight.plots.numbers import format_probability, percent, pluralize, short_weight
+from headlight.plots.tokens import quoted, quoted_at
 from transformer.arrays import softmax
 from transformer.data.tokenizer import SPACE
 from transformer.interpret.mask_ablation import MaskedPass, leaked_weights, leakiest_head, rows_that_may_leak

@@ -8,7 +8,8 @@ import numpy as np
 from headlight.app import results
 from headlight.app.results import measures
 from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, measure, of_the_page
-from headlight.plots.text import quoted, short_weight
+from headlight.plots.numbers import short_weight
+from headlight.plots.tokens import quoted
 from headlight.views.positions.word_order_content import exchanged, plainest
 from transformer.config import Positions
 from transformer.interpret import positions

@@ -8,13 +8,8 @@ import numpy as np
 from headlight.app import results
 from headlight.app.results import measures
 from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, measure, number_words, of_the_page
-from headlight.plots.text import (
-    KIND_NAMES,
-    LEAST_SHOWN,
-    format_distinct,
-    kind_head_name,
-    short_weight,
-)
+from headlight.plots.names import KIND_NAMES, kind_head_name
+from headlight.plots.numbers import LEAST_SHOWN, format_distinct, short_weight
 from transformer.arrays import softmax
 from transformer.config import Positions
 from transformer.experiments.attention import SIZES, RandomProducts, measure_random_products

@@ -3,7 +3,9 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from headlight.lessons.answer import Option, Run, Undecided
-from headlight.plots.text import BLANK, one_head_name, quoted, quoted_at, signed
+from headlight.plots.names import one_head_name
+from headlight.plots.numbers import signed
+from headlight.plots.tokens import BLANK, quoted, quoted_at
 from transformer.data.tokenizer import SPACE
 from transformer.interpret.head_patterns import is_word
 from transformer.interpret.trace import Trace

@@ -29,7 +29,7 @@ from headlight.classroom import (
 )
 from headlight.classroom.door import Door, door_of, own_networks, qr_rows
 from headlight.components.show import class_desk
-from headlight.plots.text import shown_tokens
+from headlight.plots.tokens import shown_tokens
 from transformer.errors import UserError
 
 from ..posed import Posed

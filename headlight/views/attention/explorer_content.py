@@ -8,15 +8,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from headlight.components.standalone import Words, standalone
-from headlight.plots.text import (
-    KIND_NAMES,
-    PATTERN_WORDS,
-    ROW_LABELS,
-    head_name,
-    pattern_words,
-    percent,
-    sentence_case,
-)
+from headlight.plots.names import KIND_NAMES, PATTERN_WORDS, ROW_LABELS, head_name, pattern_words, sentence_case
+from headlight.plots.numbers import percent
 from transformer.arrays import require_index
 from transformer.corpus.head_roles import HeadRoles, plainest_head
 from transformer.data.tokenizer import SPACE

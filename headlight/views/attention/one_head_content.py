@@ -4,16 +4,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from headlight.app.finding import Finding
 from headlight.components.standalone import Words, standalone
-from headlight.plots.text import (
-    Finding,
-    kind_head_name,
-    one_head_name,
-    pluralize,
-    sentence_case,
-    shown_token,
-    two_digits,
-)
+from headlight.plots.names import kind_head_name, one_head_name, sentence_case
+from headlight.plots.numbers import pluralize, two_digits
+from headlight.plots.tokens import shown_token
 from headlight.views.research.atlas_content import with_error
 from transformer.corpus.atlas.atlas import FIFTHS, Atlas, Example, HeadEntry, Join
 from transformer.corpus.atlas.drawing import LEAST_WEIGHT

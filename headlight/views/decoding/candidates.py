@@ -10,7 +10,7 @@ from headlight.app.choices import slider
 from headlight.app.results import TranslationRequest
 from headlight.app.widgets import is_presented, plain, show_calculation, show_figure, show_finding
 from headlight.plots.decoding import PRESENTED, SHOWN, logits_figure, truncation_figure
-from headlight.plots.text import quoted
+from headlight.plots.tokens import quoted
 from transformer.decoding.sampling import Truncation, truncate
 from transformer.interpret.parameters import output_row
 from transformer.interpret.trace import Trace

@@ -4,7 +4,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from headlight.plots.text import Finding, format_error, format_probability, pluralize, quoted, signed
+from headlight.app.finding import Finding
+from headlight.plots.numbers import format_error, format_probability, pluralize, signed
+from headlight.plots.tokens import quoted
 from transformer.decoding.sampling import Truncation
 
 _TERMS = 4  # largest products of a logit that are written out

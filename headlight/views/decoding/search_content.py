@@ -5,7 +5,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from headlight.app.facts import encode_array
-from headlight.plots.text import Finding, format_distinct
+from headlight.app.finding import Finding
+from headlight.plots.numbers import format_distinct
 from transformer.decoding.beam import Beam, Branch, Outcome, PathOutcome, SearchRecord
 from transformer.decoding.sampling import Hypothesis
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
-from headlight.plots.text import quoted
+from headlight.plots.tokens import quoted
 from transformer.decoding.sampling import Hypothesis
 from transformer.interpret.head_patterns import word_ranges
 from transformer.interpret.trace import Trace

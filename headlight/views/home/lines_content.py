@@ -2,7 +2,10 @@
 
 import numpy as np
 
-from headlight.plots.text import Finding, format_probability, head_name, quoted, quoted_at
+from headlight.app.finding import Finding
+from headlight.plots.names import head_name
+from headlight.plots.numbers import format_probability
+from headlight.plots.tokens import quoted, quoted_at
 from transformer.interpret.head_patterns import strongest_word_pair, word_ranges
 from transformer.interpret.trace import AttentionMap, RowLabel, Trace
 

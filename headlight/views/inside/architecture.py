@@ -10,7 +10,7 @@ from headlight.app.head_choice import Head, take_head
 from headlight.app.results import CheckpointFiles, TranslationRequest
 from headlight.app.widgets import offer_table, plain, show_translation
 from headlight.components.show import architecture_diagram
-from headlight.plots.text import pluralize
+from headlight.plots.numbers import pluralize
 from transformer.interpret.parameters import Block, blocks_of, parameter_rows
 
 from .architecture_content import block_text, diagram_payload, share_words, sizes, sizes_words

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 
 from headlight.plots.architecture import ACTIVATION_NAMES
-from headlight.plots.text import percent
+from headlight.plots.numbers import percent
 from transformer.config import Activation, FeedForwardType, ModelConfig, NormType, Positions
 from transformer.interpret.parameters import OUTPUT, Block
 

@@ -10,6 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from headlight.app import results
 from headlight.app.choices import line
+from headlight.app.finding import Finding
 from headlight.app.head_choice import Head, choose_head_of
 from headlight.app.results import TranslationRequest, measures
 from headlight.app.widgets import (
@@ -26,7 +27,8 @@ from headlight.app.widgets import (
 from headlight.plots import masks as figures
 from headlight.plots.heatmap import mask_figure
 from headlight.plots.limits import MOST_CELLS
-from headlight.plots.text import KIND_NAMES, Finding, head_name, token_cells
+from headlight.plots.names import KIND_NAMES, head_name
+from headlight.plots.tokens import token_cells
 from transformer import UserError
 from transformer.data.batching import BatchView
 from transformer.interpret.mask_ablation import (

@@ -2,7 +2,10 @@
 
 import numpy as np
 
-from headlight.plots.text import LEAST_SHOWN, Finding, format_error, format_probability, head_name, pluralize, quoted
+from headlight.app.finding import Finding
+from headlight.plots.names import head_name
+from headlight.plots.numbers import LEAST_SHOWN, format_error, format_probability, pluralize
+from headlight.plots.tokens import quoted
 from transformer.data.batching import BatchView
 from transformer.interpret import mask_ablation
 from transformer.interpret.mask_ablation import DisabledMask, MaskedHead, MaskedPass

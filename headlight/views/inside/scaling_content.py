@@ -2,7 +2,9 @@
 
 import numpy as np
 
-from headlight.plots.text import LEAST_SHOWN, Finding, format_distinct, percent, quoted_at
+from headlight.app.finding import Finding
+from headlight.plots.numbers import LEAST_SHOWN, format_distinct, percent
+from headlight.plots.tokens import quoted_at
 from transformer.experiments.attention import RandomProducts, softmax_jacobian_norm
 from transformer.interpret.attention_block import Stages, undivided
 

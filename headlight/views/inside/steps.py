@@ -10,7 +10,7 @@ from headlight.app.head_choice import choose_head_of
 from headlight.app.results import TranslationRequest, measures
 from headlight.app.widgets import offer_download, offer_page, show_translation
 from headlight.components.show import attention_steps
-from headlight.plots.text import KIND_NAMES
+from headlight.plots.names import KIND_NAMES
 from transformer.config import Positions
 from transformer.interpret.attention_block import BlockParameters, Stages, bundle, script
 from transformer.interpret.trace import RowLabel, name_rows

@@ -7,8 +7,10 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from headlight.components.standalone import Words, standalone
+from headlight.plots.names import KIND_NAMES
+from headlight.plots.numbers import LEAST_SHOWN, percent, signed
 from headlight.plots.relative_positions import distance_words
-from headlight.plots.text import KIND_NAMES, LEAST_SHOWN, percent, quoted_at, signed
+from headlight.plots.tokens import quoted_at
 from transformer.arrays import entropy
 from transformer.interpret.attention_block import BlockParameters, Stages, split_heads
 from transformer.interpret.trace import Trace

@@ -13,10 +13,10 @@ from streamlit.delta_generator import DeltaGenerator
 from headlight.app import bar, url_state
 from headlight.app.choices import numbers as numbers_to
 from headlight.app.choices import one_of, slider
+from headlight.app.finding import Finding
 from headlight.app.results import TranslationRequest
 from headlight.app.widgets import plain, show_attempt, show_finding
 from headlight.components.show import attention_steps
-from headlight.plots.text import Finding
 from transformer.config import Norm
 from transformer.errors import ConfigError
 from transformer.experiments.attention import (

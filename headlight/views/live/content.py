@@ -1,7 +1,8 @@
 """What the live model in one file says the same of every sentence, and the page itself."""
 
 from headlight.components.live import live_page
-from headlight.plots.text import NOTHING, OF_ALL_ROWS, PATTERN_WORDS
+from headlight.plots.names import OF_ALL_ROWS, PATTERN_WORDS
+from headlight.plots.tokens import NOTHING
 from headlight.views.attention.explorer_content import CROSS_FIRST, EXPLORER_TEXTS, OPTIONS, STEPS
 from headlight.views.home.content import cards_of
 from headlight.views.inside.steps_content import steps_words

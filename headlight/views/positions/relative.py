@@ -4,10 +4,10 @@ import streamlit as st
 
 from headlight.app import results
 from headlight.app.choices import choose_side, one_number, one_of
+from headlight.app.finding import Finding
 from headlight.app.results import TranslationRequest, measures
 from headlight.app.widgets import plain, show_figure, show_finding, show_translation
 from headlight.plots.relative_positions import MOST_TOKENS, bias_curves_figure, bias_map_figure
-from headlight.plots.text import Finding
 from transformer.config import ModelConfig
 from transformer.interpret.relative_positions import RelativeBias, relative_bias
 from transformer.model.names import Stack

@@ -2,8 +2,9 @@
 
 import numpy as np
 
+from headlight.app.finding import Finding
+from headlight.plots.numbers import format_error, pluralize, scientific, signed
 from headlight.plots.relative_positions import distance_words
-from headlight.plots.text import Finding, format_error, pluralize, scientific, signed
 from transformer.config import ModelConfig
 from transformer.interpret.relative_positions import Moved, RelativeBias
 

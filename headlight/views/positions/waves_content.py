@@ -4,7 +4,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from headlight.plots.text import Finding, format_error, pluralize
+from headlight.app.finding import Finding
+from headlight.plots.numbers import format_error, pluralize
 from transformer.interpret.positions import Encoding, rotation, rotation_error
 from transformer.model.names import Stack
 

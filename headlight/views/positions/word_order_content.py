@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from headlight.plots.text import Finding, quoted
+from headlight.app.finding import Finding
+from headlight.plots.tokens import quoted
 from transformer.config import Positions
 from transformer.interpret.head_patterns import is_word
 from transformer.interpret.positions import EmbeddingSum, Repetition, shared_tokens

@@ -4,7 +4,9 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from headlight.plots.text import KIND_NAMES, Finding, kind_head_name, percent, pluralize, sentence_case, signed
+from headlight.app.finding import Finding
+from headlight.plots.names import KIND_NAMES, kind_head_name, sentence_case
+from headlight.plots.numbers import percent, pluralize, signed
 from transformer.corpus.alignment.table import AlignmentTable
 from transformer.corpus.atlas.atlas import Atlas, HeadEntry, Role
 from transformer.interpret.head_patterns import HeadMeasures, Pattern, measure_heads

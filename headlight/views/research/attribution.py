@@ -8,6 +8,7 @@ import streamlit as st
 
 from headlight.app import results
 from headlight.app.choices import choose_output_token
+from headlight.app.finding import Finding
 from headlight.app.line import part_by_part
 from headlight.app.results import TranslationRequest, measures
 from headlight.app.widgets import plain, show_attempt, show_figure, show_finding, show_table, show_translation
@@ -23,7 +24,8 @@ from headlight.plots.contributions import (
     correlations,
 )
 from headlight.plots.limits import left_out_words
-from headlight.plots.text import LEAST_SHOWN, Finding, quoted, quoted_at, signed
+from headlight.plots.numbers import LEAST_SHOWN, signed
+from headlight.plots.tokens import quoted, quoted_at
 from transformer.interpret.attribution import Attribution, concatenate, norm_weighted, parts_to_occlude
 
 

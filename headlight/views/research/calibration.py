@@ -3,11 +3,12 @@
 import streamlit as st
 
 from headlight.app import bar, results
+from headlight.app.finding import Finding
 from headlight.app.line import part_by_part
 from headlight.app.results import CheckpointFiles, TranslationRequest, measures
 from headlight.app.widgets import Panel, show_finding, show_panels
 from headlight.plots.decoding import calibration_figure, histogram_figure
-from headlight.plots.text import Finding, percent, pluralize
+from headlight.plots.numbers import percent, pluralize
 from transformer.evaluation import Confidence, concatenate
 from transformer.experiments.training import Smoothing
 

@@ -5,11 +5,13 @@ import streamlit as st
 
 from headlight.app import results
 from headlight.app.choices import choose_among, choose_output_token
+from headlight.app.finding import Finding
 from headlight.app.results import TranslationRequest, measures
 from headlight.app.widgets import plain, show_attempt, show_figure, show_finding, show_translation
 from headlight.plots.contributions import Contrast, contrast_figure, other_candidates
 from headlight.plots.limits import left_out_words
-from headlight.plots.text import Finding, format_probability, quoted, quoted_at, shown_token, signed
+from headlight.plots.numbers import format_probability, signed
+from headlight.plots.tokens import quoted, quoted_at, shown_token
 from headlight.views.research.attribution import occlude_step
 from transformer.interpret.attribution import rank_correlation
 from transformer.interpret.trace import Trace

@@ -5,6 +5,7 @@ import streamlit as st
 
 from headlight.app import results
 from headlight.app.choices import choose_output_token
+from headlight.app.finding import Finding
 from headlight.app.line import part_by_part
 from headlight.app.results import TranslationRequest, measures, what_if
 from headlight.app.widgets import (
@@ -17,18 +18,9 @@ from headlight.app.widgets import (
     show_translation,
 )
 from headlight.plots.contributions import logit_kinds_figure, logit_parts_figure, source_shares_figure
-from headlight.plots.text import (
-    LEAST_SHOWN,
-    Finding,
-    kind_head_name,
-    norm_name,
-    percent,
-    quoted,
-    quoted_at,
-    sentence_case,
-    signed,
-    with_norms,
-)
+from headlight.plots.names import kind_head_name, norm_name, sentence_case, with_norms
+from headlight.plots.numbers import LEAST_SHOWN, percent, signed
+from headlight.plots.tokens import quoted, quoted_at
 from transformer.config import ModelConfig, NormType
 from transformer.interpret.rollout import SourceShares, measured_mixing, roll_out
 from transformer.interpret.trace import Trace

@@ -4,10 +4,11 @@ import streamlit as st
 
 from headlight.app import results
 from headlight.app.choices import choose_side, choose_token
+from headlight.app.finding import Finding
 from headlight.app.results import TranslationRequest
 from headlight.app.widgets import plain, show_figure, show_finding, show_translation
 from headlight.plots.architecture import neighbours_figure
-from headlight.plots.text import Finding, quoted, shown_token
+from headlight.plots.tokens import quoted, shown_token
 from transformer.config import ModelConfig
 from transformer.interpret.parameters import nearest
 

@@ -7,10 +7,12 @@ import streamlit as st
 
 from headlight.app import results
 from headlight.app.choices import choose_side, choose_token, one_number
+from headlight.app.finding import Finding
 from headlight.app.results import TranslationRequest
 from headlight.app.widgets import plain, show_figure, show_finding, show_translation
 from headlight.plots.architecture import ACTIVATION_NAMES, units_figure
-from headlight.plots.text import Finding, percent, quoted, signed
+from headlight.plots.numbers import percent, signed
+from headlight.plots.tokens import quoted
 from transformer.config import Activation, FeedForwardType
 
 # Effect of each activation on a hidden unit.

@@ -7,21 +7,13 @@ import numpy as np
 import streamlit as st
 
 from headlight.app import results
+from headlight.app.finding import Finding
 from headlight.app.results import TranslationRequest, what_if
 from headlight.app.widgets import show_finding, show_table, show_translation
 from headlight.plots.decoding import layer_names
-from headlight.plots.text import (
-    Finding,
-    TokenCell,
-    format_probability,
-    norm_name,
-    pluralize,
-    quoted,
-    shown_token,
-    shown_tokens,
-    signed,
-    token_cells,
-)
+from headlight.plots.names import norm_name
+from headlight.plots.numbers import format_probability, pluralize, signed
+from headlight.plots.tokens import TokenCell, quoted, shown_token, shown_tokens, token_cells
 from transformer import Sampling
 from transformer.config import ModelConfig
 from transformer.decoding.sampling import Hypothesis

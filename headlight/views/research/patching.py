@@ -8,6 +8,7 @@ import streamlit as st
 
 from headlight.app import bar, results
 from headlight.app.choices import from_list, line, one_of, slider_over
+from headlight.app.finding import Finding
 from headlight.app.results import TranslationRequest, what_if
 from headlight.app.widgets import (
     one_line,
@@ -20,18 +21,9 @@ from headlight.app.widgets import (
     show_tokens,
     show_warnings,
 )
-from headlight.plots.text import (
-    Finding,
-    TokenCell,
-    format_probability,
-    kind_head_name,
-    kind_words,
-    quoted,
-    quoted_at,
-    shown_token,
-    shown_tokens,
-    signed,
-)
+from headlight.plots.names import kind_head_name, kind_words
+from headlight.plots.numbers import format_probability, signed
+from headlight.plots.tokens import TokenCell, quoted, quoted_at, shown_token, shown_tokens
 from headlight.plots.what_if import patching_figure
 from transformer import Greedy, UserError
 from transformer.interpret.activations import Predictions

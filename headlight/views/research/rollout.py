@@ -7,6 +7,7 @@ import streamlit as st
 
 from headlight.app import results
 from headlight.app.choices import one_of
+from headlight.app.finding import Finding
 from headlight.app.results import TranslationRequest, measures
 from headlight.app.widgets import Panel, show_attempt, show_finding, show_panels, show_translation
 from headlight.plots.contributions import (
@@ -15,7 +16,9 @@ from headlight.plots.contributions import (
     raw_and_rolled,
     share_map_figure,
 )
-from headlight.plots.text import Finding, head_name, pluralize, quoted_at, with_norms
+from headlight.plots.names import head_name, with_norms
+from headlight.plots.numbers import pluralize
+from headlight.plots.tokens import quoted_at
 from transformer.interpret.rollout import Mixing, half_and_half, measured_mixing, roll_out
 from transformer.interpret.trace import AttentionMap, RowLabel
 

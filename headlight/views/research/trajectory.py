@@ -5,10 +5,13 @@ import streamlit as st
 
 from headlight.app import results
 from headlight.app.choices import choose_side, choose_token
+from headlight.app.finding import Finding
 from headlight.app.results import TranslationRequest
 from headlight.app.widgets import show_figure, show_finding, show_translation
 from headlight.plots.architecture import sublayer_names, trajectory_figure
-from headlight.plots.text import Finding, norm_name, percent, quoted, sentence_case, signed
+from headlight.plots.names import norm_name, sentence_case
+from headlight.plots.numbers import percent, signed
+from headlight.plots.tokens import quoted
 from transformer.interpret.residual import Trajectory, trajectory
 
 

@@ -10,7 +10,7 @@ from headlight.app.choices import one_of
 from headlight.app.line import fragment
 from headlight.app.results import TranslationRequest
 from headlight.app.widgets import plain, show_figure, show_finding
-from headlight.plots.text import sentence_case
+from headlight.plots.names import sentence_case
 from headlight.plots.training import runs_figure
 from transformer.config import Norm
 from transformer.toy.jobs import JobView

@@ -10,7 +10,8 @@ from headlight.app.head_choice import Head, take_head
 from headlight.app.line import fragment
 from headlight.app.results import TranslationRequest
 from headlight.app.widgets import plain
-from headlight.plots.text import head_name, percent, pluralize, sentence_case
+from headlight.plots.names import head_name, sentence_case
+from headlight.plots.numbers import percent, pluralize
 from transformer import UserError
 from transformer.config import Norm
 from transformer.errors import BusyError

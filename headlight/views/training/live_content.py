@@ -2,7 +2,10 @@
 
 from collections.abc import Sequence
 
-from headlight.plots.text import Finding, head_name, percent, pluralize, quoted, scientific, sentence_case
+from headlight.app.finding import Finding
+from headlight.plots.names import head_name, sentence_case
+from headlight.plots.numbers import percent, pluralize, scientific
+from headlight.plots.tokens import quoted
 from transformer.interpret.head_patterns import best_reader, count_hits
 from transformer.toy.jobs import JobView
 from transformer.toy.settings import SYMBOLS, Task, ToySchedule, ToySettings, ToyStatus

@@ -6,9 +6,10 @@ import streamlit as st
 
 from headlight.app import results
 from headlight.app.choices import slider
+from headlight.app.finding import Finding
 from headlight.app.results import TranslationRequest
 from headlight.app.widgets import show_figure, show_finding
-from headlight.plots.text import Finding, percent, pluralize, scientific
+from headlight.plots.numbers import percent, pluralize, scientific
 from headlight.plots.training import PAPER, rates_figure, smoothing_figure
 from transformer.config import TrainingConfig
 from transformer.experiments.training import Smoothing

@@ -7,11 +7,12 @@ import streamlit as st
 
 from headlight.app import results, url_state
 from headlight.app.choices import from_list
+from headlight.app.finding import Finding
 from headlight.app.head_choice import Head, choose_head, take_head
 from headlight.app.results import TranslationRequest
 from headlight.app.widgets import offer_page, plain, show_finding
 from headlight.components.show import NEWEST, replay_player
-from headlight.plots.text import Finding, head_name
+from headlight.plots.names import head_name
 from transformer.interpret.head_patterns import Focus
 from transformer.training.replay import TrainingReplay
 

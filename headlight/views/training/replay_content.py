@@ -7,8 +7,10 @@ from itertools import pairwise
 import numpy as np
 
 from headlight.app.facts import encode_array
+from headlight.app.finding import Finding
 from headlight.components.standalone import Words, standalone
-from headlight.plots.text import NOTHING, Finding, pluralize
+from headlight.plots.numbers import pluralize
+from headlight.plots.tokens import NOTHING
 from transformer.interpret.head_patterns import Focus, measure_focus, measure_head
 from transformer.interpret.trace import blank_masked
 from transformer.training.replay import ProbeTrajectory, TrainingReplay

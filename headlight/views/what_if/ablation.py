@@ -8,11 +8,13 @@ import streamlit as st
 
 from headlight.app import results, url_state
 from headlight.app.choices import one_of
+from headlight.app.finding import Finding
 from headlight.app.line import is_there
 from headlight.app.results import TranslationRequest, what_if
 from headlight.app.widgets import one_line, show_attempt, show_finding, show_translation
 from headlight.components.show import head_switches
-from headlight.plots.text import KIND_NAMES, Finding, kind_head_name, pluralize
+from headlight.plots.names import KIND_NAMES, kind_head_name
+from headlight.plots.numbers import pluralize
 from transformer.interpret.trace import Trace
 from transformer.interpret.what_if.importance import ABLATIONS, HeadImportance
 from transformer.interpret.what_if.intervention import Heads

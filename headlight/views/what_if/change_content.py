@@ -8,7 +8,9 @@ from difflib import SequenceMatcher
 
 import numpy as np
 
-from headlight.plots.text import LEAST_SHOWN, Finding, format_distinct, quoted_at, shown_tokens, signed
+from headlight.app.finding import Finding
+from headlight.plots.numbers import LEAST_SHOWN, format_distinct, signed
+from headlight.plots.tokens import quoted_at, shown_tokens
 from transformer.interpret.trace import Trace
 
 Column = tuple[int | None, int | None]  # positions in two translations, None where one has no token

@@ -9,19 +9,11 @@ import streamlit as st
 
 from headlight.app import results
 from headlight.app.choices import write_line
+from headlight.app.finding import Finding
 from headlight.app.results import TranslationRequest, what_if
 from headlight.app.widgets import plain, show_attempt, show_figure, show_finding, show_translation
-from headlight.plots.text import (
-    LEAST_SHOWN,
-    Finding,
-    format_probability,
-    pluralize,
-    quoted,
-    quoted_at,
-    scientific,
-    shown_token,
-    signed,
-)
+from headlight.plots.numbers import LEAST_SHOWN, format_probability, pluralize, scientific, signed
+from headlight.plots.tokens import quoted, quoted_at, shown_token
 from headlight.plots.what_if import log_probabilities
 from headlight.views.attention import explorer
 from transformer import Beam

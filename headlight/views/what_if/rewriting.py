@@ -9,20 +9,14 @@ import streamlit as st
 
 from headlight.app import results, url_state
 from headlight.app.choices import from_list, one_of, slider
+from headlight.app.finding import Finding
 from headlight.app.head_choice import Head, choose_head_of
 from headlight.app.results import TranslationRequest, what_if
 from headlight.app.widgets import one_line, plain, show_attempt, show_figure, show_finding, show_translation
 from headlight.components.show import weight_bars
-from headlight.plots.text import (
-    KIND_NAMES,
-    Finding,
-    format_probability,
-    in_words,
-    kind_words,
-    one_head_name,
-    quoted,
-    quoted_at,
-)
+from headlight.plots.names import KIND_NAMES, kind_words, one_head_name
+from headlight.plots.numbers import format_probability
+from headlight.plots.tokens import in_words, quoted, quoted_at
 from headlight.plots.what_if import candidates_figure
 from transformer.interpret.head_patterns import strongest_word_pair
 from transformer.interpret.trace import Trace, keys_of

@@ -11,7 +11,7 @@ from headlight.lessons.answer import Run
 from headlight.lessons.measures.alignment import PLAINLY
 from headlight.lessons.measures.explanation import left_out
 from headlight.lessons.measures.wording import NEAR
-from headlight.plots.text import PATTERN_WORDS
+from headlight.plots.names import PATTERN_WORDS
 from headlight.views.attention.explorer_content import explorer_blob
 from transformer.interpret.head_patterns import Pattern
 

@@ -15,7 +15,7 @@ from headlight.lessons.answer import Answer, Kind
 from headlight.lessons.file import read_lesson
 from headlight.lessons.posed import pose
 from headlight.lessons.register import answer_of
-from headlight.plots.text import quoted
+from headlight.plots.tokens import quoted
 from transformer.experiments.attention import ToyShape, table, toy_numbers
 
 BOTH = pytest.mark.parametrize("checkpoint", LANGUAGES)

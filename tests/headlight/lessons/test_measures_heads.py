@@ -13,7 +13,7 @@ from headlight.app.results import what_if
 from headlight.lessons.answer import Run
 from headlight.lessons.measures.heads import changed_words
 from headlight.lessons.measures.wording import NEAR, NEAR_NATS
-from headlight.plots.text import PATTERN_WORDS
+from headlight.plots.names import PATTERN_WORDS
 from headlight.views.what_if.ablation import describe_ranking
 from transformer.interpret.head_patterns import Pattern
 

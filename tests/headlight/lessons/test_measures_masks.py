@@ -12,7 +12,7 @@ from support.pages import ROOT, headlines, open_page
 from headlight.lessons.answer import Answer, Kind, Run
 from headlight.lessons.file import read_lesson
 from headlight.lessons.posed import pose
-from headlight.plots.text import quoted
+from headlight.plots.tokens import quoted
 
 BOTH = pytest.mark.parametrize("checkpoint", LANGUAGES)
 MASK = read_lesson(ROOT / "headlight" / "lessons" / "shipped" / "mask.toml")

@@ -10,6 +10,8 @@ import pytest
 
 from headlight.plots.attention import overview_figure
 from headlight.plots.heatmap import Cells, Heatmap, attention_map_figure, heatmap_figure, map_title, weight_texts
+from headlight.plots.names import head_name
+from headlight.plots.numbers import percent
 from headlight.plots.palette import (
     PAGE_TEXT,
     THEMES_FAINTEST,
@@ -19,7 +21,6 @@ from headlight.plots.palette import (
     diverging,
     label_color,
 )
-from headlight.plots.text import head_name, percent
 from transformer.interpret.trace import attention_map, masked_maps
 
 ROOT = Path(__file__).parents[3]

@@ -8,7 +8,7 @@ from support.drawn import drawn_text
 
 from headlight.plots.heatmap import Heatmap, mask_figure
 from headlight.plots.masks import leaking_figure, masked_weights_figure, next_tokens_figure
-from headlight.plots.text import shown_token, shown_tokens
+from headlight.plots.tokens import shown_token, shown_tokens
 from transformer.interpret.mask_ablation import DisabledMask, masked_head, run_masked
 
 SHORT, LONG = 0, 1

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from headlight.plots.text import chip_text, in_words, shown_token, shown_tokens
+from headlight.plots.tokens import chip_text, in_words, shown_token, shown_tokens
 from transformer.interpret.head_patterns import word_ranges
 
 SENTENCES = Path(__file__).parents[2] / "sentences_in_words.json"

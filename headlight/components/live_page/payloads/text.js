@@ -1,4 +1,4 @@
-// Numbers, tokens and heads in words, to the letter as headlight/plots/text.py writes them.
+// Numbers, tokens and heads in words, to the letter as headlight/plots (numbers, tokens, names) writes them.
 
 import { MINUS } from "../../lib/format.js";
 

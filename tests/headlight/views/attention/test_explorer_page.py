@@ -11,7 +11,7 @@ from support.pages import components, open_page, page_text
 from support.replayed import replayed
 
 from headlight.app import results
-from headlight.plots.text import percent
+from headlight.plots.numbers import percent
 from headlight.views.attention.explorer_content import KINDS, MEASURES, explorer_blob
 from headlight.views.attention.page import VIEWS
 from transformer import Translator

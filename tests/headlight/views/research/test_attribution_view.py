@@ -19,7 +19,7 @@ from headlight.plots.contributions import (
     correlation_rows,
     correlations,
 )
-from headlight.plots.text import signed
+from headlight.plots.numbers import signed
 from transformer import Translator
 from transformer.interpret.attention_block import block_parameters, record_stages
 from transformer.interpret.attribution import (

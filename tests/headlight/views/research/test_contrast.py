@@ -8,7 +8,7 @@ from support.pages import numbers, open_page, page_text, shows_only_text, specs
 from support.streams import loaded, stream_of, trace_of
 
 from headlight.plots.contributions import Contrast, contrast_figure, other_candidates
-from headlight.plots.text import in_words
+from headlight.plots.tokens import in_words
 from headlight.views.research.contrast import describe_contrast, most_doubtful_step
 from transformer.interpret.attribution import Attribution, gradient_times_input, leave_one_out
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from support.pages import numbers, open_page, page_text, specs, tables
 
-from headlight.plots.text import TokenCell
+from headlight.plots.tokens import TokenCell
 from headlight.plots.what_if import patching_figure
 from headlight.views.research.patching import MEANINGS, candidate_rows, cell_words
 from transformer.interpret.activations import Predictions

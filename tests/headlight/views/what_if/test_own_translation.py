@@ -11,7 +11,7 @@ from support.streams import loaded, trace_of
 
 from headlight.app import results
 from headlight.app.results import what_if
-from headlight.plots.text import shown_token, shown_tokens
+from headlight.plots.tokens import shown_token, shown_tokens
 from headlight.plots.what_if import log_probabilities
 from headlight.views.what_if.own_translation import own_translation_html
 from transformer import Beam

@@ -2,22 +2,18 @@
 
 import pytest
 
-from headlight.plots.text import (
+from headlight.plots.names import head_name, pattern_words, sentence_case
+from headlight.plots.numbers import (
     format_distinct,
     format_error,
     format_probability,
-    head_name,
-    pattern_words,
     percent,
     pluralize,
-    quoted,
-    quoted_at,
     scientific,
-    sentence_case,
     short_weight,
     signed,
-    token_label,
 )
+from headlight.plots.tokens import quoted, quoted_at, token_label
 from transformer.interpret.head_patterns import HeadMeasures, Pattern, Share
 
 

@@ -1,0 +1,106 @@
+"""Tokens as text, in figures and sentences, by the rules of headlight/components/lib/tokens.js."""
+
+import functools
+import html
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from transformer.data.tokenizer import SPACE
+from transformer.interpret.head_patterns import is_punctuation
+
+GLYPHS = {"</s>": "⟨end⟩", "<s>": "⟨start⟩", "<pad>": "⟨pad⟩", "<unk>": "⟨unknown⟩"}
+NOTHING = "(nothing: the model ended the sentence at once)"  # in place of an empty translation
+_CONTINUED = "·"  # before a token that continues a word, where it stands apart from that word
+BLANK = "␣"  # a token, or a part of one, that is nothing but a blank
+_JOINTS = (" | ", " → ")  # within a label of two tokens; no token has a space
+_LANGUAGE = re.compile(r">>.*<<|__\w+__|[a-z]{2,3}_[A-Z][A-Za-z]{1,3}")  # of Marian and M2M-100, of NLLB and mBART
+_NAMED = re.compile(r"<.+>")  # a special token without a glyph, or a byte: "<mask>", "<0xC3>"
+_ENDS_A_WORD = frozenset({"</s>", "<s>", "<pad>", SPACE})
+
+# The beginning of a token in a sentence: at its start, after a blank, a quotation mark, or between two of one label.
+_TOKEN_MARK = re.compile(rf"(?<![^\s“|]){SPACE}(?=[^\s”|])")
+_SPECIAL_IN_SENTENCE = re.compile(rf"(?<![^\s“|])(?:{'|'.join(map(re.escape, GLYPHS))})(?![^\s”|.,:;])")
+
+
+@dataclass(frozen=True)
+class TokenCell:
+    """A token in a table, `shown` as it looks over the text `below`; its letters appear on hover."""
+
+    token: str
+    shown: str
+    below: str = ""
+
+    def html(self, tag: str, attributes: str = "") -> str:
+        """Return the cell of an HTML table."""
+        return f'<{tag}{attributes} title="{html.escape(self.token)}">{html.escape(self.shown + self.below)}</{tag}>'
+
+
+def token_label(token: str) -> str:
+    """Escape a token for a tick or a hover text: Plotly renders HTML, and the token may be a user's text."""
+    return html.escape(token, quote=False)
+
+
+def chip_text(token: str) -> str:
+    """Return a token as it looks in a row of chips, joined to those of its word: "teacher", "⟨end⟩"."""
+    if token in GLYPHS:
+        return GLYPHS[token]
+    return token.removeprefix(SPACE).replace(SPACE, BLANK) or BLANK[: len(token)]
+
+
+def shown_token(token: str) -> str:
+    """Return a token as it looks alone: "teacher", one that continues a word "·s", a special one "⟨end⟩"."""
+    return f"{_CONTINUED}{chip_text(token)}" if _continues(token) else chip_text(token)
+
+
+def shown_tokens(labels: Sequence[str]) -> list[str]:
+    """Return the tokens of a sentence as they look on an axis, or labels of two tokens each: "liebe → meinen".
+
+    The first one continues nothing, nor does a token after a special one or a blank; where no token has the mark of a
+    word's beginning, as in the tasks of letters, none continues another.
+    """
+    return list(_shown_tokens(tuple(labels)))
+
+
+@functools.lru_cache(maxsize=256)  # a figure needs the same labels a dozen times to fit itself into its room
+def _shown_tokens(labels: tuple[str, ...]) -> tuple[str, ...]:
+    for joint in _JOINTS:
+        if any(joint in label for label in labels):
+            firsts, seconds = zip(*((*label.split(joint, 1), "")[:2] for label in labels), strict=True)
+            pairs = zip(labels, _shown_tokens(firsts), _shown_tokens(seconds), strict=True)
+            return tuple(f"{one}{joint}{other}" if joint in label else one for label, one, other in pairs)
+    if not any(label.startswith(SPACE) for label in labels):
+        return tuple(map(chip_text, labels))
+    befores = ("</s>", *labels)
+    return tuple(
+        chip_text(label) if before in _ENDS_A_WORD or _LANGUAGE.fullmatch(before) else shown_token(label)
+        for before, label in zip(befores, labels, strict=False)
+    )
+
+
+def _continues(token: str) -> bool:
+    """Return whether a token continues a word by itself: punctuation marks and special tokens do not."""
+    is_named = _LANGUAGE.fullmatch(token) or _NAMED.fullmatch(token)
+    return bool(token) and not (token.startswith(SPACE) or is_named or is_punctuation(token))
+
+
+def in_words(sentence: str) -> str:
+    """Return a sentence that names tokens, “▁my”, as it reads: without the mark ▁, special tokens as ⟨end⟩."""
+    shown = _TOKEN_MARK.sub("", sentence).replace(f"“{SPACE}”", f"“{BLANK}”")
+    return _SPECIAL_IN_SENTENCE.sub(lambda match: GLYPHS[match[0]], shown)
+
+
+def token_cells(tokens: Sequence[str]) -> list[TokenCell]:
+    """Return the tokens of a sentence as cells of a table."""
+    return [TokenCell(*pair) for pair in zip(tokens, shown_tokens(tokens), strict=True)]
+
+
+def quoted(token: str) -> str:
+    """Return a token between quotation marks, its word boundary as written by the tokenizer."""
+    return f"“{token}”"
+
+
+def quoted_at(tokens: Sequence[str], place: int, noun: str = "position") -> str:
+    """Return a token between quotation marks, with its number from 1 if another one equals it: “▁no” (query 3)."""
+    number = f" ({noun} {place + 1})" if list(tokens).count(tokens[place]) > 1 else ""
+    return quoted(tokens[place]) + number
