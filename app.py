@@ -20,8 +20,11 @@ else:
     from streamlit.starlette import App
 
     from headlight.app.server import open_browser
+    from headlight.classroom import check_store
     from headlight.classroom.routes import class_routes, housekeeping
     from headlight.components.modules import module_routes
+
+    check_store()
 
     @contextlib.asynccontextmanager
     async def lifespan(_: App):

@@ -42,6 +42,7 @@ __all__ = [
     "Teacher",
     "Truth",
     "View",
+    "check_store",
     "open_class",
     "open_store",
     "read_code",
@@ -56,6 +57,15 @@ def open_store() -> "SqliteStore":
     from .sqlite_store import SqliteStore
 
     return SqliteStore(_file())
+
+
+def check_store() -> None:
+    """End the process with a sentence if the environment names a file that cannot be used."""
+    if path := os.environ.get(FILE_VARIABLE):
+        try:
+            open_store()
+        except StoreError as error:
+            raise SystemExit(f"{FILE_VARIABLE}={path}: {error}") from error
 
 
 def has_store() -> bool:

@@ -16,12 +16,9 @@ import asyncio
 import base64
 import contextlib
 import hashlib
-import ipaddress
 import json
 import re
 import threading
-import time
-from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache, partial
@@ -36,8 +33,9 @@ from streamlit import config
 from streamlit.url_util import make_url_path
 
 from . import has_store, open_store
+from .admission import Presence, RateLimit, hash_participant, network_of
 from .store import Answer, Classroom, Kind, NotTheTeacherError, Outcome, Phase, Question, Round, StoreError
-from .teaching import Tally, Teacher, read_code, tally_of
+from .teaching import Tally, Teacher, read_code, sign_of, tally_of
 
 if TYPE_CHECKING:
     from .sqlite_store import SqliteStore
@@ -45,8 +43,6 @@ if TYPE_CHECKING:
 MOST_BYTES = 500  # of a state, which is less
 MOST_BODY = 1000  # bytes
 WRONG_CODES, WRONG_SECONDS = 10, 60.0  # of one address, until it has to wait
-_ADDRESSES = 10_000  # that are remembered for it
-FLUSH = 1.0  # seconds between two notes of who was seen
 PURGE = 600.0  # seconds between two looks for classes past their time
 _PARTICIPANT = re.compile(r"[0-9a-f]{16}")
 _NO_CODE = "A code has five letters and digits, and no vowels: please look at it again."
@@ -57,6 +53,8 @@ _UNREACHABLE = "The server cannot reach its classes: please try again in a momen
 _REFUSED = {
     Outcome.LOCKED: (403, "This class lets nobody in any more: please ask your teacher."),
     Outcome.FULL: (403, "This class is full."),
+    Outcome.REMOVED: (403, "Your teacher has removed you from this class."),
+    Outcome.CROWDED: (429, "Many are joining from your network: please wait, you will be in within a minute."),
     Outcome.NO_CLASS: (404, _OVER),
     Outcome.CLOSED: (409, "This question is closed."),
     Outcome.TOO_SOON: (429, "One answer a second."),
@@ -111,68 +109,12 @@ class Page:
         return HTMLResponse(page, status, self._headers)
 
 
-class WrongCodes:
-    """How many wrong codes came from each address lately. Whoever has a right one never waits."""
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic):
-        self._clock = clock
-        self._times: dict[str, deque[float]] = {}
-
-    def is_too_many(self, address: str) -> bool:
-        """Note another wrong code of an address; return whether it is one too many."""
-        now, times = self._clock(), self._times.pop(address, deque(maxlen=WRONG_CODES))
-        self._times[address] = times  # as the last one
-        if len(self._times) > _ADDRESSES:
-            del self._times[next(iter(self._times))]
-        if len(times) == WRONG_CODES and now - times[0] < WRONG_SECONDS:
-            return True
-        times.append(now)
-        return False
-
-
-class Presence:
-    """Who is in which class and when they were last seen, as far as this server knows; noted in the store by and by."""
-
-    def __init__(self, store: "SqliteStore"):
-        self._store, self._lock = store, threading.Lock()
-        self._seen: dict[tuple[str, str], dict[str, float]] = {}  # by code and salt
-        self._flushed: dict[tuple[str, str], float] = {}
-
-    def enter(self, classroom: Classroom, participant: str) -> Outcome:
-        """Let a participant in, or note that who is in was seen."""
-        key, now = (classroom.code, classroom.salt), self._store.now()
-        with self._lock:
-            is_known = participant in self._seen.get(key, ())
-        if not is_known:
-            outcome = self._store.admit(classroom.code, participant)
-            if outcome != Outcome.KEPT:
-                return outcome
-        with self._lock:
-            if key not in self._seen:
-                self._forget(classroom.code)
-            last = self._flushed.setdefault(key, now)
-            seen = self._seen.setdefault(key, {})
-            seen[participant] = now
-            recent = {each: when for each, when in seen.items() if when >= last} if now - last >= FLUSH else {}
-            if recent:
-                self._flushed[key] = now
-        if recent:
-            self._store.note_seen(classroom.code, recent)
-        return Outcome.KEPT
-
-    def _forget(self, code: str) -> None:
-        """Forget classes that are gone, and another one that had the code."""
-        for key in list(self._seen):
-            if key[0] == code or self._store.read(key[0]) is None:
-                del self._seen[key], self._flushed[key]
-
-
 class Desk:
     """What the routes do, each in a thread."""
 
     def __init__(self, door: str, store: Callable[[], "SqliteStore"] = open_store):
         self.door, self.page, self._open = door, Page(door), store
-        self._wrong, self._opening = WrongCodes(), threading.Lock()
+        self._wrong, self._opening = RateLimit(WRONG_CODES, WRONG_SECONDS), threading.Lock()
         self._presence: Presence | None = None
         self._threads = ThreadPoolExecutor(8, "classroom")
         self._final_tally = lru_cache(maxsize=1000)(self._tally)
@@ -216,7 +158,7 @@ class Desk:
         read = read_code(code)
         found = self.store.read(read) if read else None
         if found is None:
-            limited = self._wrong.is_too_many(address)
+            limited = self._wrong.is_exceeded(address)
             raise Refusal(429, _WAIT) if limited else Refusal(404, _NONE.format(read) if read else _NO_CODE)
         if found.phase == Phase.ENDED:
             raise Refusal(410, _OVER)
@@ -225,15 +167,14 @@ class Desk:
     def state(self, code: str, address: str, number: str, known: int) -> Response:
         """Return how a class stands, to one who knows a version of it."""
         classroom = self._find(code, address)
-        participant = hash_participant(classroom, number)
-        self._let_pass(self.presence.enter(classroom, participant))
+        participant = self._admitted(classroom, number, address)
         if known == classroom.version:
             return Response(status_code=204, headers=_NOT_KEPT)
         current = classroom.current
-        choice = self.store.answer_of(code, current.number, participant) if current else None
+        choice = self.store.answer_of(classroom.code, current.number, participant) if current else None
         is_revealed = current is not None and classroom.phase == Phase.REVEALED
-        tally = self._final_tally(code, current) if current and is_revealed else None
-        return JSONResponse(state_of(classroom, choice, tally, known), headers=_NOT_KEPT)
+        tally = self._final_tally(classroom.code, current) if current and is_revealed else None
+        return JSONResponse(state_of(classroom, choice, tally, known, sign_of(participant)), headers=_NOT_KEPT)
 
     def _tally(self, code: str, closed: Round) -> Tally:
         return tally_of(closed, self.store.answers(code, closed.number))
@@ -250,10 +191,16 @@ class Desk:
             choice = current.question.read_choice(body.get("choice"))
         except ValueError:
             raise Refusal(400, "This answers another question.") from None
-        participant = hash_participant(classroom, number)
+        participant = self._admitted(classroom, number, address)
         answer = Answer(round=current.number, participant=participant, choice=choice, at=self.store.now())
-        self._let_pass(self.store.answer(code, answer))
+        self._let_pass(self.store.answer(classroom.code, answer))
         return JSONResponse({"kept": choice}, headers=_NOT_KEPT)
+
+    def _admitted(self, classroom: Classroom, number: str, address: str) -> str:
+        """Return a participant's hashed number once they are in. Raises Refusal."""
+        participant = hash_participant(classroom, number)
+        self._let_pass(self.presence.enter(classroom, participant, address))
+        return participant
 
     @staticmethod
     def _let_pass(outcome: Outcome) -> None:
@@ -272,38 +219,30 @@ class Desk:
 
     def table(self, code: str, address: str, secret: str) -> Response:
         """Return the teacher's table."""
-        self._find(code, address)
+        classroom = self._find(code, address)
         try:
-            content = Teacher(self.store, code, secret).csv()
+            content = Teacher(self.store, classroom.code, secret).csv()
         except NotTheTeacherError as error:
             raise Refusal(403, str(error)) from None
-        headers = {**_NOT_KEPT, "Content-Disposition": f'attachment; filename="class-{code}.csv"'}
+        headers = {**_NOT_KEPT, "Content-Disposition": f'attachment; filename="class-{classroom.code}.csv"'}
         return Response(content, media_type="text/csv", headers=headers)
 
 
-def hash_participant(classroom: Classroom, number: str) -> str:
-    """Return how a participant is kept, which says nothing of who they are in another class."""
-    return hashlib.sha256(f"{classroom.salt}{number}".encode()).hexdigest()[:24]
-
-
-def state_of(classroom: Classroom, choice: str | None, tally: Tally | None, known: int) -> dict[str, object]:
-    """Return what a phone needs of a class that it knows in a version: 0 for none.
+def state_of(
+    classroom: Classroom, choice: str | None, tally: Tally | None, known: int, sign: str = ""
+) -> dict[str, object]:
+    """Return what a phone needs of a class that it knows in a version: 0 for none. sign: of the participant.
 
     The question is left out where it is known, its longest texts are cut to fit: the wall has them whole. Nothing of
     what is right is in it unless the class is in the phase REVEALED. Who missed the question gets that first, as of an
     older version, and asks for the rest at once.
     """
-    state: dict[str, object] = {"v": classroom.version, "phase": str(classroom.phase)}
+    state: dict[str, object] = {"v": classroom.version, "phase": str(classroom.phase), "me": sign}
     current = classroom.current
     if current is None:
         return state
     question = current.question
-    kind = question.kind
-    chosen = question.chosen(choice) if choice is not None and kind != Kind.NUMBER else []
-    yours = (
-        None if choice is None else float(choice) if kind == Kind.NUMBER else chosen[0] if kind == Kind.ONE else chosen
-    )
-    state |= {"round": current.number, "yours": yours}
+    state |= {"round": current.number, "yours": None if choice is None else _as_sent(question, choice)}
     if not current.version <= known <= classroom.version:
         asked = state | {"kind": str(question.kind), "text": question.text, "options": list(question.options)}
         if classroom.phase != Phase.REVEALED:
@@ -388,7 +327,7 @@ def class_routes(store: Callable[[], "SqliteStore"] = open_store) -> list[Route]
         Route(f"{door}/{{code}}/answer", answer, methods=["POST"]),
         Route(f"{door}/{{code}}/try", try_it),
         Route(f"{door}/{{code}}/answers.csv", table, methods=["POST"]),
-        Route(f"{door}/{{rest:path}}", nothing),
+        Route(f"{door}/{{rest:path}}", nothing, methods=["GET", "POST"]),
     ]
 
 
@@ -422,13 +361,8 @@ def _refused(status: int, sentence: str) -> Response:
 
 
 def _address(request: Request) -> str:
-    """Return whom wrong codes are counted for: an address, of IPv6 the network that one household has."""
-    host = request.client.host if request.client else ""
-    with contextlib.suppress(ValueError):
-        address = ipaddress.ip_address(host.partition("%")[0])
-        if address.version == 6 and address.ipv4_mapped is None:
-            return str(ipaddress.ip_network((address, 64), strict=False))
-    return host
+    """Return the key of a request's address for limits."""
+    return network_of(request.client.host if request.client else "")
 
 
 def _is_participant(request: Request) -> bool:

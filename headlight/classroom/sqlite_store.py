@@ -6,11 +6,13 @@ import sqlite3
 import stat
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from .store import (
+    AWAY,
     MOST_CLASSES,
+    MOST_PARTICIPANTS,
     Answer,
     Classroom,
     CodeTakenError,
@@ -137,6 +139,19 @@ class SqliteStore:
             self._empty_log()
         return after
 
+    def is_in(self, code: str, participant: str) -> bool:
+        """Return whether a participant has been admitted."""
+        with self._reading, _reachable():
+            return self._is_in(self._reader, code, participant)
+
+    def expel(self, code: str, participants: Sequence[str] | None, number: int | None) -> None:
+        """Delete participants, all of them for None, and their answers in a round, if there is a `number`."""
+        with self._write() as writer:
+            whom, values = ("", [()]) if participants is None else ("AND participant = ?", [(p,) for p in participants])
+            for value in values:
+                writer.execute(f"DELETE FROM participant WHERE code = ? {whom}", (code, *value))
+                writer.execute(f"DELETE FROM answer WHERE code = ? AND round = ? {whom}", (code, number, *value))
+
     def admit(self, code: str, participant: str) -> Outcome:
         """Let a participant in: KEPT, also for a participant who is in already; LOCKED, FULL, or NO_CLASS."""
         with self._write(durable=False) as writer:
@@ -182,9 +197,12 @@ class SqliteStore:
             rows = [(seen, code, participant) for participant, seen in participants.items()]
             writer.executemany("UPDATE participant SET seen = max(seen, ?) WHERE code = ? AND participant = ?", rows)
 
-    def seen_since(self, code: str, moment: float) -> int:
-        """Return how many participants were seen at that moment or later."""
-        return self._read("SELECT count(*) FROM participant WHERE code = ? AND seen >= ?", code, moment)[0][0]
+    def seen_since(self, code: str, moment: float) -> list[str]:
+        """Return the participants who were seen at that moment or later."""
+        return [
+            row[0]
+            for row in self._read("SELECT participant FROM participant WHERE code = ? AND seen >= ?", code, moment)
+        ]
 
     def purge(self) -> None:
         """Delete classes past their time, from the file as from its log."""
@@ -211,13 +229,16 @@ class SqliteStore:
         return from_document(row[0]) if row else None
 
     @staticmethod
-    def _is_in(writer: sqlite3.Connection, code: str, participant: str) -> bool:
+    def _is_in(connection: sqlite3.Connection, code: str, participant: str) -> bool:
         query = "SELECT 1 FROM participant WHERE code = ? AND participant = ?"
-        return writer.execute(query, (code, participant)).fetchone() is not None
+        return connection.execute(query, (code, participant)).fetchone() is not None
 
-    @staticmethod
-    def _count(writer: sqlite3.Connection, code: str) -> int:
-        return int(writer.execute("SELECT count(*) FROM participant WHERE code = ?", (code,)).fetchone()[0])
+    def _count(self, writer: sqlite3.Connection, code: str) -> int:
+        """Return the number of participants; those who are away make room where there would be none."""
+        query = "SELECT count(*) FROM participant WHERE code = ?"
+        if writer.execute(query, (code,)).fetchone()[0] >= MOST_PARTICIPANTS:
+            writer.execute("DELETE FROM participant WHERE code = ? AND seen < ?", (code, self.now() - AWAY))
+        return int(writer.execute(query, (code,)).fetchone()[0])
 
     @staticmethod
     def _answers(connection: sqlite3.Connection, code: str, number: int, more: str = "", *values: str) -> list[Answer]:

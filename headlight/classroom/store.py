@@ -1,7 +1,7 @@
 """Data of a class that predicts together, and the rules for answers; `teaching` has the life of a class.
 
 Kept are the class, its questions, answers by participants' random numbers, hashed with a salt of the class, and times.
-All of it is gone twelve hours after the class was opened, or when the teacher ends it.
+All of it is gone twelve hours after the class was opened, an hour after the teacher's last act, or when they end it.
 """
 
 import json
@@ -11,9 +11,10 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from functools import lru_cache
 
-MOST_CLASSES, MOST_PARTICIPANTS, MOST_ROUNDS = 200, 400, 100
+MOST_CLASSES, MOST_PARTICIPANTS, MOST_ROUNDS, MOST_REMOVED = 200, 400, 100, 100
 MOST_OPTIONS, MOST_LETTERS, MOST_OPTION_LETTERS, MOST_LINK = 8, 600, 200, 1500
-LASTS = 12 * 3600.0  # seconds
+LASTS, IDLE = 12 * 3600.0, 3600.0  # seconds: in all, and without an act of the teacher
+AWAY = 300.0  # seconds since their last request after which a participant makes room for another one
 REMEMBERED = 3600.0  # seconds that an ended class is known to be over, with nothing else kept of it
 BETWEEN_ANSWERS = 1.0  # seconds, of one participant
 
@@ -71,6 +72,8 @@ class Outcome(StrEnum):
     TOO_SOON = "too soon"  # after the participant's last one
     LOCKED = "locked"  # for those who are not in yet
     FULL = "full"
+    CROWDED = "crowded"  # too many newcomers from one address
+    REMOVED = "removed"  # by the teacher
     NO_CLASS = "no class"
 
 
@@ -177,6 +180,7 @@ class Classroom:
     """A class: `version` grows with each change of it, not with answers. Times are seconds since 1970.
 
     teacher: hash of her secret. salt: of participants' numbers. lesson, step: where she is. locked: for newcomers.
+    removed: participants whom the teacher has removed.
     """
 
     code: str
@@ -190,6 +194,7 @@ class Classroom:
     version: int = 1
     rounds: tuple[Round, ...] = ()
     locked: bool = False
+    removed: tuple[str, ...] = ()
 
     @property
     def current(self) -> Round | None:
@@ -229,7 +234,8 @@ def from_document(document: str) -> Classroom:
         )
         for each in content["rounds"]
     )
-    return Classroom(**content | {"rounds": rounds, "phase": Phase(content["phase"])})
+    removed = tuple(content.get("removed", ()))
+    return Classroom(**content | {"rounds": rounds, "phase": Phase(content["phase"]), "removed": removed})
 
 
 @dataclass(frozen=True)

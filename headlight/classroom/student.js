@@ -67,6 +67,7 @@ async function poll() {
   try {
     const [status, state] = await ask(`state?v=${held.v}`, mine);
     if (status === 200) take(state);
+    else if (status === 429) $("error").textContent = state.error;
     else if (status !== 204) return leave(state.error);
     soon = state.more;
   } catch { /* asked again below */ }
@@ -121,6 +122,7 @@ async function send() {
     }
   } catch { /* repeated below */ }
   sending = undefined;
+  if (!document.body.dataset.code) return; // left
   show();
   if (wanted !== undefined) sendTimer = setTimeout(send, again);
 }
@@ -159,6 +161,8 @@ function show(isNew) {
   const mine = wanted ?? held.yours ?? [];
   $("door").hidden = true;
   $("room").hidden = false;
+  $("error").textContent = "";
+  $("me").textContent = held.me ? `· you are ${held.me}` : "";
   $("text").textContent = held.text ?? "";
   if (isNew) {
     $("value").value = "";

@@ -22,11 +22,14 @@ import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+from zlib import crc32
 
 from headlight.app.spreadsheet import as_text
 
 from .store import (
+    IDLE,
     LASTS,
+    MOST_REMOVED,
     MOST_ROUNDS,
     Answer,
     ClassError,
@@ -46,7 +49,7 @@ if TYPE_CHECKING:
     from .sqlite_store import SqliteStore
 
 ALPHABET = "2346789CDFHJKMNPRTVWX"  # no vowels; of those that look alike (B8, 0DOQ, 5S, 6G, 1IL, 2Z, UV) at most one
-LENGTH = 5
+LENGTH, SIGN_LENGTH = 5, 4
 HERE = 30.0  # seconds since which somebody was seen who is here: a phone in a pocket asks every ten seconds
 _TRIES = 50
 _HAND = ""  # in place of a participant
@@ -68,11 +71,16 @@ class Tally:
 
 @dataclass(frozen=True)
 class View:
-    """What the teacher sees: her class, how many are here now, and what was answered in the current round so far."""
+    """What the teacher sees: the class, the signs of those who are here, and the current round's answers so far."""
 
     classroom: Classroom
-    here: int
+    signs: tuple[str, ...]
     tally: Tally | None
+
+    @property
+    def here(self) -> int:
+        """Return how many are here."""
+        return len(self.signs)
 
 
 @dataclass(frozen=True)
@@ -94,6 +102,12 @@ def read_code(text: str) -> str:
     return code if len(code) == LENGTH and set(code) <= set(ALPHABET) else ""
 
 
+def sign_of(participant: str) -> str:
+    """Return the short sign by which the teacher and a participant's phone call them."""
+    number, letters = crc32(participant.encode()), len(ALPHABET)
+    return "".join(ALPHABET[number // letters**place % letters] for place in range(SIGN_LENGTH))
+
+
 def open_class(store: "SqliteStore", lesson: str = "", step: int = 0) -> "Teacher":
     """Open a class and return its teacher, who alone has the secret. Raises NoRoomError."""
     secret, opened = secrets.token_urlsafe(24), store.now()
@@ -103,7 +117,7 @@ def open_class(store: "SqliteStore", lesson: str = "", step: int = 0) -> "Teache
             teacher=_hashed(secret),
             salt=secrets.token_hex(16),
             opened=opened,
-            ends=opened + LASTS,
+            ends=opened + IDLE,
             lesson=lesson,
             step=step,
         )
@@ -125,8 +139,9 @@ class Teacher:
         """Return how the class stands, to be asked for about once a second."""
         classroom = self._read()
         here = self._store.seen_since(self.code, self._store.now() - HERE)
+        signs = tuple(sorted(map(sign_of, here)))
         tally = self._tally(classroom.current) if classroom.current else None
-        return View(classroom=classroom, here=here, tally=tally)
+        return View(classroom=classroom, signs=signs, tally=tally)
 
     def ask(self, question: Question, truth: Truth | None = None, step: str = "") -> Classroom:
         """Ask a question as it stands now; one that is open is closed. `step` is its place, such as "attention.3"."""
@@ -189,6 +204,30 @@ class Teacher:
     def lock(self, locked: bool = True) -> Classroom:
         """Let nobody in who is not in yet, or again everybody."""
         return self._change(lambda old: old if old.locked == locked else replace(old, locked=locked))
+
+    def remove(self, sign: str) -> Classroom:
+        """Remove the participants of a sign for good, with their answers to a question that is not revealed yet."""
+        gone = [each for each in self._store.seen_since(self.code, 0.0) if sign_of(each) == sign]
+
+        def without(old: Classroom) -> Classroom:
+            if len(old.removed) + len(gone) > MOST_REMOVED:
+                raise NoRoomError("Too many have been removed one by one: please empty the room.")
+            return replace(old, removed=(*old.removed, *gone)) if gone else old
+
+        return self._expel(self._change(without), gone)
+
+    def empty(self) -> Classroom:
+        """Remove all participants, with their answers to a question that is not revealed yet, and open the door.
+
+        Phones that are still there come in again, at most so many a minute from one address.
+        """
+        salt = secrets.token_hex(16)  # another one: no server takes a phone for one that it has admitted
+        return self._expel(self._change(lambda old: replace(old, salt=salt, removed=(), locked=False)), None)
+
+    def _expel(self, classroom: Classroom, participants: list[str] | None) -> Classroom:
+        is_open = classroom.current is not None and classroom.phase != Phase.REVEALED
+        self._store.expel(self.code, participants, classroom.rounds[-1].number if is_open else None)
+        return classroom
 
     def go(self, lesson: str, step: int) -> Classroom:
         """Note where in which lesson she is, for another device of hers."""
@@ -259,7 +298,8 @@ class Teacher:
         def checked(old: Classroom) -> Classroom:
             self._check(old)
             new = change(old)
-            return new if new is old else replace(new, version=old.version + 1)
+            ends = min(old.opened + LASTS, self._store.now() + IDLE) if new.phase != Phase.ENDED else new.ends
+            return new if new is old else replace(new, version=old.version + 1, ends=ends)
 
         return self._store.change(self.code, checked)
 

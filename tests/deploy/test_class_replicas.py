@@ -10,7 +10,8 @@ from support.proxied import Deployment, container_folder, deployed
 from support.until import until
 
 from headlight.classroom import FILE_VARIABLE, Question, Teacher, Truth, open_class
-from headlight.classroom.routes import WRONG_CODES, hash_participant
+from headlight.classroom.admission import hash_participant
+from headlight.classroom.routes import WRONG_CODES
 from headlight.classroom.sqlite_store import SqliteStore
 
 BASE = "/school/headlight"

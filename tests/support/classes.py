@@ -44,12 +44,12 @@ def served(store: Callable[[], SqliteStore]) -> Iterator[str]:
 
 
 class Phone:
-    """A participant's browser before a class: what it asks for, and what comes, by status and content."""
+    """A participant's browser: its requests, and the answers by status and content. source: its address for a proxy."""
 
-    def __init__(self, address: str, code: str, number: str | None = None):
+    def __init__(self, address: str, code: str, number: str | None = None, source: str = ""):
         parts = urlsplit(address)
         self._host, self._door, self.code = parts.netloc, f"{parts.path}/c", code
-        self.number = number or secrets.token_hex(8)
+        self.number, self.source = number or secrets.token_hex(8), source
         self._connection = http.client.HTTPConnection(self._host, timeout=300)
 
     def __del__(self):
@@ -57,6 +57,8 @@ class Phone:
 
     def ask(self, path: str, method: str = "GET", body: str | None = None, **headers: str) -> tuple[int, bytes]:
         """Ask for a path below the door's; a connection that the server has closed is opened again, once."""
+        if self.source:
+            headers["X-Forwarded-For"] = self.source
         for last in (False, True):
             try:
                 self._connection.request(method, self._door + path, body, headers)
@@ -94,7 +96,8 @@ class Crowd:
     def answer(self, choice: object, over: threading.Event) -> None:
         """Send one participant after the other into the first round, until it is `over`."""
         while not over.is_set():
-            phone, status = Phone(self._address, self._code), 0
+            source = f"10.{secrets.randbelow(256)}.{secrets.randbelow(256)}.{secrets.randbelow(256)}"
+            phone, status = Phone(self._address, self._code, source=source), 0
             while status != 200 and not over.is_set():
                 try:
                     status, _ = phone.answer(1, choice)

@@ -9,6 +9,7 @@ import { Door } from "./door.js";
 import { RaisedHands } from "./hands.js";
 import { OwnQuestion } from "./own.js";
 import { Rights } from "./rights.js";
+import { Room } from "./room.js";
 
 const ACTS = {
   ask: ["Ask", "A"], again: ["Ask again", "A"], close: ["Close", "C"], bars: ["Histogram", "H"],
@@ -27,6 +28,7 @@ class ClassDesk extends Component {
     this.door = new Door(this.find("dialog.door"), this.find(".corner"));
     this.own = new OwnQuestion(this.find("dialog.own"), (asked) => this.act("own", asked));
     this.hands = new RaisedHands(this.find("dialog.hands"), (hands) => this.act("hands", { hands }));
+    this.room = new Room(this.find("dialog.room"), (act, sign) => this.act(act, { sign }));
     this.find(".rights").onsubmit = (event) => this.giveRights(event);
     this.find(".leave").onclick = () => this.leaveClass();
     for (const button of root.querySelectorAll(".more [data-act]")) button.onclick = () => this.more(button);
@@ -55,6 +57,7 @@ class ClassDesk extends Component {
   draw(data) {
     const { asked } = data, bars = Boolean(asked?.bars.length);
     this.door.draw(data);
+    this.room.draw(data.signs);
     this.find(".place").textContent = asked ? "" : data.step ? `${data.title} · ${data.step} of ${data.of}` : "";
     write(this.find(".say"), asked ? [] : data.say);
     this.find(".ask").textContent = asked?.text ?? data.why;
@@ -125,6 +128,7 @@ class ClassDesk extends Component {
     this.find(".more").hidePopover();
     if (act === "own") this.own.open(data.tokens);
     else if (act === "hands") this.hands.open(data.asked);
+    else if (act === "room") this.room.open();
     else this.act(act);
   }
 
@@ -180,7 +184,7 @@ class ClassDesk extends Component {
     const within = event.composedPath()[0];
     if (event.defaultPrevented || isShortcut(event) || event.repeat || !this.data?.secret) return;
     const key = event.key.toLowerCase(), more = this.find(".more");
-    const form = [this.own.dialog, this.hands.dialog].find(({ open }) => open);
+    const form = [this.own.dialog, this.hands.dialog, this.room.dialog].find(({ open }) => open);
     if (form) {
       if (key !== "escape") return;
       form.close();

@@ -45,6 +45,7 @@ def board(view: View, place: Place, before: Sequence[Tally] = (), *, bars: bool 
         "v": classroom.version,
         "phase": str(classroom.phase),
         "here": view.here,
+        "signs": list(view.signs),
         "locked": classroom.locked,
         "rounds": len(classroom.rounds),
         "title": place.title,

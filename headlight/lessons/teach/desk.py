@@ -4,6 +4,7 @@ What she may do stands on the class's secret. It is in her session and in her br
 of hers; the address has the code alone. Every act asks the store, which knows a hash of it.
 """
 
+import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +28,7 @@ from headlight.classroom import (
     open_store,
     read_code,
 )
+from headlight.classroom.admission import RateLimit, network_of
 from headlight.classroom.door import Door, door_of, own_networks, qr_rows
 from headlight.components.show import class_desk
 from headlight.plots.tokens import shown_tokens
@@ -44,7 +46,9 @@ _SECRETS, _BARS, _FINAL = "class_secrets", "class_bars", "class_final"
 _SAID, _TURN, _MOVES = "class_said", "class_turn", "class_moves"
 _REFUSED = "class_refused"  # why there is no class, until it is said
 _FORGET = "class_forget"  # codes of classes that are over: the browser forgets their secrets
+_OPENED = "class_opened"  # limit of classes that are opened here
 _MOST_SECRET = 100  # letters
+MOST_PER_SESSION, MOST_PER_ADDRESS, PERIOD = 10, 30, 3600.0  # classes that may be opened within so many seconds
 
 
 @dataclass(frozen=True)
@@ -69,6 +73,7 @@ def open_for(lesson: str, step: int = 0) -> bool:
     Returns whether there is one; if not, `show_refusal` says why.
     """
     try:
+        _limit_openings()
         teacher = open_class(open_store(), lesson, step)
     except ClassError as error:
         st.session_state[_REFUSED] = str(error)
@@ -77,6 +82,18 @@ def open_for(lesson: str, step: int = 0) -> bool:
     url_state.write("class", teacher.code)
     url_state.write("present", "1")
     return True
+
+
+def _limit_openings() -> None:
+    """Raise ClassError where this session or its address has opened too many classes lately."""
+    session = st.session_state.setdefault(_OPENED, RateLimit(MOST_PER_SESSION, PERIOD))
+    if session.is_exceeded("") or _openings().is_exceeded(network_of(st.context.ip_address or "")):
+        raise ClassError("Too many classes were opened from here within an hour: please go on with one of them.")
+
+
+@functools.cache
+def _openings() -> RateLimit:
+    return RateLimit(MOST_PER_ADDRESS, PERIOD)
 
 
 def show_refusal() -> None:
@@ -298,6 +315,10 @@ def _do(teacher: Teacher, classroom: Classroom, place: Place, ways: Ways, act: M
             return _count_hands(teacher, act.get("hands"))
         case "lock":
             teacher.lock(not classroom.locked)
+        case "remove":
+            teacher.remove(str(act.get("sign")))
+        case "empty":
+            teacher.empty()
         case "summary":
             ways.summary()
             st.session_state[_MOVES] = True

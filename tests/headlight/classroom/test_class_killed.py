@@ -8,7 +8,7 @@ from support.server import free_port, start, wait_for
 from support.until import until
 
 from headlight.classroom import FILE_VARIABLE, Question, Teacher, open_class
-from headlight.classroom.routes import hash_participant
+from headlight.classroom.admission import hash_participant
 from headlight.classroom.sqlite_store import SqliteStore
 
 ENOUGH = 40  # answers before and after

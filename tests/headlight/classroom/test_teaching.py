@@ -11,7 +11,7 @@ import pytest
 
 from headlight.classroom import Teacher, open_class, read_code, teaching
 from headlight.classroom.store import (
-    LASTS,
+    IDLE,
     MOST_ROUNDS,
     Answer,
     ClassError,
@@ -303,7 +303,7 @@ def test_a_class_asks_so_often_and_no_code_is_looked_for_for_ever(store, monkeyp
         teacher.ask(NUMBER)
     with pytest.raises(NoRoomError):
         teacher.ask(NUMBER)
-    assert teacher.look().classroom.ends - teacher.look().classroom.opened == LASTS
+    assert teacher.look().classroom.ends - teacher.look().classroom.opened == IDLE
     letters = itertools.cycle(teacher.code)
     monkeypatch.setattr(teaching.secrets, "choice", lambda _: next(letters))
     with pytest.raises(CodeTakenError):

@@ -1,17 +1,23 @@
 """Nobody without the teacher's secret reveals, ends, asks, or reads a class: tried over the app's own websocket."""
 
+import os
+import sqlite3
+import subprocess
+import sys
 import urllib.error
 import urllib.request
 from contextlib import AsyncExitStack
 
 import pytest
 from streamlit.proto.BackMsg_pb2 import BackMsg
-from support.server import serve
+from support.server import ROOT, free_port, serve
 from support.talk import aside
 
 from benchmarks.websocket_visitor import Run, WebsocketVisitor
 from headlight.classroom import FILE_VARIABLE, Phase, Question, Teacher, Truth, open_class
+from headlight.classroom.sqlite_store import SqliteStore
 from headlight.classroom.store import Answer
+from headlight.lessons.teach import desk
 
 DESK = "class_desk"
 QUESTION = Question("Whose question is this?", ("the teacher's", "somebody's"))
@@ -162,10 +168,18 @@ def test_an_ended_class_and_a_store_that_is_away_are_said_in_a_sentence(school, 
 
 
 def test_a_store_that_cannot_be_reached_is_said_in_a_sentence(tmp_path):
-    (tmp_path / "classes.sqlite3").write_text("no database, and longer than its header would be" * 10)
+    path = tmp_path / "classes.sqlite3"
 
     async def lead(address: str) -> None:
         async with AsyncExitStack() as stack:
+            teacher = open_class(SqliteStore(path), "attention", 1)
+            hers = await arrive(stack, address, teacher.code)
+            await hers.report(DESK, "rights", teacher.secret)
+            assert hers.desk["here"] == 0
+            with sqlite3.connect(path) as other:
+                other.execute("DROP TABLE class")
+            run = await hers.look_again()
+            assert hers.desk["away"].startswith("The class cannot be reached: trying again.") and not run.exceptions
             visitor = await arrive(stack, address, "22222")
             run = await visitor.report(DESK, "rights", "a-secret-of-another-day")
             assert visitor.desk["said"].startswith("The file of the classes cannot be used") and not run.exceptions
@@ -174,8 +188,31 @@ def test_a_store_that_cannot_be_reached_is_said_in_a_sentence(tmp_path):
             run = await lessons.press("Teach a class")
             assert not run.exceptions and b"The file of the classes cannot be used" in lessons.heard.replace(b"\\", b"")
 
-    with serve(**{FILE_VARIABLE: str(tmp_path / "classes.sqlite3")}) as address:
+    with serve(**{FILE_VARIABLE: str(path)}) as address:
         aside(lead(address)).result()
+
+
+def test_a_server_whose_classes_can_have_no_file_says_so_and_does_not_start(tmp_path):
+    (tmp_path / "text").write_text("no database, and longer than its header would be" * 10)
+    for path in (tmp_path, tmp_path / "text", tmp_path / "text" / "classes.sqlite3"):
+        command = [sys.executable, "-m", "streamlit", "run", "app.py", f"--server.port={free_port()}"]
+        environment = os.environ | {FILE_VARIABLE: str(path)}
+        server = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+        assert server.returncode and "Traceback" not in server.stderr
+        assert f"{FILE_VARIABLE}={path}: The file of the classes cannot be used" in server.stderr
+
+
+def test_a_session_opens_so_many_classes_and_is_then_told_to_go_on(school, store):
+    async def lead() -> None:
+        async with AsyncExitStack() as stack:
+            visitor = await stack.enter_async_context(Listener(school, "lessons"))
+            for opened in range(desk.MOST_PER_SESSION + 1):
+                await visitor.arrive(lessons="for the teacher")
+                assert b"Too many classes" not in visitor.heard, opened
+                await visitor.press("Teach a class")
+            assert b"Too many classes were opened from here within an hour" in visitor.heard
+
+    aside(lead()).result()
 
 
 def test_the_table_is_for_who_has_the_secret(school, teacher):

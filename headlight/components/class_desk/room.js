@@ -1,0 +1,39 @@
+// Participants of a class by their signs: the teacher removes one, or empties the room. Each takes a second press.
+
+import { element } from "../lib/canvas.js";
+
+export class Room {
+  // act: gets "remove" and a sign, or "empty".
+  constructor(dialog, act) {
+    Object.assign(this, { dialog, act, signs: [] });
+    this.find = (selector) => dialog.querySelector(selector);
+    this.find(".empty").onclick = () => this.press("");
+  }
+
+  open() {
+    this.press();
+    this.dialog.showModal();
+  }
+
+  draw(signs) {
+    if (signs.join() === this.signs.join()) return;
+    this.signs = signs;
+    this.find(".signs").replaceChildren(...signs.map((sign) => {
+      const button = element("button", "", sign);
+      Object.assign(button, { type: "button", onclick: () => this.press(sign) });
+      return button;
+    }));
+  }
+
+  // The second press of the same button acts; "" is the whole room, undefined nothing.
+  press(sign) {
+    const isSure = sign !== undefined && sign === this.chosen;
+    this.chosen = isSure ? undefined : sign;
+    const question = sign ? `Press again to remove ${sign}.` : "Press again to empty the room: phones come in anew.";
+    this.find(".sure").textContent = this.chosen === undefined ? "" : question;
+    if (!isSure) return;
+    if (sign) this.act("remove", sign);
+    else this.act("empty");
+    this.dialog.close();
+  }
+}

@@ -1,0 +1,199 @@
+"""Admission to a class: limits per address, removal by the teacher, and routes under attack."""
+
+import html
+import http.client
+import json
+import random
+import re
+from urllib.parse import quote, unquote
+
+import pytest
+from support.awkward import awkward_texts
+from support.classes import Phone, served
+
+from headlight.classroom import Question, Teacher, open_class, read_code, routes
+from headlight.classroom.admission import ARRIVAL_SECONDS, ARRIVALS, RateLimit, hash_participant
+from headlight.classroom.store import AWAY, IDLE, LASTS, MOST_PARTICIPANTS, MOST_REMOVED, ClassError, Outcome
+from headlight.classroom.teaching import sign_of
+
+WORD = Question("Which word is read most?", ("cat", "dog", "bird"))
+CLASS, ATTACK, REQUESTS = 35, 400, 2400
+
+
+@pytest.fixture
+def address(store):
+    with served(lambda: store) as found:
+        yield found
+
+
+@pytest.fixture
+def teacher(store) -> Teacher:
+    return open_class(store)
+
+
+def sign(teacher: Teacher, phone: Phone) -> str:
+    return sign_of(hash_participant(teacher.look().classroom, phone.number))
+
+
+def test_a_class_comes_in_at_once_and_an_attack_from_one_address_does_not(address, teacher, clock):
+    teacher.ask(WORD)
+    phones = [Phone(address, teacher.code) for _ in range(CLASS)]
+    assert [phone.state()[0] for phone in phones] == [200] * CLASS
+    attack = Phone(address, teacher.code)
+    statuses = []
+    for number in range(ATTACK):
+        attack.number = f"{number:016x}"
+        status, told = attack.answer(1, 0)
+        statuses.append(status)
+    assert statuses == [200] * (ARRIVALS - CLASS) + [429] * (ATTACK - ARRIVALS + CLASS)
+    assert told["error"].endswith("within a minute.") and attack.response.headers["Retry-After"]
+    assert [phone.answer(1, 1)[0] for phone in phones] == [200] * CLASS, "whoever is in stays in"
+    clock.ahead += ARRIVAL_SECONDS
+    assert attack.answer(1, 0)[0] == 200
+
+
+def test_a_limit_counts_each_key_by_itself_and_forgets():
+    now = 0.0
+    limit = RateLimit(10, 60.0, lambda: now)
+    assert [limit.is_exceeded("a") for _ in range(12)] == [False] * 10 + [True] * 2
+    assert not limit.is_exceeded("b")
+    now = 59.0
+    assert limit.is_exceeded("a")
+    now = 61.0
+    assert not limit.is_exceeded("a")
+    for number in range(30_000):
+        limit.is_exceeded(f"address {number}")
+    assert len(limit._times) <= 10_000
+
+
+def test_those_who_are_away_make_room_and_those_who_are_there_do_not(store, teacher, clock):
+    for number in range(MOST_PARTICIPANTS):
+        assert store.admit(teacher.code, str(number)) == Outcome.KEPT
+    clock.ahead += AWAY + 1
+    store.note_seen(teacher.code, {str(number): clock() for number in range(MOST_PARTICIPANTS - 2)})
+    outcomes = [store.admit(teacher.code, late) for late in ("a", "b", "c")]
+    assert outcomes == [Outcome.KEPT, Outcome.KEPT, Outcome.FULL]
+    assert store.admit(teacher.code, "0") == Outcome.KEPT
+
+
+def test_a_phone_that_comes_back_after_others_took_its_room_is_admitted_anew(address, teacher, store, clock):
+    phone = Phone(address, teacher.code)
+    assert phone.state()[0] == 200
+    clock.ahead += AWAY + 1
+    for number in range(MOST_PARTICIPANTS):
+        store.admit(teacher.code, str(number))
+    assert phone.state()[0] == 403, "full"
+    clock.ahead += AWAY + 1
+    assert phone.state()[0] == 200 and teacher.look().here == 1
+
+
+def test_a_removed_participant_stays_out_and_their_open_answer_goes(address, teacher):
+    teacher.ask(WORD)
+    clown, pupil = (Phone(address, teacher.code) for _ in range(2))
+    assert clown.answer(1, 0)[0] == pupil.answer(1, 1)[0] == 200
+    assert clown.state()[1]["me"] == sign(teacher, clown) in teacher.look().signs
+    teacher.remove(sign(teacher, clown))
+    assert clown.state()[0] == clown.answer(1, 0)[0] == 403
+    assert "removed" in clown.state()[1]["error"]
+    assert teacher.look().tally.counts == (0, 1, 0) and teacher.look().signs == (sign(teacher, pupil),)
+    version = teacher.look().classroom.version
+    assert teacher.remove("nobody").version == version
+    teacher.reveal()
+    teacher.remove(sign(teacher, pupil))
+    assert teacher.look().tally.answered == 1, "what was revealed stays"
+
+
+def test_an_emptied_room_fills_again_and_its_open_answers_are_gone(address, teacher):
+    teacher.ask(WORD)
+    phones = [Phone(address, teacher.code) for _ in range(3)]
+    for phone in phones:
+        assert phone.answer(1, 0)[0] == 200
+    teacher.remove(sign(teacher, phones[2]))
+    teacher.lock()
+    known = teacher.look().classroom.version
+    teacher.empty()
+    assert teacher.look().here == 0 == teacher.look().tally.answered
+    for phone in phones:
+        status, state = phone.state(known)
+        assert status == 200 and state["yours"] is None and state["me"] == sign(teacher, phone)
+    assert phones[0].answer(1, 2)[0] == 200 and teacher.look().tally.counts == (0, 0, 1)
+
+
+def test_so_many_are_removed_one_by_one_and_no_more(teacher, store):
+    for number in range(MOST_REMOVED + 1):
+        store.admit(teacher.code, str(number))
+    signs = [sign_of(str(number)) for number in range(MOST_REMOVED + 1)]
+    for each in signs[:MOST_REMOVED]:
+        teacher.remove(each)
+    with pytest.raises(ClassError, match="empty the room"):
+        teacher.remove(signs[-1])
+    assert not teacher.empty().removed
+
+
+def test_a_class_lives_for_an_hour_after_the_last_act_and_never_longer_than_it_may(teacher, store, clock):
+    for _ in range(20):
+        clock.ahead += IDLE - 1
+        if store.read(teacher.code) is None:
+            break
+        teacher.ask(WORD)
+    assert LASTS - IDLE < clock.ahead <= LASTS + IDLE
+    idle = open_class(store)
+    clock.ahead += IDLE + 1
+    assert store.read(idle.code) is None
+
+
+def bad_codes(code: str, chance: random.Random) -> list[str]:
+    """Return codes as an attacker writes them: bytes, signs, near misses, and the right one with blanks in it."""
+    texts = [quote(text, safe="") for text in awkward_texts(300, seed=7) if text]
+    octets = ["".join(f"%{chance.randrange(256):02X}" for _ in range(chance.randrange(1, 9))) for _ in range(300)]
+    near = [f"{code[:at]}{sign}{code[at + 1 :]}" for at in range(5) for sign in ("2", "%00", "O", "%E2%80%83", "%0A")]
+    blanks = [f"{code[:at]}{sign}{code[at:]}" for at in range(6) for sign in ("%0A", "%E2%80%83", "-", "%20", "%0D")]
+    return [*texts, *octets, *near, *blanks, code.lower(), code * 2, code + "%00", "x" * 5000, "%2e%2e", "null", "0"]
+
+
+def sentence_of(status: int, kind: str, body: bytes) -> str:
+    """Return the sentence of a refusal: in JSON, or above the field of the page."""
+    if kind.startswith("application/json"):
+        return json.loads(body)["error"]
+    return html.unescape(re.search(r'role="alert">([^<]*)', body.decode())[1])
+
+
+def test_no_request_of_thousands_is_a_server_error_and_a_bad_code_is_a_404(address, teacher, monkeypatch, store):
+    monkeypatch.setattr(routes, "WRONG_CODES", 10**6)
+    teacher.ask(WORD)
+    chance = random.Random(11)
+    codes = bad_codes(teacher.code, chance)
+    bodies = ["", "{", "[]", '{"round": 1, "choice": 9}', '{"round": NaN}', "\0", "[" * 900, "9" * 999, "x" * 2000]
+    with served(lambda: store) as host:
+        connection = http.client.HTTPConnection(host.removeprefix("http://"), timeout=60)
+        for number in range(REQUESTS):
+            code = codes[number % len(codes)]
+            method, rest = chance.choice(
+                [("GET", ""), ("GET", "/state"), ("GET", "/state?v=0"), ("POST", "/answer"), ("GET", "/try")]
+                + [("POST", "/answers.csv")]
+            )
+            headers = {"participant": chance.choice(["0" * 15 + "7", "1" * 16, "x", "\xff" * 16, ""])}
+            headers["authorization"] = chance.choice(["", "Bearer x", f"Bearer {teacher.secret}", "\xff"])
+            connection.request(method, f"/c/{code}{rest}", chance.choice(bodies) if method == "POST" else None, headers)
+            response = connection.getresponse()
+            status, body = response.status, response.read()
+            case = (method, code, rest, headers, status)
+            assert status < 500, case
+            is_of_class = read_code(unquote(code)[: 40 if not rest else None]) == teacher.code and "%2F" not in code
+            if not is_of_class:
+                assert status in (404, 400, 413), case
+                assert sentence_of(status, response.headers["Content-Type"], body).endswith((".", "?")), case
+            if status == 200 and rest == "/answers.csv":
+                assert response.headers["Content-Disposition"].endswith(f'"class-{teacher.code}.csv"')
+        connection.close()
+
+
+def test_a_code_typed_in_another_way_is_the_same_class_on_every_route(address, teacher):
+    typed = Phone(address, quote(f" {teacher.code[:2]}-{teacher.code[2:].lower()}\n"))
+    teacher.ask(WORD)
+    assert typed.answer(1, 1)[0] == 200
+    assert typed.state()[1]["yours"] == 1
+    teacher.reveal()
+    assert typed.state(2)[1]["counts"] == [0, 1, 0]
+    status, _ = typed.ask(f"/{typed.code}/answers.csv", "POST", authorization=f"Bearer {teacher.secret}")
+    assert status == 200 and f'"class-{teacher.code}.csv"' in typed.response.headers["Content-Disposition"]
