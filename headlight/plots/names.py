@@ -3,7 +3,7 @@
 from transformer.config import ModelConfig, NormType
 from transformer.interpret.head_patterns import HeadMeasures, Pattern
 from transformer.interpret.trace import RowLabel
-from transformer.interpret.what_if.intervention import Heads
+from transformer.model.head_ref import HeadRef
 
 from .numbers import percent, pluralize
 
@@ -54,7 +54,7 @@ def kind_words(kind: str) -> str:
     return f"{name[0].lower()}{name[1:]}"
 
 
-def kind_head_name(heads: Heads) -> str:
+def kind_head_name(heads: HeadRef) -> str:
     """Return one head with its kind of attention, for use within a sentence: "cross-attention layer 3, head 4"."""
     return f"{kind_words(heads.kind)} {one_head_name(heads.layer, heads.head)}"  # type: ignore[arg-type]
 

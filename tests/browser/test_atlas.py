@@ -11,7 +11,7 @@ from headlight.app import results
 from headlight.views.attention.one_head_content import head_page, head_payload
 from headlight.views.research.atlas_content import found_in_atlas
 from transformer import Translator
-from transformer.interpret.what_if.intervention import Heads
+from transformer.model.head_ref import HeadRef
 
 QUERY = "checkpoint=reverse&text=abc+xyz"
 HEADLINE, READOUT = ".head_card .headline", ".head_finder .readout"
@@ -127,7 +127,7 @@ def test_embedded_the_finder_stands_alone(page, address):
 def test_a_head_is_taken_along_as_a_page_without_a_server(open_alone, said):
     checkpoint = results.checkpoint("reverse")
     atlas, trace = results.atlas(checkpoint), Translator.load(checkpoint.folder, "cpu").trace("abc xyz")
-    one = next(each for each in found_in_atlas(atlas, None) if each.heads == Heads("cross", 1, 0))
+    one = next(each for each in found_in_atlas(atlas, None) if each.heads == HeadRef("cross", 1, 0))
     page = open_alone(head_page(head_payload(one.heads, one.told, trace, atlas, None), trace, "reverse"))
     expect(page.locator(HEADLINE)).to_have_text(said["cross.2.1"])
     expect(page.locator(".examples .example").first).to_be_visible()

@@ -36,7 +36,8 @@ from transformer.interpret.head_patterns import word_ranges
 from transformer.interpret.trace import RowLabel, Trace, attention_map
 from transformer.interpret.what_if.hiding import hide
 from transformer.interpret.what_if.importance import HeadImportance, head_importance
-from transformer.interpret.what_if.intervention import Heads, Zero
+from transformer.interpret.what_if.intervention import Zero
+from transformer.model.head_ref import HeadRef
 from transformer.model.names import AttentionKind
 
 KINDS = ("encoder", "decoder", "cross")
@@ -243,7 +244,7 @@ def test_the_switches_are_given_the_same(payloads, traces):
 
 
 def test_what_comes_without_heads_is_said_alike(payloads, traces):
-    heads = [Heads(kind, layer, head) for kind in AttentionKind for layer, head in ((0, 1), (2, 4))]
+    heads = [HeadRef(kind, layer, head) for kind in AttentionKind for layer, head in ((0, 1), (2, 4))]
     for trace in traces[:6]:
         for off in (heads[:1], heads[2:4], heads):
             changes = tuple(map(Zero.of, off))

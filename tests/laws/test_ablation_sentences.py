@@ -12,17 +12,18 @@ from support.traced import traces, translator
 from headlight.views.what_if.ablation import describe_change, describe_ranking, head_words
 from headlight.views.what_if.change_content import moved_words, share_words
 from transformer.interpret.what_if.importance import every_head, head_importance
-from transformer.interpret.what_if.intervention import Heads, Zero
+from transformer.interpret.what_if.intervention import Zero
+from transformer.model.head_ref import HeadRef
 
 HEADS = {
-    Heads("encoder", 1, 4): "encoder self-attention layer 2, head 5",
-    Heads("decoder", 2, 7): "masked decoder self-attention layer 3, head 8",
-    Heads("cross", 2, 3): "cross-attention layer 3, head 4",
+    HeadRef("encoder", 1, 4): "encoder self-attention layer 2, head 5",
+    HeadRef("decoder", 2, 7): "masked decoder self-attention layer 3, head 8",
+    HeadRef("cross", 2, 3): "cross-attention layer 3, head 4",
 }
 TEXTS = traces()[1:20:4]
 
 
-def without(*heads: Heads):
+def without(*heads: HeadRef):
     """The model with the columns of W_O that read these heads set to zero: another way to the same."""
     model = copy.deepcopy(translator().model)
     width = model.config.d_k

@@ -13,7 +13,8 @@ from torch import nn
 from headlight.plots.names import kind_words
 from headlight.views.what_if.rewriting import describe_next, describe_rewriting
 from transformer.interpret.what_if import intervention as changes
-from transformer.interpret.what_if.intervention import Focus, Forbid, Heads, Rows, Shift
+from transformer.interpret.what_if.intervention import Focus, Forbid, Rows, Shift
+from transformer.model.head_ref import HeadRef
 
 TEXTS = [each for each in traces() if len(each.source_ids) > 3 and len(each.target_ids) > 3][2:18:5]
 
@@ -52,7 +53,7 @@ def log_probabilities(model, trace):
 
 
 @pytest.mark.parametrize("change, by_hand", [(Forbid, forbid), (Focus, focus)])
-@pytest.mark.parametrize("heads, rows", [(Heads("cross", 2, 3), Rows(2, 2)), (Heads("cross"), Rows(2))])
+@pytest.mark.parametrize("heads, rows", [(HeadRef("cross", 2, 3), Rows(2, 2)), (HeadRef("cross"), Rows(2))])
 def test_what_is_said_of_a_change_is_what_attention_by_its_formula_gives(change, by_hand, heads, rows):
     for trace in TEXTS:
         asked = change.of(heads, key=1, rows=rows)
@@ -115,7 +116,7 @@ def test_every_row_is_said_only_of_rows_that_the_change_can_reach(kind):
     """In forty sentences and all heads: a decoder's row before a key cannot attend to it, and stays as it was."""
     stayed = 0
     for trace in traces()[:: 1 if kind == "decoder" else 5]:
-        heads, old = Heads(kind), trace.attention(kind).astype(float)
+        heads, old = HeadRef(kind), trace.attention(kind).astype(float)
         rows, keys = old.shape[2:]
         given = tuple(float(at >= keys // 2) for at in range(keys))
         at = min(2, keys - 1)

@@ -16,7 +16,7 @@ from ..data.frames import frame_of
 from ..errors import DataError
 from ..files import reading_json, save_json, write_atomically
 from ..interpret.what_if.importance import ABLATIONS, ImportanceSums
-from ..interpret.what_if.intervention import Heads
+from ..model.head_ref import HeadRef
 from ..model.names import AttentionKind
 from ..untrusted import number, whole_number
 from .provenance import Provenance, pooled
@@ -78,7 +78,7 @@ class ImportanceTable:
         for at in np.argsort(-sums.means[:-1], kind="stable"):
             head = sums.heads[at]
             digits = [f"{numbers[name][at]:.6f}" for name in _NUMBERS]
-            counts = sums.tokens, sums.sentences, f"{self.ablation}:{head}"
+            counts = sums.tokens, sums.sentences, str(ABLATIONS[self.ablation].of(head))
             table.writerow([head.kind, head.layer + 1, head.head + 1, *digits, *counts])
         write_atomically(path, text.getvalue().encode())
 
@@ -92,7 +92,7 @@ class ImportanceTable:
         """Read what `save` wrote beside this table; raises CheckpointError for anything else."""
         with reading_json(_beside(path), _VERSION) as content:
             rows = content["heads"]
-            heads = tuple(Heads(kind, whole_number(layer), whole_number(head)) for kind, layer, head, *_ in rows)
+            heads = tuple(HeadRef(kind, whole_number(layer), whole_number(head)) for kind, layer, head, *_ in rows)
             listed = [*(row[3:] for row in rows), content["log_probability"]]
             array = np.array([[number(each, -_MOST, _MOST) for each in row] for row in listed])
             _check_whole(heads)
@@ -116,7 +116,7 @@ def pool(tables: Sequence[ImportanceTable]) -> ImportanceTable:
     return ImportanceTable(reduce(add, (each.sums for each in tables)), tables[0].ablation, provenance)
 
 
-def _check_whole(heads: Sequence[Heads]) -> None:
+def _check_whole(heads: Sequence[HeadRef]) -> None:
     """Raise ValueError or IndexError where these are not all heads of each kind, in the order of `every_head`."""
     for kind in AttentionKind:
         places = [(head.layer or 0, head.head or 0) for head in heads if head.kind == kind]

@@ -14,7 +14,8 @@ from headlight.plots.tokens import quoted, quoted_at
 from transformer.interpret.attribution import Attribution, concatenate, parts_to_occlude, rank_correlation
 from transformer.interpret.head_patterns import is_word
 from transformer.interpret.trace import Trace
-from transformer.interpret.what_if.intervention import Heads, Uniform
+from transformer.interpret.what_if.intervention import Uniform
+from transformer.model.head_ref import HeadRef
 from transformer.model.names import AttentionKind
 
 from .wording import MOST_OPTIONS, NEAR_CHANCES, NEAR_NATS, head_names, listed, moved, token_options, word_steps
@@ -268,8 +269,8 @@ def even_weights(run: Run) -> Answer:
     trace = run.trace
     layer, head = results.default_head(run.request, "cross")
     layers = range(trace.cross.shape[0])[-(MOST_OPTIONS - 1) :]
-    asked = {f"{one_head_name(layer, head)} alone": Heads(AttentionKind.CROSS, layer, head)}
-    asked |= {f"all heads of layer {each + 1}": Heads(AttentionKind.CROSS, each) for each in layers}
+    asked = {f"{one_head_name(layer, head)} alone": HeadRef(AttentionKind.CROSS, layer, head)}
+    asked |= {f"all heads of layer {each + 1}": HeadRef(AttentionKind.CROSS, each) for each in layers}
     texts = {name: what_if.changed_trace(run.request, (Uniform.of(heads),)) for name, heads in asked.items()}
     same = [name for name, after in texts.items() if after.target_ids == trace.target_ids]
     if not same or len(same) == len(asked):

@@ -12,11 +12,11 @@ from headlight.plots.names import kind_head_name, sentence_case
 from headlight.plots.numbers import pluralize
 from headlight.plots.tokens import quoted
 from headlight.views.home.content import words_of
-from headlight.views.what_if.ablation import heads_in
 from transformer.interpret.head_patterns import HeadMeasures, Pattern, measure_heads
 from transformer.interpret.trace import masked_maps
 from transformer.interpret.what_if.importance import ABLATIONS, HeadImportance
-from transformer.interpret.what_if.intervention import Heads, Zero
+from transformer.interpret.what_if.intervention import Zero
+from transformer.model.head_ref import HeadRef, heads_address, parse_heads
 from transformer.model.names import AttentionKind
 
 from .alignment import clear_best, in_rows, key_of, name_of, names_of, ranked_by
@@ -112,7 +112,7 @@ def without_neighbour_head(run: Run, pattern: str) -> Answer:
     names: as `neighbour_head`, and off (the head as an address has it), loss (of log P in nats).
     """
     found = neighbour_head(run, pattern)
-    head = Heads(AttentionKind.ENCODER, *(int(found.names[name]) - 1 for name in ("layer", "head")))
+    head = HeadRef(AttentionKind.ENCODER, *(int(found.names[name]) - 1 for name in ("layer", "head")))
     loss = float(what_if.importance(run.request, Zero.name).total(head.kind)[head.layer, head.head])
     before, after = run.trace, what_if.changed_trace(run.request, (Zero.of(head),))
     count = changed_words(words_of(before.target_tokens), words_of(after.target_tokens))
@@ -130,7 +130,7 @@ def without_neighbour_head(run: Run, pattern: str) -> Answer:
             Option("many", "more than that changes"),
         ),
         frozenset({"same" if not count else "few" if count <= FEW else "many"}),
-        names={**found.names, "off": _address(head)},
+        names={**found.names, "off": head.address},
     )
 
 
@@ -169,7 +169,7 @@ def most_missed(run: Run) -> Answer:
     importance = what_if.importance(run.request, Zero.name)
     ranked = importance.ranked()
     losses = dict(ranked)
-    aligner = Heads(AttentionKind.CROSS, *results.default_head(run.request, "cross"))
+    aligner = HeadRef(AttentionKind.CROSS, *results.default_head(run.request, "cross"))
     of_kinds = [next(head for head, _ in ranked if head.kind == kind) for kind in AttentionKind]
     heads = sorted({*of_kinds, aligner}, key=lambda head: -losses[head])
     best = heads[0]
@@ -181,14 +181,10 @@ def most_missed(run: Run) -> Answer:
         Kind.ONE,
         f"Without {name[best]} log P of the translation {moved(losses[best])} nats, the most of all heads.",
         "Without each: " + ", ".join(f"{name[head]}: {moved(losses[head])}" for head in heads) + ".",
-        tuple(Option(_address(head), name[head], told[head]) for head in heads),
-        frozenset({_address(best)}),
-        names={"off": _address(best), "head_name": name[best], "aligner": name[aligner]},
+        tuple(Option(head.address, name[head], told[head]) for head in heads),
+        frozenset({best.address}),
+        names={"off": best.address, "head_name": name[best], "aligner": name[aligner]},
     )
-
-
-def _address(head: Heads) -> str:
-    return f"{head.kind}.{(head.layer or 0) + 1}.{(head.head or 0) + 1}"
 
 
 @measure
@@ -204,7 +200,7 @@ def break_with_few(run: Run) -> Answer:
     if importance.turned and any(each.any() for each in importance.turned.values()):
         raise Undecided("One head alone is enough to change this translation.")
     enough = _enough(run, importance, ablate.name)
-    off = heads_in(run.address.get("off", ""), importance)
+    off = parse_heads(run.address.get("off", ""), importance.shapes)
     now = what_if.changed_trace(run.request, tuple(map(ablate.of, off))) if off else run.trace
     done = now.target_ids != run.trace.target_ids
     without = f"Without {pluralize(len(off), 'head')}"
@@ -216,11 +212,11 @@ def break_with_few(run: Run) -> Answer:
         told,
         f"Off one after the other, by what is lost without each alone, {len(enough)} heads change it.",
         done=done,
-        names={"least": str(len(enough)), "off": "-".join(map(_address, enough))},
+        names={"least": str(len(enough)), "off": heads_address(enough)},
     )
 
 
-def _enough(run: Run, importance: HeadImportance, ablation: str) -> list[Heads]:
+def _enough(run: Run, importance: HeadImportance, ablation: str) -> list[HeadRef]:
     """Return the first heads by their loss that together change the translation; Undecided where MOST_OFF do not."""
     ranked, ablate = [head for head, _ in importance.ranked()], ABLATIONS[ablation]
     for count in range(1, min(MOST_OFF, len(ranked)) + 1):

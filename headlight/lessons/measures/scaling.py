@@ -14,7 +14,7 @@ from transformer.arrays import softmax
 from transformer.config import Positions
 from transformer.experiments.attention import SIZES, RandomProducts, measure_random_products
 from transformer.interpret.attention_block import Stages, undivided
-from transformer.interpret.what_if.intervention import Heads
+from transformer.model.head_ref import HeadRef
 from transformer.model.names import AttentionKind
 
 from .wording import NEAR, head_in, head_names, readable
@@ -263,7 +263,7 @@ def _named(layer: int, head: int, stages: Stages) -> dict[str, str]:
     }
 
 
-def _largest_weights(run: Run) -> tuple[dict[Heads, float], dict[Heads, float]]:
+def _largest_weights(run: Run) -> tuple[dict[HeadRef, float], dict[HeadRef, float]]:
     """Return the mean largest weight of each head's rows, and by how much it would rise without the division.
 
     Softmax of scores that are √d_k times as large gives the weights to that power, divided by their sum.
@@ -273,8 +273,8 @@ def _largest_weights(run: Run) -> tuple[dict[Heads, float], dict[Heads, float]]:
         raise Undecided(_NOT_DIVIDED)
     if config.positions == Positions.RELATIVE:
         raise Undecided(_BIASED)
-    now: dict[Heads, float] = {}
-    rises: dict[Heads, float] = {}
+    now: dict[HeadRef, float] = {}
+    rises: dict[HeadRef, float] = {}
     for kind in AttentionKind:
         weights = np.asarray(trace.attention(kind), dtype=np.float64)
         if weights.shape[-1] < 3 or weights.shape[-2] < 3:
@@ -282,15 +282,15 @@ def _largest_weights(run: Run) -> tuple[dict[Heads, float], dict[Heads, float]]:
         largest = weights.max(axis=-1)
         without = 1 / ((weights / largest[..., None]) ** np.sqrt(config.d_k)).sum(axis=-1)
         for (layer, head), mean in np.ndenumerate(largest.mean(axis=-1)):
-            now[Heads(kind, layer, head)] = float(mean)
-            rises[Heads(kind, layer, head)] = float(without[layer, head].mean() - mean)
+            now[HeadRef(kind, layer, head)] = float(mean)
+            rises[HeadRef(kind, layer, head)] = float(without[layer, head].mean() - mean)
     return now, rises
 
 
-def _shown_head(address: Mapping[str, str]) -> Heads | None:
+def _shown_head(address: Mapping[str, str]) -> HeadRef | None:
     """Return the head that an address asks for, None where it asks for no single one."""
     kind, head = address.get("kind", ""), head_in(address)
-    return Heads(AttentionKind(kind), *head) if kind in KIND_NAMES and head and min(head) >= 0 else None
+    return HeadRef(AttentionKind(kind), *head) if kind in KIND_NAMES and head and min(head) >= 0 else None
 
 
 def _exact(value: float) -> str:

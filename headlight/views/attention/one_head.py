@@ -13,7 +13,7 @@ from headlight.views.research import atlas_content
 from transformer import UserError
 from transformer.corpus.atlas.atlas import Atlas
 from transformer.interpret.trace import Trace
-from transformer.interpret.what_if.intervention import Heads
+from transformer.model.head_ref import HeadRef
 from transformer.model.names import AttentionKind
 
 from . import one_head_content as content
@@ -33,14 +33,14 @@ def _show_head(
 ) -> None:
     with st.container(horizontal=True, gap="medium"):
         kind, layer, head = choose_head_of(request, CROSS_FIRST)
-    heads = Heads(AttentionKind(kind), layer, head)
+    heads = HeadRef(AttentionKind(kind), layer, head)
     alignment = results.alignment(request.checkpoint)
     gold = (alignment.gold, alignment.sentences) if alignment else None
     one = next(each for each in found if each.heads == heads)
     error_rate = one.values.get(atlas_content.ALIGNMENT_ERROR)
     payload = content.head_payload(heads, one.told, trace, atlas, error_rate, gold)
-    head_card(payload, "head_card", lambda name: take_head(head_named(name)))
-    name = name_of(heads)
+    head_card(payload, "head_card", take_address)
+    name = heads.address
     query = {"what_if": "head ablation", "off": name}
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         offer_view("This head in this sentence", "attention", "explorer")
@@ -57,6 +57,12 @@ def found_heads(request: TranslationRequest, trace: Trace, atlas: Atlas | None) 
     return atlas_content.found_in_atlas(atlas, results.alignment(request.checkpoint))
 
 
+def take_address(address: str) -> None:
+    """Choose the head of an address such as "cross.2.1"; to be called in a callback."""
+    if (head := HeadRef.parse(address)) is not None:
+        take_head(Head(head.kind, head.layer, head.head))
+
+
 def atlas_of(request: TranslationRequest) -> Atlas | None:
     """Return the checkpoint's atlas; warn where there is none, or an unreadable one, or one of other weights."""
     files = request.checkpoint
@@ -71,14 +77,3 @@ def atlas_of(request: TranslationRequest) -> Atlas | None:
         words = "This atlas was made with other weights than the checkpoint has now: make it anew with headlight atlas."
         st.warning(words, icon=":material/update:")
     return atlas
-
-
-def name_of(heads: Heads) -> str:
-    """Return a head's name in components and addresses, counted from 1: "cross.2.1"."""
-    return f"{heads.kind}.{heads.layer + 1}.{heads.head + 1}"  # type: ignore[operator]
-
-
-def head_named(name: str) -> Head:
-    """Return the head of such a name."""
-    kind, layer, head = name.split(".")
-    return Head(kind, int(layer) - 1, int(head) - 1)

@@ -14,7 +14,7 @@ from transformer.corpus.atlas.atlas import FIFTHS, Atlas, Example, HeadEntry, Jo
 from transformer.corpus.atlas.drawing import LEAST_WEIGHT
 from transformer.interpret.head_patterns import Pattern, word_ranges
 from transformer.interpret.trace import RowLabel, Trace, attention_map, name_rows
-from transformer.interpret.what_if.intervention import Heads
+from transformer.model.head_ref import HeadRef
 from transformer.model.names import AttentionKind
 
 OWN, STRONGEST = "own", "strongest"
@@ -36,7 +36,7 @@ _LOOK_FOR = (
 
 
 def head_payload(
-    heads: Heads,
+    heads: HeadRef,
     told: Finding,
     trace: Trace,
     atlas: Atlas | None,
@@ -90,7 +90,7 @@ def head_payload(
     }
 
 
-def reads_by_input(heads: Heads, entry: HeadEntry | None) -> bool:
+def reads_by_input(heads: HeadRef, entry: HeadEntry | None) -> bool:
     """Return whether a head of cross-attention aligns its rows' input tokens oftener than their output tokens."""
     if heads.kind != AttentionKind.CROSS or entry is None:
         return False
@@ -110,7 +110,7 @@ def rows_named(kind: AttentionKind | str, *, by_input: bool) -> str:
     }[kind]
 
 
-def own_example(heads: Heads, trace: Trace, *, by_input: bool) -> dict:
+def own_example(heads: HeadRef, trace: Trace, *, by_input: bool) -> dict:
     """Return a head's map of the visitor's own sentence, as the examples are."""
     shown = attention_map(trace, heads.kind, heads.layer, heads.head, _row_label(heads.kind, by_input=by_input))
     weights = np.nan_to_num(shown.weights)

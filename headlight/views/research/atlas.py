@@ -5,15 +5,15 @@ from functools import partial
 import streamlit as st
 
 from headlight.app import results, url_state
-from headlight.app.head_choice import Head, head_in_address, take_head
+from headlight.app.head_choice import Head, head_in_address
 from headlight.app.line import fragment
 from headlight.app.results import TranslationRequest
 from headlight.app.widgets import offer_table
 from headlight.components.show import head_finder
 from headlight.views.attention.explorer_content import CROSS_FIRST
-from headlight.views.attention.one_head import atlas_of, found_heads, head_named, name_of
+from headlight.views.attention.one_head import atlas_of, found_heads, take_address
 from transformer.interpret.trace import Trace
-from transformer.interpret.what_if.intervention import Heads
+from transformer.model.head_ref import HeadRef
 from transformer.model.names import AttentionKind
 
 from .atlas_content import finder_payload
@@ -35,7 +35,7 @@ def _show_finder(request: TranslationRequest, trace: Trace, payload: dict) -> No
     axes = {axis: url_state.read(axis) for axis in ("x", "y")}
     others = [name for name in measures if name not in axes.values()] + measures  # where one is not measured
     chosen = {axis: name if name in measures else others.pop(0) for axis, name in axes.items()}
-    chosen["head"] = name_of(Heads(AttentionKind(kind), layer, head))
+    chosen["head"] = HeadRef(AttentionKind(kind), layer, head).address
     head_finder({**payload, "chosen": chosen}, "head_finder", _take_choice)
     query = {"attention": "one head", **Head(kind, layer, head).query()}
     label = "This head: examples and numbers"
@@ -45,4 +45,4 @@ def _show_finder(request: TranslationRequest, trace: Trace, payload: dict) -> No
 def _take_choice(chosen: dict[str, str]) -> None:
     url_state.write("x", chosen["x"])
     url_state.write("y", chosen["y"])
-    take_head(head_named(chosen["head"]))
+    take_address(chosen["head"])

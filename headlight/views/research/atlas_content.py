@@ -11,7 +11,7 @@ from transformer.corpus.alignment.table import AlignmentTable
 from transformer.corpus.atlas.atlas import Atlas, HeadEntry, Role
 from transformer.interpret.head_patterns import HeadMeasures, Pattern, measure_heads
 from transformer.interpret.trace import Trace, keys_of, masked_maps
-from transformer.interpret.what_if.intervention import Heads
+from transformer.model.head_ref import HeadRef
 from transformer.model.names import AttentionKind
 
 PLAIN = 0.5  # of the rows: from here on a head is said to look most at one place
@@ -54,7 +54,7 @@ class Found:
     pattern that most of its rows follow, and the sentence.
     """
 
-    heads: Heads
+    heads: HeadRef
     values: Mapping[str, tuple[float, float | None]]
     pattern: Pattern | None
     share: float
@@ -76,7 +76,7 @@ def _found(entry: HeadEntry, sentences: int, rate: tuple[float, float | None] | 
     if rate:
         values[ALIGNMENT_ERROR] = rate
     plainest, share = plainest_pattern(entry.roles, sentences)
-    heads = Heads(entry.kind, entry.layer, entry.head)
+    heads = HeadRef(entry.kind, entry.layer, entry.head)
     return Found(heads, values, plainest, share, describe_role(entry.roles, sentences))
 
 
@@ -96,7 +96,7 @@ def _of_sentence(measured: HeadMeasures) -> Found:
     pattern, share = plainest_pattern(counts)
     values = {"confidence": measured.confidence, "entropy": measured.entropy}
     return Found(
-        Heads(measured.kind, measured.layer, measured.head),
+        HeadRef(measured.kind, measured.layer, measured.head),
         {name: (float(value), None) for name, value in values.items() if not math.isnan(value)},
         pattern,
         share,

@@ -28,8 +28,8 @@ from headlight.plots.what_if import patching_figure
 from transformer import Greedy, UserError
 from transformer.interpret.activations import Predictions
 from transformer.interpret.trace import Trace
-from transformer.interpret.what_if.intervention import Heads
 from transformer.interpret.what_if.patching import PATCHED, Cell, PatchingMap, Question, Site, question_of
+from transformer.model.head_ref import HeadRef
 from transformer.model.names import AttentionKind
 
 _SHARED = "whether one head brings the difference or several share it"
@@ -170,7 +170,7 @@ def _show_runs(
 def cell_words(cell: Cell, columns: Sequence[str]) -> str:
     """Name a cell: "the encoder's vector at “▁dog | ▁dogs” after layer 2", "cross-attention layer 3, head 4"."""
     if cell.site == Site.HEAD:
-        return kind_head_name(Heads(AttentionKind(cell.part), cell.layer, cell.index))
+        return kind_head_name(HeadRef(AttentionKind(cell.part), cell.layer, cell.index))
     at = quoted_at(columns, cell.index, "token")
     if cell.site == Site.ATTENTION:
         return f"the {kind_words(cell.part)} of layer {cell.layer + 1} at {at}"

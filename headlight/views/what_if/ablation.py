@@ -1,7 +1,6 @@
 """Switch heads off and translate on: the worth of each head, and the translation with some of them ablated."""
 
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import streamlit as st
@@ -17,7 +16,7 @@ from headlight.plots.names import KIND_NAMES, kind_head_name
 from headlight.plots.numbers import pluralize
 from transformer.interpret.trace import Trace
 from transformer.interpret.what_if.importance import ABLATIONS, HeadImportance
-from transformer.interpret.what_if.intervention import Heads
+from transformer.model.head_ref import HeadRef, heads_address, parse_heads
 from transformer.model.names import AttentionKind
 
 from .change_content import compared_html, describe_outcome, moved_words, share_words
@@ -29,7 +28,6 @@ EXPLAINED = {
 }
 LITTLE = 0.1  # nats
 _NAMED = 3  # heads that a sentence names one by one
-_HEAD = re.compile(rf"({'|'.join(KIND_NAMES)})\.([0-9]{{1,4}})\.([0-9]{{1,4}})")
 
 
 _NONE = "none"  # in the address: no head is off
@@ -47,10 +45,12 @@ def show(request: TranslationRequest) -> None:
         if not importance_is_there(request, ablation):
             return
         importance = what_if.importance(request, ablation)
-        start = heads_text([importance.default_head()])
-        off = heads_in(url_state.read("off", start), importance)
+        start = importance.default_head().address
+        off = parse_heads(url_state.read("off", start), importance.shapes)
         payload = switches_payload(importance, trace) | {"ablated_by": ablation}
-        head_switches(payload, heads_text(off), "switches", lambda text: url_state.write("off", text or _NONE, start))
+        head_switches(
+            payload, heads_address(off), "switches", lambda text: url_state.write("off", text or _NONE, start)
+        )
     with right:
         if off:
             _show_change(request, ablation, off)
@@ -77,7 +77,7 @@ def _compute(request: TranslationRequest, ablation: str, asked: str) -> Iterator
         what_if.losses_without(request, ablation, kind)
         yield
     importance = what_if.importance(request, ablation)
-    off = heads_in(asked, importance) if asked else [importance.default_head()]
+    off = parse_heads(asked, importance.shapes) if asked else (importance.default_head(),)
     if off:
         interventions = tuple(map(ABLATIONS[ablation].of, off))
         what_if.changed_trace(request, interventions)
@@ -85,7 +85,7 @@ def _compute(request: TranslationRequest, ablation: str, asked: str) -> Iterator
         what_if.same_target_trace(request, interventions)
 
 
-def _show_change(request: TranslationRequest, ablation: str, off: list[Heads]) -> None:
+def _show_change(request: TranslationRequest, ablation: str, off: Sequence[HeadRef]) -> None:
     interventions = tuple(map(ABLATIONS[ablation].of, off))
     before, after = results.trace(request), what_if.changed_trace(request, interventions)
     forced = what_if.same_target_trace(request, interventions)
@@ -94,21 +94,6 @@ def _show_change(request: TranslationRequest, ablation: str, off: list[Heads]) -
     st.markdown(f"Without {without}: **{one_line(after.target_text)}**", help=more)
     st.html(compared_html(before, forced, after))
     show_finding(describe_change(before, forced, after, off))
-
-
-def heads_text(heads: Iterable[Heads]) -> str:
-    """Return heads as an address has them, counted from 1: "cross.3.4-encoder.1.2"."""
-    return "-".join(f"{one.kind}.{(one.layer or 0) + 1}.{(one.head or 0) + 1}" for one in heads)
-
-
-def heads_in(text: str, importance: HeadImportance) -> list[Heads]:
-    """Return the heads that a text of an address names, each once, without those that the model does not have."""
-    named = ((kind, int(layer) - 1, int(head) - 1) for kind, layer, head in _HEAD.findall(text))
-    shapes = {kind: importance.total(kind).shape for kind in KIND_NAMES}
-    there = (
-        Heads(kind, *at) for kind, *at in named if all(0 <= n < size for n, size in zip(at, shapes[kind], strict=True))
-    )
-    return list(dict.fromkeys(there))
 
 
 def switches_payload(importance: HeadImportance, trace: Trace) -> dict:
@@ -127,14 +112,16 @@ def switches_payload(importance: HeadImportance, trace: Trace) -> dict:
             "name": KIND_NAMES[kind],
             "losses": losses.round(4).tolist(),
             "turned": (_turned(importance)[kind] & trace.is_greedy.all()).tolist(),
-            "words": [[head_words(importance, trace, Heads(kind, layer, head)) for head in heads] for layer in layers],
+            "words": [
+                [head_words(importance, trace, HeadRef(kind, layer, head)) for head in heads] for layer in layers
+            ],
         }
 
     limit = float(max(np.abs(losses).max() for losses in totals.values()))
     return {"kinds": list(map(kind_payload, AttentionKind)), "limit": limit}
 
 
-def head_words(importance: HeadImportance, trace: Trace, heads: Heads) -> str:
+def head_words(importance: HeadImportance, trace: Trace, heads: HeadRef) -> str:
     """Say of one head how log P moves without it, and whether greedy decoding then finds another translation."""
     turned = _turned(importance)[heads.kind][heads.layer, heads.head] and trace.is_greedy.all()
     losses = importance.of(heads.kind)[heads.layer, heads.head]
@@ -160,12 +147,12 @@ def describe_ranking(importance: HeadImportance, trace: Trace) -> Finding:
     )
 
 
-def describe_change(before: Trace, forced: Trace, after: Trace, off: Sequence[Heads]) -> Finding:
+def describe_change(before: Trace, forced: Trace, after: Trace, off: Sequence[HeadRef]) -> Finding:
     """Say what became of the translation, and of log P of the unchanged one, without these heads."""
     return describe_outcome(f"Without {heads_words(off)}", before, forced, after)
 
 
-def heads_words(heads: Sequence[Heads]) -> str:
+def heads_words(heads: Sequence[HeadRef]) -> str:
     """Name the first of some heads, and say how many more; "any change" for none."""
     more = f" and {len(heads) - _NAMED} more" if len(heads) > _NAMED else ""
     return "; ".join(map(kind_head_name, heads[:_NAMED])) + more or "any change"

@@ -21,7 +21,8 @@ from headlight.plots.what_if import candidates_figure
 from transformer.interpret.head_patterns import strongest_word_pair
 from transformer.interpret.trace import Trace, keys_of
 from transformer.interpret.what_if import intervention as changes
-from transformer.interpret.what_if.intervention import EVERY_ROW, Heads, Intervention, Rows
+from transformer.interpret.what_if.intervention import EVERY_ROW, Intervention, Rows
+from transformer.model.head_ref import HeadRef
 from transformer.model.names import AttentionKind, Name
 
 from .change_content import compared_html, describe_outcome
@@ -58,9 +59,9 @@ EXPLAINED = {
 }
 
 
-def heads_of(scope: str, kind: str, layer: int | None, head: int | None) -> Heads:
+def heads_of(scope: str, kind: str, layer: int | None, head: int | None) -> HeadRef:
     """Return the heads whose weights are rewritten; layer and head count from 0."""
-    return Heads(AttentionKind(kind), None if scope == _KIND else layer, head if scope == _HEAD else None)
+    return HeadRef(AttentionKind(kind), None if scope == _KIND else layer, head if scope == _HEAD else None)
 
 
 def rows_of(concerned: str, row: int) -> Rows:
@@ -69,7 +70,7 @@ def rows_of(concerned: str, row: int) -> Rows:
 
 
 def interventions_of(
-    action: str, heads: Heads, rows: Rows, key: int, weights: tuple[float, ...] | None
+    action: str, heads: HeadRef, rows: Rows, key: int, weights: tuple[float, ...] | None
 ) -> tuple[Intervention, ...]:
     """Return the change that a run is asked for; none by hand without weights."""
     match action:

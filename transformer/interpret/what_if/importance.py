@@ -22,10 +22,11 @@ from ...data.sums import add_up
 from ...data.tokenizer import TextTokenizer
 from ...decoding.sampling import forbid_specials, most_probable
 from ...model.attention import causal_mask
+from ...model.head_ref import HeadRef
 from ...model.names import AttentionKind, Stack
 from ...model.transformer import Transformer
 from ..activations import EncoderActivations, Request, record_decoder, record_encoder
-from .intervention import Heads, Intervention, Mean, Uniform, Zero
+from .intervention import Intervention, Mean, Uniform, Zero
 from .running import Means, apply_interventions, apply_interventions_side_by_side, measure_means
 
 if TYPE_CHECKING:
@@ -64,27 +65,33 @@ class HeadImportance:
         losses = self.of(kind)
         return losses.sum(axis=-1) if losses.ndim == 3 else losses
 
+    @property
+    def shapes(self) -> dict[AttentionKind, tuple[int, int]]:
+        """Return the numbers of layers and heads of each kind."""
+        shapes = {kind: self.of(kind).shape for kind in AttentionKind}
+        return {kind: (shape[0], shape[1]) for kind, shape in shapes.items()}
+
     def to_frame(self) -> "pandas.DataFrame":
         """List the losses, in nats: kind, layer, head, of one sentence step, and loss; all count from 0."""
         axes = ("layer", "head", "step")[: self.encoder.ndim]
         return frame_of("kind", {kind: cell_columns(axes, loss=self.of(kind)) for kind in AttentionKind})
 
-    def ranked(self) -> list[tuple[Heads, float]]:
+    def ranked(self) -> list[tuple[HeadRef, float]]:
         """Return every head with its total loss, the largest first."""
         losses = ((kind, *each) for kind in AttentionKind for each in np.ndenumerate(self.total(kind)))
-        return sorted(((Heads(kind, *head), float(loss)) for kind, head, loss in losses), key=lambda each: -each[1])
+        return sorted(((HeadRef(kind, *head), float(loss)) for kind, head, loss in losses), key=lambda each: -each[1])
 
-    def default_head(self) -> Heads:
+    def default_head(self) -> HeadRef:
         """Return the head of the greatest loss: of those that turn the translation, and else of all."""
         ranked = [head for head, _ in self.ranked()]
         turning = (head for head in ranked if self.turned and self.turned[head.kind][head.layer, head.head])
         return next(turning, ranked[0])
 
 
-def every_head(model: Transformer, kinds: Iterable[AttentionKind] = AttentionKind) -> list[Heads]:
+def every_head(model: Transformer, kinds: Iterable[AttentionKind] = AttentionKind) -> list[HeadRef]:
     """List the heads of some kinds of attention, layer by layer."""
     return [
-        Heads(kind, layer, head)
+        HeadRef(kind, layer, head)
         for kind in kinds
         for layer, head in product(range(len(getattr(model, kind.stack))), range(model.config.num_heads))
     ]
@@ -103,7 +110,7 @@ class HeadLosses:
     turned [heads], log_probabilities [target].
     """
 
-    heads: Sequence[Heads]
+    heads: Sequence[HeadRef]
     losses: np.ndarray
     turned: np.ndarray
     log_probabilities: np.ndarray
@@ -114,7 +121,7 @@ def head_losses(
     model: Transformer,
     source: Ids,
     target: Ids,
-    heads: Sequence[Heads],
+    heads: Sequence[HeadRef],
     ablate: Ablate = Zero,
     means: Means | None = None,
 ) -> HeadLosses:
@@ -170,7 +177,7 @@ def joined(model: Transformer, parts: Sequence[HeadLosses]) -> HeadImportance:
     return HeadImportance(**_by_kind(model, losses), log_probabilities=parts[0].log_probabilities, turned=turned)
 
 
-def _with_copies(x: Tensor, heads: Iterable[Heads], layer: int) -> Tensor:
+def _with_copies(x: Tensor, heads: Iterable[HeadRef], layer: int) -> Tensor:
     """Put the unchanged sentence, a batch's first, once behind it for each of the heads in this layer."""
     return torch.cat([x, x[:1].expand(sum(head.layer == layer for head in heads), -1, -1)])
 
@@ -223,7 +230,7 @@ class ImportanceSums:
     squared_tokens: over the sentences the square of their tokens.
     """
 
-    heads: tuple[Heads, ...]
+    heads: tuple[HeadRef, ...]
     sums: np.ndarray
     tokens: int
     squared_tokens: int

@@ -23,33 +23,8 @@ import torch
 from torch import Tensor
 
 from ...errors import InterventionError
+from ...model.head_ref import HeadRef
 from ...model.names import HEADS, UNITS, AttentionKind, Part
-
-
-@dataclass(frozen=True)
-class Heads:
-    """One head of a kind of attention, all heads of a layer (head None), or all of the kind (layer None too).
-
-    A layer None with a head names that head of every layer.
-    """
-
-    kind: AttentionKind
-    layer: int | None = None
-    head: int | None = None
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "kind", AttentionKind(self.kind))
-        for number in (self.layer, self.head):
-            if number is not None and number < 0:
-                raise InterventionError(f"Layers and heads count from 0, so there is no {number}.")
-
-    def holds(self, kind: AttentionKind, layer: int, head: int | None = None) -> bool:
-        """Tell whether a head is among these; without a head, whether any of a layer is."""
-        return self.kind == kind and self.layer in (None, layer) and (head is None or self.head in (None, head))
-
-    def __str__(self) -> str:
-        layer, head = ("*" if number is None else number for number in (self.layer, self.head))
-        return f"{self.kind}.{layer}.{head}"
 
 
 @dataclass(frozen=True)
@@ -104,7 +79,7 @@ class Intervention:
             raise InterventionError(f"{self.name} of {self.kind} has no head: only attention has heads.")
 
     @classmethod
-    def of(cls, heads: Heads, **options: Any) -> Self:
+    def of(cls, heads: HeadRef, **options: Any) -> Self:
         """Return the change of these heads; options: rows, and what the class has besides."""
         return cls(heads.kind, heads.layer, heads.head, **options)
 
@@ -114,9 +89,9 @@ class Intervention:
         return Part(self.kind)
 
     @property
-    def heads(self) -> Heads:
+    def heads(self) -> HeadRef:
         """Return the heads that it changes; raises ValueError where it changes something else."""
-        return Heads(AttentionKind(self.kind), self.layer, self.head)
+        return HeadRef(AttentionKind(self.kind), self.layer, self.head)
 
     @property
     def rewrites(self) -> bool:

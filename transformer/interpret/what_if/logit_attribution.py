@@ -16,13 +16,13 @@ from torch import nn
 from ...arrays import read_only, to_array
 from ...data.batching import Ids
 from ...data.frames import cell_columns, frame_of
+from ...model.head_ref import HeadRef
 from ...model.layers import NORMS, norm_bias
 from ...model.names import AttentionKind, Stack, SubLayerKind
 from ...model.transformer import Transformer
 from ..activations import RESIDUAL_STREAM, Activations, Request, record
 from ..parameters import output_row
 from ..residual import sublayers_of
-from .intervention import Heads
 
 if TYPE_CHECKING:
     import pandas
@@ -73,12 +73,12 @@ class LogitAttribution:
             "biases": self.biases,
         }
 
-    def largest_head(self) -> tuple[Heads, float]:
+    def largest_head(self) -> tuple[HeadRef, float]:
         """Return the head that adds the most, and how much."""
         kinds = {AttentionKind.DECODER: self.decoder, AttentionKind.CROSS: self.cross}
         kind, parts = max(kinds.items(), key=lambda each: each[1].max())
         layer, head = np.unravel_index(parts.argmax(), parts.shape)
-        return Heads(kind, int(layer), int(head)), float(parts.max())
+        return HeadRef(kind, int(layer), int(head)), float(parts.max())
 
 
 def attribute_logit(

@@ -23,7 +23,7 @@ from transformer.corpus.atlas.roles import find_roles, roles_of
 from transformer.corpus.head_roles import plainest_head
 from transformer.interpret.head_patterns import Pattern
 from transformer.interpret.trace import Trace
-from transformer.interpret.what_if.intervention import Heads
+from transformer.model.head_ref import HeadRef
 
 FOLDER = ROOT / "checkpoints" / "reverse"
 TEXT = "abc xyz"
@@ -207,7 +207,7 @@ def test_the_plainest_pattern_is_the_label_of_most_sentences_else_that_of_most_r
 
 
 def test_importance_and_error_rate_are_shown_with_their_errors_where_they_were_measured(atlas, trace):
-    one = next(each for each in found_in_atlas(atlas, None) if each.heads == Heads("cross", 0, 0))
+    one = next(each for each in found_in_atlas(atlas, None) if each.heads == HeadRef("cross", 0, 0))
     entry = atlas.head("cross", 0, 0)
     told = {each["name"]: each["value"] for each in head_payload(one.heads, one.told, trace, atlas, None)["facts"]}
     assert told["lost without it"] == with_error(*entry.importance) and told["alignment error"] == "not measured"

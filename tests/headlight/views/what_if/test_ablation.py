@@ -9,10 +9,10 @@ import pytest
 from support.made import SOURCE, made_trace
 from support.pages import components, open_page, page_text
 
-from headlight.views.what_if.ablation import heads_in, heads_text, switches_payload
+from headlight.views.what_if.ablation import switches_payload
 from headlight.views.what_if.change_content import aligned, compared_html
 from transformer.interpret.what_if.importance import HeadImportance
-from transformer.interpret.what_if.intervention import Heads
+from transformer.model.head_ref import HeadRef
 
 
 def importance(turned=()):
@@ -30,17 +30,9 @@ def importance(turned=()):
     return HeadImportance(**losses, log_probabilities=np.array([-0.1, -0.2, 0]), turned=turns)
 
 
-def test_heads_go_into_the_address_and_back_and_what_is_not_there_is_left_out():
-    heads = [Heads("cross", 0, 1), Heads("encoder", 1, 2)]
-    assert heads_text(heads) == "cross.1.2-encoder.2.3"
-    assert heads_in("cross.1.2-encoder.2.3-cross.1.2", importance()) == heads
-    for nothing in ("", "none", "cross.2.1", "cross.0.1-cross.1.0", "decoder.1.4", "<script>", "cross.99999.1"):
-        assert heads_in(nothing, importance()) == []
-
-
 def test_it_begins_with_the_head_that_turns_the_translation_else_with_the_greatest_loss():
-    assert importance().default_head() == Heads("cross", 0, 1)
-    assert importance([("encoder", 0, 0), ("encoder", 1, 2)]).default_head() == Heads("encoder", 1, 2)
+    assert importance().default_head() == HeadRef("cross", 0, 1)
+    assert importance([("encoder", 0, 0), ("encoder", 1, 2)]).default_head() == HeadRef("encoder", 1, 2)
 
 
 def test_each_switch_has_the_loss_of_its_head_in_the_order_of_the_model():

@@ -24,6 +24,7 @@ from transformer.decoding.sampling import Greedy, decode
 from transformer.errors import CheckpointError
 from transformer.interpret.activations import Request, record
 from transformer.interpret.what_if.importance import (
+    ABLATIONS,
     ImportanceSums,
     every_head,
     head_importance,
@@ -82,11 +83,11 @@ def test_without_the_heads_that_turn_it_and_no_others_greedy_decoding_leaves_the
     trace = shipped.trace(text)
     found = head_importance(shipped.model, trace.source_ids, trace.target_ids)
     turned = {
-        str(heads): bool(found.turned[heads.kind][heads.layer, heads.head]) for heads in every_head(shipped.model)
+        str(Zero.of(head)): bool(found.turned[head.kind][head.layer, head.head]) for head in every_head(shipped.model)
     }
     assert 0 < sum(turned.values()) < len(turned)
-    for heads, turns in turned.items():
-        assert (shipped.translate([text], interventions=[f"zero:{heads}"])[0] != trace.target_text) == turns
+    for intervention, turns in turned.items():
+        assert (shipped.translate([text], interventions=[intervention])[0] != trace.target_text) == turns
 
 
 def test_what_decoding_never_chooses_turns_no_translation():
@@ -293,7 +294,7 @@ def test_the_command_measures_each_ablation(command, checkpoint_folder, tmp_path
     assert command(make_pairs(4, 3), out, "--ablation", ablation) == 0
     rows = list(csv.DictReader(out.read_text().splitlines()))
     found = Translator.load(checkpoint_folder, "cpu").head_importance(make_pairs(4, 3), ablation)
-    assert [row["intervention"] for row in rows] == [f"{ablation}:{heads}" for heads, _ in found.ranked()]
+    assert [row["intervention"] for row in rows] == [str(ABLATIONS[ablation].of(head)) for head, _ in found.ranked()]
     losses = [float(row["loss_in_nats_a_token"]) for row in rows]
     assert losses == near([loss for _, loss in found.ranked()], scale=found.log_probabilities)
     assert ImportanceTable.load(out).ablation == ablation
