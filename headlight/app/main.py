@@ -43,8 +43,8 @@ def main(load_guide: Callable[[], Guide]) -> None:
         st.html(FOLDER / "embed.css")
     st.logo(FOLDER / "logo.svg", size="large", icon_image=FOLDER / "icon.svg")
     with starting():
-        from . import bar
-        from .line import in_turn
+        from . import bar, results
+        from .model_queue import in_turn
         from .navigation import group_headings, is_home, navigation, run_page, show_name
         from .widgets import offer_downloads
 
@@ -61,7 +61,7 @@ def main(load_guide: Callable[[], Guide]) -> None:
     request = bar.show()  # quickly done, and who waits says what will be asked for
     offer_downloads()
     panel = st.container(key="lesson")
-    with in_turn(above_page, request):
+    with in_turn(above_page, results.greedy_request(results.traces, request)):
         with panel:
             guide.follow(request)
             guide.show_panel(request)

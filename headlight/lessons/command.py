@@ -109,8 +109,7 @@ def _first_sentence(lesson: "Lesson", step: int) -> str:
 
 
 def _request(checkpoint: Path, text: str) -> "TranslationRequest":
-    from headlight.app.batches import CheckpointFiles
-    from headlight.app.results import TranslationRequest
+    from headlight.app.results import CheckpointFiles, TranslationRequest
 
     return TranslationRequest(CheckpointFiles.now(checkpoint), text)
 

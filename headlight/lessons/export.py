@@ -11,9 +11,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from headlight.app import results
-from headlight.app.batches import CheckpointFiles
 from headlight.app.parameters import PARAMETERS
-from headlight.app.results import TranslationRequest
+from headlight.app.results import CheckpointFiles, TranslationRequest
 from headlight.views.attention.explorer_content import OPTIONS
 from headlight.views.inside.toy_content import toy_payload, toy_view
 from transformer.checkpoint import load_checkpoint, save_checkpoint

@@ -3,8 +3,7 @@
 from pathlib import Path
 
 from headlight.app import results
-from headlight.app.batches import CheckpointFiles
-from headlight.app.results import TranslationRequest
+from headlight.app.results import CheckpointFiles, TranslationRequest
 from headlight.lessons.answer import Answer, Run, Undecided
 from headlight.lessons.register import answer_of
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from support.streams import CHECKPOINTS
 
-from headlight.app.batches import CheckpointFiles
+from headlight.app.results import CheckpointFiles
 from headlight.lessons.export import write_rounded
 from transformer import Translator
 from transformer.checkpoint import load_checkpoint

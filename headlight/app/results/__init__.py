@@ -8,7 +8,7 @@ UserError, which is not kept.
 import atexit
 import functools
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
@@ -16,9 +16,8 @@ from typing import TypeVar
 import numpy as np
 import streamlit as st
 
-from headlight.app.batches import CheckpointFiles, load_translator, traces
 from headlight.app.entry import checkpoints_folder
-from headlight.app.model_queue import ModelQueue, Request
+from headlight.app.model_queue import Request, queue
 from transformer import Beam, Greedy, Translator
 from transformer.checkpoint import find_checkpoints, weights_digest
 from transformer.corpus.alignment.table import ALIGNMENT_FILE, AlignmentTable, load_alignment
@@ -49,7 +48,24 @@ Measured = TypeVar("Measured")
 TRACES = 32  # kept
 SHORT = 200  # bytes of a text that is translated in a batch, which takes as long as its longest text
 CHECKPOINTS = checkpoints_folder()
-queue = ModelQueue()
+
+
+@dataclass(frozen=True)
+class CheckpointFiles:
+    """A checkpoint's folder, and its files with the time of their last change in nanoseconds."""
+
+    folder: str
+    written: tuple[tuple[str, int], ...]
+
+    @classmethod
+    def now(cls, folder: Path) -> "CheckpointFiles":
+        """Read the times from the disk; none for a folder that is missing."""
+        paths = [path for path in sorted(folder.glob("*")) if path.suffix != ".part" and path.is_file()]
+        return cls(str(folder.absolute()), tuple((path.name, path.stat().st_mtime_ns) for path in paths))
+
+    @property
+    def name(self) -> str:
+        return Path(self.folder).name
 
 
 @dataclass(frozen=True)
@@ -96,6 +112,15 @@ def checkpoint(name: str) -> CheckpointFiles:
 def replay_names() -> list[str]:
     """Names of the checkpoints that have a replay of their training."""
     return [name for name in checkpoint_names() if (CHECKPOINTS / name / REPLAY_FILE).is_file()]
+
+
+@functools.lru_cache(maxsize=4)
+def load_translator(checkpoint: CheckpointFiles) -> Translator:
+    """Load the translator of a checkpoint; raises CheckpointError if its files have been written anew."""
+    loaded = Translator.load(checkpoint.folder)
+    if CheckpointFiles.now(Path(checkpoint.folder)) != checkpoint:
+        raise CheckpointError(f"{checkpoint.folder} has been written anew.")
+    return loaded
 
 
 @cached(max_entries=4, show_spinner="Reading the checkpoint …")
@@ -201,6 +226,19 @@ def recorded(request: TranslationRequest, _decoded: Ids | None = None) -> tuple[
 def default_head(request: TranslationRequest, kind: str) -> tuple[int, int]:
     """Return the head of a kind to begin with, layer and head from 0: see `plainest_head`. Raises UserError."""
     return plainest_head(trace(request), kind, roles(request.checkpoint))
+
+
+def traces(checkpoint: CheckpointFiles, texts: Sequence[str]) -> Iterator[Trace | None]:
+    """Yield the trace of each text's greedy translation, None for a text that cannot be read.
+
+    The texts are decoded together, but each is recorded in its own pass: no weight or probability depends on the other
+    texts of the batch.
+    """
+    loaded = load_translator(checkpoint)
+    readable = [text for text in texts if loaded.can_read(text)]
+    ids = dict(zip(readable, loaded.best_ids(readable), strict=True)) if readable else {}
+    for text in texts:
+        yield loaded.record(text, decoded=ids[text])[0] if text in ids else None
 
 
 def is_greedy(request: TranslationRequest) -> bool:

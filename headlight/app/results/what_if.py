@@ -4,12 +4,11 @@ activation patching, and what the decoder makes of early layers.
 Interventions are frozen and part of the key as they are.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from headlight.app.batches import early_layers
 from transformer import Beam, Decoding
 from transformer.arrays import to_array
 from transformer.data.tokenizer import source_ids
@@ -17,7 +16,7 @@ from transformer.decoding.beam import Branch, path_to, search_tree
 from transformer.decoding.sampling import Greedy, Hypothesis, Sampling
 from transformer.interpret.activations import Predictions, Request, record, weights_of
 from transformer.interpret.head_patterns import word_ranges
-from transformer.interpret.residual import MORE_TOKENS, decoder_lens
+from transformer.interpret.residual import MORE_TOKENS, decoder_lens, decoder_lenses
 from transformer.interpret.trace import Trace
 from transformer.interpret.what_if.hiding import hide, translate_without_each
 from transformer.interpret.what_if.importance import (
@@ -53,6 +52,7 @@ from . import (
     greedy_request,
     hypotheses,
     is_greedy,
+    load_translator,
     queue,
     recorded,
     samples,
@@ -195,7 +195,7 @@ def early_translations(request: TranslationRequest) -> tuple[Hypothesis, ...]:
     Instead of sampling it is greedy, since layers that draw differently could not be held side by side. Greedy decoding
     that finds no end is stopped some tokens after the last layer's translation.
     """
-    queue.submit(greedy_request(early_layers, request))
+    queue.let_others_go_first(greedy_request(early_layers, request))
     return _early_translations(request)
 
 
@@ -212,6 +212,20 @@ def _early_translations(request: TranslationRequest) -> tuple[Hypothesis, ...]:
     strategy = Greedy() if isinstance(request.strategy, Sampling) else request.strategy
     prefix = request.prefix or sentence.target_ids[: sentence.num_forced]
     return tuple(decoder_lens(model, sentence.source_ids, strategy, prefix, MORE_TOKENS))
+
+
+def early_layers(checkpoint: CheckpointFiles, texts: Sequence[str]) -> Iterator[list[Hypothesis] | None]:
+    """Yield the greedy translation of each text from each encoder layer: [layers + 1], the last the text's own.
+
+    None for a text that cannot be read, and where the model is given its first token. In a batch log P may differ from
+    that of a text alone in the sixth digit, as sums are then taken in another order.
+    """
+    loaded = load_translator(checkpoint)
+    reads = not loaded.model.config.num_forced
+    readable = [text for text in texts if reads and loaded.can_read(text)]
+    sources = [source_ids(loaded.tokenizer, text) for text in readable]
+    found = decoder_lenses(loaded.model, sources, more=MORE_TOKENS) if readable else []
+    yield from map(dict(zip(readable, found, strict=True)).get, texts)
 
 
 @cached(max_entries=64, show_spinner=False)

@@ -8,7 +8,7 @@ import streamlit as st
 from headlight.app import results, url_state
 from headlight.app.choices import offer_view
 from headlight.app.head_choice import Head, head_in_address, take_head
-from headlight.app.line import fragment
+from headlight.app.model_queue import fragment
 from headlight.app.results import TranslationRequest
 from headlight.app.widgets import offer_page, offer_table, show_translation
 from headlight.components.show import attention_explorer

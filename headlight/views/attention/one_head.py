@@ -5,7 +5,7 @@ import streamlit as st
 from headlight.app import results
 from headlight.app.choices import offer_view
 from headlight.app.head_choice import Head, choose_head_of, take_head
-from headlight.app.line import fragment
+from headlight.app.model_queue import fragment
 from headlight.app.results import TranslationRequest
 from headlight.app.widgets import offer_page, plain, show_warnings
 from headlight.components.show import head_card

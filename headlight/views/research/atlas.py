@@ -6,7 +6,7 @@ import streamlit as st
 
 from headlight.app import results, url_state
 from headlight.app.head_choice import Head, head_in_address
-from headlight.app.line import fragment
+from headlight.app.model_queue import fragment
 from headlight.app.results import TranslationRequest
 from headlight.app.widgets import offer_table
 from headlight.components.show import head_finder

@@ -9,7 +9,7 @@ import streamlit as st
 from headlight.app import results
 from headlight.app.choices import choose_output_token
 from headlight.app.finding import Finding
-from headlight.app.line import part_by_part
+from headlight.app.model_queue import part_by_part
 from headlight.app.results import TranslationRequest, measures
 from headlight.app.widgets import plain, show_attempt, show_figure, show_finding, show_table, show_translation
 from headlight.plots.contributions import (

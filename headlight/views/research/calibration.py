@@ -4,7 +4,7 @@ import streamlit as st
 
 from headlight.app import bar, results
 from headlight.app.finding import Finding
-from headlight.app.line import part_by_part
+from headlight.app.model_queue import part_by_part
 from headlight.app.results import CheckpointFiles, TranslationRequest, measures
 from headlight.app.widgets import Panel, show_finding, show_panels
 from headlight.plots.decoding import calibration_figure, histogram_figure

@@ -7,7 +7,7 @@ import streamlit as st
 
 from headlight.app import results
 from headlight.app.choices import one_of
-from headlight.app.line import fragment
+from headlight.app.model_queue import fragment
 from headlight.app.results import TranslationRequest
 from headlight.app.widgets import plain, show_figure, show_finding
 from headlight.plots.names import sentence_case

@@ -7,7 +7,7 @@ import streamlit as st
 from headlight.app import results, url_state
 from headlight.app.choices import one_of, slider
 from headlight.app.head_choice import Head, take_head
-from headlight.app.line import fragment
+from headlight.app.model_queue import fragment
 from headlight.app.results import TranslationRequest
 from headlight.app.widgets import plain
 from headlight.plots.names import head_name, sentence_case

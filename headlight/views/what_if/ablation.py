@@ -1,6 +1,6 @@
 """Switch heads off and translate on: the worth of each head, and the translation with some of them ablated."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import streamlit as st
@@ -8,7 +8,7 @@ import streamlit as st
 from headlight.app import results, url_state
 from headlight.app.choices import one_of
 from headlight.app.finding import Finding
-from headlight.app.line import is_there
+from headlight.app.model_queue import part_by_part, run_when_idle
 from headlight.app.results import TranslationRequest, what_if
 from headlight.app.widgets import one_line, show_attempt, show_finding, show_translation
 from headlight.components.show import head_switches
@@ -68,21 +68,18 @@ def importance_is_there(request: TranslationRequest, ablation: str) -> bool:
     """Return whether `what_if.importance` is known; else the page says that it is to come."""
     url_state.keep("off")
     asked = url_state.asked("off").get("off", "")
-    return is_there((request, ablation), lambda: _compute(request, ablation, asked), "Ablating each head")
+    return run_when_idle((request, ablation), lambda: _compute(request, ablation, asked), "The worth of each head")
 
 
-def _compute(request: TranslationRequest, ablation: str, asked: str) -> Iterator[None]:
+def _compute(request: TranslationRequest, ablation: str, asked: str) -> None:
     """Fill the caches part by part: what each head is worth, then the translation without those asked for."""
-    for kind in AttentionKind:
-        what_if.losses_without(request, ablation, kind)
-        yield
+    part_by_part(list(AttentionKind), lambda kind: what_if.losses_without(request, ablation, kind), "Ablating …")
     importance = what_if.importance(request, ablation)
     off = parse_heads(asked, importance.shapes) if asked else (importance.default_head(),)
     if off:
         interventions = tuple(map(ABLATIONS[ablation].of, off))
-        what_if.changed_trace(request, interventions)
-        yield
-        what_if.same_target_trace(request, interventions)
+        translations = [what_if.changed_trace, what_if.same_target_trace]
+        part_by_part(translations, lambda compute: compute(request, interventions), "Translating …")
 
 
 def _show_change(request: TranslationRequest, ablation: str, off: Sequence[HeadRef]) -> None:

@@ -55,7 +55,7 @@ def test_a_killed_server_takes_its_training_and_its_models_process_along(tmp_pat
     port = free_port()
     server = start(port, TMPDIR=str(tmp_path), HEADLIGHT_MODEL_PROCESS="1")
     address = f"http://localhost:{port}"
-    model = "headlight.app.model_queue"
+    model = "spawn_main"
 
     def children() -> list[int]:
         return [pid for pid in of_whom(model) if Path(f"/proc/{pid}/stat").read_text().split()[3] == str(server.pid)]

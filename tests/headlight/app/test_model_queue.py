@@ -1,10 +1,6 @@
-"""The queue's laws: order, batches, slow tasks that let others go first, a process that may fail, and nobody gets
-another's result.
-"""
+"""Laws of the queue: order, cancelling, batches, a process that may fail, and nobody gets another's result."""
 
 import os
-import subprocess
-import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +12,6 @@ from support.until import until
 
 from headlight.app import model_queue
 from headlight.app.model_queue import BATCH, CROWD, KEPT, ModelQueue, Request
-from transformer import UserError
 
 
 @pytest.fixture
@@ -37,11 +32,18 @@ def come(queue: ModelQueue, log: list, *names: str, **how) -> list[threading.Thr
             log.append(name)
 
     visitors = [threading.Thread(target=visit, args=(name,), daemon=True) for name in names]
-    before = len(queue._line) + len(queue._slow)
+    before = len(queue.line)
     for number, visitor in enumerate(visitors, 1):
         visitor.start()
-        until(lambda waiting=before + number: len(queue._line) + len(queue._slow) == waiting)
+        until(lambda waiting=before + number: len(queue.line) == waiting)
     return visitors
+
+
+@pytest.fixture
+def impatient(monkeypatch) -> None:
+    """Let waiting visitors hear of their position at once and again and again."""
+
+    monkeypatch.setattr(model_queue, "_PATIENCE", 0.0)
 
 
 def all_served(visitors: list[threading.Thread]) -> bool:
@@ -85,8 +87,7 @@ def test_who_has_a_turn_may_ask_again(queue, log):
     assert all_served(visitors) and log == ["other"] and not queue.has_turn()
 
 
-def test_who_waits_hears_how_many_are_ahead_and_at_last_that_nobody_is(queue, log, monkeypatch):
-    monkeypatch.setattr(model_queue, "_TELL", 0.0)
+def test_who_waits_hears_how_many_are_ahead_and_at_last_that_nobody_is(queue, log, impatient):
     heard = []
     with queue.turn():
         visitors = come(queue, log, "first") + come(queue, log, "second", tell=heard.append)
@@ -97,8 +98,7 @@ def test_who_waits_hears_how_many_are_ahead_and_at_last_that_nobody_is(queue, lo
 
 
 @pytest.mark.parametrize("when", ["while waiting", "as the turn comes"])
-def test_who_leaves_does_not_take_the_turn_along(when, queue, log, monkeypatch):
-    monkeypatch.setattr(model_queue, "_TELL", 0.0)
+def test_who_leaves_does_not_take_the_turn_along(when, queue, log, impatient):
     passed_on = threading.Event()
 
     def leave(ahead: int) -> None:
@@ -112,78 +112,35 @@ def test_who_leaves_does_not_take_the_turn_along(when, queue, log, monkeypatch):
     with queue.turn():
         leaver = threading.Thread(target=visit, daemon=True)
         leaver.start()
-        until(lambda: queue._line if when == "as the turn comes" else not leaver.is_alive())
+        until(lambda: queue.line if when == "as the turn comes" else not leaver.is_alive())
         visitors = come(queue, log, "stayer")
     passed_on.set()
-    assert all_served([leaver, *visitors]) and log == ["stayer"] and queue._free
+    assert all_served([leaver, *visitors]) and log == ["stayer"] and not queue._busy
 
 
 def test_between_the_parts_of_something_long_the_line_moves_on(queue, log):
-    queue.submit()  # without a turn there is none to pass on
+    queue.let_others_go_first()  # without a turn there is none to pass on
     with queue.turn():
-        queue.submit()  # nobody is there
+        queue.let_others_go_first()  # nobody is there
         visitors = come(queue, log, *"ab")
-        queue.submit()
+        queue.let_others_go_first()
         assert log == ["a", "b"]
         visitors += come(queue, log, "late")
         assert log == ["a", "b"] and queue.has_turn()
     assert all_served(visitors) and log == ["a", "b", "late"]
 
 
-# ----- slow tasks
-
-
-def test_a_slow_task_goes_after_all_others_those_who_come_later_too_and_is_not_mixed_with_the_next(queue, log):
-    def work() -> None:
-        with queue.turn(slow=True):
-            log.append("part 1")
-            visitors.extend(come(queue, log, "during"))
-            queue.submit()
-            log.append("part 2")
-
-    visitors: list[threading.Thread] = []
-    with queue.turn():
-        assert queue.is_calm()
-        visitors.append(threading.Thread(target=work, daemon=True))
-        visitors[0].start()
-        until(lambda: queue._slow)
-        assert not queue.is_calm()
-        visitors += [*come(queue, log, "next task", slow=True), *come(queue, log, *"ab")]
-    until(lambda: len(log) == 6)
-    assert all_served(visitors) and log == ["a", "b", "part 1", "during", "part 2", "next task"]
-
-
-def test_a_slow_task_stands_in_nobodys_way_for_ever_nor_others_in_its(queue, log, monkeypatch):
-    monkeypatch.setattr(model_queue, "_PATIENCE", 0.0)
-    with queue.turn():
-        visitors = come(queue, log, *"ab") + come(queue, log, "slow", slow=True)
-    assert all_served(visitors) and log == ["slow", "a", "b"]
-
-
-def test_who_waited_for_another_makes_a_crowd_for_a_while_but_not_who_waited_for_a_slow_task(queue, log, monkeypatch):
-    monkeypatch.setattr(model_queue, "_CROWDED", 600.0)
-    with queue.turn(slow=True):
-        visitors = come(queue, log, "a")
-        assert not queue.is_calm()
-    assert all_served(visitors) and queue.is_calm()
-    with queue.turn():
-        visitors = come(queue, log, "b")
-    assert all_served(visitors) and not queue.is_calm()
-    monkeypatch.setattr(model_queue, "_CROWDED", 0.0)
-    assert queue.is_calm()
-
-
 # ----- batches
 
 
-def computing(log: list, fails: tuple[str, ...] = (), error: type[Exception] = ValueError):
-    """What computes batches, and notes them."""
+def computing(log: list, fails: tuple[str, ...] = ()):
+    """Return a function that computes batches, and notes them."""
 
     def compute(model, items):
         log.append(list(items))
         for item in items:
             if item in fails:
-                raise error(item)
+                raise ValueError(item)
             yield None if item == "nothing" else f"{model}: {item}"
 
     return compute
@@ -204,21 +161,20 @@ def test_a_batch_is_of_those_in_the_line_first_come_first_each_once_and_is_not_c
 
 def test_a_batch_holds_no_more_than_it_may_and_the_oldest_results_go(queue, log):
     first, *others = (Request(computing, "m", str(number)) for number in range(2 * BATCH))
-    assert queue._batch([first, *others]) == [first, *others[: BATCH - 1]]
+    assert queue._batch(first, *others) == [first, *others[: BATCH - 1]]
     requests = [Request(computing, "m", number) for number in range(KEPT + 1)]
     for request in requests:
         assert queue.result(request) is None
     assert requests[0] not in queue._results and len(queue._results) == KEPT
 
 
-@pytest.mark.parametrize("error", [ValueError, UserError])
-def test_after_a_failure_in_a_batch_each_tries_alone_and_what_was_there_before_is_kept(queue, log, error, caplog):
-    compute = computing(log, fails=("b",), error=error)
+def test_after_a_failure_in_a_batch_each_tries_alone_and_what_was_there_before_is_kept(queue, log):
+    compute = computing(log, fails=("b",))
     requests = [Request(compute, "m", item) for item in "abc"]
     with queue.turn():
         visitors = [one for request in requests for one in come(queue, [], "visitor", request=request)]
         assert [queue.result(request) for request in requests] == ["m: a", None, None] and log == [["a", "b", "c"]]
-    assert all_served(visitors) and ("a batch failed" in caplog.text) == (error is ValueError)
+    assert all_served(visitors)
 
 
 def test_nobody_gets_anothers_result(queue):
@@ -227,7 +183,7 @@ def test_nobody_gets_anothers_result(queue):
     def ask(number: int) -> bool:
         request = Request(compute, number % 2, number % 40)
         with queue.turn(request):
-            queue.submit(early := Request(computing([]), "m", number))
+            queue.let_others_go_first(early := Request(computing([]), "m", number))
             return queue.result(request) in (None, f"{number % 2}: {number % 40}") and queue.result(early) is None
 
     with ThreadPoolExecutor(12) as pool:
@@ -239,8 +195,8 @@ def test_nobody_gets_anothers_result(queue):
 
 @pytest.fixture
 def helps(monkeypatch) -> None:
-    """A process would help, and may be slow."""
-    monkeypatch.setattr(model_queue, "_WAIT", 600.0)
+    """Let the process be useful, and as slow as it likes."""
+    monkeypatch.setattr(model_queue, "_PATIENCE", 300.0)
     monkeypatch.setattr(model_queue, "usable_cores", lambda: 2)
     monkeypatch.setenv("HEADLIGHT_DEVICE", "cpu")
     monkeypatch.delenv(model_queue.SWITCH, raising=False)
@@ -254,18 +210,15 @@ def wait_with(queue: ModelQueue, requests: list[Request]) -> list[threading.Thre
     return [one for request in requests for one in come(queue, [], "visitor", request=request)]
 
 
-def test_the_process_computes_for_those_next_in_the_line_and_ends_when_nobody_comes(queue, helps, monkeypatch):
-    requests = upper(*(f"text {number} 😀\ud800" for number in range(BATCH + 2)))
+def test_the_process_computes_for_those_next_in_the_line(queue, helps):
+    requests = upper(*(f"text {number} 😀\ud800" for number in range(2 * BATCH + 2)))
     with queue.turn():
         visitors = wait_with(queue, requests)
-        until(lambda: all(each in queue._results for each in requests[:BATCH]))
-        assert not any(each in queue._results for each in requests[BATCH:]), "they have time"
+        until(lambda: all(each in queue._results for each in requests[: 2 * BATCH]))
+        assert not any(each in queue._results for each in requests[2 * BATCH :]), "they have time"
         assert [queue.result(each) for each in requests[:BATCH]] == [each.item.upper() for each in requests[:BATCH]]
         assert queue.result(*upper("late")) is None, "who has not waited computes it, and nobody else"
-        monkeypatch.setattr(model_queue, "_IDLE", 0.0)
-    assert all_served(visitors)
-    until(lambda: not queue._has_thread)
-    assert queue._failures == 0
+    assert all_served(visitors) and queue._process
 
 
 @pytest.mark.parametrize("why_not", ["few wait", "forbidden", "one core", "a GPU"])
@@ -279,72 +232,45 @@ def test_no_process_is_started_where_it_would_not_help(why_not, queue, helps, mo
     texts = "abc"[: CROWD - 1] if why_not == "few wait" else "abc"
     with queue.turn():
         visitors = wait_with(queue, upper(*texts, *texts))  # who want the same are no crowd
-        assert not queue._has_thread
+        assert not queue._is_computing
     assert all_served(visitors)
 
 
-def test_who_waits_for_a_process_that_dies_goes_on_alone_and_it_is_not_started_for_ever(queue, helps, monkeypatch):
-    monkeypatch.setattr(model_queue, "_FAILURES", 1)
+def test_who_waits_for_a_process_that_dies_goes_on_alone_and_it_is_not_started_for_ever(queue, helps):
+    queue._starts = 1
     with queue.turn():
         deadly = [Request(map, os._exit, number) for number in range(CROWD)]
         visitors = wait_with(queue, deadly)
-        until(lambda: queue._failures and not queue._has_thread)
+        until(lambda: all(each in queue._results for each in deadly) and not queue._is_computing)
         assert [queue.result(request) for request in deadly] == [None] * CROWD
         visitors += wait_with(queue, upper("a", "b", "c"))
-        assert not queue._has_thread and queue.result(*upper("b")) == "B", "it is computed here"
+        assert not (queue._process or queue._is_computing) and queue.result(*upper("b")) == "B", "it is computed here"
     assert all_served(visitors)
 
 
 def test_who_waits_for_a_process_that_hangs_goes_on_alone(queue, helps, tmp_path, monkeypatch):
-    monkeypatch.setattr(model_queue, "_WAIT", 0.0)
-    monkeypatch.setattr(model_queue, "_FAILURES", 1)
+    monkeypatch.setattr(model_queue, "_PATIENCE", 0.0)
     for name in "abc":
         os.mkfifo(tmp_path / name)  # who reads it waits until something is written
-    slow, *hanging = (Request(map, Path.read_text, tmp_path / name) for name in "abc")
+    hanging = [Request(map, Path.read_text, tmp_path / name) for name in "abc"]
     with queue.turn():
-        visitors = wait_with(queue, [slow, *hanging])
-        until(lambda: slow in queue._results)
-        assert queue.result(slow) is None and queue._has_process, "it may only be slow"
-        monkeypatch.setattr(model_queue, "_HANGS", 0.0)
-        slow.item.write_text("at last")
-        until(lambda: not queue._has_thread)
-        assert queue.result(slow) == "at last" and [queue.result(each) for each in hanging] == [None, None]
-    assert all_served(visitors) and queue._failures == 1
-
-
-@pytest.mark.parametrize("what", ["Pipe", "_COMMAND", "thread"])
-def test_a_machine_with_nothing_to_spare_goes_on_as_before(what, queue, helps, monkeypatch):
-    def refuse(*_, **__):
-        raise RuntimeError
-
-    with queue.turn():
-        visitors = wait_with(queue, upper("a", "b"))
-        if what == "thread":
-            monkeypatch.setattr(model_queue.threading, "Thread", refuse)
-            queue._line.append(model_queue._Place(*upper("c")))
-            queue._start_process()
-            queue._line.pop()
-        else:
-            monkeypatch.setattr(model_queue, what, refuse if what == "Pipe" else ["/nowhere"])
-            visitors += wait_with(queue, upper("c"))
-            until(lambda: queue._failures == 1)
-        until(lambda: not queue._has_thread)
-        assert queue.result(*upper("b")) == "B"
+        visitors = wait_with(queue, hanging)
+        until(lambda: hanging[0] in queue._results)
+        assert queue.result(hanging[0]) is None and queue._process, "it may only be slow"
+        for request in hanging:
+            request.item.write_text("at last")
+        until(lambda: not queue._is_computing)
+        assert [queue.result(each) for each in hanging] == ["at last"] * 3
     assert all_served(visitors)
 
 
-def test_the_process_ends_with_the_server():
-    ours, theirs = model_queue.Pipe()
-    thread = threading.Thread(target=model_queue._serve, args=(theirs,), daemon=True)
-    thread.start()
-    assert ours.recv() is None
-    ours.send(upper("a", "b"))
-    assert [ours.recv(), ours.recv()] == ["A", "B"]
-    ours.close()
-    assert all_served([thread])
+def test_a_machine_with_nothing_to_spare_goes_on_as_before(queue, helps, monkeypatch):
+    def refuse(*_, **__):
+        raise RuntimeError
 
-
-def test_the_process_reads_of_the_app_nothing_but_the_model():
-    code = "import sys, headlight.app.batches, headlight.app.model_queue as queue; print(*sys.modules)"
-    read = subprocess.run([sys.executable, "-c", code], cwd=model_queue._FOLDER, capture_output=True, text=True).stdout
-    assert "transformer" in read.split() and not {"streamlit", "plotly", "pandas"} & set(read.split())
+    monkeypatch.setattr(model_queue, "ProcessPoolExecutor", refuse)
+    with queue.turn():
+        visitors = wait_with(queue, upper("a", "b", "c"))
+        until(lambda: not (queue._process or queue._is_computing or queue._starts))
+        assert queue.result(*upper("b")) == "B"
+    assert all_served(visitors)

@@ -7,8 +7,7 @@ import pytest
 from support.rounded import rounded_checkpoint
 from support.streams import CHECKPOINTS
 
-from headlight.app.batches import CheckpointFiles
-from headlight.app.results import TranslationRequest
+from headlight.app.results import CheckpointFiles, TranslationRequest
 from headlight.lessons.answer import Kind, Run
 from headlight.lessons.export import export_lessons
 from headlight.lessons.file import read_lesson, read_lessons

@@ -1,7 +1,10 @@
 """Many visitors on one real server: each gets their own sentence, and who waits is told so."""
 
 import asyncio
+import itertools
 import threading
+from contextlib import nullcontext
+from types import SimpleNamespace
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -10,7 +13,7 @@ from support.talk import aside
 from support.until import until
 
 from benchmarks.websocket_visitor import WebsocketVisitor, marked
-from headlight.app import line, model_queue, results
+from headlight.app import model_queue, results
 
 PAGES = ("", "attention", "inside", "what_if", "research")
 VISITORS, SENTENCES = 15, 3
@@ -69,12 +72,12 @@ class Place:
 
 
 def test_who_waits_reads_how_many_are_ahead_and_the_words_go_when_the_turn_comes(monkeypatch):
-    monkeypatch.setattr(model_queue, "_TELL", 0.0)
+    monkeypatch.setattr(model_queue, "_PATIENCE", 0.0)
     place = Place()
-    choice = results.TranslationRequest(results.checkpoint("reverse"), "a b c")
+    request = results.greedy_request(results.traces, results.TranslationRequest(results.checkpoint("reverse"), "a b c"))
 
     def wait() -> None:
-        with line.in_turn(place, choice):
+        with model_queue.in_turn(place, request):
             pass
 
     with results.queue.turn():
@@ -85,55 +88,74 @@ def test_who_waits_reads_how_many_are_ahead_and_the_words_go_when_the_turn_comes
     words = "One other visitor is ahead of you: the server takes one after the other."
     assert set(place.shown[:-1]) == {words} and place.shown[-1] == ""
     quick = Place()
-    with line.in_turn(quick, choice):
+    with model_queue.in_turn(quick, request):
         assert quick.shown == [], "who need not wait reads nothing"
 
 
 def page_with_a_slow_task():
     import streamlit as st
 
-    from headlight.app import line, results
+    from headlight.app.model_queue import run_when_idle
 
     def task():
-        st.session_state["parts"] = st.session_state.get("parts", 0) + 1
-        yield
+        st.session_state["runs"] = st.session_state.get("runs", 0) + 1
         if "fails" in st.query_params:
             raise ValueError
 
-    if "in_turn" in st.query_params:
-        with results.queue.turn():
-            there = line.is_there("request", task, "Ablating")
-    else:  # as the part of a page that runs again by itself
-        there = line.is_there("request", task, "Ablating")
-    st.write(f"{'there' if there else 'to come'} after {st.session_state.get('parts', 0)}")
+    there = run_when_idle("request", task, "This")
+    st.write(f"{'there' if there else 'to come'} after {st.session_state.get('runs', 0)}")
+
+
+class Crowded:
+    """A queue in which somebody waits while a page is drawn: its run has the turn, a rerun of its part has none."""
+
+    def __init__(self, is_rerun: bool = False):
+        self.line = [None]
+        self.is_rerun = is_rerun
+
+    def has_turn(self) -> bool:
+        return not self.is_rerun
+
+    def turn(self, *_, **__) -> nullcontext:
+        self.is_rerun = False
+        return nullcontext()
 
 
 @pytest.mark.parametrize("calm", [True, False])
 @pytest.mark.parametrize("fails", [True, False])
-def test_a_slow_task_is_done_at_once_where_nobody_waits_and_else_once_the_page_is_there(calm, fails, monkeypatch):
-    monkeypatch.setattr(results.queue, "is_calm", lambda: calm)
+def test_a_slow_task_is_done_at_once_where_nobody_waits_and_else_afterwards(calm, fails, monkeypatch):
+    if not calm:
+        monkeypatch.setattr(model_queue, "queue", Crowded())
     app = AppTest.from_function(page_with_a_slow_task, default_timeout=300)
-    app.query_params.update({"in_turn": "", **({"fails": ""} if fails else {})})
+    app.query_params.update({"fails": ""} if fails else {})
     app.run()
     assert app.markdown[0].value == ("there after 1" if calm else "to come after 0")
-    assert calm or "Ablating takes longer than a translation." in app.info[0].value
-    del app.query_params["in_turn"]
+    assert calm or "This follows, after the translations that others wait for." in app.info[0].value
+    monkeypatch.undo()
     app.run()
     assert app.markdown[0].value == "there after 1" and not app.info and not app.exception
 
 
+def test_a_slow_task_does_not_wait_for_ever(monkeypatch):
+    monkeypatch.setattr(model_queue, "queue", Crowded(is_rerun=True))
+    now = itertools.count(0, 10)
+    monkeypatch.setattr(model_queue, "time", SimpleNamespace(monotonic=lambda: next(now)))
+    app = AppTest.from_function(page_with_a_slow_task, default_timeout=300).run()
+    assert app.markdown[0].value == "there after 1"
+
+
 def test_heads_that_were_chosen_stay_chosen_over_a_crowd_on_coming_back(monkeypatch):
     off = "cross.1.2-cross.1.3-encoder.2.5"
-    until(results.queue.is_calm)
+    until(lambda: not results.queue.line)
     app = open_page("pages/what_if.py", text="We come back to it.", off=off)
     assert "Without 3 heads:" in page_text(app)
     app.switch_page("pages/decoding.py").run()
-    monkeypatch.setattr(results.queue, "is_calm", lambda: False)
+    monkeypatch.setattr(model_queue, "queue", Crowded())
     app.text_input(key="text").set_value("We come back in a crowd.")
     app.switch_page("pages/what_if.py").run()
-    assert not components(app) and "after the translations that other visitors wait for." in app.info[0].value
+    assert not components(app) and "after the translations that others wait for." in app.info[0].value
     monkeypatch.undo()
-    until(results.queue.is_calm)
+    until(lambda: not results.queue.line)
     app.run()
     assert not app.exception and "Without 3 heads:" in page_text(app)
-    assert len(components(app)) == 1 and not any("other visitors" in info.value for info in app.info)
+    assert len(components(app)) == 1 and not any("others wait" in info.value for info in app.info)

@@ -12,10 +12,10 @@ from support.replayed import replayed
 from support.sentences import SENTENCES
 from support.until import until
 
-from headlight.app import batches, results
-from headlight.app.batches import CheckpointFiles, early_layers, traces
+from headlight.app import results
 from headlight.app.model_queue import BATCH, ModelQueue
-from headlight.app.results import TranslationRequest, what_if
+from headlight.app.results import CheckpointFiles, TranslationRequest, traces, what_if
+from headlight.app.results.what_if import early_layers
 from transformer import Beam, Trace, Translator, UserError
 from transformer.data.tokenizer import source_ids
 from transformer.errors import CheckpointError
@@ -46,7 +46,7 @@ def lined_up(first):
     def line_up(*requests) -> None:
         for number, request in enumerate(requests, 1):
             Thread(target=wait, args=(request,), daemon=True).start()
-            until(lambda number=number: len(results.queue._line) == number)
+            until(lambda number=number: len(results.queue.line) == number)
 
     with ExitStack() as turns:
         turns.enter_context(results.queue.turn())
@@ -116,9 +116,9 @@ def test_a_page_takes_the_translation_that_was_made_with_those_of_others_and_dec
 def test_early_layers_are_decoded_with_those_of_others_and_are_what_each_gets_alone(first, lined_up, monkeypatch):
     choices = [replace(first, text=text) for text in TEXTS[:4]]
     lined_up(*(results.greedy_request(early_layers, choice) for choice in choices[1:]))
-    together, lenses = [], batches.decoder_lenses
+    together, lenses = [], what_if.decoder_lenses
     monkeypatch.setattr(
-        batches,
+        what_if,
         "decoder_lenses",
         lambda model, sources, more: together.append(len(sources)) or lenses(model, sources, more=more),
     )
