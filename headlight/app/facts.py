@@ -1,14 +1,17 @@
-"""Facts for components: plain values and arrays, as JSON that lib/facts.js reads.
+"""Facts for components: plain values and arrays, as JSON or bytes that lib/facts.js reads.
 
 A component receives facts and turns them into words and pictures. In the one-file page the same facts come from the
 engine in the browser.
 """
 
 import base64
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from transformer.corpus.head_roles import HeadRoles
+from transformer.interpret.head_patterns import HeadMeasures, Pattern
 from transformer.interpret.trace import Trace
 
 _TYPES = {"float32": "<f4", "uint16": "<u2", "int32": "<i4"}
@@ -44,3 +47,42 @@ def trace_facts(trace: Trace, maps: Mapping[str, np.ndarray] | None = None) -> d
         "candidate_probabilities": encode_array(trace.candidate_probabilities.ravel()),
         **{kind: encode_array(weights) for kind, weights in (maps or {}).items()},
     }
+
+
+def pack_facts(facts: Mapping[str, object], arrays: Mapping[str, np.ndarray]) -> bytes:
+    """Return facts with large uint16 arrays as bytes, a quarter smaller than base64.
+
+    Four bytes with the length of the header (little-endian), the header as JSON padded to an even length, and the
+    arrays in the order of the header's `arrays`, which has their shapes.
+    """
+    header = {**facts, "arrays": {name: list(array.shape) for name, array in arrays.items()}}
+    text = json.dumps(header, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
+    text += b" " * (len(text) % 2)
+    data = b"".join(np.asarray(array).astype("<u2").tobytes() for array in arrays.values())
+    return len(text).to_bytes(4, "little") + text + data
+
+
+def pattern_facts(measured: Sequence[HeadMeasures], roles: HeadRoles | None = None) -> dict:
+    """Return the measures of all heads of a kind, layer by layer; None stands for NaN.
+
+    counts: for each pattern that any head could follow, [rows, eligible rows] of each head. labelled: the number of the
+    corpus's sentences in which a head has its label, None without `roles`.
+    """
+
+    def labelled(head: HeadMeasures) -> int | None:
+        if roles is None or head.label is None:
+            return None
+        return round(roles.share(head.kind, head.layer, head.head, head.label) * roles.sentences)
+
+    counts = {name: [[head.counts[name].rows, head.counts[name].eligible] for head in measured] for name in Pattern}
+    return {
+        "labels": [head.label for head in measured],
+        "confidence": [_finite(head.confidence) for head in measured],
+        "entropy": [_finite(head.entropy) for head in measured],
+        "counts": {name: rows for name, rows in counts.items() if any(eligible for _, eligible in rows)},
+        "labelled": [labelled(head) for head in measured],
+    }
+
+
+def _finite(value: float) -> float | None:
+    return round(value, 6) if np.isfinite(value) else None

@@ -1,11 +1,10 @@
-"""Names of heads, kinds of attention, head patterns and norms, in figures and sentences."""
+"""Names of heads, kinds of attention and norms, in figures and sentences."""
 
 from transformer.config import ModelConfig, NormType
-from transformer.interpret.head_patterns import HeadMeasures, Pattern
 from transformer.interpret.trace import RowLabel
 from transformer.model.head_ref import HeadRef
 
-from .numbers import percent, pluralize
+from .numbers import pluralize
 
 KIND_NAMES = {
     "encoder": "Encoder self-attention",
@@ -14,22 +13,6 @@ KIND_NAMES = {
 }
 ROW_LABELS = {"both tokens": RowLabel.BOTH, "output token": RowLabel.PREDICTED, "input token": RowLabel.FED}
 AVERAGE = "average"  # over all layers or heads, in place of the number of one
-
-# Place of the largest weight of a row in a head of each pattern.
-PATTERN_WORDS = {
-    Pattern.PREVIOUS: "on the token before",
-    Pattern.SAME: "on the row's own token, for a decoder row its input token",
-    Pattern.NEXT: "on the token after",
-    Pattern.MIRRORED: "on one line parallel to the antidiagonal",
-    Pattern.END: "on the end of sentence",
-    Pattern.BEGINNING: "on the beginning of sentence",
-    Pattern.PUNCTUATION: "on a punctuation mark",
-    Pattern.OUTPUT_ALIGNMENT: "on the source word aligned with the row's output token",
-    Pattern.INPUT_ALIGNMENT: "on the source word aligned with the row's input token",
-}
-# Counted over all rows with a choice, also those that could not: decoder rows before the first punctuation mark, and
-# rows that the line against the diagonal does not cross.
-OF_ALL_ROWS = (Pattern.MIRRORED, Pattern.PUNCTUATION)
 
 
 def head_name(layer: int | None, head: int | None, layers: int, heads: int) -> str:
@@ -57,14 +40,6 @@ def kind_words(kind: str) -> str:
 def kind_head_name(heads: HeadRef) -> str:
     """Return one head with its kind of attention, for use within a sentence: "cross-attention layer 3, head 4"."""
     return f"{kind_words(heads.kind)} {one_head_name(heads.layer, heads.head)}"  # type: ignore[arg-type]
-
-
-def pattern_words(head: HeadMeasures, pattern: Pattern) -> str:
-    """Count the rows that follow a pattern: "in 11 of the 12 rows that could (92 %) the largest weight is on …"."""
-    count = head.counts[pattern]
-    could = "" if pattern in OF_ALL_ROWS else " that could"
-    share = f"{count.rows} of the {pluralize(count.eligible, 'row')}{could} ({percent(head.shares[pattern])})"
-    return f"in {share} the largest weight is {PATTERN_WORDS[pattern]}"
 
 
 def norm_name(config: ModelConfig) -> str:

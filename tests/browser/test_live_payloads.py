@@ -14,9 +14,10 @@ from support.sentences import SENTENCES
 from support.streams import CHECKPOINTS, trace_of
 from support.traced import NAME, translator
 
+from headlight.app.facts import pattern_facts
 from headlight.plots.names import KIND_NAMES
 from headlight.plots.numbers import format_probability, percent, signed
-from headlight.views.attention.explorer_content import CROSS_FIRST, OPTIONS, addressed_choice, explorer_blob
+from headlight.views.attention.explorer_content import CROSS_FIRST, OPTIONS, addressed_choice
 from headlight.views.home.content import changed_outputs, describe_hidden
 from headlight.views.home.lines_content import lines_payload, short_chance
 from headlight.views.inside.steps_content import View, stages_payload
@@ -32,8 +33,8 @@ from transformer.interpret.attention_block import (
     differences,
     record_stages,
 )
-from transformer.interpret.head_patterns import word_ranges
-from transformer.interpret.trace import RowLabel, Trace, attention_map
+from transformer.interpret.head_patterns import measure_heads, word_ranges
+from transformer.interpret.trace import RowLabel, Trace, attention_map, keys_of, masked_maps
 from transformer.interpret.what_if.hiding import hide
 from transformer.interpret.what_if.importance import HeadImportance, head_importance
 from transformer.interpret.what_if.intervention import Zero
@@ -101,19 +102,17 @@ def as_json(value: object) -> object:
     return json.loads(json.dumps(value))
 
 
-def read_blob(blob: bytes) -> tuple[dict, bytes]:
-    end = 4 + int.from_bytes(blob[:4], "little")
-    header = json.loads(blob[4:end])
-    assert len(header.pop("id")) == 8, "each side has a checksum of its own"
-    return header, blob[end:]
-
-
-def test_the_explorer_is_given_the_same(payloads, traces, roles, words):
-    for trace in traces:
-        ours = read_blob(bytes(asked(payloads, "explorer", sent(trace), words)))
-        assert ours == read_blob(explorer_blob(trace, roles)), trace
-    without = words | {"roles": None}
-    assert read_blob(bytes(asked(payloads, "explorer", sent(trace), without))) == read_blob(explorer_blob(trace))
+def test_the_patterns_of_heads_are_the_same(payloads, traces, roles, words):
+    for trace, counted in [*((each, roles) for each in traces), (traces[0], None)]:
+        known = words if counted else words | {"roles": None}
+        found = asked(payloads, "patterns", sent(trace), known)
+        for kind in KINDS:
+            measured = measure_heads(kind, masked_maps(trace, kind), keys_of(trace, kind), trace.target_tokens)
+            expected = as_json(pattern_facts(measured, counted))
+            for name in ("confidence", "entropy"):
+                ours, theirs = (np.array(each.pop(name), float) for each in (found[kind], expected))
+                np.testing.assert_allclose(ours, theirs, atol=2e-6)
+            assert found[kind] == expected
 
 
 def test_the_first_head_is_the_same(payloads, traces, roles, words):

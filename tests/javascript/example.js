@@ -1,15 +1,5 @@
 // A small sentence as the explorer is sent it: two layers, two heads, three source tokens and three decoder steps.
 
-export const TEXTS = {
-  kinds: { encoder: "Encoder self-attention", decoder: "Masked decoder self-attention", cross: "Cross-attention" },
-  patterns: { previous: ["prev.", "on the token before"], "end of sentence": ["end", "on </s>"] },
-  measures: {
-    confidence: ["mean of the largest weights", "", "at least"],
-    entropy: ["mean entropy", "nats", "at most"],
-    previous: ["rows on the token before", "%", "at least"],
-  },
-};
-
 const ENCODER = [
   [0.5, 0.25, 0.25, 0.1, 0.7, 0.2, 0, 0, 1],
   [1, 0, 0, 0, 1, 0, 0, 0, 1],
@@ -24,36 +14,27 @@ const DECODER = [
 ];
 const STEPS = 50_000;
 
-// The tokens "I", "▁do", "n't" and so on: on each side the second and third are one word, and "</s>" is special.
-const side = (tokens, special, words) => ({ tokens, special, words });
-const SIDES = {
-  source: side(["▁do", "n't", "</s>"], [2], [0, 0, 1]),
-  fed: side(["<s>", "▁tu", "s"], [0], [0, 1, 1]),
-  predicted: side(["▁tu", "s", "</s>"], [2], [0, 0, 1]),
+const kind = (labels, confidence, entropy, counts) => {
+  return { labels, confidence, entropy, counts, labelled: labels.map((label) => (label ? 348 : null)) };
 };
+const unknown = [null, null, null, null];
 
-const kind = (offset, labels, measures) => ({
-  layers: 2, heads: 2, queries: 3, keys: 3, offset, labels, measures, look: [],
-  roles: labels.map((label) => (label ? "it has this label in 87 % of 400 sentence pairs, their references fed" : "")),
-});
-
-export const HEADER = {
-  id: "1", steps: STEPS, texts: TEXTS, sides: SIDES,
-  kinds: {
-    encoder: kind(0, ["previous", null, "previous", null], {
-      confidence: [0.6, 0.9, null, 0.3], entropy: [0.5, 2, 1, 0.25], previous: [0.92, 0.4, 0.95, 0.1],
+// On each side the second and third tokens are one word.
+export const FACTS = {
+  id: "1", steps: STEPS, sentences: 400, leastRows: 3,
+  sourceTokens: ["▁do", "n't", "</s>"], decoderInputTokens: ["<s>", "▁tu", "s"], targetTokens: ["▁tu", "s", "</s>"],
+  thresholds: { previous: 0.9, "end of sentence": 0.8, alignment: 0.8, "input alignment": 0.8 },
+  patterns: {
+    encoder: kind(["previous", null, "previous", null], [0.6, 0.9, null, 0.3], [0.5, 2, 1, 0.25], {
+      previous: [[92, 100], [40, 100], [95, 100], [10, 100]],
     }),
-    decoder: kind(36, [null, null, null, null], { entropy: [1, 2, 3, 4] }),
-    cross: kind(72, [null, null, null, "previous"], { entropy: [1, 2, 3, 4] }),
+    decoder: kind(unknown, unknown, [1, 2, 3, 4], {}),
+    cross: kind([null, null, null, "previous"], unknown, [1, 2, 3, 4], {}),
   },
 };
 
-export function exampleBytes(header = HEADER) {
-  const weights = Uint16Array.from([...ENCODER, ...DECODER, ...ENCODER].flat(), (weight) => Math.round(weight * STEPS));
-  const text = new TextEncoder().encode(JSON.stringify(header));
-  const bytes = new Uint8Array(4 + text.length + weights.byteLength);
-  new DataView(bytes.buffer).setUint32(0, text.length, true);
-  bytes.set(text, 4);
-  bytes.set(new Uint8Array(weights.buffer), 4 + text.length);
-  return bytes;
+export function exampleFacts(some = {}) {
+  const parts = (weights) => Uint16Array.from(weights.flat(), (weight) => Math.round(weight * STEPS));
+  const map = (weights) => ({ shape: [2, 2, 3, 3], weights: parts(weights) });
+  return { ...FACTS, encoder: map(ENCODER), decoder: map(DECODER), cross: map(ENCODER), ...some };
 }

@@ -2,10 +2,9 @@
 
 import { explorerChoice } from "../../headlight/components/live_page/address.js";
 import { comparedRows } from "../../headlight/components/live_page/payloads/compared.js";
-import { explorerBytes } from "../../headlight/components/live_page/payloads/explorer.js";
 import { changedOutputs, describeHidden, linesPayload } from "../../headlight/components/live_page/payloads/lines.js";
 import { matchingBlocks, opcodes } from "../../headlight/components/live_page/payloads/opcodes.js";
-import { measureHeads, plainestHead } from "../../headlight/components/live_page/payloads/patterns.js";
+import { measureHeads, patternFacts, plainestHead } from "../../headlight/components/live_page/payloads/patterns.js";
 import { stepsPayload } from "../../headlight/components/live_page/payloads/steps.js";
 import {
   defaultHead, describeChange, describeRanking, switchesPayload,
@@ -29,7 +28,7 @@ function traceOf(sent) {
 export default {
   text: { chanceWords, fixed, percent, rint, shortChance, shortest, signed },
   opcodes, matchingBlocks, explorerChoice,
-  explorer: (trace, words) => [...explorerBytes(traceOf(trace), words, words.roles)],
+  patterns: (trace, { law, roles }) => patternFacts(traceOf(trace), law, roles),
   plainest: (trace, { law, roles }) => {
     const { cross, sourceTokens, targetTokens } = traceOf(trace);
     const { layer, head } = plainestHead(measureHeads("cross", cross, sourceTokens, targetTokens, law), roles, law);

@@ -5,7 +5,9 @@ import { test } from "node:test";
 
 import { allHeadsFigure, chosenFigure } from "../../headlight/components/attention_explorer/picture.js";
 import { ExplorerState, groupOf } from "../../headlight/components/attention_explorer/state.js";
+import { KINDS } from "../../headlight/components/attention_explorer/story.js";
 import { Attention, Shown } from "../../headlight/components/attention_explorer/weights.js";
+import { KIND_NAMES } from "../../headlight/components/lib/words.js";
 import { figureOf as steps } from "../../headlight/components/attention_steps/picture.js";
 import { csvOf, tableOfMatrices } from "../../headlight/components/export/csv.js";
 import { filesOf } from "../../headlight/components/export/npz.js";
@@ -15,7 +17,7 @@ import { Geometry, paintHeatmap } from "../../headlight/components/lib/heatmap.j
 import { Grid } from "../../headlight/components/lib/format.js";
 import { replayFigure } from "../../headlight/components/replay_player/picture.js";
 import { Snapshots } from "../../headlight/components/replay_player/snapshots.js";
-import { exampleBytes } from "./example.js";
+import { exampleFacts } from "./example.js";
 
 const HOSTILE = '</script><img src=x onerror="hurt()">&\u0001';
 
@@ -125,7 +127,7 @@ test("masked cells are blank in the numbers of a step and of a training", () => 
   assert.deepEqual(replay, [[0, 1], [0, 0.2], [0, 0.8], [1500, 1], [1500, 0], [1500, 1]]);
 });
 
-const attention = new Attention(exampleBytes());
+const attention = new Attention(exampleFacts());
 const stateWith = (some) => Object.assign(new ExplorerState(() => {}), some);
 
 test("all heads are drawn where their layer and head say, and written with every weight", () => {
@@ -153,8 +155,7 @@ test("all heads are drawn where their layer and head say, and written with every
 
 test("heads that are sorted say so, and three kinds have their names", () => {
   const state = stateWith({ sort: "confidence", scale: "per map", kinds: "all" });
-  const titles = attention.texts.kinds;
-  const groups = attention.kinds.map((name) => ({ ...groupOf(attention, name, state), title: titles[name] }));
+  const groups = KINDS.map((name) => ({ ...groupOf(attention, name, state), title: KIND_NAMES[name] }));
   const { caption, drawing } = allHeadsFigure({ attention, state, groups });
   assert.match(caption, /: sorted by confidence, where a kind has it, from the largest\. /);
   assert.match(caption, /Colours from 0 to each head's largest weight\. Below a head: layer\.head, confidence, /);
@@ -163,7 +164,7 @@ test("heads that are sorted say so, and three kinds have their names", () => {
   const ofEntropy = allHeadsFigure({ attention, state: entropy, groups: [groupOf(attention, "cross", entropy)] });
   assert.match(ofEntropy.caption, /sorted by entropy, from the smallest\. .* not with entropy at most 2\.00 nats\. /);
   const texts = textsOf(drawing().parts);
-  for (const title of Object.values(titles)) assert.ok(texts.includes(title));
+  for (const title of Object.values(KIND_NAMES)) assert.ok(texts.includes(title));
   assert.deepEqual(texts.filter((text) => /^\d\.\d$/.test(text)).slice(0, 4), ["1.2", "1.1", "2.2", "2.1"]);
 });
 

@@ -3,13 +3,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import {
-  ExplorerState, axesText, findHeads, headsTitle, inOrder, limitOf, notes,
-} from "../../headlight/components/attention_explorer/state.js";
+import { ExplorerState, findHeads, inOrder, limitOf } from "../../headlight/components/attention_explorer/state.js";
 import { Attention } from "../../headlight/components/attention_explorer/weights.js";
-import { exampleBytes } from "./example.js";
+import { axesText, headsTitle, notes } from "../../headlight/components/attention_explorer/words.js";
+import { exampleFacts } from "./example.js";
 
-const attention = new Attention(exampleBytes());
+const attention = new Attention(exampleFacts());
 const head = (written) => ({ layer: Number(written[0]) - 1, head: Number(written[2]) - 1 });
 const heads = (...written) => written.map(head);
 
@@ -113,7 +112,7 @@ test("heads are sorted by a measure, those without a value last, and filtered by
 });
 
 test("heads are named as what they are together", () => {
-  const title = (...written) => headsTitle(attention, "cross", heads(...written), "mean of ");
+  const title = (...written) => headsTitle(attention.kind("cross"), "cross", heads(...written), "mean of ");
   assert.equal(title("2.1"), "Cross-attention: layer 2, head 1");
   assert.equal(title("1.1", "1.2", "2.1", "2.2"), "Cross-attention: mean of all 4 heads");
   assert.equal(title("2.1", "2.2"), "Cross-attention: mean of the 2 heads of layer 2");

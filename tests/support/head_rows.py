@@ -1,17 +1,13 @@
-"""Patterns of a head in a sentence, counted row by row, for the laws of captions.
+"""Patterns of a head in a sentence, counted row by row.
 
-Nothing here shares code with the measures but words and thresholds.
+Nothing here shares code with the measures but thresholds.
 """
-
-import re
 
 import numpy as np
 
-from headlight.plots.names import PATTERN_WORDS
 from transformer.interpret.head_patterns import LEAST_ROWS, THRESHOLDS, Pattern
 
 MARKS = set(".,!?;:…«»„“”\"'()-")
-COUNTED = re.compile(r"in ([\d,]+) of the ([\d,]+) rows?( that could)? \((.+?)\) the largest weight is ")
 
 
 def word(token):
@@ -38,42 +34,40 @@ class Head:
     def tied(self):
         return any((row == row.max()).sum() > 1 for row in self.rows.values())
 
-    def wanted(self, words):
+    def wanted(self, pattern):
         """For each row that could follow the pattern the columns where its maximum would have to be."""
-        steps = {"on the token before": -1, "on the row's own token, for a decoder row its input token": 0}
-        steps |= {"on the token after": 1}
-        if words in steps:
+        steps = {Pattern.PREVIOUS: -1, Pattern.SAME: 0, Pattern.NEXT: 1}
+        if pattern in steps:
             if self.kind == "cross":
                 return {}
-            places = {row: row + steps[words] for row in self.rows}
+            places = {row: row + steps[pattern] for row in self.rows}
             return {row: [place] for row, place in places.items() if 0 <= place < len(self.rows[row])}
-        if words.startswith("on the source word aligned"):
-            back = 1 if "input token" in words else 0
+        if pattern in (Pattern.OUTPUT_ALIGNMENT, Pattern.INPUT_ALIGNMENT):
+            back = 1 if pattern == Pattern.INPUT_ALIGNMENT else 0
             words = [place for place, key in enumerate(self.keys) if word(key)]
             if self.kind != "cross" or self.average is None or not words:
                 return {}
             best = {t: max(words, key=self.average[t].__getitem__) for t, out in enumerate(self.outputs) if word(out)}
             return {row: [best[row - back]] for row in self.rows if row - back in best}
-        if words == "on one line parallel to the antidiagonal":
+        if pattern == Pattern.MIRRORED:
             if self.kind == "decoder" or not self.rows:
                 return {}
             sums = [row + place for row, place in self.largest.items()]
             line = max(set(sums), key=sums.count)
             return {row: [line - row] for row in self.rows}
-        of_sort = {"on the end of sentence": "</s>".__eq__, "on the beginning of sentence": "<s>".__eq__}
-        of_sort |= {"on a punctuation mark": mark}
-        columns = [place for place, key in enumerate(self.keys) if of_sort[words](key)]
+        of_sort = {Pattern.END: "</s>".__eq__, Pattern.BEGINNING: "<s>".__eq__, Pattern.PUNCTUATION: mark}
+        columns = [place for place, key in enumerate(self.keys) if of_sort[pattern](key)]
         return dict.fromkeys(self.rows, columns) if columns else {}
 
-    def count(self, words):
+    def count(self, pattern):
         """Rows that follow a pattern, and rows that could."""
-        if words not in self.counts:
-            wanted = self.wanted(words)
-            self.counts[words] = sum(self.largest[row] in places for row, places in wanted.items()), len(wanted)
-        return self.counts[words]
+        if pattern not in self.counts:
+            wanted = self.wanted(pattern)
+            self.counts[pattern] = sum(self.largest[row] in places for row, places in wanted.items()), len(wanted)
+        return self.counts[pattern]
 
 
 def thresholds():
-    """Words, least share and least number of rows of each label, in order."""
+    """Least share and least number of rows of each label, in order."""
     least = {name: LEAST_ROWS * (2 if name == Pattern.MIRRORED else 1) for name in Pattern}
-    return {str(name): (PATTERN_WORDS[name], share, least[name]) for name, share in THRESHOLDS.items()}
+    return {name: (share, least[name]) for name, share in THRESHOLDS.items()}

@@ -157,16 +157,6 @@ def most_confident_head(weights: np.ndarray, keys: Sequence[str]) -> tuple[int, 
     return _largest(confidences(weights, keys))
 
 
-def representative_heads(measured: Sequence[HeadMeasures], count: int = 3) -> list[HeadMeasures]:
-    """Choose the heads to look at first, as unlike as can be: of each label the most confident, then those without a
-    label, then the rest, always the most confident first. Fewer than `count` only where there are fewer heads.
-    """
-    by_confidence = sorted(measured, key=lambda head: -head.confidence)
-    first = {head.label: head for head in reversed(by_confidence) if head.label}.values()
-    ranked = sorted(by_confidence, key=lambda head: (head not in first, head.label is not None))
-    return ranked[:count]
-
-
 def strongest_word_pair(
     weights: np.ndarray, keys: Sequence[str], outputs: Sequence[str] | None = None
 ) -> tuple[int, int] | None:

@@ -1,21 +1,25 @@
-// The linked explorer: overview, map or lines, and numbers share one state; nothing here waits for the
-// server. Weights, labels and measures come from Python; here they are averaged, summed and drawn. Token text is
-// hostile until it is set as text.
+// The linked explorer: overview, map or lines, and numbers share one state; nothing here waits for the server. Weights
+// and patterns come as facts; here they are averaged, summed, named and drawn. Token text is hostile until it is set as
+// text.
 
 import { offerDownload } from "../export/menu.js";
 import { element } from "../lib/canvas.js";
 import { HEADS } from "../lib/colours.js";
+import { unpackFacts } from "../lib/facts.js";
 import { Component, mounted } from "../lib/mount.js";
 import { heightBelow, press } from "../lib/screen.js";
 import { Table } from "../lib/table.js";
 import { Overview, everyHead } from "../lib/thumbnails.js";
-import {
-  ExplorerState, findHeads, groupOf, headButton, headName, headRows, headsTitle, inOrder, limitOf, notes,
-} from "./state.js";
+import { KIND_NAMES } from "../lib/words.js";
+import { ExplorerState, findHeads, groupOf, headButton, headRows, inOrder, limitOf } from "./state.js";
 import { allHeadsFigure, chosenFigure } from "./picture.js";
 import { chosenIndexes } from "./sides.js";
+import { KINDS } from "./story.js";
 import { Lines, WeightsMap } from "./views.js";
 import { Attention, Shown } from "./weights.js";
+import {
+  KIND_TEXTS, MEASURES, SHORT_PATTERNS, headsTitle, largestText, limitText, measureText, notes, tileName,
+} from "./words.js";
 import { inWords } from "../lib/tokens.js";
 
 const WIDE = 820, GUTTER = 28; // pixels of two panes side by side, and between them
@@ -55,7 +59,7 @@ class Explorer extends Component {
     closeElsewhere(this.find(".options"), this);
     const title = () => `Weights. ${this.find(".heads_name").textContent}`;
     this.weights = new Table(this.find("details.weights"), title, () => this.shown.tableRows());
-    const kind = () => `Heads: ${this.attention.texts.kinds[this.state.kind]}`;
+    const kind = () => `Heads: ${KIND_NAMES[this.state.kind]}`;
     this.heads = new Table(this.find("details.heads"), kind, () => headRows(this.attention, this.state));
   }
 
@@ -87,25 +91,26 @@ class Explorer extends Component {
     this.root.addEventListener("keydown", (event) => event.key === "Escape" && state.clear());
   }
 
-  receive(bytes) {
+  // data: facts, or bytes of them.
+  receive(data) {
     // The same once more, after Back: the address decides anew what is chosen.
-    if (bytes === this.bytes) return void document.dispatchEvent(new CustomEvent("headlight:asks"));
-    this.bytes = bytes;
-    const came = new Attention(bytes), before = this.attention;
-    if (came.header.id === before?.header.id) return;
-    this.attention = came;
-    if (!before) this.offer(came.texts);
+    if (data === this.data) return void document.dispatchEvent(new CustomEvent("headlight:asks"));
+    this.data = data;
+    const attention = new Attention(ArrayBuffer.isView(data) ? unpackFacts(data) : data), before = this.attention;
+    if (attention.id === before?.id && attention.isWhole && before.isWhole) return;
+    this.attention = attention;
+    if (!before) this.offer();
     this.draw();
     // Positions in the sentence before mean nothing in this one.
-    if (before && before.textId !== came.textId && this.state.tokens.length) this.state.set({ tokens: [] });
+    if (before && before.id !== attention.id && this.state.tokens.length) this.state.set({ tokens: [] });
   }
 
   // Options that are the same for every sentence.
-  offer({ patterns, measures }) {
+  offer() {
     const options = (name, pairs) => pairs.forEach(([value, text]) => this.find(name).add(new Option(text, value)));
-    const twice = (names) => Object.keys(names).map((name) => [name, name]);
-    options("[name=label]", [["all", "any"], ...twice(patterns), ["none", "no clear pattern"]]);
-    options("[name=sort]", [["layer", "layer and head"], ...twice(measures)]);
+    const twice = (names) => names.map((name) => [name, name]);
+    options("[name=label]", [["all", "any"], ...twice(Object.keys(SHORT_PATTERNS)), ["none", "no clear pattern"]]);
+    options("[name=sort]", [["layer", "layer and head"], ...twice(MEASURES)]);
   }
 
   // What the address says, handed on by the component beside this one.
@@ -143,13 +148,13 @@ class Explorer extends Component {
 
   drawOverview() {
     const { attention, state, grid } = this, { kinds, kind, sort, label, least, scale } = state;
-    const names = kinds === "one" ? [kind] : attention.kinds, titles = names.map((name) => attention.texts.kinds[name]);
+    const names = kinds === "one" ? [kind] : KINDS, titles = names.map((name) => KIND_NAMES[name]);
     const heads = names.flatMap((name) => everyHead(attention.kind(name)));
     const colour = getComputedStyle(this.find(".explorer")).color;
     const title = (at) => (names.length > 1 ? titles[at] : "");
     this.groups = names.map((name, at) => ({ ...groupOf(attention, name, state), title: title(at) }));
     this.overview.draw({
-      key: JSON.stringify([attention.textId, grid, kinds, names, sort, label, least, scale, colour]),
+      key: JSON.stringify([attention.id, grid, kinds, names, sort, label, least, scale, colour]),
       groups: this.groups,
       isChosen: (tile) => state.has(tile.group.name, tile),
       label: `${heads.length} heads, of ${titles.join(", ")}. Arrow keys move, Enter chooses, with shift in addition.`,
@@ -179,7 +184,7 @@ class Explorer extends Component {
   // Of a long text the weights of other heads come when these are chosen.
   announce(heads) {
     const { attention, state: { kind, together } } = this;
-    this.find(".heads_name").textContent = headsTitle(attention, kind, heads, `${together} of `);
+    this.find(".heads_name").textContent = headsTitle(attention.kind(kind), kind, heads, `${together} of `);
     this.download.hidden = true;
     this.readOut("The weights of this choice are on their way.");
   }
@@ -187,12 +192,12 @@ class Explorer extends Component {
   describe(heads, apart) {
     const { attention, state, shown } = this, { kind, scale, together } = state;
     const set = (selector, text) => (this.find(selector).textContent = text);
-    set(".heads_name", headsTitle(attention, kind, heads, apart ? "" : `${together} of `));
+    set(".heads_name", headsTitle(attention.kind(kind), kind, heads, apart ? "" : `${together} of `));
     const perMap = `${shown.largest.toFixed(2)}, the max weight here`;
     set(".scale_legend", `colour scale: 0 to ${scale === "0 to 1" ? shown.most : perMap}`);
     set(".notes", notes(heads.length, state));
     const names = apart
-      ? heads.map(headName)
+      ? heads.map(tileName)
       : [`${together} of ${heads.length} heads${attention.isWhole ? ": too many for a colour each" : ""}`];
     const legend = names.map((text, number) => {
       const item = element("span", "", text);
@@ -238,8 +243,7 @@ class Explorer extends Component {
 
   largestText() {
     const { shown } = this, row = Math.floor(shown.values.indexOf(shown.largest) / shown.columns.length);
-    return `Largest weight: ${shown.cellText(row, shown.largestOfRow(row))} Point at a token, a cell or a head; ` +
-      `${press()} to select it; Escape clears.`;
+    return largestText(shown.cellText(row, shown.largestOfRow(row)), press());
   }
 
   readOut(text) {
@@ -247,7 +251,7 @@ class Explorer extends Component {
   }
 
   showControls(kind) {
-    const { state, attention } = this, { sort } = state, { told, measures } = attention.texts;
+    const { state, attention } = this, { sort } = state;
     for (const name of ["kind", "view"]) {
       for (const button of this.root.querySelectorAll(`[data-${name}]`)) {
         button.setAttribute("aria-pressed", button.dataset[name] === state[name]);
@@ -259,25 +263,25 @@ class Explorer extends Component {
     }
     this.find(".clear").disabled = !state.tokens.length && state.heads.length === 1;
     this.find(".naming").hidden = state.kind === "encoder";
-    this.find(".explanation").textContent = `${told[state.kind]}${attention.inputText(state.kind, state.heads)}`;
+    this.find(".explanation").textContent = `${KIND_TEXTS[state.kind]}${attention.inputText(state.kind, state.heads)}`;
     this.find(".top_value").textContent = state.top === 100 ? "all" : `${state.top} %`;
     this.find(".least").hidden = !kind.measures[sort];
     if (kind.measures[sort]) {
       const limit = limitOf(attention, state.kind, state);
-      this.find(".least span").textContent = measures[sort][2];
-      this.find(".least_value").textContent = limit === null ? "any" : attention.measureText(sort, limit);
+      this.find(".least span").textContent = limitText(sort);
+      this.find(".least_value").textContent = limit === null ? "any" : measureText(sort, limit);
     }
     const found = findHeads(attention, state.kind, state), left = found.filter(({ fits }) => fits).length;
     const count = left < found.length ? `${left} of ${found.length} fit, the others are faint` : "";
     this.find(".count").textContent = count || (press() === "tap" ? "tap one" : "click one, shift-click several");
-    if (this.looked !== kind) this.showLook(kind);
+    if (this.looked !== kind) this.showLooks(kind);
   }
 
   // Once a kind of a sentence: a button that is focused stays where it is.
-  showLook(kind) {
+  showLooks(kind) {
     this.looked = kind;
-    const items = kind.look.map(([layer, head, text]) => {
-      return element("li", "", headButton(this.state, { layer, head }, text));
+    const items = this.attention.looks(this.state.kind).map(({ head, text }) => {
+      return element("li", "", headButton(this.state, head, text));
     });
     this.find(".look").replaceChildren(...items);
   }

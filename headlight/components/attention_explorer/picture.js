@@ -8,9 +8,10 @@ import { shortened } from "../lib/canvas.js";
 import { HEADS, INK } from "../lib/colours.js";
 import { Geometry, paintHeatmap, rowLabelsWidth, slantedHeight } from "../lib/heatmap.js";
 import { FEWEST_IN_LINE, ROOM_OF_A_TILE, everyHead, paintHeads, place } from "../lib/thumbnails.js";
+import { KIND_NAMES } from "../lib/words.js";
 import { allHeadsCaption, chosenCaption } from "./picture_caption.js";
-import { headName } from "./state.js";
 import { cellsOf, strokeLines } from "./views.js";
+import { tileName } from "./words.js";
 
 const CELL = 34, NAMES = 60; // pixels of a map's cell, and for the names of layers
 const LABELS = 110, APART = 320, ROW = 26; // of the lines
@@ -40,7 +41,7 @@ export function allHeadsFigure({ attention, state, groups }) {
   const count = names.reduce((sum, name) => sum + unmasked(attention.kind(name), name), 0);
   return {
     name: "all_heads",
-    label: `All heads: ${names.map((name) => attention.texts.kinds[name]).join(", ")}`,
+    label: `All heads: ${names.map((name) => KIND_NAMES[name]).join(", ")}`,
     caption: allHeadsCaption(attention, state, groups),
     drawing: () => overview(groups),
     table: count > MOST_ROWS || !attention.isWhole ? undefined : () => weightsTable(attention, names),
@@ -68,7 +69,7 @@ function weightsTable(attention, names) {
   const rows = names.flatMap((name) => {
     const kind = attention.kind(name), { queries, outputs, keys } = tokensOf(attention, name);
     return everyHead(kind).flatMap(({ layer, head }) => {
-      const weights = attention.raw(name, { layer, head }), found = [];
+      const weights = attention.small(name, { layer, head }), found = [];
       for (let row = 0; row < kind.queries; row++) {
         const last = name === "decoder" ? row + 1 : kind.keys; // what comes later is masked
         for (let column = 0; column < last; column++) {
@@ -85,11 +86,10 @@ function weightsTable(attention, names) {
 // Of a kind all weights, [layers, heads, queries, keys], 0 where masked, and the tokens: what each query was given, in
 // the decoder what it predicts, and the keys.
 function filesOf(attention, name) {
-  const { layers, heads, queries, keys, offset } = attention.kind(name), size = [layers, heads, queries, keys];
-  const parts = attention.weights.subarray(offset, offset + size.reduce((product, side) => product * side, 1));
+  const { layers, heads, queries, keys, weights } = attention.kind(name), size = [layers, heads, queries, keys];
   const tokens = tokensOf(attention, name);
   return {
-    [name]: arrayFile(Float64Array.from(parts, (part) => part / attention.steps), size),
+    [name]: arrayFile(Float64Array.from(weights, (part) => part / attention.steps), size),
     [`${name}_query_tokens`]: textFile(tokens.queries),
     ...(tokens.outputs ? { [`${name}_output_tokens`]: textFile(tokens.outputs) } : {}),
     [`${name}_key_tokens`]: textFile(tokens.keys),
@@ -141,7 +141,7 @@ function legend(pen, each) {
     pen.fillStyle = HEADS[number];
     pen.fillRect(x, 8 - ROW, 12, 4);
     pen.fillStyle = INK;
-    pen.fillText(headName(head), x + 16, 14 - ROW);
+    pen.fillText(tileName(head), x + 16, 14 - ROW);
   });
 }
 

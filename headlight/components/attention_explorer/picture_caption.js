@@ -1,6 +1,8 @@
 // What stands under a picture of the explorer: which heads it is of, what its axes and colours are, what was left out.
 
-import { axesText, headName, limitOf, notes } from "./state.js";
+import { KIND_NAMES } from "../lib/words.js";
+import { limitOf } from "./state.js";
+import { axesText, isSmallestFirst, limitText, measureText, notes, tileName } from "./words.js";
 
 const MOST_NAMED = 12; // heads by their number
 
@@ -11,7 +13,7 @@ export function chosenCaption(attention, state, shown, each) {
   const full = scale === "0 to 1" ? `${shown.most}` : `${shown.largest.toFixed(2)}, the largest weight here`;
   return [
     heads.length > 1 && heads.length <= MOST_NAMED &&
-      `Heads (layer.head) ${heads.map(headName).join(", ")}${apart ? "" : `, their ${together}`}.`,
+      `Heads (layer.head) ${heads.map(tileName).join(", ")}${apart ? "" : `, their ${together}`}.`,
     each ? axesText(kind, rows, "Left", "Right") : axesText(kind, rows),
     each ? `A line is as opaque as its weight, from 0 to ${apart ? own : full}.` : `Colour scale: 0 to ${full}.`,
     each && tokens.length && "Only lines of the selected tokens are drawn.",
@@ -22,24 +24,25 @@ export function chosenCaption(attention, state, shown, each) {
 
 // Of all heads of some kinds: groups as lib/thumbnails.js has them.
 export function allHeadsCaption(attention, { rows, scale, sort, label, ...state }, groups) {
-  const { kinds, measures } = attention.texts, isSorted = groups.some(({ sorted }) => sorted);
-  const [, , way] = measures[sort] ?? [], limit = limitOf(attention, state.kind, { sort, ...state });
+  const isSorted = groups.some(({ sorted }) => sorted), limit = limitOf(attention, state.kind, { sort, ...state });
   const some = groups.every(({ sorted }) => sorted) ? "" : ", where a kind has it";
-  const order = `sorted by ${sort}${some}, from the ${way === "at most" ? "smallest" : "largest"}`;
+  const order = `sorted by ${sort}${some}, from the ${isSmallestFirst(sort) ? "smallest" : "largest"}`;
   const asked = [
     label !== "all" && (label === "none" ? "without a clear pattern" : `labelled “${label}”`),
-    limit !== null && `with ${sort} ${way} ${attention.measureText(sort, limit)}`,
+    limit !== null && `with ${sort} ${limitText(sort)} ${measureText(sort, limit)}`,
   ].filter(Boolean).join(" and ");
   return [
-    `All heads, ${groups.map(({ name }) => kinds[name]).join(", ")}:`,
+    `All heads, ${groups.map(({ name }) => KIND_NAMES[name]).join(", ")}:`,
     `${isSorted ? order : "layers from top to bottom, heads from left to right"}.`,
     `Colours from 0 to ${scale === "0 to 1" ? "1" : "each head's largest weight"}. Below a head:`,
     `${isSorted ? `layer.head, ${sort}, and ` : ""}its pattern, where it has one.`,
-    ...groups.map(({ name }) => (groups.length > 1 ? `${kinds[name]}: ` : "") + axesText(name, rows)),
+    ...groups.map(({ name }) => (groups.length > 1 ? `${KIND_NAMES[name]}: ` : "") + axesText(name, rows)),
     groups.some(({ found }) => found.some(({ faint }) => faint)) && `Faint: heads that are not ${asked}.`,
     exactness(attention),
   ].filter(Boolean).join(" ");
 }
 
 // How exact the weights of the picture's files are.
-const exactness = ({ steps }) => `Its files hold each weight as a multiple of 1/${steps.toLocaleString("en")}.`;
+const exactness = ({ steps }) => {
+  return steps > 1 && `Its files hold each weight as a multiple of 1/${steps.toLocaleString("en")}.`;
+};

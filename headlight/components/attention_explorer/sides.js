@@ -2,6 +2,7 @@
 // be chosen, and coloured by what they attend to.
 
 import { element, isShortcut, tint, withMore } from "../lib/canvas.js";
+import { stepTitle } from "./words.js";
 
 // The chosen tokens as they are numbered on the side that is shown.
 export function chosenIndexes(shown, state) {
@@ -38,10 +39,10 @@ class TokenList {
     const texts = JSON.stringify([every, groups.map(({ text, fed, predicts }) => [text, fed, predicts])]);
     if (this.texts === texts) return;
     this.texts = texts;
-    const buttons = groups.map(({ text, shown, fed, predicts }, index) => {
-      const button = element("button", "token", index % every ? "" : name(shown));
-      button.title = fed === undefined ? text : `input token “${fed}”, output token “${predicts}”`;
-      button.setAttribute("aria-label", text);
+    const buttons = groups.map((group, index) => {
+      const button = element("button", "token", index % every ? "" : name(group.shown));
+      button.title = stepTitle(group);
+      button.setAttribute("aria-label", group.text);
       button.style.setProperty("--at", index);
       return button;
     });

@@ -2,6 +2,8 @@
 
 import { element, withMore } from "../lib/canvas.js";
 import { everyHead } from "../lib/thumbnails.js";
+import { headName } from "../lib/words.js";
+import { SHORT_PATTERNS, isSmallestFirst, measureText, tileName } from "./words.js";
 
 const FIRST = {
   kind: "cross", view: "map", heads: [{ layer: 0, head: 0 }], side: "queries", tokens: [], rows: "both tokens",
@@ -9,9 +11,6 @@ const FIRST = {
   sort: "layer", least: 0,
 };
 const IN_ADDRESS = ["kind", "view", "rows", "label"]; // besides heads and tokens
-
-// A head as it is called in the address, on a tile and in a legend: layer.head, from 1.
-export const headName = ({ layer, head }) => `${layer + 1}.${head + 1}`;
 
 const isSame = (one, other) => one.layer === other.layer && one.head === other.head;
 
@@ -74,7 +73,7 @@ export class ExplorerState {
     const tokens = this.tokens.map((token) => token + 1).join("-"), side = this.side === "queries" ? "q" : "k";
     return {
       ...Object.fromEntries(IN_ADDRESS.map((name) => [name, this[name]])),
-      heads: this.heads.map(headName).join("-"),
+      heads: this.heads.map(tileName).join("-"),
       tokens: tokens && side + tokens,
     };
   }
@@ -89,51 +88,9 @@ export class ExplorerState {
   }
 }
 
-// The heads' name; how: "mean of ", "sum of ", or nothing where each is drawn apart.
-export function headsTitle(attention, name, heads, how) {
-  const { layers, heads: each } = attention.kind(name), [{ layer, head }] = heads, title = attention.texts.kinds[name];
-  if (heads.length === 1) return `${title}: layer ${layer + 1}, head ${head + 1}`;
-  if (heads.length === layers * each) return `${title}: ${how}all ${heads.length} heads`;
-  if (heads.length === each && heads.every((one) => one.layer === layer)) {
-    return `${title}: ${how}the ${each} heads of layer ${layer + 1}`;
-  }
-  if (heads.length === layers && heads.every((one) => one.head === head)) {
-    return `${title}: ${how}head ${head + 1} of all layers`;
-  }
-  return `${title}: ${how}${heads.length} heads`;
-}
-
-// `down` and `across` are what the sides are called.
-export function axesText(name, rows, down = "Rows", across = "Columns") {
-  const steps = `decoder steps, labelled by ${rows === "both tokens" ? "input → output token" : rows}`;
-  const keys = name === "decoder" ? "decoder input tokens" : "source tokens";
-  return `${down} (queries): ${name === "encoder" ? "source tokens" : steps}. ${across} (keys): ${keys}.`;
-}
-
-// What was done to the weights of so many heads, one sentence each; nothing where they are the model's own.
-export function notes(count, { words, specials, top, together, view }) {
-  const subject = view === "lines" ? "The tokens’ colours and the numbers are" : "This is";
-  const whole = specials !== "hidden" && words !== "first pieces" && top === 100;
-  const sum = whole ? `a row sums to ${count}` : `a whole row would sum to ${count}`;
-  const result = together === "sum" ? sum : "none of them need look like it";
-  return [
-    words === "words" &&
-      "Subwords are merged into words: weights are summed over the subwords of a key and averaged over those of a " +
-      "query.",
-    words === "first pieces" &&
-      "Subwords that continue a word are left out as queries and as keys: a row may sum to less than 1.",
-    specials === "hidden" &&
-      "Special tokens are left out and rows are not divided by what remains: each lacks the weight on them.",
-    specials === "renormalised" &&
-      "Special tokens are left out and each row is divided by what remains, so that it sums to what it did before.",
-    top < 100 && `Of each row only the largest weights that together hold ${top} % of it are kept.`,
-    count > 1 && `${subject} the ${together} of ${count} heads: ${result}.`,
-  ].filter(Boolean).join(" ");
-}
-
 // The heads of a kind in the order that is asked for, each with the measured value and whether the filter leaves it.
 export function findHeads(attention, name, { label, sort, least }) {
-  const kind = attention.kind(name), values = kind.measures[sort], atMost = asksForMost(attention, sort);
+  const kind = attention.kind(name), values = kind.measures[sort], atMost = isSmallestFirst(sort);
   const limit = limitOf(attention, name, { sort, least });
   const found = everyHead(kind).map((each, number) => {
     const value = values ? values[number] : null, own = kind.labels[number];
@@ -150,31 +107,29 @@ export function groupOf(attention, name, state) {
   const { layers, heads, measures } = attention.kind(name), sorted = state.sort in measures;
   const shape = { ...attention.smallSize(name), causal: name === "decoder" };
   const found = findHeads(attention, name, state).map((head) => ({ ...head, faint: !head.fits }));
-  const patternOf = ({ label }) => (label ? attention.texts.patterns[label][0].split(" ") : [""]); // a word a line
+  const patternOf = ({ label }) => (label ? SHORT_PATTERNS[label].split(" ") : [""]); // a word a line
   const captions = (sorted ? 2 : 0) + Math.max(1, ...found.map((head) => patternOf(head).length));
   return {
     name, layers, heads, ...shape, sorted, captions, found,
     mapOf: (head) => {
       const values = attention.small(name, head), perMap = state.scale === "per map";
-      const full = perMap ? values.reduce((one, other) => Math.max(one, other), 1) : attention.steps;
-      return { ...shape, values, full };
+      const largest = perMap ? values.reduce((one, other) => Math.max(one, other), 0) : 0;
+      return { ...shape, values, full: largest || attention.steps };
     },
     captionsOf: (head) => {
       const pattern = patternOf(head);
       if (!sorted) return pattern;
-      return [headName(head), attention.measureText(state.sort, head.value).replace(" nats", ""), ...pattern];
+      return [tileName(head), measureText(state.sort, head.value).replace(" nats", ""), ...pattern];
     },
     titleOf: (head) => attention.headText(name, head),
   };
 }
 
-const asksForMost = ({ texts }, measure) => texts.measures[measure]?.[2] === "at most";
-
 // The filter's limit: a share of the way, for entropy from the largest that a head of this kind has down to 0.
 export function limitOf(attention, name, { sort, least }) {
   const values = attention.kind(name).measures[sort];
   if (!values || !least) return null;
-  return asksForMost(attention, sort) ? ((100 - least) / 100) * Math.max(...values) : least / 100;
+  return isSmallestFirst(sort) ? ((100 - least) / 100) * Math.max(...values) : least / 100;
 }
 
 // A button that takes a head of the kind that is shown.
@@ -187,10 +142,10 @@ export function headButton(state, head, text) {
 export function headRows(attention, state) {
   const { kind: name } = state, kind = attention.kind(name), measures = Object.keys(kind.measures);
   const rows = findHeads(attention, name, state).filter(({ fits }) => fits).map(({ layer, head, label }) => {
-    const button = headButton(state, { layer, head }, `layer ${layer + 1}, head ${head + 1}`);
+    const button = headButton(state, { layer, head }, headName({ layer, head }));
     const at = layer * kind.heads + head;
     button.setAttribute("aria-pressed", state.has(name, { layer, head }));
-    const values = measures.map((measure) => attention.measureText(measure, kind.measures[measure][at]));
+    const values = measures.map((measure) => measureText(measure, kind.measures[measure][at]));
     return [button, label ?? "no clear pattern", ...values];
   });
   return [["head", "label", ...measures], ...rows];

@@ -1,115 +1,97 @@
-// All attention of a sentence as it travelled, and what is shown of it: heads averaged, tokens merged, weights left
-// out; in numbers and in sentences.
+// All attention of a sentence, and what is shown of it: heads averaged, tokens merged, weights left out.
 
 import { JOINT } from "../lib/canvas.js";
 import { chipText, shownTokens } from "../lib/tokens.js";
-import { headName } from "./state.js";
+import { KINDS, kindOf, sideOf } from "./story.js";
+import {
+  cellText, headText, inputText, keysText, lookText, maskedText, queriesText, rowName, tileName,
+} from "./words.js";
 
 export class Attention {
-  // bytes: four for the header's length, the header, then weights as whole parts of `steps`.
-  constructor(bytes) {
-    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength), length = view.getUint32(0, true);
-    this.header = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + length)));
-    this.weights = new Uint16Array(bytes.slice(4 + length).buffer);
-    this.steps = this.header.steps;
-    this.texts = this.header.texts; // names and explanations of kinds, patterns and measures
-  }
-
-  get kinds() {
-    return Object.keys(this.header.kinds);
+  // facts: { id, steps, sourceTokens, decoderInputTokens, targetTokens, thresholds, leastRows, patterns, sentences }
+  // (headlight/views/attention/explorer_content.py), and for each kind its weights as parts of `steps`, { shape:
+  // [layers, heads, queries, keys], weights }. Of a long text each head is small, and `mean` the map of the `chosen`
+  // heads.
+  constructor(facts) {
+    const { sourceTokens, decoderInputTokens, targetTokens } = facts;
+    Object.assign(this, { facts, id: facts.id, steps: facts.steps });
+    this.tokens = { source: sideOf(sourceTokens), fed: sideOf(decoderInputTokens), predicted: sideOf(targetTokens) };
+    this.ofKind = Object.fromEntries(KINDS.map((name) => [name, kindOf(facts, name)]));
   }
 
   kind(name) {
-    return this.header.kinds[name];
+    return this.ofKind[name];
   }
 
   // Queries and keys; a decoder row has an input token and an output token, and is labelled by one or both.
   sides(name, rows) {
-    const { source, fed, predicted } = this.header.sides, step = rows === "input token" ? fed : predicted;
+    const { source, fed, predicted } = this.tokens, step = rows === "input token" ? fed : predicted;
     return { queries: name === "encoder" ? source : step, keys: name === "decoder" ? fed : source };
   }
 
   // Of a long text the weights of all heads are not here: each head small, and the mean of the chosen ones whole.
   get isWhole() {
-    return !this.header.chosen;
-  }
-
-  // The same for the same text, whichever of its heads are chosen.
-  get textId() {
-    return this.header.id.split(".")[0];
+    return !this.facts.chosen;
   }
 
   // Whether the map of these heads together can be drawn.
   holds(name, heads) {
-    const { chosen } = this.header;
-    return this.isWhole || (chosen.kind === name && chosen.heads === heads.map(headName).join("-"));
+    const { chosen } = this.facts;
+    return this.isWhole || (chosen.kind === name && chosen.heads === heads.map(tileName).join("-"));
   }
 
   // Rows and columns of a head's thumbnail.
   smallSize(name) {
-    const { queries, keys, small } = this.kind(name), [rows, columns] = small ?? [queries, keys];
+    const [rows, columns] = this.kind(name).small;
     return { rows, columns };
   }
 
   // The weights of a thumbnail: those of the head, or of each square of a long text's cells the largest.
   small(name, { layer, head }) {
-    const { offset, heads } = this.kind(name), { rows, columns } = this.smallSize(name), cells = rows * columns;
-    const start = offset + (layer * heads + head) * cells;
-    return this.weights.subarray(start, start + cells);
-  }
-
-  // One head as it is, in parts of `steps`: [queries * keys], a view on the bytes.
-  raw(name, { layer, head }) {
-    const { offset, heads, queries, keys } = this.kind(name), cells = queries * keys;
-    const start = offset + (layer * heads + head) * cells;
-    return this.weights.subarray(start, start + cells);
+    const { heads, small: [rows, columns], weights } = this.kind(name), start = (layer * heads + head) * rows * columns;
+    return weights.subarray(start, start + rows * columns);
   }
 
   // Some heads summed, weights from 0 to their number; those that `holds` knows.
   sum(name, heads) {
     const { queries, keys } = this.kind(name), sum = new Float64Array(queries * keys);
     if (!this.isWhole) {
-      const { offset } = this.header.chosen, part = heads.length / this.steps;
-      return sum.map((_, cell) => part * this.weights[offset + cell]);
+      const { weights } = this.facts.mean, part = heads.length / this.steps;
+      return sum.map((_, cell) => part * weights[cell]);
     }
     for (const each of heads) {
-      const raw = this.raw(name, each);
-      for (let cell = 0; cell < sum.length; cell++) sum[cell] += raw[cell];
+      const weights = this.small(name, each);
+      for (let cell = 0; cell < sum.length; cell++) sum[cell] += weights[cell];
     }
     for (let cell = 0; cell < sum.length; cell++) sum[cell] /= this.steps;
     return sum;
   }
 
-  measureText(measure, value) {
-    if (value === null || value === undefined) return "–";
-    const unit = this.texts.measures[measure][1];
-    if (unit === "%") return `${Math.round(100 * value)} %`;
-    return unit ? `${value.toFixed(2)} ${unit}` : value.toFixed(2);
+  // The facts of one head.
+  headOf(name, { layer, head }) {
+    const { heads, labels, labelled, measures, counts } = this.kind(name), at = layer * heads + head;
+    const label = labels[at];
+    const [rows, eligible] = counts[label]?.[at] ?? [];
+    return {
+      kind: name, layer, head, label, rows, eligible, labelled: labelled[at], sentences: this.facts.sentences,
+      share: measures[label]?.[at], threshold: this.facts.thresholds[label],
+      confidence: measures.confidence?.[at], entropy: measures.entropy?.[at],
+    };
+  }
+
+  headText(name, head) {
+    return headText(this.headOf(name, head));
+  }
+
+  looks(name) {
+    return this.kind(name).looks.map((head) => ({ head, text: lookText(this.headOf(name, head)) }));
   }
 
   // Where a single head aligns to the input tokens better than to the output tokens, how to label its rows so.
   inputText(name, heads) {
     const { heads: count, measures } = this.kind(name), at = heads[0].layer * count + heads[0].head;
     const [input, output] = ["input alignment", "alignment"].map((each) => measures[each]?.[at] ?? null);
-    if (heads.length > 1 || input === null || output === null || input <= output) return "";
-    return ` In ${this.measureText("input alignment", input)} of the rows that could, this head's largest weight is ` +
-      `on the source word aligned with the input token, in ${this.measureText("alignment", output)} with the output ` +
-      "token (Chen et al. 2020): choose “input token” under Options, “Label decoder rows by”.";
-  }
-
-  // One head in a sentence: its pattern, where it has one, and its two general measures.
-  headText(name, { layer, head }) {
-    const { heads, labels, roles, measures } = this.kind(name), at = layer * heads + head, label = labels[at];
-    const called = `${this.texts.kinds[name]}, layer ${layer + 1}, head ${head + 1}`;
-    if (!labels.length) return `${called}.`; // nothing is said of heads while a question asks for it
-    const value = (measure) => this.measureText(measure, measures[measure]?.[at]);
-    const often = label && roles[at] ? ` (${roles[at]})` : "";
-    const where = label && `the largest weight is ${this.texts.patterns[label][1]}`;
-    const seen = label && `in ${value(label)} of the rows counted ${where}`;
-    return (
-      `${called}: ${seen ?? "no clear pattern"}${often}. ` +
-      `Confidence ${value("confidence")}, mean entropy of its rows ${value("entropy")}.`
-    );
+    return heads.length > 1 || input === null || output === null || input <= output ? "" : inputText(input, output);
   }
 }
 
@@ -148,7 +130,7 @@ export class Shown {
 
   // Both tokens of each step; where rows are named by both, that is what they are called.
   nameSteps(areCalledSo) {
-    const { fed, predicted } = this.attention.header.sides;
+    const { fed, predicted } = this.attention.tokens;
     for (const row of this.rows) {
       const [from, to] = [fed, predicted].map(({ tokens }) => named(tokens, row.positions));
       Object.assign(row, { fed: from.text, predicts: to.text, reads: from.shown, writes: to.shown });
@@ -231,39 +213,26 @@ export class Shown {
 
   // In sentences
 
-  queryText(row) {
-    const { text, fed, predicts } = this.rows[row];
-    return fed === undefined ? `“${text}”` : `Input token “${fed}” (output token “${predicts}”)`;
-  }
-
   weightText(row, column) {
     return this.at(row, column).toFixed(this.digits);
   }
 
   cellText(row, column) {
-    const query = this.queryText(row), key = this.columns[column].text;
-    if (this.isMasked(row, column)) return `${query} may not attend to “${key}”, which comes later: it is masked.`;
-    return `${query} attends to “${key}” with weight ${this.weightText(row, column)}.`;
+    const cell = [this.rows[row], this.columns[column]];
+    return this.isMasked(row, column) ? maskedText(...cell) : cellText(...cell, this.weightText(row, column));
   }
 
   // Tokens of a side: what they attend to most, or what attends to them most, summed where they are several.
   tokensText(side, indexes) {
-    const others = this.side(side === "queries" ? "keys" : "queries"), several = indexes.length > 1;
+    const others = this.side(side === "queries" ? "keys" : "queries");
     const sums = others.map((_, at) => this.sumOf(side, indexes, at)), most = sums.indexOf(Math.max(...sums));
-    const names = indexes.map((index) => `“${this.side(side)[index].text}”`).join(", "), other = others[most].text;
-    const weight = sums[most].toFixed(several ? 3 : this.digits);
-    const total = sums.reduce((sum, each) => sum + each, 0).toFixed(2);
-    if (side === "keys") {
-      const get = several ? "together get" : "gets";
-      return `${names} ${get} most attention in the row “${other}”: ${weight}; over all rows ${total}.`;
-    }
-    if (several) return `${names} together attend to “${other}” most: ${weight} in sum, of ${total}.`;
-    return `${this.queryText(indexes[0])} attends to “${other}” most: ${weight}.`;
+    const weight = sums[most].toFixed(indexes.length > 1 ? 3 : this.digits);
+    const total = sums.reduce((sum, each) => sum + each, 0).toFixed(2), say = side === "keys" ? keysText : queriesText;
+    return say(indexes.map((index) => this.side(side)[index]), others[most], weight, total);
   }
 
   // The rows of a table, first its head.
   tableRows() {
-    const name = ({ text, fed, predicts }) => (fed === undefined ? text : `input ${fed}, output ${predicts}`);
     const weight = (row, column) => {
       if (this.isMasked(row, column)) return "masked";
       return this.isShown(row, column) ? this.weightText(row, column) : "left out";
@@ -271,7 +240,7 @@ export class Shown {
     return [
       ["query", ...this.columns.map(({ text }) => text), "entropy"],
       ...this.rows.map((group, row) => {
-        return [name(group), ...this.columns.map((_, column) => weight(row, column)), this.entropy(row).toFixed(2)];
+        return [rowName(group), ...this.columns.map((_, column) => weight(row, column)), this.entropy(row).toFixed(2)];
       }),
     ];
   }

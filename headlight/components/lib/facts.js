@@ -18,4 +18,18 @@ function decodeArray({ dtype, shape, base64 }) {
   return shape.length === 1 ? weights : { shape, weights };
 }
 
+// Decode bytes: a header with facts, and behind it arrays of sixteen bits, each { shape, weights }.
+export function unpackFacts(data) {
+  const view = new DataView(data.buffer, data.byteOffset, data.byteLength), length = view.getUint32(0, true);
+  const { arrays, ...facts } = JSON.parse(new TextDecoder().decode(data.subarray(4, 4 + length)));
+  const numbers = new Uint16Array(data.slice(4 + length).buffer);
+  let at = 0;
+  const unpacked = Object.entries(arrays).map(([name, shape]) => {
+    const start = at, size = shape.reduce((product, side) => product * side, 1);
+    at += size;
+    return [name, { shape, weights: numbers.subarray(start, at) }];
+  });
+  return { ...decodeFacts(facts), ...Object.fromEntries(unpacked) };
+}
+
 const camelCase = (name) => name.replace(/_([a-z])/g, (_, letter) => letter.toUpperCase());

@@ -2,6 +2,19 @@
 
 import { MINUS } from "./format.js";
 
+export const KIND_NAMES = {
+  encoder: "Encoder self-attention", decoder: "Masked decoder self-attention", cross: "Cross-attention",
+};
+
+// The place of the largest weight of a row in a head of each pattern.
+export const PATTERN_PLACES = {
+  previous: "the token before", same: "the row's own token, in the decoder its input token", next: "the token after",
+  mirrored: "one line parallel to the antidiagonal", "end of sentence": "the end of sentence",
+  "beginning of sentence": "the beginning of sentence", punctuation: "a punctuation mark",
+  alignment: "the source word aligned with the row's output token",
+  "input alignment": "the source word aligned with the row's input token",
+};
+
 export const quoted = (token) => `“${token}”`;
 export const sentenceCase = (text) => text.slice(0, 1).toUpperCase() + text.slice(1);
 export const grouped = (count) => count.toLocaleString("en");
@@ -24,6 +37,12 @@ export function chanceText(probability) {
   if (probability > 0.999) return "> 99.9 %";
   if (probability < 1e-6) return "< 0.0001 %";
   return `${(probability * 100).toFixed(probability >= 0.001 ? 1 : -Math.floor(Math.log10(probability)) - 2)} %`;
+}
+
+// A head with its kind of attention within a sentence: "cross-attention layer 3, head 4".
+export function kindHeadName({ kind, layer, head }) {
+  const name = KIND_NAMES[kind];
+  return `${name.slice(0, 1).toLowerCase()}${name.slice(1)} ${headName({ layer, head })}`;
 }
 
 // A head counted from 1; null stands for an average over all layers or heads.

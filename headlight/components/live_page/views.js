@@ -10,10 +10,9 @@ import { JOINT, element } from "../lib/canvas.js";
 import { inWords, wordRanges } from "../lib/tokens.js";
 import { default as tokenLines } from "../token_lines/lines.js";
 import { explorerChoice, numbersIn, placeIn } from "./address.js";
-import { explorerBytes } from "./payloads/explorer.js";
 import { comparedRows } from "./payloads/compared.js";
 import { changedOutputs, describeHidden, isSame, linesPayload, positionsOf } from "./payloads/lines.js";
-import { measureHeads, plainestHead } from "./payloads/patterns.js";
+import { measureHeads, patternFacts, plainestHead } from "./payloads/patterns.js";
 import { defaultHead, describeChange, describeRanking, switchesPayload } from "./payloads/switches.js";
 import { stepsPayload } from "./payloads/steps.js";
 import { kindHeadName, pluralize } from "./payloads/text.js";
@@ -102,7 +101,7 @@ export class Attention extends View {
   }
 
   async show({ trace, said }) {
-    if (trace !== this.trace) this.bytes = explorerBytes(trace, this.words, this.words.roles);
+    if (trace !== this.trace) this.facts = this.factsOf(trace);
     this.trace = trace;
     const { layer, head } = this.head(said, trace);
     this.choice = explorerChoice(said, trace, this.words.explorer, `${layer + 1}.${head + 1}`);
@@ -111,7 +110,13 @@ export class Attention extends View {
   }
 
   redraw() {
-    if (this.bytes) this.give(explorer, this.bytes);
+    if (this.facts) this.give(explorer, this.facts);
+  }
+
+  // As headlight/views/attention/explorer_content.py has them; weights are whole, not parts.
+  factsOf(trace) {
+    const { law, roles } = this.words, id = [...trace.sourceIds, ...trace.targetIds].join("-");
+    return { ...trace, ...law, id, steps: 1, patterns: patternFacts(trace, law, roles), sentences: roles?.sentences };
   }
 
   // In the app a component beside the explorer hands on what the address says.

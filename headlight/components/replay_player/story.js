@@ -9,8 +9,9 @@
 //   focus: { shape: [snapshots, layers, heads], weights }, uniform: a number or null
 //   patterns: { "layer.head": one { label, rows, eligible } or null per snapshot }, layer and head from 0
 
+import { KIND_NAMES } from "../lib/words.js";
 import {
-  KINDS, axesText, headName, headStory, headText, lossText, outputText, placeText, scoreText, scoreTitle, spokenText,
+  axesText, headName, headStory, headText, lossText, outputText, placeText, scoreText, scoreTitle, spokenText,
   updates,
 } from "./words.js";
 
@@ -26,7 +27,7 @@ export function storyOf(facts, layer, head) {
     predicts: isEncoder ? null : facts.targetTokens,
     keys: kind === "decoder" ? facts.decoderInputTokens : facts.sourceTokens,
     causal: kind === "decoder",
-    name: headName(layer, head).toLowerCase(), kindName: KINDS[kind], axes: axesText(kind, facts.languages),
+    name: headName(layer, head).toLowerCase(), kindName: KIND_NAMES[kind], axes: axesText(kind, facts.languages),
     texts: textsOf(facts, loss, layer, head),
     course: facts.uniform === null ? "" : courseOf(facts, layer, head),
     curves: [loss, scoreCurve(facts), focusCurve(facts, layer, head)].filter(({ lines }) => lines.length),

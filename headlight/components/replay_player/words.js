@@ -1,18 +1,9 @@
 // Sentences and numbers of the training replay.
 
+import { PATTERN_PLACES } from "../lib/words.js";
+
 const MOST_WORDS = 16, MOST_LETTERS = 70; // early outputs repeat one word up to the length limit
 const NOTHING = "(nothing: the model ended the sentence at once)";
-export const KINDS = {
-  encoder: "Encoder self-attention", decoder: "Masked decoder self-attention", cross: "Cross-attention",
-};
-const PATTERNS = {
-  previous: "the token before", same: "the row's own token", next: "the token after",
-  mirrored: "one line parallel to the antidiagonal", "end of sentence": "the end of sentence",
-  "beginning of sentence": "the beginning of sentence", punctuation: "a punctuation mark",
-  alignment: "the source word aligned with the row's output token",
-  "input alignment": "the source word aligned with the row's input token",
-};
-
 export const headName = (layer, head) => `Layer ${layer + 1}, head ${head + 1}`;
 export const updates = (step) => step.toLocaleString("en");
 const weightText = (value) => value.toFixed(2);
@@ -55,7 +46,7 @@ export function headText(focus, uniform, pattern) {
   if (uniform === null) return "Every row has a single key to read, so there is nothing to choose.";
   const sharp = `A row's largest weight is ${weightText(focus)} on average (spread evenly: ${weightText(uniform)}).`;
   if (!pattern) return sharp;
-  return `${sharp} In ${pattern.rows} of ${pattern.eligible} counted rows it is on ${PATTERNS[pattern.label]}.`;
+  return `${sharp} In ${pattern.rows} of ${pattern.eligible} counted rows it is on ${PATTERN_PLACES[pattern.label]}.`;
 }
 
 // The change of a head over the training, and the head of its kind that changed most: { layer, head, first, last }.

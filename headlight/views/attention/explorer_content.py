@@ -1,62 +1,31 @@
-"""Payload of the explorer: all attention of a sentence as one blob of bytes, its texts, its choice, its own page."""
+"""Facts of the explorer: all attention of a sentence with what its heads do; the choice; a page of its own."""
 
-import json
 import re
 import zlib
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from headlight.app.facts import pack_facts, pattern_facts
 from headlight.components.standalone import Words, standalone
-from headlight.plots.names import KIND_NAMES, PATTERN_WORDS, ROW_LABELS, head_name, pattern_words, sentence_case
-from headlight.plots.numbers import percent
+from headlight.plots.names import KIND_NAMES, ROW_LABELS
 from transformer.arrays import require_index
 from transformer.corpus.head_roles import HeadRoles, plainest_head
-from transformer.data.tokenizer import SPACE
-from transformer.interpret.head_patterns import (
-    THRESHOLDS,
-    HeadMeasures,
-    Pattern,
-    is_punctuation,
-    measure_head,
-    measure_heads,
-    representative_heads,
-)
-from transformer.interpret.trace import SPECIAL_TOKENS, AttentionMap, Trace, keys_of, masked_maps
+from transformer.interpret.head_patterns import LEAST_ROWS, THRESHOLDS, Pattern, measure_heads
+from transformer.interpret.trace import Trace, keys_of, masked_maps
 from transformer.model.names import AttentionKind
 
 KINDS = tuple(KIND_NAMES)
-WITHIN_WORDS = frozenset("-'’")  # punctuation that may stand in the middle of a word
 
 # Weights travel as whole 50,000ths. Where four decimals are rounded lies halfway between two of these, so that four
 # decimals of what arrives are those of the weight itself.
 STEPS = 50_000
 
-_ROWS = "A row is a query, a column is a key; a row's weights sum to 1."
-_KIND_TEXTS = {
-    "encoder": f"Encoder self-attention: every source token attends to every source token. {_ROWS}",
-    "decoder": "Masked decoder self-attention: each row is one step of the decoder, which attends to its input token "
-    f"and all earlier ones; later tokens are masked and stay blank. {_ROWS}",
-    "cross": "Cross-attention: each row is one step of the decoder, which attends to the whole source sentence. "
-    f"{_ROWS}",
-}
-
-# label -> short enough for a thumbnail, a word a line; where a head with this label has the largest weight of a row
-_SHORT = ("prev.", "same", "next", "mirror", "end", "start", "punct.", "aligns", "aligns input")
-PATTERNS = {pattern: (short, PATTERN_WORDS[pattern]) for pattern, short in zip(Pattern, _SHORT, strict=True)}
-
-# measure -> its meaning, its unit, and whether a filter asks for at least or at most
-MEASURES: dict[str, tuple[str, str, str]] = {
-    "confidence": ("mean of the rows' largest weights, the end of sentence left out", "", "at least"),
-    "entropy": ("mean entropy of the rows", "nats", "at most"),
-    **{name: (f"rows with their largest weight {words}", "%", "at least") for name, (_, words) in PATTERNS.items()},
-}
-
 # Choices that the address may name besides heads and tokens, the default first. The browser keeps all others.
 OPTIONS = {
     "view": ("map", "lines"),
     "rows": tuple(ROW_LABELS),
-    "label": ("all", *PATTERNS, "none"),
+    "label": ("all", *Pattern, "none"),
 }
 DEFAULTS = {name: options[0] for name, options in OPTIONS.items()}
 CROSS_FIRST = ("cross", "encoder", "decoder")  # the default kind first
@@ -67,123 +36,38 @@ _LOOK_FOR = (
 )
 
 
-EXPLORER_TEXTS = {  # the same for every sentence
-    "kinds": KIND_NAMES,
-    "told": _KIND_TEXTS,
-    "patterns": PATTERNS,
-    "measures": MEASURES,
-}
-
-
-def look_words(head: HeadMeasures, roles: HeadRoles | None = None, name: str = "") -> str:
-    """Return a sentence on one head, or on an average of heads under its `name`: its label with threshold and rows, how
-    often it has the label over a corpus, and how sharp its rows are.
-    """
-    name = sentence_case(name) or f"Layer {head.layer + 1}, head {head.head + 1}"
-    sharp = f"a row's largest weight, the end of sentence aside, is {head.confidence:.2f} on average"
-    if head.label is None:
-        return f"{name} has no clear pattern; {sharp}."
-    often = role_words(head, roles)
-    labelled = f"{name}, labelled {head.label} (from {percent(THRESHOLDS[head.label])} on)"
-    return f"{labelled}: {pattern_words(head, head.label)}{f' ({often})' if often else ''}; {sharp}."
-
-
-def describe_map(shown: AttentionMap) -> str:
-    """Return `look_words` for a map that may be an average."""
-    name = head_name(shown.layer, shown.head, shown.layers, shown.heads)
-    return look_words(measure_head(shown.kind, shown.weights, shown.keys), name=name)
-
-
-def role_words(head: HeadMeasures, roles: HeadRoles | None) -> str:
-    """Return how often a head has its label, "it has this label in 87 % of 400 sentence pairs, their references fed";
-    "" where that is unknown.
-    """
-    if roles is None or head.label is None:
-        return ""
-    share = roles.share(head.kind, head.layer, head.head, head.label)
-    return f"it has this label in {percent(share)} of {roles.sentences:,} sentence pairs, their references fed"
-
-
 def explorer_blob(trace: Trace, roles: HeadRoles | None = None) -> bytes:
-    """Return everything that the explorer draws of a sentence; `roles` says what the heads do over a corpus.
+    """Return the facts of a sentence with all its weights; `roles` says what the heads do over a corpus.
 
-    Four bytes with the header's length (little-endian), the header padded with blanks to a multiple of two, then for
-    each of KINDS the weights [layers, heads, queries, keys] in uint16, STEPS for 1: two bytes a weight, exact to four
-    decimals. A kind's `offset` counts weights.
+    Weights are [layers, heads, queries, keys], STEPS for 1: two bytes each, exact to four decimals.
     """
-    maps = [trace.attention(kind) for kind in KINDS]
-    weights = b"".join(to_steps(part).tobytes() for part in maps)
-    header = explorer_header(trace, [part.size for part in maps], roles)
-    return packed({"id": f"{zlib.crc32(weights):08x}"} | header, weights)
+    maps = {kind: to_steps(trace.attention(kind)) for kind in KINDS}
+    return pack_facts(explorer_facts(trace, maps, roles), maps)
 
 
 def to_steps(weights: np.ndarray) -> np.ndarray:
-    """Return weights as they travel: whole parts of which STEPS are 1, little-endian uint16."""
-    return np.rint(weights.astype(np.float64) * STEPS).astype("<u2")
+    """Return weights as they travel: whole parts of which STEPS are 1, uint16."""
+    return np.rint(weights.astype(np.float64) * STEPS).astype(np.uint16)
 
 
-def explorer_header(trace: Trace, counts: Sequence[int], roles: HeadRoles | None) -> dict:
-    """Return the header of the blob without its `id`; `counts` say how many weights of each kind follow it."""
-    sides = {"source": trace.source_tokens, "fed": trace.decoder_input_tokens, "predicted": trace.target_tokens}
-    offsets = np.cumsum([0, *counts]).tolist()
+def explorer_facts(trace: Trace, maps: Mapping[str, np.ndarray], roles: HeadRoles | None) -> dict:
+    """Return the facts besides the weights, which `id` identifies: tokens, and the patterns of all heads."""
+
+    def patterns(kind: str) -> dict:
+        measured = measure_heads(kind, masked_maps(trace, kind), keys_of(trace, kind), trace.target_tokens)
+        return pattern_facts(measured, roles)
+
     return {
+        "id": f"{zlib.crc32(b''.join(part.tobytes() for part in maps.values())):08x}",
         "steps": STEPS,
-        "texts": EXPLORER_TEXTS,
-        "sides": {name: _side(tokens) for name, tokens in sides.items()},
-        "kinds": {kind: _kind(trace, kind, offset, roles) for kind, offset in zip(KINDS, offsets, strict=False)},
+        "source_tokens": trace.source_tokens,
+        "decoder_input_tokens": trace.decoder_input_tokens,
+        "target_tokens": trace.target_tokens,
+        "thresholds": THRESHOLDS,
+        "least_rows": LEAST_ROWS,
+        "patterns": {kind: patterns(kind) for kind in KINDS},
+        "sentences": roles and roles.sentences,
     }
-
-
-def packed(header: Mapping[str, object], weights: bytes) -> bytes:
-    """Return header and weights as one blob."""
-    text = json.dumps(header, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
-    text += b" " * (len(text) % 2)
-    return len(text).to_bytes(4, "little") + text + weights
-
-
-def _kind(trace: Trace, kind: str, offset: int, roles: HeadRoles | None) -> dict:
-    """Return the header's part on a kind: its size, where its weights begin, and what was measured of its heads."""
-    measured = measure_heads(kind, masked_maps(trace, kind), keys_of(trace, kind), trace.target_tokens)
-    return {
-        **dict(zip(("layers", "heads", "queries", "keys"), trace.attention(kind).shape, strict=True)),
-        "offset": offset,
-        "labels": [head.label for head in measured],
-        "roles": [role_words(head, roles) for head in measured],
-        "measures": _measures(measured),
-        "look": [[head.layer, head.head, look_words(head, roles)] for head in representative_heads(measured)],
-    }
-
-
-def _measures(measured: Sequence[HeadMeasures]) -> dict[str, list[float | None]]:
-    """Return each measure's values, head by head, to three decimals, None for NaN; measures of NaN alone left out."""
-    values: dict[str, list[float]] = {
-        "confidence": [head.confidence for head in measured],
-        "entropy": [head.entropy for head in measured],
-        **{name: [float(head.counts[name]) for head in measured] for name in THRESHOLDS},
-    }
-    return {
-        name: [round(float(value), 3) if np.isfinite(value) else None for value in line]
-        for name, line in values.items()
-        if np.isfinite(line).any()
-    }
-
-
-def _side(tokens: tuple[str, ...]) -> dict:
-    """Return tokens, the positions of the special ones, and for each token the number of the word it belongs to."""
-    starts = [index == 0 or _starts_word(tokens[index - 1], token) for index, token in enumerate(tokens)]
-    special = [index for index, token in enumerate(tokens) if token in SPECIAL_TOKENS]
-    return {"tokens": list(tokens), "special": special, "words": (np.cumsum(starts) - 1).tolist()}
-
-
-def _starts_word(before: str, token: str) -> bool:
-    """Tell whether a word begins with this token: after a blank, at a special token, between letters and marks."""
-    if token.startswith(SPACE) or {before, token} & set(SPECIAL_TOKENS):
-        return True
-    return before != SPACE and _is_mark(before) != _is_mark(token)
-
-
-def _is_mark(token: str) -> bool:
-    return is_punctuation(token) and not WITHIN_WORDS.issuperset(token)
 
 
 def explorer_page(

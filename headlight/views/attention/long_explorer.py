@@ -1,16 +1,15 @@
 """Payload of the explorer for a long text: every head small, the mean of the chosen ones whole."""
 
-import json
-import zlib
 from collections.abc import Mapping
 
 import numpy as np
 
+from headlight.app.facts import pack_facts
 from headlight.plots.limits import MOST_BYTES, block_for, pooled, sizes
 from transformer.corpus.head_roles import HeadRoles
 from transformer.interpret.trace import Trace
 
-from .explorer_content import KINDS, explorer_header, heads_in, packed, to_steps
+from .explorer_content import KINDS, explorer_facts, heads_in, to_steps
 
 _SIDE = 64  # squares of a thumbnail, which a browser draws with no more dots than about that
 
@@ -34,29 +33,19 @@ class LongExplorer:
 
     def __init__(self, trace: Trace, roles: HeadRoles | None = None):
         self._trace = trace
-        small = {kind: to_steps(_small(trace.attention(kind))) for kind in KINDS}
-        self._weights = b"".join(part.tobytes() for part in small.values())
-        self._header = explorer_header(trace, [part.size for part in small.values()], roles)
-        for kind, part in small.items():
-            self._header["kinds"][kind]["small"] = part.shape[2:]
-        self._id, self._end = f"{zlib.crc32(self._weights):08x}", sum(part.size for part in small.values())
+        self._small = {kind: to_steps(_small(trace.attention(kind))) for kind in KINDS}
+        self._facts = explorer_facts(trace, self._small, roles)
 
     def blob(self, choice: Mapping[str, str]) -> bytes:
         """Return the blob, laid out as `explorer_blob` has it, with heads of a kind chosen: "cross" and "1.1-2.3".
 
         Each kind has the thumbnails [layers, heads, *small] in place of its weights; then comes the mean of the heads
-        that the header names as `chosen`, [queries, keys].
+        that the facts name as `chosen`, [queries, keys].
         """
         maps, heads = self._trace.attention(choice["kind"]), heads_in(choice["heads"])
-        mean = np.mean([maps[head] for head in heads], axis=0, dtype=np.float64)
-        weights = to_steps(np.asarray(mean)).tobytes()
-        chosen = {"kind": choice["kind"], "heads": choice["heads"], "offset": self._end}
-        return packed(
-            {"id": f"{self._id}.{zlib.crc32(weights + json.dumps(chosen).encode()):08x}"}
-            | self._header
-            | {"chosen": chosen},
-            self._weights + weights,
-        )
+        mean = to_steps(np.asarray(np.mean([maps[head] for head in heads], axis=0, dtype=np.float64)))
+        chosen = {"kind": choice["kind"], "heads": choice["heads"]}
+        return pack_facts({**self._facts, "chosen": chosen}, {**self._small, "mean": mean})
 
 
 def _small(maps: np.ndarray) -> np.ndarray:

@@ -1,9 +1,9 @@
 """What the live model in one file says the same of every sentence, and the page itself."""
 
 from headlight.components.live import live_page
-from headlight.plots.names import OF_ALL_ROWS, PATTERN_WORDS
+from headlight.plots.names import KIND_NAMES
 from headlight.plots.tokens import NOTHING
-from headlight.views.attention.explorer_content import CROSS_FIRST, EXPLORER_TEXTS, OPTIONS, STEPS
+from headlight.views.attention.explorer_content import CROSS_FIRST, OPTIONS
 from headlight.views.home.content import cards_of
 from headlight.views.inside.steps_content import steps_words
 from transformer.checkpoint import Checkpoint
@@ -60,14 +60,8 @@ def live_words(
     return {
         "text": text or first,
         "nothing": NOTHING,
-        "texts": EXPLORER_TEXTS,
-        "steps": STEPS,
-        "law": {
-            "thresholds": THRESHOLDS,
-            "least_rows": LEAST_ROWS,
-            "of_all_rows": list(OF_ALL_ROWS),
-            "words": PATTERN_WORDS,
-        },
+        "texts": {"kinds": KIND_NAMES},
+        "law": {"thresholds": THRESHOLDS, "leastRows": LEAST_ROWS},
         "explorer": {"options": OPTIONS, "kinds": CROSS_FIRST},
         "inside": steps_words(),
         "replay": replay_words(replay, sides, checkpoint.training),

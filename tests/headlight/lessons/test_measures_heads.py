@@ -13,7 +13,6 @@ from headlight.app.results import what_if
 from headlight.lessons.answer import Run
 from headlight.lessons.measures.heads import changed_words
 from headlight.lessons.measures.wording import NEAR, NEAR_NATS
-from headlight.plots.names import PATTERN_WORDS
 from headlight.views.what_if.ablation import describe_ranking
 from transformer.interpret.head_patterns import Pattern
 
@@ -55,9 +54,7 @@ def test_the_head_that_reads_a_neighbour_does_so_in_most_rows(checkpoint, patter
     for run, answer in answers:
         tokens, maps = run.trace.source_tokens, run.trace.encoder
         counts = {
-            f"{layer + 1}.{head + 1}": Head("encoder", maps[layer, head], tokens, None).count(
-                PATTERN_WORDS[PATTERNS[pattern]]
-            )
+            f"{layer + 1}.{head + 1}": Head("encoder", maps[layer, head], tokens, None).count(PATTERNS[pattern])
             for layer, head in np.ndindex(maps.shape[:2])
         }
         first, second = sorted(counts, key=lambda each: -counts[each][0])[:2]

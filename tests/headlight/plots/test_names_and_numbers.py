@@ -2,7 +2,7 @@
 
 import pytest
 
-from headlight.plots.names import head_name, pattern_words, sentence_case
+from headlight.plots.names import head_name, sentence_case
 from headlight.plots.numbers import (
     format_distinct,
     format_error,
@@ -14,7 +14,6 @@ from headlight.plots.numbers import (
     signed,
 )
 from headlight.plots.tokens import quoted, quoted_at, token_label
-from transformer.interpret.head_patterns import HeadMeasures, Pattern, Share
 
 
 def test_a_token_is_escaped_but_its_quotation_marks():
@@ -124,27 +123,6 @@ def test_a_chance_is_never_rounded_to_all_or_to_nothing(value, said):
 )
 def test_a_share_claims_neither_all_nor_nothing_that_is_not(share, said):
     assert percent(share) == said
-
-
-def head(pattern: Pattern, rows: int, eligible: int) -> HeadMeasures:
-    return HeadMeasures("encoder", 0, 0, {pattern: Share(rows, eligible)}, 1.0, 0.5, pattern)
-
-
-@pytest.mark.parametrize(
-    ("pattern", "rows", "eligible", "said"),
-    [
-        (Pattern.PREVIOUS, 11, 12, "in 11 of the 12 rows that could (92 %) the largest weight is on the token before"),
-        (Pattern.PUNCTUATION, 4, 5, "in 4 of the 5 rows (80 %) the largest weight is on a punctuation mark"),
-        (
-            Pattern.MIRRORED,
-            3,
-            3,
-            "in 3 of the 3 rows (100 %) the largest weight is on one line parallel to the antidiagonal",
-        ),
-    ],
-)
-def test_a_pattern_is_said_with_its_rows(pattern, rows, eligible, said):
-    assert pattern_words(head(pattern, rows, eligible), pattern) == said
 
 
 def test_a_token_that_stands_twice_comes_with_its_number():

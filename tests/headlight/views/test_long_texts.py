@@ -98,28 +98,30 @@ def test_every_view_of_a_long_text_opens_says_what_it_limits_and_sends_little(ad
     assert max(read.values()) <= MOST_READ, read
 
 
-def unpacked(blob: bytes) -> tuple[dict, np.ndarray]:
+def unpacked(blob: bytes) -> tuple[dict, dict[str, np.ndarray]]:
     length = int.from_bytes(blob[:4], "little")
-    return json.loads(blob[4 : 4 + length]), np.frombuffer(blob[4 + length :], "<u2")
+    facts, numbers, arrays = json.loads(blob[4 : 4 + length]), np.frombuffer(blob[4 + length :], "<u2"), {}
+    for name, shape in facts["arrays"].items():
+        arrays[name], numbers = numbers[: np.prod(shape)].reshape(shape), numbers[np.prod(shape) :]
+    return facts, arrays
 
 
 def test_the_explorer_gets_every_head_small_and_the_chosen_ones_whole(trace):
     assert "more than the 5,000,000" in long_words(trace)
     long = LongExplorer(trace)
-    header, weights = unpacked(long.blob({"kind": "cross", "heads": "2.3"}))
-    maps, (rows, columns) = trace.cross, header["kinds"]["cross"]["small"]
-    start = header["kinds"]["cross"]["offset"]
+    facts, arrays = unpacked(long.blob({"kind": "cross", "heads": "2.3"}))
+    maps, small = trace.cross, arrays["cross"]
     block = -(-max(maps.shape[2:]) // 64)
-    small = weights[start : start + 48 * rows * columns].reshape(6, 8, rows, columns)
-    row, column = rows - 1, 3
+    row, column = small.shape[2] - 1, 3
     square = maps[4, 5, row * block :, column * block : (column + 1) * block]
-    assert small[4, 5, row, column] == round(float(square.max()) * STEPS) and rows == -(-maps.shape[2] // block)
-    np.testing.assert_allclose(weights[header["chosen"]["offset"] :] / STEPS, maps[1, 2].ravel(), atol=0.5001 / STEPS)
+    assert small.shape[:3] == (6, 8, -(-maps.shape[2] // block))
+    assert small[4, 5, row, column] == round(float(square.max()) * STEPS)
+    np.testing.assert_allclose(arrays["mean"] / STEPS, maps[1, 2], atol=0.5001 / STEPS)
 
-    both, weights = unpacked(long.blob({"kind": "encoder", "heads": "1.1-6.8"}))
+    both, arrays = unpacked(long.blob({"kind": "encoder", "heads": "1.1-6.8"}))
     mean = (trace.encoder[0, 0] + trace.encoder[5, 7]) / 2
-    np.testing.assert_allclose(weights[both["chosen"]["offset"] :] / STEPS, mean.ravel(), atol=0.51 / STEPS)
-    assert both["id"] != header["id"] and both["id"].split(".")[0] == header["id"].split(".")[0]
+    np.testing.assert_allclose(arrays["mean"] / STEPS, mean, atol=0.51 / STEPS)
+    assert both["chosen"] != facts["chosen"] and both["id"] == facts["id"]
 
 
 def test_a_square_of_cells_has_the_largest_of_them_and_nothing_where_all_are_masked():

@@ -4,13 +4,11 @@ import numpy as np
 import pytest
 
 from transformer.interpret.head_patterns import (
-    THRESHOLDS,
     aligned_keys,
     is_punctuation,
     measure_head,
     measure_heads,
     most_confident_head,
-    representative_heads,
     strongest_word_pair,
 )
 
@@ -123,19 +121,6 @@ def test_too_few_rows_make_no_pattern():
     assert head.label is None and np.isnan(head.shares["mirrored"])
     with pytest.raises(ValueError, match="keys"):
         measure_heads("encoder", short[None, None], TOKENS)
-
-
-def test_three_heads_worth_a_look_differ_in_label_first():
-    maps = np.stack(
-        [looking(list(range(7)), weight=weight) for weight in (0.99, 0.98, 0.97)]
-        + [looking([6] * 7), looking([3, 0, 5, 1, 6, 2, 2])]
-    )
-    measured = measure_heads("encoder", maps[None], TOKENS)
-    found = representative_heads(measured)
-    assert [(head.head, head.label) for head in found] == [(0, "same"), (3, "end of sentence"), (4, None)]
-    assert [head.head for head in representative_heads(measured, 5)] == [0, 3, 4, 1, 2]
-    assert representative_heads([]) == []
-    assert set(THRESHOLDS) == set(measured[0].shares)
 
 
 def test_one_cross_attention_map_alone_has_no_alignment_with_itself():

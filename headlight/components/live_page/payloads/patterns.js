@@ -76,7 +76,7 @@ export function measureHeads(kind, map, keys, outputs, law) {
   return measured;
 }
 
-export const shareOf = ([rows, eligible], { least_rows: least }) => (eligible >= least ? rows / eligible : NaN);
+const shareOf = ([rows, eligible], { leastRows: least }) => (eligible >= least ? rows / eligible : NaN);
 
 function entropyOf(row) {
   let sum = 0;
@@ -132,20 +132,36 @@ function countsOf(kind, { maxima, choice }, keys, aligned, law) {
 }
 
 // The most rows whose row and column have one sum, of all with a choice.
-function mirrored(maxima, choice, { least_rows: least }) {
+function mirrored(maxima, choice, { leastRows: least }) {
   const lines = [...maxima].flatMap((key, row) => (choice[row] ? [row + key] : [])), times = new Map();
   if (lines.length < 2 * least) return [0, 0];
   for (const line of lines) times.set(line, (times.get(line) ?? 0) + 1);
   return [Math.max(...times.values()), lines.length];
 }
 
-// The heads to look at first, as unlike as can be: of each label the most confident, then those without one, then the
-// rest.
-export function representativeHeads(measured, count = 3) {
-  const sorted = [...measured].sort((one, other) => other.confidence - one.confidence), seen = new Set();
-  const first = new Set(sorted.filter(({ label }) => label && !seen.has(label) && seen.add(label)));
-  const place = (head) => (first.has(head) ? 0 : head.label === null ? 1 : 2);
-  return sorted.sort((one, other) => place(one) - place(other)).slice(0, count);
+// The measures of all heads of a trace by kind, as facts of the explorer (`pattern_facts` of headlight/app/facts.py).
+export function patternFacts(trace, law, roles) {
+  const { sourceTokens, decoderInputTokens, targetTokens } = trace;
+  const facts = ["encoder", "decoder", "cross"].map((kind) => {
+    const keys = kind === "decoder" ? decoderInputTokens : sourceTokens;
+    return [kind, factsOfKind(measureHeads(kind, trace[kind], keys, targetTokens, law), roles)];
+  });
+  return Object.fromEntries(facts);
+}
+
+function factsOfKind(measured, roles) {
+  const finite = (value) => (Number.isFinite(value) ? value : null);
+  const counts = Object.keys(measured[0].counts).map((name) => [name, measured.map((head) => head.counts[name])]);
+  const labelled = ({ kind, layer, head, label }) => {
+    return roles && label ? roles.labelled[kind][layer][head][label] ?? 0 : null;
+  };
+  return {
+    labels: measured.map(({ label }) => label),
+    confidence: measured.map(({ confidence }) => finite(confidence)),
+    entropy: measured.map(({ entropy }) => finite(entropy)),
+    counts: Object.fromEntries(counts.filter(([, rows]) => rows.some(([, eligible]) => eligible))),
+    labelled: measured.map(labelled),
+  };
 }
 
 // The head of a kind whose pattern one sees at a glance: of cross-attention the best aligner of this sentence, of

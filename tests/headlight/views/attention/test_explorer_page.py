@@ -11,15 +11,14 @@ from support.pages import components, open_page, page_text
 from support.replayed import replayed
 
 from headlight.app import results
-from headlight.plots.numbers import percent
-from headlight.views.attention.explorer_content import KINDS, MEASURES, explorer_blob
+from headlight.views.attention.explorer_content import KINDS, explorer_blob
 from headlight.views.attention.page import VIEWS
 from transformer import Translator
 from transformer.corpus.atlas.roles import find_roles
 from transformer.corpus.head_roles import load_roles, plainest_head
 from transformer.files import shipped_checkpoints
 from transformer.interpret.head_patterns import Pattern, measure_heads, most_confident_head
-from transformer.interpret.trace import masked_maps
+from transformer.interpret.trace import keys_of, masked_maps
 
 PAGE = "pages/attention.py"
 FIRST = "I love my teacher."
@@ -42,15 +41,13 @@ def sent(app: AppTest) -> tuple[dict, bytes]:
 
 
 def unpack(blob: bytes) -> tuple[dict, dict[str, np.ndarray]]:
-    """The header and each kind's weights, read as the explorer reads them."""
+    """The facts and each kind's weights, read as the explorer reads them."""
     length = int.from_bytes(blob[:4], "little")
-    header = json.loads(blob[4 : 4 + length])
-    weights = np.frombuffer(blob[4 + length :], "<u2") / header["steps"]
-    maps = {}
-    for name, kind in header["kinds"].items():
-        shape = [kind[part] for part in ("layers", "heads", "queries", "keys")]
-        maps[name] = weights[kind["offset"] :][: np.prod(shape)].reshape(shape)
-    return header, maps
+    facts = json.loads(blob[4 : 4 + length])
+    weights, maps = np.frombuffer(blob[4 + length :], "<u2") / facts["steps"], {}
+    for name, shape in facts["arrays"].items():
+        maps[name], weights = weights[: np.prod(shape)].reshape(shape), weights[np.prod(shape) :]
+    return facts, maps
 
 
 def first_of(value: str | list[str]) -> str:
@@ -69,10 +66,10 @@ def first(shipped):
 
 def test_every_weight_that_is_sent_is_the_models_to_four_decimals(first):
     app, trace = first
-    header, maps = unpack(sent(app)[1])
-    assert header["sides"]["source"]["tokens"] == list(trace.source_tokens)
-    assert header["sides"]["fed"]["tokens"] == list(trace.decoder_input_tokens)
-    assert header["sides"]["predicted"]["tokens"] == list(trace.target_tokens)
+    facts, maps = unpack(sent(app)[1])
+    assert facts["source_tokens"] == list(trace.source_tokens)
+    assert facts["decoder_input_tokens"] == list(trace.decoder_input_tokens)
+    assert facts["target_tokens"] == list(trace.target_tokens)
     for kind in KINDS:
         assert four_decimals(maps[kind]) == four_decimals(trace.attention(kind))
 
@@ -100,40 +97,21 @@ def test_another_sentence_is_another_blob_and_the_same_one_the_same(shipped):
     assert unpack(first)[0]["id"] != unpack(other)[0]["id"]
 
 
-def test_pieces_know_their_word(shipped):
-    trace = shipped.trace("“Hello,” he said: don't unlock it...")
-    side = unpack(explorer_blob(trace))[0]["sides"]["source"]
-    words: dict[int, str] = {}
-    for token, number in zip(side["tokens"], side["words"], strict=True):
-        words[number] = words.get(number, "") + token
-    expected = ["▁“", "Hello", ",”", "▁he", "▁said", ":", "▁don't", "▁unlock", "▁it", "...", "</s>"]
-    assert list(words.values()) == expected
-    assert side["special"] == [len(side["tokens"]) - 1]
-
-
-def test_labels_measures_and_roles_travel_head_by_head(shipped, checkpoints):
+def test_patterns_and_roles_travel_head_by_head(shipped, checkpoints):
     trace = shipped.trace(FIRST)
-    model = shipped.model
-    roles = load_roles(checkpoints / "en-de" / "heads.json", model)
-    header, _ = unpack(explorer_blob(trace, roles))
-    counts = json.loads((checkpoints / "en-de" / "heads.json").read_text())["labelled"]
+    roles = load_roles(checkpoints / "en-de" / "heads.json", shipped.model)
+    facts, _ = unpack(explorer_blob(trace, roles))
+    assert facts["sentences"] == 400 and unpack(explorer_blob(trace))[0]["sentences"] is None
     for kind in KINDS:
-        keys = trace.decoder_input_tokens if kind == "decoder" else trace.source_tokens
-        measured = measure_heads(kind, masked_maps(trace, kind), keys, trace.target_tokens)
-        told = header["kinds"][kind]
-        assert told["labels"] == [head.label for head in measured]
-        np.testing.assert_allclose(told["measures"]["entropy"], [head.entropy for head in measured], atol=5.1e-4)
-        assert set(told["measures"]) <= set(MEASURES)
-        assert len(told["look"]) == 3
-        for head, role in zip(measured, told["roles"], strict=True):
-            share = counts[kind][head.layer][head.head].get(head.label, 0) / 400
-            said = f"it has this label in {percent(share)} of 400 sentence pairs, their references fed"
-            assert role == (said if head.label else "")
-    alone, _ = unpack(explorer_blob(trace))
-    assert not any(any(alone["kinds"][kind]["roles"]) for kind in KINDS), "nothing is said of what was not measured"
-    assert "alignment" in header["kinds"]["cross"]["measures"]
-    assert "alignment" not in header["kinds"]["encoder"]["measures"], "there is nothing to align with"
-    assert "next" not in header["kinds"]["decoder"]["measures"], "it is masked"
+        measured = measure_heads(kind, masked_maps(trace, kind), keys_of(trace, kind), trace.target_tokens)
+        patterns = facts["patterns"][kind]
+        assert patterns["labels"] == [head.label for head in measured]
+        np.testing.assert_allclose(patterns["entropy"], [head.entropy for head in measured], atol=1e-6)
+        for name, rows in patterns["counts"].items():
+            assert rows == [[head.counts[name].rows, head.counts[name].eligible] for head in measured]
+    assert "alignment" in facts["patterns"]["cross"]["counts"]
+    assert "alignment" not in facts["patterns"]["encoder"]["counts"], "there is nothing to align with"
+    assert "next" not in facts["patterns"]["decoder"]["counts"], "it is masked"
 
 
 # The address
