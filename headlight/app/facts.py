@@ -14,13 +14,20 @@ from transformer.corpus.head_roles import HeadRoles
 from transformer.interpret.head_patterns import HeadMeasures, Pattern
 from transformer.interpret.trace import Trace
 
-_TYPES = {"float32": "<f4", "uint16": "<u2", "int32": "<i4"}
+_TYPES = {"float32": "<f4", "float16": "<f2", "uint16": "<u2", "int32": "<i4"}
 
 
 def encode_array(values: np.ndarray, dtype: str = "float32") -> dict:
-    """Return an array as {dtype, shape, base64}; NaN becomes 0. `dtype` is "float32", "uint16" or "int32"."""
+    """Return an array as {dtype, shape, base64}; NaN becomes 0. `dtype` is one of `_TYPES`."""
     data = np.nan_to_num(np.asarray(values)).astype(_TYPES[dtype]).tobytes()
     return {"dtype": dtype, "shape": list(np.shape(values)), "base64": base64.b64encode(data).decode("ascii")}
+
+
+def encode_matrix(values: np.ndarray) -> dict:
+    """Return numbers in half precision where that has the same ones, else in single precision."""
+    single = np.asarray(values, dtype=np.float32)
+    is_half = np.array_equal(single.astype(np.float16), single)
+    return encode_array(single, "float16" if is_half else "float32")
 
 
 def trace_facts(trace: Trace, maps: Mapping[str, np.ndarray] | None = None) -> dict:

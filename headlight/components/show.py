@@ -39,19 +39,21 @@ def attention_explorer(
 
 
 def attention_steps(
-    payload: dict,
-    chosen: tuple[int, int, int, str],
+    facts: dict,
+    chosen: tuple[str, ...],
     key: str,
-    on_choice: Callable[[int, int, int, str], None],
+    on_choice: Callable[[tuple[str, ...]], None],
     on_mask: Callable[[int, int], None] | None = None,
 ) -> None:
-    """Show the steps of an attention block with a query, a key and a dimension chosen, each counted from 1, and a step.
+    """Show the steps of an attention block: see attention_steps/story.js for its facts.
 
-    The step is named as in the payload, or "all". Pointing at a cell and choosing another one happen in the browser
-    alone. `on_choice` gets what was chosen (query, key, dimension, step), `on_mask` a cell of the mask that was clicked
-    (query, key) where the payload lets them be.
+    chosen: query, key and dimension, counted from 1, and the name of a step or "all", each as its text in the address;
+    the component has defaults for others. `on_choice` gets the visitor's choice in the same form. With `on_mask` the
+    cells of the mask are editable: it gets the query and key of a clicked cell. Pointing at a cell and choosing another
+    one happen in the browser alone.
     """
-    block, name = (payload["id"], payload["head"]), f"{key}_known"
+    identity = ("kind", "layer", "sentence", "head", "query_tokens", "keys")
+    block, name = [facts[each] for each in identity], f"{key}_known"
     held = st.session_state.get(name, {"turn": -1})
     # What the browser itself chose is not sent back: the message stays the same to the byte, and Streamlit sends a
     # message that the browser has only by its name, not the matrices again. A new turn makes the browser take it.
@@ -59,17 +61,17 @@ def attention_steps(
         held = {"block": block, "given": chosen, "known": chosen, "turn": held["turn"] + 1}
         st.session_state[name] = held
 
-    def choose(choice: list[int | str]) -> None:
-        held["known"] = (*map(int, choice[:3]), str(choice[3]))
-        on_choice(*held["known"])
+    def choose(choice: list[str]) -> None:
+        held["known"] = tuple(map(str, choice))
+        on_choice(held["known"])
 
     def mask(report: list[int | str]) -> None:
         query, key, *choice = report
-        choose(choice)
+        choose(list(map(str, choice)))
         if on_mask:
             on_mask(int(query), int(key))
 
-    data = {**payload, "chosen": list(held["given"]), "turn": held["turn"]}
+    data = {"facts": facts, "chosen": list(held["given"]), "turn": held["turn"], "editable": on_mask is not None}
     _show("attention_steps/steps", data, key, choice=choose, mask=mask)
 
 

@@ -14,7 +14,7 @@ from headlight.app import results
 from headlight.app.parameters import PARAMETERS
 from headlight.app.results import CheckpointFiles, TranslationRequest
 from headlight.views.attention.explorer_content import OPTIONS
-from headlight.views.inside.toy_content import toy_payload, toy_view
+from headlight.views.inside.block_facts import toy_block
 from transformer.checkpoint import load_checkpoint, save_checkpoint
 from transformer.errors import UserError
 from transformer.exchange.int8 import round_weights
@@ -186,6 +186,5 @@ def _heads(address: Mapping[str, str], trace: Trace) -> dict[str, str]:
 
 
 def _example(seed: int) -> dict:
-    """Return the small example: made-up numbers of one head."""
-    numbers = toy_numbers(SHAPE, seed)
-    return toy_payload(numbers, numbers.stages(), toy_view(numbers, 0, 0)) | {"editable": False}
+    """Return the facts of the small example: made-up numbers of one head."""
+    return toy_block(toy_numbers(SHAPE, seed), 0, 0).facts()

@@ -185,12 +185,12 @@ def test_a_click_closes_a_cell_of_the_toy_mask_and_the_link_keeps_it(page, addre
     canvas = page.locator("li.step.mask .panels.own canvas")
     box = canvas.bounding_box()
     canvas.click(position={"x": box["width"] - 35, "y": box["height"] - 15})
-    expect(page.locator("li.step.mask .see")).to_contain_text("Masked: 1 of 9 cells")
+    expect(page.locator("li.step.mask .finding")).to_contain_text("Masked: 1 of 9 cells")
     expect(hand(page, "softmax")).to_contain_text("masked: exp(−∞) = 0")
     page.wait_for_url(re.compile(r"toy_flipped=0{8}1"))
     other = elsewhere()
     other.goto(page.url)
-    expect(other.locator("li.step.mask .see")).to_contain_text("Masked: 1 of 9 cells")
+    expect(other.locator("li.step.mask .finding")).to_contain_text("Masked: 1 of 9 cells")
 
 
 def test_a_number_of_the_toy_table_is_changed_and_taken_back(page, address):

@@ -1,6 +1,5 @@
 """One telling: what the live page's JavaScript says of a trace is what the app's Python says of the same trace."""
 
-import base64
 import dataclasses
 import html
 import json
@@ -20,19 +19,10 @@ from headlight.plots.numbers import format_probability, percent, signed
 from headlight.views.attention.explorer_content import CROSS_FIRST, OPTIONS, addressed_choice
 from headlight.views.home.content import changed_outputs, describe_hidden
 from headlight.views.home.lines_content import lines_payload, short_chance
-from headlight.views.inside.steps_content import View, stages_payload
 from headlight.views.live.content import live_words
 from headlight.views.what_if.ablation import describe_change, describe_ranking, switches_payload
 from headlight.views.what_if.change_content import compared_html
 from transformer.corpus.head_roles import ROLES_FILE, HeadRoles, load_roles, plainest_head
-from transformer.interpret.attention_block import (
-    BlockParameters,
-    Stages,
-    block_parameters,
-    compute_stages,
-    differences,
-    record_stages,
-)
 from transformer.interpret.head_patterns import measure_heads, word_ranges
 from transformer.interpret.trace import RowLabel, Trace, attention_map, keys_of, masked_maps
 from transformer.interpret.what_if.hiding import hide
@@ -155,61 +145,6 @@ def test_what_hidden_words_change_is_said_alike(payloads, traces):
                 assert told == [changed_outputs(trace, after), sentence]
                 said.add(sentence.split("“")[0])
     assert len(said) > 4, "several kinds of outcome were said"
-
-
-def stages_of(stages: Stages, parameters: BlockParameters, gaps: dict[str, float], head: int) -> dict:
-    """A block as engine/stages.js gives it."""
-    maps = ("products", "scores", "weights")
-    whole = [name for name in stages.arrays if name not in (*maps, "unmasked", "bias")]
-    columns = slice(head * stages.d_k, (head + 1) * stages.d_k)
-    learned = {f"w_{name}": getattr(parameters, f"w_{name}")[:, columns] for name in ("query", "key", "value")}
-    learned |= {f"b_{name}": getattr(parameters, f"b_{name}")[columns] for name in ("query", "key", "value")}
-    learned |= {name: getattr(parameters, name) for name in ("w_output", "b_output", "gamma", "beta")}
-    given = {
-        "whole": {name: getattr(stages, name).ravel() for name in whole},
-        "maps": {name: getattr(stages, name).ravel() for name in maps},
-        "learned": {name: array.ravel() for name, array in learned.items()},
-        "unmasked": stages.unmasked.ravel().astype(int),
-        "queries": stages.scores.shape[2],
-        "keys": stages.scores.shape[3],
-        "heads": stages.num_heads,
-        "d_k": stages.d_k,
-        "norm": parameters.norm,
-        "epsilon": parameters.epsilon,
-        "gaps": gaps,
-    }
-    return json.loads(json.dumps(given, default=np.ndarray.tolist))
-
-
-def numbers_of(packed: dict) -> np.ndarray:
-    """A matrix as it travels."""
-    numbers = np.frombuffer(base64.b64decode(packed["bytes"]), "<f2" if packed["half"] else "<f4")
-    return numbers.reshape(packed["rows"], packed["columns"]).astype(np.float32)
-
-
-@pytest.mark.parametrize("pre_norm", [False, True])
-def test_the_steps_of_a_head_are_given_the_same(payloads, words, traces, pre_norm):
-    model, names = translator().model, KIND_NAMES
-    for trace, kind, layer, head in zip(traces, (*KINDS, *KINDS), (0, 1, 2, 2, 0, 1), (3, 0, 7, 1, 2, 5), strict=False):
-        stages = record_stages(model, trace.source_ids, trace.decoder_input_ids, kind, layer)
-        parameters = dataclasses.replace(block_parameters(model, kind, layer), norm="pre" if pre_norm else "post")
-        computed = compute_stages(
-            stages.residual, stages.memory if kind == "cross" else None, stages.unmasked, parameters
-        )
-        gaps = differences(stages, computed)
-        source, fed = trace.source_tokens, trace.decoder_input_tokens
-        queries, keys = source if kind == "encoder" else fed, fed if kind == "decoder" else source
-        predicted = None if kind == "encoder" else trace.target_tokens
-        enters = {"scaled": pre_norm, "positioned": not pre_norm, "normalised": pre_norm}
-        view = View(kind, layer, head, 0, queries, keys, predicted, **enters)
-        expected = as_json(stages_payload(stages, parameters, gaps, view))
-        given = as_json(dataclasses.asdict(view))
-        ours = asked(payloads, "steps", stages_of(stages, parameters, gaps, head), given, words["inside"], names)
-        arrays, theirs = ours.pop("arrays"), expected.pop("arrays")
-        assert ours == expected
-        assert arrays.keys() == theirs.keys()
-        for name, array in arrays.items():
-            np.testing.assert_array_equal(numbers_of(array), numbers_of(theirs[name]), name)
 
 
 def losses_of(importance: HeadImportance) -> list[dict]:

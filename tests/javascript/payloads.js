@@ -5,7 +5,6 @@ import { comparedRows } from "../../headlight/components/live_page/payloads/comp
 import { changedOutputs, describeHidden, linesPayload } from "../../headlight/components/live_page/payloads/lines.js";
 import { matchingBlocks, opcodes } from "../../headlight/components/live_page/payloads/opcodes.js";
 import { measureHeads, patternFacts, plainestHead } from "../../headlight/components/live_page/payloads/patterns.js";
-import { stepsPayload } from "../../headlight/components/live_page/payloads/steps.js";
 import {
   defaultHead, describeChange, describeRanking, switchesPayload,
 } from "../../headlight/components/live_page/payloads/switches.js";
@@ -38,14 +37,6 @@ export default {
   hidden: (before, after, hidden, harmless) => [
     changedOutputs(before, after), describeHidden(before, after, hidden, harmless),
   ],
-  steps: (stages, view, words, names) => {
-    const floats = (arrays) => {
-      return Object.fromEntries(Object.entries(arrays).map(([name, values]) => [name, Float32Array.from(values)]));
-    };
-    const { whole, maps, learned, unmasked } = stages;
-    const arrays = { whole: floats(whole), maps: floats(maps), learned: floats(learned) };
-    return stepsPayload({ ...stages, ...arrays, unmasked: Uint8Array.from(unmasked) }, view, words, names);
-  },
   switches: (losses, trace, names) => [
     switchesPayload(losses, traceOf(trace), names), describeRanking(losses, traceOf(trace), names), defaultHead(losses),
   ],

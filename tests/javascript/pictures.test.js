@@ -112,11 +112,11 @@ test("an archive's files are named by matrix where there are several", () => {
 
 test("masked cells are blank in the numbers of a step and of a training", () => {
   const grid = (rows) => new Grid(rows.length, rows[0].length, Float32Array.from(rows.flat()));
-  const grids = { open: grid([[1, 0], [1, 1]]), weights: grid([[1, 0], [0.25, 0.75]]) };
-  const block = { block: "Decoder", queries: ["a", "b"], keys: ["a", "b"], head: 1, d_k: 2 };
+  const grids = { unmasked: grid([[1, 0], [1, 1]]), weights: grid([[1, 0], [0.25, 0.75]]) };
+  const block = { block: "Decoder", queries: ["a", "b"], keys: ["a", "b"], head: 1, headSize: 2, grids };
   const panel = { array: "weights", rows: "queries", columns: "keys", scale: "weights" };
-  const step = { name: "softmax", title: "Softmax", why: "", see: "", panels: [panel], inputs: [] };
-  const { caption, table } = steps({ data: block, grids, step, chosen: { query: 0, key: 1, dimension: 3 } });
+  const step = { name: "softmax", title: "Softmax", purpose: "", finding: "", panels: [panel], inputs: [] };
+  const { caption, table } = steps({ data: block, step, chosen: { query: 0, key: 1, dimension: 3 } });
   assert.equal(caption, "Softmax. Decoder. Framed: the query “a” and the key “b”.");
   assert.deepEqual(table().rows.map((row) => row.at(-1)), [1, 0.25, 0.75]);
   const data = {

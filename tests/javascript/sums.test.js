@@ -13,24 +13,24 @@ import { Grid } from "../../headlight/components/lib/format.js";
 const grid = (rows) => new Grid(rows.length, rows[0].length, Float32Array.from(rows.flat()));
 
 // Two queries, three keys, a model of four dimensions with two heads; the second head is looked at.
-const DATA = { queries: ["▁a", "▁b"], keys: ["▁x", "▁y", "▁z"], head: 1, d_k: 2, epsilon: 0 };
 const GRIDS = {
   x: grid([[1, 2, 3, 4], [0, -1, 0.5, 2]]),
-  w_query: grid([[1, 0], [0, 1], [2, 1], [-1, 0.5]]),
-  b_query: grid([[0.5, -0.5]]),
+  wQuery: grid([[1, 0], [0, 1], [2, 1], [-1, 0.5]]),
+  bQuery: grid([[0.5, -0.5]]),
   query: grid([[9, 9, 3.5, 6.5], [9, 9, -0.5, 0]]),
-  head_query: grid([[3.5, 6.5], [-0.5, 0]]),
-  head_key: grid([[1, 2], [0, -1], [2, 0]]),
-  head_value: grid([[1, 10], [2, 20], [4, -40]]),
-  head_output: grid([[1.5, 15], [0, 0]]),
+  headQuery: grid([[3.5, 6.5], [-0.5, 0]]),
+  headKey: grid([[1, 2], [0, -1], [2, 0]]),
+  headValue: grid([[1, 10], [2, 20], [4, -40]]),
+  headOutput: grid([[1.5, 15], [0, 0]]),
   products: grid([[16.5, -6.5, 7], [-0.5, 0, -1]]),
   scores: grid([[2, 1, 0], [0, 0, 0]]),
   weights: grid([[0.5, 0.5, 0], [0, 0, 0]]),
-  open: grid([[1, 1, 0], [0, 0, 0]]),
+  unmasked: grid([[1, 1, 0], [0, 0, 0]]),
   gamma: grid([[1, 2, 1, 1]]),
   beta: grid([[0, 0.5, 0, 0]]),
 };
-const sums = new Sums(DATA, GRIDS);
+const DATA = { queries: ["▁a", "▁b"], keys: ["▁x", "▁y", "▁z"], head: 1, headSize: 2, epsilon: 0, grids: GRIDS };
+const sums = new Sums(DATA);
 
 function withWindow(panel, chosen = { query: 0, key: 0, dimension: 0 }, data = DATA, width = undefined) {
   return { ...panel, window: windowOf(panel, chosen, data, width) };
@@ -41,7 +41,7 @@ function of(recipe, row, column, own = 0) {
 }
 
 test("a projection is a dot product and a bias, of this head's columns alone", () => {
-  const recipe = { kind: "projected", left: "x", right: "w_query", bias: "b_query", of_head: true };
+  const recipe = { kind: "projected", left: "x", right: "wQuery", bias: "bQuery", ofHead: true };
   const { parts, value } = of(recipe, 0, 2);
   assert.equal(value, 1 + 6 - 4 + 0.5);
   assert.deepEqual(parts, [
@@ -53,8 +53,8 @@ test("a projection is a dot product and a bias, of this head's columns alone", (
 });
 
 test("scores are a dot product, then divided by the root of d_k", () => {
-  assert.equal(of({ kind: "dot", left: "head_query", right: "head_key" }, 0, 0).value, 16.5);
-  assert.match(of({ kind: "dot", left: "head_query", right: "head_key" }, 0, 0).parts[0], /\(dimension 4\)$/);
+  assert.equal(of({ kind: "dot", left: "headQuery", right: "headKey" }, 0, 0).value, 16.5);
+  assert.match(of({ kind: "dot", left: "headQuery", right: "headKey" }, 0, 0).parts[0], /\(dimension 4\)$/);
   assert.equal(of({ kind: "divided", of: "products" }, 0, 2).value, 7 / Math.SQRT2);
 });
 
@@ -76,7 +76,7 @@ test("softmax divides by the sum over unmasked keys", () => {
 });
 
 test("of large scores the largest is taken away first", () => {
-  const large = new Sums(DATA, { ...GRIDS, scores: grid([[900, 899, 0], [0, 0, 0]]) });
+  const large = new Sums({ ...DATA, grids: { ...GRIDS, scores: grid([[900, 899, 0], [0, 0, 0]]) } });
   const panel = { recipe: { kind: "softmax", of: "scores" }, rows: "queries", columns: "keys", grid: GRIDS.weights };
   const { parts, value } = large.of(panel, 0, 1);
   assert.ok(Math.abs(value - 1 / (1 + Math.E)) < 1e-12);
@@ -84,11 +84,11 @@ test("of large scores the largest is taken away first", () => {
 });
 
 test("the output is the values by their weights, and stands in its head's columns", () => {
-  const weighted = of({ kind: "weighted", left: "weights", right: "head_value" }, 0, 1);
+  const weighted = of({ kind: "weighted", left: "weights", right: "headValue" }, 0, 1);
   assert.equal(weighted.value, 15);
   assert.equal(weighted.parts[0], "0.5000 × 20.0000 = 10.0000 (from “▁y”)");
-  assert.equal(of({ kind: "placed", of: "head_output" }, 0, 3).value, 15);
-  assert.equal(of({ kind: "placed", of: "head_output" }, 0, 1).value, null);
+  assert.equal(of({ kind: "placed", of: "headOutput" }, 0, 3).value, 15);
+  assert.equal(of({ kind: "placed", of: "headOutput" }, 0, 1).value, null);
   assert.equal(of({ kind: "cut", of: "query" }, 0, 1).value, 6.5);
   assert.equal(of({ kind: "sum", of: ["x", "query"] }, 1, 2).value, 0);
 });
@@ -120,21 +120,21 @@ test("a sum is said with its result and how far the model's own number is from i
 });
 
 test("the neuron view multiplies query and key dimension by dimension, and values by weights", () => {
-  const [, , terms] = neuronsOf("products", DATA, GRIDS, 0);
+  const [, , terms] = neuronsOf("products", DATA, 0);
   assert.deepEqual([...terms.grid.values], [3.5, 13, 0, -6.5, 7, 0]);
   assert.deepEqual([terms.first, terms.notes(0)], [3, "Σ 16.50"]);
-  const [values, weighted, output] = neuronsOf("values", DATA, GRIDS, 0);
+  const [values, weighted, output] = neuronsOf("values", DATA, 0);
   assert.deepEqual([...weighted.grid.values], [0.5, 5, 1, 10, 0, -0]);
   assert.deepEqual([values.notes(1), weighted.limit], ["× 0.5000", 40]);
   const chosen = { query: 1, key: 0, dimension: 0 }, sum = withWindow(output, chosen);
   assert.deepEqual(sum.window, { row: 1, rows: 1, column: 0, columns: 2 }, "the sum alone has the query's row");
   assert.match(sums.of(sum, 1, 0).name, /“▁b”/);
-  assert.deepEqual(neuronsOf("mask", DATA, GRIDS, 0), []);
+  assert.deepEqual(neuronsOf("mask", DATA, 0), []);
 });
 
 test("a picture has shares of full colour, blank where masked or not a number", () => {
   const step = { panels: [{ array: "weights", rows: "queries", columns: "keys", scale: "weights" }] };
-  const [panel] = panelsOf(step, DATA, GRIDS);
+  const [panel] = panelsOf(step, DATA);
   const weights = pictureOf(withWindow(panel), DATA, 600);
   assert.deepEqual([weights.share(0, 0), weights.share(0, 2), weights.limit, weights.signed], [0.5, NaN, 1, false]);
   assert.deepEqual([weights.valueText(0, 0, true), weights.valueText(0, 2, true)], [".50", ""]);
@@ -146,15 +146,15 @@ test("a picture has shares of full colour, blank where masked or not a number", 
 });
 
 // Two tokens of 96 dimensions, each the number of its cell; heads of 24.
-const MANY = { queries: ["▁a", "▁b"], keys: ["▁x"], head: 1, d_k: 24 };
 const cells = grid([0, 1].map((row) => Array.from({ length: 96 }, (_, column) => 100 * row + column)));
+const MANY = { queries: ["▁a", "▁b"], keys: ["▁x"], head: 1, headSize: 24, grids: { total: cells } };
 const STEP = {
   panels: [{ array: "total", symbol: "Z", rows: "queries", columns: "model", scale: "signed" }],
   inputs: [{ array: "total", symbol: "Z", rows: "queries", columns: "model", scale: "signed" }],
 };
 
 test("of many dimensions those of the head about the chosen one are cells, and all of them a strip", () => {
-  const chosen = { query: 1, key: 0, dimension: 50 }, [own] = panelsOf(STEP, MANY, { total: cells });
+  const chosen = { query: 1, key: 0, dimension: 50 }, [own] = panelsOf(STEP, MANY);
   const panel = withWindow(own, chosen, MANY), picture = pictureOf(panel, MANY, 700);
   assert.deepEqual(panel.window, { row: 0, rows: 2, column: 48, columns: 24 });
   assert.deepEqual([picture.geometry.columns, picture.first], [24, 49]);
@@ -168,9 +168,9 @@ test("of many dimensions those of the head about the chosen one are cells, and a
 });
 
 test("digits of a head's dimensions have a decimal each, in whatever width, if need be of half of them", () => {
-  const data = { ...MANY, head: 0, d_k: 32 }, chosen = { query: 1, key: 0, dimension: 50 };
   const values = grid([0, 1].map(() => Array.from({ length: 96 }, (_, column) => (column % 30) / 10 - 1.5 || 0.5)));
-  const [own] = panelsOf(STEP, data, { total: values });
+  const data = { ...MANY, head: 0, headSize: 32, grids: { total: values } };
+  const chosen = { query: 1, key: 0, dimension: 50 }, [own] = panelsOf(STEP, data);
   const drawn = new Set();
   for (let width = 200; width < 1200; width += 7) {
     const panel = withWindow(own, chosen, data, width), { geometry, room, valueText } = pictureOf(panel, data, width);
@@ -184,7 +184,7 @@ test("digits of a head's dimensions have a decimal each, in whatever width, if n
 });
 
 test("of what a step takes the chosen token is drawn, beside the same dimensions", () => {
-  const chosen = { query: 1, key: 0, dimension: 95 }, [input] = inputsOf(STEP, MANY, { total: cells });
+  const chosen = { query: 1, key: 0, dimension: 95 }, [input] = inputsOf(STEP, MANY);
   const panel = withWindow(input, chosen, MANY), picture = pictureOf(panel, MANY, 700);
   assert.deepEqual(panel.window, { row: 1, rows: 1, column: 72, columns: 24 });
   assert.deepEqual([picture.rows, picture.share(0, 23)], [["Z b"], 1]);

@@ -1,5 +1,5 @@
-// The panels of a step, those that Python names and those that belong to the chosen query, the neuron view; and the
-// picture of each: what the heatmap draws of it.
+// The panels of a step, its matrices and those of the chosen query, the neuron view; and the picture of each panel for
+// the heatmap.
 
 import { JOINT, shortened } from "../lib/canvas.js";
 import { Grid, number } from "../lib/format.js";
@@ -14,23 +14,23 @@ const MANY_DIMENSIONS = 64, MOST_DRAWN = 32; // of a matrix with more dimensions
 const ROOM_FOR_A_SHORT_ONE = 28, ROOM_FOR_A_DECIMAL = 22, ROOM_FOR_A_DIGIT = 16, DIGIT = 6, POINT = 3; // pixels
 const MANY_ROWS = 24, VERY_MANY_ROWS = 48;
 export const FEW_COLUMNS = 16;
-const WITH_ALL_HEADS = new Set(["query", "key", "value", "concatenated"]); // a frame stands around the chosen one
 
 // What a step's panels are with their arrays.
-export function panelsOf(step, data, grids) {
-  const masked = (row, column) => !grids.open.at(row, column);
+export function panelsOf(step, data) {
+  const { grids } = data;
+  const masked = (row, column) => !grids.unmasked.at(row, column);
   return step.panels.map((panel) => ({
     ...panel,
     grid: grids[panel.array],
     masked: panel.recipe?.kind === "masked" || panel.scale === "weights" ? masked : null,
-    frame: panel.columns === "model" && WITH_ALL_HEADS.has(panel.array) ? [data.head * data.d_k, data.d_k] : null,
-    first: panel.columns === "head" ? data.head * data.d_k + 1 : 1,
+    frame: panel.axis === "heads" ? [data.head * data.headSize, data.headSize] : null, // around the chosen head
+    first: panel.columns === "head" ? data.head * data.headSize + 1 : 1,
   }));
 }
 
 // The matrices that a step takes, small beside what it makes of them; of many dimensions, of the chosen token alone.
-export function inputsOf(step, data, grids) {
-  return panelsOf({ panels: step.inputs }, data, grids).map((panel) => {
+export function inputsOf(step, data) {
+  return panelsOf({ panels: step.inputs }, data).map((panel) => {
     return { ...panel, recipe: null, small: true, single: isWide(panel), isBare: isWide(panel) };
   });
 }
@@ -53,7 +53,7 @@ export function windowOf(panel, chosen, data, width = Infinity, limit = Infinity
 }
 
 function mostDrawn(panel, data, width) {
-  const ofHead = isWide(panel) ? Math.min(data.d_k, MOST_DRAWN) : panel.grid.columns;
+  const ofHead = isWide(panel) ? Math.min(data.headSize, MOST_DRAWN) : panel.grid.columns;
   if (!isWide(panel) && panel.columns !== "head") return ofHead;
   const wide = (width - labelsWidth(data) - (panel.notes ? NOTE : 0) - 4) / ofHead;
   return wide >= ROOM_FOR_A_DIGIT && wide < ROOM_FOR_A_DECIMAL ? Math.ceil(ofHead / 2) : ofHead;
@@ -62,18 +62,18 @@ function mostDrawn(panel, data, width) {
 const labelsWidth = ({ queries, keys }) => Math.max(...[queries, keys].map((all) => rowLabelsWidth(shownTokens(all))));
 
 // The chosen cell of a panel; a column of -1 where the chosen dimension is another head's or beyond the panel's.
-export function cellIn(panel, { query, key, dimension }, { head, d_k }) {
+export function cellIn(panel, { query, key, dimension }, { head, headSize }) {
   const row = { queries: query, keys: key }[panel.rows];
-  const inside = dimension - head * d_k, inModel = dimension < panel.grid.columns ? dimension : -1;
-  const column = { keys: key, model: inModel, head: inside >= 0 && inside < d_k ? inside : -1 }[panel.columns];
+  const inside = dimension - head * headSize, inModel = dimension < panel.grid.columns ? dimension : -1;
+  const column = { keys: key, model: inModel, head: inside >= 0 && inside < headSize ? inside : -1 }[panel.columns];
   return { row, column };
 }
 
 // Query against every key, or every value by its weight, one dimension a column, one under the other.
-export function neuronsOf(name, data, grids, query) {
+export function neuronsOf(name, data, query) {
   const token = `“${shortened(data.queries[query])}”`;
-  const shared = { columns: "head", scale: "signed", first: data.head * data.d_k + 1, recipe: null };
-  const panels = { products: queryAgainstKeys, values: valuesByWeight }[name]?.(grids, query, token) ?? [];
+  const shared = { columns: "head", scale: "signed", first: data.head * data.headSize + 1, recipe: null };
+  const panels = { products: queryAgainstKeys, values: valuesByWeight }[name]?.(data.grids, query, token) ?? [];
   return panels.map((panel) => ({ ...shared, ...panel }));
 }
 
@@ -82,12 +82,12 @@ function gridOf(rows, columns, value) {
   return new Grid(rows, columns, Float32Array.from({ length: rows * columns }, at));
 }
 
-function queryAgainstKeys({ head_query, head_key, products }, query, token) {
-  const left = (_, column) => head_query.at(query, column), right = (row, column) => head_key.at(row, column);
-  const terms = gridOf(head_key.rows, head_key.columns, (row, column) => left(row, column) * right(row, column));
+function queryAgainstKeys({ headQuery, headKey, products }, query, token) {
+  const left = (_, column) => headQuery.at(query, column), right = (row, column) => headKey.at(row, column);
+  const terms = gridOf(headKey.rows, headKey.columns, (row, column) => left(row, column) * right(row, column));
   return [
-    { text: `q of ${token}`, rows: "queries", grid: head_query, single: true },
-    { text: "k of every key", rows: "keys", grid: head_key },
+    { text: `q of ${token}`, rows: "queries", grid: headQuery, single: true },
+    { text: "k of every key", rows: "keys", grid: headKey },
     {
       text: `q of ${token} times k, dimension by dimension; on the right their sum, the product`,
       rows: "keys", grid: terms, recipe: { kind: "term", left, right },
@@ -96,15 +96,15 @@ function queryAgainstKeys({ head_query, head_key, products }, query, token) {
   ];
 }
 
-function valuesByWeight({ head_value, head_output, weights }, query, token) {
-  const left = (row) => weights.at(query, row), right = (row, column) => head_value.at(row, column);
-  const terms = gridOf(head_value.rows, head_value.columns, (row, column) => left(row) * right(row, column));
-  const limit = head_value.limit, notes = (key) => `× ${number(left(key), 4)}`;
+function valuesByWeight({ headValue, headOutput, weights }, query, token) {
+  const left = (row) => weights.at(query, row), right = (row, column) => headValue.at(row, column);
+  const terms = gridOf(headValue.rows, headValue.columns, (row, column) => left(row) * right(row, column));
+  const limit = headValue.limit, notes = (key) => `× ${number(left(key), 4)}`;
   return [
-    { text: `v of every key, and the weight ${token} gives it`, rows: "keys", grid: head_value, notes, limit },
+    { text: `v of every key, and the weight ${token} gives it`, rows: "keys", grid: headValue, notes, limit },
     { text: "v times its weight", rows: "keys", grid: terms, recipe: { kind: "term", left, right }, limit },
     {
-      text: `their sum: what ${token} gets from this head`, rows: "queries", grid: head_output, single: true, limit,
+      text: `their sum: what ${token} gets from this head`, rows: "queries", grid: headOutput, single: true, limit,
     },
   ];
 }

@@ -4,32 +4,34 @@ import { tableOfMatrices } from "../export/csv.js";
 import { inputsOf, panelsOf } from "./panels.js";
 
 // What the menu makes files of, but for the picture. `chosen` is {query, key, dimension}.
-export function figureOf({ data, grids, step, chosen }) {
-  const own = panelsOf(step, data, grids);
-  const matrices = () => matricesOf([...own, ...inputsOf(step, data, grids)], data);
+export function figureOf({ data, step, chosen }) {
+  const own = panelsOf(step, data);
+  const matrices = () => matricesOf([...own, ...inputsOf(step, data)], data);
   const framed = own[0].columns === "keys" ? `the key “${data.keys[chosen.key]}”` : `dimension ${chosen.dimension + 1}`;
   const frames = `Framed: the query “${data.queries[chosen.query]}” and ${framed}.`;
   return {
     name: `attention_${step.name}`,
     label: `${step.title}: ${data.block}`,
-    caption: [`${step.title}. ${data.block}.`, step.why, step.see, frames].filter(Boolean).join(" "),
+    caption: [`${step.title}. ${data.block}.`, step.purpose, step.finding, frames].filter(Boolean).join(" "),
     table: () => tableOfMatrices(matrices(), { row: "token", column: "key or dimension", value: "value" }),
     matrices,
   };
 }
 
+const snakeCase = (name) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+
 // The matrices of the panels by the names of their arrays, each once; masked cells are NaN.
-function matricesOf(panels, { queries, keys, head, d_k }) {
+function matricesOf(panels, { queries, keys, head, headSize }) {
   const found = new Map();
   for (const { array, grid, rows, columns, masked } of panels) {
     if (found.has(array)) continue;
-    const first = columns === "head" ? head * d_k + 1 : 1;
+    const first = columns === "head" ? head * headSize + 1 : 1;
     const dimensions = Array.from({ length: grid.columns }, (_, at) => `dimension ${first + at}`);
     const values = Array.from({ length: grid.rows }, (_, row) => {
       return Array.from(grid.row(row), (value, column) => (masked?.(row, column) ? NaN : value));
     });
     const labels = { rows: rows === "keys" ? keys : queries, columns: columns === "keys" ? keys : dimensions };
-    found.set(array, { name: array, values, ...labels });
+    found.set(array, { name: snakeCase(array), values, ...labels });
   }
   return [...found.values()];
 }

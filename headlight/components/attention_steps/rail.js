@@ -1,8 +1,7 @@
 // The way through the steps: a button for each with the shape of what it makes, one step back and forth, all at once.
 
 import { element } from "../lib/canvas.js";
-
-export const ALL = "all"; // in place of a step
+import { ALL } from "./story.js";
 
 export class Rail {
   constructor(place, choose) {

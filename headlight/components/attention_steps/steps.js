@@ -1,9 +1,10 @@
-// The steps of one attention block, linked by what is chosen: a query, a key, a dimension. All matrices come from
-// Python; here they are drawn, and the sum behind a cell is written out. Token text is hostile until it is set as text.
+// The steps of one attention block, linked by the chosen query, key and dimension: matrices, and the sum behind a cell,
+// drawn from the facts of the block (see story.js). Token text is hostile until it is set as text.
 
 import { offerPicture } from "../export/capture.js";
 import { JOINT, element, prepare, setFormula } from "../lib/canvas.js";
-import { Grid, MINUS, number, tiny } from "../lib/format.js";
+import { decodeFacts } from "../lib/facts.js";
+import { MINUS, number } from "../lib/format.js";
 import { Heatmap } from "../lib/heatmap.js";
 import { Component, mounted } from "../lib/mount.js";
 import { windowHeight } from "../lib/screen.js";
@@ -13,7 +14,8 @@ import {
   FEW_COLUMNS, cellIn, inputsOf, isCut, isWide, neuronsOf, panelsOf, pictureOf, plainSymbol, stripOf, windowOf,
 } from "./panels.js";
 import { figureOf } from "./picture.js";
-import { ALL, Rail } from "./rail.js";
+import { Rail } from "./rail.js";
+import { ALL, choiceOf, dimensionsOf, storyOf } from "./story.js";
 import { Sums, sumText } from "./sums.js";
 import { workedCell } from "./worked.js";
 
@@ -43,14 +45,17 @@ class Steps extends Component {
     this.rail = new Rail(this.find(".rail"), (step) => this.chooseOnly({ step }));
   }
 
-  receive(data) {
-    const before = this.data, other = before?.id !== data.id || before.head !== data.head;
-    const grids = Object.fromEntries(Object.entries(data.arrays).map(([name, array]) => [name, Grid.from(array)]));
-    const changes = data.editable && !other ? changesBetween(this.grids, grids) ?? this.changes : {};
-    Object.assign(this, { data, grids, changes, sums: new Sums(data, grids) });
+  // given: { facts, chosen: texts of query, key, dimension and step, turn, editable }; facts as Python wrote them, or
+  // decoded already.
+  receive({ facts, chosen, turn, editable = false }) {
+    const before = this.data, data = storyOf(decodeFacts(facts), editable);
+    const isOther = ["kind", "layer", "sentence", "head"].some((name) => before?.[name] !== data[name]);
+    const changes = editable && !isOther ? changesBetween(before.grids, data.grids) ?? this.changes : {};
+    Object.assign(this, { data, changes, sums: new Sums(data) });
     const dimension = this.chosen?.dimension;
-    if (data.turn !== this.turn || other || !this.chosen) this.take(data.chosen);
-    this.turn = data.turn;
+    if (turn !== this.turn || !this.chosen) this.take(chosen);
+    else this.chosen = choiceOf(this.choice, data);
+    this.turn = turn;
     this.layOutChooser();
     this.layOutSteps();
     this.draw();
@@ -65,48 +70,37 @@ class Steps extends Component {
   }
 
   // With another head goes the chosen dimension, if it was one of the head before.
-  goAlong({ head, d_k }) {
-    const { dimension } = this.chosen, by = (this.data.head - head) * d_k;
-    if (by && Math.floor(dimension / d_k) === head) this.chooseOnly({ dimension: dimension + by });
+  goAlong({ head, headSize }) {
+    const { dimension } = this.chosen, by = (this.data.head - head) * headSize;
+    if (by && Math.floor(dimension / headSize) === head) this.chooseOnly({ dimension: dimension + by });
   }
 
   // What is chosen
 
-  take([query, key, dimension, step]) {
-    this.chosen = this.inside({ query: query - 1, key: key - 1, dimension: dimension - 1, step });
+  take(chosen) {
+    this.chosen = choiceOf(chosen, this.data);
     this.echo.forget();
-    this.echo.isNews([query, key, dimension, step].join());
-  }
-
-  inside({ query, key, dimension, step }) {
-    const within = (value, count) => Math.min(Math.max(0, Number.isFinite(value) ? value : 0), count - 1);
-    const { queries, keys } = this.data, inModel = within(dimension, this.dimensions);
-    const places = { query: within(query, queries.length), key: within(key, keys.length), dimension: inModel };
-    const names = this.data.steps.map(({ name }) => name);
-    return { ...places, step: step === ALL || names.includes(step) ? step : names[0] };
-  }
-
-  // Of the model or of all heads together, whichever are more: heads may have a size of their own.
-  get dimensions() {
-    return Math.max(this.grids.query.columns, this.grids.residual.columns);
+    this.echo.isNews(this.choice.join());
   }
 
   chooseOnly(some) {
-    this.chosen = this.inside({ ...this.chosen, ...some });
+    this.chosen = { ...this.chosen, ...some };
+    this.chosen = choiceOf(this.choice, this.data);
     this.draw();
     this.echo.later(() => {
       if (this.echo.isWorthReporting(this.choice.join())) this.setTriggerValue("choice", this.choice);
     });
   }
 
+  // As an address has it, which leaves out the first step.
   get choice() {
     const { query, key, dimension, step } = this.chosen;
-    return [query + 1, key + 1, dimension + 1, step];
+    return [...[query, key, dimension].map((at) => String(at + 1)), step === this.data.start ? "" : step];
   }
 
   // A cell of a panel as what it stands for.
   standsFor(panel, { row, column }) {
-    const dimension = panel.columns === "head" ? this.data.head * this.data.d_k + column : column;
+    const dimension = panel.columns === "head" ? this.data.head * this.data.headSize + column : column;
     const byRow = { queries: { query: row }, keys: { key: row } }[panel.rows];
     return { ...byRow, ...(panel.columns === "keys" ? { key: column } : { dimension }) };
   }
@@ -114,8 +108,9 @@ class Steps extends Component {
   layOutChooser() {
     const { queries, keys } = this.data;
     this.find(".chooser").hidden = false;
-    this.find(".dimension input").max = this.dimensions;
-    this.find(".whole").hidden = this.dimensions <= FEW_COLUMNS;
+    const dimensions = dimensionsOf(this.data);
+    this.find(".dimension input").max = dimensions;
+    this.find(".whole").hidden = dimensions <= FEW_COLUMNS;
     const tokens = JSON.stringify([queries, keys]);
     if (tokens === this.tokens) return;
     this.tokens = tokens;
@@ -148,8 +143,8 @@ class Steps extends Component {
 
   download(index) {
     const figure = () => {
-      const { data, grids, chosen } = this;
-      return figureOf({ data, grids, chosen, step: data.steps[index] });
+      const { data, chosen } = this;
+      return figureOf({ data, chosen, step: data.steps[index] });
     };
     const elements = () => [...this.entries[index].item.querySelectorAll(".equation, .maps")];
     return offerPicture("", figure, this.find(".player"), elements, () => this.drawStep(index));
@@ -185,15 +180,15 @@ class Steps extends Component {
   }
 
   drawStep(index) {
-    const { data, grids } = this, entry = this.entries[index], step = data.steps[index];
+    const { data } = this, entry = this.entries[index], step = data.steps[index];
     const hasInputs = this.chosen.step !== ALL && step.name !== INPUTS_BELOW;
-    const inputs = hasInputs ? inputsOf(step, data, grids) : [];
-    const own = panelsOf(step, data, grids), wide = [...inputs, ...own].some(isWide);
+    const inputs = hasInputs ? inputsOf(step, data) : [];
+    const own = panelsOf(step, data), wide = [...inputs, ...own].some(isWide);
     entry.item.classList.toggle("wide", wide);
     entry.item.classList.toggle("from_inputs", inputs.length > 0 && !wide && this.width > LEAST_WIDTH);
     this.drawPanels(entry, INPUTS, inputs);
     this.drawPanels(entry, OWN, own);
-    this.drawPanels(entry, NEURONS, neuronsOf(step.name, data, grids, this.chosen.query));
+    this.drawPanels(entry, NEURONS, neuronsOf(step.name, data, this.chosen.query));
     this.writeSum(entry, null);
   }
 
@@ -261,10 +256,10 @@ class Steps extends Component {
     const isBeyond = panel.columns === "model", { columns } = panel.grid;
     const elsewhere = isBeyond ? `${chosen} is beyond the ${columns} of this matrix.` : `${chosen} is another head's.`;
     const sum = row < 0 || column < 0 ? null : this.sums.of(panel, row, column);
-    const text = inWords(sum ? sumText(sum, `${this.data.whose} has`) : elsewhere);
+    const text = inWords(sum ? sumText(sum, this.data.owner) : elsewhere);
     if (hand.dataset.text === text) return;
     hand.dataset.text = text;
-    hand.replaceChildren(...(sum?.terms ? workedCell(sum, `${this.data.whose} has`) : [text]));
+    hand.replaceChildren(...(sum?.terms ? workedCell(sum, this.data.owner) : [text]));
   }
 }
 
@@ -273,20 +268,20 @@ class Entry {
   constructor(name, download) {
     this.download = download;
     this.name = name;
-    this.parts = Object.fromEntries(["shape", "why", "see", "gap"].map((part) => [part, element("p", part)]));
+    this.parts = Object.fromEntries(["shape", "purpose", "finding", "gap"].map((part) => [part, element("p", part)]));
     this.parts.hand = element("div", "hand");
     this.title = element("h3");
     this.formula = element("p", "formula");
     this.groups = [element("div", "panels own"), element("div", "panels neurons"), element("div", "panels inputs")];
     this.panels = [[], [], []];
     this.figures = [[], [], []];
-    const { shape, why, hand, see, gap } = this.parts;
+    const { shape, purpose, hand, finding, gap } = this.parts;
     const neurons = NEURON_VIEWS[name] ? [element("h4", "", NEURON_VIEWS[name]), this.groups[NEURONS]] : [];
     hand.setAttribute("aria-live", "polite");
     const maps = element("div", "maps", this.groups[INPUTS], this.groups[OWN]);
     const equation = element("div", "equation", this.formula, shape);
     const heading = element("div", "heading", this.title, this.download);
-    const parts = [heading, equation, why, maps, hand, see, ...neurons, gap];
+    const parts = [heading, equation, purpose, maps, hand, finding, ...neurons, gap];
     this.item = element("li", `step ${name}`, ...parts);
   }
 
@@ -294,9 +289,7 @@ class Entry {
     this.title.replaceChildren(element("span", "number", number), step.title);
     this.download.setAttribute("aria-label", `Download: ${step.title}`);
     setFormula(this.formula, step.formula);
-    for (const part of ["shape", "why", "see"]) this.parts[part].textContent = inWords(step[part]);
-    const gap = `Recomputed in float64 from X on: largest difference ${tiny(step.gap)}.`;
-    this.parts.gap.textContent = step.gap === null ? "" : gap;
+    for (const part of ["shape", "purpose", "finding", "gap"]) this.parts[part].textContent = inWords(step[part]);
   }
 
   makeRoom(group, count, hearing) {

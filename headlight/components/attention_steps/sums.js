@@ -7,8 +7,8 @@ const LARGE_SCORE = 50; // exp of larger ones is out of people's reach, and at 7
 const SHOWN_TERMS = 4; // the largest of a sum; the others are added up
 
 export class Sums {
-  constructor(data, grids) {
-    Object.assign(this, { data, grids });
+  constructor(data) {
+    Object.assign(this, { data, grids: data.grids });
   }
 
   // {name, parts: texts of the computation, value: recomputed, own: the model's}; null for what is only given.
@@ -22,7 +22,7 @@ export class Sums {
     const { queries, keys } = this.data;
     if (panel.columns === "keys") return `“${queries[row]}” reading “${keys[column]}”`;
     const token = (panel.rows === "keys" ? keys : queries)[row];
-    const dimension = panel.columns === "head" ? this.data.head * this.data.d_k + column : column;
+    const dimension = panel.columns === "head" ? this.data.head * this.data.headSize + column : column;
     return `“${token}”, dimension ${dimension + 1}`;
   }
 
@@ -48,13 +48,13 @@ export class Sums {
 
   // A dimension of the model as a column of the chosen head, and whose it is, counted from 1.
   inHead(dimension) {
-    const { head, d_k } = this.data, owner = Math.floor(dimension / d_k);
-    return { inside: dimension - head * d_k, owner: owner + 1, isChosen: owner === head };
+    const { head, headSize } = this.data, owner = Math.floor(dimension / headSize);
+    return { inside: dimension - head * headSize, owner: owner + 1, isChosen: owner === head };
   }
 
-  projected({ left, right, bias, of_head }, row, column) {
-    const { inside, owner, isChosen } = this.inHead(column), at = of_head ? inside : column;
-    if (of_head && !isChosen) {
+  projected({ left, right, bias, ofHead }, row, column) {
+    const { inside, owner, isChosen } = this.inHead(column), at = ofHead ? inside : column;
+    if (ofHead && !isChosen) {
       return { parts: [`this dimension belongs to head ${owner}: choose head ${owner} to see its sum`], value: null };
     }
     const lefts = this.grids[left].row(row), rights = this.column(this.grids[right], at);
@@ -65,12 +65,12 @@ export class Sums {
   }
 
   cut({ of }, row, column) {
-    const from = this.data.head * this.data.d_k + column;
+    const from = this.data.head * this.data.headSize + column;
     return { parts: [`column ${from + 1} of ${of[0].toUpperCase()}, as it is`], value: this.grids[of].at(row, from) };
   }
 
   dot({ left, right }, row, column) {
-    const first = this.data.head * this.data.d_k + 1;
+    const first = this.data.head * this.data.headSize + 1;
     const lefts = this.grids[left].row(row), rights = this.grids[right].row(column);
     const { parts, sum, terms, rest } = this.product(lefts, rights, (index) => `dimension ${first + index}`);
     const places = { query: this.data.queries[row], key: this.data.keys[column], first };
@@ -78,8 +78,9 @@ export class Sums {
   }
 
   divided({ of }, row, column) {
-    const { d_k } = this.data, product = this.grids[of].at(row, column), root = Math.sqrt(d_k);
-    return { parts: [`${number(product)} / √${d_k} = ${number(product)} / ${number(root)}`], value: product / root };
+    const { headSize } = this.data, product = this.grids[of].at(row, column), root = Math.sqrt(headSize);
+    const parts = [`${number(product)} / √${headSize} = ${number(product)} / ${number(root)}`];
+    return { parts, value: product / root };
   }
 
   // What is added by the distance of the two, which belongs to a bucket: relative positions.
@@ -91,7 +92,7 @@ export class Sums {
   }
 
   isMasked(row, column) {
-    return !this.grids.open.at(row, column);
+    return !this.grids.unmasked.at(row, column);
   }
 
   masked({ of }, row, column) {
@@ -137,7 +138,7 @@ export class Sums {
 
   normalised({ of }, row, column) {
     const values = Array.from(this.grids[of].row(row)), count = values.length;
-    if (this.data.rms) return this.dividedByRoot(values, column);
+    if (this.data.normType === "rms") return this.dividedByRoot(values, column);
     const mean = values.reduce((total, value) => total + value, 0) / count;
     const variance = values.reduce((total, value) => total + (value - mean) ** 2, 0) / count;
     const gamma = this.grids.gamma.at(0, column), beta = this.grids.beta.at(0, column), { epsilon } = this.data;

@@ -1,15 +1,13 @@
-// One attention block as the model goes through it, stage by stage, and what it has learned: the `Stages` and
-// `BlockParameters` of transformer/interpret/attention_block.py for one sentence.
+// One head of an attention block, stage by stage, and its parameters: see `Stages` and `BlockParameters` of
+// transformer/interpret/attention_block.py.
 
 import { EPSILON, stackOf } from "./engine.js";
 import { replay } from "./decoding.js";
 
-// Records a block in the pass over a translation, ids. Gives `whole`: residual, x, memory, query, key, value,
-// concatenated, output, total, result, each [rows, d_model]; `maps`: products, scores, weights of all heads [heads,
-// queries, keys]; unmasked [queries, keys], 1 where a query may attend; `learned` of one head, matrices as the X W of
-// the paper has them; gaps: the largest difference of each stage from its recomputation in double precision.
+// Record a head in the pass over a translation, ids: the facts of attention_steps/story.js without the tokens.
 export function recordStages(engine, source, target, { kind, layer, head }) {
-  const owner = engine[stackOf(kind)]?.[layer], { num_heads: heads, norm: place } = engine.config;
+  const { config } = engine, { num_heads: heads, norm: place } = config, headSize = config.d_model / heads;
+  const owner = engine[stackOf(kind)]?.[layer];
   if (!owner || !(head >= 0 && head < heads)) throw new RangeError(`no head ${kind}.${layer}.${head}`);
   const block = kind === "cross" ? owner.cross : owner.attention;
   const norm = kind === "cross" ? owner.crossNorm : owner.attentionNorm;
@@ -19,10 +17,27 @@ export function recordStages(engine, source, target, { kind, layer, head }) {
   for (const name of ["query", "key", "value"]) parameters[name] = matrixOf(partOf(block.all, name));
   parameters.output = matrixOf(block.output);
   const computed = compute(stages, parameters, kind === "cross");
+  const { scale_embeddings: scaled, positions, embedding_norm: normalised } = config;
   return {
-    ...stages, heads, d_k: engine.config.d_model / heads, norm: place, epsilon: EPSILON,
-    learned: learnedBy(parameters, head, engine.config.d_model / heads), gaps: differences(stages, computed),
+    kind, layer, head, sentence: 0, batch: 1, heads, headSize, toy: false, norm: place, normType: "layer",
+    epsilon: EPSILON, divided: true, embedding: { scaled, positioned: positions !== "none", normalised },
+    gaps: differences(stages, computed),
+    arrays: { ...arraysOf(stages, head), ...parametersOf(parameters, head, headSize) },
   };
+}
+
+const matrix = (weights, width) => ({ shape: [weights.length / width, width], weights });
+
+// The stages of one sentence, of the head alone where they have maps.
+function arraysOf({ whole, maps, unmasked, queries, keys }, head) {
+  const cells = queries * keys, arrays = { unmasked: matrix(unmasked, keys) };
+  for (const [name, values] of Object.entries(whole)) {
+    arrays[name] = matrix(values, whole.residual.length / queries);
+  }
+  for (const [name, values] of Object.entries(maps)) {
+    arrays[name] = matrix(values.slice(head * cells, (head + 1) * cells), keys);
+  }
+  return arrays;
 }
 
 // Run a pass to its end, and keep what the residual connection of this norm is given and makes.
@@ -106,15 +121,15 @@ function matrixOf({ weight, scales, bias, inputs, outputs }) {
   return { w, b: Float32Array.from(bias), outputs };
 }
 
-function learnedBy(parameters, head, width) {
-  const learned = { w_output: parameters.output.w, b_output: parameters.output.b };
+function parametersOf({ output, norm, ...projections }, head, width) {
+  const row = (values) => matrix(Float32Array.from(values), values.length), first = head * width;
+  const found = { wOutput: matrix(output.w, output.outputs), bOutput: row(output.b) };
   for (const name of ["query", "key", "value"]) {
-    const { w, b, outputs } = parameters[name], first = head * width;
-    learned[`w_${name}`] = columns(w, outputs, outputs, first, width);
-    learned[`b_${name}`] = b.slice(first, first + width);
+    const { w, b, outputs } = projections[name], suffix = name[0].toUpperCase() + name.slice(1);
+    found[`w${suffix}`] = matrix(columns(w, outputs, outputs, first, width), width);
+    found[`b${suffix}`] = row(b.slice(first, first + width));
   }
-  const { gain, bias } = parameters.norm;
-  return { ...learned, gamma: Float32Array.from(gain), beta: Float32Array.from(bias) };
+  return { ...found, gamma: row(norm.gain), beta: row(norm.bias) };
 }
 
 // All stages in double precision, from what comes in (paper, eq. 1, 3.2.2 and 5.4).

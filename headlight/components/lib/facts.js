@@ -2,7 +2,12 @@
 
 import { bytes } from "./format.js";
 
-const TYPES = { float32: Float32Array, uint16: Uint16Array, int32: Int32Array };
+const READERS = {
+  float32: (buffer) => new Float32Array(buffer),
+  float16: (buffer) => Float32Array.from(new Uint16Array(buffer), half),
+  uint16: (buffer) => new Uint16Array(buffer),
+  int32: (buffer) => new Int32Array(buffer),
+};
 
 // Decode a value: names become camelCase, an array of one dimension a typed array, one of more { shape, weights }. A
 // decoded value stays as it is.
@@ -14,7 +19,7 @@ export function decodeFacts(value) {
 }
 
 function decodeArray({ dtype, shape, base64 }) {
-  const weights = new TYPES[dtype](bytes(base64).buffer);
+  const weights = READERS[dtype](bytes(base64).buffer);
   return shape.length === 1 ? weights : { shape, weights };
 }
 
@@ -33,3 +38,12 @@ export function unpackFacts(data) {
 }
 
 const camelCase = (name) => name.replace(/_([a-z])/g, (_, letter) => letter.toUpperCase());
+
+// IEEE half precision, sixteen bits per number: older browsers have no Float16Array.
+function half(bits) {
+  const sign = bits & 0x8000 ? -1 : 1;
+  const exponent = (bits >> 10) & 31, fraction = bits & 1023;
+  if (!exponent) return sign * fraction * 2 ** -24;
+  if (exponent === 31) return fraction ? NaN : sign * Infinity;
+  return sign * (1 + fraction / 1024) * 2 ** (exponent - 15);
+}

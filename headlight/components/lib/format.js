@@ -1,8 +1,5 @@
 // Arrays as they travelled, in base64, and numbers as people read them.
 
-export const floats = (text) => new Float32Array(bytes(text).buffer);
-export const sixteenBits = (text) => new Uint16Array(bytes(text).buffer);
-
 export function bytes(text) {
   const raw = atob(text), made = new Uint8Array(raw.length);
   for (let index = 0; index < raw.length; index++) made[index] = raw.charCodeAt(index);
@@ -15,9 +12,10 @@ export class Grid {
     Object.assign(this, { rows, columns, values });
   }
 
-  static from(data) {
-    const values = data.half ? halves(data.bytes) : floats(data.bytes);
-    return new Grid(data.rows, data.columns, values);
+  // These columns alone.
+  columnsFrom(first, count) {
+    const rows = Array.from({ length: this.rows }, (_, row) => [...this.row(row).subarray(first, first + count)]);
+    return new Grid(this.rows, count, Float32Array.from(rows.flat()));
   }
 
   at(row, column) {
@@ -34,25 +32,6 @@ export class Grid {
     for (const value of this.values) if (Number.isFinite(value)) most = Math.max(most, Math.abs(value));
     return most;
   }
-}
-
-// IEEE half precision, sixteen bits a number (older browsers have no Float16Array): the number of each bit pattern,
-// worked out once, when the first such array comes.
-let numberOfBits = null;
-
-function halves(text) {
-  numberOfBits ??= Float32Array.from({ length: 65536 }, (_, bits) => half(bits));
-  const bits = sixteenBits(text), made = new Float32Array(bits.length);
-  for (let index = 0; index < bits.length; index++) made[index] = numberOfBits[bits[index]];
-  return made;
-}
-
-function half(bits) {
-  const sign = bits & 0x8000 ? -1 : 1;
-  const exponent = (bits >> 10) & 31, fraction = bits & 1023;
-  if (!exponent) return sign * fraction * 2 ** -24;
-  if (exponent === 31) return fraction ? NaN : sign * Infinity;
-  return sign * (1 + fraction / 1024) * 2 ** (exponent - 15);
 }
 
 // A weight as in headlight/plots/numbers.py: two decimals without the leading zero: ".07", "1.00".

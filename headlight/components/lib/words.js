@@ -16,6 +16,13 @@ export const PATTERN_PLACES = {
 };
 
 export const quoted = (token) => `“${token}”`;
+
+// A token with its number, from 1, where another one reads the same: “▁no” (query 3).
+export function quotedAt(tokens, place, noun) {
+  const isTwice = tokens.indexOf(tokens[place]) !== tokens.lastIndexOf(tokens[place]);
+  return quoted(tokens[place]) + (isTwice ? ` (${noun} ${place + 1})` : "");
+}
+
 export const sentenceCase = (text) => text.slice(0, 1).toUpperCase() + text.slice(1);
 export const grouped = (count) => count.toLocaleString("en");
 export const pluralize = (count, noun) => `${grouped(count)} ${noun}${count === 1 ? "" : "s"}`;

@@ -14,7 +14,6 @@ import { comparedRows } from "./payloads/compared.js";
 import { changedOutputs, describeHidden, isSame, linesPayload, positionsOf } from "./payloads/lines.js";
 import { measureHeads, patternFacts, plainestHead } from "./payloads/patterns.js";
 import { defaultHead, describeChange, describeRanking, switchesPayload } from "./payloads/switches.js";
-import { stepsPayload } from "./payloads/steps.js";
 import { kindHeadName, pluralize } from "./payloads/text.js";
 import { tableOf } from "./table.js";
 import { DRAWN_HERE, WayFields, optionsOf, showTree, wayIn, wayLine } from "./ways.js";
@@ -253,8 +252,7 @@ export class Heads extends View {
 
 const nameOf = ({ kind, layer, head }) => `${kind}.${layer + 1}.${head + 1}`;
 
-const FIRST_QUERY = 3, FIRST_STEP = "products"; // as in headlight/views/inside/steps.py
-const numberOr = (text, otherwise) => (/^\d{1,5}$/.test(text ?? "") ? Number(text) : otherwise);
+const CHOSEN = ["at_query", "at_key", "at_dimension", "at_step"];
 
 export class Inside extends View {
   constructor(given) {
@@ -275,61 +273,39 @@ export class Inside extends View {
   async show({ trace, said, isCurrent }) {
     const example = this.words.lessons?.examples[said.toy_block_seed];
     this.find(".choices").hidden = Boolean(example);
-    if (example) {
-      const chosen = this.choiceOf(said, example, numberOr(said.at_query, 1), 1, 1);
-      return this.draw(example, chosen, `example ${said.toy_block_seed}`);
-    }
-    const view = this.viewOf(trace, said), { kind, layer, head } = view;
-    const stages = await this.source.stages(trace, { kind, layer, head });
+    if (example) return this.draw(example, said, `example ${said.toy_block_seed}`);
+    const chosen = this.headOf(trace, said), facts = await this.source.stages(trace, chosen);
     if (!isCurrent()) return;
+    const { kind, layer, head } = chosen;
     this.chosen = { kind, layer: String(layer + 1), head: String(head + 1) };
     for (const [name, value] of Object.entries(this.chosen)) this.find(`[name=${name}]`).value = value;
-    const payload = stepsPayload(stages, view, this.words.inside, this.words.texts.kinds);
-    const chosen = this.choice(stages, view, payload, said);
-    const named = (token, at) => (view.predicted ? `${token}${JOINT}${view.predicted[at]}` : token);
+    const { sourceTokens: source, decoderInputTokens: fed, targetTokens: predicted } = trace;
+    const queryTokens = kind === "encoder" ? source : fed, keys = kind === "decoder" ? fed : source;
+    const queries = kind === "encoder" ? source : fed.map((token, at) => `${token}${JOINT}${predicted[at]}`);
     const shown = JSON.stringify([trace.sourceText, this.chosen]);
-    return this.draw({ ...payload, queries: view.queries.map(named) }, chosen, shown);
+    return this.draw({ ...facts, queryTokens, queries, keys }, said, shown);
   }
 
-  // shown: the name of what the payload is of.
-  draw(payload, chosen, shown) {
-    const known = `${shown} ${chosen}`;
+  // shown: the name of the block.
+  draw(facts, said, shown) {
+    const chosen = CHOSEN.map((name) => said[name] ?? ""), known = `${shown} ${chosen}`;
     // What the browser itself chose is no news to it; see attention_steps in headlight/components/show.py.
     if (known !== this.known) this.turn += 1;
     Object.assign(this, { shown, known });
-    this.give(steps, { ...payload, chosen, turn: this.turn });
+    this.give(steps, { facts, chosen, turn: this.turn });
   }
 
-  viewOf(trace, said) {
-    const { kinds } = this.words.explorer, { config } = this.source.model;
-    const kind = kinds.includes(said.kind) ? said.kind : kinds[0], layers = this.layers[kind];
-    const asked = [placeIn(said.layer, layers), placeIn(said.head, config.num_heads)];
+  headOf(trace, said) {
+    const { kinds } = this.words.explorer, kind = kinds.includes(said.kind) ? said.kind : kinds[0];
+    const layers = this.layers[kind], { num_heads: heads } = this.source.model.config;
+    const asked = [placeIn(said.layer, layers), placeIn(said.head, heads)];
     const { layer, head } = asked.includes(null) ? this.head({}, trace) : { layer: asked[0], head: asked[1] };
-    const { sourceTokens: source, decoderInputTokens: fed, targetTokens: predicted } = trace;
-    return {
-      kind, layer: Math.min(layer, layers - 1), head, predicted: kind === "encoder" ? null : predicted,
-      queries: kind === "encoder" ? source : fed, keys: kind === "decoder" ? fed : source,
-      scaled: config.scale_embeddings, positioned: config.positions !== "none", normalised: config.embedding_norm,
-    };
+    return { kind, layer: Math.min(layer, layers - 1), head };
   }
 
-  // Query, key and dimension from 1, and a step.
-  choice({ maps: { weights }, queries, keys, d_k }, { head }, payload, said) {
-    const query = Math.min(Math.max(1, numberOr(said.at_query, FIRST_QUERY)), queries);
-    const from = (head * queries + query - 1) * keys, row = weights.subarray(from, from + keys);
-    return this.choiceOf(said, payload, query, row.indexOf(Math.max(...row)) + 1, head * d_k + 1);
-  }
-
-  choiceOf(said, { steps: all }, query, key, dimension) {
-    const step = ["all", ...all.map(({ name }) => name)].includes(said.at_step) ? said.at_step : FIRST_STEP;
-    return [query, numberOr(said.at_key, key), numberOr(said.at_dimension, dimension), step];
-  }
-
-  hear(_, [query, key, dimension, step]) {
-    const chosen = [Number(query), Number(key), Number(dimension), step];
+  hear(_, chosen) {
     this.known = `${this.shown} ${chosen}`;
-    const [at_query, at_key, at_dimension] = chosen.map(String);
-    this.say({ at_query, at_key, at_dimension, at_step: step });
+    this.say(Object.fromEntries(CHOSEN.map((name, at) => [name, chosen[at]])));
   }
 }
 

@@ -27,12 +27,12 @@ _UNDIVIDED = (
 def show(request: TranslationRequest) -> None:
     """Show this head with and without the division, then random vectors of every size. Raises UserError."""
     block = choose_block(request)
-    view, stages = block.view, block.stages
+    stages = block.stages
     st.subheader("This head, with the division and without")
-    without, divided = undivided(stages, view.head)
+    without, divided = undivided(stages, block.head)
     largest = without.max(axis=-1), divided.max(axis=-1)
-    rows = scaled_rows_figure(*largest, block.row_names, is_divided=stages.is_divided)
-    see = describe_head(stages, view.head, view.queries)
+    rows = scaled_rows_figure(*largest, block.queries, is_divided=stages.is_divided)
+    see = describe_head(stages, block.head, block.query_tokens)
     show_figure(rows, "largest_weights", "The largest weight of every query, with the division and without", see)
     st.caption(_DIVIDED if stages.is_divided else _UNDIVIDED)
     show_finding(see)

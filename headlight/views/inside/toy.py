@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -31,10 +30,9 @@ from transformer.experiments.attention import (
 )
 from transformer.interpret.attention_block import Stages
 
-from .steps import chosen_step, offer_program, remember
-from .toy_content import toy_payload, toy_view
+from .block_facts import toy_block
+from .steps import offer_program, read_chosen, remember
 
-TOY_STEP = "softmax"  # that the view begins with: every table but V's and O's shows there what a change of it does
 _EDITED = "toy_tables"  # tables that were changed, by what they belong to
 MASKED_ROW = Finding(
     "Without any unmasked key the three ways disagree.",
@@ -50,17 +48,11 @@ def show(_request: TranslationRequest) -> None:
     left, right = st.columns([5, 4], gap="medium")
     with right:
         numbers, sentence, head = _choose()
-    stages = numbers.stages()
-    view = toy_view(numbers, sentence, head)
-    payload = toy_payload(numbers, stages, view)
-    query, key = url_state.read_number("at_query", 1), url_state.read_number("at_key", 1)
-    dimension, step = url_state.read_number("at_dimension", head * stages.d_k + 1), chosen_step(payload, TOY_STEP)
-    keep = partial(remember, start=TOY_STEP)
+    block = toy_block(numbers, sentence, head)
     with left:
-        attention_steps(payload, (query, key, dimension, step), "toy_steps", keep, _flip(numbers, sentence))
-    _show_masked_rows(stages, sentence, head)
-    title = f"Self-attention over made-up numbers, head {head + 1}"
-    offer_program(stages, numbers.parameters, view, title, "attention-toy")
+        attention_steps(block.facts(), read_chosen(), "toy_steps", remember, _flip(numbers, sentence))
+    _show_masked_rows(block.stages, sentence, head)
+    offer_program(block, f"Self-attention over made-up numbers, head {head + 1}", "attention-toy")
 
 
 def _choose() -> tuple[ToyNumbers, int, int]:

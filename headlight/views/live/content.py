@@ -5,7 +5,6 @@ from headlight.plots.names import KIND_NAMES
 from headlight.plots.tokens import NOTHING
 from headlight.views.attention.explorer_content import CROSS_FIRST, OPTIONS
 from headlight.views.home.content import cards_of
-from headlight.views.inside.steps_content import steps_words
 from transformer.checkpoint import Checkpoint
 from transformer.corpus.head_roles import HeadRoles, sparse_tables
 from transformer.exchange.int8 import pack, packed_size
@@ -63,7 +62,6 @@ def live_words(
         "texts": {"kinds": KIND_NAMES},
         "law": {"thresholds": THRESHOLDS, "leastRows": LEAST_ROWS},
         "explorer": {"options": OPTIONS, "kinds": CROSS_FIRST},
-        "inside": steps_words(),
         "replay": replay_words(replay, sides, checkpoint.training),
         "cards": [vars(card) for card in cards],
         "roles": roles and {"sentences": roles.sentences, **sparse_tables(roles)},

@@ -14,14 +14,12 @@ from support.t5 import write_t5
 from headlight.app import results
 from headlight.app.results import measures
 from headlight.views.inside.architecture_content import block_text, diagram_payload
-from headlight.views.inside.steps_content import View, stages_payload
+from headlight.views.inside.block_facts import Block
 from headlight.views.positions.relative_content import describe_buckets
 from transformer import Translator
 from transformer.checkpoint import save_checkpoint
 from transformer.exchange.importing import import_checkpoint
 from transformer.interpret.attention_block import (
-    BlockParameters,
-    Stages,
     block_parameters,
     compute_stages,
     differences,
@@ -128,56 +126,42 @@ def test_a_sentence_is_drawn_later_only_where_there_is_room(monkeypatch, room, s
     assert ("no room to move it" in page_text(app)) == (room is None) and not app.error
 
 
-def payload_of(folder, name: str, kind: str) -> tuple[dict, Stages, BlockParameters]:
+def block_of(folder, name: str, kind: str) -> Block:
     own = Translator.load(folder / name)
     trace = own.trace("red dog")
     stages = record_stages(own.model, trace.source_ids, trace.decoder_input_ids, kind, 0)
     parameters = block_parameters(own.model, kind, 0)
     queries = trace.source_tokens if kind == "encoder" else trace.decoder_input_tokens
     keys = trace.decoder_input_tokens if kind == "decoder" else trace.source_tokens
-    view = View(kind, 0, 1, 0, queries, keys, positioned=False, by_distance=True)
     memory = stages.memory if kind == "cross" else None
     gaps = differences(stages, compute_stages(stages.residual, memory, stages.unmasked, parameters))
-    return stages_payload(stages, parameters, gaps, view), stages, parameters
+    labels = {"query_tokens": queries, "queries": queries, "keys": keys}
+    return Block(kind=kind, layer=0, head=1, stages=stages, parameters=parameters, gaps=gaps, **labels)
 
 
-def unpacked(array: dict) -> np.ndarray:
-    kind = "<f2" if array["half"] else "<f4"
-    return np.frombuffer(base64.b64decode(array["bytes"]), kind).reshape(array["rows"], array["columns"])
+def unpacked(matrix: dict) -> np.ndarray:
+    kind = {"float16": "<f2", "float32": "<f4"}[matrix["dtype"]]
+    return np.frombuffer(base64.b64decode(matrix["base64"]), kind).reshape(matrix["shape"]).astype(np.float64)
 
 
 @pytest.mark.parametrize("name", [T5, FLAN, BYT5])
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
-def test_the_steps_have_the_bias_between_products_and_softmax_and_nothing_that_is_not_there(folder, name, kind):
-    payload, stages, parameters = payload_of(folder, name, kind)
-    steps = {step["name"]: step for step in payload["steps"]}
-    order = ["input", "norm_first", "project", "split", "products", "bias", "mask", "softmax", "values", "concatenate"]
-    order = [*order, "output", "residual"]
-    assert list(steps) == [each for each in order if each != "bias" or kind != "cross"]
-    said = str([[step["title"], step["formula"], step["why"], step["see"]] for step in payload["steps"]])
-    assert "LayerNorm" not in steps["norm_first"]["title"] + steps["norm_first"]["formula"] and "b<sub>Q" not in said
-    assert "β" not in steps["norm_first"]["formula"] and "/ √d<sub>k" not in said and payload["rms"]
-    assert not {"b_query", "b_output", "beta"} & payload["arrays"].keys()
-    assert max(step["gap"] for step in payload["steps"] if step["gap"] is not None) < 1e-3
+def test_the_facts_of_a_block_have_the_bias_of_its_distances_and_nothing_that_is_not_there(folder, name, kind):
+    facts = block_of(folder, name, kind).facts()
+    arrays = facts["arrays"]
+    assert (facts["norm"], facts["norm_type"], facts["divided"]) == ("pre", "rms", False)
+    assert not {"b_query", "b_output", "beta"} & arrays.keys() and max(facts["gaps"].values()) < 1e-3
     if kind == "cross":
-        assert "bias" not in payload["arrays"]
+        assert not {"bias", "buckets"} & arrays.keys()
         return
-    products, bias, scores, buckets = (
-        unpacked(payload["arrays"][each]).astype(np.float64) for each in ("products", "bias", "scores", "buckets")
-    )
+    products, bias, scores, buckets = (unpacked(arrays[each]) for each in ("products", "bias", "scores", "buckets"))
     np.testing.assert_allclose(products + bias, scores, atol=1e-4)
     np.testing.assert_array_equal(np.unique(buckets).size, np.unique(bias).size)
-    (recipe,) = (panel["recipe"] for panel in steps["bias"]["panels"])
-    assert recipe == {"kind": "biased", "of": "products"} and steps["bias"]["inputs"][1]["array"] == "bias"
-    pairs = [(row[open_], added[open_]) for row, added, open_ in zip(products, scores, stages.unmasked[0], strict=True)]
-    elsewhere = sum(row[added.argmax()] < row.max() - 0.005 for row, added in pairs)
-    assert f"Without them {elsewhere} of {len(bias)} queries" in steps["bias"]["see"]
 
 
 def test_what_the_division_would_do_is_said_of_a_model_that_does_not_divide(folder):
     app = opened("/inside?inside=why+√d_k&kind=encoder&layer=1&head=2", checkpoint=T5, text="red dog")
-    payload, stages, _ = payload_of(folder, T5, "encoder")
-    own = stages.weights[0, 1].max(axis=-1).mean()
+    own = block_of(folder, T5, "encoder").stages.weights[0, 1].max(axis=-1).mean()
     assert f"not {own:.2f}." in headlines(app)[0] or "would hardly change" in headlines(app)[0]
     drawn = str([each["name"] for each in specs(app)[0]["data"]])
     assert "without the division: the model's own" in drawn and "with the division: the model's own" not in drawn

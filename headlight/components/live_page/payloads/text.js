@@ -69,8 +69,6 @@ export function quotedAt(tokens, place, noun = "position") {
   return quoted(tokens[place]) + (twice ? ` (${noun} ${place + 1})` : "");
 }
 
-// A template of Python's with its fields.
-export const filled = (template, fields) => template.replace(/\{(\w+)\}/g, (_, field) => fields[field]);
 export const sentenceCase = (text) => text.slice(0, 1).toUpperCase() + text.slice(1);
 export const headName = (layer, head) => `layer ${layer + 1}, head ${head + 1}`;
 
