@@ -2,7 +2,7 @@
 
     GET  /c                       the field for a code
     GET  /c/CODE                  the page, the same for all
-    GET  /c/CODE/state?v=17       204 where version 17 is the newest, else less than 500 bytes of JSON
+    GET  /c/CODE/state?v=17       204 where version 17 is the newest, else less than 700 bytes of JSON
     POST /c/CODE/answer           {"round": 3, "choice": 1}; 200 once it is durable, repeated at will
     GET  /c/CODE/try              leads to the app, where the question can be tried, once it is revealed
     POST /c/CODE/answers.csv      the teacher's table; her secret as "Authorization: Bearer SECRET"
@@ -40,7 +40,7 @@ from .teaching import Tally, Teacher, read_code, sign_of, tally_of
 if TYPE_CHECKING:
     from .sqlite_store import SqliteStore
 
-MOST_BYTES = 500  # of a state, which is less
+MOST_BYTES = 700  # of a state, which is less
 MOST_BODY = 1000  # bytes
 WRONG_CODES, WRONG_SECONDS = 10, 60.0  # of one address, until it has to wait
 PURGE = 600.0  # seconds between two looks for classes past their time
@@ -245,6 +245,7 @@ def state_of(
     state |= {"round": current.number, "yours": None if choice is None else _as_sent(question, choice)}
     if not current.version <= known <= classroom.version:
         asked = state | {"kind": str(question.kind), "text": question.text, "options": list(question.options)}
+        asked |= {"about": question.about} if question.about else {}
         if classroom.phase != Phase.REVEALED:
             return _fitted(asked)
         return _fitted(asked | {"v": current.version, "phase": str(Phase.CLOSED), "more": True})
@@ -261,12 +262,15 @@ def _as_sent(question: Question, choice: str) -> object:
     return float(choice) if question.kind == Kind.NUMBER else chosen[0] if question.kind == Kind.ONE else chosen
 
 
+_TEXTS = ("text", "about", "said")  # of a state, which may be cut
+
+
 def _fitted(state: dict[str, object]) -> dict[str, object]:
     """Return a state whose texts are cut, the longest first, until it is short enough."""
-    cut, most = state, max(len(str(text)) for text in (state.get("text"), state.get("said"), *_options(state)))
+    cut, most = state, max(len(text) for text in (*(str(state.get(name, "")) for name in _TEXTS), *_options(state)))
     while len(json.dumps(cut, ensure_ascii=False, separators=(",", ":")).encode()) >= MOST_BYTES:
         most -= 1
-        texts = {name: _cut(str(state[name]), most) for name in ("text", "said") if name in state}
+        texts = {name: _cut(str(state[name]), most) for name in _TEXTS if name in state}
         options = {"options": [_cut(each, most) for each in _options(state)]} if "options" in state else {}
         cut = state | texts | options
     return cut

@@ -81,15 +81,19 @@ class Outcome(StrEnum):
 class Question:
     """What is asked, as it stood when it was asked: a text and its options, or none for a NUMBER.
 
+    about: the sentence that the question is about, "" for none.
+
     Raises ValueError where there are too few options or too much text.
     """
 
     text: str
     options: tuple[str, ...] = ()
     kind: Kind = Kind.ONE
+    about: str = ""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "text", _one_line(self.text, MOST_LETTERS))
+        for name in ("text", "about"):
+            object.__setattr__(self, name, _one_line(getattr(self, name), MOST_LETTERS))
         object.__setattr__(self, "options", tuple(_one_line(each, MOST_OPTION_LETTERS) for each in self.options))
         object.__setattr__(self, "kind", Kind(self.kind))
         least, most = (0, 0) if self.kind == Kind.NUMBER else (2, MOST_OPTIONS)

@@ -164,6 +164,7 @@ function show(isNew) {
   $("error").textContent = "";
   $("me").textContent = held.me ? `· you are ${held.me}` : "";
   $("text").textContent = held.text ?? "";
+  $("about").textContent = held.about ? `“${held.about}”` : "";
   if (isNew) {
     $("value").value = "";
     $("options").replaceChildren(...options.map((label, index) => {

@@ -51,6 +51,7 @@ def _show_next(number: int, lesson: Lesson) -> None:
         label, step = ("Go on", _open_questions(lesson)[0] - 1) if begun else ("Begin", 0)
         words = f"{label}, {lesson.minutes} min"
         st.button(words, key="begin_next", type="primary", on_click=panel.begin, args=(lesson.name, step))
+        _offer_class(lesson, "next")
 
 
 def _show_card(number: int, lesson: Lesson) -> None:
@@ -66,6 +67,7 @@ def _show_card(number: int, lesson: Lesson) -> None:
             on_click=panel.begin,
             args=(lesson.name,),
         )
+        _offer_class(lesson, "card")
 
 
 def _questions(lesson: Lesson) -> list[int]:
@@ -83,7 +85,7 @@ def show_teacher(request: TranslationRequest) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         lesson = _choose_lesson()
         st.button("Begin", key="begin_told", on_click=panel.begin, args=(lesson.name,))
-        _offer_class(lesson)
+        _offer_class(lesson, "told")
         steps = overview(lesson, request)
         for label, answers in (("Worksheet", False), ("Worksheet with answers", True)):
             page = worksheet(lesson, steps, answers=answers)
@@ -103,7 +105,7 @@ def show_class_view(request: TranslationRequest) -> None:
     if show_class():
         return
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        _offer_class(_choose_lesson())
+        _offer_class(_choose_lesson(), "class")
 
 
 def _choose_lesson() -> Lesson:
@@ -111,9 +113,9 @@ def _choose_lesson() -> Lesson:
     return titles[from_list("Lesson", list(titles), "lesson_told", width=420)]
 
 
-def _offer_class(lesson: Lesson) -> None:
-    icon = ":material/groups:"
-    st.button("Teach a class", key="teach_told", icon=icon, on_click=panel.teach, args=(lesson.name,))
+def _offer_class(lesson: Lesson, place: str) -> None:
+    key = f"teach_{lesson.name}_{place}"
+    st.button("Teach this lesson", key=key, icon=":material/groups:", on_click=panel.teach, args=(lesson.name,))
 
 
 VIEWS = {LESSONS: show_lessons, TEACHER: show_teacher, panel.CLASS: show_class_view}

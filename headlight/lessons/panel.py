@@ -140,10 +140,15 @@ def follow(request: TranslationRequest) -> None:
     if going.checkpoint in results.checkpoint_names():
         request = replace(request, checkpoint=results.checkpoint(going.checkpoint))
     request = replace(request, text=going.text or request.text)
+    undecided = _undecided_by_own(lesson, request) if going.begins and desk.code_in_address() else None
     try:
-        posed = _posed(lesson, number, request, begins=going.begins)
+        posed = _posed(lesson, number, request, begins=going.begins if undecided is None else bool(undecided))
     except UserError:  # the text cannot be translated: the lesson's own can
         posed = _posed(lesson, number, request, begins=True)
+    if undecided:
+        questions = ("question " if len(undecided) == 1 else "questions ") + ", ".join(map(str, undecided))
+        begun = posed.run.request.text
+        desk.tell(f"“{request.text}” does not decide {questions} of this lesson: the class begins with “{begun}”")
     shown = posed.address(shown=going.shown)
     step = posed.step
     reset = {
@@ -156,6 +161,18 @@ def follow(request: TranslationRequest) -> None:
     if not going.shown and posed.run.request.text != request.text:
         bar.forget_positions()
     _open(step.show_page if going.shown and step.show_page else step.page, values)
+
+
+def _undecided_by_own(lesson: Lesson, request: TranslationRequest) -> list[int] | None:
+    """Return the steps, from 1, whose questions the visitor's sentence does not decide; None without an own one."""
+    of_lesson = {text for step in range(len(lesson.steps)) for text in lesson.sentences_of(step)}
+    if request.text in {*of_lesson, PARAMETERS["text"].default}:
+        return None
+    questions = [number for number, step in enumerate(lesson.steps) if step.is_question]
+    try:
+        return [number + 1 for number in questions if pose(lesson, number, Run(request)).undecided]
+    except UserError:  # it cannot be translated
+        return [number + 1 for number in questions]
 
 
 def _posed(lesson: Lesson, number: int, request: TranslationRequest, *, begins: bool) -> Posed:
@@ -256,7 +273,7 @@ def show_panel(request: TranslationRequest) -> None:
         hint=lambda: _take_hint(posed),
         show=lambda: _show(posed),
         go=lambda step: _go(lesson, step),
-        teach=lambda: teach(posed.lesson.name, posed.number, begins=False),
+        teach=lambda: teach(posed.lesson.name, posed.number),
         restore=_restore,
     )
 
@@ -285,10 +302,10 @@ def _veil(posed: Posed, *, lifted: bool) -> None:
         st.html(f"<style>{place} {{ {cover}; pointer-events: none; user-select: none; }}</style>")
 
 
-def teach(name: str, step: int = 0, *, begins: bool = True) -> None:
+def teach(name: str, step: int = 0) -> None:
     """Open a class for a lesson at a step, counted from 0, and begin it; to be called in a callback."""
     if desk.open_for(name, step):
-        st.session_state[_GOING] = _Going(name, step, begins=begins)
+        st.session_state[_GOING] = _Going(name, step, begins=True)
 
 
 def _go_to(name: str, step: int, shown: bool, text: str, checkpoint: str) -> None:

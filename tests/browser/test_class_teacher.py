@@ -5,7 +5,7 @@ import io
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from urllib.parse import parse_qs, urlparse
+from urllib.parse import parse_qs, urlencode, urlparse
 
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
@@ -20,8 +20,9 @@ from headlight.lessons.file import read_lessons
 
 FIRST = read_lessons()[0][0]
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True, "device_scale_factor": 2}
-PROJECTORS = [("light", 1366, 768), ("dark", 1024, 768)]
-LOWEST = 96  # pixels of the strip while a question is asked
+OWN, UNDECIDED = "The children are playing football in the park.", "The weather was nice yesterday."
+PROJECTORS = [("light", 1366, 768), ("dark", 1920, 1080)]
+LEAST = {".ask": 48, ".options li": 36, ".about": 36, ".count": 36, ".corner span": 36}  # pixels, of 1366 x 768
 
 
 @pytest.fixture
@@ -41,11 +42,14 @@ def browsers(browser) -> Iterator[Callable[..., BrowserContext]]:
     assert not errors
 
 
-def open_class(context: BrowserContext, school: str) -> tuple[Page, str]:
-    """Open a class for the first lesson; returns the teacher's page, its door open, and the code on it."""
+def open_class(context: BrowserContext, school: str, own: str = "") -> tuple[Page, str]:
+    """Open a class for the first lesson; returns the teacher's page, its door open, and the code on it.
+
+    own: the teacher's sentence.
+    """
     page = context.new_page()
-    page.goto(f"{school}/lessons?lessons=a+class")
-    page.get_by_role("button", name="Teach a class").click()
+    page.goto(f"{school}/lessons?{urlencode({'lessons': 'a class'} | ({'text': own} if own else {}))}")
+    page.get_by_test_id("stButton").get_by_role("button", name="Teach this lesson").click()
     expect(page.locator(".desk dialog.door")).to_be_visible()
     at_rest(page)
     return page, page.locator(".desk .door .code").inner_text()
@@ -80,6 +84,23 @@ def bars(page: Page) -> list[list[str]]:
     return [item.locator(".bar b").all_inner_texts() for item in page.locator(".desk .bars li").all()]
 
 
+def sizes(page: Page) -> dict[str, float]:
+    """Return the font sizes of what the wall shows, in pixels of the screen."""
+    measure = "(found) => parseFloat(getComputedStyle(found).fontSize) * found.currentCSSZoom"
+    return {name: page.locator(f".desk {name}").first.evaluate(measure) for name in LEAST}
+
+
+def fills_the_screen(page: Page, width: int, height: int) -> None:
+    """The wall covers all, its type grows with the screen, and nothing has to be scrolled to."""
+    assert page.locator(".desk").bounding_box() == {"x": 0, "y": 0, "width": width, "height": height}
+    grown = min(width / 1366, height / 768)
+    assert {name: size for name, size in sizes(page).items() if size < LEAST[name] * grown} == {}
+    assert page.locator(".desk .words").evaluate("(words) => words.scrollHeight <= words.clientHeight")
+    assert page.evaluate(
+        "document.elementFromPoint(innerWidth / 2, innerHeight / 2).closest('.st-key-lesson') !== null"
+    )
+
+
 def of_class(store: SqliteStore, code: str) -> Classroom:
     found = store.read(code)
     assert found is not None
@@ -87,15 +108,15 @@ def of_class(store: SqliteStore, code: str) -> Classroom:
 
 
 @pytest.mark.parametrize(("scheme", "width", "height"), PROJECTORS)
-def test_a_class_of_five_goes_from_the_code_to_the_table(browsers, school, store, tmp_path, scheme, width, height):
+def test_a_class_of_three_goes_from_the_code_to_the_table(browsers, school, store, tmp_path, scheme, width, height):
     screen = {"viewport": {"width": width, "height": height}, "color_scheme": scheme}
     page, code = open_class(browsers(**screen, accept_downloads=True), school)
     shuts_no_one_out(page)
     assert (
         page.locator(".desk .door .code").evaluate("(element) => parseFloat(getComputedStyle(element).fontSize)") > 100
     )
-    phones = [join(browsers(**PHONE, color_scheme=scheme), school, code) for _ in range(4)]
-    expect(page.locator(".desk .door .here")).to_have_text("4 here")
+    phones = [join(browsers(**PHONE, color_scheme=scheme), school, code) for _ in range(2)]
+    expect(page.locator(".desk .door .here")).to_have_text("2 here")
     page.keyboard.press("q")
     expect(page.locator(".desk dialog.door")).to_be_hidden()
     expect(page.locator(".desk .place")).to_have_text(f"{FIRST.title} · 1 of {len(FIRST.steps)}")
@@ -107,37 +128,44 @@ def test_a_class_of_five_goes_from_the_code_to_the_table(browsers, school, store
     wrong = next(at for at in range(len(asked.question.options)) if at != right)
     expect(page.locator(".desk .ask")).to_have_text(asked.question.text)
     expect(page.locator(".desk .options .label")).to_have_text(list(asked.question.options))
-    for phone, option in zip(phones, (wrong, wrong, right, right), strict=True):
+    expect(page.locator(".desk .about")).to_have_text(f"“{asked.question.about}”")
+    for phone, option in zip(phones, (wrong, right), strict=True):
+        expect(phone.locator("#about")).to_have_text(f"“{asked.question.about}”")
+        expect(phone.locator("#text")).to_have_text(asked.question.text)
         choose(phone, option)
-    counted(page, "4 of 4 answered")
+    counted(page, "2 of 2 answered")
     assert bars(page) == [], "nobody follows the crowd"
     assert page.locator(".desk .right").count() == 0
-    assert page.locator(".desk .strip").bounding_box()["height"] <= LOWEST
+    fills_the_screen(page, width, height)
+    page.keyboard.press("n")
+    expect(page.locator(".desk .said")).to_have_text("Press N again to discard this question and its 2 answers.")
     shuts_no_one_out(page)
 
     phones.append(join(browsers(**PHONE, color_scheme=scheme), school, code))  # late
-    counted(page, "4 of 5 answered")
-    choose(phones[4], right)
+    counted(page, "2 of 3 answered")
+    choose(phones[2], right)
     phones[0].reload()
     expect(phones[0].locator("#status")).to_contain_text("Sent:")
     page.reload()
-    counted(page, "5 of 5 answered")
+    counted(page, "3 of 3 answered")
     do(page, "c", "bars")
     do(page, "h", "again")
     first = [["0"] for _ in asked.question.options]
-    first[wrong], first[right] = ["2"], ["3"]
+    first[wrong], first[right] = ["1"], ["2"]
     expect(page.locator(".desk .bars li")).to_have_count(len(first))
     assert bars(page) == first and page.locator(".desk .right").count() == 0
+    assert page.locator(".desk .bars").bounding_box()["width"] > 0.9 * width
+    fills_the_screen(page, width, height)
     shuts_no_one_out(page)
 
     do(page, "a", "close")  # again, after they have talked
     for phone in phones:
         choose(phone, right)
-    counted(page, "5 of 5 answered")
+    counted(page, "3 of 3 answered")
     do(page, "c", "bars")
     do(page, "h", "reveal")
     both = [[*each, "0"] for each in first]
-    both[right][1] = "5"
+    both[right][1] = "3"
     expect(page.locator(".desk .bars .bar")).to_have_count(2 * len(both))
     assert bars(page) == both
     expect(phones[0].locator("#result")).to_be_hidden()
@@ -147,6 +175,8 @@ def test_a_class_of_five_goes_from_the_code_to_the_table(browsers, school, store
     expect(page.locator(".desk .told")).to_have_text(asked.truth.sentence)
     expect(page).to_have_url(re.compile(rf"/{FIRST.steps[0].show_page}\?"))
     at_rest(page)
+    beside, figure = (page.locator(name).bounding_box() for name in (".desk", ".st-key-home_lines"))
+    assert figure["x"] + figure["width"] <= beside["x"] < 0.7 * width and beside["height"] == height
     assert parse_qs(urlparse(page.url).query)["lesson"] == [f"{FIRST.name}.1"]
     shuts_no_one_out(page)
     for phone in phones:
@@ -163,14 +193,14 @@ def test_a_class_of_five_goes_from_the_code_to_the_table(browsers, school, store
     at_rest(page)
     rows = page.locator(".st-key-class_rounds tbody tr")
     expect(rows).to_have_count(2)
-    expect(rows.nth(1)).to_contain_text(f"✓ {asked.question.options[right]}: 5")
+    expect(rows.nth(1)).to_contain_text(f"✓ {asked.question.options[right]}: 3")
     shuts_no_one_out(page)
     with page.expect_download() as saved:
         page.get_by_text("Answers as CSV").click()
     saved.value.save_as(tmp_path / "answers.csv")
     table = list(csv.DictReader(io.StringIO(Path(tmp_path / "answers.csv").read_text(encoding="utf-8"))))
-    assert [row["round"] for row in table] == ["1"] * 5 + ["2"] * 5
-    assert [row["right"] for row in table].count("no") == 2 and {row["step"] for row in table} == {f"{FIRST.name}.1"}
+    assert [row["round"] for row in table] == ["1"] * 3 + ["2"] * 3
+    assert [row["right"] for row in table].count("no") == 1 and {row["step"] for row in table} == {f"{FIRST.name}.1"}
 
     page.get_by_text("End the class").click()
     page.get_by_role("button", name="Delete it now").click()
@@ -181,7 +211,10 @@ def test_a_class_of_five_goes_from_the_code_to_the_table(browsers, school, store
 
 
 def test_q_twice_in_a_row_leaves_the_door_closed_and_escape_does_not_end_the_presentation(browsers, school):
-    page, code = open_class(browsers(viewport={"width": 1366, "height": 768}), school)
+    page, code = open_class(browsers(viewport={"width": 1366, "height": 768}), school, OWN)
+    expect(page).to_have_url(re.compile(rf"lesson={FIRST.name}\.1"))
+    assert parse_qs(urlparse(page.url).query)["text"] == [OWN]
+    expect(page.locator(".desk .said")).to_be_empty()
     door = page.locator(".desk dialog.door")
     assert page.locator(".desk .door .qr svg").count() == 0, "of localhost"
     expect(page.locator(".desk .door .problem")).to_contain_text("--server.address=0.0.0.0")
@@ -244,8 +277,9 @@ def test_her_rights_are_in_her_browser_and_her_link_and_in_nothing_that_is_share
 
 
 def test_a_question_of_her_own_another_sentence_and_a_round_thrown_away(browsers, school, store):
-    page, code = open_class(browsers(viewport={"width": 1366, "height": 768}), school)
+    page, code = open_class(browsers(viewport={"width": 1366, "height": 768}), school, UNDECIDED)
     page.keyboard.press("q")
+    expect(page.locator(".desk .said")).to_contain_text(f"“{UNDECIDED}” does not decide question 4 of this lesson")
     phone = join(browsers(**PHONE), school, code)
     page.locator(".desk .more_button").click()
     page.locator(".desk .more [data-act=own]").click()
@@ -267,10 +301,12 @@ def test_a_question_of_her_own_another_sentence_and_a_round_thrown_away(browsers
     page.keyboard.press("e")
     field = page.get_by_role("textbox", name="Sentence to translate")
     expect(field).to_be_focused()
+    field.click()  # above the wall
     field.fill("Tom can swim.")
     field.press("Enter")
     about = page.locator(".desk .about")
-    expect(about).to_have_text(f"This question was asked about “{FIRST.sentences[0]}” (en-de).")
+    expect(page).to_have_url(re.compile("Tom"))
+    expect(about).to_have_text(f"“{FIRST.sentences[0]}”")
     assert of_class(store, code).current.question.options == tuple(options), "frozen"
     page.locator(".desk .more_button").click()
     page.get_by_role("button", name="Count raised hands …").click()
@@ -278,11 +314,14 @@ def test_a_question_of_her_own_another_sentence_and_a_round_thrown_away(browsers
     shuts_no_one_out(page)
     page.get_by_role("button", name="Count them").click()
     counted(page, "13 of 13 answered")
-    do(page, "c", "reveal")
+    page.keyboard.press("r")
+    until(lambda: page.evaluate("1") and of_class(store, code).phase == Phase.REVEALED)
+    assert of_class(store, code).current.closed, "revealed while it was open"
+    expect(page.locator(".desk .bars")).to_be_visible()
     page.locator(".desk .more_button").click()
     throw = page.locator(".desk .more [data-act=discard]")
     throw.click()
-    expect(throw).to_have_text("Throw away 13 answers: sure?")
+    expect(throw).to_have_text("Discard 13 answers: sure?")
     throw.click()
     counted(page, "1 here")
     assert of_class(store, code).rounds[0].discarded
@@ -290,5 +329,5 @@ def test_a_question_of_her_own_another_sentence_and_a_round_thrown_away(browsers
     page.get_by_role("button", name="Lock the door to newcomers").click()
     until(lambda: page.evaluate("1") and of_class(store, code).locked)
     do(page, "a", "close")
-    expect(page.locator(".desk .about")).to_be_hidden()
+    expect(about).to_have_text("“Tom can swim.”")
     assert "Tom" in of_class(store, code).current.truth.link, "of the sentence that the class proposed"

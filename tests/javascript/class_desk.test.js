@@ -5,6 +5,7 @@ import { test } from "node:test";
 
 import { Door, pathOf } from "../../headlight/components/class_desk/door.js";
 import { apart, problemOf } from "../../headlight/components/class_desk/own.js";
+import { Room } from "../../headlight/components/class_desk/room.js";
 import { Rights } from "../../headlight/components/class_desk/rights.js";
 import { secretIn, shared, teacherLink } from "../../headlight/components/lib/sharing.js";
 
@@ -118,4 +119,16 @@ test("a question of her own needs words and two to eight options", () => {
   assert.match(problemOf({ text: "", options: ["a", "b"] }), /Write/);
   for (const options of [["a"], [..."abcdefghi"]]) assert.match(problemOf({ text: "Which?", options }), /two to 8/);
   assert.deepEqual(apart(["the", "cat", "the", "the"]), ["the", "cat", "the (2.)", "the (3.)"]);
+});
+
+test("a participant is removed, and the room emptied, by the second press of the same button", () => {
+  const acts = [], room = new Room(dialog(), (...act) => acts.push(act));
+  room.open();
+  for (const sign of ["K7MX", "RT42", "", "K7MX", undefined]) room.press(sign);
+  assert.deepEqual(acts, []);
+  room.press("RT42");
+  room.press("RT42");
+  room.press("");
+  room.press("");
+  assert.deepEqual(acts, [["remove", "RT42"], ["empty"]]);
 });

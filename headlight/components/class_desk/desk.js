@@ -16,6 +16,9 @@ const ACTS = {
   reveal: ["Reveal", "R"], next: ["Next →", "N"], back: ["Back to the lesson", ""],
 };
 const DOOR = "q"; // the key
+const LONG = 36; // letters of an option, beside whose bar type has to be smaller
+const UNDECIDED = { asking: true, closed: true }; // phases in which the next step discards the question
+const WALLS = { asking: "full", closed: "full", revealed: "beside" };
 const HAVE_KEYS_OF_THEIR_OWN = "input, textarea, select, [contenteditable=true]";
 const PATIENCE = 5000; // ms until an act that nothing came of may be tried again
 const TIMES = ["1st", "2nd", "3rd"];
@@ -36,6 +39,7 @@ class ClassDesk extends Component {
     this.whenResized(this.find(".desk"), () => this.dock());
     const page = document.documentElement;
     this.ends.push(() => page.style.removeProperty("--docked"), () => clearTimeout(this.giveUp));
+    this.ends.push(() => delete page.dataset.wall);
   }
 
   receive(data) {
@@ -62,18 +66,19 @@ class ClassDesk extends Component {
     write(this.find(".say"), asked ? [] : data.say);
     this.find(".ask").textContent = asked?.text ?? data.why;
     this.find(".ask").classList.toggle("why", !asked);
-    this.find(".about").hidden = !asked?.about;
-    this.find(".about").textContent = asked?.about ?? "";
+    this.find(".about").textContent = asked?.about ? `“${asked.about}”` : "";
+    this.spread(WALLS[asked && data.phase] ?? "");
     this.find(".options").replaceChildren(...(asked ? optionsOf(asked) : []));
     this.find(".options").classList.toggle("bars", bars);
+    this.find(".options").classList.toggle("long", Boolean(asked?.options.some(({ length }) => length > LONG)));
     this.find(".told").textContent = asked?.told ?? "";
     this.find(".count").textContent = countOf(data);
-    this.tell(data.said);
+    this.tell(this.sure === asked?.round && asked ? this.warning() : data.said);
     this.find(".acts").replaceChildren(...data.acts.map((name, at) => this.button(name, at)));
     this.find("[data-act=discard]").hidden = !asked;
     this.find("[data-act=hands]").hidden = !asked?.hands;
     this.find("[data-act=lock]").textContent = `${data.locked ? "Open the door" : "Lock the door"} to newcomers`;
-    this.label(this.find("[data-act=discard]"), "Throw this round away");
+    this.label(this.find("[data-act=discard]"), "Discard this round");
   }
 
   button(name, at) {
@@ -82,6 +87,11 @@ class ClassDesk extends Component {
     button.dataset.act = name;
     button.onclick = () => this.act(name);
     return button;
+  }
+
+  warning() {
+    const { answered } = this.data.asked;
+    return `Press N again to discard this question and ${answered === 1 ? "its answer" : `its ${answered} answers`}.`;
   }
 
   tell(words) {
@@ -96,15 +106,25 @@ class ClassDesk extends Component {
     this.dock();
   }
 
+  // The wall: "full" is the whole screen, "beside" a column beside the figure, "" the strip alone.
+  spread(wall) {
+    for (const place of [document.documentElement, this.find(".desk")]) place.dataset.wall = wall;
+  }
+
   // The page leaves it this room.
   dock() {
-    const height = `${this.find(".desk").offsetHeight}px`, { style } = document.documentElement;
+    const wall = getComputedStyle(this.find(".desk")).position === "fixed";
+    const height = wall ? "0px" : `${this.find(".desk").offsetHeight}px`, { style } = document.documentElement;
     if (style.getPropertyValue("--docked") !== height) style.setProperty("--docked", height);
   }
 
   // One at a time, and of the class as it is seen here: what comes late is not done.
   act(name, more = {}) {
     if (this.waiting) return;
+    const { asked, phase } = this.data;
+    const discards = name === "next" && phase in UNDECIDED, isSure = this.sure === asked?.round;
+    this.sure = discards && !isSure ? asked.round : undefined;
+    if (this.sure) return this.tell(this.warning());
     this.wait(true);
     this.setTriggerValue("act", { name, v: this.data.v, ...more });
   }
@@ -121,7 +141,7 @@ class ClassDesk extends Component {
     if (act === "discard" && !button.dataset.sure) {
       const { answered } = data.asked;
       button.dataset.sure = "yes";
-      button.textContent = `Throw away ${answered} ${answered === 1 ? "answer" : "answers"}: sure?`;
+      button.textContent = `Discard ${answered} ${answered === 1 ? "answer" : "answers"}: sure?`;
       return;
     }
     if (act === "link") return this.copyLink(button);

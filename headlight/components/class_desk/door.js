@@ -42,7 +42,9 @@ export class Door {
       place.replaceChildren(...(qr.length ? [picture(qr, link)] : []));
       place.hidden = !qr.length;
     }
-    this.find(".link").textContent = link.replace(/^https?:\/\//, "");
+    for (const place of [this.find(".link"), this.corner.querySelector(".address")]) {
+      place.textContent = link.replace(/^https?:\/\//, "");
+    }
     this.find(".join").hidden = !link;
     this.find(".problem").textContent = problem;
     const then = link ? "Where that address does not answer, try" : "Phones then open";

@@ -13,7 +13,7 @@ from headlight.classroom.store import MOST_LINK, MOST_OPTIONS
 from ..answer import Kind as LessonKind
 from ..posed import Posed
 
-YES_OR_NO = ("Yes", "No")
+WITHOUT_SENTENCE = "training"  # page of which no question is about the sentence
 KINDS = {LessonKind.ONE: Kind.ONE, LessonKind.SEVERAL: Kind.SEVERAL, LessonKind.NUMBER: Kind.NUMBER}
 
 
@@ -37,7 +37,7 @@ def question_of(posed: Posed) -> Asked | str:
         return "This is done on the page and not answered: do it together, and go on."
     if len(posed.options) > MOST_OPTIONS:
         return f"This has more than {MOST_OPTIONS} options for this sentence: take a shorter one, or go on."
-    text = "".join(part for _, part in posed.text(step.ask))
+    text = "".join(part for _, part in posed.glossed(posed.text(step.ask))[0])
     is_number = answer.kind == LessonKind.NUMBER
     told = tuple(posed.feedback(option.name) for option in posed.options)
     truth = Truth(
@@ -49,7 +49,8 @@ def question_of(posed: Posed) -> Asked | str:
         link=link_to(step.page, posed.run.request, {**(posed.address() or {}), "lesson": place_of(posed)}),
     )
     options = tuple(posed.label(option) for option in posed.options)
-    return Asked(Question(text, options, KINDS[answer.kind]), truth, place_of(posed))
+    about = "" if step.page == WITHOUT_SENTENCE else posed.run.request.text
+    return Asked(Question(text, options, KINDS[answer.kind], about), truth, place_of(posed))
 
 
 def place_of(posed: Posed) -> str:
@@ -75,7 +76,9 @@ def own_question(
     places = {at: place for place, (at, _) in enumerate(kept)}
     is_right = () if right is None or right not in places else (places[right],)
     sentence = f"Right is: {labels[is_right[0]]}" if is_right else ""
-    return Asked(Question(text, labels), Truth(sentence=sentence, right=is_right, link=link_to(page, request, {})))
+    about = "" if page == WITHOUT_SENTENCE else request.text
+    truth = Truth(sentence=sentence, right=is_right, link=link_to(page, request, {}))
+    return Asked(Question(text, labels, about=about), truth)
 
 
 def link_to(page: str, request: TranslationRequest, address: Mapping[str, str]) -> str:
@@ -96,9 +99,3 @@ def asked_about(asked: Round) -> tuple[str, str]:
     """Return the checkpoint and the text that a round was asked about, empty where its link does not have them."""
     query = parse_qs(asked.truth.link.partition("?")[2], keep_blank_values=True)
     return query.get("checkpoint", [""])[0], query.get("text", [""])[0]
-
-
-def is_about_another(asked: Round, request: TranslationRequest) -> bool:
-    """Return whether the bar has another text or checkpoint by now than when the round was asked."""
-    checkpoint, text = asked_about(asked)
-    return bool(checkpoint) and (checkpoint, text) != (request.checkpoint.name, request.text)

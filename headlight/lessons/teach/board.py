@@ -7,7 +7,7 @@ from headlight.app.results import TranslationRequest
 from headlight.classroom import Classroom, Kind, Phase, Round, Tally, View
 
 from ..answer import number_words
-from .asking import Asked, asked_about, is_about_another
+from .asking import Asked
 
 MOST_BINS = 6  # of a histogram of numbers
 
@@ -69,7 +69,7 @@ def board(view: View, place: Place, before: Sequence[Tally] = (), *, bars: bool 
         "options": list(current.question.options),
         "answered": view.tally.answered,
         "hands": list(current.hands) if current.question.kind == Kind.ONE and not is_over else None,
-        "about": _about(current, place.request) if not is_over else "",
+        "about": current.question.about,
         "labels": labels if shown else [],
         "bars": counts if shown else [],
         "right": list(current.truth.right) if is_over else [],
@@ -85,13 +85,14 @@ def bars_shown(classroom: Classroom, wanted: bool) -> bool:
 
 def acts(classroom: Classroom, place: Place, shown: bool) -> list[str]:
     """Return what she can do now, by the names that the screen has for it, the next thing first."""
+    onward = ["next"] if place.step else []
     match classroom.phase:
         case Phase.ASKING:
-            return ["close"]
+            return ["close", "reveal", *onward]
         case Phase.CLOSED:
-            return [*([] if shown else ["bars"]), "reveal", "again"]
+            return [*([] if shown else ["bars"]), "reveal", "again", *onward]
     back = ["back"] if classroom.lesson and (place.away or not place.step) else []
-    possible = [*back, *(["ask"] if _is_new(classroom, place) else []), *(["next"] if place.step else [])]
+    possible = [*back, *(["ask"] if _is_new(classroom, place) else []), *onward]
     if classroom.phase == Phase.REVEALED:
         return [*reversed(possible), "again"]
     return possible
@@ -120,13 +121,6 @@ def same_before(classroom: Classroom) -> list[Round]:
             break
         found.insert(0, each)
     return found
-
-
-def _about(current: Round, request: TranslationRequest) -> str:
-    if not is_about_another(current, request):
-        return ""
-    checkpoint, text = asked_about(current)
-    return f"This question was asked about “{text}” ({checkpoint})."
 
 
 def _histogram(current: Round, tallies: Sequence[Tally]) -> tuple[list[str], list[list[int]]]:

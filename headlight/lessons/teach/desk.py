@@ -102,6 +102,11 @@ def show_refusal() -> None:
         st.toast(plain(said), icon=":material/warning:", duration="long")
 
 
+def tell(words: str) -> None:
+    """Say a sentence to the teacher until the next act."""
+    st.session_state[_SAID] = words
+
+
 def leading(code: str) -> Teacher | None:
     """Return the teacher of a class where this session has its secret. Raises StoreError."""
     secret = _secrets().get(code) if code else None
@@ -305,6 +310,8 @@ def _do(teacher: Teacher, classroom: Classroom, place: Place, ways: Ways, act: M
         case "reveal":
             _reveal(teacher, ways)
         case "next" if place.step:
+            if classroom.phase in (Phase.ASKING, Phase.CLOSED):
+                teacher.discard()
             _go_on(teacher, place, ways)
         case "back" if classroom.lesson:
             ways.go(classroom.lesson, classroom.step, False, "", "")

@@ -10,12 +10,12 @@ from headlight.app.parameters import PARAMETERS
 from headlight.app.results import TranslationRequest
 from headlight.classroom import Kind, Round
 from headlight.classroom.store import MOST_LINK
-from headlight.lessons import answer
+from headlight.lessons import answer, panel
 from headlight.lessons.answer import Answer, Option, Run
 from headlight.lessons.file import read_lessons
 from headlight.lessons.overview import pose_for
-from headlight.lessons.posed import Posed
-from headlight.lessons.teach.asking import Asked, asked_about, is_about_another, link_to, own_question, question_of
+from headlight.lessons.posed import Posed, pose
+from headlight.lessons.teach.asking import Asked, asked_about, link_to, own_question, question_of
 
 LESSONS, _ = read_lessons()
 REQUEST = TranslationRequest(results.checkpoint("en-de"), "I love my teacher.")
@@ -54,6 +54,9 @@ def test_every_question_of_the_shipped_lessons_can_be_asked_of_a_class(lesson):
             and set(values) <= set(PARAMETERS)
         )
         assert asked_about(asked_in(found)) == ("en-de", there.run.request.text)
+        assert question.about == ("" if step.page == "training" else there.run.request.text)
+        told = there.glossed(there.text(step.ask))[0]
+        assert question.text == "".join(part for _, part in told), "with what a word means"
     assert asked >= 3
 
 
@@ -114,10 +117,23 @@ def asked_about_link(link: str) -> tuple[str, str]:
     return asked_about(asked_in(replace(found, truth=replace(found.truth, link=link))))
 
 
-def test_another_text_or_checkpoint_in_the_bar_is_noticed():
-    asked = asked_in(own_question("Which?", ["a", "b"], None, "home", REQUEST))
-    assert not is_about_another(asked, REQUEST)
-    assert is_about_another(asked, replace(REQUEST, text="Another."))
-    assert is_about_another(asked, replace(REQUEST, checkpoint=results.checkpoint("en-fr")))
-    unknown = replace(asked, truth=replace(asked.truth, link="decoding"))
-    assert not is_about_another(unknown, replace(REQUEST, text="Another."))
+@pytest.mark.parametrize("text", ["The children are playing football in the park.", "The soup is too salty.", "Go."])
+def test_a_class_keeps_a_sentence_that_decides_every_question(text):
+    """What is undecided is what the desk would refuse to ask about this sentence."""
+    request = replace(REQUEST, text=text)
+    for lesson in LESSONS[::3]:
+        refused = [
+            at for at, step in enumerate(lesson.steps, start=1) if step.is_question and _is_refused(lesson, at, request)
+        ]
+        assert panel._undecided_by_own(lesson, request) == refused
+
+
+def _is_refused(lesson, number: int, request: TranslationRequest) -> bool:
+    return pose(lesson, number - 1, Run(request)).answer is None
+
+
+def test_a_sentence_of_the_lesson_or_none_at_all_is_no_own_one():
+    assert panel._undecided_by_own(LESSONS[0], REQUEST) is None
+    assert panel._undecided_by_own(LESSONS[0], replace(REQUEST, text=LESSONS[0].sentences[0])) is None
+    long = panel._undecided_by_own(LESSONS[0], replace(REQUEST, text="x" * 5000))
+    assert long == [at for at, step in enumerate(LESSONS[0].steps, start=1) if step.is_question]

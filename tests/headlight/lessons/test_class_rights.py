@@ -185,7 +185,7 @@ def test_a_store_that_cannot_be_reached_is_said_in_a_sentence(tmp_path):
             assert visitor.desk["said"].startswith("The file of the classes cannot be used") and not run.exceptions
             lessons = await stack.enter_async_context(Listener(address, "lessons"))
             await lessons.arrive(lessons="for the teacher")
-            run = await lessons.press("Teach a class")
+            run = await lessons.press("Teach this lesson")
             assert not run.exceptions and b"The file of the classes cannot be used" in lessons.heard.replace(b"\\", b"")
 
     with serve(**{FILE_VARIABLE: str(path)}) as address:
@@ -209,7 +209,7 @@ def test_a_session_opens_so_many_classes_and_is_then_told_to_go_on(school, store
             for opened in range(desk.MOST_PER_SESSION + 1):
                 await visitor.arrive(lessons="for the teacher")
                 assert b"Too many classes" not in visitor.heard, opened
-                await visitor.press("Teach a class")
+                await visitor.press("Teach this lesson")
             assert b"Too many classes were opened from here within an hour" in visitor.heard
 
     aside(lead()).result()
