@@ -24,8 +24,9 @@ from .timing import describe_machine, print_table, verdict
 from .visit import ROOT, Server, serve
 from .websocket_visitor import Run, WebsocketVisitor, marked
 
-PAGES = ("decoding", "attention", "inside", "what_if", "positions", "research")
-SHOW_THE_SENTENCE = {"decoding", "attention", "inside"}  # on arrival, as its tokens
+HOME = "home"
+PAGES = (HOME, "decoding", "attention", "inside", "what_if", "positions", "research")
+SHOW_THE_SENTENCE = {HOME, "decoding", "attention", "inside"}  # on arrival, as its tokens
 FIRST_MARK = 10_000
 MEMORY_BAR = 1.05  # of an hour's last quarter to its second
 AFTER = 5.0  # seconds of rest after a load, then a single visitor
@@ -135,9 +136,10 @@ def _row(
 
 async def alone(address: str, page: str, marks: Iterator[int], sentences: int = 5) -> float:
     """Return the median of one visitor's seconds, nobody else there."""
-    async with WebsocketVisitor(address, page) as visitor:
+    async with WebsocketVisitor(address, _address(page)) as visitor:
         await visitor.arrive()
-        if page.replace("_", " ")[:8] not in visitor.title.lower():
+        title = "headlight" if page == HOME else page.replace("_", " ")
+        if title[:8] not in visitor.title.lower():
             raise RuntimeError(f"asked for the page {page!r}, got {visitor.title!r}")
         return statistics.median([(await visitor.ask(next(_texts(marks))[1])).seconds for _ in range(sentences)])
 
@@ -154,7 +156,7 @@ async def load(
         await asyncio.sleep(start)
         own = f"headlight={uuid.uuid4().hex}"  # behind deploy/nginx.conf.template it leads to one of the replicas
         try:
-            async with WebsocketVisitor(address, page, own) as visitor:
+            async with WebsocketVisitor(address, _address(page), own) as visitor:
                 await visitor.arrive()
                 found.all_runs += 1
                 arrived.release()
@@ -209,7 +211,7 @@ async def wander(server: Server, visitors: int, every: float, seconds: float) ->
             await visitor.arrive()
             for _, text in _texts(marks):
                 await asyncio.sleep(every * 2 * random.random())
-                for run in (await visitor.go(random.choice(PAGES)), await visitor.ask(text)):
+                for run in (await visitor.go(_address(random.choice(PAGES))), await visitor.ask(text)):
                     faults.extend(run.exceptions)
                     runs += 1
 
@@ -232,6 +234,10 @@ async def wander(server: Server, visitors: int, every: float, seconds: float) ->
     print(
         f"{runs} runs, {len(faults)} exceptions, {len(broken)} broken visitors {sorted({*faults, *map(str, broken)})}"
     )
+
+
+def _address(page: str) -> str:
+    return "" if page == HOME else page
 
 
 def _texts(marks: Iterator[int]) -> Iterator[tuple[int, str]]:
