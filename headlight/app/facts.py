@@ -30,24 +30,31 @@ def encode_matrix(values: np.ndarray) -> dict:
     return encode_array(single, "float16" if is_half else "float32")
 
 
+def translation_facts(trace: Trace) -> dict:
+    """Return the facts of a translation: its text, its tokens, and the probability and rank of each output token."""
+    return {
+        "target_text": trace.target_text,
+        "source_tokens": list(trace.source_tokens),
+        "decoder_input_tokens": list(trace.decoder_input_tokens),
+        "target_tokens": list(trace.target_tokens),
+        "target_probabilities": encode_array(trace.target_probabilities),
+        "target_ranks": trace.target_ranks.tolist(),
+    }
+
+
 def trace_facts(trace: Trace, maps: Mapping[str, np.ndarray] | None = None) -> dict:
-    """Return the facts of a trace: texts, tokens, ids, probabilities and candidates of each step.
+    """Return the facts of a trace: those of the translation, its ids, and the candidates of each step.
 
     maps: attention weights by kind, [layers, heads, queries, keys], all or some of the trace's own.
     """
     return {
+        **translation_facts(trace),
         "source_text": trace.source_text,
-        "target_text": trace.target_text,
         "finished": trace.finished,
         "num_forced": trace.num_forced,
         "source_ids": list(trace.source_ids),
-        "source_tokens": list(trace.source_tokens),
         "decoder_input_ids": list(trace.decoder_input_ids),
-        "decoder_input_tokens": list(trace.decoder_input_tokens),
         "target_ids": list(trace.target_ids),
-        "target_tokens": list(trace.target_tokens),
-        "target_probabilities": encode_array(trace.target_probabilities),
-        "target_ranks": trace.target_ranks.tolist(),
         "entropies": encode_array(trace.entropies),
         "candidate_ids": trace.candidate_ids.ravel().tolist(),
         "candidate_tokens": [list(tokens) for tokens in trace.candidate_tokens],

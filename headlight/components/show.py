@@ -225,14 +225,12 @@ def replay_player(
     )
 
 
-def token_lines(payload: dict, key: str, on_word: Callable[[int], None] | None = None) -> None:
+def token_lines(lines: dict, key: str, on_word: Callable[[int], None]) -> None:
     """Show a translation's tokens in two rows, joined by one cross-attention head.
 
-    Where the payload says which source tokens are `hidden`, `on_word` gets the number of a source word, from 0, that
-    was clicked.
+    `on_word` gets the number of a source word, from 0, that was clicked, or -1 where all hidden words are to be shown.
     """
-    heard = {"word": lambda number: on_word(int(number))} if on_word else {}
-    _show("token_lines/lines", payload, key, **heard)
+    _show("token_lines/lines", lines, key, word=lambda number: on_word(int(number)))
 
 
 def weight_bars(payload: dict, key: str, on_key: Callable[[str], None], on_weights: Callable[[str], None]) -> None:

@@ -139,7 +139,7 @@ def test_while_presenting_page_down_opens_the_next_page_and_a_sign_ends_it(page,
     expect(page.get_by_role("heading", name="Lessons", exact=True)).to_be_visible()
     at_rest_and_hearing_keys(page)
     page.keyboard.press("PageUp")
-    expect(page.locator(".hides .row.source button").first).to_be_visible()
+    expect(page.locator(".token_lines .row.source button").first).to_be_visible()
     page.get_by_role("button", name="End the presentation").click()
     expect(page.get_by_test_id("stSidebar")).to_be_visible()
 

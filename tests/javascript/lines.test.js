@@ -1,4 +1,4 @@
-// Two rows of tokens and the lines between them: what is drawn, where, and what is said.
+// The token lines: facts as they are drawn, the places of lines and keys, and the sentences.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -6,14 +6,17 @@ import { test } from "node:test";
 import {
   changesOf, curve, lettersFor, linesOf, lookOf, moved, opacityOf, widthOf,
 } from "../../headlight/components/token_lines/geometry.js";
-import { outputWords, sourceWords, weightText } from "../../headlight/components/token_lines/words.js";
+import { linesStory } from "../../headlight/components/token_lines/story.js";
+import {
+  hiddenText, outputWords, shortChance, sourceWords, weightText,
+} from "../../headlight/components/token_lines/words.js";
 
 const DATA = {
   name: "layer 3, head 5",
   source: ["▁no", "▁cat", "▁no", ".", "</s>"],
   outputs: ["▁keine", "▁Katze", "</s>"],
   below: "output",
-  chances: ["90.0 %", "25.0 %", "60.0 %"],
+  probabilities: Float32Array.of(0.9, 0.25, 0.6),
   ranks: [1, 2, 1],
   weights: [
     [0.5, 0.25, 0.125, 0.125, 0],
@@ -21,6 +24,91 @@ const DATA = {
     [0, 0, 0, 0, 1],
   ],
 };
+
+// Two words of source, "The dog" and a mark; one layer of two heads.
+const FACTS = {
+  sourceTokens: ["▁The", "▁do", "g", ".", "</s>"],
+  decoderInputTokens: ["<s>", "▁Der", "▁Hund", "."], targetTokens: ["▁Der", "▁Hund", ".", "</s>"],
+  targetText: "Der Hund.", targetProbabilities: Float32Array.of(0.25, 0.5, 0.75, 1), targetRanks: [2, 1, 1, 1],
+  cross: { shape: [1, 2, 4, 5], weights: Float32Array.from({ length: 40 }, (_, at) => at / 64) },
+  hidden: [], unhiddenTokens: ["▁Der", "▁Hund", ".", "</s>"], harmless: null,
+};
+const HEAD = { layer: 0, head: 1 };
+
+test("the lines have the tokens, their words and the weights of the chosen head", () => {
+  const story = linesStory(FACTS, HEAD, "both");
+  assert.equal(story.name, "layer 1, head 2");
+  assert.deepEqual(story.sourceWords, [[0, 1], [1, 3], [3, 4]]);
+  assert.deepEqual(story.outputWords, [[0, 1], [1, 2], [2, 3]]);
+  assert.deepEqual(story.weights.map((row) => row[0] * 64), [20, 25, 30, 35]);
+  assert.deepEqual([story.hidden, story.changed, story.whole], [[], [], "Der Hund."]);
+  assert.match(story.headline, /^Click a word to hide it/);
+  const mean = linesStory(FACTS, { layer: 0, head: null }, "both");
+  assert.equal(mean.name, "average over the 2 heads of layer 1");
+  assert.equal(mean.weights[0][0], 10 / 64);
+});
+
+test("the map of the chosen head alone is drawn the same", () => {
+  const { cross, ...facts } = FACTS, shownCross = { shape: [4, 5], weights: cross.weights.subarray(20) };
+  const alone = { ...facts, shownCross, headCounts: [1, 2] };
+  assert.deepEqual(linesStory(alone, HEAD, "both"), linesStory(FACTS, HEAD, "both"));
+});
+
+test("rows are named by the tokens that the map is named by", () => {
+  const named = (rows) => {
+    const { outputs, below, inputs } = linesStory(FACTS, HEAD, rows);
+    return [outputs, below, inputs];
+  };
+  const { decoderInputTokens: fed, targetTokens: following } = FACTS;
+  assert.deepEqual(named("fed"), [fed, "input", null]);
+  assert.deepEqual(named("predicted"), [following, "output", null]);
+  assert.deepEqual(named("both"), [following, "output", fed]);
+});
+
+test("a hidden word is hidden with all its tokens, and what it changes is marked and said", () => {
+  const unhiddenTokens = ["▁Der", "▁kleine", "▁Ma", "nn", ".", "</s>"];
+  const story = linesStory({ ...FACTS, hidden: [1], unhiddenTokens, harmless: [0, 2] }, HEAD, "both");
+  assert.deepEqual([story.hidden, story.changed], [[1, 2], [1]]);
+  assert.equal(story.headline, "Without “dog” “kleine Mann” becomes “Hund”. " +
+    "2 of 3 words and marks can go alone without any change: “The”, “.”.");
+  const empty = { targetTokens: ["</s>"], targetText: "" };
+  const all = linesStory({ ...FACTS, ...empty, hidden: [0, 1, 2] }, HEAD, "both");
+  assert.equal(all.headline, "With every word hidden nothing is left of the translation.");
+});
+
+test("a headline names what was lost, gained and exchanged, where it is little", () => {
+  const said = (...changes) => {
+    const outcome = { changes: changes.map(([lost, gained]) => ({ lost, gained })), words: 10, isEmpty: false };
+    return hiddenText({ hidden: ["not"], harmless: null, words: 8, outcome });
+  };
+  const four = ["a", "b", "c", "d"];
+  assert.equal(said(), "Without “not” the translation stays the same.");
+  assert.equal(said([["nicht"], []]), "Without “not” the translation loses “nicht”.");
+  assert.equal(said([[], ["noch"]]), "Without “not” the translation gains “noch”.");
+  assert.equal(said([["nicht"], ["nie", "mehr"]]), "Without “not” “nicht” becomes “nie mehr”.");
+  assert.equal(said([["a"], ["b"]], [["c"], []]), "Without “not” 2 of 10 words and marks change.");
+  assert.equal(said([four, []]), "Without “not” 4 of 10 words and marks change.");
+  assert.equal(said([[], four]), "Without “not” the translation gains 4 words and marks.");
+});
+
+test("a headline names hidden and harmless words up to three", () => {
+  const outcome = { changes: [], words: 4, isEmpty: false }, words = ["The", "dog", "is", "here"];
+  const said = (hidden, harmless) => hiddenText({
+    hidden: words.slice(0, hidden), harmless: harmless === null ? null : words.slice(0, harmless), words: 10, outcome,
+  });
+  const alone = "words and marks can go alone without any change";
+  assert.match(said(1, 0), / Here every word matters\.$/);
+  assert.ok(said(1, 3).endsWith(` 3 of 10 ${alone}: “The”, “dog”, “is”.`));
+  assert.ok(said(1, 4).endsWith(` 4 of 10 ${alone}.`));
+  assert.equal(said(2, 3), "Without “The” and “dog” the translation stays the same.");
+  assert.equal(said(4, null), "Without 4 words and marks the translation stays the same.");
+});
+
+test("a probability below a token is never rounded to all or to nothing", () => {
+  assert.deepEqual([0, 0.0099, 0.01, 0.3949, 0.994, 0.995, 1].map(shortChance), [
+    "< 1 %", "< 1 %", "1 %", "39 %", "99 %", "> 99 %", "> 99 %",
+  ]);
+});
 
 test("a weight is never rounded to all or to nothing", () => {
   assert.deepEqual([0, 0.0049, 0.005, 0.126, 0.995, 0.9951, 1].map(weightText), [

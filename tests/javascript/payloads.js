@@ -2,15 +2,12 @@
 
 import { explorerChoice } from "../../headlight/components/live_page/address.js";
 import { comparedRows } from "../../headlight/components/live_page/payloads/compared.js";
-import { changedOutputs, describeHidden, linesPayload } from "../../headlight/components/live_page/payloads/lines.js";
 import { matchingBlocks, opcodes } from "../../headlight/components/live_page/payloads/opcodes.js";
 import { measureHeads, patternFacts, plainestHead } from "../../headlight/components/live_page/payloads/patterns.js";
 import {
   defaultHead, describeChange, describeRanking, switchesPayload,
 } from "../../headlight/components/live_page/payloads/switches.js";
-import {
-  chanceWords, fixed, percent, rint, shortChance, shortest, signed,
-} from "../../headlight/components/live_page/payloads/text.js";
+import { fixed, rint, signed } from "../../headlight/components/live_page/payloads/text.js";
 
 // Arrays come as lists.
 function traceOf(sent) {
@@ -25,7 +22,7 @@ function traceOf(sent) {
 }
 
 export default {
-  text: { chanceWords, fixed, percent, rint, shortChance, shortest, signed },
+  text: { fixed, rint, signed },
   opcodes, matchingBlocks, explorerChoice,
   patterns: (trace, { law, roles }) => patternFacts(traceOf(trace), law, roles),
   plainest: (trace, { law, roles }) => {
@@ -33,10 +30,6 @@ export default {
     const { layer, head } = plainestHead(measureHeads("cross", cross, sourceTokens, targetTokens, law), roles, law);
     return [layer, head];
   },
-  lines: (trace, head) => linesPayload(traceOf(trace), head, 170, 20),
-  hidden: (before, after, hidden, harmless) => [
-    changedOutputs(before, after), describeHidden(before, after, hidden, harmless),
-  ],
   switches: (losses, trace, names) => [
     switchesPayload(losses, traceOf(trace), names), describeRanking(losses, traceOf(trace), names), defaultHead(losses),
   ],

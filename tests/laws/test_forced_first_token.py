@@ -7,7 +7,7 @@ from support.families import write_family
 from support.small import small_model
 
 from headlight.app.results import CheckpointFiles, measures
-from headlight.views.home.lines_content import least_probable_token
+from headlight.views.home.content import least_probable_token
 from headlight.views.research.contrast import most_doubtful_step
 from headlight.views.what_if.change_content import describe_outcome
 from headlight.views.what_if.own_translation import describe_own, describe_where

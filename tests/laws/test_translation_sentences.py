@@ -8,7 +8,7 @@ from support.head_rows import word
 from support.traced import TOKEN, all_traces, is_printed, odd_traces, place_of, traces, translator
 
 from headlight.plots.names import head_name
-from headlight.views.home.lines_content import least_probable_token, strongest_reading
+from headlight.views.home.content import least_probable_token, strongest_reading
 from transformer.interpret.head_patterns import most_confident_head
 from transformer.interpret.trace import attention_map
 

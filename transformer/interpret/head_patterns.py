@@ -206,6 +206,11 @@ def word_ranges(tokens: Sequence[str]) -> list[range]:
     return ranges
 
 
+def words_of(tokens: Sequence[str]) -> list[str]:
+    """Return the words and runs of punctuation marks of a sentence as they are written."""
+    return ["".join(tokens[position] for position in word).replace(SPACE, "") for word in word_ranges(tokens)]
+
+
 def rows_with_choice(weights: np.ndarray) -> np.ndarray:
     """Return True for the rows that have more than one key to read: [..., queries, keys] -> [..., queries]."""
     several: np.ndarray = (~np.isnan(weights)).sum(axis=-1) > 1

@@ -7,18 +7,17 @@ import { default as player } from "../decoding_player/player.js";
 import { hardestStep } from "../decoding_player/story.js";
 import { default as switches } from "../head_switches/switches.js";
 import { JOINT, element } from "../lib/canvas.js";
+import { isSame } from "../lib/diff.js";
 import { inWords, wordRanges } from "../lib/tokens.js";
 import { default as tokenLines } from "../token_lines/lines.js";
+import { positionsOf } from "../token_lines/story.js";
 import { explorerChoice, numbersIn, placeIn } from "./address.js";
 import { comparedRows } from "./payloads/compared.js";
-import { changedOutputs, describeHidden, isSame, linesPayload, positionsOf } from "./payloads/lines.js";
 import { measureHeads, patternFacts, plainestHead } from "./payloads/patterns.js";
 import { defaultHead, describeChange, describeRanking, switchesPayload } from "./payloads/switches.js";
 import { kindHeadName, pluralize } from "./payloads/text.js";
 import { tableOf } from "./table.js";
 import { DRAWN_HERE, WayFields, optionsOf, showTree, wayIn, wayLine } from "./ways.js";
-
-const APART = 170, LETTERS = 20; // pixels, as in headlight/views/home/page.py
 
 // What a sentence shows: a headline and what belongs to it.
 export function finding({ headline, more, attempt }) {
@@ -68,21 +67,19 @@ export class Home extends View {
 
   async show({ text, trace, said, isCurrent }) {
     const words = wordRanges(trace.sourceTokens), numbers = numbersIn(said.hidden, words.length);
-    const hidden = numbers.map((number) => words[number]), positions = hidden.flatMap(positionsOf);
+    const positions = numbers.flatMap((number) => positionsOf(words[number]));
     const after = positions.length ? await this.source.trace(text, { hidden: positions }, "hidden") : trace;
     if (!isCurrent()) return;
     this.numbers = numbers;
     const draw = (harmless) => {
-      const payload = linesPayload(after, this.head({}, trace), APART, LETTERS);
-      Object.assign(payload, { hidden: positions, changed: hidden.length ? changedOutputs(trace, after) : [] });
-      payload.headline = describeHidden(trace, after, hidden, harmless);
-      payload.whole = after.targetText;
-      this.give(tokenLines, payload);
+      const facts = { ...after, hidden: numbers, unhiddenTokens: trace.targetTokens, harmless };
+      this.give(tokenLines, { facts, ...this.head({}, trace), rows: "both", layout: "alone" });
     };
     draw(null);
-    if (hidden.length !== 1) return;
+    if (numbers.length !== 1) return;
     const without = await this.source.withoutEach(text, words.map(positionsOf));
-    if (isCurrent()) draw(words.filter((_, at) => isSame(without[at].targetIds, trace.targetIds)));
+    const isHarmless = (number) => isSame(without[number].targetIds, trace.targetIds);
+    if (isCurrent()) draw([...words.keys()].filter(isHarmless));
   }
 
   // The number of a word that was clicked, from 0; -1 to show all.

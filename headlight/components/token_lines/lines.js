@@ -1,9 +1,10 @@
 // Source tokens above, output tokens below, and between them the weights of one cross-attention head. Pointing at a
-// token, by mouse, finger or keys, leaves its lines alone and writes its weights beside the tokens of the other row.
-// Where words can be hidden, a click on one reports it.
+// token, by mouse, finger or keys, leaves its lines alone and writes its weights beside the tokens of the other row. A
+// click on a source word reports that it is to be hidden, or shown again.
 
 import { offerPicture } from "../export/capture.js";
 import { element, opacity, tintOf } from "../lib/canvas.js";
+import { decodeFacts } from "../lib/facts.js";
 import { Component, mounted } from "../lib/mount.js";
 import { MOMENT, isStill } from "../lib/motion.js";
 import { invite, press } from "../lib/screen.js";
@@ -12,9 +13,11 @@ import { chipText, inWords, isSpecial, joined } from "../lib/tokens.js";
 import { changesOf, curve, lettersFor, linesOf, lookOf, shareOf } from "./geometry.js";
 import { figureOf, labelOf } from "./picture.js";
 import { SIDES, centresOf, listenToRow, markLines, pathLike, weightBetween } from "./rows.js";
-import { INVITATION, below, outputWords, sourceWords, weightText } from "./words.js";
+import { linesStory } from "./story.js";
+import { INVITATION, below, outputWords, shortChance, sourceWords, weightText } from "./words.js";
 
 const LITTLE = 0.05; // smaller weights are written faintly
+const LAYOUTS = { alone: { apart: 200, letters: 20 }, "beside map": { apart: 230, letters: 15 } }; // pixels
 const ALL = -1; // reported as a word: nothing is to be hidden any more
 
 class TokenLines extends Component {
@@ -22,7 +25,7 @@ class TokenLines extends Component {
     super(root);
     const { find } = this;
     Object.assign(this, { frame: find(".token_lines"), scroll: find(".scroll"), stage: find(".stage") });
-    Object.assign(this, { between: find(".between"), readout: find(".readout"), found: find(".found") });
+    Object.assign(this, { between: find(".between"), readout: find(".readout") });
     this.whole = find(".whole");
     find(".all").onclick = () => this.setTriggerValue("word", ALL);
     this.rows = { source: find(".source"), output: find(".output") };
@@ -40,29 +43,31 @@ class TokenLines extends Component {
 
   // Report that the word of a source token is to be hidden, or shown again.
   hide(index) {
-    const word = this.data.source_words.findIndex(([first, after]) => first <= index && index < after);
-    if (this.data.hidden && word >= 0) this.setTriggerValue("word", word);
+    const word = this.data.sourceWords.findIndex(([first, after]) => first <= index && index < after);
+    if (word >= 0) this.setTriggerValue("word", word);
   }
 
-  receive(data) {
+  // given: { facts, layer, head, rows, layout }, see story.js; facts as Python wrote them, or decoded already.
+  receive({ facts, layer, head, rows, layout }) {
+    const data = linesStory(facts.targetProbabilities ? facts : decodeFacts(facts), { layer, head }, rows);
+    this.layout = LAYOUTS[layout];
     const texts = JSON.stringify([data.source, data.outputs]), isNew = texts !== this.texts;
     const isSameSource = JSON.stringify(data.source) === JSON.stringify(this.data?.source);
     Object.assign(this, { data, texts });
     this.frame.setAttribute("aria-label", labelOf(data));
-    this.stage.style.setProperty("--apart", `${data.apart}px`);
+    this.stage.style.setProperty("--apart", `${this.layout.apart}px`);
     if (isNew) {
       this.hovered = null;
       if (!isSameSource) {
         this.focused = null;
-        this.fill("source", data.source, data.source_words);
+        this.fill("source", data.source, data.sourceWords);
         this.scroll.scrollLeft = 0;
       } else if (this.focused?.side === "output") this.focused = null;
-      this.fill("output", data.outputs, data.output_words);
+      this.fill("output", data.outputs, data.outputWords);
     }
     this.describeSource();
-    this.found.hidden = !data.headline;
-    this.find(".headline").textContent = invite(data.headline ?? "");
-    this.find(".all").hidden = !data.hidden?.length;
+    this.find(".headline").textContent = invite(data.headline);
+    this.find(".all").hidden = !data.hidden.length;
     data.outputs.forEach((_, index) => this.describeOutput(index, isNew && isSameSource));
     const before = isNew || isStill() ? null : this.lines;
     this.lines = linesOf(data.weights);
@@ -88,10 +93,8 @@ class TokenLines extends Component {
 
   describeSource() {
     const { source, hidden } = this.data;
-    this.frame.classList.toggle("hides", Boolean(hidden));
     this.buttons.source.forEach((button, index) => {
-      const isHidden = Boolean(hidden?.includes(index));
-      const offer = hidden && !button.classList.contains("special");
+      const isHidden = hidden.includes(index), offer = !button.classList.contains("special");
       const does = `${press()} to ${isHidden ? "show it again" : "hide it"}`;
       const what = offer ? `${isHidden ? ", hidden from every head" : ""}: ${does}` : "";
       button.classList.toggle("hidden", isHidden);
@@ -102,12 +105,12 @@ class TokenLines extends Component {
   }
 
   describeOutput(index, flashes) {
-    const { probabilities, short_chances, changed } = this.data, button = this.buttons.output[index];
-    const { name, chance } = below(this.data, index), isChanged = Boolean(chance && changed?.includes(index));
+    const { probabilities, changed } = this.data, button = this.buttons.output[index];
+    const { name, chance } = below(this.data, index), isChanged = Boolean(chance && changed.includes(index));
     const label = chance ? `${name}, ${chance}` : name;
     const colour = chance ? tintOf(shareOf(probabilities[index])) : "transparent";
     button.querySelector(".token").style.setProperty("--tint", colour);
-    button.querySelector(".chance").textContent = chance && short_chances[index];
+    button.querySelector(".chance").textContent = chance && shortChance(probabilities[index]);
     button.classList.toggle("changed", isChanged);
     button.classList.toggle("flashes", isChanged && flashes);
     button.setAttribute("aria-label", isChanged ? `${label}, changed` : label);
@@ -131,7 +134,7 @@ class TokenLines extends Component {
   // Letters as large as both rows allow, then the lines from middle to middle.
   place() {
     if (!this.data || !this.scroll.clientWidth) return;
-    const { stage, scroll, buttons } = this, largest = this.data.letters;
+    const { stage, scroll, buttons } = this, largest = this.layout.letters;
     stage.style.setProperty("--size", `${largest}px`);
     stage.style.setProperty("--gap", "6px");
     const letters = lettersFor(stage.scrollWidth, scroll.clientWidth, largest);
@@ -141,7 +144,7 @@ class TokenLines extends Component {
     }
     // What does not fit is scrolled, and can be read as a text.
     this.whole.hidden = !this.data.whole || stage.scrollWidth <= scroll.clientWidth;
-    this.whole.textContent = this.data.whole ?? "";
+    this.whole.textContent = this.data.whole;
     const chips = (side) => buttons[side].map((button) => button.querySelector(".token"));
     this.centres = centresOf(stage, { source: chips("source"), output: chips("output") });
     this.lines.forEach((line, at) => this.paths[at].setAttribute("d", this.pathOf(line)));
@@ -166,7 +169,7 @@ class TokenLines extends Component {
   show() {
     const named = this.hovered ?? this.focused;
     // Nothing reads a hidden word, so that pointing at it would leave no line.
-    const pointed = named?.side === "source" && this.data.hidden?.includes(named.index) ? null : named;
+    const pointed = named?.side === "source" && this.data.hidden.includes(named.index) ? null : named;
     markLines(this.between, this, pointed);
     for (const side of SIDES) {
       this.buttons[side].forEach((button, index) => {

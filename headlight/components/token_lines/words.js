@@ -1,12 +1,20 @@
-// What the lines say: weights as numbers, and a token that is pointed at in words.
+// Sentences and numbers of the token lines.
 
-const NAMED = 3; // of the weights of a token; the others are summed up
+import { chanceText, quoted } from "../lib/words.js";
+
+const NAMED = 3; // of the weights of a token, the others are summed up; of words in a headline
 
 // Two decimals, never rounded to all or to nothing.
 export function weightText(weight) {
   if (weight > 0 && weight < 0.005) return "< 0.01";
   if (weight > 0.995 && weight < 1) return "> 0.99";
   return weight.toFixed(2);
+}
+
+// A probability in whole percent, never rounded to all or to nothing.
+export function shortChance(probability) {
+  if (probability >= 0.995) return "> 99 %";
+  return probability >= 0.01 ? `${(probability * 100).toFixed(0)} %` : "< 1 %";
 }
 
 // The names of a token: “▁teacher” (source token 3).
@@ -33,10 +41,10 @@ export function outputWords(data, row) {
 
 // A token of the row below: its name, with the input token beside it where rows are named by both, and, of an output
 // token, how probable it was.
-export function below({ below: side, outputs, inputs, chances, ranks }, row) {
+export function below({ below: side, outputs, inputs, probabilities, ranks }, row) {
   const from = inputs ? `“${inputs[row]}” → ` : "", name = `${from}“${outputs[row]}”, ${side} token ${row + 1}`;
   const rank = ranks[row] === 1 ? "top-1" : `rank ${ranks[row]}`;
-  return { name, chance: side === "output" ? `probability ${chances[row]}, ${rank}` : "" };
+  return { name, chance: side === "output" ? `probability ${chanceText(probabilities[row])}, ${rank}` : "" };
 }
 
 // Which tokens of the row below attend to a source token. Their weights are of different rows: they have no sum to
@@ -53,3 +61,34 @@ export function sourceWords({ source, outputs, weights, below: side }, column) {
 export const INVITATION =
   "The thicker the line, the more the model looked at that word while writing this one. That looking is called " +
   "attention. Point at a word for the numbers.";
+
+// The effect of hidden words on a translation. hidden: the words; harmless: those that can be hidden alone without a
+// change, null where that was not measured; words: the number of all; outcome: see outcomeText.
+export function hiddenText({ hidden, harmless, words, outcome }) {
+  if (!hidden.length) return "Click a word to hide it from the model. What happens?";
+  if (hidden.length === words) return `With every word hidden ${outcomeText(outcome)}.`;
+  const isLong = hidden.length > NAMED;
+  const without = isLong ? `${hidden.length} words and marks` : hidden.map(quoted).join(" and ");
+  const spare = hidden.length === 1 && harmless ? ` ${harmlessText(harmless, words)}` : "";
+  return `Without ${without} ${outcomeText(outcome)}.${spare}`;
+}
+
+function harmlessText(harmless, words) {
+  if (!harmless.length) return "Here every word matters.";
+  const names = harmless.length <= NAMED ? `: ${harmless.map(quoted).join(", ")}` : "";
+  return `${harmless.length} of ${words} words and marks can go alone without any change${names}.`;
+}
+
+// changes: of the words, each { lost, gained }; words: the number of words before; isEmpty: nothing is left.
+function outcomeText({ changes, words, isEmpty }) {
+  if (!changes.length) return "the translation stays the same";
+  if (isEmpty) return "nothing is left of the translation";
+  const [lost, gained] = ["lost", "gained"].map((side) => changes.flatMap((each) => each[side]));
+  if (changes.length > 1 || Math.max(lost.length, gained.length) > NAMED) {
+    if (!lost.length) return `the translation gains ${gained.length} words and marks`;
+    return `${lost.length} of ${words} words and marks change`;
+  }
+  const [old, now] = [lost, gained].map((side) => quoted(side.join(" ")));
+  if (!gained.length) return `the translation loses ${old}`;
+  return lost.length ? `${old} becomes ${now}` : `the translation gains ${now}`;
+}

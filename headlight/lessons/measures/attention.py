@@ -10,10 +10,9 @@ from headlight.app.results import what_if
 from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, measure, of_the_page
 from headlight.plots.numbers import short_weight
 from headlight.plots.tokens import NOTHING, quoted, quoted_at
-from headlight.views.home.content import words_of
 from transformer import Greedy
 from transformer.arrays import entropy
-from transformer.interpret.head_patterns import is_word, strongest_word_pair
+from transformer.interpret.head_patterns import is_word, strongest_word_pair, words_of
 from transformer.interpret.trace import Trace, keys_of
 
 from .wording import MOST_OPTIONS, NEAR, head_in, head_names, listed, quoted_all, token_options

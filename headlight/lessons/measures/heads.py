@@ -11,8 +11,7 @@ from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, measu
 from headlight.plots.names import kind_head_name, sentence_case
 from headlight.plots.numbers import pluralize
 from headlight.plots.tokens import quoted
-from headlight.views.home.content import words_of
-from transformer.interpret.head_patterns import HeadMeasures, Pattern, measure_heads
+from transformer.interpret.head_patterns import HeadMeasures, Pattern, measure_heads, words_of
 from transformer.interpret.trace import masked_maps
 from transformer.interpret.what_if.importance import ABLATIONS, HeadImportance
 from transformer.interpret.what_if.intervention import Zero

@@ -1,15 +1,16 @@
-"""Texts of Home: example cards per pair of languages, and the effect of hidden words on a translation."""
+"""Example cards of Home, facts of its token lines, and findings on a translation and on the map of one head."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 
-from headlight.plots.tokens import quoted
+from headlight.app.facts import encode_array, translation_facts
+from headlight.app.finding import Finding
+from headlight.plots.names import head_name
+from headlight.plots.numbers import format_probability
+from headlight.plots.tokens import quoted, quoted_at
 from transformer.decoding.sampling import Hypothesis
-from transformer.interpret.head_patterns import word_ranges
-from transformer.interpret.trace import Trace
-
-MOST_NAMED = 3  # words of a translation in a headline
+from transformer.interpret.head_patterns import strongest_word_pair
+from transformer.interpret.trace import AttentionMap, Trace
 
 
 @dataclass(frozen=True)
@@ -48,69 +49,50 @@ def cards_of(source_language: str, target_language: str, probes: Sequence[tuple[
     return CARDS.get((source_language, target_language)) or tuple(made)
 
 
-def changed_outputs(before: Trace, after: Trace) -> list[int]:
-    """Return the positions of the output tokens that are not in the translation before, in its order."""
-    matcher = SequenceMatcher(None, before.target_ids, after.target_ids, autojunk=False)
-    return [
-        position
-        for tag, _, _, start, stop in matcher.get_opcodes()
-        if tag in ("replace", "insert")
-        for position in range(start, stop)
-    ]
+def lines_facts(trace: Trace, shown: AttentionMap) -> dict:
+    """Return the facts of the token lines for a trace and a cross-attention map of it: see token_lines/story.js."""
+    return {
+        **translation_facts(trace),
+        "shown_cross": encode_array(shown.weights),
+        "head_counts": [shown.layers, shown.heads],
+    }
 
 
-def words_of(tokens: Sequence[str], ranges: Sequence[range] | None = None) -> list[str]:
-    """Return the words and punctuation marks of a sentence as they are written."""
-    return ["".join(tokens[i] for i in each).replace("▁", "") for each in ranges or word_ranges(tokens)]
+def hiding_facts(before: Trace, hidden: list[int], harmless: list[int] | None) -> dict:
+    """Return the facts of hidden words, numbers from 0, beside those of the translation without them.
 
-
-def describe_hidden(
-    before: Trace, after: Trace, hidden: Sequence[range], harmless: Sequence[range] | None = None
-) -> str:
-    """Say what the translation lost under hidden source words, and which can be hidden alone without a change.
-
-    `harmless`: single words without which the translation is the same; None where that was not measured.
+    before: the trace with all words; harmless: see `harmless_words`, None where that was not measured.
     """
-    if not hidden:
-        return "Click a word to hide it from the model. What happens?"
-    words = word_ranges(before.source_tokens)
-    if len(hidden) == len(words):
-        return f"With every word hidden {_outcome(before, after)}."
-    without = " and ".join(map(quoted, words_of(before.source_tokens, hidden)))
-    if len(hidden) > MOST_NAMED:
-        without = f"{len(hidden)} words and marks"
-    spare = ""
-    if harmless is not None and len(hidden) == 1:
-        named = f": {', '.join(map(quoted, words_of(before.source_tokens, harmless)))}"
-        some = f"{len(harmless)} of {len(words)} words and marks can go alone without any change"
-        spare = f" {some}{named if len(harmless) <= MOST_NAMED else ''}." if harmless else " Here every word matters."
-    return f"Without {without} {_outcome(before, after)}.{spare}"
+    return {"hidden": hidden, "unhidden_tokens": list(before.target_tokens), "harmless": harmless}
 
 
-def _outcome(before: Trace, after: Trace) -> str:
-    """Say how a translation differs from the one before, in few words."""
-    if before.target_ids == after.target_ids:
-        return "the translation stays the same"
-    if not after.target_text.strip():
-        return "nothing is left of the translation"
-    old, new = words_of(before.target_tokens), words_of(after.target_tokens)
-    lost: list[str] = []
-    gained: list[str] = []
-    parts = 0
-    for tag, start, stop, begin, end in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        if tag != "equal":
-            lost, gained, parts = lost + old[start:stop], gained + new[begin:end], parts + 1
-    if parts > 1 or max(len(lost), len(gained)) > MOST_NAMED:
-        kept = sum(block.size for block in SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks())
-        return f"{len(old) - kept} of {len(old)} words and marks change"
-    if not gained:
-        return f"the translation loses {quoted(' '.join(lost))}"
-    if not lost:
-        return f"the translation gains {quoted(' '.join(gained))}"
-    return f"{quoted(' '.join(lost))} becomes {quoted(' '.join(gained))}"
+def harmless_words(before: Trace, without_each: Sequence[Hypothesis]) -> list[int]:
+    """Return the numbers, from 0, of the source words without which the same translation is found."""
+    return [number for number, without in enumerate(without_each) if without.ids == before.target_ids]
 
 
-def harmless_words(before: Trace, without_each: Sequence[Hypothesis]) -> list[range]:
-    """Return the words without which the same translation is found."""
-    each_word = zip(word_ranges(before.source_tokens), without_each, strict=True)
-    return [word for word, without in each_word if without.ids == before.target_ids]
+def least_probable_token(trace: Trace) -> Finding:
+    """Return the chosen token of the lowest probability, and the best other candidate of its step."""
+    step = trace.num_forced + int(trace.target_probabilities[trace.num_forced :].argmin())
+    other = trace.runner_up(step)
+    token, chance = quoted_at(trace.target_tokens, step), format_probability(trace.target_probabilities[step])
+    rank = trace.target_ranks[step]
+    return Finding(
+        f"The model was least sure of {token}: {chance}.",
+        f"{'Runner-up' if rank == 1 else f'It has rank {rank}. Most probable'}: "
+        f"{quoted(trace.candidate_tokens[step][other])}, "
+        f"{format_probability(trace.candidate_probabilities[step, other])}.",
+    )
+
+
+def strongest_reading(shown: AttentionMap) -> Finding | None:
+    """Return the largest weight between two words of a cross-attention map; None where only special tokens have any."""
+    rows = shown.predicted or shown.fed
+    pair = strongest_word_pair(shown.weights, shown.keys, rows)
+    if pair is None:
+        return None
+    name = head_name(shown.layer, shown.head, shown.layers, shown.heads)
+    return Finding(
+        f"{quoted_at(rows, pair[0])} looks at {quoted_at(shown.keys, pair[1])}: {shown.weights[pair]:.2f}.",
+        f"No weight between two words is larger in this map ({name}).",
+    )

@@ -10,7 +10,7 @@ from headlight.app.widgets import phone_container, show_figure, show_finding, sh
 from headlight.plots.heatmap import attention_map_figure, map_title
 from transformer.interpret.trace import AttentionMap, Trace, attention_map
 
-from .lines_content import least_probable_token, strongest_reading
+from .content import least_probable_token, strongest_reading
 
 _SIDE = 430  # pixels of the map
 

@@ -16,15 +16,10 @@ from headlight.plots.heatmap import map_title
 from headlight.views.live.offer import offer_model
 from transformer import Greedy
 from transformer.interpret.head_patterns import word_ranges
-from transformer.interpret.trace import RowLabel, Trace, attention_map
+from transformer.interpret.trace import AttentionMap, RowLabel, Trace, attention_map
 
-from .content import Card, cards_of, changed_outputs, describe_hidden, harmless_words
-from .lines_content import lines_payload
+from .content import Card, cards_of, harmless_words, hiding_facts, lines_facts
 from .map import show_map, show_tokens_of
-
-# Pixels between the rows of tokens, and of their letters.
-_ALONE = {"apart": 200, "letters": 20}
-_BESIDE_MAP = {"apart": 230, "letters": 15}
 
 
 def show_page(request: TranslationRequest, show_ways: Callable[[], None]) -> None:
@@ -36,20 +31,19 @@ def show_page(request: TranslationRequest, show_ways: Callable[[], None]) -> Non
         with_map = switch("Map of one head", "map")
     before = results.trace(request)
     words = word_ranges(before.source_tokens)
-    hidden = [words[number] for number in _hidden_words(len(words))]
-    after = what_if.hidden_trace(request, hidden) if hidden else before
-    change = _describe_change(request, before, after, hidden)
+    hidden = _hidden_words(len(words))
+    after = what_if.hidden_trace(request, [words[number] for number in hidden]) if hidden else before
+    hiding = hiding_facts(before, hidden, _harmless_words(request, before, hidden))
     if with_map:
         left, right = st.columns([3, 2], gap="medium")
         with right:
             shown = show_map(request, after)
         with left:
             st.markdown(f"**{map_title(shown)}**")
-            _show_lines(lines_payload(after, shown, **_BESIDE_MAP) | change)
+            _show_lines(lines_facts(after, shown) | hiding, shown, "beside map")
     else:
-        layer, head = results.default_head(request, "cross")
-        shown = attention_map(after, "cross", layer, head, RowLabel.BOTH)
-        _show_lines(lines_payload(after, shown, **_ALONE) | change)
+        shown = attention_map(after, "cross", *results.default_head(request, "cross"), RowLabel.BOTH)
+        _show_lines(lines_facts(after, shown) | hiding, shown, "alone")
     show_warnings(request)
     if with_map:
         show_tokens_of(request, after)
@@ -59,22 +53,17 @@ def show_page(request: TranslationRequest, show_ways: Callable[[], None]) -> Non
         offer_model(request)
 
 
-def _describe_change(request: TranslationRequest, before: Trace, after: Trace, hidden: list[range]) -> dict:
-    """Return the part of the lines' payload on hidden words and on what they change."""
-    harmless = None
-    if len(hidden) == 1 and isinstance(request.strategy, Greedy):
-        harmless = harmless_words(before, what_if.translations_without_each_word(request))
-    return {
-        "hidden": [position for word in hidden for position in word],
-        "changed": changed_outputs(before, after) if hidden else [],
-        "headline": describe_hidden(before, after, hidden, harmless),
-        "whole": after.target_text,
-    }
+def _harmless_words(request: TranslationRequest, before: Trace, hidden: list[int]) -> list[int] | None:
+    """Return the words that can be hidden alone without a change, measured where one is hidden; else None."""
+    if len(hidden) != 1 or not isinstance(request.strategy, Greedy):
+        return None
+    return harmless_words(before, what_if.translations_without_each_word(request))
 
 
-def _show_lines(payload: dict) -> None:
+def _show_lines(facts: dict, shown: AttentionMap, layout: str) -> None:
+    head = {"layer": shown.layer, "head": shown.head, "rows": shown.row_label}
     with st.container(key="home_lines"):
-        token_lines(payload, "token_lines", _toggle_word)
+        token_lines({"facts": facts, **head, "layout": layout}, "token_lines", _toggle_word)
 
 
 def _hidden_words(count: int) -> list[int]:

@@ -11,7 +11,7 @@ from headlight.lessons.answer import Kind, Run
 from headlight.lessons.file import read_lesson
 from headlight.lessons.measures.attention import NEGATIONS
 from headlight.lessons.measures.wording import NEAR
-from headlight.views.home.lines_content import strongest_reading
+from headlight.views.home.content import strongest_reading
 from transformer import Beam
 from transformer.interpret.trace import attention_map
 

@@ -6,7 +6,7 @@ from support.families import write_family
 from support.near import near
 
 from transformer.exchange.importing import import_translator
-from transformer.interpret.head_patterns import word_ranges
+from transformer.interpret.head_patterns import word_ranges, words_of
 from transformer.interpret.what_if.hiding import hide, translate_without_each
 from transformer.model.attention import causal_mask
 
@@ -21,7 +21,8 @@ def test_words_and_runs_of_marks_are_ranges_and_special_tokens_are_in_none():
     tokens = ["<s>", "▁don", "'", "t", "▁go", "?", "!", "▁naï", "ve", "▁", "</s>", "▁x"]
     found = [(each.start, each.stop) for each in word_ranges(tokens)]
     assert found == [(1, 2), (2, 3), (3, 4), (4, 5), (5, 7), (7, 9), (9, 10), (11, 12)]
-    assert word_ranges([]) == []
+    assert words_of(tokens) == ["don", "'", "t", "go", "?!", "naïve", "", "x"]
+    assert word_ranges([]) == [] == words_of([])
 
 
 def test_each_translation_is_the_one_that_decoding_finds_under_the_interventions(shipped):

@@ -1,8 +1,8 @@
 // What the head switches show, and what became of a translation without some heads, as
 // headlight/views/what_if/ablation.py and change_content.py say it.
 
-import { isSame } from "./lines.js";
 import { candidatesAt, isNeverChosen } from "../../decoding_player/story.js";
+import { isSame } from "../../lib/diff.js";
 import { LEAST_SHOWN, distinct, fixed, kindHeadName, quotedAt, rint, signed } from "./text.js";
 
 const KINDS = ["encoder", "decoder", "cross"];

@@ -20,15 +20,6 @@ export function rint(value) {
   return rest < 0.5 ? below : below + 1;
 }
 
-// A float32 as the number with the fewest digits that is no other float32.
-export function shortest(value) {
-  for (let digits = 1; digits < 9; digits++) {
-    const found = Number(value.toPrecision(digits));
-    if (Math.fround(found) === value) return found;
-  }
-  return Number(value.toPrecision(9));
-}
-
 export function signed(value, digits) {
   const text = fixed(value, digits);
   return /[1-9]/.test(text) ? text.replace("-", MINUS) : text.replace("-", "");
@@ -41,26 +32,7 @@ export function distinct(values, digits = 2, most = 7) {
   return values.map((value) => signed(value, digits));
 }
 
-// As statistics tables have it: .07, 1.00.
-export const shortWeight = (value) => fixed(value, 2).replace(/^0/, "");
-
-export function percent(share) {
-  if (share > 0 && share < 0.01) return "under 1 %";
-  return share >= 0.995 && share < 1 ? "over 99 %" : `${fixed(share * 100, 0)} %`;
-}
-
-export function chanceWords(probability) {
-  if (probability > 0.999) return "> 99.9 %";
-  if (probability < 1e-6) return "< 0.0001 %";
-  return `${fixed(probability * 100, probability >= 0.001 ? 1 : -Math.floor(Math.log10(probability)) - 2)} %`;
-}
-
-export function shortChance(probability) {
-  if (probability >= 0.995) return "> 99 %";
-  return probability >= 0.01 ? `${fixed(probability * 100, 0)} %` : "< 1 %";
-}
-
-export const grouped = (count) => String(count).replace(/\B(?=(\d{3})+$)/g, ",");
+const grouped = (count) => String(count).replace(/\B(?=(\d{3})+$)/g, ",");
 export const pluralize = (count, noun) => `${grouped(count)} ${noun}${count === 1 ? "" : "s"}`;
 export const quoted = (token) => `“${token}”`;
 
@@ -69,8 +41,7 @@ export function quotedAt(tokens, place, noun = "position") {
   return quoted(tokens[place]) + (twice ? ` (${noun} ${place + 1})` : "");
 }
 
-export const sentenceCase = (text) => text.slice(0, 1).toUpperCase() + text.slice(1);
-export const headName = (layer, head) => `layer ${layer + 1}, head ${head + 1}`;
+const headName = (layer, head) => `layer ${layer + 1}, head ${head + 1}`;
 
 // names: those of the kinds of attention.
 export function kindHeadName(names, { kind, layer, head }) {

@@ -1,12 +1,12 @@
 """Facts of the decoding player: the model's own numbers."""
 
-import base64
 import dataclasses
 import json
 
 import numpy as np
 import pytest
 import torch
+from support.facts import fact_array
 
 from headlight.views.decoding.content import decoding_facts, hardest_step
 from transformer.decoding.sampling import DecodingState, Greedy
@@ -21,10 +21,6 @@ def trace(translator):
 def facts_of(trace, layer=None, head=None) -> dict:
     maps = attention_map(trace, "cross", layer, head), attention_map(trace, "decoder", layer, head)
     return json.loads(json.dumps(decoding_facts(trace, *maps, 90, 1, "unforced")))
-
-
-def array(fact: dict) -> np.ndarray:
-    return np.frombuffer(base64.b64decode(fact["base64"]), "<f4").reshape(fact["shape"])
 
 
 def test_candidates_are_the_softmax_of_the_cached_logits_of_their_step(translator):
@@ -47,11 +43,11 @@ def test_a_trace_travels_whole(trace):
     for name in ("source_ids", "source_tokens", "decoder_input_tokens", "target_ids", "target_tokens"):
         assert tuple(facts[name]) == getattr(trace, name)
     for name in ("target_probabilities", "entropies"):
-        np.testing.assert_array_equal(array(facts[name]), getattr(trace, name))
+        np.testing.assert_array_equal(fact_array(facts[name]), getattr(trace, name))
     np.testing.assert_array_equal(facts["candidate_ids"], trace.candidate_ids.ravel())
-    np.testing.assert_array_equal(array(facts["candidate_probabilities"]), trace.candidate_probabilities.ravel())
+    np.testing.assert_array_equal(fact_array(facts["candidate_probabilities"]), trace.candidate_probabilities.ravel())
     for kind in ("cross", "decoder"):
-        np.testing.assert_array_equal(array(facts[kind]), trace.attention(kind))
+        np.testing.assert_array_equal(fact_array(facts[kind]), trace.attention(kind))
     assert (facts["vocabulary"], facts["forced"], facts["unforced"], facts["finished"]) == (90, 1, "unforced", True)
 
 

@@ -1,0 +1,56 @@
+// What the token lines draw of a translation and the map of one cross-attention head.
+//
+// Facts: of a trace (engine/headlight.js) its tokens, text, probabilities and ranks, and besides
+// { hidden, unhiddenTokens, harmless }: the numbers, from 0, of the hidden source words, the output tokens without any
+// hidden word, and the words that can be hidden alone without a change, null where that was not measured. In the app
+// the maps of all heads are missing: `shownCross` is the map of the chosen one, { shape: [queries, keys], weights },
+// and `headCounts` has the numbers of layers and heads.
+
+import { changesBetween } from "../lib/diff.js";
+import { averageMap } from "../lib/maps.js";
+import { wordRanges } from "../lib/tokens.js";
+import { headName } from "../lib/words.js";
+import { hiddenText } from "./words.js";
+
+// chosen: { layer, head }; rows: the tokens that name a row of the map, "predicted", "fed" or "both".
+export function linesStory(facts, chosen, rows) {
+  const { sourceTokens, decoderInputTokens, targetTokens, hidden, unhiddenTokens } = facts;
+  const map = facts.cross ? averageMap(facts.cross, chosen) : facts.shownCross.weights;
+  const [layers, heads] = facts.cross?.shape ?? facts.headCounts;
+  const outputs = rows === "fed" ? decoderInputTokens : targetTokens, sourceWords = wordRanges(sourceTokens);
+  return {
+    name: headName(chosen, { layers, heads }),
+    source: sourceTokens, outputs, below: rows === "fed" ? "input" : "output",
+    inputs: rows === "both" ? decoderInputTokens : null,
+    sourceWords, outputWords: wordRanges(outputs),
+    probabilities: facts.targetProbabilities, ranks: facts.targetRanks, weights: rowsOf(map, sourceTokens.length),
+    hidden: hidden.flatMap((number) => positionsOf(sourceWords[number])),
+    changed: changesBetween(unhiddenTokens, targetTokens).flatMap(([, , ...range]) => positionsOf(range)),
+    headline: hiddenText(hidingOf(facts)), whole: facts.targetText,
+  };
+}
+
+// The positions in a range of tokens, such as that of a word.
+export const positionsOf = ([start, stop]) => Array.from({ length: stop - start }, (_, at) => start + at);
+
+function rowsOf(map, keys) {
+  return Array.from({ length: map.length / keys }, (_, row) => [...map.subarray(row * keys, (row + 1) * keys)]);
+}
+
+// The hidden words and what became of the translation, as the sentence of words.js takes them.
+function hidingOf({ sourceTokens, targetTokens, targetText, hidden, unhiddenTokens, harmless }) {
+  const words = wordsOf(sourceTokens), old = wordsOf(unhiddenTokens), now = wordsOf(targetTokens);
+  const named = (numbers) => numbers.map((number) => words[number]);
+  const changes = changesBetween(old, now).map(([from, to, start, stop]) => {
+    return { lost: old.slice(from, to), gained: now.slice(start, stop) };
+  });
+  return {
+    hidden: named(hidden), harmless: harmless && named(harmless), words: words.length,
+    outcome: { changes, words: old.length, isEmpty: !targetText.trim() },
+  };
+}
+
+// The words and punctuation marks of a sentence as they are written.
+function wordsOf(tokens) {
+  return wordRanges(tokens).map(([start, stop]) => tokens.slice(start, stop).join("").replaceAll("▁", ""));
+}
