@@ -13,7 +13,8 @@ from headlight.components.show import architecture_diagram
 from headlight.plots.numbers import pluralize
 from transformer.interpret.parameters import Block, blocks_of, parameter_rows
 
-from .architecture_content import block_text, diagram_payload, share_words, sizes, sizes_words
+from .architecture_content import diagram_payload, share_words, sizes, sizes_words
+from .block_texts import block_text
 
 _KINDS = {("encoder", "self_attention"): "encoder", ("decoder", "self_attention"): "decoder"}
 _PAGES = {

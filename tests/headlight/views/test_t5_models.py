@@ -13,8 +13,9 @@ from support.t5 import write_t5
 
 from headlight.app import results
 from headlight.app.results import measures
-from headlight.views.inside.architecture_content import block_text, diagram_payload
+from headlight.views.inside.architecture_content import diagram_payload
 from headlight.views.inside.block_facts import Block
+from headlight.views.inside.block_texts import block_text
 from headlight.views.positions.relative_content import describe_buckets
 from transformer import Translator
 from transformer.checkpoint import save_checkpoint
