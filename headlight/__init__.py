@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from transformer import Beam, Decoding, Greedy, Sampling
     from transformer.interpret.activations import RESIDUAL_STREAM
+    from transformer.interpret.score_parts import explain_score
     from transformer.interpret.what_if.custom import Apply, Patch
     from transformer.interpret.what_if.intervention import Focus, Forbid, Mean, Rows, SetWeights, Shift, Uniform, Zero
 
@@ -39,6 +40,7 @@ __all__ = [
     "Translator",
     "Uniform",
     "Zero",
+    "explain_score",
     "load",
     "plots",
 ]
@@ -50,12 +52,12 @@ def __getattr__(name: str) -> Any:
     if name == "plots":
         return importlib.import_module("headlight.plots")
     from transformer import translator
-    from transformer.interpret import activations
+    from transformer.interpret import activations, score_parts
     from transformer.interpret.what_if import custom, intervention
 
     from . import notebook
 
-    homes = (notebook, custom, intervention, activations, translator)
+    homes = (notebook, custom, intervention, activations, score_parts, translator)
     return getattr(next(each for each in homes if name in vars(each)), name)
 
 

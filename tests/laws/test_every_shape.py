@@ -12,16 +12,18 @@ import torch
 from support.small import small_model
 
 from transformer.decoding.sampling import Greedy, Hypothesis, decode
-from transformer.interpret.activations import RESIDUAL_STREAM, Request, record
+from transformer.interpret.activations import RESIDUAL_STREAM, Request, record, scores_of
 from transformer.interpret.attention_block import block_parameters, compute_stages, differences, record_stages
 from transformer.interpret.attribution import gradient_times_input, leave_one_out
 from transformer.interpret.positions import embedding_sum
 from transformer.interpret.residual import ResidualStream, decoder_lens, logit_lens, record_residual_stream, trajectory
 from transformer.interpret.rollout import alti
+from transformer.interpret.score_parts import KEPT, score_parts_of
 from transformer.interpret.what_if.importance import head_importance
 from transformer.interpret.what_if.logit_attribution import attribution_of
 from transformer.interpret.what_if.patching import Question, every_cell, patched_logits
 from transformer.interpret.what_if.running import apply_interventions
+from transformer.model.head_ref import HeadRef
 from transformer.model.names import AttentionKind
 from transformer.model.transformer import Transformer
 
@@ -133,6 +135,17 @@ def parts_add_up_to_the_logit(case):
             yield found.total, found.logit, 1e-3
 
 
+def parts_add_up_to_the_score(case):
+    seen = record(case.model, [SOURCE], [case.fed], Request(keep=KEPT))
+    for kind, layer in itertools.product(AttentionKind, (0, 1)):
+        scores = scores_of(seen.call(f"{kind.block_name(layer)}.core"))[0, 1]
+        found = score_parts_of(case.model, seen, HeadRef(kind, layer, 1), 2, 1)
+        yield found.total, scores[2, 1], 1e-4
+        yield found.grouped().total, scores[2, 1], 1e-4
+        difference = score_parts_of(case.model, seen, HeadRef(kind, layer, 1), 2, 1, against=0)
+        yield difference.total, scores[2, 1] - scores[2, 0], 1e-4
+
+
 def the_residual_stream_ends_in_the_logits(case):
     yield case.stream.logits, case.logits, 1e-4
     for stack in (case.stream.encoder, case.stream.decoder):
@@ -196,6 +209,7 @@ def the_decoder_lens_ends_in_the_translation(case):
 
 LAWS = (
     parts_add_up_to_the_logit,
+    parts_add_up_to_the_score,
     the_residual_stream_ends_in_the_logits,
     the_logit_lens_ends_in_the_prediction,
     contributions_are_shares,

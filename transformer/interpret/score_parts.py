@@ -1,0 +1,292 @@
+"""Exact parts of one attention score: products of what was written into the query's stream and into the key's.
+
+A residual stream is a sum of vectors: the embedding, the position, what each head and each feed-forward wrote, and
+biases. Query and key are linear in it, so a score is a sum of one product for each pair of parts (Elhage et al. 2021).
+A LayerNorm between them is taken as the linear function that it is for this very vector, its standard deviation held
+at its own value, so that the parts add up to the score.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from torch import nn
+
+from ..arrays import read_only, require_index, to_array
+from ..model.attention import MultiHeadAttention
+from ..model.head_ref import HeadRef
+from ..model.layers import NORMS, norm_bias
+from ..model.names import AttentionKind, Stack, SubLayerKind
+from ..model.transformer import Transformer
+from .activations import RESIDUAL_STREAM, Activations, Request, bias_of, record, scores_of
+from .residual import sublayers_of
+from .trace import Trace
+
+if TYPE_CHECKING:
+    import pandas
+
+    from ..translator import Translator
+
+EMBEDDING, POSITION, BIASES, RELATIVE = "embedding", "position", "biases", "relative position"
+KEPT = (*RESIDUAL_STREAM, "*.*.*_attention.core")  # what a pass must keep to be explained
+
+
+@dataclass(frozen=True)
+class StreamPart:
+    """A summand of a residual stream. `kind`: "embedding", "position", "feed_forward", "biases", or a head's
+    `AttentionKind`; layer and head count from 0, None where there is none.
+    """
+
+    kind: str
+    layer: int | None = None
+    head: int | None = None
+
+    @property
+    def head_ref(self) -> HeadRef | None:
+        """Return the head that wrote the part, None for any other part."""
+        return None if self.head is None else HeadRef(AttentionKind(self.kind), self.layer, self.head)
+
+    @property
+    def group(self) -> "StreamPart":
+        """Return the part with all heads of its kind and layer together."""
+        return StreamPart(self.kind, self.layer)
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreParts:
+    """The parts of one score of a head, or of the difference of two scores of one query. Arrays are float64, read-only.
+
+    products: [query parts, key parts], scaled as the score is; relative: what relative positions added; score: the
+    model's own. Positions count from 0. With `against`, a second key, all are those of the first key minus those of
+    the second: what softmax compares.
+    """
+
+    head: HeadRef
+    query: int
+    key: int
+    against: int | None
+    query_parts: tuple[StreamPart, ...]
+    key_parts: tuple[StreamPart, ...]
+    products: np.ndarray
+    relative: float
+    score: float
+
+    @property
+    def total(self) -> float:
+        """Sum all parts: the score, but for rounding."""
+        return float(self.products.sum()) + self.relative
+
+    def minus(self, other: "ScoreParts") -> "ScoreParts":
+        """Return the parts of this score minus those of the same query's score with another key."""
+        products = read_only(self.products - other.products)
+        relative, score = self.relative - other.relative, self.score - other.score
+        return replace(self, against=other.key, products=products, relative=relative, score=score)
+
+    def grouped(self) -> "ScoreParts":
+        """Return the same with the heads of each kind and layer added up."""
+        rows, row_groups = _groups(self.query_parts)
+        columns, column_groups = _groups(self.key_parts)
+        products = np.zeros((len(row_groups), len(column_groups)))
+        np.add.at(products, (rows[:, None], columns), self.products)
+        return replace(self, query_parts=row_groups, key_parts=column_groups, products=read_only(products))
+
+    def largest(self, count: int = 5) -> list[tuple[StreamPart, StreamPart, float]]:
+        """Return the pairs of parts with the largest products, by absolute value."""
+        order = np.argsort(-np.abs(self.products), axis=None, kind="stable")[:count]
+        rows, columns = np.unravel_index(order, self.products.shape)
+        cells = [(self.query_parts[row], self.key_parts[column]) for row, column in zip(rows, columns, strict=True)]
+        return [(*cell, float(value)) for cell, value in zip(cells, self.products[rows, columns], strict=True)]
+
+    def without(self, part: StreamPart) -> float:
+        """Return the score if this part (a group: all its heads) were zero on both sides, all else unchanged."""
+        rows = np.array([part in (each, each.group) for each in self.query_parts])
+        columns = np.array([part in (each, each.group) for each in self.key_parts])
+        return float(self.products[~rows][:, ~columns].sum()) + self.relative
+
+    def to_frame(self) -> "pandas.DataFrame":
+        """List the products: query_kind, query_layer, query_head, key_kind, key_layer, key_head, value; numbers from 0.
+
+        A last row has the part "relative position" of both sides. The values add up to the score.
+        """
+        import pandas  # not needed to compute them
+
+        rows = [
+            (*_columns(query), *_columns(key), float(self.products[row, column]))
+            for row, query in enumerate(self.query_parts)
+            for column, key in enumerate(self.key_parts)
+        ]
+        rows.append((*_columns(StreamPart(RELATIVE)), *_columns(StreamPart(RELATIVE)), self.relative))
+        names = [f"{side}_{name}" for side in ("query", "key") for name in ("kind", "layer", "head")]
+        return pandas.DataFrame(rows, columns=[*names, "value"])
+
+
+def explain_score(
+    translator: "Translator",
+    trace: Trace,
+    kind: AttentionKind | str,
+    layer: int,
+    head: int,
+    query: int,
+    key: int,
+    *,
+    against: int | None = None,
+) -> ScoreParts:
+    """Compute the parts of a head's score in the pass of a trace, made by this model without interventions.
+
+    query, key: positions from 0, of the decoder's input for decoder queries, of the source for encoder queries and for
+    keys of cross-attention; against: another key. Raises ValueError for a head or a position that is not there.
+    """
+    model, request = translator.model, Request(keep=KEPT, logits_to_keep=1)
+    seen = record(model, [trace.source_ids], [trace.decoder_input_ids], request)
+    return score_parts_of(model, seen, HeadRef(AttentionKind(kind), layer, head), query, key, against)
+
+
+def score_parts_of(
+    model: Transformer, seen: Activations, head: HeadRef, query: int, key: int, against: int | None = None
+) -> ScoreParts:
+    """Compute the parts of a head's score in the first sentence of a pass that kept `KEPT`."""
+    found = _parts_of_key(model, seen, head, query, key)
+    return found if against is None else found.minus(_parts_of_key(model, seen, head, query, against))
+
+
+def _parts_of_key(model: Transformer, seen: Activations, head: HeadRef, query: int, key: int) -> ScoreParts:
+    attention, core = _attention(model, head), seen.call(f"{head.kind.block_name(head.layer or 0)}.core")
+    scores, bias = to_array(scores_of(core)[0, head.head]), to_array(bias_of(core)[head.head])  # queries keys
+    require_index("query", query, scores.shape[0])
+    require_index("key", key, scores.shape[1])
+    row = _read(_before_attention(model, seen, head, query), attention, head, 0)
+    column = _read(_key_stream(model, seen, head, key), attention, head, 1)
+    scale = 1 / math.sqrt(attention.width // attention.num_heads) if attention.scale is None else attention.scale
+    products = read_only(scale * row.vectors @ column.vectors.T)
+    relative, score = float(bias[query, key]), float(scores[query, key])
+    return ScoreParts(head, query, key, None, row.parts, column.parts, products, relative, score)
+
+
+@dataclass
+class _Summands:
+    """A vector of a stream as the sum of its parts' vectors, in the order in which they were written."""
+
+    by_part: dict[StreamPart, np.ndarray] = field(default_factory=dict)
+
+    @property
+    def parts(self) -> tuple[StreamPart, ...]:
+        return tuple(self.by_part)
+
+    @property
+    def vectors(self) -> np.ndarray:  # parts d_model
+        return np.stack(list(self.by_part.values()))
+
+    def add(self, part: StreamPart, vector: np.ndarray) -> None:
+        self.by_part[part] = self.by_part.get(part, 0.0) + vector
+
+    def normalise(self, norm: nn.Module, whole: np.ndarray) -> None:
+        """Put each part through a norm, its standard deviation held at that of the whole vector."""
+        assert isinstance(norm, NORMS)
+        weight = _array(norm.weight)
+        if isinstance(norm, nn.RMSNorm):
+            factor, centred = np.sqrt(np.square(whole).mean() + (norm.eps or 0.0)), False
+        else:
+            factor, centred = np.sqrt(whole.var() + norm.eps), True
+        for part, vector in self.by_part.items():
+            self.by_part[part] = (vector - vector.mean() * centred) * weight / factor
+        self.add(StreamPart(BIASES), _array(norm_bias(norm)))
+
+
+def _key_stream(model: Transformer, seen: Activations, head: HeadRef, key: int) -> _Summands:
+    if head.kind != AttentionKind.CROSS:
+        return _before_attention(model, seen, head, key)
+    summands = _walk(model, seen, Stack.ENCODER, key, None)
+    if isinstance(model.encoder_norm, NORMS):
+        layer, name, *_ = list(sublayers_of(model, Stack.ENCODER))[-1]
+        summands.normalise(model.encoder_norm, _array(seen.call(f"encoder.{layer}.{name}_residual").output[0, key]))
+    return summands
+
+
+def _before_attention(model: Transformer, seen: Activations, head: HeadRef, position: int) -> _Summands:
+    """Return the vector that the head's attention is given at a position of its queries' stack."""
+    return _walk(model, seen, head.kind.stack, position, (head.layer or 0, head.kind.sublayer))
+
+
+def _walk(
+    model: Transformer, seen: Activations, stack: Stack, position: int, until: tuple[int, SubLayerKind] | None
+) -> _Summands:
+    """Follow a stack's stream at a position, up to what the sub-layer `until` is given, or to its end."""
+    summands = _Summands()
+    call = seen.call(f"{stack}_input.positions")
+    embedded, whole = _array(call.inputs[0][0, position]), _array(call.output[0, position])
+    summands.add(StreamPart(EMBEDDING), embedded)
+    summands.add(StreamPart(POSITION), whole - embedded)
+    summands.add(StreamPart(BIASES), np.zeros_like(whole))
+    norm = getattr(model, f"{stack}_input").norm
+    if isinstance(norm, NORMS):
+        summands.normalise(norm, whole)
+    for layer, name, module, residual in sublayers_of(model, stack):
+        before = _array(seen.call(f"{stack}.{layer}.{name}_residual").inputs[0][0, position])
+        if (layer, name) == until:
+            if residual.norm_first:
+                summands.normalise(residual.norm, before)
+            break
+        for part, vector in _written(seen, stack, layer, name, module, position):
+            summands.add(part, vector)
+        if not residual.norm_first:
+            change = _array(seen.call(f"{stack}.{layer}.{name}").output[0, position])
+            summands.normalise(residual.norm, before + change)
+    return summands
+
+
+def _written(
+    seen: Activations, stack: Stack, layer: int, name: SubLayerKind, module: nn.Module, position: int
+) -> Iterator[tuple[StreamPart, np.ndarray]]:
+    """Yield what a sub-layer adds to the stream at a position, head by head; its last bias is a part of its own."""
+    if isinstance(module, MultiHeadAttention):
+        kind = next(kind for kind in AttentionKind if (kind.stack, kind.sublayer) == (stack, name))
+        core = _array(seen.call(f"{stack}.{layer}.{name}.core").output[0, :, position])  # heads d_k
+        columns = _array(module.output.weight).reshape(-1, *core.shape)  # d_model heads d_k
+        for head, vector in enumerate(np.einsum("dhk,hk->hd", columns, core)):
+            yield StreamPart(kind, layer, head), vector
+        last = module.output
+    else:
+        last = module.outer  # type: ignore[assignment]
+        whole = _array(seen.call(f"{stack}.{layer}.{name}").output[0, position])
+        yield StreamPart(SubLayerKind.FEED_FORWARD, layer), whole - (0.0 if last.bias is None else _array(last.bias))
+    if last.bias is not None:
+        yield StreamPart(BIASES), _array(last.bias)
+
+
+def _read(summands: _Summands, attention: MultiHeadAttention, head: HeadRef, side: int) -> _Summands:
+    """Project each part to the head's query (side 0) or key (side 1); their bias belongs to the part of biases."""
+    size = attention.width // attention.num_heads
+    first = side * attention.width + (head.head or 0) * size
+    weight = _array(attention.query_key_value.weight)[first : first + size]
+    read = _Summands({part: weight @ vector for part, vector in summands.by_part.items()})
+    if attention.query_key_value.bias is not None:
+        read.add(StreamPart(BIASES), _array(attention.query_key_value.bias)[first : first + size])
+    return read
+
+
+def _attention(model: Transformer, head: HeadRef) -> MultiHeadAttention:
+    """Return the attention of one head; raises ValueError where the model has no such head."""
+    layers = getattr(model, head.kind.stack)
+    if head.layer is None or head.head is None:
+        raise ValueError(f"one head expected, got {head.address}")
+    require_index("layer", head.layer, len(layers))
+    require_index("head", head.head, model.config.num_heads)
+    attention: MultiHeadAttention = getattr(layers[head.layer], head.kind.sublayer)
+    return attention
+
+
+def _groups(parts: tuple[StreamPart, ...]) -> tuple[np.ndarray, tuple[StreamPart, ...]]:
+    """Return for each part the number of its group, and the groups."""
+    groups = tuple(dict.fromkeys(part.group for part in parts))
+    return np.array([groups.index(part.group) for part in parts]), groups
+
+
+def _columns(part: StreamPart) -> tuple[str, float, float]:
+    layer, head = (math.nan if number is None else number for number in (part.layer, part.head))
+    return str(part.kind), layer, head
+
+
+def _array(tensor: object) -> np.ndarray:
+    return to_array(tensor).astype(np.float64)  # type: ignore[arg-type]
