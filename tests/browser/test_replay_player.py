@@ -14,7 +14,7 @@ from support.rest import at_rest, back
 
 from headlight.plots.numbers import short_weight
 from headlight.plots.tokens import chip_text
-from headlight.views.training.replay_content import replay_facts
+from headlight.views.training.replay_content import focus_of, replay_facts
 from transformer.training.replay import REPLAY_FILE, TrainingReplay, load_replay
 
 ROOT = Path(__file__).parents[2]
@@ -243,7 +243,7 @@ def growing(replay: TrainingReplay, moments: list[int], step: int = -1) -> dict:
         **{**vars(trajectory), **kept, "outputs": tuple(trajectory.outputs[moment] for moment in moments)}
     )
     so_far = TrainingReplay(replay.steps[moments], (part,), replay.losses, replay.scores, replay.score_name)
-    facts = replay_facts(so_far, part, "cross", [(0, 0)], ("English", "French"))
+    facts = replay_facts(so_far, part, "cross", focus_of(so_far, part, "cross"), [(0, 0)], ("English", "French"))
     return {"facts": facts, "layer": 0, "head": 0, "best": None, "step": step, "following": True}
 
 

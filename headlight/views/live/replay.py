@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from headlight.views.training.replay_content import ABOUT, TRY, averaging_words, output_story, replay_facts
+from headlight.views.training.replay_content import ABOUT, TRY, averaging_words, focus_of, output_story, replay_facts
 from transformer.errors import CheckpointError
 from transformer.training.replay import REPLAY_FILE, ProbeTrajectory, TrainingReplay, load_replay
 
@@ -63,7 +63,7 @@ def _words(whole: TrainingReplay, trajectory: ProbeTrajectory, names: tuple[str,
         "cross-attention."
     )
     return {
-        "facts": replay_facts(replay, shown, _KIND, heads, names),
+        "facts": replay_facts(replay, shown, _KIND, focus_of(replay, shown, _KIND), heads, names),
         "finding": {"headline": story.headline, "more": story.more, "attempt": TRY},
         "notes": [reduction, ABOUT, *filter(None, [averaging_words(training)])],
     }

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from functools import cache, partial
 
 import streamlit as st
 
@@ -87,16 +88,16 @@ def show_replay(
         if len(trajectories) > 1:
             text = from_list("Example", list(trajectories), "probe", width=220)
         trajectory = trajectories[text]
+        focus = cache(partial(focus_of, replay, trajectory))
         shapes = {kind: getattr(trajectory, kind).shape[1:3] for kind in KINDS}
 
         def start_of(kind: str) -> tuple[int, int]:
-            return live.first if live and kind == "cross" else focus_of(replay, trajectory, kind).most_changed()
+            return live.first if live and kind == "cross" else focus(kind).most_changed()
 
         kind, layer, head = choose_head(shapes, start_of, KINDS[0])
     assert layer is not None and head is not None, "no averages are offered"
-    focus = focus_of(replay, trajectory, kind)
     following = live is not None
-    facts = replay_facts(replay, trajectory, kind, [(layer, head)], names)
+    facts = replay_facts(replay, trajectory, kind, focus(kind), [(layer, head)], names)
     best = None
     if live and kind == "cross":
         best = {"layer": live.best[0], "head": live.best[1], "words": live.best_words}
@@ -117,7 +118,7 @@ def show_replay(
     if live:
         story = Finding(live.told.headline, f"{live.told.more} {story}")
     show_finding(story, TRY)
-    _offer_most_changed(focus, Head(kind, layer, head))
+    _offer_most_changed(focus(kind), Head(kind, layer, head))
 
 
 def _offer_most_changed(focus: Focus, shown: Head) -> None:

@@ -53,14 +53,16 @@ def replay_facts(
     replay: TrainingReplay,
     trajectory: ProbeTrajectory,
     kind: str,
+    focus: Focus,
     heads: Iterable[tuple[int, int]],
     languages: tuple[str, str],
 ) -> dict:
     """Return the facts that the player shows of one trajectory and kind: see replay_player/story.js.
 
-    `heads` are those whose pattern is measured at each snapshot; `languages` are those of source and target.
+    `focus` is that of the kind; `heads` are those whose pattern is measured at each snapshot; `languages` are those of
+    source and target.
     """
-    maps, focus = attention_maps(trajectory, kind), focus_of(replay, trajectory, kind)
+    maps = attention_maps(trajectory, kind)
     keys = trajectory.decoder_input_tokens if kind == "decoder" else trajectory.source_tokens
     return {
         "kind": kind,

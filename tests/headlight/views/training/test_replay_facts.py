@@ -10,10 +10,10 @@ from support.small import small_model
 from support.tiny import VOCABULARY
 
 from headlight.app.facts import encode_array
-from headlight.views.training.replay_content import attention_maps, replay_facts
+from headlight.views.training.replay_content import attention_maps, focus_of, replay_facts
 from transformer.interpret.head_patterns import measure_head
 from transformer.model.names import AttentionKind
-from transformer.training.replay import TrainingReplay
+from transformer.training.replay import ProbeTrajectory, TrainingReplay
 from transformer.training.replay_recorder import ReplayRecorder
 
 STEPS = (0, 10, 20, 50, 100)
@@ -28,6 +28,10 @@ def replay(tokenizer) -> TrainingReplay:
     for step in STEPS:
         recorder.record(small_model(seed=step + 1, vocab_size=VOCABULARY), step)
     return recorder.replay(LOSSES, SCORES, "BLEU")
+
+
+def facts_of(replay: TrainingReplay, trajectory: ProbeTrajectory, kind: str, heads=()) -> dict:
+    return replay_facts(replay, trajectory, kind, focus_of(replay, trajectory, kind), heads, NAMES)
 
 
 def decoded(fact: dict) -> np.ndarray:
@@ -46,7 +50,7 @@ def test_an_array_arrives_as_it_was(dtype, values):
 @pytest.mark.parametrize("kind", AttentionKind)
 def test_weights_travel_to_four_decimals_and_masked_ones_as_nothing(kind, replay):
     trajectory = replay.trajectories[0]
-    facts = json.loads(json.dumps(replay_facts(replay, trajectory, kind, [(1, 2)], NAMES)))
+    facts = json.loads(json.dumps(facts_of(replay, trajectory, kind, [(1, 2)])))
     maps = attention_maps(trajectory, kind)
     np.testing.assert_allclose(decoded(facts["attention"]) / 65535, np.nan_to_num(maps), atol=1e-5)
     np.testing.assert_allclose(decoded(facts["focus"]).shape, maps.shape[:3])
@@ -57,7 +61,7 @@ def test_weights_travel_to_four_decimals_and_masked_ones_as_nothing(kind, replay
 
 def test_curves_have_known_numbers_alone_and_texts_are_the_recordings(replay):
     trajectory = replay.trajectories[0]
-    facts = replay_facts(replay, trajectory, "cross", [], NAMES)
+    facts = facts_of(replay, trajectory, "cross")
     assert decoded(facts["losses"]).tolist() == [[15, 5], [150, 0.5]]
     assert decoded(facts["scores"]).tolist() == [[20, 3], [100, 34.5]]
     assert (facts["steps"], facts["outputs"]) == (list(STEPS), list(trajectory.outputs))
@@ -67,5 +71,5 @@ def test_curves_have_known_numbers_alone_and_texts_are_the_recordings(replay):
 def test_a_decoder_of_one_row_has_no_choice_to_measure(replay):
     trajectory = replay.trajectories[0]
     arrays = {"decoder": trajectory.decoder[..., :1, :1]}
-    facts = replay_facts(replay, dataclasses.replace(trajectory, **arrays), "decoder", [], NAMES)
+    facts = facts_of(replay, dataclasses.replace(trajectory, **arrays), "decoder")
     assert facts["uniform"] is None
