@@ -6,22 +6,13 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from transformer.arrays import require_index, to_array
-from transformer.config import Activation, FeedForwardType
-from transformer.interpret import residual
-from transformer.interpret.parameters import nearest
+from transformer.config import Activation
 from transformer.interpret.residual import (
-    StackStream,
     Trajectory,
-    record_gates,
-    record_hidden_units,
-    record_residual_stream,
 )
-from transformer.interpret.trace import Trace
-from transformer.model.names import Stack
-from transformer.translator import Translator
 
 from .layout import (
+    Theme,
     bars,
     candidate_rows,
     figure_of,
@@ -29,7 +20,6 @@ from .layout import (
     row_bars,
     scatter,
 )
-from .names import norm_name
 from .numbers import signed
 from .palette import BLUE, GREEN, OLIVE
 from .tokens import token_label
@@ -50,23 +40,22 @@ ACTIVATION_NAMES = {
     Activation.SILU: "SiLU",
 }
 
-_HEIGHT = 300  # pixels
 _UNITS = 24  # hidden units that are drawn
 _UPPER, _LOWER = {"xaxis": "x", "yaxis": "y"}, {"xaxis": "x2", "yaxis": "y2"}  # panels
 
 
 def sublayer_names(trajectory: Trajectory, norm: str = "LayerNorm") -> list[str]:
-    """Return what wrote each vector of a trajectory, whose norms are called `norm`: "layer 2 feed-forward"."""
+    """Return the writer of each vector of a trajectory, with the norms named `norm`: "layer 2 feed-forward"."""
     return [
         _SUBLAYERS[kind].replace("LayerNorm", norm) if layer is None else f"layer {layer + 1} {_SUBLAYERS[kind]}"
         for kind, layer in trajectory.points
     ]
 
 
-def trajectory_figure(trajectory: Trajectory, norm: str = "LayerNorm") -> go.Figure:
-    """Draw two panels over the sub-layers: norms of the vector and of what is added; cosines with two earlier ones.
+def trajectory(trajectory: Trajectory, norm: str = "LayerNorm", *, theme: Theme = "paper") -> go.Figure:
+    """Draw two panels over the sub-layers: norms of the vector and of the addition; cosines with two earlier ones.
 
-    `norm` is what the model's norms are called.
+    `trajectory`: of `transformer.interpret.residual.trajectory`; `norm`: the name of the model's norms.
     """
     names, places = sublayer_names(trajectory, norm), list(range(len(trajectory.points)))
     added = {"name": "norm of what is added", "marker": {"color": OLIVE, "opacity": 0.6}, "customdata": names}
@@ -87,89 +76,45 @@ def trajectory_figure(trajectory: Trajectory, norm: str = "LayerNorm") -> go.Fig
         "xaxis2": {"anchor": "y2", "domain": [0, 1], "tickvals": places, "ticktext": names, "tickangle": -40},
         "yaxis2": {"anchor": "x2", "domain": [0, 0.414], "title": "cosine", "range": [lowest, 1.05]},
     }
-    return figure_of(traces, 470, x=x, y=y, bottom=120, **lower)
-
-
-def neighbours_figure(found: Sequence[tuple[int, float]], name: Callable[[int], str]) -> go.Figure:
-    """Draw the tokens of the largest cosines, with these."""
-    tokens, cosines = [name(id) for id, _ in found], [cosine for _, cosine in found]
-    hover = [f"{token_label(name(id))} (id {id}): cosine {cosine:.4f}" for id, cosine in found]
-    traces = [row_bars(cosines, hover, BLUE, texts=[signed(cosine, 3) for cosine in cosines])]
-    x = {"title": "cosine with this token's row", "range": [min(0.0, found[-1][1]), 1]}
-    return figure_of(traces, 80 + 26 * len(found), x=x, y=candidate_rows(tokens), top=10)
-
-
-def units_figure(
-    units: np.ndarray, activation: str = "ReLU", parts: tuple[np.ndarray, np.ndarray] | None = None
-) -> go.Figure:
-    """Draw one token's strongest units: [d_ff], after the activation of this name.
-
-    parts: of a gated feed-forward the gates and what they are multiplied with, [d_ff] each; then units of both signs.
-    """
-    order = np.argsort(-(units if parts is None else np.abs(units)), kind="stable")[:_UNITS]
-    order = order[(units[order] > 0) | (parts is not None)]
-    places, marker = list(range(len(order))), {"color": BLUE, "opacity": 0.75}
-    hover = [f"unit {unit + 1}: {units[unit]:.4f}" for unit in order]
-    title = f"after {activation}"
-    if parts is not None:
-        title, (gates, values) = "gate × second map", parts
-        hover = [f"unit {unit + 1}: gate {gates[unit]:.4f} × {values[unit]:.4f} = {units[unit]:.4f}" for unit in order]
-    traces = [bars(places, units[order], marker=marker, hovertext=hover, hoverinfo="text")]
-    return _over_units(traces, order, _HEIGHT, {"title": title})
-
-
-def _over_units(traces: list[dict], order: np.ndarray, height: int, y: dict) -> go.Figure:
-    x = {**label_axis([str(unit + 1) for unit in order]), "title": "hidden unit"}
-    return figure_of(traces, height, x=x, y=y, top=10, bottom=60)
-
-
-def trajectory(translator: Translator, trace: Trace, stack: Stack | str = "decoder", *, token: int = 0) -> go.Figure:
-    """Draw a token's way through a stack: after each sub-layer the vector's norm, and its cosine with earlier ones.
-
-    `stack` is "encoder" or "decoder"; `token` counts from 0, in the decoder among the input tokens. Raises ValueError
-    for what is not there.
-    """
-    followed = residual.trajectory(_stream(translator, trace, stack), token)
-    return trajectory_figure(followed, norm_name(translator.model.config))
+    return figure_of(traces, 470, theme=theme, x=x, y=y, bottom=120, **lower)
 
 
 def nearest_tokens(
-    translator: Translator, trace: Trace, stack: Stack | str = "encoder", *, token: int = 0
+    neighbours: Sequence[tuple[int, float]], name: Callable[[int], str], *, theme: Theme = "paper"
 ) -> go.Figure:
-    """Draw the vocabulary's tokens whose embeddings have the largest cosine with that of a token of the sentence.
+    """Draw the tokens whose embeddings have the largest cosine with that of a token.
 
-    Options and errors as for `trajectory`.
+    `neighbours`: of `transformer.interpret.parameters.nearest`; `name`: of an id the token's text.
     """
-    matrix, ids = _embedded(translator, trace, stack)
-    require_index("token", token, len(ids))
-    tokenizer, is_source = translator.tokenizer, Stack(stack) == Stack.ENCODER
-    name = tokenizer.source_piece_text if is_source else tokenizer.piece_text
-    return neighbours_figure(nearest(matrix, ids[token]), name)
+    tokens, cosines = [name(id) for id, _ in neighbours], [cosine for _, cosine in neighbours]
+    hover = [f"{token_label(name(id))} (id {id}): cosine {signed(cosine)}" for id, cosine in neighbours]
+    traces = [row_bars(cosines, hover, BLUE, texts=[signed(cosine, 3) for cosine in cosines])]
+    x = {"title": "cosine with this token's row", "range": [min(0.0, cosines[-1]), 1]}
+    return figure_of(traces, 80 + 26 * len(cosines), theme=theme, x=x, y=candidate_rows(tokens), top=10)
 
 
 def hidden_units(
-    translator: Translator, trace: Trace, stack: Stack | str = "encoder", *, layer: int = 0, token: int = 0
+    units: np.ndarray,
+    activation: str = "ReLU",
+    parts: tuple[np.ndarray, np.ndarray] | None = None,
+    *,
+    theme: Theme = "paper",
 ) -> go.Figure:
-    """Draw the strongest units of a feed-forward for a token, after the activation.
+    """Draw one token's strongest units, [d_ff], after the activation of this name.
 
-    `layer` and `token` count from 0. Raises ValueError for what is not there.
+    `units`: a row of `transformer.interpret.residual.record_hidden_units`. parts: of a gated feed-forward the gates and
+    their factors, [d_ff] each, of `record_gates`; then units of both signs.
     """
-    stack = Stack(stack)
-    require_index("token", token, len(trace.source_ids if stack == Stack.ENCODER else trace.decoder_input_ids))
-    recorded = translator.model, trace.source_ids, trace.decoder_input_ids, stack, layer
-    if translator.model.config.feed_forward == FeedForwardType.GATED:
-        gates, values = record_gates(*recorded)
-        return units_figure((gates * values)[token], parts=(gates[token], values[token]))
-    return units_figure(record_hidden_units(*recorded)[token], ACTIVATION_NAMES[translator.model.config.activation])
-
-
-def _stream(translator: Translator, trace: Trace, stack: Stack | str) -> StackStream:
-    """Run the model once more and return the residual stream of one side."""
-    return getattr(record_residual_stream(translator.model, trace.source_ids, trace.decoder_input_ids), Stack(stack))
-
-
-def _embedded(translator: Translator, trace: Trace, stack: Stack | str) -> tuple[np.ndarray, tuple[int, ...]]:
-    """Return the embedding matrix of a side, [vocabulary, d_model], and the ids of its tokens."""
-    is_source = Stack(stack) == Stack.ENCODER
-    matrix = translator.model.source_embedding if is_source else translator.model.target_embedding
-    return to_array(matrix.weight), trace.source_ids if is_source else trace.decoder_input_ids
+    order = np.argsort(-(units if parts is None else np.abs(units)), kind="stable")[:_UNITS]
+    order = order[(units[order] > 0) | (parts is not None)]
+    hover, title = [f"unit {unit + 1}: {signed(units[unit])}" for unit in order], f"after {activation}"
+    if parts is not None:
+        title, (gates, values) = "gate × second map", parts
+        hover = [
+            f"unit {unit + 1}: gate {signed(gates[unit])} × {signed(values[unit])} = {signed(units[unit])}"
+            for unit in order
+        ]
+    look = {"marker": {"color": BLUE, "opacity": 0.75}, "hovertext": hover, "hoverinfo": "text"}
+    x = {**label_axis([str(unit + 1) for unit in order]), "title": "hidden unit"}
+    traces = [bars(list(range(len(order))), units[order], **look)]
+    return figure_of(traces, 300, theme=theme, x=x, y={"title": title}, top=10, bottom=60)

@@ -35,6 +35,11 @@ def short_weight(value: float) -> str:
     return f"{value:.2f}".removeprefix("0")
 
 
+def percent_in_cell(share: float) -> str:
+    """Return a share in whole percent without the sign, for a small cell: "94"."""
+    return f"{share * 100:.0f}"
+
+
 def two_digits(value: float) -> str:
     """Return a value for a small cell: ".59", "−.12", "2.2", "11"; "0" for a value that rounds to nothing."""
     if abs(value) < LEAST_SHOWN:

@@ -1,13 +1,14 @@
-"""The colours of all figures, and the scales that they make."""
+"""Colours and colour scales of all figures."""
 
 from dataclasses import dataclass
 
-# One meaning a colour, here and in headlight/components/lib/colours.css and colours.js: the blue ramp below is a weight
-# or a probability, ink is around what is chosen, teal and brown are values with a sign, and orange is what the visitor
-# has changed (hidden, forced, switched off, edited), and nothing else.
+# One meaning per colour, here and in headlight/components/lib/colours.css and colours.js: the blue ramp below is a
+# weight, violet a probability, a ring of ink the selection, teal and brown are values with a sign, and orange is a
+# change by the visitor (hidden, forced, switched off, edited), and nothing else.
 CHANGED = "#e8710a"
 CHANGED_FAINT, CHANGED_STRONG = "rgba(232, 113, 10, 0.03)", "rgba(232, 113, 10, 0.8)"  # the ends of a scale
 POSITIVE, NEGATIVE = "rgba(0, 133, 122, 0.85)", "rgba(150, 96, 47, 0.85)"  # of bars with a sign
+PROBABILITY = "#8250c4"
 INK = "#010203"  # stands for the page's own text colour, which page.css knows
 
 # Blue and olive in the first place: every colour vision tells them apart, on a light page and on a dark one.
@@ -41,7 +42,7 @@ BLACK = "#000000"
 
 
 def label_color(share: float) -> str | None:
-    """The colour of digits on a cell of this share of WEIGHT_SCALE, 4.5 : 1 and more; None is the page's own."""
+    """Return the colour of digits on a cell of this share of WEIGHT_SCALE, 4.5 : 1 and more; None: the page's own."""
     if not share > _OWN_UP_TO:  # nor is NaN, a blank cell
         return None
     return THEMES_FAINTEST if share >= _OTHER_FROM else BLACK
@@ -58,20 +59,20 @@ def light_colors(value: object) -> object:
 
 @dataclass(frozen=True)
 class Scale:
-    """Plotly's colours from the value `low` to the value `high`; `ticks` of its colour bar, None for Plotly's own."""
+    """Plotly's colours from the value `low` to the value `high`; `ticks` of its colour bar, in percent or decimals."""
 
     colours: list
     low: float = 0.0
     high: float = 1.0
-    ticks: tuple[float, ...] | None = (0.0, 0.5, 1.0)
-    tick_format: str = ""
+    ticks: tuple[float, ...] = (0.0, 0.5, 1.0)
+    is_percent: bool = True
 
 
 WEIGHTS = Scale(WEIGHT_SCALE)
 
 
 def diverging(limit: float, opacity: float = 0.95) -> Scale:
-    """From -limit, brown, to limit, teal, which are the ends of the colour bar; zero is the page, light or dark.
+    """Return a scale from -limit, brown, to limit, teal; zero is the page, light or dark.
 
     The ends have this opacity, less than usual where numbers stand on the cells.
     """
@@ -81,4 +82,4 @@ def diverging(limit: float, opacity: float = 0.95) -> Scale:
         [0.5, "rgba(0, 133, 122, 0.02)"],
         [1.0, f"rgba(0, 133, 122, {opacity})"],
     ]
-    return Scale(colours, -limit, limit, (-limit, 0.0, limit), ".1f")
+    return Scale(colours, -limit, limit, (-limit, 0.0, limit), is_percent=False)

@@ -5,13 +5,10 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from transformer.arrays import require_index
-from transformer.interpret.positions import Encoding, model_encoding, position_rows
-from transformer.model.names import Stack
-from transformer.translator import Translator
+from transformer.interpret.positions import Encoding
 
 from .heatmap import Cells
-from .layout import GRID, bar_below, figure_of, integer_axis, integer_rows, scatter, titled
+from .layout import GRID, Theme, bar_below, figure_of, integer_axis, integer_rows, scatter, titled
 from .palette import BLUE, GREY, INK, LINE_GREY, MIDDLE_GREY, OLIVE, diverging
 
 _ARC_RADIUS = 0.55
@@ -21,20 +18,21 @@ _AROUND_WAVES = {"l": 60, "r": 10, "t": 60, "b": 76}
 _SINE, _COSINE = {"color": BLUE, "width": 2}, {"color": OLIVE, "width": 2, "dash": "dash"}
 
 
-def table_figure(table: np.ndarray, limit: float | None = None) -> go.Figure:
-    """Draw a table [length, d_model]: rows are positions from top to bottom, columns dimensions, colours around 0.
+def positions(table: np.ndarray, *, theme: Theme = "paper") -> go.Figure:
+    """Draw the vectors that a model adds at its positions, [length, d_model], learned or by a formula.
 
-    The colours end at `limit`, or at the table's largest absolute value.
+    `table`: of `transformer.interpret.positions.position_rows`. Rows are positions from 0, columns dimensions; the
+    colours end at the largest absolute value.
     """
     x, y = {**integer_axis(table.shape[1], "dimension"), "side": "top"}, integer_rows(len(table), "position")
-    return figure_of([_table_cells(table, limit)], 480, x=x, y=y, top=10, bottom=60)
+    return figure_of([_table_cells(table, float(np.abs(table).max()))], 480, theme=theme, x=x, y=y, top=10, bottom=60)
 
 
-def waves_figure(encoding: Encoding, pair: int, position: int, offset: int) -> go.Figure:
-    """Draw the table with one pair of dimensions framed, and to its right this pair as two waves, row by row.
+def waves(encoding: Encoding, pair: int, position: int, offset: int, *, theme: Theme = "paper") -> go.Figure:
+    """Draw the table with one pair of dimensions in a ring, and to its right this pair as two waves, row by row.
 
-    Marks stand at `position` and at `position + offset`. Raises IndexError for a pair or a position that the encoding
-    does not have.
+    `encoding`: of `transformer.interpret.positions.model_encoding`. Marks stand at `position` and `position + offset`.
+    Raises IndexError for a pair or a position outside the encoding.
     """
     rows, places = np.arange(encoding.length, dtype=np.int16), [position, position + offset]
     traces = [_table_cells(encoding.table, 1.0)]
@@ -50,26 +48,23 @@ def waves_figure(encoding: Encoding, pair: int, position: int, offset: int) -> g
         traces.append(scatter(values[places], places, "markers", marker=marker, **look))
     x = {**integer_axis(encoding.d_model, "dimension"), "side": "top", "domain": [0, _TABLE_ENDS]}
     values_axis = {**GRID, "title": titled("sine, cosine"), "side": "top", "range": [-1.1, 1.1], "tickvals": [-1, 0, 1]}
-    frame = {
+    ring = {
         "type": "rect",
         "xref": "x",
-        "yref": "y domain",
         "x0": 2 * pair - 0.5,
         "x1": 2 * pair + 1.5,
+        "yref": "y domain",
         "y0": 0,
         "y1": 1,
     }
-    shapes = [frame | {"line": {"color": INK, "width": 1.5}}, *(_row_line(place) for place in places)]
-    more: dict[str, Any] = {
-        "xaxis2": {**values_axis, "domain": [_CURVES_BEGIN, 1]},
-        "shapes": shapes,
-        "margin": _AROUND_WAVES,
-    }
+    shapes = [ring | {"line": {"color": INK, "width": 1.5}}, *map(_row_line, places)]
+    second = {**values_axis, "domain": [_CURVES_BEGIN, 1]}
+    more: dict[str, Any] = {"xaxis2": second, "shapes": shapes, "margin": _AROUND_WAVES}
     y = integer_rows(encoding.length, "position")
-    return figure_of(traces, 440, x=x, y=y, showlegend=False, **more)
+    return figure_of(traces, 440, theme=theme, x=x, y=y, showlegend=False, **more)
 
 
-def rotation_figure(encoding: Encoding, pair: int, position: int, offset: int) -> go.Figure:
+def rotation(encoding: Encoding, pair: int, position: int, offset: int, *, theme: Theme = "paper") -> go.Figure:
     """Draw the unit circle: sine to the right, cosine upwards, PE(position) and PE(position + offset) as arrows.
 
     Position 0 points straight up and later ones follow clockwise. Full turns of the angle between both are left out of
@@ -87,11 +82,11 @@ def rotation_figure(encoding: Encoding, pair: int, position: int, offset: int) -
         _arrow(points[later], later, OLIVE, "dash"),
     ]
     x, y = _axis(f"dimension {2 * pair}: sine"), _axis(f"dimension {2 * pair + 1}: cosine")
-    return figure_of(traces, 430, x=x, y={**y, "scaleanchor": "x"}, top=10, bottom=10)
+    return figure_of(traces, 430, theme=theme, x=x, y={**y, "scaleanchor": "x"}, top=10, bottom=10)
 
 
-def _table_cells(table: np.ndarray, limit: float | None) -> dict:
-    scale = diverging(limit or float(np.abs(table).max()))
+def _table_cells(table: np.ndarray, limit: float) -> dict:
+    scale = diverging(limit)
     cells = Cells(table, "position %{y}<br>dimension %{x}<br>value <b>%{z:.4f}</b>", scale)
     return cells.trace(bar_below("value", scale, length=220))
 
@@ -137,38 +132,3 @@ def _axis(name: str) -> dict:
     lines = {"showgrid": False, "zeroline": True, "zerolinecolor": LINE_GREY}
     size = {"range": [-1.15, 1.15], "tickvals": [-1, 0, 1], "automargin": True, "constrain": "domain"}
     return {"title": {"text": name}, **size, **lines}
-
-
-def positions(translator: Translator, stack: Stack | str = "encoder", *, length: int = 64) -> go.Figure:
-    """Draw the vectors that a model adds at the first `length` positions of a side, learned or by a formula.
-
-    Rows are positions from 0, columns dimensions. `stack` is "encoder" or "decoder"; ValueError for another.
-    """
-    return table_figure(position_rows(translator.model, Stack(stack))[:length])
-
-
-def waves(translator: Translator, *, pair: int = 4, position: int = 5, offset: int = 3, length: int = 64) -> go.Figure:
-    """Draw the sinusoidal positional encoding over the first `length` positions (paper, 3.5), and a pair as two waves.
-
-    `pair` and `position` count from 0. Raises ValueError where the model has no such encoding, and IndexError for a
-    pair or a position that is not drawn.
-    """
-    return waves_figure(_encoding(translator, pair, position, offset, length), pair, position, offset)
-
-
-def rotation(
-    translator: Translator, *, pair: int = 4, position: int = 5, offset: int = 3, length: int = 64
-) -> go.Figure:
-    """Draw a pair of dimensions on the unit circle at `position` and `offset` positions later: a shift is a rotation.
-
-    Options and errors as for `waves`.
-    """
-    return rotation_figure(_encoding(translator, pair, position, offset, length), pair, position, offset)
-
-
-def _encoding(translator: Translator, pair: int, position: int, offset: int, length: int) -> Encoding:
-    shown = model_encoding(translator.model).first(length)
-    require_index("pair", pair, shown.d_model // 2)
-    require_index("position", position, shown.length)
-    require_index("position + offset", position + offset, shown.length)
-    return shown

@@ -1,4 +1,4 @@
-"""Figures of relative positions: what each head adds to a score over distance, and between a sentence's tokens."""
+"""Figures of relative positions: the addition of each head to a score over distance, and between tokens."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 from transformer.interpret.relative_positions import RelativeBias
 
 from .heatmap import Cells
-from .layout import GRID, LEFT, LEGEND_BELOW, bar_below, figure_of, scatter, titled
+from .layout import GRID, LEFT, LEGEND_BELOW, Theme, bar_below, figure_of, scatter, titled
 from .palette import GROUND_GREY, SERIES_COLOURS, SOLID_GREY, diverging
 from .tokens import shown_tokens, token_label
 
@@ -19,9 +19,9 @@ _NAMED = 40  # tokens: of longer sentences positions alone stand beside the map
 
 
 def distance_words(distances: Sequence[int] | np.ndarray, furthest: int | None = None) -> str:
-    """Say which distances in a row these are: "the token before", "3 to 4 tokens after", "91 or more tokens after".
+    """Name distances in a row: "the token before", "3 to 4 tokens after", "91 or more tokens after".
 
-    `furthest` is the largest distance that is known, beyond which a bucket that reaches it goes on.
+    `furthest` is the largest known distance, beyond which a bucket that reaches it goes on.
     """
     if not np.any(distances):
         return "the token itself"
@@ -35,9 +35,10 @@ def distance_words(distances: Sequence[int] | np.ndarray, furthest: int | None =
     return f"{count} tokens {side}"
 
 
-def bias_curves_figure(bias: RelativeBias, chosen: int, reach: int) -> go.Figure:
+def bias_curves(bias: RelativeBias, chosen: int, reach: int, *, theme: Theme = "paper") -> go.Figure:
     """Draw each head's number over distance, up to `reach`, the chosen head's line thick, counted from 0.
 
+    `bias`: of `transformer.interpret.relative_positions.relative_bias`.
     Distances that share a bucket share a number: every second bucket has a faint ground.
     """
     distances = bias.distances[np.abs(bias.distances) <= reach]
@@ -60,8 +61,13 @@ def bias_curves_figure(bias: RelativeBias, chosen: int, reach: int) -> go.Figure
         "range": [-edge, edge if bias.both_ways else 0.5],
     }
     y = {**GRID, "title": "added to the score", "zeroline": True, "zerolinecolor": SOLID_GREY}
-    look: dict[str, Any] = {"showlegend": True, "hoverlabel": LEFT, "shapes": _grounds(distances, buckets)}
-    return figure_of(traces, 400, x=x, y=y, top=10, bottom=90, legend=LEGEND_BELOW, **look)
+    look: dict[str, Any] = {
+        "showlegend": True,
+        "legend": LEGEND_BELOW,
+        "hoverlabel": LEFT,
+        "shapes": _grounds(distances, buckets),
+    }
+    return figure_of(traces, 400, theme=theme, x=x, y=y, top=10, bottom=90, **look)
 
 
 def _grounds(distances: np.ndarray, buckets: np.ndarray) -> list[dict]:
@@ -75,8 +81,10 @@ def _grounds(distances: np.ndarray, buckets: np.ndarray) -> list[dict]:
     ]
 
 
-def bias_map_figure(bias: RelativeBias, head: int, tokens: Sequence[str], first: int, limit: float) -> go.Figure:
-    """Draw what a head adds to the score of each query and key of a sentence whose first token stands at `first`.
+def bias_map(
+    bias: RelativeBias, head: int, tokens: Sequence[str], first: int, limit: float, *, theme: Theme = "paper"
+) -> go.Figure:
+    """Draw the addition of a head to the score of each query and key of a sentence that begins at position `first`.
 
     Of a longer sentence than MOST_TOKENS its first tokens; colours around 0 up to `limit`; masked cells are blank.
     """
@@ -99,4 +107,4 @@ def bias_map_figure(bias: RelativeBias, head: int, tokens: Sequence[str], first:
     x = {**axis, **square, "side": "top", "tickangle": -60, "range": list(ends), "title": titled("key · position")}
     y = {**axis, **square, "range": [ends[1], ends[0]], "scaleanchor": "x", "constraintoward": "top"}
     height = 210 + min(420, max(150, 22 * len(shown)))
-    return figure_of([cells], height, x=x, y=y, top=10, bottom=60)
+    return figure_of([cells], height, theme=theme, x=x, y=y, top=10, bottom=60)

@@ -9,9 +9,8 @@ from transformer.config import TrainingConfig
 from transformer.experiments.training import Smoothing
 from transformer.training.optimization import learning_rate, noam_rate
 from transformer.training.replay import TrainingReplay
-from transformer.translator import Translator
 
-from .layout import GRID, LEFT, figure_of, scatter
+from .layout import GRID, LEFT, Theme, figure_of, scatter
 from .palette import (
     OLIVE,
     SERIES_COLOURS,
@@ -25,7 +24,9 @@ _LOSS_TICKS = np.array([float(f"{first}e{power}") for power in range(-5, 3) for 
 _HOVER = "{}<br>step %{{x:,}}<br>rate <b>%{{y:.{}~g}}</b><extra></extra>"  # of what, and digits of the rate
 
 
-def rates_figure(settings: TrainingConfig, d_model: int, recorded: Sequence[tuple[int, float]]) -> go.Figure:
+def learning_rates(
+    settings: TrainingConfig, d_model: int, recorded: Sequence[tuple[int, float]], *, theme: Theme = "paper"
+) -> go.Figure:
     """Draw a checkpoint's learning rate beside the paper's; `recorded` has the (step, rate) pairs of its run."""
     last, warmup = settings.max_steps, PAPER[1]
     cooling, shown = last - settings.cooldown_steps, max(last, 3 * warmup)
@@ -50,7 +51,7 @@ def rates_figure(settings: TrainingConfig, d_model: int, recorded: Sequence[tupl
     highest = max(max(values) for _, _, values, _, _ in curves)
     x = {**GRID, "range": [0, shown], "title": "step", "tickformat": ",d"}
     y = {**GRID, "range": [0, 1.12 * highest], "title": "learning rate", "tickformat": "~g"}
-    return figure_of(traces, _HEIGHT, x=x, y=y, top=10, bottom=10, showlegend=True, hoverlabel=LEFT)
+    return figure_of(traces, _HEIGHT, theme=theme, x=x, y=y, top=10, bottom=10, showlegend=True, hoverlabel=LEFT)
 
 
 def _some_steps(last_step: int, *kept: int) -> np.ndarray:
@@ -60,7 +61,7 @@ def _some_steps(last_step: int, *kept: int) -> np.ndarray:
     return np.unique(np.concatenate([evenly, inside]).round().astype(np.int64))
 
 
-def runs_figure(runs: Sequence[tuple[str, TrainingReplay]]) -> go.Figure:
+def training_runs(runs: Sequence[tuple[str, TrainingReplay]], *, theme: Theme = "paper") -> go.Figure:
     """Draw each run, a name and a replay: the training loss above, on a logarithmic axis, the exact match below."""
     traces = []
     for place, (name, replay) in enumerate(runs):
@@ -80,12 +81,13 @@ def runs_figure(runs: Sequence[tuple[str, TrainingReplay]]) -> go.Figure:
     return figure_of(
         traces,
         460,
+        theme=theme,
         x={**GRID, "title": "update", "rangemode": "tozero", "anchor": "y2"},
-        y={**GRID, "title": "loss, nats a token", "domain": [0.46, 1], **losses},
+        y={**GRID, "title": "loss, nats per token", "domain": [0.46, 1], **losses},
         top=40,
         bottom=10,
         yaxis2={**GRID, "title": "exact match", "tickformat": ".0%", "range": [-0.03, 1.03], "domain": [0, 0.38]},
-        uirevision="runs",  # what the user zoomed to stays while the curves grow
+        uirevision="runs",  # the zoom stays while the curves grow
     )
 
 
@@ -109,41 +111,30 @@ _DASHES = ("solid", "dash", "dashdot", "longdash", "dot")
 _TOP = 3.0  # nats, more where a minimum lies higher: the loss grows without bound where p comes near 0
 
 
-def smoothing_figure(smoothings: Sequence[Smoothing], chosen: float) -> go.Figure:
-    """Draw the loss over the probability of the right token, a curve per epsilon with its minimum marked.
+def smoothed_loss(smoothings: Sequence[Smoothing], chosen: float, *, theme: Theme = "paper") -> go.Figure:
+    """Draw the label-smoothed loss (paper, 5.4) over the probability of the right token, a curve per epsilon.
 
-    The curve of the epsilon `chosen` is thicker. The legend has the minima in numbers.
+    The minima are marked; the curve of the epsilon `chosen` is thicker. `smoothings`: of
+    `transformer.experiments.training.Smoothing`.
     """
     traces, top = [], _TOP
     for place, smoothing in enumerate(smoothings):
         best, least = smoothing.right, smoothing.entropy
         top = max(top, 1.5 * least)
         name, width = f"ε {smoothing.epsilon:g}", 4 if smoothing.epsilon == chosen else 2
-        hover = f"{name}<br>p = %{{x:.4f}}<br>loss <b>%{{y:.4f}}</b> nats<extra></extra>"
+        hover = f"{name}<br>p = %{{x:.1%}}<br>loss <b>%{{y:.4f}}</b> nats<extra></extra>"
         line = {"color": SERIES_COLOURS[place], "dash": _DASHES[place], "width": width}
         look = {"line": line, "legendgroup": name}
         losses = np.array([smoothing.cross_entropy(p) for p in _CONFIDENCES], dtype=np.float32)
         traces.append(scatter(_CONFIDENCES, losses, "lines", showlegend=False, hovertemplate=hover, **look))
         minimum = {
             "marker": {"color": SERIES_COLOURS[place], "symbol": SERIES_SYMBOLS[place], "size": 12},
-            "name": f"{name}: least {least:.3f} at p = {best:.3f}",
+            "name": f"{name}: least {least:.3f} at {100 * best:.1f} %",
             "cliponaxis": False,
             "hovertemplate": f"least loss, {hover}",
         }
         # A single point has no line, but its entry in the legend does.
         traces.append(scatter([best], [least], "lines+markers", **minimum, **look))
-    x = {**GRID, "title": "probability of the right token", "range": [0, 1]}
+    x = {**GRID, "title": "probability of the right token", "range": [0, 1], "tickformat": ".0%"}
     y = {**GRID, "title": "loss, nats", "range": [0, top]}
-    return figure_of(traces, _HEIGHT, x=x, y=y, top=10, bottom=10, showlegend=True, hoverlabel=LEFT)
-
-
-def smoothed_loss(translator: Translator, *, epsilons: Sequence[float] = (0.0, 0.1, 0.2)) -> go.Figure:
-    """Draw the label-smoothed loss (paper, 5.4) in nats over the probability given to the right token.
-
-    A curve per epsilon, at most five, for the model's vocabulary; the last is thicker. Raises ConfigError, a
-    ValueError, for an epsilon outside [0, 1), and ValueError for none or too many.
-    """
-    if not 1 <= len(epsilons) <= len(_DASHES):
-        raise ValueError(f"1 to {len(_DASHES)} epsilons expected, got {epsilons}")
-    classes = translator.model.config.output_size
-    return smoothing_figure([Smoothing(epsilon, classes) for epsilon in epsilons], epsilons[-1])
+    return figure_of(traces, _HEIGHT, theme=theme, x=x, y=y, top=10, bottom=10, showlegend=True, hoverlabel=LEFT)

@@ -11,7 +11,7 @@ but for the value's, which goes with its key.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
@@ -36,6 +36,7 @@ from .attention_block import (
 from .attribution import transformed_values
 from .head_patterns import is_word
 from .residual import ResidualStream, StackStream
+from .trace import AttentionMap, RowLabel, Trace, attention_map
 
 if TYPE_CHECKING:
     import pandas
@@ -79,6 +80,25 @@ class Rollout:
     def source_share(self) -> np.ndarray:
         """Return what each decoder row has from the source after each layer, not from its prefix: [layers, target]."""
         return np.asarray(self.across[:, :, : self.encoder.shape[-1]].sum(axis=-1))
+
+
+def share_map(
+    rollout: Rollout,
+    trace: Trace,
+    kind: AttentionKind | str = AttentionKind.CROSS,
+    layer: int | None = None,
+    row_label: RowLabel | str = RowLabel.PREDICTED,
+) -> AttentionMap:
+    """Return the shares after a layer, counted from 0, None for the last, labelled as the layer's attention.
+
+    Of "cross" the columns are source tokens, and a row sums to its share of the source; the prefix has the rest of 1.
+    Keys later than a decoder row are NaN. Raises ValueError for a layer that the trace does not have.
+    """
+    layer = len(trace.attention(kind)) - 1 if layer is None else layer
+    raw = attention_map(trace, kind, layer, None, row_label)
+    if raw.kind == AttentionKind.CROSS:
+        return replace(raw, weights=rollout.across[layer][:, : len(trace.source_tokens)])
+    return replace(raw, weights=np.where(np.isnan(raw.weights), np.nan, getattr(rollout, raw.kind)[layer]))
 
 
 def half_and_half(encoder: np.ndarray, decoder: np.ndarray, cross: np.ndarray) -> Mixing:

@@ -1,7 +1,8 @@
-// One meaning a colour, as in headlight/plots/palette.py: red, green and blue for what is drawn on canvases and written
+// One meaning per colour, as in headlight/plots/palette.py: red, green and blue for what is drawn on canvases and written
 // to files; style sheets have them from colours.css. Around what is chosen or pointed at is the page's own text colour.
 
-export const WEIGHT = [31, 119, 224]; // a weight or a probability
+export const WEIGHT = [31, 119, 224];
+export const PROBABILITY = [130, 80, 196];
 export const POSITIVE = [0, 133, 122]; // values with a sign
 export const NEGATIVE = [150, 96, 47];
 export const CHANGED = [232, 113, 10]; // around what the visitor has changed

@@ -5,11 +5,12 @@ from dataclasses import replace
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+import headlight.plots as plots
 from headlight.app import results
 from headlight.app.choices import slider
 from headlight.app.results import TranslationRequest
 from headlight.app.widgets import is_presented, plain, show_calculation, show_figure, show_finding
-from headlight.plots.decoding import PRESENTED, SHOWN, logits_figure, truncation_figure
+from headlight.plots.decoding import PRESENTED, SHOWN
 from headlight.plots.tokens import quoted
 from transformer.decoding.sampling import Truncation, truncate
 from transformer.interpret.parameters import output_row
@@ -38,10 +39,12 @@ def show(request: TranslationRequest, row: DeltaGenerator) -> None:
     with left:
         st.markdown("**Logits**: one score for every token")
         alt = f"The {most} largest logits of step {step + 1}, which predicts {quoted(trace.target_tokens[step])}"
-        show_figure(logits_figure(truncate(logits), name, most), "logits_bars", alt)
+        show_figure(plots.logits(truncate(logits), name, most, theme="page"), "logits_bars", alt)
     with right:
         st.markdown("**Probabilities**: bars, those that sampling draws with; diamonds, softmax of the logits")
-        show_figure(truncation_figure(cut, name, most), "cut_bars", "Probabilities of the same tokens", see)
+        show_figure(
+            plots.probabilities(cut, name, most, theme="page"), "cut_bars", "Probabilities of the same tokens", see
+        )
     show_finding(
         see,
         "temperature 0.1: sampling becomes nearly greedy decoding. Then temperature 2 with top-p 0.9: how many tokens "

@@ -2,12 +2,13 @@
 
 import streamlit as st
 
+import headlight.plots as plots
 from headlight.app import results
 from headlight.app.choices import row_label
 from headlight.app.head_choice import choose_head_of
 from headlight.app.results import TranslationRequest
 from headlight.app.widgets import phone_container, show_figure, show_finding, show_probabilities, show_tokens
-from headlight.plots.heatmap import attention_map_figure, map_title
+from headlight.plots.heatmap import map_title
 from transformer.interpret.trace import AttentionMap, Trace, attention_map
 
 from .content import least_probable_token, strongest_reading
@@ -23,7 +24,10 @@ def show_map(request: TranslationRequest, trace: Trace) -> AttentionMap:
     shown = attention_map(trace, *chosen, row_label())
     with figure:
         reading = strongest_reading(shown)
-        show_figure(attention_map_figure(shown, _SIDE), "cross_map", f"Heatmap. {map_title(shown)}", reading or "")
+        map_of_head = plots.head(
+            trace, shown.kind, layer=shown.layer, head=shown.head, rows=shown.row_label, side=_SIDE, theme="page"
+        )
+        show_figure(map_of_head, "cross_map", f"Heatmap. {map_title(shown)}", reading or "")
         if reading:
             show_finding(reading)
     return shown

@@ -8,6 +8,7 @@ import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+import headlight.plots as plots
 from headlight.app import results
 from headlight.app.choices import line
 from headlight.app.finding import Finding
@@ -24,8 +25,6 @@ from headlight.app.widgets import (
     show_translation,
     show_warnings,
 )
-from headlight.plots import masks as figures
-from headlight.plots.heatmap import mask_figure
 from headlight.plots.limits import MOST_CELLS
 from headlight.plots.names import KIND_NAMES, head_name
 from headlight.plots.tokens import token_cells
@@ -128,7 +127,7 @@ def _show_head(request: TranslationRequest, second: TranslationRequest, chosen: 
     with right:
         st.markdown(f"**{LABELS['next']}**")
         alt = "Probability of each next token, with the mask and without"
-        dots = figures.next_tokens_figure(masked, disabled, sentence)
+        dots = plots.next_tokens(masked, disabled, sentence, theme="page")
         show_figure(dots, "next_tokens", alt, change[0] if change else "")
     findings = ((key, found) for key, found in (("leak_found", leak), ("change_found", change)) if found)
     for column, (key, found) in zip(st.columns(2, gap="medium"), findings, strict=False):
@@ -146,11 +145,11 @@ def _show_maps(
     left, right = columns
     with left, phone_container(len(head.keys), "masked_head"):
         st.markdown(f"**{LABELS['with']}**")
-        show_figure(figures.masked_weights_figure(head, rows), "with_the_mask", f"Weights with the mask: {name}")
+        show_figure(plots.masked_weights(head, rows, theme="page"), "with_the_mask", f"Weights with the mask: {name}")
     with right, phone_container(len(head.keys), "leaking_head"):
         st.markdown(f"**{LABELS['without']}**")
         alt = f"Weights without the mask, the model run again: {name}"
-        show_figure(figures.leaking_figure(head, leaking, rows), "leaking", alt, see)
+        show_figure(plots.without_causal_mask(head, leaking, rows, theme="page"), "leaking", alt, see)
 
 
 def _show_batch(batch: BatchView, second: TranslationRequest) -> None:
@@ -185,7 +184,7 @@ def _show_masks(batch: BatchView, sentence: int) -> None:
     panels = []
     for name, cells in masks.items():
         shown = {reason: masked for reason, masked in reasons.items() if not cells[masked].any()}
-        panels.append(Panel(LABELS[name], mask_figure(cells, tokens, shown), WORDS[name], key=name))
+        panels.append(Panel(LABELS[name], plots.mask(cells, tokens, shown, theme="page"), WORDS[name], key=name))
     show_panels(f"sentence {sentence + 1}", *panels)
     if begins := WORDS.get({"<pad>": "begins_with_pad", "</s>": "begins_with_end"}.get(tokens[0], "")):
         st.caption(begins)

@@ -2,12 +2,11 @@
 
 import streamlit as st
 
+import headlight.plots as plots
 from headlight.app.choices import whole_number
 from headlight.app.results import TranslationRequest
 from headlight.app.widgets import Panel, show_figure, show_finding, show_panels
-from headlight.plots.attention import largest_figure, scaled_rows_figure, spread_figure
 from transformer.experiments.attention import measure_random_products
-from transformer.interpret.attention_block import undivided
 
 from .scaling_content import describe_head, describe_random
 from .steps import choose_block
@@ -29,9 +28,7 @@ def show(request: TranslationRequest) -> None:
     block = choose_block(request)
     stages = block.stages
     st.subheader("This head, with the division and without")
-    without, divided = undivided(stages, block.head)
-    largest = without.max(axis=-1), divided.max(axis=-1)
-    rows = scaled_rows_figure(*largest, block.queries, is_divided=stages.is_divided)
+    rows = plots.without_scaling(stages, block.head, block.queries, theme="page")
     see = describe_head(stages, block.head, block.query_tokens)
     show_figure(rows, "largest_weights", "The largest weight of every query, with the division and without", see)
     st.caption(_DIVIDED if stages.is_divided else _UNDIVIDED)
@@ -42,8 +39,8 @@ def show(request: TranslationRequest) -> None:
     see = describe_random(spread)
     show_panels(
         "over d_k, with the division and without",
-        Panel("Standard deviation of the scores", spread_figure(spread, stages.d_k)),
-        Panel("What softmax makes of them", largest_figure(spread, stages.d_k)),
+        Panel("Standard deviation of the scores", plots.score_deviation(spread, stages.d_k, theme="page")),
+        Panel("What softmax makes of them", plots.largest_weight(spread, stages.d_k, theme="page")),
         see=see,
     )
     show_finding(

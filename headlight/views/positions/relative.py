@@ -2,12 +2,13 @@
 
 import streamlit as st
 
+import headlight.plots as plots
 from headlight.app import results
 from headlight.app.choices import choose_side, one_number, one_of
 from headlight.app.finding import Finding
 from headlight.app.results import TranslationRequest, measures
 from headlight.app.widgets import plain, show_figure, show_finding, show_translation
-from headlight.plots.relative_positions import MOST_TOKENS, bias_curves_figure, bias_map_figure
+from headlight.plots.relative_positions import MOST_TOKENS
 from transformer.config import ModelConfig
 from transformer.interpret.relative_positions import RelativeBias, relative_bias
 from transformer.model.names import Stack
@@ -36,7 +37,7 @@ def show(request: TranslationRequest) -> None:
             far = min(most, 3 * model.config.relative_distance // 2 if reach == "all" else int(reach))
             alt = f"Curves of the bias of each head of the {stack} over distance"
             told = see if stack == side else content.describe_head(bias, stack, head)
-            show_figure(bias_curves_figure(bias, head, far), f"bias_{stack}", alt, told)
+            show_figure(plots.bias_curves(bias, head, far, theme="page"), f"bias_{stack}", alt, told)
             st.caption(plain(content.describe_buckets(model.config, bias)))
     show_finding(see, "another head: which of them look to a neighbour, and do any look far away?")
     st.markdown(content.LOOK_FOR)
@@ -66,5 +67,5 @@ def _show_sentence(request: TranslationRequest, bias: RelativeBias, side: Stack,
         with column:
             st.markdown(f"**Positions {first} to {first + len(shown) - 1}**")
             alt = f"Map of the bias of head {head + 1} of the {side}, the first token at position {first}"
-            show_figure(bias_map_figure(bias, head, tokens, first, limit), f"bias_map_{first}", alt, see)
+            show_figure(plots.bias_map(bias, head, tokens, first, limit, theme="page"), f"bias_map_{first}", alt, see)
     show_finding(see, "“Inside attention” writes this sum out for any query and key, in the step before the mask.")

@@ -2,11 +2,11 @@
 
 import streamlit as st
 
+import headlight.plots as plots
 from headlight.app import bar, results
 from headlight.app.choices import slider
 from headlight.app.results import TranslationRequest
 from headlight.app.widgets import plain, show_figure, show_finding
-from headlight.plots.positional_encoding import rotation_figure, table_figure, waves_figure
 from transformer.config import Positions
 from transformer.interpret.positions import Encoding, has_formula, model_encoding, position_rows
 from transformer.model.names import Stack
@@ -48,10 +48,10 @@ def _show_waves(encoding: Encoding) -> None:
     left, right = st.columns([2, 1], gap="medium")
     with left:
         alt = f"Heatmap of the positional encoding, {content.describe_size(shown)}; beside it pair {pair} as two waves"
-        show_figure(waves_figure(shown, pair, position, offset), "waves", alt, see)
+        show_figure(plots.waves(shown, pair, position, offset, theme="page"), "waves", alt, see)
     with right:
         alt = f"Unit circle of pair {pair} with the arrows of positions {position} and {position + offset}"
-        show_figure(rotation_figure(shown, pair, position, offset), "rotation", alt, see)
+        show_figure(plots.rotation(shown, pair, position, offset, theme="page"), "rotation", alt, see)
     show_finding(see, "another position: both arrows rotate, the angle between them stays the same. Then pair 0.")
     st.markdown(content.READ)
     st.latex(content.formula(shown))
@@ -67,5 +67,10 @@ def _show_learned(model: Transformer) -> None:
     for column, (stack, table) in zip(st.columns(2, gap="medium"), tables.items(), strict=True):
         with column:
             st.markdown(f"**{stack.capitalize()}**: positions 0 to {len(table) - 1}, d_model {table.shape[1]}")
-            show_figure(table_figure(table), f"learned_{stack}", f"Learned positions of the {stack}: values", see)
+            show_figure(
+                plots.positions(table, theme="page"),
+                f"learned_{stack}",
+                f"Learned positions of the {stack}: values",
+                see,
+            )
     show_finding(see)

@@ -6,27 +6,26 @@ from dataclasses import replace
 import numpy as np
 import streamlit as st
 
+import headlight.plots as plots
 from headlight.app import results
 from headlight.app.choices import choose_output_token
 from headlight.app.finding import Finding
 from headlight.app.model_queue import part_by_part
 from headlight.app.results import TranslationRequest, measures
 from headlight.app.widgets import plain, show_attempt, show_figure, show_finding, show_table, show_translation
-from headlight.plots.contributions import (
-    FEWEST,
-    GRADIENT,
-    LEFT_OUT,
-    MEASURES,
-    NORMED,
-    RAW,
-    attribution_figure,
-    correlation_rows,
-    correlations,
-)
+from headlight.plots.contributions import GRADIENT, LEFT_OUT, MEASURES, NORMED, RAW
 from headlight.plots.limits import left_out_words
 from headlight.plots.numbers import LEAST_SHOWN, signed
 from headlight.plots.tokens import quoted, quoted_at
-from transformer.interpret.attribution import Attribution, concatenate, norm_weighted, parts_to_occlude
+from transformer.interpret.attribution import (
+    Attribution,
+    concatenate,
+    norm_weighted,
+    parts_to_occlude,
+    rank_correlation,
+)
+
+FEWEST = 3  # tokens whose ranks can be compared
 
 
 def show(request: TranslationRequest) -> None:
@@ -48,7 +47,7 @@ def show(request: TranslationRequest) -> None:
     prefix = describe_prefix(left_out, trace.decoder_input_tokens[: step + 1])
     finding = replace(finding, more=f"{finding.more} {prefix}".rstrip())
     alt = f"Four panels of bars over the source tokens, for the target token {target}"
-    show_figure(attribution_figure(values, tokens), "beyond", alt, str(finding))
+    show_figure(plots.attribution(values, tokens, theme="page"), "beyond", alt, str(finding))
     show_finding(finding)
     st.caption(
         plain(
@@ -65,6 +64,19 @@ def show(request: TranslationRequest) -> None:
         show_table("Rank correlation of each two measures", "", MEASURES[:-1], correlation_rows(correlated))
         st.caption(plain(describe_agreement(correlated)))
     show_attempt("Try the full stop: does it get weight, and what happens when it is left out?")
+
+
+def correlations(values: dict[str, np.ndarray]) -> np.ndarray:
+    """Return Spearman's rank correlation of the sizes of each two of MEASURES: [4, 4]; NaN where too few."""
+    sizes = [np.abs(values[name]) for name in MEASURES]
+    return np.array([[rank_correlation(one, other) for other in sizes] for one in sizes])
+
+
+def correlation_rows(found: np.ndarray) -> list[tuple[str, list[str]]]:
+    """Return the table's rows under one another, each pair once; "–" where there are too few tokens to compare."""
+    cells = [["–" if np.isnan(value) else signed(value, 2) for value in line] for line in found]
+    last = len(MEASURES) - 1
+    return [(MEASURES[row], cells[row][:row] + [""] * (last - row)) for row in range(1, last + 1)]
 
 
 def occlude_step(request: TranslationRequest, step: int, against: int | None = None) -> Attribution:

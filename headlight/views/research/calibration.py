@@ -2,12 +2,12 @@
 
 import streamlit as st
 
+import headlight.plots as plots
 from headlight.app import bar, results
 from headlight.app.finding import Finding
 from headlight.app.model_queue import part_by_part
 from headlight.app.results import CheckpointFiles, TranslationRequest, measures
 from headlight.app.widgets import Panel, show_finding, show_panels
-from headlight.plots.decoding import calibration_figure, histogram_figure
 from headlight.plots.numbers import percent, pluralize
 from transformer.evaluation import Confidence, concatenate
 from transformer.experiments.training import Smoothing
@@ -29,10 +29,11 @@ def show(request: TranslationRequest) -> None:
         "reference is fed, and the **top-1 prediction** is compared with the reference's next token."
     )
     see = describe_confidence(measured, smoothing)
+    best = smoothing.right if smoothing and smoothing.epsilon else None
     show_panels(
         f"{request.checkpoint.name} on its sentence pairs",
-        Panel("Confidence", histogram_figure(measured, smoothing.right if smoothing and smoothing.epsilon else None)),
-        Panel("Calibration: how sure, and how right", calibration_figure(measured)),
+        Panel("Confidence", plots.confidence_histogram(measured, best, theme="page")),
+        Panel("Calibration: how sure, and how right", plots.calibration(measured, theme="page")),
         see=see,
     )
     show_finding(see)

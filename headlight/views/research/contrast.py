@@ -3,12 +3,13 @@
 import numpy as np
 import streamlit as st
 
+import headlight.plots as plots
 from headlight.app import results
 from headlight.app.choices import choose_among, choose_output_token
 from headlight.app.finding import Finding
 from headlight.app.results import TranslationRequest, measures
 from headlight.app.widgets import plain, show_attempt, show_figure, show_finding, show_translation
-from headlight.plots.contributions import Contrast, contrast_figure, other_candidates
+from headlight.plots.contributions import Contrast, other_candidates
 from headlight.plots.limits import left_out_words
 from headlight.plots.numbers import format_probability, signed
 from headlight.plots.tokens import quoted, quoted_at, shown_token
@@ -51,7 +52,7 @@ def show(request: TranslationRequest) -> None:
     )
     alt = f"For each source and prefix token its support for {quoted(names[0])} against {quoted(names[1])}"
     finding = describe_contrast(contrast)
-    show_figure(contrast_figure(contrast), "contrast", alt, str(finding))
+    show_figure(plots.contrast(contrast, theme="page"), "contrast", alt, str(finding))
     show_finding(finding)
     st.caption(
         "Both methods look at the difference of the two logits (contrastive attribution, Yin and Neubig 2022). "

@@ -3,6 +3,7 @@
 import numpy as np
 import streamlit as st
 
+import headlight.plots as plots
 from headlight.app import results
 from headlight.app.choices import choose_output_token
 from headlight.app.finding import Finding
@@ -17,7 +18,6 @@ from headlight.app.widgets import (
     show_shares,
     show_translation,
 )
-from headlight.plots.contributions import logit_kinds_figure, logit_parts_figure, source_shares_figure
 from headlight.plots.names import kind_head_name, norm_name, sentence_case, with_norms
 from headlight.plots.numbers import LEAST_SHOWN, percent, signed
 from headlight.plots.tokens import quoted, quoted_at
@@ -38,7 +38,7 @@ def show(request: TranslationRequest) -> None:
     step = choose_output_token(trace, shares.least_word)
     alt = "For each output token the shares of source and prefix, by ALTI+ and by rollout"
     finding = describe_shares(shares)
-    show_figure(source_shares_figure(shares, step), "source_or_prefix", alt, str(finding))
+    show_figure(plots.source_or_prefix(shares, step, theme="page"), "source_or_prefix", alt, str(finding))
     show_finding(finding)
     _show_token(trace, step, contributions.across[-1][step])
     _show_parts(request, trace, step)
@@ -104,10 +104,10 @@ def _show_parts(request: TranslationRequest, trace: Trace, step: int) -> None:
     left, right = st.columns([2, 5], gap="small")
     with left:
         alt = f"Additions of each kind of part to the logit of {quoted(token)}"
-        show_figure(logit_kinds_figure(parts), "logit_kinds", alt, str(finding))
+        show_figure(plots.logit_kinds(parts, theme="page"), "logit_kinds", alt, str(finding))
     with right, phone_container(2 * parts.cross.shape[1], "logit_map"):
         alt = f"Additions of each head and each feed-forward of the decoder to the logit of {quoted(token)}"
-        show_figure(logit_parts_figure(parts), "logit_layers", alt, str(finding))
+        show_figure(plots.logit_parts(parts, theme="page"), "logit_layers", alt, str(finding))
     show_finding(finding)
 
 

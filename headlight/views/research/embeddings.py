@@ -2,12 +2,12 @@
 
 import streamlit as st
 
+import headlight.plots as plots
 from headlight.app import results
 from headlight.app.choices import choose_side, choose_token
 from headlight.app.finding import Finding
 from headlight.app.results import TranslationRequest
 from headlight.app.widgets import plain, show_figure, show_finding, show_translation
-from headlight.plots.architecture import neighbours_figure
 from headlight.plots.tokens import quoted, shown_token
 from transformer.config import ModelConfig
 from transformer.interpret.parameters import nearest
@@ -29,7 +29,7 @@ def show(request: TranslationRequest) -> None:
     neighbours = nearest(matrix, token_id)
     finding = describe_neighbours(tokens[token], [piece_text(id) for id, _ in neighbours])
     alt = f"The tokens whose embeddings point most the way of {tokens[token]}, with cosines"
-    show_figure(neighbours_figure(neighbours, piece_text), "neighbours", alt, finding)
+    show_figure(plots.nearest_tokens(neighbours, piece_text, theme="page"), "neighbours", alt, finding)
     show_finding(finding)
     st.caption(
         plain(f"{quoted(tokens[token])} is row {token_id:,} of {len(matrix):,} in the embedding matrix")

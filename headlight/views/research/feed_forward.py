@@ -5,12 +5,13 @@ from collections.abc import Sequence
 import numpy as np
 import streamlit as st
 
+import headlight.plots as plots
 from headlight.app import results
 from headlight.app.choices import choose_side, choose_token, one_number
 from headlight.app.finding import Finding
 from headlight.app.results import TranslationRequest
 from headlight.app.widgets import plain, show_figure, show_finding, show_translation
-from headlight.plots.architecture import ACTIVATION_NAMES, units_figure
+from headlight.plots.architecture import ACTIVATION_NAMES
 from headlight.plots.numbers import percent, signed
 from headlight.plots.tokens import quoted
 from transformer.config import Activation, FeedForwardType
@@ -35,7 +36,7 @@ def show(request: TranslationRequest) -> None:
     name, does = (words[config.activation] for words in (ACTIVATION_NAMES, ACTIVATIONS))
     if config.feed_forward == FeedForwardType.GATED:
         gates, values = results.gates(request, stack, layer)
-        figure = units_figure((gates * values)[token], parts=(gates[token], values[token]))
+        figure = plots.hidden_units((gates * values)[token], parts=(gates[token], values[token]), theme="page")
         finding = describe_gates((gates, values), token, tokens, name)
         words = (
             f"Two maps go from {config.d_model} numbers to {config.d_ff:,} units. {name} {does} of the first map: the "
@@ -43,7 +44,10 @@ def show(request: TranslationRequest) -> None:
         )
     else:
         units = results.hidden_units(request, stack, layer)
-        figure, finding = units_figure(units[token], name), describe_units(units, token, tokens, name)
+        figure, finding = (
+            plots.hidden_units(units[token], name, theme="page"),
+            describe_units(units, token, tokens, name),
+        )
         words = (
             f"Each token alone goes from {config.d_model} numbers to {config.d_ff:,} units; {name} {does}; then back."
         )

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import streamlit as st
 
+import headlight.plots as plots
 from headlight.app import bar, results
 from headlight.app.choices import from_list, line, one_of, slider_over
 from headlight.app.finding import Finding
@@ -24,7 +25,6 @@ from headlight.app.widgets import (
 from headlight.plots.names import kind_head_name, kind_words
 from headlight.plots.numbers import format_probability, signed
 from headlight.plots.tokens import TokenCell, quoted, quoted_at, shown_token, shown_tokens
-from headlight.plots.what_if import patching_figure
 from transformer import Greedy, UserError
 from transformer.interpret.activations import Predictions
 from transformer.interpret.trace import Trace
@@ -136,7 +136,7 @@ def _show_map(request: TranslationRequest, question: Question, patched: str) -> 
     with left:
         alt = f"Restored share of the logit difference for each cell: {meaning}"
         with phone_container(len(columns), "patching_map"):
-            figure = patching_figure(patching, columns, (row, column))
+            figure = plots.patching(patching, columns, (row, column), theme="page")
             finding = describe_map(patching, columns)
             show_figure(figure, "patching", alt, str(finding))
         show_finding(finding)

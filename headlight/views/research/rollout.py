@@ -5,24 +5,20 @@ from dataclasses import replace
 import numpy as np
 import streamlit as st
 
+import headlight.plots as plots
 from headlight.app import results
 from headlight.app.choices import one_of
 from headlight.app.finding import Finding
 from headlight.app.results import TranslationRequest, measures
 from headlight.app.widgets import Panel, show_attempt, show_finding, show_panels, show_translation
-from headlight.plots.contributions import (
-    KINDS,
-    Residual,
-    raw_and_rolled,
-    share_map_figure,
-)
 from headlight.plots.names import head_name, with_norms
 from headlight.plots.numbers import pluralize
 from headlight.plots.tokens import quoted_at
-from transformer.interpret.rollout import Mixing, half_and_half, measured_mixing, roll_out
-from transformer.interpret.trace import AttentionMap, RowLabel
+from transformer.interpret.rollout import Mixing, half_and_half, measured_mixing, roll_out, share_map
+from transformer.interpret.trace import AttentionMap, RowLabel, attention_map
 
-HALVES, MEASURED, ALTI = Residual
+KINDS = {"across both": "cross", "encoder": "encoder", "decoder": "decoder"}
+HALVES, MEASURED, ALTI = "0.5", "norm-based", "ALTI+"  # weightings of the residual connection, or ALTI+ in place
 METHODS = {
     HALVES: "Rollout multiplies the mean weights of all layers; half of each row stays, for the residual connection "
     "(Abnar and Zuidema 2020). It leaves out values, feed-forwards and LayerNorm.",
@@ -46,7 +42,7 @@ def show(request: TranslationRequest) -> None:
     trace, config = show_translation(request), results.translator(request.checkpoint).model.config
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         side = one_of("Rollout of", tuple(KINDS), "rollout")
-        mixed = Residual(one_of("Residual weighting", tuple(Residual), "residual"))
+        mixed = one_of("Residual weighting", tuple(METHODS), "residual")
         numbers = [str(number) for number in range(1, len(trace.attention(KINDS[side])) + 1)]
         layer = int(one_of("Up to layer", numbers, "up_to", start=numbers[-1])) - 1
     maps = trace.encoder, trace.decoder, trace.cross
@@ -57,7 +53,8 @@ def show(request: TranslationRequest) -> None:
         mixing = measured_mixing(results.residual_stream(request)) if measured else half_and_half(*maps)
         rollout = roll_out(*maps, mixing)
     rows = RowLabel.FED if side == "encoder" else RowLabel.BOTH
-    _show_pair(raw_and_rolled(trace, rollout, KINDS[side], layer, rows), mixing, side, layer)
+    raw = attention_map(trace, KINDS[side], layer, None, rows)
+    _show_pair(raw, share_map(rollout, trace, KINDS[side], layer, rows), mixing, side)
     st.caption(
         "A vector in a later layer is a mixture of many tokens, so looking at that position is not looking at that "
         f"word. {with_norms(METHODS[mixed], config)}{REMARKS.get(side, '')}"
@@ -65,13 +62,13 @@ def show(request: TranslationRequest) -> None:
     show_attempt("Go up layer by layer: do the rows become alike, and does one column grow?")
 
 
-def _show_pair(pair: tuple[AttentionMap, ...], mixing: Mixing | None, side: str, layer: int) -> None:
+def _show_pair(raw: AttentionMap, rolled: AttentionMap, mixing: Mixing | None, side: str) -> None:
     """Show the weights of a layer beside the shares up to it, which are by ALTI+ without a mixing."""
-    kind, (raw, rolled) = KINDS[side], pair
+    kind, layer = KINDS[side], raw.layer or 0
     title = f"Raw weights: {head_name(layer, None, raw.layers, raw.heads)}"
-    weights = Panel(title, share_map_figure(raw, "weight"), columns=len(raw.keys), key="rollout_weight")
+    weights = Panel(title, plots.shares(raw, "weight", theme="page"), columns=len(raw.keys), key="rollout_weight")
     title = f"{'Rollout' if mixing else 'ALTI+'} up to layer {layer + 1}: shares of {_TITLES[side]}"
-    shares = Panel(title, share_map_figure(rolled, "share"), columns=len(raw.keys), key="rollout_share")
+    shares = Panel(title, plots.shares(rolled, "share", theme="page"), columns=len(raw.keys), key="rollout_share")
     finding = describe_shares(raw, rolled)
     if kind != "cross":
         diagonal = describe_diagonal(rolled, getattr(mixing, kind)[: layer + 1] if mixing else None)

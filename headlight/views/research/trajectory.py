@@ -3,12 +3,13 @@
 import numpy as np
 import streamlit as st
 
+import headlight.plots as plots
 from headlight.app import results
 from headlight.app.choices import choose_side, choose_token
 from headlight.app.finding import Finding
 from headlight.app.results import TranslationRequest
 from headlight.app.widgets import show_figure, show_finding, show_translation
-from headlight.plots.architecture import sublayer_names, trajectory_figure
+from headlight.plots.architecture import sublayer_names
 from headlight.plots.names import norm_name, sentence_case
 from headlight.plots.numbers import percent, signed
 from headlight.plots.tokens import quoted
@@ -25,7 +26,7 @@ def show(request: TranslationRequest) -> None:
     alt = f"Norm and direction of the vector of {tokens[token]} after every sub-layer"
     finding = describe_trajectory(followed, tokens[token])
     norm = norm_name(results.translator(request.checkpoint).model.config)
-    show_figure(trajectory_figure(followed, norm), "trajectory", alt, finding)
+    show_figure(plots.trajectory(followed, norm, theme="page"), "trajectory", alt, finding)
     show_finding(finding, "a full stop beside a noun: which of them do the sub-layers change more?")
 
 

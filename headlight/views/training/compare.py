@@ -5,13 +5,13 @@ from typing import Any
 
 import streamlit as st
 
+import headlight.plots as plots
 from headlight.app import results
 from headlight.app.choices import one_of
 from headlight.app.model_queue import fragment
 from headlight.app.results import TranslationRequest
 from headlight.app.widgets import plain, show_figure, show_finding
 from headlight.plots.names import sentence_case
-from headlight.plots.training import runs_figure
 from transformer.config import Norm
 from transformer.toy.jobs import JobView
 from transformer.toy.settings import Task, ToySettings
@@ -139,7 +139,7 @@ def _show_runs(views: list[JobView], called: list[str]) -> None:
     outcome = comparison(list(zip(called, views, strict=True)))
     if replays:
         alt = f"Loss and exact match over the updates of {' and '.join(called)}"
-        show_figure(runs_figure(replays), "runs", alt, outcome or "")
+        show_figure(plots.training_runs(replays, theme="page"), "runs", alt, outcome or "")
     if outcome:
         show_finding(outcome, "other seeds, before you believe a difference.")
     st.caption(plain(f"First run: {model_text(views[0].settings)}."))

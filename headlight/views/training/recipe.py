@@ -4,13 +4,14 @@ import math
 
 import streamlit as st
 
+import headlight.plots as plots
 from headlight.app import results
 from headlight.app.choices import slider
 from headlight.app.finding import Finding
 from headlight.app.results import TranslationRequest
 from headlight.app.widgets import show_figure, show_finding
 from headlight.plots.numbers import percent, pluralize, scientific
-from headlight.plots.training import PAPER, rates_figure, smoothing_figure
+from headlight.plots.training import PAPER
 from transformer.config import TrainingConfig
 from transformer.experiments.training import Smoothing
 from transformer.training.optimization import learning_rate, noam_rate
@@ -47,7 +48,7 @@ def _show_rate(translator: Translator) -> None:
         return
     found = describe_rate(settings, d_model)
     alt = f"Learning rate of this checkpoint over {settings.max_steps:,} steps, beside the paper's"
-    show_figure(rates_figure(settings, d_model, recorded_rates(translator)), "rates", alt, found)
+    show_figure(plots.learning_rates(settings, d_model, recorded_rates(translator), theme="page"), "rates", alt, found)
     show_finding(found)
 
 
@@ -77,7 +78,7 @@ def _show_smoothing(translator: Translator) -> None:
     drawn = [Smoothing(each, classes) for each in sorted({*EPSILONS, epsilon})]
     found = describe_smoothing(Smoothing(epsilon, classes))
     alt = f"Loss over the probability of the right token, for ε = {epsilon:g} and others"
-    show_figure(smoothing_figure(drawn, epsilon), "smoothed_loss", alt, found)
+    show_figure(plots.smoothed_loss(drawn, epsilon, theme="page"), "smoothed_loss", alt, found)
     settings = translator.checkpoint.settings("label_smoothing")
     own = f" This checkpoint was trained with ε = {settings.label_smoothing:g}." if settings else ""
     show_finding(Finding(found.headline, found.more + own))

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import streamlit as st
 
+import headlight.plots as plots
 from headlight.app import results
 from headlight.app.choices import write_line
 from headlight.app.finding import Finding
@@ -14,7 +15,6 @@ from headlight.app.results import TranslationRequest, what_if
 from headlight.app.widgets import plain, show_attempt, show_figure, show_finding, show_translation
 from headlight.plots.numbers import LEAST_SHOWN, format_probability, pluralize, scientific, signed
 from headlight.plots.tokens import quoted, quoted_at, shown_token
-from headlight.plots.what_if import log_probabilities
 from headlight.views.attention import explorer
 from transformer import Beam
 from transformer.interpret.trace import Trace
@@ -46,7 +46,7 @@ def show(request: TranslationRequest) -> None:
     finding = describe_own(yours, model, ids)
     show_finding(finding)
     alt = "Log P of both translations, added up token by token"
-    show_figure(log_probabilities(yours, model), "own_translation", alt, str(finding))
+    show_figure(plots.log_probabilities(yours, model, theme="page"), "own_translation", alt, str(finding))
     maps = st.expander("All attention maps of your translation", key="own_maps", on_change="rerun")
     if maps.open:  # measuring all heads takes as long as the rest of the page
         with maps:

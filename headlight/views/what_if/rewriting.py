@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
+import headlight.plots as plots
 from headlight.app import results, url_state
 from headlight.app.choices import from_list, one_of, slider
 from headlight.app.finding import Finding
@@ -17,7 +18,6 @@ from headlight.components.show import weight_bars
 from headlight.plots.names import KIND_NAMES, kind_words, one_head_name
 from headlight.plots.numbers import format_probability
 from headlight.plots.tokens import in_words, quoted, quoted_at
-from headlight.plots.what_if import candidates_figure
 from transformer.interpret.head_patterns import strongest_word_pair
 from transformer.interpret.trace import Trace, keys_of
 from transformer.interpret.what_if import intervention as changes
@@ -216,4 +216,4 @@ def _show_next(request: TranslationRequest, trace: Trace, change: what_if.Interv
     name = results.translator(request.checkpoint).tokenizer.piece_text
     st.markdown(plain(f"Next token at step {step + 1}, after {trace.decoder_input_tokens[step]}"))
     alt = "The most probable next tokens of both runs with their probabilities"
-    show_figure(candidates_figure(old, new, name), "next_tokens", alt, describe_next(old, new, name))
+    show_figure(plots.candidates(old, new, name, theme="page"), "next_tokens", alt, describe_next(old, new, name))

@@ -1,16 +1,15 @@
 """One meaning a colour: orange is what the visitor has changed, and every colour stands in the palettes alone."""
 
 import colorsys
-import inspect
 import json
 import re
 
 import numpy as np
 import plotly.graph_objects as go
 import pytest
+from support.figures import draw_every_figure
 from support.house import ROOT
 
-import headlight as hl
 from headlight.plots import palette
 
 HEADLIGHT = ROOT / "headlight"
@@ -34,7 +33,7 @@ MAY_BE_ORANGE = {
 }
 CHANGED_BY_THE_VISITOR = {
     "without_causal_mask",
-    "next_tokens_without_causal_mask",
+    "next_tokens",
     "candidates",
     "log_probabilities",
 }
@@ -67,13 +66,14 @@ def test_style_sheets_and_canvases_have_the_colours_of_the_figures():
 
     for name, colour in (
         ("weight", "BLUE"),
+        ("probability", "PROBABILITY"),
         ("positive", "POSITIVE"),
         ("negative", "NEGATIVE"),
         ("changed", "CHANGED"),
     ):
         assert parts[name] == rgb(getattr(palette, colour))
     assert parts["prefix"] == rgb(palette.OLIVE)
-    for name in ("weight", "positive", "negative", "changed"):
+    for name in ("weight", "probability", "positive", "negative", "changed"):
         assert re.search(rf"{name.upper()} = \[([\d, ]+)\]", code)[1] == parts[name]
     scale = palette.diverging(1.0).colours
     assert [rgb(scale[at][1]) for at in (0, 1, 2, 3)] == [parts["negative"]] * 2 + [parts["positive"]] * 2
@@ -97,17 +97,7 @@ def colours_in(figure: go.Figure) -> set[str]:
 
 @pytest.fixture(scope="module")
 def drawn(shipped) -> dict[str, go.Figure]:
-    """Every public figure but those that need a corpus."""
-    trace, other = (shipped.trace(text) for text in ("I love my teacher.", "I love my mother."))
-    subjects = {"translator": shipped, "trace": trace, "clean": trace, "other": other, "corrupted": other}
-    figures = {}
-    for name in hl.plots.__all__:
-        draw = getattr(hl.plots, name)
-        parameters = inspect.signature(draw).parameters
-        given = [each for each, parameter in parameters.items() if parameter.default is parameter.empty]
-        if "pairs" not in given:
-            figures[name] = draw(*(subjects[each] for each in given))
-    return figures
+    return draw_every_figure(shipped)
 
 
 def test_no_figure_is_orange_but_for_what_the_visitor_changed(drawn):
@@ -148,6 +138,13 @@ def test_lines_and_signs_stand_out_from_a_light_page_and_a_dark_one(page):
     def luminance(colour: str) -> float:
         return float(XYZ[1] @ linear(colour))
 
-    for colour in (palette.BLUE, palette.OLIVE, palette.CHANGED, palette.POSITIVE, palette.NEGATIVE):
+    for colour in (
+        palette.BLUE,
+        palette.PROBABILITY,
+        palette.OLIVE,
+        palette.CHANGED,
+        palette.POSITIVE,
+        palette.NEGATIVE,
+    ):
         low, high = sorted((luminance(colour), luminance(page)))
         assert (high + 0.05) / (low + 0.05) >= 3, f"WCAG 1.4.11: {colour} on {page}"

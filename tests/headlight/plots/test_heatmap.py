@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from headlight.plots.attention import overview_figure
-from headlight.plots.heatmap import Cells, Heatmap, attention_map_figure, heatmap_figure, map_title, weight_texts
+import headlight.plots as plots
+from headlight.plots.heatmap import Cells, Heatmap, heatmap_figure, map_title, weight_texts
 from headlight.plots.names import head_name
-from headlight.plots.numbers import percent
+from headlight.plots.numbers import format_probability, percent
 from headlight.plots.palette import (
     PAGE_TEXT,
     THEMES_FAINTEST,
@@ -21,7 +21,7 @@ from headlight.plots.palette import (
     diverging,
     label_color,
 )
-from transformer.interpret.trace import attention_map, masked_maps
+from transformer.interpret.trace import attention_map
 
 ROOT = Path(__file__).parents[3]
 
@@ -37,7 +37,7 @@ def hostile(trace):
 
 
 def test_the_map_shows_the_traces_numbers_from_zero_to_one(trace):
-    heatmap = attention_map_figure(attention_map(trace, "cross", 0, 1)).data[0]
+    heatmap = plots.head(trace, "cross", layer=0, head=1).data[0]
     np.testing.assert_array_equal(heatmap.z, trace.cross[0, 1])
     assert (heatmap.zmin, heatmap.zmax) == (0, 1)
 
@@ -88,13 +88,15 @@ def test_digits_on_strong_cells_have_a_colour_of_their_own_and_all_others_the_pa
     weights = np.array([[0.1, 0.6, 0.3], [0.31, 0.69, 0.0], [1.0, float("nan"), 0.0]])
     cells = Cells(weights, None, Scale(WEIGHT_SCALE, 0, 0.8), left=1)
     texts = [["", *line] for line in weight_texts(weights)]
-    digits = heatmap_figure(Heatmap((cells,), ("a", "b", "c"), ("x", "y", "z"), "", "", None, texts, extra="w")).data[1]
+    digits = heatmap_figure(Heatmap((cells,), ("a", "b", "c"), ("w", "x", "y", "z"), "", "", 460, texts), "page").data[
+        1
+    ]
     inks = {(y, x): ink for y, x, ink in zip(digits.y, digits.x, digits.textfont.color, strict=True)}
     assert {at for at, ink in inks.items() if ink == THEMES_FAINTEST} == {(0, 2), (1, 2), (2, 1)}
     assert {ink for ink in inks.values() if ink != THEMES_FAINTEST} == {PAGE_TEXT}
     differences = dataclasses.replace(cells, scale=diverging(0.8))
-    plain = Heatmap((differences,), ("a", "b", "c"), ("x", "y", "z"), "", "", None, texts, extra="w")
-    assert heatmap_figure(plain).data[1].textfont.color is None
+    plain = Heatmap((differences,), ("a", "b", "c"), ("w", "x", "y", "z"), "", "", 460, texts)
+    assert heatmap_figure(plain, "page").data[1].textfont.color is None
 
 
 @pytest.mark.parametrize("theme", PAGES)
@@ -108,7 +110,7 @@ def test_the_ramp_is_that_of_the_maps_in_the_browser(theme):
 
 
 def test_rows_run_from_top_to_bottom_and_keys_stand_on_top_with_integer_ticks(trace):
-    figure = attention_map_figure(attention_map(trace, "cross", 0, 1, "predicted"))
+    figure = plots.head(trace, "cross", layer=0, head=1)
     top, bottom = figure.layout.yaxis.range[1], figure.layout.yaxis.range[0]
     assert bottom > top, "the first row must be on top"
     assert figure.layout.xaxis.side == "top"
@@ -119,12 +121,12 @@ def test_rows_run_from_top_to_bottom_and_keys_stand_on_top_with_integer_ticks(tr
 
 def test_equal_tokens_keep_their_own_ticks(translator):
     twice = translator.trace("red red red", target="rot")
-    figure = attention_map_figure(attention_map(twice, "encoder", 0, 0))
+    figure = plots.head(twice, "encoder", layer=0, head=0)
     assert len(figure.layout.xaxis.tickvals) == len(twice.source_tokens)
 
 
 def test_masked_cells_are_blank_and_carry_no_text(trace):
-    figure = attention_map_figure(attention_map(trace, "decoder", 0, 0))
+    figure = plots.head(trace, "decoder", layer=0, head=0)
     rows = len(trace.decoder_input_tokens)
     assert np.isnan(figure.data[0].z).sum() == rows * (rows - 1) / 2
     assert figure.data[0].hoverongaps is False
@@ -132,14 +134,14 @@ def test_masked_cells_are_blank_and_carry_no_text(trace):
 
 
 def test_hover_names_layer_head_and_both_tokens_of_a_decoder_row(trace):
-    text = attention_map_figure(attention_map(trace, "cross", 1, 2)).data[0].hovertext[1][0]
+    text = plots.head(trace, "cross", layer=1, head=2).data[0].hovertext[1][0]
     for words in ("Layer 2, head 3", trace.decoder_input_tokens[1], trace.target_tokens[1], trace.source_tokens[0]):
         assert words in text
-    assert f"{trace.cross[1, 2, 1, 0]:.4f}" in text
+    assert f"{format_probability(trace.cross[1, 2, 1, 0])}" in text
 
 
 def test_tokens_are_escaped_in_ticks_and_hover(trace):
-    figure = attention_map_figure(attention_map(hostile(trace), "cross", 0, 0))
+    figure = plots.head(hostile(trace), "cross", layer=0, head=0)
     assert figure.layout.xaxis.ticktext[0] == "&lt;b&gt;x&lt;/b&gt;"
     assert "<b>x</b>" not in figure.data[0].hovertext[0][0]
 
@@ -150,40 +152,12 @@ def test_averages_are_called_averages(trace):
     assert f"average over the {heads} heads of layer 1" in map_title(attention_map(trace, "cross", 0))
 
 
-def test_the_overview_holds_every_head_in_its_place(trace):
-    maps = masked_maps(trace, "cross")
-    layers, heads, rows, columns = maps.shape
-    figure = overview_figure(maps, trace.decoder_input_tokens, trace.source_tokens)
-    canvas = figure.data[0].z
-    step_y = (canvas.shape[0] - rows) // (layers - 1)
-    step_x = (canvas.shape[1] - columns) // (heads - 1)
-    for layer in range(layers):
-        for head in range(heads):
-            cut = canvas[layer * step_y :, head * step_x :][:rows, :columns]
-            np.testing.assert_array_equal(cut, maps[layer, head])
-    (frames,) = figure.layout.shapes
-    assert f"M{2 * step_x - 0.5},{step_y - 0.5} " in frames.path and frames.path.count("M") == layers * heads
-
-
-def test_a_long_sentence_keeps_its_hover_on_the_map_and_drops_the_overviews(trace):
-    long = np.full((3, 4, 128, 128), 1 / 128, dtype=np.float32)
-    tokens = ("x",) * 128
-    assert overview_figure(long, tokens, tokens).data[0].hoverinfo == "skip"
-    one = dataclasses.replace(
-        attention_map(trace, "encoder", 0, 0), weights=long[0, 0], fed=tokens, keys=tokens, predicted=None
-    )
-    figure = attention_map_figure(one)
+def test_a_long_sentence_has_hover_but_neither_numbers_nor_all_labels(trace):
+    tokens, weights = ("x",) * 128, np.full((1, 1, 128, 128), 1 / 128, dtype=np.float32)
+    figure = plots.head(dataclasses.replace(trace, source_tokens=tokens, encoder=weights), "encoder", layer=0, head=0)
     assert figure.data[0].hovertext[127][127]
     assert len(figure.data) == 1, "no numbers in cells too small for them"
-    assert figure.layout.width < 1200
-    assert 40 < len(figure.layout.xaxis.tickvals) < 128, "labels must not overlap"
-
-
-def test_the_overviews_hover_names_head_row_and_key(trace):
-    maps = masked_maps(trace, "cross")
-    text = overview_figure(maps, trace.target_tokens, trace.source_tokens).data[0].hovertext[0, 0]
-    for words in ("Layer 1, head 1", trace.target_tokens[0], trace.source_tokens[0], f"{maps[0, 0, 0, 0]:.4f}"):
-        assert words in text
+    assert 10 < len(figure.layout.xaxis.tickvals) < 128, "labels must not overlap"
 
 
 def test_one_head_is_not_called_heads():

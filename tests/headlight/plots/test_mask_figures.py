@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from support.drawn import drawn_text
 
-from headlight.plots.heatmap import Heatmap, mask_figure
-from headlight.plots.masks import leaking_figure, masked_weights_figure, next_tokens_figure
+import headlight.plots as plots
+from headlight.plots.heatmap import Heatmap
+from headlight.plots.numbers import format_probability
 from headlight.plots.tokens import shown_token, shown_tokens
 from transformer.interpret.mask_ablation import DisabledMask, masked_head, run_masked
 
@@ -43,7 +44,7 @@ def leaking(runs):
 def grid(masked):
     closed = {"it is padding": ~masked.target_padding_mask[SHORT, 0].repeat(len(masked.causal_mask), 0)}
     closed["it comes later"] = ~masked.causal_mask
-    return mask_figure(masked.target_mask[SHORT, 0], masked.decoder_input_tokens[SHORT], closed)
+    return plots.mask(masked.target_mask[SHORT, 0], masked.decoder_input_tokens[SHORT], closed)
 
 
 def test_a_mask_is_a_grid_of_filled_and_blank_cells(masked):
@@ -65,7 +66,7 @@ def test_hovering_a_mask_says_why_a_cell_is_masked(masked):
 
 
 def test_rows_run_from_top_to_bottom_and_keys_stand_on_top_with_integer_ticks(decoder):
-    layout = masked_weights_figure(decoder, "predicted").layout
+    layout = plots.masked_weights(decoder, "predicted").layout
     assert layout.yaxis.range[0] > layout.yaxis.range[1], "the first row must be on top"
     assert layout.xaxis.side == "top" and layout.yaxis.scaleanchor == "x"
     assert [value for value in layout.xaxis.tickvals if value < len(decoder.keys)] == list(range(len(decoder.keys)))
@@ -74,11 +75,11 @@ def test_rows_run_from_top_to_bottom_and_keys_stand_on_top_with_integer_ticks(de
 
 
 def test_row_names_are_what_was_fed_or_what_is_predicted(decoder, masked):
-    fed, predicted = (masked_weights_figure(decoder, label).layout.yaxis for label in ("fed", "predicted"))
+    fed, predicted = (plots.masked_weights(decoder, label).layout.yaxis for label in ("fed", "predicted"))
     first = shown_token(masked.decoder_input_tokens[SHORT][1])
     assert fed.ticktext[1] == first and "input" in fed.title.text
     assert predicted.ticktext[0] == shown_token(masked.target_tokens[SHORT][0]) == fed.ticktext[1]
-    both = masked_weights_figure(decoder, "both").layout.yaxis
+    both = plots.masked_weights(decoder, "both").layout.yaxis
     assert both.ticktext[0] == f"⟨start⟩ → {first}" and both.title.text == "decoder row"
     name = "decoder row: input → output token"
     high = Heatmap((), both.ticktext * 3, both.ticktext, name, "", room=400)
@@ -86,7 +87,7 @@ def test_row_names_are_what_was_fed_or_what_is_predicted(decoder, masked):
 
 
 def test_weights_go_from_zero_to_one_with_blank_cells_and_their_numbers(decoder):
-    figure = masked_weights_figure(decoder, "fed")
+    figure = plots.masked_weights(decoder, "fed")
     assert (figure.data[0].zmin, figure.data[0].zmax) == (0, 1)
     unmasked, weights = decoder.unmasked[: decoder.real_queries], decoder.weights[: decoder.real_queries]
     np.testing.assert_array_equal(np.isnan(figure.data[0].z), ~unmasked)
@@ -96,13 +97,13 @@ def test_weights_go_from_zero_to_one_with_blank_cells_and_their_numbers(decoder)
 
 
 def test_hover_names_head_both_tokens_and_the_value(decoder):
-    hover = masked_weights_figure(decoder, "fed").data[0].hovertext
-    for words in ("Layer 2, head 3", decoder.fed[1], decoder.predicted[1], f"{decoder.weights[1, 0]:.4f}"):
+    hover = plots.masked_weights(decoder, "fed").data[0].hovertext
+    for words in ("Layer 2, head 3", decoder.fed[1], decoder.predicted[1], format_probability(decoder.weights[1, 0])):
         assert words in hover[1][0]
 
 
 def test_without_the_mask_leaked_cells_have_a_colour_and_a_sum_of_their_own(decoder, leaking):
-    figure = leaking_figure(decoder, leaking, "fed")
+    figure = plots.without_causal_mask(decoder, leaking, "fed")
     allowed, leaked, total = (trace.z for trace in figure.data[:3])
     rows = decoder.real_queries
     later = leaking.unmasked[:rows] & ~decoder.unmasked[:rows]
@@ -112,13 +113,13 @@ def test_without_the_mask_leaked_cells_have_a_colour_and_a_sum_of_their_own(deco
     np.testing.assert_allclose(np.nansum(allowed, axis=1) + total[:, 0], 1, atol=1e-5)
     assert figure.data[2].x0 == len(decoder.keys) + 1 == figure.layout.xaxis.tickvals[-1]
     assert figure.layout.xaxis.ticktext[-1] == "leaked"
-    assert figure.layout.xaxis.range == masked_weights_figure(decoder, "fed").layout.xaxis.range, "same size"
+    assert figure.layout.xaxis.range == plots.masked_weights(decoder, "fed").layout.xaxis.range, "same size"
     assert figure.layout.shapes[1].path.count("M") == rows - 1, "the answer of each row but the last is outlined"
     assert "leaked" in figure.data[1].hovertext[0][1] and "leaked" not in figure.data[0].hovertext[1][0]
 
 
 def test_the_next_tokens_have_a_dot_for_each_of_both_runs(masked, runs):
-    figure = next_tokens_figure(masked, runs["padding"], SHORT)
+    figure = plots.next_tokens(masked, runs["padding"], SHORT)
     steps = masked.target_lengths[SHORT]
     _, before, after = figure.data
     np.testing.assert_array_equal(before.x, masked.target_probabilities[SHORT, :steps])
@@ -129,7 +130,10 @@ def test_the_next_tokens_have_a_dot_for_each_of_both_runs(masked, runs):
     assert figure.layout.yaxis.ticktext[1] == " → ".join(
         shown_tokens(tokens[SHORT])[1] for tokens in (masked.decoder_input_tokens, masked.target_tokens)
     )
-    assert f"{after.x[1]:.4f}" in after.hovertext[1] and runs["padding"].best_tokens[SHORT][1] in after.hovertext[1]
+    assert (
+        format_probability(after.x[1]) in after.hovertext[1]
+        and runs["padding"].best_tokens[SHORT][1] in after.hovertext[1]
+    )
 
 
 def test_token_text_is_escaped_everywhere(masked, runs):
@@ -146,9 +150,9 @@ def test_token_text_is_escaped_everywhere(masked, runs):
     heads = [masked_head(run, "decoder", SHORT, 0, 0) for run in (one, other)]
     figures = [
         grid(one),
-        masked_weights_figure(heads[0], "fed"),
-        leaking_figure(*heads, "fed"),
-        next_tokens_figure(one, other, SHORT),
+        plots.masked_weights(heads[0], "fed"),
+        plots.without_causal_mask(*heads, "fed"),
+        plots.next_tokens(one, other, SHORT),
     ]
     for figure in figures:
         text = drawn_text(figure)
@@ -167,7 +171,7 @@ def test_long_sentences_keep_labels_apart_and_leave_numbers_out(decoder):
         predicted=tokens,
         real_queries=60,
     )
-    figure = masked_weights_figure(long, "fed")
+    figure = plots.masked_weights(long, "fed")
     assert len(figure.data) == 1
     assert 20 <= len(figure.layout.xaxis.tickvals) <= 30
     assert figure.data[0].hovertext[59][59]

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from support.small import encoding
 
+import headlight.plots as plots
 from headlight.plots.palette import diverging
-from headlight.plots.positional_encoding import rotation_figure, table_figure, waves_figure
 
 LENGTH, D_MODEL = 30, 14
 
@@ -18,7 +18,7 @@ def shown():
 
 
 def test_a_table_runs_from_the_first_position_on_top_and_is_brown_below_zero(shown):
-    figure = table_figure(shown.table, limit=1.0)
+    figure = plots.positions(shown.table)
     (heatmap,) = figure.data
     np.testing.assert_array_equal(heatmap.z, shown.table)
     assert heatmap.z.dtype == np.float32 and (heatmap.zmin, heatmap.zmax) == (-1, 1)
@@ -27,12 +27,12 @@ def test_a_table_runs_from_the_first_position_on_top_and_is_brown_below_zero(sho
     colours = diverging(1.0).colours
     assert colours[0][1].startswith("rgba(150, 96, 47") and colours[-1][1].startswith("rgba(0, 133, 122")
     learned = np.array([[3.0, 4.0], [0.0, 1.0], [6.0, -8.0]])
-    (heatmap,) = table_figure(learned).data
+    (heatmap,) = plots.positions(learned).data
     assert (heatmap.zmin, heatmap.zmax) == (-8, 8)
 
 
 def test_the_framed_pair_stands_beside_the_table_as_two_waves_row_by_row(shown):
-    figure = waves_figure(shown, pair=2, position=3, offset=4)
+    figure = plots.waves(shown, pair=2, position=3, offset=4)
     heatmap, sine, sine_marks, cosine, cosine_marks = figure.data
     np.testing.assert_array_equal(heatmap.z, shown.table)
     for dimension, curve, marks in ((4, sine, sine_marks), (5, cosine, cosine_marks)):
@@ -48,7 +48,7 @@ def test_the_framed_pair_stands_beside_the_table_as_two_waves_row_by_row(shown):
 
 
 def test_the_hands_of_the_clock_point_at_both_positions_and_the_arc_joins_them(shown):
-    figure = rotation_figure(shown, pair=2, position=3, offset=4)
+    figure = plots.rotation(shown, pair=2, position=3, offset=4)
     _, dots, arc, first, second = figure.data
     np.testing.assert_allclose(np.stack([dots.x, dots.y], axis=1), shown.pairs[:, 2], atol=1e-6)
     for hand, position in ((first, 3), (second, 7)):

@@ -8,18 +8,11 @@ from streamlit.testing.v1 import AppTest
 from support.drawn import drawn_text
 from support.pages import ROOT, numbers, open_page, page_text, shows_only_text
 
+import headlight.plots as plots
 from headlight.app.results import measures
-from headlight.plots.contributions import (
-    GRADIENT,
-    LEFT_OUT,
-    MEASURES,
-    NORMED,
-    RAW,
-    attribution_figure,
-    correlation_rows,
-    correlations,
-)
+from headlight.plots.contributions import GRADIENT, LEFT_OUT, MEASURES, NORMED, RAW
 from headlight.plots.numbers import signed
+from headlight.views.research.attribution import correlation_rows, correlations
 from transformer import Translator
 from transformer.interpret.attention_block import block_parameters, record_stages
 from transformer.interpret.attribution import (
@@ -120,7 +113,7 @@ def some_values() -> dict[str, np.ndarray]:
 
 
 def test_panels_stand_side_by_side_over_the_same_tokens_and_bars_against_look_different():
-    figure = attribution_figure(some_values(), TOKENS)
+    figure = plots.attribution(some_values(), TOKENS)
     assert [bar.xaxis for bar in figure.data] == ["x", "x2", "x3", "x4"]
     edges = [figure.layout[f"xaxis{number}"].domain for number in ("", 2, 3, 4)]
     assert all(left[1] < right[0] for left, right in zip(edges, edges[1:], strict=False))
@@ -133,10 +126,10 @@ def test_panels_stand_side_by_side_over_the_same_tokens_and_bars_against_look_di
 
 def test_token_text_is_escaped_and_many_tokens_stay_apart():
     evil = "<b>x</b>"
-    figure = attribution_figure(some_values(), (evil, *TOKENS[1:]))
+    figure = plots.attribution(some_values(), (evil, *TOKENS[1:]))
     text = drawn_text(figure)
     assert "&lt;b&gt;x&lt;/b&gt;" in text and evil not in text
-    long = attribution_figure({name: np.linspace(-1, 1, 128) for name in MEASURES}, ("token",) * 128)
+    long = plots.attribution({name: np.linspace(-1, 1, 128) for name in MEASURES}, ("token",) * 128)
     assert 128 * 12 < long.layout.height < 2000 and len(long.layout.yaxis.tickvals) == 128
 
 
@@ -151,5 +144,5 @@ def test_the_table_has_each_pair_once():
 
 def test_a_token_that_cannot_be_left_out_has_no_bar_and_no_hover():
     values = {name: np.array([0.3]) for name in MEASURES} | {LEFT_OUT: np.array([np.nan])}
-    figure = attribution_figure(values, ("a",))
+    figure = plots.attribution(values, ("a",))
     assert figure.data[3].hovertext[0] == "" and figure.layout.xaxis4.range[1] > 0

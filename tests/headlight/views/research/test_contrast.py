@@ -7,7 +7,8 @@ import pytest
 from support.pages import numbers, open_page, page_text, shows_only_text, specs
 from support.streams import loaded, stream_of, trace_of
 
-from headlight.plots.contributions import Contrast, contrast_figure, other_candidates
+import headlight.plots as plots
+from headlight.plots.contributions import Contrast, other_candidates
 from headlight.plots.tokens import in_words
 from headlight.views.research.contrast import describe_contrast, most_doubtful_step
 from transformer.interpret.attribution import Attribution, gradient_times_input, leave_one_out
@@ -78,7 +79,7 @@ def test_tiny_and_hostile_sentences_and_addresses_are_text_and_nothing_else(text
 
 
 def test_what_speaks_for_the_one_is_teal_to_the_right_and_what_for_the_other_hatched_and_brown():
-    figure = contrast_figure(contrast())
+    figure = plots.contrast(contrast())
     gradient, left_out = figure.data
     assert list(figure.layout.yaxis.ticktext) == [
         "<b>source</b>",

@@ -7,7 +7,7 @@ import pytest
 from support.pages import numbers, open_page, page_text, shows_only_text, specs
 from support.streams import loaded, stream_of, trace_of
 
-from headlight.plots.contributions import logit_kinds_figure, logit_parts_figure, source_shares_figure
+import headlight.plots as plots
 from headlight.views.research.contributions import describe_shares
 from transformer.interpret.rollout import SourceShares, alti, measured_mixing, roll_out
 from transformer.interpret.what_if.logit_attribution import LogitAttribution
@@ -73,7 +73,7 @@ def test_tiny_and_hostile_sentences_and_addresses_are_text_and_nothing_else(text
 
 def test_tokens_are_escaped_in_the_figure_and_without_pairs_there_is_no_second_line():
     evil = SourceShares(("<b>x</b>", "y"), np.array([0.75, 0.25]), np.array([0.5, 0.5]))
-    figure = source_shares_figure(evil, 1)
+    figure = plots.source_or_prefix(evil, 1)
     assert "&lt;b&gt;x" in figure.layout.xaxis.ticktext[0] and "<b>x" not in figure.data[0].hovertext[0]
     assert len(figure.data) == 5 and figure.layout.shapes[0].x0 == pytest.approx(0.53)
     assert "over sentence pairs" not in str(describe_shares(evil))
@@ -99,16 +99,16 @@ def parts(**changes) -> LogitAttribution:
 
 
 def test_the_bars_are_the_kinds_and_the_map_has_every_head():
-    (bars,) = logit_kinds_figure(parts()).data
+    (bars,) = plots.logit_kinds(parts()).data
     assert list(bars.x) == [0.75, 0.0, -0.25, 1.5, 2.5, -1.0] and bars.text[2] == "−0.25"
     assert bars.marker.color[2] == bars.marker.color[5] != bars.marker.color[0] == bars.marker.color[4]
-    cells, digits = logit_parts_figure(parts()).data
+    cells, digits = plots.logit_parts(parts()).data
     nan = np.nan
     expected = [[0, 0.25, 0, nan, 0, 0, 0, nan, 0.5], [0, 0, -0.5, nan, 1.25, 0, 0.25, nan, 2]]
     np.testing.assert_array_equal(cells.z, np.array(expected, dtype=np.float32))
     assert (cells.zmin, cells.zmax) == (-2, 2) and len(digits.text) == 14 and "−.50" in digits.text
     assert "cross-attention head 1<br>adds <b>1.2500" in cells.hovertext[1][4]
-    axis = logit_parts_figure(parts()).layout.xaxis
+    axis = plots.logit_parts(parts()).layout.xaxis
     assert dict(zip(axis.tickvals, axis.ticktext, strict=True))[8] == "feed-<br>forward"
 
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from support.pages import numbers, open_page, page_text, specs, tables
 
+import headlight.plots as plots
 from headlight.plots.tokens import TokenCell
-from headlight.plots.what_if import patching_figure
 from headlight.views.research.patching import MEANINGS, candidate_rows, cell_words
 from transformer.interpret.activations import Predictions
 from transformer.interpret.what_if.patching import PATCHED, Cell, PatchingMap, Question
@@ -81,17 +81,17 @@ def test_the_candidates_stand_over_their_probabilities():
 
 def test_the_figure_has_a_row_a_layer_digits_where_they_fit_and_an_outline():
     shares = np.array([[0, 1.0, -0.125], [np.nan, 0.004, 1.24]])
-    figure = patching_figure(made(shares), ["▁a", "<i> | ▁b", "▁a"], (1, 2))
+    figure = plots.patching(made(shares), ["▁a", "<i> | ▁b", "▁a"], (1, 2))
     cells, digits = figure.data
     np.testing.assert_allclose(cells.z, shares)
     assert (cells.zmin, cells.zmax) == (-1, 1)
     assert list(digits.text) == ["0", "1.0", "−.12", "0", "1.2"]
     assert list(zip(digits.y, digits.x, strict=True)) == [(0, 0), (0, 1), (0, 2), (1, 1), (1, 2)]
     assert figure.layout.xaxis.ticktext == ("a", "&lt;i&gt; |<br>b", "a")
-    assert list(figure.layout.yaxis.range) == [1.5, -0.5] and "1.2400" in cells.hovertext[1][2]
+    assert list(figure.layout.yaxis.range) == [1.5, -0.5] and "124.0 %" in cells.hovertext[1][2]
     _between_cells, outline = figure.layout.shapes
     assert (outline.x0, outline.x1, outline.y0, outline.y1) == (1.5, 2.5, 0.5, 1.5)
-    wide = patching_figure(made(np.zeros((2, 25))), ["▁a | ▁b"] * 25, (0, 0))
+    wide = plots.patching(made(np.zeros((2, 25))), ["▁a | ▁b"] * 25, (0, 0))
     assert len(wide.data) == 1 and wide.layout.xaxis.ticktext[0] == "a | b"
 
 

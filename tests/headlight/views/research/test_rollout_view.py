@@ -10,12 +10,13 @@ from streamlit.testing.v1 import AppTest
 from support.drawn import drawn_text
 from support.pages import ROOT, numbers, open_page, page_text, shows_only_text
 
-from headlight.plots.contributions import KINDS, raw_and_rolled, share_map_figure
-from headlight.views.research.rollout import ALTI, HALVES, MEASURED, METHODS
+import headlight.plots as plots
+from headlight.plots.numbers import format_probability
+from headlight.views.research.rollout import ALTI, HALVES, KINDS, MEASURED, METHODS
 from transformer import Translator
 from transformer.interpret.residual import record_residual_stream
-from transformer.interpret.rollout import Rollout, alti, measured_mixing, roll_out
-from transformer.interpret.trace import Trace
+from transformer.interpret.rollout import Rollout, alti, measured_mixing, roll_out, share_map
+from transformer.interpret.trace import Trace, attention_map
 
 PAGE = "pages/research.py"
 FIRST = "I love my teacher."
@@ -90,13 +91,16 @@ def test_hostile_tiny_and_long_sentences_are_text_and_nothing_else(text, side):
 
 def test_blank_cells_scale_and_hover(example):
     _, trace, halves, *_ = example
-    raw, rolled = raw_and_rolled(trace, halves, "decoder", 1, "predicted")
-    figure = share_map_figure(rolled, "share")
+    rolled = share_map(halves, trace, "decoder", 1)
+    figure = plots.shares(rolled)
     heatmap = figure.data[0]
     assert np.isnan(heatmap.z[0, 1:]).all() and not np.isnan(np.diagonal(heatmap.z)).any()
     assert heatmap.zmin == 0 and heatmap.zmax == np.nanmax(rolled.weights)
-    assert f"share of “{trace.decoder_input_tokens[1]}”: <b>{rolled.weights[1, 1]:.4f}</b>" in heatmap.hovertext[1][1]
-    assert "attends to" in share_map_figure(raw, "weight").data[0].hovertext[1][0]
+    assert (
+        f"share of “{trace.decoder_input_tokens[1]}”: <b>{format_probability(rolled.weights[1, 1])}</b>"
+        in heatmap.hovertext[1][1]
+    )
+    assert "attends to" in plots.shares(attention_map(trace, "decoder", 1), "weight").data[0].hovertext[1][0]
 
 
 def test_token_text_is_escaped(example):
@@ -108,7 +112,6 @@ def test_token_text_is_escaped(example):
         target_tokens=(evil, *trace.target_tokens[1:]),
         source_tokens=(evil, *trace.source_tokens[1:]),
     )
-    maps = [each for kind in KINDS.values() for each in raw_and_rolled(spoilt, halves, kind, 0, "predicted")]
-    for each in maps:
-        text = drawn_text(share_map_figure(each, "share"))
+    for kind in KINDS.values():
+        text = drawn_text(plots.shares(share_map(halves, spoilt, kind, 0)))
         assert "&lt;b&gt;x&lt;/b&gt;" in text and evil not in text

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from headlight.plots.training import runs_figure
+import headlight.plots as plots
 from transformer.training.replay import TrainingReplay
 
 
@@ -14,7 +14,7 @@ def replay_of(losses: list[tuple[int, float]]) -> TrainingReplay:
 
 def test_both_courses_stand_in_one_figure():
     replays = [replay_of([(5, 2.0), (10, 0.5)]), replay_of([(5, 2.5), (10, 0.07)])]
-    figure = runs_figure([("Noam", replays[0]), ("constant", replays[1])])
+    figure = plots.training_runs([("Noam", replays[0]), ("constant", replays[1])])
     assert [(line.name, line.yaxis, line.showlegend) for line in figure.data] == [
         ("Noam", "y", True),
         ("Noam", "y2", False),
@@ -34,5 +34,5 @@ def test_both_courses_stand_in_one_figure():
     "losses, ticks", [([], ("1", "2", "5")), ([(5, 2.0)], ("2",)), ([(5, 2.1), (10, 2.6)], ("2", "5"))]
 )
 def test_a_loss_that_hardly_moves_still_has_its_axis(losses, ticks):
-    axis = runs_figure([("Noam", replay_of(losses))]).layout.yaxis
+    axis = plots.training_runs([("Noam", replay_of(losses))]).layout.yaxis
     assert axis.ticktext == ticks and axis.range[0] < axis.range[1]

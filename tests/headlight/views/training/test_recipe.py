@@ -10,8 +10,8 @@ from support.pages import ROOT, headlines, open_page, page_text, specs
 from support.small import small_config
 from support.streams import loaded
 
+import headlight.plots as plots
 from headlight.app import results
-from headlight.plots.training import rates_figure, smoothing_figure
 from headlight.views.training.recipe import describe_rate, describe_smoothing, recorded_rates
 from transformer.checkpoint import Checkpoint
 from transformer.config import TrainingConfig
@@ -42,7 +42,7 @@ def test_the_figure_draws_the_schedule_the_paper_and_the_recorded_rates(schedule
         max_steps=900, warmup_steps=200, cooldown_steps=300, rate_factor=factor, schedule=schedule
     )
     recorded = [(step, scheduled_rate(step, 128, settings)) for step in (100, 600, 900)]
-    own, paper, dots = rates_figure(settings, 128, recorded).data
+    own, paper, dots = plots.learning_rates(settings, 128, recorded).data
     assert {1, 200, 600, 601, 900} <= set(own.x) and 4000 in paper.x
     np.testing.assert_allclose(own.y, [scheduled_rate(int(step), 128, settings) for step in own.x], rtol=1e-12)
     np.testing.assert_allclose(paper.y, [paper_rate(int(step), 512, 4000) for step in paper.x], rtol=1e-12)
@@ -68,7 +68,7 @@ def test_each_curve_of_the_loss_has_its_minimum_where_a_search_finds_it(epsilon)
     grid = np.linspace(0.001, 1, 1000)
     losses = [smoothing.cross_entropy(p) for p in grid]
     assert abs(grid[int(np.argmin(losses))] - smoothing.right) <= 0.001
-    curve, minimum = smoothing_figure([smoothing], epsilon).data
+    curve, minimum = plots.smoothed_loss([smoothing], epsilon).data
     assert minimum.x[0] == smoothing.right and minimum.y[0] == pytest.approx(min(losses), abs=1e-3)
     assert min(curve.y) >= minimum.y[0] - 1e-6
     assert ("more certainty costs" in describe_smoothing(smoothing).headline) == (epsilon > 0)

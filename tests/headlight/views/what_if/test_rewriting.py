@@ -8,7 +8,7 @@ from support.made import made_trace
 from support.pages import components, open_page, page_text, specs
 from support.traced import traces, translator
 
-from headlight.plots.what_if import candidates_figure
+import headlight.plots as plots
 from headlight.views.what_if.rewriting import (
     CONCERNED,
     SCOPES,
@@ -65,7 +65,7 @@ def test_the_bars_have_the_rows_weights_of_both_runs_and_no_masked_key(kind, key
 
 def test_candidates_of_both_runs_stand_beside_each_other():
     old, new = np.array([0.1, 0.5, 0.2, 0.15, 0.05]), np.array([0.05, 0.1, 0.2, 0.05, 0.6])
-    figure = candidates_figure(old, new, lambda id: f"<piece {id}>")
+    figure = plots.candidates(old, new, lambda id: f"<piece {id}>")
     unchanged, changed = figure.data
     assert list(unchanged.x) == [0.5, 0.2, 0.15, 0.05] and list(changed.x) == [0.1, 0.2, 0.05, 0.6]
     assert figure.layout.yaxis.ticktext[0] == "&lt;piece 1&gt;"
