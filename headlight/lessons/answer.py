@@ -11,6 +11,7 @@ from typing import TypeGuard
 from headlight.app import results
 from headlight.app.results import TranslationRequest
 from headlight.plots.numbers import percent
+from headlight.plots.tokens import NOTHING
 from transformer import Greedy, Translator
 from transformer.interpret.trace import Trace
 from transformer.model.names import Name
@@ -94,6 +95,16 @@ def number_words(value: float) -> str:
     """Return a number with three significant digits and a true minus sign: 0.52, −1.7, 4,000."""
     rounded = float(f"{value:.3g}")
     return (f"{rounded:,.0f}" if abs(rounded) >= 100 else f"{rounded:g}").replace("-", "−")
+
+
+def ended(text: str) -> str:
+    """Return a text as the end of a sentence: with a full stop, unless a quoted sentence brings its own."""
+    return text if text.endswith((".”", "!”", "?”", ".)")) and len(text) > len("“.”") else f"{text}."
+
+
+def translated(text: str) -> str:
+    """Return a translation as the end of a sentence."""
+    return ended(f"“{text}”" if text else NOTHING)
 
 
 class Undecided(Exception):  # noqa: N818 -- no error: the sentence does not decide the question

@@ -28,14 +28,16 @@ def add_commands(command: AddCommand) -> None:
     printed.add_argument("--out", type=Path, required=True, help="the .html file to write")
     printed.add_argument("--answers", action="store_true", help="with the answers")
     printed.add_argument("--text", help="a sentence of your own (the lesson's)")
+    posed = actions.add_parser("pose", help="print every step of all lessons as it is posed for sentences of your own")
+    posed.add_argument("--sentences", type=Path, required=True, metavar="FILE", help="a text file, one per line")
     actions.add_parser("measures", help="list the measures that a lesson may ask for, as a table in Markdown")
-    for parser in (check, printed):
+    for parser in (check, printed, posed):
         add_checkpoint(parser, required=False)
 
 
 def _run(options: argparse.Namespace) -> int | None:
     expect_no_page()
-    run = {"list": _list, "check": _check, "worksheet": _print, "measures": _measures}[options.action]
+    run = {"list": _list, "check": _check, "worksheet": _print, "pose": _pose, "measures": _measures}[options.action]
     return run(options)
 
 
@@ -99,6 +101,23 @@ def _print(options: argparse.Namespace) -> None:
     page = worksheet(lesson, overview(lesson, request), answers=options.answers)
     write_atomically(options.out, page.encode())
     print(f"{lesson.title}: {options.out}")
+
+
+def _pose(options: argparse.Namespace) -> None:
+    """Print all steps for each sentence. Raises UserError."""
+    from transformer.data.pairs import read_lines
+
+    from .answer import Run
+    from .file import read_lessons
+    from .posed import pose
+    from .printout import printout
+
+    lessons, _ = read_lessons()
+    for line in read_lines(options.sentences):
+        run = Run(_request(options.checkpoint, line.decode("utf-8", "replace").strip()))
+        for lesson in lessons:
+            for number in range(len(lesson.steps)):
+                print(printout(pose(lesson, number, run)))
 
 
 def _first_sentence(lesson: "Lesson", step: int) -> str:

@@ -50,10 +50,10 @@ def pose_for(lesson: Lesson, number: int, request: TranslationRequest) -> Posed:
 
 def _told(posed: Posed) -> ToldStep:
     step, answer = posed.step, posed.answer
-    said, asked = map(_plain, posed.glossed(posed.text(step.say), posed.text(step.ask) if answer else []))
+    said, asked = map(plain_text, posed.glossed(posed.text(step.say), posed.text(step.ask) if answer else []))
     labels = {option.name: posed.label(option) for option in posed.options}
     if answer is None or not step.is_question:
-        right, why, kind = posed.undecided or _plain(posed.text(step.sample)), "", ""
+        right, why, kind = posed.undecided or plain_text(posed.text(step.sample)), "", ""
     else:
         kind, why = str(answer.kind), posed.fill(answer.truth)
         right = ", ".join(labels[name] for name in labels if name in answer.right)
@@ -64,7 +64,7 @@ def _told(posed: Posed) -> ToldStep:
         TITLES[step.page],
         posed.run.request.text,
         said,
-        asked or _plain(posed.text(step.note)),
+        asked or plain_text(posed.text(step.note)),
         kind or ("note" if step.note else ""),
         tuple(labels.values()),
         f"{right}. {why}" if right and why else right or why,
@@ -72,5 +72,6 @@ def _told(posed: Posed) -> ToldStep:
     )
 
 
-def _plain(text: Text) -> str:
+def plain_text(text: Text) -> str:
+    """Return a styled text without its styles."""
     return "".join(part for _, part in text)

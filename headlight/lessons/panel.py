@@ -34,6 +34,7 @@ WAYS = {"pages/lessons.py": "All lessons", "pages/decoding.py": "See it translat
 _LINES = "home_lines"  # the container of the token lines, which read --answers
 # In the session: where to go next; what the next run is to show; what was tried; the first run is over.
 _GOING, _ORDER, _TRIES, _BEGUN = "lesson_going", "lesson_order", "lesson_tries", "lesson_begun"
+_OWN = "lesson_own"  # the visitor's sentence, while a step is about one of the lesson's
 _MOVES = "lesson_moves"  # how often the panel led somewhere: the browser is told that it has arrived
 _TO_LIST = "lesson_to_list"  # what the address of the page of lessons has, until that is opened
 _THROUGH = "lessons_through_page"  # the lesson that was chosen below a page
@@ -176,13 +177,22 @@ def _undecided_by_own(lesson: Lesson, request: TranslationRequest) -> list[int] 
 
 
 def _posed(lesson: Lesson, number: int, request: TranslationRequest, *, begins: bool) -> Posed:
-    """Put a step for the learner's own sentence if it decides it, else for the first of the lesson's that does."""
-    sentences = lesson.sentences_of(number)
+    """Pose a step for the visitor's own sentence, or else for the first of the lesson's that decides it.
+
+    Where the own one does not, the panel says why; the same step again takes the lesson's, the next step the own.
+    """
+    sentences = lesson.sentences_of(number) if _reads_english(request) else ()
     of_lesson = {text for step in range(len(lesson.steps)) for text in lesson.sentences_of(step)}
-    is_own = not begins and request.text not in of_lesson
-    if sentences and not is_own and (begins or request.text not in sentences):
+    is_again = _place() == (lesson, number)
+    own = request.text if request.text not in of_lesson else "" if is_again else st.session_state.pop(_OWN, "")
+    if own and not begins:
+        posed = pose(lesson, number, Run(replace(request, text=own), _address()))
+        if not (posed.undecided and is_again and sentences):
+            return posed
+        st.session_state[_OWN] = own
+    if sentences and (begins or request.text not in sentences):
         request = replace(request, text=sentences[0])
-    return pose_somehow(lesson, number, Run(request, _address()), sentences if _reads_english(request) else ())
+    return pose_somehow(lesson, number, Run(request, _address()), sentences)
 
 
 def _reads_english(request: TranslationRequest) -> bool:
@@ -337,12 +347,20 @@ def end_of(lesson: Lesson) -> dict:
         "step": len(lesson.steps) + 1,
         "of": len(lesson.steps),
         "say": [("strong", "Done! "), ("", lesson.goal)],
-        "score": f"You found {right} of {len(asked)} answers.",
+        "score": _score(right, len(asked)),
         "next_lesson": later[0].title if later else "",
         "note": [],
         "undecided": "",
         "tried": vars(Try()),
     }
+
+
+def _score(right: int, asked: int) -> str:
+    """Return what the panel says of a lesson's right answers, as `score` in live_page/lessons.js."""
+    if right == asked:
+        return f"All {asked} right!"
+    found = f"{right} of {asked} right so far. " if right else ""
+    return f"{found}You can go back to the open questions whenever you like."
 
 
 def _is_away(posed: Posed) -> bool:

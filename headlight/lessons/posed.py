@@ -4,13 +4,14 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from zlib import crc32
 
 from headlight.app import results
-from headlight.plots.tokens import in_words
+from headlight.plots.tokens import CONTINUED, in_words, shown_tokens
 from transformer.data.tokenizer import SPACE
 
-from .answer import Answer, Kind, Option, Run, Undecided, number_words
+from .answer import Answer, Kind, Option, Run, Undecided, ended, number_words
 from .file import MOST_HINTS, NAME, Lesson, Step
 from .glosses import glosses
 from .register import answer_of
@@ -64,16 +65,22 @@ class Posed:
         return in_words(NAME.sub(lambda found: names.get(found[1], found[0]), words))
 
     def glossed(self, *texts: Text) -> list[Text]:
-        """Return texts with what a word of the translation means behind it where it first stands."""
+        """Return texts with what a word of the translation means behind it where it first stands.
+
+        A token that a piece continues has no meaning of its own, and a meaning that is an option would tell the answer.
+        """
         if self.answer is None:
             return list(texts)
         trace, told = results.trace(self.run.request), set[str]()
         meanings = glosses(self.run.translator.checkpoint.data.get("target_language", ""))
-        source = {token.removeprefix(SPACE) for token in trace.source_tokens}
+        told |= {token.removeprefix(SPACE) for token in trace.source_tokens}
+        looks = shown_tokens(trace.target_tokens)
+        told |= {look for look, after in pairwise(looks) if after.startswith(CONTINUED)}
+        options = {name for option in self.answer.options for name, _ in _QUOTED.findall(self.fill(option.label))}
 
         def meaning(found: re.Match[str]) -> str:
             word = found[1]
-            if word not in meanings or word in source or word in told:
+            if word not in meanings or word in told or options & set(meanings[word].split("/")):
                 return found[0]
             told.add(word)
             return f"“{word}” ({meanings[word]}" + (", " if found[2] else ")")
@@ -111,7 +118,7 @@ class Posed:
         wrong = [option for option in self.options if option.name not in answer.right]
         if answer.kind == Kind.DO or len(wrong) < 2 - (answer.kind == Kind.SEVERAL):
             return ""
-        return in_words(f"It is not {_ended(wrong[0].label)}")
+        return in_words(f"It is not {_inside(wrong[0].label)}")
 
     def feedback(self, choice: object, *, whole: bool = True) -> str:
         """Return what was predicted, what is so of it, and what is: this only where the `whole` may be told.
@@ -127,16 +134,20 @@ class Posed:
         return in_words(" ".join(filter(None, (self.predicted(choice), truth))))
 
     def predicted(self, choice: object) -> str:
-        """Return what was predicted, and what is so of it."""
+        """Return what was predicted and what is so of it; "" where it is right: the truth says that."""
         answer = self.answer
         assert answer is not None
         labels = {option.name: option for option in answer.options}
         if answer.kind == Kind.ONE and isinstance(choice, str) and choice in labels:
             option = labels[choice]
-            return " ".join(filter(None, (f"You said {_ended(option.label)}", option.told)))
+            if choice in answer.right:
+                return ""
+            return " ".join(filter(None, (f"You said {_inside(option.label)}", option.told)))
         if answer.kind == Kind.SEVERAL and isinstance(choice, list):
             chosen = {each for each in choice if isinstance(each, str) and each in labels}
             hit, others = len(answer.right & chosen), len(chosen - answer.right)
+            if chosen == answer.right:
+                return ""
             return f"You found {hit} of {len(answer.right)}" + (
                 f", and {others} that {'is' if others == 1 else 'are'} wrong." if others else "."
             )
@@ -152,9 +163,9 @@ def off_words(answer: Answer, number: float) -> str:
     return "That is too low." if number < answer.value else "That is too high."
 
 
-def _ended(label: str) -> str:
-    """Return a label as the end of a sentence: with a full stop, unless a quoted sentence brings its own."""
-    return label if label.endswith((".”", "!”", "?”")) and len(label) > len("“.”") else f"{label}."
+def _inside(label: str) -> str:
+    """Return a label as the end of a sentence, in quotation marks unless it has some."""
+    return ended(label if "“" in label else f"“{label}”")
 
 
 def _styled(part: str) -> tuple[str, str]:
@@ -170,7 +181,10 @@ def pose(lesson: Lesson, number: int, run: Run) -> Posed:
     if not step.answer:
         return Posed(lesson, number, run)
     try:
-        return Posed(lesson, number, run, answer_of(run, step.answer, step.arguments))
+        answer = answer_of(run, step.answer, step.arguments)
+        if len({in_words(option.label) for option in answer.options}) < len(answer.options):
+            raise Undecided("Two of the answers would look alike here.")
+        return Posed(lesson, number, run, answer)
     except Undecided as undecided:
         return Posed(lesson, number, run, undecided=in_words(str(undecided)))
 

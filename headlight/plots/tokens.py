@@ -11,7 +11,7 @@ from transformer.interpret.head_patterns import is_punctuation
 
 GLYPHS = {"</s>": "⟨end⟩", "<s>": "⟨start⟩", "<pad>": "⟨pad⟩", "<unk>": "⟨unknown⟩"}
 NOTHING = "(nothing: the model ended the sentence at once)"  # in place of an empty translation
-_CONTINUED = "·"  # before a token that continues a word, where it stands apart from that word
+CONTINUED = "·"  # before a token that continues a word, where it stands apart from that word
 BLANK = "␣"  # a token, or a part of one, that is nothing but a blank
 _JOINTS = (" | ", " → ")  # within a label of two tokens; no token has a space
 _LANGUAGE = re.compile(r">>.*<<|__\w+__|[a-z]{2,3}_[A-Z][A-Za-z]{1,3}")  # of Marian and M2M-100, of NLLB and mBART
@@ -50,7 +50,7 @@ def chip_text(token: str) -> str:
 
 def shown_token(token: str) -> str:
     """Return a token as it looks alone: "teacher", one that continues a word "·s", a special one "⟨end⟩"."""
-    return f"{_CONTINUED}{chip_text(token)}" if _continues(token) else chip_text(token)
+    return f"{CONTINUED}{chip_text(token)}" if _continues(token) else chip_text(token)
 
 
 def shown_tokens(labels: Sequence[str]) -> list[str]:

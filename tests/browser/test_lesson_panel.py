@@ -134,11 +134,11 @@ def test_a_wrong_answer_a_hint_and_the_right_one(page, address, elsewhere):
     arrived(page)
     shuts_no_one_out(page)
     option(page, posed, right=True).click()
-    expect(feedback).to_contain_text("Right. ")
+    expect(feedback).to_contain_text("Right! ")
     expect(feedback).to_contain_text(posed.fill(posed.answer.truth))
     expect(page.locator(".lesson .options .right")).to_have_count(len(posed.answer.right))
     page.reload()
-    expect(feedback).to_contain_text("Right. ")
+    expect(feedback).to_contain_text("Right! ")
     link = page.url
     page.goto(f"{address}/lessons")  # a new visit: what the browser remembers is told without opening a step
     expect(page.locator(f".st-key-lesson_card_{FIRST.name}")).to_contain_text("1 of ")
@@ -157,11 +157,11 @@ def test_the_home_leads_into_the_first_lesson_and_another_sentence_asks_anew(pag
     at_rest(page)
     posed = to_step(page, FIRST, Kind.ONE)
     option(page, posed, right=True).click()
-    expect(page.locator(".lesson .feedback")).to_contain_text("Right.")
+    expect(page.locator(".lesson .feedback")).to_contain_text("Right!")
     sentence = page.get_by_role("textbox", name="Sentence to translate")
     sentence.fill("I love my teacher.")
     sentence.press("Enter")
-    expect(page.locator(".lesson .feedback")).not_to_contain_text("Right.")
+    expect(page.locator(".lesson .feedback")).not_to_contain_text("Right!")
     at_rest(page)
     anew = posed_on(page, FIRST)
     if anew.undecided:
@@ -170,7 +170,7 @@ def test_the_home_leads_into_the_first_lesson_and_another_sentence_asks_anew(pag
         expect(page.locator(".lesson .options button")).to_have_text([anew.fill(each.label) for each in anew.options])
     sentence.fill(posed.run.request.text)
     sentence.press("Enter")
-    expect(page.locator(".lesson .feedback")).to_contain_text("Right.")
+    expect(page.locator(".lesson .feedback")).to_contain_text("Right!")
 
 
 def test_keys_go_from_step_to_step_and_back_restores_page_and_step(page, address):
@@ -277,7 +277,7 @@ def test_lessons_are_gone_through_to_their_end(visitor, address, lessons, hand):
             expect(page.get_by_test_id("stException")).to_have_count(0)
             press.go_on()
         expect(page.locator(".lesson .say")).to_have_text(f"Done! {lesson.goal}")
-        expect(page.locator(".lesson .feedback")).to_contain_text("You found")
+        expect(page.locator(".lesson .feedback")).to_contain_text("right")
         at_rest(page)
         press.expect_focus()
         assert LESSONS[-1] != lesson or page.locator(".lesson .onward").is_hidden()
@@ -329,7 +329,7 @@ def answer_it(page: Page, posed: Posed, press: Mouse, *, wrong_first: bool) -> N
                 press(page.locator(".lesson .options button").nth(index))
         if answer.kind == Kind.SEVERAL:
             press(page.locator(".lesson .check"))
-    expect(feedback).to_contain_text("Right.")
+    expect(feedback).to_contain_text("Right!")
     expect(feedback).to_contain_text(posed.fill(answer.truth))
 
 

@@ -92,7 +92,7 @@ def test_a_question_of_a_lesson(tmp_path):
         browser.evaluate(choose, min(set(range(len(names))) - right))
         browser.wait_for(says, "Not yet. You said")
         browser.evaluate(choose, min(right))
-        browser.wait_for(says, "Right. ")
+        browser.wait_for(says, "Right! ")
         browser.evaluate(PANEL + "panel.querySelector('.show').click()")
         browser.wait_for(SHOWN, "attention")
         browser.evaluate(PANEL + "panel.querySelector('.next').click()")

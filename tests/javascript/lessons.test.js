@@ -5,10 +5,10 @@ import { test } from "node:test";
 
 import { Memory } from "../../headlight/components/lesson_panel/memory.js";
 import {
-  feedbackOn, fresh, isRight, panelData, restored,
+  feedbackOn, fresh, isRight, panelData, restored, score,
 } from "../../headlight/components/live_page/lessons.js";
 
-const ONE = { right: ["b"], said: { a: "You said a.", b: "You said b." } };
+const ONE = { right: ["b"], said: { a: "You said a.", b: "" } };
 const SEVERAL = { right: ["b", "c"], said: { "1 1": "You found 1 of 2.", "2 0": "You found both." } };
 const NUMBER = { right: [], value: -2, margin: 0.5, said: { low: "Low.", high: "High." } };
 const ANSWER = {
@@ -37,7 +37,7 @@ test("a choice gets its feedback, and a strange one none", () => {
   for (const [kind, told, choice] of [
     ["one", ONE, "toString"], ["one", ONE, ["a"]], ["several", SEVERAL, "b"], ["number", NUMBER, "2"],
   ]) {
-    assert.equal(feedbackOn(kind, told, choice), "");
+    assert.equal(feedbackOn(kind, told, choice), undefined);
   }
 });
 
@@ -46,7 +46,7 @@ test("the answer is not shown before it was found or asked for", () => {
   assert.deepEqual([wrong.feedback, wrong.right, wrong.hints, wrong.more_hints], ["You said a.", [], ["Look."], 2]);
   assert.equal(panelData(ANSWER, fresh()).feedback, "");
   const found = panelData(ANSWER, tried({ choice: "b", right: true }));
-  assert.deepEqual([found.feedback, found.right, found.more_hints], ["You said b. It is b.", ["b"], 0]);
+  assert.deepEqual([found.feedback, found.right, found.more_hints], ["It is b.", ["b"], 0]);
   assert.equal(panelData(ANSWER, tried({ shown: true })).feedback, "It is b.");
 });
 
@@ -54,6 +54,12 @@ test("what the browser remembers is taken as far as it makes sense", () => {
   assert.deepEqual(restored(ANSWER, { choice: "b", hints: 9 }), tried({ choice: "b", hints: 3, right: true }));
   assert.deepEqual(restored(ANSWER, { choice: "x", hints: "2", right: true }), fresh());
   for (const nothing of [null, undefined, 3]) assert.deepEqual(restored(ANSWER, nothing), fresh());
+});
+
+test("the end says what is right, and reproves nobody", () => {
+  assert.equal(score(6, 6), "All 6 right!");
+  assert.equal(score(4, 6), "4 of 6 right so far. You can go back to the open questions whenever you like.");
+  assert.equal(score(0, 6), "You can go back to the open questions whenever you like.");
 });
 
 test("where a browser forbids its storage the page remembers by itself", () => {

@@ -1,6 +1,9 @@
 """What the laws of lessons' measures ask about: ten sentences that no lesson has, as runs of shipped checkpoints."""
 
+from collections.abc import Sequence
 from pathlib import Path
+
+from support.head_rows import word
 
 from headlight.app import results
 from headlight.app.results import CheckpointFiles, TranslationRequest
@@ -20,6 +23,15 @@ SENTENCES = (
     "Nobody knows why he left.",
     "The children are playing in the garden.",
 )
+
+
+def named(tokens: Sequence[str]) -> list[str]:
+    """The tokens as a lesson names them: a piece that continues a word with a dot before it."""
+    befores = ("</s>", *tokens)
+    return [
+        f"·{token}" if word(token) and token[0] != "▁" and before not in ("<s>", "</s>", "<pad>", "▁") else token
+        for before, token in zip(befores, tokens, strict=False)
+    ]
 
 
 def run_of(checkpoint: str, text: str, **address: str) -> Run:

@@ -192,14 +192,17 @@ def is_word(token: str) -> bool:
 
 
 def word_ranges(tokens: Sequence[str]) -> list[range]:
-    """Return the positions of each word and of each run of punctuation marks, in order; special tokens are in none."""
+    """Return the positions of each word and of each run of punctuation marks, in order; special tokens are in none.
+
+    An apostrophe or a hyphen between letters belongs to its word: "don't" is one.
+    """
     ranges: list[range] = []
+    marks = [is_punctuation(token) and not _joins(tokens, at) for at, token in enumerate(tokens)]
     for position, token in enumerate(tokens):
         if token.startswith("<") and token.endswith(">"):
             continue
-        marks, before = is_punctuation(token), tokens[position - 1] if position else ""
         follows = bool(ranges) and ranges[-1].stop == position and not token.startswith(SPACE)
-        if follows and marks == is_punctuation(before):
+        if follows and marks[position] == marks[position - 1]:
             ranges[-1] = range(ranges[-1].start, position + 1)
         else:
             ranges.append(range(position, position + 1))
@@ -209,6 +212,12 @@ def word_ranges(tokens: Sequence[str]) -> list[range]:
 def words_of(tokens: Sequence[str]) -> list[str]:
     """Return the words and runs of punctuation marks of a sentence as they are written."""
     return ["".join(tokens[position] for position in word).replace(SPACE, "") for word in word_ranges(tokens)]
+
+
+def _joins(tokens: Sequence[str], at: int) -> bool:
+    """Return True for an apostrophe or a hyphen with a letter on either side."""
+    before, after = tokens[at - 1 : at], tokens[at + 1 : at + 2]
+    return tokens[at] in ("'", "-") and any(map(is_word, before)) and any(map(is_word, after)) and after[0][0] != SPACE
 
 
 def rows_with_choice(weights: np.ndarray) -> np.ndarray:

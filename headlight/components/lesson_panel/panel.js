@@ -285,7 +285,7 @@ function whenAtRest(act) {
 }
 
 function feedback({ feedback: words, tried }, over) {
-  if (tried.right) return `Right. ${words ?? ""}`;
+  if (tried.right) return `Right! ${words ?? ""}`;
   if (over) return words ?? "";
   return tried.choice === null ? "" : `Not yet. ${words ?? ""} Try again, or take a hint.`;
 }

@@ -65,13 +65,23 @@ function continues(token) {
   return token !== "" && !(token.startsWith(SPACE) || LANGUAGE.test(token) || NAMED.test(token) || isMarks(token));
 }
 
+const LETTER = /[\p{L}\p{N}]/u;
+
+// Whether an apostrophe or a hyphen has a letter on either side.
+function joins(tokens, at) {
+  const isWord = (token = "") => LETTER.test(token) && !(token.startsWith("<") && token.endsWith(">"));
+  const [before, mark, after] = [tokens[at - 1], tokens[at], tokens[at + 1]];
+  return ["'", "-"].includes(mark) && isWord(before) && isWord(after) && !after.startsWith(SPACE);
+}
+
 // The words of a sentence, and its runs of punctuation marks, as ranges [first, after the last] of its tokens.
+// An apostrophe or a hyphen between letters belongs to its word: "don't" is one.
 export function wordRanges(tokens) {
-  const ranges = [];
+  const ranges = [], marks = tokens.map((token, at) => isMarks(token) && !joins(tokens, at));
   tokens.forEach((token, at) => {
     if (token.startsWith("<") && token.endsWith(">")) return;
     const last = ranges.at(-1), follows = last?.[1] === at && !token.startsWith(SPACE);
-    if (follows && isMarks(token) === isMarks(tokens[at - 1])) last[1] = at + 1;
+    if (follows && marks[at] === marks[at - 1]) last[1] = at + 1;
     else ranges.push([at, at + 1]);
   });
   return ranges;

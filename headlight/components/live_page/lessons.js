@@ -24,15 +24,15 @@ export function isRight(kind, { right, value, margin }, choice) {
   return Array.isArray(choice) && choice.length === right.length && right.every((each) => choice.includes(each));
 }
 
-// The feedback on a choice; "" for a choice that the question does not have.
+// The feedback on a choice, "" on one that is right; undefined for a choice that the question does not have.
 export function feedbackOn(kind, told, choice) {
-  const of = (name) => (Object.hasOwn(told.said, name) ? told.said[name] : "");
+  const of = (name) => (Object.hasOwn(told.said, name) ? told.said[name] : undefined);
   if (kind === "number" && Number.isFinite(choice)) {
     const off = isRight(kind, told, choice) ? "" : ` ${of(choice < told.value ? "low" : "high")}`;
     return `You said ${String(choice).replace("-", MINUS)}.${off}`;
   }
   if (kind === "one" && typeof choice === "string") return of(choice);
-  if (kind !== "several" || !Array.isArray(choice)) return "";
+  if (kind !== "several" || !Array.isArray(choice)) return undefined;
   const hit = told.right.filter((each) => choice.includes(each)).length;
   return of(`${hit} ${choice.length - hit}`);
 }
@@ -53,7 +53,7 @@ export function panelData({ panel: data, told }, tried) {
 // What the browser remembers of a question, as far as it makes sense.
 export function restored({ panel: { kind }, told }, kept) {
   if (!told || !kept || typeof kept !== "object") return fresh();
-  const choice = feedbackOn(kind, told, kept.choice) ? kept.choice : null;
+  const choice = feedbackOn(kind, told, kept.choice) === undefined ? null : kept.choice;
   const hints = Number.isInteger(kept.hints) ? Math.min(Math.max(kept.hints, 0), told.hints.length) : 0;
   return { choice, hints, shown: kept.shown === true, right: choice !== null && isRight(kind, told, choice) };
 }
@@ -169,8 +169,8 @@ export class Lessons {
     const { lesson, lessons } = this, { title, goal, steps } = lesson, judged = steps.filter((step) => step.judged);
     return {
       key: `${lesson.name} end`, title, step: steps.length + 1, of: steps.length, note: [], undecided: "",
-      say: [["strong", "You are through. "], ["", goal]], tried: fresh(),
-      score: `You found ${this.answered(lesson).size} of ${judged.length} answers.`,
+      say: [["strong", "Done! "], ["", goal]], tried: fresh(),
+      score: score(this.answered(lesson).size, judged.length),
       next_lesson: lessons[lessons.indexOf(lesson) + 1]?.title ?? "",
     };
   }
@@ -188,6 +188,13 @@ export class Lessons {
       return element("li", "lesson_card", ...texts, button);
     }));
   }
+}
+
+// What the panel says of a lesson's right answers, as in headlight/lessons/panel.py.
+export function score(right, asked) {
+  if (right === asked) return `All ${asked} right!`;
+  const found = right ? `${right} of ${asked} right so far. ` : "";
+  return `${found}You can go back to the open questions whenever you like.`;
 }
 
 // A step's answer for a sentence; null where the step is about others.

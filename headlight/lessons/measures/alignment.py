@@ -8,14 +8,15 @@ from headlight.app import results
 from headlight.app.results import measures
 from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, measure, of_the_page
 from headlight.plots.names import one_head_name, sentence_case
-from headlight.plots.numbers import percent, short_weight
+from headlight.plots.numbers import percent
 from headlight.plots.tokens import quoted
 from transformer.interpret.head_patterns import HeadMeasures, Pattern, aligned_keys, is_word, measure_heads
 from transformer.interpret.trace import Trace, masked_maps
 
-from .wording import MOST_OPTIONS, NEAR, head_names, listed, quoted_all, token_options
+from .wording import MOST_OPTIONS, NEAR, head_names, quoted_all, readable, token_options
 
 PLAINLY = 0.2  # of the rows, by which one reading must be better where a head is searched for
+LEAD = 2  # rows by which one head must be ahead of another, to be seen
 OUTPUT, INPUT = Pattern.OUTPUT_ALIGNMENT, Pattern.INPUT_ALIGNMENT
 
 
@@ -35,8 +36,9 @@ def ranked_by(measured: Sequence[HeadMeasures], pattern: Pattern) -> list[HeadMe
 def clear_best(measured: Sequence[HeadMeasures], pattern: Pattern) -> HeadMeasures:
     """Return the head of the largest share of rows of a pattern; Undecided where another one comes near."""
     first, *others = ranked_by(measured, pattern)
-    if others and float(first.counts[pattern]) - float(others[0].counts[pattern]) < NEAR:
-        raise Undecided("Several heads do this in as many rows of this sentence.")
+    counts = [head.counts[pattern] for head in (first, *others[:1])]
+    if others and (float(counts[0]) - float(counts[1]) < NEAR or counts[0].rows - counts[1].rows < LEAD):
+        raise Undecided("Several heads do this about as often in this sentence.")
     return first
 
 
@@ -78,18 +80,18 @@ def needed_rows(run: Run) -> np.ndarray:
 
 
 def _aligners(run: Run, measured: Sequence[HeadMeasures]) -> list[HeadMeasures]:
-    """Return the head that aligns in most rows, then others to choose from, clearly behind it by both yardsticks."""
+    """Return the head that aligns most often, then others to choose from, clearly behind it by both yardsticks."""
     by_need = needed_rows(run)
 
     def rows(head: HeadMeasures) -> np.ndarray:
         return np.array([head.counts[OUTPUT].rows, by_need[head.layer, head.head]])
 
     best, *others = sorted(measured, key=lambda head: -int(rows(head).sum()))
-    least = max(1.0, NEAR * best.counts[OUTPUT].eligible)
+    least = max(LEAD, NEAR * best.counts[OUTPUT].eligible)
     behind = [head for head in others if (rows(best) - rows(head)).min() >= least]
     first_by_input = [head for head in ranked_by(measured, INPUT)[:1] if any(head is each for each in behind)]
     if len(behind) < MOST_OPTIONS - 1:
-        raise Undecided("Several heads do this in as many rows of this sentence.")
+        raise Undecided("Several heads do this about as often in this sentence.")
     chosen = {key_of(head): head for head in (best, *behind[:2], *first_by_input, *behind[2:])}
     return list(chosen.values())[:MOST_OPTIONS]
 
@@ -137,7 +139,8 @@ def fed_in_row(run: Run) -> Answer:
     if not rows:
         raise Undecided("No three words of different letters follow one another in this translation.")
     row = rows[len(rows) // 2]
-    word = quoted(tokens[row])
+    names, fed = readable(tokens), readable(trace.decoder_input_tokens)
+    word = quoted(names[row])
     told = {
         row: "That is what this row writes: it cannot be fed it yet.",
         row + 1: f"That comes after {word}: it is not written yet.",
@@ -146,15 +149,14 @@ def fed_in_row(run: Run) -> Answer:
     }
     return Answer(
         Kind.ONE,
-        f"The row that writes {word} is fed {quoted(trace.decoder_input_tokens[row])}, the output token before it.",
-        f"What the decoder is fed: {quoted_all(trace.decoder_input_tokens[1 : row + 1])}; row {row + 1} is the last "
-        "of these.",
+        f"The row that writes {word} is fed {quoted(fed[row])}, the output token before it.",
+        f"What the decoder is fed: {quoted_all(fed[1 : row + 1])}; row {row + 1} is the last of these.",
         token_options(tokens, (row - 1, row, row + 1, row - 2), told.__getitem__, "output token"),
         frozenset({str(row - 1)}),
         names={
             **head_names(layer, head),
-            "word": tokens[row],
-            "fed": trace.decoder_input_tokens[row],
+            "word": names[row],
+            "fed": fed[row],
             "row": str(row + 1),
         },
     )
@@ -181,19 +183,20 @@ def read_when_fed(run: Run) -> Answer:
     if not rows:
         raise Undecided("In no row here does the best aligner read one word that belongs to the output token alone.")
     row = max(rows, key=lambda each: _lead(weights[each]))
-    fed, word = trace.decoder_input_tokens[row], trace.target_tokens[row]
-    digits = [short_weight(float(weight)) for weight in weights[row]]
-    read = trace.source_tokens[aligned[row]]
+    fed, word = readable(trace.decoder_input_tokens)[row], readable(trace.target_tokens)[row]
+    source = readable(trace.source_tokens)
+    digits = [percent(float(weight)) for weight in weights[row]]
+    read = source[aligned[row]]
     others = [key for key in np.argsort(-weights[row], kind="stable") if is_word(trace.source_tokens[key])]
     return Answer(
         Kind.ONE,
-        f"It reads {quoted(read)} with {digits[aligned[row]]}: fed {quoted(fed)}, it is to write {quoted(word)}.",
-        f"In this row it puts {digits[aligned[row - 1]]} on {quoted(trace.source_tokens[aligned[row - 1]])} and "
+        f"It looks at {quoted(read)}, {digits[aligned[row]]}: fed {quoted(fed)}, it has to write {quoted(word)}.",
+        f"In this row it puts {digits[aligned[row - 1]]} on {quoted(source[aligned[row - 1]])} and "
         f"{digits[aligned[row]]} on {quoted(read)}.",
         token_options(
             trace.source_tokens,
             (aligned[row], aligned[row - 1], *others),
-            lambda key: f"It puts {digits[key]} there.",
+            lambda key: f"That gets {digits[key]}.",
         ),
         frozenset({str(aligned[row])}),
         names={**names_of(best), "fed": fed, "word": word, "read": read, "row": str(row + 1)},
@@ -236,7 +239,7 @@ def better_reading(run: Run) -> Answer:
 
 @measure
 def aligning_layer(run: Run) -> Answer:
-    """Ask in the heads of which layer of cross-attention most rows read their output token's source word."""
+    """Ask in the heads of which layer of cross-attention rows read their output token's source word most often."""
     measured, by_need = cross_heads(run.trace), needed_rows(run).mean(axis=1)
     layers = sorted({head.layer for head in measured})
     means = {
@@ -252,7 +255,7 @@ def aligning_layer(run: Run) -> Answer:
         f"In layer {first + 1} it is {percent(means[first])} of all rows, in layer {others[-1] + 1} "
         f"{percent(means[others[-1]])}.",
         "The mean share of rows over the heads of each layer: "
-        + listed([f"layer {layer + 1} {percent(means[layer])}" for layer in shown])
+        + "; ".join(f"layer {layer + 1}: {percent(means[layer])}" for layer in shown)
         + ".",
         tuple(
             Option(str(layer), f"layer {layer + 1}", f"There it is {percent(means[layer])} of all rows.")

@@ -1,5 +1,6 @@
 """Measures of what heads read in the run's sentence, and of what is lost where they may not read it."""
 
+import re
 from collections.abc import Sequence
 from difflib import SequenceMatcher
 
@@ -7,17 +8,27 @@ import numpy as np
 
 from headlight.app import results
 from headlight.app.results import what_if
-from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, measure, of_the_page
-from headlight.plots.numbers import short_weight
+from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, measure, of_the_page, translated
+from headlight.plots.numbers import percent
 from headlight.plots.tokens import NOTHING, quoted, quoted_at
 from transformer import Greedy
-from transformer.arrays import entropy
-from transformer.interpret.head_patterns import is_word, strongest_word_pair, words_of
+from transformer.interpret.head_patterns import is_word, words_of
 from transformer.interpret.trace import Trace, keys_of
 
-from .wording import MOST_OPTIONS, NEAR, head_in, head_names, listed, quoted_all, token_options
+from .wording import (
+    MOST_OPTIONS,
+    NEAR,
+    head_in,
+    head_names,
+    is_whole_word,
+    listed,
+    quoted_all,
+    readable,
+    token_options,
+)
 
 LINE = 0.3  # a weight that is drawn as a line to be seen
+PLAIN = 0.4  # by which a row's largest weight leads, to be seen at once
 LONGEST = 90  # letters of a translation that is an option
 NEGATIONS = frozenset({"not", "never", "no", "nobody", "nothing"})
 _HARMLESS, _MISSED = 3, 3  # options of either sort
@@ -25,33 +36,30 @@ _HARMLESS, _MISSED = 3, 3  # options of either sort
 
 @measure
 def most_read(run: Run, kind: str) -> Answer:
-    """Ask which key the head that is shown first reads most, in the row whose choice is plainest.
+    """Ask which key the head that is shown first reads most, in the plain row whose key stands farthest from it.
 
-    names: layer and head (from 1), row (from 1), word (what the row predicts), key (from 1) and read (what it reads).
+    names: layer and head (from 1), heads (of this kind), row (from 1), word (what the row predicts), key (from 1) and
+    read (what it reads).
     """
     trace = run.trace
     layer, head = results.default_head(run.request, kind)
     weights = trace.attention(kind)[layer, head]
-    keys = keys_of(trace, kind)
-    words = trace.source_tokens if kind == "encoder" else trace.target_tokens
-    ordered = np.sort(weights, axis=1)
-    rows = np.array([is_word(word) for word in words])
-    lead = ordered[:, -1] - ordered[:, -2] if weights.shape[1] > 1 else np.zeros(len(weights))
-    row = int(np.where(rows, lead, -1.0).argmax())
-    if not rows.any() or lead[row] < NEAR:
-        raise Undecided("No row of this head reads one token clearly more than all others here.")
+    outputs = trace.source_tokens if kind == "encoder" else trace.target_tokens
+    words, keys = readable(outputs), readable(keys_of(trace, kind))
+    row = _farthest_plain_row(weights, outputs, keys_of(trace, kind))
     ranked = np.argsort(-weights[row], kind="stable")
-    best, digits = int(ranked[0]), [short_weight(float(weight)) for weight in weights[row]]
+    best, shares = int(ranked[0]), [percent(float(weight)) for weight in weights[row]]
     return Answer(
         Kind.ONE,
-        f"For {quoted(words[row])} this head reads {quoted(keys[best])} with a weight of {digits[best]}.",
+        f"While it writes {quoted(words[row])}, this head looks at {quoted_at(keys, best)}: {shares[best]}.",
         "The largest weights of this row: "
-        + ", ".join(f"{quoted(keys[key])} {digits[key]}" for key in ranked[:MOST_OPTIONS])
+        + ", ".join(f"{quoted_at(keys, key)} {shares[key]}" for key in ranked[:MOST_OPTIONS])
         + ".",
-        token_options(keys, ranked, lambda key: f"Its weight is {digits[key]}."),
+        token_options(keys_of(trace, kind), ranked, lambda key: f"That gets {shares[key]}."),
         frozenset({str(best)}),
         names={
             **head_names(layer, head),
+            "heads": str(trace.attention(kind).shape[0] * trace.attention(kind).shape[1]),
             "row": str(row + 1),
             "word": words[row],
             "key": str(best + 1),
@@ -60,35 +68,18 @@ def most_read(run: Run, kind: str) -> Answer:
     )
 
 
-@measure
-def most_spread(run: Run) -> Answer:
-    """Ask for which output word the cross-attention head that is shown first spreads its weight most.
+def _farthest_plain_row(weights: np.ndarray, words: Sequence[str], keys: Sequence[str]) -> int:
+    """Return the row whose one large weight stands farthest from its own place, whole words first.
 
-    Decided where the row of the highest entropy has the smallest of all largest weights, too. names: layer and head,
-    row (all from 1), word.
+    Raises Undecided without any row that has one.
     """
-    trace, at = run.trace, results.default_head(run.request, "cross")
-    weights = trace.cross[at]
-    words = [row for row, token in enumerate(trace.target_tokens) if is_word(token)]
-    largest = weights.max(axis=1)
-    ranked = sorted(words, key=lambda row: largest[row])
-    if len(ranked) < 2 or largest[ranked[1]] - largest[ranked[0]] < NEAR:
-        raise Undecided("No word's row is clearly more spread than all others here.")
-    spread = ranked[0]
-    if spread != max(words, key=lambda row: entropy(weights)[row]):
-        raise Undecided("Two rows are spread here, each in its own way.")
-    name = {row: quoted_at(trace.target_tokens, row, "output token") for row in ranked}
-    digits = {row: short_weight(float(largest[row])) for row in ranked}
-    return Answer(
-        Kind.ONE,
-        f"The largest weight of {name[spread]} is only {digits[spread]}: its row is spread most.",
-        "The largest weight of each row: " + ", ".join(f"{name[row]} {digits[row]}" for row in ranked) + ".",
-        token_options(
-            trace.target_tokens, ranked, lambda row: f"The largest weight of its row is {digits[row]}.", "output token"
-        ),
-        frozenset({str(spread)}),
-        names={**head_names(*at), "row": str(spread + 1), "word": trace.target_tokens[spread]},
-    )
+    ordered, largest = np.sort(weights, axis=1), weights.argmax(axis=1)
+    lead = ordered[:, -1] - ordered[:, -2] if weights.shape[1] > 1 else np.zeros(len(weights))
+    rows = [row for row, key in enumerate(largest) if is_word(words[row]) and is_word(keys[key]) and lead[row] >= PLAIN]
+    if not rows:
+        raise Undecided("No row of this head reads one word clearly more than all others here.")
+    whole = [row for row in rows if is_whole_word(words, row) and is_whole_word(keys, largest[row])]
+    return max(whole or rows, key=lambda row: (abs(row - largest[row]), lead[row]))
 
 
 @measure
@@ -99,25 +90,26 @@ def without_word(run: Run) -> Answer:
     (its number among the words, from 1), translation, left.
     """
     before, words, left = _hidden_words(run)
-    changed = [number for number, text in enumerate(left) if text != before.target_text]
+    changed = [at for at, text in enumerate(left) if _only_words(text) != _only_words(before.target_text)]
     if not changed:
         raise Undecided("Here each word alone can be hidden, and the translation stays the same.")
-    negations = [number for number in changed if words[number].lower() in NEGATIONS]
+    negations = [number for number in changed if _is_negation(words[number])]
     number = negations[0] if negations else max(changed, key=lambda each: _alike(before.target_text, left[each]))
-    others = [each for each in changed if left[each] != left[number]]
+    others = [each for each in changed if _only_words(left[each]) != _only_words(left[number])]
     others.sort(key=lambda each: -_alike(left[number], left[each]))
     told = {left[number]: "", before.target_text: "So it reads with all its words."}
     for each in others:
-        told.setdefault(left[each], f"That is left without {quoted_at(words, each, 'word')}.")
+        if _only_words(left[each]) not in map(_only_words, told):
+            told[left[each]] = f"That is left without {quoted_at(words, each, 'word')}."
     if max(map(len, list(told)[:MOST_OPTIONS])) > LONGEST:
         raise Undecided("This translation is too long to choose among several ways to read it.")
     hidden = quoted_at(words, number, "word")
     texts = list(told)[:MOST_OPTIONS]
     return Answer(
         Kind.ONE,
-        f"Without {hidden} it reads {quoted(left[number] or NOTHING)}",
-        f"With all words it reads {quoted(before.target_text)} What {hidden} alone gave is missing.",
-        tuple(Option(str(at), quoted(text or NOTHING), told[text]) for at, text in enumerate(texts)),
+        f"Without {hidden} it reads {translated(left[number])}",
+        f"With all words it reads {translated(before.target_text)} What {hidden} alone gave is missing.",
+        tuple(Option(str(at), quoted(text) if text else NOTHING, told[text]) for at, text in enumerate(texts)),
         frozenset({"0"}),
         names={
             "word": words[number],
@@ -126,6 +118,14 @@ def without_word(run: Run) -> Answer:
             "left": left[number],
         },
     )
+
+
+def _is_negation(word: str) -> bool:
+    return word.lower() in NEGATIONS or word.lower().endswith(("n't", "n’t"))
+
+
+def _only_words(text: str) -> str:
+    return re.sub(r"\W+", " ", text).strip().lower()
 
 
 def _alike(one: str, other: str) -> float:
@@ -160,11 +160,11 @@ def harmless_words(run: Run) -> Answer:
     name = [quoted_at(words, number, "word") for number in range(len(words))]
     return Answer(
         Kind.SEVERAL,
-        f"{len(harmless)} of {len(words)} words and marks can be hidden alone: "
+        f"{len(harmless)} of {len(words)} words and marks can go, one at a time: "
         f"{listed([name[each] for each in harmless])}.",
-        f"Without {name[missed[0]]} it reads {quoted(left[missed[0]] or NOTHING)} Without {name[harmless[0]]} it "
+        f"Without {name[missed[0]]} it reads {translated(left[missed[0]])} Without {name[harmless[0]]} it "
         "reads as before.",
-        tuple(Option(str(each), name[each], f"Without it: {left[each] or NOTHING}") for each in chosen),
+        tuple(Option(str(each), name[each], f"Without it: {translated(left[each])}") for each in chosen),
         frozenset(str(each) for each in chosen if each in harmless),
         names={"key": str(harmless[0] + 1), "count": str(len(harmless)), "of": str(len(words))},
     )
@@ -172,34 +172,33 @@ def harmless_words(run: Run) -> Answer:
 
 @measure
 def mean_of_heads(run: Run) -> Answer:
-    """Ask for the mean over all cross-attention heads, where one of them puts its largest weight between two words.
+    """Ask for the mean of all cross-attention heads in percent, at the weight that `most_read` asks for.
 
     names: layer and head, row and key (from 1), word, read, weight (of the one head), heads (how many there are).
     """
     trace, at = run.trace, results.default_head(run.request, "cross")
-    pair = strongest_word_pair(trace.cross[at], trace.source_tokens, trace.target_tokens)
-    if pair is None:
-        raise Undecided("This head puts no weight between two words here.")
+    row = _farthest_plain_row(trace.cross[at], trace.target_tokens, trace.source_tokens)
+    pair = row, int(trace.cross[at][row].argmax())
     count, own = trace.cross.shape[0] * trace.cross.shape[1], float(trace.cross[at][pair])
     mean = float(trace.cross.mean(axis=(0, 1), dtype=np.float64)[pair])
     if abs(own - mean) < NEAR:
         raise Undecided("One head and the mean of all hardly differ here.")
-    word, read = trace.target_tokens[pair[0]], trace.source_tokens[pair[1]]
+    word, read = readable(trace.target_tokens)[pair[0]], readable(trace.source_tokens)[pair[1]]
     return Answer(
         Kind.NUMBER,
-        f"On average the {count} heads put {short_weight(mean)} on {quoted(read)}, this one {short_weight(own)}.",
+        f"On average the {count} heads put {percent(mean)} on {quoted(read)}, this one {percent(own)}.",
         f"The weights of all {count} heads for {quoted(word)} on {quoted(read)}, added and divided by {count}: "
-        f"{short_weight(mean)}.",
-        value=mean,
-        tolerance=NEAR,
-        bounds=(0.0, 1.0),
+        f"{percent(mean)}.",
+        value=100 * mean,
+        tolerance=100 * NEAR,
+        bounds=(0.0, 100.0),
         names={
             **head_names(*at),
             "row": str(pair[0] + 1),
             "key": str(pair[1] + 1),
             "word": word,
             "read": read,
-            "weight": short_weight(own),
+            "weight": percent(own),
             "heads": str(count),
         },
     )
@@ -220,10 +219,11 @@ def lines_cross(run: Run) -> Answer:
     weights = trace.cross[layer, head]
     lines = strong_lines(weights, trace.source_tokens, trace.target_tokens)
     crossing = next(((one, other) for one in lines for other in lines if one[0] < other[0] and one[1] > other[1]), None)
-    read = [f"{quoted(trace.target_tokens[row])} reads {quoted(trace.source_tokens[key])}" for row, key in lines]
+    outputs, sources = readable(trace.target_tokens), readable(trace.source_tokens)
+    read = [f"{quoted(outputs[row])} reads {quoted(sources[key])}" for row, key in lines]
     if crossing:
-        words = quoted_all(trace.target_tokens[row] for row, _ in crossing)
-        keys = quoted_all(trace.source_tokens[key] for _, key in crossing)
+        words = quoted_all(outputs[row] for row, _ in crossing)
+        keys = quoted_all(sources[key] for _, key in crossing)
         truth = f"The lines of {words} cross: they read {keys}, which stand the other way round in the source."
     else:
         truth = "No two of the strongest lines cross in this sentence."

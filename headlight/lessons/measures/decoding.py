@@ -8,14 +8,15 @@ import numpy as np
 
 from headlight.app import results, url_state
 from headlight.app.results import TranslationRequest
-from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, measure, of_the_page
+from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, measure, of_the_page, translated
 from headlight.plots.numbers import format_probability, pluralize, signed
 from headlight.plots.tokens import quoted, quoted_at
 from transformer import Beam
+from transformer.data.tokenizer import SPACE
 from transformer.decoding.sampling import Hypothesis, truncate
 from transformer.interpret.trace import Trace
 
-from .wording import MOST_OPTIONS, NEAR, NEAR_CHANCES, NEAR_NATS
+from .wording import MOST_OPTIONS, NEAR, NEAR_CHANCES, NEAR_NATS, readable, readable_candidates
 
 NEAR_SCORES = 0.005  # of a beam search, which the page shows with three decimals
 SHARP, FLAT = 0.5, 1.5  # temperatures
@@ -32,7 +33,7 @@ class _Choice:
 
     @property
     def second_token(self) -> str:
-        return self.trace.candidate_tokens[self.step][self.second]
+        return readable_candidates(self.trace, self.trace.candidate_tokens[self.step])[self.second]
 
     @property
     def names(self) -> dict[str, str]:
@@ -41,7 +42,7 @@ class _Choice:
         forced = (*trace.target_ids[:step], int(trace.candidate_ids[step][self.second]))
         return {
             "step": str(step + 1),
-            "word": trace.target_tokens[step],
+            "word": readable(trace.target_tokens)[step],
             "chance": format_probability(float(trace.target_probabilities[step])),
             "second": self.second_token,
             "prefix": ".".join(map(str, forced)),
@@ -61,7 +62,8 @@ def hardest_token(run: Run) -> Answer:
     if not others:
         raise Undecided("The model is about equally sure of all tokens of this translation.")
     offered = [hardest, *_spread(others, MOST_OPTIONS - 1)]
-    named = {step: quoted_at(trace.target_tokens, step, "step") for step in offered}
+    words = readable(trace.target_tokens)
+    named = {step: quoted_at(words, step, "step") for step in offered}
     told = {step: f"There it is {trace.entropies[step] + 0.0:.2f} nats." for step in offered}
     best = format_probability(float(trace.candidate_probabilities[hardest, 0]))
     listed = trace.candidate_probabilities[hardest]
@@ -74,30 +76,7 @@ def hardest_token(run: Run) -> Answer:
         + ".",
         tuple(Option(str(step + 1), named[step], told[step]) for step in offered),
         frozenset({str(hardest + 1)}),
-        names={"step": str(hardest + 1), "word": trace.target_tokens[hardest]},
-    )
-
-
-@measure
-def perplexity(run: Run) -> Answer:
-    """Ask for the perplexity of the hardest step, e to the power of its entropy.
-
-    names: step (from 1), word (what was written there), entropy.
-    """
-    trace = results.trace(run.greedy)
-    step = max(trace.scored_steps, key=lambda each: trace.entropies[each])
-    entropy = float(trace.entropies[step])
-    if entropy < NEAR_NATS:
-        raise Undecided("The model is sure of every token of this translation.")
-    value = float(np.exp(entropy))
-    return Answer(
-        Kind.NUMBER,
-        f"The perplexity of step {step + 1} is {value:.1f}: the choice is as hard as one among {value:.1f} equally "
-        "probable tokens.",
-        f"e to the power of {entropy:.2f}, with e = 2.718, is {value:.1f}.",
-        value=value,
-        relative=NEAR,
-        names={"step": str(step + 1), "word": trace.target_tokens[step], "entropy": f"{entropy:.2f} nats"},
+        names={"step": str(hardest + 1), "word": words[hardest]},
     )
 
 
@@ -109,12 +88,13 @@ def second_candidate(run: Run) -> Answer:
     """
     choice = _open_choice(run)
     trace, step = choice.trace, choice.step
-    rows = _others(trace, step)[:MOST_OPTIONS]
+    rows = _looking_apart(trace, step)[:MOST_OPTIONS]
     chances = [format_probability(float(trace.candidate_probabilities[step, row])) for row in rows]
-    tokens = [quoted(trace.candidate_tokens[step][row]) for row in rows]
+    looks = readable_candidates(trace, trace.candidate_tokens[step])
+    tokens = [quoted(looks[row]) for row in rows]
     return Answer(
         Kind.ONE,
-        f"Second came {tokens[0]} with {chances[0]}, behind {quoted(trace.target_tokens[step])} with "
+        f"Second came {tokens[0]} with {chances[0]}, behind {quoted(choice.names['word'])} with "
         f"{choice.names['chance']}.",
         "The candidates: " + ", ".join(map(" ".join, zip(tokens, chances, strict=True))) + ".",
         tuple(
@@ -144,18 +124,16 @@ def after_forcing(run: Run) -> Answer:
     found = "stay" if before == now else "new" if new else "moved"
     labels = {
         "stay": "they stay as they are",
-        "moved": "no other one comes in, but some move or go",
-        "new": "other ones come in",
+        "moved": "nothing new comes in, but some move or go",
+        "new": "new ones come in",
     }
     come = len(before) - gone.total()
-    told = f"Of {pluralize(len(before), 'token')} behind it {come} come again; {new.total() or 'none'} that " + (
-        "was" if new.total() == 1 else "were"
-    )
-    told += " not there before."
+    is_or_are = "is" if new.total() == 1 else "are"
+    told = f"Of {pluralize(len(before), 'token')} behind it {come} come again; {new.total() or 'none'} {is_or_are} new."
     return Answer(
         Kind.ONE,
-        f"With {quoted(choice.second_token)} forced the model writes: “{forced.target_text}” Before, it wrote: "
-        f"“{trace.target_text}”",
+        f"With {quoted(choice.second_token)} forced the model writes: {translated(forced.target_text)} "
+        f"Before, it wrote: {translated(trace.target_text)}",
         told,
         tuple(Option(name, label, told) for name, label in labels.items()),
         frozenset({found}),
@@ -177,7 +155,7 @@ def tempered(run: Run) -> Answer:
     chances = {temperature: float(cut.final[best]) for temperature, cut in cuts.items()}
     if chances[SHARP] - chances[1.0] < NEAR_CHANCES or chances[1.0] - chances[FLAT] < NEAR_CHANCES:
         raise Undecided("The model is so sure here that the temperature hardly changes anything.")
-    word = quoted(results.translator(run.request.checkpoint).tokenizer.piece_text(best))
+    word = quoted(choice.names["word"])
     written = {each: format_probability(value) for each, value in chances.items()}
     ratio = float(np.divide(*cuts[1.0].final[cuts[1.0].order[cuts[1.0].kept[cuts[1.0].order]][:2]]))
     told = {
@@ -238,10 +216,12 @@ def winner_with_penalty(run: Run, size: int, alpha: float) -> Answer:
     before, found = next(iter(without)), without | penalised
     offered = list(dict.fromkeys((winner, before, *without)))[: MOST_OPTIONS - 1]
     scored = {text: _score_words(found[text], beam) for text in offered}
-    stays = "wins with and without it." if winner == before else f"wins; without it, “{before}”"
+    stays = (
+        "wins with the penalty and without it." if winner == before else f"wins with the penalty, “{before}” without."
+    )
     return Answer(
         Kind.ONE,
-        f"With the penalty “{winner}” {stays}",
+        f"“{winner}” {stays}",
         f"The penalty is ((5 + tokens) / 6)^{alpha:g}: "
         + "; ".join(f"“{text}” {words}" for text, words in scored.items())
         + ".",
@@ -291,11 +271,12 @@ def longer_translation(run: Run) -> Answer:
     longer = _longer(request) or (forced if words[1] > words[0] else ())
     if not longer:
         raise Undecided("No likely candidate that is forced makes this translation longer.")
+    piece = results.translator(request.checkpoint).tokenizer.piece_text(longer[-1])
     return Answer(
         Kind.DO,
         told,
         f"The model's own translation has {pluralize(words[0], 'word')}. It gets longer with a candidate of step "
-        f"{len(longer)}: {quoted(results.translator(request.checkpoint).tokenizer.piece_text(longer[-1]))}.",
+        f"{len(longer)}: {quoted(readable_candidates(own, [piece])[0])}.",
         done=words[1] > words[0],
         names={"prefix": ".".join(map(str, longer)), "step": str(len(longer))},
     )
@@ -328,8 +309,8 @@ def _open_choice(run: Run) -> _Choice:
     found: list[tuple[float, int, int]] = []
     hardest = max(trace.scored_steps, key=lambda step: trace.entropies[step])
     for step in trace.scored_steps:
-        rows = _others(trace, step)
-        if len(rows) < 2:
+        rows = _looking_apart(trace, step)
+        if len(rows) < 2 or rows[0] != _others(trace, step)[0]:
             continue
         second, third = (float(trace.candidate_probabilities[step, row]) for row in rows[:2])
         if second - third >= NEAR_CHANCES:
@@ -345,6 +326,15 @@ def _others(trace: Trace, step: int) -> list[int]:
     tokens, ids = trace.candidate_tokens[step], trace.candidate_ids[step].tolist()
     taken = trace.target_ids[step]
     return [row for row, each in enumerate(ids) if each != taken and tokens[row] not in trace.never_chosen]
+
+
+def _looking_apart(trace: Trace, step: int) -> list[int]:
+    """Return those of `_others` whose letters are neither those of the token that was taken nor of one before them."""
+    found: dict[str, int] = {}
+    for row in _others(trace, step):
+        found.setdefault(trace.candidate_tokens[step][row].removeprefix(SPACE), row)
+    found.pop(trace.target_tokens[step].removeprefix(SPACE), None)
+    return list(found.values())
 
 
 def _spread(steps: Sequence[int], count: int) -> list[int]:

@@ -1,16 +1,18 @@
 """Measures of whether attention explains an output token: weights beside what leaving out, or changing them, does."""
 
-from dataclasses import replace
+import re
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from headlight.app import results
 from headlight.app.results import measures, what_if
-from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, measure
+from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, measure, translated
 from headlight.plots.contributions import other_candidates
 from headlight.plots.names import one_head_name
-from headlight.plots.numbers import percent, short_weight, signed
+from headlight.plots.numbers import percent, signed
 from headlight.plots.tokens import quoted, quoted_at
+from transformer.data.tokenizer import SPACE
 from transformer.interpret.attribution import Attribution, concatenate, parts_to_occlude, rank_correlation
 from transformer.interpret.head_patterns import is_word
 from transformer.interpret.trace import Trace
@@ -18,13 +20,27 @@ from transformer.interpret.what_if.intervention import Uniform
 from transformer.model.head_ref import HeadRef
 from transformer.model.names import AttentionKind
 
-from .wording import MOST_OPTIONS, NEAR_CHANCES, NEAR_NATS, head_names, listed, moved, token_options, word_steps
+from .wording import (
+    MISSED,
+    MOST_OPTIONS,
+    NEAR_CHANCES,
+    NEAR_NATS,
+    head_names,
+    is_whole_word,
+    listed,
+    moved,
+    quoted_all,
+    readable,
+    token_options,
+    word_steps,
+)
 
 TOLD = 0.05  # how far ahead a weight must be to be called the largest; its number is told
 MOST_STEPS = 20  # of a long sentence
-MISSED = 1.0  # nats that a word is to lose without another one, to need it
 ROUGHLY = 0.2  # how far off a correlation may be estimated
-PRONOUNS = frozenset({"er", "sie", "es", "ihn", "il", "elle"})
+PRONOUNS = {"German": frozenset({"er", "sie", "es", "ihn"}), "French": frozenset({"il", "elle"})}
+ENGLISH = frozenset({"he", "she", "it", "him", "her", "they", "them"})
+MOST_CHOICES = 4  # steps that are tried for one at which a token decides
 
 
 def left_out(run: Run, step: int, against: int | None = None) -> Attribution:
@@ -40,56 +56,61 @@ def mean_weights(trace: Trace, step: int) -> np.ndarray:
 
 
 def _disagreeing_step(run: Run) -> tuple[int, int, int]:
-    """Return a step whose word of most weight is not the one that is missed most, and both source positions.
+    """Return a step whose token of most weight is not the one that is missed most, and both source positions.
 
-    Of several the one where leaving out decides most clearly. Raises Undecided without any.
+    Of several the one where leaving out decides most clearly, whole words first. Raises Undecided without any.
     """
     trace, found = run.trace, {}
     for step in word_steps(trace)[:MOST_STEPS]:
         weights = mean_weights(trace, step)
         order = np.argsort(-weights)
-        if len(order) < 2 or weights[order[0]] - weights[order[1]] < TOLD or not is_word(trace.source_tokens[order[0]]):
+        if len(order) < 2 or weights[order[0]] - weights[order[1]] < TOLD:
             continue
         lost = left_out(run, step).source
         second, first = np.argsort(lost)[-2:]
-        if first != order[0] and lost[first] >= MISSED and is_word(trace.source_tokens[first]):
+        names_itself = trace.source_tokens[first] == trace.target_tokens[step]
+        if first != order[0] and lost[first] >= MISSED and is_word(trace.source_tokens[first]) and not names_itself:
             found[step] = (float(lost[first] - lost[second]), int(order[0]), int(first))
     found = {step: each for step, each in found.items() if each[0] >= NEAR_NATS}
     if not found:
-        raise Undecided(
-            "At no word here is the word of most weight clearly another one than the word that is missed most."
-        )
-    step = max(found, key=lambda each: found[each][0])
+        raise Undecided("Here the token of most weight is the one that is missed most, at every word.")
+
+    def order_of(step: int) -> tuple[bool, float]:
+        missed = found[step][2]
+        whole = is_whole_word(trace.target_tokens, step) and is_whole_word(trace.source_tokens, missed)
+        return whole, found[step][0]
+
+    step = max(found, key=order_of)
     return (step, *found[step][1:])
 
 
 @measure
 def missed_most(run: Run) -> Answer:
-    """Ask which source word an output word misses most when it is left out, where another one has most weight.
+    """Ask which source token an output word misses most when it is left out, where another one has most weight.
 
-    names: word, step (from 1), heavy (the source word of most weight), weight, missed.
+    names: word, step (from 1), heavy (the source token of most weight), weight, missed.
     """
     trace = run.trace
     step, heavy, missed = _disagreeing_step(run)
     lost, weights = left_out(run, step).source, mean_weights(trace, step)
-    source, word = trace.source_tokens, trace.target_tokens[step]
+    source, word = readable(trace.source_tokens), readable(trace.target_tokens)[step]
     ranked = np.argsort(-lost, kind="stable")
-    words = [key for key in (missed, heavy, *np.argsort(-weights), *ranked) if is_word(source[key])]
+    offered = [missed, heavy, *(key for key in (*np.argsort(-weights), *ranked) if is_word(source[key]))]
     names = {key: quoted_at(source, key) for key in (heavy, missed)}
     return Answer(
         Kind.ONE,
         f"Without {names[missed]} log P of {quoted(word)} {moved(lost[missed])}, without {names[heavy]} it "
-        f"{moved(lost[heavy])}, though that has the longest bar of all weights.",
+        f"{moved(lost[heavy])}, though that one has most weight.",
         "Left out, each costs the word so much log P: "
         + ", ".join(f"{quoted_at(source, key)} {signed(float(lost[key]), 2)}" for key in ranked[:MOST_OPTIONS])
         + ".",
-        token_options(source, words, lambda key: f"Without it log P {moved(lost[key])}."),
+        token_options(trace.source_tokens, offered, lambda key: f"Without it log P {moved(lost[key])}."),
         frozenset({str(missed)}),
         names={
             "word": word,
             "step": str(step + 1),
             "heavy": source[heavy],
-            "weight": short_weight(float(weights[heavy])),
+            "weight": percent(float(weights[heavy])),
             "missed": source[missed],
         },
     )
@@ -97,17 +118,18 @@ def missed_most(run: Run) -> Answer:
 
 @measure
 def ranks_agree(run: Run) -> Answer:
-    """Ask for the rank correlation of weight and leaving out over the source tokens, at the step of `missed_most`.
+    """Ask for the rank correlation of weight and leaving out over the source tokens.
 
-    names: word, step (from 1).
+    At the step of `missed_most`, or where there is none at the word that depends most on one token. names: word, step
+    (from 1).
     """
-    trace, (step, _, _) = run.trace, _disagreeing_step(run)
+    trace, step = run.trace, _step_to_rank(run)
     lost, weights = left_out(run, step).source, mean_weights(trace, step)
     correlation = rank_correlation(np.abs(weights), np.abs(lost))
     if np.isnan(correlation):
         raise Undecided("There are too few tokens here whose ranks could be compared.")
     first, second = (
-        listed([quoted_at(trace.source_tokens, key) for key in np.argsort(-values)[:3]])
+        listed([quoted_at(readable(trace.source_tokens), key) for key in np.argsort(-values)[:3]])
         for values in (weights, np.abs(lost))
     )
     return Answer(
@@ -118,30 +140,50 @@ def ranks_agree(run: Run) -> Answer:
         value=correlation,
         tolerance=ROUGHLY,
         bounds=(-1.0, 1.0),
-        names={"word": trace.target_tokens[step], "step": str(step + 1)},
+        names={"word": readable(trace.target_tokens)[step], "step": str(step + 1)},
     )
 
 
+def _step_to_rank(run: Run) -> int:
+    try:
+        return _disagreeing_step(run)[0]
+    except Undecided:
+        steps = word_steps(run.trace)[:MOST_STEPS]
+        if not steps:
+            raise
+        return max(steps, key=lambda step: float(np.nanmax(left_out(run, step).source)))
+
+
 def _bare(token: str) -> str:
-    return token.removeprefix("▁").lower()
+    return token.removeprefix(SPACE).lower()
 
 
-def _pronoun_step(trace: Trace) -> int:
-    """Return the last step, from 0, that writes a pronoun; Undecided without any."""
-    steps = [step for step in trace.scored_steps if _bare(trace.target_tokens[step]) in PRONOUNS]
-    if not steps:
-        raise Undecided("This translation has none of the pronouns that are asked about.")
-    return steps[-1]
+def _pronouns(run: Run) -> frozenset[str]:
+    """Return the pronouns of the language that the run translates into."""
+    return PRONOUNS.get(run.translator.checkpoint.data.get("target_language", ""), frozenset())
 
 
-def _pronoun_candidates(trace: Trace, step: int) -> dict[str, tuple[str, float]]:
-    """Return the pronouns among a step's candidates, each as its token with its probability, the likeliest first."""
-    found: dict[str, tuple[str, float]] = {}
-    chances = zip(trace.candidate_tokens[step], trace.candidate_probabilities[step], strict=True)
-    for token, chance in chances:
-        if _bare(token) in PRONOUNS:
-            found.setdefault(_bare(token), (token, float(chance)))
+def _pronoun_steps(run: Run) -> list[int]:
+    """Return the steps, from 0, that write a pronoun as a whole word."""
+    tokens, pronouns = run.trace.target_tokens, _pronouns(run)
+    return [step for step in run.trace.scored_steps if _bare(tokens[step]) in pronouns and is_whole_word(tokens, step)]
+
+
+def _pronoun_candidates(run: Run, step: int) -> dict[str, float]:
+    """Return the pronouns among a step's candidates with their probabilities, the likeliest first."""
+    found: dict[str, float] = {}
+    for token, chance in zip(run.trace.candidate_tokens[step], run.trace.candidate_probabilities[step], strict=True):
+        if token.startswith(SPACE) and _bare(token) in _pronouns(run):
+            found.setdefault(_bare(token), float(chance))
     return found
+
+
+def _pronoun_of_it(run: Run) -> int:
+    """Return the step of the translation's only pronoun, where "it" is the only one of the text. Raises Undecided."""
+    steps, words = _pronoun_steps(run), re.findall(r"\w+", run.request.text.lower())
+    if [word for word in words if word in ENGLISH] != ["it"] or len(steps) != 1:
+        raise Undecided("This is asked of a sentence with one “it” and no other pronoun, translated by one.")
+    return steps[0]
 
 
 @measure
@@ -150,35 +192,27 @@ def pronoun_of_another(run: Run, nouns: str) -> Answer:
 
     names: word (the pronoun now), noun, other (the noun instead), sentence (with it), pronoun.
     """
-    trace = run.trace
-    now = _bare(trace.target_tokens[_pronoun_step(trace)])
-    written = run.request.text.split()
-    noun = next((word for word in nouns.split() if word in written), None)
+    now = _bare(run.trace.target_tokens[_pronoun_of_it(run)])
+    noun = next((word for word in nouns.split() if word in run.request.text.split()), None)
     if noun is None:
-        raise Undecided(f"This sentence has no {listed(nouns.split())} to exchange.")
-    others = [word for word in nouns.split() if word != noun]
-    texts = {word: run.request.text.replace(noun, word, 1) for word in others}
-    traces = {word: results.trace(replace(run.request, text=text)) for word, text in texts.items()}
-    steps = {word: _pronoun_step(each) for word, each in traces.items()}
-    found = {word: _bare(traces[word].target_tokens[steps[word]]) for word in others}
-    other = next((word for word in others if found[word] != now), None)
+        raise Undecided(f"This sentence has no {' or '.join(nouns.split())} to exchange.")
+    texts = {word: run.request.text.replace(noun, word, 1) for word in nouns.split() if word != noun}
+    runs = {word: Run(replace(run.request, text=text)) for word, text in texts.items()}
+    steps = {word: steps[0] for word, each in runs.items() if len(steps := _pronoun_steps(each)) == 1}
+    found = {word: _bare(runs[word].trace.target_tokens[step]) for word, step in steps.items()}
+    other = next((word for word in found if found[word] != now), None)
     if other is None:
         raise Undecided("The pronoun stays the same with each of the other nouns.")
-    candidates = _pronoun_candidates(traces[other], steps[other])
-    (first, chance), *rest = [*candidates.items()][:2] or [("", ("", 0.0))]
-    if first != found[other] or not rest or chance[1] - rest[0][1][1] < NEAR_CHANCES:
+    shown = list(_pronoun_candidates(runs[other], steps[other]).items())[:MOST_OPTIONS]
+    if len(shown) < 2 or shown[0][0] != found[other] or shown[0][1] - shown[1][1] < NEAR_CHANCES:
         raise Undecided("Two pronouns are about equally probable after the other noun.")
-    shown = list(candidates.items())[:MOST_OPTIONS]
     return Answer(
         Kind.ONE,
-        f"It writes {quoted(found[other])}: {quoted(traces[other].target_text)}",
+        f"It writes {quoted(found[other])}: {translated(runs[other].trace.target_text)}",
         f"With {quoted(noun)} it wrote {quoted(now)}. Now the probabilities are "
-        + listed([f"{quoted(word)} {percent(chance)}" for word, (_, chance) in shown])
+        + listed([f"{quoted(word)} {percent(chance)}" for word, chance in shown])
         + ".",
-        tuple(
-            Option(word, quoted(word), f"After {quoted(other)} it has {percent(chance)}.")
-            for word, (_, chance) in shown
-        ),
+        tuple(Option(word, quoted(word), f"After {quoted(other)} it has {percent(chance)}.") for word, chance in shown),
         frozenset({found[other]}),
         names={"word": now, "noun": noun, "other": other, "sentence": texts[other], "pronoun": found[other]},
     )
@@ -186,13 +220,17 @@ def pronoun_of_another(run: Run, nouns: str) -> Answer:
 
 @measure
 def source_share(run: Run) -> Answer:
-    """Ask how many percent of the pronoun come from the source, by ALTI+; the rest is from what was written before.
+    """Ask how many percent of a word come from the source, by ALTI+; the rest is from what was written before.
 
-    names: word, step (from 1), share, rest.
+    It is the last pronoun, or else the last word, after the first token. names: word, step (from 1), share, rest.
     """
-    trace, step = run.trace, _pronoun_step(run.trace)
+    tokens = run.trace.target_tokens
+    words = [step for step in word_steps(run.trace) if step and is_whole_word(tokens, step)]
+    if not words:
+        raise Undecided("This translation has no word with another one before it.")
+    step = max(words, key=lambda each: (each in _pronoun_steps(run), each))
     share = float(measures.contributions(run.request).source_share()[-1][step])
-    word = quoted(trace.target_tokens[step])
+    word = quoted(tokens[step])
     return Answer(
         Kind.NUMBER,
         f"{percent(share)} of {word} come from the source, {percent(1 - share)} from what was written before it.",
@@ -201,7 +239,7 @@ def source_share(run: Run) -> Answer:
         tolerance=10.0,
         bounds=(0.0, 100.0),
         names={
-            "word": trace.target_tokens[step],
+            "word": tokens[step],
             "step": str(step + 1),
             "share": percent(share),
             "rest": percent(1 - share),
@@ -210,49 +248,72 @@ def source_share(run: Run) -> Answer:
 
 
 @measure
-def decides_pronoun(run: Run) -> Answer:
-    """Ask without which token the pronoun loses most of its lead over another one: of the source or the prefix.
+def decides_choice(run: Run) -> Answer:
+    """Ask without which token a word loses most of its lead over another one: of the source or the prefix.
 
-    The begin of sentence does not count, nor what cannot be left out. names: word, other, against (its token), step.
+    It is a pronoun and another pronoun, or else a word whose rival came near. The begin of sentence does not count, nor
+    what cannot be left out. names: word, other, against (its token), step, least (how much it must lose).
     """
-    trace, step = run.trace, _pronoun_step(run.trace)
-    word, (rival, against) = trace.target_tokens[step], _rival(trace, step)
-    values, begin = _bars(left_out(run, step, against)), len(trace.source_tokens)
-    gradient = _bars(measures.gradient(run.request, step, against))
-    ranked, by_gradient = ([at for at in np.argsort(-each) if at != begin] for each in (values, gradient))
-    first, second = ranked[:2]
-    if not np.isfinite(values[second]) or values[first] - values[second] < NEAR_NATS:
-        raise Undecided("No token decides here more clearly than all others.")
+    trace, begin = run.trace, len(run.trace.source_tokens)
+    for choice in _rivals(run)[:MOST_CHOICES]:
+        values = _bars(left_out(run, choice.step, choice.rival_id))
+        ranked = [int(at) for at in np.argsort(-values) if at != begin and np.isfinite(values[at])]
+        if len(ranked) > 2 and values[ranked[0]] >= MISSED and values[ranked[0]] - values[ranked[1]] >= NEAR_NATS:
+            break
+    else:
+        raise Undecided("No word of this translation owes its lead over another one to one token clearly enough.")
+    step, word, rival = choice.step, trace.target_tokens[choice.step], choice.rival
+    source, prefix = readable(trace.source_tokens), readable(trace.decoder_input_tokens[: step + 1])
 
     def named(at: int) -> str:
         if at < begin:
-            return f"{quoted_at(trace.source_tokens, at)} of the source"
-        return f"{quoted_at(trace.decoder_input_tokens[: step + 1], at - begin)} of the translation so far"
+            return f"{quoted_at(source, at)} of the source"
+        return f"{quoted_at(prefix, at - begin)} of the translation so far"
 
     heavy = int(mean_weights(trace, step).argmax())
-    asked = (at for at in (first, heavy, by_gradient[0], *ranked) if np.isfinite(values[at]))
-    shown = list(dict.fromkeys(map(int, asked)))[:MOST_OPTIONS]
+    shown = list(dict.fromkeys((ranked[0], heavy, *ranked)))[:MOST_OPTIONS]
     lead = f"the lead of {quoted(word)} over {quoted(rival)}"
     loss = {at: f"{'falls' if values[at] > 0 else 'rises'} by {signed(abs(float(values[at])), 2)}" for at in shown}
     return Answer(
         Kind.ONE,
-        f"Without {named(first)} {lead} {loss[first]}, more than without any other token.",
+        f"Without {named(ranked[0])} {lead} {loss[ranked[0]]}, more than without any other token.",
         f"What {lead} loses, left out: "
         + ", ".join(f"{named(at)} {signed(float(values[at]), 2)}" for at in shown)
         + ".",
         tuple(Option(str(at), named(at), f"Without it {lead} {loss[at]}.") for at in shown),
-        frozenset({str(first)}),
-        names={"word": word, "other": rival, "against": rival, "step": str(step + 1)},
+        frozenset({str(ranked[0])}),
+        names={"word": word, "other": rival, "against": rival, "step": str(step + 1), "least": f"{MISSED:g}"},
     )
 
 
-def _rival(trace: Trace, step: int) -> tuple[str, int]:
-    """Return the likeliest other pronoun of a step, its token and id; Undecided without any."""
-    own = _bare(trace.target_tokens[step])
-    for token, (id, _) in other_candidates(trace, step).items():
-        if _bare(token) in PRONOUNS - {own}:
-            return token, id
-    raise Undecided("No other pronoun is among the candidates here.")
+@dataclass(frozen=True, order=True)
+class _Rival:
+    """Another token that came near at a step; a pronoun beside a pronoun before all others."""
+
+    is_pronoun: bool
+    chance: float
+    step: int
+    rival: str
+    rival_id: int
+
+
+def _rivals(run: Run) -> list[_Rival]:
+    """Return the likeliest rival of each whole word after the first token, first where the choice was closest."""
+    trace, pronouns, best = run.trace, _pronoun_steps(run), list[_Rival]()
+    for step in (each for each in word_steps(trace) if each and is_whole_word(trace.target_tokens, each)):
+        own = _bare(trace.target_tokens[step])
+        rivals = [
+            _Rival(step in pronouns[-1:] and _bare(token) in _pronouns(run), chance, step, token, id)
+            for token, (id, chance) in other_candidates(trace, step).items()
+            if token.startswith(SPACE) and is_word(token) and not _is_a_form(_bare(token), own)
+        ]
+        best += sorted(rivals)[-1:]
+    return sorted(best, reverse=True)
+
+
+def _is_a_form(one: str, other: str) -> bool:
+    """Return True for two words of which one continues the other: gern, gerne."""
+    return one.startswith(other) or other.startswith(one)
 
 
 def _bars(found: Attribution) -> np.ndarray:
@@ -278,8 +339,8 @@ def even_weights(run: Run) -> Answer:
     changed = next(name for name in texts if name not in same)
     return Answer(
         Kind.SEVERAL,
-        f"The translation stays the same with equal weights in {listed(same)}.",
-        f"With equal weights in {changed} it reads {quoted(texts[changed].target_text)}",
+        f"The translation stays the same with equal weights in {quoted_all(same)}.",
+        f"With equal weights in {quoted(changed)} it reads {translated(texts[changed].target_text)}",
         tuple(Option(str(at), name) for at, name in enumerate(asked)),
         frozenset(str(at) for at, name in enumerate(asked) if name in same),
         names=head_names(layer, head),

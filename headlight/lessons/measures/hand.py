@@ -9,7 +9,7 @@ from headlight.app import results
 from headlight.app.parameters import PARAMETERS
 from headlight.app.results import measures
 from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, measure, number_words, of_the_page
-from headlight.plots.numbers import short_weight, signed
+from headlight.plots.numbers import signed
 from headlight.plots.tokens import quoted
 from transformer.arrays import softmax
 from transformer.experiments.attention import ToyNumbers, ToyShape, toy_numbers
@@ -122,10 +122,10 @@ def toy_largest_weight(run: Run, seed: int, token: int) -> Answer:
     powers = ", ".join(f"exp({signed(score, 2)}) = {np.exp(score):.2f}" for score in scores)
     return Answer(
         Kind.ONE,
-        f"Token {token} reads token {best + 1} with the weight {short_weight(weights[best])}.",
-        f"{powers}; {np.exp(scores[best]):.2f} / {np.exp(scores).sum():.2f} = {short_weight(weights[best])}.",
+        f"Token {token} reads token {best + 1} with the weight {signed(weights[best], 2)}.",
+        f"{powers}; {np.exp(scores[best]):.2f} / {np.exp(scores).sum():.2f} = {signed(weights[best], 2)}.",
         tuple(
-            Option(name, short_weight(value), words)
+            Option(name, signed(value, 2), words)
             for name, value, words in zip(("softmax", "undivided", "equal"), values, told, strict=True)
         ),
         frozenset({"softmax"}),
@@ -144,7 +144,7 @@ def toy_output(run: Run, seed: int, token: int, dimension: int) -> Answer:
         raise Undecided(f"The small example has {SHAPE.d_model} dimensions.")
     weights, values = stages.weights[0, 0, token - 1], stages.value[0, :, dimension - 1]
     output = float(stages.concatenated[0, token - 1, dimension - 1])
-    terms = " + ".join(f"{short_weight(w)} × {_factor(v, 2)}" for w, v in zip(weights, values, strict=True))
+    terms = " + ".join(f"{signed(float(w), 2)} × {_factor(v, 2)}" for w, v in zip(weights, values, strict=True))
     return Answer(
         Kind.NUMBER,
         f"The output for token {token} has {signed(output, 2)} in dimension {dimension}.",
@@ -303,7 +303,7 @@ def _told_product(value: float, digits: int = 1) -> str:
 
 def _share(weight: float) -> str:
     """Return a weight of a row, 0 where a cell is masked."""
-    return short_weight(weight) if weight else "0"
+    return signed(weight, 2) if weight else "0"
 
 
 def _token(index: int) -> str:

@@ -7,10 +7,9 @@ import numpy as np
 
 from headlight.app import results
 from headlight.app.results import what_if
-from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, measure, of_the_page
+from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, measure, of_the_page, translated
 from headlight.plots.names import kind_head_name, sentence_case
 from headlight.plots.numbers import pluralize
-from headlight.plots.tokens import quoted
 from transformer.interpret.head_patterns import HeadMeasures, Pattern, measure_heads, words_of
 from transformer.interpret.trace import masked_maps
 from transformer.interpret.what_if.importance import ABLATIONS, HeadImportance
@@ -19,11 +18,11 @@ from transformer.model.head_ref import HeadRef, heads_address, parse_heads
 from transformer.model.names import AttentionKind
 
 from .alignment import clear_best, in_rows, key_of, name_of, names_of, ranked_by
-from .wording import MOST_OPTIONS, NEAR_NATS, moved, require_greedy
+from .wording import MISSED, MOST_OPTIONS, NEAR_NATS, moved, require_greedy
 
 MOST_OFF = 10  # heads that are switched off together to find how few are enough
 FEW = 2  # words and marks: more is a lot of a translation
-TOLERATED = 0.05  # of all heads, where their number is estimated
+FEW_HEADS = 0.2  # of all heads
 NEIGHBOURS = {"next": Pattern.NEXT, "previous": Pattern.PREVIOUS}
 
 
@@ -62,7 +61,7 @@ def head_of_dimension(run: Run) -> Answer:
 
 @measure
 def neighbour_head(run: Run, pattern: str) -> Answer:
-    """Ask which head of the encoder reads the "next" or the "previous" token in most rows of this sentence.
+    """Ask which head of the encoder reads the "next" or the "previous" token most often in this sentence.
 
     names: layer and head (from 1), head_name, rows.
     """
@@ -72,7 +71,7 @@ def neighbour_head(run: Run, pattern: str) -> Answer:
         Kind.ONE,
         f"{sentence_case(name_of(best))} reads the {pattern} token {in_rows(best, chosen)}.",
         f"Rows whose largest weight is on the {pattern} token, of those that have one: "
-        + ", ".join(f"{name_of(head)}: {head.counts[chosen].rows}" for head in heads)
+        + "; ".join(f"{name_of(head)}: {head.counts[chosen].rows}" for head in heads)
         + f" of {best.counts[chosen].eligible}.",
         tuple(
             Option(
@@ -88,7 +87,7 @@ def neighbour_head(run: Run, pattern: str) -> Answer:
 
 
 def _neighbour_heads(run: Run, pattern: str) -> list[HeadMeasures]:
-    """Return the head that reads a neighbour in most rows, then others to choose from; Undecided without it."""
+    """Return the head that reads a neighbour most often, then others to choose from; Undecided without it."""
     if pattern not in NEIGHBOURS:
         raise Undecided("The pattern must be “next” or “previous”.")
     chosen, other = NEIGHBOURS[pattern], NEIGHBOURS["previous" if pattern == "next" else "next"]
@@ -99,7 +98,7 @@ def _neighbour_heads(run: Run, pattern: str) -> list[HeadMeasures]:
         )
     best, ranked = clear_best(measured, chosen), ranked_by(measured, chosen)
     if best.shares[chosen] <= 0.5:
-        raise Undecided(f"No head of the encoder reads the {pattern} token in most rows of this sentence.")
+        raise Undecided(f"No head of the encoder reads the {pattern} token in more than half of the rows here.")
     listed = (best, ranked[1], ranked_by(measured, other)[0], ranked[-1], *ranked)
     return list({(head.layer, head.head): head for head in listed}.values())[:MOST_OPTIONS]
 
@@ -121,12 +120,12 @@ def without_neighbour_head(run: Run, pattern: str) -> Answer:
         outcome = f"{count} words or marks of it change" if count > 1 else "one word or mark of it changes"
     return Answer(
         Kind.ONE,
-        f"Without {name} {outcome}, and log P of the old one {moved(loss)}.",
-        f"With it: {quoted(before.target_text)} Without it: {quoted(after.target_text)}",
+        f"Without {name} {outcome}; log P of the old translation {moved(loss)}.",
+        f"With it: {translated(before.target_text)} Without it: {translated(after.target_text)}",
         (
             Option("same", "it stays the same"),
-            Option("few", "a word or two change"),
-            Option("many", "more than that changes"),
+            Option("few", "one or two words or marks change"),
+            Option("many", "more than two words or marks change"),
         ),
         frozenset({"same" if not count else "few" if count <= FEW else "many"}),
         names={**found.names, "off": head.address},
@@ -141,21 +140,27 @@ def changed_words(old: Sequence[str], new: Sequence[str]) -> int:
 
 @measure
 def heads_that_change(run: Run) -> Answer:
-    """Ask how many heads change the translation when each is switched off alone. names: heads (how many there are)."""
+    """Ask how many heads change the translation when each is switched off alone, roughly. names: heads, count."""
     require_greedy(run)
     importance = what_if.importance(run.request, Zero.name)
     turned = {} if importance.turned is None else importance.turned
     number, heads = sum(int(each.sum()) for each in turned.values()), len(importance.ranked())
-    if not number:
-        raise Undecided("Here the translation stays the same without any one head.")
+    few = max(1, int(FEW_HEADS * heads))
+    most = {"none": 0, "few": few, "half": max(few + 1, heads // 2), "more": heads}
+    labels = {
+        "none": "not one of them",
+        "few": f"1 to {few}",
+        "half": f"{few + 1} to {most['half']}",
+        "more": f"more than {most['half']}",
+    }
+    found = next(name for name, limit in most.items() if number <= limit)
     return Answer(
-        Kind.NUMBER,
-        f"Without {number} of {heads} heads, one at a time, the translation is another.",
+        Kind.ONE,
+        f"{number or 'None'} of {heads} heads {'changes' if number < 2 else 'change'} it alone.",
         "By kind: " + ", ".join(f"{kind} {int(each.sum())}" for kind, each in turned.items()) + ".",
-        value=float(number),
-        tolerance=max(1.0, round(TOLERATED * heads)),
-        bounds=(0.0, float(heads)),
-        names={"heads": str(heads)},
+        tuple(Option(name, label) for name, label in labels.items()),
+        frozenset({found}),
+        names={"heads": str(heads), "count": str(number)},
     )
 
 
@@ -172,14 +177,14 @@ def most_missed(run: Run) -> Answer:
     of_kinds = [next(head for head, _ in ranked if head.kind == kind) for kind in AttentionKind]
     heads = sorted({*of_kinds, aligner}, key=lambda head: -losses[head])
     best = heads[0]
-    if len(heads) < 2 or losses[best] - losses[heads[1]] < NEAR_NATS:
-        raise Undecided("Two heads are missed alike in this sentence.")
+    if len(heads) < 2 or losses[best] < MISSED or losses[best] - losses[heads[1]] < NEAR_NATS:
+        raise Undecided("No head is missed much here, or two are missed alike.")
     name = {head: kind_head_name(head) for head in heads}
     told = {head: f"Without it log P {moved(losses[head])}." for head in heads}
     return Answer(
         Kind.ONE,
         f"Without {name[best]} log P of the translation {moved(losses[best])} nats, the most of all heads.",
-        "Without each: " + ", ".join(f"{name[head]}: {moved(losses[head])}" for head in heads) + ".",
+        "Without each: " + "; ".join(f"{name[head]}: log P {moved(losses[head])}" for head in heads) + ".",
         tuple(Option(head.address, name[head], told[head]) for head in heads),
         frozenset({best.address}),
         names={"off": best.address, "head_name": name[best], "aligner": name[aligner]},
@@ -205,7 +210,7 @@ def break_with_few(run: Run) -> Answer:
     without = f"Without {pluralize(len(off), 'head')}"
     told = f"{without} the translation stays the same." if off else "No head is off yet."
     if done:
-        told = f"{without} it reads {quoted(now.target_text)} One after the other by rank, it takes {len(enough)}."
+        told = f"{without} it reads {translated(now.target_text)} One after the other by rank, it takes {len(enough)}."
     return Answer(
         Kind.DO,
         told,

@@ -10,7 +10,7 @@ import numpy as np
 from headlight.app import results
 from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, measure, of_the_page
 from headlight.plots.names import kind_words, one_head_name, sentence_case
-from headlight.plots.numbers import pluralize, scientific, short_weight
+from headlight.plots.numbers import percent, pluralize
 from headlight.plots.tokens import NOTHING
 from headlight.views.training.live_content import exact_match_text, state_text
 from headlight.views.training.replay_content import (
@@ -19,12 +19,10 @@ from headlight.views.training.replay_content import (
     earlier_steps,
     focus_of,
 )
-from transformer.config import Schedule, TrainingConfig
 from transformer.interpret.head_patterns import Focus
 from transformer.model.names import AttentionKind
 from transformer.toy.jobs import JobView
 from transformer.toy.settings import Task
-from transformer.training.optimization import learning_rate
 from transformer.training.replay import ProbeTrajectory, TrainingReplay
 
 from .wording import head_names
@@ -87,7 +85,7 @@ def first_output(run: Run) -> Answer:
         "varies": "many different tokens without any sense",
         "nothing": "nothing: it ends the sentence at once",
     }
-    counted = f"It writes {pluralize(len(tokens), 'token')}, and the commonest of them {most} times."
+    counted = f"It writes {pluralize(len(tokens), 'token')}, the commonest of them {pluralize(most, 'time')}."
     return Answer(
         Kind.ONE,
         f"Before the first update it writes: {_quoted(written)}",
@@ -143,7 +141,7 @@ def loss_or_head(run: Run, kind: str) -> Answer:
     if half == at_loss:
         raise Undecided("Here both come between the same two snapshots.")
     found = "loss" if at_loss < half else "head"
-    begin, middle, end = (short_weight(focus.values[at, layer, head]) for at in (0, half, replayed.end))
+    begin, middle, end = (percent(focus.values[at, layer, head]) for at in (0, half, replayed.end))
     losses = [f"{loss:.2f}" for loss in _losses(replayed)[[0, at_loss, replayed.end]]]
     name = one_head_name(layer, head)
     told = {
@@ -182,7 +180,7 @@ def first_sharp_kind(run: Run) -> Answer:
         values = focus.values[: replayed.end + 1, *heads[kind]]
         half[kind] = _half_way(values)
         told[kind] = (
-            f"Its {one_head_name(*heads[kind])} goes from {short_weight(values[0])} to {short_weight(values[-1])} and "
+            f"Its {one_head_name(*heads[kind])} goes from {percent(values[0])} to {percent(values[-1])} and "
             f"is past half of that at {replayed.update(half[kind])}."
         )
     first, second = sorted(half, key=lambda kind: half[kind])[:2]
@@ -192,7 +190,7 @@ def first_sharp_kind(run: Run) -> Answer:
         Kind.ONE,
         f"First comes {kind_words(first)}, at {replayed.update(half[first])}; the next one only at "
         f"{replayed.update(half[second])}.",
-        " ".join(f"{sentence_case(kind_words(kind))}, {words[0].lower()}{words[1:]}" for kind, words in told.items()),
+        " ".join(f"{sentence_case(kind_words(kind))}: {words[0].lower()}{words[1:]}" for kind, words in told.items()),
         tuple(Option(kind, kind_words(kind), words) for kind, words in told.items()),
         frozenset({first}),
         names={
@@ -201,39 +199,6 @@ def first_sharp_kind(run: Run) -> Answer:
             **_head_names(first, *heads[first]),
         },
     )
-
-
-@measure
-def rate_peak(run: Run) -> Answer:
-    """Ask at which step the learning rate is highest.
-
-    names: whose (the checkpoint's training, or the paper where that one's rate is another), warmup, d_model, factor.
-    """
-    whose, d_model, settings = _schedule_of(run)
-    last = settings.max_steps
-    rates = [learning_rate(step, d_model, settings) for step in range(1, last + 1)]
-    top = int(np.argmax(rates)) + 1
-    later = min(4 * top, last - settings.cooldown_steps)  # where the rate falls as the formula says
-    if top != settings.warmup_steps or later < 1.5 * top:
-        raise Undecided("In this training the learning rate has no such peak.")
-    return Answer(
-        Kind.NUMBER,
-        f"The rate is highest at step {top:,}, with {scientific(rates[top - 1])}; at step {later:,} it is "
-        f"{rates[later - 1] / rates[top - 1]:.2g} of that.",
-        f"The two halves meet where step^-0.5 = step · {top}^-1.5, so at step = {top}.",
-        value=float(top),
-        names={"warmup": str(top), "d_model": str(d_model), "factor": f"{settings.rate_factor:g}", "whose": whose},
-    )
-
-
-def _schedule_of(run: Run) -> tuple[str, int, TrainingConfig]:
-    """Return whose schedule of the paper's kind is asked about, in words, its d_model and its settings."""
-    loaded = results.translator(run.request.checkpoint)
-    settings = loaded.checkpoint.settings("schedule", "warmup_steps", "rate_factor", "cooldown_steps", "max_steps")
-    if settings is not None and settings.schedule == Schedule.NOAM:
-        return "In the last training it was", loaded.model.config.d_model, settings
-    # "Attention Is All You Need", 5.3: the base model.
-    return "In the paper it is", 512, TrainingConfig(schedule=Schedule.NOAM, warmup_steps=4000)
 
 
 @measure

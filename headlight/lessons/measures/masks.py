@@ -7,9 +7,8 @@ import numpy as np
 from headlight.app import results
 from headlight.app.results import measures
 from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, measure
-from headlight.plots.numbers import format_probability, percent, pluralize, short_weight
+from headlight.plots.numbers import format_probability, percent, pluralize
 from headlight.plots.tokens import quoted, quoted_at
-from transformer.arrays import softmax
 from transformer.data.tokenizer import SPACE
 from transformer.interpret.mask_ablation import MaskedPass, leaked_weights, leakiest_head, rows_that_may_leak
 from transformer.interpret.trace import Trace
@@ -55,81 +54,6 @@ def open_cells(run: Run) -> Answer:
 
 
 @measure
-def masked_weight(run: Run) -> Answer:
-    """Ask what weight a row's masked cells have after softmax, in the decoder's head that is shown first.
-
-    names: layer, head and its first dimension, query (from 1), fed (its token), and closed, how many cells are masked.
-    """
-    layer, head = results.default_head(run.request, "decoder")
-    stages, *_ = measures.stages(run.request, "decoder", layer)
-    closed = ~stages.unmasked[0]
-    scores, weights = stages.scores[0, head], stages.weights[0, head]
-    shares = np.where(closed, softmax(scores), 0).sum(axis=-1)
-    equal = closed.mean(axis=-1)
-    plain = (closed.sum(axis=-1) > 1) & (shares > NEAR) & (equal > NEAR) & (np.abs(shares - equal) > NEAR)
-    if not plain.any():
-        raise Undecided("In this sentence the masked cells of every row would get too little, or an equal share.")
-    row = int(np.where(plain, shares, 0).argmax())
-    got = float(weights[row][closed[row]].sum())
-    if got:
-        raise Undecided("The mask of this model leaves masked cells some weight.")
-    count, share = int(closed[row].sum()), float(shares[row])
-    return Answer(
-        Kind.ONE,
-        f"The {pluralize(count, 'masked cell')} of this row get exactly 0. Without the mask, softmax would give "
-        f"them {percent(share)} of the row's weight.",
-        "Softmax takes exp of each score, and exp(−∞) = 0: nothing of the row's weight is left for such a cell.",
-        (
-            Option("zero", "exactly zero"),
-            Option("scores", f"{percent(share)} in all", "Softmax would give them that if they were not masked."),
-            Option("equal", f"{percent(float(equal[row]))} in all", "That would be equal shares for all cells."),
-        ),
-        frozenset({"zero"}),
-        names={
-            **head_names(layer, head),
-            "dimension": str(head * stages.d_k + 1),
-            "query": str(row + 1),
-            "fed": readable(run.trace.decoder_input_tokens)[row],
-            "closed": str(count),
-        },
-    )
-
-
-@measure
-def reads_later(run: Run) -> Answer:
-    """Ask in which kind of self-attention tokens read what stands after them.
-
-    names: layer and head of the encoder that read most of it.
-    """
-    later = {kind: _later(run.trace.attention(kind)) for kind in ("encoder", "decoder")}
-    means = {kind: float(shares.mean()) if shares.size else 0.0 for kind, shares in later.items()}
-    if means["encoder"] < NEAR or len(run.trace.target_tokens) < 3:
-        raise Undecided("There is too little after any token here to be read.")
-    reading = [kind for kind, mean in means.items() if mean]
-    right = reading[0] if len(reading) == 1 else "both"
-    told = {
-        kind: f"A row of the {kind}'s gives {_exact(mean)} of its weight to later tokens on average."
-        for kind, mean in means.items()
-    }
-    place = np.unravel_index(later["encoder"].argmax(), later["encoder"].shape)
-    return Answer(
-        Kind.ONE,
-        f"A row of the encoder's gives {short_weight(means['encoder'])} of its weight to later tokens on average, one "
-        f"of the decoder's {_exact(means['decoder'])}.",
-        "The source is there from the start, so that nothing in it is too early to be read; the translation is "
-        "written token by token.",
-        (
-            Option("encoder", "the encoder's alone", told["encoder"] if right != "encoder" else ""),
-            Option("decoder", "the decoder's alone", told["decoder"]),
-            Option("both", "both", told["decoder"] if right != "both" else ""),
-            Option("neither", "neither", told["encoder"]),
-        ),
-        frozenset({right}),
-        names=head_names(int(place[0]), int(place[1])),
-    )
-
-
-@measure
 def leak_effect(run: Run) -> Answer:
     """Ask what becomes of the next tokens' probabilities when every row may read what comes later.
 
@@ -141,51 +65,23 @@ def leak_effect(run: Run) -> Answer:
         raise Undecided("Without the mask the probabilities of this sentence stay nearly the same.")
     right = "fall" if without < mean else "rise"
     told = {
-        "rise": "That would be copying, which the model never learned.",
-        "fall": "Then what it reads there would disturb it more than help.",
-        "same": "Then what it reads there would count for nothing.",
+        "rise": "That would be copying. When should it have learned that?",
+        "fall": "Then a look ahead would disturb it more than help.",
+        "same": "Then a look ahead would count for nothing.",
     } | {right: ""}
     return Answer(
         Kind.ONE,
-        f"Their mean goes from {_exact(mean)} to {_exact(without)}. The model was trained with the mask: it never had "
-        "a later token to read.",
-        f"Their mean over {pluralize(len(before), 'step')} is {_exact(mean)} with the mask and {_exact(without)} "
+        f"Their mean goes from {percent(mean)} to {percent(without)}. In training the mask was on: it never had a "
+        "later token to read.",
+        f"Their mean over {pluralize(len(before), 'step')} is {percent(mean)} with the mask and {percent(without)} "
         "without it.",
         (
-            Option("rise", "a rise", told["rise"]),
-            Option("fall", "a fall", told["fall"]),
-            Option("same", "nearly no change", told["same"]),
+            Option("rise", "they rise", told["rise"]),
+            Option("fall", "they fall", told["fall"]),
+            Option("same", "they hardly change", told["same"]),
         ),
         frozenset({right}),
         names=_first_head(run),
-    )
-
-
-@measure
-def leak_worst(run: Run) -> Answer:
-    """Ask which next token loses most of its probability when every row may read what comes later.
-
-    names: layer and head of the decoder to begin with, and token, the one that loses most.
-    """
-    before, after, steps = _probabilities(run)
-    tokens = readable(run.trace.target_tokens)
-    losses = before - after
-    ranked = [int(at) for at in np.argsort(-losses, kind="stable")[:MOST_OPTIONS]]
-    if len(ranked) < 3 or losses[ranked[0]] - max(losses[ranked[1]], 0) < NEAR_CHANCES:
-        raise Undecided("No token loses clearly more than all others without the mask here.")
-    labels = {at: quoted_at(tokens, steps[at], "step") for at in ranked}
-    changes = _changes(before, after, ranked)
-    worst = ranked[0]
-    return Answer(
-        Kind.ONE,
-        f"{labels[worst]} loses most: its probability goes {changes[worst]}.",
-        _all_changes(labels, changes),
-        tuple(
-            Option(str(steps[at] + 1), labels[at], f"Its probability goes {changes[at]}." if at != worst else "")
-            for at in ranked
-        ),
-        frozenset({str(steps[worst] + 1)}),
-        names={**_first_head(run), "token": tokens[steps[worst]]},
     )
 
 
@@ -218,7 +114,7 @@ def leak_spared(run: Run) -> Answer:
 
 @measure
 def leaked_weight(run: Run) -> Answer:
-    """Ask what part of its weight a row gives to later tokens without the mask, in the head that leaks most.
+    """Ask how many percent of its weight a row gives to later tokens without the mask, in the head that leaks most.
 
     names: that head's layer and head.
     """
@@ -233,11 +129,11 @@ def leaked_weight(run: Run) -> Answer:
         raise Undecided("Without the mask no head of this model reads later tokens much here.")
     return Answer(
         Kind.NUMBER,
-        f"Without the mask a row of this head gives {_exact(mean)} of its weight to later tokens on average.",
-        f"The last column has what each row leaks: {', '.join(map(_exact, leaks))}. Their mean is {_exact(mean)}.",
-        value=mean,
-        tolerance=NEAR,
-        bounds=(0.0, 1.0),
+        f"Without the mask a row of this head gives {percent(mean)} of its weight to later tokens on average.",
+        f"Row by row it leaks {', '.join(map(percent, leaks))}. Their mean is {percent(mean)}.",
+        value=100 * mean,
+        tolerance=100 * NEAR,
+        bounds=(0.0, 100.0),
         names=head_names(*place),
     )
 
@@ -322,12 +218,6 @@ def _all_changes(labels: dict[int, str], changes: dict[int, str]) -> str:
     return f"The probabilities with the mask and without: {listed}."
 
 
-def _later(weights: np.ndarray) -> np.ndarray:
-    """Return the mean weight on later tokens of all rows but the last: [layers, heads]."""
-    later = np.triu(np.asarray(weights, dtype=np.float64), 1).sum(axis=-1)
-    return np.asarray(later[..., :-1].mean(axis=-1)) if later.shape[-1] > 1 else np.zeros(0)
-
-
 def _first_head(run: Run) -> dict[str, str]:
     """Return layer and head of the decoder to begin with."""
     return head_names(*results.default_head(run.request, "decoder"))
@@ -335,8 +225,3 @@ def _first_head(run: Run) -> dict[str, str]:
 
 def _sequence(tokens: tuple[str, ...]) -> str:
     return ", ".join(map(quoted, tokens))
-
-
-def _exact(value: float) -> str:
-    """Return a share with two decimals; 0 for exactly 0."""
-    return f"{value:.2f}" if value else "exactly 0"

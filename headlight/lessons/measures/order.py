@@ -8,7 +8,7 @@ import numpy as np
 from headlight.app import results
 from headlight.app.results import measures
 from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, measure, of_the_page
-from headlight.plots.numbers import short_weight
+from headlight.plots.numbers import signed
 from headlight.plots.tokens import quoted
 from headlight.views.positions.word_order_content import exchanged, plainest
 from transformer.config import Positions
@@ -207,15 +207,15 @@ def most_alike(run: Run) -> Answer:
         raise Undecided("In this model two of these pairs are about equally alike.")
     best = pairs[cosines.index(ranked[-1])]
     told = [
-        f"They are {b - a} apart, and their cosine is {short_weight(value)}."
+        f"They are {b - a} apart, and their cosine is {signed(value, 2)}."
         for (a, b), value in zip(pairs, cosines, strict=True)
     ]
     return Answer(
         Kind.ONE,
-        f"Positions {best[0]} and {best[1]} are most alike, with a cosine of {short_weight(ranked[-1])}: the distance "
+        f"Positions {best[0]} and {best[1]} are most alike, with a cosine of {signed(ranked[-1], 2)}: the distance "
         "alone decides, not where they stand.",
         "The cosines: "
-        + ", ".join(f"{short_weight(value)} at distance {b - a}" for (a, b), value in zip(pairs, cosines, strict=True))
+        + ", ".join(f"{signed(value, 2)} at distance {b - a}" for (a, b), value in zip(pairs, cosines, strict=True))
         + ".",
         tuple(Option(str(b - a), f"positions {a} and {b}", words) for (a, b), words in zip(pairs, told, strict=True)),
         frozenset({str(best[1] - best[0])}),

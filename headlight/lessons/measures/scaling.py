@@ -9,7 +9,7 @@ from headlight.app import results
 from headlight.app.results import measures
 from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, measure, number_words, of_the_page
 from headlight.plots.names import KIND_NAMES, kind_head_name
-from headlight.plots.numbers import LEAST_SHOWN, format_distinct, short_weight
+from headlight.plots.numbers import format_distinct, percent, pluralize
 from transformer.arrays import softmax
 from transformer.config import Positions
 from transformer.experiments.attention import SIZES, RandomProducts, measure_random_products
@@ -62,31 +62,6 @@ def spread_growth(run: Run, seed: int, factor: int) -> Answer:
 
 
 @measure
-def root_of_d_k(run: Run, kind: str) -> Answer:
-    """Ask by what the products of the head shown first are divided.
-
-    names: layer, head and its first dimension, and d_k.
-    """
-    layer, head, stages = _head(run, kind)
-    if not stages.is_divided:
-        raise Undecided(_NOT_DIVIDED)
-    if stages.d_k == 1:
-        raise Undecided("A query of this model has one dimension in each head, so that the division does nothing.")
-    root = float(np.sqrt(stages.d_k))
-    parts = stages.products, stages.scores - stages.bias
-    products, scores = (float(part[0, head][stages.unmasked[0]].std()) for part in parts)
-    return Answer(
-        Kind.NUMBER,
-        f"Every product is divided by √{stages.d_k} = {root:.2f}: a standard deviation of {number_words(products)} "
-        f"becomes {number_words(scores)}.",
-        f"A query has {stages.d_k} dimensions in each head, and √{stages.d_k} = {root:.2f}.",
-        value=root,
-        tolerance=0.1,
-        names=_named(layer, head, stages) | {"products": number_words(products)},
-    )
-
-
-@measure
 def row_without_root(run: Run, kind: str) -> Answer:
     """Ask for the largest weight of a row of the head shown first, were its products not divided.
 
@@ -110,13 +85,13 @@ def row_without_root(run: Run, kind: str) -> Answer:
         "same": "It has this now: after the division.",
         "twice": "It would have this if it were divided twice: dividing makes a row flatter.",
     }
-    high, low = (_exact(value) for value in (values["undivided"], values["same"]))
+    high, low = (percent(value) for value in (values["undivided"], values["same"]))
     return Answer(
         Kind.ONE,
         f"Without the division the largest weight of this row would be {high}, not {low}.",
         f"Without it every score is {np.sqrt(stages.d_k):.2f} times as large, and so is its lead over the others: the "
         f"largest weight goes from {low} to {high}.",
-        tuple(Option(name, short_weight(value), told[name]) for name, value in values.items()),
+        tuple(Option(name, percent(value), told[name]) for name, value in values.items()),
         frozenset({"undivided"}),
         names=_named(layer, head, stages)
         | {
@@ -160,8 +135,8 @@ def typical_gradient(run: Run, seed: int) -> Answer:
         names={
             "seed": str(seed),
             "d_k": str(size),
-            "undivided": f"{spread.largest[-1]:.2f}",
-            "divided": f"{spread.largest_scaled[-1]:.2f}",
+            "undivided": percent(spread.largest[-1]),
+            "divided": percent(spread.largest_scaled[-1]),
         },
     )
 
@@ -178,7 +153,7 @@ def size_without_effect(run: Run, seed: int) -> Answer:
     best, second = sorted(sizes, key=changes.__getitem__)[:2]
     if changes[second] - changes[best] < NEAR:
         raise Undecided("With these random vectors the division changes two sizes nearly alike.")
-    pairs = {size: format_distinct(*_largest(spread, size)) for size in sizes}
+    pairs = {size: [f"{each} %" for each in format_distinct(*_largest(spread, size), digits=0)] for size in sizes}
     return Answer(
         Kind.ONE,
         f"At d_k {best} the mean largest weight is {pairs[best][0]} without the division and {pairs[best][1]} with it.",
@@ -216,17 +191,17 @@ def quiet_head(run: Run) -> Answer:
     if shown in rises:
         done = rises[shown] < HARDLY
         here = (
-            f"In {kind_head_name(shown)} the largest weight is {_exact(now[shown])} on average; without the division "
-            f"it would rise by {_exact(rises[shown])}."
+            f"In {kind_head_name(shown)} the largest weight is {percent(now[shown])} on average; without the division "
+            f"it would rise by {_points(rises[shown])}."
         )
     return Answer(
         Kind.DO,
         here,
         f"Compare the two marks of each row. In {kind_head_name(quietest)} they nearly meet: "
-        f"{_exact(rises[quietest])} apart on average.",
+        f"{_points(rises[quietest])} apart on average.",
         done=done,
         names={
-            "limit": short_weight(HARDLY),
+            "limit": _points(HARDLY),
             "layer": str((start.layer or 0) + 1),
             "head": str((start.head or 0) + 1),
             "quiet_kind": str(quietest.kind),
@@ -244,9 +219,9 @@ def _random(seed: int) -> RandomProducts:
 
 
 def _largest(spread: RandomProducts, size: int) -> tuple[float, float]:
-    """Return the mean largest weights at a size, without the division and with it."""
+    """Return the mean largest weights at a size in percent, without the division and with it."""
     at = spread.sizes.index(size)
-    return float(spread.largest[at]), float(spread.largest_scaled[at])
+    return 100 * float(spread.largest[at]), 100 * float(spread.largest_scaled[at])
 
 
 def _head(run: Run, kind: str) -> tuple[int, int, Stages]:
@@ -293,6 +268,6 @@ def _shown_head(address: Mapping[str, str]) -> HeadRef | None:
     return HeadRef(AttentionKind(kind), *head) if kind in KIND_NAMES and head and min(head) >= 0 else None
 
 
-def _exact(value: float) -> str:
-    """Return a weight, or a difference of two, with two decimals."""
-    return f"{value:.2f}" if value >= LEAST_SHOWN else "less than 0.01"
+def _points(value: float) -> str:
+    """Return the difference of two shares."""
+    return pluralize(round(100 * value), "percentage point") if value >= 0.005 else "less than 1 percentage point"

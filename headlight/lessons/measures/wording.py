@@ -5,13 +5,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from headlight.lessons.answer import Option, Run, Undecided
 from headlight.plots.names import one_head_name
 from headlight.plots.numbers import signed
-from headlight.plots.tokens import BLANK, quoted, quoted_at
+from headlight.plots.tokens import BLANK, CONTINUED, quoted, quoted_at, shown_token, shown_tokens
 from transformer.data.tokenizer import SPACE
 from transformer.interpret.head_patterns import is_word
 from transformer.interpret.trace import Trace
 
 NEAR = 0.1  # between two weights, or shares of rows: less does not decide
 NEAR_NATS = 0.2  # between two log-probabilities, what they lose, or two entropies
+MISSED = 1.0  # nats that are lost at least where something is called a cause
 NEAR_CHANCES = 0.05  # between two probabilities
 MOST_OPTIONS = 4
 
@@ -20,8 +21,8 @@ def token_options(
     tokens: Sequence[str], places: Iterable[int], told: Callable[[int], str], noun: str = "position"
 ) -> tuple[Option, ...]:
     """Return an option for each place of a sentence, the first MOST_OPTIONS of them, each place once."""
-    chosen = list(dict.fromkeys(map(int, places)))[:MOST_OPTIONS]
-    return tuple(Option(str(place), quoted_at(tokens, place, noun), told(place)) for place in chosen)
+    chosen, names = list(dict.fromkeys(map(int, places)))[:MOST_OPTIONS], readable(tokens)
+    return tuple(Option(str(place), quoted_at(names, place, noun), told(place)) for place in chosen)
 
 
 def head_names(layer: int, head: int) -> dict[str, str]:
@@ -39,8 +40,29 @@ def head_in(address: Mapping[str, str]) -> tuple[int, int] | None:
 
 
 def readable(tokens: Sequence[str]) -> tuple[str, ...]:
-    """Return tokens as sentences name them: those that are nothing but a blank, as models of letters have, by ␣."""
-    return tuple(BLANK if token == SPACE else token for token in tokens)
+    """Return tokens as sentences name them: a piece that continues a word as ·s, nothing but a blank as ␣."""
+    shown = shown_tokens(tokens)
+    return tuple(
+        look if look.startswith(CONTINUED) else BLANK if token == SPACE else token
+        for token, look in zip(tokens, shown, strict=True)
+    )
+
+
+def readable_candidates(trace: Trace, tokens: Sequence[str]) -> tuple[str, ...]:
+    """Return tokens that might stand in a translation as sentences name them (see `readable`)."""
+    if not any(token.startswith(SPACE) for token in (*trace.target_tokens, *tokens)):
+        return tuple(tokens)  # a task of letters
+    shown = map(shown_token, tokens)
+    return tuple(look if look.startswith(CONTINUED) else token for token, look in zip(tokens, shown, strict=True))
+
+
+def is_whole_word(tokens: Sequence[str], place: int) -> bool:
+    """Return True for a token that is a word by itself: no piece continues it."""
+    return tokens[place].startswith(SPACE) and not any(map(_continues, shown_tokens(tokens)[place + 1 : place + 2]))
+
+
+def _continues(look: str) -> bool:
+    return look.startswith(CONTINUED)
 
 
 def listed(texts: Sequence[str]) -> str:

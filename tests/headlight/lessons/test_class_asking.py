@@ -64,7 +64,7 @@ def test_each_option_is_told_what_is_so_of_it_and_a_number_keeps_its_margin():
     options = (Option("a", "first", "It is less."), Option("b", "second", "It is most."), Option("c", "third"))
     one = question_of(posed(Answer(answer.Kind.ONE, "It is second.", "", options, frozenset({"b"}))))
     by_label = dict(zip(one.question.options, one.truth.feedback, strict=True))
-    assert by_label["first"] == "You said first. It is less. It is second."
+    assert by_label["first"] == "You said “first”. It is less. It is second."
     assert one.question.options[one.truth.right[0]] == "second" and one.truth.sentence == "It is second."
     several = question_of(posed(Answer(answer.Kind.SEVERAL, "Two.", "", options, frozenset({"a", "c"}))))
     assert several.question.kind == Kind.SEVERAL and several.truth.feedback == () and len(several.truth.right) == 2

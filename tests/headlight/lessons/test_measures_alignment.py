@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 from support.head_rows import Head, word
-from support.lesson_runs import LANGUAGES, SENTENCES, decided, found, run_of
+from support.lesson_runs import LANGUAGES, SENTENCES, decided, found, named, run_of
 
 from headlight.lessons.answer import Run
 from headlight.lessons.measures.alignment import PLAINLY
@@ -66,7 +66,7 @@ def test_the_best_aligner_is_ahead_of_its_options_by_both_yardsticks(checkpoint)
         for option in answer.options:
             rows, eligible = heads[option.name][OUTPUT]
             assert f"in {rows} of {eligible} rows" in option.told and f"in {by_need[option.name]}." in option.told
-            least = max(1, NEAR * eligible)
+            least = max(2, NEAR * eligible)
             assert (
                 option.name == first or heads[first][OUTPUT][0] - rows >= least <= by_need[first] - by_need[option.name]
             )
@@ -79,13 +79,13 @@ def test_a_row_is_fed_the_output_token_before_it(checkpoint):
     assert len(answers) >= 8
     for run, answer in answers:
         row = int(answer.names["row"]) - 1
-        assert run.trace.target_tokens[row] == answer.names["word"]
-        fed = [run.translator.tokenizer.piece_text(each) for each in run.trace.decoder_input_ids]
+        assert named(run.trace.target_tokens)[row] == answer.names["word"]
+        fed = named([run.translator.tokenizer.piece_text(each) for each in run.trace.decoder_input_ids])
         (right,) = (option for option in answer.options if option.name in answer.right)
         assert fed[row] == answer.names["fed"] and fed[row] in right.label and f"“{fed[row]}”" in answer.truth
         assert len({option.label for option in answer.options}) == len(answer.options) == 4
         for option in answer.options:
-            assert option.label.startswith(f"“{run.trace.target_tokens[int(option.name)]}”")
+            assert option.label.startswith(f"“{named(run.trace.target_tokens)[int(option.name)]}”")
 
 
 @BOTH
@@ -101,7 +101,8 @@ def test_what_is_read_when_a_word_is_fed_belongs_to_the_next_word(checkpoint):
         assert own != before and answer.right == {str(own)} and own == weights.argmax()
         assert np.sort(weights)[-1] - np.sort(weights)[-2] >= NEAR - 1e-6
         assert (
-            answer.names["fed"] == trace.decoder_input_tokens[row] and answer.names["word"] == trace.target_tokens[row]
+            answer.names["fed"] == named(trace.decoder_input_tokens)[row]
+            and answer.names["word"] == named(trace.target_tokens)[row]
         )
         assert {str(own), str(before)} <= {option.name for option in answer.options}
 
@@ -109,7 +110,7 @@ def test_what_is_read_when_a_word_is_fed_belongs_to_the_next_word(checkpoint):
 @BOTH
 def test_the_head_that_looks_up_its_input_fits_by_its_input(checkpoint):
     answers = decided(checkpoint, "better_reading", *MORE)
-    assert len(answers) >= 8
+    assert len(answers) >= 6
     for run, answer in answers:
         heads = counted(run)
         head = best(heads, INPUT)

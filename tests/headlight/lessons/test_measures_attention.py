@@ -4,23 +4,26 @@ import numpy as np
 import pytest
 from support.changed_by_hand import hiding, stays, written
 from support.head_rows import mark, word
-from support.lesson_runs import LANGUAGES, SENTENCES, decided, found, run_of
+from support.lesson_runs import LANGUAGES, SENTENCES, decided, found, named, run_of
 from support.pages import ROOT
 
 from headlight.lessons.answer import Kind, Run
 from headlight.lessons.file import read_lesson
-from headlight.lessons.measures.attention import NEGATIONS
+from headlight.lessons.measures.attention import NEGATIONS, PLAIN
 from headlight.lessons.measures.wording import NEAR
-from headlight.views.home.content import strongest_reading
 from transformer import Beam
-from transformer.interpret.trace import attention_map
 
 BOTH = pytest.mark.parametrize("checkpoint", LANGUAGES)
-NEGATED = ("The cat is hungry because it has not eaten.", "He does not speak French.", "I never drink tea.")
+NEGATED = (
+    "I don't drink tea.",
+    "The cat is hungry because it has not eaten.",
+    "He does not speak French.",
+    "I never drink tea.",
+)
 
 
 def short(value: float) -> str:
-    return f"{value:.2f}".removeprefix("0")
+    return "under 1 %" if 0 < value < 0.01 else "over 99 %" if 0.995 <= value < 1 else f"{100 * value:.0f} %"
 
 
 def head_of(run: Run, names, kind="cross") -> np.ndarray:
@@ -34,11 +37,17 @@ def words_of(run: Run) -> list[list[int]]:
         if token == "</s>":
             continue
         before = run.trace.source_tokens[at - 1] if at else ""
-        if words and not token.startswith("▁") and mark(token) == mark(before):
+        after = run.trace.source_tokens[at + 1]
+        in_word = token == "'" and word(before) and word(after) and after[0] != "▁"
+        if words and (in_word or not token.startswith("▁") and (mark(token) == mark(before) or before == "'")):
             words[-1].append(at)
         else:
             words.append([at])
     return words
+
+
+def whole_word(tokens, at: int) -> bool:
+    return tokens[at].startswith("▁") and not (at + 1 < len(tokens) and named(tokens)[at + 1].startswith("·"))
 
 
 def written_word(run: Run, positions: list[int]) -> str:
@@ -47,38 +56,37 @@ def written_word(run: Run, positions: list[int]) -> str:
 
 @BOTH
 @pytest.mark.parametrize("kind", ["cross", "encoder", "decoder"])
-def test_what_is_read_most_has_the_largest_weight_of_the_plainest_row(checkpoint, kind):
+def test_what_is_read_most_has_the_largest_weight_of_a_plain_row_and_stands_farthest_from_it(checkpoint, kind):
     answers = decided(checkpoint, "most_read", kind=kind)
-    assert len(answers) >= 8
+    assert len(answers) >= 6
     for run, answer in answers:
         weights = head_of(run, answer.names, kind)
         tokens = run.trace.source_tokens if kind == "encoder" else run.trace.target_tokens
+        keys = run.trace.decoder_input_tokens if kind == "decoder" else run.trace.source_tokens
         ordered = np.sort(weights, axis=1)[:, ::-1]
-        leads = {row: ordered[row, 0] - ordered[row, 1] for row in range(len(weights)) if word(tokens[row])}
-        row = max(leads, key=leads.__getitem__)
-        key = int(weights[row].argmax())
-        assert answer.names["row"] == str(row + 1) and answer.names["word"] == tokens[row]
-        assert answer.right == {str(key)} and answer.names["key"] == str(key + 1) and leads[row] >= NEAR - 1e-6
+        plain = {
+            row: int(weights[row].argmax())
+            for row in range(len(weights))
+            if word(tokens[row]) and word(keys[weights[row].argmax()]) and ordered[row, 0] - ordered[row, 1] >= PLAIN
+        }
+        whole = {row: key for row, key in plain.items() if whole_word(tokens, row) and whole_word(keys, key)} or plain
+        row = int(answer.names["row"]) - 1
+        key = whole[row]
+        assert abs(row - key) == max(abs(one - other) for one, other in whole.items())
+        assert answer.names["word"] == named(tokens)[row] and answer.names["read"] == named(keys)[key]
+        assert answer.right == {str(key)} and answer.names["key"] == str(key + 1)
         assert short(weights[row, key]) in answer.truth
         for option in answer.options:
             assert short(weights[row, int(option.name)]) in option.told
             assert option.name in answer.right or weights[row, int(option.name)] <= weights[row, key] - NEAR
 
 
-@BOTH
-def test_the_most_spread_word_has_the_highest_entropy_and_the_smallest_maximum(checkpoint):
-    answers = decided(checkpoint, "most_spread", "The cat is hungry because it has not eaten.", "I love my teacher.")
-    assert len(answers) >= 4
-    for run, answer in answers:
-        weights = head_of(run, answer.names)
-        rows = [row for row, token in enumerate(run.trace.target_tokens) if word(token)]
-        entropy = -(weights * np.log(np.maximum(weights, 1e-30))).sum(axis=1)
-        spread = max(rows, key=entropy.__getitem__)
-        assert answer.right == {str(spread)} and answer.names["word"] == run.trace.target_tokens[spread]
-        for option in answer.options:
-            largest = weights[int(option.name)].max()
-            assert short(largest) in option.told
-            assert option.name in answer.right or largest >= weights[spread].max() + NEAR - 1e-6
+def only_words(text: str) -> str:
+    return " ".join("".join(letter if letter.isalnum() else " " for letter in text.lower()).split())
+
+
+def is_negation(text: str) -> bool:
+    return text in NEGATIONS or text.endswith("n't")
 
 
 @BOTH
@@ -89,14 +97,15 @@ def test_without_a_word_it_reads_as_the_model_writes_by_hand_without_it(checkpoi
         words = words_of(run)
         positions = words[int(answer.names["key"]) - 1]
         assert written_word(run, positions) == answer.names["word"]
-        negations = [each for each in (written_word(run, at).lower() for at in words) if each in NEGATIONS]
-        if negations and not stays(run, hiding(positions)):
-            assert answer.names["word"].lower() == negations[0]
+        changing = [at for at in words if only_words(written(run, hiding(at))) != only_words(run.trace.target_text)]
+        negations = [each for each in map(written_word, [run] * len(changing), changing) if is_negation(each.lower())]
+        assert not negations or answer.names["word"] == negations[0]
         (right,) = (option for option in answer.options if option.name in answer.right)
         left = written(run, hiding(positions))
         assert left == answer.names["left"] and right.label == f"“{left}”" and left in answer.truth
         assert left != run.trace.target_text == answer.names["translation"]
-        assert all(option.label != right.label for option in answer.options if option is not right)
+        texts = [only_words(option.label) for option in answer.options]
+        assert len(set(texts)) == len(texts), "two that differ by a mark look alike"
 
 
 @BOTH
@@ -115,19 +124,17 @@ def test_a_word_is_harmless_if_the_model_by_hand_writes_the_same_without_it(chec
 @BOTH
 def test_the_mean_of_all_heads_is_their_mean_in_the_cell_that_the_page_names(checkpoint):
     answers = decided(checkpoint, "mean_of_heads")
-    assert len(answers) >= 8
+    assert len(answers) >= 6
     for run, answer in answers:
         row, key = (int(answer.names[name]) - 1 for name in ("row", "key"))
         own = head_of(run, answer.names)[row, key]
-        page = strongest_reading(
-            attention_map(run.trace, "cross", *(int(answer.names[each]) - 1 for each in ("layer", "head")), "predicted")
-        )
-        assert answer.names["word"] in page.headline and answer.names["read"] in page.headline
+        asked = found(run, "most_read", kind="cross").names
+        assert asked.items() >= {name: answer.names[name] for name in ("row", "key", "word", "read")}.items()
         heads = run.trace.cross.reshape(-1, *run.trace.cross.shape[2:]).astype(np.float64)
         expected = sum(head[row, key] for head in heads) / len(heads)
-        assert answer.value == pytest.approx(expected, abs=1e-9) and answer.names["heads"] == str(len(heads))
+        assert answer.value == pytest.approx(100 * expected, abs=1e-6) and answer.names["heads"] == str(len(heads))
         assert answer.names["weight"] == short(own) and short(expected) in answer.truth
-        assert answer.is_right(expected + 0.09) and not answer.is_right(expected + 0.11)
+        assert answer.is_right(100 * expected + 9) and not answer.is_right(100 * expected + 11)
 
 
 @BOTH
@@ -163,7 +170,7 @@ def test_the_lesson_shows_a_sentence_whose_lines_cross_with_the_head_that_it_beg
 @BOTH
 @pytest.mark.parametrize(
     ("measure", "text"),
-    [("without_word", "Yes"), ("harmless_words", "Yes"), ("most_spread", "?"), ("mean_of_heads", "?")],
+    [("without_word", "Yes"), ("harmless_words", "Yes"), ("mean_of_heads", "?")],
 )
 def test_a_sentence_that_cannot_decide_says_so(checkpoint, measure, text):
     told = found(run_of(checkpoint, text), measure)

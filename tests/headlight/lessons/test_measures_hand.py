@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 import pytest
 from support.by_hand import ByHand
-from support.lesson_runs import LANGUAGES, SENTENCES, decided, found, run_of
+from support.lesson_runs import LANGUAGES, SENTENCES, decided, found, named, run_of
 from support.pages import ROOT, components, open_page
 
 from headlight.lessons.answer import Answer, Kind
@@ -130,7 +130,7 @@ def test_masking_the_key_that_is_read_most_is_done_by_the_address_of_this_exampl
                 {"seed": seed, "token": token},
             )
             open_to = np.array([digit == "0" for digit in flipped]).reshape(3, 3)
-            said = [float(each) for each in re.findall(r"(?<= )(?:\.\d\d|[01])(?=[,.])", solved.truth)]
+            said = [float(each) for each in re.findall(r"(?<= )(?:\d\.\d\d|0)(?=[,.])", solved.truth)]
             assert said == pytest.approx(list(by_hand(seed, open_to)["weights"][token - 1]), abs=0.0051)
             for changed in ({"toy_tokens": "4"}, {"toy_mask": "causal"}, {"toy_block_seed": str(seed % 20 + 1)}):
                 other = run_of("en-de", SENTENCES[0], **(address | {"toy_flipped": flipped} | changed))
@@ -184,7 +184,7 @@ def test_the_best_key_of_the_model_has_the_largest_product_by_hand(checkpoint, k
         tokens = trace.decoder_input_tokens if kind == "decoder" else trace.source_tokens
         for option in answer.options:
             at = int(option.name) - 1
-            assert option.label == quoted(tokens[at])
+            assert option.label == quoted(named(tokens)[at])
             told = re.search(r"is (−?[\d.]+)\.$", option.told or answer.truth.replace(": ", " is "))
             assert float(told[1].replace("−", "-")) == pytest.approx(products[at], abs=0.06)
         assert answer.names["dimension"] == str(head * stages["query"].shape[1] // 8 + 1)

@@ -59,7 +59,11 @@ def test_the_head_that_reads_a_neighbour_does_so_in_most_rows(checkpoint, patter
         }
         first, second = sorted(counts, key=lambda each: -counts[each][0])[:2]
         rows, eligible = counts[first]
-        assert answer.right == {first} and rows > eligible / 2 and (rows - counts[second][0]) / eligible >= NEAR - 1e-9
+        assert (
+            answer.right == {first}
+            and rows > eligible / 2
+            and rows - counts[second][0] >= max(2, NEAR * eligible - 1e-9)
+        )
         assert answer.names["rows"] == f"in {rows} of {eligible} rows"
         for option in answer.options:
             assert f"in {counts[option.name][0]} of {eligible} rows" in option.told
@@ -93,17 +97,28 @@ def test_changed_words_are_counted_on_the_longer_side(old, new, count):
     assert changed_words(old.split(), new.split()) == count
 
 
+def fits(label: str, count: int) -> bool:
+    """Whether "not one of them", "1 to 14" or "more than 36" is so of a count."""
+    numbers = list(map(int, re.findall(r"\d+", label)))
+    if not numbers:
+        return count == 0
+    return numbers[0] <= count <= numbers[1] if len(numbers) == 2 else count > numbers[0]
+
+
 @BOTH
 def test_so_many_heads_change_the_translation_as_do_by_hand_one_at_a_time(checkpoint):
     answers = decided(checkpoint, "heads_that_change", *MORE)
     assert len(answers) >= 6
     for run, answer in answers:
         told = describe_ranking(what_if.importance(run.request, "zero"), run.trace).headline
-        assert f"without {answer.value:.0f} of {answer.names['heads']} heads" in told
+        count, heads = int(answer.names["count"]), int(answer.names["heads"])
+        assert not count or f"without {count} of {heads} heads" in told
+        (right,) = (option.label for option in answer.options if option.name in answer.right)
+        fitting = [option.label for option in answer.options if fits(option.label, count)]
+        assert fitting == [right], "no other option fits the number"
     run, answer = answers[0]
     changing = sum(not stays(run, without_heads(head)) for head in all_heads(run))
-    assert answer.value == changing and answer.names["heads"] == str(len(all_heads(run)))
-    assert answer.is_right(changing + 1) and not answer.is_right(changing + 10)
+    assert answer.names["count"] == str(changing) and answer.names["heads"] == str(len(all_heads(run)))
 
 
 @BOTH
@@ -114,7 +129,7 @@ def test_the_head_missed_most_costs_most_by_hand(checkpoint):
         losses = {option.name: loss_under(run, without_heads(head_in(option.name))) for option in answer.options}
         first, second = sorted(losses, key=lambda each: -losses[each])[:2]
         assert answer.right == {first} == {answer.names["off"]}
-        assert losses[first] - losses[second] >= NEAR_NATS - 1e-4
+        assert losses[first] - losses[second] >= NEAR_NATS - 1e-4 and losses[first] >= 0.99
         for option in answer.options:
             loss = losses[option.name]
             if abs(loss) > 0.006:
@@ -164,8 +179,4 @@ def test_a_sentence_of_one_token_says_that_it_decides_nothing(checkpoint, measur
 
 def test_where_one_head_is_enough_or_none_is_missed_it_is_said():
     assert "One head alone" in found(run_of("en-de", MORE[0]), "break_with_few")
-    told = [
-        found(run_of("en-de", text), "heads_that_change") for text in ("The cat sleeps.", "I see a dog.", "Thank you.")
-    ]
-    assert any("without any one head" in each for each in told if isinstance(each, str))
     assert "“next” or “previous”" in found(run_of("en-de", MORE[0]), "neighbour_head", pattern="same")

@@ -1,6 +1,6 @@
 """What lessons ask about a training, against its replay's file, its schedule's formula, and trainings of one's own."""
 
-import math
+import re
 from collections import Counter
 
 import numpy as np
@@ -11,7 +11,7 @@ from support.streams import CHECKPOINTS
 from support.until import until
 
 from headlight.app import results
-from headlight.lessons.answer import Answer, Kind
+from headlight.lessons.answer import Answer
 from headlight.lessons.register import answer_of
 from transformer.toy.settings import Task, ToySettings
 from transformer.untrusted import parse_json
@@ -106,8 +106,9 @@ def test_of_loss_and_head_that_one_is_first_which_is_past_half_before(checkpoint
         assert f"{steps[at_loss]:,}, the head half of its sharpening at update {steps[at_head]:,}." in answer.truth
         shown = {"kind": "cross", "layer": str(layer + 1), "head": str(head + 1), "snapshot": str(steps[at_head])}
         assert shown.items() <= answer.names.items()
-        assert float(answer.names["spread"]) == pytest.approx(values[0], abs=0.0055)
-        assert float(answer.names["sharp"]) == pytest.approx(values[-1], abs=0.0055)
+        for name, value in (("spread", values[0]), ("sharp", values[-1])):
+            told = re.fullmatch(r"(?:over |under )?(\d+) %", answer.names[name])
+            assert told and int(told[1]) == pytest.approx(100 * value, abs=1.05)
 
 
 @pytest.mark.parametrize("checkpoint", ALL)
@@ -136,31 +137,11 @@ def test_another_sentence_is_asked_about_by_the_first_of_the_replay():
     assert answer.names["probe"] == "I love my teacher."
 
 
-@pytest.mark.parametrize("checkpoint", ALL)
-def test_the_rate_is_highest_where_the_warm_up_ends(checkpoint):
-    answer = answer_of(run_of(checkpoint, "I love my teacher."), "rate_peak", {})
-    training = parse_json((CHECKPOINTS / checkpoint / "training.json").read_bytes())["configuration"]["training"]
-    config = parse_json((CHECKPOINTS / checkpoint / "config.json").read_bytes())["model"]
-    warmup, factor, d_model = training["warmup_steps"], training["rate_factor"], config["d_model"]
-    last = training["max_steps"] - training["cooldown_steps"]
-    whose = "In the last training it was"
-    if training["schedule"] != "noam":  # the paper's own, 5.3
-        warmup, factor, d_model, last, whose = 4000, 1, 512, 100_000, "In the paper it is"
-    rates = [factor / math.sqrt(d_model) * min(step**-0.5, step * warmup**-1.5) for step in range(1, 4 * warmup + 1)]
-    assert answer.kind == Kind.NUMBER and answer.value == rates.index(max(rates)) + 1 == warmup
-    later = min(4 * warmup, last)
-    assert f"at step {later:,} it is {rates[later - 1] / max(rates):.2g} of that" in answer.truth
-    assert f"with {max(rates):.2e}".split("e")[0] in answer.truth
-    assert answer.names["d_model"] == str(d_model) and answer.names["factor"] == f"{factor:g}"
-    assert answer.names["whose"] == whose
-
-
-def test_a_model_without_a_replay_has_none_to_ask_about_and_the_paper_s_schedule(checkpoint_folder):
+def test_a_model_without_a_replay_has_none_to_ask_about(checkpoint_folder):
     run = run_in(checkpoint_folder, "red dog.")
     for measure in REPLAYED:
         assert found(run, measure) == "There is no replay of this model's training."
     assert found(run, "loss_or_head", kind="cross") == "There is no replay of this model's training."
-    assert answer_of(run, "rate_peak", {}).names["whose"] == "In the paper it is"
 
 
 def test_the_path_of_the_shipped_training_to_reverse_goes_against_the_main_diagonal():

@@ -6,13 +6,12 @@ from functools import cache
 import numpy as np
 import pytest
 from support.by_hand import ByHand
-from support.lesson_runs import LANGUAGES, decided, found, run_of
+from support.lesson_runs import LANGUAGES, decided, found, named, run_of
 from support.pages import ROOT, headlines, open_page
 
 from headlight.lessons.answer import Answer, Kind, Run
 from headlight.lessons.file import read_lesson
 from headlight.lessons.posed import pose
-from headlight.plots.tokens import quoted
 
 BOTH = pytest.mark.parametrize("checkpoint", LANGUAGES)
 MASK = read_lesson(ROOT / "headlight" / "lessons" / "shipped" / "mask.toml")
@@ -59,43 +58,8 @@ def test_a_row_may_read_its_own_token_and_all_before(checkpoint):
         models(checkpoint)[0].run(run.trace.source_ids, run.trace.decoder_input_ids)
         open_to = models(checkpoint)[0].stages["decoder", 0]["weights"].sum(axis=0)[row - 1] > 0
         assert right(answer) == str(open_to.sum()) and len(answer.options) == 4
-        assert answer.names["fed"] == tokens[row - 1] and answer.names["length"] == str(len(tokens))
+        assert answer.names["fed"] == named(tokens)[row - 1] and answer.names["length"] == str(len(tokens))
     assert "too short" in found(run_of(checkpoint, "No!"), "open_cells")
-
-
-@BOTH
-def test_masked_cells_get_nothing_and_would_get_what_softmax_of_all_scores_gives(checkpoint):
-    answers = decided(checkpoint, "masked_weight")
-    assert len(answers) >= 8
-    for run, answer in answers:
-        passes(checkpoint, run)
-        layer, head, row = (int(answer.names[name]) - 1 for name in ("layer", "head", "query"))
-        scores = models(checkpoint)[0].stages["decoder", layer]["scores"][head][row]
-        powers = np.exp(scores - scores.max())
-        share, equal = powers[row + 1 :].sum() / powers.sum(), 1 - (row + 1) / len(scores)
-        assert right(answer) == "zero" and answer.names["closed"] == str(len(scores) - row - 1)
-        labels = {option.name: option.label for option in answer.options}
-        for name, value in (("scores", share), ("equal", equal)):
-            assert labels[name] == f"{'over 99' if value > 0.995 else f'{100 * value:.0f}'} % in all"
-        assert run.trace.decoder[layer, head, row, row + 1 :].sum() == 0
-
-
-@BOTH
-def test_only_the_encoder_reads_what_comes_later(checkpoint):
-    answers = decided(checkpoint, "reads_later")
-    assert len(answers) == 10
-    for run, answer in answers:
-        passes(checkpoint, run)
-        model = models(checkpoint)[0]
-        means, places = {}, {}
-        for kind in ("encoder", "decoder"):
-            weights = np.stack([model.stages[kind, layer]["weights"] for layer in range(3)])
-            rows = [weights[:, :, row, row + 1 :].sum(axis=-1) for row in range(weights.shape[2] - 1)]
-            means[kind], places[kind] = np.mean(rows), np.mean(rows, axis=0)
-        assert means["decoder"] == 0 and right(answer) == "encoder"
-        assert f"gives {means['encoder']:.2f}".replace(" 0.", " .") in answer.truth
-        shown = tuple(int(answer.names[name]) - 1 for name in ("layer", "head"))
-        assert places["encoder"][shown] == pytest.approx(places["encoder"].max(), abs=1e-4)
 
 
 @BOTH
@@ -106,28 +70,8 @@ def test_probabilities_fall_without_the_mask_as_the_model_by_hand_says(checkpoin
         before, after = passes(checkpoint, run)
         change = after.mean() - before.mean()
         assert right(answer) == ("rise" if change > 0 else "fall") and abs(change) > 0.05
-        said = re.search(r"from ([\d.]+) to ([\d.]+)\.", answer.truth)
-        assert [float(each) for each in said.groups()] == pytest.approx([before.mean(), after.mean()], abs=0.0052)
-
-
-@BOTH
-def test_the_token_that_loses_most_is_asked_for_only_where_it_does_by_far(checkpoint):
-    texts = ("Yesterday I saw your brother in the city.", "I love my teacher.", "If I had known, I would have come.")
-    more = ("The dog sleeps.", "We have no time.", "She reads a book every evening.", "He is as old as my father.")
-    others = ("My sister bought a new car.", "Where is the station?", "They will come back tomorrow.", "I can't swim.")
-    answers = decided(checkpoint, "leak_worst", *texts, *more, *others)
-    assert len(answers) >= 3
-    for run, answer in answers:
-        before, after = passes(checkpoint, run)
-        losses = before - after
-        assert right(answer) == str(losses.argmax() + 1)
-        assert np.subtract(*np.sort(losses)[:-3:-1]) > 0.0499
-        assert answer.names["token"] == run.trace.target_tokens[losses.argmax()]
-        for option in answer.options:
-            at = int(option.name) - 1
-            assert option.label.startswith(quoted(run.trace.target_tokens[at]))
-            if option.told and " < " not in option.told and before[at] < 0.999:
-                assert percents(option.told)[0] == pytest.approx(100 * before[at], abs=0.06)
+        said = re.search(r"from ([\d.]+) % to ([\d.]+) %\.", answer.truth)
+        assert [float(each) / 100 for each in said.groups()] == pytest.approx([before.mean(), after.mean()], abs=0.0052)
 
 
 @BOTH
@@ -154,8 +98,8 @@ def test_the_head_that_leaks_most_leaks_what_its_rows_do_on_average(checkpoint):
         leaks = np.triu(weights, 1).sum(axis=-1)[..., :-1].mean(axis=-1)
         shown = tuple(int(answer.names[name]) - 1 for name in ("layer", "head"))
         assert answer.kind == Kind.NUMBER and leaks[shown] == pytest.approx(leaks.max(), abs=1e-4)
-        assert answer.value == pytest.approx(leaks.max(), abs=1e-3)
-        assert answer.is_right(float(leaks.max()) - 0.09) and not answer.is_right(float(leaks.max()) - 0.11)
+        assert answer.value == pytest.approx(100 * leaks.max(), abs=0.1)
+        assert answer.is_right(answer.value - 9) and not answer.is_right(answer.value - 11)
 
 
 @BOTH
@@ -164,7 +108,7 @@ def test_a_row_predicts_the_token_after_the_one_that_it_is_fed(checkpoint):
     assert len(answers) >= 8
     for run, answer in answers:
         ids, piece = run.trace.target_ids, run.translator.tokenizer.piece_text
-        written = [piece(each) for each in ids]
+        written = named([piece(each) for each in ids])
         assert written.count(answer.names["fed"]) == 1
         assert right(answer) == written[written.index(answer.names["fed"]) + 1]
         assert int(answer.names["row"]) == written.index(answer.names["fed"]) + 2, "row one is fed the beginning"
@@ -186,9 +130,9 @@ def test_the_page_says_the_numbers_of_the_lesson():
         for name in ("leak_effect", "leaked_weight")
     )
     told = headlines(open_page("pages/inside.py", **effect.address(shown=True), text=text))
-    before, after = map(float, re.search(r"from ([\d.]+) to ([\d.]+)\.", effect.answer.truth).groups())
+    before, after = map(float, re.search(r"from ([\d.]+) % to ([\d.]+) %\.", effect.answer.truth).groups())
     said = re.search(r"own words get ([\d.]+) %, not ([\d.]+) %\.", "".join(told))
-    assert [float(each) / 100 for each in said.groups()] == pytest.approx([after, before], abs=0.006)
+    assert [float(each) for each in said.groups()] == pytest.approx([after, before], abs=0.6)
     told = headlines(open_page("pages/inside.py", **leaked.address(shown=True), text=text))
     said = re.search(r"would cheat: ([\d.]+) % looks ahead", "".join(told))
-    assert float(said[1]) / 100 == pytest.approx(leaked.answer.value, abs=0.0006)
+    assert float(said[1]) == pytest.approx(leaked.answer.value, abs=0.06)

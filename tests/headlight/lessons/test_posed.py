@@ -96,6 +96,7 @@ def test_hints_come_in_three_stages_and_the_second_leaves_the_right_one():
 
 def test_feedback_says_what_was_predicted_and_what_is():
     assert posed().feedback("a") == "You said “a”. It has .1. “b” has .9."
+    assert posed().feedback("b") == "“b” has .9.", "one statement for what is right"
     assert posed().feedback("a", whole=False) == "You said “a”. It has .1."
     several = posed(Kind.SEVERAL, right=frozenset("bc"))
     assert several.feedback(["b", "a"]).startswith("You found 1 of 2, and 1 that is wrong.")
@@ -124,10 +125,40 @@ def test_words_of_the_translation_are_explained_where_they_first_stand():
     asked = posed(options=(Option("a", "“▁Lehrer”"), Option("b", "“▁love” (token 2)"), Option("c", "“▁Ich” (token 1)")))
     labels = {option.name: asked.label(option) for option in asked.answer.options}
     assert labels == {"a": "“Lehrer” (teacher)", "b": "“love” (token 2)", "c": "“Ich” (I, token 1)"}
-    said, again = asked.glossed([("", "About “liebe” and “liebe”.")], [("strong", "“liebe”?")])
-    assert said == [("", "About “liebe” (love) and “liebe”.")] and again == [("strong", "“liebe”?")]
+    said, again = asked.glossed([("", "About “meinen” and “meinen”.")], [("strong", "“meinen”?")])
+    assert said == [("", "About “meinen” (my) and “meinen”.")] and again == [("strong", "“meinen”?")]
+    assert asked.glossed([("", "“liebe”")]) == [[("", "“liebe”")]], "its meaning is an option"
     french = Posed(asked.lesson, 0, run(checkpoint="en-fr"), asked.answer)
     assert french.label(Option("d", "“professeur”")) == "“professeur” (teacher)"
+
+
+@pytest.mark.parametrize(
+    ("tokens", "said"),
+    [
+        (("▁Freund", "es", "</s>"), "“·es”"),  # an ending
+        (("▁das", "selbe", "</s>"), "“das”"),  # the beginning of another word
+        (("▁sie", "▁das", "</s>"), "“das” (the/that/which)"),
+    ],
+)
+def test_a_piece_of_a_word_has_no_meaning_of_its_own(tokens, said, monkeypatch):
+    asked = posed(options=())
+    trace = replace(asked.run.trace, target_tokens=tokens)
+    monkeypatch.setattr(results, "trace", lambda request: trace)
+    assert asked.glossed([("", said.partition(" ")[0])]) == [[("", said)]]
+
+
+def test_labels_stand_in_quotation_marks_within_a_sentence():
+    options = (Option("a", "more than that changes"), Option("b", "nothing changes"), Option("c", "“▁x” of the source"))
+    asked = posed(options=options)
+    assert asked.feedback("a", whole=False) == "You said “more than that changes”."
+    assert asked.feedback("c", whole=False) == "You said “x” of the source."
+    assert asked.hints()[1] in ("It is not “more than that changes”.", "It is not “x” of the source.")
+
+
+def test_options_that_look_alike_are_not_asked_about(monkeypatch):
+    alike = answer(options=(Option("a", "“▁a”"), Option("b", "“a”")))
+    monkeypatch.setattr("headlight.lessons.posed.answer_of", lambda *_: alike)
+    assert "look alike" in pose(posed().lesson, 0, run()).undecided
 
 
 def test_a_step_that_a_sentence_does_not_decide_shows_no_names_that_nothing_fills():

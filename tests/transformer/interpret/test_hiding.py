@@ -20,8 +20,10 @@ SENTENCES = (
 def test_words_and_runs_of_marks_are_ranges_and_special_tokens_are_in_none():
     tokens = ["<s>", "▁don", "'", "t", "▁go", "?", "!", "▁naï", "ve", "▁", "</s>", "▁x"]
     found = [(each.start, each.stop) for each in word_ranges(tokens)]
-    assert found == [(1, 2), (2, 3), (3, 4), (4, 5), (5, 7), (7, 9), (9, 10), (11, 12)]
-    assert words_of(tokens) == ["don", "'", "t", "go", "?!", "naïve", "", "x"]
+    assert found == [(1, 4), (4, 5), (5, 7), (7, 9), (9, 10), (11, 12)]
+    for tokens in (["▁boys", "'", "▁x"], ["'", "t"], ["▁x", "'"], ["▁a", "-", "</s>"]):
+        assert [len(each) for each in word_ranges(tokens)][:2] == [1, 1][: len(tokens)], "no letter on one side"
+    assert words_of(["<s>", "▁don", "'", "t", "▁go", "?", "!", "</s>"]) == ["don't", "go", "?!"]
     assert word_ranges([]) == [] == words_of([])
 
 
