@@ -19,7 +19,7 @@ from .heatmap import (
     weight_texts,
     weight_words,
 )
-from .layout import Theme, figure_of, line_at, logarithmic_axis, note_at, scatter, token_rows
+from .layout import Theme, figure_of, line_at, logarithmic_axis, note_at, percent_axis, scatter, token_rows
 from .names import head_name, sentence_case
 from .palette import BLUE, GREY, MIDDLE_GREY, OLIVE
 from .tokens import token_label
@@ -72,7 +72,7 @@ def without_scaling(stages: Stages, head: int, queries: tuple[str, ...], *, them
         {"x0": left, "x1": right, "y0": place, "y1": place, **between}
         for place, (left, right) in enumerate(zip(divided, without, strict=True))
     ]
-    x, y = {"title": "largest weight of the row", "range": [-0.02, 1.03], "tickformat": ".0%"}, token_rows(queries)
+    x, y = percent_axis(1.0, "largest weight of the row") | {"range": [-0.02, 1.03]}, token_rows(queries)
     return figure_of(traces, 110 + 24 * len(queries), theme=theme, x=x, y=y | {"showgrid": True}, shapes=lines)
 
 
@@ -97,7 +97,7 @@ def largest_weight(spread: RandomProducts, d_k: int, *, theme: Theme = "paper") 
         _scaling_line(spread, without, spread.largest, _WITHOUT, f"max weight {without}"),
         _scaling_line(spread, divided, spread.largest_scaled, _WITH, f"max weight {divided}"),
     ]
-    y = {"title": f"largest of {spread.keys} weights", "range": [0, 1.03], "tickformat": ".0%"}
+    y = percent_axis(1.03, f"largest of {spread.keys} weights")
     return _over_sizes(curves, spread, d_k, y, theme)
 
 

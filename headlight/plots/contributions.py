@@ -35,6 +35,7 @@ from .layout import (
     digits_in_cells,
     figure_of,
     label_rows,
+    percent_axis,
     row_bars,
     scatter,
     titled,
@@ -124,9 +125,9 @@ def _draw_panels(panels: Sequence[_Panel], y: dict, height: int, theme: Theme, *
         marker = {"color": colours if panel.signed else BLUE, "opacity": 1, "pattern": pattern}
         bars = row_bars(panel.values.astype(np.float32), panel.hover, BLUE)
         traces.append(bars | {"xaxis": f"x{number}", "width": 0.78, "marker": marker})
-        ticks = {"side": "top", "nticks": panel.ticks, "tickangle": 0}
-        place_of = {"domain": [place * width, (place + 1) * width - gap], "range": panel.limits, "fixedrange": True}
-        axes[f"xaxis{number}"] = {"title": panel.title, **place_of, **ticks, **_ZERO_LINE}
+        values = {"nticks": panel.ticks} if panel.signed else percent_axis(panel.limits[1], most=panel.ticks + 1)
+        look = {"domain": [place * width, (place + 1) * width - gap], "side": "top", "tickangle": 0, "fixedrange": True}
+        axes[f"xaxis{number}"] = values | look | _ZERO_LINE | {"title": panel.title, "range": panel.limits}
     return figure_of(traces, height, theme=theme, y=y, top=top, bottom=10, showlegend=False, **axes)
 
 
@@ -169,7 +170,7 @@ def source_or_prefix(shares: SourceShares, step: int, *, theme: Theme = "paper")
     ring = {"type": "rect", "x0": step - 0.47, "x1": step + 0.47, "y0": 0, "y1": 1, "line": {"color": INK}}
     slanted = {"autotickangles": [0, -60]}  # where upright labels would run into one another
     x = {**token_axis(shares.tokens), "range": ends, **slanted}
-    y = {**GRID, "range": [0, 1.01], "title": "share", "tickformat": ".0%", "dtick": 0.25}
+    y = GRID | percent_axis(1.01, "share", most=5)
     return figure_of(traces, 270, theme=theme, x=x, y=y, bottom=30, shapes=[ring], barmode="overlay")
 
 

@@ -17,6 +17,7 @@ from .layout import (
     figure_of,
     line_at,
     note_at,
+    percent_axis,
     row_bars,
     scatter,
 )
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 SHOWN, PRESENTED = 20, 10  # tokens of the vocabulary that are drawn, best first: at a desk, and with larger letters
 _BINS = 25
 _DOTTED = {"color": GREY, "dash": "dot"}
-_AXIS = {"title": "probability of the top-1 prediction", "tickformat": ".0%"}
+_AXIS = "probability of the top-1 prediction"
 
 
 def logits(cut: Truncation, name: Callable[[int], str], most: int = SHOWN, *, theme: Theme = "paper") -> go.Figure:
@@ -66,8 +67,7 @@ def probabilities(
     diamonds = scatter(cut.own[ids], list(range(len(ids))), "markers", **look)
     traces = [row_bars(cut.final[ids], hover, PROBABILITY, "sampling distribution"), diamonds]
     end = max(0.05, 1.08 * float(max(cut.final.max(), cut.own.max())))
-    x = {"title": "probability", "range": [0, end], "tickformat": ".0%"}
-    return _named(traces, ids, name, x, theme, top=45)
+    return _named(traces, ids, name, percent_axis(end, "probability"), theme, top=45)
 
 
 def layer_names(rows: int) -> list[str]:
@@ -98,9 +98,10 @@ def confidence_histogram(
     if best_reachable is not None:
         note = note_at(best_reachable, f"least loss at {100 * best_reachable:.1f} %", yshift=8)
         marked = {"shapes": [line_at(best_reachable, _DOTTED)], "annotations": [note]}
-    x: dict = _AXIS | {"range": [0, 1]}
     look: dict[str, Any] = {"legend": LEGEND_ABOVE | {"y": 1.08}, "barmode": "stack"}
-    return figure_of(traces, 360, theme=theme, x=x, y={"title": "tokens"}, top=40, **look, **marked)
+    return figure_of(
+        traces, 360, theme=theme, x=percent_axis(1.0, _AXIS), y={"title": "tokens"}, top=40, **look, **marked
+    )
 
 
 def calibration(measured: "Confidence", *, theme: Theme = "paper") -> go.Figure:
@@ -110,7 +111,7 @@ def calibration(measured: "Confidence", *, theme: Theme = "paper") -> go.Figure:
     hover = "mean probability %{x:.0%}, right in %{y:.0%} of %{customdata:,} tokens<extra></extra>"
     look = {"name": "this model", "line": {"color": PROBABILITY}, "marker": {"size": 9}, "hovertemplate": hover}
     curve = scatter(mean_probabilities, accuracies, "lines+markers", customdata=counts, **look)
-    x, y = _AXIS | {"range": [0, 1.02]}, {"title": "accuracy", "range": [0, 1.05], "tickformat": ".0%"}
+    x, y = percent_axis(1.02, _AXIS), percent_axis(1.05, "accuracy")
     return figure_of([diagonal, curve], 360, theme=theme, x=x, y=y, top=40)
 
 

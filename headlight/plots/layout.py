@@ -232,6 +232,15 @@ def integer_rows(count: int, name: str) -> dict:
     return {**integer_axis(count, name), "title": row_titled(name), "range": [count - 0.5, -0.5]}
 
 
+def percent_axis(end: float = 1.0, title: str = "", most: int = 6) -> dict:
+    """Return an axis of shares from 0 to `end` with at most so many ticks in percent: "25 %"."""
+    steps = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5)
+    step = next((step for step in steps if end / step < most), 1.0)
+    ticks = [count * step for count in range(int(end / step + 1e-9) + 1)]
+    texts = [f"{round(100 * tick, 1):g} %" for tick in ticks]
+    return {"title": title, "range": [0, end], "tickvals": ticks, "ticktext": texts}
+
+
 def logarithmic_axis(name: str) -> dict:
     """Return an axis of powers of ten and their double and fivefold, in letters of one size: Plotly's are smaller."""
     values = [digit * 10.0**power for power in range(-9, 10) for digit in (1, 2, 5)]

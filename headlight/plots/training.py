@@ -10,7 +10,7 @@ from transformer.experiments.training import Smoothing
 from transformer.training.optimization import learning_rate, noam_rate
 from transformer.training.replay import TrainingReplay
 
-from .layout import GRID, LEFT, Theme, figure_of, scatter
+from .layout import GRID, LEFT, Theme, figure_of, percent_axis, scatter
 from .palette import (
     OLIVE,
     SERIES_COLOURS,
@@ -86,7 +86,7 @@ def training_runs(runs: Sequence[tuple[str, TrainingReplay]], *, theme: Theme = 
         y={**GRID, "title": "loss, nats per token", "domain": [0.46, 1], **losses},
         top=40,
         bottom=10,
-        yaxis2={**GRID, "title": "exact match", "tickformat": ".0%", "range": [-0.03, 1.03], "domain": [0, 0.38]},
+        yaxis2=GRID | percent_axis(1.0, "exact match") | {"range": [-0.03, 1.03], "domain": [0, 0.38]},
         uirevision="runs",  # the zoom stays while the curves grow
     )
 
@@ -135,6 +135,6 @@ def smoothed_loss(smoothings: Sequence[Smoothing], chosen: float, *, theme: Them
         }
         # A single point has no line, but its entry in the legend does.
         traces.append(scatter([best], [least], "lines+markers", **minimum, **look))
-    x = {**GRID, "title": "probability of the right token", "range": [0, 1], "tickformat": ".0%"}
+    x = GRID | percent_axis(1.0, "probability of the right token")
     y = {**GRID, "title": "loss, nats", "range": [0, top]}
     return figure_of(traces, _HEIGHT, theme=theme, x=x, y=y, top=10, bottom=10, showlegend=True, hoverlabel=LEFT)

@@ -19,6 +19,7 @@ from .layout import (
     figure_of,
     integer_axis,
     label_rows,
+    percent_axis,
     row_bars,
     scatter,
     titled,
@@ -88,9 +89,8 @@ def candidates(old: np.ndarray, new: np.ndarray, name: Callable[[int], str], *, 
             for id in ids
         ]
         traces.append(row_bars([float(probabilities[id]) for id in ids], hover, colour, title))
-    x = {"range": [0, 1], "tickformat": ".0%"}
     rows = candidate_rows([name(id) for id in ids])
-    return figure_of(traces, 70 + 30 * len(ids), theme=theme, x=x, y=rows, barmode="group", bargap=0.3)
+    return figure_of(traces, 70 + 30 * len(ids), theme=theme, x=percent_axis(), y=rows, barmode="group", bargap=0.3)
 
 
 def log_probabilities(trace: Trace, other: Trace, *, theme: Theme = "paper") -> go.Figure:

@@ -95,21 +95,21 @@ class Diagram extends Component {
   // Which layer is shown: a number each, or around the open one where they are many.
   numbers({ stack, count, open, x, y }) {
     const { first, shown } = numbered({ count, open }, this.size.most);
-    this.svg.append(shape("text", { class: "small left", x: x - 30, y: y - 12 }, "layer"));
+    this.svg.append(shape("text", { class: "left", x: x - 30, y: y - 12 }, "layer"));
     for (let layer = first; layer < first + shown; layer++) {
       const left = x + 6 + (layer - first) * (NUMBER + 2);
       const group = shape(
         "g",
         { class: "layer", "data-layer": `${stack}-${layer}` },
         shape("rect", { x: left, y: y - NUMBER - 3, width: NUMBER, height: NUMBER - 2, rx: 5 }),
-        shape("text", { class: "small", x: left + NUMBER / 2, y: y - 12 }, layer + 1),
+        shape("text", { x: left + NUMBER / 2, y: y - 12 }, layer + 1),
       );
       asButton(group, `${stack} layer ${layer + 1}`, layer === open, () => this.show(stack, layer));
       this.svg.append(group);
     }
     if (shown === count) return;
     const after = x + 8 + shown * (NUMBER + 2);
-    this.svg.append(shape("text", { class: "small left", x: after, y: y - 12 }, `of ${count}`));
+    this.svg.append(shape("text", { class: "left", x: after, y: y - 12 }, `of ${count}`));
   }
 }
 

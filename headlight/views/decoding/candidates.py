@@ -41,7 +41,7 @@ def show(request: TranslationRequest, row: DeltaGenerator) -> None:
         alt = f"The {most} largest logits of step {step + 1}, which predicts {quoted(trace.target_tokens[step])}"
         show_figure(plots.logits(truncate(logits), name, most, theme="page"), "logits_bars", alt)
     with right:
-        st.markdown("**Probabilities**: bars, those that sampling draws with; diamonds, softmax of the logits")
+        st.markdown("**Probabilities**: bars, for sampling; diamonds, softmax of the logits")
         show_figure(
             plots.probabilities(cut, name, most, theme="page"), "cut_bars", "Probabilities of the same tokens", see
         )
