@@ -40,10 +40,6 @@ def passes(checkpoint: str, run: Run) -> tuple[np.ndarray, np.ndarray]:
     return found[0], found[1]
 
 
-def percents(text: str) -> list[float]:
-    return [float(each) for each in re.findall(r"(?<!>) ?(?<![\d.])(\d[\d.]*) %", text)]
-
-
 def right(answer: Answer) -> str:
     (name,) = answer.right
     return name
