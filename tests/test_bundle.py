@@ -170,7 +170,7 @@ def test_what_a_component_says_after_its_page_was_left_is_told_to_nobody(monkeyp
     monkeypatch.setattr("streamlit.components.v2.component", lambda *names, **parts: partial(dict.update, mounted))
     monkeypatch.setattr("streamlit.session_state", state)
     show._declare.cache_clear()
-    show.head_switches({}, "", "steps", said.append)
+    show.head_switches({}, "zero", "", "steps", said.append)
     show._declare.cache_clear()
     mounted["on_choice_change"]()
     state.clear()

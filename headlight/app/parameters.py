@@ -92,7 +92,7 @@ PARAMETERS = {
     "ablated_by": Parameter("head ablation: what stands for the output of a head that is off", "zero"),
     "off": Parameter("head ablation: the heads that are off, such as cross.3.4-encoder.1.2 from 1, or none"),
     "rewrite": Parameter("rewrite attention: what is done to the weights", "forbid a token"),
-    "rewrite_heads": Parameter("rewrite attention: whose weights", "all heads of the kind"),
+    "rewrite_heads": Parameter("rewrite attention: whose weights", "all heads"),
     "rewrite_rows": Parameter("rewrite attention: in which rows", "every row"),
     "rewrite_row": Parameter("rewrite attention: the row that is shown, from 1"),
     "rewrite_key": Parameter("rewrite attention: the token that is forbidden or gets all, from 1"),

@@ -25,6 +25,7 @@ COMPONENTS = {
     "player": "decoding_player/player",
     "tree": "beam_tree/tree",
     "switches": "head_switches/switches",
+    "table": "translation_table/table",
     "steps": "attention_steps/steps",
     "replay": "replay_player/player",
     "panel": "lesson_panel/panel",

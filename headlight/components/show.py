@@ -152,12 +152,14 @@ def head_finder(payload: dict, key: str, on_choice: Callable[[dict[str, str]], N
     _show("head_finder/finder", payload, key, choice=lambda choice: on_choice({**choice}))
 
 
-def head_switches(payload: dict, off: str, key: str, on_choice: Callable[[str], None]) -> None:
+def head_switches(facts: dict, ablation: str, off: str, key: str, on_choice: Callable[[str], None]) -> None:
     """Show every head of the model as a switch, those off that `off` names: "cross.3.4-encoder.1.2".
 
-    `on_choice` gets the same text for what the visitor has switched, empty when all heads are on.
+    facts: see head_switches/story.js; ablation: the replacement of a head's output. `on_choice` gets the same text as
+    `off` for what the visitor has switched, empty when all heads are on.
     """
-    _show("head_switches/switches", {**payload, "off": off}, key, choice=lambda text: on_choice(str(text)))
+    data = {**facts, "ablation": ablation, "off": off}
+    _show("head_switches/switches", data, key, choice=lambda text: on_choice(str(text)))
 
 
 def presenter(present: bool, offered: bool, words: list[dict], key: str, on_present: Callable[[bool], None]) -> None:
@@ -231,6 +233,11 @@ def token_lines(lines: dict, key: str, on_word: Callable[[int], None]) -> None:
     `on_word` gets the number of a source word, from 0, that was clicked, or -1 where all hidden words are to be shown.
     """
     _show("token_lines/lines", lines, key, word=lambda number: on_word(int(number)))
+
+
+def translation_table(facts: dict, key: str) -> None:
+    """Show two translations token under token, with log P of each token; facts: see translation_table/story.js."""
+    _show("translation_table/table", facts, key)
 
 
 def weight_bars(payload: dict, key: str, on_key: Callable[[str], None], on_weights: Callable[[str], None]) -> None:

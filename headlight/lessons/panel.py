@@ -29,7 +29,7 @@ from .teach import desk
 STYLE, DOCKED = (Path(__file__).with_name(f"{name}.css") for name in ("panel", "docked"))
 LESSONS_PAGE, CLASS = "lessons", "a class"  # the page of lessons, and its view of a class
 # In a step's veil: what the page says that it found, all of it or what it says only when asked for more.
-OF_FINDINGS = {"findings": ".finding", "more": ".finding details"}
+OF_FINDINGS = ("findings", "more")  # properties of lib/finding.css, which components have, too
 WAYS = {"pages/lessons.py": "All lessons", "pages/decoding.py": "See it translate, token by token"}
 _LINES = "home_lines"  # the container of the token lines, which read --answers
 # In the session: where to go next; what the next run is to show; what was tried; the first run is over.
@@ -308,8 +308,10 @@ def _veil(posed: Posed, *, lifted: bool) -> None:
     """
     for key in posed.step.cover + (() if lifted else posed.step.veil):
         cover = "--answers: hidden" if key == _LINES else "filter: blur(9px)"
-        place = OF_FINDINGS.get(key, f".st-key-{key}")
-        st.html(f"<style>{place} {{ {cover}; pointer-events: none; user-select: none; }}</style>")
+        style = f".st-key-{key} {{ {cover}; pointer-events: none; user-select: none; }}"
+        if key in OF_FINDINGS:
+            style = f":root {{ --{key}: blur(9px); }}"
+        st.html(f"<style>{style}</style>")
 
 
 def teach(name: str, step: int = 0) -> None:

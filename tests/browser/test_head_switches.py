@@ -63,7 +63,7 @@ def shows(page: Page, translations: dict[tuple[str, ...], str], off: tuple[str, 
 
 
 def changed(page: Page):
-    return page.get_by_test_id("stMain").get_by_text(re.compile("^Without .+: ")).locator("strong")
+    return page.locator(".translations .line").filter(has_text=re.compile("^Without .+: ")).locator("strong")
 
 
 def test_a_click_switches_a_head_off_and_on_and_the_link_keeps_it(page, address, elsewhere, translations, first):
@@ -92,7 +92,7 @@ def test_both_translations_of_a_dozen_tokens_are_in_sight_without_scrolling(visi
     page = visitor(width=width, height=height)
     open_switches(page, address, HEAD)
     assert len(shipped.trace(TEXT).target_tokens) >= 11
-    table = page.locator(".places.compared")
+    table = page.locator(".translations .scroller")
     expect(table).to_be_visible()
     assert table.evaluate("place => place.scrollWidth <= place.clientWidth")
 

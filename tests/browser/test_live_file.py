@@ -172,7 +172,7 @@ def test_heads_go_off_with_what_is_lost_without_them(live, rounded, trace):
     page.locator("[data-name='decoder.1.1']").click()
     expect(pressed).to_have_count(2)
     after = rounded.trace(SENTENCE, interventions=(Zero.of(first), Zero("decoder", 0, 0)))
-    told = page.locator("[data-view=heads] .findings")
+    told = page.locator("[data-view=heads] .translations")
     expect(told).to_contain_text(f"Without 2 heads: {after.target_text}")
     expect(told).to_contain_text("log P")
     page.keyboard.press("Escape")

@@ -12,7 +12,7 @@ TEXT, OWN = "I love my teacher.", "Ich mag meine Lehrerin."
 
 
 def tokens(page: Page):
-    return page.locator(".compared tr").first.locator("td.token")
+    return page.locator(".translations tr").first.locator("td.token")
 
 
 def test_a_translation_is_typed_and_the_link_keeps_it_until_the_next_sentence(page, address, elsewhere, shipped):

@@ -62,14 +62,14 @@ VIEWS = {
     "/inside?inside=masks&kind=cross": (".st-key-leaking", ".st-key-next_tokens", ".st-key-head_buttons"),
     f"/training?training={quote('replay')}&checkpoint=en-fr": (".controls", ".strip", ".all", "table.map"),
     "/training?training=recipe": (CHART, ".st-key-epsilon"),
-    "/what_if": (".grids", ".legend", ".compared table", ".st-key-ablated_by"),
+    "/what_if": (".grids", ".legend", ".translations table", ".st-key-ablated_by"),
     f"/what_if?what_if={quote('rewrite attention')}": (
         ".rows",
-        ".compared table",
+        ".translations table",
         ".st-key-rewrite",
         ".st-key-rewrite_row",
     ),
-    f"/what_if?what_if={quote('your translation')}": (".compared table", ".st-key-own_target_line"),
+    f"/what_if?what_if={quote('your translation')}": (".translations table", ".st-key-own_target_line"),
     # Other states of these views, and views that may be higher than a screen: nothing has to be in sight.
     "/decoding?decoding=beam&beam=3&prefix=258": (),
     "/attention?kind=decoder&view=lines&layer=1&head=1&heads=1.1-2.3": (),

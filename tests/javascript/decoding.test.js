@@ -3,9 +3,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { hardestStep, hasRoomAfter, isNeverChosen, stepsOf } from "../../headlight/components/decoding_player/story.js";
+import { hardestStep, hasRoomAfter, stepsOf } from "../../headlight/components/decoding_player/story.js";
 import { entropyText } from "../../headlight/components/decoding_player/words.js";
 import { averageMap } from "../../headlight/components/lib/maps.js";
+import { isNeverChosen } from "../../headlight/components/lib/trace.js";
 import { chanceText, headName, percent } from "../../headlight/components/lib/words.js";
 
 // Two source tokens, two steps, one layer of two heads.

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { changesBetween, isSame } from "../../headlight/components/lib/diff.js";
+import { aligned, changesBetween, isSame } from "../../headlight/components/lib/diff.js";
 
 const changed = (one, other) => changesBetween([...one], [...other]);
 
@@ -37,4 +37,11 @@ test("as many places as can be stay the same", () => {
 test("sequences are the same where every place is", () => {
   assert.ok(isSame([1, 2], [1, 2]) && isSame([], []));
   assert.ok(!isSame([1, 2], [1]) && !isSame([1, 2], [1, 3]));
+});
+
+test("elements stand side by side, each once and in order, with the greatest gain of all pairs", () => {
+  const gains = [[0.5, 2, -1], [1, 1.75, -1]];
+  assert.deepEqual(aligned(2, 3, (left, right) => gains[left][right]), [[0, 0], [1, 1], [null, 2]]);
+  assert.deepEqual(aligned(2, 1, () => -1), [[0, null], [1, null], [null, 0]]);
+  assert.deepEqual([aligned(0, 1, null), aligned(0, 0, null)], [[[null, 0]], []]);
 });

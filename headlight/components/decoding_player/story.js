@@ -6,6 +6,7 @@
 
 import { averageMap } from "../lib/maps.js";
 import { SPECIAL_TOKENS } from "../lib/tokens.js";
+import { candidatesAt, isNeverChosen, runnerUp } from "../lib/trace.js";
 import { chanceText, headName } from "../lib/words.js";
 import { entropyText, givenText, hardestFinding, restText, stepSentence } from "./words.js";
 
@@ -29,21 +30,9 @@ export function stepsOf(trace, chosen, { vocabulary, forced = 0, unforced = "" }
 // Another token can be taken at a step, but for the last one of a translation that was cut.
 export const hasRoomAfter = ({ finished, targetIds }, step) => finished || step + 1 < targetIds.length;
 
-// Tokens that decoding never chooses, whatever their probability.
-export function isNeverChosen({ decoderInputTokens: [begin] }, token) {
-  return token !== "</s>" && (token === "<pad>" || token === begin);
-}
-
 // The step of the highest entropy among those that were open to choice, from 0.
 export function hardestStep({ entropies, numForced = 0 }) {
   return entropies.reduce((best, each, at) => (at > numForced && each > entropies[best] ? at : best), numForced);
-}
-
-// The most probable tokens of a step: { ids, tokens, probabilities }.
-export function candidatesAt({ candidateIds, candidateTokens, candidateProbabilities }, step) {
-  const tokens = candidateTokens[step], from = step * tokens.length;
-  const cut = (all) => [...all.slice(from, from + tokens.length)];
-  return { ids: cut(candidateIds), tokens, probabilities: cut(candidateProbabilities) };
 }
 
 function stepOf(trace, step, { name, cross, decoder, vocabulary, isForced }) {
@@ -80,12 +69,10 @@ function candidatesOf(trace, step) {
 }
 
 function hardestOf(trace) {
-  const step = hardestStep(trace), { ids, tokens, probabilities } = candidatesAt(trace, step);
-  const other = ids.findIndex((id, at) => id !== trace.targetIds[step] && !isNeverChosen(trace, tokens[at]));
+  const step = hardestStep(trace);
   return hardestFinding({
     step: step + 1, token: trace.targetTokens[step], probability: trace.targetProbabilities[step],
-    entropy: trace.entropies[step], runnerUp: { token: tokens[other], probability: probabilities[other] },
-    room: hasRoomAfter(trace, step),
+    entropy: trace.entropies[step], runnerUp: runnerUp(trace, step), room: hasRoomAfter(trace, step),
   });
 }
 

@@ -3,10 +3,14 @@
 
 import { offerPicture } from "../export/capture.js";
 import { ARROWS, element, isShortcut, signedColour } from "../lib/canvas.js";
+import { decodeFacts } from "../lib/facts.js";
 import { Component, mounted } from "../lib/mount.js";
-import { press } from "../lib/screen.js";
+import { headAddress } from "../lib/selection.js";
 import { inWords } from "../lib/tokens.js";
+import { KIND_NAMES } from "../lib/words.js";
 import { figureOf } from "./picture.js";
+import { switchesOf } from "./story.js";
+import { invitation, limitText } from "./words.js";
 
 const WIDEST = 36, NARROWEST = 17, BESIDE = 22, APART = 2; // pixels
 
@@ -29,9 +33,12 @@ class HeadSwitches extends Component {
     this.whenResized(this.grids, () => this.fit());
   }
 
-  receive(data) {
+  // given: { importance, before, ablation, off }, see story.js; facts as Python wrote them, or decoded already.
+  receive(given) {
+    const { importance, before, ablation, off } = decodeFacts(given);
+    const data = { ...switchesOf(importance, before), ablation };
     this.data = data;
-    if (this.echo.isNews(data.off)) this.off = data.off ? data.off.split("-") : [];
+    if (this.echo.isNews(off)) this.off = off ? off.split("-") : [];
     const shape = JSON.stringify(data.kinds.map(({ kind, losses }) => [kind, losses.length, losses[0].length]));
     if (shape !== this.shape) this.build();
     this.shape = shape;
@@ -44,7 +51,7 @@ class HeadSwitches extends Component {
     this.fit();
   }
 
-  grid({ kind, name, losses }) {
+  grid({ kind, losses }) {
     const head = element("tr", "", element("th"), ...losses[0].map((_, index) => element("th", "", index + 1)));
     head.title = "head";
     const rows = losses.map((row, layer) => {
@@ -54,11 +61,11 @@ class HeadSwitches extends Component {
       return element("tr", "", label, ...cells);
     });
     const body = element("tbody", "", head, ...rows);
-    return element("section", "", element("h3", "", name), element("table", "", body));
+    return element("section", "", element("h3", "", KIND_NAMES[kind]), element("table", "", body));
   }
 
   button(kind, layer, head) {
-    const name = `${kind}.${layer + 1}.${head + 1}`, button = element("button");
+    const name = headAddress({ kind, layer, head }), button = element("button");
     Object.assign(button, { type: "button", tabIndex: this.buttons.size ? -1 : 0 });
     Object.assign(button.dataset, { name, kind, layer, head });
     button.onclick = () => this.toggle(name);
@@ -70,7 +77,7 @@ class HeadSwitches extends Component {
     const { kinds, limit } = this.data;
     for (const { kind, losses, turned, words } of kinds) {
       losses.forEach((row, layer) => row.forEach((loss, head) => {
-        const name = `${kind}.${layer + 1}.${head + 1}`, button = this.buttons.get(name), off = this.off.includes(name);
+        const name = headAddress({ kind, layer, head }), button = this.buttons.get(name), off = this.off.includes(name);
         button.replaceChildren(...(turned[layer][head] ? [element("i", "turned")] : []));
         button.style.setProperty("--colour", signedColour(limit ? -loss / limit : 0));
         button.setAttribute("aria-pressed", off);
@@ -79,7 +86,7 @@ class HeadSwitches extends Component {
     }
     const steps = [0, 0.25, 0.5, 0.75, 1].map((share) => signedColour(-share));
     this.scale.style.background = `linear-gradient(to right, ${steps.join(", ")})`;
-    this.limit.textContent = `0 to ${limit.toFixed(2)} nats of log P lost without it`;
+    this.limit.textContent = limitText(limit);
     this.allOn.disabled = !this.off.length;
     this.tell(null);
   }
@@ -104,9 +111,7 @@ class HeadSwitches extends Component {
 
   tell(target) {
     const button = target?.closest?.("td button");
-    this.readout.textContent = button ? inWords(button.getAttribute("aria-label")) : "Each cell is a head, brown " +
-      "where the translation becomes less likely without it. A dot: another translation comes. " +
-      `${press() === "tap" ? "Tap" : "Click"} to switch it off.`;
+    this.readout.textContent = button ? inWords(button.getAttribute("aria-label")) : invitation();
   }
 
   key(event) {
@@ -128,7 +133,7 @@ class HeadSwitches extends Component {
       if (!next) return;
       to = { ...to, kind: next.kind, layer: down > 0 ? 0 : next.losses.length - 1 };
     }
-    const found = this.buttons.get(`${to.kind}.${to.layer + 1}.${to.head + 1}`);
+    const found = this.buttons.get(headAddress(to));
     if (!found) return;
     button.tabIndex = -1;
     found.tabIndex = 0;

@@ -1,33 +1,36 @@
-// Differences between two sequences, by their longest common subsequence.
+// Two sequences side by side, and the differences between them.
 
 export const isSame = (one, other) => one.length === other.length && one.every((each, at) => each === other[at]);
 
-// The parts that differ, in order: [from, to, from in the other, to in the other]. Between them both are equal.
+// The parts that differ, in order: [from, to, from in the other, to in the other]. Between them both are equal, in as
+// many places as can be.
 export function changesBetween(one, other) {
-  const common = commonLengths(one, other), changes = [];
-  const isRest = () => at < one.length || place < other.length;
-  const isEqual = () => at < one.length && place < other.length && one[at] === other[place];
+  const pairs = aligned(one.length, other.length, (left, right) => (one[left] === other[right] ? 1 : -1));
+  const equal = pairs.filter((pair) => !pair.includes(null)), changes = [];
   let at = 0, place = 0;
-  while (isRest()) {
-    const from = at, start = place;
-    while (isRest() && !isEqual()) {
-      if (place === other.length || (at < one.length && common[at + 1][place] >= common[at][place + 1])) at += 1;
-      else place += 1;
-    }
-    if (at > from || place > start) changes.push([from, at, start, place]);
-    for (; isEqual(); at += 1) place += 1;
+  for (const [left, right] of [...equal, [one.length, other.length]]) {
+    if (left > at || right > place) changes.push([at, left, place, right]);
+    [at, place] = [left + 1, right + 1];
   }
   return changes;
 }
 
-// For each place in both, the length of the longest common subsequence of the rests.
-function commonLengths(one, other) {
-  const lengths = Array.from({ length: one.length + 1 }, () => new Uint16Array(other.length + 1));
-  for (let at = one.length - 1; at >= 0; at--) {
-    for (let place = other.length - 1; place >= 0; place--) {
-      const next = lengths[at + 1][place + 1] + 1;
-      lengths[at][place] = one[at] === other[place] ? next : Math.max(lengths[at + 1][place], lengths[at][place + 1]);
+// Positions [left, right] in their order, null beside one without a partner, paired so that the gains of all pairs sum
+// to most (Needleman and Wunsch 1970). gain(left, right): of a pair; below 0, none is made.
+export function aligned(lefts, rights, gain) {
+  const best = Array.from({ length: lefts + 1 }, () => new Float64Array(rights + 1)); // from these positions on
+  const paired = (left, right) => best[left + 1][right + 1] + gain(left, right);
+  for (let left = lefts - 1; left >= 0; left--) {
+    for (let right = rights - 1; right >= 0; right--) {
+      best[left][right] = Math.max(best[left + 1][right], best[left][right + 1], paired(left, right));
     }
   }
-  return lengths;
+  const pairs = [];
+  for (let left = 0, right = 0; left < lefts || right < rights;) {
+    const here = best[left][right], isLeft = left < lefts, isRight = right < rights;
+    if (isLeft && isRight && here === paired(left, right)) pairs.push([left++, right++]);
+    else if (isLeft && here === best[left + 1][right]) pairs.push([left++, null]);
+    else pairs.push([null, right++]);
+  }
+  return pairs;
 }

@@ -2,6 +2,9 @@
 
 import { MINUS } from "./format.js";
 
+export const NOTHING = "(nothing: the model ended the sentence at once)"; // in place of an empty translation
+export const LEAST_SHOWN = 0.005; // nats, or a share: two digits do not show less
+
 export const KIND_NAMES = {
   encoder: "Encoder self-attention", decoder: "Masked decoder self-attention", cross: "Cross-attention",
 };
@@ -33,6 +36,12 @@ export function signed(value, digits) {
   return /[1-9]/.test(text) ? text.replace("-", MINUS) : text.replace("-", "");
 }
 
+// Numbers with so many decimals, or more where fewer would make two different ones look equal.
+export function distinct(values, digits = 2) {
+  const texts = values.map((value) => signed(value, digits));
+  return digits < 7 && new Set(texts).size < new Set(values).size ? distinct(values, digits + 1) : texts;
+}
+
 // A share in whole percent, never rounded to all or to nothing.
 export function percent(share) {
   if (share > 0 && share < 0.01) return "under 1 %";
@@ -46,11 +55,9 @@ export function chanceText(probability) {
   return `${(probability * 100).toFixed(probability >= 0.001 ? 1 : -Math.floor(Math.log10(probability)) - 2)} %`;
 }
 
-// A head with its kind of attention within a sentence: "cross-attention layer 3, head 4".
-export function kindHeadName({ kind, layer, head }) {
-  const name = KIND_NAMES[kind];
-  return `${name.slice(0, 1).toLowerCase()}${name.slice(1)} ${headName({ layer, head })}`;
-}
+// A kind of attention within a sentence: "cross-attention", and a head with it: "cross-attention layer 3, head 4".
+export const kindName = (kind) => `${KIND_NAMES[kind].slice(0, 1).toLowerCase()}${KIND_NAMES[kind].slice(1)}`;
+export const kindHeadName = ({ kind, layer, head }) => `${kindName(kind)} ${headName({ layer, head })}`;
 
 // A head counted from 1; null stands for an average over all layers or heads.
 export function headName({ layer, head }, { layers, heads } = {}) {
@@ -58,4 +65,9 @@ export function headName({ layer, head }, { layers, heads } = {}) {
   if (layer !== null) return `average over the ${pluralize(heads, "head")} of layer ${layer + 1}`;
   if (head !== null) return `average over head ${head + 1} of all ${pluralize(layers, "layer")}`;
   return `average over all ${pluralize(layers, "layer")} and ${pluralize(heads, "head")}`;
+}
+
+// A row of attention weights by the token that reads.
+export function rowText(kind, row, token) {
+  return kind === "encoder" ? `the row of ${quoted(token)}` : `step ${row + 1}, input token ${quoted(token)}`;
 }

@@ -2,6 +2,7 @@
 // for pages without a model.
 
 import { openModel } from "../engine/headlight.js";
+import { NOTHING } from "../lib/words.js";
 import { addressOf, readAddress } from "./address.js";
 import { Lessons } from "./lessons.js";
 import { Training } from "./training_view.js";
@@ -124,7 +125,7 @@ class LivePage {
       const trace = await this.source.trace(text);
       if (!isCurrent()) return;
       tell("");
-      find("#live_translation").textContent = trace.targetText.trim() ? trace.targetText : this.source.words.nothing;
+      find("#live_translation").textContent = trace.targetText.trim() ? trace.targetText : NOTHING;
       document.body.classList.remove("untold");
       await breathe(); // a key that was pressed meanwhile comes first, and what is drawn is in a task of its own
       if (!isCurrent()) return;

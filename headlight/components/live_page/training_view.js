@@ -2,17 +2,18 @@
 
 import { element } from "../lib/canvas.js";
 import { decodeFacts } from "../lib/facts.js";
+import { findingElement } from "../lib/finding.js";
 import { default as player } from "../replay_player/player.js";
 import { mostChanged } from "../replay_player/story.js";
 import { placeIn } from "./address.js";
-import { View, finding } from "./views.js";
+import { View } from "./views.js";
 
 export class Training extends View {
   constructor(given) {
     super(given);
     const { facts, finding: found, notes } = this.words.replay;
     this.facts = decodeFacts(facts);
-    this.find(".findings").replaceChildren(finding(found), ...notes.map((note) => element("p", "", note)));
+    this.find(".findings").replaceChildren(findingElement(found), ...notes.map((note) => element("p", "", note)));
   }
 
   async show({ said }) {

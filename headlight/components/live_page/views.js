@@ -5,26 +5,19 @@ import { default as explorer } from "../attention_explorer/explorer.js";
 import { default as steps } from "../attention_steps/steps.js";
 import { default as player } from "../decoding_player/player.js";
 import { hardestStep } from "../decoding_player/story.js";
+import { defaultHead } from "../head_switches/story.js";
 import { default as switches } from "../head_switches/switches.js";
 import { JOINT, element } from "../lib/canvas.js";
 import { isSame } from "../lib/diff.js";
-import { inWords, wordRanges } from "../lib/tokens.js";
+import { headAddress, headsAddress } from "../lib/selection.js";
+import { wordRanges } from "../lib/tokens.js";
+import { NOTHING } from "../lib/words.js";
 import { default as tokenLines } from "../token_lines/lines.js";
 import { positionsOf } from "../token_lines/story.js";
+import { default as translationTable } from "../translation_table/table.js";
 import { explorerChoice, numbersIn, placeIn } from "./address.js";
-import { comparedRows } from "./payloads/compared.js";
 import { measureHeads, patternFacts, plainestHead } from "./payloads/patterns.js";
-import { defaultHead, describeChange, describeRanking, switchesPayload } from "./payloads/switches.js";
-import { kindHeadName, pluralize } from "./payloads/text.js";
-import { tableOf } from "./table.js";
 import { DRAWN_HERE, WayFields, optionsOf, showTree, wayIn, wayLine } from "./ways.js";
-
-// What a sentence shows: a headline and what belongs to it.
-export function finding({ headline, more, attempt }) {
-  const parts = [element("span", "headline", inWords(headline)), ` ${inWords(more)}`];
-  if (attempt) parts.push(element("span", "attempt", ` Try: ${inWords(attempt)}`));
-  return element("p", "finding", ...parts);
-}
 
 export class View {
   // place: where its component is, more: others; say(changes): writes them into the address; section: the whole view.
@@ -155,7 +148,7 @@ export class Decoding extends View {
   showTree(record, { sourceTokens }, head, prefix) {
     const from = (ids) => this.say({ prefix: ids, step: "1" });
     const best = showTree(this.more[0], record, { source: sourceTokens, head, from });
-    const shown = best.trim() ? best : this.words.nothing;
+    const shown = best.trim() ? best : NOTHING;
     this.find(".found_so").replaceChildren(wayLine("Best", shown, prefix.length ? () => from("") : null));
     this.find(".findings").replaceChildren();
   }
@@ -166,7 +159,7 @@ export class Decoding extends View {
     const facts = { ...shown, forced: prefix.length, unforced: trace.targetText, vocabulary };
     const step = /^\d{1,4}$/.test(said.step) ? Number(said.step) : hardestStep(shown) + 1;
     this.give(player, { facts, ...head, step });
-    const text = shown.targetText.trim() ? shown.targetText : this.words.nothing;
+    const text = shown.targetText.trim() ? shown.targetText : NOTHING;
     const name = { beam: "Beam search finds", sampling: "Drawn" }[way];
     this.find(".found_so").replaceChildren(...(name ? [wayLine(name, text)] : []));
     const told = way === "sampling" ? [element("p", "", DRAWN_HERE)] : [];
@@ -192,43 +185,33 @@ export class Decoding extends View {
 }
 
 const NONE = "none"; // in the address: no head is off
-const COMPARED = "Both translations token under token, with the log-probability of each token";
 const PAUSE = 250; // ms without a key, before all heads of another sentence are ablated
 const TOLD_EVERY = 12; // heads: who hears the page hears each line
 
 export class Heads extends View {
   async show({ text, trace, said, isCurrent, tell }) {
-    const { kinds } = this.words.texts, all = this.count();
+    const all = this.count();
     const known = (count) => {
       if (isCurrent() && count % TOLD_EVERY === 0) tell(`Ablating each head: ${count} of ${all}.`);
     };
     if (this.text !== undefined && this.text !== text) await new Promise((resolve) => setTimeout(resolve, PAUSE));
     if (!isCurrent()) return;
     this.text = text;
-    const losses = await this.source.losses(trace, known);
+    const importance = await this.source.losses(trace, known);
     if (!isCurrent()) return;
     tell("");
-    this.start = nameOf(defaultHead(losses));
-    const off = this.offIn(said.off || this.start, losses), written = off.map(nameOf).join("-");
-    this.give(switches, { ...switchesPayload(losses, trace, kinds), off: written });
-    if (!off.length) {
-      const words = "All heads are on. Choose one to switch it off: the model translates anew without it.";
-      this.tell(element("p", "", words), finding(describeRanking(losses, trace, kinds)));
-      return;
-    }
+    this.start = headAddress(defaultHead(importance));
+    const off = this.offIn(said.off || this.start, importance);
+    this.give(switches, { importance, before: trace, ablation: "zero", off: headsAddress(off) });
+    if (!off.length) return this.showTable({ importance, before: trace });
     const asked = { off: off.map(({ kind, layer, head }) => `${kind}.${layer}.${head}`) };
     const after = await this.source.trace(text, asked, "off");
     const forced = await this.source.trace(text, { ...asked, target: trace.targetIds }, "off");
-    if (!isCurrent()) return;
-    const without = off.length === 1 ? kindHeadName(kinds, off[0]) : pluralize(off.length, "head");
-    const shown = after.targetText.trim() ? after.targetText : this.words.nothing;
-    const line = element("p", "", `Without ${without}: `, element("strong", "", shown));
-    const table = tableOf(comparedRows(trace, forced, after), COMPARED);
-    this.tell(line, table, finding(describeChange(trace, forced, after, off, kinds)));
+    if (isCurrent()) this.showTable({ before: trace, forced, after, change: { off } });
   }
 
-  tell(...parts) {
-    this.find(".findings").replaceChildren(...parts);
+  showTable(data) {
+    translationTable({ parentElement: this.more[0], data, setTriggerValue() {} });
   }
 
   count() {
@@ -237,17 +220,15 @@ export class Heads extends View {
   }
 
   // The heads of a text such as "cross.3.4-encoder.1.2", each once, that there are.
-  offIn(text, losses) {
+  offIn(text, importance) {
     const named = new Set(text.split("-"));
-    return losses.filter((each) => named.has(nameOf(each)));
+    return importance.filter((each) => named.has(headAddress(each)));
   }
 
   hear(_, text) {
     this.say({ off: text === this.start ? "" : text || NONE });
   }
 }
-
-const nameOf = ({ kind, layer, head }) => `${kind}.${layer + 1}.${head + 1}`;
 
 const CHOSEN = ["at_query", "at_key", "at_dimension", "at_step"];
 

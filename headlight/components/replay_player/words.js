@@ -1,9 +1,8 @@
 // Sentences and numbers of the training replay.
 
-import { PATTERN_PLACES } from "../lib/words.js";
+import { NOTHING, PATTERN_PLACES } from "../lib/words.js";
 
 const MOST_WORDS = 16, MOST_LETTERS = 70; // early outputs repeat one word up to the length limit
-const NOTHING = "(nothing: the model ended the sentence at once)";
 export const headName = (layer, head) => `Layer ${layer + 1}, head ${head + 1}`;
 export const updates = (step) => step.toLocaleString("en");
 const weightText = (value) => value.toFixed(2);

@@ -3,7 +3,8 @@
 
 import { element } from "../lib/canvas.js";
 import { Component, mounted } from "../lib/mount.js";
-import { shownTokens } from "../lib/tokens.js";
+import { inWords, shownTokens } from "../lib/tokens.js";
+import { rowText } from "../lib/words.js";
 import { redistributed, written } from "./weights.js";
 
 const LEAST = 0.005; // a change that two decimals show
@@ -16,13 +17,13 @@ class WeightBars extends Component {
   }
 
   receive(data) {
-    const texts = JSON.stringify(data.tokens);
+    const texts = JSON.stringify(data.tokens), title = inWords(rowText(data.kind, data.row, data.row_token));
     // The answer to what was dragged before must not take away what is being dragged now.
-    const dragging = this.drawn && data !== this.data && texts === this.texts && data.title === this.data.title;
+    const dragging = this.drawn && data !== this.data && texts === this.texts && title === this.title.textContent;
     if (!dragging) this.weights = [...data.after];
     this.drawn = dragging;
     this.data = data;
-    this.title.textContent = data.title;
+    this.title.textContent = title;
     const shown = shownTokens(data.tokens);
     const rows = () => data.tokens.map((token, index) => this.row(token, index, shown[index]));
     if (texts !== this.texts) this.list.replaceChildren(...rows());

@@ -2,7 +2,6 @@
 
 from headlight.components.live import live_page
 from headlight.plots.names import KIND_NAMES
-from headlight.plots.tokens import NOTHING
 from headlight.views.attention.explorer_content import CROSS_FIRST, OPTIONS
 from headlight.views.home.content import cards_of
 from transformer.checkpoint import Checkpoint
@@ -58,7 +57,6 @@ def live_words(
     first = TEXT if read in ("English", "") or not probes else probes[0][0]
     return {
         "text": text or first,
-        "nothing": NOTHING,
         "texts": {"kinds": KIND_NAMES},
         "law": {"thresholds": THRESHOLDS, "leastRows": LEAST_ROWS},
         "explorer": {"options": OPTIONS, "kinds": CROSS_FIRST},

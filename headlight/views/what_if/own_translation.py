@@ -1,7 +1,6 @@
 """A translation of the reader's own, teacher-forced: what the model gives each of its tokens, and where it differs."""
 
-import html
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -13,15 +12,15 @@ from headlight.app.choices import write_line
 from headlight.app.finding import Finding
 from headlight.app.results import TranslationRequest, what_if
 from headlight.app.widgets import plain, show_attempt, show_figure, show_finding, show_translation
+from headlight.components.show import translation_table
 from headlight.plots.numbers import LEAST_SHOWN, format_probability, pluralize, scientific, signed
-from headlight.plots.tokens import quoted, quoted_at, shown_token
+from headlight.plots.tokens import quoted, quoted_at
 from headlight.views.attention import explorer
 from transformer import Beam
 from transformer.interpret.trace import Trace
 
-from .change_content import EMPTY, aligned, number_html, only_scored, table_html, token_html
+from .facts import translation_facts
 
-_LEAST_LIMIT = 2.0  # nats: the full colour is never for less
 _MOST = 690.0  # nats: of more, no float64 is the exponential
 
 
@@ -34,7 +33,8 @@ def show(request: TranslationRequest) -> None:
     if count := yours.target_ids.count(unknown):
         words = f"The model has no token for {pluralize(count, 'part')} of your translation: read as <unk>."
         st.warning(plain(words), icon=":material/help:")
-    st.html(own_translation_html(yours, model))
+    facts = {"yours": translation_facts(yours), "model": translation_facts(model)}
+    translation_table(facts, "own_table")
     st.caption(
         "The model is fed your tokens one after the other and asked what comes next. A frame marks a token that is not "
         "its first candidate: below stands what it would have written there. Look for the strongest brown: that is "
@@ -57,34 +57,6 @@ def show(request: TranslationRequest) -> None:
     )
 
 
-def own_translation_html(yours: Trace, model: Trace) -> str:
-    """Return a table: log P, rank, and what the model would have written; equal tokens of both in one column.
-
-    own: the given translation, teacher-forced.
-    """
-    given, model_values = yours.log_probabilities, model.log_probabilities
-    columns = list(aligned(yours, model))
-    mine, models = ([column[side] for column in columns] for side in (0, 1))
-    scored = only_scored(yours, mine), only_scored(model, models)
-    limit, others = max(_LEAST_LIMIT, float(-given.min())), set(_others(yours))
-
-    def shaded(at: int | None) -> str:
-        return EMPTY if at is None else number_html(given, at, "lost", max(0.0, -float(given[at]) / limit))
-
-    def texts(text: Callable[[int], str]) -> list[str]:
-        return [EMPTY if at is None else f"<td>{html.escape(text(at))}</td>" for at in scored[0]]
-
-    rows = [
-        ("yours", [token_html(yours.target_tokens, at, framed=at in others) for at in mine]),
-        ("log P", [shaded(at) for at in scored[0]]),
-        ("rank", texts(lambda at: f"{yours.target_ranks[at]:,}")),
-        ("the model would write", texts(lambda at: _written(*_preferred(yours, at)) if at in others else "")),
-        ("model's own", [token_html(model.target_tokens, at) for at in models]),
-        ("log P", [number_html(model_values, at) for at in scored[1]]),
-    ]
-    return table_html("Your translation and the model's token under token, with log P and rank of each token", rows)
-
-
 def _others(trace: Trace) -> list[int]:
     """Return the tokens that greedy decoding would not go on with, without forced ones."""
     return np.flatnonzero(~trace.is_greedy).tolist()
@@ -94,10 +66,6 @@ def _preferred(trace: Trace, at: int) -> tuple[str, str]:
     """Return what greedy decoding would go on with in place of a token, and its probability."""
     best = trace.runner_up(at)
     return trace.candidate_tokens[at][best], format_probability(float(trace.candidate_probabilities[at][best]))
-
-
-def _written(token: str, probability: str) -> str:
-    return f"{shown_token(token)}\n{probability}"
 
 
 def describe_own(yours: Trace, model: Trace, hypotheses: Sequence[tuple[int, ...]] = ()) -> Finding:

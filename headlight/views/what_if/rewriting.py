@@ -9,15 +9,14 @@ import streamlit as st
 
 import headlight.plots as plots
 from headlight.app import results, url_state
-from headlight.app.choices import from_list, one_of, slider
-from headlight.app.finding import Finding
+from headlight.app.choices import from_list, slider
 from headlight.app.head_choice import Head, choose_head_of
 from headlight.app.results import TranslationRequest, what_if
-from headlight.app.widgets import one_line, plain, show_attempt, show_figure, show_finding, show_translation
-from headlight.components.show import weight_bars
-from headlight.plots.names import KIND_NAMES, kind_words, one_head_name
+from headlight.app.widgets import plain, show_attempt, show_figure, show_translation
+from headlight.components.show import translation_table, weight_bars
+from headlight.plots.names import KIND_NAMES
 from headlight.plots.numbers import format_probability
-from headlight.plots.tokens import in_words, quoted, quoted_at
+from headlight.plots.tokens import quoted
 from transformer.interpret.head_patterns import strongest_word_pair
 from transformer.interpret.trace import Trace, keys_of
 from transformer.interpret.what_if import intervention as changes
@@ -25,7 +24,7 @@ from transformer.interpret.what_if.intervention import EVERY_ROW, Intervention, 
 from transformer.model.head_ref import HeadRef
 from transformer.model.names import AttentionKind, Name
 
-from .change_content import compared_html, describe_outcome
+from .facts import outcome_facts, rewriting_facts
 
 _WEIGHTS = re.compile(r"[01](?:\.[0-9]{1,4})?(?:-[01](?:\.[0-9]{1,4})?)*")
 
@@ -42,8 +41,8 @@ class Action(Name):
 
 # Whose weights: of all heads of the kind, of the chosen one's layer, or its own; in which rows: a decoder's row is a
 # step of the decoding, an encoder's a token of the source.
-SCOPES = _KIND, _LAYER, _HEAD = "all heads of the kind", "all heads of the layer", "this head alone"
-CONCERNED = _EVERY, _ON, _ONE = "every row", "from this row on", "this row alone"
+SCOPES = _KIND, _LAYER, _HEAD = "all heads", "this layer", "this head"
+CONCERNED = _EVERY, _ON, _ONE = "every row", "from this row on", "this row"
 
 _DRAG = "drag a bar to set the weights by hand"
 EXPLAINED = {
@@ -106,34 +105,10 @@ def bars_payload(head: tuple[str, int | None, int | None], row: int, key: int, b
         "before": [round(weight, 4) for weight in old],
         "after": [round(weight, 4) for weight in new],
         "key": key,
-        "title": in_words(_row_name(kind, row, before)),
+        "kind": kind,
+        "row": row,
+        "row_token": (before.source_tokens if kind == "encoder" else before.decoder_input_tokens)[row],
     }
-
-
-def _row_name(kind: str, row: int, trace: Trace) -> str:
-    if kind == "encoder":
-        return f"the row of {quoted(trace.source_tokens[row])}"
-    return f"step {row + 1}, input token {quoted(trace.decoder_input_tokens[row])}"
-
-
-def describe_rewriting(change: Intervention, before: Trace, forced: Trace, after: Trace) -> Finding:
-    """Say what was done to which weights, and what became of the translation."""
-    kind, layer, head = change.heads.kind, change.layer, change.head
-    whose = kind_words(kind) if layer is None else f"{kind_words(kind)} layer {layer + 1}"
-    whose = f"all heads of {'the ' if layer is None else ''}{whose}"
-    if layer is not None and head is not None:
-        whose = f"{kind_words(kind)} {one_head_name(layer, head)}"
-    key = quoted_at(keys_of(before, kind), getattr(change, "key", 0))
-    done, every = {
-        changes.Forbid: (f"{key} hidden from {whose}", "in every row that may attend to it"),
-        changes.Focus: (f"all weight of {whose} on {key}", "in every row that may attend to it"),
-        changes.Shift: (f"the weights of {whose} shifted by one token", "in every row that has another token"),
-        changes.Uniform: (f"uniform weights in {whose}", "in every row"),
-        changes.SetWeights: (f"these weights in {whose}", "in every row that may attend to their tokens"),
-    }[type(change)]
-    row = _row_name(kind, change.rows.first, before)
-    where = every if change.rows == EVERY_ROW else f"from {row} on" if change.rows.last is None else f"in {row} alone"
-    return describe_outcome(f"With {done} {where}", before, forced, after)
 
 
 def step_shown(kind: str, row: int, before: Trace, forced: Trace) -> int:
@@ -160,30 +135,27 @@ def describe_next(old: np.ndarray, new: np.ndarray, name: Callable[[int], str]) 
 def show(request: TranslationRequest) -> None:
     """Show a head's row of weights to change by buttons or by hand, and both runs. Raises UserError."""
     trace = show_translation(request)
-    with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="rewriting_heads"):
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="rewriting"):
         head = choose_head_of(request, tuple(KIND_NAMES), "cross")
-        scope = from_list("Which heads", SCOPES, "rewrite_heads", width=170, visibility="collapsed")
-    with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="rewriting_how"):
-        action = one_of("Change", tuple(Action), "rewrite", visibility="collapsed")
-        concerned = from_list("Which rows", CONCERNED, "rewrite_rows", width=170, visibility="collapsed")
-        row, key, weights = _places(trace, head)
-    heads, rows = heads_of(scope, *head), rows_of(concerned, row)
-    change = interventions_of(action, heads, rows, key, weights)
+        action = from_list("Change", [str(each) for each in Action], "rewrite", width=155, visibility="collapsed")
+        scope = from_list("Which heads", SCOPES, "rewrite_heads", width=120, visibility="collapsed")
     left, right = st.columns([8, 12], gap="medium")
     with left:
-        before = forced = after = trace
+        with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+            row, key, weights = _places(trace, head)
+            concerned = from_list("Which rows", CONCERNED, "rewrite_rows", width=160, visibility="collapsed")
+        change = interventions_of(action, heads_of(scope, *head), rows_of(concerned, row), key, weights)
+        forced = after = trace
         if change:
             forced, after = what_if.same_target_trace(request, change), what_if.changed_trace(request, change)
         marked = key if action in (Action.FORBID, Action.FOCUS) else -1
-        payload = bars_payload(head, row, marked, before, forced)
+        payload = bars_payload(head, row, marked, trace, forced)
         weight_bars(payload, "weight_bars", partial(url_state.write, "rewrite_key"), _take_by_hand)
         st.caption(EXPLAINED[Action(action)])
     with right:
-        st.markdown(f"With these weights: **{one_line(after.target_text)}**")
-        st.html(compared_html(before, forced, after))
-        nothing = Finding("Nothing is changed yet: drag a bar.")
-        show_finding(describe_rewriting(change[0], before, forced, after) if change else nothing)
-        _show_next(request, trace, change, step_shown(head.kind, row, before, forced))
+        rewriting = rewriting_facts(*change) if change else None
+        translation_table(outcome_facts(trace, forced, after, rewriting), "outcome")
+        _show_next(request, trace, change, step_shown(head.kind, row, trace, forced))
     show_attempt(
         "Hide the verb of the source from all heads of the cross-attention, at every step: which words change, its "
         "translation alone? Then at its own step only. Cutting an attention and looking at what is lost is called "
@@ -198,7 +170,7 @@ def _places(trace: Trace, head: Head) -> tuple[int, int, tuple[float, ...] | Non
     row, key = strongest_word_pair(others, keys_of(trace, head.kind)) or (0, 0)
     if len(weights) > 1:
         label = "Row (source token)" if head.kind == "encoder" else "Step"
-        row = slider(label, 1, len(weights), "rewrite_row", start=row + 1, width=300) - 1
+        row = slider(label, 1, len(weights), "rewrite_row", start=row + 1) - 1
     keys = row + 1 if is_decoder else weights.shape[1]
     key = url_state.read_number("rewrite_key", min(key, keys - 1) + 1) - 1
     return row, min(key, keys - 1), weights_in(url_state.read("rewrite_weights"), keys)

@@ -23,11 +23,10 @@ ASKED_FOR = re.compile(r"\[style\*=\"[^\"]*\"\]")
 MAY_BE_ORANGE = {
     "plots/masks.py": "weights and probabilities without the mask",
     "plots/what_if.py": "candidates under interventions, a translation of the visitor's own",
-    "app/page.css": "tokens of a translation under a change",
-    "components/live_page/page.css": "the same, in one file",
     "components/token_lines/lines.css": "hidden words, and output tokens that changed",
     "components/decoding_player/player.css": "forced tokens",
     "components/head_switches/switches.css": "heads that are off",
+    "components/translation_table/table.css": "tokens of a translation under a change",
     "components/weight_bars/bars.css": "weights drawn by hand",
     "components/lib/heatmap.js": "cells that an edit of the small example has changed",
 }

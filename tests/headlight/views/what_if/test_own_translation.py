@@ -1,7 +1,6 @@
 """A translation of the reader's own: what the model gives its tokens, in the table, the figure and the address."""
 
 import json
-import re
 
 import numpy as np
 import pytest
@@ -11,9 +10,7 @@ from support.streams import loaded, trace_of
 
 from headlight.app import results
 from headlight.app.results import what_if
-from headlight.plots.tokens import shown_token, shown_tokens
-from headlight.plots.what_if import log_probabilities
-from headlight.views.what_if.own_translation import own_translation_html
+from headlight.plots import log_probabilities
 from transformer import Beam
 from transformer.decoding.sampling import Hypothesis
 
@@ -21,42 +18,34 @@ PAGE, VIEW = "pages/what_if.py", "your translation"
 TEXT, OWN = "I love my teacher.", "Ich mag meine Lehrerin."
 
 
-def rows(body: str) -> list[list[str]]:
-    return [re.findall(r"<td.*?>(.*?)</td>", row, re.S) for row in re.findall(r"<tr>(.*?)</tr>", body, re.S)]
-
-
-def table(app) -> str:
-    (body,) = [each.proto.body for each in app.get("html") if "places compared" in each.proto.body]
-    return body
+def sent(app) -> dict:
+    return json.loads(components(app)[0].proto.json)
 
 
 def test_the_table_and_the_figure_hold_what_the_model_gives_the_translation_of_the_address():
     app = open_page(PAGE, what_if=VIEW, text=TEXT, own_target=OWN)
     forced, model = loaded("en-de").trace(TEXT, target=OWN), trace_of("en-de", TEXT)
-    tokens, values, ranks, preferred, own_tokens, _ = rows(table(app))
-    assert [each for each in tokens if each] == shown_tokens(forced.target_tokens)
-    logs = np.log(forced.target_probabilities)
-    np.testing.assert_allclose([float(each.replace("−", "-")) for each in values if each], logs, atol=0.0051)
-    assert [int(each) for each in ranks if each] == forced.target_ranks.tolist()
-    firsts = [cells[0] for cells, rank in zip(forced.candidate_tokens, forced.target_ranks, strict=True) if rank > 1]
-    assert [each.partition("\n")[0] for each in preferred if each] == list(map(shown_token, firsts))
-    assert table(app).count("turned") == len(firsts) > 0
-    assert [each for each in own_tokens if each][:3] == shown_tokens(model.target_tokens)[:3]
+    facts = sent(app)
+    assert facts["yours"]["target_tokens"] == list(forced.target_tokens)
+    assert facts["yours"]["target_ranks"] == forced.target_ranks.tolist()
+    assert facts["model"]["target_tokens"] == list(model.target_tokens)
     (spec,) = specs(app)
-    np.testing.assert_allclose(numbers(spec["data"][0]["y"])[1:], logs.cumsum(), atol=1e-5)
+    np.testing.assert_allclose(
+        numbers(spec["data"][0]["y"])[1:], np.log(forced.target_probabilities).cumsum(), atol=1e-5
+    )
     assert numbers(spec["data"][1]["y"])[-1] == pytest.approx(np.log(model.target_probabilities).sum(), abs=1e-4)
 
 
 def test_all_maps_of_the_translation_are_those_of_its_own_pass():
     app = open_page(PAGE, what_if=VIEW, text=TEXT, own_target=OWN)
-    assert not components(app), "no head is measured before the maps are opened"
+    assert len(components(app)) == 1, "no head is measured before the maps are opened"
     app.session_state["own_maps"] = True
     app.run()
-    _, explorer = components(app)
+    _, _, explorer = components(app)
     blob = explorer.proto.bytes
     header = json.loads(blob[4 : 4 + int.from_bytes(blob[:4], "little")])
     forced = loaded("en-de").trace(TEXT, target=OWN)
-    assert header["sides"]["fed"]["tokens"] == list(forced.decoder_input_tokens)
+    assert header["decoder_input_tokens"] == list(forced.decoder_input_tokens)
 
 
 def test_it_begins_with_the_second_best_of_a_beam_and_keeps_what_is_written_with_its_sentence():
@@ -66,7 +55,7 @@ def test_it_begins_with_the_second_best_of_a_beam_and_keeps_what_is_written_with
     field = app.text_input(key="own_target_line")
     assert field.value == next(each for each in found if each != trace_of("en-de", TEXT).target_text)
     field.set_value(OWN).run()
-    assert app.query_params["own_target"] == OWN and "Lehrer" in table(app)
+    assert app.query_params["own_target"] == OWN and "▁Lehrer" in sent(app)["yours"]["target_tokens"]
     app.text_input(key="text").set_value("She reads a book.").run()
     assert "own_target" not in app.query_params, "it was a translation of another sentence"
     assert app.text_input(key="own_target_line").value not in (OWN, "")
@@ -110,26 +99,11 @@ def test_a_beam_that_found_the_translation_is_not_said_to_have_missed_it():
     assert any(found in page for page in pages), "it begins with the second best of this very beam"
 
 
-def test_equal_tokens_stand_under_one_another_and_what_the_model_would_write_under_what_it_would_not():
+def test_the_figure_adds_up_what_was_not_forced_and_shows_tokens_as_text():
     own = made_trace(
-        target_tokens=("de", "▁a", "<i>"),
-        target_probabilities=np.array([0.001, 0.5, 0.0625]),
-        target_ranks=np.array([70, 1, 30]),
-        candidate_tokens=(("fr", "de"), ("▁a", "▁z"), ("<b>", "▁z")),
-        candidate_ids=np.array([[9, 20], [21, 8], [7, 8]]),
-        candidate_probabilities=np.array([[0.9, 0.001], [0.5, 0.25], [0.625, 0.25]]),
-        num_forced=1,
+        target_tokens=("de", "▁a", "<i>"), target_probabilities=np.array([0.001, 0.5, 0.0625]), num_forced=1
     )
-    of_two = {name: getattr(own, name)[:2] for name in ("target_ids", "target_ranks", "candidate_tokens")}
-    of_two |= {name: getattr(own, name)[:2] for name in ("candidate_ids", "candidate_probabilities")}
-    model = made_trace(target_tokens=("de", "▁a"), target_probabilities=np.array([0.001, 0.5]), num_forced=1, **of_two)
-    assert rows(own_translation_html(model, own))[-1][1:] == ["−0.69", "−2.77"], "the model's may be the longer one"
-    body = own_translation_html(own, model)
-    tokens, values, ranks, preferred, models, logs = rows(body)
-    assert tokens == ["de", "a", "&lt;i&gt;"] and ranks == ["", "1", "30"], "what is forced has no rank"
-    assert values == ["", "−0.69", "−2.77"] and preferred == ["", "", "&lt;b&gt;\n62.5 %"]
-    assert models == ["de", "a", ""] and logs == ["", "−0.69", ""]
-    assert body.count("turned") == 1 and "--shade: 1.000" in body and "--shade: 0.250" in body
+    model = made_trace(target_ids=(20, 21), target_tokens=("de", "▁a"), target_probabilities=np.array([0.001, 0.5]))
     figure = log_probabilities(own, model)
     assert figure.data[0].y[-1] == pytest.approx(np.log(0.03125)) and len(figure.data[1].x) == 3
     assert "&lt;i&gt;" in figure.data[0].hovertext[3]

@@ -1,19 +1,23 @@
 """Rewritten attention: what the address asks for, what the bars are sent, and the view with each change."""
 
 import json
+import re
 
 import numpy as np
 import pytest
+from support.claims import PERCENT, as_percent
 from support.made import made_trace
-from support.pages import components, open_page, page_text, specs
+from support.pages import components, open_page, specs
 from support.traced import traces, translator
 
 import headlight.plots as plots
+from headlight.views.what_if.facts import rewriting_facts
 from headlight.views.what_if.rewriting import (
     CONCERNED,
     SCOPES,
     Action,
     bars_payload,
+    describe_next,
     heads_of,
     interventions_of,
     rows_of,
@@ -71,6 +75,18 @@ def test_candidates_of_both_runs_stand_beside_each_other():
     assert figure.layout.yaxis.ticktext[0] == "&lt;piece 1&gt;"
 
 
+def test_the_next_token_and_how_much_probability_moved():
+    random = np.random.default_rng(3)
+    for _ in range(20):
+        old, new = random.dirichlet(np.full(6, 0.4)), random.dirichlet(np.full(6, 0.4))
+        words = describe_next(old, new, "piece {}".format)
+        first, now = (int(id) for id in re.findall(r"“piece (\d)”", words))
+        assert old[first] == old.max() and new[now] == new.max()
+        shown = [old[first], new[first], new[now], old[now], np.maximum(new - old, 0).sum()]
+        said = re.findall(PERCENT, words)
+        assert all(as_percent(text, value) for text, value in zip(said, shown, strict=True)), words
+
+
 def test_of_a_row_of_the_encoder_the_step_is_shown_whose_token_gains_or_loses_most():
     """Over random probabilities of the three tokens in both runs; of other rows it is the row's own step."""
     random, ways = np.random.default_rng(2), set()
@@ -102,15 +118,26 @@ def test_the_view_runs_every_change(action, kind):
         rewrite_key="2",
         rewrite_weights="0.5-0.5-0",
     )
-    (bars,) = components(app)
-    sent = json.loads(bars.proto.json)
+    bars, table = components(app)
+    sent, outcome = json.loads(bars.proto.json), json.loads(table.proto.json)
     assert (sent["key"] == 1) == (action in (Action.FORBID, Action.FOCUS))
     assert sum(sent["after"]) == pytest.approx(1, abs=1e-3) and len(specs(app)) == 1
     unchanged = action == Action.BY_HAND and kind != "decoder"  # the weights are for three keys
-    assert ("Nothing is changed yet" in page_text(app)) == unchanged
-    assert (sent["before"] == sent["after"]) == unchanged
+    assert (sent["before"] == sent["after"]) == (outcome["change"] is None) == unchanged
 
 
 def test_places_that_are_not_there_are_those_to_begin_with():
     app = open_page("pages/what_if.py", what_if="rewrite attention", rewrite_row="99", rewrite_key="99", rewrite="x")
-    assert not app.exception and "hidden from all heads of the cross-attention" in page_text(app)
+    assert not app.exception
+    change = json.loads(components(app)[1].proto.json)["change"]
+    assert change["action"] == "forbid" and change["heads"] == {"kind": "cross", "layer": None, "head": None}
+    assert change["rows"] == {"first": 0, "last": None}
+
+
+def test_a_change_is_sent_with_its_heads_rows_and_token():
+    (change,) = asked(Action.FOCUS, SCOPES[1], CONCERNED[1])
+    heads, rows = {"kind": "cross", "layer": 2, "head": None}, {"first": 2, "last": None}
+    assert rewriting_facts(change) == {"action": "focus", "heads": heads, "key": 1, "rows": rows}
+    (change,) = asked(Action.UNIFORM, kind="encoder")
+    heads, rows = {"kind": "encoder", "layer": 2, "head": 5}, {"first": 2, "last": 2}
+    assert rewriting_facts(change) == {"action": "uniform", "heads": heads, "key": None, "rows": rows}

@@ -1,0 +1,85 @@
+// Rows of the table: [name, cells], a cell null or { text, title, css, shade }.
+
+import { aligned } from "../lib/diff.js";
+import { averageMap } from "../lib/maps.js";
+import { shownToken, shownTokens } from "../lib/tokens.js";
+import { isGreedyAt, logProbabilities, runnerUp } from "../lib/trace.js";
+import { chanceText, grouped, signed } from "../lib/words.js";
+
+const ALIKE = 0.5; // of a row's weight on the same source tokens: with less, tokens do not stand under one another
+const LEAST_LIMIT = { change: 1, own: 2 }; // nats: the full colour is never for less
+
+// Both translations with log P of their tokens; forced: the unchanged one under the change. A row that reads as one
+// above it is left out.
+export function changeRows(before, forced, after) {
+  const old = logProbabilities(before), columns = columnsOf(before, after);
+  const moved = logProbabilities({ ...before, targetProbabilities: forced.targetProbabilities });
+  const losses = old.map((each, at) => each - moved[at]), limit = Math.max(LEAST_LIMIT.change, ...losses.map(Math.abs));
+  const changed = (at) => {
+    return { ...numberCell(moved[at]), css: losses[at] > 0 ? "lost" : "gained", shade: Math.abs(losses[at]) / limit };
+  };
+  const isNew = ([left, right]) => left === null || before.targetIds[left] !== after.targetIds[right];
+  const rows = [
+    ["unchanged", tokenCells(before, columns, 0)],
+    ["log P", scoredCells(before, columns, 0, (at) => numberCell(old[at]))],
+    ["log P, changed", scoredCells(before, columns, 0, changed)],
+    ["changed", tokenCells(after, columns, 1, isNew)],
+    ["log P, new", scoredCells(after, columns, 1, (at) => numberCell(logProbabilities(after)[at]))],
+  ];
+  const read = rows.map(([, cells]) => JSON.stringify(cells.map((cell) => cell?.text ?? "")));
+  return rows.filter((_, at) => read.indexOf(read[at]) === at);
+}
+
+// A given translation over the model's own, with log P, the rank, and what greedy decoding would write instead.
+export function ownRows(yours, model) {
+  const given = logProbabilities(yours), columns = columnsOf(yours, model);
+  const limit = Math.max(LEAST_LIMIT.own, ...given.map((each) => -each));
+  const shaded = (at) => ({ ...numberCell(given[at]), css: "lost", shade: -given[at] / limit });
+  const preferred = (at) => {
+    if (isGreedyAt(yours, at)) return { text: "" };
+    const { token, probability } = runnerUp(yours, at);
+    return { text: `${shownToken(token)}\n${chanceText(probability)}` };
+  };
+  return [
+    ["yours", tokenCells(yours, columns, 0, ([at]) => !isGreedyAt(yours, at))],
+    ["log P", scoredCells(yours, columns, 0, shaded)],
+    ["rank", scoredCells(yours, columns, 0, (at) => ({ text: grouped(yours.targetRanks[at]) }))],
+    ["the model would write", scoredCells(yours, columns, 0, preferred)],
+    ["model's own", tokenCells(model, columns, 1)],
+    ["log P", scoredCells(model, columns, 1, (at) => numberCell(logProbabilities(model)[at]))],
+  ];
+}
+
+const numberCell = (value) => ({ text: signed(value, 2) });
+
+// The tokens of one side of all columns, those with a frame for which isFramed(column).
+function tokenCells({ targetTokens }, columns, side, isFramed = () => false) {
+  const texts = shownTokens(targetTokens);
+  return columns.map((column) => {
+    const at = column[side];
+    if (at === null) return null;
+    return { text: texts[at], title: targetTokens[at], css: isFramed(column) ? "token turned" : "token" };
+  });
+}
+
+// The cells of one side; a given token has no log P.
+function scoredCells({ numForced = 0 }, columns, side, cell) {
+  return columns.map(({ [side]: at }) => (at === null || at < numForced ? null : cell(at)));
+}
+
+// Positions of two translations side by side: equal tokens in one column, of the others those that read the source
+// alike, all cross-attention heads together.
+function columnsOf(one, other) {
+  const [lefts, rights] = [one, other].map(readsOf);
+  const gain = (left, right) => {
+    const common = lefts[left].reduce((sum, weight, key) => sum + Math.min(weight, rights[right][key]), 0);
+    return common + (one.targetIds[left] === other.targetIds[right] ? 1 : -ALIKE);
+  };
+  return aligned(lefts.length, rights.length, gain);
+}
+
+// The weights of each step over the source; Python sends their average over all heads as `reads`.
+function readsOf({ cross, reads, sourceTokens: { length } }) {
+  const weights = reads?.weights ?? averageMap(cross, { layer: null, head: null }), steps = weights.length / length;
+  return Array.from({ length: steps }, (_, step) => weights.subarray(step * length, (step + 1) * length));
+}
