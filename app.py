@@ -17,8 +17,10 @@ else:
     import asyncio
     import contextlib
 
+    from starlette.middleware import Middleware
     from streamlit.starlette import App
 
+    from headlight.app.open_files import HandshakeLimit
     from headlight.app.server import open_browser
     from headlight.classroom import check_store
     from headlight.classroom.routes import class_routes, housekeeping
@@ -33,4 +35,5 @@ else:
         async with housekeeping():
             yield
 
-    app = App(__file__, routes=[*class_routes(), *module_routes()], lifespan=lifespan)
+    routes = [*class_routes(), *module_routes()]
+    app = App(__file__, routes=routes, lifespan=lifespan, middleware=[Middleware(HandshakeLimit)])

@@ -20,6 +20,7 @@ from transformer.model.device import describe_device
 from transformer.translator import Strategy
 
 from . import choices, url_state
+from .statics import style
 from .widgets import can_be_presented, is_presented, plain
 
 AUTHORS, YEAR = "The Headlight authors", 2026
@@ -90,14 +91,14 @@ def _show_icons(checkpoint: CheckpointFiles) -> Strategy:
         lambda on: url_state.write("present", "1" if on else ""),
     )
     if present:
-        st.html(PRESENT)
+        st.html(style(PRESENT))
     return _options(checkpoint)
 
 
 def hide_sentence() -> None:
     """Leave only the language and the icons of the bar; call it in a view that does not use the sentence."""
     if not is_presented():
-        st.html(WITHOUT_SENTENCE)
+        st.html(style(WITHOUT_SENTENCE))
 
 
 def take_sentence(text: str) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 import streamlit as st
 
 from . import open_files
+from .statics import picture, style
 
 if TYPE_CHECKING:
     from headlight.app.results import TranslationRequest
@@ -40,8 +41,8 @@ def main(load_guide: Callable[[], Guide]) -> None:
     """Draw the page in the address for one visitor; `load_guide` imports what leads through lessons."""
     st.html(_styles())
     if st.context.is_embedded:
-        st.html(FOLDER / "embed.css")
-    st.logo(FOLDER / "logo.svg", size="large", icon_image=FOLDER / "icon.svg")
+        st.html(style(FOLDER / "embed.css"))
+    st.logo(picture(FOLDER / "logo.svg"), size="large", icon_image=picture(FOLDER / "icon.svg"))
     with starting():
         from . import bar, results
         from .model_queue import in_turn
@@ -73,14 +74,13 @@ def main(load_guide: Callable[[], Guide]) -> None:
 
 def _configure(title: str) -> None:
     """Say what the browser's tab shows, and that the page is wide: once a run, for it all costs the browser time."""
-    st.set_page_config(page_title=title, page_icon=str(FOLDER / "icon.svg"), layout="wide")
+    st.set_page_config(page_title=title, page_icon=picture(FOLDER / "icon.svg"), layout="wide")
 
 
-@functools.cache  # read once, and one message a run
+@functools.cache  # one message per run
 def _styles() -> str:
     """Return the styles of all pages, and the headings of their list."""
-    texts = [style.read_text(encoding="utf-8") for style in (*SHARED_STYLES, FOLDER / "page.css")]
-    return "".join(f"<style>{text}</style>" for text in texts)
+    return "".join(map(style, (*SHARED_STYLES, FOLDER / "page.css")))
 
 
 open_files.raise_limit()

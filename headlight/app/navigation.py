@@ -18,6 +18,7 @@ from streamlit.navigation.page import Page
 
 from . import url_state
 from .entry import entry_folder
+from .statics import style
 
 if TYPE_CHECKING:
     from headlight.app.results import TranslationRequest
@@ -118,7 +119,7 @@ def show_name() -> None:
     Its style is on this page alone. As a `:has()` in the style of all pages, it made every change of any page, and each
     label that Plotly measures, ask for the style of the whole page anew: 14 ms instead of 0.5.
     """
-    st.html(_HOME_STYLE)
+    st.html(style(_HOME_STYLE))
     row = st.container(horizontal=True, gap=None, key="name")
     row.title("Headlight", anchor=False, width="content")
     row.markdown("Watch a neural network translate. Nothing is faked.", width="content")

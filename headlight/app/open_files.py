@@ -2,17 +2,24 @@
 
 import contextlib
 import logging
+import math
 
 try:
     import resource
 except ImportError:  # Windows, which has no such limit
     resource = None  # type: ignore[assignment]
 
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.websockets import WebSocket
+
 logger = logging.getLogger(__name__)
 
 _WANTED = (65_536, 10_240, 4096)  # tried in this order; macOS mostly gives a process no more than 10,240
 _LOW = 4096
+_FULL, _RETRY = "This server is full: please try again in a minute.", {"Retry-After": "60"}
 FILES_PER_VISITOR = 4
+RESERVE = 64  # files of the server itself, and of requests
 
 
 def raise_limit() -> None:
@@ -27,8 +34,40 @@ def raise_limit() -> None:
                 resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
                 limit = wanted
     if _is_less(limit, _LOW):
-        visitors = limit // FILES_PER_VISITOR
-        logger.warning("This server may open %d files, enough for %d visitors: raise `ulimit -Hn`.", limit, visitors)
+        words = "This server may open %d files, enough for %d visitors: raise `ulimit -Hn`."
+        logger.warning(words, limit, _visitors(limit))
+
+
+def most_visitors() -> float:
+    """Return how many websockets the limit of open files allows."""
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0] if resource else None
+    return math.inf if limit is None or limit == resource.RLIM_INFINITY else _visitors(limit)
+
+
+def _visitors(limit: int) -> int:
+    return max(1, (limit - RESERVE) // FILES_PER_VISITOR)
+
+
+class HandshakeLimit:
+    """ASGI middleware that refuses websockets, by 503, beyond the number that the limit of open files allows.
+
+    A visitor who was admitted keeps files for their runs, however many silent websockets are open.
+    """
+
+    def __init__(self, app: ASGIApp):
+        self._app, self._open = app, 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "websocket":
+            await self._app(scope, receive, send)
+        elif self._open >= most_visitors():
+            await WebSocket(scope, receive, send).send_denial_response(PlainTextResponse(_FULL, 503, _RETRY))
+        else:
+            self._open += 1
+            try:
+                await self._app(scope, receive, send)
+            finally:
+                self._open -= 1
 
 
 def _is_less(limit: int, number: int) -> bool:

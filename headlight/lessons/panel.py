@@ -17,6 +17,7 @@ from headlight.app import bar, results, url_state
 from headlight.app.navigation import HOME
 from headlight.app.parameters import PARAMETERS
 from headlight.app.results import TranslationRequest
+from headlight.app.statics import style
 from headlight.app.widgets import is_presented, plain
 from headlight.components.show import lesson_panel
 from transformer.errors import UserError
@@ -255,10 +256,10 @@ def show_panel(request: TranslationRequest) -> None:
         return
     if lesson is None or number is None or number > len(lesson.steps):
         return
-    st.html(STYLE)
+    st.html(style(STYLE))
     presented = is_presented()
     if presented:
-        st.html(DOCKED)
+        st.html(style(DOCKED))
     of_visit = {
         "present": presented,
         "known": _RESTORED in st.session_state,

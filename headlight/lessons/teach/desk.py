@@ -15,6 +15,7 @@ from streamlit.url_util import make_url_path
 
 from headlight.app import results, url_state
 from headlight.app.results import TranslationRequest
+from headlight.app.statics import style
 from headlight.app.widgets import is_presented, plain
 from headlight.classroom import (
     ClassError,
@@ -164,9 +165,9 @@ def is_revealed(code: str, posed: Posed) -> bool:
 
 def show(code: str, place: Place, ways: Ways) -> None:
     """Show the desk of a class, or whom it is for where this session lacks the secret."""
-    st.html(STYLE)
+    st.html(style(STYLE))
     if is_presented():
-        st.html(PRESENTED)
+        st.html(style(PRESENTED))
     # The first two places are those of the link to another page and of what follows it (`panel._open`): a run of this
     # part that comes late would take the link away before the browser has followed it.
     st.empty()

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import streamlit as st
 
+from headlight.app.statics import style
 from headlight.app.widgets import offer_download, plain, show_table
 from headlight.classroom import ClassError, Kind, Round, Tally, Teacher
 from headlight.components.show import classes_kept
@@ -50,7 +51,7 @@ def _show(teacher: Teacher) -> None:
         st.markdown("Nothing has been asked yet.")
         return
     names = [(str(each.number), cells_of(each, tally)) for each, tally in zip(rounds, tallies, strict=True)]
-    st.html(STYLE)
+    st.html(style(STYLE))
     with st.container(key="class_rounds"):
         show_table("What was asked of the class", "round", HEADER, names)
 

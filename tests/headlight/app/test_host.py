@@ -7,10 +7,12 @@ import resource
 import signal
 import subprocess
 import sys
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import websockets
 from support.server import ROOT, free_port, is_alive, start, wait_for
 from support.talk import aside
 from support.until import until
@@ -135,4 +137,30 @@ def test_a_limit_is_never_lowered_and_one_beyond_the_systems_is_let_be(monkeypat
         monkeypatch.setattr(open_files.resource, "getrlimit", lambda _, limits=limits: limits)
         open_files.raise_limit()
         assert asked == wanted, limits
-    assert caplog.messages == ["This server may open 1024 files, enough for 256 visitors: raise `ulimit -Hn`."]
+    assert caplog.messages == ["This server may open 1024 files, enough for 240 visitors: raise `ulimit -Hn`."]
+
+
+def test_silent_sockets_take_nothing_from_a_visitor_who_is_there(tmp_path):
+    silent = 90
+
+    async def visit(address: str) -> None:
+        url = f"ws{address.removeprefix('http')}/_stcore/stream"
+        async with WebsocketVisitor(address, "decoding") as visitor:
+            assert not (await visitor.arrive(text="I see a tree.")).exceptions
+            async with contextlib.AsyncExitStack() as sockets:
+                connect = (sockets.enter_async_context(websockets.connect(url)) for _ in range(silent))
+                outcomes = await asyncio.gather(*connect, return_exceptions=True)
+                refused = [each for each in outcomes if isinstance(each, Exception)]
+                assert {each.response.status_code for each in refused} == {503}
+                assert len(refused) == silent + 1 - (256 - open_files.RESERVE) // open_files.FILES_PER_VISITOR
+                for number in range(4):
+                    assert not (await visitor.ask(f"I see {number} trees.")).exceptions
+                for path in ("/c", "/_stcore/health", "/"):
+                    with await asyncio.to_thread(urllib.request.urlopen, address + path) as response:
+                        assert response.status == 200
+            async with WebsocketVisitor(address, "decoding") as later:
+                assert not (await later.arrive(text="I see a house.")).exceptions
+
+    with limited(256, 256, tmp_path / "log") as (_, address):
+        aside(visit(address)).result(timeout=300)
+    assert "Traceback" not in (tmp_path / "log").read_text()
