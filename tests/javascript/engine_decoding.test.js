@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { sampler } from "../../headlight/components/engine/decoding.js";
+import { decode, sampler } from "../../headlight/components/engine/decoding.js";
 
 const LOGITS = [9, 1, 0, Math.log(2), Math.log(4), -30]; // of tokens 0, which is never chosen, to 5
 const ENGINE = { vocab: 6, never: [0], logits: Float32Array.from([7, ...LOGITS]) };
@@ -31,4 +31,27 @@ test("of the most probable alone, and never what may not be chosen", () => {
   assert.deepEqual([...new Set(draw({ topK: 1 }, 50))], [4]);
   assert.ok(!draw({ temperature: 100 }, 2000).includes(0));
   for (const wrong of [{ temperature: 0 }, { topK: -1 }]) assert.throws(() => sampler(ENGINE, wrong), RangeError);
+});
+
+// An engine that never writes the end of sentence.
+function endless(maxLength) {
+  const tally = (logits, at, vocab, peak) => {
+    const shares = [...logits.subarray(at, at + vocab)].map((logit) => Math.exp(logit - peak));
+    return { sum: shares.reduce((a, b) => a + b), weighted: 0 };
+  };
+  return {
+    ...ENGINE, config: { begin_id: 1, end_id: 5, max_length: maxLength }, kernel: { tally },
+    begin() {}, advance() {}, eachLogits: (_, act) => act(0, 1),
+  };
+}
+
+test("a translation without an end has the tokens that its source and the model allow, and not one less", () => {
+  for (const maxLength of [1, 2, 7, 52, 53, 54, 200]) {
+    for (const source of [[5], [3, 4, 5]]) {
+      const run = decode(endless(maxLength), source);
+      let step = run.next();
+      while (!step.done) step = run.next();
+      assert.equal(step.value.ids.length, Math.min(maxLength, source.length + 50));
+    }
+  }
 });

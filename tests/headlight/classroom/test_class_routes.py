@@ -189,6 +189,14 @@ def test_a_version_that_is_none_is_refused_and_one_of_the_future_is_brought_up_t
     assert phone.state(999)[1]["v"] == 1
 
 
+def test_a_phone_that_knows_a_version_of_the_future_gets_the_whole_question(phone, teacher):
+    """A file of classes that was put back to an older copy has such phones."""
+    asked = teacher.ask(WORD).version
+    whole = phone.state()[1]
+    assert whole["text"] == WORD.text
+    assert [phone.state(asked + ahead)[1] for ahead in (1, 2, 100)] == [whole] * 3
+
+
 def test_an_answer_may_be_repeated_and_changed_until_it_is_closed_once_a_second(phone, teacher, clock, store):
     teacher.ask(WORD)
     assert [phone.answer(1, 0)[0] for _ in range(3)] == [200] * 3

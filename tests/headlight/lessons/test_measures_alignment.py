@@ -1,5 +1,6 @@
 """What lessons ask about heads that align words, against rows counted by hand and what the explorer says."""
 
+import itertools
 import re
 
 import numpy as np
@@ -7,7 +8,8 @@ import pytest
 from support.head_rows import Head, word
 from support.lesson_runs import LANGUAGES, SENTENCES, decided, found, named, run_of
 
-from headlight.lessons.answer import Run
+from headlight.lessons.answer import Run, Undecided
+from headlight.lessons.measures import alignment
 from headlight.lessons.measures.alignment import PLAINLY
 from headlight.lessons.measures.explanation import left_out
 from headlight.lessons.measures.wording import NEAR
@@ -138,6 +140,22 @@ def test_the_aligning_layer_has_the_highest_mean_of_shares(checkpoint):
         for option in answer.options:
             told = re.search(r"(\d+) % of all rows", option.told)
             assert told and abs(int(told[1]) - 100 * means[option.name]) <= 0.5 + 1e-6
+
+
+@BOTH
+def test_a_layer_aligns_only_if_both_yardsticks_say_so(checkpoint, monkeypatch):
+    """Whichever layer the words that are needed speak for, the question is asked if it is the weights' own."""
+    run, answer = decided(checkpoint, "aligning_layer", *MORE)[0]
+    layers, heads = run.trace.cross.shape[:2]
+    (first,) = answer.right
+    for order in itertools.permutations(range(layers)):
+        needed = np.repeat(np.array(order, dtype=float)[:, None], heads, axis=1)
+        monkeypatch.setattr(alignment, "needed_rows", lambda run, needed=needed: needed)
+        if order[int(first)] == layers - 1:
+            assert alignment.aligning_layer(run) == answer
+        else:
+            with pytest.raises(Undecided):
+                alignment.aligning_layer(run)
 
 
 def address_of(head: str) -> dict[str, str]:

@@ -18,6 +18,7 @@ from transformer.interpret.rollout import alti
 BOTH = pytest.mark.parametrize("checkpoint", LANGUAGES)
 HUNGRY = tuple(f"The {noun} is hungry because it has not eaten." for noun in ("cat", "dog", "child"))
 MORE = (*HUNGRY, "I think that he has never read this book.", "She has never seen the old house.")
+TWICE = "When he came home, she was in the kitchen."
 CARS = ("The car is old but it is fast.", "She said that he was tired.", "The car is not there because it is broken.")
 
 
@@ -118,11 +119,15 @@ def test_the_other_noun_brings_the_pronoun_that_the_model_writes_by_hand(checkpo
 
 @BOTH
 def test_the_share_of_the_source_is_what_the_prefix_leaves(checkpoint):
-    answers = decided(checkpoint, "source_share", *HUNGRY, *CARS)
-    assert len(answers) >= 12
+    answers = decided(checkpoint, "source_share", *HUNGRY, *CARS, TWICE)
+    pronouns = PRONOUNS[run_of(checkpoint, "?").translator.checkpoint.data["target_language"]]
+    assert len(answers) >= 12 and answers[-1][0].request.text == TWICE
+    assert len([step for step in whole_words(answers[-1][0], *pronouns) if step]) > 1
     for run, answer in answers:
         step, trace = int(answer.names["step"]) - 1, run.trace
         assert step > 0, "what was written before is not nothing"
+        later = [each for each in whole_words(run, *pronouns) if each]
+        assert not later or step == max(later), "the last pronoun"
         row = alti(run.translator.model, trace.source_ids, trace.decoder_input_ids).across[-1][step]
         assert answer.value == pytest.approx(100 * (1 - row[len(trace.source_ids) :].sum()), abs=1e-3)
         assert answer.is_right(answer.value + 9) and not answer.is_right(answer.value + 11)

@@ -95,6 +95,29 @@ def test_what_is_too_close_to_call_is_left_to_all_logits():
     assert found == [17] and asked.times == 1
 
 
+def test_rounding_that_raises_one_token_and_lowers_another_does_not_decide():
+    """Token 7's bytes are 30 less than token 3's, nearly two bounds, and its logit is greater."""
+    unit, x = 0.01, torch.ones(1, 32)
+    digits = torch.full((9, 32), -20.0)
+    digits[0] = -127.0
+    digits[3] = 10.51  # rounded to 11
+    digits[7] = 10.49  # rounded to 10
+    digits[7, :2] = 11.49
+    found, asked = chosen(digits * unit, x)
+    assert asked.logits.argmax() == 7 and digits[7].round().sum() < digits[3].round().sum() - 29
+    assert found == [7] and asked.times == 0
+
+
+@pytest.mark.parametrize("lead", [1e-6, 1e-5, 5e-5])
+def test_a_lead_within_what_kernels_differ_by_is_left_to_all_logits(lead):
+    torch.manual_seed(5)
+    weight, x = 0.1 * torch.randn(300, 32), torch.randn(1, 32)
+    weight[17] = x[0] / x[0].norm()
+    weight[203] = weight[17] * (1 + lead)
+    found, asked = chosen(weight, x)
+    assert found == [203] and asked.times == 1
+
+
 @pytest.mark.parametrize("x", [torch.zeros(1, 32), torch.full((1, 32), torch.nan), torch.full((2, 32), torch.inf)])
 def test_what_is_no_number_is_left_to_all_logits(x):
     found, asked = chosen(torch.randn(50, 32), x)
