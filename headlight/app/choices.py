@@ -264,10 +264,15 @@ def choose_side() -> str:
     return SIDES[one_of("Side", tuple(SIDES), "side")]
 
 
-def choose_token(trace: Trace, stack: str) -> tuple[int, tuple[str, ...]]:
-    """Ask for a token of this side; return it, counted from 0, and all of them. Decoder tokens are those fed."""
-    tokens = trace.source_tokens if stack == "encoder" else trace.decoder_input_tokens
-    return slider_over("Token", shown_tokens(tokens), "token", min(1, len(tokens) - 1), width=420), tokens
+def choose_token(trace: Trace) -> tuple[str, int, tuple[str, ...]]:
+    """Ask for a side and one of its tokens; return the stack, the token's place from 0, and all tokens of the side.
+
+    Decoder tokens are the input tokens.
+    """
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        stack = choose_side()
+        tokens = trace.source_tokens if stack == "encoder" else trace.decoder_input_tokens
+        return stack, slider_over("Token", shown_tokens(tokens), "token", min(1, len(tokens) - 1), width=420), tokens
 
 
 def numbers(count: int) -> tuple[str, ...]:

@@ -191,6 +191,12 @@ def show_figure(figure: go.Figure, key: str, alt: str, see: Finding | str = "") 
         st.caption(plain_cells_words(rows, columns))
 
 
+def show_result(figure: go.Figure, key: str, alt: str, finding: Finding, attempt: str = "") -> None:
+    """Show a figure, and below it its finding with an experiment to try."""
+    show_figure(figure, key, alt, finding)
+    show_finding(finding, attempt)
+
+
 def offer_downloads() -> None:
     """Show the buttons of all figures of the page: their pictures, numbers and captions."""
     figure_downloads("figure_downloads")

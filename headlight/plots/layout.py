@@ -166,7 +166,7 @@ def scatter(x: Values, y: Values, mode: str, **look: Any) -> dict:
 
 def bars(x: Values, y: Values, **look: Any) -> dict:
     """Return a bar at each x, as high as its y, for `figure_of`; numbers on it in the page's own black or white."""
-    ink = {"textfont": {"color": PAGE_TEXT}} if look.get("text") is not None else {}
+    ink = {"textfont": {"color": PAGE_TEXT, "size": CELL_LABEL}} if look.get("text") is not None else {}
     return {"type": "bar", "x": x, "y": y, **ink, **look}
 
 

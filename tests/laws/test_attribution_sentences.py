@@ -7,8 +7,8 @@ import numpy as np
 from support.claims import as_printed, told
 from support.traced import TOKEN, place_of, traces, translator
 
-from headlight.plots.contributions import GRADIENT, LEFT_OUT, MEASURES, NORMED, RAW, correlations
-from headlight.views.research.attribution import describe_agreement, describe_largest, describe_prefix
+from headlight.plots.contributions import GRADIENT, LEFT_OUT, MEASURES, NORMED, RAW
+from headlight.views.research.attribution import correlations, describe_agreement, describe_largest, describe_prefix
 from transformer.interpret.attribution import Attribution, gradient_times_input, leave_one_out
 
 SHORT = (0, 3, 6, 7, 9, 10, 11, 12, 13, 16, 17, 18, 19, 23, 33)  # quick, repeated words and single pieces among them

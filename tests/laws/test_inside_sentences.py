@@ -9,7 +9,7 @@ from support.claims import PERCENT, as_percent, as_printed, number
 from support.streams import labels, loaded, some_blocks, stages_of, trace_of
 
 from headlight.views.inside.architecture_content import share_words
-from headlight.views.inside.scaling_content import describe_head, describe_random
+from headlight.views.inside.scaling import describe_head, describe_random
 from headlight.views.inside.toy import MASKED_ROW
 from transformer.experiments.attention import fully_masked_row, measure_random_products
 from transformer.interpret.parameters import blocks_of

@@ -104,16 +104,16 @@ def test_confidence_tells_mean_accuracy_percentile_and_what_exceeds_the_losss_mi
         smoothing = None if epsilon is None else Smoothing(epsilon, 50)
         said, best = str(describe_confidence(measured, smoothing)), sorted(map(float, own))
         right, count, mean = re.match(
-            rf"The top-1 prediction is right in ({PERCENT}) of ([\d,]+) tokens\. Its mean probability is ([\d.]+)\.",
+            rf"The top-1 prediction is right in ({PERCENT}) of ([\d,]+) tokens\. Its mean probability is ({PERCENT})\.",
             said,
         ).groups()
-        assert number(count) == len(best) and as_printed(mean, sum(best) / len(best))
+        assert number(count) == len(best) and as_percent(mean, sum(best) / len(best))
         assert as_percent(right, sum(map(bool, measured.right)) / len(best))
         least = re.search(
-            rf"ε = (\S+), the loss .* least at ([\d.]+), above which ({PERCENT}) of the tokens lie\.$", said
+            rf"ε = (\S+), the loss .* least at ({PERCENT}), above which ({PERCENT}) of the tokens lie\.$", said
         )
         assert bool(least) == bool(epsilon), "without smoothing nothing can lie above 1"
         if least:
             bound = 1 - epsilon + epsilon / 50
-            assert float(least[1]) == epsilon and as_printed(least[2], bound)
+            assert float(least[1]) == epsilon and as_percent(least[2], bound)
             assert as_percent(least[3], sum(value > bound for value in best) / len(best))

@@ -13,7 +13,7 @@ from support.small import encoding
 from support.streams import loaded, trace_of
 
 from headlight.app.finding import Finding
-from headlight.views.positions.waves_content import (
+from headlight.views.positions.waves import (
     describe_learned,
     describe_size,
     describe_waves,

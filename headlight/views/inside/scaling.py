@@ -1,14 +1,18 @@
 """The view on the division by the root of d_k."""
 
+import numpy as np
 import streamlit as st
 
 import headlight.plots as plots
 from headlight.app.choices import whole_number
+from headlight.app.finding import Finding
 from headlight.app.results import TranslationRequest
 from headlight.app.widgets import Panel, show_figure, show_finding, show_panels
-from transformer.experiments.attention import measure_random_products
+from headlight.plots.numbers import LEAST_SHOWN, format_distinct, percent
+from headlight.plots.tokens import quoted_at
+from transformer.experiments.attention import RandomProducts, measure_random_products, softmax_jacobian_norm
+from transformer.interpret.attention_block import Stages, undivided
 
-from .scaling_content import describe_head, describe_random
 from .steps import choose_block
 
 _DIVIDED = (
@@ -21,6 +25,7 @@ _UNDIVIDED = (
     "first products spread no more than divided ones would (Raffel et al. 2020), and what it learned since may "
     "spread as it likes."
 )
+_SATURATED = 1e-6  # a softmax's Jacobian below this is float32's rounding
 
 
 def show(request: TranslationRequest) -> None:
@@ -47,4 +52,58 @@ def show(request: TranslationRequest) -> None:
         see,
         "the heads of other layers: where the trained products are already small, the division hardly matters; at d_k "
         "1 it does nothing at all.",
+    )
+
+
+def describe_head(stages: Stages, head: int, queries: tuple[str, ...]) -> Finding:
+    """Return what the division does to this head: its weights, its products, and the gradient through its softmax."""
+    weights = undivided(stages, head)
+    without, divided = (part.max(axis=-1) for part in weights)
+    unmasked, is_own = stages.unmasked[0], stages.is_divided
+    products = stages.products[0, head][unmasked].std()
+    if is_own:
+        scores = (stages.scores[0, head] - stages.bias[head])[unmasked].std()
+        more = f"The unmasked products have a standard deviation of {products:.2f}, the scores {scores:.2f}. "
+    else:
+        more = f"The unmasked products have a standard deviation of {products:.2f}. "
+    steep, steep_divided = (softmax_jacobian_norm(part).sum() for part in weights)
+    if steep_divided < _SATURATED:
+        more += "Each row gives one key all of its weight, so softmax passes no gradient."
+    else:
+        share = percent(steep / steep_divided * np.sqrt(stages.d_k))
+        what = "what it is" if is_own else "what it would be with it"
+        more += (
+            f"Without the division the gradient through softmax with respect to q·k (the sum of its Jacobian's "
+            f"absolute entries) {'would be' if is_own else 'is'} {share} of {what}."
+        )
+    if without.mean() - divided.mean() < LEAST_SHOWN:
+        would = "hardly changes" if is_own else "would hardly change"
+        own = divided if is_own else without
+        return Finding(f"The division {would} a row's largest weight: {own.mean():.2f} on average.", more)
+    most = int((without - divided).argmax())
+    mean, mean_divided = format_distinct(without.mean(), divided.mean())
+    low, high = format_distinct(divided[most], without[most])
+    row = quoted_at(queries, most, "query")
+    if not is_own:
+        return Finding(
+            f"With the division a row's largest weight would average {mean_divided}, not {mean}.",
+            f"This model does not divide. The row of {row} would change most, from {high} to {low}. {more}",
+        )
+    return Finding(
+        f"Without the division a row's largest weight would average {mean}, not {mean_divided}.",
+        f"The row of {row} changes most, from {low} to {high}. {more}",
+    )
+
+
+def describe_random(spread: RandomProducts) -> Finding:
+    """Return what the random vectors show, at the smallest and the largest size."""
+    low, high = spread.sizes[0], spread.sizes[-1]
+    mean = spread.gradient_scaled[-1] / spread.gradient[-1] / np.sqrt(high)
+    return Finding(
+        f"At d_k {high} the largest weight averages {spread.largest[-1]:.2f} undivided, "
+        f"{spread.largest_scaled[-1]:.2f} divided.",
+        f"The {spread.keys} keys' products have a standard deviation of {spread.products[-1]:.1f} (√{high} = "
+        f"{np.sqrt(high):.1f}); at d_k {low} the largest weight is {spread.largest_scaled[0]:.2f} either way. With the "
+        f"division the gradient with respect to q·k is {spread.typical_ratio[-1]:,.2f} times as large by the rows' "
+        f"median, and {mean:,.2f} times by their mean.",
     )

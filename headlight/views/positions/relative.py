@@ -1,5 +1,6 @@
 """The view on relative positions: a bias on the scores by distance, as T5 has it, in place of an added position."""
 
+import numpy as np
 import streamlit as st
 
 import headlight.plots as plots
@@ -8,40 +9,62 @@ from headlight.app.choices import choose_side, one_number, one_of
 from headlight.app.finding import Finding
 from headlight.app.results import TranslationRequest, measures
 from headlight.app.widgets import plain, show_figure, show_finding, show_translation
-from headlight.plots.relative_positions import MOST_TOKENS
+from headlight.plots.numbers import format_error, pluralize, scientific, signed
+from headlight.plots.relative_positions import MOST_TOKENS, distance_words
 from transformer.config import ModelConfig
-from transformer.interpret.relative_positions import RelativeBias, relative_bias
+from transformer.interpret.relative_positions import Moved, RelativeBias, relative_bias
 from transformer.model.names import Stack
 
-from . import relative_content as content
-
 _WAYS = {Stack.ENCODER: "both ways", Stack.DECODER: "one way: later tokens are masked"}
+REACHES = ("16", "48", "all")
+PLACES = 10  # by which the sentence is moved
+FLAT = 0.05  # numbers that differ by less change the ratio of two weights by 5 % at most
+_ROUNDING = 1e-3  # of the largest number
+_LARGE = 10_000
+WHY = (
+    "Attention needs the order of words to find a key by its place, and what counts is mostly **how far away it is, "
+    "and on which side**: the word before, one of the next few. A position that is added to the embedding leaves "
+    "each head to work that out from two vectors. A bias by distance says it at once: to the score of a query and a "
+    "key each head adds one learned number that depends on their distance alone. Nothing is added to the embeddings. "
+    "Near distances have a number each; farther ones share one, in buckets that grow by a constant factor, and the "
+    "last has no end: so there is a number for every pair of tokens of a sentence longer than any in training "
+    "(Raffel et al. 2020, 2.1)."
+)
+LOOK_FOR = (
+    "**What to look for:** a peak at −1 or +1 makes a head look to its neighbour whatever the words are; a hill "
+    "around 0 keeps it near, a valley around 0 sends it away; a flat curve leaves all to the words. Steps get wider "
+    "with distance, for each is a bucket, on a ground of its own."
+)
+CROSS = (
+    "Each side has one table, for all of its layers. Cross-attention has none: between a source token and an output "
+    "token there is no distance."
+)
 
 
 def show(request: TranslationRequest) -> None:
     """Show each head's bias over distance, and between the tokens of the reader's sentence. Raises UserError."""
     model = results.translator(request.checkpoint).model
-    st.markdown(content.WHY)
+    st.markdown(WHY)
     with st.container():  # where a phone shows a figure before what is said of it, this stays with the words above
         _show_formula(model.config)
     biases = {stack: relative_bias(model, stack) for stack in Stack}
     with st.container(horizontal=True, gap="medium"):
         side = Stack(choose_side())
         head = one_number("Head", model.config.num_heads, "bias_head") - 1
-        reach = one_of("Distances", content.REACHES, "bias_reach")
-    see = content.describe_head(biases[side], side, head)
+        reach = one_of("Distances", REACHES, "bias_reach")
+    see = describe_head(biases[side], side, head)
     for column, (stack, bias) in zip(st.columns(2, gap="medium"), biases.items(), strict=True):
         with column:
             st.markdown(f"**{stack.capitalize()}**, {_WAYS[stack]}")
             most = model.config.max_length - 1
             far = min(most, 3 * model.config.relative_distance // 2 if reach == "all" else int(reach))
             alt = f"Curves of the bias of each head of the {stack} over distance"
-            told = see if stack == side else content.describe_head(bias, stack, head)
+            told = see if stack == side else describe_head(bias, stack, head)
             show_figure(plots.bias_curves(bias, head, far, theme="page"), f"bias_{stack}", alt, told)
-            st.caption(plain(content.describe_buckets(model.config, bias)))
+            st.caption(plain(describe_buckets(model.config, bias)))
     show_finding(see, "another head: which of them look to a neighbour, and do any look far away?")
-    st.markdown(content.LOOK_FOR)
-    st.caption(content.CROSS)
+    st.markdown(LOOK_FOR)
+    st.caption(CROSS)
     _show_sentence(request, biases[side], side, head)
 
 
@@ -59,13 +82,65 @@ def _show_sentence(request: TranslationRequest, bias: RelativeBias, side: Stack,
     if len(shown) < len(tokens):
         st.caption(f"The first {MOST_TOKENS} of {len(tokens)} tokens; beyond them the same diagonals continue.")
     limit = float(abs(bias.numbers[head]).max()) or 1.0
-    moved = measures.moved_sentence(request, content.PLACES)
+    moved = measures.moved_sentence(request, PLACES)
     see, places = Finding("The sentence fills all positions: there is no room to move it."), [0]
     if moved:
-        see, places = content.describe_moved(moved), [0, moved.places]
+        see, places = describe_moved(moved), [0, moved.places]
     for column, first in zip(st.columns(2, gap="medium"), places, strict=False):
         with column:
             st.markdown(f"**Positions {first} to {first + len(shown) - 1}**")
             alt = f"Map of the bias of head {head + 1} of the {side}, the first token at position {first}"
             show_figure(plots.bias_map(bias, head, tokens, first, limit, theme="page"), f"bias_map_{first}", alt, see)
     show_finding(see, "“Inside attention” writes this sum out for any query and key, in the step before the mask.")
+
+
+def describe_head(bias: RelativeBias, stack: str, head: int) -> Finding:
+    """Say which distances a head favours and disfavours most, and what that does to weights; head from 0."""
+    numbers = bias.at(bias.distances)[0][head].astype(np.float64)
+    high, low = (_bucket_words(bias, int(at)) for at in (numbers.argmax(), numbers.argmin()))
+    spread = float(np.ptp(numbers))
+    if spread < FLAT:
+        text = f"All of its numbers lie within {spread:.2g}: it leaves all to the words."
+        return Finding(f"Head {head + 1} of the {stack} hardly depends on distance.", text)
+    times = np.exp(spread)
+    factor = f"{times:,.1f}" if times < _LARGE else scientific(times, 2)
+    return Finding(
+        f"Head {head + 1} of the {stack} favours {high}: {signed(numbers.max(), 2)}.",
+        f"It favours {low} least: {signed(numbers.min(), 2)}. Were their products equal, the one key would get "
+        f"e^{spread:.2f} = {factor} times the weight of the other.",
+    )
+
+
+def _bucket_words(bias: RelativeBias, at: int) -> str:
+    """Say which distances share the bucket of the distance in this place."""
+    distances = bias.distances
+    shared = bias.holds(int(bias.at(distances[at : at + 1])[1][0]))
+    return distance_words(shared, furthest=int(np.abs(distances).max()))
+
+
+def describe_buckets(config: ModelConfig, bias: RelativeBias) -> str:
+    """Say how many buckets a side has, how many of them are one distance, and where the last begins."""
+    count = config.relative_buckets // (2 if bias.both_ways else 1)
+    last, furthest = bias.holds(count - 1), int(np.abs(bias.distances).max())
+    begins = f"begins at {np.abs(last).min()}" if len(last) else f"is beyond {furthest}, the largest distance here"
+    ways = f", {count} for each direction" if bias.both_ways else ", for keys up to the query"
+    return (
+        f"{config.relative_buckets} buckets{ways}: one each for distances below {count // 2}, wider ones from there; "
+        f"the last {begins}."
+    )
+
+
+def describe_moved(moved: Moved) -> Finding:
+    """Say what it changes in the encoder's output that a sentence stands some places later."""
+    if moved.difference < _ROUNDING * moved.largest:
+        return Finding("The same sentence at other positions has the same map.", _moved_words(moved))
+    return Finding("Moved, the sentence is another one to the encoder.", _moved_words(moved))
+
+
+def _moved_words(moved: Moved) -> str:
+    same = moved.difference < _ROUNDING * moved.largest
+    told = f"{format_error(moved.difference)}: rounding" if same else f"{moved.difference:.2f}: more than rounding"
+    return (
+        f"Measured with {pluralize(moved.places, 'token')} of masked padding before the sentence: the numbers in the "
+        f"encoder's output, the largest {moved.largest:.2f}, differ by at most {told}."
+    )

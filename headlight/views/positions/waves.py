@@ -1,22 +1,49 @@
 """The positional encoding itself: its table, a pair of dimensions as waves, and the same pair on a circle."""
 
+from collections.abc import Mapping
+
+import numpy as np
 import streamlit as st
 
 import headlight.plots as plots
 from headlight.app import bar, results
 from headlight.app.choices import slider
+from headlight.app.finding import Finding
 from headlight.app.results import TranslationRequest
 from headlight.app.widgets import plain, show_figure, show_finding
+from headlight.plots.numbers import format_error, pluralize
 from transformer.config import Positions
-from transformer.interpret.positions import Encoding, has_formula, model_encoding, position_rows
+from transformer.interpret.positions import (
+    Encoding,
+    has_formula,
+    model_encoding,
+    position_rows,
+    rotation,
+    rotation_error,
+)
 from transformer.model.names import Stack
 from transformer.model.transformer import Transformer
-
-from . import waves_content as content
 
 _SHOWN = 64  # positions that are drawn, more where a later one is chosen
 _MOST_LEARNED = 128
 _USUAL_PAIR = 4
+STILL = 0.1  # a column whose values differ by less than this over all positions hardly tells them apart
+READ = (
+    "Each row is the vector that is added to the word at that position. Two neighbouring dimensions, framed, are a "
+    "pair: a sine (solid) and its cosine (dashed), or a point on a circle. From one position to the next each pair "
+    "turns by its own angle, pairs to the left fast, pairs to the right slowly. So a shift by k positions is a "
+    "rotation, the same at every position: PE(p + k) = R(k) PE(p)."
+)
+NO_POSITIONS = Finding(
+    "This model adds no positions: its encoder reads a multiset.",
+    "So there is nothing to draw. Its decoder can learn something of the order from the causal mask alone (Haviv et "
+    "al. 2022).",
+)
+MULTIPLIED = (
+    "This model's table is made with a slip: its positions are multiplied by 10,000^(2i / d_model), by which the "
+    "formula divides them. A shift is still a rotation, but the farther right a pair, the faster it turns: neighbours "
+    "are hardly more alike than positions far apart."
+)
 
 
 def show(request: TranslationRequest) -> None:
@@ -28,9 +55,9 @@ def show(request: TranslationRequest) -> None:
     elif has_formula(model):
         _show_waves(model_encoding(model))
         if model.config.positions == Positions.MULTIPLIED:
-            st.caption(plain(content.MULTIPLIED))
+            st.caption(plain(MULTIPLIED))
     else:
-        show_finding(content.NO_POSITIONS)
+        show_finding(NO_POSITIONS)
 
 
 def _show_waves(encoding: Encoding) -> None:
@@ -44,26 +71,26 @@ def _show_waves(encoding: Encoding) -> None:
         offset = slider("Offset k", 1, min(_SHOWN, last), "offset", start=min(3, last))
     offset = min(offset, last - position)
     shown = encoding.first(max(_SHOWN, position + offset + 1))
-    see = content.describe_waves(shown, pair, offset)
+    see = describe_waves(shown, pair, offset)
     left, right = st.columns([2, 1], gap="medium")
     with left:
-        alt = f"Heatmap of the positional encoding, {content.describe_size(shown)}; beside it pair {pair} as two waves"
+        alt = f"Heatmap of the positional encoding, {describe_size(shown)}; beside it pair {pair} as two waves"
         show_figure(plots.waves(shown, pair, position, offset, theme="page"), "waves", alt, see)
     with right:
         alt = f"Unit circle of pair {pair} with the arrows of positions {position} and {position + offset}"
         show_figure(plots.rotation(shown, pair, position, offset, theme="page"), "rotation", alt, see)
     show_finding(see, "another position: both arrows rotate, the angle between them stays the same. Then pair 0.")
-    st.markdown(content.READ)
-    st.latex(content.formula(shown))
-    st.latex(content.rotation_formula(shown, pair, position, offset))
+    st.markdown(READ)
+    st.latex(formula(shown))
+    st.latex(rotation_formula(shown, pair, position, offset))
     if encoding.first_position:
-        st.caption(plain(content.first_position_words(encoding)))
+        st.caption(plain(first_position_words(encoding)))
 
 
 def _show_learned(model: Transformer) -> None:
     """Show each side's learned table."""
     tables = {stack: position_rows(model, stack)[:_MOST_LEARNED] for stack in Stack}
-    see = content.describe_learned(tables)
+    see = describe_learned(tables)
     for column, (stack, table) in zip(st.columns(2, gap="medium"), tables.items(), strict=True):
         with column:
             st.markdown(f"**{stack.capitalize()}**: positions 0 to {len(table) - 1}, d_model {table.shape[1]}")
@@ -74,3 +101,89 @@ def _show_learned(model: Transformer) -> None:
                 see,
             )
     show_finding(see)
+
+
+def describe_size(shown: Encoding) -> str:
+    """Name a table by its size, such as "d_model 64, positions 0 to 63, base 10,000"."""
+    base = f"{shown.base:,.0f}" if shown.base >= 1 else f"1 / {1 / shown.base:,.0f}"
+    return f"d_model {shown.d_model}, positions 0 to {shown.length - 1}, base {base}"
+
+
+def formula(shown: Encoding) -> str:
+    """Write the formula of sines and cosines with the table's own base, in LaTeX."""
+    base = f"{shown.base:.0f}" if shown.base >= 1 else rf"(1 / {1 / shown.base:.0f})"
+    lines = (
+        rf"PE_{{(pos,\,2i{then})}} &= \{wave}\big(pos \,/\, {base}^{{2i/d_{{model}}}}\big)"
+        for wave, then in (("sin", ""), ("cos", "+1"))
+    )
+    return r"\begin{aligned} " + r" \\ ".join(lines) + r" \end{aligned}"
+
+
+def first_position_words(shown: Encoding) -> str:
+    """Say that a model counts positions from another number than 0."""
+    return (
+        f"This model's position 0 has the formula's vector of position {shown.first_position}. What depends on "
+        "distances is the same."
+    )
+
+
+def describe_waves(shown: Encoding, pair: int, offset: int) -> Finding:
+    """Give the angle of an offset, the pair's wavelength, the columns that hardly change, and the law's error."""
+    angle, turns = _turned(shown, pair, offset)
+    still, error = int((np.ptp(shown.table, axis=0) < STILL).sum()), rotation_error(shown, offset)
+    law = "" if error is None else f" R(k) PE(p) and PE(p + k) differ by at most {format_error(error)}: rounding."
+    return Finding(
+        f"A shift by {pluralize(offset, 'position')} rotates pair {pair} by {angle}.",
+        f"So it does from any position on{turns}. Pair {pair} repeats every {_wave(shown, pair)} positions, pair 0 "
+        f"every {_wave(shown, 0)}, the last pair every {_wave(shown, shown.d_model // 2 - 1)}. Over positions 0 to "
+        f"{shown.length - 1}, {still} of {shown.d_model} columns change by less than {STILL}.{law}",
+    )
+
+
+def rotation_formula(shown: Encoding, pair: int, position: int, offset: int) -> str:
+    """Write R(k) times a pair at a position, and the same pair k positions on, with their numbers, in LaTeX."""
+    before, after = shown.pairs[position, pair], shown.pairs[position + offset, pair]
+    matrix = rotation(offset * shown.frequencies[pair])
+    factors = _named(matrix, f"R({offset})") + _named(before[:, None], f"PE({position})")
+    product, shifted = _matrix((matrix @ before)[:, None]), _named(after[:, None], f"PE({position + offset})")
+    return rf"{factors} = {product} \approx {shifted}"
+
+
+def describe_learned(tables: Mapping[Stack, np.ndarray]) -> Finding:
+    """Say what learned tables [length, d_model] lack, and how long their rows are."""
+    norms = " ".join(_norm_words(stack, table) for stack, table in tables.items())
+    return Finding(
+        "This model's positions are learned: no formula made them.",
+        f"So there are no waves, and no rotation leads from one position to the next. {norms}",
+    )
+
+
+def _norm_words(stack: Stack, table: np.ndarray) -> str:
+    norms = np.linalg.norm(table, axis=1)
+    ends = f"from {norms.min():.2f} to {norms.max():.2f}"
+    return f"The {stack}'s rows have norms {ends}, the longest at position {int(norms.argmax())}."
+
+
+def _wave(shown: Encoding, pair: int) -> str:
+    """Write a wavelength: 6.3, 112, 47,117."""
+    wavelength = shown.wavelengths[pair]
+    if wavelength < 1:
+        return f"{wavelength:.2g}"
+    return f"{wavelength:.1f}" if wavelength < 100 else f"{wavelength:,.0f}"
+
+
+def _turned(shown: Encoding, pair: int, offset: int) -> tuple[str, str]:
+    """Write by how much an offset turns a pair, and how many full rotations that is: "" for none."""
+    angle = float(np.degrees(offset * shown.frequencies[pair]))
+    turns = int(angle // 360)
+    more = f" ({pluralize(turns, 'full rotation')} and {angle % 360:.1f}°)" if turns else ""
+    return f"{angle:,.2f}°", more
+
+
+def _named(values: np.ndarray, name: str) -> str:
+    return rf"\underbrace{{{_matrix(values)}}}_{{{name}}}"
+
+
+def _matrix(values: np.ndarray) -> str:
+    rows = r" \\ ".join(" & ".join(f"{value:.4f}" for value in row) for row in values)
+    return rf"\begin{{pmatrix}} {rows} \end{{pmatrix}}"

@@ -12,7 +12,7 @@ from headlight.app.choices import choose_output_token
 from headlight.app.finding import Finding
 from headlight.app.model_queue import part_by_part
 from headlight.app.results import TranslationRequest, measures
-from headlight.app.widgets import plain, show_attempt, show_figure, show_finding, show_table, show_translation
+from headlight.app.widgets import plain, show_result, show_table, show_translation
 from headlight.plots.contributions import GRADIENT, LEFT_OUT, MEASURES, NORMED, RAW
 from headlight.plots.limits import left_out_words
 from headlight.plots.numbers import LEAST_SHOWN, signed
@@ -47,8 +47,8 @@ def show(request: TranslationRequest) -> None:
     prefix = describe_prefix(left_out, trace.decoder_input_tokens[: step + 1])
     finding = replace(finding, more=f"{finding.more} {prefix}".rstrip())
     alt = f"Four panels of bars over the source tokens, for the target token {target}"
-    show_figure(plots.attribution(values, tokens, theme="page"), "beyond", alt, str(finding))
-    show_finding(finding)
+    attempt = "the full stop: does it get weight, and does leaving it out change anything?"
+    show_result(plots.attribution(values, tokens, theme="page"), "beyond", alt, finding, attempt)
     st.caption(
         plain(
             f"Four answers to “Which source words does {target} depend on?”; each answers a different question. Raw "
@@ -63,7 +63,6 @@ def show(request: TranslationRequest) -> None:
         st.markdown("**Rank correlation** (Spearman) of the source tokens, ranked by size without sign")
         show_table("Rank correlation of each two measures", "", MEASURES[:-1], correlation_rows(correlated))
         st.caption(plain(describe_agreement(correlated)))
-    show_attempt("Try the full stop: does it get weight, and what happens when it is left out?")
 
 
 def correlations(values: dict[str, np.ndarray]) -> np.ndarray:

@@ -8,7 +8,7 @@ from headlight.app.finding import Finding
 from headlight.app.model_queue import part_by_part
 from headlight.app.results import CheckpointFiles, TranslationRequest, measures
 from headlight.app.widgets import Panel, show_finding, show_panels
-from headlight.plots.numbers import percent, pluralize
+from headlight.plots.numbers import format_probability, percent, pluralize
 from transformer.evaluation import Confidence, concatenate
 from transformer.experiments.training import Smoothing
 
@@ -50,12 +50,12 @@ def describe_confidence(measured: Confidence, smoothing: Smoothing | None) -> Fi
     """Say how sure and how right the top-1 prediction is, and how that compares with what label smoothing asks for."""
     right, count = percent(measured.right.mean()), pluralize(len(measured.best), "token")
     headline = f"The top-1 prediction is right in {right} of {count}."
-    sure = f"Its mean probability is {measured.best.mean():.2f}."
+    sure = f"Its mean probability is {percent(measured.best.mean())}."
     if smoothing is None or not smoothing.epsilon:
         return Finding(headline, sure)
     above = percent((measured.best > smoothing.right).mean())
     return Finding(
         headline,
         f"{sure} Trained with label smoothing ε = {smoothing.epsilon:g}, the loss of a right token is least at "
-        f"{smoothing.right:.4f}, above which {above} of the tokens lie.",
+        f"{format_probability(smoothing.right)}, above which {above} of the tokens lie.",
     )

@@ -8,7 +8,7 @@ from headlight.app import results
 from headlight.app.choices import choose_among, choose_output_token
 from headlight.app.finding import Finding
 from headlight.app.results import TranslationRequest, measures
-from headlight.app.widgets import plain, show_attempt, show_figure, show_finding, show_translation
+from headlight.app.widgets import plain, show_result, show_translation
 from headlight.plots.contributions import Contrast, other_candidates
 from headlight.plots.limits import left_out_words
 from headlight.plots.numbers import format_probability, signed
@@ -18,6 +18,11 @@ from transformer.interpret.attribution import rank_correlation
 from transformer.interpret.trace import Trace
 
 AGREE, PARTLY = 0.7, 0.3  # rank correlations from which two methods agree, and from which they do in part
+
+ATTEMPT = (
+    "output token 1 of “The dogs sleep.”: does “dogs” speak for its article? Then “The nurse said that she is "
+    "tired.”: does the gender of the first word come from “nurse” or from “she” (Stanovsky et al. 2019)?"
+)
 
 
 def show(request: TranslationRequest) -> None:
@@ -52,16 +57,11 @@ def show(request: TranslationRequest) -> None:
     )
     alt = f"For each source and prefix token its support for {quoted(names[0])} against {quoted(names[1])}"
     finding = describe_contrast(contrast)
-    show_figure(plots.contrast(contrast, theme="page"), "contrast", alt, str(finding))
-    show_finding(finding)
+    show_result(plots.contrast(contrast, theme="page"), "contrast", alt, finding, ATTEMPT)
     st.caption(
         "Both methods look at the difference of the two logits (contrastive attribution, Yin and Neubig 2022). "
         "Gradient × input: its change when a token's embedding is scaled a little. Leave-one-out: its fall when no "
         "other token may read this one; the last token of the prefix cannot be left out. Each panel has its own scale."
-    )
-    show_attempt(
-        "Try output token 1 of “The dogs sleep.”: does “dogs” speak for its article? Then “The nurse said that she is "
-        "tired.”: does the gender of the first word come from “nurse” or from “she” (Stanovsky et al. 2019)?"
     )
 
 

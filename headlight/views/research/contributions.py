@@ -12,9 +12,9 @@ from headlight.app.results import TranslationRequest, measures, what_if
 from headlight.app.widgets import (
     phone_container,
     plain,
-    show_attempt,
     show_figure,
     show_finding,
+    show_result,
     show_shares,
     show_translation,
 )
@@ -25,6 +25,11 @@ from transformer.config import ModelConfig, NormType
 from transformer.interpret.rollout import SourceShares, measured_mixing, roll_out
 from transformer.interpret.trace import Trace
 from transformer.interpret.what_if.logit_attribution import LogitAttribution
+
+ATTEMPT = (
+    "“The gostak distims the doshes.” (Ogden and Richards 1923): does the model go on from its own words? Then "
+    "a name, which can only be copied."
+)
 
 
 def show(request: TranslationRequest) -> None:
@@ -38,8 +43,7 @@ def show(request: TranslationRequest) -> None:
     step = choose_output_token(trace, shares.least_word)
     alt = "For each output token the shares of source and prefix, by ALTI+ and by rollout"
     finding = describe_shares(shares)
-    show_figure(plots.source_or_prefix(shares, step, theme="page"), "source_or_prefix", alt, str(finding))
-    show_finding(finding)
+    show_result(plots.source_or_prefix(shares, step, theme="page"), "source_or_prefix", alt, finding, ATTEMPT)
     _show_token(trace, step, contributions.across[-1][step])
     _show_parts(request, trace, step)
     st.caption(
@@ -47,10 +51,6 @@ def show(request: TranslationRequest) -> None:
         f"attention block, through residual connection and {norm_name(config)}; feed-forwards are left out. Attention "
         "rollout (Abnar and Zuidema 2020, pale bars) reads weights alone. A low source share is a known sign of "
         f"hallucination (Voita et al. 2021), but no proof. {plain(_direct_attribution(config))}"
-    )
-    show_attempt(
-        "Try “The gostak distims the doshes.” (Ogden and Richards 1923): does the model go on from its own words? Then "
-        "a name, which can only be copied."
     )
 
 

@@ -4,10 +4,10 @@ import streamlit as st
 
 import headlight.plots as plots
 from headlight.app import results
-from headlight.app.choices import choose_side, choose_token
+from headlight.app.choices import choose_token
 from headlight.app.finding import Finding
 from headlight.app.results import TranslationRequest
-from headlight.app.widgets import plain, show_figure, show_finding, show_translation
+from headlight.app.widgets import plain, show_result, show_translation
 from headlight.plots.tokens import quoted, shown_token
 from transformer.config import ModelConfig
 from transformer.interpret.parameters import nearest
@@ -18,9 +18,7 @@ _NAMED = 4  # neighbours in the headline
 def show(request: TranslationRequest) -> None:
     """Show the tokens of the nearest embeddings. Raises UserError."""
     translator, trace = results.translator(request.checkpoint), show_translation(request)
-    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-        stack = choose_side()
-        token, tokens = choose_token(trace, stack)
+    stack, token, tokens = choose_token(trace)
     is_source = stack == "encoder"
     token_id = (trace.source_ids if is_source else trace.decoder_input_ids)[token]
     embedding = translator.model.source_embedding if is_source else translator.model.target_embedding
@@ -29,8 +27,7 @@ def show(request: TranslationRequest) -> None:
     neighbours = nearest(matrix, token_id)
     finding = describe_neighbours(tokens[token], [piece_text(id) for id, _ in neighbours])
     alt = f"The tokens whose embeddings point most the way of {tokens[token]}, with cosines"
-    show_figure(plots.nearest_tokens(neighbours, piece_text, theme="page"), "neighbours", alt, finding)
-    show_finding(finding)
+    show_result(plots.nearest_tokens(neighbours, piece_text, theme="page"), "neighbours", alt, finding)
     st.caption(
         plain(f"{quoted(tokens[token])} is row {token_id:,} of {len(matrix):,} in the embedding matrix")
         + f"{_sharing(translator.model.config, is_source=is_source)} Nothing but the training pairs taught the model "

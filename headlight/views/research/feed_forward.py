@@ -7,10 +7,10 @@ import streamlit as st
 
 import headlight.plots as plots
 from headlight.app import results
-from headlight.app.choices import choose_side, choose_token, one_number
+from headlight.app.choices import choose_token, one_number
 from headlight.app.finding import Finding
 from headlight.app.results import TranslationRequest
-from headlight.app.widgets import plain, show_figure, show_finding, show_translation
+from headlight.app.widgets import plain, show_result, show_translation
 from headlight.plots.architecture import ACTIVATION_NAMES
 from headlight.plots.numbers import percent, signed
 from headlight.plots.tokens import quoted
@@ -29,10 +29,9 @@ def show(request: TranslationRequest) -> None:
     """Show the strongest hidden units of one token in one feed-forward. Raises UserError."""
     config, trace = results.translator(request.checkpoint).model.config, show_translation(request)
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-        stack = choose_side()
+        stack, token, tokens = choose_token(trace)
         layers = config.num_encoder_layers if stack == "encoder" else config.num_decoder_layers
         layer = one_number("Layer", layers, "unit_layer") - 1
-        token, tokens = choose_token(trace, stack)
     name, does = (words[config.activation] for words in (ACTIVATION_NAMES, ACTIVATIONS))
     if config.feed_forward == FeedForwardType.GATED:
         gates, values = results.gates(request, stack, layer)
@@ -44,15 +43,12 @@ def show(request: TranslationRequest) -> None:
         )
     else:
         units = results.hidden_units(request, stack, layer)
-        figure, finding = (
-            plots.hidden_units(units[token], name, theme="page"),
-            describe_units(units, token, tokens, name),
-        )
+        figure = plots.hidden_units(units[token], name, theme="page")
+        finding = describe_units(units, token, tokens, name)
         words = (
             f"Each token alone goes from {config.d_model} numbers to {config.d_ff:,} units; {name} {does}; then back."
         )
-    show_figure(figure, "units", f"The strongest hidden units for {tokens[token]}", finding)
-    show_finding(finding)
+    show_result(figure, "units", f"The strongest hidden units for {tokens[token]}", finding)
     st.caption(plain(words))
 
 

@@ -10,9 +10,9 @@ from headlight.app import results
 from headlight.app.choices import one_of
 from headlight.app.finding import Finding
 from headlight.app.results import TranslationRequest, measures
-from headlight.app.widgets import Panel, show_attempt, show_finding, show_panels, show_translation
+from headlight.app.widgets import Panel, show_finding, show_panels, show_translation
 from headlight.plots.names import head_name, with_norms
-from headlight.plots.numbers import pluralize
+from headlight.plots.numbers import format_probability, pluralize
 from headlight.plots.tokens import quoted_at
 from transformer.interpret.rollout import Mixing, half_and_half, measured_mixing, roll_out, share_map
 from transformer.interpret.trace import AttentionMap, RowLabel, attention_map
@@ -59,7 +59,6 @@ def show(request: TranslationRequest) -> None:
         "A vector in a later layer is a mixture of many tokens, so looking at that position is not looking at that "
         f"word. {with_norms(METHODS[mixed], config)}{REMARKS.get(side, '')}"
     )
-    show_attempt("Go up layer by layer: do the rows become alike, and does one column grow?")
 
 
 def _show_pair(raw: AttentionMap, rolled: AttentionMap, mixing: Mixing | None, side: str) -> None:
@@ -73,7 +72,7 @@ def _show_pair(raw: AttentionMap, rolled: AttentionMap, mixing: Mixing | None, s
     if kind != "cross":
         diagonal = describe_diagonal(rolled, getattr(mixing, kind)[: layer + 1] if mixing else None)
         finding = replace(finding, more=f"{finding.more} {diagonal}".strip())
-    show_finding(finding)
+    show_finding(finding, "one layer after the other: do the rows become alike, and does one column grow?")
     show_panels("heatmap of queries by keys", weights, shares, see=str(finding))
 
 
@@ -92,8 +91,8 @@ def describe_shares(raw: AttentionMap, rolled: AttentionMap) -> Finding:
     return Finding(
         f"Shares and weights peak at different tokens in {moved.sum()} of {pluralize(len(before), 'row')}.",
         f"Clearest in that of {quoted_at(raw.queries, row)}: {quoted_at(raw.keys, int(old[row]))} has the largest "
-        f"weight ({before[row, old[row]]:.2f}), {quoted_at(raw.keys, int(new[row]))} the largest share "
-        f"({after[row, new[row]]:.2f}).",
+        f"weight ({format_probability(before[row, old[row]])}), {quoted_at(raw.keys, int(new[row]))} the largest share "
+        f"({format_probability(after[row, new[row]])}).",
     )
 
 
@@ -107,9 +106,9 @@ def describe_diagonal(rolled: AttentionMap, parts: np.ndarray | None) -> str:
     if not free.any():
         return ""
     aside = "" if free.all() else f", {quoted_at(rolled.queries, int(free.argmin()))} aside"
-    text = f"A row's own token has {kept[free].mean():.2f} on average{aside}"
+    text = f"A row's own token has {format_probability(kept[free].mean())} on average{aside}"
     if parts is None:
         return f"{text}."
     alone = np.prod(1 - parts[:, free], axis=0).mean()
     always = ", whatever the weights" if (parts == 0.5).all() else ""  # as half_and_half has them
-    return f"{text}; of this, {alone:.2f} comes through the residual connections alone{always}."
+    return f"{text}; of this, {format_probability(alone)} comes through the residual connections alone{always}."

@@ -1,14 +1,13 @@
 """The trajectory of one token's vector through its stack."""
 
 import numpy as np
-import streamlit as st
 
 import headlight.plots as plots
 from headlight.app import results
-from headlight.app.choices import choose_side, choose_token
+from headlight.app.choices import choose_token
 from headlight.app.finding import Finding
 from headlight.app.results import TranslationRequest
-from headlight.app.widgets import show_figure, show_finding, show_translation
+from headlight.app.widgets import show_result, show_translation
 from headlight.plots.architecture import sublayer_names
 from headlight.plots.names import norm_name, sentence_case
 from headlight.plots.numbers import percent, signed
@@ -19,15 +18,14 @@ from transformer.interpret.residual import Trajectory, trajectory
 def show(request: TranslationRequest) -> None:
     """Show one token's vector after every sub-layer of its stack: lengths and directions. Raises UserError."""
     trace = show_translation(request)
-    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-        stack = choose_side()
-        token, tokens = choose_token(trace, stack)
+    stack, token, tokens = choose_token(trace)
     followed = trajectory(getattr(results.residual_stream(request), stack), token)
     alt = f"Norm and direction of the vector of {tokens[token]} after every sub-layer"
     finding = describe_trajectory(followed, tokens[token])
     norm = norm_name(results.translator(request.checkpoint).model.config)
-    show_figure(plots.trajectory(followed, norm, theme="page"), "trajectory", alt, finding)
-    show_finding(finding, "a full stop beside a noun: which of them do the sub-layers change more?")
+    figure = plots.trajectory(followed, norm, theme="page")
+    attempt = "a full stop beside a noun: which of them do the sub-layers change more?"
+    show_result(figure, "trajectory", alt, finding, attempt)
 
 
 def describe_trajectory(trajectory: Trajectory, token: str) -> Finding:

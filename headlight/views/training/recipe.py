@@ -9,7 +9,7 @@ from headlight.app import results
 from headlight.app.choices import slider
 from headlight.app.finding import Finding
 from headlight.app.results import TranslationRequest
-from headlight.app.widgets import show_figure, show_finding
+from headlight.app.widgets import show_figure, show_finding, show_result
 from headlight.plots.numbers import percent, pluralize, scientific
 from headlight.plots.training import PAPER
 from transformer.config import TrainingConfig
@@ -48,8 +48,8 @@ def _show_rate(translator: Translator) -> None:
         return
     found = describe_rate(settings, d_model)
     alt = f"Learning rate of this checkpoint over {settings.max_steps:,} steps, beside the paper's"
-    show_figure(plots.learning_rates(settings, d_model, recorded_rates(translator), theme="page"), "rates", alt, found)
-    show_finding(found)
+    figure = plots.learning_rates(settings, d_model, recorded_rates(translator), theme="page")
+    show_result(figure, "rates", alt, found)
 
 
 def recorded_rates(translator: Translator) -> list[tuple[int, float]]:

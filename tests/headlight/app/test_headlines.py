@@ -9,7 +9,7 @@ import pytest
 from support.pages import ROOT, check_headline, headlines, open_page, page_text, specs
 
 from headlight.views.inside.toy import MASKED_ROW
-from headlight.views.positions.waves_content import NO_POSITIONS
+from headlight.views.positions.waves import NO_POSITIONS
 
 PAGES = sorted(path.stem for path in (ROOT / "pages").glob("*.py"))
 MODULES = {"home": "headlight.views.home", "lessons": "headlight.lessons.page"}

@@ -14,7 +14,7 @@ from support.small import small_config
 from headlight.app.results import measures
 from headlight.lessons.answer import Run
 from headlight.lessons.register import answer_of
-from headlight.views.inside.scaling_content import describe_head, describe_random
+from headlight.views.inside.scaling import describe_head, describe_random
 from transformer.checkpoint import Checkpoint, save_checkpoint
 from transformer.experiments.attention import measure_random_products
 from transformer.model.transformer import Transformer

@@ -16,7 +16,7 @@ from headlight.app.results import measures
 from headlight.views.inside.architecture_content import diagram_payload
 from headlight.views.inside.block_facts import Block
 from headlight.views.inside.block_texts import block_text
-from headlight.views.positions.relative_content import describe_buckets
+from headlight.views.positions.relative import describe_buckets
 from transformer import Translator
 from transformer.checkpoint import save_checkpoint
 from transformer.exchange.importing import import_checkpoint
