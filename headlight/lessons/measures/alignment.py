@@ -33,13 +33,10 @@ def ranked_by(measured: Sequence[HeadMeasures], pattern: Pattern) -> list[HeadMe
     return sorted(measured, key=lambda head: -float(np.nan_to_num(head.shares[pattern])))
 
 
-def clear_best(measured: Sequence[HeadMeasures], pattern: Pattern) -> HeadMeasures:
-    """Return the head of the largest share of rows of a pattern; Undecided where another one comes near."""
-    first, *others = ranked_by(measured, pattern)
-    counts = [head.counts[pattern] for head in (first, *others[:1])]
-    if others and (float(counts[0]) - float(counts[1]) < NEAR or counts[0].rows - counts[1].rows < LEAD):
-        raise Undecided("Several heads do this about as often in this sentence.")
-    return first
+def plainly_behind(best: HeadMeasures, others: Sequence[HeadMeasures], pattern: Pattern) -> list[HeadMeasures]:
+    """Return the heads that follow a pattern in so many rows less than the best one that it is seen."""
+    least = max(LEAD, NEAR * best.counts[pattern].eligible)
+    return [head for head in others if best.counts[pattern].rows - head.counts[pattern].rows >= least]
 
 
 def name_of(head: HeadMeasures) -> str:
@@ -215,10 +212,9 @@ def better_reading(run: Run) -> Answer:
 
     names: layer, head (from 1), head_name, of the head.
     """
-    measured = cross_heads(run.trace)
-    head = clear_best(measured, INPUT)
+    head = ranked_by(cross_heads(run.trace), INPUT)[0]
     by_output, by_input = (float(head.counts[pattern]) for pattern in (OUTPUT, INPUT))
-    if abs(by_output - by_input) < NEAR:
+    if abs(head.counts[OUTPUT].rows - head.counts[INPUT].rows) < LEAD or abs(by_output - by_input) < NEAR:
         raise Undecided("No head fits the token that its rows are fed better than the one that they write here.")
     told = [f"Read so, it fits {in_rows(head, pattern)}." for pattern in (OUTPUT, INPUT)]
     return Answer(

@@ -12,11 +12,10 @@ from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, measu
 from headlight.plots.numbers import format_probability, pluralize, signed
 from headlight.plots.tokens import quoted, quoted_at
 from transformer import Beam
-from transformer.data.tokenizer import SPACE
 from transformer.decoding.sampling import Hypothesis, truncate
 from transformer.interpret.trace import Trace
 
-from .wording import MOST_OPTIONS, NEAR, NEAR_CHANCES, NEAR_NATS, readable, readable_candidates
+from .wording import MOST_OPTIONS, NEAR, NEAR_CHANCES, NEAR_NATS, is_a_form, readable, readable_candidates
 
 NEAR_SCORES = 0.005  # of a beam search, which the page shows with three decimals
 SHARP, FLAT = 0.5, 1.5  # temperatures
@@ -329,12 +328,13 @@ def _others(trace: Trace, step: int) -> list[int]:
 
 
 def _looking_apart(trace: Trace, step: int) -> list[int]:
-    """Return those of `_others` whose letters are neither those of the token that was taken nor of one before them."""
-    found: dict[str, int] = {}
+    """Return those of `_others` that look like neither the token that was taken nor one before them."""
+    found: list[int] = []
+    tokens, taken = trace.candidate_tokens[step], trace.target_tokens[step]
     for row in _others(trace, step):
-        found.setdefault(trace.candidate_tokens[step][row].removeprefix(SPACE), row)
-    found.pop(trace.target_tokens[step].removeprefix(SPACE), None)
-    return list(found.values())
+        if not any(is_a_form(tokens[row], other) for other in (taken, *(tokens[each] for each in found))):
+            found.append(row)
+    return found
 
 
 def _spread(steps: Sequence[int], count: int) -> list[int]:

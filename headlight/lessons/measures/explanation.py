@@ -26,6 +26,7 @@ from .wording import (
     NEAR_CHANCES,
     NEAR_NATS,
     head_names,
+    is_a_form,
     is_whole_word,
     listed,
     moved,
@@ -301,19 +302,14 @@ def _rivals(run: Run) -> list[_Rival]:
     """Return the likeliest rival of each whole word after the first token, first where the choice was closest."""
     trace, pronouns, best = run.trace, _pronoun_steps(run), list[_Rival]()
     for step in (each for each in word_steps(trace) if each and is_whole_word(trace.target_tokens, each)):
-        own = _bare(trace.target_tokens[step])
+        own = trace.target_tokens[step]
         rivals = [
             _Rival(step in pronouns[-1:] and _bare(token) in _pronouns(run), chance, step, token, id)
             for token, (id, chance) in other_candidates(trace, step).items()
-            if token.startswith(SPACE) and is_word(token) and not _is_a_form(_bare(token), own)
+            if token.startswith(SPACE) and is_word(token) and not is_a_form(token, own)
         ]
         best += sorted(rivals)[-1:]
     return sorted(best, reverse=True)
-
-
-def _is_a_form(one: str, other: str) -> bool:
-    """Return True for two words of which one continues the other: gern, gerne."""
-    return one.startswith(other) or other.startswith(one)
 
 
 def _bars(found: Attribution) -> np.ndarray:

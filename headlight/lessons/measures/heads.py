@@ -17,7 +17,7 @@ from transformer.interpret.what_if.intervention import Zero
 from transformer.model.head_ref import HeadRef, heads_address, parse_heads
 from transformer.model.names import AttentionKind
 
-from .alignment import clear_best, in_rows, key_of, name_of, names_of, ranked_by
+from .alignment import in_rows, key_of, name_of, names_of, plainly_behind, ranked_by
 from .wording import MISSED, MOST_OPTIONS, NEAR_NATS, moved, require_greedy
 
 MOST_OFF = 10  # heads that are switched off together to find how few are enough
@@ -96,10 +96,13 @@ def _neighbour_heads(run: Run, pattern: str) -> list[HeadMeasures]:
         raise Undecided(
             "The sentence has too few tokens, or the encoder too few heads, to tell which reads a neighbour."
         )
-    best, ranked = clear_best(measured, chosen), ranked_by(measured, chosen)
+    best, *others = ranked_by(measured, chosen)
     if best.shares[chosen] <= 0.5:
         raise Undecided(f"No head of the encoder reads the {pattern} token in more than half of the rows here.")
-    listed = (best, ranked[1], ranked_by(measured, other)[0], ranked[-1], *ranked)
+    plainly = plainly_behind(best, others, chosen)
+    if not plainly:
+        raise Undecided("Several heads do this about as often in this sentence.")
+    listed = (best, plainly[0], *ranked_by(plainly, other)[:1], plainly[-1], *plainly)
     return list({(head.layer, head.head): head for head in listed}.values())[:MOST_OPTIONS]
 
 

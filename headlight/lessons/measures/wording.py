@@ -7,7 +7,7 @@ from headlight.plots.names import one_head_name
 from headlight.plots.numbers import signed
 from headlight.plots.tokens import BLANK, CONTINUED, quoted, quoted_at, shown_token, shown_tokens
 from transformer.data.tokenizer import SPACE
-from transformer.interpret.head_patterns import is_word
+from transformer.interpret.head_patterns import is_word, word_ranges
 from transformer.interpret.trace import Trace
 
 NEAR = 0.1  # between two weights, or shares of rows: less does not decide
@@ -57,12 +57,14 @@ def readable_candidates(trace: Trace, tokens: Sequence[str]) -> tuple[str, ...]:
 
 
 def is_whole_word(tokens: Sequence[str], place: int) -> bool:
-    """Return True for a token that is a word by itself: no piece continues it."""
-    return tokens[place].startswith(SPACE) and not any(map(_continues, shown_tokens(tokens)[place + 1 : place + 2]))
+    """Return True for a token that is a word by itself: no piece continues it, nor an apostrophe or a hyphen."""
+    return tokens[place].startswith(SPACE) and range(place, place + 1) in word_ranges(tokens)
 
 
-def _continues(look: str) -> bool:
-    return look.startswith(CONTINUED)
+def is_a_form(one: str, other: str) -> bool:
+    """Return True for two tokens of which one continues the letters of the other: gern, gerne."""
+    letters = [token.removeprefix(SPACE).lower() for token in (one, other)]
+    return letters[0].startswith(letters[1]) or letters[1].startswith(letters[0])
 
 
 def listed(texts: Sequence[str]) -> str:

@@ -47,7 +47,8 @@ def words_of(run: Run) -> list[list[int]]:
 
 
 def whole_word(tokens, at: int) -> bool:
-    return tokens[at].startswith("▁") and not (at + 1 < len(tokens) and named(tokens)[at + 1].startswith("·"))
+    after = (*named(tokens), "", "")[at + 1 : at + 3]
+    return tokens[at].startswith("▁") and after[0][:1] != "·" and not (after[0] in ("'", "-") and word(after[1]))
 
 
 def written_word(run: Run, positions: list[int]) -> str:

@@ -90,7 +90,10 @@ def whole_words(run: Run, *words: str) -> list[int]:
     """The steps that write one of some words, not a piece of another one."""
     names = (*named(run.trace.target_tokens), "")
     steps = range(len(run.trace.target_tokens))
-    return [at for at in steps if names[at].lower() in {f"▁{word}" for word in words} and names[at + 1][:1] != "·"]
+    joined = ("·", "'", "-")
+    return [
+        at for at in steps if names[at].lower() in {f"▁{word}" for word in words} and names[at + 1][:1] not in joined
+    ]
 
 
 @BOTH
@@ -188,6 +191,9 @@ def test_an_ending_or_a_verb_that_reads_like_a_pronoun_is_none(checkpoint, text)
         (("▁sie", "▁hat"), 0, True),
         (("▁sie", "</s>"), 0, True),
         (("▁sie",), 0, True),
+        (("▁j", "'", "ai"), 0, False),
+        (("▁vis", "-", "tu"), 0, False),
+        (("▁il", ",", "▁a"), 0, True),
     ],
 )
 def test_a_word_is_whole_if_it_begins_and_ends(tokens, at, whole):

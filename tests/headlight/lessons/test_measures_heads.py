@@ -46,7 +46,7 @@ def test_a_dimension_belongs_to_the_head_whose_columns_have_it(checkpoint):
 
 @BOTH
 @pytest.mark.parametrize("pattern", PATTERNS)
-def test_the_head_that_reads_a_neighbour_does_so_in_most_rows(checkpoint, pattern):
+def test_the_head_that_reads_a_neighbour_does_so_most_often(checkpoint, pattern):
     answers = decided(checkpoint, "neighbour_head", *MORE, pattern=pattern)
     assert len(answers) >= 3
     for run, answer in answers:
@@ -55,13 +55,12 @@ def test_the_head_that_reads_a_neighbour_does_so_in_most_rows(checkpoint, patter
             f"{layer + 1}.{head + 1}": Head("encoder", maps[layer, head], tokens, None).count(PATTERNS[pattern])
             for layer, head in np.ndindex(maps.shape[:2])
         }
-        first, second = sorted(counts, key=lambda each: -counts[each][0])[:2]
+        (first,) = answer.right
         rows, eligible = counts[first]
-        assert (
-            answer.right == {first}
-            and rows > eligible / 2
-            and rows - counts[second][0] >= max(2, NEAR * eligible - 1e-9)
-        )
+        assert rows == max(count for count, _ in counts.values()) > eligible / 2
+        for option in answer.options:
+            least = max(2, NEAR * eligible - 1e-9)
+            assert option.name == first or rows - counts[option.name][0] >= least, "it is seen"
         assert answer.names["rows"] == f"in {rows} of {eligible} rows"
         for option in answer.options:
             assert f"in {counts[option.name][0]} of {eligible} rows" in option.told
