@@ -4,15 +4,10 @@ Streamlit reads this file twice over: the server finds `app` in it and imports i
 """
 
 if __name__ == "__main__":
+    import headlight.lessons as lessons
     from headlight.app.main import main
 
-    def guide():
-        """Return what leads through lessons; not before PyTorch is read."""
-        from headlight.lessons import panel
-
-        return panel
-
-    main(guide)
+    main(lessons)
 else:
     import asyncio
     import contextlib
@@ -22,8 +17,7 @@ else:
 
     from headlight.app.open_files import HandshakeLimit
     from headlight.app.server import open_browser
-    from headlight.classroom import check_store
-    from headlight.classroom.routes import class_routes, housekeeping
+    from headlight.classroom import check_store, class_routes, housekeeping
     from headlight.components.modules import module_routes
 
     check_store()

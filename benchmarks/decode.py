@@ -33,7 +33,7 @@ from transformer import Translator
 from transformer.data.batching import Ids
 from transformer.data.pairs import read_pairs
 from transformer.data.tokenizer import source_ids
-from transformer.exchange.exporting import export_marian
+from transformer.exchange import export_marian
 from transformer.model.transformer import Transformer
 
 try:

@@ -26,13 +26,13 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from benchmarks.engine_answers import Run, ask_engine
 from benchmarks.timing import describe_load, describe_machine, print_table, verdict
 from benchmarks.visit import launch
-from headlight.views.live.content import live_file
+from headlight.views.live import live_file
 from transformer.checkpoint import Checkpoint, load_checkpoint, locate
 from transformer.data.pairs import read_pairs
 from transformer.data.tokenizer import source_ids
 from transformer.decoding.beam import Beam, best_ids
 from transformer.decoding.sampling import Greedy
-from transformer.exchange.int8 import pack, round_weights
+from transformer.exchange import pack, round_weights
 from transformer.interpret.activations import record
 from transformer.interpret.what_if.importance import head_importance
 from transformer.model.names import AttentionKind

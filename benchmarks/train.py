@@ -24,8 +24,7 @@ from transformer.model.device import bound_primitive_cache, keep_freed_memory
 from transformer.model.distributed import Processes
 from transformer.model.layers import sinusoidal_positions
 from transformer.model.transformer import Transformer
-from transformer.training.optimization import learning_rate, smoothed_cross_entropy
-from transformer.training.updates import Objective, Updater, attention_kernel
+from transformer.training import Objective, Updater, attention_kernel, learning_rate, smoothed_cross_entropy
 
 BAR = 1.25
 WARMUP = 5  # batches before the clock counts

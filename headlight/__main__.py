@@ -12,10 +12,9 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _with_the_app() -> Iterable[Commands]:
-    from . import serving
-    from .lessons import command
+    from . import lessons, serving
 
-    return serving, command
+    return serving, lessons
 
 
 if __name__ == "__main__":

@@ -100,10 +100,9 @@ def _page(options: argparse.Namespace) -> None:
 def _live(options: argparse.Namespace) -> tuple[str, str]:
     """Return the page of a model that translates in the browser, and its size."""
     from transformer.checkpoint import load_checkpoint
-    from transformer.corpus.atlas.roles import find_roles
+    from transformer.corpus import find_roles
 
-    from .views.live.content import live_file
-    from .views.live.replay import find_replay
+    from .views.live import find_replay, live_file
 
     if options.target is not None or options.beam > 1 or any(addressing(options)):
         raise UserError("A live page translates by itself, greedily: it takes --checkpoint and --text alone.")
@@ -121,9 +120,7 @@ def _live(options: argparse.Namespace) -> tuple[str, str]:
 
 def _lessons_of(checkpoint: Path, name: str) -> dict:
     """Return the data of a lesson, or of all, for a live page of a checkpoint."""
-    from .lessons.command import expect_no_page, find_lesson
-    from .lessons.export import export_lessons
-    from .lessons.file import read_lessons
+    from .lessons import expect_no_page, export_lessons, find_lesson, read_lessons
 
     expect_no_page()
     lessons, problems = read_lessons() if name == ALL else ([find_lesson(name)], [])
@@ -137,7 +134,7 @@ def _site(options: argparse.Namespace) -> None:
     from transformer.checkpoint import find_checkpoints
 
     from .app.entry import checkpoints_folder
-    from .views.live.site import write_site
+    from .views.live import write_site
 
     if (
         options.text is not None
@@ -156,7 +153,7 @@ def _site(options: argparse.Namespace) -> None:
 
 def _explorer(options: argparse.Namespace) -> tuple[str, str]:
     """Return a sentence's page, with what its heads do over a corpus where that was measured, and its translation."""
-    from transformer.corpus.atlas.roles import find_roles
+    from transformer.corpus import find_roles
 
     from .views.attention.explorer_content import explorer_page
 

@@ -4,6 +4,6 @@ from headlight.app.navigation import take_request
 
 request = take_request()  # a script that runs alone ends here: PyTorch is read by app.py first
 
-from headlight.lessons.page import show_page  # noqa: E402
+from headlight.lessons import show_page  # noqa: E402
 
 show_page(request)

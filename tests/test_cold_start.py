@@ -4,30 +4,51 @@ import os
 import subprocess
 import sys
 
-from support.house import BELOW, files, imports, modules
+from support.house import files, imports, modules
 from support.pages import ROOT
 
 from headlight.app import main
 
 HEAVY = ("tensorboard", "torch.utils.tensorboard", "torch._dynamo", "torch.utils.flop_counter")
 TRAINERS = ("trainer", "updates", "loader", "monitoring", "state")
+OVER_A_CORPUS = {
+    f"transformer.corpus.{name}" for name in ("executors", "measure", "atlas.drawing", "alignment.measure")
+}
 TRAINING = {f"transformer.training.{name}" for name in TRAINERS} | {"transformer.model.distributed"}
 
 
-def test_the_app_starts_without_what_trains_models():
-    ours = modules()
-    names = {path: name for name, path in ours.items()}
-    packages = BELOW.keys() - {"transformer"}
-    waiting = {names[path] for package in packages for path in files(package)} | {"transformer"}
-    seen: set[str] = set()
-    while waiting:
-        name = waiting.pop()
-        seen.add(name)
-        waiting |= {found for found in imports(ours[name], at_the_top=True) if found in ours} - seen
-    expected = {"transformer.translator", "transformer.training.replay", "transformer.model.transformer"}
-    assert expected <= seen, "the search finds what the app surely imports"
-    assert ours.keys() >= TRAINING
-    assert sorted(seen & TRAINING) == []
+def imported_by(code: str) -> set[str]:
+    """Return the names of the modules that are imported after this code has run in a new process."""
+    command = [sys.executable, "-c", f"{code}\nimport sys; print(*sys.modules)"]
+    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    return set(ran.stdout.splitlines()[-1].split())
+
+
+def test_no_view_imports_what_trains_models_or_measures_corpora():
+    views = [name for name in modules() if name.startswith("headlight.views.")]
+    assert len(views) > 20 and modules().keys() >= TRAINING | OVER_A_CORPUS
+    seen = imported_by(f"import headlight.app.main, headlight.lessons.page, {', '.join(views)}")
+    assert {"transformer.translator", "transformer.training.replay", "transformer.corpus.atlas.atlas"} <= seen
+    assert sorted(seen & (TRAINING | OVER_A_CORPUS)) == []
+
+
+def test_a_page_imports_no_room_that_it_does_not_show():
+    seen = imported_by("import headlight.app.bar, headlight.views.attention.page")
+    assert "headlight.views.attention.explorer" in seen
+    others = (
+        "headlight.lessons",
+        "headlight.classroom",
+        "headlight.views.live",
+        "headlight.views.what_if",
+        "transformer.training",
+    )
+    assert not [name for name in seen if name.startswith(tuple(f"{other}." for other in others))]
+
+
+def test_the_public_face_imports_no_app_and_no_figures_until_one_is_drawn():
+    assert not {"torch", "numpy", "plotly"} & imported_by("import headlight")
+    seen = imported_by("import headlight as hl; hl.load")
+    assert "transformer.translator" in seen and not {"streamlit", "plotly", "pandas", "sacrebleu"} & seen
 
 
 def test_the_engine_imports_what_is_heavy_only_where_it_is_used():
@@ -48,9 +69,8 @@ def test_a_run_of_the_server_has_one_thread_unless_the_environment_says_otherwis
 
 def test_a_page_that_streamlit_runs_alone_reads_nothing_before_the_server_is_prepared():
     """The first link to a server may be one to a page: see `headlight.app.navigation`."""
-    command = [sys.executable, "-c", "import sys, headlight.app.navigation; print(*sys.modules)"]
-    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    assert not {"torch", "numpy", "pandas", "headlight.app.results", "transformer"} & set(ran.stdout.split())
+    seen = imported_by("import headlight.app.navigation")
+    assert not {"torch", "numpy", "pandas", "headlight.app.results", "transformer.errors"} & seen
     for path in files("pages"):
         first, *_ = (name for name in imports(path, at_the_top=True) if name.startswith("headlight"))
         assert first == "headlight.app.navigation", path.name
@@ -83,8 +103,6 @@ def test_what_is_imported_is_frozen_for_the_garbage_collector_once(monkeypatch):
 
 
 def test_a_first_visit_imports_no_measure_of_the_lessons():
-    code = "from headlight.lessons import panel; assert len(panel.lessons()[0]) > 1; import sys; print(*sys.modules)"
-    ran = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    loaded = ran.stdout.split()
+    loaded = imported_by("from headlight.lessons import panel; assert len(panel.lessons()[0]) > 1")
     assert "headlight.lessons.panel" in loaded
     assert not [name for name in loaded if name.startswith(("headlight.lessons.measures", "headlight.views"))]

@@ -1,26 +1,40 @@
 """An encoder-decoder Transformer after "Attention Is All You Need", made to be looked into.
 
-What stands here is imported when it is first used: PyTorch takes seconds, and nothing can be said in them.
+`__init__.pyi` lists the public names. Each is imported when it is first used: PyTorch takes seconds to import.
 """
 
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from .decoding.beam import Beam
-    from .decoding.sampling import Greedy, Sampling
-    from .errors import UserError
-    from .interpret.trace import Trace
-    from .translator import Decoding, Translator
+import ast
+import importlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 __version__ = "1.0.0"
-__all__ = ["Beam", "Decoding", "Greedy", "Sampling", "Trace", "Translator", "UserError"]
 
 
-def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from . import errors, translator
-    from .decoding import beam, sampling
-    from .interpret import trace
+def open_door(package: str, file: str) -> tuple[Callable[[str], Any], list[str]]:
+    """Return `__getattr__` and `__all__` of a package: the names that the stub beside its `__init__` exports, `X as X`.
 
-    return getattr(next(each for each in (errors, translator, beam, sampling, trace) if name in vars(each)), name)
+    So what a package offers is listed once, for readers, type checkers and Python, and using one name does not import
+    the modules of all others.
+    """
+    homes = {
+        alias.name: ("." * node.level + (node.module or ""), alias.name)
+        for node in ast.parse(Path(file).with_suffix(".pyi").read_text(encoding="utf-8")).body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+        if alias.asname == alias.name
+    }
+
+    def import_name(name: str) -> Any:
+        if name not in homes:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        module, found = homes[name]
+        if module == ".":
+            return importlib.import_module(f".{found}", package)
+        return getattr(importlib.import_module(module, package), found)
+
+    return import_name, sorted(homes)
+
+
+__getattr__, __all__ = open_door(__name__, __file__)

@@ -13,7 +13,7 @@ from torch.overrides import TorchFunctionMode
 from .config import ModelConfig, ReplayConfig, TrainingConfig, build
 from .data.tokenizer import TOKENIZER_FILE, TextTokenizer, Tokenizer
 from .errors import CheckpointError, ConfigError
-from .exchange.imported_tokenizer import IMPORTED_FILES, SETTINGS, ImportedTokenizer
+from .exchange import IMPORTED_FILES, SETTINGS, ImportedTokenizer
 from .files import load_tensors, object_bytes, read_object, reading, save_tensors, shipped_checkpoints, write_atomically
 from .model.transformer import Transformer
 from .untrusted import MOST_DESCRIPTION, open_regular, read_regular

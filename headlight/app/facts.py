@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from transformer.corpus.head_roles import HeadRoles
+from transformer.corpus import HeadRoles
 from transformer.interpret.head_patterns import HeadMeasures, Pattern
 from transformer.interpret.trace import Trace
 

@@ -6,7 +6,7 @@ import gc
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -28,7 +28,7 @@ SHARED_STYLES = [FOLDER.parent / "components" / "lib" / name for name in ("colou
 
 
 class Guide(Protocol):
-    """What leads a visitor from page to page: see headlight/lessons/panel.py, which stands above all pages."""
+    """Guide from page to page: `headlight.lessons`, which stands above all pages."""
 
     def start_run(self) -> None: ...
     def follow(self, request: "TranslationRequest") -> None: ...
@@ -37,8 +37,8 @@ class Guide(Protocol):
     def end_run(self) -> None: ...
 
 
-def main(load_guide: Callable[[], Guide]) -> None:
-    """Draw the page in the address for one visitor; `load_guide` imports what leads through lessons."""
+def main(guide: Guide) -> None:
+    """Draw the page in the address for one visitor; `guide` is first used once PyTorch is imported."""
     st.html(_styles())
     if st.context.is_embedded:
         st.html(style(FOLDER / "embed.css"))
@@ -49,10 +49,10 @@ def main(load_guide: Callable[[], Guide]) -> None:
         from .navigation import group_headings, is_home, navigation, run_page, show_name
         from .widgets import offer_downloads
 
-        guide = load_guide()
+        start_run = guide.start_run  # imports the lessons
     above_page = st.empty()  # for a word to who has to wait
     page = navigation()
-    guide.start_run()
+    start_run()
     _configure(f"{page.title} · Headlight")
     st.html(group_headings())
     above = st.container()  # on every page: a widget that moves leaves the address

@@ -32,8 +32,8 @@ from starlette.routing import Route
 from streamlit import config
 from streamlit.url_util import make_url_path
 
-from . import has_store, open_store
 from .admission import Presence, RateLimit, hash_participant, network_of
+from .opening import has_store, open_store
 from .store import Answer, Classroom, Kind, NotTheTeacherError, Outcome, Phase, Question, Round, StoreError
 from .teaching import Tally, Teacher, read_code, sign_of, tally_of
 

@@ -17,7 +17,7 @@ from headlight.views.attention.explorer_content import OPTIONS
 from headlight.views.inside.block_facts import toy_block
 from transformer.checkpoint import load_checkpoint, save_checkpoint
 from transformer.errors import UserError
-from transformer.exchange.int8 import round_weights
+from transformer.exchange import round_weights
 from transformer.experiments.attention import toy_numbers
 from transformer.interpret.trace import Trace
 

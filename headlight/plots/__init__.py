@@ -11,47 +11,6 @@ With `theme="page"` the browser replaces some colours by those of the app's them
 Layers, heads, steps, tokens and positions count from 0.
 """
 
-from .architecture import hidden_units, nearest_tokens, trajectory
-from .attention import head, largest_weight, score_deviation, without_scaling
-from .contributions import attribution, contrast, logit_kinds, logit_parts, shares, source_or_prefix
-from .decoding import calibration, confidence_histogram, logits, probabilities
-from .masks import mask, masked_weights, next_tokens, without_causal_mask
-from .positional_encoding import positions, rotation, waves
-from .relative_positions import bias_curves, bias_map
-from .training import learning_rates, smoothed_loss, training_runs
-from .what_if import candidates, log_probabilities, patching
+from transformer import open_door
 
-__all__ = [
-    "attribution",
-    "bias_curves",
-    "bias_map",
-    "calibration",
-    "candidates",
-    "confidence_histogram",
-    "contrast",
-    "head",
-    "hidden_units",
-    "largest_weight",
-    "learning_rates",
-    "log_probabilities",
-    "logit_kinds",
-    "logit_parts",
-    "logits",
-    "mask",
-    "masked_weights",
-    "nearest_tokens",
-    "next_tokens",
-    "patching",
-    "positions",
-    "probabilities",
-    "rotation",
-    "score_deviation",
-    "shares",
-    "smoothed_loss",
-    "source_or_prefix",
-    "training_runs",
-    "trajectory",
-    "waves",
-    "without_causal_mask",
-    "without_scaling",
-]
+__getattr__, __all__ = open_door(__name__, __file__)

@@ -7,8 +7,7 @@ import plotly.graph_objects as go
 
 from transformer.config import TrainingConfig
 from transformer.experiments.training import Smoothing
-from transformer.training.optimization import learning_rate, noam_rate
-from transformer.training.replay import TrainingReplay
+from transformer.training import TrainingReplay, learning_rate, noam_rate
 
 from .layout import GRID, LEFT, Theme, figure_of, percent_axis, scatter
 from .palette import (

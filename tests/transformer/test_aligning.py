@@ -10,8 +10,9 @@ from support.tiny import make_pairs, write_pairs
 from transformer import Translator
 from transformer.__main__ import main
 from transformer.checkpoint import weights_digest
+from transformer.corpus.alignment.aligners import aligners_of
 from transformer.corpus.alignment.gold import GoldPair, GoldSet
-from transformer.corpus.alignment.measure import aligners_of, measure_alignment
+from transformer.corpus.alignment.measure import measure_alignment
 from transformer.corpus.alignment.table import load_alignment, tabulate
 
 pytestmark = pytest.mark.usefixtures("command_line")

@@ -56,7 +56,7 @@ def test_a_file_that_cannot_be_written_is_refused_before_anything_is_measured(
     command, checkpoint_folder, tmp_path, monkeypatch, capsys
 ):
     pairs = write_pairs(tmp_path / "pairs.tsv", make_pairs(6, 3))
-    monkeypatch.setattr(corpus, "measure", lambda *_: pytest.fail("it was measured"))
+    monkeypatch.setattr(corpus, "measure_corpus", lambda *_: pytest.fail("it was measured"))
     for out, words in (
         (tmp_path / "none" / "x.json", "none is no folder."),
         (pairs / "x.json", "pairs.tsv is no folder."),

@@ -6,11 +6,23 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ..checkpoint import weights_digest
-from ..corpus.alignment.gold import pharaoh, read_gold
-from ..corpus.alignment.links import Reading
-from ..corpus.alignment.measure import Aligner, AlignmentCounts, Method, align_words, aligners_of, measure_alignment
-from ..corpus.alignment.table import ALIGNMENT_FILE, AlignmentTable, find_alignment, save_alignment, tabulate
-from ..corpus.alignment.words import split_text
+from ..corpus import (
+    ALIGNMENT_FILE,
+    Aligner,
+    AlignmentCounts,
+    AlignmentTable,
+    Method,
+    Reading,
+    align_words,
+    aligners_of,
+    find_alignment,
+    measure_alignment,
+    pharaoh,
+    read_gold,
+    save_alignment,
+    split_text,
+    tabulate,
+)
 from ..data.pairs import Pairs, read_pairs
 from ..errors import EmptyTextError, TooLongError, UserError
 from ..translator import Translator

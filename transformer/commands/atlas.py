@@ -20,10 +20,7 @@ def add_commands(command: AddCommand) -> None:
 
 
 def _atlas(options: argparse.Namespace) -> None:
-    from ..corpus.atlas.atlas import AtlasProvenance
-    from ..corpus.atlas.drawing import draw_examples
-    from ..corpus.atlas.run import read_importance, write_atlas
-    from ..corpus.atlas.statistics import Settings, measure_heads_of
+    from ..corpus import AtlasProvenance, Settings, draw_examples, measure_heads_of, read_importance, write_atlas
 
     started, settings, importance = time.monotonic(), Settings(), None
     if options.importance:
@@ -39,13 +36,11 @@ def _atlas(options: argparse.Namespace) -> None:
 
 def merge_atlases(options: argparse.Namespace) -> None:
     """Pool the atlases in the folders `options.tables` into `options.out`: their statistics, drawn anew."""
-    from ..corpus.atlas.drawing import draw_examples
-    from ..corpus.atlas.run import pool, write_atlas
-    from ..corpus.executors import InProcess, load_for_corpus
+    from ..corpus import InProcess, draw_examples, load_for_corpus, pool_atlases, write_atlas
 
     if options.checkpoint is None:
         raise UserError("Examples are drawn anew: say with --checkpoint what the atlases are of.")
-    provenance, statistics = pool(options.checkpoint, options.tables)
+    provenance, statistics = pool_atlases(options.checkpoint, options.tables)
     _make_folder(options.out)
     drawn = draw_examples(statistics, InProcess(load_for_corpus(options.checkpoint, "cpu")))
     atlas = write_atlas(options.checkpoint, provenance, statistics, drawn, options.out)

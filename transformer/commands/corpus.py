@@ -8,9 +8,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..checkpoint import weights_digest
-from ..corpus.executors import Executor, InProcess, ProcessPool, RayTasks, load_for_corpus
-from ..corpus.measure import LINES_PER_CHUNK, Corpus, Measured, Measurement, measure
-from ..corpus.provenance import Provenance
+from ..corpus import (
+    LINES_PER_CHUNK,
+    Corpus,
+    Executor,
+    InProcess,
+    Measured,
+    Measurement,
+    ProcessPool,
+    Provenance,
+    RayTasks,
+    load_for_corpus,
+    measure_corpus,
+)
 from ..data.sums import P
 from ..errors import UserError
 from ..model.device import choose_device, usable_cores
@@ -41,8 +51,9 @@ class CorpusJob:
     executor: Executor
 
     def measure(self, measurement: Measurement[P], lines_per_chunk: int = LINES_PER_CHUNK) -> Measured[P]:
-        """Measure the corpus and log the progress; raises as `measure`."""
-        return measure(self.corpus, measurement, self.executor, reporter(self.corpus.lines, "lines"), lines_per_chunk)
+        """Measure the corpus and log the progress; raises as `measure_corpus`."""
+        report = reporter(self.corpus.lines, "lines")
+        return measure_corpus(self.corpus, measurement, self.executor, report, lines_per_chunk)
 
     def provenance(self, measured: Measured) -> Provenance:
         """Return the origin of a result."""

@@ -75,7 +75,7 @@ def add_commands(command: AddCommand) -> None:
 
 def _train(options: argparse.Namespace) -> None:
     from ..model.distributed import joined
-    from ..training.trainer import train
+    from ..training import train
 
     bound_primitive_cache()
     with joined(choose_device(options.device)) as (processes, device):
@@ -108,7 +108,7 @@ def _toy(options: argparse.Namespace) -> None:
 
 
 def _import(options: argparse.Namespace) -> None:
-    from ..exchange.importing import exact_dtype, import_checkpoint
+    from ..exchange import exact_dtype, import_checkpoint
 
     checkpoint = import_checkpoint(options.model)
     with new_folder(options.out) as made:
@@ -117,7 +117,7 @@ def _import(options: argparse.Namespace) -> None:
 
 
 def _export(options: argparse.Namespace) -> None:
-    from ..exchange.exporting import export_marian
+    from ..exchange import export_marian
 
     export_marian(load_checkpoint(options.checkpoint), options.out)
 

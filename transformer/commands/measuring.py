@@ -7,9 +7,16 @@ from functools import partial
 from pathlib import Path
 
 from ..checkpoint import locate
-from ..corpus import head_roles, importance_table
-from ..corpus.head_roles import ROLES_FILE, HeadRoles, count_head_roles, save_roles
-from ..corpus.importance_table import ImportanceTable
+from ..corpus import (
+    ROLES_FILE,
+    HeadRoles,
+    ImportanceTable,
+    count_head_roles,
+    load_roles,
+    pool_importance,
+    pool_roles,
+    save_roles,
+)
 from ..errors import DataError
 from ..files import read_object
 from ..interpret.what_if.importance import ABLATIONS, sum_losses
@@ -86,11 +93,11 @@ def _merge(options: argparse.Namespace) -> None:
     if len(sorts) > 1:
         raise DataError(f"These cannot be pooled: they are of several measurements, {' and '.join(sorted(sorts))}.")
     if sorts == {"heads"}:
-        roles = head_roles.pool([head_roles.load_roles(path) for path in options.tables])
+        roles = pool_roles([load_roles(path) for path in options.tables])
         save_roles(options.out, roles)
         counts = f"{roles.sentences} sentences"
     else:
-        table = importance_table.pool([ImportanceTable.load(path) for path in options.tables])
+        table = pool_importance([ImportanceTable.load(path) for path in options.tables])
         table.save(options.out)
         counts = f"{table.sums.sentences} sentences, {table.sums.tokens} tokens"
     print(f"{len(options.tables)} tables, {counts}")

@@ -140,7 +140,7 @@ def save_roles(path: Path, roles: HeadRoles) -> None:
     save_json(path, _VERSION, {"pairs": roles.pairs, **origin, "sentences": roles.sentences, **sparse_tables(roles)})
 
 
-def pool(parts: Sequence[HeadRoles]) -> HeadRoles:
+def pool_roles(parts: Sequence[HeadRoles]) -> HeadRoles:
     """Return the counts over several parts of a corpus together; raises DataError where they cannot be pooled."""
     provenance = pooled([each.provenance for each in parts])
     return replace(reduce(add, parts), pairs=", ".join(provenance.pairs), provenance=provenance)

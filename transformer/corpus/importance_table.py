@@ -105,7 +105,7 @@ class ImportanceTable:
             return cls(sums, content["ablation"], Provenance.read(content["provenance"]))
 
 
-def pool(tables: Sequence[ImportanceTable]) -> ImportanceTable:
+def pool_importance(tables: Sequence[ImportanceTable]) -> ImportanceTable:
     """Return the table of several parts of a corpus together.
 
     Raises DataError where they are of other weights or ablations, or where two are of the same pairs.

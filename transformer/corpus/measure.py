@@ -1,70 +1,27 @@
 """One pass over a corpus of any length: chunks of lines are measured by an executor, and their parts are added up."""
 
-import hashlib
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain, islice
-from pathlib import Path
 from typing import Generic
 
 from ..data.batching import Examples, encode_pairs
-from ..data.pairs import NoPairError, parse_pair, read_lines
+from ..data.pairs import NoPairError, parse_pair
 from ..data.sums import P, add_up
 from ..data.tokenizer import TextTokenizer
 from ..errors import DataError
 from ..model.transformer import Transformer
 from ..translator import Translator
 from .executors import Executor
+from .provenance import Corpus, Languages
 
 logger = logging.getLogger(__name__)
 
 LINES_PER_CHUNK = 512
 
-Languages = tuple[str | None, str | None]  # of target and source
 Measurement = Callable[[Transformer, TextTokenizer, Examples], P]
-
-
-@dataclass(frozen=True)
-class Corpus:
-    """Files of sentence pairs: paths, SHA-256 of their contents, and the lines of all files together.
-
-    languages: target and source, of a model that has several (`TextReader.addressed`).
-    """
-
-    paths: tuple[Path, ...]
-    digests: tuple[str, ...]
-    lines: int
-    languages: Languages = (None, None)
-
-    @classmethod
-    def open(cls, paths: Sequence[Path], languages: Languages = (None, None)) -> "Corpus":
-        """Read all files once. Raises DataError where a file cannot be read, all are empty, or two are the same."""
-        digests, lines = [], 0
-        for path in paths:
-            digest = hashlib.sha256()
-            for line in read_lines(path):
-                digest.update(line)
-                lines += 1
-            if digest.hexdigest() in digests:
-                raise DataError(f"The pairs of {path} would count twice: another file has the same.")
-            digests.append(digest.hexdigest())
-        if not lines:
-            raise DataError(f"The corpus {', '.join(map(str, paths))} holds no line.")
-        return cls(tuple(paths), tuple(digests), lines, languages)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the files without their folders."""
-        return tuple(path.name for path in self.paths)
-
-    def chunks(self, lines_per_chunk: int) -> Iterator[list[bytes]]:
-        """Yield the lines of all files in chunks."""
-        lines = chain.from_iterable(map(read_lines, self.paths))
-        while chunk := list(islice(lines, lines_per_chunk)):
-            yield chunk
 
 
 @dataclass(frozen=True)
@@ -75,7 +32,7 @@ class Measured(Generic[P]):
     skipped: Counter[str]
 
 
-def measure(
+def measure_corpus(
     corpus: Corpus,
     measurement: Measurement[P],
     executor: Executor,

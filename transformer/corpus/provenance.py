@@ -1,14 +1,59 @@
-"""Origin of a measurement: files, weights and program; and the rules for pooling several measurements."""
+"""Files of a corpus, and the origin of a measurement: files, weights and program; rules for pooling measurements."""
 
+import hashlib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import chain, islice
+from pathlib import Path
 from typing import Any, Self
 
 from .. import __version__
+from ..data.pairs import read_lines
 from ..errors import DataError
 from ..untrusted import short_text, whole_number
-from .measure import Corpus
+
+Languages = tuple[str | None, str | None]  # of target and source
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Files of sentence pairs: paths, SHA-256 of their contents, and the lines of all files together.
+
+    languages: target and source, of a model that has several (`TextReader.addressed`).
+    """
+
+    paths: tuple[Path, ...]
+    digests: tuple[str, ...]
+    lines: int
+    languages: Languages = (None, None)
+
+    @classmethod
+    def open(cls, paths: Sequence[Path], languages: Languages = (None, None)) -> "Corpus":
+        """Read all files once. Raises DataError where a file cannot be read, all are empty, or two are the same."""
+        digests, lines = [], 0
+        for path in paths:
+            digest = hashlib.sha256()
+            for line in read_lines(path):
+                digest.update(line)
+                lines += 1
+            if digest.hexdigest() in digests:
+                raise DataError(f"The pairs of {path} would count twice: another file has the same.")
+            digests.append(digest.hexdigest())
+        if not lines:
+            raise DataError(f"The corpus {', '.join(map(str, paths))} holds no line.")
+        return cls(tuple(paths), tuple(digests), lines, languages)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the files without their folders."""
+        return tuple(path.name for path in self.paths)
+
+    def chunks(self, lines_per_chunk: int) -> Iterator[list[bytes]]:
+        """Yield the lines of all files in chunks."""
+        lines = chain.from_iterable(map(read_lines, self.paths))
+        while chunk := list(islice(lines, lines_per_chunk)):
+            yield chunk
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from ..errors import BusyError, CheckpointError
 from ..model.device import usable_cores
-from ..training.replay import REPLAY_FILE, TrainingReplay, load_replay
+from ..training import REPLAY_FILE, TrainingReplay, load_replay
 from ..untrusted import parse_json
 from .settings import STATUS_FILE, UNTIL_INPUT_ENDS, ToySettings, ToyStatus
 

@@ -19,10 +19,7 @@ from ..files import write_atomically
 from ..model.device import keep_freed_memory
 from ..model.distributed import Processes
 from ..model.transformer import Transformer
-from ..training.optimization import noam_rate
-from ..training.replay import REPLAY_FILE, TrainingReplay
-from ..training.replay_recorder import ReplayRecorder
-from ..training.updates import NotFiniteError, Updater, attention_kernel
+from ..training import REPLAY_FILE, NotFiniteError, ReplayRecorder, TrainingReplay, Updater, attention_kernel, noam_rate
 from .settings import HELD_OUT, STATUS_FILE, ToySchedule, ToySettings, ToyStatus, ToyTokenizer
 
 BATCH = 32  # sequences an update

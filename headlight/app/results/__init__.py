@@ -5,7 +5,6 @@ retrained checkpoint is computed anew, and all who ask for the same get the same
 UserError, which is not kept.
 """
 
-import atexit
 import functools
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -20,10 +19,19 @@ from headlight.app.entry import checkpoints_folder
 from headlight.app.model_queue import Request, queue
 from transformer import Beam, Greedy, Translator
 from transformer.checkpoint import find_checkpoints, weights_digest
-from transformer.corpus.alignment.table import ALIGNMENT_FILE, AlignmentTable, load_alignment
-from transformer.corpus.atlas.atlas import ATLAS_FILE, Atlas, find_atlas
-from transformer.corpus.atlas.roles import roles_of
-from transformer.corpus.head_roles import ROLES_FILE, HeadRoles, load_roles, plainest_head
+from transformer.corpus import (
+    ALIGNMENT_FILE,
+    ATLAS_FILE,
+    ROLES_FILE,
+    AlignmentTable,
+    Atlas,
+    HeadRoles,
+    find_atlas,
+    load_alignment,
+    load_roles,
+    plainest_head,
+    roles_of,
+)
 from transformer.data.batching import SAMPLES, Example, Ids, read_samples
 from transformer.decoding.beam import SearchRecord
 from transformer.decoding.sampling import Hypothesis
@@ -38,8 +46,6 @@ from transformer.interpret.residual import (
 )
 from transformer.interpret.trace import Trace
 from transformer.interpret.what_if.intervention import INTERVENTIONS
-from transformer.toy.jobs import Jobs
-from transformer.training.replay import REPLAY_FILE, TrainingReplay, load_replay
 from transformer.translator import Strategy
 
 logger = logging.getLogger(__name__)
@@ -109,11 +115,6 @@ def checkpoint(name: str) -> CheckpointFiles:
     return CheckpointFiles.now(CHECKPOINTS / name)
 
 
-def replay_names() -> list[str]:
-    """Names of the checkpoints that have a replay of their training."""
-    return [name for name in checkpoint_names() if (CHECKPOINTS / name / REPLAY_FILE).is_file()]
-
-
 @functools.lru_cache(maxsize=4)
 def load_translator(checkpoint: CheckpointFiles) -> Translator:
     """Load the translator of a checkpoint; raises CheckpointError if its files have been written anew."""
@@ -178,12 +179,6 @@ def _if_there(checkpoint: CheckpointFiles, name: str, load: Callable[[Path], Mea
     except CheckpointError as error:
         logger.warning("%s", error)
         return None
-
-
-@cached(max_entries=4, show_spinner="Reading the replay …")
-def replay(checkpoint: CheckpointFiles) -> TrainingReplay:
-    """The replay of a checkpoint's training."""
-    return load_replay(Path(checkpoint.folder) / REPLAY_FILE)
 
 
 @cached(max_entries=32, show_spinner="Searching …")
@@ -286,11 +281,3 @@ def gates(request: TranslationRequest, stack: str, layer: int) -> tuple[np.ndarr
 def lens(request: TranslationRequest) -> Predictions:
     """What each decoder layer would have predicted for a text."""
     return logit_lens(translator(request.checkpoint).model, residual_stream(request), trace(request).target_ids)
-
-
-@cached(show_spinner=False, on_release=Jobs.close)
-def jobs() -> Jobs:
-    """The trainings of all users of this server; they end with it."""
-    started = Jobs()
-    atexit.register(started.close)
-    return started

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from headlight.app import results
+from headlight.app.results import training_runs
 from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, measure, of_the_page
 from headlight.plots.names import kind_words, one_head_name, sentence_case
 from headlight.plots.numbers import percent, pluralize
@@ -23,7 +24,7 @@ from transformer.interpret.head_patterns import Focus
 from transformer.model.names import AttentionKind
 from transformer.toy.jobs import JobView
 from transformer.toy.settings import Task
-from transformer.training.replay import ProbeTrajectory, TrainingReplay
+from transformer.training import ProbeTrajectory, TrainingReplay
 
 from .wording import head_names
 
@@ -211,8 +212,8 @@ def path_through_map(run: Run) -> Answer:
     view = _job(run)
     if view and view.replay and view.settings.task != Task.SORT:
         task, replay = str(view.settings.task), view.replay
-    elif OF_THE_TASK in results.replay_names():
-        task, replay = OF_THE_TASK, results.replay(results.checkpoint(OF_THE_TASK))
+    elif OF_THE_TASK in training_runs.replay_names():
+        task, replay = OF_THE_TASK, training_runs.replay(results.checkpoint(OF_THE_TASK))
     else:
         raise Undecided("Here is no training of this task yet.")
     largest = replay.trajectories[0].cross[-1].argmax(axis=-1)  # layers heads queries
@@ -273,9 +274,9 @@ def _quoted(output: str) -> str:
 
 def _replayed(run: Run) -> _Replayed:
     """Return the checkpoint's replay. Raises Undecided where it has none."""
-    if run.request.checkpoint.name not in results.replay_names():
+    if run.request.checkpoint.name not in training_runs.replay_names():
         raise Undecided("There is no replay of this model's training.")
-    replay = results.replay(run.request.checkpoint)
+    replay = training_runs.replay(run.request.checkpoint)
     if len(replay.steps) < 3 or not len(replay.losses):
         raise Undecided("The replay of this model's training has too few snapshots.")
     of_sentence = {each.source_text: each for each in replay.trajectories}
@@ -331,4 +332,4 @@ def _longest(lines: np.ndarray) -> int:
 
 def _job(run: Run) -> JobView | None:
     name = run.address.get("job", "")
-    return results.jobs().look(name) if name else None
+    return training_runs.jobs().look(name) if name else None

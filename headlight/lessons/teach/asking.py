@@ -7,8 +7,7 @@ from urllib.parse import parse_qs, urlencode
 from headlight.app.navigation import HOME
 from headlight.app.parameters import PARAMETERS
 from headlight.app.results import TranslationRequest
-from headlight.classroom import Kind, Question, Round, Truth
-from headlight.classroom.store import MOST_LINK, MOST_OPTIONS
+from headlight.classroom import MOST_LINK, MOST_OPTIONS, Kind, Question, Round, Truth
 
 from ..answer import Kind as LessonKind
 from ..posed import Posed

@@ -20,17 +20,21 @@ from headlight.app.widgets import is_presented, plain
 from headlight.classroom import (
     ClassError,
     Classroom,
+    Door,
     NoClassError,
     Phase,
+    RateLimit,
     StoreError,
     Tally,
     Teacher,
+    door_of,
+    network_of,
     open_class,
     open_store,
+    own_networks,
+    qr_rows,
     read_code,
 )
-from headlight.classroom.admission import RateLimit, network_of
-from headlight.classroom.door import Door, door_of, own_networks, qr_rows
 from headlight.components.show import class_desk
 from headlight.plots.tokens import shown_tokens
 from transformer.errors import UserError

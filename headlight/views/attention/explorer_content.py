@@ -10,7 +10,7 @@ from headlight.app.facts import pack_facts, pattern_facts
 from headlight.components.standalone import Words, standalone
 from headlight.plots.names import KIND_NAMES, ROW_LABELS
 from transformer.arrays import require_index
-from transformer.corpus.head_roles import HeadRoles, plainest_head
+from transformer.corpus import HeadRoles, plainest_head
 from transformer.interpret.head_patterns import LEAST_ROWS, THRESHOLDS, Pattern, measure_heads
 from transformer.interpret.trace import Trace, keys_of, masked_maps
 from transformer.model.names import AttentionKind

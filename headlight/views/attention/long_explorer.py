@@ -6,7 +6,7 @@ import numpy as np
 
 from headlight.app.facts import pack_facts
 from headlight.plots.limits import MOST_BYTES, block_for, pooled, sizes
-from transformer.corpus.head_roles import HeadRoles
+from transformer.corpus import HeadRoles
 from transformer.interpret.trace import Trace
 
 from .explorer_content import KINDS, explorer_facts, heads_in, to_steps

@@ -11,7 +11,7 @@ from headlight.app.widgets import offer_page, plain, show_warnings
 from headlight.components.show import head_card
 from headlight.views.research import atlas_content
 from transformer import UserError
-from transformer.corpus.atlas.atlas import Atlas
+from transformer.corpus import Atlas
 from transformer.interpret.trace import Trace
 from transformer.model.head_ref import HeadRef
 from transformer.model.names import AttentionKind

@@ -10,8 +10,7 @@ from headlight.plots.names import kind_head_name, one_head_name, sentence_case
 from headlight.plots.numbers import pluralize, two_digits
 from headlight.plots.tokens import shown_token
 from headlight.views.research.atlas_content import with_error
-from transformer.corpus.atlas.atlas import FIFTHS, Atlas, Example, HeadEntry, Join
-from transformer.corpus.atlas.drawing import LEAST_WEIGHT
+from transformer.corpus import FIFTHS, LEAST_WEIGHT, Atlas, Example, HeadEntry, Join
 from transformer.interpret.head_patterns import Pattern, word_ranges
 from transformer.interpret.trace import RowLabel, Trace, attention_map, name_rows
 from transformer.model.head_ref import HeadRef

@@ -13,7 +13,7 @@ from headlight.app.results import TranslationRequest, what_if
 from headlight.app.widgets import plain, show_warnings
 from headlight.components.show import token_lines
 from headlight.plots.heatmap import map_title
-from headlight.views.live.offer import offer_model
+from headlight.views.live import offer_model
 from transformer import Greedy
 from transformer.interpret.head_patterns import word_ranges
 from transformer.interpret.trace import AttentionMap, RowLabel, Trace, attention_map

@@ -1,1 +1,5 @@
-"""The live model in one file."""
+"""The live model in one file. `__init__.pyi` lists the public names."""
+
+from transformer import open_door
+
+__getattr__, __all__ = open_door(__name__, __file__)

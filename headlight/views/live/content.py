@@ -5,10 +5,10 @@ from headlight.plots.names import KIND_NAMES
 from headlight.views.attention.explorer_content import CROSS_FIRST, OPTIONS
 from headlight.views.home.content import cards_of
 from transformer.checkpoint import Checkpoint
-from transformer.corpus.head_roles import HeadRoles, sparse_tables
-from transformer.exchange.int8 import pack, packed_size
+from transformer.corpus import HeadRoles, sparse_tables
+from transformer.exchange import pack, packed_size
 from transformer.interpret.head_patterns import LEAST_ROWS, THRESHOLDS
-from transformer.training.replay import TrainingReplay
+from transformer.training import TrainingReplay
 
 from .replay import replay_words
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from headlight.views.training.replay_content import ABOUT, TRY, averaging_words, focus_of, output_story, replay_facts
 from transformer.errors import CheckpointError
-from transformer.training.replay import REPLAY_FILE, ProbeTrajectory, TrainingReplay, load_replay
+from transformer.training import REPLAY_FILE, ProbeTrajectory, TrainingReplay, load_replay
 
 SNAPSHOTS, LOSSES = 13, 200  # at most so many
 MOST_BYTES = 90_000  # of a replay's facts as JSON

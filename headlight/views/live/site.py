@@ -6,7 +6,7 @@ from pathlib import Path
 
 from headlight.components.live import Entry, index_page
 from transformer.checkpoint import load_checkpoint
-from transformer.corpus.atlas.roles import find_roles
+from transformer.corpus import find_roles
 from transformer.errors import CheckpointError
 from transformer.files import write_atomically
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from headlight.app.finding import Finding
 from headlight.plots.names import KIND_NAMES, kind_head_name, sentence_case
 from headlight.plots.numbers import percent, pluralize, signed
-from transformer.corpus.alignment.table import AlignmentTable
-from transformer.corpus.atlas.atlas import Atlas, HeadEntry, Role
+from transformer.corpus import AlignmentTable, Atlas, HeadEntry, Role
 from transformer.interpret.head_patterns import HeadMeasures, Pattern, measure_heads
 from transformer.interpret.trace import Trace, keys_of, masked_maps
 from transformer.model.head_ref import HeadRef

@@ -6,10 +6,9 @@ from typing import Any
 import streamlit as st
 
 import headlight.plots as plots
-from headlight.app import results
 from headlight.app.choices import one_of
 from headlight.app.model_queue import fragment
-from headlight.app.results import TranslationRequest
+from headlight.app.results import TranslationRequest, training_runs
 from headlight.app.widgets import plain, show_figure, show_finding
 from headlight.plots.names import sentence_case
 from transformer.config import Norm
@@ -94,7 +93,7 @@ def show(request: TranslationRequest) -> None:
     base = ToySettings(task=Task(task), norm=Norm(norm), seed=seed, max_updates=_MOST_UPDATES)
     runs = [replace(base, **{hyperparameter.field: hyperparameter.values[name]}) for name in (first, second)]
     names = live.started(_JOBS)
-    views = [results.jobs().look(name) for name in names[:2]]
+    views = [training_runs.jobs().look(name) for name in names[:2]]
     active = any(view is not None and view.active for view in views)
     with st.container(horizontal=True, gap="small"):
         begin = live.run_buttons(_JOBS, "Start both", "Stop both", active=active, disabled=first == second)
@@ -122,7 +121,7 @@ def _show_started(names: list[str], found: list[JobView | None]) -> None:
 
 def _follow(names: list[str], called: list[str]) -> None:
     """Look again and again, as a fragment; once there is nothing to wait for, draw the page anew."""
-    views = [results.jobs().look(name) for name in names]
+    views = [training_runs.jobs().look(name) for name in names]
     if None in views or not any(view.active for view in views):
         st.rerun()
     _show_runs(views, called)

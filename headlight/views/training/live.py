@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from headlight.app import results, url_state
+from headlight.app import url_state
 from headlight.app.choices import one_of, slider
 from headlight.app.head_choice import Head, take_head
 from headlight.app.model_queue import fragment
-from headlight.app.results import TranslationRequest
+from headlight.app.results import TranslationRequest, training_runs
 from headlight.app.widgets import plain
 from headlight.plots.names import head_name, sentence_case
 from headlight.plots.numbers import percent, pluralize
@@ -18,7 +18,7 @@ from transformer.errors import BusyError
 from transformer.interpret.head_patterns import best_reader
 from transformer.toy.jobs import JobView
 from transformer.toy.settings import SYMBOLS, Task, ToySettings
-from transformer.training.replay import TrainingReplay
+from transformer.training import TrainingReplay
 
 from .live_content import (
     best_reader_words,
@@ -48,7 +48,7 @@ _ANSWERS = {Task.COPY: "its copy", Task.REVERSE: "its reverse", Task.SORT: "it s
 def show(request: TranslationRequest) -> None:
     """Show task, model and seed; the start; and the training as it goes. Raises UserError."""
     names, settings, message = started(_JOB), None, ""
-    view = results.jobs().look(names[0]) if names else None
+    view = training_runs.jobs().look(names[0]) if names else None
     above = st.container()
     with st.container(horizontal=True, gap="small", key="run_row"):
         buttons = st.container(horizontal=True, gap="small", width="content")
@@ -110,7 +110,7 @@ def _settings() -> ToySettings:
 
 def _follow(name: str) -> None:
     """Look again and again, as a fragment; once there is nothing to wait for, draw the page anew."""
-    view = results.jobs().look(name)
+    view = training_runs.jobs().look(name)
     if view is None or not view.active:
         st.rerun()
     _show_run(name, view)
@@ -210,7 +210,7 @@ def start(key: str, *trainings: ToySettings) -> bool:
     The user's earlier ones are stopped. Others in the address may belong to whoever sent the link: they go on as long
     as that person looks at them.
     """
-    jobs = results.jobs()
+    jobs = training_runs.jobs()
     try:
         names = jobs.submit(*trainings)
     except BusyError as error:
@@ -228,7 +228,7 @@ def start(key: str, *trainings: ToySettings) -> bool:
 def stop(key: str) -> None:
     """Stop the trainings of a view; what they have so far stays."""
     for name in started(key):
-        results.jobs().stop(name)
+        training_runs.jobs().stop(name)
 
 
 def started(key: str) -> list[str]:

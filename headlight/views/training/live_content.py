@@ -9,8 +9,7 @@ from headlight.plots.tokens import quoted
 from transformer.interpret.head_patterns import best_reader, count_hits
 from transformer.toy.jobs import JobView
 from transformer.toy.settings import SYMBOLS, Task, ToySchedule, ToySettings, ToyStatus
-from transformer.training.optimization import noam_rate
-from transformer.training.replay import TrainingReplay
+from transformer.training import TrainingReplay, noam_rate
 
 _TASKS = {Task.COPY: "write the same again", Task.REVERSE: "write it backwards", Task.SORT: "write it in order"}
 _SCHEDULES = {

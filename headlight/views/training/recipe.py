@@ -14,7 +14,7 @@ from headlight.plots.numbers import percent, pluralize, scientific
 from headlight.plots.training import PAPER
 from transformer.config import TrainingConfig
 from transformer.experiments.training import Smoothing
-from transformer.training.optimization import learning_rate, noam_rate
+from transformer.training import learning_rate, noam_rate
 from transformer.translator import Translator
 
 RATE = r"rate = factor \cdot d_{model}^{-0.5} \cdot \min\big(step^{-0.5},\; step \cdot warmup^{-1.5}\big)"

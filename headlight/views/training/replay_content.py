@@ -13,7 +13,7 @@ from headlight.plots.numbers import pluralize
 from headlight.plots.tokens import NOTHING
 from transformer.interpret.head_patterns import Focus, measure_focus, measure_head
 from transformer.interpret.trace import blank_masked
-from transformer.training.replay import ProbeTrajectory, TrainingReplay
+from transformer.training import ProbeTrajectory, TrainingReplay
 
 MOST_LETTERS = 70  # of an output in a sentence
 ABOUT = (

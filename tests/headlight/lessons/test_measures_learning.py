@@ -10,7 +10,7 @@ from support.lesson_runs import LANGUAGES, found, run_in, run_of
 from support.streams import CHECKPOINTS
 from support.until import until
 
-from headlight.app import results
+from headlight.app.results import training_runs
 from headlight.lessons.answer import Answer
 from headlight.lessons.register import answer_of
 from transformer.toy.settings import Task, ToySettings
@@ -169,13 +169,13 @@ def test_a_job_that_is_unknown_has_learned_nothing():
 @pytest.fixture(scope="module")
 def copied() -> str:
     """The name of a training that learned to copy."""
-    (name,) = results.jobs().submit(ToySettings(task=Task.COPY, vocabulary=8, length=6, d_model=32, num_heads=4))
-    until(lambda: not results.jobs().look(name).active)
+    (name,) = training_runs.jobs().submit(ToySettings(task=Task.COPY, vocabulary=8, length=6, d_model=32, num_heads=4))
+    until(lambda: not training_runs.jobs().look(name).active)
     return name
 
 
 def test_a_live_training_is_asked_about_itself(copied):
-    view = results.jobs().look(copied)
+    view = training_runs.jobs().look(copied)
     learned = answer_of(run_of("en-de", "Yes.", job=copied), "learned_live", {})
     assert learned.done == (view.status.end == "goal")
     assert f"{view.status.update}" in learned.truth and "entirely right" in learned.truth
@@ -187,7 +187,7 @@ def test_a_live_training_is_asked_about_itself(copied):
 
 
 def test_a_training_that_was_stopped_has_not_learned():
-    jobs = results.jobs()
+    jobs = training_runs.jobs()
     (name,) = jobs.submit(ToySettings(max_updates=5000))
     assert not answer_of(run_of("en-de", "Yes.", job=name), "learned_live", {}).done
     jobs.stop(name)

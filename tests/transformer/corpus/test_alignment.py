@@ -9,17 +9,10 @@ from nltk.translate.metrics import alignment_error_rate
 from support.aligned import gold_pair, tiny_gold
 from support.near import near
 
+from transformer.corpus.alignment.aligners import Aligner, Method, aligners, aligners_of
 from transformer.corpus.alignment.gold import GoldPair, GoldSet, pharaoh
 from transformer.corpus.alignment.links import Reading, count_links, error_rate, find_links, link_table
-from transformer.corpus.alignment.measure import (
-    Aligner,
-    Method,
-    align_words,
-    aligners,
-    aligners_of,
-    alignment_maps,
-    measure_alignment,
-)
+from transformer.corpus.alignment.measure import align_words, alignment_maps, measure_alignment
 from transformer.corpus.alignment.words import is_mark, join_words, split_text, tokenize_pair, tokens_of_words
 from transformer.data.tokenizer import Piece
 from transformer.errors import DataError, EmptyTextError, TooLongError

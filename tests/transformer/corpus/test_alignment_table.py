@@ -9,9 +9,10 @@ from support.damaged import broken
 
 from transformer import Translator
 from transformer.checkpoint import weights_digest
+from transformer.corpus.alignment.aligners import Aligner, AlignmentCounts, Method, aligners
 from transformer.corpus.alignment.gold import GoldSet
 from transformer.corpus.alignment.links import Reading
-from transformer.corpus.alignment.measure import Aligner, AlignmentCounts, Method, aligners, measure_alignment
+from transformer.corpus.alignment.measure import measure_alignment
 from transformer.corpus.alignment.table import (
     find_alignment,
     load_alignment,

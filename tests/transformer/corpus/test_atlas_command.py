@@ -12,7 +12,7 @@ from support.tiny import make_pairs, write_pairs
 
 from transformer.__main__ import main
 from transformer.checkpoint import save_checkpoint, weights_digest
-from transformer.corpus.alignment.measure import aligners_of
+from transformer.corpus.alignment.aligners import aligners_of
 from transformer.corpus.alignment.table import AlignmentTable, save_alignment
 from transformer.corpus.atlas.atlas import Role, find_atlas
 from transformer.corpus.atlas.run import read_statistics

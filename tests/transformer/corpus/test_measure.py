@@ -16,7 +16,8 @@ from support.tiny import make_pairs, write_pairs
 from support.until import until
 
 from transformer.corpus.executors import InProcess, ProcessPool, RayTasks, load_for_corpus
-from transformer.corpus.measure import Corpus, measure
+from transformer.corpus.measure import measure_corpus
+from transformer.corpus.provenance import Corpus
 from transformer.errors import DataError, UserError
 from transformer.interpret.what_if.running import sum_vectors
 
@@ -59,7 +60,7 @@ def test_bad_lines_are_counted_by_reason(tmp_path, translator):
     path = tmp_path / "bad.tsv"
     path.write_bytes(b"red.\trot.\nno tab\n\tempty.\n" + b"\xff\tx\n" + f"{long}\t{long}\na\tb\tc\n".encode())
     done: list[int] = []
-    measured = measure(Corpus.open([path]), count_tokens, InProcess(translator), done.append)
+    measured = measure_corpus(Corpus.open([path]), count_tokens, InProcess(translator), done.append)
     assert measured.total["sentences"] == 1 and done == [6]
     assert measured.skipped == {
         "without a tab": 1,
@@ -70,7 +71,7 @@ def test_bad_lines_are_counted_by_reason(tmp_path, translator):
     }
     path.write_bytes(b"no tab\n")
     with pytest.raises(DataError, match=r"No pair of bad.tsv can be measured: 1 without a tab\."):
-        measure(Corpus.open([path]), count_tokens, InProcess(translator))
+        measure_corpus(Corpus.open([path]), count_tokens, InProcess(translator))
 
 
 def test_a_corpus_that_is_missing_empty_or_there_twice_is_refused(tmp_path):
@@ -87,7 +88,7 @@ def test_a_corpus_that_is_missing_empty_or_there_twice_is_refused(tmp_path):
 def test_one_and_two_processes_give_the_same_sums(pool, checkpoint_folder, tmp_path):
     corpus = Corpus.open([write_pairs(tmp_path / "pairs.tsv", make_pairs(70, 3))])
     one, two = (
-        measure(corpus, sum_vectors, executor, lines_per_chunk=16)
+        measure_corpus(corpus, sum_vectors, executor, lines_per_chunk=16)
         for executor in (one_process(checkpoint_folder), pool)
     )
     assert one.total.tokens == two.total.tokens
@@ -123,9 +124,9 @@ def test_a_local_ray_gives_the_sums_of_one_process(checkpoint_folder, tmp_path, 
     monkeypatch.setenv("RAY_raylet_start_wait_time_s", "300")
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), str(ROOT / "tests")]))
     corpus = Corpus.open([write_pairs(tmp_path / "pairs.tsv", make_pairs(70, 3))])
-    one = measure(corpus, sum_vectors, one_process(checkpoint_folder), lines_per_chunk=16).total
+    one = measure_corpus(corpus, sum_vectors, one_process(checkpoint_folder), lines_per_chunk=16).total
     with closing(RayTasks(checkpoint_folder, "cpu", 2)) as executor:
-        two = measure(corpus, sum_vectors, executor, lines_per_chunk=16).total
+        two = measure_corpus(corpus, sum_vectors, executor, lines_per_chunk=16).total
         with pytest.raises(DataError, match="three is refused"):
             list(executor.map(identity_but_refused, range(9)))
     assert one.tokens == two.tokens

@@ -11,8 +11,8 @@ import numpy as np
 from ...data.frames import cell_columns
 from ...files import reading_json, save_json
 from ...model.transformer import Transformer
+from .aligners import MARKS, Aligner, AlignmentCounts, Method, aligners_of, name_columns
 from .links import COUNTS, Reading, error_rate
-from .measure import MARKS, Aligner, AlignmentCounts, Method, aligners_of, name_columns
 
 if TYPE_CHECKING:
     import pandas

@@ -29,6 +29,7 @@ ATLAS_FILE = "atlas.json"
 MOST_BYTES = 3 * MEGABYTE // 2
 VERSION = 1
 FIFTHS = 5
+LEAST_WEIGHT = 0.005  # of a line of a drawn example
 BINS = 20  # of both histograms
 
 Mean = tuple[float, float]  # a mean over sentences and its standard error

@@ -14,11 +14,11 @@ from ...data.batching import Example
 from ...model.names import AttentionKind
 from ...translator import Translator
 from ..executors import Executor
-from .atlas import FIFTHS
+from .atlas import FIFTHS, LEAST_WEIGHT
 from .batch import Layout, Recorded, Vocabulary, layout_of, padded_ids, record_batch
 from .statistics import Statistics, is_shown
 
-TOP_KEYS, LEAST_WEIGHT = 8, 0.005  # of a row that is drawn
+TOP_KEYS = 8  # of a row that is drawn
 EXAMPLES_PER_FIFTH = 3
 _DRAWN_PER_BATCH = 64
 

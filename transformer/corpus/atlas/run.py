@@ -47,7 +47,7 @@ def write_atlas(
     return atlas
 
 
-def pool(checkpoint: Path, folders: Sequence[Path]) -> tuple[AtlasProvenance, Statistics]:
+def pool_atlases(checkpoint: Path, folders: Sequence[Path]) -> tuple[AtlasProvenance, Statistics]:
     """Return the origin and the statistics of several finished atlases of a checkpoint together.
 
     Raises DataError where they are of other weights, settings or programs, or two of the same pairs; CheckpointError

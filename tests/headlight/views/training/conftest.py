@@ -4,15 +4,15 @@ from collections.abc import Iterator
 
 import pytest
 
-from headlight.app import results
+from headlight.app.results import training_runs
 
 
 @pytest.fixture
 def jobs() -> Iterator:
     """Yield jobs of this test alone, two at once, whatever the machine; none outlives it."""
-    results.jobs.clear()
-    yield results.jobs()
-    results.jobs.clear()
+    training_runs.jobs.clear()
+    yield training_runs.jobs()
+    training_runs.jobs.clear()
 
 
 @pytest.fixture

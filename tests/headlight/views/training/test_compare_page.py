@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 from support.live import HOSTILE, PAGE, button
 from support.pages import headlines, open_page, page_text
 
-from headlight.app import results
+from headlight.app.results import training_runs
 from headlight.views.training.compare import HYPERPARAMETERS
 from transformer.toy.jobs import JobView
 from transformer.toy.settings import ToySettings
@@ -51,7 +51,7 @@ def ended(settings: ToySettings) -> JobView:
 
 def test_both_runs_stand_in_one_figure_and_are_compared(monkeypatch):
     views = {"one": ended(ToySettings(**TINY)), "other": ended(ToySettings(**TINY, norm="post"))}
-    monkeypatch.setattr(results, "jobs", lambda: SimpleNamespace(look=views.get))
+    monkeypatch.setattr(training_runs, "jobs", lambda: SimpleNamespace(look=views.get))
     app = open_view(jobs="one,other")
     (figure,) = charts(app)
     assert [trace["name"] for trace in figure["data"]] == ["pre-norm", "pre-norm", "post-norm", "post-norm"]

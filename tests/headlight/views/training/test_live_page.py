@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 from support.live import HOSTILE, PAGE, button, run_until
 from support.pages import components, headlines, open_page, page_text
 
-from headlight.app import results
+from headlight.app.results import training_runs
 from transformer.toy.jobs import JobView
 from transformer.toy.settings import ToySettings, ToyStatus
 from transformer.toy.training import ToyTraining
@@ -95,7 +95,7 @@ def test_the_large_map_stays_with_its_head_while_somebody_watches_and_the_best_o
         return divmod(hits.index(max(hits)), cross.shape[2])
 
     views = {"one": seen_so_far(training, 1, "running")}
-    monkeypatch.setattr(results, "jobs", lambda: SimpleNamespace(look=views.get))
+    monkeypatch.setattr(training_runs, "jobs", lambda: SimpleNamespace(look=views.get))
     app, shown, marked = open_live(job="one"), [], []
     for snapshots in range(1, len(cross) + 1):
         views["one"] = seen_so_far(training, snapshots, "running" if snapshots < len(cross) else "done")

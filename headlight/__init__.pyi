@@ -1,0 +1,21 @@
+from transformer import Beam as Beam
+from transformer import Decoding as Decoding
+from transformer import Greedy as Greedy
+from transformer import Sampling as Sampling
+from transformer.interpret.activations import RESIDUAL_STREAM as RESIDUAL_STREAM
+from transformer.interpret.score_parts import explain_score as explain_score
+from transformer.interpret.what_if.custom import Apply as Apply
+from transformer.interpret.what_if.custom import Patch as Patch
+from transformer.interpret.what_if.intervention import Focus as Focus
+from transformer.interpret.what_if.intervention import Forbid as Forbid
+from transformer.interpret.what_if.intervention import Mean as Mean
+from transformer.interpret.what_if.intervention import Rows as Rows
+from transformer.interpret.what_if.intervention import SetWeights as SetWeights
+from transformer.interpret.what_if.intervention import Shift as Shift
+from transformer.interpret.what_if.intervention import Uniform as Uniform
+from transformer.interpret.what_if.intervention import Zero as Zero
+
+from . import plots as plots
+from .notebook import Trace as Trace
+from .notebook import Translator as Translator
+from .notebook import load as load

@@ -1,0 +1,12 @@
+from .command import add_commands as add_commands
+from .command import expect_no_page as expect_no_page
+from .command import find_lesson as find_lesson
+from .export import export_lessons as export_lessons
+from .file import read_lessons as read_lessons
+from .page import show_page as show_page
+from .panel import end_run as end_run
+from .panel import follow as follow
+from .panel import show_lessons_through as show_lessons_through
+from .panel import show_panel as show_panel
+from .panel import show_ways as show_ways
+from .panel import start_run as start_run

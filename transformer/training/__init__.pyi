@@ -1,0 +1,13 @@
+from .optimization import learning_rate as learning_rate
+from .optimization import noam_rate as noam_rate
+from .optimization import smoothed_cross_entropy as smoothed_cross_entropy
+from .replay import REPLAY_FILE as REPLAY_FILE
+from .replay import ProbeTrajectory as ProbeTrajectory
+from .replay import TrainingReplay as TrainingReplay
+from .replay import load_replay as load_replay
+from .replay_recorder import ReplayRecorder as ReplayRecorder
+from .trainer import train as train
+from .updates import NotFiniteError as NotFiniteError
+from .updates import Objective as Objective
+from .updates import Updater as Updater
+from .updates import attention_kernel as attention_kernel
