@@ -42,7 +42,8 @@ def show_page(request: TranslationRequest, show_ways: Callable[[], None]) -> Non
             st.markdown(f"**{map_title(shown)}**")
             _show_lines(lines_facts(after, shown) | hiding, shown, "beside map")
     else:
-        shown = attention_map(after, "cross", *results.default_head(request, "cross"), row_label=RowLabel.BOTH)
+        layer, head = results.default_head(request, "cross")
+        shown = attention_map(after, "cross", layer, head, RowLabel.BOTH)
         _show_lines(lines_facts(after, shown) | hiding, shown, "alone")
     show_warnings(request)
     if with_map:
