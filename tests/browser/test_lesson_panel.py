@@ -173,6 +173,30 @@ def test_the_home_leads_into_the_first_lesson_and_another_sentence_asks_anew(pag
     expect(page.locator(".lesson .feedback")).to_contain_text("Right!")
 
 
+def test_an_own_sentence_stays_until_a_click_takes_another_and_comes_back_with_the_next_step(page, address):
+    order = next(lesson for lesson in LESSONS if lesson.name == "order")
+    at = next(number for number, step in enumerate(order.steps, start=1) if step.answer == "copies_apart")
+    begin(page, address, order)
+    own = "My father drinks tea every day."
+    sentence = page.get_by_role("textbox", name="Sentence to translate")
+    sentence.fill(own)
+    sentence.press("Enter")
+    for number in range(2, at + 1):
+        at_rest(page)
+        page.locator(".lesson .next").click()
+        expect(page.locator(".lesson .place")).to_have_text(f"{number} of {len(order.steps)}")
+    expect(page.locator(".lesson .undecided")).to_have_text("No word occurs twice in this sentence.")
+    expect(sentence).to_have_value(own)
+    at_rest(page)
+    page.get_by_role("button", name="Take a sentence that decides it").click()
+    expect(page.locator(".lesson .options button").first).to_be_visible()
+    expect(page).to_have_url(re.compile(f"lesson=order.{at}(&|$)"))
+    at_rest(page)
+    page.locator(".lesson .next").click()
+    expect(page.locator(".lesson .place")).to_have_text(f"{at + 1} of {len(order.steps)}")
+    page.wait_for_url("**text=My+father**")
+
+
 def test_keys_go_from_step_to_step_and_back_restores_page_and_step(page, address):
     begin(page, address)
     count = len(FIRST.steps)

@@ -130,6 +130,21 @@ def test_the_command_lists_checks_and_prints(tmp_path, capsys):
     assert "There is no lesson “no lesson”" in capsys.readouterr().err
 
 
+def test_every_step_is_printed_as_it_is_posed_for_each_sentence(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("headlight.lessons.file.SHIPPED", tmp_path / "none")
+    monkeypatch.setenv("HEADLIGHT_LESSONS", str(tmp_path))
+    written(tmp_path, RIGHT)
+    sentences = tmp_path / "sentences.txt"
+    sentences.write_text("I love my teacher.\n?\n", encoding="utf-8")
+    assert main(["lessons", "pose", "--sentences", str(sentences)]) == 0
+    printed = capsys.readouterr().out
+    assert "[own 1] I love my teacher." in printed and "[own 2] ?" in printed
+    for part in ("  ask: ", "  + “", "  - “", "  hint: ", "  truth: ", "  not asked: "):
+        assert f"\n{part}" in printed, part
+    assert main(["lessons", "pose", "--sentences", str(tmp_path / "none.txt")]) == 1
+    assert "none.txt" in capsys.readouterr().err
+
+
 def test_the_documentation_lists_every_measure(capsys):
     """Written anew by `headlight lessons measures > docs/measures.md`."""
     assert main(["lessons", "measures"]) == 0

@@ -54,6 +54,18 @@ def test_each_step_is_decided_by_one_of_its_sentences_and_knows_all_its_names(le
             assert len(set(labels)) == len(labels)
 
 
+@TRANSLATING
+def test_the_first_lesson_has_one_sentence_throughout(checkpoint):
+    lesson = LESSONS[0]
+    taken = set()
+    for number in range(len(lesson.steps)):
+        sentences = lesson.sentences_of(number)
+        posed = pose_somehow(lesson, number, Run(request(sentences[0], checkpoint)), sentences)
+        taken.add(posed.run.request.text)
+        assert not (posed.answer and posed.answer.done), "what is to be done is not done yet"
+    assert len(taken) == 1
+
+
 @BY_NAME
 @pytest.mark.parametrize("checkpoint", ["en-de", "en-fr", "reverse"])
 def test_any_sentence_is_asked_about_or_told_why_not(lesson, checkpoint):
