@@ -368,3 +368,19 @@ def test_a_phone_asks_every_two_seconds_every_ten_while_hidden_and_once_when_it_
     assert len(asked) == before + 1
     page.clock.run_for(1400)
     assert len(asked) == before + 1, "and not again at once"
+
+
+def test_a_phone_waits_until_it_is_admitted_and_leaves_when_it_is_removed(phones, school, teacher):
+    page = phones().new_page()
+    page.route("**/state*", lambda route: route.fulfill(status=429, json={"error": "Many are joining: please wait."}))
+    page.goto(f"{school}/c/{teacher.code}")
+    expect(page.get_by_role("alert")).to_have_text("Many are joining: please wait.")
+    page.unroute("**/state*")
+    status(page, "You are in. Look at the wall.")
+    expect(page.locator("#error")).to_be_empty()
+    (sign,) = teacher.look().signs
+    expect(page.locator("#me")).to_have_text(f"· you are {sign}")
+    shuts_no_one_out_by_night_either(page)
+    teacher.remove(sign)
+    expect(page.get_by_role("alert")).to_have_text("Your teacher has removed you from this class.")
+    expect(page.locator("#room")).to_be_hidden()
