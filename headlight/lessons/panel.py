@@ -166,10 +166,15 @@ def follow(request: TranslationRequest) -> None:
 
 
 def _undecided_by_own(lesson: Lesson, request: TranslationRequest) -> list[int] | None:
-    """Return the steps, from 1, whose questions the visitor's sentence does not decide; None without an own one."""
-    of_lesson = {text for step in range(len(lesson.steps)) for text in lesson.sentences_of(step)}
-    if request.text in {*of_lesson, PARAMETERS["text"].default}:
+    """Return the steps, from 1, whose questions the teacher's sentence does not decide; None for the default sentence.
+
+    A sentence of the lesson is kept, wherever the class begins: each step brings another one where it needs it.
+    """
+    if request.text == PARAMETERS["text"].default:
         return None
+    of_lesson = {text for step in range(len(lesson.steps)) for text in lesson.sentences_of(step)}
+    if request.text in of_lesson:
+        return []
     questions = [number for number, step in enumerate(lesson.steps) if step.is_question]
     try:
         return [number + 1 for number in questions if pose(lesson, number, Run(request)).undecided]
