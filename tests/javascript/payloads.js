@@ -1,7 +1,7 @@
 // What headlight/components/live_page says of traces, by name, for tests/browser/test_live_payloads.py.
 
 import { explorerChoice } from "../../headlight/components/live_page/address.js";
-import { measureHeads, patternFacts, plainestHead } from "../../headlight/components/live_page/payloads/patterns.js";
+import { measureHeads, patternFacts, plainestHead } from "../../headlight/components/live_page/patterns.js";
 
 // Arrays come as lists.
 function traceOf(sent) {

@@ -1,5 +1,5 @@
-// One meaning per colour, as in headlight/plots/palette.py: red, green and blue for what is drawn on canvases and written
-// to files; style sheets have them from colours.css. Around what is chosen or pointed at is the page's own text colour.
+// One meaning per colour, as in headlight/plots/palette.py: red, green and blue for canvases and files; style sheets
+// have them from colours.css. Around what is chosen or pointed at is the page's own text colour.
 
 export const WEIGHT = [31, 119, 224];
 export const PROBABILITY = [130, 80, 196];

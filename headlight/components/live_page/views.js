@@ -11,12 +11,12 @@ import { JOINT, element } from "../lib/canvas.js";
 import { isSame } from "../lib/diff.js";
 import { headAddress, headsAddress } from "../lib/selection.js";
 import { wordRanges } from "../lib/tokens.js";
-import { NOTHING } from "../lib/words.js";
+import { KIND_NAMES, NOTHING } from "../lib/words.js";
 import { default as tokenLines } from "../token_lines/lines.js";
 import { positionsOf } from "../token_lines/story.js";
 import { default as translationTable } from "../translation_table/table.js";
 import { explorerChoice, numbersIn, placeIn } from "./address.js";
-import { measureHeads, patternFacts, plainestHead } from "./payloads/patterns.js";
+import { measureHeads, patternFacts, plainestHead } from "./patterns.js";
 import { DRAWN_HERE, WayFields, optionsOf, showTree, wayIn, wayLine } from "./ways.js";
 
 export class View {
@@ -238,7 +238,7 @@ export class Inside extends View {
     const { num_encoder_layers: encoder, num_decoder_layers: decoder, num_heads: heads } = this.source.model.config;
     this.layers = { encoder, decoder, cross: decoder };
     const numbers = (count) => Array.from({ length: count }, (_, at) => [String(at + 1), at + 1]);
-    const kinds = this.words.explorer.kinds.map((kind) => [kind, this.words.texts.kinds[kind]]);
+    const kinds = this.words.explorer.kinds.map((kind) => [kind, KIND_NAMES[kind]]);
     const options = { kind: kinds, layer: numbers(Math.max(encoder, decoder)), head: numbers(heads) };
     for (const [name, values] of Object.entries(options)) {
       const select = this.find(`[name=${name}]`);

@@ -1,7 +1,6 @@
 """What the live model in one file says the same of every sentence, and the page itself."""
 
 from headlight.components.live import live_page
-from headlight.plots.names import KIND_NAMES
 from headlight.views.attention.explorer_content import CROSS_FIRST, OPTIONS
 from headlight.views.home.content import cards_of
 from transformer.checkpoint import Checkpoint
@@ -57,7 +56,6 @@ def live_words(
     first = TEXT if read in ("English", "") or not probes else probes[0][0]
     return {
         "text": text or first,
-        "texts": {"kinds": KIND_NAMES},
         "law": {"thresholds": THRESHOLDS, "leastRows": LEAST_ROWS},
         "explorer": {"options": OPTIONS, "kinds": CROSS_FIRST},
         "replay": replay_words(replay, sides, checkpoint.training),

@@ -1,7 +1,7 @@
 // What an attention head does in one sentence, measured as transformer/interpret/head_patterns.py measures it: where
 // its rows have their largest weight, how sharply, and its name. `law` has the thresholds and marks from there.
 
-import { isMarks } from "../../lib/tokens.js";
+import { isMarks } from "../lib/tokens.js";
 
 const OFFSETS = { previous: -1, same: 0, next: 1 };
 
