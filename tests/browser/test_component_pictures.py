@@ -78,7 +78,7 @@ def take(tmp_path) -> Callable[[Page, str, str], dict[str, Path]]:
                 page.locator(f"{MENU} [data-take={kind}]").click()
             taken[kind] = tmp_path / saving.value.suggested_filename
             saving.value.save_as(taken[kind])
-            expect(page.locator(f"{MENU} .said")).to_have_text(f"{taken[kind].name} is saved.")
+            expect(page.locator(f"{MENU} .status")).to_have_text(f"{taken[kind].name} is saved.")
         return taken
 
     return take

@@ -44,7 +44,7 @@ def take(tmp_path) -> Callable[[Page, str], Path]:
             page.locator(f".figure_downloads [data-take={kind}]").click()
         path = tmp_path / saving.value.suggested_filename
         saving.value.save_as(path)
-        expect(page.locator(".figure_downloads .said")).to_have_text(f"{path.name} is saved.")
+        expect(page.locator(".figure_downloads .status")).to_have_text(f"{path.name} is saved.")
         return path
 
     return take
@@ -159,7 +159,7 @@ def test_a_picture_that_the_browser_cannot_make_is_said(visits):
     page.evaluate("() => { window.own = HTMLCanvasElement.prototype.toBlob; }")
     page.evaluate("() => { HTMLCanvasElement.prototype.toBlob = (done) => done(null); }")
     page.locator(".figure_downloads [data-take=png]").click()
-    expect(page.locator(".figure_downloads .said")).to_contain_text("could not be made")
+    expect(page.locator(".figure_downloads .status")).to_contain_text("could not be made")
     page.evaluate("() => { HTMLCanvasElement.prototype.toBlob = window.own; }")
     page.keyboard.press("Escape")
 
@@ -178,7 +178,7 @@ def test_the_menu_is_reached_read_and_left_by_keys(visits):
     page.keyboard.press("Enter")
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.get_by_role("button", name="Copy as LaTeX").click()
-    expect(page.locator(".figure_downloads .said")).to_have_text("Copied.")
+    expect(page.locator(".figure_downloads .status")).to_have_text("Copied.")
     caption = page.locator(".figure_downloads .caption").inner_text()
     assert caption.startswith("Heatmap. Cross-attention: layer 3, head 1. “script” looks at “script”: ")
     assert page.evaluate("navigator.clipboard.readText()") == f"\\caption{{{caption}}}"

@@ -35,16 +35,19 @@ function collect(run) {
   }
 }
 
-const told = (engine, steps) => {
-  const found = steps.told(Number(engine.config.forced_first_token)), count = found.targetIds.length;
+const resultOf = (engine, steps) => {
+  const found = steps.results(Number(engine.config.forced_first_token)), count = found.targetIds.length;
   return { ...found, ...Object.fromEntries(KINDS.map((kind) => [kind, engine.mapsOf(kind, count)])) };
 };
 
 // On ids; what is not here is a verb of the translator.
 const VERBS = {
-  decode: ({ engine }, source, { sampling, ...options }) =>
-    told(engine, collect(decode(engine, source, { ...options, choose: sampling && sampler(engine, sampling) })).value),
-  replay: ({ engine }, source, target, options) => told(engine, collect(replay(engine, source, target, options)).value),
+  decode: ({ engine }, source, { sampling, ...options }) => {
+    const choose = sampling && sampler(engine, sampling);
+    return resultOf(engine, collect(decode(engine, source, { ...options, choose })).value);
+  },
+  replay: ({ engine }, source, target, options) =>
+    resultOf(engine, collect(replay(engine, source, target, options)).value),
   beam: ({ engine }, source, options) => collect(beamSearch(engine, source, options)).value,
   losses({ engine }, source, target) {
     const found = partsOf(engine, source, target).map((part) => partLosses(engine, source, target, part));

@@ -39,7 +39,7 @@ test("each snapshot has its update, its output and its head", () => {
   assert.deepEqual(texts.map(({ right }) => right), [false, false, true], "blanks do not count");
   assert.match(texts[2].head, /is 1.00 .* \(spread evenly: 0.50\)\. In 2 of 2 counted rows it is on the/);
   assert.doesNotMatch(texts[1].head, /counted rows/);
-  assert.deepEqual(loss.said, ["", "6.00", "3.43"], "6 + (100 - 10) / (150 - 10) * (2 - 6) = 3.43");
+  assert.deepEqual(loss.texts, ["", "6.00", "3.43"], "6 + (100 - 10) / (150 - 10) * (2 - 6) = 3.43");
   assert.match(texts[0].spoken, /^update 0 of 100: no loss yet, wrote: so so so$/);
   assert.match(course, /^It went from 0.50 to 1.00 by update 100\. None of the 2 heads changes more\.$/);
   assert.match(storyOf(FACTS, 0, 0).course, /Of all 2 heads layer 1, head 2 changes most, from 0.50 to 1.00\.$/);
@@ -52,7 +52,7 @@ test("curves lie among the snapshots, and their dots at each", () => {
   assert.deepEqual(loss.lines[0].x, [0.5, 1, last]);
   assert.deepEqual([loss.at[0], loss.high, length], [null, 10, last]);
   assert.deepEqual(score.at, [null, [1, 4], [2, 31.5]], "the latest that was measured by then");
-  assert.deepEqual([score.title, score.said], ["BLEU on held-out data", ["", "4.0", "31.5"]]);
+  assert.deepEqual([score.title, score.texts], ["BLEU on held-out data", ["", "4.0", "31.5"]]);
   assert.deepEqual(focus.lines.map(({ faint }) => Boolean(faint)), [true, false], "the chosen head is drawn last");
   assert.deepEqual(ticks, [[0, "0"], [1, "10"], [2, "100"]]);
 });

@@ -112,7 +112,7 @@ export class Shown {
     this.digits = heads.length > 1 || words === "words" || specials === "renormalised" ? 3 : 4;
     this.values = this.merged(attention.sum(name, heads), attention.kind(name).keys);
     if (specials === "renormalised") this.renormalise();
-    this.kept = top < 100 ? largestTogether(this.values, this.columns.length, top / 100) : null;
+    this.inTop = top < 100 ? largestTogether(this.values, this.columns.length, top / 100) : null;
   }
 
   // Weights summed over the tokens of the word that is read, averaged over those of the word that reads.
@@ -175,7 +175,7 @@ export class Shown {
   }
 
   isShown(row, column) {
-    return !this.isMasked(row, column) && (!this.kept || this.kept[row * this.columns.length + column] === 1);
+    return !this.isMasked(row, column) && (!this.inTop || this.inTop[row * this.columns.length + column] === 1);
   }
 
   // Of what is shown: weights that were left out count neither here nor there.
@@ -268,7 +268,7 @@ function named(tokens, positions) {
   };
 }
 
-// Of each row the largest weights that together hold this share of it: 1 where kept.
+// Of each row the largest weights that together hold this share of it: 1 where they stand.
 export function largestTogether(values, columns, share) {
   const marks = new Uint8Array(values.length);
   for (let start = 0; start < values.length; start += columns) {

@@ -20,10 +20,10 @@ export function* decode(engine, source, { prefix = [], off, hidden, choose = cho
   const steps = new Steps(engine, limit);
   let token = begin_id;
   do {
-    const told = prefix[steps.ids.length];
+    const forced = prefix[steps.ids.length];
     engine.advance([token], steps.ids.length);
     engine.eachLogits(1, (_, at) => {
-      token = steps.read(at, (from, best) => told ?? choose(from, best));
+      token = steps.read(at, (from, best) => forced ?? choose(from, best));
     });
     yield;
   } while (token !== end_id && steps.ids.length < limit);
@@ -53,11 +53,11 @@ function chooseBest({ never }) {
 // which is not what PyTorch draws. Throws RangeError.
 export function sampler(engine, { temperature = 1, topK = 0, seed = 1 } = {}) {
   if (!(temperature > 0 && topK >= 0)) throw new RangeError("temperature must be positive and topK not negative");
-  const { vocab, never } = engine, random = mulberry32(seed), kept = Math.min(topK || vocab, vocab);
+  const { vocab, never } = engine, random = mulberry32(seed), count = Math.min(topK || vocab, vocab);
   return (at) => {
     const scores = Float64Array.from(engine.logits.subarray(at, at + vocab), (logit) => logit / temperature);
     for (const id of never) scores[id] = -Infinity;
-    const order = Float64Array.from(scores).sort(), peak = order[vocab - 1], least = order[vocab - kept];
+    const order = Float64Array.from(scores).sort(), peak = order[vocab - 1], least = order[vocab - count];
     const shares = scores.map((score) => (score < least ? 0 : Math.exp(score - peak)));
     let left = random() * shares.reduce((a, b) => a + b, 0), last = 0;
     for (let id = 0; id < vocab; id++) {
@@ -120,11 +120,11 @@ export function* beamSearch(engine, source, options = {}) {
     });
     found.sort((a, b) => b.logProbability - a.logProbability); // stable: of equal ones the better path's first
     paths = [];
-    for (const { path, token, ...told } of found.slice(0, size)) {
+    for (const { path, token, ...scores } of found.slice(0, size)) {
       const ids = [...path.ids, token], finished = token === end_id;
       if (finished || ids.length === limit) {
-        record.ended.push({ ids, ...told, score: told.logProbability / divisor(ids.length), finished });
-      } else paths.push({ ids, ...told, slots: path.slots.slice() });
+        record.ended.push({ ids, ...scores, score: scores.logProbability / divisor(ids.length), finished });
+      } else paths.push({ ids, ...scores, slots: path.slots.slice() });
     }
     record.kept.push(paths.map(({ ids }) => ids));
     record.reads?.push(paths.map(({ reads }) => reads));
@@ -136,14 +136,14 @@ export function* beamSearch(engine, source, options = {}) {
   return { ...record, ended: record.ended.sort((a, b) => b.score - a.score), scoreBounds: bounds() };
 }
 
-// The most probable continuations of a path whose logits begin at `at`; of a token that is told that one alone.
-function continued({ logits, vocab, kernel, never }, at, best, path, told, isForced) {
+// The most probable continuations of a path whose logits begin at `at`, or the forced token alone.
+function continued({ logits, vocab, kernel, never }, at, best, path, forced, isCertain) {
   const { logProbability } = path;
-  if (told !== undefined && isForced) return [{ path, token: told, logProbability }];
+  if (forced !== undefined && isCertain) return [{ path, token: forced, logProbability }];
   best.find(logits, at, vocab);
   const peak = best.logits[0], all = peak + Math.log(kernel.tally(logits, at, vocab, peak).sum);
   const after = (token) => ({ path, token, logProbability: logProbability + logits[at + token] - all });
-  if (told !== undefined) return [after(told)];
+  if (forced !== undefined) return [after(forced)];
   const count = Math.min(best.ids.length, vocab);
   return Array.from(best.ids.subarray(0, count)).filter((id) => !never.includes(id)).map(after);
 }

@@ -1,6 +1,6 @@
 // What the logits of a translation's steps say: candidates, probabilities, ranks, entropies, and what became of each.
 
-export const CANDIDATES = 10; // kept a step
+export const CANDIDATES = 10; // per step
 
 // Notes the steps of one translation, at most `limit`.
 export class Steps {
@@ -35,8 +35,8 @@ export class Steps {
     return token;
   }
 
-  // Of what has been noted: see headlight.js. The first `forced` tokens are in no score.
-  told(forced = 0) {
+  // The part of a trace that the steps give: see headlight.js. The first `forced` tokens are in no score.
+  results(forced = 0) {
     const { candidateIds, candidateProbabilities, ranks, entropies, ids, count } = this;
     const logs = this.logProbabilities.slice(0, ids.length);
     return {

@@ -1,6 +1,6 @@
 // The model and its tokenizer as one: texts in; translations, traces and searches out. Each verb is a generator that
-// yields between two steps, so that whoever runs it may breathe, or give it up; `finish` runs one at once. What the
-// verbs take and give is told in headlight.js.
+// yields between two steps, so that its caller may pause it or give it up; `finish` runs one at once. headlight.js
+// documents the verbs.
 
 import { beamSearch, decode, replay, sampler } from "./decoding.js";
 import { Engine, KINDS } from "./engine.js";
@@ -54,7 +54,7 @@ export class Translator {
       steps = yield* decode(engine, source, { prefix, choose, ...changes });
     } else steps = yield* replay(engine, source, ids, changes);
     const origin = target !== null ? "target" : prefix.length ? "prefix" : "decoded";
-    return { ...this.told(text, origin, source, steps), off: [...off], hidden: [...hidden] };
+    return { ...this.traceOf(text, origin, source, steps), off: [...off], hidden: [...hidden] };
   }
 
   // A beam search with what the beam held at each step.
@@ -62,9 +62,9 @@ export class Translator {
     const asked = typeof beam === "number" ? { size: beam } : beam, source = this.sourceIds(text);
     const changes = { prefix: this.prefixIds(prefix), off, hidden, watched };
     const record = yield* beamSearch(this.engine, source, { ...asked, ...changes });
-    const told = (each) => ({ ...each, text: this.tokenizer.decode(each.ids), tokens: this.tokens(each.ids) });
+    const named = (each) => ({ ...each, text: this.tokenizer.decode(each.ids), tokens: this.tokens(each.ids) });
     const keptTokens = record.kept.map((paths) => this.tokens(paths.map((ids) => ids.at(-1))));
-    return { ...record, ended: record.ended.map(told), keptTokens };
+    return { ...record, ended: record.ended.map(named), keptTokens };
   }
 
   // Translate greedily once for each set of source positions that are hidden; yields each as it comes.
@@ -72,9 +72,10 @@ export class Translator {
     const source = this.sourceIds(text), begun = this.prefixIds(prefix);
     for (const [index, hidden] of sets.entries()) {
       if (new Set(hidden).size >= source.length) throw new RangeError("a set of positions leaves nothing to read");
-      const { targetIds, logProbability } = (yield* decode(this.engine, source, { prefix: begun, hidden })).told();
-      const told = { targetIds, targetText: this.tokenizer.decode(targetIds), targetTokens: this.tokens(targetIds) };
-      yield { index, hidden: [...hidden], ...told, logProbability, finished: targetIds.at(-1) === this.config.end_id };
+      const { targetIds, logProbability } = (yield* decode(this.engine, source, { prefix: begun, hidden })).results();
+      const texts = { targetIds, targetText: this.tokenizer.decode(targetIds), targetTokens: this.tokens(targetIds) };
+      const finished = targetIds.at(-1) === this.config.end_id;
+      yield { index, hidden: [...hidden], ...texts, logProbability, finished };
     }
   }
 
@@ -103,9 +104,9 @@ export class Translator {
     return this.engine.packed.slice();
   }
 
-  told(text, origin, source, steps) {
-    const { engine, config } = this, found = steps.told(Number(config.forced_first_token)), ids = found.targetIds;
-    const fed = [config.begin_id, ...ids.slice(0, -1)], { candidateIds } = found, { count } = steps;
+  traceOf(text, origin, source, steps) {
+    const { engine, config } = this, results = steps.results(Number(config.forced_first_token));
+    const { targetIds: ids, candidateIds } = results, fed = [config.begin_id, ...ids.slice(0, -1)], { count } = steps;
     return {
       sourceText: text,
       targetText: this.tokenizer.decode(ids),
@@ -116,7 +117,7 @@ export class Translator {
       decoderInputIds: fed,
       decoderInputTokens: this.tokens(fed),
       targetTokens: this.tokens(ids),
-      ...found,
+      ...results,
       candidateTokens: ids.map((_, step) => this.tokens(candidateIds.subarray(step * count, (step + 1) * count))),
       ...Object.fromEntries(KINDS.map((kind) => [kind, engine.mapsOf(kind, ids.length)])),
     };
@@ -143,13 +144,13 @@ export class Translator {
   read(text, side) {
     const limit = this.config.max_length - 1, characters = [...text].length;
     if (characters > limit * MOST_CHARACTERS_A_TOKEN) {
-      const said = `The ${side} has ${characters.toLocaleString("en")} characters`;
-      throw new ReadingError("TooLongError", `${said}; the model reads at most ${limit} tokens.`);
+      const length = `The ${side} has ${characters.toLocaleString("en")} characters`;
+      throw new ReadingError("TooLongError", `${length}; the model reads at most ${limit} tokens.`);
     }
     const ids = this.tokenizer.encode(text);
     if (!ids.length) throw new ReadingError("EmptyTextError", `The ${side} is empty: please write a sentence.`);
     if (ids.length <= limit) return ids;
-    const said = `The ${side} has ${ids.length} tokens; the model reads at most ${limit}. Please shorten it.`;
-    throw new ReadingError("TooLongError", said);
+    const message = `The ${side} has ${ids.length} tokens; the model reads at most ${limit}. Please shorten it.`;
+    throw new ReadingError("TooLongError", message);
   }
 }

@@ -54,11 +54,11 @@ export class DownloadMenu {
     const row = ([name, kinds]) => element("div", "", element("span", "", name), ...kinds.map(button));
     this.rows = ROWS.map(row);
     this.caption = element("p", "caption");
-    this.said = element("p", "said");
-    this.menu = element("div", "menu", ...this.rows, this.caption, this.said);
+    this.status = element("p", "status");
+    this.menu = element("div", "menu", ...this.rows, this.caption, this.status);
     const look = { popover: "auto", role: "dialog", "aria-label": "Download this figure" };
     for (const [name, value] of Object.entries(look)) this.menu.setAttribute(name, value);
-    this.said.setAttribute("role", "status");
+    this.status.setAttribute("role", "status");
     this.menu.onkeydown = (event) => event.key === "Escape" && this.close(event);
     place.append(this.menu);
   }
@@ -69,7 +69,7 @@ export class DownloadMenu {
 
   open(opener, figure) {
     Object.assign(this, { opener, figure: { ...figure, caption: inWords(figure.caption) } });
-    this.said.textContent = "";
+    this.status.textContent = "";
     this.caption.textContent = this.figure.caption;
     this.find("svg").hidden = !figure.drawing;
     this.find("csv").hidden = !figure.table;
@@ -129,6 +129,6 @@ export class DownloadMenu {
   }
 
   say(words) {
-    this.said.textContent = words;
+    this.status.textContent = words;
   }
 }

@@ -22,8 +22,8 @@ export function textFile(texts) {
 }
 
 function file(kind, shape, data) {
-  const said = `{'descr': '${kind}', 'fortran_order': False, 'shape': ${shape}, }`;
-  const start = 10, filled = said.padEnd(ALIGNED * Math.ceil((start + said.length + 1) / ALIGNED) - start - 1);
+  const header = `{'descr': '${kind}', 'fortran_order': False, 'shape': ${shape}, }`;
+  const start = 10, filled = header.padEnd(ALIGNED * Math.ceil((start + header.length + 1) / ALIGNED) - start - 1);
   const length = filled.length + 1, magic = [0x93, ...encoder.encode("NUMPY"), 1, 0, length & 255, length >> 8];
   return joined([Uint8Array.from(magic), encoder.encode(`${filled}\n`), data]);
 }

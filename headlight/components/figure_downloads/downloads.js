@@ -15,7 +15,7 @@ class FigureDownloads extends Component {
   constructor(root) {
     super(root);
     this.menu = new DownloadMenu(this.find(".figure_downloads"));
-    this.kept = new WeakSet(); // figures whose size is watched
+    this.watched = new WeakSet(); // figures whose size is watched
     this.figures = document.getElementsByClassName(FIGURE); // always those that are there
     this.watch = new MutationObserver(() => (this.frame ??= requestAnimationFrame(() => this.offer())));
     this.watch.observe(document.body, { childList: true, subtree: true });
@@ -42,8 +42,8 @@ class FigureDownloads extends Component {
   }
 
   keepSize(figure) {
-    if (!figure.on || this.kept.has(figure)) return;
-    this.kept.add(figure);
+    if (!figure.on || this.watched.has(figure)) return;
+    this.watched.add(figure);
     figure.on("plotly_afterplot", () => keepDomains(figure));
     keepDomains(figure);
   }

@@ -15,8 +15,8 @@ export function storage(name) {
 }
 
 export class Memory {
-  constructor(kept = storage("localStorage")) {
-    this.storage = kept;
+  constructor(store = storage("localStorage")) {
+    this.storage = store;
   }
 
   all() {
@@ -49,9 +49,9 @@ export class Memory {
     const found = this.read(name);
     delete found[key]; // the newest comes last
     found[key] = value;
-    const kept = Object.fromEntries(Object.entries(found).slice(-MOST));
+    const newest = Object.fromEntries(Object.entries(found).slice(-MOST));
     try {
-      this.storage.setItem(name, JSON.stringify(kept));
+      this.storage.setItem(name, JSON.stringify(newest));
     } catch {
       // full, or forbidden: then this visit alone knows
     }

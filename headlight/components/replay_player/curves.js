@@ -58,7 +58,7 @@ export class Curve {
   }
 
   show(snapshot) {
-    const at = this.curve.at[snapshot], text = this.curve.said[snapshot];
+    const at = this.curve.at[snapshot], text = this.curve.texts[snapshot];
     this.value.textContent = text || "–";
     this.picture.setAttribute("aria-label", `${this.curve.title}: ${text || "not yet known"}`);
     setAttributes(this.marker, { x1: this.x(snapshot), x2: this.x(snapshot) });

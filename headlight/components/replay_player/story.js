@@ -46,7 +46,7 @@ function textsOf(facts, loss, layer, head) {
     const output = outputText(outputs[at]), place = placeText(step, steps.at(-1));
     const pattern = facts.patterns[`${layer}.${head}`]?.[at] ?? null;
     return {
-      place, ...output, right: wordsIn(outputs[at]) === target, spoken: spokenText(place, loss.said[at], output),
+      place, ...output, right: wordsIn(outputs[at]) === target, spoken: spokenText(place, loss.texts[at], output),
       head: headText(focusAt(facts, at, layer, head), uniform, pattern),
     };
   });
@@ -85,8 +85,8 @@ function lossCurve(facts) {
   });
   const x = positions(facts, known.map(([step]) => step)), y = known.map(([, loss]) => loss);
   const lines = known.length ? [{ x, y }] : [];
-  const said = at.map((point) => (point ? lossText(point[1]) : ""));
-  return { title: "Training loss", lines, ...scale(ceiling(Math.max(0, ...y))), at, said };
+  const texts = at.map((point) => (point ? lossText(point[1]) : ""));
+  return { title: "Training loss", lines, ...scale(ceiling(Math.max(0, ...y))), at, texts };
 }
 
 // The score as it was measured, a dot each time; at a snapshot the latest measured by then.
@@ -95,11 +95,11 @@ function scoreCurve(facts) {
   const x = positions(facts, known.map(([step]) => step)), y = known.map(([, score]) => score);
   const latest = steps.map((step) => known.findLastIndex(([measured]) => measured <= step));
   const at = latest.map((index) => (index < 0 ? null : [x[index], y[index]]));
-  const said = latest.map((index) => (index < 0 ? "" : scoreText(y[index], scoreName)));
+  const texts = latest.map((index) => (index < 0 ? "" : scoreText(y[index], scoreName)));
   const { high, ticks } = scale(isShare ? 1 : ceiling(Math.max(0, ...y)));
   const shown = ticks.map(([value, text]) => [value, isShare ? scoreText(value, scoreName) : text]);
   const lines = known.length ? [{ x, y, dots: true }] : [];
-  return { title: scoreTitle(scoreName), lines, high, ticks: shown, at, said };
+  return { title: scoreTitle(scoreName), lines, high, ticks: shown, at, texts };
 }
 
 function focusCurve(facts, layer, head) {
@@ -111,9 +111,9 @@ function focusCurve(facts, layer, head) {
       if (one !== layer || other !== head) others.push({ x, y: of(one, other), faint: true });
     }
   }
-  const at = own.map((value, snapshot) => [snapshot, value]), said = own.map((value) => value.toFixed(2));
+  const at = own.map((value, snapshot) => [snapshot, value]), texts = own.map((value) => value.toFixed(2));
   const title = "A row's largest weight, on average: this head, and faint the others";
-  return { title, lines: [...others, { x, y: own }], ...scale(1), at, said };
+  return { title, lines: [...others, { x, y: own }], ...scale(1), at, texts };
 }
 
 const scale = (high) => ({ high, ticks: [0, high / 2, high].map((value) => [value, String(value)]) });
@@ -122,8 +122,8 @@ const scale = (high) => ({ high, ticks: [0, high / 2, high].map((value) => [valu
 function positions({ steps, losses }, wanted) {
   const last = steps.length - 1, end = steps[last], lastLoss = pairs(losses).at(-1)?.[0] ?? 0;
   const spacing = last ? end - steps[last - 1] : Math.max(1, lastLoss - end);
-  const kept = steps.map((step, at) => [step, at]);
-  const among = (step) => interpolated(kept, Math.max(step, steps[0]));
+  const places = steps.map((step, at) => [step, at]);
+  const among = (step) => interpolated(places, Math.max(step, steps[0]));
   return wanted.map((step) => (step > end ? last + (step - end) / spacing : among(step)));
 }
 
