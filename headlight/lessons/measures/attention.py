@@ -79,6 +79,7 @@ def _farthest_plain_row(weights: np.ndarray, words: Sequence[str], keys: Sequenc
     if not rows:
         raise Undecided("No row of this head reads one word clearly more than all others here.")
     whole = [row for row in rows if is_whole_word(words, row) and is_whole_word(keys, largest[row])]
+    whole = [row for row in whole if words[row] != keys[largest[row]]] or whole  # a name that stays would tell
     return max(whole or rows, key=lambda row: (abs(row - largest[row]), lead[row]))
 
 

@@ -259,7 +259,8 @@ def decides_choice(run: Run) -> Answer:
     for choice in _rivals(run)[:MOST_CHOICES]:
         values = _bars(left_out(run, choice.step, choice.rival_id))
         ranked = [int(at) for at in np.argsort(-values) if at != begin and np.isfinite(values[at])]
-        if len(ranked) > 2 and values[ranked[0]] >= MISSED and values[ranked[0]] - values[ranked[1]] >= NEAR_NATS:
+        is_clear = len(ranked) > 2 and values[ranked[0]] >= max(MISSED, values[ranked[1]] + NEAR_NATS)
+        if is_clear and _writes_a_word(run, choice):
             break
     else:
         raise Undecided("No word of this translation owes its lead over another one to one token clearly enough.")
@@ -310,6 +311,13 @@ def _rivals(run: Run) -> list[_Rival]:
         ]
         best += sorted(rivals)[-1:]
     return sorted(best, reverse=True)
+
+
+def _writes_a_word(run: Run, choice: _Rival) -> bool:
+    """Return True for a rival that the model does not continue, when it is forced."""
+    prefix = (*run.trace.target_ids[: choice.step], choice.rival_id)
+    forced = results.trace(replace(run.greedy, prefix=prefix))
+    return is_whole_word(forced.target_tokens, choice.step)
 
 
 def _bars(found: Attribution) -> np.ndarray:

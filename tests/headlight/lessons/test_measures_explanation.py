@@ -13,6 +13,8 @@ from headlight.app.results import TranslationRequest
 from headlight.lessons.answer import Run
 from headlight.lessons.measures.explanation import PRONOUNS, _pronoun_steps
 from headlight.lessons.measures.wording import NEAR_CHANCES, NEAR_NATS, is_whole_word
+from transformer import Greedy
+from transformer.decoding.sampling import decode
 from transformer.interpret.rollout import alti
 
 BOTH = pytest.mark.parametrize("checkpoint", LANGUAGES)
@@ -155,6 +157,10 @@ def test_what_decides_a_choice_costs_most_of_its_lead_by_hand(checkpoint):
         first, second = np.argsort(-lost)[:2]
         assert answer.right == {str(first)} and lost[first] - lost[second] >= NEAR_NATS - 1e-4
         assert lost[first] >= float(answer.names["least"]) - 1e-4, "hardly a fall is no cause"
+        ids = [*trace.target_ids[:step], against]
+        forced = decode(run.translator.model, [list(trace.source_ids)], Greedy(), [ids])[0].ids
+        pieces = named([run.translator.tokenizer.piece_text(each) for each in forced])
+        assert pieces[step + 1 : step + 2] == [] or pieces[step + 1][0] != "·", "the rival is a word"
         sides.add(bool(first < len(trace.source_ids)))
         for option in answer.options:
             at = int(option.name)
