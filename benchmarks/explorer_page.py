@@ -3,9 +3,12 @@
 import streamlit as st
 
 from benchmarks.peer_pages import HEADS, LAYERS, random_trace
+from headlight.app.selection import Selection
 from headlight.components.show import attention_explorer
 from headlight.views.attention.explorer import write_choice
-from headlight.views.attention.explorer_content import addressed_choice, explorer_blob
+from headlight.views.attention.explorer_content import DEFAULTS, explorer_blob
+from transformer.model.head_ref import HeadRef
+from transformer.model.names import AttentionKind
 
 
 def _next() -> None:
@@ -18,5 +21,8 @@ side, layers, heads = (
     int(st.query_params.get(name, most)) for name, most in (("side", 32), ("of", LAYERS), ("by", HEADS))
 )
 trace = random_trace(side, st.session_state.setdefault("number", 1), layers, heads)
-choice = addressed_choice(trace, st.query_params.to_dict(), "1.1") | {"kinds": "all three"}
+address = st.query_params.to_dict()
+selection = Selection.parse(address, trace, HeadRef(AttentionKind.CROSS, 0, 0))
+choice = {name: address.get(name, value) for name, value in DEFAULTS.items()}
+choice |= {**selection.address, "kinds": "all three"}
 attention_explorer(explorer_blob(trace), choice, "explorer", write_choice)

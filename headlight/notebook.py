@@ -9,7 +9,7 @@ import torch
 import transformer
 from transformer.model.names import AttentionKind
 
-from .views.attention.explorer_content import explorer_choice, explorer_page
+from .views.attention.explorer_content import explorer_page, select_heads
 
 _HEIGHT = 860  # pixels: all heads and one large map beside each other
 
@@ -48,8 +48,8 @@ class Trace(transformer.Trace):
         """
         if kind is None and not (layer is None and heads is None):
             raise ValueError("a layer or heads are those of a kind: give the kind as well")
-        choice = explorer_choice(self, kind, layer, heads) if kind else None
-        return Display(explorer_page(self, choice=choice))
+        selection = select_heads(self, kind, layer, heads) if kind else None
+        return Display(explorer_page(self, selection=selection))
 
     def _repr_html_(self) -> str:
         return self.show()._repr_html_()

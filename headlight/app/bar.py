@@ -110,7 +110,8 @@ def take_sentence(text: str) -> None:
 def forget_positions() -> None:
     """Forget what was chosen within the tokens before: it means nothing in the next sentence or with another task."""
     url_state.write("step", "")
-    url_state.write("tokens", "")
+    url_state.write("query", "")
+    url_state.write("key", "")
     url_state.write("rewrite_weights", "")
     url_state.write("hidden", "")
     url_state.write("hypothesis", "1")

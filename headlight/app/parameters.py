@@ -37,9 +37,9 @@ PARAMETERS = {
     "hidden": Parameter("source words hidden from every head of cross-attention, such as 2.5, from 1", ""),
     "map": Parameter("1 for the map of one head beside the lines", ""),
     # Shared by several pages.
-    "kind": Parameter("kind of attention: encoder, decoder or cross"),
-    "layer": Parameter("layer from 1, or the average where a page has it"),
-    "head": Parameter("head from 1, or the average where a page has it"),
+    "head": Parameter("head from 1, such as cross.3.4; cross.3.all for an average; several as cross.1.1-cross.3.2"),
+    "query": Parameter("chosen queries, such as 2 or 1.4, from 1", ""),
+    "key": Parameter("chosen keys, such as 2 or 1.4, from 1", ""),
     "rows": Parameter("the tokens that name a decoder row: both, its output or its input", "both tokens"),
     "step": Parameter("the decoding step, from 1; without it the hardest one, or one that the view chooses"),
     # Decoding.
@@ -53,12 +53,8 @@ PARAMETERS = {
     "attention": Parameter("view", "explorer"),
     "view": Parameter("explorer: map or lines", "map"),
     "label": Parameter("explorer: pattern of the heads that are not faint", "all"),
-    "heads": Parameter("explorer: several chosen heads, such as 1.1-3.2", ""),
-    "tokens": Parameter("explorer: chosen queries or keys, such as q2 or k1-4", ""),
     # Inside attention.
     "inside": Parameter("view", "step by step"),
-    "at_query": Parameter("chosen query, from 1"),
-    "at_key": Parameter("chosen key, from 1"),
     "at_dimension": Parameter("chosen dimension, from 1"),
     "at_step": Parameter("chosen step by its name, or all"),
     "toy_batch": Parameter("small example: sentences in the batch", "2"),

@@ -105,14 +105,6 @@ def token_ids(text: str) -> tuple[int, ...]:
     return tuple(map(int, text.split("."))) if re.fullmatch(r"[0-9]{1,7}(\.[0-9]{1,7}){0,200}", text) else ()
 
 
-def asked_for(options: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
-    """Return those of the names whose value in the address is one of their options; drop any other from it."""
-    values = asked(*options)
-    for key in [key for key, value in values.items() if value not in options[key]]:
-        del values[key], st.query_params[key]
-    return values
-
-
 def write_all(values: Mapping[str, str]) -> None:
     """Put these into the address in one step, which the Back button takes back as one.
 

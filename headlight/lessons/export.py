@@ -10,7 +10,6 @@ from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from headlight.app import results
 from headlight.app.parameters import PARAMETERS
 from headlight.app.results import CheckpointFiles, TranslationRequest
 from headlight.views.attention.explorer_content import OPTIONS
@@ -19,7 +18,6 @@ from transformer.checkpoint import load_checkpoint, save_checkpoint
 from transformer.errors import UserError
 from transformer.exchange import round_weights
 from transformer.experiments.attention import toy_numbers
-from transformer.interpret.trace import Trace
 
 from .answer import Kind, Run
 from .file import Lesson
@@ -160,29 +158,14 @@ def _place(posed: Posed, page: str, address: Mapping[str, str]) -> dict:
     view, figures = _VIEWS.get(page, ("home", set()))
     name = _FIGURES.get(page, page)
     missing = "" if address.get(name, "") in figures else f"The app has this figure on its page {TITLES[page]}."
-    heads = _heads(address, results.trace(posed.run.request))
-    if heads and (view in ("home", "attention") or missing):
-        kept = {key: address[key] for key in ("kind", "rows", *OPTIONS) if key in address}
-        query = {"tokens": f"q{address['query']}"} if "query" in address else {}
-        return {"view": "attention", "said": kept | heads | query, "missing": missing}
+    if "head" in address and (view in ("home", "attention") or missing):
+        kept = {key: address[key] for key in ("head", "query", "key", *OPTIONS) if key in address}
+        return {"view": "attention", "said": kept, "missing": missing}
     return {
         "view": view,
         "said": {key: address[key] for key in address if key != page or key != name},
         "missing": missing,
     }
-
-
-def _heads(address: Mapping[str, str], trace: Trace) -> dict[str, str]:
-    """Return the explorer's address of a head, or of all heads that are averaged; empty where none is named."""
-    if "layer" not in address:
-        return {}
-    places = []
-    for name, count in zip(("layer", "head"), trace.attention(address.get("kind", "cross")).shape, strict=False):
-        all_of_them = [str(number + 1) for number in range(count)]
-        places.append([address[name]] if address.get(name) in all_of_them else all_of_them)
-    heads = [(layer, head) for layer in places[0] for head in places[1]]
-    several = {"heads": "-".join(map(".".join, heads))} if len(heads) > 1 else {}
-    return {"layer": heads[0][0], "head": heads[0][1], **several}
 
 
 def _example(seed: int) -> dict:

@@ -7,7 +7,7 @@
 
     [[step]]
     page = "home"
-    at = {map = "1", layer = "{layer}"}      # names and values of its address, see `parameters`
+    at = {map = "1", head = "cross.{layer}.1"}  # names and values of its address, see `parameters`
     say = "Every line is **one weight** of one head."
     ask = "Which source word does this head read for “{word}”?"
     answer = {from = "most_read"}            # a measure with its arguments

@@ -44,12 +44,12 @@ def dot(page: Page, name: str):
 
 
 def test_a_click_on_a_dot_shows_its_head_and_back_shows_the_one_before(page, address, elsewhere, said):
-    open_atlas(page, address, "&kind=cross&layer=2&head=1")
+    open_atlas(page, address, "&head=cross.2.1")
     expect(page.locator(READOUT)).to_contain_text(said["cross.2.1"])
     dot(page, "encoder.2.1").click()
     expect(page.locator(READOUT)).to_contain_text(said["encoder.2.1"])
     expect(dot(page, "encoder.2.1")).to_have_attribute("aria-pressed", "true")
-    page.wait_for_url("**kind=encoder&layer=2&head=1**")
+    page.wait_for_url("**head=encoder.2.1**")
     other = elsewhere()
     other.goto(page.url)
     expect(other.locator(READOUT)).to_contain_text(said["encoder.2.1"])
@@ -59,7 +59,7 @@ def test_a_click_on_a_dot_shows_its_head_and_back_shows_the_one_before(page, add
 
 
 def test_the_keyboard_alone_finds_a_head_and_opens_it(page, address, said):
-    open_atlas(page, address, "&kind=decoder&layer=1&head=1")
+    open_atlas(page, address, "&head=decoder.1.1")
     dot(page, "decoder.1.1").focus()
     page.keyboard.press("ArrowUp")
     focused = page.locator(".plot [data-name]:focus")
@@ -68,7 +68,7 @@ def test_the_keyboard_alone_finds_a_head_and_opens_it(page, address, said):
     expect(page.locator(READOUT)).to_have_text(focused.get_attribute("aria-label"))
     page.keyboard.press("Enter")
     kind, layer, head = name.split(".")
-    page.wait_for_url(f"**kind={kind}&layer={layer}&head={head}**")
+    page.wait_for_url(f"**head={kind}.{layer}.{head}**")
     expect(page.locator(".plot [data-name]:focus")).to_have_attribute("data-name", name)
     at_rest(page)
     page.get_by_role("link", name="This head: examples and numbers").press("Enter")
@@ -88,7 +88,7 @@ def test_axes_stand_in_the_address_and_filters_hide_dots(page, address, elsewher
 
 
 def test_examples_are_read_by_keys_and_another_group_is_chosen_and_kept(page, address):
-    open_head(page, address, "&kind=encoder&layer=1&head=1")
+    open_head(page, address, "&head=encoder.1.1")
     page.locator(".examples .queries button").first.focus()
     expect(page.locator(".head_card .readout")).to_contain_text("reads")
     page.keyboard.press("ArrowRight")
@@ -106,10 +106,10 @@ def test_examples_are_read_by_keys_and_another_group_is_chosen_and_kept(page, ad
 
 
 def test_the_head_goes_along_to_the_explorer_and_what_if(page, address):
-    open_head(page, address, "&kind=encoder&layer=2&head=3")
+    open_head(page, address, "&head=encoder.2.3")
     page.get_by_role("link", name="What if it is off?").click()
     expect(page.locator(".switches [data-name='encoder.2.3']")).to_have_attribute("aria-pressed", "true")
-    open_head(page, address, "&kind=encoder&layer=2&head=3")
+    open_head(page, address, "&head=encoder.2.3")
     page.get_by_role("button", name="This head in this sentence").click()
     expect(page.locator(".heads_name")).to_have_text("Encoder self-attention: layer 2, head 3")
     at_rest(page)

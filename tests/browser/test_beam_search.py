@@ -12,9 +12,7 @@ TEXT = "He bought a ticket at the train station."
 
 
 def test_a_branch_says_what_it_is_and_a_click_searches_on_from_it(page, address, shipped):
-    page.goto(
-        f"{address}/decoding?decoding_view=beam+search&text={TEXT}&decoding=beam&beam=4&layer=3&head=2&kind=cross"
-    )
+    page.goto(f"{address}/decoding?decoding_view=beam+search&text={TEXT}&decoding=beam&beam=4&head=cross.3.2")
     tree = page.locator(".beam_tree .stage")
     expect(tree.locator("button.ended").first).to_be_visible()
     at_rest(page)

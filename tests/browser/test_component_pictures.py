@@ -54,7 +54,7 @@ def visited(windows, address) -> Iterator[Callable[[str], Page]]:
     expect(page.locator(".place")).to_be_visible()
 
     def visit(path: str) -> Page:
-        follow(page, f"{path}{'&' if '?' in path else '?'}text={quote(EVIL)}&layer={LAYER + 1}&head={HEAD + 1}")
+        follow(page, f"{path}{'&' if '?' in path else '?'}text={quote(EVIL)}&head=cross.{LAYER + 1}.{HEAD + 1}")
         return page
 
     yield visit
@@ -178,7 +178,7 @@ def test_token_lines_are_as_strong_as_the_weights_and_join_their_tokens(visited,
 
 
 def test_the_explorers_heads_are_taken_alone_and_all_together(visited, take, shipped):
-    page, trace = visited("/attention?kind=cross"), replayed(shipped, EVIL)
+    page, trace = visited("/attention"), replayed(shipped, EVIL)
     kind, named = "cross", f"Cross-attention: layer {LAYER + 1}, head {HEAD + 1}"
     expect(page.locator(".heads_name")).to_have_text(named)
     weights = trace.cross[LAYER, HEAD]
@@ -225,7 +225,7 @@ def test_the_diagram_has_the_boxes_that_are_shown_and_the_parameters_of_all(visi
 
 
 def test_a_step_of_attention_has_the_matrices_that_it_takes_and_makes(visited, take, shipped):
-    page, trace = visited("/inside?at_step=softmax&kind=cross"), replayed(shipped, EVIL)
+    page, trace = visited("/inside?at_step=softmax"), replayed(shipped, EVIL)
     weights = trace.cross[LAYER, HEAD]
     taken = take(page, "li.step:not([hidden]) .download", "png csv npz")
     assert taken["png"].name == "attention_softmax.png"
@@ -317,7 +317,7 @@ def test_the_switches_of_all_heads_are_taken_as_what_is_lost_without_each(visite
 
 
 def test_a_head_of_the_replay_is_taken_at_one_snapshot_and_at_all(visited, take, checkpoints):
-    page = visited("/training?checkpoint=en-fr&kind=cross")
+    page = visited("/training?checkpoint=en-fr")
     replay = load_replay(checkpoints / "en-fr" / REPLAY_FILE)
     probe = replay.trajectories[0]
     maps = probe.cross[:, LAYER, HEAD]

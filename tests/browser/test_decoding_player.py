@@ -36,7 +36,7 @@ def target_chips(page: Page):
 
 
 def test_stepping_shows_what_was_fed_what_follows_and_the_models_candidates(page, address, trace):
-    page.goto(f"{address}/decoding?step=2&layer=average&head=average")
+    page.goto(f"{address}/decoding?step=2&head=cross.all.all")
     expect(place(page)).to_have_text(f"Step 2 of {len(trace.target_ids)}: Ich → liebe")
     expect(target_chips(page)).to_have_text(chips(*trace.decoder_input_tokens[:2], trace.target_tokens[1]))
     page.get_by_role("button", name="One step forward").click()
@@ -105,7 +105,7 @@ def test_a_head_chosen_among_all_is_the_one_that_colours_the_sentences(page, add
     page.mouse.move(box["x"] + 60, top + (heads * line + 6) + 4.5 * line)
     expect(page.locator(".readout")).to_contain_text(f"{trace.cross[1, 4, 3, 0]:.4f}")
     page.mouse.click(box["x"] + 60, top + (heads * line + 6) + 4.5 * line)
-    expect(page).to_have_url(re.compile("layer=2"))
+    expect(page).to_have_url(re.compile("head=cross.2"))
     expect(page).to_have_url(re.compile("head=5"))
     expect(place(page)).to_contain_text("Step 4 of")
     expect(page.locator(".chips.source .note")).to_have_text([f"{weight:.2f}" for weight in trace.cross[1, 4, 3]])

@@ -34,9 +34,8 @@ def trace():
 
 
 def open_explorer(page: Page, address: str, **see: str) -> None:
-    """Open the explorer for an address, in which "2.3" as `head` stands for layer and head."""
-    layer, _, head = see.pop("head", "").partition(".")
-    see = {"text": SENTENCE, **see, **({"layer": layer, "head": head} if layer else {})}
+    """Open the explorer for an address."""
+    see = {"text": SENTENCE, **see}
     page.goto(f"{address}/attention?" + "&".join(f"{name}={quote(value)}" for name, value in see.items()))
     expect(page.locator(".readout")).not_to_be_empty()
     at_rest(page)
@@ -82,7 +81,7 @@ def second_visitor(elsewhere: Callable[[], Page], url: str) -> Page:
 
 
 def test_pointing_at_a_cell_tells_its_numbers_and_marks_its_tokens_everywhere(page, address, trace):
-    open_explorer(page, address, head="2.3")
+    open_explorer(page, address, head="cross.2.3")
     rows, columns = trace.cross.shape[2:]
     page.locator(".map canvas").hover(position=cell(page, 3, 1, rows, columns))
     weights = trace.cross[1, 2, 3]
@@ -102,7 +101,7 @@ def opacity(weights: np.ndarray) -> np.ndarray:
 
 
 def test_pointing_at_a_token_colours_what_it_reads_and_what_reads_it(page, address, trace):
-    open_explorer(page, address, head="3.1")
+    open_explorer(page, address, head="cross.3.1")
     colour = "button => Number(getComputedStyle(button).backgroundColor.match(/[\\d.]+/g)[3] ?? 1)"
     for tokens, others, weights in (
         (QUERIES, KEYS, trace.cross[2, 0, 2]),
@@ -121,7 +120,7 @@ def three_decimals(weight: float) -> re.Pattern:
 
 
 def test_pointing_at_a_head_shows_it_and_a_click_keeps_it(page, address, trace):
-    open_explorer(page, address, head="1.1")
+    open_explorer(page, address, head="cross.1.1")
     canvas = page.locator(".overview canvas")
     canvas.hover(position=thumbnail(page, 2, 5))
     expect(title(page)).to_have_text("Cross-attention: layer 2, head 5")
@@ -132,7 +131,7 @@ def test_pointing_at_a_head_shows_it_and_a_click_keeps_it(page, address, trace):
     canvas.click(position=thumbnail(page, 1, 4), modifiers=["Shift"])
     page.mouse.move(5, 5)
     expect(title(page)).to_have_text("Cross-attention: mean of 2 heads")
-    expect(page).to_have_url(re.compile("heads=3.2-1.4"))
+    expect(page).to_have_url(re.compile(r"head=cross\.3\.2-cross\.1\.4"))
     page.locator(QUERIES).nth(1).click()
     mean = float((trace.cross[2, 1, 1] + trace.cross[0, 3, 1]).max()) / 2
     expect(page.locator(".readout")).to_contain_text(three_decimals(mean))
@@ -148,7 +147,7 @@ def test_pointing_at_a_head_shows_it_and_a_click_keeps_it(page, address, trace):
 
 
 def test_tokens_are_chosen_and_summed_and_escape_clears(page, address, elsewhere, trace):
-    open_explorer(page, address, head="2.3", view="lines")
+    open_explorer(page, address, head="cross.2.3", view="lines")
     page.locator(".readers button").nth(2).click()
     page.locator(".readers button").nth(4).click(modifiers=["Shift"])
     expect(page.locator(".readers [aria-pressed=true]")).to_have_count(2)
@@ -157,7 +156,7 @@ def test_tokens_are_chosen_and_summed_and_escape_clears(page, address, elsewhere
     expect(page.locator(".readout")).to_contain_text(
         f"“{shown_token(trace.source_tokens[sums.argmax()])}” most: {sums.max():.3f} in sum"
     )
-    page.wait_for_url(re.compile("tokens=q3-5"))
+    page.wait_for_url(re.compile(r"query=3\.5"))
     other = second_visitor(elsewhere, page.url)
     expect(other.locator(".readers [aria-pressed=true]")).to_have_text([step_names(trace)[step] for step in (2, 4)])
     expect(title(other)).to_have_text("Cross-attention: layer 2, head 3")
@@ -166,11 +165,11 @@ def test_tokens_are_chosen_and_summed_and_escape_clears(page, address, elsewhere
     expect(page.locator(f"{QUERIES}[aria-pressed=true]")).to_have_text([step_names(trace)[step] for step in (2, 4)])
     page.keyboard.press("Escape")
     expect(page.locator(f"{QUERIES}[aria-pressed=true]")).to_have_count(0)
-    expect(page).not_to_have_url(re.compile("tokens="))
+    expect(page).not_to_have_url(re.compile("query="))
 
 
 def test_everything_is_reached_by_keys(page, address, trace):
-    open_explorer(page, address, head="1.1")
+    open_explorer(page, address, head="cross.1.1")
     page.locator(".overview canvas").focus()
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowDown")
@@ -202,7 +201,7 @@ def weights_table(page: Page) -> np.ndarray:
 
 
 def test_the_table_has_the_weights_and_merged_words_sum_columns_and_average_rows(page, address, trace):
-    open_explorer(page, address, kind="encoder", head="2.3")
+    open_explorer(page, address, head="encoder.2.3")
     assert page.locator("details.weights td").count() == 0, "only filled while it is open"
     page.get_by_text("Table of these weights").click()
     weights = trace.encoder[1, 2]
@@ -220,7 +219,7 @@ def test_the_table_has_the_weights_and_merged_words_sum_columns_and_average_rows
 
 
 def test_specials_and_small_weights_are_left_out_and_it_says_so(page, address, trace):
-    open_explorer(page, address, kind="cross", head="2.3")
+    open_explorer(page, address, head="cross.2.3")
     page.get_by_text("Table of these weights").click()
     left = trace.cross[1, 2, :-1, :-1]
     options(page)
@@ -270,14 +269,14 @@ def test_heads_are_found_by_a_measure(page, address):
 
 
 def test_what_the_server_answers_draws_nothing_anew(page, address):
-    open_explorer(page, address, head="2.3")
+    open_explorer(page, address, head="cross.2.3")
     page.get_by_text("Table of the heads").click()
     page.get_by_role("button", name="layer 1, head 5", exact=True).click()
     cell = page.locator("details.heads td").first.element_handle()
-    page.wait_for_url(re.compile("layer=1&head=5"))
+    page.wait_for_url(re.compile(r"head=cross\.1\.5"))
     at_rest(page)
     expect(page.get_by_role("link", name="Inside this head, step by step")).to_have_attribute(
-        "href", re.compile("layer=1&head=5")
+        "href", re.compile(r"head=cross\.1\.5")
     )
     assert cell.evaluate("cell => cell.isConnected"), "a choice made meanwhile would be undone by one's own echo"
 
@@ -300,7 +299,7 @@ def test_a_head_chosen_just_before_a_link_goes_along_and_the_page_that_is_left_i
         page.set_default_timeout(PATIENCE)
         page.clock.install()
         page.route_web_socket(re.compile("_stcore/stream"), between)
-        open_explorer(page, address, head="1.1")
+        open_explorer(page, address, head="cross.1.1")
         busy.set()
         sent.clear()
         page.locator(".overview canvas").click(position=thumbnail(page, 2, 5))
@@ -318,12 +317,12 @@ def test_a_head_chosen_just_before_a_link_goes_along_and_the_page_that_is_left_i
 
 
 def test_another_checkpoint_brings_its_own_heads_and_no_token_of_the_sentence_before(page, address):
-    open_explorer(page, address, head="3.8", tokens="q5")
+    open_explorer(page, address, head="cross.3.8", query="5")
     page.get_by_role("combobox", name="Checkpoint").click()
     page.get_by_role("option", name="reverse").click()
     expect(title(page)).to_have_text(re.compile("Cross-attention: layer [12], head [1-4]$"))
     expect(page.locator(f"{QUERIES}[aria-pressed=true]")).to_have_count(0)
-    expect(page).not_to_have_url(re.compile("tokens=q5"))
+    expect(page).not_to_have_url(re.compile("query=5"))
 
 
 def test_hostile_tokens_are_only_text(page, trace):
@@ -357,7 +356,7 @@ def test_hostile_tokens_are_only_text(page, trace):
 @pytest.mark.parametrize(
     "scheme, width, see",
     [
-        ("dark", 390, {"view": "lines", "tokens": "k2"}),
+        ("dark", 390, {"view": "lines", "key": "2"}),
         ("light", 1440, {"label": "alignment"}),
     ],
 )
@@ -375,7 +374,7 @@ def test_it_shuts_no_one_out_and_is_no_wider_than_the_screen(visitor, address, s
 
 def test_a_finger_chooses_heads_and_cells_and_nothing_covers_them(visitor, address, trace):
     page = visitor(width=390, height=844, scheme="dark", has_touch=True)
-    open_explorer(page, address, head="2.3")
+    open_explorer(page, address, head="cross.2.3")
     page.get_by_role("button", name="Select multiple").tap()
     page.locator(".overview canvas").tap(position=thumbnail(page, 3, 1))
     expect(title(page)).to_have_text("Cross-attention: mean of 2 heads")

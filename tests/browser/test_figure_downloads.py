@@ -65,7 +65,7 @@ def visits(windows, address) -> Iterator[Callable[[str], Page]]:
         if scheme not in opened:
             page = opened[scheme] = windows(f"figures, {scheme}", scheme=scheme)
             page.on("pageerror", lambda error: errors.append(str(error)))
-            page.goto(f"{address}/?map=1&text={quote(TEXTS[scheme])}&layer={LAYER + 1}&head={HEAD + 1}")
+            page.goto(f"{address}/?map=1&text={quote(TEXTS[scheme])}&head=cross.{LAYER + 1}.{HEAD + 1}")
             expect(page.locator(".st-key-cross_map > .figure_download")).to_be_visible()
             at_rest(page)
         return opened[scheme]

@@ -78,7 +78,7 @@ def test_one_step_at_a_time_by_buttons_and_arrow_keys_and_the_link_keeps_it(page
 
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
 def test_every_step_writes_out_a_sum_that_is_the_models(page, address, kind):
-    open_inside(page, address, kind=kind, layer="2", head="3", at_query="3", at_key="2", at_dimension="70")
+    open_inside(page, address, head=f"{kind}.2.3", query="3", key="2", at_dimension="70")
     expect(page.locator("li.step")).to_have_count(STEPS)
     steps = ("project", "split", "products", "scale", "mask", "softmax", "values", "concatenate", "output", "residual")
     for step in (*steps, "norm_last"):
@@ -86,7 +86,7 @@ def test_every_step_writes_out_a_sum_that_is_the_models(page, address, kind):
 
 
 def test_pointing_at_a_cell_writes_out_its_sum_and_leaving_it_the_chosen_one(page, address):
-    open_inside(page, address, kind="encoder", at_query="3", at_key="2")
+    open_inside(page, address, head="encoder.1.1", query="3", key="2")
     canvas = page.locator("li.step.products .panels.own canvas")
     before = hand(page, "products").text_content()
     assert before.startswith("“my” reading “love”:")
@@ -99,21 +99,21 @@ def test_pointing_at_a_cell_writes_out_its_sum_and_leaving_it_the_chosen_one(pag
 
 
 def test_a_click_chooses_query_and_key_everywhere_and_the_link_keeps_them(page, address, elsewhere):
-    open_inside(page, address, kind="encoder")
+    open_inside(page, address, head="encoder.1.1")
     canvas = page.locator("li.step.softmax .panels.own canvas")
     box = canvas.bounding_box()
     canvas.click(position={"x": box["width"] - 20, "y": box["height"] - 15})
     expect(page.locator(".queries button[aria-pressed=true]")).to_have_text("⟨end⟩")
     expect(page.locator(".keys button[aria-pressed=true]")).to_have_text("⟨end⟩")
     expect(hand(page, "scale")).to_contain_text("“⟨end⟩” reading “⟨end⟩”:")
-    page.wait_for_url(re.compile(r"at_query=6.*at_key=6|at_key=6.*at_query=6"))
+    page.wait_for_url(re.compile(r"query=6.*key=6|key=6.*query=6"))
     other = elsewhere()
     other.goto(page.url)
     expect(other.locator(".queries button[aria-pressed=true]")).to_have_text("⟨end⟩")
 
 
 def test_tokens_are_buttons_and_the_keys_move_from_cell_to_cell(page, address):
-    open_inside(page, address, kind="encoder", at_query="1", at_key="1")
+    open_inside(page, address, head="encoder.1.1", query="1", key="1")
     page.get_by_role("group", name="Query").get_by_role("button", name="▁teacher").click()
     expect(hand(page, "products")).to_contain_text("“teacher” reading “I”:")
     page.locator("li.step.products .panels.own canvas").focus()
@@ -133,7 +133,7 @@ def test_a_dimension_of_another_head_is_said_so(page, address):
 
 
 def test_a_strip_has_all_dimensions_and_a_click_in_it_slides_to_others(page, address, elsewhere):
-    open_inside(page, address, kind="encoder", head="2", at_step="output", at_query="2", at_dimension="40")
+    open_inside(page, address, head="encoder.1.2", at_step="output", query="2", at_dimension="40")
     step = page.locator("li.step.output")
     expect(step.locator(".own figcaption")).to_contain_text("6 × 256, columns 33 to 40")
     page.get_by_role("button", name="draw all").click()
@@ -155,7 +155,7 @@ def test_a_strip_has_all_dimensions_and_a_click_in_it_slides_to_others(page, add
 
 
 def test_with_another_head_goes_the_chosen_dimension_and_its_columns(page, address):
-    open_inside(page, address, kind="encoder", head="2", at_step="project", at_dimension="40")
+    open_inside(page, address, head="encoder.1.2", at_step="project", at_dimension="40")
     expect(page.locator("li.step.project .own figcaption").first).to_contain_text("columns 33 to 40")
     page.get_by_role("radiogroup", name="Head").get_by_role("radio", name="5", exact=True).click()
     expect(page.locator("li.step.project .own figcaption").first).to_contain_text("columns 129 to 136")
@@ -172,9 +172,7 @@ def test_hostile_tokens_are_only_text(page, address):
 
 def test_a_long_sentence_stays_usable_on_a_phone(visitor, address):
     page = visitor(width=390, height=844, scheme="dark")
-    open_inside(
-        page, address, text=" ".join(["I love my teacher and the birds sing ,"] * 6), at_query="40", at_key="41"
-    )
+    open_inside(page, address, text=" ".join(["I love my teacher and the birds sing ,"] * 6), query="40", key="41")
     main = page.locator("[data-testid=stMain]")
     assert main.evaluate("main => main.scrollWidth") <= main.evaluate("main => main.clientWidth")
     assert difference_in(hand(page, "softmax").inner_text()) < 1e-4
@@ -209,7 +207,7 @@ def test_a_number_of_the_toy_table_is_changed_and_taken_back(page, address):
     expect(told["input"]).to_contain_text("framed in orange: 1 changed by you")
     expect(told["softmax"]).to_contain_text("framed in orange: 9 changed by you")  # as query, and as key of all
     page.locator(".keys button").nth(1).click()
-    page.wait_for_url(re.compile("at_key=2"))
+    page.wait_for_url(re.compile("key=2"))
     at_rest(page)
     expect(told["input"]).to_contain_text("1 changed by you")
     page.get_by_role("button", name="Back to the numbers of the seed").click()
@@ -234,4 +232,4 @@ def test_a_block_of_the_diagram_is_chosen_by_click_and_by_key(page, address, els
     expect(page.get_by_text("% of all parameters")).to_be_visible()
     page.get_by_role("button", name="Step by step through this block").click()
     expect(shown(page)).to_have_text(["4Every query times every key"])
-    page.wait_for_url(re.compile("kind=cross.*layer=3"))
+    page.wait_for_url(re.compile("head=cross.3"))

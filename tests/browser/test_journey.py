@@ -65,7 +65,7 @@ def test_the_first_page_translates_at_once_and_whatever_is_typed_and_asks_nobody
 
 
 def test_hovering_a_cell_tells_in_words_which_token_reads_which(page, address, shipped):
-    page.goto(f"{address}/?map=1&layer=3&head=2&text=Where+is+my+cat%3F")
+    page.goto(f"{address}/?map=1&head=cross.3.2&text=Where+is+my+cat%3F")
     expect(charts(page)).to_have_count(1)
     trace = shipped.trace(SENTENCE)
     at_rest(page)  # nothing moves what is pointed at any more
@@ -93,7 +93,7 @@ def test_a_view_is_chosen_by_click_and_restored_from_its_url_in_another_browser(
     page.get_by_label("Label decoder rows by").select_option("input token")
     heading = "Masked decoder self-attention: layer 2, head 5"
     expect(page.locator(".heads_name")).to_have_text(heading)
-    expect(page).to_have_url(re.compile(r"rows=input\+token.*layer=2&head=5|layer=2&head=5.*rows=input\+token"))
+    expect(page).to_have_url(re.compile(r"rows=input\+token.*head=cross\.2\.5|head=cross\.2\.5.*rows=input\+token"))
 
     second = elsewhere()
     second.goto(page.url)

@@ -110,7 +110,7 @@ def test_a_lesson_through_every_page_can_be_followed_from_its_addresses(visitor,
     go_to(page, "Attention")
     page.get_by_text("Table of the heads").click()
     page.get_by_role("button", name="layer 2, head 4", exact=True).click()
-    page.wait_for_url("**layer=2&head=4**")
+    page.wait_for_url("**head=cross.2.4**")
     heading = "Cross-attention: layer 2, head 4"
     shows_everywhere(page, elsewhere, lambda one: one.locator(".heads_name"), heading)
 
@@ -118,7 +118,7 @@ def test_a_lesson_through_every_page_can_be_followed_from_its_addresses(visitor,
     go_to(page, "Inside")
     expect(page.locator(".st-key-head_buttons [aria-checked=true]")).to_have_text("4")
     page.get_by_role("group", name="Query").get_by_role("button").nth(3).click()
-    page.wait_for_url("**at_query=4**")
+    page.wait_for_url("**query=4**")
     page.get_by_role("button", name="Softmax: scores become weights").click()
     page.wait_for_url("**at_step=softmax**")
     written = page.locator("li.step.softmax .hand").inner_text()

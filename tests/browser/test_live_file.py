@@ -104,7 +104,7 @@ def test_a_card_of_the_home_gives_its_sentence(live, rounded):
 
 def test_attention_has_every_weight_of_all_heads(live, trace):
     page = live()
-    show(page, "attention", kind="decoder", layer="2", head="3", tokens="q3")
+    show(page, "attention", head="decoder.2.3", query="3")
     expect(page.locator(".heads_name")).to_have_text("Masked decoder self-attention: layer 2, head 3")
     page.locator("details.weights summary").click()
     cells, count = page.locator("details.weights td"), len(trace.target_ids)
@@ -116,7 +116,7 @@ def test_attention_has_every_weight_of_all_heads(live, trace):
     np.testing.assert_allclose(weights, trace.decoder[1, 2][queries, keys], atol=1.1e-4)
     page.get_by_role("button", name="cross", exact=True).click()
     expect(page.locator(".heads_name")).to_have_text("Cross-attention: layer 2, head 3")
-    page.wait_for_url(re.compile(r"#attention\?(?!.*kind=).*layer=2&head=3"))  # the default kind is not written
+    page.wait_for_url(re.compile(r"#attention\?.*head=cross\.2\.3"))
 
 
 def test_decoding_goes_on_from_a_token_that_is_forced(live, rounded, trace):
@@ -184,7 +184,7 @@ def test_heads_go_off_with_what_is_lost_without_them(live, rounded, trace):
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
 def test_inside_a_head_every_number_is_the_models(live, rounded, trace, kind):
     page = live()
-    show(page, "inside", kind=kind, layer="2", head="3", at_query="3", at_key="2", at_step="all")
+    show(page, "inside", head=f"{kind}.2.3", query="3", key="2", at_step="all")
     stages = record_stages(rounded.model, trace.source_ids, trace.decoder_input_ids, kind, 1)
     hands = {"softmax": stages.weights[0, 2, 2, 1], "products": stages.products[0, 2, 2, 1]}
     hands |= {
@@ -203,7 +203,7 @@ def test_inside_a_head_every_number_is_the_models(live, rounded, trace, kind):
     assert re.search(r"10⁻[⁵⁶⁷⁸]", gap.inner_text()), "as close as float32 can be"
     other = {"encoder": "decoder", "decoder": "cross", "cross": "encoder"}[kind]
     page.locator("[name=kind]").select_option(other)
-    page.wait_for_url(f"**kind={other}*")
+    page.wait_for_url(f"**head={other}.*")
 
 
 def test_texts_that_cannot_be_translated_get_a_sentence_and_hostile_ones_stay_text(live):

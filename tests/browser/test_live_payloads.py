@@ -12,7 +12,6 @@ from support.streams import CHECKPOINTS, trace_of
 from support.traced import NAME, translator
 
 from headlight.app.facts import pattern_facts
-from headlight.views.attention.explorer_content import CROSS_FIRST, OPTIONS, addressed_choice
 from headlight.views.live.content import live_words
 from transformer.corpus.head_roles import ROLES_FILE, HeadRoles, load_roles, plainest_head
 from transformer.interpret.head_patterns import measure_heads
@@ -94,15 +93,3 @@ def test_the_first_head_is_the_same(payloads, traces, roles, words):
         assert tuple(asked(payloads, "plainest", sent(trace), words)) == plainest_head(trace, "cross", roles)
         unmeasured = words | {"roles": None}
         assert tuple(asked(payloads, "plainest", sent(trace), unmeasured)) == plainest_head(trace, "cross")
-
-
-def test_an_address_asks_the_explorer_for_the_same(payloads, traces):
-    trace, known = traces[0], {"options": OPTIONS, "kinds": CROSS_FIRST}
-    for address in (
-        {},
-        {"kind": "decoder", "layer": "1", "head": "2", "heads": "1.2-3.8", "tokens": "k1-2", "rows": "input token"},
-        {"kind": "nonsense", "layer": "9", "head": "1", "heads": "1.1-1.2", "tokens": "q999", "label": "x"},
-        {"heads": "2.3-", "tokens": "q0", "view": "lines"},
-    ):
-        expected = addressed_choice(trace, address, "2.3")
-        assert asked(payloads, "explorerChoice", address, sent(trace), known, "2.3") == expected

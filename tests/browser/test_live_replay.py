@@ -29,7 +29,7 @@ def test_the_replay_shows_its_training_head_by_head(live):
     view.get_by_role("button", name="Last snapshot").click()
     expect(view.locator(".controls .place")).to_have_text(f"Update {replay.steps[-1]:,} of {whole.steps[-1]:,}")
     page.wait_for_url(f"**snapshot={replay.steps[-1]}")
-    show(page, "training", layer="2", head="4", snapshot=str(replay.steps[-1]))
+    show(page, "training", head="cross.2.4", snapshot=str(replay.steps[-1]))
     expect(view.locator(".head h2")).to_have_text("Cross-attention, layer 2, head 4")
     cells = [float(cell) for cell in view.locator(".map td[id]").all_inner_texts()]
     np.testing.assert_allclose(cells, shown.cross[-1, 1, 3].ravel(), atol=0.0051)

@@ -43,7 +43,7 @@ def expect_map(page: Page, title: str, weights: np.ndarray, digits: int) -> None
 
 
 def test_the_map_of_a_head_comes_when_it_is_chosen(page, address, trace):
-    page.goto(f"{address}/attention?text={HALF.replace(' ', '+')}&{TASK}&layer=1&head=1")
+    page.goto(f"{address}/attention?text={HALF.replace(' ', '+')}&{TASK}&head=cross.1.1")
     expect_map(page, "Cross-attention: layer 1, head 1", trace.cross[0, 0], 4)
     expect(page.get_by_text("every head is drawn small")).to_be_visible()
     expect(page.get_by_role("button", name="Download as a page")).to_have_count(0)
@@ -54,7 +54,7 @@ def test_the_map_of_a_head_comes_when_it_is_chosen(page, address, trace):
     expect(page.locator(".readout")).to_contain_text("Cross-attention, layer 1, head 2")
     heads.press("Enter")
     expect_map(page, "Cross-attention: layer 1, head 2", trace.cross[0, 1], 4)
-    expect(page).to_have_url(re.compile("layer=1&head=2"))
+    expect(page).to_have_url(re.compile("head=cross.1.2"))
 
     heads.press("ArrowRight")
     heads.press("Shift+Enter")

@@ -55,7 +55,7 @@ def go(page: Page, name: str) -> None:
 
 def test_a_model_is_chosen_with_its_language_a_weight_is_read_and_the_other_pages_open(page, address, folder):
     # A deep link is the first thing that this server sees.
-    page.goto(f"{address}/attention?kind=cross&text={TEXT.replace(' ', '+')}")
+    page.goto(f"{address}/attention?head=cross.1.1&text={TEXT.replace(' ', '+')}")
     expect(page.get_by_role("heading", name="Attention", exact=True)).to_be_visible()
     expect(page.get_by_text("Cross-attention: each row is one step of the decoder")).to_be_visible()
     for name, language, (layer, head) in CHOSEN:

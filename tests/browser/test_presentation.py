@@ -90,7 +90,7 @@ def middle(place) -> tuple[float, float]:
 
 
 def test_while_presenting_the_map_reads_what_is_pointed_at_and_the_arrow_keys_step(page, address):
-    open_page(page, address, "attention?present=1&kind=cross&layer=2&head=3")
+    open_page(page, address, "attention?present=1&head=cross.2.3")
     queries, keys = (page.locator(f".map .{side}_tokens button") for side in ("query", "key"))
     _, y = middle(queries.nth(1))
     x, _ = middle(page.locator(".map canvas"))

@@ -55,7 +55,7 @@ def last_of(replay: TrainingReplay) -> int:
 
 
 def test_the_slider_shows_map_output_probabilities_and_curves_of_each_moment(page, address, replay):
-    page.goto(link(address, layer="3", head="5"))
+    page.goto(link(address, head="cross.3.5"))
     shows(page, replay, 0)
     moment, trajectory = 19, replay.trajectories[0]
     step = int(replay.steps[moment])
@@ -125,7 +125,7 @@ def test_a_head_chosen_among_all_is_shown_large_and_playing_goes_on(page, addres
     page.get_by_label("Speed").select_option("0.5")
     page.get_by_role("button", name="Play", exact=True).click()
     page.mouse.click(*place)
-    expect(page).to_have_url(re.compile("layer=3"))
+    expect(page).to_have_url(re.compile("head=cross.3"))
     expect(page).to_have_url(re.compile("head=5"))
     expect(page.get_by_role("heading", name="Cross-attention, layer 3, head 5")).to_be_visible()
     expect(page.get_by_role("button", name="Pause")).to_be_visible()
@@ -153,7 +153,7 @@ def test_frames_of_the_strip_and_the_curves_are_moments_to_go_to(page, address, 
 
 
 def test_the_map_is_read_by_keyboard_cell_by_cell(page, address, replay):
-    page.goto(link(address, snapshot=str(replay.steps[13]), layer="3", head="5"))
+    page.goto(link(address, snapshot=str(replay.steps[13]), head="cross.3.5"))
     shows(page, replay, 13)
     table = page.get_by_role(
         "grid", name=re.compile(f"Cross-attention, layer 3, head 5, at Update {replay.steps[13]:,}")
@@ -172,7 +172,7 @@ def test_the_map_is_read_by_keyboard_cell_by_cell(page, address, replay):
 
 
 def test_masked_cells_are_blank(page, address, replay):
-    page.goto(link(address, snapshot=str(replay.steps[13]), kind="decoder"))
+    page.goto(link(address, snapshot=str(replay.steps[13]), head="decoder.1.1"))
     shows(page, replay, 13)
     rows = len(replay.trajectories[0].decoder_input_tokens)
     expect(page.locator("table.map td.closed")).to_have_text([""] * (rows * (rows - 1) // 2))
@@ -183,7 +183,7 @@ def test_masked_cells_are_blank(page, address, replay):
 
 
 def test_an_address_restores_the_moment_elsewhere_and_back_returns(page, address, elsewhere, replay):
-    page.goto(link(address, layer="2", head="5"))
+    page.goto(link(address, head="cross.2.5"))
     shows(page, replay, 0)
     page.get_by_role("button", name="Last snapshot").click()
     expect(page).to_have_url(re.compile(f"snapshot={replay.steps[-1]}"))
@@ -210,7 +210,9 @@ def test_the_moment_survives_a_visit_to_another_view_and_page(page, address, rep
 @pytest.mark.parametrize("width, scheme", [(1440, "dark"), (390, "light")])
 def test_the_replay_shuts_no_one_out(visitor, address, replay, width, scheme):
     page = visitor(width=width, height=844, scheme=scheme)
-    page.goto(link(address, snapshot=str(replay.steps[13]), probe=replay.trajectories[2].source_text, kind="encoder"))
+    page.goto(
+        link(address, snapshot=str(replay.steps[13]), probe=replay.trajectories[2].source_text, head="encoder.1.1")
+    )
     expect(page.locator(".place")).to_have_text(f"Update {replay.steps[13]:,} of {replay.steps[-1]:,}")
     at_rest(page)
     shuts_no_one_out(page)

@@ -152,7 +152,7 @@ def taken(page: Page, url: str, tmp_path: Path) -> str:
 
 
 def test_attention_is_taken_as_it_stands(page, address, open_alone, tmp_path, trace):
-    see = f"text={quote(SENTENCE)}&kind=decoder&layer=2&head=3&view=lines&tokens=q3"
+    see = f"text={quote(SENTENCE)}&head=decoder.2.3&view=lines&query=3"
     alone = open_alone(taken(page, f"{address}/attention?{see}", tmp_path))
     expect(alone.locator(".heads_name")).to_have_text("Masked decoder self-attention: layer 2, head 3")
     expect(alone.locator(".readers [aria-pressed=true]")).to_have_text(
@@ -162,7 +162,7 @@ def test_attention_is_taken_as_it_stands(page, address, open_alone, tmp_path, tr
 
 
 def test_a_decoding_is_taken_and_played(page, address, open_alone, tmp_path, trace):
-    see = f"text={quote(SENTENCE)}&layer=3&head=1&step=2"
+    see = f"text={quote(SENTENCE)}&head=cross.3.1&step=2"
     alone = open_alone(taken(page, f"{address}/decoding?{see}", tmp_path))
     for step in (2, 3):
         expect(alone.locator(".place")).to_contain_text(f"Step {step} of {len(trace.target_ids)}: ")
@@ -188,7 +188,7 @@ def test_a_decoding_is_taken_and_played(page, address, open_alone, tmp_path, tra
 
 
 def test_the_steps_of_a_head_are_taken_with_the_sum_behind_each_cell(page, address, open_alone, tmp_path, trace):
-    see = f"text={quote(SENTENCE)}&kind=cross&layer=2&head=4&at_query=3&at_key=2&at_step=softmax"
+    see = f"text={quote(SENTENCE)}&head=cross.2.4&query=3&key=2&at_step=softmax"
     alone = open_alone(taken(page, f"{address}/inside?{see}", tmp_path))
     expect(alone.locator("li.step:not([hidden]) h3")).to_have_text("7Softmax: scores become weights")
     expect(alone.locator("li.step.softmax .hand")).to_contain_text(f"{trace.cross[1, 3, 2, 1]:.4f}")
@@ -200,7 +200,7 @@ def test_the_steps_of_a_head_are_taken_with_the_sum_behind_each_cell(page, addre
 def test_the_replay_of_a_training_is_taken(page, address, open_alone, tmp_path):
     replay = load_replay(ROOT / "checkpoints" / "reverse" / REPLAY_FILE)
     step, trajectory = int(replay.steps[5]), replay.trajectories[0]
-    see = f"training=replay&checkpoint=reverse&kind=cross&layer=2&head=1&snapshot={step}"
+    see = f"training=replay&checkpoint=reverse&head=cross.2.1&snapshot={step}"
     alone = open_alone(taken(page, f"{address}/training?{see}", tmp_path))
     expect(alone.locator(".place")).to_have_text(f"Update {step:,} of {replay.steps[-1]:,}")
     alone.locator("table.map td[id]").nth(3).hover()

@@ -46,7 +46,7 @@ def test_the_bias_by_distance_is_found_over_distance_in_a_sum_and_in_the_diagram
     expect(headline).to_contain_text("Head 1 of the encoder favours")
     check_headline(headline.inner_text())
 
-    chosen = "kind=encoder&layer=1&head=1&at_query=2&at_key=1&at_step=bias"
+    chosen = "head=encoder.1.1&query=2&key=1&at_step=bias"
     page.goto(f"{address}/inside?text={TEXT.replace(' ', '+')}&{chosen}")
     step = page.locator("li.step.bias:not([hidden])")
     expect(step.locator("canvas").first).to_be_visible()

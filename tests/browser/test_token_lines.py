@@ -15,7 +15,7 @@ from headlight.plots.tokens import chip_text
 
 SENTENCE = "I love my teacher."
 HOSTILE = "<img src=x onerror=window.hurt=1> <b>cat</b>"
-HEAD = "layer=3&head=5"
+HEAD = "head=cross.3.5"
 LONG = " ".join(["I think that he has never read this book, and that she has not read it."] * 4)
 
 
@@ -121,7 +121,7 @@ def test_another_head_draws_other_lines_between_the_same_tokens(lines, shipped):
     page = lines
     kept = tokens(page, "output").first.element_handle()
     page.get_by_role("radiogroup", name="Head").get_by_role("radio", name="2", exact=True).click()
-    expect(page).to_have_url(re.compile("layer=3.*head=2|head=2.*layer=3"))
+    expect(page).to_have_url(re.compile(r"head=cross\.3\.2"))
     expect(page.locator(".between path")).to_have_count(int((shipped.trace(SENTENCE).cross[2, 1] >= 0.01).sum()))
     assert kept.evaluate("button => button.isConnected"), "tokens that stay are not drawn anew"
 
@@ -246,7 +246,7 @@ def test_a_head_goes_along_from_page_to_page_and_back_leads_to_the_first(page, a
     expect(tokens(page, "source").first).to_be_visible()
     expect_chosen(page, first[0], "6")
     choose(page, "Layer", "average")
-    expect(page).to_have_url(re.compile("layer=average"))
+    expect(page).to_have_url(re.compile(r"head=cross\.all"))
     page.get_by_role("link", name="Inside", exact=True).click()
     expect(page.get_by_role("heading", name="Inside", exact=True)).to_be_visible()
     expect_chosen(page, "1", "6")

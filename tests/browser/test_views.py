@@ -39,7 +39,7 @@ VIEWS = {
         ".examples .example",
         ".st-key-head_buttons",
     ),
-    "/research?kind=encoder": (".head_finder .plot", ".head_finder .readout"),
+    "/research?head=encoder.1.1": (".head_finder .plot", ".head_finder .readout"),
     "/research?research=rollout": (CHART, ".st-key-up_to"),
     "/research?research=attribution": (CHART, ".st-key-step_slider"),
     "/research?research=contributions": (CHART, ".chips", ".st-key-step_slider"),
@@ -59,7 +59,7 @@ VIEWS = {
     "/positions": (".finding", ".st-key-reordered_line"),
     "/positions?positions=waves": (".st-key-waves", ".st-key-rotation", ".st-key-offset"),
     "/inside?inside=masks": (".st-key-leaking", ".st-key-next_tokens", ".st-key-head_buttons"),
-    "/inside?inside=masks&kind=cross": (".st-key-leaking", ".st-key-next_tokens", ".st-key-head_buttons"),
+    "/inside?inside=masks&head=cross.1.1": (".st-key-leaking", ".st-key-next_tokens", ".st-key-head_buttons"),
     f"/training?training={quote('replay')}&checkpoint=en-fr": (".controls", ".strip", ".all", "table.map"),
     "/training?training=recipe": (CHART, ".st-key-epsilon"),
     "/what_if": (".grids", ".legend", ".translations table", ".st-key-ablated_by"),
@@ -72,10 +72,10 @@ VIEWS = {
     f"/what_if?what_if={quote('your translation')}": (".translations table", ".st-key-own_target_line"),
     # Other states of these views, and views that may be higher than a screen: nothing has to be in sight.
     "/decoding?decoding=beam&beam=3&prefix=258": (),
-    "/attention?kind=decoder&view=lines&layer=1&head=1&heads=1.1-2.3": (),
+    "/attention?view=lines&head=decoder.1.1-decoder.2.3": (),
     f"/training?training={quote('train live')}": (),
     f"/training?training={quote('compare runs')}": (),
-    "/inside?kind=decoder": (),
+    "/inside?head=decoder.1.1": (),
     f"/inside?inside={quote('small example')}&toy_flipped=000111000000000000": (),
     "/what_if?off=encoder.2.5-cross.1.1&ablated_by=uniform": (),
     "/research?research=patching&minimal_pair=name&patched=cross%20heads": (),
@@ -100,7 +100,7 @@ HIGHER_WITH_A_LONGER_SENTENCE = {
     "/inside?at_step=output",
     "/research?research=logit+lens",
     "/inside?inside=masks",
-    "/inside?inside=masks&kind=cross",
+    "/inside?inside=masks&head=cross.1.1",
     "/what_if",
     f"/what_if?what_if={quote('rewrite attention')}",
     "/research?research=contributions",
@@ -272,7 +272,7 @@ def test_every_view_is_in_sight_can_be_read_and_shuts_no_one_out(visitors, path)
         shuts_no_one_out(visitors["dark"])
 
 
-@pytest.mark.parametrize("path", ["/inside?inside=masks", "/inside?inside=masks&kind=cross"])
+@pytest.mark.parametrize("path", ["/inside?inside=masks", "/inside?inside=masks&head=cross.1.1"])
 def test_what_a_mask_prevents_is_in_sight_beside_its_effect_with_twelve_tokens_too(visitors, path):
     page = visitors["light"]
     visit(page, WINDOWS[0], path, LONGER)
@@ -315,7 +315,7 @@ def test_a_weight_of_one_stands_out_from_the_page_and_digits_from_every_cell(vis
     resize(page, WINDOWS[0])
     strongest_of_each = shipped.trace(TEXT).cross.max(axis=(2, 3))
     layer, head = np.unravel_index(strongest_of_each.argmax(), strongest_of_each.shape)
-    follow(page, f"/?map=1&text={quote(TEXT)}&layer={layer + 1}&head={head + 1}")
+    follow(page, f"/?map=1&text={quote(TEXT)}&head=cross.{layer + 1}.{head + 1}")
     expect(page.locator(f"{CHART} .scatterlayer text").first).to_be_visible()
     found = page.locator(CHART).first.evaluate(_CELLS)
     background, strongest = np.array(found["page"][:3]), 0.0

@@ -18,7 +18,7 @@ def changed(page: Page):
 def test_a_token_that_is_clicked_is_hidden_and_a_bar_that_is_moved_is_a_change_by_hand(page, address, shipped):
     trace = shipped.trace(TEXT)
     number = trace.source_tokens.index("▁book") + 1
-    page.goto(f"{address}/what_if?what_if=rewrite+attention&text={TEXT}&kind=cross&layer=3&head=4&rewrite_key=1")
+    page.goto(f"{address}/what_if?what_if=rewrite+attention&text={TEXT}&head=cross.3.4&rewrite_key=1")
     expect(changed(page)).to_be_visible()
     at_rest(page)
     page.locator(".weight_bars button").nth(number - 1).click()

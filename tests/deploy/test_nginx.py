@@ -62,7 +62,7 @@ def either(request) -> Deployment:
 def window(browser, below) -> Page:
     """A visitor's deep link below the base path, kept from test to test."""
     page = browser.new_page(reduced_motion="reduce", viewport={"width": 1440, "height": 1000})
-    page.goto(f"{below.address}/inside?text=Where+is+my+cat%3F&kind=cross&layer=2&head=4")
+    page.goto(f"{below.address}/inside?text=Where+is+my+cat%3F&head=cross.2.4")
     return page
 
 
@@ -103,7 +103,7 @@ def test_a_deep_link_at_the_root_arrives_with_its_view_drawn_all_from_one_replic
     page, failed = browser.new_page(reduced_motion="reduce"), []
     page.on("response", lambda response: failed.append(response.url) if response.status >= 400 else None)
     before = len(at_root.log.splitlines())
-    page.goto(f"{at_root.address}/attention?text=Where+is+my+cat%3F&layer=2&head=4")
+    page.goto(f"{at_root.address}/attention?text=Where+is+my+cat%3F&head=cross.2.4")
     expect(page.locator(".heads_name")).to_have_text("Cross-attention: layer 2, head 4")
     expect(page.get_by_label("Sentence to translate")).to_have_value(SENTENCE)
     at_rest(page)

@@ -24,10 +24,11 @@ def test_a_notebook_shows_the_explorer_in_a_frame_that_reaches_nothing(trace):
     assert 'sandbox="allow-scripts allow-downloads"' in shown
     assert page_of(shown).startswith("<!doctype html>") and "default-src 'none'" in page_of(shown)
     layer, head = most_confident_head(trace.cross, trace.source_tokens)
-    assert f'"kind":"cross","heads":"{layer + 1}.{head + 1}"' in page_of(shown)
+    assert f'"head":"cross.{layer + 1}.{head + 1}"' in page_of(shown)
     chosen = trace.show("decoder", layer=2, heads=[0, 3]).page
-    assert '"kind":"decoder"' in chosen and '"heads":"3.1-3.4"' in chosen
-    assert '"heads":"1.1-1.2-1.3-1.4-2.1-2.2-2.3-2.4"' in trace.show("encoder").page
+    assert '"head":"decoder.3.1-decoder.3.4"' in chosen
+    every = "-".join(f"encoder.{layer}.{head}" for layer in (1, 2) for head in (1, 2, 3, 4))
+    assert f'"head":"{every}"' in trace.show("encoder").page
     assert len(repr(trace)) < 300 and "cross [3, 4, 11, 7]" in repr(trace)
 
 

@@ -1,6 +1,5 @@
 // What headlight/components/live_page says of traces, by name, for tests/browser/test_live_payloads.py.
 
-import { explorerChoice } from "../../headlight/components/live_page/address.js";
 import { measureHeads, patternFacts, plainestHead } from "../../headlight/components/live_page/patterns.js";
 
 // Arrays come as lists.
@@ -16,7 +15,6 @@ function traceOf(sent) {
 }
 
 export default {
-  explorerChoice,
   patterns: (trace, { law, roles }) => patternFacts(traceOf(trace), law, roles),
   plainest: (trace, { law, roles }) => {
     const { cross, sourceTokens, targetTokens } = traceOf(trace);

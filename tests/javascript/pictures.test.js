@@ -128,7 +128,9 @@ test("masked cells are blank in the numbers of a step and of a training", () => 
 });
 
 const attention = new Attention(exampleFacts());
-const stateWith = (some) => Object.assign(new ExplorerState(() => {}), some);
+const stateWith = ({ kind = "cross", ...some }) => {
+  return Object.assign(new ExplorerState(() => {}), { heads: [{ kind, layer: 0, head: 0 }], ...some });
+};
 
 test("all heads are drawn where their layer and head say, and written with every weight", () => {
   const state = stateWith({ kind: "decoder", label: "previous" }), groups = [groupOf(attention, "decoder", state)];

@@ -9,8 +9,8 @@ import { axesText, headsTitle, notes } from "../../headlight/components/attentio
 import { exampleFacts } from "./example.js";
 
 const attention = new Attention(exampleFacts());
-const head = (written) => ({ layer: Number(written[0]) - 1, head: Number(written[2]) - 1 });
-const heads = (...written) => written.map(head);
+const head = (written, kind = "cross") => ({ kind, layer: Number(written[0]) - 1, head: Number(written[2]) - 1 });
+const heads = (...written) => written.map((each) => head(each));
 
 function start(address = {}) {
   const state = new ExplorerState(() => state.changes++);
@@ -21,17 +21,18 @@ function start(address = {}) {
 
 test("the first state is what an empty address means", () => {
   assert.deepEqual(start().serialize(), {
-    kind: "cross", view: "map", heads: "1.1", tokens: "", rows: "both tokens", label: "all",
+    view: "map", head: "cross.1.1", query: "", key: "", rows: "both tokens", label: "all",
   });
 });
 
 test("what is read from an address is written there again", () => {
   const address = {
-    kind: "decoder", view: "lines", heads: "1.2-3.8", tokens: "k2-4", rows: "input token", label: "none",
+    view: "lines", head: "decoder.1.2-decoder.3.8", query: "", key: "2.4", rows: "input token", label: "none",
   };
   const state = start(address);
   assert.deepEqual(state.serialize(), address);
-  assert.deepEqual([state.heads, state.side, state.tokens], [heads("1.2", "3.8"), "keys", [1, 3]]);
+  assert.deepEqual(state.heads, [head("1.2", "decoder"), head("3.8", "decoder")]);
+  assert.deepEqual([state.side, state.tokens], ["keys", [1, 3]]);
   assert.equal(state.changes, 0);
   const reversed = Object.fromEntries(Object.entries(address).reverse());
   assert.equal(inOrder(reversed), inOrder(address));
@@ -41,14 +42,14 @@ test("a click takes a head alone, shift takes several and gives back", () => {
   const state = start();
   state.takeHeads("cross", heads("2.3"), false);
   state.takeHeads("cross", heads("1.4"), true);
-  assert.equal(state.serialize().heads, "2.3-1.4");
+  assert.equal(state.serialize().head, "cross.2.3-cross.1.4");
   assert.ok(state.has("cross", head("1.4")) && !state.has("encoder", head("1.4")));
   state.takeHeads("cross", heads("2.3"), true);
-  assert.equal(state.serialize().heads, "1.4");
+  assert.equal(state.serialize().head, "cross.1.4");
   state.takeHeads("cross", heads("1.4"), true);
-  assert.equal(state.serialize().heads, "1.4", "one is always left");
+  assert.equal(state.serialize().head, "cross.1.4", "one is always left");
   state.takeHeads("cross", heads("1.4", "2.4"), true);
-  assert.equal(state.serialize().heads, "1.4-2.4");
+  assert.equal(state.serialize().head, "cross.1.4-cross.2.4");
   assert.equal(state.changes, 5);
 });
 
@@ -58,41 +59,41 @@ test("without a shift key a button lets clicks add", () => {
   state.takeHeads("cross", heads("2.1"), false);
   state.takeTokens("queries", [3], false);
   state.takeTokens("queries", [1], false);
-  assert.deepEqual([state.serialize().heads, state.serialize().tokens], ["1.1-2.1", "q2-4"]);
+  assert.deepEqual([state.serialize().head, state.serialize().query], ["cross.1.1-cross.2.1", "2.4"]);
 });
 
 test("another kind keeps the heads that it has, and no token", () => {
-  const state = start({ heads: "1.2-3.1", tokens: "q1" });
+  const state = start({ head: "cross.1.2-cross.3.1", query: "1" });
   state.takeKind("encoder", { layers: 2, heads: 2 });
-  assert.deepEqual([state.kind, state.serialize().heads, state.tokens], ["encoder", "1.2", []]);
+  assert.deepEqual([state.serialize().head, state.tokens], ["encoder.1.2", []]);
   state.takeKind("decoder", { layers: 2, heads: 1 });
-  assert.equal(state.serialize().heads, "1.1");
+  assert.equal(state.serialize().head, "decoder.1.1");
   state.takeHeads("cross", heads("2.2"), true);
-  assert.deepEqual([state.kind, state.serialize().heads], ["cross", "2.2"]);
+  assert.deepEqual([state.kind, state.serialize().head], ["cross", "cross.2.2"]);
 });
 
 test("tokens of a word are taken and left together", () => {
   const state = start();
   state.takeTokens("queries", [4, 5], false);
-  assert.equal(state.serialize().tokens, "q5-6");
+  assert.equal(state.serialize().query, "5.6");
   state.takeTokens("queries", [1], true);
-  assert.equal(state.serialize().tokens, "q2-5-6");
+  assert.equal(state.serialize().query, "2.5.6");
   state.takeTokens("queries", [4, 5], true);
-  assert.equal(state.serialize().tokens, "q2");
+  assert.equal(state.serialize().query, "2");
   state.takeTokens("queries", [1], false);
-  assert.equal(state.serialize().tokens, "");
+  assert.equal(state.serialize().query, "");
   state.takeTokens("keys", [0], true);
-  assert.equal(state.serialize().tokens, "k1");
+  assert.equal(state.serialize().key, "1");
   assert.ok(state.holds("keys", [0, 1]) && !state.holds("queries", [0]));
 });
 
 test("Escape leaves first the tokens, then all heads but the first", () => {
-  const state = start({ heads: "1.1-2.2", tokens: "q1" });
+  const state = start({ head: "cross.1.1-cross.2.2", query: "1" });
   state.clear();
-  assert.deepEqual([state.serialize().tokens, state.serialize().heads], ["", "1.1-2.2"]);
+  assert.deepEqual([state.serialize().query, state.serialize().head], ["", "cross.1.1-cross.2.2"]);
   state.clear();
   state.clear();
-  assert.deepEqual([state.serialize().heads, state.changes], ["1.1", 2]);
+  assert.deepEqual([state.serialize().head, state.changes], ["cross.1.1", 2]);
 });
 
 test("heads are sorted by a measure, those without a value last, and filtered by it", () => {

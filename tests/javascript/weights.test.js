@@ -158,7 +158,7 @@ test("subwords know their word, and marks stand apart from letters", () => {
 test("of a long text heads are small, and the mean of the chosen ones is whole", () => {
   const small = { shape: [2, 2, 1, 1], weights: Uint16Array.of(9, 8, 7, 6) };
   const mean = { shape: [3, 3], weights: Uint16Array.from({ length: 9 }, (_, cell) => 5000 * cell) };
-  const long = new Attention(exampleFacts({ cross: small, mean, chosen: { kind: "cross", heads: "1.1-2.1" } }));
+  const long = new Attention(exampleFacts({ cross: small, mean, chosen: "cross.1.1-cross.2.1" }));
   assert.deepEqual(long.smallSize("cross"), { rows: 1, columns: 1 });
   assert.deepEqual([...long.small("cross", HEADS[2])], [7]);
   assert.ok(long.holds("cross", [HEADS[0], HEADS[2]]) && !long.holds("cross", [HEADS[0]]));

@@ -75,7 +75,8 @@ class Explorer extends Component {
     };
     this.find(".views").onclick = (event) => pressed(event, "view") && state.set({ view: pressed(event, "view") });
     const take = (fits) => {
-      state.set({ heads: everyHead(this.attention.kind(state.kind)).filter((each) => fits(each, state.heads[0])) });
+      const heads = everyHead(this.attention.kind(state.kind)).map((each) => ({ kind: state.kind, ...each }));
+      state.set({ heads: heads.filter((each) => fits(each, state.heads[0])) });
     };
     this.find(".all").onclick = () => take(() => true);
     this.find(".layer").onclick = () => take((each, { layer }) => each.layer === layer);

@@ -23,8 +23,8 @@ export function chosenCaption(attention, state, shown, each) {
 }
 
 // Of all heads of some kinds: groups as lib/thumbnails.js has them.
-export function allHeadsCaption(attention, { rows, scale, sort, label, ...state }, groups) {
-  const isSorted = groups.some(({ sorted }) => sorted), limit = limitOf(attention, state.kind, { sort, ...state });
+export function allHeadsCaption(attention, { kind, rows, scale, sort, label, least }, groups) {
+  const isSorted = groups.some(({ sorted }) => sorted), limit = limitOf(attention, kind, { sort, least });
   const some = groups.every(({ sorted }) => sorted) ? "" : ", where a kind has it";
   const order = `sorted by ${sort}${some}, from the ${isSmallestFirst(sort) ? "smallest" : "largest"}`;
   const asked = [

@@ -1,23 +1,27 @@
 // What is chosen in the explorer, the same for all its views; which heads fit it; and how it comes from the address.
 
 import { element, withMore } from "../lib/canvas.js";
+import { isSameHead, parseHead, parseNumbers, selectionAddress } from "../lib/selection.js";
 import { everyHead } from "../lib/thumbnails.js";
 import { headName } from "../lib/words.js";
 import { SHORT_PATTERNS, isSmallestFirst, measureText, tileName } from "./words.js";
 
 const FIRST = {
-  kind: "cross", view: "map", heads: [{ layer: 0, head: 0 }], side: "queries", tokens: [], rows: "both tokens",
+  view: "map", heads: [{ kind: "cross", layer: 0, head: 0 }], side: "queries", tokens: [], rows: "both tokens",
   words: "pieces", specials: "shown", top: 100, together: "mean", scale: "0 to 1", kinds: "one", label: "all",
   sort: "layer", least: 0,
 };
-const IN_ADDRESS = ["kind", "view", "rows", "label"]; // besides heads and tokens
-
-const isSame = (one, other) => one.layer === other.layer && one.head === other.head;
+const IN_ADDRESS = ["view", "rows", "label"]; // besides the selection
 
 export class ExplorerState {
   constructor(changed) {
     Object.assign(this, FIRST, { changed });
     this.several = false; // whether a click adds to what is chosen: shift for those who have no such key
+  }
+
+  // That of the chosen heads.
+  get kind() {
+    return this.heads[0].kind;
   }
 
   set(some) {
@@ -26,27 +30,28 @@ export class ExplorerState {
   }
 
   has(kind, head) {
-    return kind === this.kind && this.heads.some((each) => isSame(each, head));
+    return this.heads.some((each) => isSameHead(each, { ...head, kind }));
   }
 
   // These heads alone, or with `more` in addition to those that are chosen; once more, and they are so no longer.
-  takeHeads(kind, heads, more) {
-    if (kind !== this.kind) return this.set({ kind, heads, tokens: [] });
+  takeHeads(kind, some, more) {
+    const heads = some.map(({ layer, head }) => ({ kind, layer, head }));
+    if (kind !== this.kind) return this.set({ heads, tokens: [] });
     if (!more && !this.several) return this.set({ heads });
-    const others = this.heads.filter((one) => !heads.some((each) => isSame(each, one)));
+    const others = this.heads.filter((one) => !heads.some((each) => isSameHead(each, one)));
     const taken = heads.every((each) => this.has(kind, each)) ? others : [...others, ...heads];
     this.set({ heads: taken.length ? taken : this.heads });
   }
 
   // Another kind, with the same heads as far as it has them.
   takeKind(kind, size) {
-    this.set({ kind, heads: this.headsWithin(size), tokens: [] });
+    this.set({ heads: this.headsWithin(size).map((head) => ({ ...head, kind })), tokens: [] });
   }
 
   // The chosen heads that a model of this size has, else its first.
   headsWithin({ layers, heads }) {
     const within = this.heads.filter((each) => each.layer < layers && each.head < heads);
-    return within.length ? within : FIRST.heads;
+    return within.length ? within : [{ kind: this.kind, layer: 0, head: 0 }];
   }
 
   // A group of tokens that are shown as one, alone or in addition.
@@ -70,21 +75,18 @@ export class ExplorerState {
 
   // As plain texts for the address.
   serialize() {
-    const tokens = this.tokens.map((token) => token + 1).join("-"), side = this.side === "queries" ? "q" : "k";
+    const tokens = { queries: [], keys: [], [this.side]: this.tokens };
     return {
       ...Object.fromEntries(IN_ADDRESS.map((name) => [name, this[name]])),
-      heads: this.heads.map(tileName).join("-"),
-      tokens: tokens && side + tokens,
+      ...selectionAddress({ heads: this.heads, ...tokens }),
     };
   }
 
   // From the address; Python has put right what makes no sense there.
-  parse({ heads, tokens, ...texts }) {
-    Object.assign(this, texts);
-    const pairs = heads.split("-").map((each) => each.split("."));
-    this.heads = pairs.map(([layer, head]) => ({ layer: layer - 1, head: head - 1 }));
-    this.side = tokens.startsWith("k") ? "keys" : "queries";
-    this.tokens = tokens ? tokens.slice(1).split("-").map((token) => token - 1) : [];
+  parse({ head, query, key, ...texts }) {
+    const queries = parseNumbers(query), keys = parseNumbers(key), ofKeys = keys.length > 0 && queries.length === 0;
+    const tokens = ofKeys ? { side: "keys", tokens: keys } : { side: "queries", tokens: queries };
+    Object.assign(this, texts, tokens, { heads: head.split("-").map(parseHead) });
   }
 }
 

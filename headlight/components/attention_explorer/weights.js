@@ -1,10 +1,11 @@
 // All attention of a sentence, and what is shown of it: heads averaged, tokens merged, weights left out.
 
 import { JOINT } from "../lib/canvas.js";
+import { headsAddress } from "../lib/selection.js";
 import { chipText, shownTokens } from "../lib/tokens.js";
 import { KINDS, kindOf, sideOf } from "./story.js";
 import {
-  cellText, headText, inputText, keysText, lookText, maskedText, queriesText, rowName, tileName,
+  cellText, headText, inputText, keysText, lookText, maskedText, queriesText, rowName,
 } from "./words.js";
 
 export class Attention {
@@ -36,8 +37,7 @@ export class Attention {
 
   // Whether the map of these heads together can be drawn.
   holds(name, heads) {
-    const { chosen } = this.facts;
-    return this.isWhole || (chosen.kind === name && chosen.heads === heads.map(tileName).join("-"));
+    return this.isWhole || this.facts.chosen === headsAddress(heads.map((head) => ({ ...head, kind: name })));
   }
 
   // Rows and columns of a head's thumbnail.

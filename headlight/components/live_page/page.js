@@ -14,7 +14,7 @@ const VIEWS = {
   lessons: LessonList,
 };
 // What means nothing in another sentence.
-const OF_THE_SENTENCE = ["hidden", "prefix", "step", "tokens", "at_query", "at_key", "query"];
+const OF_THE_SENTENCE = ["hidden", "prefix", "step", "query", "key"];
 const PAGE_BEGINS = "// the page\n"; // as in headlight/components/live.py
 const LETTERS_AT_ONCE = 2 ** 20; // of base64, decoded in one go: a multiple of 4
 

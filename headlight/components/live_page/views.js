@@ -9,13 +9,13 @@ import { defaultHead } from "../head_switches/story.js";
 import { default as switches } from "../head_switches/switches.js";
 import { JOINT, element } from "../lib/canvas.js";
 import { isSame } from "../lib/diff.js";
-import { headAddress, headsAddress } from "../lib/selection.js";
+import { headAddress, headsAddress, parseNumbers } from "../lib/selection.js";
 import { wordRanges } from "../lib/tokens.js";
 import { KIND_NAMES, NOTHING } from "../lib/words.js";
 import { default as tokenLines } from "../token_lines/lines.js";
 import { positionsOf } from "../token_lines/story.js";
 import { default as translationTable } from "../translation_table/table.js";
-import { explorerChoice, numbersIn, placeIn } from "./address.js";
+import { explorerChoice, headIn } from "./address.js";
 import { measureHeads, patternFacts, plainestHead } from "./patterns.js";
 import { DRAWN_HERE, WayFields, optionsOf, showTree, wayIn, wayLine } from "./ways.js";
 
@@ -37,9 +37,8 @@ export class View {
 
   // The cross-attention head that the address names, else the one with the plainest pattern.
   head(said, trace) {
-    const { shape } = trace.cross, { law, roles } = this.words;
-    const [layer, head] = [placeIn(said.layer, shape[0]), placeIn(said.head, shape[1])];
-    if (layer !== null && head !== null) return { layer, head };
+    const { law, roles } = this.words, named = headIn(said, { cross: trace.cross.shape });
+    if (named) return named;
     return plainestHead(measureHeads("cross", trace.cross, trace.sourceTokens, trace.targetTokens, law), roles, law);
   }
 }
@@ -59,7 +58,7 @@ export class Home extends View {
   }
 
   async show({ text, trace, said, isCurrent }) {
-    const words = wordRanges(trace.sourceTokens), numbers = numbersIn(said.hidden, words.length);
+    const words = wordRanges(trace.sourceTokens), numbers = parseNumbers(said.hidden, words.length);
     const positions = numbers.flatMap((number) => positionsOf(words[number]));
     const after = positions.length ? await this.source.trace(text, { hidden: positions }, "hidden") : trace;
     if (!isCurrent()) return;
@@ -93,7 +92,7 @@ export class Attention extends View {
     if (trace !== this.trace) this.facts = this.factsOf(trace);
     this.trace = trace;
     const { layer, head } = this.head(said, trace);
-    this.choice = explorerChoice(said, trace, this.words.explorer, `${layer + 1}.${head + 1}`);
+    this.choice = explorerChoice(said, trace, this.words.explorer.options, { kind: "cross", layer, head });
     this.redraw();
     this.answer();
   }
@@ -114,12 +113,9 @@ export class Attention extends View {
   }
 
   hear(_, choice) {
-    const { options, kinds } = this.words.explorer, usual = { kind: kinds };
-    const isUsual = (name, value) => value === (usual[name] ?? options[name])?.[0];
-    const [layer, head] = choice.heads.split("-")[0].split(".");
-    const heads = choice.heads.includes("-") ? choice.heads : "";
-    const chosen = Object.entries({ ...choice, heads, layer, head });
-    this.say(Object.fromEntries(chosen.map(([name, value]) => [name, isUsual(name, value) ? "" : value])));
+    const { options } = this.words.explorer, isUsual = (name, value) => value === options[name]?.[0];
+    const chosen = Object.entries(choice).map(([name, value]) => [name, isUsual(name, value) ? "" : value]);
+    this.say(Object.fromEntries(chosen));
   }
 }
 
@@ -176,7 +172,7 @@ export class Decoding extends View {
 
   hear(name, value) {
     if (name === "step") this.say({ step: String(value) });
-    if (name === "head") this.say({ kind: "cross", layer: String(value[0] + 1), head: String(value[1] + 1) });
+    if (name === "head") this.say({ head: headAddress({ kind: "cross", layer: value[0], head: value[1] }) });
     if (name === "undo") this.say({ prefix: "" });
     if (name !== "take") return;
     const [step, id] = value;
@@ -230,7 +226,7 @@ export class Heads extends View {
   }
 }
 
-const CHOSEN = ["at_query", "at_key", "at_dimension", "at_step"];
+const CHOSEN = ["query", "key", "at_dimension", "at_step"];
 
 export class Inside extends View {
   constructor(given) {
@@ -243,7 +239,11 @@ export class Inside extends View {
     for (const [name, values] of Object.entries(options)) {
       const select = this.find(`[name=${name}]`);
       select.replaceChildren(...values.map(([value, text]) => new Option(text, value)));
-      select.onchange = () => this.say({ ...this.chosen, [name]: select.value, at_dimension: "" });
+      select.onchange = () => {
+        const chosen = { ...this.chosen, [name]: name === "kind" ? select.value : select.value - 1 };
+        const layer = Math.min(chosen.layer, this.layers[chosen.kind] - 1);
+        this.say({ head: headAddress({ ...chosen, layer }), at_dimension: "" });
+      };
     }
     this.turn = 0;
   }
@@ -255,8 +255,9 @@ export class Inside extends View {
     const chosen = this.headOf(trace, said), facts = await this.source.stages(trace, chosen);
     if (!isCurrent()) return;
     const { kind, layer, head } = chosen;
-    this.chosen = { kind, layer: String(layer + 1), head: String(head + 1) };
-    for (const [name, value] of Object.entries(this.chosen)) this.find(`[name=${name}]`).value = value;
+    this.chosen = { kind, layer, head };
+    const values = { kind, layer: layer + 1, head: head + 1 };
+    for (const [name, value] of Object.entries(values)) this.find(`[name=${name}]`).value = value;
     const { sourceTokens: source, decoderInputTokens: fed, targetTokens: predicted } = trace;
     const queryTokens = kind === "encoder" ? source : fed, keys = kind === "decoder" ? fed : source;
     const queries = kind === "encoder" ? source : fed.map((token, at) => `${token}${JOINT}${predicted[at]}`);
@@ -274,11 +275,10 @@ export class Inside extends View {
   }
 
   headOf(trace, said) {
-    const { kinds } = this.words.explorer, kind = kinds.includes(said.kind) ? said.kind : kinds[0];
-    const layers = this.layers[kind], { num_heads: heads } = this.source.model.config;
-    const asked = [placeIn(said.layer, layers), placeIn(said.head, heads)];
-    const { layer, head } = asked.includes(null) ? this.head({}, trace) : { layer: asked[0], head: asked[1] };
-    return { kind, layer: Math.min(layer, layers - 1), head };
+    const { num_heads: heads } = this.source.model.config;
+    const shapes = Object.entries(this.layers).map(([kind, layers]) => [kind, [layers, heads]]);
+    const { kind, layer, head } = headIn(said, Object.fromEntries(shapes)) ?? this.head({}, trace);
+    return { kind, layer, head };
   }
 
   hear(_, chosen) {

@@ -12,8 +12,9 @@ from headlight.plots.numbers import percent
 from headlight.plots.tokens import quoted
 from transformer.interpret.head_patterns import HeadMeasures, Pattern, aligned_keys, is_word, measure_heads
 from transformer.interpret.trace import Trace, masked_maps
+from transformer.model.head_ref import HeadRef
 
-from .wording import MOST_OPTIONS, NEAR, head_names, quoted_all, readable, token_options
+from .wording import MOST_OPTIONS, NEAR, head_in, head_names, quoted_all, readable, token_options
 
 PLAINLY = 0.2  # of the rows, by which one reading must be better where a head is searched for
 LEAD = 2  # rows by which one head must be ahead of another, to be seen
@@ -56,7 +57,7 @@ def names_of(head: HeadMeasures) -> dict[str, str]:
 
 
 def key_of(head: HeadMeasures) -> str:
-    """Return a head as the explorer's address has it: "3.5"."""
+    """Return the key of a head among the options: "3.5"."""
     return f"{head.layer + 1}.{head.head + 1}"
 
 
@@ -294,7 +295,6 @@ def _shift(head: HeadMeasures) -> float:
 
 def _chosen(run: Run, measured: Sequence[HeadMeasures]) -> HeadMeasures | None:
     """Return the one cross-attention head that is chosen in the explorer, None where it is another choice."""
-    if run.address.get("heads"):
-        return None
-    chosen = f"{run.address.get('layer')}.{run.address.get('head')}"
-    return next((head for head in measured if key_of(head) == chosen), None)
+    chosen = head_in(run.address)
+    heads = {HeadRef(head.kind, head.layer, head.head): head for head in measured}
+    return heads.get(chosen) if chosen else None

@@ -215,9 +215,8 @@ def lines_cross(run: Run) -> Answer:
     """
     trace, first = run.trace, results.default_head(run.request, "cross")
     asked = head_in(run.address)
-    is_there = asked and all(0 <= number < size for number, size in zip(asked, trace.cross.shape[:2], strict=True))
-    layer, head = asked if asked and is_there else first
-    weights = trace.cross[layer, head]
+    is_there = asked and asked.fits({"cross": trace.cross.shape[:2]})
+    weights = trace.cross[(asked.layer, asked.head) if asked and is_there else first]
     lines = strong_lines(weights, trace.source_tokens, trace.target_tokens)
     crossing = next(((one, other) for one in lines for other in lines if one[0] < other[0] and one[1] > other[1]), None)
     outputs, sources = readable(trace.target_tokens), readable(trace.source_tokens)

@@ -1,6 +1,5 @@
 """Measures of the division by the root of d_k: on random vectors, and in a head of the model."""
 
-from collections.abc import Mapping
 from functools import cache
 
 import numpy as np
@@ -8,7 +7,7 @@ import numpy as np
 from headlight.app import results
 from headlight.app.results import measures
 from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, measure, number_words, of_the_page
-from headlight.plots.names import KIND_NAMES, kind_head_name
+from headlight.plots.names import kind_head_name
 from headlight.plots.numbers import format_distinct, percent, pluralize
 from transformer.arrays import softmax
 from transformer.config import Positions
@@ -186,7 +185,7 @@ def quiet_head(run: Run) -> Answer:
     quietest = min(rises, key=rises.__getitem__)
     if rises[quietest] >= HARDLY or rises[start] < PLAINLY:
         raise Undecided("The division changes all heads of this model alike in this sentence.")
-    shown = _shown_head(run.address)
+    shown = head_in(run.address)
     done, here = False, "The page shows no single head of this sentence."
     if shown in rises:
         done = rises[shown] < HARDLY
@@ -260,12 +259,6 @@ def _largest_weights(run: Run) -> tuple[dict[HeadRef, float], dict[HeadRef, floa
             now[HeadRef(kind, layer, head)] = float(mean)
             rises[HeadRef(kind, layer, head)] = float(without[layer, head].mean() - mean)
     return now, rises
-
-
-def _shown_head(address: Mapping[str, str]) -> HeadRef | None:
-    """Return the head that an address asks for, None where it asks for no single one."""
-    kind, head = address.get("kind", ""), head_in(address)
-    return HeadRef(AttentionKind(kind), *head) if kind in KIND_NAMES and head and min(head) >= 0 else None
 
 
 def _points(value: float) -> str:

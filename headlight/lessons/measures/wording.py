@@ -9,6 +9,7 @@ from headlight.plots.tokens import BLANK, CONTINUED, quoted, quoted_at, shown_to
 from transformer.data.tokenizer import SPACE
 from transformer.interpret.head_patterns import is_word, word_ranges
 from transformer.interpret.trace import Trace
+from transformer.model.head_ref import HeadRef
 
 NEAR = 0.1  # between two weights, or shares of rows: less does not decide
 NEAR_NATS = 0.2  # between two log-probabilities, what they lose, or two entropies
@@ -26,17 +27,14 @@ def token_options(
 
 
 def head_names(layer: int, head: int) -> dict[str, str]:
-    """Return layer and head, given from 0, as an address has them, and head_name."""
+    """Return layer and head, given from 0, as addresses count them, and head_name."""
     return {"layer": str(layer + 1), "head": str(head + 1), "head_name": one_head_name(layer, head)}
 
 
-def head_in(address: Mapping[str, str]) -> tuple[int, int] | None:
-    """Return the head of an address, layer and head from 0; None where it names no single one."""
-    texts = [address.get(name, "") for name in ("layer", "head")]
-    if not all(text.isascii() and text.isdigit() for text in texts):
-        return None
-    layer, head = (int(text) - 1 for text in texts)
-    return layer, head
+def head_in(address: Mapping[str, str]) -> HeadRef | None:
+    """Return the head of an address, None where it names no single one."""
+    head = HeadRef.parse(address.get("head", ""))
+    return None if head is None or None in (head.layer, head.head) else head
 
 
 def readable(tokens: Sequence[str]) -> tuple[str, ...]:

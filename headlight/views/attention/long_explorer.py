@@ -1,15 +1,14 @@
 """Payload of the explorer for a long text: every head small, the mean of the chosen ones whole."""
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from headlight.app.facts import pack_facts
+from headlight.app.selection import Selection
 from headlight.plots.limits import MOST_BYTES, block_for, pooled, sizes
 from transformer.corpus import HeadRoles
 from transformer.interpret.trace import Trace
 
-from .explorer_content import KINDS, explorer_facts, heads_in, to_steps
+from .explorer_content import KINDS, explorer_facts, to_steps
 
 _SIDE = 64  # squares of a thumbnail, which a browser draws with no more dots than about that
 
@@ -36,16 +35,16 @@ class LongExplorer:
         self._small = {kind: to_steps(_small(trace.attention(kind))) for kind in KINDS}
         self._facts = explorer_facts(trace, self._small, roles)
 
-    def blob(self, choice: Mapping[str, str]) -> bytes:
-        """Return the blob, laid out as `explorer_blob` has it, with heads of a kind chosen: "cross" and "1.1-2.3".
+    def blob(self, selection: Selection) -> bytes:
+        """Return the blob, laid out as `explorer_blob` has it, for a selection.
 
         Each kind has the thumbnails [layers, heads, *small] in place of its weights; then comes the mean of the heads
-        that the facts name as `chosen`, [queries, keys].
+        that the facts name as `chosen`, "cross.1.1-cross.2.3", [queries, keys].
         """
-        maps, heads = self._trace.attention(choice["kind"]), heads_in(choice["heads"])
-        mean = to_steps(np.asarray(np.mean([maps[head] for head in heads], axis=0, dtype=np.float64)))
-        chosen = {"kind": choice["kind"], "heads": choice["heads"]}
-        return pack_facts({**self._facts, "chosen": chosen}, {**self._small, "mean": mean})
+        maps = self._trace.attention(selection.head.kind)
+        chosen = [maps[head.layer, head.head] for head in selection.heads]
+        mean = to_steps(np.asarray(np.mean(chosen, axis=0, dtype=np.float64)))
+        return pack_facts({**self._facts, "chosen": selection.address["head"]}, {**self._small, "mean": mean})
 
 
 def _small(maps: np.ndarray) -> np.ndarray:

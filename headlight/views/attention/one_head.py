@@ -4,7 +4,7 @@ import streamlit as st
 
 from headlight.app import results
 from headlight.app.choices import offer_view
-from headlight.app.head_choice import Head, choose_head_of, take_head
+from headlight.app.head_choice import choose_head_of, take_head
 from headlight.app.model_queue import fragment
 from headlight.app.results import TranslationRequest
 from headlight.app.widgets import offer_page, plain, show_warnings
@@ -14,7 +14,6 @@ from transformer import UserError
 from transformer.corpus import Atlas
 from transformer.interpret.trace import Trace
 from transformer.model.head_ref import HeadRef
-from transformer.model.names import AttentionKind
 
 from . import one_head_content as content
 from .explorer_content import CROSS_FIRST
@@ -32,8 +31,7 @@ def _show_head(
     request: TranslationRequest, trace: Trace, atlas: Atlas | None, found: list[atlas_content.Found]
 ) -> None:
     with st.container(horizontal=True, gap="medium"):
-        kind, layer, head = choose_head_of(request, CROSS_FIRST)
-    heads = HeadRef(AttentionKind(kind), layer, head)
+        heads = choose_head_of(request, CROSS_FIRST)
     alignment = results.alignment(request.checkpoint)
     gold = (alignment.gold, alignment.sentences) if alignment else None
     one = next(each for each in found if each.heads == heads)
@@ -60,7 +58,7 @@ def found_heads(request: TranslationRequest, trace: Trace, atlas: Atlas | None) 
 def take_address(address: str) -> None:
     """Choose the head of an address such as "cross.2.1"; to be called in a callback."""
     if (head := HeadRef.parse(address)) is not None:
-        take_head(Head(head.kind, head.layer, head.head))
+        take_head(head)
 
 
 def atlas_of(request: TranslationRequest) -> Atlas | None:

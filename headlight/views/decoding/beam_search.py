@@ -6,12 +6,12 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from headlight.app import results
-from headlight.app.head_choice import Head
 from headlight.app.results import TranslationRequest, what_if
 from headlight.app.widgets import show_finding, show_table
 from headlight.components.show import beam_tree
 from headlight.plots.limits import replayed_words
 from transformer import Beam, Greedy
+from transformer.model.head_ref import HeadRef
 
 from .player import choose_head
 from .prefix import force
@@ -53,7 +53,7 @@ def _show_hypotheses(request: TranslationRequest, beam: Beam) -> None:
         show_table("What beam search found, best first", "rank", header, rows)
 
 
-def _show_tree(request: TranslationRequest, head: Head) -> None:
+def _show_tree(request: TranslationRequest, head: HeadRef) -> None:
     """Show the tree of the search and what one head reads at each branch; the branch that is chosen is forced."""
     translator = results.translator(request.checkpoint)
     branches, source = what_if.branches(request), results.trace(request).source_tokens

@@ -9,12 +9,14 @@ from streamlit.delta_generator import DeltaGenerator
 
 from headlight.app import results, url_state
 from headlight.app.choices import numbers
-from headlight.app.head_choice import Head, choose_head_of, take_head
+from headlight.app.head_choice import choose_head_of, take_head
 from headlight.app.results import TranslationRequest
 from headlight.app.widgets import offer_page, show_translation
 from headlight.components.show import decoding_player
 from transformer import Beam
 from transformer.interpret.trace import Trace, attention_map
+from transformer.model.head_ref import HeadRef
+from transformer.model.names import AttentionKind
 
 from .content import decoding_facts, decoding_page, hardest_step
 from .prefix import force, forget
@@ -42,7 +44,7 @@ def show(request: TranslationRequest, row: DeltaGenerator) -> None:
         step + 1,
         key="player",
         on_step=_go_to,
-        on_head=lambda layer, head: take_head(Head("cross", layer, head)),
+        on_head=lambda layer, head: take_head(HeadRef(AttentionKind.CROSS, layer, head)),
         on_take=force_token,
         on_undo=forget,
     )
@@ -67,7 +69,7 @@ def chosen_rank(request: TranslationRequest) -> int:
     return int(rank) if isinstance(request.strategy, Beam) and rank in _ranks(request) else 1
 
 
-def choose_head(request: TranslationRequest, *, averages: bool = False) -> Head:
+def choose_head(request: TranslationRequest, *, averages: bool = False) -> HeadRef:
     """Ask for a head, beginning with that of the model's own translation: a forced token does not change the head."""
     start = partial(results.default_head, replace(request, prefix=(), rank=1))
     return choose_head_of(request, start=start, averages=averages)

@@ -21,7 +21,7 @@ def show_map(request: TranslationRequest, trace: Trace) -> AttentionMap:
     chosen = choose_head_of(request, averages=True)
     with phone_container(len(trace.source_tokens), "cross_map"):
         figure = st.container()
-    shown = attention_map(trace, *chosen, row_label())
+    shown = attention_map(trace, chosen.kind, chosen.layer, chosen.head, row_label())
     with figure:
         reading = strongest_reading(shown)
         map_of_head = plots.head(

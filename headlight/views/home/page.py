@@ -1,7 +1,6 @@
 """Home: a translation as lines of attention, the effect of hiding words, and the map of one head."""
 
-import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 
 import streamlit as st
@@ -10,6 +9,7 @@ from headlight.app import bar, results, url_state
 from headlight.app.choices import switch
 from headlight.app.navigation import beside_title
 from headlight.app.results import TranslationRequest, what_if
+from headlight.app.selection import numbers_address, parse_numbers
 from headlight.app.widgets import plain, show_warnings
 from headlight.components.show import token_lines
 from headlight.plots.heatmap import map_title
@@ -70,15 +70,14 @@ def _show_lines(facts: dict, shown: AttentionMap, layout: str) -> None:
 def _hidden_words(count: int) -> list[int]:
     """Return the numbers, from 0, of the words in the address that are there."""
     text = url_state.read("hidden")
-    numbers = sorted({int(each) - 1 for each in text.split(".")}) if re.fullmatch(r"\d{1,4}(\.\d{1,4})*", text) else []
-    there = [number for number in numbers if 0 <= number < count]
-    if len(there) != len(numbers) or (text and not numbers):
-        _write_hidden(there)
-    return there
+    numbers = parse_numbers(text, count)
+    if numbers_address(numbers) != text:
+        _write_hidden(numbers)
+    return list(numbers)
 
 
-def _write_hidden(numbers: tuple[int, ...] | list[int]) -> None:
-    url_state.write("hidden", ".".join(str(number + 1) for number in numbers))
+def _write_hidden(numbers: Iterable[int]) -> None:
+    url_state.write("hidden", numbers_address(numbers))
 
 
 def _toggle_word(number: int) -> None:

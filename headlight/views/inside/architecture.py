@@ -6,12 +6,14 @@ import pandas as pd
 import streamlit as st
 
 from headlight.app import results, url_state
-from headlight.app.head_choice import Head, take_head
+from headlight.app.head_choice import take_head
 from headlight.app.results import CheckpointFiles, TranslationRequest
 from headlight.app.widgets import offer_table, plain, show_translation
 from headlight.components.show import architecture_diagram
 from headlight.plots.numbers import pluralize
 from transformer.interpret.parameters import Block, blocks_of, parameter_rows
+from transformer.model.head_ref import HeadRef
+from transformer.model.names import AttentionKind
 
 from .architecture_content import diagram_payload, share_words, sizes, sizes_words
 from .block_texts import block_text
@@ -58,7 +60,7 @@ def show(request: TranslationRequest) -> None:
 def _show_ways(block: Block) -> None:
     """Offer the view or the page that goes on from a block."""
     if "attention" in block.kind and block.layer is not None:
-        head = Head(_KINDS.get((block.stack, block.kind), "cross"), block.layer, 0)
+        head = HeadRef(AttentionKind(_KINDS.get((block.stack, block.kind), "cross")), block.layer, 0)
         with st.container(horizontal=True):
             _offer_view("Step by step through this block", "step by step", head)
             if head.kind == "decoder":
@@ -68,7 +70,7 @@ def _show_ways(block: Block) -> None:
         st.page_link(page, label=label, icon=":material/arrow_forward:")
 
 
-def _offer_view(label: str, view: str, head: Head) -> None:
+def _offer_view(label: str, view: str, head: HeadRef) -> None:
     def go() -> None:
         st.session_state["inside"] = view
         take_head(head)

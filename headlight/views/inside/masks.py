@@ -12,7 +12,7 @@ import headlight.plots as plots
 from headlight.app import results
 from headlight.app.choices import line
 from headlight.app.finding import Finding
-from headlight.app.head_choice import Head, choose_head_of
+from headlight.app.head_choice import choose_head_of
 from headlight.app.results import TranslationRequest, measures
 from headlight.app.widgets import (
     Panel,
@@ -38,6 +38,7 @@ from transformer.interpret.mask_ablation import (
     masked_head,
 )
 from transformer.interpret.trace import RowLabel
+from transformer.model.head_ref import HeadRef
 
 from . import masks_content as content
 from .masks_content import LABELS, WORDS, said
@@ -106,7 +107,7 @@ def _leakiest(request: TranslationRequest, second: TranslationRequest, kind: str
     return leakiest or results.default_head(request, kind)
 
 
-def _show_head(request: TranslationRequest, second: TranslationRequest, chosen: Head) -> None:
+def _show_head(request: TranslationRequest, second: TranslationRequest, chosen: HeadRef) -> None:
     """Show one head with the mask and without it, and beside both the next tokens."""
     kind, beside = chosen.kind, _beside(request, second, chosen.kind)
     batch = _batch(request, beside)

@@ -15,7 +15,7 @@ from transformer.interpret.trace import RowLabel, name_rows
 
 from .block_facts import Block, steps_page
 
-_CHOSEN = ("at_query", "at_key", "at_dimension", "at_step")
+_CHOSEN = ("query", "key", "at_dimension", "at_step")
 HOW_TO_READ = (
     "Choose a query, a key and a dimension; **point at any cell** and the sum behind it is written out, recomputed "
     "from the numbers of the step before. A solid frame is the query, a dashed one key or dimension. ← and → go from "
@@ -29,7 +29,8 @@ def choose_block(request: TranslationRequest) -> Block:
     with beside:
         trace = show_translation(request)
     with st.container(horizontal=True, gap="medium"):
-        kind, layer, head = choose_head_of(request, tuple(KIND_NAMES), first="cross")
+        chosen = choose_head_of(request, tuple(KIND_NAMES), first="cross")
+    kind, layer, head = chosen.kind, chosen.layer, chosen.head
     assert layer is not None and head is not None, "no averages are offered"
     with beside:
         named_by = RowLabel.FED if kind == "encoder" else row_label()

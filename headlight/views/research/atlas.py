@@ -5,7 +5,7 @@ from functools import partial
 import streamlit as st
 
 from headlight.app import results, url_state
-from headlight.app.head_choice import Head, head_in_address
+from headlight.app.head_choice import head_in_address
 from headlight.app.model_queue import fragment
 from headlight.app.results import TranslationRequest
 from headlight.app.widgets import offer_table
@@ -13,8 +13,6 @@ from headlight.components.show import head_finder
 from headlight.views.attention.explorer_content import CROSS_FIRST
 from headlight.views.attention.one_head import atlas_of, found_heads, take_address
 from transformer.interpret.trace import Trace
-from transformer.model.head_ref import HeadRef
-from transformer.model.names import AttentionKind
 
 from .atlas_content import finder_payload
 
@@ -30,14 +28,14 @@ def show(request: TranslationRequest) -> None:
 @fragment  # a choice need not bring the whole page again
 def _show_finder(request: TranslationRequest, trace: Trace, payload: dict) -> None:
     shapes = {kind: trace.attention(kind).shape[:2] for kind in CROSS_FIRST}
-    kind, layer, head = head_in_address(shapes, partial(results.default_head, request))
+    head = head_in_address(shapes, partial(results.default_head, request))
     measures = [measure["name"] for measure in payload["measures"]]
     axes = {axis: url_state.read(axis) for axis in ("x", "y")}
     others = [name for name in measures if name not in axes.values()] + measures  # where one is not measured
     chosen = {axis: name if name in measures else others.pop(0) for axis, name in axes.items()}
-    chosen["head"] = HeadRef(AttentionKind(kind), layer, head).address
+    chosen["head"] = head.address
     head_finder({**payload, "chosen": chosen}, "head_finder", _take_choice)
-    query = {"attention": "one head", **Head(kind, layer, head).query()}
+    query = {"attention": "one head", "head": head.address}
     label = "This head: examples and numbers"
     st.page_link("pages/attention.py", label=label, icon=":material/arrow_forward:", query_params=query)
 

@@ -6,7 +6,7 @@ import streamlit as st
 
 from headlight.app import url_state
 from headlight.app.choices import one_of, slider
-from headlight.app.head_choice import Head, take_head
+from headlight.app.head_choice import take_head
 from headlight.app.model_queue import fragment
 from headlight.app.results import TranslationRequest, training_runs
 from headlight.app.widgets import plain
@@ -16,6 +16,8 @@ from transformer import UserError
 from transformer.config import Norm
 from transformer.errors import BusyError
 from transformer.interpret.head_patterns import best_reader
+from transformer.model.head_ref import HeadRef
+from transformer.model.names import AttentionKind
 from transformer.toy.jobs import JobView
 from transformer.toy.settings import SYMBOLS, Task, ToySettings
 from transformer.training import TrainingReplay
@@ -137,7 +139,13 @@ def _show_run(name: str, view: JobView) -> None:
     with above:  # the loss and the map come first, then what is to be seen in them
         show_replay(replay, name, ("the sequence", _ANSWERS[settings.task]), live)
     label = f"Show {head_name(*best, settings.num_layers, settings.num_heads)} of the cross-attention"
-    st.button(label, on_click=take_head, args=[Head("cross", *best)], icon=":material/grid_view:", key="reader_shown")
+    st.button(
+        label,
+        on_click=take_head,
+        args=[HeadRef(AttentionKind.CROSS, *best)],
+        icon=":material/grid_view:",
+        key="reader_shown",
+    )
 
 
 def _pinned_head(name: str, active: bool, replay: TrainingReplay, positions: Sequence[set[int]]) -> tuple[int, int]:

@@ -9,12 +9,13 @@ import streamlit as st
 from headlight.app import results, url_state
 from headlight.app.choices import from_list
 from headlight.app.finding import Finding
-from headlight.app.head_choice import Head, choose_head, take_head
+from headlight.app.head_choice import choose_head, take_head
 from headlight.app.results import TranslationRequest, training_runs
 from headlight.app.widgets import offer_page, plain, show_finding
 from headlight.components.show import NEWEST, replay_player
 from headlight.plots.names import head_name
 from transformer.interpret.head_patterns import Focus
+from transformer.model.head_ref import HeadRef
 from transformer.training import TrainingReplay
 
 from .replay_content import (
@@ -94,7 +95,8 @@ def show_replay(
         def start_of(kind: str) -> tuple[int, int]:
             return live.first if live and kind == "cross" else focus(kind).most_changed()
 
-        kind, layer, head = choose_head(shapes, start_of, KINDS[0])
+        chosen = choose_head(shapes, start_of, KINDS[0])
+    kind, layer, head = chosen.kind, chosen.layer, chosen.head
     assert layer is not None and head is not None, "no averages are offered"
     following = live is not None
     facts = replay_facts(replay, trajectory, kind, focus(kind), [(layer, head)], names)
@@ -110,7 +112,7 @@ def show_replay(
         following,
         name,
         on_step=lambda step: url_state.write("snapshot", "" if step == NEWEST else str(step)),
-        on_head=lambda layer, head: take_head(Head(kind, layer, head)),
+        on_head=lambda layer, head: take_head(HeadRef(kind, layer, head)),
     )
     if not following:
         offer_page(lambda: replay_page(shown, step, name), "training.html")
@@ -118,15 +120,15 @@ def show_replay(
     if live:
         story = Finding(live.told.headline, f"{live.told.more} {story}")
     show_finding(story, TRY)
-    _offer_most_changed(focus(kind), Head(kind, layer, head))
+    _offer_most_changed(focus(kind), chosen)
 
 
-def _offer_most_changed(focus: Focus, shown: Head) -> None:
+def _offer_most_changed(focus: Focus, shown: HeadRef) -> None:
     """Show a button for the head that changed most, where heads can be compared and another one is shown."""
     most = focus.most_changed()
     if focus.known and len(focus.steps) > 2 and focus.values[0].size > 1 and most != (shown.layer, shown.head):
         name = f"Show {head_name(*most, *focus.values.shape[1:])}, which changed most"
-        st.button(name, on_click=take_head, args=[Head(shown.kind, *most)], icon=":material/grid_view:")
+        st.button(name, on_click=take_head, args=[HeadRef(shown.kind, *most)], icon=":material/grid_view:")
 
 
 def _asked_step() -> int | None:

@@ -10,7 +10,7 @@ import streamlit as st
 import headlight.plots as plots
 from headlight.app import results, url_state
 from headlight.app.choices import from_list, slider
-from headlight.app.head_choice import Head, choose_head_of
+from headlight.app.head_choice import choose_head_of
 from headlight.app.results import TranslationRequest, what_if
 from headlight.app.widgets import plain, show_attempt, show_figure, show_translation
 from headlight.components.show import translation_table, weight_bars
@@ -22,7 +22,7 @@ from transformer.interpret.trace import Trace, keys_of
 from transformer.interpret.what_if import intervention as changes
 from transformer.interpret.what_if.intervention import EVERY_ROW, Intervention, Rows
 from transformer.model.head_ref import HeadRef
-from transformer.model.names import AttentionKind, Name
+from transformer.model.names import Name
 
 from .facts import outcome_facts, rewriting_facts
 
@@ -58,9 +58,10 @@ EXPLAINED = {
 }
 
 
-def heads_of(scope: str, kind: str, layer: int | None, head: int | None) -> HeadRef:
-    """Return the heads whose weights are rewritten; layer and head count from 0."""
-    return HeadRef(AttentionKind(kind), None if scope == _KIND else layer, head if scope == _HEAD else None)
+def heads_of(scope: str, chosen: HeadRef) -> HeadRef:
+    """Return the heads whose weights are rewritten."""
+    layer, head = None if scope == _KIND else chosen.layer, chosen.head if scope == _HEAD else None
+    return HeadRef(chosen.kind, layer, head)
 
 
 def rows_of(concerned: str, row: int) -> Rows:
@@ -92,14 +93,14 @@ def weights_in(text: str, keys: int) -> tuple[float, ...] | None:
     return weights if len(weights) == keys and sum(weights) > 0 else None
 
 
-def bars_payload(head: tuple[str, int | None, int | None], row: int, key: int, before: Trace, forced: Trace) -> dict:
+def bars_payload(head: HeadRef, row: int, key: int, before: Trace, forced: Trace) -> dict:
     """Return what `components.weight_bars` shows, ready for JSON: a row's keys with their weights before and after.
 
     key: the one that the change is about, -1 for none.
     """
-    kind, layer, number = head
+    kind = head.kind
     tokens = keys_of(before, kind)[: row + 1 if kind == "decoder" else None]
-    old, new = (trace.attention(kind)[layer, number, row, : len(tokens)].tolist() for trace in (before, forced))
+    old, new = (trace.attention(kind)[head.layer, head.head, row, : len(tokens)].tolist() for trace in (before, forced))
     return {
         "tokens": list(tokens),
         "before": [round(weight, 4) for weight in old],
@@ -144,7 +145,7 @@ def show(request: TranslationRequest) -> None:
         with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
             row, key, weights = _places(trace, head)
             concerned = from_list("Which rows", CONCERNED, "rewrite_rows", width=160, visibility="collapsed")
-        change = interventions_of(action, heads_of(scope, *head), rows_of(concerned, row), key, weights)
+        change = interventions_of(action, heads_of(scope, head), rows_of(concerned, row), key, weights)
         forced = after = trace
         if change:
             forced, after = what_if.same_target_trace(request, change), what_if.changed_trace(request, change)
@@ -163,7 +164,7 @@ def show(request: TranslationRequest) -> None:
     )
 
 
-def _places(trace: Trace, head: Head) -> tuple[int, int, tuple[float, ...] | None]:
+def _places(trace: Trace, head: HeadRef) -> tuple[int, int, tuple[float, ...] | None]:
     """Return row, key and weights by hand; what the address has not, or the model, is what to begin with."""
     weights, is_decoder = trace.attention(head.kind)[head.layer, head.head], head.kind == "decoder"
     others = weights if head.kind == "cross" else weights * ~np.eye(len(weights), dtype=bool)  # than its own token

@@ -21,7 +21,7 @@ def open_map(**query: str):
 
 
 def shown(app) -> np.ndarray:
-    """The weights that the token lines have."""
+    """The weights that the token lines were given."""
     return fact_array(json.loads(components(app)[0].proto.json)["facts"]["shown_cross"])
 
 
@@ -44,7 +44,7 @@ def weights(shipped, layer, head) -> np.ndarray:
 def test_the_page_begins_with_the_best_aligner_and_a_clean_address(shipped):
     app = open_map()
     layer, head = plainest_head(shipped.trace(SENTENCE), "cross", results.roles(results.checkpoint("en-de")))
-    assert chosen(app) == (str(layer + 1), str(head + 1)) and not {"kind", "layer", "head"} & {*app.query_params}
+    assert chosen(app) == (str(layer + 1), str(head + 1)) and "head" not in app.query_params
     np.testing.assert_allclose(shown(app), weights(shipped, layer, head), atol=1e-5)
     assert f"Cross-attention: layer {layer + 1}, head {head + 1}" in page_text(app)
     reading, least = headlines(app)
@@ -52,48 +52,50 @@ def test_the_page_begins_with_the_best_aligner_and_a_clean_address(shipped):
 
 
 @pytest.mark.parametrize(
-    ("query", "layer", "head"),
+    ("text", "layer", "head"),
     [
-        ({"layer": "2", "head": "5"}, 1, 4),
-        ({"layer": "1"}, 0, None),
-        ({"head": "7"}, None, 6),
-        ({"layer": "average", "head": "average"}, None, None),
-        ({"layer": "average", "head": "2"}, None, 1),
-        ({"layer": "2", "head": "evil"}, 1, None),
-        ({"decoding": "beam", "beam": "3", "layer": "1"}, 0, None),
+        ("cross.2.5", 1, 4),
+        ("cross.1.all", 0, None),
+        ("cross.all.7", None, 6),
+        ("cross.all.all", None, None),
+        ("cross.2.5-cross.1.1", 1, 4),
     ],
 )
-def test_an_address_with_one_of_both_means_the_average_of_the_other(shipped, query, layer, head):
-    app = open_map(**query)
+def test_the_address_names_a_head_or_an_average(shipped, text, layer, head):
+    app = open_map(head=text)
     expected = ["average" if each is None else str(each + 1) for each in (layer, head)]
     assert chosen(app) == tuple(expected)
     np.testing.assert_allclose(shown(app), weights(shipped, layer, head), atol=1e-5)
-    assert app.query_params.get("layer") == query.get("layer")
+    assert app.query_params["head"] in (text, [text])
 
 
-def test_what_makes_no_sense_in_the_address_leaves_it():
-    app = open_map(layer="99", head="evil")
-    assert chosen(app) == chosen(open_map()) and not {"kind", "layer", "head"} & {*app.query_params}
+@pytest.mark.parametrize("text", ["evil", "cross.1", "encoder.1.1", "cross.0.1", "4"])
+def test_what_makes_no_sense_in_the_address_leaves_it(text):
+    app = open_map(head=text)
+    assert chosen(app) == chosen(open_map()) and "head" not in app.query_params
 
 
-def test_once_one_is_chosen_the_address_has_both_and_opens_the_same():
+def test_a_head_that_the_model_has_not_is_replaced_in_the_address():
+    app = open_map(head="cross.99.1")
+    assert chosen(app) == chosen(open_map()) and app.query_params["head"] == f"cross.{'.'.join(chosen(app))}"
+
+
+def test_once_one_is_chosen_the_address_has_it_and_opens_the_same():
     app = open_map()
     layer, head = chosen(app)
     choose(app, "head", "2")
-    assert (app.query_params["layer"], app.query_params["head"]) == (layer, "2")
-    again = open_map(layer=app.query_params["layer"], head=app.query_params["head"])
-    assert chosen(again) == (layer, "2")
-    np.testing.assert_array_equal(shown(again), shown(app))
+    assert app.query_params["head"] == f"cross.{layer}.2"
+    again = open_map(head=app.query_params["head"])
+    assert chosen(again) == (layer, "2") and np.array_equal(shown(again), shown(app))
     choose(choose(app, "layer", "average"), "head", "average")
-    assert (app.query_params["layer"], app.query_params["head"]) == ("average", "average")
+    assert app.query_params["head"] == "cross.all.all"
     choose(choose(app, "layer", layer), "head", head)
-    assert (app.query_params["layer"], app.query_params["head"]) == (layer, head)
+    assert app.query_params["head"] == f"cross.{layer}.{head}"
 
 
 def visit(app, page: str):
     """Follow a link of the sidebar; Streamlit takes what widgets have put into the address out of it."""
-    for name in ("kind", "layer", "head"):
-        app.query_params.pop(name, None)
+    app.query_params.pop("head", None)
     app.query_params["map"] = "1"
     app.switch_page(str(ROOT / "pages" / f"{page}.py")).run()
     assert not app.exception
@@ -113,7 +115,7 @@ def test_a_head_is_kept_from_page_to_page():
 
 
 def test_a_head_of_another_kind_is_kept_where_that_kind_is_shown():
-    app = open_page("pages/inside.py", kind="encoder", layer="3", head="4")
+    app = open_page("pages/inside.py", head="encoder.3.4")
     assert chosen(visit(app, "home")) == chosen(open_map())
     app = visit(app, "inside")
     assert (kind(app), chosen(app)) == ("encoder", ("3", "4"))
@@ -127,9 +129,8 @@ def test_another_kind_begins_with_its_own_telling_head(shipped):
 
 
 def test_an_average_comes_back_from_a_page_of_single_heads():
-    app = open_map(layer="average", head="3")
-    visit(app, "inside")
-    assert chosen(app) == ("1", "3")
+    app = open_map(head="cross.all.3")
+    assert chosen(visit(app, "inside")) == chosen(open_page("pages/inside.py"))
     assert chosen(visit(app, "home")) == ("average", "3")
 
 
@@ -138,11 +139,6 @@ def test_where_another_page_begins_is_no_choice(page):
     first = chosen(open_map())
     assert chosen(visit(open_page(f"pages/{page}.py"), "home")) == first
     assert chosen(visit(visit(open_map(), page), "home")) == first
-
-
-def test_a_head_chosen_where_the_layer_was_left_is_followed_with_its_layer():
-    assert chosen(visit(open_page("pages/inside.py", kind="cross", head="3"), "home")) == ("1", "3")
-    assert chosen(visit(open_page("pages/decoding.py", head="3"), "home")) == ("average", "3")
 
 
 def test_another_checkpoint_begins_with_its_own_head():
@@ -156,7 +152,7 @@ def test_another_checkpoint_begins_with_its_own_head():
 
 
 def test_a_head_that_another_checkpoint_has_not_gives_way(shipped):
-    app = open_map(layer="3", head="8")
+    app = open_map(head="cross.3.8")
     app.text_input(key="text").input("a b c d").run()
     app.selectbox(key="checkpoint_list").select("reverse").run()
     assert not app.exception and chosen(app)[0] != "3"

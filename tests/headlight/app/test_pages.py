@@ -98,7 +98,7 @@ def test_markup_is_text_and_nothing_else(text):
 
 
 def test_bad_values_in_the_url_fall_back():
-    app = open_page(layer="99", head="evil", decoding="none", checkpoint="../../etc", beam="-3", rows="x")
+    app = open_page(head="cross.99.evil", decoding="none", checkpoint="../../etc", beam="-3", rows="x")
     assert not app.exception
     assert components(app)
 

@@ -100,8 +100,8 @@ def test_a_question_of_her_own():
 
 
 def test_a_link_keeps_the_text_as_long_as_it_can():
-    full = link_to("decoding", REQUEST, {"layer": "2", "lesson": "attention.2", "decoding": "greedy"})
-    assert full == "decoding?layer=2&lesson=attention.2&checkpoint=en-de&text=I+love+my+teacher."
+    full = link_to("decoding", REQUEST, {"head": "cross.2.1", "lesson": "attention.2", "decoding": "greedy"})
+    assert full == "decoding?head=cross.2.1&lesson=attention.2&checkpoint=en-de&text=I+love+my+teacher."
     long = replace(REQUEST, text="ü" * 240)  # six signs each
     shorter = link_to("decoding", long, {"lesson": "attention.2", "reordered": "x" * 50})
     assert (

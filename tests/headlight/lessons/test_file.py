@@ -19,12 +19,12 @@ say = "Look."
 
 [[step]]
 page = "attention"
-at = {kind = "cross", layer = "{layer}"}
+at = {head = "cross.{layer}.1"}
 say = "Each row has **weights**, see `w_1`."
 ask = "What is read for “{word}”?"
 answer = {from = "most_read", kind = "cross"}
 hints = ["Look at the row."]
-show = {tokens = "q{row}"}
+show = {query = "{row}"}
 """
 
 
@@ -40,7 +40,7 @@ def test_a_file_is_read_as_it_is_written(tmp_path):
     first, second = lesson.steps
     assert first.page == "home" and not first.is_question and second.is_question
     assert second.answer == "most_read" and second.arguments == {"kind": "cross"}
-    assert second.show == {"tokens": "q{row}"} and second.hints == ("Look at the row.",)
+    assert second.show == {"query": "{row}"} and second.hints == ("Look at the row.",)
 
 
 @pytest.mark.parametrize(
@@ -58,9 +58,9 @@ def test_a_file_is_read_as_it_is_written(tmp_path):
         (', kind = "cross"}', ", kinds = 'cross'}", 15, "has no argument “kinds”"),
         (', kind = "cross"}', ", kind = 3}", 15, "“kind” of “most_read” must be str"),
         (', kind = "cross"}', "}", 15, "needs the argument “kind”"),
-        ("layer = ", "layers = ", 12, "“at” has “layers”, which no address knows"),
-        ("tokens = ", "tokenz = ", 17, "“show” has “tokenz”"),
-        ('"q{row}"', "3", 17, "must be a text"),
+        ("head = ", "heads = ", 12, "“at” has “heads”, which no address knows"),
+        ("query = ", "queries = ", 17, "“show” has “queries”"),
+        ('"{row}"', "3", 17, "must be a text"),
         ('["Look at the row."]', '["a", "b", "c", "d"]', 16, "at most 3 hints"),
         ('["Look at the row."]', '["a", 5]', 16, "must be a list of texts"),
         ('["Look at the row."]', '["Row 7."]', 16, "“hints” has a number"),
@@ -116,7 +116,7 @@ def test_the_command_lists_checks_and_prints(tmp_path, capsys):
     right = written(tmp_path, RIGHT)
     assert main(["lessons", "check", str(right)]) == 0
     assert capsys.readouterr().out == "own.toml: 2 steps, 1 questions: right.\n"
-    wrong = written(tmp_path, RIGHT.replace("q{row}", "q{rows}"), "wrong.toml")
+    wrong = written(tmp_path, RIGHT.replace('query = "{row}"', 'query = "{rows}"'), "wrong.toml")
     assert main(["lessons", "check", str(right), str(wrong), str(tmp_path / "none.toml")]) == 1
     told = capsys.readouterr().out
     assert "wrong.toml, line 10: “{rows}” is no name" in told and "none.toml cannot be read" in told

@@ -159,7 +159,7 @@ def test_a_layer_aligns_only_if_both_yardsticks_say_so(checkpoint, monkeypatch):
 
 
 def address_of(head: str) -> dict[str, str]:
-    return dict(zip(("layer", "head"), head.split("."), strict=True))
+    return {"head": f"cross.{head}"}
 
 
 @BOTH
@@ -175,16 +175,14 @@ def test_a_head_is_found_that_reads_its_inputs_words(checkpoint):
             expected = by_input > 0.5 and by_input - by_output >= PLAINLY
             assert answer.done == expected, (text, chosen)
             assert f"its input in {heads[chosen][INPUT][0]} of" in answer.truth
-            shown = {"layer": answer.names["found_layer"], "head": answer.names["found_head"]}
+            shown = {"head": f"cross.{answer.names['found_layer']}.{answer.names['found_head']}"}
             assert found(run_of(checkpoint, text, **shown), "input_head").done
             done.append(expected)
     assert any(done) and not all(done)
 
 
 @BOTH
-@pytest.mark.parametrize(
-    "address", [{}, {"layer": "9", "head": "9"}, {"layer": "1", "head": "1", "heads": "1.1-1.2"}, {"layer": "x"}]
-)
+@pytest.mark.parametrize("address", [{}, {"head": "cross.9.9"}, {"head": "cross.1.1-cross.1.2"}, {"head": "x"}])
 def test_without_one_head_in_the_address_the_best_aligner_is_looked_at(checkpoint, address):
     answer = found(run_of(checkpoint, MORE[0], **address), "input_head")
     assert not answer.done and answer.truth.startswith(f"Layer {answer.names['layer']}, head {answer.names['head']} ")

@@ -143,10 +143,10 @@ def test_the_mean_of_all_heads_is_their_mean_in_the_cell_that_the_page_names(che
 def test_lines_cross_where_a_later_word_reads_an_earlier_one(checkpoint):
     crossing = []
     for text in (*SENTENCES, "I love my teacher.", "I have seen the red car.", "He does not speak French."):
-        for address in ({}, {"layer": "3", "head": "2"}, {"layer": "average", "head": "99"}):
+        for address in ({}, {"head": "cross.3.2"}, {"head": "cross.all.99"}):
             run = run_of(checkpoint, text, **address)
             answer = found(run, "lines_cross")
-            names = address if address.get("layer") == "3" else answer.names
+            names = {"layer": "3", "head": "2"} if address.get("head") == "cross.3.2" else answer.names
             weights = head_of(run, names)
             lines = [
                 (row, weights[row].argmax())
@@ -164,7 +164,7 @@ def test_lines_cross_where_a_later_word_reads_an_earlier_one(checkpoint):
 def test_the_lesson_shows_a_sentence_whose_lines_cross_with_the_head_that_it_began_with(checkpoint):
     begun = found(run_of(checkpoint, "I love my teacher."), "lines_cross")
     assert not begun.done
-    address = {name: begun.names[name] for name in ("layer", "head")}
+    address = {"head": f"cross.{begun.names['layer']}.{begun.names['head']}"}
     shown = read_lesson(ROOT / "headlight" / "lessons" / "shipped" / "attention.toml").steps[-1].show["text"]
     assert found(run_of(checkpoint, shown, **address), "lines_cross").done
 

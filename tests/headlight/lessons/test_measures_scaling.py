@@ -161,7 +161,7 @@ def test_a_quiet_head_is_done_where_the_page_shows_a_small_rise(checkpoint):
         for (kind, layer, head), rise in rises.items():
             if abs(rise - 0.05) < 1e-3:
                 continue
-            address = {"kind": kind, "layer": str(layer + 1), "head": str(head + 1)}
+            address = {"head": f"{kind}.{layer + 1}.{head + 1}"}
             here = found(run_of(checkpoint, run.request.text, **address), "quiet_head")
             assert here.done == (rise < 0.05)
             said = "less than 1" if rise < 0.005 else f"{100 * rise:.0f}"
@@ -171,14 +171,10 @@ def test_a_quiet_head_is_done_where_the_page_shows_a_small_rise(checkpoint):
 def test_an_address_without_a_single_head_is_not_done_and_short_sentences_are_undecided():
     text = "The cat is hungry because it has not eaten."
     answer = answer_of(run_of("en-de", text), "quiet_head", {})
-    quiet = {
-        "kind": answer.names["quiet_kind"],
-        "layer": answer.names["quiet_layer"],
-        "head": answer.names["quiet_head"],
-    }
-    assert answer_of(run_of("en-de", text, **quiet), "quiet_head", {}).done
-    for changed in ({"layer": "average"}, {"head": "0"}, {"layer": "99"}, {"kind": "x"}, {"head": "²"}, {"head": ""}):
-        assert not answer_of(run_of("en-de", text, **(quiet | changed)), "quiet_head", {}).done
+    kind, layer, head = (answer.names[f"quiet_{name}"] for name in ("kind", "layer", "head"))
+    assert answer_of(run_of("en-de", text, head=f"{kind}.{layer}.{head}"), "quiet_head", {}).done
+    for other in (f"{kind}.all.{head}", f"{kind}.{layer}.0", f"{kind}.99.{head}", f"x.{layer}.{head}", kind, ""):
+        assert not answer_of(run_of("en-de", text, head=other), "quiet_head", {}).done
     assert "too short" in found(run_of("en-de", "a"), "quiet_head")
     assert "hardly changes" in found(run_of("en-de", "the"), "row_without_root", kind="cross")
 

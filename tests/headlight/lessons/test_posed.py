@@ -28,11 +28,11 @@ def posed(kind=Kind.ONE, **changed):
     step = Step(
         "home",
         "Look at **{word}** and *more* `x_1`.",
-        {"layer": "{row}"},
+        {"query": "{row}"},
         "Which of “{word}”?",
         "most_read",
         hints=("At “{word}”.",),
-        show={"head": "{row}"},
+        show={"key": "{row}"},
     )
     return Posed(Lesson("own", "Own", "Goal", 5, (step,)), 0, run(), answer(kind, **changed))
 
@@ -42,7 +42,7 @@ def test_texts_are_filled_and_styled_and_tokens_read_as_words():
         ("", "Look at "), ("strong", "my"), ("", " and "), ("em", "more"), ("", " "), ("code", "x_1"), ("", "."),
     ]  # fmt: skip
     assert posed().fill("{word} {unknown}") == "my {unknown}"
-    assert posed().address() == {"layer": "3"} and posed().address(shown=True) == {"layer": "3", "head": "3"}
+    assert posed().address() == {"query": "3"} and posed().address(shown=True) == {"query": "3", "key": "3"}
     assert posed(names={}).address() is None
 
 

@@ -12,11 +12,13 @@ from support.pages import open_address, page_text
 
 from headlight.app import results
 from headlight.app.results import measures
+from headlight.app.selection import Selection
 from headlight.plots.limits import block_for, fits_page, left_out_words, plain_cells_words, pooled, replayed_words
 from headlight.views.attention.explorer_content import KINDS, STEPS
 from headlight.views.attention.long_explorer import LongExplorer, long_words
 from headlight.views.decoding.content import decoding_facts
 from transformer.interpret.trace import Trace, attention_map
+from transformer.model.head_ref import HeadRef
 
 MOST_SENT = 12_000_000  # bytes of a page
 MOST_READ = 600 * 512  # tokens that the first layer of a stack reads for a page: 600 passes of such a text
@@ -109,7 +111,7 @@ def unpacked(blob: bytes) -> tuple[dict, dict[str, np.ndarray]]:
 def test_the_explorer_gets_every_head_small_and_the_chosen_ones_whole(trace):
     assert "more than the 5,000,000" in long_words(trace)
     long = LongExplorer(trace)
-    facts, arrays = unpacked(long.blob({"kind": "cross", "heads": "2.3"}))
+    facts, arrays = unpacked(long.blob(Selection((HeadRef("cross", 1, 2),))))
     maps, small = trace.cross, arrays["cross"]
     block = -(-max(maps.shape[2:]) // 64)
     row, column = small.shape[2] - 1, 3
@@ -118,7 +120,7 @@ def test_the_explorer_gets_every_head_small_and_the_chosen_ones_whole(trace):
     assert small[4, 5, row, column] == round(float(square.max()) * STEPS)
     np.testing.assert_allclose(arrays["mean"] / STEPS, maps[1, 2], atol=0.5001 / STEPS)
 
-    both, arrays = unpacked(long.blob({"kind": "encoder", "heads": "1.1-6.8"}))
+    both, arrays = unpacked(long.blob(Selection((HeadRef("encoder", 0, 0), HeadRef("encoder", 5, 7)))))
     mean = (trace.encoder[0, 0] + trace.encoder[5, 7]) / 2
     np.testing.assert_allclose(arrays["mean"] / STEPS, mean, atol=0.51 / STEPS)
     assert both["chosen"] != facts["chosen"] and both["id"] == facts["id"]

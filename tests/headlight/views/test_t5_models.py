@@ -161,7 +161,7 @@ def test_the_facts_of_a_block_have_the_bias_of_its_distances_and_nothing_that_is
 
 
 def test_what_the_division_would_do_is_said_of_a_model_that_does_not_divide(folder):
-    app = opened("/inside?inside=why+√d_k&kind=encoder&layer=1&head=2", checkpoint=T5, text="red dog")
+    app = opened("/inside?inside=why+√d_k&head=encoder.1.2", checkpoint=T5, text="red dog")
     own = block_of(folder, T5, "encoder").stages.weights[0, 1].max(axis=-1).mean()
     assert f"not {own:.2f}." in headlines(app)[0] or "would hardly change" in headlines(app)[0]
     drawn = str([each["name"] for each in specs(app)[0]["data"]])

@@ -48,10 +48,10 @@ def test_other_models_have_no_such_field():
 
 
 def test_another_task_forgets_what_was_chosen_among_the_tokens_before():
-    app = open_page("pages/attention.py", checkpoint="flan-t5", text="red dog", tokens="q2")
-    assert app.query_params["tokens"] == "q2"
+    app = open_page("pages/attention.py", checkpoint="flan-t5", text="red dog", query="2")
+    assert app.query_params["query"] == "2"
     app.selectbox(key="instruction").set_value(PREFIXES["summarization"]).run()
-    assert not app.error and "tokens" not in app.query_params
+    assert not app.error and "query" not in app.query_params
 
 
 def test_a_prefix_that_two_tasks_share_is_offered_once(folder, monkeypatch):

@@ -19,11 +19,13 @@ from transformer.corpus.head_roles import load_roles, plainest_head
 from transformer.files import shipped_checkpoints
 from transformer.interpret.head_patterns import Pattern, measure_heads, most_confident_head
 from transformer.interpret.trace import keys_of, masked_maps
+from transformer.model.head_ref import HeadRef
+from transformer.model.names import AttentionKind
 
 PAGE = "pages/attention.py"
 FIRST = "I love my teacher."
 LONG = " ".join(["I love my teacher and the birds sing ,"] * 12)
-START = {"kind": "cross", "tokens": "", "view": "map", "rows": "both tokens", "label": "all"}
+START = {"query": "", "key": "", "view": "map", "rows": "both tokens", "label": "all"}
 
 
 @cache
@@ -31,7 +33,7 @@ def first_head() -> str:
     """The head of the first sentence that nobody has chosen, as an address has it."""
     loaded, folder = Translator.load("en-de", "cpu"), shipped_checkpoints() / "en-de"
     layer, head = plainest_head(loaded.trace(FIRST), "cross", find_roles(folder, loaded.model))
-    return f"{layer + 1}.{head + 1}"
+    return HeadRef(AttentionKind.CROSS, layer, head).address
 
 
 def sent(app: AppTest) -> tuple[dict, bytes]:
@@ -119,13 +121,13 @@ def test_patterns_and_roles_travel_head_by_head(shipped, checkpoints):
 
 def test_without_an_address_a_head_is_shown_that_aligns_this_sentence_best(checkpoints, shipped, first):
     app, _ = first
-    head, trace = sent(app)[0]["heads"], shipped.trace(FIRST)
+    head, trace = sent(app)[0]["head"], shipped.trace(FIRST)
     assert head == first_head()
-    layer, number = (int(part) - 1 for part in head.split("."))
+    layer, number = (int(part) - 1 for part in head.split(".")[1:])
     measured = measure_heads("cross", trace.cross, trace.source_tokens, trace.target_tokens)
     shares = {(each.layer, each.head): each.shares[Pattern.OUTPUT_ALIGNMENT] for each in measured}
     assert shares[layer, number] == max(shares.values())
-    assert sent(app)[0] == START | {"heads": head}
+    assert sent(app)[0] == START | {"head": head}
     assert not app.query_params, "it is the default"
 
 
@@ -134,61 +136,64 @@ def test_without_a_corpus_the_most_confident_head_of_the_sentence_is_shown(monke
     monkeypatch.setattr(results, "default_head", results.default_head.__wrapped__)  # what is kept knows the roles
     trace = shipped.trace(FIRST)
     layer, head = most_confident_head(trace.cross, trace.source_tokens)
-    assert sent(open_page(PAGE))[0] == START | {"heads": f"{layer + 1}.{head + 1}"}
+    assert sent(open_page(PAGE))[0] == START | {"head": f"cross.{layer + 1}.{head + 1}"}
 
 
 def test_the_url_restores_the_choice():
-    asked = {"kind": "decoder", "heads": "1.2-3.8", "tokens": "k2-4"}
+    asked = {"head": "decoder.1.2-decoder.3.8", "query": "", "key": "2.4"}
     asked |= {"view": "lines", "rows": "input token", "label": "none"}
-    assert set(asked) == {*START, "heads"}
-    assert sent(open_page(PAGE, layer="1", head="2", **asked))[0] == asked
+    assert set(asked) == {*START, "head"}
+    assert sent(open_page(PAGE, **asked))[0] == asked
 
 
-@pytest.mark.parametrize("value", ["", "<b>", "-1", "9" * 3000, "0.1", "4.1", "1.9", "1.1-", "q7", "k0", "q1-"])
+@pytest.mark.parametrize("value", ["", "<b>", "-1", "9" * 3000, "0", "cross.4.1", "x.1.1", "q7", "1-"])
 def test_an_invalid_value_falls_back(value):
-    app = open_page(PAGE, **dict.fromkeys((*START, "heads", "layer", "head"), value))
-    assert sent(app)[0] == START | {"heads": first_head()}
+    app = open_page(PAGE, **dict.fromkeys((*START, "head"), value))
+    assert sent(app)[0] == START | {"head": first_head()}
 
 
 @pytest.mark.parametrize(
-    "query, heads",
+    "asked, heads",
     [
-        ({"kind": "encoder"}, "1.1"),
-        ({"layer": "2", "head": "3"}, "2.3"),
-        ({"layer": "2", "head": "3", "heads": "2.3-1.1"}, "2.3-1.1"),
-        ({"layer": "2", "head": "4", "heads": "2.3-1.1"}, "2.4"),
+        ("encoder.2.3", "encoder.2.3"),
+        ("cross.2.3-cross.1.1", "cross.2.3-cross.1.1"),
+        ("cross.all.2", "cross.1.2-cross.2.2-cross.3.2"),
+        ("cross.2.3-encoder.1.1", "cross.2.3"),
+        ("cross.2.3-", "cross.2.3"),
     ],
 )
-def test_several_heads_begin_with_the_head_of_the_address(query, heads):
-    assert sent(open_page(PAGE, **query))[0]["heads"] == heads
+def test_the_heads_of_the_address_are_shown_an_average_by_its_heads(asked, heads):
+    assert sent(open_page(PAGE, head=asked))[0]["head"] == heads
 
 
-def test_a_choice_goes_into_the_address_and_one_head_is_that_of_all_pages():
+def test_a_choice_goes_into_the_address():
     def page(choice):
         from headlight.views.attention.explorer import write_choice
 
         write_choice(choice)
 
-    for heads, more in (("3.5", {}), ("3.5-1.1", {"heads": "3.5-1.1"})):
-        app = AppTest.from_function(page, args=(START | {"heads": heads, "rows": "input token"},)).run()
+    for head in ("cross.3.5", "cross.3.5-cross.1.1"):
+        app = AppTest.from_function(page, args=(START | {"head": head, "query": "2", "rows": "input token"},)).run()
         assert not app.exception
         written = {name: first_of(app.query_params[name]) for name in app.query_params}
-        assert written == {"kind": "cross", "layer": "3", "head": "5", "rows": "input token"} | more
+        assert written == {"head": head, "query": "2", "rows": "input token"}
 
 
-def test_the_head_goes_along_from_page_to_page():
-    app = open_page("pages/inside.py", kind="decoder", layer="2", head="5", rows="input token")
+def test_the_heads_go_along_from_page_to_page():
+    app = open_page("pages/inside.py", head="decoder.2.5", rows="input token")
     app.switch_page(PAGE).run()
-    choice, _ = sent(app)
-    assert (choice["kind"], choice["heads"]) == ("decoder", "2.5")
+    assert sent(app)[0]["head"] == "decoder.2.5"
+    app = open_page(PAGE, head="cross.2.3-cross.1.1")
+    app.switch_page("pages/inside.py").run()
+    app.switch_page(PAGE).run()
+    assert sent(app)[0]["head"] == "cross.2.3-cross.1.1"
 
 
 def test_the_ways_on_lead_to_the_chosen_head_and_token():
-    address = {"kind": "encoder", "layer": "2", "head": "3"}
-    app = open_page(PAGE, heads="2.3-1.1", tokens="q4", **address)
+    app = open_page(PAGE, head="encoder.2.3-encoder.1.1", query="4")
     (inside,) = app.get("page_link")
-    assert inside.proto.query_string == "kind=encoder&layer=2&head=3&at_step=softmax&at_query=4"
-    assert "at_key" not in open_page(PAGE, tokens="k2-3").get("page_link")[0].proto.query_string
+    assert inside.proto.query_string == "head=encoder.2.3&at_step=softmax&query=4"
+    assert "key" not in open_page(PAGE, key="2.3").get("page_link")[0].proto.query_string
     app.button(key="open_one head").click().run()
     (card,) = components(app)
     assert json.loads(card.proto.json)["name"] == "encoder self-attention layer 2, head 3"

@@ -124,7 +124,7 @@ def test_what_cannot_be_translated_gets_a_message(text, message):
 
 
 def test_a_head_or_an_average_is_shown(shipped):
-    assert head_of(open_page(PAGE, layer="2", head="5")) == (1, 4)
-    assert head_of(open_page(PAGE, layer="average", head="average")) == (None, None)
+    assert head_of(open_page(PAGE, head="cross.2.5")) == (1, 4)
+    assert head_of(open_page(PAGE, head="cross.all.all")) == (None, None)
     request = TranslationRequest(results.checkpoint("en-de"), SENTENCE)
     assert head_of(open_page(PAGE)) == results.default_head(request, "cross")

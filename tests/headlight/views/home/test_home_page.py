@@ -107,7 +107,7 @@ def test_every_word_of_a_sentence_can_be_hidden_at_once():
 
 
 def test_the_map_shows_the_head_of_the_lines_and_the_tokens_below(shipped):
-    app = open_page(HOME, layer="2", head="5")
+    app = open_page(HOME, head="cross.2.5")
     plainest = lines_of(app)
     assert not app.get("plotly_chart") and (plainest["layer"], plainest["head"]) == (2, 3), "without the map"
     app.toggle(key="map_switch").set_value(True).run()

@@ -41,8 +41,8 @@ def array(given: dict, name: str) -> np.ndarray:
 def example(request) -> tuple[str, dict[str, dict], ByHand]:
     """A checkpoint, what its page shows of layer 2, head 3 of each kind, and the same by hand."""
     checkpoint, text = request.param
-    asked = {"checkpoint": checkpoint, "text": text, "layer": "2", "head": "3"}
-    by_kind = {kind: facts(open_inside(**asked, kind=kind)) for kind in ("encoder", "decoder", "cross")}
+    asked = {"checkpoint": checkpoint, "text": text}
+    by_kind = {kind: facts(open_inside(**asked, head=f"{kind}.2.3")) for kind in ("encoder", "decoder", "cross")}
     folder = ROOT / "checkpoints" / checkpoint
     by_hand, trace = ByHand(folder), Translator.load(folder, "cpu").trace(text)
     by_hand.run(trace.source_ids, trace.decoder_input_ids)
@@ -68,7 +68,7 @@ def test_every_matrix_on_the_page_is_what_the_file_gives(example):
 
 
 def test_query_key_dimension_kind_layer_and_head_come_from_the_url():
-    app = open_inside(kind="cross", layer="3", head="5", at_query="2", at_key="4", at_dimension="130")
+    app = open_inside(head="cross.3.5", query="2", key="4", at_dimension="130")
     assert sent(app)["chosen"] == ["2", "4", "130", ""] and not sent(app)["editable"]
     given = facts(app)
     assert [given[name] for name in ("kind", "layer", "head", "toy")] == ["cross", 2, 4, False]
@@ -78,19 +78,19 @@ def test_query_key_dimension_kind_layer_and_head_come_from_the_url():
 
 @pytest.mark.parametrize(("rows", "first"), [("output token", "▁Ich"), ("input token", "<s>"), ("x", "<s> → ▁Ich")])
 def test_rows_are_named_as_everywhere_and_an_encoder_row_by_its_own_token(rows, first):
-    assert facts(open_inside(kind="cross", rows=rows))["queries"][0] == first
-    assert facts(open_inside(kind="encoder", rows=rows))["queries"][0] == "▁I"
+    assert facts(open_inside(head="cross.1.1", rows=rows))["queries"][0] == first
+    assert facts(open_inside(head="encoder.1.1", rows=rows))["queries"][0] == "▁I"
 
 
 @pytest.mark.parametrize("text", ["softmax", "0", "9" * 3000, "<b>"])
 @pytest.mark.parametrize("view", ["step by step", "small example"])
 def test_texts_of_the_address_reach_the_component_as_they_are(view, text):
-    app = open_inside(inside=view, at_query=text, at_key=text, at_dimension=text, at_step=text)
+    app = open_inside(inside=view, query=text, key=text, at_dimension=text, at_step=text)
     assert sent(app)["chosen"] == [text] * 4 and not app.exception
 
 
 def test_the_program_that_is_given_away_is_that_of_the_head():
-    app = open_inside(kind="decoder", layer="2", head="7")
+    app = open_inside(head="decoder.2.7")
     (code,) = app.code
     assert "Masked decoder self-attention of en-de, layer 2, head 7" in code.value and len(code.value.splitlines()) < 40
     assert "heads, head, sentence = 8, 6, 0" in code.value
@@ -160,7 +160,7 @@ def test_a_checkpoint_of_other_sizes_shows_its_own(unlike):
     assert unlike["num_encoder_layers"] == 2 and unlike["num_decoder_layers"] == 1
     heads, width = unlike["num_heads"], unlike["d_model"]
     for kind, layers in ("encoder", 2), ("decoder", 1), ("cross", 1):
-        app = open_inside(checkpoint="unlike", text="big old tree.", kind=kind, head=str(heads))
+        app = open_inside(checkpoint="unlike", text="big old tree.", head=f"{kind}.1.{heads}")
         assert app.button_group(key="layer_buttons").options == [str(layer + 1) for layer in range(layers)]
         app.button_group(key="layer_buttons").set_value(str(layers)).run()
         assert not app.exception
@@ -217,6 +217,6 @@ def test_sizes_that_do_not_fit_are_refused_with_a_sentence():
 
 
 def test_the_root_is_measured_on_this_head_and_on_random_vectors():
-    app = open_inside(inside="why √d_k", kind="cross", layer="2", head="4")
+    app = open_inside(inside="why √d_k", head="cross.2.4")
     assert len(app.get("plotly_chart")) == 3
     assert "Without the division a row's largest weight" in page_text(app) and "√512 = 22.6" in page_text(app)

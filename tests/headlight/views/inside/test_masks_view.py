@@ -45,14 +45,14 @@ def test_the_view_opens_on_the_decoder_head_that_leaks_most(translator):
 
 @pytest.mark.parametrize("kind", ["encoder", "cross"])
 def test_the_padding_mask_is_removed_of_the_shorter_sentence(translator, kind):
-    app = open_masks(kind=kind, layer="3", head="2")
+    app = open_masks(head=f"{kind}.3.2")
     traces = [translator.trace(text) for text in (FIRST, SECOND)]
     runs = [run_masked(translator.model, translator.tokenizer, traces, mask) for mask in ("nothing", "padding")]
     leak, _ = describe_leak(*runs, masked_head(runs[0], kind, 0, 2, 1))
     assert headlines(app) == [leak.headline, describe_predictions(*runs, 0)[0].headline] and len(specs(app)) == 3
-    swapped = open_masks(kind=kind, layer="3", head="2", text=SECOND, second=FIRST)
+    swapped = open_masks(head=f"{kind}.3.2", text=SECOND, second=FIRST)
     assert headlines(swapped) == headlines(app)
-    assert headlines(open_masks(kind=kind, second=FIRST)) == ["Nothing changes: this sentence has no padding."]
+    assert headlines(open_masks(head=f"{kind}.1.1", second=FIRST)) == ["Nothing changes: this sentence has no padding."]
 
 
 def test_the_fold_has_the_batch_and_three_masks_whose_captions_go_along(translator):
@@ -71,18 +71,18 @@ def test_the_fold_has_the_batch_and_three_masks_whose_captions_go_along(translat
 
 
 def test_the_url_restores_the_head_and_the_second_text():
-    app = open_masks(kind="cross", layer="3", head="7", second="Where is it?")
+    app = open_masks(head="cross.3.7", second="Where is it?")
     assert chosen(app) == ["cross", "3", "7"] and app.text_input(key="second").value == "Where is it?"
 
 
 def test_garbage_in_the_url_falls_back():
-    app = open_masks(kind="x", layer="99", head="average")
+    app = open_masks(head="x.99.all")
     assert not app.error and len(specs(app)) == 3
 
 
 @pytest.mark.parametrize("text, message", [("  ", "is empty"), ("word " * 500, "at most 127"), ("x" * 99999, "most")])
 def test_a_second_sentence_that_cannot_be_read_gets_a_message_and_nothing_is_lost(text, message):
-    app = open_masks(kind="cross")
+    app = open_masks(head="cross.1.1")
     app.text_input(key="second").input(text).run()
     assert not app.exception
     assert [message in warning.value.replace("\\", "") for warning in app.warning] == [True]
@@ -93,6 +93,6 @@ def test_a_second_sentence_that_cannot_be_read_gets_a_message_and_nothing_is_los
 
 def test_hostile_second_sentences_are_text_and_nothing_else():
     text = "<script>alert(1)</script> **b** [l](http://x.y) $x^2$ :red[no] \x00 🍕"
-    app = unfolded(open_masks(second=text, kind="cross"), "batch")
+    app = unfolded(open_masks(second=text, head="cross.1.1"), "batch")
     assert not app.exception and len(specs(app)) == 6
     assert shows_only_text(app) and "<script" not in tables(app)

@@ -84,7 +84,7 @@ def test_both_begin_with_the_default_head_and_show_the_one_of_the_address(revers
     layer, head = plainest_head(trace, "cross", roles_of(atlas))
     assert sent(atlas_page())["chosen"]["head"] == f"cross.{layer + 1}.{head + 1}"
     assert sent(head_view())["name"] == f"cross-attention layer {layer + 1}, head {head + 1}"
-    address = {"kind": "encoder", "layer": "2", "head": "3"}
+    address = {"head": "encoder.2.3"}
     chosen = sent(atlas_page(x="entropy", **address))["chosen"]
     assert chosen == {"head": "encoder.2.3", "x": "entropy", "y": "confidence"}
     card = sent(head_view(**address))
@@ -97,7 +97,7 @@ def test_both_begin_with_the_default_head_and_show_the_one_of_the_address(revers
 
 
 def test_the_examples_are_those_of_the_atlas(atlas):
-    card = sent(head_view(kind="decoder", layer="1", head="2"))
+    card = sent(head_view(head="decoder.1.2"))
     entry = atlas.head("decoder", 0, 1)
     assert len(card["examples"]) == 1 + len(entry.examples)
     for shown, example in zip(card["examples"][1:], entry.examples, strict=True):
@@ -112,7 +112,7 @@ def test_the_examples_are_those_of_the_atlas(atlas):
 
 @pytest.mark.parametrize(
     "query",
-    [{"kind": "cross", "layer": "99", "head": "x"}, {"x": "nonsense", "y": "nonsense"}, {"x": EVIL}],
+    [{"head": "cross.99.x"}, {"x": "nonsense", "y": "nonsense"}, {"x": EVIL}],
 )
 def test_an_invalid_address_falls_back(query):
     finder = sent(atlas_page(**query))

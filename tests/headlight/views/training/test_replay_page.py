@@ -56,13 +56,13 @@ def test_the_replay_opens_at_its_beginning_with_what_to_look_for(replay):
 def test_kinds_stand_in_the_order_of_all_pages_and_it_begins_with_cross_attention():
     kinds = open_replay().segmented_control(key="kind_buttons")
     assert (kinds.options, kinds.value) == (["encoder", "decoder", "cross"], "cross")
-    assert shown(open_replay(layer="2", head="5"))["facts"]["kind"] == "cross", "as in links without a kind"
+    assert shown(open_replay(head="cross.2.5"))["facts"]["kind"] == "cross", "as in links without a kind"
 
 
 @pytest.mark.parametrize("kind", ["encoder", "decoder"])
 def test_sentence_kind_layer_and_head_come_from_the_url(kind, replay):
     trajectory = replay.trajectories[2]
-    app = open_replay(probe=trajectory.source_text, kind=kind, layer="2", head="5", snapshot="500")
+    app = open_replay(probe=trajectory.source_text, head=f"{kind}.2.5", snapshot="500")
     given = shown(app)
     assert (given["layer"], given["head"], given["autoplay"]) == (1, 4, False)
     assert given["step"] == 500 and given["facts"]["target_text"] == trajectory.target_text
@@ -120,7 +120,7 @@ def test_another_head_sentence_and_kind_keep_the_snapshot():
 
 
 def test_the_head_that_changed_most_is_a_button_away():
-    app = open_replay(kind="cross", layer="1", head="1")
+    app = open_replay(head="cross.1.1")
     (button,) = (button for button in app.button if "changed most" in button.label)
     button.click().run()
     given = shown(app)
@@ -135,7 +135,7 @@ def test_a_snapshot_that_makes_no_sense_shows_some_snapshot(snapshot):
 
 
 def test_garbage_in_the_url_falls_back():
-    app = open_replay(probe="<script>", kind="x", layer="99", head="average", snapshot="\x00")
+    app = open_replay(probe="<script>", head="x.99.all", snapshot="\x00")
     given = shown(app)
     assert given["facts"]["kind"] == "cross" and given == shown(open_replay())
 

@@ -25,12 +25,13 @@ from headlight.views.what_if.rewriting import (
     weights_in,
 )
 from transformer.interpret.what_if.intervention import parse
+from transformer.model.head_ref import HeadRef
 
 TRACE = traces()[0]
 
 
 def asked(action, scope=SCOPES[2], concerned=CONCERNED[2], kind="cross", weights=None):
-    return interventions_of(action, heads_of(scope, kind, 2, 5), rows_of(concerned, 2), 1, weights)
+    return interventions_of(action, heads_of(scope, HeadRef(kind, 2, 5)), rows_of(concerned, 2), 1, weights)
 
 
 @pytest.mark.parametrize(
@@ -59,7 +60,7 @@ def test_the_bars_have_the_rows_weights_of_both_runs_and_no_masked_key(kind, key
     change = asked(Action.FORBID, kind=kind)
     target = translator().hypotheses(TRACE.source_text)[0]
     forced = translator().trace(TRACE.source_text, target=target, interventions=change)
-    payload = bars_payload((kind, 2, 5), 2, 1, TRACE, forced)
+    payload = bars_payload(HeadRef(kind, 2, 5), 2, 1, TRACE, forced)
     assert len(payload["tokens"]) == len(payload["before"]) == len(payload["after"]) == keys and payload["key"] == 1
     before = TRACE.attention(kind)[2, 5, 2, :keys].astype(np.float64)
     np.testing.assert_allclose(payload["before"], before, atol=6e-5)
@@ -110,9 +111,7 @@ def test_the_view_runs_every_change(action, kind):
         "pages/what_if.py",
         what_if="rewrite attention",
         rewrite=str(action),
-        kind=kind,
-        layer="2",
-        head="3",
+        head=f"{kind}.2.3",
         rewrite_heads=SCOPES[1],
         rewrite_row="3",
         rewrite_key="2",
