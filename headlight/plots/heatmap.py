@@ -51,7 +51,7 @@ _TITLE_LETTER = 7  # pixels, of a title beside the rows
 _BELOW_WITH_BAR, _BELOW_WITH_BARS = 82, 90  # pixels: the room of one colour bar below the cells, and of several
 _LEAST_HIGH = 140  # pixels: Plotly moves the colour bar below rows that are not as high
 _NARROWEST_ROOM = 120
-_LONGEST_BAR, _LENGTH_OF_BARS = 130, 200  # pixels: one colour bar, all together
+_LENGTH_OF_BARS = 130  # pixels, all together
 _SMALLEST_CELL_WITH_GRID = 10
 _SMALLEST_CELL_WITH_TEXT = 24  # in smaller ones digits would have to shrink; hovering still shows the values
 
@@ -229,8 +229,8 @@ def _colour_bar(heatmap: Heatmap, layer: Cells) -> dict | None:
     if not layer.bar:
         return None
     bars = [each.bar for each in heatmap.cells if each.bar]
-    left, length = bars.index(layer.bar) / len(bars), min(_LONGEST_BAR, _LENGTH_OF_BARS // len(bars))
-    return bar_below(layer.bar, layer.scale, left=left, length=length)
+    left = bars.index(layer.bar) / len(bars)
+    return bar_below(layer.bar, layer.scale, left=left, length=_LENGTH_OF_BARS // len(bars))
 
 
 def _texts(heatmap: Heatmap) -> dict:

@@ -33,7 +33,7 @@ ROOM_OF_A_TICK, _ROOM_OF_A_TITLE = 9, 21
 
 _TYPED = {np.dtype(kind): kind for kind in ("i1", "u1", "i2", "u2", "i4", "u4", "f4", "f8")}  # known to JavaScript
 _FONTS = {"font", "tickfont", "insidetextfont", "outsidetextfont"}
-_BESIDE_SQUARES = 1.2  # largest growth of letters around square cells, which shrink as labels take their room
+_BESIDE_SQUARES = 1.1  # largest growth of letters around square cells, which shrink as labels take their room
 _LETTERS = "letters"  # of an axis of tokens, until the figure is made
 _QUIET = {"zeroline": False, "automargin": True}
 
@@ -259,8 +259,9 @@ def bar_below(title: str, scale: Scale, *, left: float = 0.0, length: int = 130)
     size = {"orientation": "h", "thickness": 8, "lenmode": "pixels", "len": length}
     place = {"x": left, "xanchor": "left", "y": 0, "yref": "container", "yanchor": "bottom"}
     # Ticks that all stay: to hide some, Plotly would measure each as often as there are.
-    texts = [percent(tick) if scale.is_percent else signed(tick, 1) for tick in scale.ticks]
-    ticks = {"tickvals": scale.ticks, "ticktext": texts, "ticklabeloverflow": "allow"}
+    places = scale.ticks if length >= 100 else (scale.ticks[0], scale.ticks[-1])
+    texts = [percent(tick) if scale.is_percent else signed(tick, 1) for tick in places]
+    ticks = {"tickvals": places, "ticktext": texts, "ticklabeloverflow": "allow"}
     font = {"size": LABEL}
     return {"title": {"text": title, "side": "bottom", "font": font}, **size, **place, **ticks, "tickfont": font}
 

@@ -18,6 +18,7 @@ from support.house import ROOT
 from support.replayed import replayed
 from support.rest import at_rest
 
+from headlight.plots.numbers import format_probability
 from headlight.plots.palette import WEIGHT_SCALE
 
 LIGHT = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text())["theme"]["light"]["chartSequentialColors"]
@@ -108,7 +109,7 @@ def test_a_picture_has_a_box_in_the_colour_of_each_weight_and_the_caption_in_the
     for box, weight in zip(boxes, weights.ravel(), strict=True):
         parts = [*map(int, re.findall(r"\d+", box.get("fill"))), float(box.get("fill-opacity"))]
         assert (np.abs(parts - colour(float(weight))) <= (0.51, 0.51, 0.51, 1e-4)).all()
-        assert box.find(f"{SVG}title").text.endswith(f"weight {weight:.4f}")
+        assert box.find(f"{SVG}title").text.endswith(f"weight {format_probability(weight)}")
     places = np.array([[float(box.get("x")), float(box.get("y"))] for box in boxes]).reshape(*weights.shape, 2)
     assert (np.diff(places[0, :, 0]) > 0).all() and (np.diff(places[:, 0, 1]) > 0).all()
     assert picture.find(f"{SVG}title").text == f"Heatmap. Cross-attention: layer {LAYER + 1}, head {HEAD + 1}"

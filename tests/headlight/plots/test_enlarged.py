@@ -1,6 +1,7 @@
 """A presented figure: letters, margins and height grow, what it shows does not change."""
 
 import numpy as np
+import pytest
 
 from headlight.plots.heatmap import Cells, Heatmap, heatmap_figure
 from headlight.plots.layout import captioned, enlarged, figure_of, scatter
@@ -26,7 +27,7 @@ def test_letters_around_square_cells_grow_less_and_their_colour_bar_makes_room_f
     cells = Cells(np.zeros((3, 2)), None, bar="weight")
     figure = heatmap_figure(Heatmap((cells,), ("a", "b", "c"), ("d", "e"), "query", "key", room=300), "page")
     larger, before = enlarged(figure, 1.5), figure.data[0].colorbar
-    assert larger.layout.xaxis.tickfont.size == 1.2 * 13
-    assert larger.data[0].colorbar.tickfont.size == 1.2 * before.tickfont.size
+    assert larger.layout.xaxis.tickfont.size == pytest.approx(1.1 * 13)
+    assert larger.data[0].colorbar.tickfont.size == pytest.approx(1.1 * before.tickfont.size)
     assert larger.data[0].colorbar.len == 1.5 * before.len
     assert np.array_equal(larger.data[0].z, figure.data[0].z)
