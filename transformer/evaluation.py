@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from sacrebleu.metrics import BLEU, CHRF
 
 from .arrays import read_only, to_array
 from .data.batching import Examples, collate, epoch_batches
+from .errors import ConfigError
 from .model.transformer import Transformer
 
 
@@ -23,12 +23,17 @@ class Score:
 
 
 def score(translations: Sequence[str], references: Sequence[str], tokenize: str = "13a") -> Score:
-    """Compare translations with one reference each; raises ValueError when their numbers differ.
+    """Compare translations with one reference each.
 
-    `tokenize` is how sacreBLEU splits text into words for BLEU; "none" takes it as already tokenized, at its spaces.
+    Raises ValueError when their numbers differ, and ConfigError without the extra `train`. `tokenize` is how sacreBLEU
+    splits text into words for BLEU; "none" takes it as already tokenized, at its spaces.
     """
     if len(translations) != len(references) or not references:
         raise ValueError(f"as many translations as references expected, got {len(translations)}, {len(references)}")
+    try:
+        from sacrebleu.metrics import BLEU, CHRF
+    except ModuleNotFoundError as error:
+        raise ConfigError('sacreBLEU is not installed: pip install "headlight-transformer[train]".') from error
     bleu, chrf = BLEU(tokenize=tokenize), CHRF()
     return Score(
         bleu=bleu.corpus_score(list(translations), [list(references)]).score,

@@ -48,14 +48,14 @@ class ProgressLog:
 class Events:
     """Writer of TensorBoard's event files: points after `step` replace older ones.
 
-    Raises ConfigError where the package tensorboard is missing.
+    Raises ConfigError without the extra `train`.
     """
 
     def __init__(self, folder: Path, step: int):
         try:
             from torch.utils.tensorboard import SummaryWriter
         except ImportError as error:
-            message = "TensorBoard's event files need the package tensorboard: pip install tensorboard."
+            message = 'TensorBoard is not installed: pip install "headlight-transformer[train]".'
             raise ConfigError(message) from error
         self._writer = SummaryWriter(str(folder), purge_step=step + 1)
 

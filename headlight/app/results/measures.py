@@ -1,11 +1,11 @@
 """What is measured of a sentence or over a checkpoint's sentence pairs, computed once and shared."""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from transformer.data.batching import BatchView
+from transformer.evaluation import Confidence, measure_confidence
 from transformer.interpret import positions
 from transformer.interpret.attention_block import (
     BlockParameters,
@@ -22,9 +22,6 @@ from transformer.interpret.relative_positions import Moved, move_sentence
 from transformer.interpret.rollout import Rollout, alti
 
 from . import CheckpointFiles, TranslationRequest, cached, recorded, samples, trace, translator
-
-if TYPE_CHECKING:
-    from transformer.evaluation import Confidence
 
 USUAL_PARTS, PAIRS_A_PART = 3, 10  # of a checkpoint's sentence pairs, for what is usual
 
@@ -121,8 +118,6 @@ def masked_pass(request: TranslationRequest, second: str, disabled: str) -> Mask
 
 
 @cached(max_entries=64, show_spinner=False)
-def confidence(checkpoint: CheckpointFiles, part: int, parts: int) -> "Confidence":
+def confidence(checkpoint: CheckpointFiles, part: int, parts: int) -> Confidence:
     """Return how sure the model is on one of so many parts of its sentence pairs, from 0, and how often right."""
-    from transformer.evaluation import measure_confidence  # reads sacrebleu, which only this needs
-
     return measure_confidence(translator(checkpoint).model, samples(checkpoint)[part::parts])

@@ -153,5 +153,5 @@ def test_event_files_without_their_package_are_refused_with_what_to_install(tmp_
         return original(name, *arguments)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(ConfigError, match="pip install tensorboard"):
+    with pytest.raises(ConfigError, match="headlight-transformer\\[train\\]"):
         train(experiment(), PAIRS, VALID, tmp_path / "run", CPU, tensorboard=tmp_path / "events")
