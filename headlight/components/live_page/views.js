@@ -9,7 +9,7 @@ import { defaultHead } from "../head_switches/story.js";
 import { default as switches } from "../head_switches/switches.js";
 import { JOINT, element } from "../lib/canvas.js";
 import { isSame } from "../lib/diff.js";
-import { headAddress, headsAddress, parseNumbers } from "../lib/selection.js";
+import { headAddress, headsAddress, numbersAddress, parseNumbers } from "../lib/selection.js";
 import { wordRanges } from "../lib/tokens.js";
 import { KIND_NAMES, NOTHING } from "../lib/words.js";
 import { default as tokenLines } from "../token_lines/lines.js";
@@ -78,7 +78,7 @@ export class Home extends View {
   hear(_, number) {
     const { numbers } = this, others = numbers.filter((each) => each !== number);
     const now = number < 0 ? [] : others.length < numbers.length ? others : [...numbers, number];
-    this.say({ hidden: now.sort((one, other) => one - other).map((each) => each + 1).join(".") });
+    this.say({ hidden: numbersAddress(now.sort((one, other) => one - other)) });
   }
 }
 
@@ -92,7 +92,7 @@ export class Attention extends View {
     if (trace !== this.trace) this.facts = this.factsOf(trace);
     this.trace = trace;
     const { layer, head } = this.head(said, trace);
-    this.choice = explorerChoice(said, trace, this.words.explorer.options, { kind: "cross", layer, head });
+    this.choice = explorerChoice(said, trace, this.words.options, { kind: "cross", layer, head });
     this.redraw();
     this.answer();
   }
@@ -113,7 +113,7 @@ export class Attention extends View {
   }
 
   hear(_, choice) {
-    const { options } = this.words.explorer, isUsual = (name, value) => value === options[name]?.[0];
+    const { options } = this.words, isUsual = (name, value) => value === options[name]?.[0];
     const chosen = Object.entries(choice).map(([name, value]) => [name, isUsual(name, value) ? "" : value]);
     this.say(Object.fromEntries(chosen));
   }
@@ -234,8 +234,8 @@ export class Inside extends View {
     const { num_encoder_layers: encoder, num_decoder_layers: decoder, num_heads: heads } = this.source.model.config;
     this.layers = { encoder, decoder, cross: decoder };
     const numbers = (count) => Array.from({ length: count }, (_, at) => [String(at + 1), at + 1]);
-    const kinds = this.words.explorer.kinds.map((kind) => [kind, KIND_NAMES[kind]]);
-    const options = { kind: kinds, layer: numbers(Math.max(encoder, decoder)), head: numbers(heads) };
+    const layers = numbers(Math.max(encoder, decoder));
+    const options = { kind: Object.entries(KIND_NAMES), layer: layers, head: numbers(heads) };
     for (const [name, values] of Object.entries(options)) {
       const select = this.find(`[name=${name}]`);
       select.replaceChildren(...values.map(([value, text]) => new Option(text, value)));

@@ -1,7 +1,7 @@
 """What the live model in one file says the same of every sentence, and the page itself."""
 
 from headlight.components.live import live_page
-from headlight.views.attention.explorer_content import CROSS_FIRST, OPTIONS
+from headlight.views.attention.explorer_content import OPTIONS
 from headlight.views.home.content import cards_of
 from transformer.checkpoint import Checkpoint
 from transformer.corpus import HeadRoles, sparse_tables
@@ -57,7 +57,7 @@ def live_words(
     return {
         "text": text or first,
         "law": {"thresholds": THRESHOLDS, "leastRows": LEAST_ROWS},
-        "explorer": {"options": OPTIONS, "kinds": CROSS_FIRST},
+        "options": OPTIONS,
         "replay": replay_words(replay, sides, checkpoint.training),
         "cards": [vars(card) for card in cards],
         "roles": roles and {"sentences": roles.sentences, **sparse_tables(roles)},
