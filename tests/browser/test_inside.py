@@ -124,7 +124,7 @@ def test_tokens_are_buttons_and_the_keys_move_from_cell_to_cell(page, address):
 
 
 def test_a_dimension_of_another_head_is_said_so(page, address):
-    open_inside(page, address, head="2", at_dimension="40")
+    open_inside(page, address, head="cross.1.2", at_dimension="40")
     assert difference_in(hand(page, "project").inner_text()) < 1e-4
     page.get_by_role("spinbutton", name="Dimension").fill("200")
     page.keyboard.press("Enter")
