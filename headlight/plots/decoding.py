@@ -67,7 +67,7 @@ def probabilities(
     diamonds = scatter(cut.own[ids], list(range(len(ids))), "markers", **look)
     traces = [row_bars(cut.final[ids], hover, PROBABILITY, "sampling distribution"), diamonds]
     end = max(0.05, 1.08 * float(max(cut.final.max(), cut.own.max())))
-    return _named(traces, ids, name, percent_axis(end, "probability"), theme, top=45)
+    return _named(traces, ids, name, percent_axis(end, "probability"), theme, top=49)
 
 
 def layer_names(rows: int) -> list[str]:

@@ -127,13 +127,13 @@ def next_tokens(masked: MaskedPass, disabled: MaskedPass, sentence: int, *, them
     with_mask = _dots("with the mask", before, masked, sentence, circle)
     without = _dots("without the mask", after, disabled, sentence, diamond)
     ticks = {"tickvals": [0, 0.5, 1], "ticktext": ["0 %", "50 %", "100 %"]}
-    across = {"range": [-0.03, 1.1], "side": "top", "zeroline": False, "gridcolor": FAINT_GREY, **ticks}
+    across = {"range": [-0.03, 1.14], "side": "top", "zeroline": False, "gridcolor": FAINT_GREY, **ticks}
     x = {**across, "title": titled("probability")}
     names = [f"{fed} → {following}" for fed, following in pairs]
     y = {**token_rows(names), "title": row_titled("step: input token → output token")}
     traces = [lines, with_mask, without]
     height = steps * _ROW_HEIGHT + 110
-    return figure_of(traces, height, theme=theme, x=x, y=y, top=51, bottom=58, legend=LEGEND_BELOW)
+    return figure_of(traces, height, theme=theme, x=x, y=y, top=52, bottom=60, legend=LEGEND_BELOW)
 
 
 def _labels(head: MaskedHead, row_label: str, rows: int) -> tuple[tuple[str, ...], tuple[str, ...], str, str]:

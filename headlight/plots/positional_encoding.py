@@ -14,7 +14,7 @@ from .palette import BLUE, GREY, INK, LINE_GREY, MIDDLE_GREY, OLIVE, diverging
 _ARC_RADIUS = 0.55
 _TABLE_ENDS, _CURVES_BEGIN = 0.66, 0.72  # shares of the width
 # Pixels, as many as Plotly finds that labels, titles and the colour bar take: with less, it draws all once more.
-_AROUND_WAVES = {"l": 60, "r": 10, "t": 60, "b": 76}
+_AROUND_WAVES = {"l": 60, "r": 10, "t": 60, "b": 78}
 _SINE, _COSINE = {"color": BLUE, "width": 2}, {"color": OLIVE, "width": 2, "dash": "dash"}
 
 
