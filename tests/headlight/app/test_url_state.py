@@ -83,9 +83,8 @@ def test_every_key_of_a_widget_is_registered_and_every_registered_one_is_used():
             continue
         assert registered(key), f"{name}, line {call.lineno}: {ast.unparse(key)} is not in the register"
         used |= set(registered(key))
-    # Passed on in a single file: the names of trainings, the selection of all pages, the options of the explorer.
-    passed_on = {"head", "query", "key", "at_dimension", "at_step", "job", "jobs"}
-    assert PARAMETERS.keys() - used - OPTIONS.keys() == passed_on
+    # Passed on in a single file: the names of trainings, the selection of Inside, the options of the explorer.
+    assert PARAMETERS.keys() - used - OPTIONS.keys() == {"at_dimension", "at_step", "job", "jobs"}
 
 
 def test_a_default_stands_in_the_register_and_nowhere_else():

@@ -104,7 +104,7 @@ def test_of_loss_and_head_that_one_is_first_which_is_past_half_before(checkpoint
         assert isinstance(answer, Answer) and answer.right == {"loss" if at_loss < at_head else "head"}
         steps = arrays["steps"]
         assert f"{steps[at_loss]:,}, the head half of its sharpening at update {steps[at_head]:,}." in answer.truth
-        shown = {"head": f"cross.{layer + 1}.{head + 1}", "snapshot": str(steps[at_head])}
+        shown = {"kind": "cross", "layer": str(layer + 1), "head": str(head + 1), "snapshot": str(steps[at_head])}
         assert shown.items() <= answer.names.items()
         for name, value in (("spread", values[0]), ("sharp", values[-1])):
             told = re.fullmatch(r"(?:over |under )?(\d+) %", answer.names[name])
