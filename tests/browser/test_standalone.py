@@ -15,7 +15,7 @@ from support.rest import at_rest
 
 import headlight as hl
 from headlight.plots.tokens import shown_tokens
-from headlight.views.attention.explorer_content import explorer_blob, explorer_choice, explorer_page
+from headlight.views.attention.explorer_content import DEFAULTS, explorer_blob, explorer_page, select_heads
 from transformer.interpret.trace import Trace
 from transformer.training.replay import REPLAY_FILE, load_replay
 
@@ -44,7 +44,7 @@ def reads(page: Page, weight: str) -> None:
 
 
 def test_the_explorer_shows_the_choice_it_was_taken_with_and_every_weight(open_alone, trace):
-    page = open_alone(explorer_page(trace, "en-de", choice=explorer_choice(trace, "encoder", 2, 4)))
+    page = open_alone(explorer_page(trace, "en-de", selection=select_heads(trace, "encoder", 2, 4)))
     expect(page.locator(".heads_name")).to_have_text("Encoder self-attention: layer 3, head 5")
     for text in (f"Sentence: {SENTENCE}", f"Translation: {trace.target_text}", "by the checkpoint en-de."):
         expect(page.get_by_text(text)).to_be_visible()
@@ -90,7 +90,7 @@ def picture_of(page: Page, tmp_path: Path) -> ElementTree.Element:
 
 def test_a_picture_of_the_map_has_every_weight_and_its_caption(open_alone, trace, tmp_path):
     hostile = dataclasses.replace(trace, source_tokens=(f"{EVIL}\x01", *trace.source_tokens[1:]))
-    page = open_alone(explorer_page(hostile, choice=explorer_choice(trace, "cross", 1, 2)), "dark")
+    page = open_alone(explorer_page(hostile, selection=select_heads(trace, "cross", 1, 2)), "dark")
     picture = picture_of(page, tmp_path)
     assert picture.find(f"{SVG}title").text == "Cross-attention: layer 2, head 3"
     assert "Columns (keys): source tokens. Colour scale: 0 to 1." in picture.find(f"{SVG}desc").text
@@ -104,7 +104,7 @@ def test_a_picture_of_the_map_has_every_weight_and_its_caption(open_alone, trace
 
 
 def test_a_png_is_twice_as_large_as_the_vector_graphic(open_alone, trace, tmp_path):
-    page = open_alone(explorer_page(trace, choice=explorer_choice(trace, "cross", 1, 2)))
+    page = open_alone(explorer_page(trace, selection=select_heads(trace, "cross", 1, 2)))
     picture = picture_of(page, tmp_path)
     with page.expect_download() as saving:
         page.get_by_role("button", name="PNG", exact=True).click()
@@ -115,8 +115,8 @@ def test_a_png_is_twice_as_large_as_the_vector_graphic(open_alone, trace, tmp_pa
 
 
 def test_a_picture_of_the_lines_has_a_colour_for_each_head(open_alone, trace, tmp_path):
-    choice = explorer_choice(trace, "decoder", 0, [1, 4]) | {"view": "lines"}
-    picture = picture_of(open_alone(explorer_page(trace, choice=choice)), tmp_path)
+    selection, options = select_heads(trace, "decoder", 0, [1, 4]), {**DEFAULTS, "view": "lines"}
+    picture = picture_of(open_alone(explorer_page(trace, selection=selection, options=options)), tmp_path)
     lines = picture.findall(f".//{SVG}path")
     for colour, head in (("#0072b2", 1), ("#8f7d00", 4)):
         drawn = sorted(float(line.get("stroke-opacity")) for line in lines if line.get("stroke") == colour)
