@@ -28,10 +28,10 @@ DIGITS = 12  # of the SHA-256: enough to tell any two checkpoints apart
 # Problems of translation.
 EXAMPLES = {
     "I love my teacher.": "a first sentence",
-    "The dog didn't eat because it was too old.": "what is “it”?",
+    "The dog did not eat because it was too old.": "what is “it”?",
     "I know that he has never read this book.": "where does the second verb go?",
     "He bought a ticket at the train station.": "“train station”: one word or two?",
-    "I can't swim, and I don't want to learn it.": "“can't” and “don't”: the same word?",
+    "I cannot swim, and I do not want to learn it.": "two negations: the same word?",
     "Tom lives in Boston with his three sisters.": "names and numbers stay as they are",
 }
 PRESENT, WITHOUT_SENTENCE = (Path(__file__).with_name(f"{name}.css") for name in ("present", "without_sentence"))

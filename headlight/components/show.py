@@ -227,6 +227,11 @@ def replay_player(
     )
 
 
+def replay_loop(facts: dict, key: str) -> None:
+    """Show six seconds of a training replay, with a button to play them; facts: see replay_loop/loop.js."""
+    _show("replay_loop/loop", {"facts": facts}, key)
+
+
 def token_lines(lines: dict, key: str, on_word: Callable[[int], None]) -> None:
     """Show a translation's tokens in two rows, joined by one cross-attention head.
 

@@ -8,7 +8,7 @@ import {
 } from "../../headlight/components/token_lines/geometry.js";
 import { linesStory } from "../../headlight/components/token_lines/story.js";
 import {
-  hiddenText, outputWords, shortChance, sourceWords, weightText,
+  doubtText, hiddenText, outputWords, shareText, sourceWords,
 } from "../../headlight/components/token_lines/words.js";
 
 const DATA = {
@@ -31,6 +31,8 @@ const FACTS = {
   decoderInputTokens: ["<s>", "▁Der", "▁Hund", "."], targetTokens: ["▁Der", "▁Hund", ".", "</s>"],
   targetText: "Der Hund.", targetProbabilities: Float32Array.of(0.25, 0.5, 0.75, 1), targetRanks: [2, 1, 1, 1],
   cross: { shape: [1, 2, 4, 5], weights: Float32Array.from({ length: 40 }, (_, at) => at / 64) },
+  candidateTokens: [["▁Die", "▁Der"], ["▁Hund", "▁Tier"], [".", "!"], ["</s>", "."]],
+  candidateProbabilities: Float32Array.of(0.375, 0.25, 0.5, 0.25, 0.75, 0.125, 1, 0),
   hidden: [], unhiddenTokens: ["▁Der", "▁Hund", ".", "</s>"], harmless: null,
 };
 const HEAD = { layer: 0, head: 1 };
@@ -70,7 +72,7 @@ test("a hidden word is hidden with all its tokens, and what it changes is marked
   const story = linesStory({ ...FACTS, hidden: [1], unhiddenTokens, harmless: [0, 2] }, HEAD, "both");
   assert.deepEqual([story.hidden, story.changed], [[1, 2], [1]]);
   assert.equal(story.headline, "Without “dog” “kleine Mann” becomes “Hund”. " +
-    "2 of 3 words and marks can go alone without any change: “The”, “.”.");
+    "Hiding “The” or “.” alone would change nothing.");
   const empty = { targetTokens: ["</s>"], targetText: "" };
   const all = linesStory({ ...FACTS, ...empty, hidden: [0, 1, 2] }, HEAD, "both");
   assert.equal(all.headline, "With every word hidden nothing is left of the translation.");
@@ -96,59 +98,66 @@ test("a headline names hidden and harmless words up to three", () => {
   const said = (hidden, harmless) => hiddenText({
     hidden: words.slice(0, hidden), harmless: harmless === null ? null : words.slice(0, harmless), words: 10, outcome,
   });
-  const alone = "words and marks can go alone without any change";
   assert.match(said(1, 0), / Here every word matters\.$/);
-  assert.ok(said(1, 3).endsWith(` 3 of 10 ${alone}: “The”, “dog”, “is”.`));
-  assert.ok(said(1, 4).endsWith(` 4 of 10 ${alone}.`));
+  assert.ok(said(1, 3).endsWith(" Hiding “The” or “dog” or “is” alone would change nothing."));
+  assert.ok(said(1, 4).endsWith(" Hiding any of 4 words and marks alone would change nothing."));
   assert.equal(said(2, 3), "Without “The” and “dog” the translation stays the same.");
   assert.equal(said(4, null), "Without 4 words and marks the translation stays the same.");
 });
 
-test("a probability below a token is never rounded to all or to nothing", () => {
-  assert.deepEqual([0, 0.0099, 0.01, 0.3949, 0.994, 0.995, 1].map(shortChance), [
-    "< 1 %", "< 1 %", "1 %", "39 %", "99 %", "> 99 %", "> 99 %",
-  ]);
+test("a token with less than half of the probability names its best rival", () => {
+  const { doubts } = linesStory(FACTS, HEAD, "both");
+  assert.deepEqual(doubts, [{ token: "▁Die", probability: 0.375, isBest: false }, null, null, null]);
+  assert.equal(doubtText(doubts[0]), "best: Die 38 %");
+  assert.equal(doubtText({ ...doubts[0], isBest: true }), "almost: Die 38 %");
 });
 
-test("a weight is never rounded to all or to nothing", () => {
-  assert.deepEqual([0, 0.0049, 0.005, 0.126, 0.995, 0.9951, 1].map(weightText), [
-    "0.00", "< 0.01", "0.01", "0.13", "0.99", "> 0.99", "1.00",
+test("a word that vanished stays where it stood, one that changed does not", () => {
+  const before = ["▁Der", "▁alte", "▁Hund", ".", "</s>"];
+  assert.deepEqual(linesStory({ ...FACTS, unhiddenTokens: before }, HEAD, "both").lost, [{ at: 1, text: "alte" }]);
+  const changed = ["▁Der", "▁Kater", ".", "</s>"];
+  assert.deepEqual(linesStory({ ...FACTS, unhiddenTokens: changed }, HEAD, "both").lost, []);
+});
+
+test("a share is never rounded to all or to nothing", () => {
+  assert.deepEqual([0, 0.0099, 0.01, 0.126, 0.994, 0.995, 1].map(shareText), [
+    "0 %", "< 1 %", "1 %", "13 %", "99 %", "> 99 %", "100 %",
   ]);
 });
 
 test("an output token says its probability, its largest weights and what is left", () => {
   assert.equal(
     outputWords(DATA, 0),
-    "“▁keine”, output token 1 (probability 90.0 %, top-1): 0.50 on “▁no” (source token 1), 0.25 on “▁cat”, " +
-      "0.13 on “▁no” (source token 3), 0.13 on the other 2 together.",
+    "“▁keine”, output token 1 (probability 90 %, top-1) looks at “▁no” (source token 1) 50 %, “▁cat” 25 %, " +
+      "“▁no” (source token 3) 13 %, the other 2 together 13 %.",
   );
-  assert.match(outputWords(DATA, 1), /^“▁Katze”, output token 2 \(probability 25\.0 %, rank 2\): > 0\.99 on “▁cat”, /);
+  assert.match(outputWords(DATA, 1), /^“▁Katze”, output token 2 \(probability 25 %, rank 2\) looks at “▁cat” > 99 %, /);
 });
 
 test("a row named by both tokens says both, one named by its input token no probability", () => {
   const inputs = ["<s>", "▁keine", "▁Katze"];
   const both = outputWords({ ...DATA, inputs }, 1);
-  assert.match(both, /^“▁keine” → “▁Katze”, output token 2 \(probability 25\.0 %, rank 2\): /);
+  assert.match(both, /^“▁keine” → “▁Katze”, output token 2 \(probability 25 %, rank 2\) looks at /);
   const below = { ...DATA, outputs: inputs, below: "input" };
-  assert.match(outputWords(below, 0), /^“<s>”, input token 1: 0\.50 on “▁no” \(source token 1\), /);
-  assert.match(sourceWords(below, 1), /gets > 0\.99 from “▁keine” \(input token 2\), /);
+  assert.match(outputWords(below, 0), /^“<s>”, input token 1 looks at “▁no” \(source token 1\) 50 %, /);
+  assert.match(sourceWords(below, 1), / by “▁keine” \(input token 2\) > 99 %, /);
 });
 
 test("few source tokens leave nothing over, and one is not several", () => {
   const weights = [0.5, 0.25, 0.2, 0.05];
   const cut = (count) => ({ ...DATA, source: DATA.source.slice(1, 1 + count), weights: [weights.slice(0, count)] });
-  assert.match(outputWords(cut(3), 0), /0\.50 on “▁cat”, 0\.25 on “▁no”, 0\.20 on “\.”\.$/);
-  assert.match(outputWords(cut(4), 0), /, 0\.05 on the other one\.$/);
+  assert.match(outputWords(cut(3), 0), /“▁cat” 50 %, “▁no” 25 %, “\.” 20 %\.$/);
+  assert.match(outputWords(cut(4), 0), /, the other one 5 %\.$/);
 });
 
 test("a source token says who attends to it most", () => {
   assert.equal(
     sourceWords(DATA, 1),
-    "“▁cat”, source token 2, gets > 0.99 from “▁Katze” (output token 2), 0.25 from “▁keine” (output token 1), " +
-      "0.00 from “</s>” (output token 3).",
+    "“▁cat”, source token 2, is looked at by “▁Katze” (output token 2) > 99 %, “▁keine” (output token 1) 25 %, " +
+      "“</s>” (output token 3) 0 %.",
   );
   const more = { ...DATA, outputs: [...DATA.outputs, "!"], weights: [...DATA.weights, [0, 0.5, 0, 0, 0.5]] };
-  assert.match(sourceWords(more, 1), /0\.50 from “!” \(output token 4\), 0\.25 from .*, no larger weight from/);
+  assert.match(sourceWords(more, 1), /is looked at most by .*“!” \(output token 4\) 50 %, “▁keine” .* 25 %\.$/);
 });
 
 test("a weight of a hundredth has a line, and the largest lies on top", () => {

@@ -6,7 +6,7 @@ import { shortWeight } from "../lib/format.js";
 import { chipText, isSpecial, joined } from "../lib/tokens.js";
 import { curve, lettersFor, linesOf } from "../token_lines/geometry.js";
 import { SIDES, centresOf, listenToRow, markLines, pathLike, weightBetween } from "../token_lines/rows.js";
-import { weightText } from "../token_lines/words.js";
+import { shareText } from "../token_lines/words.js";
 
 export const LETTERS = 14; // pixels, the largest
 const NAMED = 3;
@@ -25,7 +25,7 @@ export function wordsOf(example, map, { side, index }) {
   const isQuery = side === "output", others = isQuery ? example.keys : example.queries;
   const weights = isQuery ? map[index] : map.map((row) => row[index]);
   const largest = [...weights.entries()].sort((one, other) => other[1] - one[1] || one[0] - other[0]).slice(0, NAMED);
-  const parts = largest.filter(([, weight]) => weight).map(([at, weight]) => `${weightText(weight)} “${others[at]}”`);
+  const parts = largest.filter(([, weight]) => weight).map(([at, weight]) => `${shareText(weight)} “${others[at]}”`);
   const token = (isQuery ? example.queries : example.keys)[index];
   const end = parts.join(", ") || "less than 0.01 each";
   return isQuery ? `“${token}” reads ${end}.` : `“${token}” is read by ${end}.`;

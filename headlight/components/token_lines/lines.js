@@ -14,10 +14,10 @@ import { changesOf, curve, lettersFor, linesOf, lookOf, shareOf } from "./geomet
 import { figureOf, labelOf } from "./picture.js";
 import { SIDES, centresOf, listenToRow, markLines, pathLike, weightBetween } from "./rows.js";
 import { linesStory } from "./story.js";
-import { INVITATION, below, outputWords, shortChance, sourceWords, weightText } from "./words.js";
+import { INVITATION, below, doubtText, outputWords, shareText, sourceWords } from "./words.js";
 
 const LITTLE = 0.05; // smaller weights are written faintly
-const LAYOUTS = { alone: { apart: 200, letters: 20 }, "beside map": { apart: 230, letters: 15 } }; // pixels
+const LAYOUTS = { alone: { apart: "max(200px, 26vh)", letters: 20 }, "beside map": { apart: "230px", letters: 15 } };
 const ALL = -1; // reported as a word: nothing is to be hidden any more
 
 class TokenLines extends Component {
@@ -55,7 +55,7 @@ class TokenLines extends Component {
     const isSameSource = JSON.stringify(data.source) === JSON.stringify(this.data?.source);
     Object.assign(this, { data, texts });
     this.frame.setAttribute("aria-label", labelOf(data));
-    this.stage.style.setProperty("--apart", `${this.layout.apart}px`);
+    this.stage.style.setProperty("--apart", this.layout.apart);
     if (isNew) {
       this.hovered = null;
       if (!isSameSource) {
@@ -110,7 +110,9 @@ class TokenLines extends Component {
     const label = chance ? `${name}, ${chance}` : name;
     const colour = chance ? tintOf(shareOf(probabilities[index])) : "transparent";
     button.querySelector(".token").style.setProperty("--tint", colour);
-    button.querySelector(".chance").textContent = chance && shortChance(probabilities[index]);
+    button.querySelector(".chance").textContent = chance && shareText(probabilities[index]);
+    const doubt = chance && this.data.doubts[index];
+    button.querySelector(".doubt").textContent = doubt ? doubtText(doubt) : "";
     button.classList.toggle("changed", isChanged);
     button.classList.toggle("flashes", isChanged && flashes);
     button.setAttribute("aria-label", isChanged ? `${label}, changed` : label);
@@ -121,7 +123,8 @@ class TokenLines extends Component {
     const buttons = tokens.map((token, index) => {
       const special = isSpecial(token);
       const chip = element("span", "token", chipText(token)), weight = element("span", "weight");
-      const parts = side === "source" ? [weight, chip] : [chip, element("span", "chance"), weight];
+      const [chance, doubt] = ["chance", "doubt"].map((name) => element("span", name));
+      const parts = side === "source" ? [weight, chip] : [chip, chance, doubt, weight];
       const button = element("button", special ? "special" : "", ...parts);
       button.type = "button";
       button.tabIndex = index ? -1 : 0;
@@ -129,6 +132,18 @@ class TokenLines extends Component {
     });
     this.buttons[side] = buttons;
     this.rows[side].replaceChildren(...joined(buttons, words));
+    if (side === "output") this.showLost();
+  }
+
+  // Words that vanished from the translation, faint, where they stood.
+  showLost() {
+    for (const { at, text } of this.data.lost) {
+      const ghost = element("del", "ghost", text);
+      ghost.title = `“${text}” is gone`;
+      const next = this.buttons.output[at]?.closest(".word");
+      if (next) next.before(ghost);
+      else this.rows.output.append(ghost);
+    }
   }
 
   // Letters as large as both rows allow, then the lines from middle to middle.
@@ -176,7 +191,7 @@ class TokenLines extends Component {
         const isPointed = pointed?.side === side && pointed.index === index;
         const weight = !pointed || pointed.side === side ? null : weightBetween(this.data.weights, pointed, index);
         button.classList.toggle("pointed", isPointed);
-        button.querySelector(".weight").textContent = weight === null ? "" : weightText(weight);
+        button.querySelector(".weight").textContent = weight === null ? "" : shareText(weight);
         button.classList.toggle("little", weight !== null && weight < LITTLE);
         if (side === "source") {
           const share = weight === null ? "transparent" : tintOf(opacity(weight));

@@ -1,32 +1,31 @@
 // Sentences and numbers of the token lines.
 
-import { chanceText, quoted } from "../lib/words.js";
+import { chipText } from "../lib/tokens.js";
+import { quoted } from "../lib/words.js";
 
 const NAMED = 3; // of the weights of a token, the others are summed up; of words in a headline
 
-// Two decimals, never rounded to all or to nothing.
-export function weightText(weight) {
-  if (weight > 0 && weight < 0.005) return "< 0.01";
-  if (weight > 0.995 && weight < 1) return "> 0.99";
-  return weight.toFixed(2);
+// A weight or a probability in whole percent, never rounded to all or to nothing.
+export function shareText(share) {
+  if (share > 0 && share < 0.01) return "< 1 %";
+  if (share >= 0.995 && share < 1) return "> 99 %";
+  return `${(share * 100).toFixed(0)} %`;
 }
 
-// A probability in whole percent, never rounded to all or to nothing.
-export function shortChance(probability) {
-  if (probability >= 0.995) return "> 99 %";
-  return probability >= 0.01 ? `${(probability * 100).toFixed(0)} %` : "< 1 %";
-}
+// The next best candidate of a step, where the model was in doubt: "almost: le 30 %".
+export const doubtText = ({ token, probability, isBest }) =>
+  `${isBest ? "almost" : "best"}: ${chipText(token)} ${shareText(probability)}`;
 
 // The names of a token: “▁teacher” (source token 3).
 export const named = (token, side, index) => `“${token}” (${side} token ${index + 1})`;
 
 // The weights of one token, given as [index, weight], largest first: the first few one by one, then the others' sum.
-function listed(weights, naming, joint) {
+function listed(weights, naming) {
   const sorted = [...weights].sort((one, other) => other[1] - one[1] || one[0] - other[0]);
   const rest = sorted.slice(NAMED).reduce((sum, [, weight]) => sum + weight, 0);
-  const parts = sorted.slice(0, NAMED).map(([index, weight]) => `${weightText(weight)} ${joint} ${naming(index)}`);
+  const parts = sorted.slice(0, NAMED).map(([index, weight]) => `${naming(index)} ${shareText(weight)}`);
   const others = sorted.length - NAMED;
-  if (others > 0) parts.push(`${weightText(rest)} ${joint} the other ${others === 1 ? "one" : `${others} together`}`);
+  if (others > 0) parts.push(`the other ${others === 1 ? "one" : `${others} together`} ${shareText(rest)}`);
   return parts.join(", ");
 }
 
@@ -36,7 +35,7 @@ export function outputWords(data, row) {
   const twice = (column) => source.indexOf(source[column]) !== source.lastIndexOf(source[column]);
   const naming = (column) => (twice(column) ? named(source[column], "source", column) : `“${source[column]}”`);
   const { name, chance } = below(data, row);
-  return `${name}${chance && ` (${chance})`}: ${listed([...weights[row].entries()], naming, "on")}.`;
+  return `${name}${chance && ` (${chance})`} looks at ${listed([...weights[row].entries()], naming)}.`;
 }
 
 // A token of the row below: its name, with the input token beside it where rows are named by both, and, of an output
@@ -44,17 +43,17 @@ export function outputWords(data, row) {
 export function below({ below: side, outputs, inputs, probabilities, ranks }, row) {
   const from = inputs ? `“${inputs[row]}” → ` : "", name = `${from}“${outputs[row]}”, ${side} token ${row + 1}`;
   const rank = ranks[row] === 1 ? "top-1" : `rank ${ranks[row]}`;
-  return { name, chance: side === "output" ? `probability ${chanceText(probabilities[row])}, ${rank}` : "" };
+  return { name, chance: side === "output" ? `probability ${shareText(probabilities[row])}, ${rank}` : "" };
 }
 
 // Which tokens of the row below attend to a source token. Their weights are of different rows: they have no sum to
 // speak of.
 export function sourceWords({ source, outputs, weights, below: side }, column) {
   const rows = weights.map((row, index) => [index, row[column]]).sort((one, other) => other[1] - one[1]);
-  const words = ([row, weight]) => `${weightText(weight)} from ${named(outputs[row], side, row)}`;
+  const words = ([row, weight]) => `${named(outputs[row], side, row)} ${shareText(weight)}`;
   const parts = rows.slice(0, NAMED).map(words);
-  if (rows.length > NAMED) parts.push("no larger weight from any other");
-  return `“${source[column]}”, source token ${column + 1}, gets ${parts.join(", ")}.`;
+    const most = rows.length > NAMED ? " most" : "";
+  return `“${source[column]}”, source token ${column + 1}, is looked at${most} by ${parts.join(", ")}.`;
 }
 
 // The text while no token is pointed at.
@@ -69,14 +68,15 @@ export function hiddenText({ hidden, harmless, words, outcome }) {
   if (hidden.length === words) return `With every word hidden ${outcomeText(outcome)}.`;
   const isLong = hidden.length > NAMED;
   const without = isLong ? `${hidden.length} words and marks` : hidden.map(quoted).join(" and ");
-  const spare = hidden.length === 1 && harmless ? ` ${harmlessText(harmless, words)}` : "";
+  const spare = hidden.length === 1 && harmless ? ` ${harmlessText(harmless)}` : "";
   return `Without ${without} ${outcomeText(outcome)}.${spare}`;
 }
 
-function harmlessText(harmless, words) {
+function harmlessText(harmless) {
   if (!harmless.length) return "Here every word matters.";
-  const names = harmless.length <= NAMED ? `: ${harmless.map(quoted).join(", ")}` : "";
-  return `${harmless.length} of ${words} words and marks can go alone without any change${names}.`;
+  const isShort = harmless.length <= NAMED;
+  const named = isShort ? harmless.map(quoted).join(" or ") : `any of ${harmless.length} words and marks`;
+  return `Hiding ${named} alone would change nothing.`;
 }
 
 // changes: of the words, each { lost, gained }; words: the number of words before; isEmpty: nothing is left.

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from headlight.app.facts import encode_array, translation_facts
 from headlight.app.finding import Finding
 from headlight.plots.names import head_name
@@ -11,6 +13,9 @@ from headlight.plots.tokens import quoted, quoted_at
 from transformer.decoding.sampling import Hypothesis
 from transformer.interpret.head_patterns import strongest_word_pair
 from transformer.interpret.trace import AttentionMap, Trace
+from transformer.training import TrainingReplay
+
+DOUBTFUL = 0.5  # a token of lower probability is doubtful, as in token_lines/story.js
 
 
 @dataclass(frozen=True)
@@ -32,13 +37,15 @@ def _card(title: str, question: str, sentence: str) -> Card:
 CARDS = {
     ("English", "German"): (
         _card("Where does the verb go?", "Follow the line of “read”.", "I think that he has never read this book."),
-        Card("er, sie or es?", "… is hungry because it has not eaten.", _IT),
+        Card("er, sie or es?", "Watch the word for “it”: … is hungry because it has not eaten.", _IT),
         _card("One word or two?", "“bus stop” becomes one long word.", "I am waiting at the bus stop."),
+        _card("Where does he sit?", "By the water, or on a bench? Ask the German.", "He sat on the bank of the river."),
     ),
     ("English", "French"): (
         _card("Where does the colour go?", "Follow the line of “red”.", "The red car is very fast."),
         _card("One word or two?", "“not” becomes two words.", "He does not speak French."),
         _card("Where does “them” go?", "French puts it before the verb.", "I see them every day."),
+        _card("A game or a fire?", "Which match did they win, in French?", "We won the match."),
     ),
 }
 
@@ -53,6 +60,8 @@ def lines_facts(trace: Trace, shown: AttentionMap) -> dict:
     """Return the facts of the token lines for a trace and a cross-attention map of it: see token_lines/story.js."""
     return {
         **translation_facts(trace),
+        "candidate_tokens": [list(tokens) for tokens in trace.candidate_tokens],
+        "candidate_probabilities": encode_array(trace.candidate_probabilities.ravel()),
         "shown_cross": encode_array(shown.weights),
         "head_counts": [shown.layers, shown.heads],
     }
@@ -71,9 +80,27 @@ def harmless_words(before: Trace, without_each: Sequence[Hypothesis]) -> list[in
     return [number for number, without in enumerate(without_each) if without.ids == before.target_ids]
 
 
+def learning_facts(replay: TrainingReplay) -> dict:
+    """Return the facts of a replay's first sentence and of the cross-attention head that ends nearest to a diagonal."""
+    trajectory = replay.trajectories[0]
+    diagonals = np.diagonal(trajectory.cross[-1], axis1=-2, axis2=-1).mean(axis=-1)  # layers heads
+    layer, head = np.unravel_index(diagonals.argmax(), diagonals.shape)
+    return {
+        "steps": replay.steps.tolist(),
+        "outputs": list(trajectory.outputs),
+        "source_text": trajectory.source_text,
+        "map": encode_array(trajectory.cross[:, layer, head]),
+    }
+
+
+def least_probable_step(trace: Trace) -> int:
+    """Return the step, from 0, whose chosen token has the lowest probability."""
+    return trace.num_forced + int(trace.target_probabilities[trace.num_forced :].argmin())
+
+
 def least_probable_token(trace: Trace) -> Finding:
     """Return the chosen token of the lowest probability, and the best other candidate of its step."""
-    step = trace.num_forced + int(trace.target_probabilities[trace.num_forced :].argmin())
+    step = least_probable_step(trace)
     other = trace.runner_up(step)
     token, chance = quoted_at(trace.target_tokens, step), format_probability(trace.target_probabilities[step])
     rank = trace.target_ranks[step]

@@ -8,17 +8,27 @@ import streamlit as st
 from headlight.app import bar, results, url_state
 from headlight.app.choices import switch
 from headlight.app.navigation import beside_title
-from headlight.app.results import TranslationRequest, what_if
+from headlight.app.results import TranslationRequest, training_runs, what_if
 from headlight.app.selection import numbers_address, parse_numbers
 from headlight.app.widgets import plain, show_warnings
-from headlight.components.show import token_lines
+from headlight.components.show import replay_loop, token_lines
 from headlight.plots.heatmap import map_title
+from headlight.plots.tokens import quoted_at
 from headlight.views.live import offer_model
 from transformer import Greedy
 from transformer.interpret.head_patterns import word_ranges
 from transformer.interpret.trace import AttentionMap, RowLabel, Trace, attention_map
 
-from .content import Card, cards_of, harmless_words, hiding_facts, lines_facts
+from .content import (
+    DOUBTFUL,
+    Card,
+    cards_of,
+    harmless_words,
+    hiding_facts,
+    learning_facts,
+    least_probable_step,
+    lines_facts,
+)
 from .map import show_map, show_tokens_of
 
 
@@ -48,10 +58,24 @@ def show_page(request: TranslationRequest, show_ways: Callable[[], None]) -> Non
     show_warnings(request)
     if with_map:
         show_tokens_of(request, after)
-    _show_cards(request)
     with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="home_end"):
         show_ways()
+        _offer_doubt(after)
         offer_model(request)
+    _show_learning_and_cards(request)
+
+
+def _offer_doubt(trace: Trace) -> None:
+    """Show a link to Decoding at the output token of the lowest probability, where that is less than half."""
+    step = least_probable_step(trace)
+    if trace.target_probabilities[step] < DOUBTFUL:
+        label = f"What else could {quoted_at(trace.target_tokens, step)} have been?"
+        st.page_link(
+            "pages/decoding.py",
+            label=plain(label),
+            icon=":material/arrow_forward:",
+            query_params={"step": str(step + 1)},
+        )
 
 
 def _harmless_words(request: TranslationRequest, before: Trace, hidden: list[int]) -> list[int] | None:
@@ -85,13 +109,27 @@ def _toggle_word(number: int) -> None:
     _write_hidden(() if number < 0 else sorted(set(_hidden_words(number + 1_000)) ^ {number}))
 
 
+def _show_learning_and_cards(request: TranslationRequest) -> None:
+    """Show the cards, beside a loop of the training where its replay is there."""
+    if request.checkpoint.name not in training_runs.replay_names():
+        _show_cards(request)
+        return
+    left, right = st.columns([2, 3], gap="medium")
+    with left:
+        replay_loop(learning_facts(training_runs.replay(request.checkpoint)), "replay_loop")
+        st.page_link("pages/training.py", label="The whole training", icon=":material/arrow_forward:")
+    with right:
+        _show_cards(request)
+
+
 def _show_cards(request: TranslationRequest) -> None:
     checkpoint = results.translator(request.checkpoint).checkpoint
     read, written = (checkpoint.data.get(f"{side}_language", "") for side in ("source", "target"))
     cards = cards_of(read, written, checkpoint.probes)
-    for number, (column, card) in enumerate(zip(st.columns(len(cards)) if cards else (), cards, strict=True)):
-        with column.container(border=True, gap="xsmall", key=f"home_card_{number}"):
-            _show_card(number, card)
+    for row in (tuple(enumerate(cards))[first : first + 2] for first in range(0, len(cards), 2)):
+        for column, (number, card) in zip(st.columns(2), row, strict=False):
+            with column.container(border=True, gap="xsmall", key=f"home_card_{number}"):
+                _show_card(number, card)
 
 
 def _show_card(number: int, card: Card) -> None:
