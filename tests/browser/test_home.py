@@ -68,6 +68,17 @@ def test_a_word_is_hidden_by_keys_and_what_changed_is_marked(page, address):
         expect(button).to_have_attribute("aria-label", re.compile(", changed$"))
 
 
+def test_the_training_plays_from_noise_to_its_end(page, address):
+    open_home(page, address)
+    loop = page.locator(".replay_loop")
+    expect(loop.locator(".wrote")).to_have_text("Ich liebe meinen Lehrer.")
+    loop.get_by_role("button", name="Play").click()
+    expect(loop.locator(".about")).to_contain_text(" after 0 updates")
+    expect(loop.locator(".wrote")).not_to_have_text("Ich liebe meinen Lehrer.")
+    expect(loop.get_by_role("button", name="Play")).to_be_visible()  # it has come to its end
+    expect(loop.locator(".wrote")).to_have_text("Ich liebe meinen Lehrer.")
+
+
 def test_a_card_is_one_click_and_shows_its_sentence(page, address):
     open_home(page, address, query="&hidden=2")
     page.get_by_role("button", name="I think that he has never read this book.").click()

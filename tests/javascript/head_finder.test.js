@@ -118,7 +118,7 @@ test("an example's cells are a map, of which a token says its largest weights", 
   const example = { keys: ["▁a", "▁b", "</s>"], queries: ["▁x", "▁y"], cells: [1, 3, 5], weights: [0.9, 0.25, 0.75] };
   const map = denseOf(example);
   assert.deepEqual(map, [[0, 0.9, 0], [0.25, 0, 0.75]]);
-  assert.equal(wordsOfToken(example, map, { side: "output", index: 1 }), "“▁y” reads 0.75 “</s>”, 0.25 “▁a”.");
+  assert.equal(wordsOfToken(example, map, { side: "output", index: 1 }), "“▁y” reads 75 % “</s>”, 25 % “▁a”.");
   assert.equal(wordsOfToken(example, map, { side: "source", index: 1 }), "“▁b” is read by 0.90 “▁x”.");
   const none = wordsOfToken(example, denseOf({ ...example, cells: [] }), { side: "source", index: 0 });
   assert.equal(none, "“▁a” is read by less than 0.01 each.");

@@ -23,14 +23,16 @@ RIGHT = {
     "The dog is hungry because it has not eaten.": r"Hund .*\ber\b",
     "The child is hungry because it has not eaten.": r"Kind .*\bes\b",
     "I am waiting at the bus stop.": r"\bBushaltestelle\b",
+    "He sat on the bank of the river.": r"\bBank\b",  # wrong: a bench
     "The red car is very fast.": r"voiture rouge",
     "He does not speak French.": r"\bne parle pas\b",
     "I see them every day.": r"Je les vois",
+    "We won the match.": r"allumette",  # wrong: for a fire
 }
 
 
 def lines_of(app) -> dict:
-    (lines,) = components(app)
+    (lines,) = (each for each in components(app) if each.proto.component_name == "token_lines_lines")
     return json.loads(lines.proto.json)
 
 
