@@ -123,7 +123,7 @@ def test_the_map_shows_the_head_of_the_lines_and_the_tokens_below(shipped):
 
 def test_there_are_three_ways_on():
     app = open_page(HOME)
-    assert len(WAYS) == len(app.get("page_link")) == 2
+    assert len(app.get("page_link")) == len(WAYS) + 1 == 3  # and to the training
     assert app.button(key="first_lesson").label.startswith("Begin with a lesson: ")
 
 
