@@ -72,7 +72,7 @@ def test_pointing_at_an_output_token_leaves_its_lines_and_writes_the_weights_of_
         assert shown_lines(page) == (weights[row] >= 0.01).sum()
         expect(readout(page)).to_contain_text(f"“{chip_text(token)}”, output token {row + 1}")
         best = int(weights[row].argmax())
-        reads = f"{weight_words(weights[row, best])} on “{chip_text(trace.source_tokens[best])}”"
+        reads = f"“{chip_text(trace.source_tokens[best])}” {weight_words(weights[row, best])}"
         expect(readout(page)).to_contain_text(reads)
     tokens(page, "source").nth(2).hover()
     expect(page.locator(".row.output .weight")).to_have_text([weight_words(each) for each in weights[:, 2]])
