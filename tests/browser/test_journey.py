@@ -93,7 +93,7 @@ def test_a_view_is_chosen_by_click_and_restored_from_its_url_in_another_browser(
     page.get_by_label("Label decoder rows by").select_option("input token")
     heading = "Masked decoder self-attention: layer 2, head 5"
     expect(page.locator(".heads_name")).to_have_text(heading)
-    expect(page).to_have_url(re.compile(r"rows=input\+token.*head=cross\.2\.5|head=cross\.2\.5.*rows=input\+token"))
+    expect(page).to_have_url(re.compile(r"rows=input\+token.*head=decoder\.2\.5|head=decoder\.2\.5.*rows=input\+token"))
 
     second = elsewhere()
     second.goto(page.url)
