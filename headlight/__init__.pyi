@@ -14,6 +14,7 @@ from transformer.interpret.what_if.intervention import SetWeights as SetWeights
 from transformer.interpret.what_if.intervention import Shift as Shift
 from transformer.interpret.what_if.intervention import Uniform as Uniform
 from transformer.interpret.what_if.intervention import Zero as Zero
+from transformer.interpret.what_if.score_without import score_without as score_without
 
 from . import plots as plots
 from .notebook import Trace as Trace

@@ -53,6 +53,8 @@ PARAMETERS = {
     "attention": Parameter("view", "explorer"),
     "view": Parameter("explorer: map or lines", "map"),
     "label": Parameter("explorer: pattern of the heads that are not faint", "all"),
+    "against_key": Parameter("why this cell: the key to compare with, from 1, or none; without it the runner-up", ""),
+    "removed": Parameter("why this cell: the head whose part is removed, such as cross.2.4 from 1", ""),
     # Inside attention.
     "inside": Parameter("view", "step by step"),
     "at_dimension": Parameter("chosen dimension, from 1"),

@@ -9,6 +9,7 @@ from .contributions import attribution as attribution
 from .contributions import contrast as contrast
 from .contributions import logit_kinds as logit_kinds
 from .contributions import logit_parts as logit_parts
+from .contributions import score_parts as score_parts
 from .contributions import shares as shares
 from .contributions import source_or_prefix as source_or_prefix
 from .decoding import calibration as calibration

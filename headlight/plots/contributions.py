@@ -1,4 +1,4 @@
-"""Figures of contributions: attention rollout, ALTI+, attribution, two candidates contrasted, the parts of a logit."""
+"""Figures of contributions: rollout, ALTI+, attribution, two candidates contrasted, parts of a logit or a score."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,6 +11,7 @@ from transformer.interpret.attribution import (
     Attribution,
 )
 from transformer.interpret.rollout import SourceShares
+from transformer.interpret.score_parts import BIASES, ScoreParts, StreamPart
 from transformer.interpret.trace import AttentionMap, Trace
 from transformer.interpret.what_if.logit_attribution import LogitAttribution
 
@@ -34,6 +35,7 @@ from .layout import (
     bars,
     digits_in_cells,
     figure_of,
+    label_axis,
     label_rows,
     percent_axis,
     row_bars,
@@ -42,6 +44,7 @@ from .layout import (
     token_axis,
     token_rows,
 )
+from .names import part_name
 from .numbers import percent, signed
 from .palette import BLUE, FAINT_GREY, GREY, INK, NEGATIVE, OLIVE, POSITIVE, WEIGHT_SCALE, Scale, diverging, see_through
 from .tokens import token_label
@@ -287,3 +290,41 @@ def logit_parts(found: LogitAttribution, *, theme: Theme = "paper") -> go.Figure
     height = max(_LOGIT_HEIGHT, _LAYER_ROW * layers + _ABOVE)
     look: dict[str, Any] = {"top": 10, "bottom": 10, "showlegend": False, "shapes": lines}
     return figure_of(traces, height, theme=theme, x=x, y=label_rows(rows), **look)
+
+
+_PART_ROW, _ABOVE_PARTS, _LEAST_LIMIT = 24, 110, 1e-6
+_MOST_PARTS_WITH_DIGITS = 12
+
+
+def score_parts(found: ScoreParts, *, theme: Theme = "paper") -> go.Figure:
+    """Draw parts of the query by parts of the key, heads of a layer together, coloured by what each product adds.
+
+    Biases stand last: in their row for any query, in their column for any key; they do not set the colour scale.
+    """
+    grouped = found.grouped()
+    sides = (grouped.query_parts, "any query"), (grouped.key_parts, "any key")
+    orders = [[*_places(parts, biases=False), *_places(parts, biases=True)] for parts, _ in sides]
+    values = grouped.products[np.ix_(*orders)]
+    rows, columns = (
+        [f"biases: {every}" if _is_bias(parts[place]) else part_name(parts[place]) for place in order]
+        for (parts, every), order in zip(sides, orders, strict=True)
+    )
+    hover = cell_texts(
+        lambda row, name, value: f"query: {row}<br>key: {name}<br>adds <b>{signed(value)}</b>", rows, columns, values
+    )
+    limit = max(float(np.abs(values[:-1, :-1]).max(initial=0.0)), _LEAST_LIMIT)
+    traces = [Cells(values, hover, diverging(limit, 0.72)).trace(gap=2)]
+    if len(columns) <= _MOST_PARTS_WITH_DIGITS:
+        traces.append(digits_in_cells(values))
+    x = label_axis(columns) | {"side": "top", "tickangle": -45, "range": [-0.5, len(columns) - 0.5]}
+    height = _PART_ROW * len(rows) + _ABOVE_PARTS
+    look: dict[str, Any] = {"top": 10, "bottom": 10, "showlegend": False, "shapes": [cell_lines(*values.shape)]}
+    return figure_of(traces, height, theme=theme, x=x, y=label_rows(rows), **look)
+
+
+def _places(parts: Sequence[StreamPart], *, biases: bool) -> list[int]:
+    return [place for place, part in enumerate(parts) if _is_bias(part) == biases]
+
+
+def _is_bias(part: StreamPart) -> bool:
+    return part.kind == BIASES

@@ -1,6 +1,7 @@
 """Names of heads, kinds of attention and norms, in figures and sentences."""
 
 from transformer.config import ModelConfig, NormType
+from transformer.interpret.score_parts import StreamPart
 from transformer.interpret.trace import RowLabel
 from transformer.model.head_ref import HeadRef
 
@@ -40,6 +41,16 @@ def kind_words(kind: str) -> str:
 def kind_head_name(heads: HeadRef) -> str:
     """Return one head with its kind of attention, for use within a sentence: "cross-attention layer 3, head 4"."""
     return f"{kind_words(heads.kind)} {one_head_name(heads.layer, heads.head)}"  # type: ignore[arg-type]
+
+
+def part_name(part: StreamPart) -> str:
+    """Return a part of a residual stream, counted from 1: "cross head 2.4", "self-attention 2", "feed-forward 2"."""
+    if part.layer is None:
+        return part.kind
+    if part.head is not None:
+        return f"{part.kind} head {part.layer + 1}.{part.head + 1}"
+    group = {"encoder": "self-attention", "decoder": "self-attention", "cross": "cross-attention"}
+    return f"{group.get(part.kind, 'feed-forward')} {part.layer + 1}"
 
 
 def norm_name(config: ModelConfig) -> str:

@@ -20,6 +20,7 @@ from transformer.interpret.attribution import gradient_times_input, leave_one_ou
 from transformer.interpret.mask_ablation import DisabledMask, masked_head, run_masked
 from transformer.interpret.parameters import nearest
 from transformer.interpret.rollout import SourceShares, alti, roll_out, share_map
+from transformer.interpret.score_parts import explain_score
 from transformer.interpret.trace import Trace
 from transformer.interpret.what_if.logit_attribution import attribute_logit
 from transformer.interpret.what_if.patching import Site, patching_map, question_of
@@ -113,6 +114,7 @@ def _of_attribution(translator: Translator, trace: Trace, other: Trace) -> dict:
         "contrast": _with(plots.contrast, contrast),
         "logit_kinds": _with(plots.logit_kinds, parts),
         "logit_parts": _with(plots.logit_parts, parts),
+        "score_parts": _with(plots.score_parts, explain_score(translator, trace, "cross", 1, 0, query=1, key=1)),
     }
 
 

@@ -41,6 +41,11 @@ class AttentionKind(Name):
         return Stack.ENCODER if self is AttentionKind.ENCODER else Stack.DECODER
 
     @property
+    def key_stack(self) -> Stack:
+        """Return the stack that computes the keys."""
+        return Stack.DECODER if self is AttentionKind.DECODER else Stack.ENCODER
+
+    @property
     def sublayer(self) -> SubLayerKind:
         """Which sub-layer of a layer it is."""
         return SubLayerKind.CROSS_ATTENTION if self is AttentionKind.CROSS else SubLayerKind.SELF_ATTENTION

@@ -17,6 +17,7 @@ from transformer.decoding.sampling import Greedy, Hypothesis, Sampling
 from transformer.interpret.activations import Predictions, Request, record, weights_of
 from transformer.interpret.head_patterns import word_ranges
 from transformer.interpret.residual import MORE_TOKENS, decoder_lens, decoder_lenses
+from transformer.interpret.score_parts import ScoreParts, score_parts_of
 from transformer.interpret.trace import Trace
 from transformer.interpret.what_if.hiding import hide, translate_without_each
 from transformer.interpret.what_if.importance import (
@@ -41,6 +42,8 @@ from transformer.interpret.what_if.patching import (
     sentences_like,
 )
 from transformer.interpret.what_if.running import Means, apply_interventions, measure_means
+from transformer.interpret.what_if.score_without import score_without
+from transformer.model.head_ref import HeadRef
 from transformer.model.names import AttentionKind
 
 from . import (
@@ -233,6 +236,28 @@ def logit_parts(request: TranslationRequest, step: int) -> LogitAttribution:
     """Return the addition of each part to the logit of a step's token."""
     model, token = translator(request.checkpoint).model, trace(request).target_ids[step]
     return attribution_of(model, recorded(request)[1], step, token)
+
+
+@cached(max_entries=256, show_spinner=False)
+def score_of_run_without(
+    request: TranslationRequest, head: HeadRef, query: int, key: int, against: int | None, removed: HeadRef
+) -> float:
+    """Return a head's score, or the lead of one key over another, in a run without another head's part."""
+    found = parts_of_score(request, head, query, key, against)
+    return score_without(translator(request.checkpoint), trace(request), found, removed)
+
+
+def parts_of_score(
+    request: TranslationRequest, head: HeadRef, query: int, key: int, against: int | None = None
+) -> ScoreParts:
+    """Return the parts of a head's score, or of the lead of one key over another."""
+    found = _parts_of_key(request, head, query, key)
+    return found if against is None else found.minus(_parts_of_key(request, head, query, against))
+
+
+@cached(max_entries=128, show_spinner=False)
+def _parts_of_key(request: TranslationRequest, head: HeadRef, query: int, key: int) -> ScoreParts:
+    return score_parts_of(translator(request.checkpoint).model, recorded(request)[1], head, query, key)
 
 
 @cached(max_entries=64, show_spinner="Reading your translation …")

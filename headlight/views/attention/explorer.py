@@ -52,6 +52,7 @@ def _show_ways(selection: Selection) -> None:
     places = {"query": selection.queries, "key": selection.keys}
     step = {name: str(numbers[0] + 1) for name, numbers in places.items() if len(numbers) == 1}
     label, query = "Inside this head, step by step", {"head": selection.head.address, "at_step": "softmax", **step}
+    offer_view("Why this cell?", "attention", "why this cell")
     offer_view("This head over a corpus", "attention", "one head")
     st.page_link("pages/inside.py", label=label, icon=":material/arrow_forward:", query_params=query, width="content")
 

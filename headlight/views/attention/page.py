@@ -3,9 +3,9 @@
 from headlight.app.choices import show_views
 from headlight.app.results import TranslationRequest
 
-from . import explorer, one_head
+from . import explorer, one_head, why_cell
 
-VIEWS = {"explorer": explorer.show, "one head": one_head.show}
+VIEWS = {"explorer": explorer.show, "one head": one_head.show, "why this cell": why_cell.show}
 
 
 def show_page(request: TranslationRequest) -> None:

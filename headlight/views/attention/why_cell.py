@@ -1,0 +1,128 @@
+"""Why this cell: the exact parts of one attention score, and a check by intervention."""
+
+from collections.abc import Mapping, Sequence
+
+import streamlit as st
+
+import headlight.plots as plots
+from headlight.app import results, url_state
+from headlight.app.choices import offer_view
+from headlight.app.head_choice import choose_head_of, take_head
+from headlight.app.model_queue import fragment
+from headlight.app.results import TranslationRequest, what_if
+from headlight.app.selection import parse_numbers
+from headlight.app.widgets import offer_table, plain, show_figure, show_finding, show_warnings
+from headlight.plots.tokens import shown_tokens
+from transformer.interpret.score_parts import ScoreParts
+from transformer.interpret.trace import Trace, keys_of
+from transformer.model.head_ref import HeadRef
+
+from . import why_content as content
+from .explorer_content import CROSS_FIRST
+from .why_content import Cell
+
+NOTHING, NO_KEY = -1, "none"  # compared with: in a list, and in the address
+
+
+def show(request: TranslationRequest) -> None:
+    """Show the parts of the score of the address's cell. Raises UserError."""
+    _show_cell(request, results.trace(request))
+    show_warnings(request)
+
+
+@fragment  # a choice need not bring the whole page again
+def _show_cell(request: TranslationRequest, trace: Trace) -> None:
+    with st.container(horizontal=True, gap="medium"):
+        head = choose_head_of(request, CROSS_FIRST)
+    with st.container(horizontal=True, gap="medium"):
+        cell = _choose_cell(trace, head)
+    found = what_if.parts_of_score(request, head, cell.query, cell.key, cell.against)
+    finding = content.describe_cell(trace, found)
+    words, figure = st.columns([5, 6], gap="medium")
+    with words, st.container(gap="xsmall"):
+        show_finding(finding)
+        _show_pairs(trace, found)
+        st.caption(plain(content.describe_biases(found, results.translator(request.checkpoint).model.config)))
+        _show_removal(request, found)
+    with figure, st.container(key="crowded_1_score_parts"):
+        alt = "Parts of the query by parts of the key, coloured by what their product adds to the score"
+        show_figure(plots.score_parts(found, theme="page"), "score_parts", alt, finding)
+        with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+            offer_view("This head in this sentence", "attention", "explorer")
+            offer_table("Every part as CSV", found.to_frame, "score_parts.csv")
+
+
+def _choose_cell(trace: Trace, head: HeadRef) -> Cell:
+    """Show lists for the query, the key, and the key to compare with; return the chosen cell."""
+    queries, keys = content.row_names(trace, head.kind), keys_of(trace, head.kind)
+    start = content.default_query(trace, head)
+    query = _choose("Query", queries, range(len(queries)), "query", start)
+    allowed = content.keys_by_weight(trace, head, query)
+    key = _choose("Key", keys, sorted(allowed), "key", allowed[0])
+    others = [each for each in allowed if each != key]
+    if not others:
+        return Cell(head, query, key, None)
+    against = _choose("Compared with", keys, [*sorted(others), NOTHING], "against_key", others[0])
+    return Cell(head, query, key, None if against == NOTHING else against)
+
+
+def _choose(label: str, tokens: Sequence[str], places: Sequence[int], name: str, start: int) -> int:
+    """Show a list of tokens by their places, from 0; return the chosen place, that of the address if it is there."""
+    shown, text = shown_tokens(tokens), url_state.read(name)
+    numbers = (NOTHING,) if text == NO_KEY else parse_numbers(text, len(tokens))
+    widget = f"why_{name}"
+    st.session_state[widget] = numbers[0] if numbers and numbers[0] in places else start
+
+    def take() -> None:
+        following = {"query": ("key", "against_key"), "key": ("against_key",)}.get(name, ())
+        place = st.session_state[widget]
+        _write({name: NO_KEY if place == NOTHING else str(place + 1), **dict.fromkeys(following, "")})
+
+    def name_of(place: int) -> str:
+        return "nothing" if place == NOTHING else f"{place + 1} {shown[place]}"
+
+    return st.selectbox(label, places, format_func=name_of, key=widget, on_change=take, width=150)
+
+
+def _write(values: Mapping[str, str]) -> None:
+    for name, value in values.items():
+        url_state.write(name, value)
+
+
+def _go_to(cell: Cell) -> None:
+    """Choose another cell; to be called in a callback."""
+    take_head(cell.head)
+    _write({"query": str(cell.query + 1), "key": str(cell.key + 1), "against_key": "", "removed": ""})
+
+
+def _show_pairs(trace: Trace, found: ScoreParts) -> None:
+    """Show the largest pairs of parts, and a button to the cell of each head that wrote one of them."""
+    pairs = content.largest_pairs(trace, found)
+    st.markdown("\n".join(f"1. {plain(pair.sentence)}" for pair in pairs))
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        for cell in dict.fromkeys(cell for pair in pairs for cell in pair.origins):
+            key, label = f"origin_{cell.head.address}_{cell.query}", content.head_label(cell.head)
+            st.button(label, key=key, on_click=_go_to, args=(cell,), icon=":material/arrow_forward:", type="tertiary")
+
+
+def _show_removal(request: TranslationRequest, found: ScoreParts) -> None:
+    """Show a list of the heads that wrote before, and the score without the chosen one's part."""
+    heads = {head.address: head for head in content.writers(found)}
+    if not heads:
+        st.caption("No head wrote before this one: the score comes from words and positions alone.")
+        return
+    labels = {address: content.head_label(head) for address, head in heads.items()}
+    asked = url_state.read("removed")
+    st.session_state["why_removed"] = asked if asked in heads else next(iter(heads))
+    removed = st.selectbox(
+        "Remove the part of",
+        list(heads),
+        format_func=labels.__getitem__,
+        key="why_removed",
+        on_change=lambda: url_state.write("removed", st.session_state["why_removed"]),
+        width=220,
+    )
+    cell = found.head, found.query, found.key, found.against
+    run = what_if.score_of_run_without(request, *cell, heads[removed])
+    st.markdown(plain(content.describe_removal(found, heads[removed], run)))
+    st.caption(plain(content.removal_reason(results.translator(request.checkpoint).model.config)))
