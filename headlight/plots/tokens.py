@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from transformer.data.tokenizer import SPACE
+from transformer.interpret.content import is_language
 from transformer.interpret.head_patterns import is_punctuation
 
 GLYPHS = {"</s>": "⟨end⟩", "<s>": "⟨start⟩", "<pad>": "⟨pad⟩", "<unk>": "⟨unknown⟩"}
@@ -14,7 +15,6 @@ NOTHING = "(nothing: the model ended the sentence at once)"  # in place of an em
 CONTINUED = "·"  # before a token that continues a word, where it stands apart from that word
 BLANK = "␣"  # a token, or a part of one, that is nothing but a blank
 _JOINTS = (" | ", " → ")  # within a label of two tokens; no token has a space
-_LANGUAGE = re.compile(r">>.*<<|__\w+__|[a-z]{2,3}_[A-Z][A-Za-z]{1,3}")  # of Marian and M2M-100, of NLLB and mBART
 _NAMED = re.compile(r"<.+>")  # a special token without a glyph, or a byte: "<mask>", "<0xC3>"
 _ENDS_A_WORD = frozenset({"</s>", "<s>", "<pad>", SPACE})
 
@@ -73,14 +73,14 @@ def _shown_tokens(labels: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(map(chip_text, labels))
     befores = ("</s>", *labels)
     return tuple(
-        chip_text(label) if before in _ENDS_A_WORD or _LANGUAGE.fullmatch(before) else shown_token(label)
+        chip_text(label) if before in _ENDS_A_WORD or is_language(before) else shown_token(label)
         for before, label in zip(befores, labels, strict=False)
     )
 
 
 def _continues(token: str) -> bool:
     """Return whether a token continues a word by itself: punctuation marks and special tokens do not."""
-    is_named = _LANGUAGE.fullmatch(token) or _NAMED.fullmatch(token)
+    is_named = is_language(token) or _NAMED.fullmatch(token)
     return bool(token) and not (token.startswith(SPACE) or is_named or is_punctuation(token))
 
 

@@ -8,6 +8,7 @@ import { chosenIndexes } from "../../headlight/components/attention_explorer/sid
 import { sideOf } from "../../headlight/components/attention_explorer/story.js";
 import { cellsOf } from "../../headlight/components/attention_explorer/views.js";
 import { Attention, Shown, largestTogether } from "../../headlight/components/attention_explorer/weights.js";
+import { notes } from "../../headlight/components/attention_explorer/words.js";
 import { FACTS, exampleFacts } from "./example.js";
 
 const attention = new Attention(exampleFacts());
@@ -57,6 +58,16 @@ test("of each word the first piece, or no special token, with rows made whole ag
   near(shown("encoder", { words: "first pieces" }).values, [0.5, 0.25, 0, 1]);
   near(shown("encoder", { specials: "hidden" }).values, [0.5, 0.25, 0.1, 0.7]);
   near(shown("encoder", { specials: "renormalised" }).values, [0.5 / 0.75, 0.25 / 0.75, 0.1 / 0.8, 0.7 / 0.8]);
+});
+
+test("content only leaves out keys without content, makes rows whole again, and has the share that is gone", () => {
+  const content = shown("encoder", { specials: "content only" });
+  near(content.values, [0.5 / 0.75, 0.25 / 0.75, 0.1 / 0.8, 0.7 / 0.8, 0, 0]);
+  near([content.removed], [1 - (0.75 + 0.8) / 3]);
+  const state = { ...PLAIN, specials: "content only", view: "map" };
+  assert.match(notes(1, state, content.removed), /punctuation are left out as keys, 48 % of the weight/);
+  const { special, empty } = sideOf([">>deu<<", "▁I", "'", "m", "▁,", "deu_Latn", "__de__", "</s>"]);
+  assert.deepEqual([special, empty], [[7], [0, 2, 4, 5, 6, 7]]);
 });
 
 test("a decoder row has what it was fed and what it predicts, and masked cells are not shown", () => {

@@ -13,6 +13,7 @@ from ..data.frames import cell_columns, frame_of
 from ..data.tokenizer import Piece, TextTokenizer, well_formed
 from ..model.names import AttentionKind, Name
 from .activations import Activations, predict
+from .content import ContentMaps, SpecialShare, content_only, special_share
 from .trace_file import Origin, load_fields, save_fields
 from .what_if.intervention import Intervention
 from .what_if.running import rewritten_weights
@@ -76,6 +77,17 @@ class Trace:
         """Return the maps of a kind: "encoder", "decoder" or "cross"; raises ValueError for another."""
         maps: np.ndarray = getattr(self, AttentionKind(kind))
         return maps
+
+    def special_share(self) -> SpecialShare:
+        """Measure the share of each head's weight on end, begin, language tags and punctuation."""
+        return special_share(self._maps_and_keys())
+
+    def content_only(self) -> ContentMaps:
+        """Return all maps without these keys, their rows divided by what is left, and the share that was removed."""
+        return content_only(self._maps_and_keys())
+
+    def _maps_and_keys(self) -> dict[AttentionKind, tuple[np.ndarray, tuple[str, ...]]]:
+        return {kind: (self.attention(kind), keys_of(self, kind)) for kind in AttentionKind}
 
     def before(self, step: int) -> tuple[tuple[int, ...], tuple[int, ...], int]:
         """Return what decides on a step's token, from 0, the ids of source and prefix, and that token's id."""

@@ -196,7 +196,7 @@ class Explorer extends Component {
     set(".heads_name", headsTitle(attention.kind(kind), kind, heads, apart ? "" : `${together} of `));
     const perMap = `${shown.largest.toFixed(2)}, the max weight here`;
     set(".scale_legend", `colour scale: 0 to ${scale === "0 to 1" ? shown.most : perMap}`);
-    set(".notes", notes(heads.length, state));
+    set(".notes", notes(heads.length, state, shown.removed));
     const names = apart
       ? heads.map(tileName)
       : [`${together} of ${heads.length} heads${attention.isWhole ? ": too many for a colour each" : ""}`];

@@ -17,7 +17,7 @@ export function chosenCaption(attention, state, shown, each) {
     each ? axesText(kind, rows, "Left", "Right") : axesText(kind, rows),
     each ? `A line is as opaque as its weight, from 0 to ${apart ? own : full}.` : `Colour scale: 0 to ${full}.`,
     each && tokens.length && "Only lines of the selected tokens are drawn.",
-    notes(apart ? 1 : heads.length, { ...state, view: "map" }),
+    notes(apart ? 1 : heads.length, { ...state, view: "map" }, shown.removed),
     exactness(attention),
   ].filter(Boolean).join(" ");
 }

@@ -1,6 +1,6 @@
 // Facts of a sentence as the explorer draws them: words, measures of heads, heads worth a look.
 
-import { SPECIAL_TOKENS, isMarks } from "../lib/tokens.js";
+import { SPECIAL_TOKENS, isLanguage, isMarks } from "../lib/tokens.js";
 
 export const KINDS = ["encoder", "decoder", "cross"];
 const SPACE = "▁", WITHIN_WORDS = /^[-'’]+$/; // punctuation that may stand in the middle of a word
@@ -38,11 +38,14 @@ function looksOf({ labels, confidence }, heads) {
   return looks.map((at) => ({ layer: Math.floor(at / heads), head: at % heads }));
 }
 
-// The tokens of a side, the positions of the special ones, and for each token the number of its word.
+// The tokens of a side, the positions of the special ones and of all without content, and for each token the number of
+// its word.
 export function sideOf(tokens) {
   let word = -1;
   const words = tokens.map((token, at) => (word += at === 0 || startsWord(tokens[at - 1], token) ? 1 : 0));
-  return { tokens, special: tokens.flatMap((token, at) => (isSpecial(token) ? [at] : [])), words };
+  const places = (fits) => tokens.flatMap((token, at) => (fits(token) ? [at] : []));
+  const isEmpty = (token) => isSpecial(token) || isLanguage(token) || isMarks(token);
+  return { tokens, special: places(isSpecial), empty: places(isEmpty), words };
 }
 
 const isSpecial = (token) => SPECIAL_TOKENS.includes(token);

@@ -8,6 +8,8 @@ import {
   cellText, headText, inputText, keysText, lookText, maskedText, queriesText, rowName,
 } from "./words.js";
 
+const CONTENT = "content only";
+
 export class Attention {
   // facts: { id, steps, sourceTokens, decoderInputTokens, targetTokens, thresholds, leastRows, patterns, sentences }
   // (headlight/views/attention/explorer_content.py), and for each kind its weights as parts of `steps`, { shape:
@@ -101,7 +103,8 @@ export class Shown {
   constructor(attention, name, heads, { rows, words, specials, top, together }) {
     Object.assign(this, { attention, name, heads, together });
     const sides = attention.sides(name, rows);
-    this.rows = grouped(sides.queries, words, specials);
+    const isRenormalised = specials === "renormalised" || specials === CONTENT;
+    this.rows = grouped(sides.queries, words, specials === CONTENT ? "shown" : specials); // the rows all stay
     this.columns = grouped(sides.keys, words, specials);
     if (name === "decoder") { // without rows that have nothing left to read
       this.rows = this.rows.filter(({ positions }) => this.columns[0]?.positions[0] <= positions.at(-1));
@@ -109,9 +112,9 @@ export class Shown {
     if (name !== "encoder") this.nameSteps(rows === "both tokens");
     this.most = together === "sum" ? heads.length : 1; // what a row can sum to
     // A weight of the model itself is exact to four decimals.
-    this.digits = heads.length > 1 || words === "words" || specials === "renormalised" ? 3 : 4;
+    this.digits = heads.length > 1 || words === "words" || isRenormalised ? 3 : 4;
     this.values = this.merged(attention.sum(name, heads), attention.kind(name).keys);
-    if (specials === "renormalised") this.renormalise();
+    if (isRenormalised) this.renormalise();
     this.inTop = top < 100 ? largestTogether(this.values, this.columns.length, top / 100) : null;
   }
 
@@ -139,9 +142,11 @@ export class Shown {
     }
   }
 
-  // Rows divided by what is left of them, so that they sum to what they summed to before.
+  // Rows divided by what is left of them, so that they sum to what they summed to before; `removed` is the mean share
+  // of a row that is gone.
   renormalise() {
     const { values, columns, most } = this;
+    this.removed = 1 - values.reduce((total, weight) => total + weight, 0) / (most * this.rows.length);
     for (let start = 0; start < values.length; start += columns.length) {
       const row = values.subarray(start, start + columns.length);
       const sum = row.reduce((total, weight) => total + weight, 0);
@@ -248,8 +253,8 @@ export class Shown {
 
 // Tokens of a side as they are shown: single, merged into words, or a word's first token alone; specials may be left
 // out.
-function grouped({ tokens, special, words }, as, specials) {
-  const groups = [], hidden = new Set(specials === "shown" ? [] : special);
+function grouped({ tokens, special, empty, words }, as, specials) {
+  const groups = [], hidden = new Set({ shown: [], [CONTENT]: empty }[specials] ?? special);
   tokens.forEach((token, position) => {
     if (hidden.has(position)) return;
     const before = groups.at(-1), inside = before && before.word === words[position];

@@ -136,7 +136,7 @@ export function axesText(name, rows, down = "Rows", across = "Columns") {
 }
 
 // The changes to the weights of so many heads, one sentence each; nothing where they are the model's own.
-export function notes(count, { words, specials, top, together, view }) {
+export function notes(count, { words, specials, top, together, view }, removed = 0) {
   const subject = view === "lines" ? "The tokens’ colours and the numbers are" : "This is";
   const whole = specials !== "hidden" && words !== "first pieces" && top === 100;
   const sum = whole ? `a row sums to ${count}` : `a whole row would sum to ${count}`;
@@ -151,6 +151,9 @@ export function notes(count, { words, specials, top, together, view }) {
       "Special tokens are left out and rows are not divided by what remains: each lacks the weight on them.",
     specials === "renormalised" &&
       "Special tokens are left out and each row is divided by what remains, so that it sums to what it did before.",
+    specials === "content only" &&
+      `Special tokens, language tags and punctuation are left out as keys, ${Math.round(100 * removed)} % of the ` +
+      "weight, and each row is divided by what remains.",
     top < 100 && `Of each row only the largest weights that together hold ${top} % of it are kept.`,
     count > 1 && `${subject} the ${together} of ${count} heads: ${result}.`,
   ].filter(Boolean).join(" ");

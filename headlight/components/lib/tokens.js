@@ -56,6 +56,8 @@ function cutAt(label, joint) {
   return at < 0 ? [label] : [label.slice(0, at), label.slice(at + joint.length)];
 }
 
+export const isLanguage = (token) => LANGUAGE.test(token);
+
 export const isMarks = (token) => {
   const marks = token.replace(/^▁+/, "");
   return marks.length > 0 && [...marks].every((sign) => MARKS.has(sign));

@@ -11,12 +11,12 @@ from headlight.app.head_choice import head_in_address, take_head
 from headlight.app.model_queue import fragment
 from headlight.app.results import TranslationRequest
 from headlight.app.selection import Selection
-from headlight.app.widgets import offer_page, offer_table, show_translation
+from headlight.app.widgets import offer_page, offer_table, plain, show_translation
 from headlight.components.show import attention_explorer
 from transformer.interpret.trace import Trace
 from transformer.model.head_ref import HeadRef
 
-from .explorer_content import CROSS_FIRST, OPTIONS, explorer_blob, explorer_page
+from .explorer_content import CROSS_FIRST, OPTIONS, describe_sinks, explorer_blob, explorer_page
 from .long_explorer import LongExplorer, long_words
 
 
@@ -28,6 +28,8 @@ def show(request: TranslationRequest) -> None:
 def show_heads(request: TranslationRequest, trace: Trace) -> None:
     """Show a trace, perhaps another one than the request's."""
     roles = results.roles(request.checkpoint)
+    if sinks := describe_sinks(trace):
+        st.caption(plain(sinks))
     blob = LongExplorer(trace, roles) if long_words(trace) else explorer_blob(trace, roles)
     _show_linked(request, trace, blob)
 

@@ -10,6 +10,7 @@ from headlight.app.facts import pack_facts, pattern_facts
 from headlight.app.selection import Selection
 from headlight.components.standalone import Words, standalone
 from headlight.plots.names import KIND_NAMES, ROW_LABELS
+from headlight.plots.numbers import percent
 from transformer.arrays import require_index
 from transformer.corpus import HeadRoles, plainest_head
 from transformer.interpret.head_patterns import LEAST_ROWS, THRESHOLDS, Pattern, measure_heads
@@ -31,6 +32,7 @@ OPTIONS = {
 }
 DEFAULTS = {name: options[0] for name, options in OPTIONS.items()}
 CROSS_FIRST = ("cross", "encoder", "decoder")  # the default kind first
+MOST_WITHOUT_CONTENT = 0.6  # share of cross-attention; above it the explorer says so
 
 _LOOK_FOR = (
     "Point at a thumbnail and that head's map stands beside it, choose it to keep it; point at a token or a cell and "
@@ -45,6 +47,17 @@ def explorer_blob(trace: Trace, roles: HeadRoles | None = None) -> bytes:
     """
     maps = {kind: to_steps(trace.attention(kind)) for kind in KINDS}
     return pack_facts(explorer_facts(trace, maps, roles), maps)
+
+
+def describe_sinks(trace: Trace) -> str:
+    """Say the share of cross-attention on keys without content where it is most of the weight; "" elsewhere."""
+    share = float(trace.special_share().total(AttentionKind.CROSS).mean())
+    if share <= MOST_WITHOUT_CONTENT:
+        return ""
+    return (
+        f"{percent(share)} of this model’s cross-attention here rests on the end, language tags and punctuation: under "
+        "Options, Special tokens, “content only” shows the rest."
+    )
 
 
 def to_steps(weights: np.ndarray) -> np.ndarray:

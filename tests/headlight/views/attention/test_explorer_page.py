@@ -11,7 +11,7 @@ from support.pages import components, open_page, page_text
 from support.replayed import replayed
 
 from headlight.app import results
-from headlight.views.attention.explorer_content import KINDS, explorer_blob
+from headlight.views.attention.explorer_content import KINDS, describe_sinks, explorer_blob
 from headlight.views.attention.page import VIEWS
 from transformer import Translator
 from transformer.corpus.atlas.roles import find_roles
@@ -207,3 +207,12 @@ def test_no_view_breaks_on_any_sentence(view, text):
     assert app.title[0].value == "Attention"
     if not text:
         assert "is empty" in page_text(app)
+
+
+def test_the_explorer_says_where_most_cross_attention_has_no_content(shipped):
+    trace = shipped.trace(FIRST)
+    resting = np.zeros_like(trace.cross)
+    resting[..., -1], resting[..., 0] = 0.75, 0.25
+    assert "75 % of this model’s cross-attention" in describe_sinks(dataclasses.replace(trace, cross=resting))
+    resting[..., -1], resting[..., 0] = 0.5, 0.5
+    assert describe_sinks(dataclasses.replace(trace, cross=resting)) == ""

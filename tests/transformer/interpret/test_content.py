@@ -1,0 +1,50 @@
+"""Shares of weight on keys without content, and maps of the other keys: laws, and values by hand."""
+
+import numpy as np
+import pytest
+
+from transformer.interpret.content import SORTS, content_only, has_content, is_language, special_share
+from transformer.model.names import AttentionKind
+
+
+@pytest.fixture(scope="module")
+def trace(shipped):
+    return shipped.trace("No, it rains!")
+
+
+def test_each_sort_of_key_is_known():
+    keys = [">>deu<<", "__de__", "deu_Latn", "de_DE", "▁I", "▁,", "'", "<s>", "<pad>", "</s>", "Lat", "<unk>"]
+    assert [is_language(key) for key in keys] == [True] * 4 + [False] * 8
+    assert has_content(keys).tolist() == [key in ("▁I", "Lat", "<unk>") for key in keys]
+
+
+def test_shares_and_maps_by_hand():
+    weights = np.array([[[[0.1, 0.2, 0.3, 0.4], [0.0, 0.0, 0.5, 0.5]]]], dtype=np.float32)
+    maps = {AttentionKind.CROSS: (weights, ("deu_Latn", "▁so", ".", "</s>"))}
+    share = special_share(maps)
+    by_sort = dict(zip(SORTS, share.by_kind[AttentionKind.CROSS][0, 0], strict=True))
+    assert by_sort == pytest.approx({"end": 0.45, "begin": 0, "language": 0.05, "punctuation": 0.4})
+    found = content_only(maps)
+    np.testing.assert_allclose(found.weights[AttentionKind.CROSS][0, 0], [[0, 1, 0, 0], [0, 0, 0, 0]])
+    np.testing.assert_allclose(found.removed[AttentionKind.CROSS][0, 0], [0.8, 1], atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", AttentionKind)
+def test_rows_sum_to_one_and_the_removed_share_is_the_rest(trace, kind):
+    found, share = trace.content_only(), trace.special_share()
+    sums, removed = found.weights[kind].sum(axis=-1), found.removed[kind]
+    np.testing.assert_allclose(sums[removed < 1], 1, atol=1e-9)
+    assert (sums[removed == 1] == 0).all()
+    np.testing.assert_allclose(removed.mean(axis=-1), share.total(kind), atol=1e-6)
+    keys = trace.decoder_input_tokens if kind == AttentionKind.DECODER else trace.source_tokens
+    whole = trace.attention(kind).astype(np.float64)
+    back = found.weights[kind] * (1 - removed)[..., None]
+    np.testing.assert_allclose(back, whole * has_content(keys), atol=1e-6)
+
+
+def test_the_tables_have_a_row_per_head_and_sort_and_per_query(trace):
+    share, content = trace.special_share().to_frame(), trace.content_only().to_frame()
+    heads = sum(np.prod(trace.attention(kind).shape[:2]) for kind in AttentionKind)
+    assert list(share) == ["kind", "layer", "head", "sort", "share"] and len(share) == heads * len(SORTS)
+    assert list(content) == ["kind", "layer", "head", "query", "removed", "largest_key", "weight"]
+    assert len(content) == sum(np.prod(trace.attention(kind).shape[:3]) for kind in AttentionKind)
