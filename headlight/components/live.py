@@ -42,7 +42,7 @@ def live_page(header: dict, weights: bytes, words: dict, title: str, whence: str
     engine, _ = joined(_ENGINE / "worker.js")
     modules, (serve, start) = joined(_ENGINE / "worker.js", _PAGE)
     script = f"{slimmed(engine)}{_PAGE_BEGINS}{slimmed(modules.removeprefix(engine))}{start}();\n"
-    style = slimmed_style(whole(_PAGE.with_suffix(".css")))
+    style = _font() + slimmed_style(whole(_PAGE.with_suffix(".css")))
     keeps_within("the live page", script=script, style=style)
     shared = "".join(whole(_FOLDER / name) for name in SHARED_STYLES)
     styles = {COMPONENTS[name]: part.style.removeprefix(shared) for name, part in parts.items()} | {"shared": shared}
@@ -62,6 +62,13 @@ def live_page(header: dict, weights: bytes, words: dict, title: str, whence: str
         weights=base64.b64encode(weights).decode("ascii"),
         script=script,
     )
+
+
+def _font() -> str:
+    """Return the app's font as a style: the Latin letters of Source Sans 3 (SIL Open Font License 1.1)."""
+    data = base64.b64encode((_FOLDER / "live_page" / "source_sans.woff2").read_bytes()).decode("ascii")
+    source = f'url("data:font/woff2;base64,{data}")format("woff2")'
+    return f'@font-face{{font-family:"Source Sans 3";font-weight:200 900;src:{source}}}'
 
 
 def _packed(told: dict) -> str:
