@@ -1,6 +1,7 @@
 """The README and the guides: what is printed there runs, and what is linked there exists."""
 
 import re
+from typing import Any
 
 import pytest
 from support.house import ROOT
@@ -20,6 +21,18 @@ def test_the_blocks_of_python_run_as_printed(page, tmp_path, monkeypatch):
     names: dict[str, object] = {}
     for block in blocks:
         exec(compile(block, page.name, "exec"), names)  # noqa: S102
+
+
+def test_rows_sum_to_one_without_dropout_alone():
+    (block,) = re.findall(r"^```python\n(.*?)^```", (ROOT / "docs" / "questions.md").read_text("utf-8"), re.M | re.S)
+    names: dict[str, Any] = {}
+    exec(compile(block, "questions.md", "exec"), names)  # noqa: S102
+    sums = names["in_training"]
+    printed = [float(number) for number in re.search(r"in_training\[0, 0\]  # (.*?):", block)[1].split(", ")]
+    assert sums[0, 0].tolist() == pytest.approx(printed, abs=0.005)
+    whole = sums[sums > 1.1]
+    assert len(whole) and whole.tolist() == pytest.approx([1 / 0.9] * len(whole))
+    assert names["without_dropout"].flatten().tolist() == pytest.approx([1] * 10)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
