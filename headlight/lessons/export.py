@@ -23,8 +23,7 @@ from .answer import Kind, Run
 from .file import Lesson
 from .measures.hand import SHAPE
 from .overview import TITLES
-from .panel import Try, payload_of
-from .posed import Posed, off_words, pose
+from .posed import Posed, Try, off_words, payload_of, pose
 
 # Views of the file by the app's page, and the figures of that page which the view has; "" is the page's first one.
 _VIEWS = {

@@ -24,7 +24,7 @@ from transformer.errors import UserError
 
 from .answer import Kind, Run
 from .file import Lesson, lesson_files, read_lessons
-from .posed import Posed, pose, pose_somehow
+from .posed import Posed, Try, payload_of, pose, pose_somehow
 from .teach import desk
 
 STYLE, DOCKED = (Path(__file__).with_name(f"{name}.css") for name in ("panel", "docked"))
@@ -59,16 +59,6 @@ class _Going:
     checkpoint: str = ""
 
 
-@dataclass
-class Try:
-    """What a learner did with a question: their choice, hints taken, whether it was shown, whether it was right."""
-
-    choice: object = None
-    hints: int = 0
-    shown: bool = False
-    right: bool = False
-
-
 def lessons() -> tuple[list[Lesson], list[str]]:
     """Return all lessons in their order, and a sentence for each file that cannot be read."""
     files = lesson_files()
@@ -99,6 +89,10 @@ def start_run() -> None:
     page, values = st.session_state.get(_ORDER, ("", {}))
     if page == _page_name():
         url_state.order(values)
+        if url_state.came_from_another_page():
+            url_state.write_all(
+                {key: text for key, text in values.items() if text != str(PARAMETERS[key].default or "")}
+            )
 
 
 def end_run() -> None:
@@ -108,20 +102,12 @@ def end_run() -> None:
 
 
 def _open(page: str, values: Mapping[str, str]) -> None:
-    """Go to a page whose address has these values: then this run ends.
-
-    The browser follows a link to it: `st.switch_page` refuses while a widget of the bar has a value in the address, and
-    a value that is not in the address from the start would not come into it.
-    """
+    """Go to a page that shows these values: then this run ends. `start_run` writes them into its address."""
     st.session_state[_ORDER] = (page, dict(values))
     st.session_state[_MOVES] = st.session_state.get(_MOVES, 0) + 1
     if page == _page_name():
         st.rerun()
-    with st.container(key="lesson_link"):
-        query = {key: text for key, text in values.items() if text != str(PARAMETERS[key].default or "")}
-        st.page_link(f"pages/{page}.py", label=page, query_params=query)
-    lesson_panel({"open": True}, "lesson_panel", **_DEAF)
-    st.stop()
+    st.switch_page(f"pages/{page}.py", query_params={})
 
 
 TO_LIST, TO_NEXT = -2, -3  # where the panel's buttons lead to besides a step, as in panel.js: -1 only leaves
@@ -274,11 +260,8 @@ def show_panel(request: TranslationRequest) -> None:
         heard = _DEAF | {"go": lambda step: _go(lesson, step), "restore": _restore}
         lesson_panel(end_of(lesson) | of_visit, "lesson_panel", **heard)
         return
-    try:
-        posed = pose(lesson, number, Run(request, _address()))
-    except UserError as error:
-        posed = Posed(lesson, number, Run(request), undecided=str(error))
-    tried = _tries().setdefault(posed.key, Try())
+    posed = _pose_shown(lesson, number, request)
+    tried = _tried(posed)
     if posed.answer and posed.answer.kind == Kind.DO and posed.answer.done:
         tried.right = True
     _veil(posed, lifted=tried.right or tried.shown)
@@ -294,15 +277,20 @@ def show_panel(request: TranslationRequest) -> None:
     )
 
 
+def _pose_shown(lesson: Lesson, number: int, request: TranslationRequest) -> Posed:
+    """Pose a step for what the page shows; for a sentence that cannot be translated it says why."""
+    try:
+        return pose(lesson, number, Run(request, _address()))
+    except UserError as error:
+        return Posed(lesson, number, Run(request), undecided=str(error))
+
+
 def _show_desk(code: str, request: TranslationRequest, lesson: Lesson | None, number: int | None) -> None:
     """Show a teacher's desk, with the question of the step in the address where there is one."""
     if lesson is None or number is None or number >= len(lesson.steps):
         desk.show(code, desk.place_on(_page_name(), request, None), _WAYS)
         return
-    try:
-        posed = pose(lesson, number, Run(request, _address()))
-    except UserError as error:
-        posed = Posed(lesson, number, Run(request), undecided=str(error))
+    posed = _pose_shown(lesson, number, request)
     _veil(posed, lifted=desk.is_revealed(code, posed))
     desk.show(code, desk.place_on(_page_name(), request, posed, away=_is_away(posed)), _WAYS)
 
@@ -378,61 +366,29 @@ def _is_away(posed: Posed) -> bool:
     return _page_name() not in _pages_of(posed.lesson, posed.number)
 
 
-def payload_of(posed: Posed, tried: Try) -> dict:
-    """Return what the panel shows of a step, ready for JSON; what is right is in it only once it was found or shown."""
-    step, answer = posed.step, posed.answer
-    over = tried.right or tried.shown
-    said, asked = posed.glossed(posed.text(step.say), posed.text(step.ask))
-    payload: dict = {
-        "key": posed.key,
-        "name": posed.lesson.name,
-        "title": posed.lesson.title,
-        "step": posed.number + 1,
-        "of": len(posed.lesson.steps),
-        "say": said,
-        "note": posed.text(step.note),
-        "sample": posed.text(step.sample),
-        "undecided": posed.undecided,
-        "look": step.look,
-        "others": bool(posed.undecided and posed.lesson.sentences_of(posed.number)),
-        "moves": bool(step.show or step.show_page),
-        "tried": {"choice": tried.choice, "hints": tried.hints, "shown": tried.shown, "right": tried.right},
-        "last": posed.number + 1 == len(posed.lesson.steps),
-    }
-    if answer and step.is_question:
-        hints = posed.hints()
-        payload |= {
-            "ask": asked,
-            "kind": str(answer.kind),
-            "options": [[option.name, posed.label(option)] for option in posed.options],
-            "scale": answer.scale if answer.kind == Kind.NUMBER else "",
-            "hints": hints[: tried.hints],
-            "more_hints": len(hints) - tried.hints if not over else 0,
-            "feedback": posed.feedback(tried.choice, whole=over) if over or tried.choice is not None else "",
-            "right": sorted(answer.right) if over else [],
-        }
-    return payload
-
-
 def _tries() -> dict[str, Try]:
     return st.session_state.setdefault(_TRIES, {})
 
 
+def _tried(posed: Posed) -> Try:
+    return _tries().setdefault(posed.key, Try())
+
+
 def _choose(posed: Posed, choice: object) -> None:
-    tried = _tries().setdefault(posed.key, Try())
+    tried = _tried(posed)
     if posed.answer and not (tried.right or tried.shown):
         tried.choice = choice
         tried.right = posed.answer.is_right(choice)
 
 
 def _take_hint(posed: Posed) -> None:
-    tried = _tries().setdefault(posed.key, Try())
+    tried = _tried(posed)
     tried.hints = min(tried.hints + 1, len(posed.hints()))
 
 
 def _show(posed: Posed) -> None:
     """Tell the answer, and let the figure show it."""
-    tried = _tries().setdefault(posed.key, Try())
+    tried = _tried(posed)
     tried.shown = tried.shown or not tried.right
     if posed.step.show or posed.step.show_page:
         st.session_state[_GOING] = _Going(posed.lesson.name, posed.number, shown=True)

@@ -210,3 +210,49 @@ def unknown_names(posed: Posed) -> set[str]:
     """Return the {names} of a step that its measure does not say."""
     known: Mapping[str, str] = posed.answer.names if posed.answer else {}
     return set() if posed.undecided else names_used(posed.step) - known.keys()
+
+
+@dataclass
+class Try:
+    """What a learner did with a question: their choice, hints taken, whether it was shown, whether it was right."""
+
+    choice: object = None
+    hints: int = 0
+    shown: bool = False
+    right: bool = False
+
+
+def payload_of(posed: Posed, tried: Try) -> dict:
+    """Return what the panel shows of a step, ready for JSON; what is right is in it only once it was found or shown."""
+    step, answer = posed.step, posed.answer
+    over = tried.right or tried.shown
+    said, asked = posed.glossed(posed.text(step.say), posed.text(step.ask))
+    payload: dict = {
+        "key": posed.key,
+        "name": posed.lesson.name,
+        "title": posed.lesson.title,
+        "step": posed.number + 1,
+        "of": len(posed.lesson.steps),
+        "say": said,
+        "note": posed.text(step.note),
+        "sample": posed.text(step.sample),
+        "undecided": posed.undecided,
+        "look": step.look,
+        "others": bool(posed.undecided and posed.lesson.sentences_of(posed.number)),
+        "moves": bool(step.show or step.show_page),
+        "tried": {"choice": tried.choice, "hints": tried.hints, "shown": tried.shown, "right": tried.right},
+        "last": posed.number + 1 == len(posed.lesson.steps),
+    }
+    if answer and step.is_question:
+        hints = posed.hints()
+        payload |= {
+            "ask": asked,
+            "kind": str(answer.kind),
+            "options": [[option.name, posed.label(option)] for option in posed.options],
+            "scale": answer.scale if answer.kind == Kind.NUMBER else "",
+            "hints": hints[: tried.hints],
+            "more_hints": len(hints) - tried.hints if not over else 0,
+            "feedback": posed.feedback(tried.choice, whole=over) if over or tried.choice is not None else "",
+            "right": sorted(answer.right) if over else [],
+        }
+    return payload

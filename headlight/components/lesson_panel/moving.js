@@ -1,10 +1,10 @@
 // Going to another step: the page and its address change in several steps, which Back takes back as one.
 
-const LINK = ".st-key-lesson_link a";
 const ACTS = ["pointerdown", "keydown", "popstate"];
 export const LONGEST = 15_000; // ms until a move that never ends is given up
 
 let since = 0;
+let moves = 0; // of this visit
 let holds = false; // whether the focus was in the panel last
 
 export function isMoving() {
@@ -28,19 +28,15 @@ export function holdsFocus() {
   return holds;
 }
 
-// Follow the link to the page of the new step, as soon as it is drawn.
-export function openPage() {
-  if (!isMoving()) beginMove();
-  follow();
+// Note which move the page belongs to; return whether it is a new one, begun on the page or in the panel.
+export function notesMove(number) {
+  const isNew = number !== moves;
+  moves = number;
+  if (isNew && !isMoving()) beginMove();
+  return isNew;
 }
 
-function follow() {
-  const link = document.querySelector(LINK);
-  if (link) link.click();
-  else if (isMoving()) requestAnimationFrame(follow);
-}
-
-// Streamlit writes the link, then the values that its page gives the address: one entry in the browser's history, until
+// Streamlit writes the page, then the values that the page gives its address: one entry in the browser's history, until
 // the visitor does something else.
 function asOneEntry() {
   if (Object.hasOwn(history, "pushState")) delete history.pushState;

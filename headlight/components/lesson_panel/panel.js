@@ -3,7 +3,7 @@
 
 import { Component, mounted } from "../lib/mount.js";
 import { Memory, storage } from "./memory.js";
-import { LONGEST, beginMove, endMove, holdFocus, holdsFocus, isMoving, openPage } from "./moving.js";
+import { LONGEST, beginMove, endMove, holdFocus, holdsFocus, isMoving, notesMove } from "./moving.js";
 
 const HAVE_ARROWS = "input, textarea, select, canvas, [role=slider], [role=region], [role=radiogroup]";
 const ASK_AGAIN_AFTER = 400; // ms from the first drawing until what is remembered is sent: not while it is being made
@@ -50,12 +50,8 @@ class LessonPanel extends Component {
   }
 
   receive(data) {
-    this.panel.hidden = Boolean(data.open || data.list);
+    this.panel.hidden = Boolean(data.list);
     clearTimeout(this.timer);
-    if (data.open) {
-      holdFocus(true);
-      return openPage();
-    }
     if (data.list) endMove();
     else this.step(data);
     const remembered = this.memory.all();
@@ -65,11 +61,13 @@ class LessonPanel extends Component {
   }
 
   step(data) {
+    const arrives = !data.alone && notesMove(data.turn);
+    if (arrives) holdFocus(true);
     if (data.alone) endMove(); // there is no page to wait for
     this.wait(isMoving());
     if (isMoving()) whenAtRest(() => this.arrive());
     const moved = data.key !== this.data?.key;
-    if (data.look && (moved || data.turn !== this.data.turn)) whenAtRest(() => bringIntoSight(data.look));
+    if (data.look && (moved || arrives)) whenAtRest(() => bringIntoSight(data.look));
     this.data = data;
     if (moved || !this.chosen) this.chosen = new Set([data.tried.choice ?? []].flat());
     if (data.tried.choice !== null || data.tried.hints || data.tried.shown) this.memory.keep(data.key, data.tried);

@@ -172,10 +172,6 @@ def show(code: str, place: Place, ways: Ways) -> None:
     st.html(style(STYLE))
     if is_presented():
         st.html(style(PRESENTED))
-    # The first two places are those of the link to another page and of what follows it (`panel._open`): a run of this
-    # part that comes late would take the link away before the browser has followed it.
-    st.empty()
-    st.empty()
     st.fragment(_refresh, run_every=REFRESH)(code, place, ways)
 
 

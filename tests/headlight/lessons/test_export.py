@@ -11,8 +11,7 @@ from headlight.app.results import CheckpointFiles, TranslationRequest
 from headlight.lessons.answer import Kind, Run
 from headlight.lessons.export import export_lessons
 from headlight.lessons.file import read_lesson, read_lessons
-from headlight.lessons.panel import Try, payload_of
-from headlight.lessons.posed import Posed, pose
+from headlight.lessons.posed import Posed, Try, payload_of, pose
 from transformer.errors import UserError
 
 LESSONS = read_lessons()[0]

@@ -9,8 +9,7 @@ from headlight.app import results
 from headlight.app.results import TranslationRequest
 from headlight.lessons.answer import Answer, Kind, Option, Run, number_words
 from headlight.lessons.file import Lesson, Step
-from headlight.lessons.panel import Try, payload_of
-from headlight.lessons.posed import Posed, pose, pose_somehow
+from headlight.lessons.posed import Posed, Try, payload_of, pose, pose_somehow
 
 OPTIONS = (Option("a", "“▁a”", "It has .1."), Option("b", "“▁b”", "It has .9."), Option("c", "“c”"), Option("d", "“d”"))
 

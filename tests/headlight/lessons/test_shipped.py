@@ -9,8 +9,7 @@ from headlight.app.results import TranslationRequest
 from headlight.lessons.answer import Kind, Run
 from headlight.lessons.file import SHIPPED, problems_of, read_lessons
 from headlight.lessons.overview import overview
-from headlight.lessons.panel import Try, payload_of
-from headlight.lessons.posed import pose, pose_somehow, unknown_names
+from headlight.lessons.posed import Try, payload_of, pose, pose_somehow, unknown_names
 from headlight.lessons.worksheet import worksheet
 from transformer.untrusted import read_toml
 
