@@ -56,7 +56,8 @@ def _is_observed(*parts: nn.Module) -> bool:
     this, modules = threading.get_ident(), (module for part in parts for module in part.modules())
     hooked = [each for each in modules if each._forward_hooks or each._forward_pre_hooks]
     hooks = (hook for each in hooked for hook in (*each._forward_hooks.values(), *each._forward_pre_hooks.values()))
-    return any(getattr(hook, "thread", this) == this for hook in hooks) or nn.modules.module._has_any_global_hook()
+    of_all = nn.modules.module._global_forward_hooks, nn.modules.module._global_forward_pre_hooks
+    return any(of_all) or any(getattr(hook, "thread", this) == this for hook in hooks)
 
 
 class _Layer:
