@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 FOLDER = Path(__file__).parent
+_SKELETON = '<div class="skeleton" aria-hidden="true"></div>'  # in place of the first figure while it loads
+_VISITED = "visited"  # in the session
 SHARED_STYLES = [FOLDER.parent / "components" / "lib" / name for name in ("colours.css", "chips.css", "finding.css")]
 
 
@@ -62,11 +64,16 @@ def main(guide: Guide) -> None:
     request = bar.show()  # quickly done, and who waits says what will be asked for
     offer_downloads()
     panel = st.container(key="lesson")
+    placeholder = st.empty()
+    if _VISITED not in st.session_state:
+        st.session_state[_VISITED] = True
+        placeholder.html(_SKELETON)
     with in_turn(above_page, results.greedy_request(results.traces, request)):
         with panel:
             guide.follow(request)
             guide.show_panel(request)
         run_page(page, request)
+        placeholder.empty()
         guide.show_lessons_through(page.url_path)
     guide.end_run()
     freeze_imports()
@@ -102,7 +109,9 @@ def starting() -> Iterator[None]:
         yield
         return
     _configure("Headlight")
-    notice.info("Starting: reading PyTorch and the model …", icon=":material/hourglass_top:")
+    with notice.container():
+        st.info("Starting: reading PyTorch and the model …", icon=":material/hourglass_top:")
+        st.html(_SKELETON)
     with _reading:
         gc.disable()  # what is imported stays: looking for garbage in it takes a fifth of the time
         try:

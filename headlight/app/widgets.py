@@ -19,7 +19,7 @@ from headlight.plots.heatmap import plain_maps
 from headlight.plots.layout import captioned, enlarged
 from headlight.plots.limits import plain_cells_words
 from headlight.plots.numbers import format_probability, percent
-from headlight.plots.tokens import GLYPHS, NOTHING, TokenCell, chip_text, in_words
+from headlight.plots.tokens import GLYPHS, NOTHING, chip_text, in_words, spoken
 from transformer import Trace
 from transformer.interpret.head_patterns import word_ranges
 
@@ -127,8 +127,8 @@ def as_csv(table: pd.DataFrame) -> bytes:
 def show_table(
     label: str,
     corner: str,
-    header: Sequence[str | TokenCell],
-    rows: Sequence[tuple[str, Sequence[str | TokenCell]]],
+    header: Sequence[str],
+    rows: Sequence[tuple[str, Sequence[str]]],
     masked: Sequence[Sequence[bool]] | None = None,
     shades: Sequence[Sequence[float]] | None = None,
 ) -> None:
@@ -154,14 +154,12 @@ def show_table(
     )
 
 
-def _cells(cells: Sequence[str | TokenCell], styles: Sequence[str]) -> str:
+def _cells(cells: Sequence[str], styles: Sequence[str]) -> str:
     return "".join(_cell(text, "td", style) for text, style in zip(cells, styles, strict=True))
 
 
-def _cell(text: str | TokenCell, tag: str, attributes: str = "") -> str:
-    return (
-        text.html(tag, attributes) if isinstance(text, TokenCell) else f"<{tag}{attributes}>{html.escape(text)}</{tag}>"
-    )
+def _cell(text: str, tag: str, attributes: str = "") -> str:
+    return f"<{tag}{attributes}>{html.escape(text)}</{tag}>"
 
 
 def can_be_presented() -> bool:
@@ -186,7 +184,7 @@ def show_figure(figure: go.Figure, key: str, alt: str, see: Finding | str = "") 
     figure = captioned(figure, caption)
     if is_presented():
         figure = enlarged(figure, LARGER)
-    st.plotly_chart(figure, key=key, alt=alt, config={"modeBarButtonsToRemove": ["toImage"]})
+    st.plotly_chart(figure, key=key, alt=spoken(alt), config={"modeBarButtonsToRemove": ["toImage"]})
     for rows, columns in plain_maps(figure):
         st.caption(plain_cells_words(rows, columns))
 
@@ -276,14 +274,14 @@ def show_shares(tokens: Sequence[str], shares: Sequence[float], limit: float, la
 
 
 def _chip(token: str, note: str, *, css: str = "", share: float = 0.0, title: str = "") -> str:
-    """Return a token as it looks over a note; pointing at it, or hearing the page, tells what it is to the letter."""
-    letters, named = html.escape(token), html.escape(f"{token}, {title}" if title else token)
+    """Return a token as it looks over a note; `title` appears on hover."""
+    named = f' title="{html.escape(title)}"' if title else ""
     colour = f' style="--share: {share:.3f}"' if share else ""
     special = " special" if token in GLYPHS else ""
     return (
-        f'<span class="chip{special}{css}"{colour} title="{named}">'
+        f'<span class="chip{special}{css}"{colour}{named}>'
         f'<span class="token" aria-hidden="true">{html.escape(chip_text(token))}</span>'
-        f'<span class="letters">{letters}</span><span class="note">{html.escape(note)}</span></span>'
+        f'<span class="letters">{html.escape(spoken(token))}</span><span class="note">{html.escape(note)}</span></span>'
     )
 
 
@@ -293,4 +291,6 @@ def _show(tokens: Sequence[str], chips: list[str], label: str, caption: str = ""
     inside = {position for word in words for position in word[1:]}
     items = "".join(f"{'' if at in inside else '</li><li>'}{chip}" for at, chip in enumerate(chips))
     above = f'<p class="caption">{html.escape(caption)}</p>' if caption else ""
-    st.html(f'{above}<ol class="chips" aria-label="{html.escape(label)}">{items.removeprefix("</li>")}</li></ol>')
+    st.html(
+        f'{above}<ol class="chips" aria-label="{html.escape(spoken(label))}">{items.removeprefix("</li>")}</li></ol>'
+    )

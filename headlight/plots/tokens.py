@@ -4,7 +4,6 @@ import functools
 import html
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from transformer.data.tokenizer import SPACE
 from transformer.interpret.content import is_language
@@ -21,19 +20,6 @@ _ENDS_A_WORD = frozenset({"</s>", "<s>", "<pad>", SPACE})
 # The beginning of a token in a sentence: at its start, after a blank, a quotation mark, or between two of one label.
 _TOKEN_MARK = re.compile(rf"(?<![^\s“|]){SPACE}(?=[^\s”|])")
 _SPECIAL_IN_SENTENCE = re.compile(rf"(?<![^\s“|])(?:{'|'.join(map(re.escape, GLYPHS))})(?![^\s”|.,:;])")
-
-
-@dataclass(frozen=True)
-class TokenCell:
-    """A token in a table, `shown` as it looks over the text `below`; its letters appear on hover."""
-
-    token: str
-    shown: str
-    below: str = ""
-
-    def html(self, tag: str, attributes: str = "") -> str:
-        """Return the cell of an HTML table."""
-        return f'<{tag}{attributes} title="{html.escape(self.token)}">{html.escape(self.shown + self.below)}</{tag}>'
 
 
 def token_label(token: str) -> str:
@@ -90,9 +76,9 @@ def in_words(sentence: str) -> str:
     return _SPECIAL_IN_SENTENCE.sub(lambda match: GLYPHS[match[0]], shown)
 
 
-def token_cells(tokens: Sequence[str]) -> list[TokenCell]:
-    """Return the tokens of a sentence as cells of a table."""
-    return [TokenCell(*pair) for pair in zip(tokens, shown_tokens(tokens), strict=True)]
+def spoken(text: str) -> str:
+    """Return a token, or a sentence that names tokens, as screen readers say it: "I", "end"."""
+    return in_words(text).replace("⟨", "").replace("⟩", "")
 
 
 def quoted(token: str) -> str:

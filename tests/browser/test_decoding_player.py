@@ -9,6 +9,7 @@ from support.heard import heard, listen
 from support.rest import at_rest, back
 
 from headlight.components.bundle import bundle, read_parts
+from headlight.plots.numbers import percent
 from headlight.plots.tokens import chip_text, shown_token
 from headlight.views.decoding.content import decoding_facts
 from transformer import Beam
@@ -43,7 +44,9 @@ def test_stepping_shows_what_was_fed_what_follows_and_the_models_candidates(page
     expect(target_chips(page)).to_have_text(chips(*trace.decoder_input_tokens[:3], trace.target_tokens[2]))
     expect(page.locator("td.piece button")).to_have_text(list(map(shown_token, trace.candidate_tokens[2])))
     notes = page.locator(".chips.source .note")
-    expect(notes).to_have_text([f"{weight:.2f}" for weight in trace.cross[:, :, 2].mean(axis=(0, 1))])
+    expect(notes).to_have_text(
+        [f"{weight:.0%}".replace("%", " %") for weight in trace.cross[:, :, 2].mean(axis=(0, 1))]
+    )
     expect(page).to_have_url(re.compile("step=3"))
 
 
@@ -103,11 +106,13 @@ def test_a_head_chosen_among_all_is_the_one_that_colours_the_sentences(page, add
     below = layers * (heads * line + 6)
     top = box["y"] + box["height"] - below
     page.mouse.move(box["x"] + 60, top + (heads * line + 6) + 4.5 * line)
-    expect(page.locator(".readout")).to_contain_text(f"{trace.cross[1, 4, 3, 0]:.4f}")
+    expect(page.locator(".readout")).to_contain_text(f": {percent(trace.cross[1, 4, 3, 0])}")
     page.mouse.click(box["x"] + 60, top + (heads * line + 6) + 4.5 * line)
     expect(page).to_have_url(re.compile(r"head=cross\.2\.5"))
     expect(place(page)).to_contain_text("Step 4 of")
-    expect(page.locator(".chips.source .note")).to_have_text([f"{weight:.2f}" for weight in trace.cross[1, 4, 3]])
+    expect(page.locator(".chips.source .note")).to_have_text(
+        [f"{weight:.0%}".replace("%", " %") for weight in trace.cross[1, 4, 3]]
+    )
 
 
 def test_another_piece_is_taken_shared_and_left_again(page, address, elsewhere, shipped, trace):
@@ -196,13 +201,13 @@ def test_candidates_are_offered_to_be_clicked_and_no_row_is_cut(visitor, address
     assert sum(row["y"] < bottom - 0.5 for row in rows) >= 8
 
 
-def test_the_predicted_token_has_no_number_that_looks_like_a_weight(page, address, trace):
+def test_the_predicted_token_is_said_to_be_predicted(page, address, trace):
     page.goto(f"{address}/decoding?step=3")
     expect(place(page)).to_contain_text("Step 3 of")
     chance = f"{100 * trace.target_probabilities[2]:.1f} %"
     expect(page.locator(".chip.next .note")).to_have_text(f"predicted · {chance}")
     notes = page.locator(".target .chip:not(.next, .later) .note").all_text_contents()
-    assert len(notes) == 3 and all(re.fullmatch(r"[01]\.\d\d", note) for note in notes)
+    assert len(notes) == 3 and all(re.fullmatch(r"\d+ %", note) for note in notes)
     page.locator("td.piece button").nth(1).click()
     expect(page.locator(".chip.next .note")).to_have_text(re.compile(r"^forced · [\d.]+ %$"))
 
@@ -246,7 +251,7 @@ def test_hostile_tokens_are_text_in_the_player(page, trace):
         target_tokens=(evil, *trace.target_tokens[1:]),
         candidate_tokens=((evil, *trace.candidate_tokens[0][1:]), *trace.candidate_tokens[1:]),
     )
-    facts = decoding_facts(crafted, attention_map(crafted, "cross"), attention_map(crafted, "decoder"), 8000)
+    facts = decoding_facts(crafted, attention_map(crafted, "cross"), attention_map(crafted, "decoder"))
     player = read_parts("decoding_player/player")
     page.set_content(f"<div id=place>{player.markup}</div>")
     page.evaluate(

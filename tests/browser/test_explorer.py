@@ -18,6 +18,7 @@ from support.labels import step_names
 from support.rest import at_rest
 
 from headlight.components.bundle import bundle
+from headlight.plots.numbers import percent
 from headlight.plots.tokens import shown_token, shown_tokens
 from headlight.views.attention.explorer_content import explorer_blob
 from transformer import Translator
@@ -87,9 +88,9 @@ def test_pointing_at_a_cell_tells_its_numbers_and_marks_its_tokens_everywhere(pa
     weights = trace.cross[1, 2, 3]
     expect(page.locator(f"{QUERIES}.pointed")).to_have_text(step_names(trace)[3])
     expect(page.locator(f"{KEYS}.pointed")).to_have_text(shown_tokens(trace.source_tokens)[1])
-    expect(page.locator(f"{KEYS}.pointed")).to_have_attribute("aria-label", trace.source_tokens[1])
+    expect(page.locator(f"{KEYS}.pointed")).to_have_attribute("aria-label", shown_tokens(trace.source_tokens)[1])
     expect(page.locator(".readout")).to_contain_text(
-        f"attends to “{shown_token(trace.source_tokens[1])}” with weight {weights[1]:.4f}"
+        f"this head looks at “{shown_token(trace.source_tokens[1])}”: {percent(weights[1])}."
     )
     page.mouse.move(5, 5)
     expect(page.locator(".pointed")).to_have_count(0)
@@ -111,12 +112,7 @@ def test_pointing_at_a_token_colours_what_it_reads_and_what_reads_it(page, addre
         expect(page.locator(tokens).nth(2)).to_have_class(re.compile("pointed"))
         shares = [button.evaluate(colour) for button in page.locator(others).all()]
         np.testing.assert_allclose(shares, opacity(weights / max(1, weights.sum(), weights.max())), atol=0.006)
-        reads(page, f"{weights.max():.4f}")
-
-
-def three_decimals(weight: float) -> re.Pattern:
-    """A sum of weights as it is read out; the page has each weight to four decimals."""
-    return re.compile("|".join({re.escape(f"{weight + off:.3f}") for off in (-1e-4, 0, 1e-4)}))
+        reads(page, f": {percent(weights.max())}.")
 
 
 def test_pointing_at_a_head_shows_it_and_a_click_keeps_it(page, address, trace):
@@ -134,14 +130,14 @@ def test_pointing_at_a_head_shows_it_and_a_click_keeps_it(page, address, trace):
     expect(page).to_have_url(re.compile(r"head=cross\.3\.2-cross\.1\.4"))
     page.locator(QUERIES).nth(1).click()
     mean = float((trace.cross[2, 1, 1] + trace.cross[0, 3, 1]).max()) / 2
-    expect(page.locator(".readout")).to_contain_text(three_decimals(mean))
+    expect(page.locator(".readout")).to_contain_text(f": {percent(mean)}.")
     options(page)
     page.locator("[name=together]").select_option("sum")
     page.keyboard.press("Escape")
     expect(page.locator(".options .panel")).to_be_hidden()
     expect(page.locator(".options summary")).to_be_focused()
     expect(title(page)).to_have_text("Cross-attention: sum of 2 heads")
-    expect(page.locator(".readout")).to_contain_text(three_decimals(2 * mean))
+    expect(page.locator(".readout")).to_contain_text(f": {2 * mean:.2f}.")
     canvas.click(position={"x": 15, "y": thumbnail(page, 2, 1)["y"]})
     expect(title(page)).to_have_text("Cross-attention: sum of the 8 heads of layer 2")
 
@@ -154,7 +150,7 @@ def test_tokens_are_chosen_and_summed_and_escape_clears(page, address, elsewhere
     expect(page.locator(".readers [aria-pressed=true]")).to_have_text([step_names(trace)[step] for step in (2, 4)])
     sums = trace.cross[1, 2, 2] + trace.cross[1, 2, 4]
     expect(page.locator(".readout")).to_contain_text(
-        f"“{shown_token(trace.source_tokens[sums.argmax()])}” most: {sums.max():.3f} in sum"
+        f"look most at “{shown_token(trace.source_tokens[sums.argmax()])}”: {percent(sums.max() / 2)}."
     )
     page.wait_for_url(re.compile(r"query=3\.5"))
     other = second_visitor(elsewhere, page.url)
@@ -179,7 +175,7 @@ def test_everything_is_reached_by_keys(page, address, trace):
     expect(title(page)).to_have_text("Cross-attention: layer 2, head 2")
     for key in ("ArrowRight", "ArrowRight", "ArrowDown"):  # the first only goes to the first cell
         page.keyboard.press(key)
-    reads(page, f"with weight {trace.cross[1, 1, 1, 1]:.4f}")
+    reads(page, f": {percent(trace.cross[1, 1, 1, 1])}.")
     page.keyboard.press("Enter")
     expect(page.locator(f"{QUERIES}[aria-pressed=true]")).to_have_text(step_names(trace)[1])
     page.locator(QUERIES).first.focus()
@@ -384,6 +380,6 @@ def test_a_finger_chooses_heads_and_cells_and_nothing_covers_them(visitor, addre
     rows, columns = trace.cross.shape[2:]
     page.locator(".map canvas").tap(position=cell(page, 2, 3, rows, columns))
     expect(page.locator(f"{QUERIES}[aria-pressed=true]")).to_have_text(step_names(trace)[2])
-    expect(page.locator(".readout")).to_contain_text(f"with weight {trace.cross[1, 2, 2, 3]:.4f}")
+    expect(page.locator(".readout")).to_contain_text(f": {percent(trace.cross[1, 2, 2, 3])}.")
     fixed = "place => [...place.querySelectorAll('*')].map(each => getComputedStyle(each).position)"
     assert not {"fixed", "sticky"} & set(page.locator(".explorer").evaluate(fixed))

@@ -114,7 +114,7 @@ def test_a_click_chooses_query_and_key_everywhere_and_the_link_keeps_them(page, 
 
 def test_tokens_are_buttons_and_the_keys_move_from_cell_to_cell(page, address):
     open_inside(page, address, head="encoder.1.1", query="1", key="1")
-    page.get_by_role("group", name="Query").get_by_role("button", name="▁teacher").click()
+    page.get_by_role("group", name="Query").get_by_role("button", name="teacher").click()
     expect(hand(page, "products")).to_contain_text("“teacher” reading “I”:")
     page.locator("li.step.products .panels.own canvas").focus()
     page.keyboard.press("ArrowRight")

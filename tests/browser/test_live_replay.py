@@ -6,6 +6,7 @@ from playwright.sync_api import expect
 from support.live_file import go_to, show
 from support.streams import CHECKPOINTS
 
+from headlight.plots.numbers import percent
 from headlight.views.live.content import live_file
 from headlight.views.live.replay import find_replay, reduced
 from transformer.checkpoint import load_checkpoint
@@ -34,8 +35,8 @@ def test_the_replay_shows_its_training_head_by_head(live):
     cells = [float(cell) for cell in view.locator(".map td[id]").all_inner_texts()]
     np.testing.assert_allclose(cells, shown.cross[-1, 1, 3].ravel(), atol=0.0051)
     np.testing.assert_allclose(cells, trajectory.cross[-1, 1, 3].ravel(), atol=0.0075)
-    focus = f"{shown.cross[-1, 1, 3].max(axis=1).mean():.2f}"
-    expect(view.locator(".head .now")).to_contain_text(f"A row's largest weight is {focus} on average")
+    focus = percent(shown.cross[-1, 1, 3].max(axis=1).mean())
+    expect(view.locator(".head .now")).to_contain_text(f"A row puts {focus} on one token")
 
 
 def test_without_a_replay_there_is_no_such_view(open_alone):

@@ -9,6 +9,7 @@ from support.long_text import HALF, NAME, write_summarizer
 from support.rest import back
 from support.server import serve
 
+from headlight.plots.numbers import percent
 from transformer import Translator
 
 TASK = "instruction=nothing+before+the+text"
@@ -38,7 +39,7 @@ def expect_map(page: Page, title: str, weights: np.ndarray, digits: int) -> None
     """The map has this title, and the largest of its weights stands beside it."""
     expect(page.locator(".heads_name")).to_have_text(title)
     expect(page.locator(".main.waiting")).to_have_count(0)
-    largest = f"with weight {np.rint(weights.max() * 50_000) / 50_000:.{digits}f}"
+    largest = f": {percent(np.rint(weights.max() * 50_000) / 50_000)}."
     expect(page.locator(".readout")).to_contain_text(largest)
 
 

@@ -9,6 +9,7 @@ from support.marian import write_model
 from support.rest import at_rest
 from support.server import serve
 
+from headlight.plots.numbers import percent
 from headlight.plots.tokens import shown_token
 from transformer import Translator
 from transformer.checkpoint import save_checkpoint
@@ -69,7 +70,7 @@ def test_a_model_is_chosen_with_its_language_a_weight_is_read_and_the_other_page
         page.get_by_role("button", name=f"layer {layer}, head {head}", exact=True).click()
         expect(page.locator(".heads_name")).to_have_text(f"Cross-attention: layer {layer}, head {head}")
         page.locator(".query_tokens button").nth(1).hover()
-        largest = f"most: {trace.cross[layer - 1, head - 1, 1].max():.4f}."
+        largest = f": {percent(trace.cross[layer - 1, head - 1, 1].max())}."
         expect(page.locator(".readout")).to_contain_text(largest)
         go(page, "Decoding")
         hardest = trace.num_forced + int(trace.entropies[trace.num_forced :].argmax())

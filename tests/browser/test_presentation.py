@@ -8,8 +8,6 @@ from support.access import shuts_no_one_out
 from support.heard import listen
 from support.rest import at_rest, at_rest_and_hearing_keys, follow
 
-from headlight.plots.tokens import chip_text
-
 TEXT = "I love my teacher."
 PROJECTOR = {"width": 1366, "height": 768}
 SENTENCE = "Sentence to translate"
@@ -95,10 +93,10 @@ def test_while_presenting_the_map_reads_what_is_pointed_at_and_the_arrow_keys_st
     _, y = middle(queries.nth(1))
     x, _ = middle(page.locator(".map canvas"))
     page.mouse.move(x, y)
-    expect(page.locator(".readout")).to_contain_text("(output token “liebe”) attends to")
+    expect(page.locator(".readout")).to_contain_text("To write “liebe”, this head looks at")
     read = page.locator(".readout").inner_text()
     tokens = [key.get_attribute("aria-label") for key in keys.all()]
-    assert any(f"attends to “{chip_text(token)}”" in read for token in tokens[2:4]), "the middle of the keys"
+    assert any(f"looks at “{token}”" in read for token in tokens[2:4]), "the middle of the keys"
 
     follow(page, "/decoding?present=1&step=1")
     expect(page.locator(".place")).to_contain_text("Step 1 of")

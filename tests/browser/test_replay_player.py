@@ -12,7 +12,7 @@ from support.alone import put_up, receive
 from support.heard import heard, listen
 from support.rest import at_rest, back
 
-from headlight.plots.numbers import short_weight
+from headlight.plots.numbers import percent, short_weight
 from headlight.plots.tokens import chip_text
 from headlight.views.training.replay_content import focus_of, replay_facts
 from transformer.training.replay import REPLAY_FILE, TrainingReplay, load_replay
@@ -120,7 +120,7 @@ def test_a_head_chosen_among_all_is_shown_large_and_playing_goes_on(page, addres
     page.mouse.move(*place)
     first = replay.trajectories[0].cross[-1, 2, 4, 0, 0]
     expect(page.locator(".heads .readout")).to_have_text(
-        f"Layer 3, head 5: fed “⟨start⟩”, to predict “J”, reads “I” with weight {first:.3f}"
+        f"Layer 3, head 5: to write “J” after “⟨start⟩”, it looks at “I”: {percent(first)}"
     )
     page.get_by_label("Speed").select_option("0.5")
     page.get_by_role("button", name="Play", exact=True).click()
@@ -164,7 +164,7 @@ def test_the_map_is_read_by_keyboard_cell_by_cell(page, address, replay):
     fed, wanted, read = map(chip_text, (*trajectory.decoder_input_tokens[3:5], trajectory.source_tokens[2]))
     weight = trajectory.cross[13, 2, 4, 3, 2]
     expect(page.locator(".head .readout")).to_have_text(
-        f"Layer 3, head 5: fed “{fed}”, to predict “{wanted}”, reads “{read}” with weight {weight:.3f}"
+        f"Layer 3, head 5: to write “{wanted}” after “{fed}”, it looks at “{read}”: {percent(weight)}"
     )
     expect(table).to_have_attribute("aria-activedescendant", "cell-3-2")
     shows(page, replay, 13)  # the arrows moved through the map alone

@@ -14,6 +14,7 @@ from support.chromium import new_visitor
 from support.rest import at_rest
 
 import headlight as hl
+from headlight.plots.numbers import percent
 from headlight.plots.tokens import shown_tokens
 from headlight.views.attention.explorer_content import DEFAULTS, explorer_blob, explorer_page, select_heads
 from transformer.interpret.trace import Trace
@@ -49,12 +50,12 @@ def test_the_explorer_shows_the_choice_it_was_taken_with_and_every_weight(open_a
     for text in (f"Sentence: {SENTENCE}", f"Translation: {trace.target_text}", "by the checkpoint en-de."):
         expect(page.get_by_text(text)).to_be_visible()
     point_at(page, 2, 4)
-    reads(page, f"{trace.encoder[2, 4, 2, 4]:.4f}")
+    reads(page, f": {percent(trace.encoder[2, 4, 2, 4])}.")
     page.locator(KEYS).nth(1).hover()
-    reads(page, f"{trace.encoder[2, 4, :, 1].max():.4f}")
+    reads(page, f": {percent(trace.encoder[2, 4, :, 1].max())}.")
     page.get_by_role("button", name="cross", exact=True).click()
     page.locator(QUERIES).nth(3).click()
-    reads(page, f"{trace.cross[2, 4, 3].max():.4f}")
+    reads(page, f": {percent(trace.cross[2, 4, 3].max())}.")
     page.get_by_role("button", name="lines", exact=True).click()
     expect(page.locator(".readers button").nth(3)).to_have_attribute("aria-pressed", "true")
 
@@ -76,7 +77,7 @@ def test_a_notebooks_frame_is_alive(open_alone, trace):
     frame = page.frame_locator("iframe")
     expect(frame.locator(".heads_name")).to_have_text("Cross-attention: layer 2, head 3")
     frame.locator(QUERIES).nth(2).hover()
-    expect(frame.locator(".readout")).to_contain_text(f"{trace.cross[1, 2, 2].max():.4f}")
+    expect(frame.locator(".readout")).to_contain_text(f": {percent(trace.cross[1, 2, 2].max())}.")
 
 
 def picture_of(page: Page, tmp_path: Path) -> ElementTree.Element:
@@ -158,7 +159,7 @@ def test_attention_is_taken_as_it_stands(page, address, open_alone, tmp_path, tr
     expect(alone.locator(".readers [aria-pressed=true]")).to_have_text(
         " → ".join(shown_tokens(side)[2] for side in (trace.decoder_input_tokens, trace.target_tokens))
     )
-    reads(alone, f"{trace.decoder[1, 2, 2].max():.4f}")
+    reads(alone, f": {percent(trace.decoder[1, 2, 2].max())}.")
 
 
 def test_a_decoding_is_taken_and_played(page, address, open_alone, tmp_path, trace):
@@ -168,7 +169,7 @@ def test_a_decoding_is_taken_and_played(page, address, open_alone, tmp_path, tra
         expect(alone.locator(".place")).to_contain_text(f"Step {step} of {len(trace.target_ids)}: ")
         for key, weight in enumerate(trace.cross[2, 0, step - 1]):
             chip = alone.locator(".source .chip").nth(key)
-            assert chip.get_attribute("title") == f"{trace.source_tokens[key]}: weight {weight:.4f}"
+            expect(chip.locator(".note")).to_have_text(f"{weight:.0%}".replace("%", " %"))
         alone.get_by_role("button", name="One step forward").click()
     expect(alone.locator("tbody tr:not(.taken) button:enabled")).to_have_count(0)
     expect(alone.get_by_text("Choose a line")).to_be_hidden()

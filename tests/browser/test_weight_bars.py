@@ -29,7 +29,7 @@ def test_a_token_that_is_clicked_is_hidden_and_a_bar_that_is_moved_is_a_change_b
     at_rest(page)
     bar(page, number).focus()
     page.keyboard.press("End")
-    expect(page.locator(".weight_bars .number").nth(number - 1)).to_have_text("1.00")
+    expect(page.locator(".weight_bars .number").nth(number - 1)).to_have_text("100 %")
     page.wait_for_url("**rewrite=by+hand**")
     weights = ",".join("1" if token == "▁book" else "0" for token in trace.source_tokens)
     expect(changed(page)).to_have_text(shipped.translate([TEXT], interventions=[f"given:cross.*.*:{weights}"])[0])
@@ -43,7 +43,7 @@ def test_an_address_restores_weights_that_were_drawn(page, address, shipped):
         f"{address}/what_if?what_if=rewrite+attention&text={TEXT}&rewrite=by+hand&rewrite_rows=this+row&rewrite_row=4"
         f"&rewrite_weights={'-'.join(weights)}"
     )
-    expect(page.locator(".weight_bars .number").nth(3)).to_have_text("0.50")
+    expect(page.locator(".weight_bars .number").nth(3)).to_have_text("50 %")
     asked = [f"given:cross.*.*:{','.join(weights)}@3"]
     expect(changed(page)).to_have_text(shipped.translate([TEXT], interventions=asked)[0])
 
@@ -63,17 +63,17 @@ def test_the_answer_to_one_drag_does_not_undo_the_next(page):
     drag(page, 2, 0.6)
     numbers = page.locator(".weight_bars .number")
     receive(page, {**data, "after": [0.8, 0.2]})
-    expect(numbers).to_have_text(["0.40", "0.60"])
+    expect(numbers).to_have_text(["40 %", "60 %"])
     bar(page, 2).dispatch_event("change")
     page.wait_for_function("window.told.length === 2")
     assert page.evaluate("window.told") == [["weights", "0.8-0.2"], ["weights", "0.4-0.6"]]
     receive(page, {**data, "after": [0.3, 0.7]})  # as it is written in the address, and decides
-    expect(numbers).to_have_text(["0.30", "0.70"])
+    expect(numbers).to_have_text(["30 %", "70 %"])
     drag(page, 1, 0.9)
     bar(page, 1).dispatch_event("pointerup")  # without a change
     page.wait_for_function("window.told.length === 3")
     receive(page, {**data, "after": [0.6, 0.4]})
-    expect(numbers).to_have_text(["0.60", "0.40"])
+    expect(numbers).to_have_text(["60 %", "40 %"])
     drag(page, 1, 0.9)
     receive(page, {**data, "row": 1, "after": [0.5, 0.5]})  # of another row
-    expect(numbers).to_have_text(["0.50", "0.50"])
+    expect(numbers).to_have_text(["50 %", "50 %"])

@@ -23,7 +23,6 @@ const unknown = [null, null, null, null];
 export const FACTS = {
   id: "1", steps: STEPS, sentences: 400, leastRows: 3,
   sourceTokens: ["▁do", "n't", "</s>"], decoderInputTokens: ["<s>", "▁tu", "s"], targetTokens: ["▁tu", "s", "</s>"],
-  thresholds: { previous: 0.9, "end of sentence": 0.8, alignment: 0.8, "input alignment": 0.8 },
   patterns: {
     encoder: kind(["previous", null, "previous", null], [0.6, 0.9, null, 0.3], [0.5, 2, 1, 0.25], {
       previous: [[92, 100], [40, 100], [95, 100], [10, 100]],

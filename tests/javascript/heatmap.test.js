@@ -53,8 +53,8 @@ test("labels take the room of the longest, within limits", () => {
 });
 
 test("a cell says its weight, or that it is masked", () => {
-  assert.equal(cellText("“my”", "meine", "0.25"), "“my” reads “meine” with weight 0.25");
-  assert.equal(cellText("“my”", "meine", null), "“my” may not read “meine”, which comes later");
+  assert.equal(cellText("“my”", "meine", 0.25), "“my” looks at “meine”: 25 %");
+  assert.equal(cellText("“my”", "meine", null), "“my” may not look at “meine”, which comes later");
 });
 
 test("colour grows with the weight, up to the full one", () => {

@@ -37,12 +37,12 @@ test("each snapshot has its update, its output and its head", () => {
   const { texts, curves: [loss], course } = storyOf(FACTS, 0, 1);
   assert.deepEqual(texts.map(({ place }) => place), ["Update 0 of 100", "Update 10 of 100", "Update 100 of 100"]);
   assert.deepEqual(texts.map(({ right }) => right), [false, false, true], "blanks do not count");
-  assert.match(texts[2].head, /is 1.00 .* \(spread evenly: 0.50\)\. In 2 of 2 counted rows it is on the/);
-  assert.doesNotMatch(texts[1].head, /counted rows/);
+  assert.match(texts[2].head, /puts 100 % .* \(spread evenly: 50 %\)\. In 2 of 2 rows that is the matching/);
+  assert.doesNotMatch(texts[1].head, /matching/);
   assert.deepEqual(loss.texts, ["", "6.00", "3.43"], "6 + (100 - 10) / (150 - 10) * (2 - 6) = 3.43");
   assert.match(texts[0].spoken, /^update 0 of 100: no loss yet, wrote: so so so$/);
-  assert.match(course, /^It went from 0.50 to 1.00 by update 100\. None of the 2 heads changes more\.$/);
-  assert.match(storyOf(FACTS, 0, 0).course, /Of all 2 heads layer 1, head 2 changes most, from 0.50 to 1.00\.$/);
+  assert.match(course, /^It went from 50 % to 100 %\. None of the 2 heads changes more\.$/);
+  assert.match(storyOf(FACTS, 0, 0).course, /Layer 1, head 2 changes most: from 50 % to 100 %\.$/);
   assert.deepEqual(mostChanged(FACTS), { layer: 0, head: 1, first: 0.5, last: 1 });
 });
 
@@ -70,7 +70,7 @@ test("numbers and outputs are written to be read", () => {
   const { wrote, more } = outputText(Array(20).fill("so").join(" "));
   assert.deepEqual([wrote.split(" ").length, more], [16, "… and 4 more words"]);
   assert.equal(outputText("x".repeat(90)).wrote, `${"x".repeat(70)}…`);
-  assert.match(headText(0.5, 0.25, null), /^A row's largest weight is 0.50 on average/);
+  assert.match(headText(0.5, 0.25, null), /^A row puts 50 % on one token/);
   const still = { first: 0.5, last: 0.501, steps: [0, 1, 2], heads: 1, most: null };
-  assert.equal(headStory(still), "It ends at 0.50, as it began.");
+  assert.equal(headStory(still), "It ends at 50 %, as it began.");
 });

@@ -24,14 +24,14 @@ test("a cell says who reads what, and what is masked", () => {
   const snapshots = new Snapshots(DATA), where = { layer: 0, head: 1 };
   assert.equal(
     snapshots.cellText(1, { ...where, row: 1, column: 0 }),
-    "Layer 1, head 2: fed “▁tu”, to predict “</s>”, reads “<s>” with weight 0.488",
+    "Layer 1, head 2: to write “</s>” after “▁tu”, it looks at “<s>”: 49 %",
   );
   assert.equal(
     snapshots.cellText(1, { ...where, row: 0, column: 1 }),
-    "Layer 1, head 2: fed “<s>”, to predict “▁tu”, may not read “▁tu”, which comes later",
+    "Layer 1, head 2: to write “▁tu” after “<s>”, it may not look at “▁tu”, which comes later",
   );
   const encoder = new Snapshots({ ...DATA, predicts: null, causal: false });
-  assert.match(encoder.cellText(0, { ...where, row: 0, column: 1 }), /^Layer 1, head 2: “<s>” reads “▁tu” with/);
+  assert.match(encoder.cellText(0, { ...where, row: 0, column: 1 }), /^Layer 1, head 2: “<s>” looks at “▁tu”:/);
 });
 
 test("a place on the strip is the snapshot that stands there", () => {

@@ -34,7 +34,7 @@ test("only a head that aligns to the input tokens better is said to, with its sh
   const patterns = { ...FACTS.patterns, cross: { ...FACTS.patterns.cross, counts } };
   const other = new Attention(exampleFacts({ patterns }));
   const said = HEADS.map((head) => other.inputText("cross", [head]));
-  assert.match(said[0], /^ In 75 % .* input token, in 25 % .* “input token” under Options, “Label decoder rows by”\.$/);
+  assert.match(said[0], /input token \(75 % of rows\) .*\(25 %; .* “Label decoder rows by”\.$/);
   assert.deepEqual(said.slice(1), ["", "", ""], "alike, or with too few rows");
   assert.deepEqual([other.inputText("cross", HEADS), other.inputText("decoder", [HEADS[0]])], ["", ""]);
 });
@@ -100,18 +100,18 @@ test("entropy is in nats, and the largest of a row is found", () => {
 
 test("a cell and tokens are said in sentences", () => {
   const encoder = shown("encoder"), decoder = shown("decoder");
-  assert.equal(encoder.cellText(1, 0), "“n't” attends to “▁do” with weight 0.1000.");
+  assert.equal(encoder.cellText(1, 0), "“n't” looks at “▁do”: 10 %.");
   assert.equal(decoder.cellText(0, 2), 
-    "Input token “<s>” (output token “▁tu”) may not attend to “s”, which comes later: it is masked.",
+    "“▁tu” may not look at “s”: masked, since it comes later.",
   );
-  assert.equal(encoder.tokensText("queries", [1]), "“n't” attends to “n't” most: 0.7000.");
+  assert.equal(encoder.tokensText("queries", [1]), "“n't” looks most at “n't”: 70 %.");
   assert.equal(
     encoder.tokensText("queries", [0, 1]),
-    "“▁do”, “n't” together attend to “n't” most: 0.950 in sum, of 2.00.",
+    "“▁do”, “n't” together look most at “n't”: 48 %.",
   );
   assert.equal(
     encoder.tokensText("keys", [2]),
-    "“</s>” gets most attention in the row “</s>”: 1.0000; over all rows 1.45.",
+    "“</s>” gets most in the row “</s>”: 100 %.",
   );
 });
 
@@ -127,14 +127,13 @@ test("the table has every weight, what is masked and what is left out", () => {
 test("a head is said with its pattern, where it has one", () => {
   assert.equal(
     attention.headText("encoder", HEADS[0]),
-    "Encoder self-attention, layer 1, head 1: in 92 % of the rows counted the largest weight is on the " +
-      "token before (it has this label in 87 % of 400 sentence pairs, their references fed). " +
-      "Confidence 0.60, mean entropy of its rows 0.50 nats.",
+    "Encoder self-attention, layer 1, head 1: 92 % of rows look at the token before. The same in 87 % of 400 " +
+      "sentence pairs. Confidence 60 %, entropy 0.50 nats.",
   );
   assert.match(attention.headText("decoder", HEADS[1]), /head 2: no clear pattern. Confidence –, .* 2.00 nats\.$/);
 });
 
-test("in a cell a weight has two decimals, as in every sentence", () => {
+test("in a cell a weight has two decimals", () => {
   const weights = [0, 0.123, 0.994, 0.9953, 1, 1.26];
   const { valueText } = cellsOf({ full: () => 1, isShown: () => true, at: (row) => weights[row] }, {});
   assert.deepEqual(weights.map((_, row) => valueText(row, 0)), [".00", ".12", ".99", "1.00", "1.00", "1.3"]);
@@ -152,11 +151,9 @@ test("heads worth a look are unlike one another, with the rows that their labels
   assert.deepEqual([first.head, second.head, third.head], [HEADS[0], HEADS[1], HEADS[3]]);
   assert.equal(
     first.text,
-    "Layer 1, head 1, labelled previous (from 90 % on): in 92 of the 100 rows that could (92 %) the largest weight " +
-      "is on the token before (it has this label in 87 % of 400 sentence pairs, their references fed); a row's " +
-      "largest weight, the end of sentence aside, is 0.60 on average.",
+    "Layer 1, head 1 looks at the token before in 92 of 100 rows. The same in 87 % of 400 sentence pairs.",
   );
-  assert.match(second.text, /^Layer 1, head 2 has no clear pattern; .* is 0\.90 on average\.$/);
+  assert.match(second.text, /^Layer 1, head 2: no clear pattern, confidence 90 %\.$/);
 });
 
 test("subwords know their word, and marks stand apart from letters", () => {

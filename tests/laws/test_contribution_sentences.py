@@ -229,13 +229,13 @@ def test_they_are_so_for_one_layer_of_one_head_and_where_every_part_takes():
 KINDS = {
     "the embedding": "embedding",
     "the position": "position",
-    "self-attention": "self-attention",
-    "cross-attention": "cross-attention",
+    "reading its own words": "self-attention",
+    "reading the source": "cross-attention",
     "the feed-forwards": "feed-forward",
     "the biases": "biases",
 }
 PARTS = re.compile(
-    r"Of all kinds of part (?P<kind>.+?) (?P<does>adds? most|takes? least), (?P<by>\S+)\. "
+    r"(?P<kind>.+?) (?P<does>contributes? most|takes? least)\. .+?: (?P<by>\S+)\. "
     r"(?:(?P<taker>\S.+?) takes? most, (?P<taken>\S+)\. )?All parts sum to (?P<sum>\S+); the run's logit of “x” is "
     r"(?P<logit>\S+)\. The highest head is (?P<of>.+?) layer (?P<layer>\d+), head (?P<head>\d+) \((?P<most>\S+)\), the "
     r"highest feed-forward that of layer (?P<forward>\d+) \((?P<part>\S+)\)\."
@@ -267,9 +267,9 @@ def assert_parts(model, source, fed, token):
 
 def check_kinds(said, sums):
     """The kind named adds most, or, where all take, takes least; what takes most is named wherever one does."""
-    kind, lowest = KINDS[said["kind"]], min(sums.values())
-    assert sums[kind] == max(sums.values()) and number(said["by"]) == pytest.approx(abs(sums[kind]), abs=0.0051)
-    assert said["does"].startswith("add") == (sums[kind] > 0)
+    kind, lowest = KINDS[said["kind"][0].lower() + said["kind"][1:]], min(sums.values())
+    assert sums[kind] == max(sums.values()) and number(said["by"]) == pytest.approx(sums[kind], abs=0.0051)
+    assert said["does"].startswith("contribute") == (sums[kind] > 0)
     assert said["does"].split()[0].endswith("s") != said["kind"].endswith("s"), "subject and verb agree in number"
     assert bool(said["taker"]) == (lowest <= -0.005), "a part is not more than the whole alone"
     if said["taker"]:

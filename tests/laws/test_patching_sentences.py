@@ -27,8 +27,8 @@ CELL = re.compile(
     r"( and past it|, so farther away)?\.$"
 )
 MAP = re.compile(
-    r"(?:One cell alone goes (?P<back>\S+) % of the way back|No cell alone comes nearer to the clean run|"
-    r"Even the nearest cell overshoots: it goes (?P<over>\S+) % of the way)\. "
+    r"(?:Putting back this one \w+ repairs (?P<back>\S+) %|No single \w+ comes nearer to the clean run|"
+    r"Even the nearest \w+ overshoots: it repairs (?P<over>\S+) %)\. "
     r"The nearest to the clean run is (?P<cell>.+?); over half of the way go (?P<most>\d+) of (?P<count>\d+)"
     r"(?:, embeddings aside)?\."
     r"(?: The farthest overshoots the clean run: (?P<farthest>\S+) % of the way\.)?"

@@ -98,7 +98,7 @@ def test_what_the_order_of_words_is_without_positions(text):
     said = describe_order(*sums, tuple(trace.target_text for trace in traces), tuple(without))
     check_headline(said.headline)
     if one == two:
-        assert said == Finding("Both sentences are the same: exchange two of their words.")
+        assert said == Finding("Both sentences are the same: swap two words.")
         return
     assert ("different tokens" in said.headline) == (Counter(one) != Counter(two))
     if "same translation" in said.headline:

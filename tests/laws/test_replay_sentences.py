@@ -41,7 +41,7 @@ def test_when_the_model_wrote_the_target():
         said = str(content.output_story(replace(replay, steps=replay.steps[: len(outputs)]), part))
         written = [output.split() == target.split() for output in outputs]
         if not any(written):
-            assert said == "At none of these snapshots does the model write the target. At the last it writes: x y"
+            assert said == "The model never writes the target here. At the last snapshot it writes: x y"
             continue
         first, count, of, last = re.fullmatch(
             r"The model first writes the target at update ([\d,]+)\. From there on it does so at (\d+) of (\d+) "

@@ -38,7 +38,7 @@ def test_the_sub_layers_that_turn_and_add_most(name, text):
         for token in range(0, len(tokens), max(1, len(tokens) // 4)):
             said = str(describe_trajectory(trajectory(side, token), tokens[token]))
             named, cosine, adding, most, onto, last, share = re.fullmatch(
-                rf"“{re.escape(tokens[token])}” turns most in (layer .*)\. The cosine with the vector before is "
+                rf"“{re.escape(tokens[token])}” changes most in (layer .*)\. The cosine with the vector before is "
                 r"(−?[\d.]+)\. (Layer .*) adds the largest norm \(([\d.]+), to ([\d.]+)\)\. The last "
                 rf"vector's cosine with the embedding is (−?[\d.]+): ({PERCENT}) of its squared norm lies along the "
                 r"embedding's direction\.",
@@ -59,8 +59,8 @@ def _check_units(units: np.ndarray, token: int, activation: str) -> None:
     said = str(describe_units(units, token, ["word"] * len(units), activation))
     columns = [[float(row[unit]) for row in units] for unit in range(units.shape[1])]
     own, width, lowest, always, never = re.fullmatch(
-        r"([\d,]+) of ([\d,]+) units fire for “word”\. (?:The lowest is (\S+)\. )?([\d,]+) fire for every token of the "
-        r"sentence, ([\d,]+) for none\.",
+        r"(?:Only )?([\d,]+) of ([\d,]+) units fire for “word”\. (?:The lowest is (\S+)\. )?([\d,]+) fire for every "
+        r"token of the sentence, ([\d,]+) for none\.",
         said,
     ).groups()
     assert (number(own), number(width)) == (sum(column[token] > 0 for column in columns), len(columns))

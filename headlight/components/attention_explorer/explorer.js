@@ -194,8 +194,8 @@ class Explorer extends Component {
     const { attention, state, shown } = this, { kind, scale, together } = state;
     const set = (selector, text) => (this.find(selector).textContent = text);
     set(".heads_name", headsTitle(attention.kind(kind), kind, heads, apart ? "" : `${together} of `));
-    const perMap = `${shown.largest.toFixed(2)}, the max weight here`;
-    set(".scale_legend", `colour scale: 0 to ${scale === "0 to 1" ? shown.most : perMap}`);
+    const full = scale === "0 to 1" ? shown.most : shown.largest;
+    set(".scale_legend", `colours from 0 to ${shown.shareText(full)}`);
     set(".notes", notes(heads.length, state, shown.removed));
     const names = apart
       ? heads.map(tileName)

@@ -2,6 +2,7 @@
 // be chosen, and coloured by what they attend to.
 
 import { element, isShortcut, tint, withMore } from "../lib/canvas.js";
+import { spoken } from "../lib/tokens.js";
 import { stepTitle } from "./words.js";
 
 // The chosen tokens as they are numbered on the side that is shown.
@@ -41,8 +42,9 @@ class TokenList {
     this.texts = texts;
     const buttons = groups.map((group, index) => {
       const button = element("button", "token", index % every ? "" : name(group.shown));
-      button.title = stepTitle(group);
-      button.setAttribute("aria-label", group.text);
+      const title = spoken(stepTitle(group));
+      button.title = title === button.textContent ? "" : title;
+      button.setAttribute("aria-label", spoken(group.text));
       button.style.setProperty("--at", index);
       return button;
     });

@@ -3,6 +3,7 @@
 import { JOINT } from "../lib/canvas.js";
 import { headsAddress } from "../lib/selection.js";
 import { chipText, shownTokens } from "../lib/tokens.js";
+import { percent } from "../lib/words.js";
 import { KINDS, kindOf, sideOf } from "./story.js";
 import {
   cellText, headText, inputText, keysText, lookText, maskedText, queriesText, rowName,
@@ -11,7 +12,7 @@ import {
 const CONTENT = "content only";
 
 export class Attention {
-  // facts: { id, steps, sourceTokens, decoderInputTokens, targetTokens, thresholds, leastRows, patterns, sentences }
+  // facts: { id, steps, sourceTokens, decoderInputTokens, targetTokens, leastRows, patterns, sentences }
   // (headlight/views/attention/explorer_content.py), and for each kind its weights as parts of `steps`, { shape:
   // [layers, heads, queries, keys], weights }. Of a long text each head is small, and `mean` the map of the `chosen`
   // heads.
@@ -76,8 +77,7 @@ export class Attention {
     const [rows, eligible] = counts[label]?.[at] ?? [];
     return {
       kind: name, layer, head, label, rows, eligible, labelled: labelled[at], sentences: this.facts.sentences,
-      share: measures[label]?.[at], threshold: this.facts.thresholds[label],
-      confidence: measures.confidence?.[at], entropy: measures.entropy?.[at],
+      share: measures[label]?.[at], confidence: measures.confidence?.[at], entropy: measures.entropy?.[at],
     };
   }
 
@@ -218,29 +218,31 @@ export class Shown {
 
   // In sentences
 
-  weightText(row, column) {
-    return this.at(row, column).toFixed(this.digits);
+  // Of a sum over heads, whose rows do not add up to 1, a plain number.
+  shareText(weight) {
+    return this.most === 1 ? percent(weight) : weight.toFixed(2);
   }
 
   cellText(row, column) {
     const cell = [this.rows[row], this.columns[column]];
-    return this.isMasked(row, column) ? maskedText(...cell) : cellText(...cell, this.weightText(row, column));
+    if (this.isMasked(row, column)) return maskedText(...cell);
+    return cellText(...cell, this.shareText(this.at(row, column)), this.heads.length);
   }
 
-  // Tokens of a side: what they attend to most, or what attends to them most, summed where they are several.
+  // Tokens of a side: what they look at most, or what looks at them most; several that look share one weight.
   tokensText(side, indexes) {
     const others = this.side(side === "queries" ? "keys" : "queries");
     const sums = others.map((_, at) => this.sumOf(side, indexes, at)), most = sums.indexOf(Math.max(...sums));
-    const weight = sums[most].toFixed(indexes.length > 1 ? 3 : this.digits);
-    const total = sums.reduce((sum, each) => sum + each, 0).toFixed(2), say = side === "keys" ? keysText : queriesText;
-    return say(indexes.map((index) => this.side(side)[index]), others[most], weight, total);
+    const say = side === "keys" ? keysText : queriesText, of = side === "keys" ? 1 : indexes.length;
+    const tokens = indexes.map((index) => this.side(side)[index]);
+    return say(tokens, others[most], this.shareText(sums[most] / of), this.heads.length);
   }
 
   // The rows of a table, first its head.
   tableRows() {
     const weight = (row, column) => {
       if (this.isMasked(row, column)) return "masked";
-      return this.isShown(row, column) ? this.weightText(row, column) : "left out";
+      return this.isShown(row, column) ? this.at(row, column).toFixed(this.digits) : "left out";
     };
     return [
       ["query", ...this.columns.map(({ text }) => text), "entropy"],

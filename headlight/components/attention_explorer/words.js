@@ -4,12 +4,11 @@ import {
   KIND_NAMES, PATTERN_PLACES, grouped, headName, percent, pluralize, quoted, sentenceCase,
 } from "../lib/words.js";
 
-const ROWS = "A row is a query, a column is a key; a row's weights sum to 1.";
+const ROWS = "Each row is a query, each column a key; a row adds up to 100 %.";
 export const KIND_TEXTS = {
-  encoder: `Encoder self-attention: every source token attends to every source token. ${ROWS}`,
-  decoder: "Masked decoder self-attention: each row is one step of the decoder, which attends to its input token and " +
-    `all earlier ones; later tokens are masked and stay blank. ${ROWS}`,
-  cross: `Cross-attention: each row is one step of the decoder, which attends to the whole source sentence. ${ROWS}`,
+  encoder: `Every source word looks at the whole source. ${ROWS}`,
+  decoder: `Every new word looks back at the words before it; later ones stay blank. ${ROWS}`,
+  cross: `To write each word, the model looks at the source. ${ROWS}`,
 };
 
 // For a thumbnail, a word per line.
@@ -17,9 +16,6 @@ export const SHORT_PATTERNS = {
   previous: "prev.", same: "same", next: "next", mirrored: "mirror", "end of sentence": "end",
   "beginning of sentence": "start", punctuation: "punct.", alignment: "aligns", "input alignment": "aligns input",
 };
-// Counted over all rows with a choice, also those that could not follow: decoder rows before the first punctuation
-// mark, and rows that the line against the diagonal does not cross.
-const OF_ALL_ROWS = ["mirrored", "punctuation"];
 
 export const MEASURES = ["confidence", "entropy", ...Object.keys(SHORT_PATTERNS)];
 export const isSmallestFirst = (measure) => measure === "entropy";
@@ -27,8 +23,7 @@ export const limitText = (measure) => (isSmallestFirst(measure) ? "at most" : "a
 
 export function measureText(measure, value) {
   if (value === null || value === undefined) return "–";
-  if (measure in SHORT_PATTERNS) return `${Math.round(100 * value)} %`;
-  return value.toFixed(2) + (measure === "entropy" ? " nats" : "");
+  return measure === "entropy" ? `${value.toFixed(2)} nats` : percent(value);
 }
 
 // Heads
@@ -36,44 +31,33 @@ export function measureText(measure, value) {
 // A head in the grid and in a legend.
 export const tileName = ({ layer, head }) => `${layer + 1}.${head + 1}`;
 
-const confidenceText = (confidence) => {
-  return `a row's largest weight, the end of sentence aside, is ${measureText("confidence", confidence)} on average`;
-};
-
 const labelledText = (labelled, sentences) => {
-  const pairs = pluralize(sentences, "sentence pair");
-  return `it has this label in ${percent(labelled / sentences)} of ${pairs}, their references fed`;
+  if (labelled === null) return "";
+  return ` The same in ${percent(labelled / sentences)} of ${pluralize(sentences, "sentence pair")}.`;
 };
 
 // A head in its sentence. labelled: of so many `sentences` of a corpus those in which it has the label, or null.
 export function headText({ kind, layer, head, label, share, labelled, sentences, confidence, entropy }) {
-  const often = label && labelled !== null ? ` (${labelledText(labelled, sentences)})` : "";
-  const seen = label && `in ${measureText(label, share)} of the rows counted the largest weight is on ` +
-    PATTERN_PLACES[label];
+  const often = label ? labelledText(labelled, sentences) : "";
+  const seen = label && `${measureText(label, share)} of rows look at ${PATTERN_PLACES[label]}`;
   return (
-    `${KIND_NAMES[kind]}, ${headName({ layer, head })}: ${seen ?? "no clear pattern"}${often}. Confidence ` +
-    `${measureText("confidence", confidence)}, mean entropy of its rows ${measureText("entropy", entropy)}.`
+    `${KIND_NAMES[kind]}, ${headName({ layer, head })}: ${seen ?? "no clear pattern"}.${often} Confidence ` +
+    `${measureText("confidence", confidence)}, entropy ${measureText("entropy", entropy)}.`
   );
 }
 
-// A head worth a look. rows: those of the `eligible` ones that follow its label; threshold: the label's share.
-export function lookText({ layer, head, label, rows, eligible, threshold, labelled, sentences, confidence }) {
-  const name = sentenceCase(headName({ layer, head })), sharp = confidenceText(confidence);
-  if (label === null) return `${name} has no clear pattern; ${sharp}.`;
-  const often = labelled === null ? "" : ` (${labelledText(labelled, sentences)})`;
-  const could = OF_ALL_ROWS.includes(label) ? "" : " that could";
-  return (
-    `${name}, labelled ${label} (from ${percent(threshold)} on): in ${grouped(rows)} of the ` +
-    `${pluralize(eligible, "row")}${could} (${percent(rows / eligible)}) the largest weight is on ` +
-    `${PATTERN_PLACES[label]}${often}; ${sharp}.`
-  );
+// A head worth a look. rows: those of the `eligible` ones that follow its label.
+export function lookText({ layer, head, label, rows, eligible, labelled, sentences, confidence }) {
+  const name = sentenceCase(headName({ layer, head }));
+  if (label === null) return `${name}: no clear pattern, confidence ${measureText("confidence", confidence)}.`;
+  const seen = `${name} looks at ${PATTERN_PLACES[label]} in ${grouped(rows)} of ${pluralize(eligible, "row")}.`;
+  return seen + labelledText(labelled, sentences);
 }
 
 // How to label the rows of a head that aligns to the input tokens better; shares of the rows that could.
 export const inputText = (input, output) => (
-  ` In ${measureText("alignment", input)} of the rows that could, this head's largest weight is on the source word ` +
-  `aligned with the input token, in ${measureText("alignment", output)} with the output token (Chen et al. 2020): ` +
-  "choose “input token” under Options, “Label decoder rows by”."
+  ` This head matches the input token (${percent(input)} of rows) rather than the output token (${percent(output)}; ` +
+  "Chen et al. 2020): choose “input token” under Options, “Label decoder rows by”."
 );
 
 // The name of several heads of a kind of this size; how: "mean of ", "sum of ", or nothing where each is drawn apart.
@@ -92,8 +76,10 @@ export function headsTitle({ layers, heads: each }, name, heads, how) {
 
 // Weights
 
-const queryText = ({ text, fed, predicts }) => {
-  return fed === undefined ? quoted(text) : `Input token ${quoted(fed)} (output token ${quoted(predicts)})`;
+// count: of the heads whose weights are shown.
+const queryText = ({ text, predicts }, count) => {
+  if (predicts === undefined) return `${quoted(text)} looks`;
+  return `To write ${quoted(predicts)}, ${count === 1 ? "this head looks" : "these heads look"}`;
 };
 
 export const stepTitle = ({ text, fed, predicts }) => {
@@ -102,30 +88,27 @@ export const stepTitle = ({ text, fed, predicts }) => {
 
 export const rowName = ({ text, fed, predicts }) => (fed === undefined ? text : `input ${fed}, output ${predicts}`);
 
-export const cellText = (query, key, weight) => {
-  return `${queryText(query)} attends to ${quoted(key.text)} with weight ${weight}.`;
-};
+export const cellText = (query, key, weight, count) => `${queryText(query, count)} at ${quoted(key.text)}: ${weight}.`;
 
 export const maskedText = (query, key) => {
-  return `${queryText(query)} may not attend to ${quoted(key.text)}, which comes later: it is masked.`;
+  return `${quoted(query.predicts ?? query.text)} may not look at ${quoted(key.text)}: masked, since it comes later.`;
 };
 
-// Tokens that read: the one that they attend to most, with its weight; of several the sum, of a total.
-export function queriesText(queries, most, weight, total) {
-  if (queries.length === 1) return `${queryText(queries[0])} attends to ${quoted(most.text)} most: ${weight}.`;
-  return `${namesOf(queries)} together attend to ${quoted(most.text)} most: ${weight} in sum, of ${total}.`;
+// Tokens that read: the one that they look at most, with its share of their weight.
+export function queriesText(queries, most, weight, count) {
+  if (queries.length === 1) return `${queryText(queries[0], count)} most at ${quoted(most.text)}: ${weight}.`;
+  return `${namesOf(queries)} together look most at ${quoted(most.text)}: ${weight}.`;
 }
 
-// Tokens that are read: the row that attends to them most, with its weight, and the total over all rows.
-export function keysText(keys, most, weight, total) {
-  const get = keys.length > 1 ? "together get" : "gets";
-  return `${namesOf(keys)} ${get} most attention in the row ${quoted(most.text)}: ${weight}; over all rows ${total}.`;
-}
+// Tokens that are read: the row that looks at them most, with its weight.
+export const keysText = (keys, most, weight) => {
+  return `${namesOf(keys)} ${keys.length > 1 ? "get" : "gets"} most in the row ${quoted(most.text)}: ${weight}.`;
+};
 
 const namesOf = (tokens) => tokens.map(({ text }) => quoted(text)).join(", ");
 
 export const largestText = (cell, press) => (
-  `Largest weight: ${cell} Point at a token, a cell or a head; ${press} to select it; Escape clears.`
+  `${cell} Hover over cells, tokens and heads; ${press} to keep one.`
 );
 
 // down, across: the names of the sides.

@@ -8,7 +8,7 @@ import { MINUS, number } from "../lib/format.js";
 import { Heatmap } from "../lib/heatmap.js";
 import { Component, mounted } from "../lib/mount.js";
 import { windowHeight } from "../lib/screen.js";
-import { chipText, inWords, joined, wordRanges } from "../lib/tokens.js";
+import { chipText, inWords, joined, spoken, wordRanges } from "../lib/tokens.js";
 import { changesBetween } from "./changes.js";
 import {
   FEW_COLUMNS, cellIn, inputsOf, isCut, isWide, neuronsOf, panelsOf, pictureOf, plainSymbol, stripOf, windowOf,
@@ -118,8 +118,8 @@ class Steps extends Component {
       const firsts = tokens.map((token) => token.split(JOINT)[0]); // of two, what the query is made of
       const buttons = tokens.map((token, index) => {
         const button = element("button", "token", chipText(firsts[index]));
-        button.setAttribute("aria-label", token);
-        return Object.assign(button, { title: token, onclick: () => choose(index) });
+        button.setAttribute("aria-label", spoken(token));
+        return Object.assign(button, { onclick: () => choose(index) });
       });
       const isMadeUp = firsts.some((token) => token.includes(" ")); // "token 1"
       place.replaceChildren(element("span", "name", name), ...joined(buttons, isMadeUp ? [] : wordRanges(firsts)));

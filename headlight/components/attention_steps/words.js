@@ -78,7 +78,7 @@ const TEXTS = {
     [["Q", letter(block)], ["K", memoryLetter(block)], ["V", memoryLetter(block)]]
       .map((each) => projection(block, each)).join(", \u2002"),
     "Three learned matrices make three vectors of each token: the query, what it looks for; the key, what it is " +
-      "found by; the value, what it contributes where it is attended to. The chosen head's columns are framed.",
+      "found by; the value, what it hands over. The chosen head's columns are framed.",
   ],
   split: ({ head, headSize }) => [
     "Split into heads",
@@ -88,14 +88,14 @@ const TEXTS = {
   products: ({ divided }) => [
     "Every query times every key",
     "S = Q<sub>h</sub> K<sub>h</sub><sup>T</sup>",
-    "A dot product for each pair: large where query and key point in the same direction." + (divided ? "" : UNDIVIDED),
+    `How well does each key match each query? A dot product: large where both point the same way.${
+      divided ? "" : UNDIVIDED}`,
   ],
   scale: () => [
     "Divided by √d_k",
     "S / √d<sub>k</sub>",
-    "A sum of d_k products of independent terms with mean 0 and variance 1 has a standard deviation of √d_k. The " +
-      "paper suspects that for large d_k softmax would otherwise be pushed to where its gradients are extremely " +
-      "small (3.2.1); see “why √d_k” for what is measured at this model's.",
+    "Longer vectors make larger products, and softmax would give one key all. So they are divided by √d_k, their " +
+      "standard deviation for random vectors (paper, 3.2.1); see “why √d_k”.",
   ],
   bias: (block) => [
     "Plus the bias of the distance",
@@ -173,18 +173,17 @@ const bucketText = ({ value, bucket, distances }) => {
 export const FINDINGS = {
   input: ({ high, low }) => {
     const [most, least] = [high, low].map(({ query, norm }) => `${query} (${norm.toFixed(1)})`);
-    return `The largest norm is that of ${most}, the smallest that of ${least}.`;
+    return `The longest vector is that of ${most}, the shortest that of ${least}.`;
   },
   norm_first: normsText,
   split: ({ head, query, key, value }) => {
     const [q, k, v] = [query, key, value].map((each) => each.toFixed(1));
     return `Mean norms in head ${head + 1}: ${q} of a query, ${k} of a key, ${v} of a value.`;
   },
-  products: ({ high, low }) => `The largest product is that of ${pair(high)}, the smallest that of ${pair(low)}.`,
+  products: ({ high, low }) => `Best match: ${pair(high)}. Worst: ${pair(low)}.`,
   scale: ({ headSize, before, after }) => {
     const root = `√${headSize} = ${Math.sqrt(headSize).toFixed(4)}`;
-    return `${root}: the standard deviation is ${before.toFixed(2)} for this head's products, ${after.toFixed(2)} ` +
-      "for its scores.";
+    return `${root}: the standard deviation falls from ${before.toFixed(2)} to ${after.toFixed(2)}.`;
   },
   bias: ({ high, low, moved, queries }) => {
     return `This head's largest number here is ${bucketText(high)}, its smallest ${bucketText(low)}. Without them ` +
@@ -196,9 +195,8 @@ export const FINDINGS = {
   },
   softmax: ({ low, high }) => {
     if (!low) return "No row has more than one unmasked key.";
-    return `Of the rows with more than one unmasked key, ${low.query} has the lowest entropy ` +
-      `(${low.weight.toFixed(2)} on ${low.key}), ${high.query} the highest: as if spread evenly over ` +
-      `${Math.exp(high.entropy).toFixed(1)} keys.`;
+    return `Most focused: ${low.query}, ${percent(low.weight)} on ${low.key}. Least: ${high.query}, as if spread ` +
+      `evenly over ${Math.exp(high.entropy).toFixed(1)} keys.`;
   },
   concatenate: ({ head, heads, share }) => {
     return `Head ${head + 1} of ${heads} holds ${percent(share)} of the squared norm of O; an equal share would be ` +

@@ -7,7 +7,8 @@ import { decodeFacts } from "../lib/facts.js";
 import { findingElement } from "../lib/finding.js";
 import { Component, mounted } from "../lib/mount.js";
 import { press } from "../lib/screen.js";
-import { chipText, inWords, joined, shownToken, wordRanges } from "../lib/tokens.js";
+import { chipText, inWords, joined, shownToken, spoken, wordRanges } from "../lib/tokens.js";
+import { percent } from "../lib/words.js";
 import { columnsIn, moved, way } from "./moves.js";
 import { figureOf } from "./picture.js";
 import { findingOf, treeOf } from "./story.js";
@@ -67,7 +68,7 @@ class BeamTree extends Component {
     if (branch.note) button.append(" ", element("small", "", branch.note));
     Object.assign(button, { type: "button", tabIndex: -1 });
     button.style.backgroundColor = tintOf(opacity(0.8 * branch.chance));
-    button.setAttribute("aria-label", branch.words);
+    button.setAttribute("aria-label", spoken(branch.words));
     button.dataset.number = number;
     button.onclick = () => this.setTriggerValue("choice", branch.ids);
     return button;
@@ -83,14 +84,14 @@ class BeamTree extends Component {
 
   tell(button) {
     const branch = button ? this.data.branches[button.dataset.number] : null;
-    const invitation = "Each column is a step, each button a translation under way, its colour the stronger the more " +
-      `probable its token. Point at one, or ${press()} it to search on from there.`;
+    const invitation = "Each column is a step, each button a translation under way; the stronger its colour, the " +
+      `more probable its token. ${press() === "tap" ? "Tap" : "Click"} one to search on from there.`;
     this.readout.textContent = branch ? inWords(branch.words) : invitation;
     const dark = isDark(this.stage);
     const chips = Array.from(branch?.reads ?? [], (weight, index) => {
       const token = this.data.source[index], chip = element("span", "", chipText(token));
       tint(chip, weight, dark);
-      return Object.assign(chip, { title: `${token}: weight ${weight.toFixed(4)}` });
+      return Object.assign(chip, { title: percent(weight) });
     });
     const words = joined(chips, wordRanges(this.data.source));
     this.reads.replaceChildren(...(chips.length ? [readerText(this.data.head), ...words] : []));

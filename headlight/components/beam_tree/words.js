@@ -18,19 +18,19 @@ export function branchText({ ids, token, logProbability, place, outcome, rank, s
 }
 
 const ATTEMPT =
-  "a branch that fell out: click it, and the search goes on from there. How well could it have ended?";
+  "click a branch that fell out: how well could it have ended?";
 
 // counts: branches by their outcome; worst: the farthest place of the best translation on its way, { step, place }, or
 // null where none ended.
 export function treeFinding(branches, counts, worst) {
   const grown =
-    `The search grew ${branches} branches, one for each token: of these ${counts.ended} ended, ` +
-    `${counts["fell out"]} fell out of the beam, ${counts.open} stayed open at the end.`;
+    `Of ${branches} branches ${counts.ended} ended, ${counts["fell out"]} fell out of the beam, ${counts.open} ` +
+    "stayed open.";
   if (!worst) return finding("No translation had ended when the search stopped.", grown);
   if (worst.place === null) return finding("The best translation ended with its first token.", grown);
   if (worst.place === 1) return finding("The best translation led the unfinished ones at every step.", grown);
-  const headline = `After step ${worst.step} the best translation was only in place ${worst.place}.`;
-  return finding(headline, `At no step was it farther back among the unfinished ones. ${grown}`);
+  const headline = `Close! After step ${worst.step} the best translation was only in place ${worst.place}.`;
+  return finding(headline, `At no step was it further back. ${grown}`);
 }
 
 const finding = (headline, more) => ({ headline, more, attempt: ATTEMPT });

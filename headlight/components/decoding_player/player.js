@@ -9,7 +9,8 @@ import { Component, mounted } from "../lib/mount.js";
 import { fly } from "../lib/motion.js";
 import { Playhead } from "../lib/playback.js";
 import { press } from "../lib/screen.js";
-import { chipRow, inWords, shownToken, shownTokens } from "../lib/tokens.js";
+import { chipRow, inWords, shownToken, shownTokens, spoken } from "../lib/tokens.js";
+import { percentInCell } from "../lib/words.js";
 import { headsFigure, stepFigure } from "./picture.js";
 import { stepsOf } from "./story.js";
 import { HeadStrip } from "./strips.js";
@@ -165,8 +166,8 @@ class Player extends Component {
       const weight = map[(this.playhead.at - 1) * tokens.length + key], chip = chips[key];
       chip.classList.remove(...STATES);
       tint(chip, weight, dark);
-      chip.title = `${tokens[key]}: weight ${weight.toFixed(4)}`;
-      chip.lastChild.textContent = weight.toFixed(2);
+      chip.title = "";
+      chip.lastChild.textContent = percentInCell(weight);
     }
   }
 
@@ -179,7 +180,7 @@ class Player extends Component {
       tint(chip, null);
       chip.title = next ? "the token that follows; it is fed in the next step" : "";
       // A placeholder of the usual width, so that nothing moves when the weight takes its place.
-      chip.lastChild.textContent = next ? `${step.forced ? "forced" : "predicted"} · ${step.chance}` : "0.00";
+      chip.lastChild.textContent = next ? `${step.forced ? "forced" : "predicted"} · ${step.chance}` : "00 %";
     }
   }
 
@@ -197,10 +198,9 @@ class Player extends Component {
       row.className = candidate.taken ? (step.forced ? "taken forced" : "taken") : "";
       row.querySelector(".rank").textContent = candidate.rank;
       button.textContent = shownToken(candidate.token);
-      const label = candidate.taken ? `${candidate.token}, taken` : `Force ${candidate.token}`;
-      button.setAttribute("aria-label", label);
-      const offer = candidate.taken ? "taken in this translation" : "force this token and decode on";
-      button.title = `${candidate.token}: ${offer}`;
+      const token = spoken(candidate.token);
+      button.setAttribute("aria-label", candidate.taken ? `${token}, taken` : `Force ${token}`);
+      button.title = candidate.taken ? "taken in this translation" : "force this token and decode on";
       button.disabled = !candidate.taken && (!takable || candidate.special);
       button.onclick = () => {
         if (candidate.taken) return;

@@ -1,7 +1,7 @@
 // What the player draws of a trace (engine/headlight.js) at each step.
 //
-// Besides a trace it takes { vocabulary, forced, unforced }: the number of tokens, of how many first steps the visitor
-// chose the token, and the translation without that. Of a long text the maps of all heads are missing, and
+// Besides a trace it takes { forced, unforced }: the number of first steps whose token the visitor chose, and the
+// translation without that choice. Of a long text the maps of all heads are missing, and
 // `shownCross` and `shownDecoder` are the maps of the chosen head: { shape: [queries, keys], weights }.
 
 import { averageMap } from "../lib/maps.js";
@@ -10,12 +10,12 @@ import { candidatesAt, isNeverChosen, runnerUp } from "../lib/trace.js";
 import { chanceText, headName } from "../lib/words.js";
 import { entropyText, givenText, hardestFinding, restText, stepSentence } from "./words.js";
 
-export function stepsOf(trace, chosen, { vocabulary, forced = 0, unforced = "" }) {
+export function stepsOf(trace, chosen, { forced = 0, unforced = "" }) {
   const cross = trace.cross ? averageMap(trace.cross, chosen) : trace.shownCross.weights;
   const decoder = trace.decoder ? averageMap(trace.decoder, chosen) : trace.shownDecoder.weights;
   const [layers, heads] = trace.cross?.shape ?? trace.headCounts, name = headName(chosen, { layers, heads });
   const steps = trace.targetIds.map((_, step) => {
-    return stepOf(trace, step, { name, cross, decoder, vocabulary, isForced: step < forced });
+    return stepOf(trace, step, { name, cross, decoder, isForced: step < forced });
   });
   return {
     id: [...trace.sourceIds, ...trace.targetIds].join("-"),
@@ -35,7 +35,7 @@ export function hardestStep({ entropies, numForced = 0 }) {
   return entropies.reduce((best, each, at) => (at > numForced && each > entropies[best] ? at : best), numForced);
 }
 
-function stepOf(trace, step, { name, cross, decoder, vocabulary, isForced }) {
+function stepOf(trace, step, { name, cross, decoder, isForced }) {
   const candidates = candidatesOf(trace, step);
   const rest = Math.max(0, 1 - candidates.reduce((sum, { probability }) => sum + probability, 0));
   const most = (map, keys) => {
@@ -51,7 +51,7 @@ function stepOf(trace, step, { name, cross, decoder, vocabulary, isForced }) {
     }),
     chance: chanceText(trace.targetProbabilities[step]), entropy: entropyText(trace.entropies[step]),
     forced: isForced, takable: hasRoomAfter(trace, step), candidates,
-    rest: restText(vocabulary - candidates.length, rest),
+    rest: restText(rest),
   };
 }
 

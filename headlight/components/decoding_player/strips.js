@@ -107,7 +107,7 @@ export class HeadStrip {
   textOf(found) {
     if (!found || found.key < 0 || found.key >= this.unmasked) return "";
     const { layer, head, key } = found;
-    return cellText(`Layer ${layer + 1}, head ${head + 1}`, this.keys[key], this.weight(layer, head, key).toFixed(4));
+    return cellText(`Layer ${layer + 1}, head ${head + 1}`, this.keys[key], this.weight(layer, head, key));
   }
 }
 

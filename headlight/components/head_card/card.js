@@ -94,7 +94,7 @@ class HeadCard extends Component {
   }
 
   tell(words) {
-    this.readout.textContent = inWords(words ?? invite("Point at a token, or touch it, to read its weights."));
+    this.readout.textContent = inWords(words ?? invite("Hover over a word for the numbers."));
   }
 }
 

@@ -2,11 +2,10 @@
 // Pointing at a token, by mouse, finger or keys, leaves its lines alone and writes its weights beside the other row.
 
 import { element, opacity, svgElement, tintOf } from "../lib/canvas.js";
-import { shortWeight } from "../lib/format.js";
-import { chipText, isSpecial, joined } from "../lib/tokens.js";
+import { chipText, isSpecial, joined, spoken } from "../lib/tokens.js";
+import { percent, percentInCell } from "../lib/words.js";
 import { curve, lettersFor, linesOf } from "../token_lines/geometry.js";
 import { SIDES, centresOf, listenToRow, markLines, pathLike, weightBetween } from "../token_lines/rows.js";
-import { shareText } from "../token_lines/words.js";
 
 export const LETTERS = 14; // pixels, the largest
 const NAMED = 3;
@@ -25,9 +24,9 @@ export function wordsOf(example, map, { side, index }) {
   const isQuery = side === "output", others = isQuery ? example.keys : example.queries;
   const weights = isQuery ? map[index] : map.map((row) => row[index]);
   const largest = [...weights.entries()].sort((one, other) => other[1] - one[1] || one[0] - other[0]).slice(0, NAMED);
-  const parts = largest.filter(([, weight]) => weight).map(([at, weight]) => `${shareText(weight)} “${others[at]}”`);
+  const parts = largest.filter(([, weight]) => weight).map(([at, weight]) => `“${others[at]}” ${percent(weight)}`);
   const token = (isQuery ? example.queries : example.keys)[index];
-  const end = parts.join(", ") || "less than 0.01 each";
+  const end = parts.join(", ") || "under 1 % each";
   return isQuery ? `“${token}” reads ${end}.` : `“${token}” is read by ${end}.`;
 }
 
@@ -52,7 +51,7 @@ export class ExampleLines {
       const made = element("button", isSpecial(token) ? "special" : "", element("span", "token", chipText(token)),
         element("span", "weight"));
       Object.assign(made, { type: "button", tabIndex: index ? -1 : 0 });
-      made.setAttribute("aria-label", wordsOf(this.example, this.map, { side, index }));
+      made.setAttribute("aria-label", spoken(wordsOf(this.example, this.map, { side, index })));
       return made;
     });
     const row = element("div", `side ${name}`, ...joined(buttons, words));
@@ -94,7 +93,7 @@ export class ExampleLines {
     const weight = this.weightBeside(side, index, pointed);
     const tint = weight === null || (!pointed && side === "output") ? "transparent" : tintOf(opacity(weight));
     button.classList.toggle("pointed", isPointed);
-    button.querySelector(".weight").textContent = weight === null || weight < 0.005 ? "" : shortWeight(weight);
+    button.querySelector(".weight").textContent = weight === null || weight < 0.005 ? "" : percentInCell(weight);
     button.querySelector(".token").style.setProperty("--tint", tint);
     if (this.focused?.side === side) button.tabIndex = this.focused.index === index ? 0 : -1;
   }

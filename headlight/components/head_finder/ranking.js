@@ -1,6 +1,7 @@
 // Filters of the finder, and its sentences on heads.
 
 import { KINDS } from "../lib/colours.js";
+import { signed } from "../lib/words.js";
 
 export const nameOf = ({ kind, layer, head }) => `${kind}.${layer + 1}.${head + 1}`;
 export const colourOf = (kind) => KINDS[kind];
@@ -23,14 +24,7 @@ export function fits(head, chosen, kinds) {
   return kindsOf(chosen, kinds).includes(head.kind) && (!chosen.role || head.pattern === chosen.role);
 }
 
-// A value with its standard error, as in headlight/views/research/atlas_content.py: "0.71 ± 0.01", "0.713 ± 0.002",
-// "0.5903 ± 0.0003".
-export function valueText(value) {
-  if (!value) return "—";
-  const [mean, error] = value, digits = 2 + (error ? (error < 0.005) + (error < 0.0005) : 0);
-  const text = mean.toFixed(digits).replace(/^-(0\.0*)$/, "$1").replace("-", "−");
-  return error === null ? text : `${text} ± ${error.toFixed(digits)}`;
-}
+const valueText = (value) => (value ? signed(value[0], 2) : "—");
 
 export const labelOf = (measures, name) => measures.find((measure) => measure.name === name)?.label ?? name;
 

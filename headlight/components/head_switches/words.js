@@ -1,19 +1,19 @@
 // Sentences of the head switches.
 
-import { movedText, shareText } from "../lib/losses.js";
+import { likelihoodText, shareText } from "../lib/losses.js";
 import { invite } from "../lib/screen.js";
 import { kindHeadName } from "../lib/words.js";
 
 export function headText(head, losses, tokens, turned) {
-  const end = turned ? " Greedy decoding then finds another translation." : "";
-  const moved = `${movedText(losses)}${shareText(losses, tokens)}`;
-  return `Without ${kindHeadName(head)} log P of the translation ${moved}.${end}`;
+  const end = turned ? " Another translation comes." : "";
+  const moved = `${likelihoodText(losses)}${shareText(losses, tokens)}`;
+  return `Without ${kindHeadName(head)} the translation is ${moved}.${end}`;
 }
 
-export const invitation = () => invite("Each cell is a head, brown where the translation becomes less likely without " +
-  "it. A dot: another translation comes. Click to switch it off.");
+export const invitation = () => invite("Each cell is a head. The browner, the more this translation needs it. Click " +
+  "to switch it off.");
 
-export const limitText = (limit) => `0 to ${limit.toFixed(2)} nats of log P lost without it`;
+export const limitText = (limit) => `without it: up to ${likelihoodText([limit])}`;
 
 export const captionText = (ablation, limit) => "What the translation loses of its log P, in nats, without each head " +
   `alone, ablated by ${ablation}: brown, a loss; teal, a gain; the full colours stand for ${limit.toFixed(2)}. ` +

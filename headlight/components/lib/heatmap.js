@@ -3,16 +3,17 @@
 
 import { JOINT, blue, labelColor, listenToKeys, paintCells, placeOf, shortened, withMore } from "./canvas.js";
 import { CHANGED, FRAME, asText } from "./colours.js";
+import { percent } from "./words.js";
 
 export const LETTER = 7;
 const SLANT = -Math.PI / 3, LETTERS = 12; // pixels, but for the angle
 const WIDEST_ROW_LABEL = 100, WIDEST_PAIR = 176, HIGHEST_COLUMN_LABEL = 84, ABOVE_A_NUMBER = 34;
 const ROOM_FOR_A_VALUE = 34, ROOM_FOR_A_SHORT_ONE = 28, HEIGHT_FOR_A_VALUE = 14;
 
-// "“my” reads “meine” with weight 0.12"; null as the weight of a masked cell.
+// "“my” looks at “meine”: 12 %"; null as the weight of a masked cell.
 export function cellText(reader, key, weight) {
-  if (weight === null) return `${reader} may not read “${key}”, which comes later`;
-  return `${reader} reads “${key}” with weight ${weight}`;
+  if (weight === null) return `${reader} may not look at “${key}”, which comes later`;
+  return `${reader} looks at “${key}”: ${percent(weight)}`;
 }
 
 // The room that labels need: to the left of rows, above slanted columns, above columns side by side.

@@ -1,6 +1,5 @@
-// How a token is shown: as a word or a part of one, joined to its word; a special token as a small glyph. What it is to
-// the letter, the mark ▁ of a word's beginning included, stands on hover, in tables, and is read to screen readers. The
-// same rules as in headlight/plots/tokens.py.
+// Tokens as they look: a word or a part of one, joined to its word; a special token as a small glyph. Screen readers
+// get the same words without glyphs. The same rules as in headlight/plots/tokens.py.
 
 import { element } from "./canvas.js";
 
@@ -50,6 +49,9 @@ export function inWords(sentence) {
   const shown = sentence.replace(/(?<![^\s“|])▁(?=[^\s”|])/g, "").replaceAll(`“${SPACE}”`, `“${BLANK}”`);
   return shown.replace(SPECIAL_IN_SENTENCE, (token) => GLYPHS[token]);
 }
+
+// A token or a sentence that names tokens, for screen readers and tooltips: "I", "start → Ich".
+export const spoken = (text) => inWords(text).replace(/[⟨⟩]/g, "");
 
 function cutAt(label, joint) {
   const at = label.indexOf(joint);
@@ -103,7 +105,7 @@ export function joined(chips, words, tag = "span") {
 // A row of chips (lib/chips.css), each with a place for a note, and the chips themselves: {items, chips}.
 export function chipRow(tokens, ...others) {
   const chips = tokens.map((token) => {
-    const text = element("span", "token", chipText(token)), letters = element("span", "letters", token);
+    const text = element("span", "token", chipText(token)), letters = element("span", "letters", spoken(token));
     text.setAttribute("aria-hidden", "true");
     const parts = [text, letters, ...others.map((make) => make()), element("span", "note")];
     return element("span", isSpecial(token) ? "chip special" : "chip", ...parts);

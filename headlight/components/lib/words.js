@@ -11,11 +11,10 @@ export const KIND_NAMES = {
 
 // The place of the largest weight of a row in a head of each pattern.
 export const PATTERN_PLACES = {
-  previous: "the token before", same: "the row's own token, in the decoder its input token", next: "the token after",
-  mirrored: "one line parallel to the antidiagonal", "end of sentence": "the end of sentence",
-  "beginning of sentence": "the beginning of sentence", punctuation: "a punctuation mark",
-  alignment: "the source word aligned with the row's output token",
-  "input alignment": "the source word aligned with the row's input token",
+  previous: "the token before", same: "its own token", next: "the token after", mirrored: "the mirrored place",
+  "end of sentence": "the end of sentence", "beginning of sentence": "the beginning of sentence",
+  punctuation: "a punctuation mark", alignment: "the matching source word",
+  "input alignment": "the source word that matches the input token",
 };
 
 export const quoted = (token) => `“${token}”`;
@@ -47,6 +46,9 @@ export function percent(share) {
   if (share > 0 && share < 0.01) return "under 1 %";
   return share >= 0.995 && share < 1 ? "over 99 %" : `${Math.round(share * 100)} %`;
 }
+
+// In a small cell, where 0 % and 100 % may be rounded.
+export const percentInCell = (share) => `${Math.round(share * 100)} %`;
 
 // A probability in percent with one decimal, small ones with one digit; never rounded to all or to nothing.
 export function chanceText(probability) {

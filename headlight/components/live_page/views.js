@@ -151,8 +151,7 @@ export class Decoding extends View {
 
   showSteps(shown, trace, head, prefix, { way }, said) {
     this.trace = shown;
-    const vocabulary = this.source.model.config.vocab_size;
-    const facts = { ...shown, forced: prefix.length, unforced: trace.targetText, vocabulary };
+    const facts = { ...shown, forced: prefix.length, unforced: trace.targetText };
     const step = /^\d{1,4}$/.test(said.step) ? Number(said.step) : hardestStep(shown) + 1;
     this.give(player, { facts, ...head, step });
     const text = shown.targetText.trim() ? shown.targetText : NOTHING;

@@ -44,22 +44,23 @@ export class HeadMap {
 
   layOut() {
     const { queries, predicts, keys } = this.data;
-    const header = (text, token, scope, className) => {
-      const cell = element("th", className, element("span", "", shortened(text)));
-      return Object.assign(cell, { scope, title: token });
+    const cut = (text) => ({ shown: shortened(text), title: shortened(text) === text ? "" : text });
+    const header = (text, scope, className) => {
+      const { shown, title } = cut(text);
+      return Object.assign(element("th", className, element("span", "", shown)), { scope, title });
     };
     const [rowLabels, columnLabels, following] = [queries, keys, predicts ?? []].map(shownTokens);
     this.labels = { queries: rowLabels, keys: columnLabels, predicts: following };
-    const corner = header(predicts ? "fed" : "token", "", "col", "corner");
-    const head = element("tr", "", corner, ...keys.map((key, at) => header(columnLabels[at], key, "col", "key")));
-    if (predicts) head.append(header("to predict", "", "col", "corner predicts"));
-    const rows = queries.map((query, row) => {
+    const corner = header(predicts ? "fed" : "token", "col", "corner");
+    const head = element("tr", "", corner, ...columnLabels.map((key) => header(key, "col", "key")));
+    if (predicts) head.append(header("to predict", "col", "corner predicts"));
+    const rows = queries.map((_, row) => {
       const cells = keys.map((_, column) => this.cell(row, column));
       if (predicts) {
-        const cell = element("td", "predicts", shortened(following[row]));
-        cells.push(Object.assign(cell, { title: predicts[row] }));
+        const { shown, title } = cut(following[row]);
+        cells.push(Object.assign(element("td", "predicts", shown), { title }));
       }
-      return element("tr", "", header(rowLabels[row], query, "row", "query"), ...cells);
+      return element("tr", "", header(rowLabels[row], "row", "query"), ...cells);
     });
     const body = element("tbody", "", ...rows);
     this.table.replaceChildren(element("thead", "", head), body);

@@ -4,11 +4,11 @@
 import { offerPicture } from "../export/capture.js";
 import { element } from "../lib/canvas.js";
 import { decodeFacts } from "../lib/facts.js";
-import { shortWeight } from "../lib/format.js";
 import { Component, mounted } from "../lib/mount.js";
 import { Playhead } from "../lib/playback.js";
 import { Overview, everyHead } from "../lib/thumbnails.js";
 import { chipRow, inWords } from "../lib/tokens.js";
+import { percentInCell } from "../lib/words.js";
 import { Curve } from "./curves.js";
 import { HeadMap } from "./head_map.js";
 import { replayFigure, headFigure } from "./picture.js";
@@ -87,7 +87,6 @@ class Player extends Component {
     this.find(".asks").textContent = data.best ? `● ${data.best.words}` : "choose one to see it large";
     const { chips, items } = chipRow(data.targetTokens, () => element("span", "bar", element("i")));
     this.chips = chips;
-    chips.forEach((chip, at) => (chip.title = data.targetTokens[at]));
     this.find(".chips").replaceChildren(...items);
     this.curves = data.curves.map((_, index) => this.curves[index] ?? new Curve(this.seek));
     this.curves.forEach((curve, index) => curve.receive(data.curves[index], data));
@@ -154,7 +153,7 @@ class Player extends Component {
     this.chips.forEach((chip, position) => {
       const chance = weights[from + position];
       chip.querySelector("i").style.width = `${(chance * 100).toFixed(1)}%`;
-      chip.lastChild.textContent = shortWeight(chance);
+      chip.lastChild.textContent = percentInCell(chance);
     });
   }
 }

@@ -33,8 +33,8 @@ export class Snapshots {
 
   cellText(snapshot, { layer, head, row, column }) {
     const { queries, predicts, keys } = this.data, query = queries[row];
-    const reader = predicts ? `fed “${query}”, to predict “${predicts[row]}”,` : `“${query}”`;
-    const weight = this.isMasked(row, column) ? null : this.weight(snapshot, { layer, head }, row, column).toFixed(3);
+    const reader = predicts ? `to write “${predicts[row]}” after “${query}”, it` : `“${query}”`;
+    const weight = this.isMasked(row, column) ? null : this.weight(snapshot, { layer, head }, row, column);
     return cellText(`Layer ${layer + 1}, head ${head + 1}: ${reader}`, keys[column], weight);
   }
 }

@@ -9,7 +9,7 @@
 //   focus: { shape: [snapshots, layers, heads], weights }, uniform: a number or null
 //   patterns: { "layer.head": one { label, rows, eligible } or null per snapshot }, layer and head from 0
 
-import { KIND_NAMES } from "../lib/words.js";
+import { KIND_NAMES, percent } from "../lib/words.js";
 import {
   axesText, headName, headStory, headText, lossText, outputText, placeText, scoreText, scoreTitle, spokenText,
   updates,
@@ -111,9 +111,10 @@ function focusCurve(facts, layer, head) {
       if (one !== layer || other !== head) others.push({ x, y: of(one, other), faint: true });
     }
   }
-  const at = own.map((value, snapshot) => [snapshot, value]), texts = own.map((value) => value.toFixed(2));
-  const title = "A row's largest weight, on average: this head, and faint the others";
-  return { title, lines: [...others, { x, y: own }], ...scale(1), at, texts };
+  const at = own.map((value, snapshot) => [snapshot, value]), texts = own.map(percent);
+  const title = "A row's largest weight: this head, and faint the others";
+  const { high, ticks } = scale(1);
+  return { title, lines: [...others, { x, y: own }], high, ticks: ticks.map(([at]) => [at, percent(at)]), at, texts };
 }
 
 const scale = (high) => ({ high, ticks: [0, high / 2, high].map((value) => [value, String(value)]) });

@@ -1,11 +1,10 @@
 // Sentences and numbers of the training replay.
 
-import { NOTHING, PATTERN_PLACES } from "../lib/words.js";
+import { NOTHING, PATTERN_PLACES, percent } from "../lib/words.js";
 
 const MOST_WORDS = 16, MOST_LETTERS = 70; // early outputs repeat one word up to the length limit
 export const headName = (layer, head) => `Layer ${layer + 1}, head ${head + 1}`;
 export const updates = (step) => step.toLocaleString("en");
-const weightText = (value) => value.toFixed(2);
 
 export function axesText(kind, [source, target]) {
   if (kind === "encoder") return `rows and columns: ${source}`;
@@ -42,18 +41,18 @@ export const spokenText = (place, loss, { wrote, more }) => {
 // uniform: the focus of a head that spreads every row evenly, null where rows have a single key.
 // pattern: { label, rows, eligible } of the head at this snapshot, or null.
 export function headText(focus, uniform, pattern) {
-  if (uniform === null) return "Every row has a single key to read, so there is nothing to choose.";
-  const sharp = `A row's largest weight is ${weightText(focus)} on average (spread evenly: ${weightText(uniform)}).`;
+  if (uniform === null) return "Every row has a single key, so there is nothing to choose.";
+  const sharp = `A row puts ${percent(focus)} on one token (spread evenly: ${percent(uniform)}).`;
   if (!pattern) return sharp;
-  return `${sharp} In ${pattern.rows} of ${pattern.eligible} counted rows it is on ${PATTERN_PLACES[pattern.label]}.`;
+  return `${sharp} In ${pattern.rows} of ${pattern.eligible} rows that is ${PATTERN_PLACES[pattern.label]}.`;
 }
 
 // The change of a head over the training, and the head of its kind that changed most: { layer, head, first, last }.
 export function headStory({ first, last, steps, heads, most, isMost }) {
-  const [from, to] = [first, last].map(weightText), end = updates(steps.at(-1));
-  const course = from === to ? `It ends at ${to}, as it began.` : `It went from ${from} to ${to} by update ${end}.`;
+  const [from, to] = [first, last].map(percent);
+  const course = from === to ? `It ends at ${to}, as it began.` : `It went from ${from} to ${to}.`;
   if (!most || heads < 2 || steps.length < 3) return course;
   if (isMost) return `${course} None of the ${heads} heads changes more.`;
-  const name = headName(most.layer, most.head).toLowerCase(), ends = [most.first, most.last].map(weightText);
-  return `${course} Of all ${heads} heads ${name} changes most, from ${ends.join(" to ")}.`;
+  const ends = [most.first, most.last].map(percent);
+  return `${course} ${headName(most.layer, most.head)} changes most: from ${ends.join(" to ")}.`;
 }

@@ -1,4 +1,4 @@
-// Rows of the table: [name, cells], a cell null or { text, title, css, shade }.
+// Rows of the table: [name, cells], a cell null or { text, css, shade }.
 
 import { aligned } from "../lib/diff.js";
 import { averageMap } from "../lib/maps.js";
@@ -58,7 +58,7 @@ function tokenCells({ targetTokens }, columns, side, isFramed = () => false) {
   return columns.map((column) => {
     const at = column[side];
     if (at === null) return null;
-    return { text: texts[at], title: targetTokens[at], css: isFramed(column) ? "token turned" : "token" };
+    return { text: texts[at], css: isFramed(column) ? "token turned" : "token" };
   });
 }
 

@@ -26,8 +26,8 @@ class TranslationTable extends Component {
 function rowElement([name, cells]) {
   const head = Object.assign(element("th", "", name), { scope: "row" });
   return element("tr", "", head, ...cells.map((cell) => {
-    const { text, title = "", css = "", shade } = cell ?? { text: "" };
-    const made = Object.assign(element("td", css, text), { title });
+    const { text, css = "", shade } = cell ?? { text: "" };
+    const made = element("td", css, text);
     if (shade !== undefined) made.style.setProperty("--shade", Math.min(1, Math.max(0, shade)).toFixed(3));
     return made;
   }));

@@ -6,9 +6,9 @@ import { LEAST_SHOWN, distinct, kindHeadName, kindName, pluralize, quotedAt, row
 
 export const CHANGE_LABEL = "Both translations token under token, with the log-probability of each token";
 export const OWN_LABEL = "Your translation and the model's token under token, with log P and rank of each token";
-export const NO_CHANGE = { headline: "Nothing is changed yet: drag a bar." };
+export const NO_CHANGE = { headline: "Nothing has changed yet: drag a bar." };
 export const ALL_ON = {
-  lead: "All heads are on. Choose one to switch it off: the model translates anew without it.", text: "",
+  lead: "All heads are on. Switch one off: does the translation survive?", text: "",
 };
 
 // Before the new translation.
@@ -43,7 +43,7 @@ function rewritingText({ action, heads: { kind, layer, head }, key, rows: { firs
 // tokens: the old ones; same: whether the translation stays the same.
 export function outcomeFinding(change, { old, moved, fresh, tokens, same }) {
   const losses = old.map((each, at) => each - moved[at]), [from, to] = distinct([sum(old), sum(moved)]);
-  const outcome = same ? "The translation stays the same," : "Another translation; the old one is now";
+  const outcome = same ? "The translation stays the same," : "Another translation! The old one is now";
   const goes = Math.abs(sum(losses)) < LEAST_SHOWN ? `stays at ${signed(sum(old), 2)}` : `goes from ${from} to ${to}`;
   const end = same ? "" : ` The new one has log P ${signed(sum(fresh), 2)} under the same change.`;
   const lead = `${change}, log P of the old translation ${movedText(losses)}`;
@@ -53,14 +53,19 @@ export function outcomeFinding(change, { old, moved, fresh, tokens, same }) {
   };
 }
 
+const rankingText = (changing, heads) => {
+  if (!changing) return `None of the ${heads} heads is needed alone: switch any one off, and the translation stays.`;
+  return `Off alone, ${changing} of ${heads} heads can change this translation.`;
+};
+
 // heads, changing, little: numbers of heads: all, those that alone change the translation, those that move log P by
 // less than `most` nats; greedy: whether greedy decoding finds the translation; worst: the head of the greatest loss.
 export function rankingFinding({ heads, changing, little, most, greedy, worst, tokens }) {
   const moved = movedText(worst.losses);
   return {
-    headline: greedy ? `This translation changes without ${changing} of ${heads} heads, one at a time.`
-      : `Without the head that matters most, log P ${moved}.`,
-    more: `log P is lowest without ${kindHeadName(worst)}, where it ${moved}${shareText(worst.losses, tokens)}. ` +
+    headline: greedy ? rankingText(changing, heads)
+      : `Without the head that matters most, the translation is ${likelihoodText(worst.losses)}.`,
+    more: `That head is ${kindHeadName(worst)}: log P ${moved}${shareText(worst.losses, tokens)}. ` +
       `Without ${little} of the ${heads} it moves by less than ${most} nats.`,
   };
 }

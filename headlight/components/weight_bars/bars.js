@@ -3,8 +3,8 @@
 
 import { element } from "../lib/canvas.js";
 import { Component, mounted } from "../lib/mount.js";
-import { inWords, shownTokens } from "../lib/tokens.js";
-import { rowText } from "../lib/words.js";
+import { inWords, shownTokens, spoken } from "../lib/tokens.js";
+import { percentInCell, rowText } from "../lib/words.js";
 import { redistributed, written } from "./weights.js";
 
 const LEAST = 0.005; // a change that two decimals show
@@ -33,11 +33,11 @@ class WeightBars extends Component {
 
   row(token, index, shown) {
     const button = element("button", "", shown), input = element("input");
-    Object.assign(button, { type: "button", title: token });
-    button.setAttribute("aria-label", token);
+    button.type = "button";
+    button.setAttribute("aria-label", spoken(token));
     button.onclick = () => this.setTriggerValue("choice", String(index + 1));
     Object.assign(input, { type: "range", min: 0, max: 1, step: 0.01 });
-    input.setAttribute("aria-label", `Weight of ${token}, token ${index + 1}`);
+    input.setAttribute("aria-label", `Weight of ${spoken(token)}, token ${index + 1}`);
     input.oninput = () => this.draw(index, Number(input.value));
     // A drag may end without a change: drawn back to where it was, or cancelled.
     const ended = () => this.drawn && this.echo.later(() => this.report());
@@ -65,7 +65,7 @@ class WeightBars extends Component {
       row.style.setProperty("--after", weight);
       row.style.setProperty("--was", this.data.before[index]);
       row.classList.toggle("changed", Math.abs(weight - this.data.before[index]) >= LEAST);
-      row.querySelector(".number").textContent = weight.toFixed(2);
+      row.querySelector(".number").textContent = percentInCell(weight);
       row.querySelector("button").setAttribute("aria-pressed", index === this.data.key);
       if (activeElement !== input) input.value = weight;
     });

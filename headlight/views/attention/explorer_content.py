@@ -13,7 +13,7 @@ from headlight.plots.names import KIND_NAMES, ROW_LABELS
 from headlight.plots.numbers import percent
 from transformer.arrays import require_index
 from transformer.corpus import HeadRoles, plainest_head
-from transformer.interpret.head_patterns import LEAST_ROWS, THRESHOLDS, Pattern, measure_heads
+from transformer.interpret.head_patterns import LEAST_ROWS, Pattern, measure_heads
 from transformer.interpret.trace import Trace, keys_of, masked_maps
 from transformer.model.head_ref import HeadRef
 from transformer.model.names import AttentionKind
@@ -35,8 +35,8 @@ CROSS_FIRST = ("cross", "encoder", "decoder")  # the default kind first
 MOST_WITHOUT_CONTENT = 0.6  # share of cross-attention; above it the explorer says so
 
 _LOOK_FOR = (
-    "Point at a thumbnail and that head's map stands beside it, choose it to keep it; point at a token or a cell and "
-    "its weights are written out. Below the map three heads with a plain pattern in this sentence are named."
+    "Hover over a small map to see it large, click to keep it. Hover over a token or a cell for its numbers. Below the "
+    "map stand three heads with a plain pattern in this sentence."
 )
 
 
@@ -78,7 +78,6 @@ def explorer_facts(trace: Trace, maps: Mapping[str, np.ndarray], roles: HeadRole
         "source_tokens": trace.source_tokens,
         "decoder_input_tokens": trace.decoder_input_tokens,
         "target_tokens": trace.target_tokens,
-        "thresholds": THRESHOLDS,
         "least_rows": LEAST_ROWS,
         "patterns": {kind: patterns(kind) for kind in KINDS},
         "sentences": roles and roles.sentences,

@@ -7,7 +7,7 @@ import numpy as np
 from headlight.app.finding import Finding
 from headlight.components.standalone import Words, standalone
 from headlight.plots.names import kind_head_name, one_head_name, sentence_case
-from headlight.plots.numbers import pluralize, two_digits
+from headlight.plots.numbers import percent, pluralize, signed, two_digits
 from headlight.plots.tokens import shown_token
 from headlight.views.research.atlas_content import with_error
 from transformer.corpus import FIFTHS, LEAST_WEIGHT, Atlas, Example, HeadEntry, Join
@@ -28,9 +28,8 @@ _LABELS = (
     "next, mirrored) or 80 % (the others), of those that could."
 )
 _LOOK_FOR = (
-    "Each line is an attention weight, from a token below, which asks, to a token above, which is read: the thicker, "
-    "the larger; below each token stands its greatest weight. Do the strongest examples and those of the other fifths "
-    "look alike? Then the head does the same everywhere; else it does so only where it is confident."
+    "A thick line: the token below looked hard at the token above. Do the strongest examples and those of the other "
+    "fifths look alike? Then the head does the same everywhere."
 )
 
 
@@ -80,7 +79,7 @@ def head_payload(
                 "kind": str(entry.kind),
                 "layer": each.layer,
                 "head": each.head,
-                "cosine": two_digits(each.cosine),
+                "cosine": signed(each.cosine, 2),
                 "name": one_head_name(each.layer, each.head),
             }
             for each in entry.nearest[:3]
@@ -103,9 +102,10 @@ def reads_by_input(heads: HeadRef, entry: HeadEntry | None) -> bool:
 def rows_named(kind: AttentionKind | str, *, by_input: bool) -> str:
     """Say what stands above and below the lines."""
     return {
-        "encoder": "Below the tokens that ask, above those that are read: the source, twice.",
-        "decoder": "Below the tokens that ask, above those that are read: what the decoder was fed, twice.",
-        "cross": f"Above the source, below the decoder's rows, each by its {'input' if by_input else 'output'} token.",
+        "encoder": "Tokens below look at tokens above: the source, twice.",
+        "decoder": "Tokens below look at tokens above: the decoder's input, twice.",
+        "cross": f"Tokens below look at the source above; each row has the name of its "
+        f"{'input' if by_input else 'output'} token.",
     }[kind]
 
 
@@ -122,7 +122,7 @@ def _example(atlas: Atlas, entry: HeadEntry, example: Example, *, by_input: bool
     fed, predicted, columns = atlas.sentences[example.sentence].labels(entry.kind)
     rows = name_rows(fed, predicted, _row_label(entry.kind, by_input=by_input))
     group = STRONGEST if example.strongest else str(example.fifth + 1)
-    label = f"confidence {two_digits(example.confidence)}"
+    label = f"confidence {percent(example.confidence)}"
     return {"group": group, "label": label, **_lines(columns, rows, example.cells, example.weights)}
 
 
@@ -175,13 +175,13 @@ def histograms(entry: HeadEntry, sentences: int) -> list[dict]:
             "title": "Confidence in each sentence",
             "counts": list(entry.confidence),
             "borders": list(entry.borders),
-            "says": f"{of}, mean {two_digits(confident)}, {spread}. The lines are the borders of the fifths.",
+            "says": f"{of}, mean {percent(confident)}, {spread}. The lines are the borders of the fifths.",
         },
         {
             "title": "Greatest weight in each sentence",
             "counts": list(entry.greatest),
             "borders": [],
-            "says": f"{of}; the mean over rows is {two_digits(greatest)}. At the right it is sure at least once.",
+            "says": f"{of}; the mean over rows is {percent(greatest)}. At the right it is sure at least once.",
         },
     ]
 

@@ -33,9 +33,8 @@ def show(request: TranslationRequest, row: DeltaGenerator) -> None:
     show_finding(*describe_search(results.search(request), greedy, beam, tokenizer.decode))
     st.caption(
         f"Beam size {beam.size}, length penalty {beam.alpha:g}: choose others under ⋯, “Decoding”. A larger beam does "
-        "not always translate better (Koehn and Knowles 2017). log P is the sum of the tokens' log-probabilities in "
-        "nats, the end of sentence included; score = log P / length penalty; length penalty = ((5 + tokens) / "
-        f"6)^{beam.alpha:g} (Wu et al. 2016, eq. 14)."
+        "not always translate better (Koehn and Knowles 2017). log P sums the tokens' log-probabilities in nats; score "
+        f"= log P / ((5 + tokens) / 6)^{beam.alpha:g} (Wu et al. 2016, eq. 14)."
         + (" The first token, which is given, is not in the sum." if results.trace(request).num_forced else "")
     )
 

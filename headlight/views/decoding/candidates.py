@@ -47,12 +47,11 @@ def show(request: TranslationRequest, row: DeltaGenerator) -> None:
         )
     show_finding(
         see,
-        "temperature 0.1: sampling becomes nearly greedy decoding. Then temperature 2 with top-p 0.9: how many tokens "
-        "does it let in?",
+        "temperature 0.1, nearly greedy decoding. Then temperature 2 with top-p 0.9: how many tokens does it let in?",
     )
     st.caption(
-        "Logits are divided by the temperature; top-k keeps the best, top-p the fewest of these that hold so much of "
-        "their mass (Holtzman et al. 2020). A cross marks a token that is cut off."
+        "The temperature divides the logits; top-k keeps the k best, top-p the fewest that together reach p (Holtzman "
+        "et al. 2020). A cross: this token is cut off."
     )
     _show_by_hand(request, trace, step, truncate(logits))
 

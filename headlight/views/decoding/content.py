@@ -9,20 +9,19 @@ from transformer.interpret.trace import AttentionMap, Trace
 
 _LOOK_FOR = (
     "Play it, or go from step to step with the arrow keys: the ten most probable next tokens, the one that was taken, "
-    "and what each head reads in that step. To force another token takes the model, and so the app."
+    "and where each head looks."
 )
 
 
 def decoding_facts(
-    trace: Trace, cross: AttentionMap, decoder: AttentionMap, vocabulary: int, forced: int = 0, unforced: str = ""
+    trace: Trace, cross: AttentionMap, decoder: AttentionMap, forced: int = 0, unforced: str = ""
 ) -> dict:
     """Return the facts that the player shows of a trace: see decoding_player/story.js.
 
-    cross and decoder are the maps of the chosen head or average: of a long text they are sent alone. `vocabulary` is
-    the number of tokens, `forced` of how many first steps the visitor chose the token, `unforced` the translation
-    without that.
+    cross and decoder are the maps of the chosen head or average: of a long text they are sent alone. `forced` is the
+    number of first steps whose token the visitor chose, `unforced` the translation without that choice.
     """
-    choice = {"vocabulary": vocabulary, "forced": forced, "unforced": unforced}
+    choice = {"forced": forced, "unforced": unforced}
     if fits_page(trace.cross.size + trace.decoder.size):
         return {**trace_facts(trace, {"cross": trace.cross, "decoder": trace.decoder}), **choice}
     shown = {"shown_cross": encode_array(cross.weights), "shown_decoder": encode_array(decoder.weights)}

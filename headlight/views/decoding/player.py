@@ -27,10 +27,10 @@ def show(request: TranslationRequest, row: DeltaGenerator) -> None:
     request = replace(request, rank=_choose_hypothesis(request))
     with row:
         head = choose_head(request, averages=True)
-    trace, model = results.trace(request), results.translator(request.checkpoint).model
+    trace = results.trace(request)
     cross, decoder = (attention_map(trace, kind, head.layer, head.head) for kind in ("cross", "decoder"))
     unforced = results.trace(replace(request, prefix=(), rank=1)).target_text if request.prefix else ""
-    facts = decoding_facts(trace, cross, decoder, model.config.output_size, len(request.prefix), unforced)
+    facts = decoding_facts(trace, cross, decoder, len(request.prefix), unforced)
     shown = {"facts": facts, "layer": head.layer, "head": head.head}
 
     def force_token(step: int, token_id: int) -> None:

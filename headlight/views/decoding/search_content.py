@@ -46,12 +46,15 @@ def describe_search(
     if best.ids == greedy.ids:
         return Finding("Greedy decoding finds the same translation here."), "a longer sentence."
     searched, single = format_distinct(best.log_probability, greedy.log_probability)
-    headline = f"Beam search has log P {searched}, greedy decoding {single}."
-    written = f"Greedy decoding writes: “{text(list(greedy.ids))}”"
+    logs = f"log P: {searched} with the beam, {single} greedy."
+    written = f"Greedy decoding writes: “{text(list(greedy.ids))}” {logs}"
     if best.log_probability > greedy.log_probability:
+        headline = "Beam search finds a likelier translation than greedy decoding."
         return Finding(headline, written), "both, step by step: where do they part?"
     fate, attempt = _fate_words(record.outcome_of(greedy.ids), len(greedy.ids), beam)
-    return Finding(headline, f"{fate} {written}"), attempt
+    return Finding(
+        "Greedy decoding finds a likelier translation, but not a better score.", f"{fate} {written}"
+    ), attempt
 
 
 def _fate_words(fate: PathOutcome, length: int, beam: Beam) -> tuple[str, str]:

@@ -27,7 +27,7 @@ from headlight.app.widgets import (
 )
 from headlight.plots.limits import MOST_CELLS
 from headlight.plots.names import KIND_NAMES, head_name
-from headlight.plots.tokens import token_cells
+from headlight.plots.tokens import shown_tokens
 from transformer import UserError
 from transformer.data.batching import BatchView
 from transformer.interpret.mask_ablation import (
@@ -166,7 +166,7 @@ def _show_batch(batch: BatchView, second: TranslationRequest) -> None:
             f"The batch, {name}: the tokens of both sentences, filled up with padding",
             name,
             [str(position + 1) for position in positions],
-            [(f"sentence {number}", token_cells(tokens)) for number, tokens in enumerate(sentences, start=1)],
+            [(f"sentence {number}", shown_tokens(tokens)) for number, tokens in enumerate(sentences, start=1)],
             [[position >= length for position in positions] for length in lengths],
         )
     st.caption(WORDS["source_mask"])

@@ -8,7 +8,7 @@ from headlight.app.choices import whole_number
 from headlight.app.finding import Finding
 from headlight.app.results import TranslationRequest
 from headlight.app.widgets import Panel, show_figure, show_finding, show_panels
-from headlight.plots.numbers import LEAST_SHOWN, format_distinct, percent
+from headlight.plots.numbers import percent
 from headlight.plots.tokens import quoted_at
 from transformer.experiments.attention import RandomProducts, measure_random_products, softmax_jacobian_norm
 from transformer.interpret.attention_block import Stages, undivided
@@ -16,15 +16,13 @@ from transformer.interpret.attention_block import Stages, undivided
 from .steps import choose_block
 
 _DIVIDED = (
-    "The same queries and keys; only the last division is left out before softmax. The model was trained with it, so "
-    "this is what would happen to these weights, not what a model trained without it would do."
+    "The same queries and keys, without the division before softmax. A model trained without it might learn others."
 )
 _UNDIVIDED = (
-    "The same queries and keys; only a division is put in before softmax, which this model does not have. It was "
-    "trained without: T5 instead begins its training with matrices that make queries smaller by √d_k, so that the "
-    "first products spread no more than divided ones would (Raffel et al. 2020), and what it learned since may "
-    "spread as it likes."
+    "The same queries and keys, with a division before softmax, which this model does not have. T5 begins its training "
+    "with queries that are smaller by √d_k instead (Raffel et al. 2020)."
 )
+_LEAST = 0.01  # of a share: whole percents do not show less
 _SATURATED = 1e-6  # a softmax's Jacobian below this is float32's rounding
 
 
@@ -50,8 +48,7 @@ def show(request: TranslationRequest) -> None:
     )
     show_finding(
         see,
-        "the heads of other layers: where the trained products are already small, the division hardly matters; at d_k "
-        "1 it does nothing at all.",
+        "the heads of other layers: where products are small already, the division hardly matters.",
     )
 
 
@@ -76,22 +73,21 @@ def describe_head(stages: Stages, head: int, queries: tuple[str, ...]) -> Findin
             f"Without the division the gradient through softmax with respect to q·k (the sum of its Jacobian's "
             f"absolute entries) {'would be' if is_own else 'is'} {share} of {what}."
         )
-    if without.mean() - divided.mean() < LEAST_SHOWN:
+    if without.mean() - divided.mean() < _LEAST:
         would = "hardly changes" if is_own else "would hardly change"
         own = divided if is_own else without
-        return Finding(f"The division {would} a row's largest weight: {own.mean():.2f} on average.", more)
+        return Finding(f"The division {would} a row's largest weight: {percent(own.mean())} on average.", more)
     most = int((without - divided).argmax())
-    mean, mean_divided = format_distinct(without.mean(), divided.mean())
-    low, high = format_distinct(divided[most], without[most])
+    mean, mean_divided, low, high = map(percent, (without.mean(), divided.mean(), divided[most], without[most]))
     row = quoted_at(queries, most, "query")
     if not is_own:
         return Finding(
-            f"With the division a row's largest weight would average {mean_divided}, not {mean}.",
+            f"With the division a row would put {mean_divided} on one word, not {mean}.",
             f"This model does not divide. The row of {row} would change most, from {high} to {low}. {more}",
         )
     return Finding(
-        f"Without the division a row's largest weight would average {mean}, not {mean_divided}.",
-        f"The row of {row} changes most, from {low} to {high}. {more}",
+        f"Without the division a row would put {mean} on one word, not {mean_divided}.",
+        f"That is the mean of all rows. The row of {row} changes most, from {low} to {high}. {more}",
     )
 
 
@@ -100,10 +96,10 @@ def describe_random(spread: RandomProducts) -> Finding:
     low, high = spread.sizes[0], spread.sizes[-1]
     mean = spread.gradient_scaled[-1] / spread.gradient[-1] / np.sqrt(high)
     return Finding(
-        f"At d_k {high} the largest weight averages {spread.largest[-1]:.2f} undivided, "
-        f"{spread.largest_scaled[-1]:.2f} divided.",
+        f"At d_k {high} one key gets {percent(spread.largest[-1])} undivided, {percent(spread.largest_scaled[-1])} "
+        "divided.",
         f"The {spread.keys} keys' products have a standard deviation of {spread.products[-1]:.1f} (√{high} = "
-        f"{np.sqrt(high):.1f}); at d_k {low} the largest weight is {spread.largest_scaled[0]:.2f} either way. With the "
-        f"division the gradient with respect to q·k is {spread.typical_ratio[-1]:,.2f} times as large by the rows' "
-        f"median, and {mean:,.2f} times by their mean.",
+        f"{np.sqrt(high):.1f}); at d_k {low} the largest weight is {percent(spread.largest_scaled[0])} either way. "
+        f"With the division the gradient with respect to q·k is {spread.typical_ratio[-1]:,.2f} times as "
+        f"large by the rows' median, and {mean:,.2f} times by their mean.",
     )

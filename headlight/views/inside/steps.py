@@ -16,11 +16,7 @@ from transformer.interpret.trace import RowLabel, name_rows
 from .block_facts import Block, steps_page
 
 _CHOSEN = ("query", "key", "at_dimension", "at_step")
-HOW_TO_READ = (
-    "Choose a query, a key and a dimension; **point at any cell** and the sum behind it is written out, recomputed "
-    "from the numbers of the step before. A solid frame is the query, a dashed one key or dimension. ← and → go from "
-    "step to step."
-)
+HOW_TO_READ = "**Hover over a cell** to see its sum. ← → change the step."
 
 
 def choose_block(request: TranslationRequest) -> Block:
@@ -60,8 +56,8 @@ def show(request: TranslationRequest) -> None:
     """Show the block, every step below one another, and the program that recomputes it. Raises UserError."""
     block = choose_block(request)
     facts, chosen, checkpoint = block.facts(), read_chosen(), request.checkpoint.name
-    attention_steps(facts, chosen, "steps", remember)
     st.caption(HOW_TO_READ)
+    attention_steps(facts, chosen, "steps", remember)
     title = f"{KIND_NAMES[block.kind]} of {checkpoint}, layer {block.layer + 1}, head {block.head + 1}"
     name = f"attention-{block.kind}-{block.layer + 1}-{block.head + 1}"
     offer_page(lambda: steps_page(facts, chosen, title, results.trace(request), checkpoint), f"{name}.html")
@@ -85,8 +81,7 @@ def offer_program(block: Block, title: str, name: str) -> None:
     program = script(stages, parameters, title, cross=block.kind == "cross", sentence=block.sentence, head=block.head)
     st.subheader("The same in NumPy")
     st.markdown(
-        f"These {len(program.splitlines())} lines go through all the steps in float64 and print the same numbers. The "
-        "download holds them and this example's arrays."
+        f"These {len(program.splitlines())} lines go through all the steps in float64 and print the same numbers."
     )
     label = "Download program and arrays"
     offer_download(label, lambda: bundle(stages, parameters, program), f"{name}.zip", "application/zip")

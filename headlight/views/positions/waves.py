@@ -29,10 +29,9 @@ _MOST_LEARNED = 128
 _USUAL_PAIR = 4
 STILL = 0.1  # a column whose values differ by less than this over all positions hardly tells them apart
 READ = (
-    "Each row is the vector that is added to the word at that position. Two neighbouring dimensions, framed, are a "
-    "pair: a sine (solid) and its cosine (dashed), or a point on a circle. From one position to the next each pair "
-    "turns by its own angle, pairs to the left fast, pairs to the right slowly. So a shift by k positions is a "
-    "rotation, the same at every position: PE(p + k) = R(k) PE(p)."
+    "Each row is the vector added to the word at that position. Two neighbouring dimensions, framed, are a pair: a "
+    "sine (solid) and its cosine (dashed), a point on a circle. Each pair turns at its own speed, fast on the left, "
+    "slowly on the right. So a shift by k positions is a rotation, the same everywhere: PE(p + k) = R(k) PE(p)."
 )
 NO_POSITIONS = Finding(
     "This model adds no positions: its encoder reads a multiset.",

@@ -30,7 +30,7 @@ def show(request: TranslationRequest) -> None:
     one, two = map(measures.embedding_sum, requests)
     without = tuple(map(measures.translation_without_positions, requests))
     written = tuple(results.trace(each).target_text for each in requests)
-    show_finding(describe_order(one, two, written, without), "other words exchanged, or a sentence of your own.")
+    show_finding(describe_order(one, two, written, without), "swap other words.")
     if loaded.model.config.positions != Positions.RELATIVE:
         st.markdown(WHY)
 

@@ -9,9 +9,8 @@ from transformer.interpret.head_patterns import is_word
 from transformer.interpret.positions import EmbeddingSum, Repetition, shared_tokens
 
 WHY = (
-    "Attention compares words with each other; nothing in it depends on where they stand. So the model adds to each "
-    "embedding a vector that depends on the position alone (Vaswani et al. 2017, 3.5). A causal mask, as the decoder "
-    "has it, does not lose the order altogether (Haviv et al. 2022)."
+    "Attention alone does not see where words stand. So the model adds to each word a vector of its position (Vaswani "
+    "et al. 2017, 3.5)."
 )
 
 
@@ -37,15 +36,15 @@ def describe_order(
     if len(shared) < max(len(one.tokens), len(other.tokens)):
         headline = "The sentences have different tokens: only shared ones can be compared."
     elif one.tokens == other.tokens:
-        return Finding("Both sentences are the same: exchange two of their words.")
+        return Finding("Both sentences are the same: swap two words.")
     elif without[0] == without[1]:
-        headline = "Without positions both sentences get the same translation."
+        headline = "Without positions both orders get the same translation!"
     else:
         headline = "Without positions the encoder is given the same vectors in both."
     moved = plainest(shared)
     if not moved:
         return Finding(headline, "No token of both stands at another position.")
-    same = "the same" if translations[0] == translations[1] else "a different one for each"
+    same = "the same" if translations[0] == translations[1] else "another one for each order"
     return Finding(headline, f"{_moved_words(one.kind, moved[0])} With positions the translation is {same}.")
 
 

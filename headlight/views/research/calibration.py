@@ -25,8 +25,8 @@ def show(request: TranslationRequest) -> None:
         smoothing = Smoothing(settings.label_smoothing, translator.model.config.output_size)
     measured = _measure(request.checkpoint)
     st.markdown(
-        "How sure is the model, and how often is it right? Measured on sentence pairs that it was not trained on: the "
-        "reference is fed, and the **top-1 prediction** is compared with the reference's next token."
+        "How sure is the model, and how often is it right? It reads the start of a reference translation that it was "
+        "not trained on; its **top-1 prediction** is compared with the next token."
     )
     see = describe_confidence(measured, smoothing)
     best = smoothing.right if smoothing and smoothing.epsilon else None

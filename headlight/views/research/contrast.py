@@ -59,9 +59,9 @@ def show(request: TranslationRequest) -> None:
     finding = describe_contrast(contrast)
     show_result(plots.contrast(contrast, theme="page"), "contrast", alt, finding, ATTEMPT)
     st.caption(
-        "Both methods look at the difference of the two logits (contrastive attribution, Yin and Neubig 2022). "
-        "Gradient × input: its change when a token's embedding is scaled a little. Leave-one-out: its fall when no "
-        "other token may read this one; the last token of the prefix cannot be left out. Each panel has its own scale."
+        "Both methods explain the difference of the two logits (Yin and Neubig 2022). Gradient × input: its change "
+        "when a token's embedding is scaled a little. Leave-one-out: its fall when no other token may read this one. "
+        "Each panel has its own scale."
     )
 
 

@@ -76,7 +76,8 @@ def _show_token(trace: Trace, step: int, row: np.ndarray) -> None:
     )
     for column, (side, tokens, shares) in zip(st.columns(2, gap="medium"), sides, strict=True):
         with column:
-            st.markdown(plain(f"What {name} has from the {side}, by ALTI+"))
+            origin = "source" if side == "source" else "words before it"
+            st.markdown(plain(f"How much {name} owes to the {origin}"))
             show_shares(tokens, shares, float(row.max()), f"Contributions of the {side} to {name}", side)
 
 
@@ -128,8 +129,8 @@ def _direct_attribution(config: ModelConfig) -> str:
 _SUBJECTS = {  # each kind of part, and the ending of its verb
     "embedding": ("the embedding", "s"),
     "position": ("the position", "s"),
-    "self-attention": ("self-attention", "s"),
-    "cross-attention": ("cross-attention", "s"),
+    "self-attention": ("reading its own words", "s"),
+    "cross-attention": ("reading the source", "s"),
     "feed-forward": ("the feed-forwards", ""),
     "biases": ("the biases", ""),
 }
@@ -139,13 +140,14 @@ def describe_parts(parts: LogitAttribution, token: str) -> Finding:
     """Say which kind of part adds most and which takes most, that all parts add up, and the highest of the others."""
     kinds, (head, most) = parts.by_kind(), parts.largest_head()
     layer = int(parts.feed_forward.argmax())
+    forward = float(parts.feed_forward[layer])
     (against, lowest), (kind, highest) = (choose(kinds.items(), key=lambda each: each[1]) for choose in (min, max))
     (taker, taken), (subject, ending) = _SUBJECTS[against], _SUBJECTS[kind]
-    does = f"add{ending} most" if highest > 0 else f"take{ending} least"
+    does = f"contribute{ending} most" if highest > 0 else f"take{ending} least"
     takes = f"{sentence_case(taker)} take{taken} most, {abs(lowest):.2f}. " if lowest <= -LEAST_SHOWN else ""
     return Finding(
-        f"Of all kinds of part {subject} {does}, {abs(highest):.2f}.",
-        f"{takes}All parts sum to {signed(parts.total, 2)}; the run's logit of {quoted(token)} is "
-        f"{signed(parts.logit, 2)}. The highest head is {kind_head_name(head)} ({signed(most, 2)}), the highest "
-        f"feed-forward that of layer {layer + 1} ({signed(float(parts.feed_forward[layer]), 2)}).",
+        f"{sentence_case(subject)} {does}.",
+        f"{sentence_case(kind)}: {signed(highest, 2)}. {takes}All parts sum to {signed(parts.total, 2)}; the run's "
+        f"logit of {quoted(token)} is {signed(parts.logit, 2)}. The highest head is {kind_head_name(head)} "
+        f"({signed(most, 2)}), the highest feed-forward that of layer {layer + 1} ({signed(forward, 2)}).",
     )

@@ -60,7 +60,8 @@ def describe_units(units: np.ndarray, token: int, tokens: Sequence[str], activat
     active = units > 0
     lowest = "" if activation == "ReLU" else f"The lowest is {signed(float(units[token].min()), 2)}. "
     return Finding(
-        f"{int(active[token].sum()):,} of {units.shape[1]:,} units fire for {quoted(tokens[token])}.",
+        f"{'Only ' * (active[token].mean() < 0.1)}{int(active[token].sum()):,} of {units.shape[1]:,} units fire for "
+        f"{quoted(tokens[token])}.",
         f"{lowest}{int(active.all(axis=0).sum()):,} fire for every token of the sentence, "
         f"{int((~active.any(axis=0)).sum()):,} for none.",
     )
@@ -75,7 +76,7 @@ def describe_gates(parts: tuple[np.ndarray, np.ndarray], token: int, tokens: Seq
     strongest = int(np.abs(gates * values).argmax())
     gate, value = float(gates[strongest]), float(values[strongest])
     return Finding(
-        f"For {quoted(tokens[token])} {percent((gates <= 0).mean())} of {len(gates):,} gates are not above 0.",
+        f"{percent((gates > 0).mean())} of {len(gates):,} gates are open for {quoted(tokens[token])}.",
         f"The strongest unit is {strongest + 1}: its gate {signed(gate, 2)}, after {activation}, times "
         f"{signed(value, 2)} of the second map is {signed(gate * value, 2)}. Where either is 0, so is the unit.",
     )

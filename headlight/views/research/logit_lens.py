@@ -13,7 +13,7 @@ from headlight.app.widgets import show_finding, show_table, show_translation
 from headlight.plots.decoding import layer_names
 from headlight.plots.names import norm_name
 from headlight.plots.numbers import format_probability, pluralize, signed
-from headlight.plots.tokens import TokenCell, quoted, shown_token, shown_tokens, token_cells
+from headlight.plots.tokens import quoted, shown_token, shown_tokens
 from transformer import Sampling
 from transformer.config import ModelConfig
 from transformer.decoding.sampling import Hypothesis
@@ -33,7 +33,7 @@ def show(request: TranslationRequest) -> None:
         "the rank of the token that comes in the end."
     )
     label, shades = "The logit lens: layers by steps", lens.probabilities.tolist()
-    show_table(label, "comes in the end", token_cells(trace.target_tokens), lens_rows(lens, name), shades=shades)
+    show_table(label, "comes in the end", shown_tokens(trace.target_tokens), lens_rows(lens, name), shades=shades)
     show_finding(describe_lens(lens, trace))
     st.caption(f"The logit lens reads each layer as if it were the last{_norm_words(config, 'stack')}.")
     st.markdown("**What if the encoder stopped early?** The decoder reads an earlier encoder layer and translates.")
@@ -50,17 +50,17 @@ def _norm_words(config: ModelConfig, of: str) -> str:
     return f", through the {of}'s last {norm_name(config)}" if config.norm == "pre" else ""
 
 
-def lens_rows(lens: Predictions, name: Callable[[int], str]) -> list[tuple[str, list[TokenCell]]]:
+def lens_rows(lens: Predictions, name: Callable[[int], str]) -> list[tuple[str, list[str]]]:
     """Return for each layer its name, and a cell per step: its top-1 token, probability and rank of the final token.
 
     `name` turns an id into the token's text.
     """
     rows, steps = lens.probabilities.shape
 
-    def cell(row: int, step: int) -> TokenCell:
-        token = name(int(lens.best_ids[row, step, 0]))
+    def cell(row: int, step: int) -> str:
+        token = shown_token(name(int(lens.best_ids[row, step, 0])))
         probability, rank = format_probability(float(lens.probabilities[row, step])), lens.ranks[row, step]
-        return TokenCell(token, shown_token(token), f"\n{probability}, rank {rank:,}")
+        return f"{token}\n{probability}, rank {rank:,}"
 
     return [(layer, [cell(row, step) for step in range(steps)]) for row, layer in enumerate(layer_names(rows))]
 
@@ -117,8 +117,8 @@ def _tokens(one: Hypothesis, last: Hypothesis, name: Callable[[int], str]) -> st
     kept = kept_positions(one.ids, last.ids)
     tokens = [name(token_id) for token_id in one.ids[: len(last.ids) + MORE_TOKENS]]
     shown = [
-        f'<span class="{"kept" if at in kept else "other"}" title="{html.escape(token)}">{html.escape(text)}</span>'
-        for at, (token, text) in enumerate(zip(tokens, shown_tokens(tokens), strict=True))
+        f'<span class="{"kept" if at in kept else "other"}">{html.escape(text)}</span>'
+        for at, text in enumerate(shown_tokens(tokens))
     ]
     more = len(one.ids) - len(shown)
     return " ".join(shown) + (f" … {more} more" if more > 0 else "" if one.finished else " … and goes on")

@@ -24,7 +24,7 @@ from headlight.app.widgets import (
 )
 from headlight.plots.names import kind_head_name, kind_words
 from headlight.plots.numbers import format_probability, signed
-from headlight.plots.tokens import TokenCell, quoted, quoted_at, shown_token, shown_tokens
+from headlight.plots.tokens import quoted, quoted_at, shown_token, shown_tokens
 from transformer import Greedy, UserError
 from transformer.interpret.activations import Predictions
 from transformer.interpret.trace import Trace
@@ -142,16 +142,14 @@ def _show_map(request: TranslationRequest, question: Question, patched: str) -> 
         show_finding(finding)
         st.caption(
             plain(
-                f"A cell is {meaning}. It alone is taken from the clean run and put into the corrupted one; the number "
-                "is how far the logit difference goes from the corrupted run's, 0, to the clean run's, 1; above 1 it "
-                f"is past the clean run, below 0 farther away. Look for {look_for}."
+                f"A cell is {meaning}. It alone is put from the clean run into the corrupted one; the number is how "
+                f"far the logit difference goes from the corrupted run's, 0, to the clean run's, 1. Look for "
+                f"{look_for}."
             )
         )
     show_attempt(
-        "Patch the encoder stream, then cross-attention: up to which layer does all of the difference stand at the "
-        "word that differs, and in which layer does the decoder read it? Then cross heads: does one bring it, or do "
-        "several? A cell that restores the difference is enough for it here; whether the model needs it, head ablation "
-        "tells (Vig et al. 2020; Meng et al. 2022)."
+        "Patch the encoder stream, then cross-attention: in which layer does the decoder read the word that differs? "
+        "Then cross heads: does one bring it, or do several (Vig et al. 2020; Meng et al. 2022)?"
     )
 
 
@@ -189,11 +187,12 @@ def describe_map(patching: PatchingMap, columns: Sequence[str]) -> Finding:
     cells, shares = patching.cells[first:], patching.shares[first:]
     row, column = np.unravel_index(int(patching.nearness[first:].argmax()), shares.shape)
     nearest, most = float(shares[row, column]), float(shares.max())
-    headline = f"One cell alone goes {_percent(nearest)} of the way back."
+    what = "head" if cells[0][0].site == Site.HEAD else "vector"
+    headline = f"Putting back this one {what} repairs {_percent(nearest)}."
     if nearest < _SHOWN or nearest > 2 - _SHOWN:
-        headline = "No cell alone comes nearer to the clean run."
+        headline = f"No single {what} comes nearer to the clean run."
     elif nearest >= 1 + _SHOWN:
-        headline = f"Even the nearest cell overshoots: it goes {_percent(nearest)} of the way."
+        headline = f"Even the nearest {what} overshoots: it repairs {_percent(nearest)}."
     text = (
         f"The nearest to the clean run is {cell_words(cells[row][column], columns)}; over half of the way go "
         f"{(shares > HALF).sum()} of {shares.size}{', embeddings aside' if first else ''}."
@@ -230,11 +229,11 @@ def _percent(share: float) -> str:
     return f"{signed(100 * share, 0)} %"
 
 
-def _candidate(token: str, chance: float) -> TokenCell:
-    return TokenCell(token, shown_token(token), f"\n{format_probability(chance)}")
+def _candidate(token: str, chance: float) -> str:
+    return f"{shown_token(token)}\n{format_probability(chance)}"
 
 
-def candidate_rows(seen: Predictions, name: Callable[[int], str]) -> list[tuple[str, list[TokenCell]]]:
+def candidate_rows(seen: Predictions, name: Callable[[int], str]) -> list[tuple[str, list[str]]]:
     """Return for each of the three runs its name, and its best tokens, each over its probability."""
     runs = zip(("clean", "corrupted", "patched"), seen.best_ids.tolist(), seen.best_probabilities.tolist(), strict=True)
     return [

@@ -36,7 +36,7 @@ def describe_trajectory(trajectory: Trajectory, token: str) -> Finding:
     added = inside[int(np.argmax(trajectory.changes[inside]))]
     cosine, last = signed(trajectory.turns[turned], 2), float(trajectory.similarities[-1])
     return Finding(
-        f"{quoted(token)} turns most in {names[turned]}.",
+        f"{quoted(token)} changes most in {names[turned]}.",
         f"The cosine with the vector before is {cosine}. {sentence_case(names[added])} adds the largest norm "
         f"({trajectory.changes[added]:.1f}, to {trajectory.norms[added - 1]:.1f}). The last vector's cosine with the "
         f"embedding is {signed(last, 2)}: {percent(last**2)} of its squared norm lies along the embedding's direction.",

@@ -35,18 +35,17 @@ HYPERPARAMETERS = {
     "schedule": Hyperparameter(
         "schedule",
         {"Noam": "noam", "constant": "none", "warm-up, then constant": "constant"},
-        "All have the same highest rate; the two with a warm-up are the same run until it is over. Which one suffers "
-        "from full speed at random weights, and which near the goal? Try post-norm, too.",
+        "When does a high learning rate hurt? Try post-norm, too.",
     ),
     "warm-up": Hyperparameter(
         "warmup_steps",
         {"200 updates": 200, "25 updates": 25, "800 updates": 800},
-        "A shorter warm-up has a higher peak, by the root of the ratio. Is sooner and higher better?",
+        "A shorter warm-up has a higher peak. Is sooner and higher better?",
     ),
     "label smoothing": Hyperparameter(
         "label_smoothing",
         {"no smoothing": 0.0, "0.1": 0.1, "0.3": 0.3},
-        "With smoothing the loss cannot fall below the smoothed target's entropy: compare the exact match instead.",
+        "With smoothing the loss cannot reach 0: compare the exact match instead.",
     ),
     "norm": Hyperparameter(
         "norm",
@@ -61,15 +60,13 @@ HYPERPARAMETERS = {
             "relative (T5)": "relative",
             "wrong (multiplied)": "multiplied",
         },
-        "Without positions the encoder reads a bag of symbols. Relative ones add nothing to the embeddings, but a "
-        "learned number for each range of distances to each head's scores, as T5 does. The wrong ones multiply where "
-        "the formula divides: a reader of the Annotated Transformer who made that slip found copying learned sooner "
-        "(its issue 131). And which ones still know what to do in sequences twice as long?",
+        "Without positions the encoder reads a bag of symbols. Relative ones learn a number for each distance (T5). "
+        "The wrong ones multiply where the formula divides. Which ones still work in sequences twice as long?",
     ),
     "heads": Hyperparameter(
         "num_heads",
         {"8 heads": 8, "1 head": 1, "2 heads": 2, "4 heads": 4},
-        "The same first weights, split otherwise: one head of 64 dimensions or eight of 8. Is one large head enough?",
+        "One head of 64 dimensions, or eight of 8: is one large head enough?",
     ),
 }
 
@@ -77,8 +74,8 @@ HYPERPARAMETERS = {
 def show(request: TranslationRequest) -> None:
     """Show the hyperparameter, its two values, the start, and both runs as they go. Raises UserError."""
     st.markdown(
-        "Two small models, alike in everything but **one hyperparameter**: the same first weights, the same sequences. "
-        "Which one learns sooner? Say what you expect before you start."
+        "Two small models, alike in everything but **one hyperparameter**. Which one learns sooner? Guess before you "
+        "start."
     )
     hyperparameter = HYPERPARAMETERS[one_of("Hyperparameter", tuple(HYPERPARAMETERS), "hyperparameter")]
     values = tuple(hyperparameter.values)

@@ -68,9 +68,8 @@ def show(request: TranslationRequest) -> None:
     if not names:
         if settings:
             above.markdown(
-                f"**Train a small Transformer before your eyes.** Its task is {plain(task_text(settings))}. It starts "
-                "with random weights and learns in less than half a minute. Press start and watch the cross-attention: "
-                "does a path through the map appear when the loss falls?"
+                "**Watch a small Transformer learn**, from random weights, in less than half a minute. Its task is "
+                f"{plain(task_text(settings))}. Press start: when does a path appear in the map?"
             )
         return
     if view is None:
@@ -166,7 +165,7 @@ def _pinned_head(name: str, active: bool, replay: TrainingReplay, positions: Seq
 
 def choose_seed() -> int:
     """Show the choice of a seed, shared by the views; a number box would break on a link that says "inf"."""
-    explanation = "Of the first weights and of all sequences: the same seed gives the same run."
+    explanation = "The same seed gives the same run."
     return slider("Seed", 1, 20, "toy_seed", explanation=explanation, width=200)
 
 

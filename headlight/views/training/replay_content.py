@@ -17,14 +17,13 @@ from transformer.training import ProbeTrajectory, TrainingReplay
 
 MOST_LETTERS = 70  # of an output in a sentence
 ABOUT = (
-    "Each snapshot shows what the model wrote by then, and what every head attended to while the decoder was fed the "
-    "target. Snapshots are equally far apart on the slider and in the curves: there are more early in the training, "
-    "when most changes. The sentences are those of the recording."
+    "Each snapshot shows what the model wrote by then, and where every head looked. There are more snapshots early in "
+    "the training, when most changes."
 )
 TRY = "play it again: what improves first?"
 _LOOK_FOR = (
-    "Play it, or move the slider: what the model wrote by then, every head's map, and the curves. Point at a small map "
-    "and its weights are read out. To see another head large takes the app."
+    "Play it, or move the slider: what the model wrote by then, every head's map, and the curves. Hover over a small "
+    "map for its weights."
 )
 FULL = 65535  # the weight 1, as it is sent
 
@@ -100,7 +99,7 @@ def output_story(replay: TrainingReplay, trajectory: ProbeTrajectory) -> Finding
     right = np.array([output.split() == trajectory.target_text.split() for output in trajectory.outputs])
     if not right.any():
         wrote = textwrap.shorten(trajectory.outputs[-1], MOST_LETTERS, placeholder=" …") or NOTHING
-        return Finding("At none of these snapshots does the model write the target.", f"At the last it writes: {wrote}")
+        return Finding("The model never writes the target here.", f"At the last snapshot it writes: {wrote}")
     first = int(right.argmax())
     last = "" if right[first:].all() else ", at the last it does" if right[-1] else ", at the last it does not"
     return Finding(

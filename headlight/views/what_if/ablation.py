@@ -19,9 +19,9 @@ from transformer.model.names import AttentionKind
 from .facts import head_facts, importance_facts, outcome_facts
 
 EXPLAINED = {
-    "zero": "the head's output is zero: its slice of the concatenation before W_O (Michel et al. 2019).",
-    "mean": "the head's output is its mean over sentence pairs, so that what follows still reads something usual.",
-    "uniform": "the head attends to all keys that it may attend to alike.",
+    "zero": "the head's output is zero (Michel et al. 2019).",
+    "mean": "the head's output is its mean over sentence pairs, something usual for the next layer.",
+    "uniform": "the head looks at all keys alike.",
 }
 _NONE = "none"  # in the address: no head is off
 
@@ -34,7 +34,7 @@ def show(request: TranslationRequest) -> None:
     with left:
         possible = [name for name in EXPLAINED if name != "mean" or results.has_samples(request.checkpoint)]
         explanation = " ".join(f"**{name}**: {words}" for name, words in EXPLAINED.items())
-        ablation = one_of("Ablate by", possible, "ablated_by", explanation)
+        ablation = one_of("Switch off by", possible, "ablated_by", explanation)
         if not importance_is_there(request, ablation):
             return
         importance = what_if.importance(request, ablation)
@@ -45,9 +45,8 @@ def show(request: TranslationRequest) -> None:
     with right:
         translation_table(_change(request, ablation, off) if off else facts, "outcome")
     show_attempt(
-        "Switch off all heads of one layer, then all of another: which layer can this sentence do without? Heads that "
-        "may go one at a time may not all go together, since each makes up for the others (Michel et al. 2019; Voita "
-        "et al. 2019). What is lost shows what the model cannot get in another way, not what the head computes."
+        "Switch off a whole layer, then another: which one can this sentence do without? Heads stand in for each "
+        "other: each may go alone, but not all together (Michel et al. 2019; Voita et al. 2019)."
     )
 
 

@@ -36,9 +36,8 @@ def show(request: TranslationRequest) -> None:
     facts = {"yours": translation_facts(yours), "model": translation_facts(model)}
     translation_table(facts, "own_table")
     st.caption(
-        "The model is fed your tokens one after the other and asked what comes next. A frame marks a token that is not "
-        "its first candidate: below stands what it would have written there. Look for the strongest brown: that is "
-        "where your translation is least expected."
+        "The model reads your translation token by token. Brown: it did not expect this token. A frame: it would have "
+        "written another one, which stands below."
     )
     ids = (
         [one.ids for one in results.hypotheses(replace(request, rank=1))] if isinstance(request.strategy, Beam) else []
@@ -52,8 +51,8 @@ def show(request: TranslationRequest) -> None:
         with maps:
             explorer.show_heads(request, yours)
     show_attempt(
-        "Try another order of the words, a synonym, then a mistake of grammar or a wrong sense: which costs most, and "
-        "is a good translation ever improbable? The model's probability is no judgement of a translation."
+        "Another word order, a synonym, a mistake of grammar: which costs most? Unlikely for the model does not mean "
+        "wrong."
     )
 
 
@@ -82,7 +81,7 @@ def describe_own(yours: Trace, model: Trace, hypotheses: Sequence[tuple[int, ...
         headline = "To the model both translations are equally probable."
     found = ""
     if gap >= LEAST_SHOWN:
-        found = " Its decoding did not come upon yours."
+        found = " Its decoding missed yours."
         if yours.target_ids in hypotheses:
             rank = hypotheses.index(yours.target_ids) + 1
             why = ": it ranks by log P over a length penalty" if model.target_ids in hypotheses[: rank - 1] else ""

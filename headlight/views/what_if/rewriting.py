@@ -46,15 +46,15 @@ CONCERNED = _EVERY, _ON, _ONE = "every row", "from this row on", "this row"
 
 _DRAG = "drag a bar to set the weights by hand"
 EXPLAINED = {
-    Action.FORBID: "The chosen token gets no weight, and the row is divided by the sum of what is left, as if the "
-    f"token were masked; a row with no other token attends to nothing. Choose another token to forbid it, or {_DRAG}.",
-    Action.FOCUS: "The chosen token gets the weight 1. A row that may not attend to it stays as it is. Choose another "
+    Action.FORBID: "The framed token gets no weight, as if it were masked; the others share its weight. Click another "
     f"token, or {_DRAG}.",
-    Action.SHIFT: "Each weight moves to the next token on the right; what falls beyond the end is lost, and the row is "
-    f"divided by the sum of what is left. A row that would lose all stays as it is. Or {_DRAG}.",
-    Action.UNIFORM: f"Every token that the row may attend to gets the same weight. Or {_DRAG}.",
-    Action.BY_HAND: "Drag a bar: the others are scaled so that the row still sums to 1. All rows that are changed get "
-    "these weights, over the tokens that they may attend to.",
+    Action.FOCUS: "The framed token gets all the weight; a row that may not look at it stays as it is. Click another "
+    f"token, or {_DRAG}.",
+    Action.SHIFT: "Each weight moves one token to the right; the row is scaled to sum to 100 % again. A row that would "
+    f"lose all stays as it is. Or {_DRAG}.",
+    Action.UNIFORM: f"Every token gets the same weight. Or {_DRAG}.",
+    Action.BY_HAND: "Drag a bar: the others follow, so that the row still sums to 100 %. All rows get these weights, "
+    "over the tokens that they may look at.",
 }
 
 
@@ -158,9 +158,8 @@ def show(request: TranslationRequest) -> None:
         translation_table(outcome_facts(trace, forced, after, rewriting), "outcome")
         _show_next(request, trace, change, step_shown(head.kind, row, trace, forced))
     show_attempt(
-        "Hide the verb of the source from all heads of the cross-attention, at every step: which words change, its "
-        "translation alone? Then at its own step only. Cutting an attention and looking at what is lost is called "
-        "attention knockout (Geva et al. 2023); it tells what went through these weights in this sentence."
+        "Hide the verb of the source from all heads, at every step: does only its translation change? Then at its own "
+        "step alone. This is attention knockout (Geva et al. 2023)."
     )
 
 

@@ -152,9 +152,9 @@ def test_masks_of_a_long_text_say_so_before_the_model_runs_over_the_batch(kind, 
 
 def test_the_player_of_a_long_text_has_the_maps_and_no_head_beside_them(trace):
     maps = attention_map(trace, "cross", 2, 3), attention_map(trace, "decoder", 2, 3)
-    facts = decoding_facts(trace, *maps, 150)
+    facts = decoding_facts(trace, *maps)
     assert not {"cross", "decoder"} & facts.keys() and facts["head_counts"] == list(trace.cross.shape[:2])
     cross = np.frombuffer(base64.b64decode(facts["shown_cross"]["base64"]), np.float32)
     np.testing.assert_array_equal(cross, trace.cross[2, 3].ravel())
     short = dataclasses.replace(trace, cross=trace.cross[:1, :1], decoder=trace.decoder[:1, :1])
-    assert {"cross", "decoder"} <= decoding_facts(short, *maps, 150).keys()
+    assert {"cross", "decoder"} <= decoding_facts(short, *maps).keys()

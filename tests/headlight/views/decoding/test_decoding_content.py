@@ -20,7 +20,7 @@ def trace(translator):
 
 def facts_of(trace, layer=None, head=None) -> dict:
     maps = attention_map(trace, "cross", layer, head), attention_map(trace, "decoder", layer, head)
-    return json.loads(json.dumps(decoding_facts(trace, *maps, 90, 1, "unforced")))
+    return json.loads(json.dumps(decoding_facts(trace, *maps, 1, "unforced")))
 
 
 def test_candidates_are_the_softmax_of_the_cached_logits_of_their_step(translator):
@@ -48,7 +48,7 @@ def test_a_trace_travels_whole(trace):
     np.testing.assert_array_equal(fact_array(facts["candidate_probabilities"]), trace.candidate_probabilities.ravel())
     for kind in ("cross", "decoder"):
         np.testing.assert_array_equal(fact_array(facts[kind]), trace.attention(kind))
-    assert (facts["vocabulary"], facts["forced"], facts["unforced"], facts["finished"]) == (90, 1, "unforced", True)
+    assert (facts["forced"], facts["unforced"], facts["finished"]) == (1, "unforced", True)
 
 
 def test_it_opens_at_the_highest_entropy_of_what_was_open_to_choice(trace):

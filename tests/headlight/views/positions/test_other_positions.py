@@ -41,7 +41,7 @@ def opened(page: str, kind: str, **query: str):
 
 def test_without_positions_two_orders_of_the_words_are_translated_alike():
     app = opened("positions", "none")
-    assert headlines(app) == ["Without positions both sentences get the same translation."]
+    assert headlines(app) == ["Without positions both orders get the same translation!"]
     assert "This model adds no positions: the two are 0.00 apart." in page_text(app)
 
 

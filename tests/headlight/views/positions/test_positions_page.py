@@ -24,7 +24,7 @@ def test_the_page_opens_with_the_sentence_and_its_words_in_another_order(name):
     with without_positions(loaded.model):
         (bag,) = {loaded.trace(text).target_text for text in texts}
     assert said.count(bag) == 2 and "Try" in findings(app)[0]
-    assert headlines(app) == ["Without positions both sentences get the same translation."]
+    assert headlines(app) == ["Without positions both orders get the same translation!"]
 
 
 def test_the_second_sentence_follows_the_first_until_it_is_written():
@@ -32,7 +32,7 @@ def test_the_second_sentence_follows_the_first_until_it_is_written():
     app.text_input(key="text").input("The cat sees me.").run()
     assert app.text_input(key="reordered_line").value == "me cat sees The." and not app.exception
     app.text_input(key="reordered_line").input("The cat sees me.").run()
-    assert headlines(app) == ["Both sentences are the same: exchange two of their words."]
+    assert headlines(app) == ["Both sentences are the same: swap two words."]
     app.text_input(key="reordered_line").input("A dog.").run()
     assert headlines(app) == ["The sentences have different tokens: only shared ones can be compared."]
     assert app.query_params["reordered"] == "A dog."

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from support.pages import open_page, page_text
 
+from headlight.plots.tokens import shown_tokens
 from headlight.views.research.logit_lens import early_layers_html
 from transformer.decoding.sampling import Hypothesis
 
@@ -23,7 +24,7 @@ def test_the_table_marks_kept_tokens_cuts_what_has_no_end_and_takes_tokens_as_te
     )
     assert [row[:2] for row in rows] == [("embeddings", "−84.25"), ("layer 1", "−1.50"), ("layer 2", "−1.50")]
     assert rows[0][2].count(">&lt;i&gt;<") == 11 and "… 10 more" in rows[0][2] and "<i>" not in rows[0][2]
-    spans = re.findall(r'<span class="(\w+)" title=".*?">(.*?)</span>', rows[1][2])
+    spans = re.findall(r'<span class="(\w+)">(.*?)</span>', rows[1][2])
     assert spans == [("kept", "a"), ("other", "&lt;i&gt;"), ("kept", "⟨end⟩")] and "more" not in rows[1][2]
     assert "… and goes on" not in rows[0][2]
     endless = early_layers_html([replace(found[0], ids=(3,) * 9, finished=False), *found[1:]], NAMES.__getitem__)
@@ -40,9 +41,8 @@ def test_both_tables_end_in_the_translation(shipped):
     bodies = "".join(element.proto.body for element in app.get("html"))
     lens, early = re.findall(r"(?s)<tbody>(.*?)</tbody>", bodies)
     assert lens.count("<tr>") == early.count("<tr>") == 4
-    assert [html.unescape(each) for each in re.findall(r'title="(.*?)"', early.rpartition("<tr>")[2])] == [
-        *trace.target_tokens
-    ]
+    last = re.findall(r'<span class="\w+">(.*?)</span>', early.rpartition("<tr>")[2])
+    assert list(map(html.unescape, last)) == shown_tokens(trace.target_tokens)
 
 
 def test_it_is_greedy_instead_of_sampled_and_says_so():
