@@ -109,10 +109,10 @@ test("an example's cells are a map, of which a token says its largest weights", 
   const example = { keys: ["▁a", "▁b", "</s>"], queries: ["▁x", "▁y"], cells: [1, 3, 5], weights: [0.9, 0.25, 0.75] };
   const map = denseOf(example);
   assert.deepEqual(map, [[0, 0.9, 0], [0.25, 0, 0.75]]);
-  assert.equal(wordsOfToken(example, map, { side: "output", index: 1 }), "“▁y” reads “</s>” 75 %, “▁a” 25 %.");
-  assert.equal(wordsOfToken(example, map, { side: "source", index: 1 }), "“▁b” is read by “▁x” 90 %.");
+  assert.equal(wordsOfToken(example, map, { side: "output", index: 1 }), "“▁y” looks at “</s>” 75 %, “▁a” 25 %.");
+  assert.equal(wordsOfToken(example, map, { side: "source", index: 1 }), "“▁b” is looked at by “▁x” 90 %.");
   const none = wordsOfToken(example, denseOf({ ...example, cells: [] }), { side: "source", index: 0 });
-  assert.equal(none, "“▁a” is read by under 1 % each.");
+  assert.equal(none, "“▁a” is looked at by under 1 % each.");
   assert.deepEqual([0.917, 1, 0.004].map(shortWeight), [".92", "1.00", ".00"]);
 });
 

@@ -27,7 +27,7 @@ export function wordsOf(example, map, { side, index }) {
   const parts = largest.filter(([, weight]) => weight).map(([at, weight]) => `“${others[at]}” ${percent(weight)}`);
   const token = (isQuery ? example.queries : example.keys)[index];
   const end = parts.join(", ") || "under 1 % each";
-  return isQuery ? `“${token}” reads ${end}.` : `“${token}” is read by ${end}.`;
+  return isQuery ? `“${token}” looks at ${end}.` : `“${token}” is looked at by ${end}.`;
 }
 
 export class ExampleLines {
@@ -56,7 +56,7 @@ export class ExampleLines {
     });
     const row = element("div", `side ${name}`, ...joined(buttons, words));
     row.setAttribute("role", "group");
-    row.setAttribute("aria-label", name === "keys" ? "Tokens that are read" : "Tokens that ask");
+    row.setAttribute("aria-label", name === "keys" ? "Tokens that are looked at" : "Tokens that look");
     listenToRow(this, side, row);
     return { row, buttons };
   }

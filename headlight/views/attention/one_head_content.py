@@ -202,7 +202,7 @@ def joins(entry: HeadEntry) -> list[dict]:
             [" → ".join(name), f"{join.rows:,}", mean] for name, join, mean in zip(names, found, means, strict=False)
         ]
 
-    tables = (("Top pairs, asks → is read", entry.pairs), ("Most read", entry.keys), ("Ask most surely", entry.queries))
+    tables = (("Top pairs", entry.pairs), ("Looked at most", entry.keys), ("Most focused", entry.queries))
     return [
         {"title": title, "header": ["token", "rows", "mean"], "rows": rows(found)} for title, found in tables if found
     ]
