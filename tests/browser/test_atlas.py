@@ -133,5 +133,5 @@ def test_a_head_is_taken_along_as_a_page_without_a_server(open_alone, said):
     expect(page.locator(".examples .example").first).to_be_visible()
     expect(page.locator(".nearest")).to_be_hidden()
     page.locator(".choose select").select_option("3")
-    expect(page.locator(".examples .what").first).to_contain_text("confidence")
+    expect(page.locator(".examples .what").first).to_contain_text("% sure")
     shuts_no_one_out(page)

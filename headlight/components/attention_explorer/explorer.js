@@ -244,7 +244,7 @@ class Explorer extends Component {
 
   largestText() {
     const { shown } = this, row = Math.floor(shown.values.indexOf(shown.largest) / shown.columns.length);
-    return largestText(shown.cellText(row, shown.largestOfRow(row)), press());
+    return largestText(shown.cellText(row, shown.largestOfRow(row)));
   }
 
   readOut(text) {

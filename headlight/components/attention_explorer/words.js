@@ -1,5 +1,6 @@
 // Sentences of the explorer.
 
+import { invite } from "../lib/screen.js";
 import {
   KIND_NAMES, PATTERN_PLACES, grouped, headName, percent, pluralize, quoted, sentenceCase,
 } from "../lib/words.js";
@@ -107,9 +108,7 @@ export const keysText = (keys, most, weight) => {
 
 const namesOf = (tokens) => tokens.map(({ text }) => quoted(text)).join(", ");
 
-export const largestText = (cell, press) => (
-  `${cell} Hover over cells, tokens and heads; ${press} to keep one.`
-);
+export const largestText = (cell) => `${cell} ${invite("Hover over cells, tokens and heads; click to keep one.")}`;
 
 // down, across: the names of the sides.
 export function axesText(name, rows, down = "Rows", across = "Columns") {

@@ -6,7 +6,7 @@ import { ARROWS, element, isDark, isShortcut, opacity, shortened, svgElement, ti
 import { decodeFacts } from "../lib/facts.js";
 import { findingElement } from "../lib/finding.js";
 import { Component, mounted } from "../lib/mount.js";
-import { press } from "../lib/screen.js";
+import { invite } from "../lib/screen.js";
 import { chipText, inWords, joined, shownToken, spoken, wordRanges } from "../lib/tokens.js";
 import { percent } from "../lib/words.js";
 import { columnsIn, moved, way } from "./moves.js";
@@ -84,8 +84,8 @@ class BeamTree extends Component {
 
   tell(button) {
     const branch = button ? this.data.branches[button.dataset.number] : null;
-    const invitation = "Each column is a step, each button a translation under way; the stronger its colour, the " +
-      `more probable its token. ${press() === "tap" ? "Tap" : "Click"} one to search on from there.`;
+    const invitation = invite("Each column is a step, each button a translation under way; the stronger its colour, " +
+      "the more probable its token. Click one to search on from there.");
     this.readout.textContent = branch ? inWords(branch.words) : invitation;
     const dark = isDark(this.stage);
     const chips = Array.from(branch?.reads ?? [], (weight, index) => {

@@ -94,7 +94,8 @@ class HeadCard extends Component {
   }
 
   tell(words) {
-    this.readout.textContent = inWords(words ?? invite("Hover over a word for the numbers."));
+    const invitation = invite("Below each word: its largest weight in percent. Hover over a word for the others.");
+    this.readout.textContent = inWords(words ?? invitation);
   }
 }
 

@@ -3,7 +3,7 @@
 
 import { element, opacity, svgElement, tintOf } from "../lib/canvas.js";
 import { chipText, isSpecial, joined, spoken } from "../lib/tokens.js";
-import { percent, percentInCell } from "../lib/words.js";
+import { percent } from "../lib/words.js";
 import { curve, lettersFor, linesOf } from "../token_lines/geometry.js";
 import { SIDES, centresOf, listenToRow, markLines, pathLike, weightBetween } from "../token_lines/rows.js";
 
@@ -93,7 +93,7 @@ export class ExampleLines {
     const weight = this.weightBeside(side, index, pointed);
     const tint = weight === null || (!pointed && side === "output") ? "transparent" : tintOf(opacity(weight));
     button.classList.toggle("pointed", isPointed);
-    button.querySelector(".weight").textContent = weight === null || weight < 0.005 ? "" : percentInCell(weight);
+    button.querySelector(".weight").textContent = weight === null || weight < 0.005 ? "" : Math.round(100 * weight);
     button.querySelector(".token").style.setProperty("--tint", tint);
     if (this.focused?.side === side) button.tabIndex = this.focused.index === index ? 0 : -1;
   }

@@ -15,4 +15,7 @@ export function heightBelow(element) {
 export const press = () => (window.matchMedia("(pointer: coarse)").matches ? "tap" : "click");
 
 // A sentence that invites to click, for whom it is.
-export const invite = (text) => (press() === "click" ? text : text.replace("Click", "Tap").replace("click", "tap"));
+export const invite = (text) => {
+  if (press() === "click") return text;
+  return text.replace("Click", "Tap").replace("click", "tap").replace("Hover over", "Touch");
+};

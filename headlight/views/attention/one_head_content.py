@@ -122,7 +122,7 @@ def _example(atlas: Atlas, entry: HeadEntry, example: Example, *, by_input: bool
     fed, predicted, columns = atlas.sentences[example.sentence].labels(entry.kind)
     rows = name_rows(fed, predicted, _row_label(entry.kind, by_input=by_input))
     group = STRONGEST if example.strongest else str(example.fifth + 1)
-    label = f"confidence {percent(example.confidence)}"
+    label = f"{percent(example.confidence)} sure"
     return {"group": group, "label": label, **_lines(columns, rows, example.cells, example.weights)}
 
 
@@ -146,7 +146,7 @@ def facts(
 ) -> list[dict[str, str]]:
     """Return the numbers of a head: name, value with its standard error, and what it is."""
     told = [
-        {"name": name, "value": with_error(*entry.measures[measure]), "says": says}
+        {"name": name, "value": _value(measure, *entry.measures[measure]), "says": says}
         for measure, (name, says) in _FACTS.items()
     ]
     lost = with_error(*entry.importance) if entry.importance else "not measured"
@@ -159,6 +159,10 @@ def facts(
         says = f"{measured}{links}; by headlight align"
         told.insert(1, {"name": "alignment error", "value": value, "says": says})
     return told
+
+
+def _value(measure: str, mean: float, error: float | None) -> str:
+    return percent(mean) if measure == "confidence" else with_error(mean, error)
 
 
 def histograms(entry: HeadEntry, sentences: int) -> list[dict]:

@@ -113,4 +113,5 @@ def _times(gap: float) -> str:
     """Return exp of a difference of log P, in digits that can be read."""
     if gap > _MOST:
         return "more than 10²⁹⁹"
-    return f"{np.exp(gap):.2f}" if gap < np.log(10) else scientific(float(np.exp(gap)), 2)
+    times = float(np.exp(gap))
+    return f"{times:.{1 if times > 1.05 else 2}f}" if times < 10 else scientific(times, 2)
