@@ -90,11 +90,11 @@ def test_axes_stand_in_the_address_and_filters_hide_dots(page, address, elsewher
 def test_examples_are_read_by_keys_and_another_group_is_chosen_and_kept(page, address):
     open_head(page, address, "&head=encoder.1.1")
     page.locator(".examples .queries button").first.focus()
-    expect(page.locator(".head_card .readout")).to_contain_text("reads")
+    expect(page.locator(".head_card .readout")).to_contain_text("looks at")
     page.keyboard.press("ArrowRight")
     expect(page.locator(".examples .queries button").nth(1)).to_be_focused()
     page.keyboard.press("ArrowUp")
-    expect(page.locator(".head_card .readout")).to_contain_text("is read by")
+    expect(page.locator(".head_card .readout")).to_contain_text("is looked at by")
     before = page.locator(".examples").inner_text()
     page.locator(".choose select").select_option("1")
     expect(page.locator(".examples")).not_to_have_text(before)

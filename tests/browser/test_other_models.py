@@ -58,7 +58,7 @@ def test_a_model_is_chosen_with_its_language_a_weight_is_read_and_the_other_page
     # A deep link is the first thing that this server sees.
     page.goto(f"{address}/attention?head=cross.1.1&text={TEXT.replace(' ', '+')}")
     expect(page.get_by_role("heading", name="Attention", exact=True)).to_be_visible()
-    expect(page.get_by_text("Cross-attention: each row is one step of the decoder")).to_be_visible()
+    expect(page.get_by_text("To write each word, the model looks at the source")).to_be_visible()
     for name, language, (layer, head) in CHOSEN:
         go(page, "Attention")
         choose(page, "Checkpoint", name)

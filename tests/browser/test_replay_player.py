@@ -177,7 +177,7 @@ def test_masked_cells_are_blank(page, address, replay):
     expect(page.locator("table.map td.closed")).to_have_text([""] * (rows * (rows - 1) // 2))
     page.locator("#cell-0-3").hover()
     expect(page.locator(".head .readout")).to_contain_text(
-        f"may not read “{replay.trajectories[0].decoder_input_tokens[3]}”, which comes later"
+        f"may not look at “{replay.trajectories[0].decoder_input_tokens[3]}”, which comes later"
     )
 
 
