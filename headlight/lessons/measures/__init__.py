@@ -1,6 +1,6 @@
 """The measures that lessons ask for, by subject; importing this enters all of them into the register."""
 
-from . import alignment, attention, decoding, explanation, hand, heads, learning, masks, order, scaling
+from . import alignment, attention, decoding, explanation, hand, heads, learning, masks, order, parts, scaling
 
 __all__ = [
     "alignment",
@@ -12,5 +12,6 @@ __all__ = [
     "learning",
     "masks",
     "order",
+    "parts",
     "scaling",
 ]

@@ -39,11 +39,12 @@ def _show_cell(request: TranslationRequest, trace: Trace) -> None:
     found = what_if.parts_of_score(request, head, cell.query, cell.key, cell.against)
     finding = content.describe_cell(trace, found)
     words, figure = st.columns([5, 6], gap="medium")
-    with words, st.container(gap="xsmall"):
+    with words, st.container(gap="xsmall", key="score_words"):
         show_finding(finding)
         _show_pairs(trace, found)
         st.caption(plain(content.describe_biases(found, results.translator(request.checkpoint).model.config)))
-        _show_removal(request, found)
+        with st.container(gap="xsmall", key="score_removal"):
+            _show_removal(request, found)
     with figure, st.container(key="crowded_1_score_parts"):
         alt = "Parts of the query by parts of the key, coloured by what their product adds to the score"
         show_figure(plots.score_parts(found, theme="page"), "score_parts", alt, finding)
