@@ -26,6 +26,8 @@ SILENT = {
     ("inside", "small example"),
     ("inside", "architecture"),
     ("research", "atlas"),
+    ("what_if", "head ablation"),
+    ("what_if", "rewrite attention"),
     ("training", "train live"),
     ("training", "compare runs"),
 }

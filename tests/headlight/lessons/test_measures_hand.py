@@ -202,9 +202,9 @@ def shown(address: dict[str, str], text: str) -> dict:
 
 
 def array(payload: dict, name: str) -> np.ndarray:
-    sent = payload["arrays"][name]
-    values = np.frombuffer(base64.b64decode(sent["bytes"]), "<f2" if sent["half"] else "<f4")
-    return values.reshape(sent["rows"], sent["columns"]).astype(np.float64)
+    sent = payload["facts"]["arrays"][name]
+    values = np.frombuffer(base64.b64decode(sent["base64"]), {"float16": "<f2", "float32": "<f4"}[sent["dtype"]])
+    return values.reshape(sent["shape"]).astype(np.float64)
 
 
 def test_the_page_of_each_step_shows_the_number_that_is_right():

@@ -87,5 +87,5 @@ def test_the_architecture_says_which(kind, words):
 @pytest.mark.parametrize("kind", ["none", "multiplied"])
 def test_the_first_layers_input_has_positions_where_they_are_added(kind):
     query = {"checkpoint": kind, "text": TEXT, "head": "encoder.1.1"}
-    told = json.dumps(json.loads(components(open_page("pages/inside.py", **query))[0].proto.json))
-    assert ("plus the positions" in told) == (kind == "multiplied") and "the embeddings" in told
+    sent = json.loads(components(open_page("pages/inside.py", **query))[0].proto.json)
+    assert sent["facts"]["embedding"]["positioned"] == (kind == "multiplied")

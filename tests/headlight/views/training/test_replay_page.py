@@ -190,6 +190,7 @@ def copy_checkpoints(folder: Path, names: tuple[str, ...], without: str = "") ->
 def live(following):
     from headlight.app import results
     from headlight.app.finding import Finding
+    from headlight.app.results import training_runs
     from headlight.views.training.replay import Live, show_replay
 
     watched = Live(first=(0, 1), best=(1, 2), best_words="reads best", told=Finding("It is told."))
