@@ -223,7 +223,7 @@ def test_the_page_of_each_step_shows_the_number_that_is_right():
     assert array(pages[2], "scores")[at[2]["token"]].max() == pytest.approx(steps[2].answer.value, abs=1e-6)
     (right,) = (option for option in steps[3].options if option.name in steps[3].answer.right)
     assert array(pages[3], "weights")[at[3]["token"]].max() == pytest.approx(float(right.label), abs=0.0051)
-    output = array(pages[4], "head_output")[at[4]["token"], at[4]["dimension"]]
+    output = array(pages[4], "concatenated")[at[4]["token"], at[4]["dimension"]]
     assert output == pytest.approx(steps[4].answer.value, abs=1e-6)
     masked = array(pages[5], "weights")[at[5]["token"]]
     assert f"token {masked.argmax() + 1}" == names[5]["key"] and masked.min() == 0
