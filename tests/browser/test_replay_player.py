@@ -62,12 +62,13 @@ def test_the_slider_shows_map_output_probabilities_and_curves_of_each_moment(pag
     slider(page).fill(str(moment))
     shows(page, replay, moment)
     expect(page.locator("table.map td[id]")).to_have_text(cells(replay, moment, 2, 4))
-    expect(page.locator(".chips .note")).to_have_text([short_weight(p) for p in trajectory.probabilities[moment]])
+    chances = [f"{chance:.0%}".replace("%", " %") for chance in trajectory.probabilities[moment]]
+    expect(page.locator(".chips .note")).to_have_text(chances)
     loss, score, focus = page.locator(".curves b").all()
     said = f"{np.interp(step, *replay.losses.T):.2f}"
     expect(loss).to_have_text(said)
     expect(score).to_have_text(f"{replay.scores[replay.scores[:, 0] <= step][-1, 1]:.1f}")
-    expect(focus).to_have_text(f"{trajectory.cross[moment, 2, 4].max(axis=-1).mean():.2f}")
+    expect(focus).to_have_text(percent(trajectory.cross[moment, 2, 4].max(axis=-1).mean()))
     words = f"update {step:,} of {replay.steps[-1]:,}: loss {said}, wrote: {trajectory.outputs[moment]}"
     expect(slider(page)).to_have_attribute("aria-valuetext", words)
     expect(page).to_have_url(re.compile(f"snapshot={step}(&|$)"))

@@ -97,10 +97,9 @@ def test_a_picture_of_the_map_has_every_weight_and_its_caption(open_alone, trace
     assert "Columns (keys): source tokens. Colour scale: 0 to 1." in picture.find(f"{SVG}desc").text
     rects = picture.findall(f".//{SVG}rect[{SVG}title]")
     cells = [rect.find(f"{SVG}title").text for rect in rects]
-    weights = np.array([float(text.rsplit(" ", 1)[1].rstrip(".")) for text in cells]).reshape(trace.cross.shape[2:])
-    np.testing.assert_allclose(weights, trace.cross[1, 2], atol=5.1e-5)
+    assert [text.rpartition(": ")[2] for text in cells] == [f"{percent(each)}." for each in trace.cross[1, 2].ravel()]
     assert f"“{EVIL}\N{REPLACEMENT CHARACTER}”" in cells[0]
-    opaque = np.array([float(rect.get("fill-opacity")) for rect in rects]).reshape(weights.shape)
+    opaque = np.array([float(rect.get("fill-opacity")) for rect in rects]).reshape(trace.cross.shape[2:])
     np.testing.assert_allclose(opaque, np.interp(trace.cross[1, 2], [0, 0.5, 1], [0.03, 0.72, 1]), atol=1e-3)
 
 
@@ -205,7 +204,7 @@ def test_the_replay_of_a_training_is_taken(page, address, open_alone, tmp_path):
     alone = open_alone(taken(page, f"{address}/training?{see}", tmp_path))
     expect(alone.locator(".place")).to_have_text(f"Update {step:,} of {replay.steps[-1]:,}")
     alone.locator("table.map td[id]").nth(3).hover()
-    expect(alone.locator(".head .readout")).to_contain_text(f"{trajectory.cross[5, 1, 0].flat[3]:.3f}")
+    expect(alone.locator(".head .readout")).to_contain_text(f": {percent(trajectory.cross[5, 1, 0].flat[3])}")
     alone.get_by_role("slider", name="Snapshot of the training").press("ArrowRight")
     expect(alone.locator(".place")).to_have_text(f"Update {replay.steps[6]:,} of {replay.steps[-1]:,}")
     shuts_no_one_out(alone)

@@ -121,9 +121,7 @@ def test_a_translation_is_said_to_be_unfound_only_where_the_beam_did_not_find_it
             second = own.trace(trace.source_text, target=one)
             more = sums(second)[0] - sums(first)[0]
             text = told(describe_own(second, first, ids))
-            assert ("missed" not in text) and (f"found yours too, in place {rank}: it ranks" in text) == (
-                more > 0.005
-            )
+            assert ("missed" not in text) and (f"found yours too, in place {rank}: it ranks" in text) == (more > 0.005)
             alone = told(describe_own(second, first))
             assert ("missed yours." in alone) == (more > 0.005)
             lower += more > 0.005

@@ -13,6 +13,7 @@ from support.t5 import write_t5
 
 from headlight.app import results
 from headlight.app.results import measures
+from headlight.plots.numbers import percent
 from headlight.views.inside.architecture_content import diagram_payload
 from headlight.views.inside.block_facts import Block
 from headlight.views.inside.block_texts import block_text
@@ -163,7 +164,7 @@ def test_the_facts_of_a_block_have_the_bias_of_its_distances_and_nothing_that_is
 def test_what_the_division_would_do_is_said_of_a_model_that_does_not_divide(folder):
     app = opened("/inside?inside=why+√d_k&head=encoder.1.2", checkpoint=T5, text="red dog")
     own = block_of(folder, T5, "encoder").stages.weights[0, 1].max(axis=-1).mean()
-    assert f"not {own:.2f}." in headlines(app)[0] or "would hardly change" in headlines(app)[0]
+    assert f"not {percent(own)}." in headlines(app)[0] or "would hardly change" in headlines(app)[0]
     drawn = str([each["name"] for each in specs(app)[0]["data"]])
     assert "without the division: the model's own" in drawn and "with the division: the model's own" not in drawn
 

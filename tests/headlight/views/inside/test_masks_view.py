@@ -65,7 +65,7 @@ def test_the_fold_has_the_batch_and_three_masks_whose_captions_go_along(translat
     batch = run_masked(translator.model, translator.tokenizer, traces)
     sides = (batch.source_lengths, batch.target_lengths)
     padding = sum(max(lengths) - length for lengths in sides for length in lengths)
-    assert tables(app).count("&lt;pad&gt;") == tables(app).count('"closed"') == padding > 0
+    assert tables(app).count("⟨pad⟩") == tables(app).count('"closed"') == padding > 0
     assert headlines(app)[-1] == describe_masks(batch, 0).headline
     assert traces[1].target_text in page_text(app)
 
