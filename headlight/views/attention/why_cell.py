@@ -1,13 +1,14 @@
 """Why this cell: the exact parts of one attention score, and a check by intervention."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import streamlit as st
 
 import headlight.plots as plots
 from headlight.app import results, url_state
 from headlight.app.choices import offer_view
-from headlight.app.head_choice import choose_head_of, take_head
+from headlight.app.head_choice import choose_head_of
 from headlight.app.model_queue import fragment
 from headlight.app.results import TranslationRequest, what_if
 from headlight.app.selection import parse_numbers
@@ -57,43 +58,57 @@ def _choose_cell(trace: Trace, head: HeadRef) -> Cell:
     """Show lists for the query, the key, and the key to compare with; return the chosen cell."""
     queries, keys = content.row_names(trace, head.kind), keys_of(trace, head.kind)
     start = content.default_query(trace, head)
-    query = _choose("Query", queries, range(len(queries)), "query", start)
+    query = _choose("Query", queries, range(len(queries)), start, lambda place: content.origin(trace, head, place))
     allowed = content.keys_by_weight(trace, head, query)
-    key = _choose("Key", keys, sorted(allowed), "key", allowed[0])
-    others = [each for each in allowed if each != key]
-    if not others:
-        return Cell(head, query, key, None)
-    against = _choose("Compared with", keys, [*sorted(others), NOTHING], "against_key", others[0])
-    return Cell(head, query, key, None if against == NOTHING else against)
+
+    def cell_of(key: int) -> Cell:
+        return Cell(head, query, key, next((each for each in allowed if each != key), None))
+
+    key = _choose("Key", keys, sorted(allowed), allowed[0], cell_of)
+    runner_up = cell_of(key).against
+    if runner_up is None:
+        return cell_of(key)
+    others = [*sorted(each for each in allowed if each != key), NOTHING]
+    compared = replace(cell_of(key), against=None)
+    against = _choose(
+        "Compared with",
+        keys,
+        others,
+        runner_up,
+        lambda place: compared if place == NOTHING else replace(compared, against=place),
+    )
+    return compared if against == NOTHING else replace(compared, against=against)
 
 
-def _choose(label: str, tokens: Sequence[str], places: Sequence[int], name: str, start: int) -> int:
-    """Show a list of tokens by their places, from 0; return the chosen place, that of the address if it is there."""
-    shown, text = shown_tokens(tokens), url_state.read(name)
+_NAMES = {"Query": "query", "Key": "key", "Compared with": "against_key"}  # in the address
+
+
+def _choose(
+    label: str, tokens: Sequence[str], places: Sequence[int], start: int, cell_of: Callable[[int], Cell]
+) -> int:
+    """Show a list of tokens by their places, from 0; return the chosen place, that of the address if it is there.
+
+    cell_of: the cell to go to when a place is chosen.
+    """
+    shown, text = shown_tokens(tokens), url_state.read(_NAMES[label])
     numbers = (NOTHING,) if text == NO_KEY else parse_numbers(text, len(tokens))
-    widget = f"why_{name}"
+    widget = f"why_{_NAMES[label]}"
     st.session_state[widget] = numbers[0] if numbers and numbers[0] in places else start
-
-    def take() -> None:
-        following = {"query": ("key", "against_key"), "key": ("against_key",)}.get(name, ())
-        place = st.session_state[widget]
-        _write({name: NO_KEY if place == NOTHING else str(place + 1), **dict.fromkeys(following, "")})
 
     def name_of(place: int) -> str:
         return "nothing" if place == NOTHING else f"{place + 1} {shown[place]}"
 
+    def take() -> None:
+        _go_to(cell_of(st.session_state[widget]))
+
     return st.selectbox(label, places, format_func=name_of, key=widget, on_change=take, width=150)
 
 
-def _write(values: Mapping[str, str]) -> None:
-    for name, value in values.items():
-        url_state.write(name, value)
-
-
 def _go_to(cell: Cell) -> None:
-    """Choose another cell; to be called in a callback."""
-    take_head(cell.head)
-    _write({"query": str(cell.query + 1), "key": str(cell.key + 1), "against_key": "", "removed": ""})
+    """Choose a cell, in one step of the address; to be called in a callback."""
+    against = NO_KEY if cell.against is None else str(cell.against + 1)
+    cells = {"query": str(cell.query + 1), "key": str(cell.key + 1), "against_key": against}
+    url_state.write_all({"head": cell.head.address, **cells})
 
 
 def _show_pairs(trace: Trace, found: ScoreParts) -> None:
