@@ -88,8 +88,10 @@ class Posed:
         return [[(style, _QUOTED.sub(meaning, part)) for style, part in text] for text in texts]
 
     def label(self, option: Option) -> str:
-        """Return an option's label with its names filled, and what it means where it is a word of the translation."""
-        return "".join(part for _, part in self.glossed([("", self.fill(option.label))])[0])
+        """Return an option's label with its names filled, and what it means where each option has a meaning."""
+        labels = {each.name: self.fill(each.label) for each in self.options}
+        glossed = {name: "".join(part for _, part in self.glossed([("", text)])[0]) for name, text in labels.items()}
+        return (labels if any(labels[name] == glossed[name] for name in labels) else glossed)[option.name]
 
     def address(self, *, shown: bool = False) -> dict[str, str] | None:
         """Return what the page's address has, when the answer is `shown` too; None where its names are not known."""
@@ -112,7 +114,8 @@ class Posed:
         assert answer is not None
         if answer.kind == Kind.NUMBER:
             least, most = answer.bounds or (-math.inf, math.inf)
-            low, high = sorted((answer.value * 0.7, answer.value * 1.4))
+            size = abs(answer.value)
+            low, high = answer.value - max(0.3 * size, answer.margin), answer.value + max(0.4 * size, 2 * answer.margin)
             low, high = (float(f"{each:.2g}") for each in (max(low, least), min(high, most)))
             return f"It lies between {number_words(low)} and {number_words(high)}."
         wrong = [option for option in self.options if option.name not in answer.right]

@@ -148,7 +148,7 @@ def fed_in_row(run: Run) -> Answer:
     return Answer(
         Kind.ONE,
         f"The row that writes {word} is fed {quoted(fed[row])}, the output token before it.",
-        f"What the decoder is fed: {quoted_all(fed[1 : row + 1])}; row {row + 1} is the last of these.",
+        f"What the decoder is fed: {quoted_all(fed[: row + 1])}; row {row + 1} is fed the last of these.",
         token_options(tokens, (row - 1, row, row + 1, row - 2), told.__getitem__, "output token"),
         frozenset({str(row - 1)}),
         names={
@@ -225,9 +225,9 @@ def better_reading(run: Run) -> Answer:
         f"Rows of {name_of(head)} whose largest weight is on the source word of the token: written "
         f"{percent(by_output)}, fed {percent(by_input)}.",
         (
-            Option("output", "by its output, the token that it writes", told[0]),
-            Option("input", "by its input, the token that it is fed", told[1]),
-            Option("either", "by either, equally well", "The two readings differ."),
+            Option("output", "its output, the token that a row writes", told[0]),
+            Option("input", "its input, the token that a row is fed", told[1]),
+            Option("either", "both equally well", "Count again: the two differ."),
         ),
         frozenset({"input" if by_input > by_output else "output"}),
         names=names_of(head),
@@ -279,7 +279,7 @@ def input_head(run: Run) -> Answer:
     return Answer(
         Kind.DO,
         f"{told} {in_rows(chosen, OUTPUT)}.",
-        f"It is {name_of(known)}: it fits its input {in_rows(known, INPUT)}.",
+        f"One that fits is {name_of(known)}: it fits its input {in_rows(known, INPUT)}.",
         done=_reads_its_input(chosen),
         names={**names_of(aligner), "found_layer": str(known.layer + 1), "found_head": str(known.head + 1)},
     )

@@ -12,7 +12,7 @@ from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, measu
 from headlight.plots.numbers import percent
 from headlight.plots.tokens import NOTHING, quoted, quoted_at
 from transformer import Greedy
-from transformer.interpret.head_patterns import is_word, words_of
+from transformer.interpret.head_patterns import aligned_keys, is_word, words_of
 from transformer.interpret.trace import Trace, keys_of
 
 from .wording import (
@@ -46,7 +46,7 @@ def most_read(run: Run, kind: str) -> Answer:
     weights = trace.attention(kind)[layer, head]
     outputs = trace.source_tokens if kind == "encoder" else trace.target_tokens
     words, keys = readable(outputs), readable(keys_of(trace, kind))
-    row = _farthest_plain_row(weights, outputs, keys_of(trace, kind))
+    row = _farthest_plain_row(weights, outputs, keys_of(trace, kind), _agreed(trace) if kind == "cross" else None)
     ranked = np.argsort(-weights[row], kind="stable")
     best, shares = int(ranked[0]), [percent(float(weight)) for weight in weights[row]]
     return Answer(
@@ -55,7 +55,9 @@ def most_read(run: Run, kind: str) -> Answer:
         "The largest weights of this row: "
         + ", ".join(f"{quoted_at(keys, key)} {shares[key]}" for key in ranked[:MOST_OPTIONS])
         + ".",
-        token_options(keys_of(trace, kind), ranked, lambda key: f"That gets {shares[key]}."),
+        token_options(
+            keys_of(trace, kind), [key for key in ranked if is_word(keys[key])], lambda key: f"That gets {shares[key]}."
+        ),
         frozenset({str(best)}),
         names={
             **head_names(layer, head),
@@ -68,14 +70,21 @@ def most_read(run: Run, kind: str) -> Answer:
     )
 
 
-def _farthest_plain_row(weights: np.ndarray, words: Sequence[str], keys: Sequence[str]) -> int:
+def _agreed(trace: Trace) -> np.ndarray:
+    return aligned_keys(trace.cross, trace.source_tokens, trace.target_tokens)
+
+
+def _farthest_plain_row(
+    weights: np.ndarray, words: Sequence[str], keys: Sequence[str], agreed: np.ndarray | None
+) -> int:
     """Return the row whose one large weight stands farthest from its own place, whole words first.
 
-    Raises Undecided without any row that has one.
+    agreed: the key of each row on which it must stand. Raises Undecided without any row that has one.
     """
     ordered, largest = np.sort(weights, axis=1), weights.argmax(axis=1)
     lead = ordered[:, -1] - ordered[:, -2] if weights.shape[1] > 1 else np.zeros(len(weights))
     rows = [row for row, key in enumerate(largest) if is_word(words[row]) and is_word(keys[key]) and lead[row] >= PLAIN]
+    rows = [row for row in rows if agreed is None or agreed[row] == largest[row]]
     if not rows:
         raise Undecided("No row of this head reads one word clearly more than all others here.")
     whole = [row for row in rows if is_whole_word(words, row) and is_whole_word(keys, largest[row])]
@@ -92,10 +101,11 @@ def without_word(run: Run) -> Answer:
     """
     before, words, left = _hidden_words(run)
     changed = [at for at, text in enumerate(left) if _only_words(text) != _only_words(before.target_text)]
-    if not changed:
+    if not any(is_word(words[at]) for at in changed):
         raise Undecided("Here each word alone can be hidden, and the translation stays the same.")
     negations = [number for number in changed if _is_negation(words[number])]
-    number = negations[0] if negations else max(changed, key=lambda each: _alike(before.target_text, left[each]))
+    hidable = negations[:1] or [each for each in changed if is_word(words[each])]
+    number = max(hidable, key=lambda each: _alike(before.target_text, left[each]))
     others = [each for each in changed if _only_words(left[each]) != _only_words(left[number])]
     others.sort(key=lambda each: -_alike(left[number], left[each]))
     told = {left[number]: "", before.target_text: "So it reads with all its words."}
@@ -109,7 +119,7 @@ def without_word(run: Run) -> Answer:
     return Answer(
         Kind.ONE,
         f"Without {hidden} it reads {translated(left[number])}",
-        f"With all words it reads {translated(before.target_text)} What {hidden} alone gave is missing.",
+        f"With all words it reads {translated(before.target_text)} What {hidden} alone told is missing, or guessed.",
         tuple(Option(str(at), quoted(text) if text else NOTHING, told[text]) for at, text in enumerate(texts)),
         frozenset({"0"}),
         names={
@@ -163,8 +173,8 @@ def harmless_words(run: Run) -> Answer:
         Kind.SEVERAL,
         f"{len(harmless)} of {len(words)} words and marks can go, one at a time: "
         f"{listed([name[each] for each in harmless])}.",
-        f"Without {name[missed[0]]} it reads {translated(left[missed[0]])} Without {name[harmless[0]]} it "
-        "reads as before.",
+        f"Without {name[missed[0]]} it reads {translated(left[missed[0]])} It reads as before without "
+        f"{' or '.join(name[each] for each in harmless[:_HARMLESS])}.",
         tuple(Option(str(each), name[each], f"Without it: {translated(left[each])}") for each in chosen),
         frozenset(str(each) for each in chosen if each in harmless),
         names={"key": str(harmless[0] + 1), "count": str(len(harmless)), "of": str(len(words))},
@@ -178,7 +188,7 @@ def mean_of_heads(run: Run) -> Answer:
     names: layer and head, row and key (from 1), word, read, weight (of the one head), heads (how many there are).
     """
     trace, at = run.trace, results.default_head(run.request, "cross")
-    row = _farthest_plain_row(trace.cross[at], trace.target_tokens, trace.source_tokens)
+    row = _farthest_plain_row(trace.cross[at], trace.target_tokens, trace.source_tokens, _agreed(trace))
     pair = row, int(trace.cross[at][row].argmax())
     count, own = trace.cross.shape[0] * trace.cross.shape[1], float(trace.cross[at][pair])
     mean = float(trace.cross.mean(axis=(0, 1), dtype=np.float64)[pair])

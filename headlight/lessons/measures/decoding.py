@@ -12,13 +12,15 @@ from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, measu
 from headlight.plots.numbers import format_probability, pluralize, signed
 from headlight.plots.tokens import quoted, quoted_at
 from transformer import Beam
+from transformer.data.tokenizer import SPACE
 from transformer.decoding.sampling import Hypothesis, truncate
+from transformer.interpret.head_patterns import is_word
 from transformer.interpret.trace import Trace
 
 from .wording import MOST_OPTIONS, NEAR, NEAR_CHANCES, NEAR_NATS, is_a_form, readable, readable_candidates
 
-NEAR_SCORES = 0.005  # of a beam search, which the page shows with three decimals
 SHARP, FLAT = 0.5, 1.5  # temperatures
+SURE = 0.6  # a probability from which on a choice is not called hard
 MOST_FORCED = 12  # candidates that are tried for one that makes a translation longer
 
 
@@ -58,8 +60,8 @@ def hardest_token(run: Run) -> Answer:
     ranked = sorted(trace.scored_steps, key=lambda step: -trace.entropies[step])
     hardest = ranked[0]
     others = [step for step in ranked if trace.entropies[hardest] - trace.entropies[step] >= NEAR_NATS]
-    if not others:
-        raise Undecided("The model is about equally sure of all tokens of this translation.")
+    if not others or trace.candidate_probabilities[hardest, 0] > SURE:
+        raise Undecided("The model is about equally sure of all tokens of this translation, or sure of each.")
     offered = [hardest, *_spread(others, MOST_OPTIONS - 1)]
     words = readable(trace.target_tokens)
     named = {step: quoted_at(words, step, "step") for step in offered}
@@ -69,7 +71,8 @@ def hardest_token(run: Run) -> Answer:
     return Answer(
         Kind.ONE,
         f"The entropy is highest at step {hardest + 1}, {named[hardest]}: {trace.entropies[hardest]:.2f} nats. The "
-        f"best token has {best}, the {len(listed)} best {format_probability(float(listed.sum()))}, others the rest.",
+        f"best token has {best}, the {len(listed)} best {format_probability(float(listed.sum()))}; all others "
+        "share the rest.",
         "The entropies in nats: "
         + ", ".join(f"{named[step]} {trace.entropies[step] + 0.0:.2f}" for step in offered)
         + ".",
@@ -116,19 +119,18 @@ def after_forcing(run: Run) -> Answer:
     if not trace.has_room_after(step):
         raise Undecided("This translation is too long to force another token.")
     forced = results.trace(replace(run.greedy, prefix=url_state.token_ids(choice.names["prefix"])))
-    before, now = trace.target_tokens[step + 1 :], forced.target_tokens[step + 1 :]
+    before, now = ([*map(str.lower, each.target_tokens[step + 1 :])] for each in (trace, forced))
     if not before:
         raise Undecided("Nothing follows the token that could be another one here.")
     gone, new = Counter(before) - Counter(now), Counter(now) - Counter(before)
     found = "stay" if before == now else "new" if new else "moved"
     labels = {
-        "stay": "they stay as they are",
-        "moved": "nothing new comes in, but some move or go",
-        "new": "new ones come in",
+        "stay": "they stay unchanged",
+        "moved": "the same ones in another order, or fewer",
+        "new": "some new ones come in",
     }
     come = len(before) - gone.total()
-    is_or_are = "is" if new.total() == 1 else "are"
-    told = f"Of {pluralize(len(before), 'token')} behind it {come} come again; {new.total() or 'none'} {is_or_are} new."
+    told = f"Of {pluralize(len(before), 'token')} after it, ⟨end⟩ included, {come} come again. New ones: {new.total()}."
     return Answer(
         Kind.ONE,
         f"With {quoted(choice.second_token)} forced the model writes: {translated(forced.target_text)} "
@@ -156,7 +158,7 @@ def tempered(run: Run) -> Answer:
         raise Undecided("The model is so sure here that the temperature hardly changes anything.")
     word = quoted(choice.names["word"])
     written = {each: format_probability(value) for each, value in chances.items()}
-    ratio = float(np.divide(*cuts[1.0].final[cuts[1.0].order[cuts[1.0].kept[cuts[1.0].order]][:2]]))
+    ratio = float(f"{np.divide(*cuts[1.0].final[cuts[1.0].order[cuts[1.0].kept[cuts[1.0].order]][:2]]):.4g}")
     told = {
         SHARP: f"That is what temperature {SHARP:g} gives.",
         1.0: "That is what the logits give as they are, at temperature 1.",
@@ -164,9 +166,9 @@ def tempered(run: Run) -> Answer:
     }
     return Answer(
         Kind.ONE,
-        f"At temperature {SHARP:g} {word} has {written[SHARP]}, at 1 {written[1.0]}, at {FLAT:g} {written[FLAT]}.",
+        f"{word} has {written[SHARP]} at temperature {SHARP:g}, {written[1.0]} at 1, {written[FLAT]} at {FLAT:g}.",
         f"Divided by {SHARP:g} the logits are twice as far apart, which squares the ratio of any two tokens: of "
-        f"{word} to the next one from {ratio:.3g} to {ratio**2:.3g}.",
+        f"{word} to the next one from {ratio:g} to {ratio**2:.4g}.",
         tuple(Option(f"{each:g}", written[each], told[each]) for each in chances),
         frozenset({f"{SHARP:g}"}),
         names={**choice.names, "temperature": f"{SHARP:g}"},
@@ -175,58 +177,26 @@ def tempered(run: Run) -> Answer:
 
 @measure
 def best_of_beam(run: Run, size: int) -> Answer:
-    """Ask which translation is the most probable as a whole: greedy's, or one that a beam search without penalty finds.
+    """Ask which translation is the most probable, where a beam search without penalty finds a better one than greedy's.
 
-    names: size, greedy (greedy's translation).
+    names: size.
     """
     tokenizer, greedy = results.translator(run.request.checkpoint).tokenizer, results.hypotheses(run.greedy)[0]
     found = _ended(run, Beam(size, 0.0))
     own = tokenizer.decode(list(greedy.ids))
     found.setdefault(own, greedy)
     first, *others = sorted(found, key=lambda text: -found[text].log_probability)
-    if not others or found[first].log_probability - found[others[0]].log_probability < NEAR:
-        raise Undecided("Two of these translations are about equally probable here.")
+    if first == own or not others or found[first].log_probability - found[others[0]].log_probability < NEAR:
+        raise Undecided("Beam search finds no translation here that is plainly more probable than greedy's.")
     offered = list(dict.fromkeys((first, own, *others)))[:MOST_OPTIONS]
     log_p = {text: f"log P {signed(found[text].log_probability, 2)}" for text in found}
-    behind = "greedy decoding found it, too." if own == first else f"greedy's “{own}” has {log_p[own]}."
     return Answer(
         Kind.ONE,
-        f"“{first}” has {log_p[first]}, the highest; {behind}",
+        f"“{first}” has {log_p[first]}, the highest; greedy's “{own}” has {log_p[own]}.",
         "The sum of all tokens' log-probabilities: " + "; ".join(f"“{text}” {log_p[text]}" for text in offered) + ".",
         tuple(Option(_ids(found[text]), f"“{text}”", f"It has {log_p[text]}.") for text in offered),
         frozenset({_ids(found[first])}),
-        names={"size": str(size), "greedy": own},
-    )
-
-
-@measure
-def winner_with_penalty(run: Run, size: int, alpha: float) -> Answer:
-    """Ask which translation of a beam search wins with a length penalty.
-
-    names: size, alpha, best (without penalty).
-    """
-    beam = Beam(size, alpha)
-    without, penalised = _ended(run, Beam(size, 0.0)), _ended(run, beam)
-    if len(penalised) < 2:
-        raise Undecided("The search finds a single translation here.")
-    (winner, best), (_, second) = list(penalised.items())[:2]
-    if best.score - second.score < NEAR_SCORES:
-        raise Undecided("With the length penalty two translations have nearly the same score here.")
-    before, found = next(iter(without)), without | penalised
-    offered = list(dict.fromkeys((winner, before, *without)))[: MOST_OPTIONS - 1]
-    scored = {text: _score_words(found[text], beam) for text in offered}
-    stays = (
-        "wins with the penalty and without it." if winner == before else f"wins with the penalty, “{before}” without."
-    )
-    return Answer(
-        Kind.ONE,
-        f"“{winner}” {stays}",
-        f"The penalty is ((5 + tokens) / 6)^{alpha:g}: "
-        + "; ".join(f"“{text}” {words}" for text, words in scored.items())
-        + ".",
-        tuple(Option(_ids(found[text]), f"“{text}”", f"Its score is {words}.") for text, words in scored.items()),
-        frozenset({_ids(best)}),
-        names={"size": str(size), "alpha": f"{alpha:.1f}", "best": before},
+        names={"size": str(size)},
     )
 
 
@@ -238,13 +208,6 @@ def _ended(run: Run, beam: Beam) -> dict[str, Hypothesis]:
     for one in found:
         first.setdefault(decode(list(one.ids)), one)
     return first
-
-
-def _score_words(one: Hypothesis, beam: Beam) -> str:
-    """Return how a translation's score comes about: log P −6.766 / 3.167 = −2.137."""
-    penalty = beam.length_penalty(len(one.ids))
-    total = one.log_probability
-    return f"log P {signed(total, 3)} / {penalty:.3f} = {signed(total / penalty, 3)}"
 
 
 def _ids(one: Hypothesis) -> str:
@@ -264,7 +227,7 @@ def longer_translation(run: Run) -> Answer:
         forced = ()
     own = results.trace(request)
     now = results.trace(replace(request, prefix=forced)) if forced else own
-    words = [len(each.target_text.split()) for each in (own, now)]
+    words = [_words(each) for each in (own, now)]
     counted = f"It has {pluralize(words[1], 'word')}, and without anything forced {words[0]}."
     told = f"“{now.target_text}” {counted}" if forced else f"Nothing is forced yet: “{own.target_text}”"
     longer = _longer(request) or (forced if words[1] > words[0] else ())
@@ -281,11 +244,15 @@ def longer_translation(run: Run) -> Answer:
     )
 
 
+def _words(trace: Trace) -> int:
+    return sum(map(is_word, trace.target_text.split()))
+
+
 @results.cached(max_entries=64, show_spinner=False)
 def _longer(request: TranslationRequest) -> tuple[int, ...]:
     """Return ids that make a translation of more words when they are forced, the likeliest last one; () without any."""
     own = results.trace(request)
-    words = len(own.target_text.split())
+    words = _words(own)
     others = [
         (float(own.candidate_probabilities[step, row]), step, int(own.candidate_ids[step, row]))
         for step in own.scored_steps
@@ -294,7 +261,7 @@ def _longer(request: TranslationRequest) -> tuple[int, ...]:
     ]
     for _, step, token in sorted(others, reverse=True)[:MOST_FORCED]:
         prefix = (*own.target_ids[:step], token)
-        if len(results.trace(replace(request, prefix=prefix)).target_text.split()) > words:
+        if _words(results.trace(replace(request, prefix=prefix))) > words:
             return prefix
     return ()
 
@@ -311,6 +278,8 @@ def _open_choice(run: Run) -> _Choice:
         rows = _looking_apart(trace, step)
         if len(rows) < 2 or rows[0] != _others(trace, step)[0]:
             continue
+        if trace.target_tokens[0].startswith(SPACE) and not trace.target_tokens[step].startswith(SPACE):
+            continue  # a mark, or within a word
         second, third = (float(trace.candidate_probabilities[step, row]) for row in rows[:2])
         if second - third >= NEAR_CHANCES:
             found.append((second, step, rows[0]))

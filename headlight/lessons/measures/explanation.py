@@ -135,9 +135,9 @@ def ranks_agree(run: Run) -> Answer:
     )
     return Answer(
         Kind.NUMBER,
-        f"Their ranks correlate by {signed(correlation, 2)}.",
+        f"Their ranks correlate with {signed(correlation, 2)}.",
         f"By weight the first are {first}, by leaving out {second}; over all {len(lost)} tokens the ranks correlate "
-        f"by {signed(correlation, 2)}.",
+        f"with {signed(correlation, 2)}.",
         value=correlation,
         tolerance=ROUGHLY,
         bounds=(-1.0, 1.0),
@@ -150,6 +150,7 @@ def _step_to_rank(run: Run) -> int:
         return _disagreeing_step(run)[0]
     except Undecided:
         steps = word_steps(run.trace)[:MOST_STEPS]
+        steps = [step for step in steps if is_whole_word(run.trace.target_tokens, step)] or steps
         if not steps:
             raise
         return max(steps, key=lambda step: float(np.nanmax(left_out(run, step).source)))
@@ -221,7 +222,7 @@ def pronoun_of_another(run: Run, nouns: str) -> Answer:
 
 @measure
 def source_share(run: Run) -> Answer:
-    """Ask how many percent of a word come from the source, by ALTI+; the rest is from what was written before.
+    """Ask what percentage of a word comes from the source, by ALTI+; the rest is from what was written before.
 
     It is the last pronoun, or else the last word, after the first token. names: word, step (from 1), share, rest.
     """
@@ -234,7 +235,7 @@ def source_share(run: Run) -> Answer:
     word = quoted(tokens[step])
     return Answer(
         Kind.NUMBER,
-        f"{percent(share)} of {word} come from the source, {percent(1 - share)} from what was written before it.",
+        f"By ALTI+ {percent(share)} of {word} comes from the source, the rest from what was written before it.",
         f"The contributions of all source tokens to {word} add up to {percent(share)}, by ALTI+.",
         value=100 * share,
         tolerance=10.0,

@@ -1,7 +1,7 @@
 """Measures of the small example that can be computed by hand, and of a head of the model in the same steps."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from headlight.plots.tokens import quoted
 from transformer.arrays import softmax
 from transformer.experiments.attention import ToyNumbers, ToyShape, toy_numbers
 from transformer.interpret.attention_block import Stages, compute_stages
+from transformer.interpret.head_patterns import is_word
 from transformer.interpret.trace import keys_of
 
 from .wording import MOST_OPTIONS, NEAR, head_names, readable
@@ -118,7 +119,7 @@ def toy_largest_weight(run: Run, seed: int, token: int) -> Answer:
         "Softmax would give that without the division by √d_k.",
         f"That is an equal share of {SHAPE.tokens} tokens; softmax prefers the larger score.",
     )
-    scores = stages.scores[0, 0, token - 1]
+    scores = stages.scores[0, 0, token - 1].round(2)  # as they are written: a calculator finds the same
     powers = ", ".join(f"exp({signed(score, 2)}) = {np.exp(score):.2f}" for score in scores)
     return Answer(
         Kind.ONE,
@@ -199,9 +200,12 @@ def best_key(run: Run, kind: str) -> Answer:
     layer, head = results.default_head(run.request, kind)
     stages, *_ = measures.stages(run.request, kind, layer)
     weights = np.asarray(stages.weights[0, head], dtype=np.float64)
-    row = _plainest_row(weights)
     tokens = readable(keys_of(trace, kind))
-    word = readable(trace.source_tokens if kind == "encoder" else trace.target_tokens)[row]
+    words = readable(trace.source_tokens if kind == "encoder" else trace.target_tokens)
+    row = _plainest_row(
+        weights, [is_word(word) and word != tokens[key] for word, key in zip(words, weights.argmax(1), strict=True)]
+    )
+    word = words[row]
     products = np.where(stages.unmasked[0, row], stages.products[0, head, row], -np.inf)
     ranked = [int(key) for key in np.argsort(-products, kind="stable")[:MOST_OPTIONS] if np.isfinite(products[key])]
     if len({tokens[key] for key in ranked}) < len(ranked):
@@ -275,13 +279,13 @@ def _plainest(weights: np.ndarray) -> int:
     return int(weights.argmax())
 
 
-def _plainest_row(weights: np.ndarray) -> int:
-    """Return the row in which one key is read most plainly. Raises Undecided where none is."""
+def _plainest_row(weights: np.ndarray, taken: Sequence[bool]) -> int:
+    """Return the row, of those that are `taken`, in which one key is read most plainly. Raises Undecided."""
     if weights.shape[1] < 2:
         raise Undecided("There is only one key here, and nothing to compare.")
     ordered = np.sort(weights, axis=1)
-    row = int(np.where(ordered[:, -2] > 0, ordered[:, -1] - ordered[:, -2], 0).argmax())
-    if ordered[row, -1] - ordered[row, -2] < NEAR or not ordered[row, -2]:
+    row = int(np.where((ordered[:, -2] > 0) & taken, ordered[:, -1] - ordered[:, -2], 0).argmax())
+    if not taken[row] or ordered[row, -1] - ordered[row, -2] < NEAR or not ordered[row, -2]:
         raise Undecided("No row of this head reads one word clearly more than all others here.")
     return row
 

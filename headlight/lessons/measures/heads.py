@@ -18,10 +18,9 @@ from transformer.model.head_ref import HeadRef, heads_address, parse_heads
 from transformer.model.names import AttentionKind
 
 from .alignment import in_rows, key_of, name_of, names_of, plainly_behind, ranked_by
-from .wording import MISSED, MOST_OPTIONS, NEAR_NATS, moved, require_greedy
+from .wording import MISSED, MOST_OPTIONS, NEAR, NEAR_NATS, moved, require_greedy
 
 MOST_OFF = 10  # heads that are switched off together to find how few are enough
-FEW = 2  # words and marks: more is a lot of a translation
 FEW_HEADS = 0.2  # of all heads
 NEIGHBOURS = {"next": Pattern.NEXT, "previous": Pattern.PREVIOUS}
 
@@ -70,9 +69,9 @@ def neighbour_head(run: Run, pattern: str) -> Answer:
     return Answer(
         Kind.ONE,
         f"{sentence_case(name_of(best))} reads the {pattern} token {in_rows(best, chosen)}.",
-        f"Rows whose largest weight is on the {pattern} token, of those that have one: "
+        f"Rows whose largest weight is on the {pattern} token, out of {best.counts[chosen].eligible}: "
         + "; ".join(f"{name_of(head)}: {head.counts[chosen].rows}" for head in heads)
-        + f" of {best.counts[chosen].eligible}.",
+        + ".",
         tuple(
             Option(
                 key_of(head),
@@ -118,19 +117,21 @@ def without_neighbour_head(run: Run, pattern: str) -> Answer:
     before, after = run.trace, what_if.changed_trace(run.request, (Zero.of(head),))
     count = changed_words(words_of(before.target_tokens), words_of(after.target_tokens))
     name = kind_head_name(head)
-    outcome = "the translation stays the same"
-    if count:
-        outcome = f"{count} words or marks of it change" if count > 1 else "one word or mark of it changes"
+    share = count / max(1, len(words_of(before.target_tokens)))
+    if abs(share - 0.5) <= NEAR:
+        raise Undecided("About half of the translation changes without the head that reads its neighbour.")
+    outcome = f"{count or 'no'} words or marks of it change" if count != 1 else "one word or mark of it changes"
+    told = f"Without it log P of the old translation {moved(loss)}."
     return Answer(
         Kind.ONE,
-        f"Without {name} {outcome}; log P of the old translation {moved(loss)}.",
+        f"Without {name}, {outcome}; log P of the old translation {moved(loss)}.",
         f"With it: {translated(before.target_text)} Without it: {translated(after.target_text)}",
         (
-            Option("same", "it stays the same"),
-            Option("few", "one or two words or marks change"),
-            Option("many", "more than two words or marks change"),
+            Option("same", "it stays the same", told),
+            Option("some", "some of its words or marks change", told),
+            Option("most", "most of its words or marks change", told),
         ),
-        frozenset({"same" if not count else "few" if count <= FEW else "many"}),
+        frozenset({"same" if not count else "some" if share < 0.5 else "most"}),
         names={**found.names, "off": head.address},
     )
 
@@ -161,7 +162,10 @@ def heads_that_change(run: Run) -> Answer:
         Kind.ONE,
         f"{number or 'None'} of {heads} heads {'changes' if number < 2 else 'change'} it alone.",
         "By kind: " + ", ".join(f"{kind} {int(each.sum())}" for kind, each in turned.items()) + ".",
-        tuple(Option(name, label) for name, label in labels.items()),
+        tuple(
+            Option(name, label, f"It is {'more' if number > most[name] else 'fewer'} than that.")
+            for name, label in labels.items()
+        ),
         frozenset({found}),
         names={"heads": str(heads), "count": str(number)},
     )
@@ -186,7 +190,7 @@ def most_missed(run: Run) -> Answer:
     told = {head: f"Without it log P {moved(losses[head])}." for head in heads}
     return Answer(
         Kind.ONE,
-        f"Without {name[best]} log P of the translation {moved(losses[best])} nats, the most of all heads.",
+        f"Without {name[best]}, log P of the translation {moved(losses[best])} nats, the most of all heads.",
         "Without each: " + "; ".join(f"{name[head]}: log P {moved(losses[head])}" for head in heads) + ".",
         tuple(Option(head.address, name[head], told[head]) for head in heads),
         frozenset({best.address}),
@@ -213,11 +217,11 @@ def break_with_few(run: Run) -> Answer:
     without = f"Without {pluralize(len(off), 'head')}"
     told = f"{without} the translation stays the same." if off else "No head is off yet."
     if done:
-        told = f"{without} it reads {translated(now.target_text)} One after the other by rank, it takes {len(enough)}."
+        told = f"{without} it reads {translated(now.target_text)} In the order of their loss it takes {len(enough)}."
     return Answer(
         Kind.DO,
         told,
-        f"Off one after the other, by what is lost without each alone, {len(enough)} heads change it.",
+        f"Switch heads off in the order of their loss: after {len(enough)} the translation changes.",
         done=done,
         names={"least": str(len(enough)), "off": heads_address(enough)},
     )

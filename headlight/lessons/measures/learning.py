@@ -23,7 +23,7 @@ from headlight.views.training.replay_content import (
 from transformer.interpret.head_patterns import Focus
 from transformer.model.names import AttentionKind
 from transformer.toy.jobs import JobView
-from transformer.toy.settings import Task
+from transformer.toy.settings import Task, ToySettings
 from transformer.training import ProbeTrajectory, TrainingReplay
 
 from .wording import head_names
@@ -86,7 +86,8 @@ def first_output(run: Run) -> Answer:
         "varies": "many different tokens without any sense",
         "nothing": "nothing: it ends the sentence at once",
     }
-    counted = f"It writes {pluralize(len(tokens), 'token')}, the commonest of them {pluralize(most, 'time')}."
+    counted = f"Of the {pluralize(len(tokens), 'token')} that it writes, {most} are one and the same."
+    counted = f"It writes the same token {pluralize(most, 'time')}." if most == len(tokens) else counted
     return Answer(
         Kind.ONE,
         f"Before the first update it writes: {_quoted(written)}",
@@ -116,7 +117,7 @@ def first_right(run: Run) -> Answer:
         raise Undecided("The replay of this model's training has too few snapshots to choose from.")
     return Answer(
         Kind.ONE,
-        f"It writes the target for the first time at {replayed.update(first)} of {replayed.names['updates']}.",
+        f"The first snapshot at which it writes the target is {replayed.update(first)} of {replayed.names['updates']}.",
         f"At the snapshot before, {replayed.update(first - 1)}, it still wrote: {_quoted(outputs[first - 1])}",
         tuple(Option(str(steps[at]), replayed.update(at), told[at]) for at in ordered),
         frozenset({str(steps[first])}),
@@ -154,8 +155,9 @@ def loss_or_head(run: Run, kind: str) -> Answer:
         Kind.ONE,
         f"The loss passes half of its fall at {replayed.update(at_loss)}, the head half of its sharpening at "
         f"{replayed.update(half)}.",
-        f"Halfway the loss is below {(_losses(replayed)[0] + _losses(replayed)[replayed.end]) / 2:.2f}; {name} "
-        f"goes from {begin} to {end}, and at {replayed.update(half)} it is {middle}.",
+        f"The loss is halfway down at {(_losses(replayed)[0] + _losses(replayed)[replayed.end]) / 2:.2f}, lower from "
+        f"{replayed.update(at_loss)} on. {sentence_case(name)} goes from {begin} to {end}: at "
+        f"{replayed.update(half)} it is {middle}.",
         tuple(Option(each, label, told[each]) for each, label in labels.items()),
         frozenset({found}),
         names={
@@ -234,11 +236,11 @@ def path_through_map(run: Run) -> Answer:
     line = {"main": "top left to bottom right", "other": "top right to bottom left"}[longest]
     return Answer(
         Kind.ONE,
-        f"At update {replay.steps[-1]:,} of a training to {task}, {counts[longest]} of {count} rows of one head have "
+        f"At update {replay.steps[-1]:,} of a training on “{task}”, {counts[longest]} of {count} rows of one head have "
         f"their largest weight on one line, parallel to that from {line}.",
-        "To write the first symbol it must read the last one, to write the second the one before it."
+        "To write the first letter it must read the last one, to write the second the one before it."
         if task == Task.REVERSE
-        else "To write the first symbol it must read the first one, to write the second the one after it.",
+        else "To write the first letter it must read the first one, to write the second the one after it.",
         tuple(Option(name, label, told[name]) for name, label in labels.items()),
         frozenset({found}),
         names={"task": task},
@@ -248,7 +250,7 @@ def path_through_map(run: Run) -> Answer:
 @measure
 @of_the_page
 def learned_live(run: Run) -> Answer:
-    """Ask for a live training that reaches its goal; the address names it."""
+    """Ask for a live training that reaches its goal; the address names it. names: goal, the exact match to reach."""
     view = _job(run)
     status = view.status if view else None
     if view is None:
@@ -260,9 +262,9 @@ def learned_live(run: Run) -> Answer:
     return Answer(
         Kind.DO,
         told,
-        "Press “Start training” and wait: exact match is the share of sequences that it never saw and writes entirely "
-        "right.",
+        "Press “Start training”, and wait: the training ends by itself when it has reached its goal.",
         done=bool(status and status.end == "goal"),
+        names={"goal": percent((view.settings if view else ToySettings()).goal)},
     )
 
 

@@ -87,7 +87,7 @@ def leak_effect(run: Run) -> Answer:
 
 @measure
 def leak_spared(run: Run) -> Answer:
-    """Ask which token keeps its probability when every row may read what comes later: the last, which has no later one.
+    """Ask which token almost keeps its probability when rows may read what comes later: the last, with no later one.
 
     names: layer and head of the decoder to begin with, and token, the one that is spared.
     """
@@ -114,7 +114,7 @@ def leak_spared(run: Run) -> Answer:
 
 @measure
 def leaked_weight(run: Run) -> Answer:
-    """Ask how many percent of its weight a row gives to later tokens without the mask, in the head that leaks most.
+    """Ask what percentage of its weight a row gives to later tokens without the mask, in the head that leaks most.
 
     names: that head's layer and head.
     """
@@ -130,7 +130,7 @@ def leaked_weight(run: Run) -> Answer:
     return Answer(
         Kind.NUMBER,
         f"Without the mask a row of this head gives {percent(mean)} of its weight to later tokens on average.",
-        f"Row by row it leaks {', '.join(map(percent, leaks))}. Their mean is {percent(mean)}.",
+        f"Row by row, without the last, it leaks {', '.join(map(percent, leaks))}. Their mean is {percent(mean)}.",
         value=100 * mean,
         tolerance=100 * NEAR,
         bounds=(0.0, 100.0),

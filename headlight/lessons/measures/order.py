@@ -13,6 +13,7 @@ from headlight.plots.tokens import quoted
 from headlight.views.positions.word_order_content import exchanged, plainest
 from transformer.config import Positions
 from transformer.interpret import positions
+from transformer.interpret.head_patterns import is_word
 from transformer.interpret.positions import EmbeddingSum, Encoding
 from transformer.model.transformer import Transformer
 
@@ -47,16 +48,16 @@ def translated_without_positions(run: Run) -> Answer:
     found = "same" if without[0] == without[1] else "kept" if without == kept else "others"
     told = f"Without positions the model writes {_both(*without)}; with them {_both(*kept)}"
     options = {
-        "kept": "the two that they have with positions",
-        "same": "one and the same translation for both",
-        "others": "two new translations, one for each",
+        "kept": ("the two that they have with positions", "Then something else would have to tell the order."),
+        "same": ("one and the same translation for both", "Then nothing but the positions would tell the order."),
+        "others": ("two new translations, one for each", "Then it would have to know the two sentences apart."),
     }
     return Answer(
         Kind.ONE,
         told,
         f"Both sentences have the same {len(traces[0].source_ids)} tokens, and so the encoder is given the same "
         "vectors, in another order that nothing tells it.",
-        tuple(Option(name, label) for name, label in options.items()),
+        tuple(Option(name, *texts) for name, texts in options.items()),
         frozenset({found}),
         names={"first": one.text, "second": other.text, "as_first": kept[0], "as_second": kept[1]},
     )
@@ -95,7 +96,7 @@ def copies_apart(run: Run) -> Answer:
     """
     model, summed = _sum(run)
     _refuse_bias(model)
-    repeated = plainest(positions.repetitions(summed))
+    repeated = [copy for copy in plainest(positions.repetitions(summed)) if is_word(copy.token)]
     if not repeated:
         raise Undecided("No word occurs twice in this sentence.")
     copy = repeated[0]
@@ -109,15 +110,15 @@ def copies_apart(run: Run) -> Answer:
     options = {
         "not": ("no distance: they stay one vector", f"They are {copy.after:.2f} apart."),
         "positions": (
-            "the distance of their two positions' vectors",
+            "the distance of their two position vectors",
             f"The vectors of positions {copy.first} and {copy.second} are {between:.2f} apart.",
         ),
         "embedding": ("the length of the embedding", f"Its embedding is {embedding:.2f} long."),
     }
     near = {
         "not": "still one vector",
-        "positions": "as far as their positions are",
-        "embedding": "as far as it is long",
+        "positions": "as far as their position vectors",
+        "embedding": "as far as the embedding is long",
     }
     return Answer(
         Kind.ONE,
@@ -175,11 +176,11 @@ def turned_around(run: Run) -> Answer:
     found = [each for each in found if _from_full(_degrees(table, pair, each)) <= FULL]
     where = f"An offset of {found[0]} does it." if found else "This pair is too slow: take one of a lower number."
     done = angle > 360 - FULL and left <= FULL
-    same = "points almost where it did" if done else "does not yet point where it did"
+    same = "points almost" if done else "does not yet point"
     return Answer(
         Kind.DO,
-        f"With an offset of {offset} pair {pair} has turned by {angle:,.1f}° and {same}: {left:.1f}° are missing to "
-        "whole turns.",
+        f"With an offset of {offset} pair {pair} has turned by {angle:,.1f}° and {same} where it did: it is "
+        f"{left:.1f}° away from the nearest whole turn.",
         f"One step turns it by {_degrees(table, pair, 1):.2f}°; look for a multiple close to 360°, 720°, … {where}",
         done=done,
         names={

@@ -43,8 +43,8 @@ def spread_growth(run: Run, seed: int, factor: int) -> Answer:
     }
     return Answer(
         Kind.ONE,
-        f"At d_k {low} their standard deviation is {number_words(before)}, at d_k {low * factor} it is "
-        f"{number_words(after)}: {after / before:.2f} times as much.",
+        f"At d_k {low} their standard deviation is {before:.2f}, at d_k {low * factor} it is "
+        f"{after:.2f}: {after / before:.2f} times as much.",
         f"A sum of independent terms has the sum of their variances: {factor} times the variance is √{factor} = "
         f"{number_words(np.sqrt(factor))} times the standard deviation.",
         tuple(
@@ -128,7 +128,8 @@ def typical_gradient(run: Run, seed: int) -> Answer:
         "the saturated softmax let almost nothing through.",
         f"The division makes it {number_words(np.sqrt(size))} times smaller. But softmax then lets "
         f"{number_words(times * np.sqrt(size))} times as much through in the median row, since its largest weight is "
-        "no longer nearly 1. Both together make what is so.",
+        f"no longer nearly 1. Together: {number_words(times * np.sqrt(size))} / {number_words(np.sqrt(size))}, about "
+        f"{number_words(times)} times as large.",
         tuple(Option(name, labels[name], told[name]) for name in labels),
         frozenset({"grown"}),
         names={

@@ -1,6 +1,7 @@
 """What measures share: margins, options made of tokens, and how heads, tokens and numbers are written."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from os.path import commonprefix
 
 from headlight.lessons.answer import Option, Run, Undecided
 from headlight.plots.names import one_head_name
@@ -60,9 +61,10 @@ def is_whole_word(tokens: Sequence[str], place: int) -> bool:
 
 
 def is_a_form(one: str, other: str) -> bool:
-    """Return True for two tokens of which one continues the letters of the other: gern, gerne."""
+    """Return True for two tokens of which one continues the other, gern and gerne, or ends otherwise: bois and boit."""
     letters = [token.removeprefix(SPACE).lower() for token in (one, other)]
-    return letters[0].startswith(letters[1]) or letters[1].startswith(letters[0])
+    shared = len(commonprefix(letters))
+    return shared == min(map(len, letters)) or (shared >= 3 and 2 * shared >= max(map(len, letters)))
 
 
 def listed(texts: Sequence[str]) -> str:

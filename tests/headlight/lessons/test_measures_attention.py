@@ -70,6 +70,10 @@ def test_what_is_read_most_has_the_largest_weight_of_a_plain_row_and_stands_fart
             for row in range(len(weights))
             if word(tokens[row]) and word(keys[weights[row].argmax()]) and ordered[row, 0] - ordered[row, 1] >= PLAIN
         }
+        if kind == "cross":
+            words = [at for at, each in enumerate(keys) if word(each)]
+            mean = run.trace.cross.mean(axis=(0, 1), dtype=np.float64)[:, words].argmax(axis=1)
+            plain = {row: key for row, key in plain.items() if words[mean[row]] == key}
         whole = {row: key for row, key in plain.items() if whole_word(tokens, row) and whole_word(keys, key)}
         whole = {row: key for row, key in whole.items() if tokens[row] != keys[key]} or whole or plain
         row = int(answer.names["row"]) - 1

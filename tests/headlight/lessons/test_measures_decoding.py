@@ -9,13 +9,14 @@ import torch
 from support.lesson_runs import LANGUAGES, SENTENCES, decided, found, named, run_of
 
 from headlight.lessons.answer import Answer, Kind, Run
+from headlight.lessons.measures.wording import is_a_form
 from headlight.lessons.register import answer_of
 from transformer import Beam, Greedy, Sampling
 from transformer.decoding.beam import beam_search
 from transformer.decoding.sampling import decode
 
 GIVEN = ("hardest_token", "second_candidate", "after_forcing", "tempered")
-# Greedy decoding is the best that a beam finds of some, of others not.
+# Of some a beam search finds a more probable translation than greedy decoding.
 SEARCHED = (
     "It is no use trying again.",
     "He was too tired to walk any further.",
@@ -59,12 +60,13 @@ def words_of(run: Run, ids: list[int]) -> list[str]:
 @pytest.mark.parametrize("checkpoint", LANGUAGES)
 def test_the_hardest_token_has_the_highest_entropy_by_far_of_those_offered(checkpoint):
     answers = decided(checkpoint, "hardest_token")
-    assert len(answers) >= 8
+    assert len(answers) >= 3
     for run, answer in answers:
         ids, logits = logits_of(run)
         spread = entropies(logits)
         step = int(spread.argmax())
         assert answer.right == {str(step + 1)} == {answer.names["step"]}
+        assert softmax(logits[step]).max() <= 0.6 + 1e-4
         assert answer.names["word"] == named(words_of(run, ids))[step]
         for option in answer.options:
             own = float(spread[int(option.name) - 1])
@@ -75,15 +77,12 @@ def test_the_hardest_token_has_the_highest_entropy_by_far_of_those_offered(check
 
 
 def rivals_of(run: Run, chances: np.ndarray, own: int) -> list[int]:
-    """The best ids of which none continues the letters of another one, nor of the token's own."""
-
-    def letters(token: int) -> str:
-        return run.translator.tokenizer.piece_text(int(token)).removeprefix("▁").lower()
+    """The best ids of which none is a form of another one, nor of the token's own."""
 
     found = [own]
-    for token in np.argsort(-chances)[:10]:
-        if not any(letters(token).startswith(letters(one)) or letters(one).startswith(letters(token)) for one in found):
-            found.append(int(token))
+    for token in map(int, np.argsort(-chances)[:10]):
+        if not any(is_a_form(*words_of(run, [token, one])) for one in found):
+            found.append(token)
     return found[1:]
 
 
@@ -100,7 +99,10 @@ def test_the_second_candidate_is_the_most_probable_second_one_of_all_steps(check
             [
                 step
                 for step, (row, others) in enumerate(zip(chances, rivals, strict=True))
-                if len(others) > 1 and others[0] == np.argsort(-row)[1] and row[others[0]] - row[others[1]] >= 0.05
+                if words_of(run, ids)[step].startswith("▁")
+                and len(others) > 1
+                and others[0] == np.argsort(-row)[1]
+                and row[others[0]] - row[others[1]] >= 0.05
             ]
         )
         entropies = -(softmax(logits) * np.log(softmax(logits))).sum(axis=1)
@@ -130,7 +132,7 @@ def test_what_follows_a_forced_token_is_what_the_model_writes_from_there(checkpo
         own = list(decode(model, [source], Greedy())[0].ids)
         now = list(decode(model, [source], Greedy(), [forced])[0].ids)
         assert forced[:-1] == own[: len(forced) - 1] and forced[-1] != own[len(forced) - 1]
-        before, after = own[len(forced) :], now[len(forced) :]
+        before, after = ([each.lower() for each in words_of(run, ids[len(forced) :])] for ids in (own, now))
         (kind,) = answer.right
         kinds[kind] += 1
         assert (kind == "stay") == (before == after) and (kind == "new") == bool(Counter(after) - Counter(before))
@@ -158,42 +160,23 @@ def test_a_low_temperature_favours_the_best_token(checkpoint):
 
 @pytest.mark.parametrize("checkpoint", LANGUAGES)
 def test_the_best_of_the_beam_is_the_most_probable_one_of_a_search_of_ones_own(checkpoint):
-    kinds = set()
-    for run, answer in decided(checkpoint, "best_of_beam", *SEARCHED, size=4):
+    answers = decided(checkpoint, "best_of_beam", *SEARCHED, size=4)
+    assert len(answers) >= 2
+    for run, answer in answers:
         model, source, decoded = run.translator.model, list(run.trace.source_ids), run.translator.tokenizer.decode
         ended = beam_search(model, [source], Beam(4, 0.0))[0]
         greedy = decode(model, [source], Greedy())[0]
         best = max((*ended, greedy), key=lambda one: one.log_probability)
         labels = {option.name: option.label for option in answer.options}
         assert [labels[name] for name in answer.right] == [f"“{decoded(list(best.ids))}”"]
-        assert answer.names["greedy"] == decoded(list(greedy.ids)) and f"“{answer.names['greedy']}”" in labels.values()
+        assert best is not greedy and f"“{decoded(list(greedy.ids))}”" in labels.values()
         assert 2 <= len(set(labels.values())) == len(labels) <= 4
         assert f"{abs(best.log_probability):.2f}" in answer.truth
-        kinds.add(decoded(list(best.ids)) == answer.names["greedy"])
-    assert kinds == {True, False}
 
 
-@pytest.mark.parametrize("checkpoint", LANGUAGES)
-@pytest.mark.parametrize("alpha", [0.6, 1.0, 1.5])
-def test_the_winner_has_the_best_log_p_over_its_penalty(checkpoint, alpha):
-    answers = decided(checkpoint, "winner_with_penalty", size=4, alpha=alpha)
-    assert len(answers) >= 5
-    for run, answer in answers:
-        model, source = run.translator.model, list(run.trace.source_ids)
-        found_with = beam_search(model, [source], Beam(4, alpha))[0]
-        without = beam_search(model, [source], Beam(4, 0.0))[0]
-        decoded = run.translator.tokenizer.decode
-        scores: dict[str, float] = {}  # of a text that two ways of cutting it into tokens give, the better one
-        for one in found_with:
-            score = one.log_probability / ((5 + len(one.ids)) / 6) ** alpha
-            scores[decoded(list(one.ids))] = max(score, scores.get(decoded(list(one.ids)), score))
-        winner = max(scores, key=lambda text: scores[text])
-        label = {option.name: option.label for option in answer.options}
-        assert [label[name] for name in answer.right] == [f"“{winner}”"]
-        assert answer.names["best"] == decoded(list(max(without, key=lambda one: one.log_probability).ids))
-        assert f"“{answer.names['best']}”" in label.values()
-        assert len(set(label.values())) == len(label) >= 2
-        assert f"{abs(scores[winner]):.3f}" in next(each.told for each in answer.options if each.name in answer.right)
+def spoken(text: str) -> int:
+    """How many words a text has, marks that stand alone aside."""
+    return sum(any(map(str.isalnum, each)) for each in text.split())
 
 
 @pytest.mark.parametrize("checkpoint", LANGUAGES)
@@ -210,7 +193,7 @@ def test_a_translation_is_longer_when_it_has_more_words_than_the_models_own(chec
                 now = decoded(list(decode(model, [list(trace.source_ids)], Greedy(), [prefix])[0].ids))
                 forced = run_of(checkpoint, run.request.text, prefix=".".join(map(str, prefix)))
                 answer = answer_of(forced, "longer_translation", {})
-                assert answer.done == (len(now.split()) > len(trace.target_text.split()))
+                assert answer.done == (spoken(now) > spoken(trace.target_text))
                 assert f"“{now}”" in answer.truth
                 outcomes.add(answer.done)
     assert outcomes == {True, False}
@@ -231,12 +214,12 @@ def test_what_the_bar_says_of_decoding_changes_nothing(measure):
         assert found(other, measure) == found(run, measure)
 
 
-@pytest.mark.parametrize("measure", [*GIVEN, "best_of_beam", "winner_with_penalty"])
+@pytest.mark.parametrize("measure", [*GIVEN, "best_of_beam"])
 @pytest.mark.parametrize(
     ("checkpoint", "text"), [("reverse", "a"), ("reverse", "b b b b"), ("en-de", "?"), ("en-fr", "a")]
 )
 def test_a_text_of_no_words_is_decided_or_told_why_not(measure, checkpoint, text):
-    arguments = {"best_of_beam": {"size": 4}, "winner_with_penalty": {"size": 4, "alpha": 1.0}}.get(measure, {})
+    arguments = {"size": 4} if measure == "best_of_beam" else {}
     outcome = found(run_of(checkpoint, text), measure, **arguments)
     if isinstance(outcome, Answer):
         assert outcome.kind == Kind.NUMBER or (outcome.right and len(outcome.options) > 1)
