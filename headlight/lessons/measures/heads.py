@@ -120,7 +120,7 @@ def without_neighbour_head(run: Run, pattern: str) -> Answer:
     share = count / max(1, len(words_of(before.target_tokens)))
     if abs(share - 0.5) <= NEAR:
         raise Undecided("About half of the translation changes without the head that reads its neighbour.")
-    outcome = f"{count or 'no'} words or marks of it change" if count != 1 else "one word or mark of it changes"
+    outcome = "one word or mark changes" if count == 1 else f"{count or 'no'} words or marks change"
     told = f"Without it log P of the old translation {moved(loss)}."
     return Answer(
         Kind.ONE,

@@ -19,6 +19,8 @@ GIVEN = ("hardest_token", "second_candidate", "after_forcing", "tempered")
 # Of some a beam search finds a more probable translation than greedy decoding.
 SEARCHED = (
     "It is no use trying again.",
+    "If I had more time, I would learn another language.",
+    "He thinks that the test will be easy.",
     "He was too tired to walk any further.",
     "She has been waiting for you since this morning.",
     "I can't swim, and I don't want to learn it.",
