@@ -33,7 +33,7 @@ def test_one_click_hides_a_word_says_what_is_lost_and_a_second_brings_it_back(pa
     before = outputs(page)
     expect(page.locator(".headline").first).to_contain_text("Click a word")
     source(page, "not").click()
-    expect(page.locator(".found .headline")).to_contain_text("Without “not” the translation loses “nicht”.")
+    expect(page.locator(".found .headline")).to_contain_text("Without “not”, the translation loses “nicht”.")
     expect(source(page, "not")).to_have_attribute("aria-pressed", "true")
     without = shipped.trace(SENTENCE, interventions=["forbid:cross.*.*:7"])
     expect(page.locator(".row.output button")).to_have_count(len(without.target_tokens))
@@ -73,7 +73,7 @@ def test_the_training_plays_from_noise_to_its_end(page, address):
     loop = page.locator(".replay_loop")
     expect(loop.locator(".wrote")).to_have_text("Ich liebe meinen Lehrer.")
     loop.get_by_role("button", name="Play").click()
-    expect(loop.locator(".about")).to_contain_text(" after 0 updates")
+    expect(loop.locator(".about")).to_contain_text(" after 0 training steps")
     expect(loop.locator(".wrote")).not_to_have_text("Ich liebe meinen Lehrer.")
     expect(loop.get_by_role("button", name="Play")).to_be_visible()  # it has come to its end
     expect(loop.locator(".wrote")).to_have_text("Ich liebe meinen Lehrer.")

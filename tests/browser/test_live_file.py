@@ -82,7 +82,7 @@ def test_home_translates_as_one_types_and_hides_words(live, rounded, trace):
     without = translate_without_each(rounded.model, other.source_ids, words)
     harmless = sum(each.ids == other.target_ids for each in without)
     spare = "alone would change nothing." if harmless else "Here every word matters."
-    expect(page.locator(".headline")).to_contain_text("Without “reads” ")
+    expect(page.locator(".headline")).to_contain_text("Without “reads”, ")
     expect(page.locator(".headline")).to_contain_text(spare)
     assert page.url.endswith("&hidden=2")
     page.go_back()

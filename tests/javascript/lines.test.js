@@ -71,11 +71,11 @@ test("a hidden word is hidden with all its tokens, and what it changes is marked
   const unhiddenTokens = ["▁Der", "▁kleine", "▁Ma", "nn", ".", "</s>"];
   const story = linesStory({ ...FACTS, hidden: [1], unhiddenTokens, harmless: [0, 2] }, HEAD, "both");
   assert.deepEqual([story.hidden, story.changed], [[1, 2], [1]]);
-  assert.equal(story.headline, "Without “dog” “kleine Mann” becomes “Hund”. " +
+  assert.equal(story.headline, "Without “dog”, “kleine Mann” becomes “Hund”. " +
     "Hiding “The” or “.” alone would change nothing.");
   const empty = { targetTokens: ["</s>"], targetText: "" };
   const all = linesStory({ ...FACTS, ...empty, hidden: [0, 1, 2] }, HEAD, "both");
-  assert.equal(all.headline, "With every word hidden nothing is left of the translation.");
+  assert.equal(all.headline, "With every word hidden, nothing is left of the translation.");
 });
 
 test("a headline names what was lost, gained and exchanged, where it is little", () => {
@@ -84,13 +84,13 @@ test("a headline names what was lost, gained and exchanged, where it is little",
     return hiddenText({ hidden: ["not"], harmless: null, words: 8, outcome });
   };
   const four = ["a", "b", "c", "d"];
-  assert.equal(said(), "Without “not” the translation stays the same.");
-  assert.equal(said([["nicht"], []]), "Without “not” the translation loses “nicht”.");
-  assert.equal(said([[], ["noch"]]), "Without “not” the translation gains “noch”.");
-  assert.equal(said([["nicht"], ["nie", "mehr"]]), "Without “not” “nicht” becomes “nie mehr”.");
-  assert.equal(said([["a"], ["b"]], [["c"], []]), "Without “not” 2 of 10 words and marks change.");
-  assert.equal(said([four, []]), "Without “not” 4 of 10 words and marks change.");
-  assert.equal(said([[], four]), "Without “not” the translation gains 4 words and marks.");
+  assert.equal(said(), "Without “not”, the translation stays the same.");
+  assert.equal(said([["nicht"], []]), "Without “not”, the translation loses “nicht”.");
+  assert.equal(said([[], ["noch"]]), "Without “not”, the translation gains “noch”.");
+  assert.equal(said([["nicht"], ["nie", "mehr"]]), "Without “not”, “nicht” becomes “nie mehr”.");
+  assert.equal(said([["a"], ["b"]], [["c"], []]), "Without “not”, 2 of 10 words and marks change.");
+  assert.equal(said([four, []]), "Without “not”, 4 of 10 words and marks change.");
+  assert.equal(said([[], four]), "Without “not”, the translation gains 4 words and marks.");
 });
 
 test("a headline names hidden and harmless words up to three", () => {
@@ -101,8 +101,8 @@ test("a headline names hidden and harmless words up to three", () => {
   assert.match(said(1, 0), / Here every word matters\.$/);
   assert.ok(said(1, 3).endsWith(" Hiding “The” or “dog” or “is” alone would change nothing."));
   assert.ok(said(1, 4).endsWith(" Hiding any of 4 words and marks alone would change nothing."));
-  assert.equal(said(2, 3), "Without “The” and “dog” the translation stays the same.");
-  assert.equal(said(4, null), "Without 4 words and marks the translation stays the same.");
+  assert.equal(said(2, 3), "Without “The” and “dog”, the translation stays the same.");
+  assert.equal(said(4, null), "Without 4 words and marks, the translation stays the same.");
 });
 
 test("a token with less than half of the probability names its best rival", () => {
@@ -128,16 +128,16 @@ test("a share is never rounded to all or to nothing", () => {
 test("an output token says its probability, its largest weights and what is left", () => {
   assert.equal(
     outputWords(DATA, 0),
-    "“▁keine”, output token 1 (probability 90 %, top-1) looks at “▁no” (source token 1) 50 %, “▁cat” 25 %, " +
+    "“▁keine”, output token 1 (90 % sure) looks at “▁no” (source token 1) 50 %, “▁cat” 25 %, " +
       "“▁no” (source token 3) 13 %, the other 2 together 13 %.",
   );
-  assert.match(outputWords(DATA, 1), /^“▁Katze”, output token 2 \(probability 25 %, rank 2\) looks at “▁cat” > 99 %, /);
+  assert.match(outputWords(DATA, 1), /^“▁Katze”, output token 2 \(25 % sure, rank 2\) looks at “▁cat” > 99 %, /);
 });
 
 test("a row named by both tokens says both, one named by its input token no probability", () => {
   const inputs = ["<s>", "▁keine", "▁Katze"];
   const both = outputWords({ ...DATA, inputs }, 1);
-  assert.match(both, /^“▁keine” → “▁Katze”, output token 2 \(probability 25 %, rank 2\) looks at /);
+  assert.match(both, /^“▁keine” → “▁Katze”, output token 2 \(25 % sure, rank 2\) looks at /);
   const below = { ...DATA, outputs: inputs, below: "input" };
   assert.match(outputWords(below, 0), /^“<s>”, input token 1 looks at “▁no” \(source token 1\) 50 %, /);
   assert.match(sourceWords(below, 1), / by “▁keine” \(input token 2\) > 99 %, /);

@@ -65,7 +65,7 @@ export class Home extends View {
     this.numbers = numbers;
     const draw = (harmless) => {
       const facts = { ...after, hidden: numbers, unhiddenTokens: trace.targetTokens, harmless };
-      this.give(tokenLines, { facts, ...this.head({}, trace), rows: "both", layout: "alone" });
+      this.give(tokenLines, { facts, ...this.head({}, trace), rows: "predicted", layout: "alone" });
     };
     draw(null);
     if (numbers.length !== 1) return;

@@ -46,7 +46,7 @@ class ReplayLoop extends Component {
     this.at = at;
     this.cells.forEach((cell, index) => tint(cell, map.weights[at * this.cells.length + index], dark));
     this.find(".wrote").textContent = outputs[at] || "(nothing)";
-    const when = `“${sourceText}” after ${steps[at].toLocaleString("en")} updates of its weights.`;
+    const when = `“${sourceText}” after ${steps[at].toLocaleString("en")} training steps.`;
     this.find(".about").textContent = `${when} Each row: where one head looks to write one token.`;
   }
 }

@@ -42,8 +42,8 @@ export function outputWords(data, row) {
 // token, how probable it was.
 export function below({ below: side, outputs, inputs, probabilities, ranks }, row) {
   const from = inputs ? `“${inputs[row]}” → ` : "", name = `${from}“${outputs[row]}”, ${side} token ${row + 1}`;
-  const rank = ranks[row] === 1 ? "top-1" : `rank ${ranks[row]}`;
-  return { name, chance: side === "output" ? `probability ${shareText(probabilities[row])}, ${rank}` : "" };
+  const rank = ranks[row] === 1 ? "" : `, rank ${ranks[row]}`;
+  return { name, chance: side === "output" ? `${shareText(probabilities[row])} sure${rank}` : "" };
 }
 
 // Which tokens of the row below attend to a source token. Their weights are of different rows: they have no sum to
@@ -59,17 +59,17 @@ export function sourceWords({ source, outputs, weights, below: side }, column) {
 // The text while no token is pointed at.
 export const INVITATION =
   "The thicker the line, the more the model looked at that word while writing this one. That looking is called " +
-  "attention. Point at a word for the numbers.";
+  "attention. The percent below a word: how sure the model was. Point at a word for more.";
 
 // The effect of hidden words on a translation. hidden: the words; harmless: those that can be hidden alone without a
 // change, null where that was not measured; words: the number of all; outcome: see outcomeText.
 export function hiddenText({ hidden, harmless, words, outcome }) {
   if (!hidden.length) return "Click a word to hide it from the model. What happens?";
-  if (hidden.length === words) return `With every word hidden ${outcomeText(outcome)}.`;
+  if (hidden.length === words) return `With every word hidden, ${outcomeText(outcome)}.`;
   const isLong = hidden.length > NAMED;
   const without = isLong ? `${hidden.length} words and marks` : hidden.map(quoted).join(" and ");
   const spare = hidden.length === 1 && harmless ? ` ${harmlessText(harmless)}` : "";
-  return `Without ${without} ${outcomeText(outcome)}.${spare}`;
+  return `Without ${without}, ${outcomeText(outcome)}.${spare}`;
 }
 
 function harmlessText(harmless) {

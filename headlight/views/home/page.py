@@ -53,7 +53,7 @@ def show_page(request: TranslationRequest, show_ways: Callable[[], None]) -> Non
             _show_lines(lines_facts(after, shown) | hiding, shown, "beside map")
     else:
         layer, head = results.default_head(request, "cross")
-        shown = attention_map(after, "cross", layer, head, RowLabel.BOTH)
+        shown = attention_map(after, "cross", layer, head, RowLabel.PREDICTED)
         _show_lines(lines_facts(after, shown) | hiding, shown, "alone")
     show_warnings(request)
     if with_map:
@@ -137,4 +137,5 @@ def _show_card(number: int, card: Card) -> None:
     with st.container(horizontal=True, gap="small"):
         for name, sentence in card.sentences.items():
             take = partial(bar.take_sentence, sentence)
-            st.button(plain(name), key=f"card_{number}_{name}", on_click=take, help=plain(sentence))
+            about = None if name == sentence else plain(sentence)
+            st.button(plain(name), key=f"card_{number}_{name}", on_click=take, help=about)

@@ -50,7 +50,7 @@ def test_the_home_shows_the_translation_and_the_weights_of_one_head(shipped):
     head = trace.cross[lines["layer"], lines["head"]]
     np.testing.assert_array_equal(fact_array(facts["shown_cross"]), head)
     assert head.max(axis=1).mean() > 0.7, "a head that shows something"
-    assert (lines["rows"], lines["layout"], facts["head_counts"]) == ("both", "alone", list(trace.cross.shape[:2]))
+    assert (lines["rows"], lines["layout"], facts["head_counts"]) == ("predicted", "alone", list(trace.cross.shape[:2]))
     assert facts["hidden"] == [] and facts["unhidden_tokens"] == list(trace.target_tokens)
 
 
