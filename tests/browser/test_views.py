@@ -80,6 +80,12 @@ VIEWS = {
     "/what_if?off=encoder.2.5-cross.1.1&ablated_by=uniform": (),
     "/research?research=patching&minimal_pair=name&patched=cross%20heads": (),
     f"/research?research=patching&minimal_pair={quote('your own')}": (),
+    "/attention?attention=why+this+cell&head=cross.3.1": (
+        CHART,
+        ".finding",
+        ".st-key-score_removal",
+        ".st-key-head_buttons",
+    ),
 }
 TITLES = {f"/{name}": title for pages in GROUPS.values() for name, title in pages.items()}
 TITLES |= {"/": "Headlight"}

@@ -169,7 +169,7 @@ def describe_removal(found: ScoreParts, removed: HeadRef, run: float) -> str:
 def removal_reason(config: ModelConfig) -> str:
     """Say why prediction and run differ."""
     return with_norms(
-        "They differ because the prediction keeps each LayerNorm’s standard deviation and all other parts; in the run "
-        "the LayerNorms divide by new ones, and layers in between read the changed stream.",
+        "In the run LayerNorms divide by a new standard deviation, which the prediction holds, and later layers read "
+        "the changed stream.",
         config,
     )
