@@ -55,9 +55,7 @@ def test_what_the_division_does_to_a_head():
         without = [softmax_by_hand(row[open_]) for row, open_ in zip(products, free, strict=True)]
         divided = [softmax_by_hand(row[open_] / width**0.5) for row, open_ in zip(products, free, strict=True)]
         means = [float(np.mean([row.max() for row in rows])) for rows in (without, divided)]
-        moved = re.fullmatch(
-            rf"Without the division a row would put ({PERCENT}) on one word, not ({PERCENT})\.", finding.headline
-        )
+        moved = re.fullmatch(rf"Undivided, one word would get ({PERCENT}), not ({PERCENT})\.", finding.headline)
         assert bool(moved) == (means[0] - means[1] >= 0.01), "what moves by less than is printed is not said to move"
         if moved:
             assert all(map(as_percent, moved.groups(), means)) and moved[1] != moved[2]

@@ -82,11 +82,11 @@ def describe_head(stages: Stages, head: int, queries: tuple[str, ...]) -> Findin
     row = quoted_at(queries, most, "query")
     if not is_own:
         return Finding(
-            f"With the division a row would put {mean_divided} on one word, not {mean}.",
+            f"Divided, one word would get {mean_divided}, not {mean}.",
             f"This model does not divide. The row of {row} would change most, from {high} to {low}. {more}",
         )
     return Finding(
-        f"Without the division a row would put {mean} on one word, not {mean_divided}.",
+        f"Undivided, one word would get {mean}, not {mean_divided}.",
         f"That is the mean of all rows. The row of {row} changes most, from {low} to {high}. {more}",
     )
 

@@ -219,4 +219,4 @@ def test_sizes_that_do_not_fit_are_refused_with_a_sentence():
 def test_the_root_is_measured_on_this_head_and_on_random_vectors():
     app = open_inside(inside="why √d_k", head="cross.2.4")
     assert len(app.get("plotly_chart")) == 3
-    assert "Without the division a row would put" in page_text(app) and "√512 = 22.6" in page_text(app)
+    assert "Undivided, one word would get" in page_text(app) and "√512 = 22.6" in page_text(app)
