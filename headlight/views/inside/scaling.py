@@ -76,7 +76,7 @@ def describe_head(stages: Stages, head: int, queries: tuple[str, ...]) -> Findin
     if without.mean() - divided.mean() < _LEAST:
         would = "hardly changes" if is_own else "would hardly change"
         own = divided if is_own else without
-        return Finding(f"The division {would} a row's largest weight: {percent(own.mean())} on average.", more)
+        return Finding(f"The division {would} the largest weight: {percent(own.mean())} on average.", more)
     most = int((without - divided).argmax())
     mean, mean_divided, low, high = map(percent, (without.mean(), divided.mean(), divided[most], without[most]))
     row = quoted_at(queries, most, "query")
