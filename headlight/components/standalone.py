@@ -83,8 +83,8 @@ def policy(script: str, style: str, *, compiles: bool = False, works: bool = Fal
     scripts = f"{_hash(script)} 'wasm-unsafe-eval'" if compiles else _hash(script)
     workers = "worker-src blob:; " if works else ""
     return (
-        f"default-src 'none'; script-src {scripts}; style-src {_hash(style)}; {workers}img-src data:; font-src data:; base-uri 'none'; "
-        "form-action 'none'"
+        f"default-src 'none'; script-src {scripts}; style-src {_hash(style)}; {workers}img-src data:; font-src data:; "
+        "base-uri 'none'; form-action 'none'"
     )
 
 

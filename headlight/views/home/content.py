@@ -37,15 +37,21 @@ def _card(title: str, question: str, sentence: str) -> Card:
 CARDS = {
     ("English", "German"): (
         _card("Where does the verb go?", "German keeps it for the end.", "I think that he has never read this book."),
-        Card("er, sie or es?", "Watch the word for “it”: … is hungry because it has not eaten.", _IT),
+        Card("er, sie or es?", "Watch “it”: … is hungry because it has not eaten.", _IT),
         _card("One word or two?", "“bus stop” becomes one long word.", "I am waiting at the bus stop."),
-        _card("Where does he sit?", "“Bank” is a bench, “Ufer” is by the water. Which does it take?", "He sat on the bank of the river."),
+        _card(
+            "Where does he sit?",
+            "“Bank” is a bench, “Ufer” is by the water. Which does it take?",
+            "He sat on the bank of the river.",
+        ),
     ),
     ("English", "French"): (
         _card("Where does the colour go?", "Follow the line of “red”.", "The red car is very fast."),
         _card("One word or two?", "“not” becomes two words.", "He does not speak French."),
         _card("Where does “them” go?", "French puts it before the verb.", "I see them every day."),
-        _card("A game or a fire?", "“match” is a game, “allumette” makes fire. Which does it take?", "We won the match."),
+        _card(
+            "A game or a fire?", "“match” is a game, “allumette” makes fire. Which does it take?", "We won the match."
+        ),
     ),
 }
 

@@ -61,8 +61,7 @@ def describe_units(units: np.ndarray, token: int, tokens: Sequence[str], activat
     lowest = "" if activation == "ReLU" else f"The lowest is {signed(float(units[token].min()), 2)}. "
     only = "Only " if active[token].mean() < 0.1 else ""
     return Finding(
-        f"{only}{int(active[token].sum()):,} of {units.shape[1]:,} units fire for "
-        f"{quoted(tokens[token])}.",
+        f"{only}{int(active[token].sum()):,} of {units.shape[1]:,} units fire for {quoted(tokens[token])}.",
         f"{lowest}{int(active.all(axis=0).sum()):,} fire for every token of the sentence, "
         f"{int((~active.any(axis=0)).sum()):,} for none.",
     )
