@@ -88,8 +88,8 @@ const TEXTS = {
   products: ({ divided }) => [
     "Every query times every key",
     "S = Q<sub>h</sub> K<sub>h</sub><sup>T</sup>",
-    `How well does each key match each query? A dot product: large where both point the same way.${
-      divided ? "" : UNDIVIDED}`,
+    "How well does each key match each query? A dot product: large where both point the same way." +
+      (divided ? "" : UNDIVIDED),
   ],
   scale: () => [
     "Divided by √d_k",

@@ -35,8 +35,8 @@ CROSS_FIRST = ("cross", "encoder", "decoder")  # the default kind first
 MOST_WITHOUT_CONTENT = 0.6  # share of cross-attention; above it the explorer says so
 
 _LOOK_FOR = (
-    "Hover over a small map to see it large, click to keep it. Hover over a token or a cell for its numbers. Below the "
-    "map stand three heads with a plain pattern in this sentence."
+    "Hover over a small map to see it large, choose it to keep it. Hover over a token or a cell for its numbers. Below "
+    "the map stand three heads with a plain pattern in this sentence."
 )
 
 

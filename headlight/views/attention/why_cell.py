@@ -58,13 +58,20 @@ def _choose_cell(trace: Trace, head: HeadRef) -> Cell:
     """Show lists for the query, the key, and the key to compare with; return the chosen cell."""
     queries, keys = content.row_names(trace, head.kind), keys_of(trace, head.kind)
     start = content.default_query(trace, head)
-    query = _choose("Query", queries, range(len(queries)), start, lambda place: content.origin(trace, head, place))
+    query = _choose(
+        "Query",
+        url_state.read("query"),
+        queries,
+        range(len(queries)),
+        start,
+        lambda place: content.origin(trace, head, place),
+    )
     allowed = content.keys_by_weight(trace, head, query)
 
     def cell_of(key: int) -> Cell:
         return Cell(head, query, key, next((each for each in allowed if each != key), None))
 
-    key = _choose("Key", keys, sorted(allowed), allowed[0], cell_of)
+    key = _choose("Key", url_state.read("key"), keys, sorted(allowed), allowed[0], cell_of)
     runner_up = cell_of(key).against
     if runner_up is None:
         return cell_of(key)
@@ -72,6 +79,7 @@ def _choose_cell(trace: Trace, head: HeadRef) -> Cell:
     compared = replace(cell_of(key), against=None)
     against = _choose(
         "Compared with",
+        url_state.read("against_key"),
         keys,
         others,
         runner_up,
@@ -80,19 +88,16 @@ def _choose_cell(trace: Trace, head: HeadRef) -> Cell:
     return compared if against == NOTHING else replace(compared, against=against)
 
 
-_NAMES = {"Query": "query", "Key": "key", "Compared with": "against_key"}  # in the address
-
-
 def _choose(
-    label: str, tokens: Sequence[str], places: Sequence[int], start: int, cell_of: Callable[[int], Cell]
+    label: str, text: str, tokens: Sequence[str], places: Sequence[int], start: int, cell_of: Callable[[int], Cell]
 ) -> int:
     """Show a list of tokens by their places, from 0; return the chosen place, that of the address if it is there.
 
-    cell_of: the cell to go to when a place is chosen.
+    text: the place in the address, from 1; cell_of: the cell to go to when a place is chosen.
     """
-    shown, text = shown_tokens(tokens), url_state.read(_NAMES[label])
+    shown = shown_tokens(tokens)
     numbers = (NOTHING,) if text == NO_KEY else parse_numbers(text, len(tokens))
-    widget = f"why_{_NAMES[label]}"
+    widget = f"why {label}"
     st.session_state[widget] = numbers[0] if numbers and numbers[0] in places else start
 
     def name_of(place: int) -> str:

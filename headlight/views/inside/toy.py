@@ -70,7 +70,7 @@ def _choose() -> tuple[ToyNumbers, int, int]:
     numbers = replace(numbers, unmasked=numbers.unmasked ^ _flipped(numbers))
     numbers = _edit(numbers, owner, one_of("Table to change", TABLES, "toy_table"), row)
     st.caption(
-        "Made-up vectors; nothing here was trained. Change a number, or click a cell of the mask in its step: what "
+        "Made-up vectors; nothing here was trained. Change a number, or choose a cell of the mask in its step: what "
         "changes is framed in orange."
     )
     return numbers, row, int(head) - 1

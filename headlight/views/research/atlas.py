@@ -34,7 +34,7 @@ def _show_finder(request: TranslationRequest, trace: Trace, payload: dict) -> No
     others = [name for name in measures if name not in axes.values()] + measures  # where one is not measured
     chosen = {axis: name if name in measures else others.pop(0) for axis, name in axes.items()}
     chosen["head"] = head.address
-    st.caption("Each dot is one head. Click one: what does it do?")
+    st.caption("Each dot is one head. Choose one: what does it do?")
     head_finder({**payload, "chosen": chosen}, "head_finder", _take_choice)
     query = {"attention": "one head", "head": head.address}
     label = "This head: examples and numbers"

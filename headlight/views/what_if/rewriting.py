@@ -46,9 +46,9 @@ CONCERNED = _EVERY, _ON, _ONE = "every row", "from this row on", "this row"
 
 _DRAG = "drag a bar to set the weights by hand"
 EXPLAINED = {
-    Action.FORBID: "The framed token gets no weight, as if it were masked; the others share its weight. Click another "
+    Action.FORBID: "The framed token gets no weight, as if it were masked; the others share its weight. Choose another "
     f"token, or {_DRAG}.",
-    Action.FOCUS: "The framed token gets all the weight; a row that may not look at it stays as it is. Click another "
+    Action.FOCUS: "The framed token gets all the weight; a row that may not look at it stays as it is. Choose another "
     f"token, or {_DRAG}.",
     Action.SHIFT: "Each weight moves one token to the right; the row is scaled to sum to 100 % again. A row that would "
     f"lose all stays as it is. Or {_DRAG}.",
