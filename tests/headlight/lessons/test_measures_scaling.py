@@ -140,7 +140,7 @@ def test_a_row_without_the_division_has_the_largest_weight_of_its_products_softm
             assert percent(option.label) == pytest.approx(values[option.name], abs=0.0051)
         assert answer.names["word"] == named(run.trace.target_tokens)[row]
         told = describe_head(measures.stages(run.request, "cross", layer)[0], head, run.trace.decoder_input_tokens)
-        assert f"from {divided[row]:.2f} to {without[row]:.2f}" in str(told)
+        assert f"from {100 * divided[row]:.0f} % to {100 * without[row]:.0f} %" in str(told)
 
 
 @BOTH
