@@ -131,10 +131,10 @@ def test_the_lens_tells_from_which_layer_on_the_final_token_leads_and_where_it_r
     assert token == trace.target_tokens[worst] and np.allclose(told_ranks, ranks[:, worst], rtol=0.01, atol=1)
     means = [np.prod(ranks[:, step].astype(np.float64)) ** (1 / len(ranks)) for step in steps]
     assert means[worst] >= max(means) * 0.999
-    for row, (layer, cells) in enumerate(lens_rows(lens, lambda id: f"#{id}")):
+    for row, (layer, cells) in enumerate(lens_rows(lens, lambda id: f"▁#{id}")):
         assert places[layer] == row and len(cells) == len(steps)
         for step, cell in enumerate(cells):
-            best, chance, rank = re.fullmatch(rf"#(\d+)\n({PERCENT}), rank ([\d,]+)", cell.token + cell.below).groups()
+            best, chance, rank = re.fullmatch(rf"#(\d+)\n({PERCENT}), rank ([\d,]+)", cell).groups()
             assert probabilities[row, step, int(best)] >= probabilities[row, step].max() * (1 - 1e-4)
             assert abs(number(rank) - ranks[row, step]) <= max(1, 0.01 * ranks[row, step])
             assert any(as_percent(chance, own[row, step] * near) for near in (0.9999, 1, 1.0001))
