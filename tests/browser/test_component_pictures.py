@@ -15,10 +15,10 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
+from support.claims import as_percent
 from support.replayed import replayed
 from support.rest import at_rest, follow
 
-from headlight.plots.numbers import percent
 from transformer import Beam, Trace
 from transformer.decoding.beam import Outcome, search_tree
 from transformer.interpret.what_if.importance import head_importance
@@ -187,7 +187,7 @@ def test_the_explorers_heads_are_taken_alone_and_all_together(visited, take, shi
     picture = picture_of(page, taken)
     assert taken["svg"].name == "attention.svg" and picture.find(f"{SVG}title").text == named
     drawn = [text.rpartition(": ")[2] for text in texts(list(picture.iterfind(f".//{SVG}rect/{SVG}title")))]
-    assert drawn == [f"{percent(weight)}." for weight in weights.ravel()]
+    assert all(as_percent(text[:-1], weight) for text, weight in zip(drawn, weights.ravel(), strict=True))
     rows = rows_of(taken)
     np.testing.assert_allclose([float(row["weight"]) for row in rows], weights.ravel(), atol=1.1e-5)
     assert [row["column"] for row in rows[: len(trace.source_tokens)]] == list(map(str, range(weights.shape[1])))

@@ -102,7 +102,7 @@ def test_keys_go_from_head_to_head_and_escape_switches_all_on(page, address, tra
     switch(page, HEAD).focus()
     page.keyboard.press("ArrowRight")
     expect(switch(page, "cross.3.5")).to_be_focused()
-    expect(page.locator(".readout")).to_contain_text("Without cross-attention layer 3, head 5 log P")
+    expect(page.locator(".readout")).to_contain_text("Without cross-attention layer 3, head 5 the translation is")
     page.keyboard.press("Escape")
     expect(page.get_by_text("All heads are on.")).to_be_visible()
     page.keyboard.press("Enter")

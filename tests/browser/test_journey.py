@@ -75,7 +75,7 @@ def test_hovering_a_cell_tells_in_words_which_token_reads_which(page, address, s
     page.mouse.move(area["x"] + area["width"] * 0.5 / columns, area["y"] + area["height"] * 1.5 / rows, steps=5)
     hover = page.locator(".st-key-cross_map .hoverlayer .hovertext")
     expect(hover).to_contain_text("Layer 3, head 2")
-    expect(hover).to_contain_text(f"{trace.cross[2, 1, 1, 0]:.4f}")
+    expect(hover).to_contain_text(f"{100 * trace.cross[2, 1, 1, 0]:.1f} %")
     expect(hover).to_contain_text(f"output token “{trace.target_tokens[1]}”")
 
 

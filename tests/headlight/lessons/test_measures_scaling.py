@@ -14,6 +14,7 @@ from support.small import small_config
 from headlight.app.results import measures
 from headlight.lessons.answer import Run
 from headlight.lessons.register import answer_of
+from headlight.plots import numbers
 from headlight.views.inside.scaling import describe_head, describe_random
 from transformer.checkpoint import Checkpoint, save_checkpoint
 from transformer.experiments.attention import measure_random_products
@@ -140,7 +141,7 @@ def test_a_row_without_the_division_has_the_largest_weight_of_its_products_softm
             assert percent(option.label) == pytest.approx(values[option.name], abs=0.0051)
         assert answer.names["word"] == named(run.trace.target_tokens)[row]
         told = describe_head(measures.stages(run.request, "cross", layer)[0], head, run.trace.decoder_input_tokens)
-        assert f"from {100 * divided[row]:.0f} % to {100 * without[row]:.0f} %" in str(told)
+        assert f"from {numbers.percent(divided[row])} to {numbers.percent(without[row])}" in str(told)
 
 
 @BOTH
