@@ -55,8 +55,8 @@ def cases():
 
 
 SHARES = re.compile(
-    rf"Shares and weights peak at (?:the same token in every row\.|different tokens in (\d+) of (\d+) rows?\. "
-    rf"Clearest in that of {TOKEN}: {TOKEN} has the largest weight \(({PERCENT})\), {TOKEN} the largest share "
+    rf"Shares and weights (?:agree: every row peaks at the same token\.|peak at different tokens in (\d+) of (\d+) "
+    rf"rows?\. Clearest in that of {TOKEN}: {TOKEN} has the largest weight \(({PERCENT})\), {TOKEN} the largest share "
     rf"\(({PERCENT})\)\.)"
 )
 
@@ -90,7 +90,7 @@ def test_what_is_said_of_weights_and_shares_is_so(kind):
 
 def test_a_maximum_that_is_shared_does_not_move():
     tied = describe_shares(made_map([[0.5, 0.5, 0], [0.2, 0.8, 0]]), made_map([[0.3, 0.7, 0], [0.3, 0.6, 0.1]]))
-    assert told(tied) == "Rollout and weights agree: every row peaks at the same token."
+    assert told(tied) == "Shares and weights agree: every row peaks at the same token."
 
 
 DIAGONAL = re.compile(

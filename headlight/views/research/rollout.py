@@ -85,7 +85,7 @@ def describe_shares(raw: AttentionMap, rolled: AttentionMap) -> Finding:
     best = [each == each.max(axis=1, keepdims=True) for each in (before, after)]
     moved = ~(best[0] & best[1]).any(axis=1)
     if not moved.any():
-        return Finding("Rollout and weights agree: every row peaks at the same token.")
+        return Finding("Shares and weights agree: every row peaks at the same token.")
     old, new = before.argmax(axis=1), after.argmax(axis=1)
     row = int(np.where(moved, after.max(axis=1) - after[np.arange(len(before)), old], -1).argmax())
     return Finding(
