@@ -268,7 +268,8 @@ def check_kinds(said, sums):
     kind, lowest = KINDS[said["kind"][0].lower() + said["kind"][1:]], min(sums.values())
     assert sums[kind] == max(sums.values()) and number(said["by"]) == pytest.approx(sums[kind], abs=0.0051)
     assert said["does"].startswith("contribute") == (sums[kind] > 0)
-    assert said["does"].split()[0].endswith("s") != said["kind"].endswith("s"), "subject and verb agree in number"
+    many = said["kind"].startswith("The ") and said["kind"].endswith("s")  # reading its own words is one
+    assert said["does"].split()[0].endswith("s") != many, "subject and verb agree in number"
     assert bool(said["taker"]) == (lowest <= -0.005), "a part is not more than the whole alone"
     if said["taker"]:
         taker = said["taker"][0].lower() + said["taker"][1:]
@@ -288,4 +289,4 @@ def test_what_takes_is_not_said_to_add():
         check_kinds(said, {name: float(np.sum(value)) for name, value in found.by_kind().items()})
         assert number(said["part"]) == pytest.approx(parts["feed_forward"].max(), abs=0.0051)
         does.add(said["does"])
-    assert does >= {"adds most", "add most", "takes least", "take least"}
+    assert does >= {"contributes most", "contribute most", "takes least", "take least"}
