@@ -207,7 +207,7 @@ def test_no_cell_is_said_to_bring_back_more_than_all_or_to_come_nearer_where_it_
         names = [f"cross-attention layer 1, head {at + 1}" for at in range(len(columns))]
         check_map(text, shares[0], names, abs(clean - corrupted))
         kinds.add(text.split()[0])
-    assert kinds == {"One", "No", "Even"}
+    assert kinds == {"Putting", "No", "Even"}
     nothing = PatchingMap(cells, np.full((1, len(columns)), np.nan), 1.0, 1.0)
     assert told(describe_map(nothing, columns)).startswith("There is nothing to restore")
     assert nothing.default_cell() == (0, 0)
