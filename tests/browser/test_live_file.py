@@ -62,7 +62,8 @@ def test_it_is_small_and_lets_nothing_in_or_out(file):
     assert allowed.pop("default-src") == "'none'"
     assert re.fullmatch(r"'sha256-\S+' 'wasm-unsafe-eval'", allowed.pop("script-src"))
     assert re.fullmatch(r"'sha256-\S+'", allowed.pop("style-src"))
-    assert allowed == {"worker-src": "blob:", "img-src": "data:", "base-uri": "'none'", "form-action": "'none'"}
+    data = {"img-src": "data:", "font-src": "data:"}
+    assert allowed == {"worker-src": "blob:", **data, "base-uri": "'none'", "form-action": "'none'"}
 
 
 def test_home_translates_as_one_types_and_hides_words(live, rounded, trace):
