@@ -45,7 +45,7 @@ def test_a_search_is_a_tree_that_goes_on_from_a_branch(decoding, rounded):
     expect(buttons).to_have_count(len(branches))
     assert page.url.endswith("#decoding?decoding=beam&decoding_view=beam+search")
     told = page.locator("[data-view=decoding] .finding:visible")
-    expect(told).to_contain_text(f"grew {len(branches)} branches")
+    expect(told).to_contain_text(f"Of {len(branches)} branches")
     best = page.locator(".found_so strong")
     expect(best).to_have_text(rounded.tokenizer.decode(list(record.ended[0].ids)))
     page.get_by_label("Beam size").fill("2")
