@@ -28,10 +28,10 @@ BUDGETS = {  # lines of code per room
     "headlight/components": 16170,
     "headlight/lessons": 5760,
     "headlight/plots": 2360,
-    "headlight/views": 6330,
+    "headlight/views": 6340,
     "pages": 90,
     "benchmarks": 2150,
-    "tests": 44530,
+    "tests": 44540,
 }
 
 # What is installed and yet may not be imported in a room.
