@@ -74,6 +74,9 @@ class Decoding:
         fields: dict[str, Any] = dict(options)
         if "beam" in fields:
             fields.setdefault("strategy", strategy_for(fields.pop("beam")))
+        if unknown := sorted(fields.keys() - vars(whole).keys()):
+            known = ", ".join(DecodingOptions.__annotations__)
+            raise ValueError(f"no option is called {', '.join(unknown)}; there are {known}")
         return replace(whole, **fields)
 
 
@@ -93,6 +96,13 @@ class Translator(TextReader):
         self.checkpoint = checkpoint
         self.model = checkpoint.model.eval()
         super().__init__(checkpoint.tokenizer, self.model.config)
+
+    def __repr__(self) -> str:
+        config, data = self.model.config, self.checkpoint.data
+        languages = f"{data.get('source_language', 'source')} to {data.get('target_language', 'target')}"
+        layers = f"{config.num_encoder_layers} + {config.num_decoder_layers} layers"
+        sizes = f"{layers}, {config.num_heads} heads, d_model {config.d_model}"
+        return f"<Translator: {languages}, {sizes}, {self.model.device}>"
 
     @classmethod
     def load(

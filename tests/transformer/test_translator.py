@@ -266,3 +266,14 @@ def test_a_target_can_be_given_exactly_where_a_trace_of_it_is_no_error(shipped):
         else:
             with pytest.raises(UserError):
                 shipped.trace("house", target=target)
+
+
+def test_what_is_printed_takes_one_line(trained):
+    trace, activations = trained.record("one two")
+    for shown in map(repr, (trained, trace, activations)):
+        assert "\n" not in shown and len(shown) < 200
+
+
+def test_an_unknown_option_names_those_that_exist(trained):
+    with pytest.raises(ValueError, match="no option is called beams; there are beam, strategy, prefix"):
+        trained.translate(["one"], beams=3)

@@ -147,6 +147,10 @@ class Activations:
     hidden: Tensor
     calls: Mapping[str, tuple[Call, ...]]
 
+    def __repr__(self) -> str:
+        sizes = f"logits {list(self.logits.shape)}, memory {list(self.memory.shape)}"
+        return f"<Activations: {sizes}, {len(self.calls)} modules kept>"
+
     def sentence(self, number: int) -> "Activations":
         """Return the activations of one sentence of the batch, with its padding."""
         if len(self.logits) == 1:
