@@ -11,6 +11,7 @@ import pytest
 from playwright.sync_api import Page, expect
 from support.access import shuts_no_one_out
 from support.chromium import new_visitor
+from support.claims import as_percent
 from support.rest import at_rest
 
 import headlight as hl
@@ -97,7 +98,8 @@ def test_a_picture_of_the_map_has_every_weight_and_its_caption(open_alone, trace
     assert "Columns (keys): source tokens. Colour scale: 0 to 1." in picture.find(f"{SVG}desc").text
     rects = picture.findall(f".//{SVG}rect[{SVG}title]")
     cells = [rect.find(f"{SVG}title").text for rect in rects]
-    assert [text.rpartition(": ")[2] for text in cells] == [f"{percent(each)}." for each in trace.cross[1, 2].ravel()]
+    shares = [text.rpartition(": ")[2].removesuffix(".") for text in cells]
+    assert all(as_percent(text, each) for text, each in zip(shares, trace.cross[1, 2].ravel(), strict=True))
     assert f"“{EVIL}\N{REPLACEMENT CHARACTER}”" in cells[0]
     opaque = np.array([float(rect.get("fill-opacity")) for rect in rects]).reshape(trace.cross.shape[2:])
     np.testing.assert_allclose(opaque, np.interp(trace.cross[1, 2], [0, 0.5, 1], [0.03, 0.72, 1]), atol=1e-3)
