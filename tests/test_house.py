@@ -31,7 +31,7 @@ BUDGETS = {  # lines of code per room
     "headlight/views": 6340,
     "pages": 90,
     "benchmarks": 2150,
-    "tests": 44540,
+    "tests": 44550,
 }
 
 # What is installed and yet may not be imported in a room.
