@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from headlight.app import results
-from headlight.app.results import training_runs
+from headlight.app.results import replays, training_runs
 from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, measure, of_the_page
 from headlight.plots.names import kind_words, one_head_name, sentence_case
 from headlight.plots.numbers import percent, pluralize
@@ -214,8 +214,8 @@ def path_through_map(run: Run) -> Answer:
     view = _job(run)
     if view and view.replay and view.settings.task != Task.SORT:
         task, replay = str(view.settings.task), view.replay
-    elif OF_THE_TASK in training_runs.replay_names():
-        task, replay = OF_THE_TASK, training_runs.replay(results.checkpoint(OF_THE_TASK))
+    elif OF_THE_TASK in replays.replay_names():
+        task, replay = OF_THE_TASK, replays.replay(results.checkpoint(OF_THE_TASK))
     else:
         raise Undecided("Here is no training of this task yet.")
     largest = replay.trajectories[0].cross[-1].argmax(axis=-1)  # layers heads queries
@@ -276,9 +276,9 @@ def _quoted(output: str) -> str:
 
 def _replayed(run: Run) -> _Replayed:
     """Return the checkpoint's replay. Raises Undecided where it has none."""
-    if run.request.checkpoint.name not in training_runs.replay_names():
+    if run.request.checkpoint.name not in replays.replay_names():
         raise Undecided("There is no replay of this model's training.")
-    replay = training_runs.replay(run.request.checkpoint)
+    replay = replays.replay(run.request.checkpoint)
     if len(replay.steps) < 3 or not len(replay.losses):
         raise Undecided("The replay of this model's training has too few snapshots.")
     of_sentence = {each.source_text: each for each in replay.trajectories}

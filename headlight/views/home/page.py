@@ -8,7 +8,7 @@ import streamlit as st
 from headlight.app import bar, results, url_state
 from headlight.app.choices import switch
 from headlight.app.navigation import beside_title
-from headlight.app.results import TranslationRequest, training_runs, what_if
+from headlight.app.results import TranslationRequest, replays, what_if
 from headlight.app.selection import numbers_address, parse_numbers
 from headlight.app.widgets import plain, show_warnings
 from headlight.components.show import replay_loop, token_lines
@@ -111,12 +111,12 @@ def _toggle_word(number: int) -> None:
 
 def _show_learning_and_cards(request: TranslationRequest) -> None:
     """Show the cards, beside a loop of the training where its replay is there."""
-    if request.checkpoint.name not in training_runs.replay_names():
+    if request.checkpoint.name not in replays.replay_names():
         _show_cards(request)
         return
     left, right = st.columns([2, 3], gap="medium")
     with left:
-        replay_loop(learning_facts(training_runs.replay(request.checkpoint)), "replay_loop")
+        replay_loop(learning_facts(replays.replay(request.checkpoint)), "replay_loop")
         st.page_link("pages/training.py", label="The whole training", icon=":material/arrow_forward:")
     with right:
         _show_cards(request)
@@ -126,10 +126,10 @@ def _show_cards(request: TranslationRequest) -> None:
     checkpoint = results.translator(request.checkpoint).checkpoint
     read, written = (checkpoint.data.get(f"{side}_language", "") for side in ("source", "target"))
     cards = cards_of(read, written, checkpoint.probes)
-    for row in (tuple(enumerate(cards))[first : first + 2] for first in range(0, len(cards), 2)):
-        for column, (number, card) in zip(st.columns(2), row, strict=False):
-            with column.container(border=True, gap="xsmall", key=f"home_card_{number}"):
-                _show_card(number, card)
+    columns = (column for _ in cards[::2] for column in st.columns(2))
+    for number, (column, card) in enumerate(zip(columns, cards, strict=False)):
+        with column.container(border=True, gap="xsmall", key=f"home_card_{number}"):
+            _show_card(number, card)
 
 
 def _show_card(number: int, card: Card) -> None:

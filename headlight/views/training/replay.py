@@ -10,7 +10,7 @@ from headlight.app import results, url_state
 from headlight.app.choices import from_list
 from headlight.app.finding import Finding
 from headlight.app.head_choice import choose_head, take_head
-from headlight.app.results import TranslationRequest, training_runs
+from headlight.app.results import TranslationRequest, replays
 from headlight.app.widgets import offer_page, plain, show_finding
 from headlight.components.show import NEWEST, replay_player
 from headlight.plots.names import head_name
@@ -36,11 +36,11 @@ KINDS = ("cross", "encoder", "decoder")  # it begins with the kind where the cha
 
 def show(request: TranslationRequest) -> None:
     """Show the replay of the checkpoint's training, or which checkpoints have one. Raises UserError."""
-    names = training_runs.replay_names()
+    names = replays.replay_names()
     if request.checkpoint.name not in names:
         _offer(request.checkpoint.name, names)
         return
-    replay = training_runs.replay(request.checkpoint)
+    replay = replays.replay(request.checkpoint)
     checkpoint = results.translator(request.checkpoint).checkpoint
     source, target = (checkpoint.data.get(f"{side}_language", side) for side in ("source", "target"))
     show_replay(replay, request.checkpoint.name, (source, target))

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 from support.pages import ROOT, components, headlines, open_page, page_text
 
 from headlight.app import results
-from headlight.app.results import training_runs
+from headlight.app.results import replays
 from headlight.components.show import NEWEST
 from headlight.views.training.replay_content import focus_of, output_story
 from transformer.training.replay import REPLAY_FILE, TrainingReplay, load_replay
@@ -72,7 +72,7 @@ def test_sentence_kind_layer_and_head_come_from_the_url(kind, replay):
 @pytest.mark.parametrize("name", ["en-de", "en-fr"])
 def test_a_replay_of_several_trainings_begins_at_random_and_says_where_each_began(name):
     checkpoint = results.checkpoint(name)
-    text, replay = page_text(open_replay(checkpoint=name)), training_runs.replay(checkpoint)
+    text, replay = page_text(open_replay(checkpoint=name)), replays.replay(checkpoint)
     assert "another checkpoint's layers" not in text
     for trajectory in replay.trajectories:  # of random weights a token is about as probable as any other
         assert trajectory.probabilities[0].max() < 0.01 < trajectory.probabilities[-1].min()
@@ -190,11 +190,11 @@ def copy_checkpoints(folder: Path, names: tuple[str, ...], without: str = "") ->
 def live(following):
     from headlight.app import results
     from headlight.app.finding import Finding
-    from headlight.app.results import training_runs
+    from headlight.app.results import replays
     from headlight.views.training.replay import Live, show_replay
 
     watched = Live(first=(0, 1), best=(1, 2), best_words="reads best", told=Finding("It is told."))
-    replay = training_runs.replay(results.checkpoint("en-fr"))
+    replay = replays.replay(results.checkpoint("en-fr"))
     show_replay(replay, "job", ("given", "wanted"), watched if following else None)
 
 
