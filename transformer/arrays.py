@@ -19,6 +19,11 @@ def to_array(tensor: Tensor) -> np.ndarray:
     return read_only(np.ascontiguousarray(widened(tensor.detach()).cpu().numpy()))
 
 
+def to_float64(tensor: Tensor) -> np.ndarray:
+    """Return a tensor's values on the CPU in float64."""
+    return to_array(tensor).astype(np.float64)
+
+
 def widened(tensor: Tensor) -> Tensor:
     """Return a tensor of half precision in float32, any other as it is: probabilities need the digits."""
     return tensor.float() if tensor.dtype in (torch.float16, torch.bfloat16) else tensor

@@ -17,7 +17,7 @@ from ..data.batching import Ids
 from ..data.frames import cell_columns, frame_of
 from ..decoding.beam import Beam, beam_search
 from ..decoding.sampling import Companions, Greedy, Hypothesis, Sampling, decode
-from ..model.layers import Gate, Residual
+from ..model.layers import NORMS, Gate, Residual
 from ..model.names import Stack, SubLayerKind
 from ..model.transformer import Transformer
 from .activations import RESIDUAL_STREAM, Activations, Predictions, Request, predict, record, record_encoder
@@ -101,6 +101,13 @@ def sublayers_of(model: Transformer, stack: Stack | str) -> Iterator[tuple[int, 
         for name in SubLayerKind:
             if hasattr(layer, name):
                 yield number, name, getattr(layer, name), getattr(layer, f"{name}_residual")
+
+
+def norm_divisor(norm: nn.Module, vector: np.ndarray) -> float:
+    """Return what a norm divides this vector by: its standard deviation, of an RMSNorm its root mean square."""
+    assert isinstance(norm, NORMS)
+    variance = np.square(vector).mean() if isinstance(norm, nn.RMSNorm) else vector.var()
+    return float(np.sqrt(variance + (norm.eps or 0.0)))
 
 
 def _stack_stream(model: Transformer, stack: Stack, seen: Activations, end: Tensor) -> StackStream:

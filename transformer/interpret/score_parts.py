@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from torch import nn
 
-from ..arrays import read_only, require_index, to_array
+from ..arrays import read_only, require_index, to_array, to_float64
 from ..model.attention import MultiHeadAttention
 from ..model.head_ref import HeadRef
 from ..model.layers import NORMS, norm_bias
 from ..model.names import AttentionKind, Stack, SubLayerKind
 from ..model.transformer import Transformer
 from .activations import RESIDUAL_STREAM, Activations, Request, bias_of, record, scores_of
-from .residual import sublayers_of
+from .residual import norm_divisor, sublayers_of
 from .trace import Trace
 
 if TYPE_CHECKING:
@@ -147,21 +147,20 @@ def score_parts_of(
     model: Transformer, seen: Activations, head: HeadRef, query: int, key: int, against: int | None = None
 ) -> ScoreParts:
     """Compute the parts of a head's score in the first sentence of a pass that kept `KEPT`."""
-    found = _parts_of_key(model, seen, head, query, key)
-    return found if against is None else found.minus(_parts_of_key(model, seen, head, query, against))
-
-
-def _parts_of_key(model: Transformer, seen: Activations, head: HeadRef, query: int, key: int) -> ScoreParts:
     attention, core = _attention(model, head), seen.call(f"{head.kind.block_name(head.layer or 0)}.core")
     scores, bias = to_array(scores_of(core)[0, head.head]), to_array(bias_of(core)[head.head])  # queries keys
     require_index("query", query, scores.shape[0])
-    require_index("key", key, scores.shape[1])
     row = _read(_before_attention(model, seen, head, query), attention, head, 0)
-    column = _read(_key_stream(model, seen, head, key), attention, head, 1)
     scale = 1 / math.sqrt(attention.width // attention.num_heads) if attention.scale is None else attention.scale
-    products = read_only(scale * row.vectors @ column.vectors.T)
-    relative, score = float(bias[query, key]), float(scores[query, key])
-    return ScoreParts(head, query, key, None, row.parts, column.parts, products, relative, score)
+
+    def parts_of(key: int) -> ScoreParts:
+        require_index("key", key, scores.shape[1])
+        column = _read(_key_stream(model, seen, head, key), attention, head, 1)
+        products = read_only(scale * row.vectors @ column.vectors.T)
+        relative, score = float(bias[query, key]), float(scores[query, key])
+        return ScoreParts(head, query, key, None, row.parts, column.parts, products, relative, score)
+
+    return parts_of(key) if against is None else parts_of(key).minus(parts_of(against))
 
 
 @dataclass
@@ -184,14 +183,10 @@ class _Summands:
     def normalise(self, norm: nn.Module, whole: np.ndarray) -> None:
         """Put each part through a norm, its standard deviation held at that of the whole vector."""
         assert isinstance(norm, NORMS)
-        weight = _array(norm.weight)
-        if isinstance(norm, nn.RMSNorm):
-            factor, centred = np.sqrt(np.square(whole).mean() + (norm.eps or 0.0)), False
-        else:
-            factor, centred = np.sqrt(whole.var() + norm.eps), True
+        factor, is_centred = to_float64(norm.weight) / norm_divisor(norm, whole), isinstance(norm, nn.LayerNorm)
         for part, vector in self.by_part.items():
-            self.by_part[part] = (vector - vector.mean() * centred) * weight / factor
-        self.add(StreamPart(BIASES), _array(norm_bias(norm)))
+            self.by_part[part] = (vector - vector.mean() * is_centred) * factor
+        self.add(StreamPart(BIASES), to_float64(norm_bias(norm)))
 
 
 def _key_stream(model: Transformer, seen: Activations, head: HeadRef, key: int) -> _Summands:
@@ -200,7 +195,7 @@ def _key_stream(model: Transformer, seen: Activations, head: HeadRef, key: int) 
     summands = _walk(model, seen, Stack.ENCODER, key, None)
     if isinstance(model.encoder_norm, NORMS):
         layer, name, *_ = list(sublayers_of(model, Stack.ENCODER))[-1]
-        summands.normalise(model.encoder_norm, _array(seen.call(f"encoder.{layer}.{name}_residual").output[0, key]))
+        summands.normalise(model.encoder_norm, to_float64(seen.call(f"encoder.{layer}.{name}_residual").output[0, key]))
     return summands
 
 
@@ -215,7 +210,7 @@ def _walk(
     """Follow a stack's stream at a position, up to what the sub-layer `until` is given, or to its end."""
     summands = _Summands()
     call = seen.call(f"{stack}_input.positions")
-    embedded, whole = _array(call.inputs[0][0, position]), _array(call.output[0, position])
+    embedded, whole = to_float64(call.inputs[0][0, position]), to_float64(call.output[0, position])
     summands.add(StreamPart(EMBEDDING), embedded)
     summands.add(StreamPart(POSITION), whole - embedded)
     summands.add(StreamPart(BIASES), np.zeros_like(whole))
@@ -223,7 +218,7 @@ def _walk(
     if isinstance(norm, NORMS):
         summands.normalise(norm, whole)
     for layer, name, module, residual in sublayers_of(model, stack):
-        before = _array(seen.call(f"{stack}.{layer}.{name}_residual").inputs[0][0, position])
+        before = to_float64(seen.call(f"{stack}.{layer}.{name}_residual").inputs[0][0, position])
         if (layer, name) == until:
             if residual.norm_first:
                 summands.normalise(residual.norm, before)
@@ -231,7 +226,7 @@ def _walk(
         for part, vector in _written(seen, stack, layer, name, module, position):
             summands.add(part, vector)
         if not residual.norm_first:
-            change = _array(seen.call(f"{stack}.{layer}.{name}").output[0, position])
+            change = to_float64(seen.call(f"{stack}.{layer}.{name}").output[0, position])
             summands.normalise(residual.norm, before + change)
     return summands
 
@@ -242,27 +237,28 @@ def _written(
     """Yield what a sub-layer adds to the stream at a position, head by head; its last bias is a part of its own."""
     if isinstance(module, MultiHeadAttention):
         kind = next(kind for kind in AttentionKind if (kind.stack, kind.sublayer) == (stack, name))
-        core = _array(seen.call(f"{stack}.{layer}.{name}.core").output[0, :, position])  # heads d_k
-        columns = _array(module.output.weight).reshape(-1, *core.shape)  # d_model heads d_k
+        core = to_float64(seen.call(f"{stack}.{layer}.{name}.core").output[0, :, position])  # heads d_k
+        columns = to_float64(module.output.weight).reshape(-1, *core.shape)  # d_model heads d_k
         for head, vector in enumerate(np.einsum("dhk,hk->hd", columns, core)):
             yield StreamPart(kind, layer, head), vector
         last = module.output
     else:
         last = module.outer  # type: ignore[assignment]
-        whole = _array(seen.call(f"{stack}.{layer}.{name}").output[0, position])
-        yield StreamPart(SubLayerKind.FEED_FORWARD, layer), whole - (0.0 if last.bias is None else _array(last.bias))
+        whole = to_float64(seen.call(f"{stack}.{layer}.{name}").output[0, position])
+        bias = 0.0 if last.bias is None else to_float64(last.bias)
+        yield StreamPart(SubLayerKind.FEED_FORWARD, layer), whole - bias
     if last.bias is not None:
-        yield StreamPart(BIASES), _array(last.bias)
+        yield StreamPart(BIASES), to_float64(last.bias)
 
 
 def _read(summands: _Summands, attention: MultiHeadAttention, head: HeadRef, side: int) -> _Summands:
     """Project each part to the head's query (side 0) or key (side 1); their bias belongs to the part of biases."""
     size = attention.width // attention.num_heads
     first = side * attention.width + (head.head or 0) * size
-    weight = _array(attention.query_key_value.weight)[first : first + size]
+    weight = to_float64(attention.query_key_value.weight)[first : first + size]
     read = _Summands({part: weight @ vector for part, vector in summands.by_part.items()})
     if attention.query_key_value.bias is not None:
-        read.add(StreamPart(BIASES), _array(attention.query_key_value.bias)[first : first + size])
+        read.add(StreamPart(BIASES), to_float64(attention.query_key_value.bias)[first : first + size])
     return read
 
 
@@ -286,7 +282,3 @@ def _groups(parts: tuple[StreamPart, ...]) -> tuple[np.ndarray, tuple[StreamPart
 def _columns(part: StreamPart) -> tuple[str, float, float]:
     layer, head = (math.nan if number is None else number for number in (part.layer, part.head))
     return str(part.kind), layer, head
-
-
-def _array(tensor: object) -> np.ndarray:
-    return to_array(tensor).astype(np.float64)  # type: ignore[arg-type]

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ...arrays import read_only, to_array, widened
+from ...arrays import read_only, to_array, to_float64, widened
 from ...data.batching import Examples, Ids, pad
 from ...data.frames import cell_columns, frame_of
 from ...data.sums import add_up
@@ -310,7 +310,7 @@ def sum_losses(
 
     def log_p(encoder: EncoderActivations) -> np.ndarray:
         seen = record_decoder(model, encoder, fed, _NOTHING)
-        return to_array(target_log_probabilities(model, seen.hidden, following)[scored]).astype(np.float64)
+        return to_float64(target_log_probabilities(model, seen.hidden, following)[scored])
 
     encoder, heads = record_encoder(model, sources, _NOTHING), every_head(model)
     whole, losses = log_p(encoder), []

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from ...arrays import read_only, to_array
+from ...arrays import read_only, to_float64
 from ...data.batching import Ids
 from ...data.frames import cell_columns, frame_of
 from ...model.head_ref import HeadRef
@@ -22,7 +22,7 @@ from ...model.names import AttentionKind, Stack, SubLayerKind
 from ...model.transformer import Transformer
 from ..activations import RESIDUAL_STREAM, Activations, Request, record
 from ..parameters import output_row
-from ..residual import sublayers_of
+from ..residual import norm_divisor, sublayers_of
 
 if TYPE_CHECKING:
     import pandas
@@ -118,10 +118,10 @@ def attribution_of(
             feed_forward[layer] = direction @ change
         else:
             core = seen.call(f"decoder.{layer}.{kind}.core").output[0, :, step]  # heads d_k
-            columns = _array(module.output.weight).reshape(len(direction), *core.shape)  # type: ignore[arg-type, union-attr]  # d_model heads d_k
-            heads[kind][layer] = np.einsum("d,dhk,hk->h", direction, columns, _array(core))
+            columns = to_float64(module.output.weight).reshape(len(direction), *core.shape)  # type: ignore[arg-type, union-attr]  # d_model heads d_k
+            heads[kind][layer] = np.einsum("d,dhk,hk->h", direction, columns, to_float64(core))
             if model.config.bias:
-                biases += float(direction @ _array(module.output.bias))  # type: ignore[arg-type, union-attr]
+                biases += float(direction @ to_float64(module.output.bias))  # type: ignore[arg-type, union-attr]
     positions = seen.call("decoder_input.positions")
     embedded, summed = _at(positions.inputs[0], step), _at(positions.output, step)
     if isinstance(model.decoder_input.norm, NORMS):
@@ -145,11 +145,9 @@ def _through(norm: nn.Module, direction: np.ndarray, vector: np.ndarray) -> tupl
     RMSNorm, whose root mean square is held, has no mean to take out and no constant part.
     """
     assert isinstance(norm, NORMS)
-    gained, constant = direction * _array(norm.weight), float(direction @ _array(norm_bias(norm)))
-    if isinstance(norm, nn.RMSNorm):
-        return gained / np.sqrt(np.square(vector).mean() + (norm.eps or 0.0)), constant
-    scaled = gained / np.sqrt(vector.var() + norm.eps)
-    return scaled - scaled.mean(), constant
+    gained, constant = direction * to_float64(norm.weight), float(direction @ to_float64(norm_bias(norm)))
+    scaled = gained / norm_divisor(norm, vector)
+    return scaled - scaled.mean() * isinstance(norm, nn.LayerNorm), constant
 
 
 def _around(seen: Activations, step: int, layer: int, kind: SubLayerKind) -> tuple[np.ndarray, np.ndarray]:
@@ -159,11 +157,7 @@ def _around(seen: Activations, step: int, layer: int, kind: SubLayerKind) -> tup
 
 
 def _at(vectors: torch.Tensor, step: int) -> np.ndarray:
-    return _array(vectors[0, step])
-
-
-def _array(tensor: torch.Tensor) -> np.ndarray:
-    return to_array(tensor).astype(np.float64)
+    return to_float64(vectors[0, step])
 
 
 def _output_row(model: Transformer, token: int) -> tuple[np.ndarray, float]:

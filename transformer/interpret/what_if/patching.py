@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ...arrays import read_only, require_index, to_array
+from ...arrays import read_only, require_index, to_float64
 from ...data.frames import cell_columns, frame_of
 from ...data.tokenizer import TextTokenizer, source_ids
 from ...errors import CheckpointError, InterventionError
@@ -213,7 +213,7 @@ def _sizes(model: Transformer, question: Question, cell: Cell) -> tuple[int, int
 
 def restored_shares(logits: Tensor, tokens: tuple[int, int]) -> np.ndarray:
     """Return how far each row's logit difference is from row 1's, the corrupted run's, to row 0's; NaN if equal."""
-    differences = to_array(logits[:, tokens[0]] - logits[:, tokens[1]]).astype(np.float64)
+    differences = to_float64(logits[:, tokens[0]] - logits[:, tokens[1]])
     whole = differences[0] - differences[1]
     return (differences - differences[1]) / whole if whole else np.full_like(differences, np.nan)
 
