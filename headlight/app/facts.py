@@ -31,7 +31,9 @@ def encode_matrix(values: np.ndarray) -> dict:
 
 
 def translation_facts(trace: Trace) -> dict:
-    """Return the facts of a translation: its text, its tokens, and the probability and rank of each output token."""
+    """Return the facts of a translation: its text, its tokens, the probability and rank of each output token, and the
+    candidates of each step.
+    """
     return {
         "target_text": trace.target_text,
         "source_tokens": list(trace.source_tokens),
@@ -39,11 +41,13 @@ def translation_facts(trace: Trace) -> dict:
         "target_tokens": list(trace.target_tokens),
         "target_probabilities": encode_array(trace.target_probabilities),
         "target_ranks": trace.target_ranks.tolist(),
+        "candidate_tokens": [list(tokens) for tokens in trace.candidate_tokens],
+        "candidate_probabilities": encode_array(trace.candidate_probabilities.ravel()),
     }
 
 
 def trace_facts(trace: Trace, maps: Mapping[str, np.ndarray] | None = None) -> dict:
-    """Return the facts of a trace: those of the translation, its ids, and the candidates of each step.
+    """Return the facts of a trace: those of the translation, its ids, and the entropy of each step.
 
     maps: attention weights by kind, [layers, heads, queries, keys], all or some of the trace's own.
     """
@@ -57,8 +61,6 @@ def trace_facts(trace: Trace, maps: Mapping[str, np.ndarray] | None = None) -> d
         "target_ids": list(trace.target_ids),
         "entropies": encode_array(trace.entropies),
         "candidate_ids": trace.candidate_ids.ravel().tolist(),
-        "candidate_tokens": [list(tokens) for tokens in trace.candidate_tokens],
-        "candidate_probabilities": encode_array(trace.candidate_probabilities.ravel()),
         **{kind: encode_array(weights) for kind, weights in (maps or {}).items()},
     }
 

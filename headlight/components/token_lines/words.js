@@ -1,16 +1,12 @@
 // Sentences and numbers of the token lines.
 
 import { chipText } from "../lib/tokens.js";
-import { quoted } from "../lib/words.js";
+import { percent, quoted } from "../lib/words.js";
 
 const NAMED = 3; // of the weights of a token, the others are summed up; of words in a headline
 
-// A weight or a probability in whole percent, never rounded to all or to nothing.
-export function shareText(share) {
-  if (share > 0 && share < 0.01) return "< 1 %";
-  if (share >= 0.995 && share < 1) return "> 99 %";
-  return `${(share * 100).toFixed(0)} %`;
-}
+// A weight or a probability in whole percent, short enough to stand beside its token.
+export const shareText = (share) => percent(share).replace("under", "<").replace("over", ">");
 
 // The next best candidate of a step, where the model was in doubt: "almost: le 30 %".
 export const doubtText = ({ token, probability, isBest }) =>

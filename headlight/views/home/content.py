@@ -66,8 +66,6 @@ def lines_facts(trace: Trace, shown: AttentionMap) -> dict:
     """Return the facts of the token lines for a trace and a cross-attention map of it: see token_lines/story.js."""
     return {
         **translation_facts(trace),
-        "candidate_tokens": [list(tokens) for tokens in trace.candidate_tokens],
-        "candidate_probabilities": encode_array(trace.candidate_probabilities.ravel()),
         "shown_cross": encode_array(shown.weights),
         "head_counts": [shown.layers, shown.heads],
     }

@@ -9,8 +9,8 @@ from transformer.interpret.what_if.intervention import Intervention
 from transformer.model.head_ref import HeadRef
 
 
-def translation_facts(trace: Trace) -> dict:
-    """Return the facts of a translation, with the average of all cross-attention heads: reads [target, source]."""
+def facts_with_reads(trace: Trace) -> dict:
+    """Return the facts of a trace, with the average of all cross-attention heads: reads [target, source]."""
     return trace_facts(trace, {"reads": trace.cross.mean(axis=(0, 1), dtype=np.float64)})
 
 
@@ -21,9 +21,9 @@ def outcome_facts(before: Trace, forced: Trace, after: Trace, change: dict | Non
     translation_table/story.js, None for no change.
     """
     return {
-        "before": translation_facts(before),
+        "before": facts_with_reads(before),
         "forced": {"target_probabilities": encode_array(forced.target_probabilities)},
-        "after": translation_facts(after),
+        "after": facts_with_reads(after),
         "change": change,
     }
 

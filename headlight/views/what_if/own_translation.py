@@ -19,7 +19,7 @@ from headlight.views.attention import explorer
 from transformer import Beam
 from transformer.interpret.trace import Trace
 
-from .facts import translation_facts
+from .facts import facts_with_reads
 
 _MOST = 690.0  # nats: of more, no float64 is the exponential
 
@@ -33,7 +33,7 @@ def show(request: TranslationRequest) -> None:
     if count := yours.target_ids.count(unknown):
         words = f"The model has no token for {pluralize(count, 'part')} of your translation: read as <unk>."
         st.warning(plain(words), icon=":material/help:")
-    facts = {"yours": translation_facts(yours), "model": translation_facts(model)}
+    facts = {"yours": facts_with_reads(yours), "model": facts_with_reads(model)}
     translation_table(facts, "own_table")
     st.caption(
         "The model reads your translation token by token. Brown: it did not expect this token. A frame: it would have "
