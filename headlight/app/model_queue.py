@@ -175,10 +175,12 @@ class ModelQueue:
 def _compute(batch: Sequence[Request]) -> dict[Request, Any]:
     """Return the results of a batch up to the first failure."""
     found: dict[Request, Any] = {}
-    for first in batch[:1]:
-        with contextlib.suppress(Exception):  # the visitor who asked for it meets it alone
-            for request, result in zip(batch, first.compute(first.model, [each.item for each in batch]), strict=True):
-                found[request] = result
+    if not batch:
+        return found
+    first, items = batch[0], [each.item for each in batch]
+    with contextlib.suppress(Exception):  # the visitor who asked for it meets it alone
+        for request, result in zip(batch, first.compute(first.model, items), strict=True):
+            found[request] = result
     return found
 
 
