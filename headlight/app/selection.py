@@ -1,4 +1,4 @@
-"""What the visitor has selected, shared by the pages, and its form in addresses."""
+"""Selection of a visitor, shared by the pages, and its form in addresses."""
 
 import re
 from collections.abc import Iterable, Mapping

@@ -71,7 +71,7 @@ class Tally:
 
 @dataclass(frozen=True)
 class View:
-    """What the teacher sees: the class, the signs of those who are here, and the current round's answers so far."""
+    """View of the teacher: the class, the signs of those who are here, and the current round's answers so far."""
 
     classroom: Classroom
     signs: tuple[str, ...]

@@ -158,8 +158,8 @@ def _place(posed: Posed, page: str, address: Mapping[str, str]) -> dict:
     name = _FIGURES.get(page, page)
     missing = "" if address.get(name, "") in figures else f"The app has this figure on its page {TITLES[page]}."
     if "head" in address and (view in ("home", "attention") or missing):
-        kept = {key: address[key] for key in ("head", "query", "key", *OPTIONS) if key in address}
-        return {"view": "attention", "said": kept, "missing": missing}
+        selected = {key: address[key] for key in ("head", "query", "key", *OPTIONS) if key in address}
+        return {"view": "attention", "said": selected, "missing": missing}
     return {
         "view": view,
         "said": {key: address[key] for key in address if key != page or key != name},

@@ -217,7 +217,7 @@ def unknown_names(posed: Posed) -> set[str]:
 
 @dataclass
 class Try:
-    """What a learner did with a question: their choice, hints taken, whether it was shown, whether it was right."""
+    """Attempt of a learner at a question: their choice, hints taken, whether it was shown, whether it was right."""
 
     choice: object = None
     hints: int = 0

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 
 def broken(change: Callable[[dict], object]) -> Callable[[dict], str]:
-    """What writes a file's content after a change to it."""
+    """Return a function that writes a file's content after a change to it."""
 
     def apply(content: dict) -> str:
         change(content)

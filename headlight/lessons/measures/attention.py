@@ -108,19 +108,19 @@ def without_word(run: Run) -> Answer:
     number = max(hidable, key=lambda each: _alike(before.target_text, left[each]))
     others = [each for each in changed if _only_words(left[each]) != _only_words(left[number])]
     others.sort(key=lambda each: -_alike(left[number], left[each]))
-    told = {left[number]: "", before.target_text: "So it reads with all its words."}
+    feedback = {left[number]: "", before.target_text: "So it reads with all its words."}
     for each in others:
-        if _only_words(left[each]) not in map(_only_words, told):
-            told[left[each]] = f"That is left without {quoted_at(words, each, 'word')}."
-    if max(map(len, list(told)[:MOST_OPTIONS])) > LONGEST:
+        if _only_words(left[each]) not in map(_only_words, feedback):
+            feedback[left[each]] = f"That is left without {quoted_at(words, each, 'word')}."
+    if max(map(len, list(feedback)[:MOST_OPTIONS])) > LONGEST:
         raise Undecided("This translation is too long to choose among several ways to read it.")
     hidden = quoted_at(words, number, "word")
-    texts = list(told)[:MOST_OPTIONS]
+    texts = list(feedback)[:MOST_OPTIONS]
     return Answer(
         Kind.ONE,
         f"Without {hidden} it reads {translated(left[number])}",
         f"With all words it reads {translated(before.target_text)} What {hidden} alone told is missing, or guessed.",
-        tuple(Option(str(at), quoted(text) if text else NOTHING, told[text]) for at, text in enumerate(texts)),
+        tuple(Option(str(at), quoted(text) if text else NOTHING, feedback[text]) for at, text in enumerate(texts)),
         frozenset({"0"}),
         names={
             "word": words[number],

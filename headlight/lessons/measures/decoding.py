@@ -65,7 +65,7 @@ def hardest_token(run: Run) -> Answer:
     offered = [hardest, *_spread(others, MOST_OPTIONS - 1)]
     words = readable(trace.target_tokens)
     named = {step: quoted_at(words, step, "step") for step in offered}
-    told = {step: f"There it is {trace.entropies[step] + 0.0:.2f} nats." for step in offered}
+    feedback = {step: f"There it is {trace.entropies[step] + 0.0:.2f} nats." for step in offered}
     best = format_probability(float(trace.candidate_probabilities[hardest, 0]))
     listed = trace.candidate_probabilities[hardest]
     return Answer(
@@ -76,7 +76,7 @@ def hardest_token(run: Run) -> Answer:
         "The entropies in nats: "
         + ", ".join(f"{named[step]} {trace.entropies[step] + 0.0:.2f}" for step in offered)
         + ".",
-        tuple(Option(str(step + 1), named[step], told[step]) for step in offered),
+        tuple(Option(str(step + 1), named[step], feedback[step]) for step in offered),
         frozenset({str(hardest + 1)}),
         names={"step": str(hardest + 1), "word": words[hardest]},
     )
@@ -130,13 +130,14 @@ def after_forcing(run: Run) -> Answer:
         "new": "some new ones come in",
     }
     come = len(before) - gone.total()
-    told = f"Of {pluralize(len(before), 'token')} after it, ⟨end⟩ included, {come} come again. New ones: {new.total()}."
+    after = f"Of {pluralize(len(before), 'token')} after it, ⟨end⟩ included,"
+    feedback = f"{after} {come} come again. New ones: {new.total()}."
     return Answer(
         Kind.ONE,
         f"With {quoted(choice.second_token)} forced the model writes: {translated(forced.target_text)} "
         f"Before, it wrote: {translated(trace.target_text)}",
-        told,
-        tuple(Option(name, label, told) for name, label in labels.items()),
+        feedback,
+        tuple(Option(name, label, feedback) for name, label in labels.items()),
         frozenset({found}),
         names=choice.names,
     )
@@ -159,7 +160,7 @@ def tempered(run: Run) -> Answer:
     word = quoted(choice.names["word"])
     written = {each: format_probability(value) for each, value in chances.items()}
     ratio = float(f"{np.divide(*cuts[1.0].final[cuts[1.0].order[cuts[1.0].kept[cuts[1.0].order]][:2]]):.4g}")
-    told = {
+    feedback = {
         SHARP: f"That is what temperature {SHARP:g} gives.",
         1.0: "That is what the logits give as they are, at temperature 1.",
         FLAT: f"That is what temperature {FLAT:g} gives.",
@@ -169,7 +170,7 @@ def tempered(run: Run) -> Answer:
         f"{word} has {written[SHARP]} at temperature {SHARP:g}, {written[1.0]} at 1, {written[FLAT]} at {FLAT:g}.",
         f"Divided by {SHARP:g} the logits are twice as far apart, which squares the ratio of any two tokens: of "
         f"{word} to the next one from {ratio:g} to {ratio**2:.4g}.",
-        tuple(Option(f"{each:g}", written[each], told[each]) for each in chances),
+        tuple(Option(f"{each:g}", written[each], feedback[each]) for each in chances),
         frozenset({f"{SHARP:g}"}),
         names={**choice.names, "temperature": f"{SHARP:g}"},
     )
@@ -229,14 +230,14 @@ def longer_translation(run: Run) -> Answer:
     now = results.trace(replace(request, prefix=forced)) if forced else own
     words = [_words(each) for each in (own, now)]
     counted = f"It has {pluralize(words[1], 'word')}, and without anything forced {words[0]}."
-    told = f"“{now.target_text}” {counted}" if forced else f"Nothing is forced yet: “{own.target_text}”"
+    feedback = f"“{now.target_text}” {counted}" if forced else f"Nothing is forced yet: “{own.target_text}”"
     longer = _longer(request) or (forced if words[1] > words[0] else ())
     if not longer:
         raise Undecided("No likely candidate that is forced makes this translation longer.")
     piece = results.translator(request.checkpoint).tokenizer.piece_text(longer[-1])
     return Answer(
         Kind.DO,
-        told,
+        feedback,
         f"The model's own translation has {pluralize(words[0], 'word')}. It gets longer with a candidate of step "
         f"{len(longer)}: {quoted(readable_candidates(own, [piece])[0])}.",
         done=words[1] > words[0],

@@ -40,12 +40,12 @@ def head_of_dimension(run: Run) -> Answer:
     first, last = right * size + 1, (right + 1) * size
     near = (right + 1 if right + 1 < count else right - 1, right - 1)
     options = list(dict.fromkeys((right, dimension % count, *near, count - 1, 0)))[:MOST_OPTIONS]
-    told = {head: f"It has the dimensions {head * size + 1} to {(head + 1) * size}." for head in options}
+    feedback = {head: f"It has the dimensions {head * size + 1} to {(head + 1) * size}." for head in options}
     return Answer(
         Kind.ONE,
         f"Head {right + 1} has the dimensions {first} to {last}.",
         f"Each head has {size} neighbouring dimensions: {dimension} of them come before, which fill {right} heads.",
-        tuple(Option(str(head), f"head {head + 1}", told[head]) for head in options),
+        tuple(Option(str(head), f"head {head + 1}", feedback[head]) for head in options),
         frozenset({str(right)}),
         names={
             "dimension": str(dimension + 1),
@@ -121,15 +121,15 @@ def without_neighbour_head(run: Run, pattern: str) -> Answer:
     if abs(share - 0.5) <= NEAR:
         raise Undecided("About half of the translation changes without the head that reads its neighbour.")
     outcome = "one word or mark changes" if count == 1 else f"{count or 'no'} words or marks change"
-    told = f"Without it log P of the old translation {moved(loss)}."
+    feedback = f"Without it log P of the old translation {moved(loss)}."
     return Answer(
         Kind.ONE,
         f"Without {name}, {outcome}; log P of the old translation {moved(loss)}.",
         f"With it: {translated(before.target_text)} Without it: {translated(after.target_text)}",
         (
-            Option("same", "it stays the same", told),
-            Option("some", "some of its words or marks change", told),
-            Option("most", "most of its words or marks change", told),
+            Option("same", "it stays the same", feedback),
+            Option("some", "some of its words or marks change", feedback),
+            Option("most", "most of its words or marks change", feedback),
         ),
         frozenset({"same" if not count else "some" if share < 0.5 else "most"}),
         names={**found.names, "off": head.address},
@@ -187,12 +187,12 @@ def most_missed(run: Run) -> Answer:
     if len(heads) < 2 or losses[best] < MISSED or losses[best] - losses[heads[1]] < NEAR_NATS:
         raise Undecided("No head is missed much here, or two are missed alike.")
     name = {head: kind_head_name(head) for head in heads}
-    told = {head: f"Without it log P {moved(losses[head])}." for head in heads}
+    feedback = {head: f"Without it log P {moved(losses[head])}." for head in heads}
     return Answer(
         Kind.ONE,
         f"Without {name[best]}, log P of the translation {moved(losses[best])} nats, the most of all heads.",
         "Without each: " + "; ".join(f"{name[head]}: log P {moved(losses[head])}" for head in heads) + ".",
-        tuple(Option(head.address, name[head], told[head]) for head in heads),
+        tuple(Option(head.address, name[head], feedback[head]) for head in heads),
         frozenset({best.address}),
         names={"off": best.address, "head_name": name[best], "aligner": name[aligner]},
     )
@@ -215,12 +215,13 @@ def break_with_few(run: Run) -> Answer:
     now = what_if.changed_trace(run.request, tuple(map(ablate.of, off))) if off else run.trace
     done = now.target_ids != run.trace.target_ids
     without = f"Without {pluralize(len(off), 'head')}"
-    told = f"{without} the translation stays the same." if off else "No head is off yet."
+    feedback = f"{without} the translation stays the same." if off else "No head is off yet."
     if done:
-        told = f"{without} it reads {translated(now.target_text)} In the order of their loss it takes {len(enough)}."
+        reads = f"{without} it reads {translated(now.target_text)}"
+        feedback = f"{reads} In the order of their loss it takes {len(enough)}."
     return Answer(
         Kind.DO,
-        told,
+        feedback,
         f"Switch heads off in the order of their loss: after {len(enough)} the translation changes.",
         done=done,
         names={"least": str(len(enough)), "off": heads_address(enough)},

@@ -64,12 +64,12 @@ def part_of_lead(run: Run, side: str) -> Answer:
     best, second = ranked[:2]
     if sums[best] < NEAR_SCORE or sums[best] - sums[second] < NEAR_SCORE:
         raise Undecided(f"No part of the {side} carries this score alone here.")
-    told = {part: f"It makes {signed(sums[part], 2)} of {signed(found.score, 2)}." for part in ranked}
+    feedback = {part: f"It makes {signed(sums[part], 2)} of {signed(found.score, 2)}." for part in ranked}
     return Answer(
         Kind.ONE,
         f"The {side}’s {part_name(best)} makes {signed(sums[best], 2)} of the lead of {signed(found.score, 2)}.",
         f"By part: {'; '.join(f'{part_name(part)} {signed(sums[part], 2)}' for part in ranked)}.",
-        tuple(Option(part_name(part), part_name(part), told[part]) for part in ranked),
+        tuple(Option(part_name(part), part_name(part), feedback[part]) for part in ranked),
         frozenset({part_name(best)}),
         names=names,
     )
@@ -162,13 +162,13 @@ def resting_head(run: Run) -> Answer:
         raise Undecided("No head rests on the end of the sentence clearly more than others here.")
     chosen = list(dict.fromkeys([ranked[0], behind[0], behind[len(behind) // 2], behind[-1]]))
     heads = {at: HeadRef(AttentionKind.CROSS, *map(int, at)) for at in chosen}
-    told = {at: f"It gives {percent(float(shares[at]))} of its weight to the end." for at in chosen}
+    feedback = {at: f"It gives {percent(float(shares[at]))} of its weight to the end." for at in chosen}
     best = ranked[0]
     return Answer(
         Kind.ONE,
         f"{sentence_case(one_head_name(*best))} gives {percent(float(shares[best]))} of its weight to the end.",
         f"All heads together give it {percent(float(shares.mean()))}.",
-        tuple(Option(heads[at].address, one_head_name(*map(int, at)), told[at]) for at in chosen),
+        tuple(Option(heads[at].address, one_head_name(*map(int, at)), feedback[at]) for at in chosen),
         frozenset({heads[best].address}),
         names={"resting": heads[best].address},
     )

@@ -119,7 +119,7 @@ def asked_about_link(link: str) -> tuple[str, str]:
 
 @pytest.mark.parametrize("text", ["The children are playing football in the park.", "The soup is too salty.", "Go."])
 def test_a_class_keeps_a_sentence_that_decides_every_question(text):
-    """What is undecided is what the desk would refuse to ask about this sentence."""
+    """Check that exactly what the desk refuses to ask about this sentence counts as undecided."""
     request = replace(REQUEST, text=text)
     for lesson in LESSONS[::3]:
         refused = [

@@ -177,7 +177,7 @@ def test_the_best_of_the_beam_is_the_most_probable_one_of_a_search_of_ones_own(c
 
 
 def spoken(text: str) -> int:
-    """How many words a text has, marks that stand alone aside."""
+    """Count the words of a text, marks that stand alone aside."""
     return sum(any(map(str.isalnum, each)) for each in text.split())
 
 

@@ -95,7 +95,7 @@ def test_changed_words_are_counted_on_the_longer_side(old, new, count):
 
 
 def fits(label: str, count: int) -> bool:
-    """Whether "not one of them", "1 to 14" or "more than 36" is so of a count."""
+    """Return whether "not one of them", "1 to 14" or "more than 36" is so of a count."""
     numbers = list(map(int, re.findall(r"\d+", label)))
     if not numbers:
         return count == 0

@@ -1,4 +1,4 @@
-"""What the lesson on scores asks, against the parts, the runs and the weights themselves."""
+"""Questions of the lesson on scores against the parts, the runs and the weights themselves."""
 
 import numpy as np
 import pytest
