@@ -103,8 +103,10 @@ def without_word(run: Run) -> Answer:
     changed = [at for at, text in enumerate(left) if _only_words(text) != _only_words(before.target_text)]
     if not any(is_word(words[at]) for at in changed):
         raise Undecided("Here each word alone can be hidden, and the translation stays the same.")
-    negations = [number for number in changed if _is_negation(words[number])]
-    hidable = negations[:1] or [each for each in changed if is_word(words[each])]
+    once = [each for each in changed if is_word(words[each]) and words.count(words[each]) == 1]
+    if not once:
+        raise Undecided("The words that this translation needs stand in the sentence twice.")
+    hidable = [each for each in once if _is_negation(words[each])][:1] or once
     number = max(hidable, key=lambda each: _alike(before.target_text, left[each]))
     others = [each for each in changed if _only_words(left[each]) != _only_words(left[number])]
     others.sort(key=lambda each: -_alike(left[number], left[each]))

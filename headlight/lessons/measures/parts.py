@@ -112,7 +112,7 @@ def row_without_part(run: Run) -> Answer:
 
 @measure
 def predicted_or_run(run: Run) -> Answer:
-    """Ask how a run's score without that head's part lies to the one that the parts predict.
+    """Ask whether a run's lead without that head's part is higher or lower than the parts predict.
 
     names: as `row_without_part`.
     """
@@ -127,7 +127,7 @@ def predicted_or_run(run: Run) -> Answer:
         f"The parts predict {signed(predicted, 2)}, the run gives {signed(score, 2)}.",
         f"With the part the lead is {signed(found.score, 2)}; its products add {signed(found.total - predicted, 2)}.",
         (
-            Option("alike", "the same, but for a twentieth"),
+            Option("alike", "the same, give or take 0.05"),
             Option("higher", "the run’s is higher"),
             Option("lower", "the run’s is lower"),
         ),
@@ -138,7 +138,7 @@ def predicted_or_run(run: Run) -> Answer:
 
 @measure
 def resting_share(run: Run) -> Answer:
-    """Ask how many percent of all cross-attention rest on keys without content, the end and punctuation."""
+    """Ask what percentage of all cross-attention rests on keys without content, the end and punctuation."""
     shares = run.trace.special_share().total(AttentionKind.CROSS)
     value = 100 * float(shares.mean())
     return Answer(
@@ -153,7 +153,10 @@ def resting_share(run: Run) -> Answer:
 
 @measure
 def resting_head(run: Run) -> Answer:
-    """Ask which head of cross-attention gives most of its weight to the end of sentence. names: resting (that head)."""
+    """Ask which head of cross-attention gives the largest share of its weight to the end of sentence.
+
+    names: resting (that head).
+    """
     ends = [token == "</s>" for token in run.trace.source_tokens]
     shares = run.trace.cross[..., ends].sum(axis=-1).mean(axis=-1, dtype=np.float64)  # layers heads
     ranked = sorted(np.ndindex(*shares.shape), key=lambda at: -shares[at])
