@@ -19,8 +19,8 @@ from plotly.io import to_json
 from streamlit.components.v2 import manifest_scanner
 from support import short_run
 from support.chromium import chromium
+from support.models import small_config
 from support.server import serve
-from support.small import small_config
 from support.tiny import VOCABULARY, make_pairs, tiny_experiment
 
 from headlight.classroom import FILE_VARIABLE

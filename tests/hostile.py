@@ -27,11 +27,10 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 import torch
-from support.aligned import gold_pair
-from support.awkward import awkward_texts
-from support.mutations import hostile_bytes, spoil
-from support.small import small_config
-from support.tiny import VOCABULARY, make_pairs, tiny_experiment, write_pairs, write_toml
+from support.files import hostile_bytes, spoil
+from support.models import small_config
+from support.texts import awkward_texts
+from support.tiny import VOCABULARY, gold_pair, make_pairs, tiny_experiment, write_pairs, write_toml
 
 from transformer import Beam, Sampling, Translator
 from transformer.checkpoint import Checkpoint, load_checkpoint, save_checkpoint

@@ -23,8 +23,8 @@ from pathlib import Path
 from urllib.parse import parse_qsl, quote, urlencode
 
 from hostile import hostile_text, write_checkpoint
-from support.addresses import VIEWS
-from support.mutations import hostile_bytes, hostile_value, spoil
+from support.files import hostile_bytes, hostile_value, spoil
+from support.pages import VIEWS
 from support.server import ROOT, free_port, wait_for
 
 from benchmarks.websocket_visitor import Run, WebsocketVisitor

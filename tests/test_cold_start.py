@@ -4,8 +4,8 @@ import os
 import subprocess
 import sys
 
-from support.house import files, imports, modules
 from support.pages import ROOT
+from support.source_files import files, imports, modules
 
 from headlight.app import main
 

@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 import pytest
-from support.house import ROOT
+from support.source_files import ROOT
 
 from headlight.__main__ import main
 

@@ -7,7 +7,7 @@ import re
 import nbformat
 import numpy as np
 import pytest
-from support.house import ROOT
+from support.source_files import ROOT
 
 from examples.execute import FOLDER, execute, kernel
 

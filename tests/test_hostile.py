@@ -6,7 +6,7 @@ import random
 import hostile_visitors
 import pytest
 from hostile import KINDS, outcome
-from support.talk import aside
+from support.visitors import aside
 
 SEED = 7
 

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from support.house import BELOW, ENGINE, ROOT, all_files, dotted, files, imports, modules, package_of, tree
+from support.source_files import BELOW, ENGINE, ROOT, all_files, dotted, files, imports, modules, package_of, tree
 
 MAXIMUM_LINES = 500
 CODE = {".py", ".js", ".css", ".html", ".wat"}

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
-from support.house import ROOT, files
 from support.server import free_port, wait_for
+from support.source_files import ROOT, files
 
 from transformer import Translator, __version__
 

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from playwright.sync_api import Page, expect
+from support.browser import wait_until_idle
 from support.chromium import new_visitor
-from support.rest import at_rest
 
 
 @pytest.fixture(scope="session")
@@ -61,7 +61,7 @@ def wanderers(windows, address) -> Callable[[str, dict[str, dict]], Iterator[dic
             page.on("pageerror", note)
             page.goto(f"{address}/decoding")
             expect(page.locator(".place")).to_be_visible()
-            at_rest(page)
+            wait_until_idle(page)
         yield pages
         for page in pages.values():
             page.remove_listener("pageerror", note)

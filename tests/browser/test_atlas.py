@@ -4,8 +4,7 @@ import re
 
 import pytest
 from playwright.sync_api import Page, expect
-from support.access import shuts_no_one_out
-from support.rest import at_rest, at_rest_and_hearing_keys, back
+from support.browser import expect_accessible, go_back, wait_for_keys, wait_until_idle
 
 from headlight.app import results
 from headlight.views.attention.one_head_content import head_page, head_payload
@@ -30,13 +29,13 @@ def said() -> dict[str, str]:
 def open_atlas(page: Page, address: str, more: str = "") -> None:
     page.goto(f"{address}/research?{QUERY}{more}")
     expect(page.locator(READOUT)).not_to_be_empty()
-    at_rest_and_hearing_keys(page)
+    wait_for_keys(page)
 
 
 def open_head(page: Page, address: str, more: str = "") -> None:
     page.goto(f"{address}/attention?attention=one+head&{QUERY}{more}")
     expect(page.locator(HEADLINE)).not_to_be_empty()
-    at_rest_and_hearing_keys(page)
+    wait_for_keys(page)
 
 
 def dot(page: Page, name: str):
@@ -53,7 +52,7 @@ def test_a_click_on_a_dot_shows_its_head_and_back_shows_the_one_before(page, add
     other = elsewhere()
     other.goto(page.url)
     expect(other.locator(READOUT)).to_contain_text(said["encoder.2.1"])
-    back(page)
+    go_back(page)
     expect(page.locator(READOUT)).to_contain_text(said["cross.2.1"])
     expect(dot(page, "cross.2.1")).to_have_attribute("aria-pressed", "true")
 
@@ -70,7 +69,7 @@ def test_the_keyboard_alone_finds_a_head_and_opens_it(page, address, said):
     kind, layer, head = name.split(".")
     page.wait_for_url(f"**head={kind}.{layer}.{head}**")
     expect(page.locator(".plot [data-name]:focus")).to_have_attribute("data-name", name)
-    at_rest(page)
+    wait_until_idle(page)
     page.get_by_role("link", name="This head: examples and numbers").press("Enter")
     expect(page.locator(HEADLINE)).to_have_text(said[name])
 
@@ -112,7 +111,7 @@ def test_the_head_goes_along_to_the_explorer_and_what_if(page, address):
     open_head(page, address, "&head=encoder.2.3")
     page.get_by_role("button", name="This head in this sentence").click()
     expect(page.locator(".heads_name")).to_have_text("Encoder self-attention: layer 2, head 3")
-    at_rest(page)
+    wait_until_idle(page)
     page.get_by_role("button", name="This head over a corpus").click()
     expect(page.locator(".head_card .name")).to_have_text("Encoder self-attention layer 2, head 3")
 
@@ -121,7 +120,7 @@ def test_embedded_the_finder_stands_alone(page, address):
     open_atlas(page, address, "&embed=true")
     expect(page.get_by_test_id("stSidebar")).to_be_hidden()
     expect(page.locator(".st-key-bar")).to_have_css("visibility", "hidden")
-    shuts_no_one_out(page)
+    expect_accessible(page)
 
 
 def test_a_head_is_taken_along_as_a_page_without_a_server(open_alone, said):
@@ -134,4 +133,4 @@ def test_a_head_is_taken_along_as_a_page_without_a_server(open_alone, said):
     expect(page.locator(".nearest")).to_be_hidden()
     page.locator(".choose select").select_option("3")
     expect(page.locator(".examples .what").first).to_contain_text("% sure")
-    shuts_no_one_out(page)
+    expect_accessible(page)

@@ -3,7 +3,7 @@
 import re
 
 from playwright.sync_api import expect
-from support.rest import at_rest
+from support.browser import wait_until_idle
 
 from headlight.plots.tokens import shown_token
 from transformer import Beam
@@ -15,7 +15,7 @@ def test_a_branch_says_what_it_is_and_a_click_searches_on_from_it(page, address,
     page.goto(f"{address}/decoding?decoding_view=beam+search&text={TEXT}&decoding=beam&beam=4&head=cross.3.2")
     tree = page.locator(".beam_tree .stage")
     expect(tree.locator("button.ended").first).to_be_visible()
-    at_rest(page)
+    wait_until_idle(page)
     record = shipped.beam_search(TEXT, Beam(4))
     expect(tree.locator("button.ended")).to_have_count(len(record.ended))
     dropped = tree.locator("button.dropped").first
@@ -25,7 +25,7 @@ def test_a_branch_says_what_it_is_and_a_click_searches_on_from_it(page, address,
     token = dropped.inner_text()
     dropped.click()
     page.wait_for_url("**prefix=**")
-    at_rest(page)
+    wait_until_idle(page)
     expect(page.get_by_role("button", name="From the start")).to_be_enabled()
     ids = tuple(map(int, page.url.split("prefix=")[1].split("&")[0].split(".")))
     assert shown_token(shipped.tokenizer.piece_text(ids[-1])).startswith(token[:3])

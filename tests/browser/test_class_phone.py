@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from playwright.sync_api import BrowserContext, Page, Response, Route, expect
-from support.access import shuts_no_one_out
+from support.browser import expect_accessible
 from support.chromium import new_visitor
-from support.until import until
+from support.server import until
 
 from headlight.classroom import Kind, Question, Teacher, Truth, open_class
 
@@ -59,7 +59,7 @@ def option(page: Page, number: int):
 def shuts_no_one_out_by_night_either(page: Page) -> None:
     for scheme in ("dark", "light"):
         page.emulate_media(color_scheme=scheme)
-        shuts_no_one_out(page)
+        expect_accessible(page)
 
 
 def test_a_student_goes_from_the_code_to_the_result(phones, school, teacher):
@@ -136,7 +136,7 @@ def test_several_options_and_numbers_are_answered(phones, school, teacher):
     teacher.ask(Question("Divided by what?", kind=Kind.NUMBER), Truth("By 2.83.", value=2.83, margin=0.05))
     field = page.get_by_label("Your number")
     expect(field).to_be_visible()
-    shuts_no_one_out(page)
+    expect_accessible(page)
     for typed, sent in (("2,8", "2.8"), ("−1e3", "-1000")):
         field.fill(typed)
         page.get_by_role("button", name="Send").tap()
@@ -149,7 +149,7 @@ def test_several_options_and_numbers_are_answered(phones, school, teacher):
     expect(field).to_be_hidden()
     teacher.ask_again()
     expect(field).to_have_value("")
-    shuts_no_one_out(page)
+    expect_accessible(page)
 
 
 def test_a_reload_another_tab_and_half_a_memory_are_the_same_student_and_no_memory_is_another(phones, school, teacher):
@@ -219,7 +219,7 @@ def test_without_a_net_the_page_says_so_and_the_answer_is_repeated_until_it_is_a
     expect(page.locator("#net")).to_have_text("Reconnecting …")
     status(page, "Sending … Its translation is missing.")
     assert option(page, 1).get_attribute("aria-pressed") == "true"
-    shuts_no_one_out(page)
+    expect_accessible(page)
     context.set_offline(False)
     status(page, "Sent: Its translation is missing. Tap another to change it until it is closed.")
     expect(page.locator("#net")).to_have_text("")
@@ -317,7 +317,7 @@ def test_whoever_is_shut_out_or_stays_to_the_end_is_told_so_and_stops_asking(pho
     late = enter(phones(), school, teacher)
     expect(late.get_by_role("alert")).to_have_text("This class lets nobody in any more: please ask your teacher.")
     expect(late.get_by_label("Code of the class")).to_be_visible()
-    shuts_no_one_out(late)
+    expect_accessible(late)
     teacher.lock(False)
     late.reload()
     status(late, "You are in. Look at the wall.")

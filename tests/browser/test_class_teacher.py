@@ -9,10 +9,9 @@ from urllib.parse import parse_qs, urlencode, urlparse
 
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
-from support.access import shuts_no_one_out
+from support.browser import expect_accessible, wait_until_idle
 from support.chromium import new_visitor
-from support.rest import at_rest
-from support.until import until
+from support.server import until
 
 from headlight.classroom import Classroom, Phase
 from headlight.classroom.sqlite_store import SqliteStore
@@ -51,7 +50,7 @@ def open_class(context: BrowserContext, school: str, own: str = "") -> tuple[Pag
     page.goto(f"{school}/lessons?{urlencode({'lessons': 'a class'} | ({'text': own} if own else {}))}")
     page.get_by_test_id("stButton").get_by_role("button", name="Teach this lesson").click()
     expect(page.locator(".desk dialog.door")).to_be_visible()
-    at_rest(page)
+    wait_until_idle(page)
     return page, page.locator(".desk .door .code").inner_text()
 
 
@@ -111,7 +110,7 @@ def of_class(store: SqliteStore, code: str) -> Classroom:
 def test_a_class_of_three_goes_from_the_code_to_the_table(browsers, school, store, tmp_path, scheme, width, height):
     screen = {"viewport": {"width": width, "height": height}, "color_scheme": scheme}
     page, code = open_class(browsers(**screen, accept_downloads=True), school)
-    shuts_no_one_out(page)
+    expect_accessible(page)
     assert (
         page.locator(".desk .door .code").evaluate("(element) => parseFloat(getComputedStyle(element).fontSize)") > 100
     )
@@ -139,7 +138,7 @@ def test_a_class_of_three_goes_from_the_code_to_the_table(browsers, school, stor
     fills_the_screen(page, width, height)
     page.keyboard.press("n")
     expect(page.locator(".desk .said")).to_have_text("Press N again to discard this question and its 2 answers.")
-    shuts_no_one_out(page)
+    expect_accessible(page)
 
     phones.append(join(browsers(**PHONE, color_scheme=scheme), school, code))  # late
     counted(page, "2 of 3 answered")
@@ -156,7 +155,7 @@ def test_a_class_of_three_goes_from_the_code_to_the_table(browsers, school, stor
     assert bars(page) == first and page.locator(".desk .right").count() == 0
     assert page.locator(".desk .bars").bounding_box()["width"] > 0.9 * width
     fills_the_screen(page, width, height)
-    shuts_no_one_out(page)
+    expect_accessible(page)
 
     do(page, "a", "close")  # again, after they have talked
     for phone in phones:
@@ -174,27 +173,27 @@ def test_a_class_of_three_goes_from_the_code_to_the_table(browsers, school, stor
     expect(page.locator(".desk .right .label")).to_have_text(asked.question.options[right])
     expect(page.locator(".desk .told")).to_have_text(asked.truth.sentence)
     expect(page).to_have_url(re.compile(rf"/{FIRST.steps[0].show_page}\?"))
-    at_rest(page)
+    wait_until_idle(page)
     beside, figure = (page.locator(name).bounding_box() for name in (".desk", ".st-key-home_lines"))
     assert figure["x"] + figure["width"] <= beside["x"] < 0.7 * width and beside["height"] == height
     assert parse_qs(urlparse(page.url).query)["lesson"] == [f"{FIRST.name}.1"]
-    shuts_no_one_out(page)
+    expect_accessible(page)
     for phone in phones:
         expect(phone.locator("#status")).to_contain_text(asked.truth.sentence)
-    shuts_no_one_out(phones[0])  # all of them answered alike
+    expect_accessible(phones[0])  # all of them answered alike
 
     do(page, "n", "ask")
     expect(page.locator(".desk .place")).to_have_text(f"{FIRST.title} · 2 of {len(FIRST.steps)}")
     expect(phones[0].locator("#status")).to_have_text("You are in. Look at the wall.")
-    at_rest(page)
+    wait_until_idle(page)
     page.locator(".desk .more_button").click()
     page.locator(".desk .more [data-act=summary]").click()
     expect(page.get_by_text("End the class")).to_be_visible()
-    at_rest(page)
+    wait_until_idle(page)
     rows = page.locator(".st-key-class_rounds tbody tr")
     expect(rows).to_have_count(2)
     expect(rows.nth(1)).to_contain_text(f"✓ {asked.question.options[right]}: 3")
-    shuts_no_one_out(page)
+    expect_accessible(page)
     with page.expect_download() as saved:
         page.get_by_text("Answers as CSV").click()
     saved.value.save_as(tmp_path / "answers.csv")
@@ -245,7 +244,7 @@ def test_her_rights_are_in_her_browser_and_her_link_and_in_nothing_that_is_share
     page.keyboard.press("p")
     share = page.get_by_role("button", name="Share")
     expect(share).to_be_visible()
-    at_rest(page)
+    wait_until_idle(page)
     share.click()
     expect(page.get_by_text("Copied", exact=True)).to_be_visible()
     shared = page.evaluate("navigator.clipboard.readText()")
@@ -257,7 +256,7 @@ def test_her_rights_are_in_her_browser_and_her_link_and_in_nothing_that_is_share
     other.goto(page.url)
     expect(other.locator(".desk .whose")).to_have_text(f"This screen is for the teacher of the class {code}.")
     expect(other.locator(".desk .strip")).to_be_hidden()
-    shuts_no_one_out(other)
+    expect_accessible(other)
     written = other.get_by_label("Your teacher link")
     written.fill(f"{link[:-1]}x")
     other.get_by_role("button", name="Go on").click()
@@ -290,7 +289,7 @@ def test_a_question_of_her_own_another_sentence_and_a_round_thrown_away(browsers
     expect(own.get_by_role("alert")).to_have_text("Write the question first.")
     own.get_by_role("button", name="One of the tokens").click()
     own.get_by_label("Question", exact=True).fill("<b>Which</b> token, q or a?")  # none of them a key of the class
-    shuts_no_one_out(page)
+    expect_accessible(page)
     own.get_by_role("button", name="Ask the class").click()
     expect(own).to_be_hidden()
     expect(page.locator(".desk .ask")).to_have_text("<b>Which</b> token, q or a?")
@@ -312,7 +311,7 @@ def test_a_question_of_her_own_another_sentence_and_a_round_thrown_away(browsers
     page.locator(".desk .more_button").click()
     page.get_by_role("button", name="Count raised hands …").click()
     page.get_by_role("spinbutton", name=options[0], exact=True).fill("12")
-    shuts_no_one_out(page)
+    expect_accessible(page)
     page.get_by_role("button", name="Count them").click()
     counted(page, "13 of 13 answered")
     page.keyboard.press("r")

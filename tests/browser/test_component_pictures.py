@@ -15,9 +15,9 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
-from support.claims import as_percent
-from support.replayed import replayed
-from support.rest import at_rest, follow
+from support.browser import follow, wait_until_idle
+from support.captions import as_percent
+from support.traces import replayed
 
 from transformer import Beam, Trace
 from transformer.decoding.beam import Outcome, search_tree
@@ -326,7 +326,7 @@ def test_a_head_of_the_replay_is_taken_at_one_snapshot_and_at_all(visited, take,
     page.get_by_role("button", name="Last snapshot").click()
     expect(page.locator(".place")).to_contain_text(f"Update {replay.steps[-1]:,}")
     page.wait_for_url(f"**snapshot={replay.steps[-1]}**")
-    at_rest(page)
+    wait_until_idle(page)
     taken = take(page, ".head .download", "png csv npz")
     assert taken["png"].name == f"training_update_{replay.steps[-1]}.png"
     is_drawn(page, taken, "table.map")

@@ -5,8 +5,7 @@ import re
 
 import pytest
 from playwright.sync_api import Page, expect
-from support.heard import heard, listen
-from support.rest import at_rest, back
+from support.browser import go_back, record_texts, texts_shown, wait_until_idle
 
 from headlight.components.bundle import bundle, read_parts
 from headlight.plots.numbers import percent
@@ -57,11 +56,11 @@ def test_playing_runs_to_the_end_in_the_browser_alone_and_then_says_where_it_is(
     expect(place(page)).to_contain_text(f"Step 1 of {steps}: ")
     page.get_by_label("Speed").select_option("4")
     page.locator("section.player").evaluate("player => { player.marked = true; }")
-    listen(page.locator("section.player"), ".play")
+    record_texts(page.locator("section.player"), ".play")
     page.get_by_role("button", name="Play").click()
     expect(place(page)).to_contain_text(f"Step {steps} of {steps}: ")
     expect(page.get_by_role("button", name="Play")).to_be_visible()
-    assert heard(page) == ["Play", "Pause", "Play"]
+    assert texts_shown(page) == ["Play", "Pause", "Play"]
     expect(page).to_have_url(re.compile(f"step={steps}"))
     assert page.locator("section.player").evaluate("player => player.marked"), "drawn anew while playing"
 
@@ -74,7 +73,7 @@ def test_on_arrival_it_plays_once_and_rests_at_the_hardest_step(visitor, address
     expect(place(page)).to_contain_text(f"Step {hardest + 1} of {steps}: ")
     expect(page.get_by_role("button", name="Play")).to_be_visible()
     assert "step=" not in page.url
-    at_rest(page)
+    wait_until_idle(page)
     page.get_by_label("Sentence to translate").fill("Where is my cat?")
     page.get_by_label("Sentence to translate").press("Enter")
     expect(page.locator(".st-key-translation strong")).to_contain_text("Katze")
@@ -97,7 +96,7 @@ def test_arrow_keys_and_the_slider_step(page, address, trace):
 def test_a_head_chosen_among_all_is_the_one_that_colours_the_sentences(page, address, trace):
     page.goto(f"{address}/decoding?step=4")
     expect(place(page)).to_contain_text("Step 4 of")
-    at_rest(page)  # nothing moves what is pointed at any more
+    wait_until_idle(page)  # nothing moves what is pointed at any more
     canvas = page.locator("canvas.all_cross")
     canvas.scroll_into_view_if_needed()
     box = canvas.bounding_box()
@@ -170,7 +169,7 @@ def test_all_of_a_step_is_in_sight_and_a_forced_token_moves_no_candidate(visitor
     assert len(shipped.trace(text).source_tokens) == 11
     page.goto(f"{address}/decoding?text={text}&step=4")
     expect(place(page)).to_contain_text("Step 4 of")
-    at_rest(page)
+    wait_until_idle(page)
     for part in (".controls", ".rows", ".candidates", ".strips"):
         box = box_of(page, part)
         assert box["y"] + box["height"] <= 740, part
@@ -181,7 +180,7 @@ def test_all_of_a_step_is_in_sight_and_a_forced_token_moves_no_candidate(visitor
     assert list_before["y"] < 400 and before["height"] == 24
     second.click()
     expect(page.get_by_text("Left to itself, the model writes")).to_be_visible()
-    at_rest(page)
+    wait_until_idle(page)
     assert second.bounding_box() == before and box_of(page, ".list") == list_before
     branch = box_of(page, ".branch")
     assert branch["y"] + branch["height"] <= 740
@@ -192,7 +191,7 @@ def test_candidates_are_offered_to_be_clicked_and_no_row_is_cut(visitor, address
     page = visitor(width=1366, height=height)
     page.goto(f"{address}/decoding?step=2")
     expect(place(page)).to_contain_text("Step 2 of")
-    at_rest(page)
+    wait_until_idle(page)
     expect(page.get_by_text("click one to force it")).to_be_visible()
     place_of_list = box_of(page, ".list")
     bottom = place_of_list["y"] + place_of_list["height"]
@@ -275,10 +274,10 @@ def test_back_returns_to_the_step_before_and_the_address_has_each_step_also_one_
     expect(place(page)).to_contain_text("Step 2 of")
     page.get_by_role("button", name="One step forward").click()
     expect(page).to_have_url(re.compile("step=3"))
-    back(page)
+    go_back(page)
     expect(place(page)).to_contain_text("Step 2 of")
     expect(page).to_have_url(re.compile("step=2"))
-    at_rest(page)
+    wait_until_idle(page)
     page.get_by_role("button", name="One step forward").click()
     expect(page).to_have_url(re.compile("step=3"))
     expect(place(page)).to_contain_text("Step 3 of")
@@ -299,7 +298,7 @@ def test_a_piece_taken_while_playing_stays_in_sight(page, address, trace):
     page.goto(f"{address}/decoding?step=2")
     expect(place(page)).to_contain_text("Step 2 of")
     page.get_by_label("Speed").select_option("0.5")
-    at_rest(page)
+    wait_until_idle(page)
     place(page).evaluate(_CLICK_AT, ["Step 3 of", f"Force {shown_token(trace.candidate_tokens[2][1])}"])
     page.get_by_role("button", name="Play").click()
     expect(page.get_by_text("Left to itself, the model writes")).to_be_visible()
@@ -315,7 +314,7 @@ def test_pieces_taken_for_one_sentence_are_not_forced_on_the_next_by_back(page, 
     page.get_by_label("Sentence to translate").press("Enter")
     translation = page.locator(".st-key-translation strong")
     expect(translation).to_have_text(shipped.translate(["Where is my cat?"])[0])
-    back(page)
-    at_rest(page)
+    go_back(page)
+    wait_until_idle(page)
     expect(translation).to_have_text(shipped.translate(["Where is my cat?"])[0])
     expect(page.get_by_text("Left to itself, the model writes")).to_be_hidden()

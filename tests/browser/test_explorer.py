@@ -12,10 +12,9 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, WebSocketRoute, expect
 from streamlit.proto.BackMsg_pb2 import BackMsg
-from support.access import shuts_no_one_out
+from support.browser import expect_accessible, wait_until_idle
 from support.chromium import PATIENCE
-from support.labels import step_names
-from support.rest import at_rest
+from support.traces import step_names
 
 from headlight.components.bundle import bundle
 from headlight.plots.numbers import percent
@@ -39,7 +38,7 @@ def open_explorer(page: Page, address: str, **see: str) -> None:
     see = {"text": SENTENCE, **see}
     page.goto(f"{address}/attention?" + "&".join(f"{name}={quote(value)}" for name, value in see.items()))
     expect(page.locator(".readout")).not_to_be_empty()
-    at_rest(page)
+    wait_until_idle(page)
 
 
 def reads(page: Page, weight: str) -> None:
@@ -270,7 +269,7 @@ def test_what_the_server_answers_draws_nothing_anew(page, address):
     page.get_by_role("button", name="layer 1, head 5", exact=True).click()
     cell = page.locator("details.heads td").first.element_handle()
     page.wait_for_url(re.compile(r"head=cross\.1\.5"))
-    at_rest(page)
+    wait_until_idle(page)
     expect(page.get_by_role("link", name="Inside this head, step by step")).to_have_attribute(
         "href", re.compile(r"head=cross\.1\.5")
     )
@@ -363,9 +362,9 @@ def test_it_shuts_no_one_out_and_is_no_wider_than_the_screen(visitor, address, s
         page.get_by_text(text).click()
     for table in ("heads", "weights"):  # filled just after it was opened
         expect(page.locator(f"details.{table} td").first).to_be_visible()
-    shuts_no_one_out(page)
+    expect_accessible(page)
     options(page)
-    shuts_no_one_out(page)
+    expect_accessible(page)
 
 
 def test_a_finger_chooses_heads_and_cells_and_nothing_covers_them(visitor, address, trace):

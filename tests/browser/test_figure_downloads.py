@@ -13,10 +13,9 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
-from support.access import shuts_no_one_out
-from support.house import ROOT
-from support.replayed import replayed
-from support.rest import at_rest
+from support.browser import expect_accessible, wait_until_idle
+from support.source_files import ROOT
+from support.traces import replayed
 
 from headlight.plots.numbers import format_probability
 from headlight.plots.palette import WEIGHT_SCALE
@@ -68,7 +67,7 @@ def visits(windows, address) -> Iterator[Callable[[str], Page]]:
             page.on("pageerror", lambda error: errors.append(str(error)))
             page.goto(f"{address}/?map=1&text={quote(TEXTS[scheme])}&head=cross.{LAYER + 1}.{HEAD + 1}")
             expect(page.locator(".st-key-cross_map > .figure_download")).to_be_visible()
-            at_rest(page)
+            wait_until_idle(page)
         return opened[scheme]
 
     yield visit
@@ -171,7 +170,7 @@ def test_the_menu_is_reached_read_and_left_by_keys(visits):
     button = page.locator(".st-key-cross_map > .figure_download")
     focused = "document.activeElement.shadowRoot?.activeElement?.textContent ?? document.activeElement.className"
     assert page.evaluate(focused) == "PNG"
-    shuts_no_one_out(page)
+    expect_accessible(page)
     page.keyboard.press("Escape")
     expect(page.locator(".figure_downloads .menu")).to_be_hidden()
     expect(button).to_be_focused()
@@ -189,7 +188,7 @@ def test_every_figure_of_a_page_has_a_button_also_after_it_is_drawn_anew(page, a
     page.goto(f"{address}/decoding?decoding_view=candidates")
     charts, buttons = page.get_by_test_id("stPlotlyChart"), page.locator(".figure_download")
     for top_k in (1, 2):
-        at_rest(page)
+        wait_until_idle(page)
         expect(charts).to_have_count(2)
         expect(buttons).to_have_count(2)
         page.get_by_role("slider", name="Top-k").press("ArrowRight")

@@ -4,8 +4,7 @@ import re
 
 import pytest
 from playwright.sync_api import Page, expect
-from support.access import shuts_no_one_out
-from support.rest import at_rest, back
+from support.browser import expect_accessible, go_back, wait_until_idle
 
 from transformer.interpret.what_if.importance import head_importance
 
@@ -47,7 +46,7 @@ def translations(shipped, first) -> dict[tuple[str, ...], str]:
 def open_switches(page: Page, address: str, off: str = "none") -> None:
     page.goto(f"{address}/what_if?text={TEXT}&off={off}")
     expect(switch(page, HEAD)).to_be_visible()
-    at_rest(page)
+    wait_until_idle(page)
 
 
 def switch(page: Page, name: str):
@@ -82,7 +81,7 @@ def test_a_click_switches_a_head_off_and_on_and_the_link_keeps_it(page, address,
     switch(page, "cross.3.3").click()
     shows(page, translations, (first,))
     expect(page).not_to_have_url(re.compile("off="))  # the page begins with this head off
-    back(page)
+    go_back(page)
     shows(page, translations, ("cross.3.3", first))
     expect(switch(page, "cross.3.3")).to_have_attribute("aria-pressed", "true")
 
@@ -121,7 +120,7 @@ def test_it_begins_with_a_head_that_changes_the_translation(page, address, trans
     shows(page, translations, (first,))
     assert translations[(first,)] != translations[()]
     expect(switch(page, first)).to_have_attribute("aria-pressed", "true")
-    at_rest(page)
-    shuts_no_one_out(page)
+    wait_until_idle(page)
+    expect_accessible(page)
     page.get_by_role("button", name="All heads on").click()
     expect(page.get_by_text("All heads are on.")).to_be_visible()

@@ -5,8 +5,7 @@ from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import Page, expect
-from support.access import shuts_no_one_out
-from support.rest import at_rest, at_rest_and_hearing_keys, back
+from support.browser import expect_accessible, go_back, wait_for_keys, wait_until_idle
 
 SENTENCE = "The dog is hungry because it has not eaten."
 HOSTILE = "<img src=x onerror=window.hurt=1> <b>cat</b>"
@@ -17,7 +16,7 @@ SIZES = ({"width": 1366, "height": 768}, {"width": 1280, "height": 720}, {"width
 def open_home(page: Page, address: str, text: str = SENTENCE, query: str = "") -> None:
     page.goto(f"{address}/?text={quote(text)}{query}")
     expect(page.locator(".row.source button").first).to_be_visible()
-    at_rest(page)
+    wait_until_idle(page)
 
 
 def source(page: Page, token: str):
@@ -39,16 +38,16 @@ def test_one_click_hides_a_word_says_what_is_lost_and_a_second_brings_it_back(pa
     expect(page.locator(".row.output button")).to_have_count(len(without.target_tokens))
     assert "nicht" in before and "nicht" not in outputs(page)
     expect(page).to_have_url(re.compile(r"hidden=8\b"))
-    at_rest(page)
-    shuts_no_one_out(page)
+    wait_until_idle(page)
+    expect_accessible(page)
     source(page, "because").click()
     expect(page).to_have_url(re.compile(r"hidden=5\.8"))
     expect(page.locator(".row.source .hidden")).to_have_count(2)
-    back(page)
+    go_back(page)
     expect(page.locator(".row.source .hidden")).to_have_count(1)
     page.reload()
     expect(page.locator(".row.source .hidden")).to_have_text("not")
-    at_rest(page)
+    wait_until_idle(page)
     page.get_by_role("button", name="Show all words").click()
     expect(page.locator(".row.source .hidden")).to_have_count(0)
     expect(page).not_to_have_url(re.compile("hidden="))
@@ -119,11 +118,11 @@ def test_on_a_phone_a_tap_hides_a_word_and_the_pages_are_one_tap_away(visitor, a
     page.get_by_role("link", name="Attention", exact=True).tap()
     expect(page.get_by_role("heading", name="Attention", exact=True)).to_be_visible()
     expect(page.get_by_test_id("stSidebar")).not_to_be_in_viewport()
-    at_rest(page)
+    wait_until_idle(page)
     page.get_by_role("button", name="Home", exact=True).tap()
     expect(page.locator(".row.source button").first).to_be_visible()
-    at_rest(page)
-    shuts_no_one_out(page)
+    wait_until_idle(page)
+    expect_accessible(page)
 
 
 def test_a_phone_that_is_sent_a_presentation_keeps_its_pages(visitor, address):
@@ -138,17 +137,17 @@ def test_a_phone_that_is_sent_a_presentation_keeps_its_pages(visitor, address):
 def test_while_presenting_page_down_opens_the_next_page_and_a_sign_ends_it(page, address):
     page.set_viewport_size({"width": 1366, "height": 768})
     open_home(page, address, query="&present=1")
-    at_rest_and_hearing_keys(page)
+    wait_for_keys(page)
     page.keyboard.press("PageDown")
     expect(page.get_by_role("heading", name="Lessons", exact=True)).to_be_visible()
-    at_rest_and_hearing_keys(page)
+    wait_for_keys(page)
     page.keyboard.press("PageDown")
     expect(page.get_by_role("heading", name="Decoding", exact=True)).to_be_visible()
     expect(page.locator(".st-key-translation")).to_contain_text(f"{SENTENCE} →")
-    at_rest_and_hearing_keys(page)
+    wait_for_keys(page)
     page.keyboard.press("PageUp")
     expect(page.get_by_role("heading", name="Lessons", exact=True)).to_be_visible()
-    at_rest_and_hearing_keys(page)
+    wait_for_keys(page)
     page.keyboard.press("PageUp")
     expect(page.locator(".token_lines .row.source button").first).to_be_visible()
     page.get_by_role("button", name="End the presentation").click()
@@ -158,7 +157,7 @@ def test_while_presenting_page_down_opens_the_next_page_and_a_sign_ends_it(page,
 def test_a_word_of_the_field_is_explained_where_it_stands(page, address):
     page.goto(f"{address}/decoding?text={quote(SENTENCE)}")
     expect(page.get_by_role("heading", name="Decoding", exact=True)).to_be_visible()
-    at_rest(page)
+    wait_until_idle(page)
     page.wait_for_function("CSS.highlights.get('glossary')?.size > 3")
     x, y = page.evaluate(
         """() => {
@@ -171,10 +170,10 @@ def test_a_word_of_the_field_is_explained_where_it_stands(page, address):
     expect(page.locator(".tip")).to_contain_text("The half of the model that writes the translation")
     page.mouse.move(3, 3)
     expect(page.locator(".tip")).to_be_hidden()
-    at_rest_and_hearing_keys(page)
+    wait_for_keys(page)
     page.keyboard.press("?")
     expect(page.locator("dialog .words dt").filter(has_text=re.compile("^decoder$"))).to_be_in_viewport()
-    shuts_no_one_out(page)
+    expect_accessible(page)
 
 
 def test_what_is_typed_is_text_and_nothing_else(page, address):

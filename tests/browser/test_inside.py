@@ -5,7 +5,7 @@ from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
-from support.rest import at_rest, at_rest_and_hearing_keys
+from support.browser import wait_for_keys, wait_until_idle
 
 STEPS = 12
 SUM = re.compile(r"(?:=|:|gives:) (−?[\d.]+)\. The model has (−?[\d.]+), difference (\S+)\.$", re.MULTILINE)
@@ -16,7 +16,7 @@ def open_inside(page: Page, address: str, **query: str) -> None:
     query = {"at_step": "all", **query}
     page.goto(f"{address}/inside?" + "&".join(f"{name}={quote(value)}" for name, value in query.items()))
     expect(page.locator("li.step:not([hidden]) canvas").first).to_be_visible()
-    at_rest_and_hearing_keys(page)
+    wait_for_keys(page)
     expect(page.locator(".steps[data-drawn]")).to_be_attached()  # what is not in sight is drawn one by one
 
 
@@ -208,7 +208,7 @@ def test_a_number_of_the_toy_table_is_changed_and_taken_back(page, address):
     expect(told["softmax"]).to_contain_text("framed in orange: 9 changed by you")  # as query, and as key of all
     page.locator(".keys button").nth(1).click()
     page.wait_for_url(re.compile("key=2"))
-    at_rest(page)
+    wait_until_idle(page)
     expect(told["input"]).to_contain_text("1 changed by you")
     page.get_by_role("button", name="Back to the numbers of the seed").click()
     expect(hand(page, "input")).to_contain_text("has −0.9000.")
@@ -218,7 +218,7 @@ def test_a_block_of_the_diagram_is_chosen_by_click_and_by_key(page, address, els
     page.goto(f"{address}/inside?inside=architecture")
     page.get_by_role("button", name=re.compile("^Cross-attention")).click()
     expect(page.get_by_role("heading", name="Multi-head cross-attention, decoder layer 1")).to_be_visible()
-    at_rest(page)  # a diagram that is drawn anew takes the focus away
+    wait_until_idle(page)  # a diagram that is drawn anew takes the focus away
     page.get_by_role("button", name="decoder layer 3").focus()
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="Multi-head cross-attention, decoder layer 3")).to_be_visible()

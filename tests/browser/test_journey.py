@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
-from support.rest import at_rest, follow
+from support.browser import follow, wait_until_idle
 
 from headlight.plots.tokens import chip_text
 
@@ -68,7 +68,7 @@ def test_hovering_a_cell_tells_in_words_which_token_reads_which(page, address, s
     page.goto(f"{address}/?map=1&head=cross.3.2&text=Where+is+my+cat%3F")
     expect(charts(page)).to_have_count(1)
     trace = shipped.trace(SENTENCE)
-    at_rest(page)  # nothing moves what is pointed at any more
+    wait_until_idle(page)  # nothing moves what is pointed at any more
     page.locator(".st-key-cross_map .heatmaplayer image").scroll_into_view_if_needed()
     area = page.locator(".st-key-cross_map .nsewdrag").bounding_box()
     rows, columns = trace.cross.shape[2:]
@@ -85,7 +85,7 @@ def test_a_view_is_chosen_by_click_and_restored_from_its_url_in_another_browser(
     expect(page).to_have_url(re.compile("text=Where"))
     page.get_by_role("link", name="Attention", exact=True).click()
     expect(page.locator(".readout")).not_to_be_empty()
-    at_rest(page)
+    wait_until_idle(page)
     page.get_by_role("button", name="decoder", exact=True).click()
     page.get_by_text("Table of the heads").click()
     page.get_by_role("button", name="layer 2, head 5", exact=True).click()
@@ -107,7 +107,7 @@ def test_on_a_phone_nothing_is_too_wide_and_the_numbers_of_many_columns_are_left
     page = visitor(width=390, height=844, scheme=scheme)
     page.goto(f"{address}/?map=1")
     expect(charts(page)).to_have_count(1)
-    at_rest(page)
+    wait_until_idle(page)
     width = page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth")
     assert width <= 390
     for chart in page.locator("[data-testid=stPlotlyChart]").all():
@@ -129,7 +129,7 @@ def test_what_the_causal_mask_prevents_is_two_clicks_from_home_and_in_sight(visi
     lefts, figures = [], (".st-key-with_the_mask", ".st-key-leaking", ".st-key-next_tokens")
     for figure in figures:
         expect(page.locator(f"{figure} .main-svg").first).to_be_visible()
-    at_rest(page)
+    wait_until_idle(page)
     for figure in figures:
         box = page.locator(figure).bounding_box()
         assert box["y"] >= 0 and box["y"] + box["height"] <= height, figure

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
-from support.rest import at_rest
+from support.browser import wait_until_idle
 
 from headlight.plots.tokens import shown_token
 from headlight.views.decoding.content import hardest_step
@@ -43,14 +43,14 @@ def sidebar_is_open(page: Page) -> bool:
 
 
 def open_sidebar(page: Page) -> None:
-    at_rest(page)  # it may be on its way in or out
+    wait_until_idle(page)  # it may be on its way in or out
     if not sidebar_is_open(page):
         page.get_by_test_id("stExpandSidebarButton").click()
     expect(page.get_by_test_id("stSidebar")).to_be_in_viewport()
 
 
 def close_sidebar(page: Page) -> None:
-    at_rest(page)
+    wait_until_idle(page)
     if page.viewport_size["width"] < NARROW and sidebar_is_open(page):
         page.get_by_test_id("stSidebarCollapseButton").get_by_role("button").click()
         expect(page.get_by_test_id("stSidebar")).not_to_be_in_viewport()
@@ -133,7 +133,7 @@ def test_a_lesson_through_every_page_can_be_followed_from_its_addresses(visitor,
     expect(page.locator(".st-key-next_tokens .main-svg").first).to_be_visible()
     changed = page.locator(".st-key-change_found .headline")
     expect(changed).to_have_text(re.compile("^Without the mask its own words get "))
-    at_rest(page)
+    wait_until_idle(page)
     shows_everywhere(page, elsewhere, lambda one: one.locator(".st-key-change_found .headline"), changed.inner_text())
 
     # Positions: another view, another pair.

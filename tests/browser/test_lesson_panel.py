@@ -5,8 +5,7 @@ from urllib.parse import parse_qs, urlparse
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
-from support.access import shuts_no_one_out
-from support.rest import at_rest, back
+from support.browser import expect_accessible, go_back, wait_until_idle
 
 from headlight.app import results
 from headlight.app.results import TranslationRequest
@@ -102,14 +101,14 @@ def begin(page: Page, address: str, lesson: Lesson = FIRST) -> None:
     page.goto(f"{address}/lessons")
     page.locator(f".st-key-begin_{lesson.name} button").filter(visible=True).click()
     expect(page.locator(".lesson .place")).to_have_text(f"1 of {len(lesson.steps)}")
-    at_rest(page)
+    wait_until_idle(page)
 
 
 def to_step(page: Page, lesson: Lesson, wanted: Kind) -> Posed:
     """Go on until a question of a kind."""
     for number in range(1, len(lesson.steps) + 1):
         expect(page.locator(".lesson .place")).to_have_text(f"{number} of {len(lesson.steps)}")
-        at_rest(page)
+        wait_until_idle(page)
         posed = posed_on(page, lesson)
         if posed.answer and posed.step.is_question and posed.answer.kind == wanted:
             return posed
@@ -132,7 +131,7 @@ def test_a_wrong_answer_a_hint_and_the_right_one(page, address, elsewhere):
     page.locator(".lesson .hint").click()
     expect(page.locator(".lesson .hints li")).to_have_text([posed.hints()[0]])
     arrived(page)
-    shuts_no_one_out(page)
+    expect_accessible(page)
     option(page, posed, right=True).click()
     expect(feedback).to_contain_text("Right! ")
     expect(feedback).to_contain_text(posed.fill(posed.answer.truth))
@@ -145,7 +144,7 @@ def test_a_wrong_answer_a_hint_and_the_right_one(page, address, elsewhere):
     other = elsewhere()
     other.goto(link)
     expect(other.locator(".lesson .options button").first).to_be_visible()
-    at_rest(other)
+    wait_until_idle(other)
     expect(other.locator(".lesson .feedback")).to_have_text("")
     expect(other.locator(".lesson .options .right")).to_have_count(0)
 
@@ -154,7 +153,7 @@ def test_the_home_leads_into_the_first_lesson_and_another_sentence_asks_anew(pag
     page.goto(address)
     page.locator(".st-key-first_lesson button").click()
     expect(page.locator(".lesson .place")).to_have_text(f"1 of {len(FIRST.steps)}")
-    at_rest(page)
+    wait_until_idle(page)
     posed = to_step(page, FIRST, Kind.ONE)
     option(page, posed, right=True).click()
     expect(page.locator(".lesson .feedback")).to_contain_text("Right!")
@@ -162,7 +161,7 @@ def test_the_home_leads_into_the_first_lesson_and_another_sentence_asks_anew(pag
     sentence.fill("I love my teacher.")
     sentence.press("Enter")
     expect(page.locator(".lesson .feedback")).not_to_contain_text("Right!")
-    at_rest(page)
+    wait_until_idle(page)
     anew = posed_on(page, FIRST)
     if anew.undecided:
         expect(page.locator(".lesson .undecided")).to_have_text(anew.undecided)
@@ -182,16 +181,16 @@ def test_an_own_sentence_stays_until_a_click_takes_another_and_comes_back_with_t
     sentence.fill(own)
     sentence.press("Enter")
     for number in range(2, at + 1):
-        at_rest(page)
+        wait_until_idle(page)
         page.locator(".lesson .next").click()
         expect(page.locator(".lesson .place")).to_have_text(f"{number} of {len(order.steps)}")
     expect(page.locator(".lesson .undecided")).to_have_text("No word occurs twice in this sentence.")
     expect(sentence).to_have_value(own)
-    at_rest(page)
+    wait_until_idle(page)
     page.get_by_role("button", name="Take a sentence that decides it").click()
     expect(page.locator(".lesson .options button").first).to_be_visible()
     expect(page).to_have_url(re.compile(f"lesson=order.{at}(&|$)"))
-    at_rest(page)
+    wait_until_idle(page)
     page.locator(".lesson .next").click()
     expect(page.locator(".lesson .place")).to_have_text(f"{at + 1} of {len(order.steps)}")
     page.wait_for_url("**text=My+father**")
@@ -203,17 +202,17 @@ def test_keys_go_from_step_to_step_and_back_restores_page_and_step(page, address
     before = page.url
     page.keyboard.press("PageDown")
     expect(page.locator(".lesson .place")).to_have_text(f"2 of {count}")
-    at_rest(page)
+    wait_until_idle(page)
     page.locator(".lesson .next").focus()
     page.keyboard.press("ArrowLeft")
     expect(page.locator(".lesson .place")).to_have_text(f"1 of {count}")
-    at_rest(page)
+    wait_until_idle(page)
     assert urlparse(page.url).path == urlparse(before).path
-    back(page)
+    go_back(page)
     expect(page.locator(".lesson .place")).to_have_text(f"2 of {count}")
-    back(page)
+    go_back(page)
     expect(page.locator(".lesson .place")).to_have_text(f"1 of {count}")
-    back(page)
+    go_back(page)
     expect(page.get_by_role("heading", name="Lessons", exact=True)).to_be_visible()
     expect(page.locator(".lesson:visible")).to_have_count(0)
 
@@ -225,12 +224,12 @@ def test_one_may_leave_the_way_come_back_and_leave_the_lesson(page, address):
     page.locator(".lesson .pages").click()
     page.get_by_test_id("stSidebarNav").get_by_role("link", name="Inside").click()
     expect(page.get_by_role("heading", name="Inside", exact=True)).to_be_visible()
-    at_rest(page)
+    wait_until_idle(page)
     page.locator(".lesson .back_to").click()
     page.wait_for_url(f"**{path}?**")
     expect(page.locator(".lesson .place")).to_have_text(f"1 of {len(FIRST.steps)}")
     expect(page.locator(".lesson .back_to")).to_be_hidden()
-    at_rest(page)
+    wait_until_idle(page)
     page.locator(".lesson .leave").click()
     expect(page.locator(".lesson")).to_have_count(0)
     expect(page).not_to_have_url(re.compile("lesson="))
@@ -245,7 +244,7 @@ def test_on_a_phone_it_is_a_sheet_that_folds(visitor, address):
     assert sheet["y"] + sheet["height"] <= 845 and sheet["height"] <= 0.47 * 844
     for button in page.locator(".lesson .options button").all():
         assert button.bounding_box()["height"] >= 44
-    shuts_no_one_out(page)
+    expect_accessible(page)
     page.locator(".lesson .fold").tap()
     expect(page.locator(".lesson .options")).to_be_hidden()
     assert page.locator(".lesson").bounding_box()["height"] <= 60
@@ -257,10 +256,10 @@ def test_presented_it_lies_below_the_figure(page, address):
     begin(page, address)
     page.goto(page.url + "&present=1")
     expect(page.locator(".lesson.docked .next")).to_be_visible()
-    at_rest(page)
+    wait_until_idle(page)
     box = page.locator(".lesson").bounding_box()
     assert box["x"] < 10 and box["y"] + box["height"] >= 767 and box["height"] < 260
-    shuts_no_one_out(page)
+    expect_accessible(page)
     page.keyboard.press("PageDown")
     expect(page.locator(".lesson .place")).to_have_text(f"2 of {len(FIRST.steps)}")
 
@@ -272,7 +271,7 @@ def test_a_hostile_memory_and_address_lose_nothing(page, address):
     for lesson in ("attention.99", "attention.0", "nothing.1", "<b>.1", "attention.1.1", "attention"):
         page.goto(f"{address}/?map=1&lesson={lesson}")
         expect(page.get_by_role("heading", level=1)).to_be_visible()
-        at_rest(page)
+        wait_until_idle(page)
         expect(page.get_by_test_id("stException")).to_have_count(0)
     page.evaluate("() => localStorage.setItem('headlight-lessons', 'no JSON')")
     page.goto(f"{address}/?map=1&lesson=attention.1")
@@ -302,7 +301,7 @@ def test_lessons_are_gone_through_to_their_end(visitor, address, lessons, hand):
             press.go_on()
         expect(page.locator(".lesson .say")).to_have_text(f"Done! {lesson.goal}")
         expect(page.locator(".lesson .feedback")).to_contain_text("right")
-        at_rest(page)
+        wait_until_idle(page)
         press.expect_focus()
         assert LESSONS[-1] != lesson or page.locator(".lesson .onward").is_hidden()
         press(page.locator(f".lesson .{'all' if lesson == lessons[-1] else 'onward'}"))
@@ -317,7 +316,7 @@ def at_step(page: Page, number: int, lesson: Lesson) -> None:
 
 
 def arrived(page: Page) -> None:
-    at_rest(page)
+    wait_until_idle(page)
     expect(page.locator(".lesson")).to_have_attribute("aria-busy", "false")
 
 

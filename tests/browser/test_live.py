@@ -5,9 +5,8 @@ from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
-from support.access import shut_out
-from support.rest import at_rest, drawn, follow
-from support.until import until
+from support.browser import accessibility_problems, follow, wait_for_frames, wait_until_idle
+from support.server import until
 
 LEARNED_SOON = {"task": "copy", "symbols_long": "4", "number_of_letters": "7", "toy_width": "32", "toy_layers": "1"}
 # Takes minutes up to its limit of updates: a test stops it long before.
@@ -34,7 +33,7 @@ def stop_button(page: Page) -> Locator:
 
 def expect_to_shut_no_one_out(page: Page) -> None:
     """A page that draws itself anew each second may be half faded while axe looks: then it looks again."""
-    until(lambda: not shut_out(page))
+    until(lambda: not accessibility_problems(page))
 
 
 @pytest.fixture
@@ -47,7 +46,7 @@ def test_a_training_is_watched_to_its_end_and_another_browser_sees_the_same(page
     """On a phone it is looked at before, while and after it runs, for whether that shuts anyone out."""
     phone.goto(link(address, **LEARNED_SOON))
     expect(phone.get_by_text("Its task is")).to_be_visible()
-    at_rest(phone)
+    wait_until_idle(phone)
     expect_to_shut_no_one_out(phone)
     page.goto(link(address, **LEARNED_SOON))
     press(page, "Start training")
@@ -60,9 +59,9 @@ def test_a_training_is_watched_to_its_end_and_another_browser_sees_the_same(page
     expect(learned).to_be_visible()
     expect(stop_button(page)).to_have_count(0)
     expect(page.get_by_text("✓ exactly")).to_be_visible()
-    at_rest(page)
+    wait_until_idle(page)
     expect(phone.get_by_text("Learned after")).to_be_visible()
-    at_rest(phone)
+    wait_until_idle(phone)
     expect_to_shut_no_one_out(phone)
     phone.reload()  # now it has nothing but the address
     expect(phone.get_by_text("Learned after")).to_have_text(learned.inner_text())
@@ -108,7 +107,7 @@ def test_a_training_under_way_is_all_in_one_screen_and_another_start_asks(visito
     places = (".strip", "table.map", "canvas.all", ".curves svg >> nth=0", ".curves svg >> nth=2")
     for place in places:
         expect(page.locator(place)).to_be_visible()
-    drawn(page)
+    wait_for_frames(page)
     for place in places:
         box = page.locator(place).bounding_box()
         assert box["y"] >= 0 and box["y"] + box["height"] <= 768, place
@@ -130,7 +129,7 @@ def test_two_runs_share_one_figure_stop_together_and_shut_no_one_out(visitor, ad
     page = visitor(width=1440, height=844, scheme="dark")
     page.goto(link(address, "compare runs"))
     expect(page.get_by_role("button", name="Start both")).to_be_visible()
-    at_rest(page)
+    wait_until_idle(page)
     expect_to_shut_no_one_out(page)
     follow(page, link("", "compare runs", hyperparameter="norm"))
     press(page, "Start both")
@@ -142,5 +141,5 @@ def test_two_runs_share_one_figure_stop_together_and_shut_no_one_out(visitor, ad
     expect(page.locator(".finding .headline")).to_be_visible()
     page.locator(".finding summary").click()
     expect(page.get_by_text("updates, and one seed")).to_be_visible()
-    at_rest(page)
+    wait_until_idle(page)
     expect_to_shut_no_one_out(page)

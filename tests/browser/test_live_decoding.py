@@ -2,10 +2,8 @@
 
 import pytest
 from playwright.sync_api import Page, expect
-from support.access import shuts_no_one_out
-from support.live_file import show
-from support.rounded import rounded_translator
-from support.streams import CHECKPOINTS
+from support.browser import expect_accessible, show
+from support.traces import CHECKPOINTS, rounded_translator
 
 from headlight.views.live.content import live_file
 from transformer import Translator
@@ -97,4 +95,4 @@ def test_an_address_that_makes_no_sense_falls_back(decoding, way):
 @pytest.mark.parametrize("scheme, width", [("dark", 390), ("light", 1366)])
 def test_it_shuts_no_one_out(decoding, scheme, width):
     for said in ({"decoding": "beam", "decoding_view": "beam search"}, {"decoding": "sampling"}):
-        shuts_no_one_out(decoding(scheme, width, **said))
+        expect_accessible(decoding(scheme, width, **said))

@@ -6,12 +6,9 @@ from urllib.parse import quote
 import numpy as np
 import pytest
 from playwright.sync_api import expect
-from support.access import shuts_no_one_out
+from support.browser import expect_accessible, show, wait_until_idle
 from support.chromium import new_visitor
-from support.live_file import show
-from support.rest import at_rest
-from support.rounded import rounded_translator
-from support.streams import CHECKPOINTS
+from support.traces import CHECKPOINTS, rounded_translator
 
 from headlight.plots.tokens import chip_text, shown_token
 from headlight.views.live.content import live_file
@@ -265,7 +262,7 @@ def test_it_shuts_no_one_out(live, scheme, width):
     for view in VIEWS:
         page.locator(f"[data-tab={view}]").click()
         expect(page.locator(f"body[data-shown={view}]")).to_be_attached()
-        shuts_no_one_out(page)
+        expect_accessible(page)
 
 
 def test_by_keyboard_alone(live):
@@ -294,7 +291,7 @@ def test_the_app_gives_its_model_away(page, address, open_alone, rounded, tmp_pa
     page.goto(f"{address}/?text={quote('She reads a book.')}")
     button = page.get_by_role("button", name=re.compile(r"Take the model with you \(1\d MB\)"))
     expect(button).to_be_visible()
-    at_rest(page)
+    wait_until_idle(page)
     with page.expect_download() as saving:
         button.click()
     assert saving.value.suggested_filename == f"headlight-{NAME}.html"

@@ -4,8 +4,7 @@ import base64
 from pathlib import Path
 
 from support.firefox import firefox
-from support.rounded import rounded_translator
-from support.streams import CHECKPOINTS
+from support.traces import CHECKPOINTS, rounded_translator
 
 from headlight.lessons.export import export_lessons
 from headlight.lessons.file import read_lesson

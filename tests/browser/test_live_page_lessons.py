@@ -4,9 +4,8 @@ import re
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
-from support.access import shuts_no_one_out
-from support.live_file import go_to, show
-from support.streams import CHECKPOINTS
+from support.browser import expect_accessible, go_to, show
+from support.traces import CHECKPOINTS
 
 from headlight.lessons.export import export_lessons
 from headlight.lessons.file import read_lessons
@@ -148,9 +147,9 @@ def test_it_shuts_no_one_out_and_fits_its_screen(live, lessons, scheme, width):
     page = live(scheme, width)
     page.locator("[data-tab=lessons]").click()
     expect(page.locator("body[data-shown=lessons]")).to_be_attached()
-    shuts_no_one_out(page)
+    expect_accessible(page)
     for name in ("attention", "heads"):
         show(page, "lessons")
         begin(page, lessons[name])
-        shuts_no_one_out(page)
+        expect_accessible(page)
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.sentences import SENTENCES
-from support.streams import CHECKPOINTS, trace_of
-from support.traced import NAME, translator
+from support.texts import SENTENCES
+from support.traces import CHECKPOINTS, NAME, trace_of, translator
 
 from headlight.app.facts import pattern_facts
 from headlight.components.bundle import joined

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 from playwright.sync_api import expect
-from support.live_file import go_to, show
-from support.streams import CHECKPOINTS
+from support.browser import go_to, show
+from support.traces import CHECKPOINTS
 
 from headlight.plots.numbers import percent
 from headlight.views.live.content import live_file

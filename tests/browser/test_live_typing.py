@@ -2,9 +2,8 @@
 
 import pytest
 from playwright.sync_api import Page, expect
-from support.rounded import rounded_translator
-from support.streams import CHECKPOINTS
-from support.until import until
+from support.server import until
+from support.traces import CHECKPOINTS, rounded_translator
 
 from headlight.views.live.content import live_file
 from transformer.checkpoint import load_checkpoint

@@ -5,9 +5,9 @@ import re
 import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
-from support.long_text import HALF, NAME, write_summarizer
-from support.rest import back
+from support.browser import go_back
 from support.server import serve
+from support.t5 import HALF, NAME, write_summarizer
 
 from headlight.plots.numbers import percent
 from transformer import Translator
@@ -64,9 +64,9 @@ def test_the_map_of_a_head_comes_when_it_is_chosen(page, address, trace):
     page.get_by_role("button", name="encoder", exact=True).click()
     mean = trace.encoder[0, 1:3].mean(axis=0, dtype=np.float64)
     expect_map(page, "Encoder self-attention: mean of 2 heads", mean, 3)
-    back(page)
+    go_back(page)
     expect_map(page, "Cross-attention: mean of 2 heads", cross, 3)
-    back(page)
+    go_back(page)
     expect_map(page, "Cross-attention: layer 1, head 2", trace.cross[0, 1], 4)
 
 

@@ -3,11 +3,11 @@
 import pytest
 import torch
 from playwright.sync_api import Page, expect
+from support.browser import wait_until_idle
 from support.families import write_family
-from support.labels import step_names
 from support.marian import write_model
-from support.rest import at_rest
 from support.server import serve
+from support.traces import step_names
 
 from headlight.plots.numbers import percent
 from headlight.plots.tokens import shown_token
@@ -45,13 +45,13 @@ def address(folder):
 def choose(page: Page, field: str, option: str) -> None:
     page.get_by_role("combobox", name=field).click()
     page.get_by_role("option", name=option, exact=True).click()
-    at_rest(page)
+    wait_until_idle(page)
 
 
 def go(page: Page, name: str) -> None:
     page.get_by_role("link", name=name, exact=True).click()
     expect(page.get_by_role("heading", name=name, exact=True)).to_be_visible()
-    at_rest(page)
+    wait_until_idle(page)
 
 
 def test_a_model_is_chosen_with_its_language_a_weight_is_read_and_the_other_pages_open(page, address, folder):

@@ -3,8 +3,7 @@
 import re
 
 from playwright.sync_api import Page, expect
-from support.access import shuts_no_one_out
-from support.rest import at_rest, back
+from support.browser import expect_accessible, go_back, wait_until_idle
 
 from headlight.plots.tokens import shown_token, shown_tokens
 
@@ -19,8 +18,8 @@ def test_a_translation_is_typed_and_the_link_keeps_it_until_the_next_sentence(pa
     page.goto(f"{address}/what_if?what_if=your+translation&text={TEXT}")
     field = page.get_by_label("Your translation", exact=True)
     expect(tokens(page).first).to_be_visible()
-    at_rest(page)
-    shuts_no_one_out(page)
+    wait_until_idle(page)
+    expect_accessible(page)
     field.fill(OWN)
     field.press("Enter")
     expect(tokens(page)).to_have_text(shown_tokens(shipped.trace(TEXT, target=OWN).target_tokens))
@@ -42,10 +41,10 @@ def test_the_keys_move_the_token_that_is_asked_about_and_the_address_follows(pag
     following = shipped.trace(TEXT).target_tokens
     asked = page.get_by_test_id("stMain").get_by_text("Teal bars").locator("strong").first
     expect(asked).to_have_text(f"“{shown_token(following[1])}”")
-    at_rest(page)
+    wait_until_idle(page)
     page.get_by_role("slider", name="Output token").focus()
     page.keyboard.press("ArrowLeft")
     expect(asked).to_have_text(f"“{shown_token(following[0])}”")
     page.wait_for_url("**step=1**")
-    back(page)
+    go_back(page)
     expect(asked).to_have_text(f"“{shown_token(following[1])}”")

@@ -2,8 +2,7 @@
 
 import pytest
 from playwright.sync_api import Page, expect
-from support.access import shuts_no_one_out
-from support.rest import at_rest, back
+from support.browser import expect_accessible, go_back, wait_until_idle
 
 from headlight.plots.tokens import shown_token
 from transformer.interpret.what_if.patching import Cell, patched_predictions, question_of
@@ -31,17 +30,17 @@ def patched_token(page: Page):
 def test_the_cell_goes_with_the_keys_and_the_link_keeps_pair_site_and_cell(page, address, elsewhere):
     page.goto(f"{address}/research?research=patching")
     expect(page.get_by_text("after layer 3 from the clean run")).to_be_visible()
-    at_rest(page)
+    wait_until_idle(page)
     page.get_by_role("slider", name="Layer").focus()
     page.keyboard.press("ArrowLeft")
     expect(page.get_by_text("after layer 2 from the clean run")).to_be_visible()
     page.wait_for_url("**patched_row=3**")
-    back(page)
+    go_back(page)
     expect(page.get_by_text("after layer 3 from the clean run")).to_be_visible()
-    at_rest(page)
+    wait_until_idle(page)
     page.go_forward()
     expect(page.get_by_text("after layer 2 from the clean run")).to_be_visible()
-    at_rest(page)
+    wait_until_idle(page)
     page.get_by_role("radio", name="gender").click()
     expect(page.get_by_text("“father | mother” after layer 2 from the clean run")).to_be_visible()
     page.wait_for_url("**minimal_pair=gender**")
@@ -53,18 +52,18 @@ def test_the_cell_goes_with_the_keys_and_the_link_keeps_pair_site_and_cell(page,
 def test_two_sentences_of_ones_own_are_patched_and_unequal_ones_shown_by_token(page, address, best_after):
     page.goto(f"{address}/research?research=patching&minimal_pair=your+own&patched_row=1&patched_column=2")
     expect(page.get_by_text("First sentence, the clean run")).to_be_visible()
-    at_rest(page)
+    wait_until_idle(page)
     for label, name, text in (("First sentence", "Clean", CLEAN), ("Second sentence", "Corrupted", CORRUPTED)):
         page.get_by_label(label).fill(text)
         page.get_by_label(label).press("Enter")
         expect(page.get_by_text(f"{name}: {text} →")).to_be_visible()
-        at_rest(page)
+        wait_until_idle(page)
     expect(page.get_by_text("“see” before layer 1 from the clean run")).to_be_visible()
     expect(patched_token(page)).to_contain_text(shown_token(best_after(1, 2)))
     page.get_by_role("slider", name="Position").focus()
     page.keyboard.press("ArrowRight")
     expect(page.get_by_text("“the” before layer 1 from the clean run")).to_be_visible()
-    at_rest(page)
+    wait_until_idle(page)
     page.get_by_role("slider", name="Position").focus()
     page.keyboard.press("ArrowRight")
     expect(page.get_by_text("“dog | cat” before layer 1 from the clean run")).to_be_visible()
@@ -74,5 +73,5 @@ def test_two_sentences_of_ones_own_are_patched_and_unequal_ones_shown_by_token(p
     page.get_by_label("Second sentence").press("Enter")
     expect(page.get_by_text("The sentences have 6 and 7 tokens")).to_be_visible()
     expect(page.locator("ol.chips")).to_have_count(2)
-    at_rest(page)
-    shuts_no_one_out(page)
+    wait_until_idle(page)
+    expect_accessible(page)

@@ -4,10 +4,9 @@ from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import Page, expect
-from support.access import shuts_no_one_out
-from support.addresses import VIEWS
+from support.browser import expect_accessible, follow, wait_until_idle
 from support.chromium import new_visitor
-from support.rest import at_rest, follow
+from support.pages import VIEWS
 
 TITLES = {view.partition("?")[0]: title for view, title in VIEWS.items()}
 UPRIGHT, LYING = {"width": 390, "height": 844}, {"width": 844, "height": 390}
@@ -49,7 +48,7 @@ def visit(page: Page, path: str, screen: dict) -> None:
     page.set_viewport_size(screen)
     follow(page, path)
     expect(page.get_by_role("heading", name=TITLES[path.partition("?")[0]], exact=True)).to_be_visible()
-    at_rest(page)
+    wait_until_idle(page)
 
 
 @pytest.mark.parametrize("path", [*VIEWS, *(f"{page}?text={quote(TWENTY_WORDS)}" for page in ("/", "/decoding"))])
@@ -80,7 +79,7 @@ def test_the_words_are_explained_in_a_list_that_a_touch_beside_it_closes(phone):
         expect(words.get_by_text("full screen")).to_be_hidden()
         words.evaluate("each => each.scrollTo(0, each.scrollHeight)")
         expect(close).to_be_in_viewport(ratio=1)
-        shuts_no_one_out(phone)
+        expect_accessible(phone)
         shut()
         expect(words).to_be_hidden()
 
@@ -104,7 +103,7 @@ def test_entries_of_a_list_are_whole_within_the_window(phone, path, opener, entr
     visit(phone, path, UPRIGHT)
     phone.locator(opener).first.tap()
     expect(phone.locator(entry).first).to_be_in_viewport(ratio=1)  # where the list is to stand is found once it is open
-    at_rest(phone)
+    wait_until_idle(phone)
     for each in phone.locator(entry).all():
         box, text = each.evaluate(_BOX_AND_TEXT)
         assert box["left"] >= 0 and box["right"] <= UPRIGHT["width"]
@@ -142,7 +141,7 @@ def test_a_tap_on_a_page_in_the_row_below_leaves_the_list_of_pages_folded(phone,
     }}""")
     phone.locator(".presenter").get_by_role("button", name=name, exact=True).tap()
     expect(phone.get_by_role("heading", name={"Home": "Headlight"}.get(name, name), exact=True)).to_be_visible()
-    at_rest(phone)
+    wait_until_idle(phone)
     expect(phone.locator(LISTED)).to_have_count(0)
     assert phone.evaluate("window.opened") == 0, "not for a moment"
 
@@ -166,7 +165,7 @@ def test_figures_come_before_what_is_said_of_them(phone, path):
     visit(phone, f"{path}{'&' if '?' in path else '?'}text={quote(SENTENCE)}", UPRIGHT)
     figure = phone.locator(FIGURE[path]).first
     expect(figure).to_be_visible()
-    at_rest(phone)
+    wait_until_idle(phone)
     assert figure.bounding_box()["y"] <= BEGINS
 
 
@@ -177,14 +176,14 @@ def test_a_finger_on_a_sliders_track_changes_nothing_and_its_thumb_is_moved(phon
     expect(value).to_have_text("0")
     box = slider.bounding_box()
     phone.touchscreen.tap(box["x"] + 0.8 * box["width"], box["y"] + box["height"] / 2)
-    at_rest(phone)
+    wait_until_idle(phone)
     expect(value).to_have_text("0")
     thumb = phone.locator(".st-key-draw_topk input[type=range]")
     thumb.focus()
     thumb.press("ArrowRight")
     expect(value).to_have_text("1")
     phone.wait_for_url("**draw_topk=1**")  # Streamlit tells the app a moment after it has moved the thumb
-    at_rest(phone)
+    wait_until_idle(phone)
 
 
 def test_what_a_switched_head_changes_stays_in_sight_above_the_switches(phone):
@@ -192,7 +191,7 @@ def test_what_a_switched_head_changes_stays_in_sight_above_the_switches(phone):
     changed = phone.locator(".translations .line")
     expect(changed).to_be_in_viewport(ratio=1)
     phone.locator(".switches td button").last.scroll_into_view_if_needed()
-    at_rest(phone)
+    wait_until_idle(phone)
     expect(phone.locator(".translations table")).to_be_in_viewport()
     expect(changed).to_be_in_viewport(ratio=1)
 

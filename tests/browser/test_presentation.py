@@ -4,9 +4,7 @@ from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
-from support.access import shuts_no_one_out
-from support.heard import listen
-from support.rest import at_rest, at_rest_and_hearing_keys, follow
+from support.browser import expect_accessible, follow, record_texts, wait_for_keys, wait_until_idle
 
 TEXT = "I love my teacher."
 PROJECTOR = {"width": 1366, "height": 768}
@@ -18,7 +16,7 @@ def open_page(page: Page, address: str, path: str) -> None:
     page.goto(f"{address}/{path}")
     expect(page.get_by_role("heading", level=1).first).to_be_visible()
     expect(page.locator("canvas, .main-svg, .token_lines .row.output button").first).to_be_visible()
-    at_rest_and_hearing_keys(page)
+    wait_for_keys(page)
 
 
 def size_of_type(page: Page) -> float:
@@ -32,7 +30,7 @@ def lists_the_keys(page: Page) -> None:
     page.keyboard.press("?")
     expect(page.get_by_role("dialog", name="Keys")).to_be_in_viewport(ratio=0.9)
     expect(page.get_by_role("dialog", name="Keys")).to_contain_text("full screen")
-    shuts_no_one_out(page)
+    expect_accessible(page)
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog", name="Keys")).to_be_hidden()
 
@@ -50,16 +48,16 @@ def test_p_takes_everything_but_the_page_away_and_brings_it_back_and_other_keys_
     for part in CHROME:
         expect(page.locator(part)).to_be_hidden()
     expect(page.locator(".st-key-bar")).to_have_css("opacity", "0")
-    at_rest(page)
+    wait_until_idle(page)
     assert size_of_type(page) == pytest.approx(1.5 * before)
 
     other = elsewhere()
     other.goto(page.url)
     expect(other.locator(".row.output button").first).to_be_visible()
     expect(other.locator(CHROME[0])).to_be_hidden()
-    at_rest_and_hearing_keys(other)
+    wait_for_keys(other)
     lists_the_keys(other)
-    at_rest(other)
+    wait_until_idle(other)
     assert "present=1" in other.url, "the first Escape closes the list alone"
     # A figure of Plotly's, too, reads what is pointed at.
     box = other.locator(".js-plotly-plot .heatmaplayer").first.bounding_box()
@@ -68,17 +66,17 @@ def test_p_takes_everything_but_the_page_away_and_brings_it_back_and_other_keys_
 
     page.keyboard.press("Escape")
     expect(page.locator(CHROME[0])).to_be_visible()
-    at_rest(page)
+    wait_until_idle(page)
     assert "present" not in page.url and size_of_type(page) == before
     page.get_by_role("button", name="Present").click()
     expect(page.locator(CHROME[0])).to_be_hidden()
-    at_rest_and_hearing_keys(page)
+    wait_for_keys(page)
     page.keyboard.press("Escape")
     expect(page.locator(CHROME[0])).to_be_visible()
     page.get_by_label("Sentence to translate").press("End")
     page.get_by_label("Sentence to translate").press_sequentially(" pf?")
     expect(page.get_by_label("Sentence to translate")).to_have_value(f"{TEXT} pf?")
-    at_rest(page)
+    wait_until_idle(page)
     assert "present" not in page.url and not page.locator("dialog[open]").count()
 
 
@@ -100,7 +98,7 @@ def test_while_presenting_the_map_reads_what_is_pointed_at_and_the_arrow_keys_st
 
     follow(page, "/decoding?present=1&step=1")
     expect(page.locator(".place")).to_contain_text("Step 1 of")
-    at_rest_and_hearing_keys(page)
+    wait_for_keys(page)
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowRight")
     expect(page.locator(".place")).to_contain_text("Step 3 of")
@@ -108,7 +106,7 @@ def test_while_presenting_the_map_reads_what_is_pointed_at_and_the_arrow_keys_st
     expect(page.locator(".place")).to_contain_text("Step 2 of")
     follow(page, "/inside?present=1&at_step=scale")
     expect(page.locator("li.step:not([hidden]) canvas").first).to_be_visible()
-    at_rest_and_hearing_keys(page)
+    wait_for_keys(page)
     page.keyboard.press("ArrowRight")
     expect(page.locator("li.step:not([hidden]) h3")).to_contain_text("The mask")
 
@@ -123,18 +121,18 @@ def test_the_sentence_is_asked_for_by_a_key_taken_with_enter_and_left_with_escap
     expect(field).to_be_in_viewport(ratio=1)
     for other in page.locator(".st-key-bar > :not(:first-child)").all():
         expect(other).to_have_css("opacity", "0")
-    shuts_no_one_out(page)
+    expect_accessible(page)
     page.keyboard.type("She sleeps.")
     page.keyboard.press("Enter")
     page.wait_for_url("**text=She+sleeps.**")
     expect(page.locator(".row.output")).to_contain_text("schläft")
     expect(page.locator(".st-key-bar")).to_have_css("opacity", "0")
-    at_rest_and_hearing_keys(page)
+    wait_for_keys(page)
     page.keyboard.press("e")
     page.keyboard.type("Never mind pf?")
     page.keyboard.press("Escape")
     expect(page.locator(".st-key-bar")).to_have_css("opacity", "0")
-    at_rest_and_hearing_keys(page)
+    wait_for_keys(page)
     expect(field).to_have_value("She sleeps.")
     assert "text=She+sleeps." in page.url and "present=1" in page.url
 
@@ -143,11 +141,11 @@ def test_a_page_that_is_opened_by_its_key_is_named_for_a_moment_from_the_home_to
     open_page(page, address, "?present=1")
     names = [link.text_content() for link in page.locator("[data-testid=stSidebarNavLink]").all()]
     for key, at in (("PageDown", 1), ("PageDown", 2), ("PageUp", 1)):
-        listen(page.locator("body"), ".opened_page[role=status]")
+        record_texts(page.locator("body"), ".opened_page[role=status]")
         page.keyboard.press(key)
         page.wait_for_function("told => window.heard.at(-1) === told", arg=f"{at + 1} of {len(names)} · {names[at]}")
         expect(page.get_by_role("heading", name=names[at], exact=True)).to_be_visible()
-        at_rest_and_hearing_keys(page)
+        wait_for_keys(page)
     expect(page.locator(".opened_page")).to_be_hidden()
 
 

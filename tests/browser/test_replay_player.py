@@ -7,10 +7,7 @@ from urllib.parse import quote
 import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
-from support.access import shuts_no_one_out
-from support.alone import put_up, receive
-from support.heard import heard, listen
-from support.rest import at_rest, back
+from support.browser import expect_accessible, go_back, mount, record_texts, send_data, texts_shown, wait_until_idle
 
 from headlight.plots.numbers import percent, short_weight
 from headlight.plots.tokens import chip_text
@@ -98,11 +95,11 @@ def test_playing_reaches_the_end_in_the_browser_alone(page, address, replay):
     shows(page, replay, 17)
     page.get_by_label("Speed").select_option("4")
     page.locator("section.player").evaluate("player => { player.marked = true; }")
-    listen(page.locator("section.player"), ".play")
+    record_texts(page.locator("section.player"), ".play")
     page.get_by_role("button", name="Play", exact=True).click()
     shows(page, replay, len(replay.steps) - 1)
     expect(page.get_by_role("button", name="Play", exact=True)).to_be_visible()
-    assert heard(page) == ["Play", "Pause", "Play"]
+    assert texts_shown(page) == ["Play", "Pause", "Play"]
     expect(page.get_by_text("✓ exactly")).to_be_visible()
     expect(page).to_have_url(re.compile(f"snapshot={replay.steps[-1]}"))
     assert page.locator("section.player").evaluate("player => player.marked"), "drawn anew while playing"
@@ -111,7 +108,7 @@ def test_playing_reaches_the_end_in_the_browser_alone(page, address, replay):
 def test_a_head_chosen_among_all_is_shown_large_and_playing_goes_on(page, address, replay):
     page.goto(link(address, snapshot=str(replay.steps[-1])))
     shows(page, replay, last_of(replay))
-    at_rest(page)  # nothing moves what is pointed at any more
+    wait_until_idle(page)  # nothing moves what is pointed at any more
     canvas = page.locator("canvas.all")
     canvas.scroll_into_view_if_needed()
     box = canvas.bounding_box()
@@ -135,7 +132,7 @@ def test_a_head_chosen_among_all_is_shown_large_and_playing_goes_on(page, addres
 def test_frames_of_the_strip_and_the_curves_are_moments_to_go_to(page, address, replay):
     page.goto(link(address))
     shows(page, replay, 0)
-    at_rest(page)
+    wait_until_idle(page)
     box = page.locator("canvas.strip").bounding_box()
     page.mouse.click(box["x"] + box["width"] - 10, box["y"] + 15)
     shows(page, replay, last_of(replay))
@@ -187,12 +184,12 @@ def test_an_address_restores_the_moment_elsewhere_and_back_returns(page, address
     shows(page, replay, 0)
     page.get_by_role("button", name="Last snapshot").click()
     expect(page).to_have_url(re.compile(f"snapshot={replay.steps[-1]}"))
-    at_rest(page)
+    wait_until_idle(page)
     second = elsewhere()
     second.goto(page.url)
     shows(second, replay, last_of(replay))
     expect(second.locator("table.map td[id]")).to_have_text(cells(replay, -1, 1, 4))
-    back(page)
+    go_back(page)
     shows(page, replay, 0)
     expect(page).not_to_have_url(re.compile("snapshot"))
 
@@ -214,8 +211,8 @@ def test_the_replay_shuts_no_one_out(visitor, address, replay, width, scheme):
         link(address, snapshot=str(replay.steps[13]), probe=replay.trajectories[2].source_text, head="encoder.1.1")
     )
     expect(page.locator(".place")).to_have_text(f"Update {replay.steps[13]:,} of {replay.steps[-1]:,}")
-    at_rest(page)
-    shuts_no_one_out(page)
+    wait_until_idle(page)
+    expect_accessible(page)
     cell = page.locator("#cell-3-4")
     assert cell.evaluate("cell => getComputedStyle(cell).transitionDuration") == "0s"
     box = cell.bounding_box()
@@ -251,36 +248,38 @@ def growing(replay: TrainingReplay, moments: list[int], step: int = -1) -> dict:
 
 def test_a_replay_that_grows_is_followed_until_the_visitor_scrubs_back(page, replay):
     place, steps = page.locator(".place"), replay.steps.tolist()
-    put_up(page, PLAYER, growing(replay, [0]))
+    mount(page, PLAYER, growing(replay, [0]))
     expect(place).to_have_text("Update 0 of 0")
     expect(slider(page)).to_be_disabled()
-    receive(page, growing(replay, list(range(11))))
+    send_data(page, growing(replay, list(range(11))))
     expect(place).to_have_text(f"Update {steps[10]:,} of {steps[10]:,}")
     page.get_by_role("button", name="One snapshot back").click()
     expect(place).to_have_text(f"Update {steps[9]:,} of {steps[10]:,}")
     page.wait_for_function("window.told.length === 1")
-    receive(page, growing(replay, list(range(13)), step=steps[9]))  # the address as told, and two moments more
+    send_data(page, growing(replay, list(range(13)), step=steps[9]))  # the address as told, and two moments more
     expect(place).to_have_text(f"Update {steps[9]:,} of {steps[12]:,}")
-    receive(page, growing(replay, list(range(0, 15, 2)), step=steps[9]))  # every second moment dropped: the nearest one
+    send_data(
+        page, growing(replay, list(range(0, 15, 2)), step=steps[9])
+    )  # every second moment dropped: the nearest one
     nearest = min(steps[0:15:2], key=lambda step: abs(step - steps[9]))
     expect(place).to_have_text(f"Update {nearest:,} of {steps[14]:,}")
     page.get_by_role("button", name="Last snapshot").click()
     page.wait_for_function("window.told.length === 2")
-    receive(page, growing(replay, list(range(0, 19, 2))))
+    send_data(page, growing(replay, list(range(0, 19, 2))))
     expect(place).to_have_text(f"Update {steps[18]:,} of {steps[18]:,}")
     assert page.evaluate("window.told") == [["step", steps[9]], ["step", -1]]
 
 
 def test_a_replay_that_grows_while_it_is_played_plays_on(page, replay):
-    put_up(page, PLAYER, growing(replay, list(range(5))))
+    mount(page, PLAYER, growing(replay, list(range(5))))
     page.get_by_label("Speed").select_option("4")
-    listen(page.locator(".place"), ".place")
+    record_texts(page.locator(".place"), ".place")
     page.evaluate(
         "data => { document.querySelector('.play').click(); window.receive(data); }", growing(replay, list(range(8)))
     )
     expect(page.locator(".place")).to_have_text(f"Update {replay.steps[7]:,} of {replay.steps[7]:,}")
     expect(page.get_by_role("button", name="Play", exact=True)).to_be_visible()
-    assert heard(page)[1:] == [f"Update {step:,} of {replay.steps[7]:,}" for step in replay.steps[:8]]
+    assert texts_shown(page)[1:] == [f"Update {step:,} of {replay.steps[7]:,}" for step in replay.steps[:8]]
 
 
 def test_hostile_texts_are_text_in_the_player(page, replay):
@@ -289,7 +288,7 @@ def test_hostile_texts_are_text_in_the_player(page, replay):
     tokens = {name: [evil] * len(value) for name, value in given["facts"].items() if name.endswith("_tokens")}
     texts = {"source_text": evil, "target_text": evil, "outputs": [evil, evil], "languages": [evil, evil]}
     given["facts"] |= {**tokens, **texts}
-    put_up(page, PLAYER, given)
+    mount(page, PLAYER, given)
     for place in (".wrote .text", ".source", ".target span", ".axes", ".chips .token >> nth=0"):
         expect(page.locator(place)).to_contain_text(evil)
     page.locator("#cell-2-3").hover()

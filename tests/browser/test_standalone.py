@@ -9,10 +9,9 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
-from support.access import shuts_no_one_out
+from support.browser import expect_accessible, wait_until_idle
+from support.captions import as_percent
 from support.chromium import new_visitor
-from support.claims import as_percent
-from support.rest import at_rest
 
 import headlight as hl
 from headlight.plots.numbers import percent
@@ -146,7 +145,7 @@ def taken(page: Page, url: str, tmp_path: Path) -> str:
     page.goto(url)
     button = page.get_by_role("button", name="Download as a page")
     expect(button).to_be_visible()
-    at_rest(page)
+    wait_until_idle(page)
     with page.expect_download() as saving:
         button.click()
     saving.value.save_as(tmp_path / "saved.html")
@@ -186,7 +185,7 @@ def test_a_decoding_is_taken_and_played(page, address, open_alone, tmp_path, tra
             np.testing.assert_allclose(read[f"values_{name}"].reshape(weights.shape), weights, atol=1e-5)
     assert (tmp_path / "heads.png").read_bytes().startswith(b"\x89PNG")
     alone.keyboard.press("Escape")
-    shuts_no_one_out(alone)
+    expect_accessible(alone)
 
 
 def test_the_steps_of_a_head_are_taken_with_the_sum_behind_each_cell(page, address, open_alone, tmp_path, trace):
@@ -196,7 +195,7 @@ def test_the_steps_of_a_head_are_taken_with_the_sum_behind_each_cell(page, addre
     expect(alone.locator("li.step.softmax .hand")).to_contain_text(f"{trace.cross[1, 3, 2, 1]:.4f}")
     alone.get_by_role("button", name="Step before").click()
     expect(alone.locator("li.step:not([hidden]) h3")).to_contain_text("6")
-    shuts_no_one_out(alone)
+    expect_accessible(alone)
 
 
 def test_the_replay_of_a_training_is_taken(page, address, open_alone, tmp_path):
@@ -209,14 +208,14 @@ def test_the_replay_of_a_training_is_taken(page, address, open_alone, tmp_path):
     expect(alone.locator(".head .readout")).to_contain_text(f": {percent(trajectory.cross[5, 1, 0].flat[3])}")
     alone.get_by_role("slider", name="Snapshot of the training").press("ArrowRight")
     expect(alone.locator(".place")).to_have_text(f"Update {replay.steps[6]:,} of {replay.steps[-1]:,}")
-    shuts_no_one_out(alone)
+    expect_accessible(alone)
 
 
 @pytest.mark.parametrize("scheme, width", [("dark", 390), ("light", 1366)])
 def test_it_shuts_no_one_out(open_alone, trace, scheme, width):
     page = open_alone(explorer_page(trace, "en-de"), scheme, width)
     expect(page.locator(".readout")).not_to_be_empty()
-    shuts_no_one_out(page)
+    expect_accessible(page)
 
 
 def test_it_is_no_larger_than_it_must_be(shipped):

@@ -3,8 +3,8 @@
 import pytest
 import torch
 from playwright.sync_api import expect
+from support.browser import wait_until_idle
 from support.pages import check_headline
-from support.rest import at_rest
 from support.server import serve
 from support.t5 import write_t5
 
@@ -41,7 +41,7 @@ def test_the_bias_by_distance_is_found_over_distance_in_a_sum_and_in_the_diagram
     page.goto(f"{address}/positions?text={TEXT.replace(' ', '+')}&positions=relative+bias")
     expect(page.get_by_text("What to look for:")).to_be_visible()
     expect(page.locator(".js-plotly-plot")).to_have_count(4)
-    at_rest(page)
+    wait_until_idle(page)
     headline = page.locator("p.headline").first
     expect(headline).to_contain_text("Head 1 of the encoder favours")
     check_headline(headline.inner_text())

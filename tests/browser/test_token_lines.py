@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
-from support.access import shuts_no_one_out
-from support.rest import at_rest, back
+from support.browser import expect_accessible, go_back, wait_until_idle
 
 from headlight.plots.tokens import chip_text
 
@@ -39,7 +38,7 @@ def weight_words(weight: float) -> str:
 def open_lines(page: Page, address: str, text: str = SENTENCE, query: str = "") -> None:
     page.goto(f"{address}/?map=1&text={quote(text)}{query}")
     expect(tokens(page, "source").first).to_be_visible()
-    at_rest(page)
+    wait_until_idle(page)
 
 
 @pytest.fixture
@@ -193,7 +192,7 @@ def test_a_long_sentence_scrolls_in_letters_that_can_be_read(visitor, address, s
     tokens(page, "output").last.focus()
     assert scroll.evaluate("place => place.scrollLeft > 0"), "both rows go together"
     expect(readout(page)).to_contain_text("output token")
-    shuts_no_one_out(page)
+    expect_accessible(page)
 
 
 def test_a_token_is_text_and_nothing_else(page, address):
@@ -207,7 +206,7 @@ def test_a_token_is_text_and_nothing_else(page, address):
 
 
 def chosen(page: Page) -> list[str]:
-    at_rest(page)
+    wait_until_idle(page)
     layer, head = (page.get_by_role("radiogroup", name=name) for name in ("Layer", "Head"))
     return [group.locator("[aria-checked=true]").text_content() for group in (layer, head)]
 
@@ -221,7 +220,7 @@ def expect_chosen(page: Page, *layer_and_head: str) -> None:
 
 def choose(page: Page, name: str, value: str) -> None:
     page.get_by_role("radiogroup", name=name).get_by_role("radio", name=value, exact=True).click()
-    at_rest(page)
+    wait_until_idle(page)
 
 
 def test_a_head_goes_along_from_page_to_page_and_back_leads_to_the_first(page, address):
@@ -231,9 +230,9 @@ def test_a_head_goes_along_from_page_to_page_and_back_leads_to_the_first(page, a
     choose(page, "Head", "2")
     expect_chosen(page, first[0], "2")
     expect(page).to_have_url(re.compile(r"head=cross\.\d\.2"))
-    back(page)
+    go_back(page)
     expect(page).not_to_have_url(re.compile("head="))
-    at_rest(page)
+    wait_until_idle(page)
     expect_chosen(page, *first)
     choose(page, "Head", "2")
     expect(page).to_have_url(re.compile(r"head=cross\.\d\.2"))  # a person sees that before the link
@@ -249,7 +248,7 @@ def test_a_head_goes_along_from_page_to_page_and_back_leads_to_the_first(page, a
     expect(page).to_have_url(re.compile(r"head=cross\.all"))
     page.get_by_role("link", name="Inside", exact=True).click()
     expect(page.get_by_role("heading", name="Inside", exact=True)).to_be_visible()
-    at_rest(page)
+    wait_until_idle(page)
     page.get_by_role("link", name="Home", exact=True).click()
     expect(tokens(page, "source").first).to_be_visible()
     expect_chosen(page, "average", "6")
@@ -261,7 +260,7 @@ def test_where_another_page_begins_is_no_choice(page, address):
     for other in ("Decoding", "Inside"):
         page.get_by_role("link", name=other, exact=True).click()
         expect(page.get_by_role("heading", name=other, exact=True)).to_be_visible()
-        at_rest(page)
+        wait_until_idle(page)
         page.get_by_role("link", name="Home", exact=True).click()
         expect(tokens(page, "source").first).to_be_visible()
         expect_chosen(page, *first)
@@ -291,7 +290,7 @@ def test_a_new_sentence_brings_no_script_and_names_the_page_once(messages, addre
     field.fill("You love your teacher.")
     field.press("Enter")
     expect(tokens(page, "source").first).to_contain_text("You")
-    at_rest(page)
+    wait_until_idle(page)
     elements = [message.delta.new_element for message in sent if message.WhichOneof("type") == "delta"]
     components = [each.bidi_component for each in elements if each.WhichOneof("type") == "bidi_component"]
     assert components and all(len(each.js_content) < 300 for each in components)
@@ -312,7 +311,7 @@ def test_figures_have_the_room_for_their_labels_before_they_are_drawn(messages, 
     """Plotly draws a figure once more for each side where the labels take more room than it was told."""
     page, _ = messages
     page.goto(f"{address}/{view}")
-    at_rest(page)
+    wait_until_idle(page)
     read = "plot => [plot._fullLayout.margin, plot._fullLayout._size].map(({ l, r, t, b }) => [l, r, t, b])"
     for name in figures:
         expect(page.locator(f".st-key-{name} .ytick").first).to_be_attached()

@@ -5,8 +5,7 @@ from urllib.parse import quote
 import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
-from support.access import shuts_no_one_out
-from support.rest import at_rest, at_rest_and_hearing_keys, drawn, follow
+from support.browser import expect_accessible, follow, wait_for_frames, wait_for_keys, wait_until_idle
 
 from headlight.app.navigation import GROUPS
 
@@ -195,7 +194,7 @@ def resize(page: Page, size: tuple[int, int]) -> None:
     """Give the page a window of another size, in which all texts of canvases are written anew."""
     page.evaluate("window.written = []")
     page.set_viewport_size(dict(zip(("width", "height"), size, strict=True)))
-    drawn(page)
+    wait_for_frames(page)
 
 
 def out_of_sight(page: Page, selectors: tuple[str, ...]) -> list[str]:
@@ -226,7 +225,7 @@ def visit(page: Page, size: tuple[int, int], path: str, text: str) -> None:
     else:
         for selector in VIEWS[path] or (FIGURES,):
             expect(page.locator(selector).first).to_be_visible()
-    at_rest(page)
+    wait_until_idle(page)
 
 
 def assert_presents(page: Page, path: str) -> None:
@@ -235,15 +234,15 @@ def assert_presents(page: Page, path: str) -> None:
     Its figure is wholly within the window, with letters that can be read.
     """
     resize(page, WINDOWS[0])
-    at_rest_and_hearing_keys(page)
+    wait_for_keys(page)
     page.keyboard.press("p")
     expect(page.locator(BAR)).to_have_css("opacity", "0")
-    at_rest(page)
+    wait_until_idle(page)
     figures = tuple(each for each in VIEWS[path] if each not in CONTROLS and not each.startswith(".st-key-"))
     figures = PRESENTED.get(path, figures) if path in LOOKED_AT_PRESENTED else ()
     for selector in figures:
         expect(page.locator(selector).first).to_be_visible()
-    drawn(page)
+    wait_for_frames(page)
     assert not page.evaluate(_BEYOND), "presented"
     assert not out_of_sight(page, figures), "presented"
     assert not figures or smallest_text(page) >= SMALLEST, "presented"
@@ -268,14 +267,14 @@ def test_every_view_is_in_sight_can_be_read_and_shuts_no_one_out(visitors, path)
         visit(page, looked_at, path, LONGER)
     else:
         resize(page, looked_at)
-        at_rest(page)
+        wait_until_idle(page)
     assert not VIEWS[path] or smallest_text(page) >= SMALLEST, looked_at
-    shuts_no_one_out(page)
+    expect_accessible(page)
     if not grows:
         assert_presents(page, path)
     if path == "/":
         visit(visitors["dark"], PHONE, path, LONGER)
-        shuts_no_one_out(visitors["dark"])
+        expect_accessible(visitors["dark"])
 
 
 @pytest.mark.parametrize("path", ["/inside?inside=masks", "/inside?inside=masks&head=cross.1.1"])

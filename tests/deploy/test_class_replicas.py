@@ -6,8 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from support.classes import Phone, crowd
-from support.proxied import Deployment, container_folder, deployed
-from support.until import until
+from support.deployment import Deployment, container_folder, deployed
+from support.server import until
 
 from headlight.classroom import FILE_VARIABLE, Question, Teacher, Truth, open_class
 from headlight.classroom.admission import hash_participant

@@ -2,8 +2,8 @@
 
 import re
 
-from support.house import BELOW
-from support.proxied import CONTAINER, DEPLOY, ROOT, TEMPLATE
+from support.deployment import CONTAINER, DEPLOY, ROOT, TEMPLATE
+from support.source_files import BELOW
 
 from headlight.app.model_queue import SWITCH
 from headlight.classroom import FILE_VARIABLE

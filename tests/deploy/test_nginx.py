@@ -13,19 +13,10 @@ from pathlib import Path
 import pytest
 import websockets
 from playwright.sync_api import Page, expect
-from support.proxied import (
-    CONTAINER,
-    ROOT,
-    Deployment,
-    Replica,
-    asked,
-    container_folder,
-    cookies_of,
-    deployed,
-)
-from support.rest import at_rest
-from support.talk import aside, talking
-from support.until import until
+from support.browser import wait_until_idle
+from support.deployment import CONTAINER, ROOT, Deployment, Replica, container_folder, cookies_of, deployed, replica_for
+from support.server import until
+from support.visitors import aside, talking
 
 from benchmarks.websocket_visitor import WebsocketVisitor
 
@@ -69,7 +60,7 @@ def window(browser, below) -> Page:
 def home(deployment: Deployment, page: Page) -> Replica:
     """The replica of a browser's cookie."""
     (value,) = (cookie["value"] for cookie in page.context.cookies() if cookie["name"] == "headlight")
-    upstream = asked(deployment, f"headlight={value}")
+    upstream = replica_for(deployment, f"headlight={value}")
     return next(replica for replica in deployment.replicas if replica.upstream == upstream)
 
 
@@ -106,7 +97,7 @@ def test_a_deep_link_at_the_root_arrives_with_its_view_drawn_all_from_one_replic
     page.goto(f"{at_root.address}/attention?text=Where+is+my+cat%3F&head=cross.2.4")
     expect(page.locator(".heads_name")).to_have_text("Cross-attention: layer 2, head 4")
     expect(page.get_by_label("Sentence to translate")).to_have_value(SENTENCE)
-    at_rest(page)
+    wait_until_idle(page)
     assert page.locator("canvas").first.evaluate("canvas => canvas.width * canvas.height") > 0
     # Streamlit looks for its server below the page's address first, and finds it above.
     assert not [url for url in failed if "/attention/_stcore/" not in url]
@@ -146,14 +137,14 @@ def test_who_comes_without_a_cookie_gets_one_that_leads_to_the_replica_that_answ
         given = either.get(path)[1].get_all("Set-Cookie")
         assert len(given) == 1 and given[0].endswith("; Path=/; HttpOnly; SameSite=Lax")
         upstreams.add(either.served(path))
-        assert asked(either, given[0].split(";")[0]) == either.served(path)
+        assert replica_for(either, given[0].split(";")[0]) == either.served(path)
     assert upstreams == {replica.upstream for replica in either.replicas}, "newcomers are spread"
 
 
 def test_who_has_a_cookie_stays_with_its_replica_and_gets_no_other(at_root):
     for replica in at_root.replicas:
         (cookie,) = cookies_of(at_root, replica, 1)
-        assert {asked(at_root, cookie) for _ in range(5)} == {replica.upstream}
+        assert {replica_for(at_root, cookie) for _ in range(5)} == {replica.upstream}
         assert at_root.get("/", Cookie=cookie)[1].get_all("Set-Cookie") is None
     assert "headlight=" in at_root.get("/", Cookie="headlight=made-up")[1]["Set-Cookie"]
 
@@ -261,7 +252,7 @@ def test_a_killed_replicas_visitors_go_on_with_the_other_and_the_others_notice_n
         counted = [talk.answered for talk in talks]
         until(lambda: all(talk.answered >= count + 3 for talk, count in zip(talks, counted, strict=True)))
         until(lambda: living.sessions == len(talks) + 1)
-        at_rest(window)
+        wait_until_idle(window)
     assert [talk.broken for talk in talks] == [1, 1, 1, 0, 0, 0]
     assert not [wrong for talk in talks for wrong in talk.wrong]
 

@@ -4,8 +4,8 @@ import re
 from functools import cache
 
 import numpy as np
-from support.claims import as_printed, told
-from support.traced import TOKEN, place_of, traces, translator
+from support.captions import TOKEN, as_printed, finding_text, place_of
+from support.traces import traces, translator
 
 from headlight.plots.contributions import GRADIENT, LEFT_OUT, MEASURES, NORMED, RAW
 from headlight.views.research.attribution import correlations, describe_agreement, describe_largest, describe_prefix
@@ -41,7 +41,7 @@ def mean_ranks(sizes):
 
 def test_the_token_named_as_largest_is_and_each_measure_that_is_known_has_one():
     for tokens, values, *_ in cases():
-        text = told(describe_largest(values, tokens))
+        text = finding_text(describe_largest(values, tokens))
         same, count, different, listed = re.fullmatch(
             r"(?:All (\d) measures are largest at the same token|The (\d) measures are largest at (\d) different "
             r"tokens)\. Signs aside: (.+)\.",

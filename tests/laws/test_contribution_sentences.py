@@ -5,11 +5,9 @@ import re
 import numpy as np
 import pytest
 import torch
-from support.claims import PERCENT, as_percent, as_printed, number, scientific_number, told
-from support.made import NEXT, made_trace
-from support.small import random_ids, unlike_model
-from support.streams import loaded, trace_of
-from support.traced import place_of, traces
+from support.captions import PERCENT, as_percent, as_printed, finding_text, number, place_of, scientific_number
+from support.models import random_ids, unlike_model
+from support.traces import NEXT, loaded, made_trace, trace_of, traces
 
 from headlight.plots.contributions import Contrast
 from headlight.views.research.contrast import describe_contrast
@@ -41,7 +39,7 @@ def test_what_source_and_prefix_contribute_is_so():
             rf"On average ({PERCENT}) of a token comes from the source\. That is by ALTI\+, which over sentence pairs "
             rf"of this checkpoint gives 50 %; rollout gives ({PERCENT})\. By ALTI\+ {PLACED} \(({PERCENT})\) has least "
             rf"of the source, {PLACED} \(({PERCENT})\) most\.",
-            told(describe_shares(shares)),
+            finding_text(describe_shares(shares)),
         )
         assert as_percent(said[1], 1 - np.mean(prefix))
         assert as_percent(said[2], np.mean([sum(row[:width]) for row in rolled.across[-1]]))
@@ -67,7 +65,7 @@ def test_what_speaks_for_either_candidate_is_so():
             trace.decoder_input_tokens[: step + 1],
         )
         methods = [method(*asked, chosen, other) for method in (gradient_times_input, leave_one_out)]
-        text = told(describe_contrast(Contrast(*names, trace.source_tokens, fed, *methods)))
+        text = finding_text(describe_contrast(Contrast(*names, trace.source_tokens, fed, *methods)))
         # By linearity: what speaks for the one token, less what speaks for the other, each computed alone.
         apart = []
         for method in (gradient_times_input, leave_one_out):
@@ -102,11 +100,11 @@ def test_what_the_model_gives_a_translation_is_so():
         words = trace.target_text.split()
         for given in (" ".join(words[::-1]) or "Ja.", trace.target_text or "Nein.", other.target_text or "Haus"):
             forced = own.trace(trace.source_text, target=given)
-            kinds.add(check_own(told(describe_own(forced, trace)), forced, trace))
+            kinds.add(check_own(finding_text(describe_own(forced, trace)), forced, trace))
     # The search's own hypothesis as the given one, against a worse one as the model's: the other way round.
     forced = own.trace(TEXTS[0].source_text, target=TEXTS[1].target_text)
     best = own.trace(TEXTS[0].source_text, target=Hypothesis(TEXTS[0].target_ids, 0.0, 0.0, True))
-    kinds.add(check_own(told(describe_own(best, forced)), best, forced))
+    kinds.add(check_own(finding_text(describe_own(best, forced)), best, forced))
     assert kinds == {"same", "its own", "your"}
 
 
@@ -120,12 +118,14 @@ def test_a_translation_is_said_to_be_unfound_only_where_the_beam_did_not_find_it
         for rank, one in enumerate(found[1:], start=2):
             second = own.trace(trace.source_text, target=one)
             more = sums(second)[0] - sums(first)[0]
-            text = told(describe_own(second, first, ids))
+            text = finding_text(describe_own(second, first, ids))
             assert ("missed" not in text) and (f"found yours too, in place {rank}: it ranks" in text) == (more > 0.005)
-            alone = told(describe_own(second, first))
+            alone = finding_text(describe_own(second, first))
             assert ("missed yours." in alone) == (more > 0.005)
             lower += more > 0.005
-        ranked_second = told(describe_own(first, second, ids))  # the page shows the last of the beam, yours is its best
+        ranked_second = finding_text(
+            describe_own(first, second, ids)
+        )  # the page shows the last of the beam, yours is its best
         assert "over a length penalty" not in ranked_second and "missed" not in ranked_second
         missed += 1
     assert lower and missed > 30
@@ -245,7 +245,7 @@ def assert_parts(model, source, fed, token):
     with torch.inference_mode():
         logits = model(torch.tensor([source]), torch.tensor([fed]))[0, -1].double()
     found = attribute_logit(model, source, fed, token)
-    said, expected = PARTS.fullmatch(told(describe_parts(found, "x"))), float(logits[token])
+    said, expected = PARTS.fullmatch(finding_text(describe_parts(found, "x"))), float(logits[token])
     assert [number(said["sum"]), number(said["logit"])] == pytest.approx([expected] * 2, abs=0.0052)
     sums = {
         "embedding": found.embedding,
@@ -285,7 +285,7 @@ def test_what_takes_is_not_said_to_add():
         parts = {name: random.normal(middle, 1, shape) for name, shape in shapes.items()}
         numbers = dict(zip(("embedding", "position", "biases"), random.normal(middle, 1, 3).tolist(), strict=True))
         found = LogitAttribution(**parts, **numbers, logit=0.0)
-        said = PARTS.fullmatch(told(describe_parts(found, "x")))
+        said = PARTS.fullmatch(finding_text(describe_parts(found, "x")))
         check_kinds(said, {name: float(np.sum(value)) for name, value in found.by_kind().items()})
         assert number(said["part"]) == pytest.approx(parts["feed_forward"].max(), abs=0.0051)
         does.add(said["does"])

@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 import torch
-from support.traced import translator
+from support.traces import translator
 
 from headlight.views.decoding.search_content import describe_search
 from transformer import Beam, Greedy

@@ -9,7 +9,7 @@ from functools import cache, cached_property
 import numpy as np
 import pytest
 import torch
-from support.small import small_model
+from support.models import small_model
 
 from transformer.decoding.sampling import Greedy, Hypothesis, decode
 from transformer.interpret.activations import RESIDUAL_STREAM, Request, record, scores_of

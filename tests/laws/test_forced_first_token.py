@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 from support.families import write_family
-from support.small import small_model
+from support.models import small_model
 
 from headlight.app.results import CheckpointFiles, measures
 from headlight.views.home.content import least_probable_token

@@ -6,8 +6,7 @@ from functools import cache
 import numpy as np
 import pytest
 from support.head_rows import Head, thresholds
-from support.streams import KINDS
-from support.traced import CHECKPOINT, traces, translator
+from support.traces import CHECKPOINT, KINDS, traces, translator
 
 from headlight.app.facts import pattern_facts
 from transformer.corpus.head_roles import load_roles

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from support.claims import PERCENT, as_percent, as_printed, number
-from support.streams import labels, loaded, some_blocks, stages_of, trace_of
+from support.captions import PERCENT, as_percent, as_printed, number
+from support.traces import labels, loaded, some_blocks, stages_of, trace_of
 
 from headlight.views.inside.architecture_content import share_words
 from headlight.views.inside.scaling import describe_head, describe_random

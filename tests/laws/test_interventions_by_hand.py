@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 from support.by_hand import ByHand
-from support.small import mark_end, random_sources, small_config, small_model, unlike_model
+from support.models import mark_end, random_sources, small_config, small_model, unlike_model
 
 from transformer import Beam, Greedy, Sampling
 from transformer.checkpoint import Checkpoint, build_model, save_checkpoint

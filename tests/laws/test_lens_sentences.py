@@ -7,9 +7,9 @@ from itertools import combinations
 import numpy as np
 import pytest
 import torch
-from support.claims import PERCENT, as_percent, number, told
-from support.sentences import SENTENCES
-from support.streams import loaded, stream_of, trace_of
+from support.captions import PERCENT, as_percent, finding_text, number
+from support.texts import SENTENCES
+from support.traces import loaded, stream_of, trace_of
 
 from headlight.views.research.logit_lens import describe_early, describe_lens, lens_rows
 from transformer.decoding.sampling import Hypothesis
@@ -59,7 +59,7 @@ def test_from_which_layers_the_translation_is_there_is_what_greedy_decoding_from
         memories = [model.encoder_norm(torch.tensor(vector)[None]) for vector in vectors]
     same = [greedy(model, memory, len(trace.target_ids)) == trace.target_ids for memory in memories]
     found = decoder_lens(model, trace.source_ids)
-    check_lens(told(describe_early(found)), found, same)
+    check_lens(finding_text(describe_early(found)), found, same)
 
 
 def test_the_layer_from_which_on_the_translation_is_there_is_the_first_with_none_after_it_that_lacks_it():
@@ -68,7 +68,7 @@ def test_the_layer_from_which_on_the_translation_is_there_is_the_first_with_none
     for _ in range(300):
         ids = [tuple(random.integers(0, 2, random.integers(1, 3)).tolist()) for _ in range(random.integers(2, 6))]
         found = [Hypothesis(each, -1.0, -1.0, bool(random.integers(2))) for each in ids]
-        text = told(describe_early(found))
+        text = finding_text(describe_early(found))
         check_lens(text, found, [each == ids[-1] for each in ids])
         seen.add("It also does" in text)
     assert seen == {True, False}

@@ -4,9 +4,9 @@ import re
 
 import numpy as np
 import pytest
-from support.claims import PERCENT, as_percent, as_printed, number
-from support.sentences import SENTENCES
-from support.streams import loaded, stream_of, trace_of
+from support.captions import PERCENT, as_percent, as_printed, number
+from support.texts import SENTENCES
+from support.traces import loaded, stream_of, trace_of
 
 from headlight.views.decoding.candidates_content import describe_cut, logit_by_hand, softmax_by_hand
 from headlight.views.research.calibration import describe_confidence

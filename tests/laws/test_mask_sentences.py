@@ -6,9 +6,9 @@ from functools import cache
 
 import numpy as np
 import pytest
-from support.claims import PERCENT, TINY, as_percent, scientific_number
-from support.sentences import SENTENCES
-from support.streams import loaded, trace_of
+from support.captions import PERCENT, TINY, as_percent, scientific_number
+from support.texts import SENTENCES
+from support.traces import loaded, trace_of
 
 from headlight.views.inside import masks_content as content
 from transformer.interpret.mask_ablation import MaskedPass, masked_head, run_masked

@@ -6,9 +6,8 @@ from functools import cache
 import numpy as np
 import pytest
 import torch
-from support.claims import as_percent, as_printed, number, told
-from support.streams import CHECKPOINTS, loaded, trace_of
-from support.traced import traces
+from support.captions import as_percent, as_printed, finding_text, number
+from support.traces import CHECKPOINTS, loaded, trace_of, traces
 
 from headlight.views.research.patching import cell_words, describe_cell, describe_map
 from transformer.interpret.what_if.patching import (
@@ -186,7 +185,7 @@ def test_what_is_said_of_every_head_in_forty_pairs_of_sentences_is_what_a_run_wi
         patched, clean, corrupted = shares_by_hand(question)
         shares = (patched - corrupted) / (clean - corrupted)
         names = [f"cross-attention layer {row + 1}, head {at + 1}" for row, at in np.ndindex(found.shares.shape)]
-        check_map(told(describe_map(found, columns)), shares, names, abs(clean - corrupted))
+        check_map(finding_text(describe_map(found, columns)), shares, names, abs(clean - corrupted))
         seen = patched_predictions(model, question, [found.cells[0][0]], 1)
         for at, difference in enumerate(patched):
             text = describe_cell(found, *divmod(at, len(columns)), columns, seen, name)
@@ -203,13 +202,13 @@ def test_no_cell_is_said_to_bring_back_more_than_all_or_to_come_nearer_where_it_
     for _ in range(2000):
         shares = random.normal(random.choice([0, 0.6, 1, 2]), 10.0 ** random.uniform(-3, 1), (1, len(columns)))
         clean, corrupted = random.normal(0, 1, 2).round(3)
-        text = told(describe_map(PatchingMap(cells, shares, clean, corrupted), columns))
+        text = finding_text(describe_map(PatchingMap(cells, shares, clean, corrupted), columns))
         names = [f"cross-attention layer 1, head {at + 1}" for at in range(len(columns))]
         check_map(text, shares[0], names, abs(clean - corrupted))
         kinds.add(text.split()[0])
     assert kinds == {"Putting", "No", "Even"}
     nothing = PatchingMap(cells, np.full((1, len(columns)), np.nan), 1.0, 1.0)
-    assert told(describe_map(nothing, columns)).startswith("There is nothing to restore")
+    assert finding_text(describe_map(nothing, columns)).startswith("There is nothing to restore")
     assert nothing.default_cell() == (0, 0)
 
 
@@ -227,6 +226,6 @@ def test_of_a_residual_stream_the_embeddings_are_not_counted_of_which_a_word_res
             elif stack == "encoder" and sum(map(int.__ne__, question.clean, question.corrupted)) == 1:
                 differs = float(question.clean[at] != question.corrupted[at])
                 assert found.shares[0, at] == pytest.approx(differs, abs=1e-4)
-        text = told(describe_map(found, columns))
+        text = finding_text(describe_map(found, columns))
         check_map(text, np.array(shares), names, abs(clean - corrupted))
         assert "embeddings aside" in text

@@ -6,11 +6,11 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from support.claims import TINY, as_printed, scientific_number
+from support.captions import TINY, as_printed, scientific_number
+from support.models import encoding
 from support.pages import check_headline
-from support.sentences import SENTENCES
-from support.small import encoding
-from support.streams import loaded, trace_of
+from support.texts import SENTENCES
+from support.traces import loaded, trace_of
 
 from headlight.app.finding import Finding
 from headlight.views.positions.waves import (

@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from support.streams import CHECKPOINTS, KINDS
+from support.traces import CHECKPOINTS, KINDS
 
 from headlight.views.training import replay_content as content
 from transformer.training.replay import REPLAY_FILE, load_replay

@@ -4,9 +4,9 @@ import re
 
 import numpy as np
 import pytest
-from support.claims import PERCENT, as_percent, as_printed, number
-from support.sentences import SENTENCES
-from support.streams import loaded, stream_of, trace_of
+from support.captions import PERCENT, as_percent, as_printed, number
+from support.texts import SENTENCES
+from support.traces import loaded, stream_of, trace_of
 
 from headlight.views.research.feed_forward import describe_units
 from headlight.views.research.trajectory import describe_trajectory

@@ -6,9 +6,8 @@ from functools import cache
 
 import numpy as np
 import pytest
-from support.claims import PERCENT, as_percent, told
-from support.made import made_map
-from support.traced import TOKEN, place_of, traces, translator
+from support.captions import PERCENT, TOKEN, as_percent, finding_text, place_of
+from support.traces import made_map, traces, translator
 
 from headlight.views.research.rollout import HALVES, MEASURED, METHODS, describe_diagonal, describe_shares
 from transformer.interpret.attention_block import block_parameters, record_stages
@@ -69,7 +68,7 @@ def test_what_is_said_of_weights_and_shares_is_so(kind):
         queries = trace.source_tokens if kind == "encoder" else trace.decoder_input_tokens
         for layer in range(len(trace.encoder)):
             raw = attention_map(trace, kind, layer)
-            said = SHARES.fullmatch(told(describe_shares(raw, share_map(rollout, trace, kind, layer, "fed"))))
+            said = SHARES.fullmatch(finding_text(describe_shares(raw, share_map(rollout, trace, kind, layer, "fed"))))
             before = getattr(trace, kind)[layer].astype(np.float64).mean(axis=0)
             after = own[kind][layer][:, : len(keys)]
             moved = [row for row in range(len(before)) if before[row].argmax() != after[row].argmax()]
@@ -90,7 +89,7 @@ def test_what_is_said_of_weights_and_shares_is_so(kind):
 
 def test_a_maximum_that_is_shared_does_not_move():
     tied = describe_shares(made_map([[0.5, 0.5, 0], [0.2, 0.8, 0]]), made_map([[0.3, 0.7, 0], [0.3, 0.6, 0.1]]))
-    assert told(tied) == "Shares and weights agree: every row peaks at the same token."
+    assert finding_text(tied) == "Shares and weights agree: every row peaks at the same token."
 
 
 DIAGONAL = re.compile(

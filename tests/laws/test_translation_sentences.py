@@ -3,9 +3,9 @@
 import re
 
 import numpy as np
-from support.claims import as_printed
+from support.captions import TOKEN, as_printed, is_printed, place_of
 from support.head_rows import word
-from support.traced import TOKEN, all_traces, is_printed, odd_traces, place_of, traces, translator
+from support.traces import all_traces, odd_traces, traces, translator
 
 from headlight.plots.names import head_name
 from headlight.views.home.content import least_probable_token, strongest_reading

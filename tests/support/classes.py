@@ -11,8 +11,7 @@ from urllib.parse import urlsplit
 
 import uvicorn
 from starlette.applications import Starlette
-from support.server import free_port
-from support.until import until
+from support.server import free_port, until
 
 from headlight.classroom.routes import class_routes
 from headlight.classroom.sqlite_store import SqliteStore

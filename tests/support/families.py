@@ -7,6 +7,8 @@ from pathlib import Path
 
 import sentencepiece
 import torch
+from support.texts import SENTENCES
+from support.tiny import make_pairs
 from tokenizers import ByteLevelBPETokenizer
 from transformers import (
     BartConfig,
@@ -23,9 +25,6 @@ from transformers import (
     PreTrainedModel,
     PreTrainedTokenizerBase,
 )
-
-from .sentences import SENTENCES
-from .tiny import make_pairs
 
 FAMILIES = ("nllb", "m2m100", "mbart50", "mbart", "bart", "bart-cnn")
 SENTENCEPIECE = "sentencepiece.bpe.model"

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from support.until import until
+from support.server import until
 
 NAMES = ("firefox-esr", "firefox")
 PATIENCE = 300  # seconds, on a busy machine

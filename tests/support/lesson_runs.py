@@ -44,7 +44,7 @@ def run_in(folder: Path, text: str) -> Run:
     return Run(TranslationRequest(CheckpointFiles.now(folder), text))
 
 
-def found(run: Run, measure: str, **arguments: str | int | float | bool) -> Answer | str:
+def measured(run: Run, measure: str, **arguments: str | int | float | bool) -> Answer | str:
     """What a measure finds, or the sentence that says why the run decides nothing."""
     try:
         return answer_of(run, measure, arguments)
@@ -59,7 +59,7 @@ def decided(
     answers = []
     for text in (*SENTENCES, *more):
         run = run_of(checkpoint, text)
-        answer = found(run, measure, **arguments)
+        answer = measured(run, measure, **arguments)
         if isinstance(answer, str):
             assert answer[0].isupper() and answer.endswith("."), answer
         else:

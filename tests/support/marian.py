@@ -8,12 +8,11 @@ from pathlib import Path
 
 import torch
 from safetensors.torch import load_file
+from support.tiny import make_pairs
 from transformers import MarianConfig, MarianMTModel
 
 from transformer.config import TokenizerConfig
 from transformer.data.tokenizer import Tokenizer
-
-from .tiny import make_pairs
 
 LANGUAGES = (">>deu<<", ">>gos<<")
 SPECIAL = {"<unk>", "<s>", "</s>", "<pad>"}

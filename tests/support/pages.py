@@ -1,11 +1,13 @@
-"""A page through Streamlit's own test runner: how to open it, and what stands on it."""
+"""A page through Streamlit's test runner: open it, and read its elements."""
 
 import base64
 import html
 import json
 import re
+import time
+from collections.abc import Callable
 from pathlib import Path
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl, quote, urlsplit
 
 import numpy as np
 from streamlit.testing.v1 import AppTest
@@ -93,3 +95,71 @@ def numbers(sent) -> np.ndarray:
         array = np.frombuffer(base64.b64decode(sent["bdata"]), sent["dtype"])
         return array.reshape([int(side) for side in sent["shape"].split(",")]) if "shape" in sent else array
     return np.array(sent, dtype=float)
+
+
+VIEWS = {
+    "/": "Headlight",
+    "/lessons": "Lessons",
+    f"/lessons?lessons={quote('for the teacher')}": "Lessons",
+    "/?map=1": "Headlight",
+    "/decoding": "Decoding",
+    "/decoding?decoding=beam&beam=3&prefix=258": "Decoding",
+    "/decoding?decoding=beam&decoding_view=beam+search": "Decoding",
+    "/decoding?decoding_view=candidates": "Decoding",
+    "/attention": "Attention",
+    "/attention?view=lines&head=decoder.1.1-decoder.2.3": "Attention",
+    "/attention?attention=one+head&head=encoder.1.1": "Attention",
+    "/research": "Research",
+    "/research?research=rollout": "Research",
+    "/research?research=attribution": "Research",
+    "/research?research=contributions": "Research",
+    "/research?research=contrast": "Research",
+    "/research?research=patching": "Research",
+    "/research?research=patching&minimal_pair=name&patched=cross%20heads": "Research",
+    f"/research?research=patching&minimal_pair={quote('your own')}": "Research",
+    "/research?research=logit+lens": "Research",
+    "/research?research=trajectory": "Research",
+    "/research?research=embeddings": "Research",
+    "/research?research=feed-forward": "Research",
+    "/research?research=calibration": "Research",
+    "/positions": "Positions",
+    "/positions?positions=waves": "Positions",
+    "/positions?positions=relative+bias": "Positions",
+    "/training": "Training",
+    "/training?training=replay&checkpoint=en-fr": "Training",
+    "/training?training=compare+runs": "Training",
+    "/training?training=recipe": "Training",
+    "/inside?head=decoder.1.1": "Inside",
+    f"/inside?inside={quote('small example')}&toy_flipped=000111000000000000": "Inside",
+    "/inside?inside=architecture": "Inside",
+    "/inside?inside=masks": "Inside",
+    "/inside?inside=masks&head=cross.1.1": "Inside",
+    f"/inside?inside={quote('why √d_k')}": "Inside",
+    "/what_if": "What if",
+    "/what_if?off=encoder.2.5-cross.1.1&ablated_by=uniform": "What if",
+    f"/what_if?what_if={quote('rewrite attention')}": "What if",
+    f"/what_if?what_if={quote('your translation')}": "What if",
+}
+
+
+PAGE = "pages/training.py"
+HOSTILE = ["x", "a,b,c", "x" * 50_000, "../../etc", "<script>alert(1)</script>", "\x00", ",,,"]
+
+
+def button(app: AppTest, label: str):
+    return next((button for button in app.button if button.label == label), None)
+
+
+def run_until(app: AppTest, condition: Callable[[], bool], seconds: float = 300) -> None:
+    """Let the page look again, as its fragment does, until something is so."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, page_text(app)
+        time.sleep(0.3)
+        app.run()
+        assert not app.exception
+
+
+def fact_array(fact: dict) -> np.ndarray:
+    """Return an array of float32 that headlight/app/facts.py has encoded."""
+    return np.frombuffer(base64.b64decode(fact["base64"]), "<f4").reshape(fact["shape"])

@@ -6,9 +6,10 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 
 ROOT = Path(__file__).parents[2]
 
@@ -61,3 +62,15 @@ def wait_for(url: str, server: subprocess.Popen, seconds: float = 300) -> None:
         except OSError:
             time.sleep(0.2)
     raise TimeoutError(f"{url} did not answer")
+
+
+Found = TypeVar("Found")
+
+
+def until(look: Callable[[], Found], seconds: float = 300.0) -> Found:
+    """What `look` finds, as soon as it finds anything; fails where that takes longer."""
+    deadline = time.monotonic() + seconds
+    while not (found := look()):
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.01)
+    return found

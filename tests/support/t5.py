@@ -7,6 +7,8 @@ from pathlib import Path
 
 import sentencepiece
 import torch
+from support.texts import SENTENCES
+from support.tiny import make_pairs
 from transformers import (
     ByT5Tokenizer,
     MT5Config,
@@ -21,8 +23,8 @@ from transformers import (
     T5Tokenizer,
 )
 
-from .sentences import SENTENCES
-from .tiny import make_pairs
+from transformer.checkpoint import save_checkpoint
+from transformer.exchange.importing import import_checkpoint
 
 FAMILIES = ("t5", "flan-t5", "mt5", "byt5", "t5-shallow", "pegasus")
 PREFIXES = {
@@ -136,3 +138,15 @@ def train_pieces(size: int, more: Sequence[str] = ()) -> bytes:
         minloglevel=2,
     )
     return model.getvalue()
+
+
+NAME = "summaries"
+TEXT = " ".join(["red dog sees the small house and"] * 60)[:1395]
+HALF = TEXT[:600]  # its weights, too, are more than are sent at once
+_SUMMARIZER_SHAPE = {"d_model": 32, "d_kv": 4, "d_ff": 32, "num_layers": 6, "num_decoder_layers": 6, "num_heads": 8}
+
+
+def write_summarizer(made: Path, folder: Path) -> None:
+    """A checkpoint like T5's of random weights, 6 + 6 layers of 8 heads; `made` is an empty folder on the way."""
+    write_t5(made, "t5", n_positions=512, **_SUMMARIZER_SHAPE)
+    save_checkpoint(folder / NAME, import_checkpoint(made), torch.float32)

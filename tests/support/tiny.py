@@ -1,10 +1,12 @@
-"""A tiny language that a model learns in seconds, and the files of a run on it."""
+"""A tiny language that a model learns in seconds, the files of a run on it, and its gold alignments."""
 
 import json
 import random
+from collections.abc import Sequence
 from pathlib import Path
 
 from transformer.config import DataConfig, Experiment, ModelConfig, TokenizerConfig, TrainingConfig
+from transformer.corpus.alignment.gold import GoldPair
 
 WORDS = {
     "red": "rot",
@@ -81,3 +83,30 @@ def write_pairs(path: Path, pairs: list[tuple[str, str]]) -> Path:
     """The pairs as TSV."""
     path.write_text("".join(f"{source}\t{target}\n" for source, target in pairs), encoding="utf-8")
     return path
+
+
+def gold_pair(source: str, target: str) -> GoldPair:
+    """A pair of the tiny language, its full stops words of their own, each word linked with the one in its place."""
+    words = tuple(tuple(text.replace(".", " .").split()) for text in (source, target))
+    links = frozenset((place, place) for place in range(len(words[0])))
+    return GoldPair(*words, links, links)
+
+
+def write_gold(folder: Path, pairs: Sequence[GoldPair]) -> Path:
+    """The three files of a gold set."""
+    folder.mkdir()
+    lines = {
+        "source": [" ".join(pair.source) for pair in pairs],
+        "target": [" ".join(pair.target) for pair in pairs],
+        "links": [
+            " ".join(f"{i}{'-' if (i, j) in pair.sure else '?'}{j}" for i, j in sorted(pair.possible)) for pair in pairs
+        ],
+    }
+    for name, texts in lines.items():
+        (folder / f"{name}.txt").write_text("".join(f"{text}\n" for text in texts))
+    return folder
+
+
+def tiny_gold(number: int, seed: int) -> list[GoldPair]:
+    """So many pairs of the tiny language."""
+    return [gold_pair(*pair) for pair in make_pairs(number, seed)]

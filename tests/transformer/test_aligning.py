@@ -4,8 +4,7 @@ import json
 
 import pandas
 import pytest
-from support.aligned import gold_pair, tiny_gold, write_gold
-from support.tiny import make_pairs, write_pairs
+from support.tiny import gold_pair, make_pairs, tiny_gold, write_gold, write_pairs
 
 from transformer import Translator
 from transformer.__main__ import main

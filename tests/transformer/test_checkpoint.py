@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from support.small import small_config, small_model
+from support.models import small_config, small_model
 from support.tiny import VOCABULARY
 
 from transformer.checkpoint import Checkpoint, find_checkpoints, load_checkpoint, save_checkpoint

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.near import near
 from support.tiny import make_pairs, tiny_experiment, write_pairs, write_toml
+from support.tolerance import near
 
 from headlight.__main__ import main
 from transformer import Beam, Translator

@@ -4,7 +4,7 @@ import dataclasses
 from pathlib import Path
 
 import pytest
-from support.small import small_config
+from support.models import small_config
 from support.tiny import tiny_experiment, write_toml
 
 from transformer.config import (

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 import torch
-from support.near import near
-from support.streams import CHECKPOINTS
+from support.tolerance import near
+from support.traces import CHECKPOINTS
 
 import headlight as hl
 from transformer import Beam, Sampling, Translator

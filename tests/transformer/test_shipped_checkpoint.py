@@ -7,10 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from support.ablated import zero_ablated
-from support.near import near
-from support.small import record_one
-from support.stitched import stitched_while_decoding
+from support.models import record_one, stitched_while_decoding, zero_ablated
+from support.tolerance import near
 
 from transformer import Translator
 from transformer.checkpoint import find_checkpoints

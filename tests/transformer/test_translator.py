@@ -5,9 +5,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from support.ablated import zero_ablated
-from support.near import near
+from support.models import zero_ablated
 from support.tiny import make_pairs
+from support.tolerance import near
 
 from transformer import Beam, Decoding, Greedy, Sampling, Translator, UserError
 from transformer.errors import CheckpointError, DeviceError, EmptyTextError, TooLongError

@@ -4,8 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from support.facts import fact_array
-from support.pages import ROOT, components, headlines, open_page, page_text
+from support.pages import ROOT, components, fact_array, headlines, open_page, page_text
 
 from headlight.app import results
 from transformer import Translator

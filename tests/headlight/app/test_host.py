@@ -13,9 +13,8 @@ from pathlib import Path
 
 import pytest
 import websockets
-from support.server import ROOT, free_port, is_alive, start, wait_for
-from support.talk import aside
-from support.until import until
+from support.server import ROOT, free_port, is_alive, start, until, wait_for
+from support.visitors import aside
 
 from benchmarks.websocket_visitor import WebsocketVisitor
 from headlight.app import open_files

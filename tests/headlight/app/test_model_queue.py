@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from support.until import until
+from support.server import until
 
 from headlight.app import model_queue
 from headlight.app.model_queue import BATCH, CROWD, KEPT, ModelQueue, Request

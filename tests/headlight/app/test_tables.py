@@ -5,7 +5,7 @@ import io
 
 import pandas as pd
 import pytest
-from support.house import ROOT
+from support.source_files import ROOT
 
 from headlight.app.widgets import as_csv
 

@@ -4,7 +4,7 @@ import ast
 import re
 
 import pytest
-from support.house import files
+from support.source_files import files
 
 # The component that shows it puts the word of a touch screen in its place (headlight/components/lib/screen.js).
 PUT_RIGHT_BY_THEIR_COMPONENT = {"Click a word to hide it from the model. What happens?"}

@@ -7,8 +7,8 @@ from pathlib import Path
 from urllib.parse import parse_qs
 
 import pytest
-from support.house import files, tree
 from support.pages import open_page
+from support.source_files import files, tree
 
 from headlight.app import choices, url_state
 from headlight.app.url_state import PARAMETERS, default_of

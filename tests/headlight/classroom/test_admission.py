@@ -8,8 +8,8 @@ import re
 from urllib.parse import quote, unquote
 
 import pytest
-from support.awkward import awkward_texts
 from support.classes import Phone, served
+from support.texts import awkward_texts
 
 from headlight.classroom import Question, Teacher, open_class, read_code, routes
 from headlight.classroom.admission import ARRIVAL_SECONDS, ARRIVALS, RateLimit, hash_participant

@@ -4,8 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from support.classes import Crowd, crowd
-from support.server import free_port, start, wait_for
-from support.until import until
+from support.server import free_port, start, until, wait_for
 
 from headlight.classroom import FILE_VARIABLE, Question, Teacher, open_class
 from headlight.classroom.admission import hash_participant

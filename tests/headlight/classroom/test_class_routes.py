@@ -14,9 +14,9 @@ import pytest
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 from streamlit import config
-from support.awkward import awkward_texts
 from support.classes import Phone, served
-from support.until import until
+from support.server import until
+from support.texts import awkward_texts
 
 from headlight.classroom import Kind, Question, Teacher, Truth, open_class
 from headlight.classroom.admission import hash_participant

@@ -9,9 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
-from support.awkward import awkward_texts
-from support.server import ROOT
-from support.until import until
+from support.server import ROOT, until
+from support.texts import awkward_texts
 
 from headlight.classroom.sqlite_store import SqliteStore
 from headlight.classroom.store import (

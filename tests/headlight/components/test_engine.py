@@ -16,7 +16,7 @@ from support.engine import (
     same_reads,
     texts_of,
 )
-from support.small import small_model
+from support.models import small_model
 
 from transformer.checkpoint import Checkpoint, load_checkpoint
 from transformer.data.batching import Ids

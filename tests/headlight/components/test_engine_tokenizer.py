@@ -4,7 +4,7 @@ import random
 from pathlib import Path
 
 import pytest
-from support.awkward import awkward_texts
+from support.texts import awkward_texts
 
 from benchmarks.engine_answers import Run, ask_engine
 from transformer.checkpoint import load_checkpoint

@@ -11,7 +11,7 @@ from contextlib import AsyncExitStack
 import pytest
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from support.server import ROOT, free_port, serve
-from support.talk import aside
+from support.visitors import aside
 
 from benchmarks.websocket_visitor import Run, WebsocketVisitor
 from headlight.classroom import FILE_VARIABLE, Phase, Question, Teacher, Truth, open_class

@@ -4,8 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from support.rounded import rounded_checkpoint
-from support.streams import CHECKPOINTS
+from support.traces import CHECKPOINTS, rounded_checkpoint
 
 from headlight.app.results import CheckpointFiles, TranslationRequest
 from headlight.lessons.answer import Kind, Run

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from support.house import ROOT
+from support.source_files import ROOT
 
 from headlight.__main__ import main
 from headlight.lessons.file import LessonError, lesson_files, read_lesson, read_lessons

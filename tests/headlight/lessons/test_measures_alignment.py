@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 from support.head_rows import Head, word
-from support.lesson_runs import LANGUAGES, SENTENCES, decided, found, named, run_of
+from support.lesson_runs import LANGUAGES, SENTENCES, decided, measured, named, run_of
 
 from headlight.lessons.answer import Run, Undecided
 from headlight.lessons.measures import alignment
@@ -168,7 +168,7 @@ def test_a_head_is_found_that_reads_its_inputs_words(checkpoint):
     for text in SENTENCES[:6]:
         heads = counted(run_of(checkpoint, text))
         for chosen in heads:
-            answer = found(run_of(checkpoint, text, **address_of(chosen)), "input_head")
+            answer = measured(run_of(checkpoint, text, **address_of(chosen)), "input_head")
             if isinstance(answer, str):
                 continue
             by_input, by_output = (share(heads[chosen][pattern]) for pattern in (INPUT, OUTPUT))
@@ -176,7 +176,7 @@ def test_a_head_is_found_that_reads_its_inputs_words(checkpoint):
             assert answer.done == expected, (text, chosen)
             assert f"its input in {heads[chosen][INPUT][0]} of" in answer.truth
             shown = {"head": f"cross.{answer.names['found_layer']}.{answer.names['found_head']}"}
-            assert found(run_of(checkpoint, text, **shown), "input_head").done
+            assert measured(run_of(checkpoint, text, **shown), "input_head").done
             done.append(expected)
     assert any(done) and not all(done)
 
@@ -184,7 +184,7 @@ def test_a_head_is_found_that_reads_its_inputs_words(checkpoint):
 @BOTH
 @pytest.mark.parametrize("address", [{}, {"head": "cross.9.9"}, {"head": "cross.1.1-cross.1.2"}, {"head": "x"}])
 def test_without_one_head_in_the_address_the_best_aligner_is_looked_at(checkpoint, address):
-    answer = found(run_of(checkpoint, MORE[0], **address), "input_head")
+    answer = measured(run_of(checkpoint, MORE[0], **address), "input_head")
     assert not answer.done and answer.truth.startswith(f"Layer {answer.names['layer']}, head {answer.names['head']} ")
 
 
@@ -195,5 +195,5 @@ def test_without_one_head_in_the_address_the_best_aligner_is_looked_at(checkpoin
 )
 @pytest.mark.parametrize("text", ["?", "Yes."])
 def test_a_sentence_of_too_few_words_says_so(checkpoint, measure, text):
-    told = found(run_of(checkpoint, text), measure)
+    told = measured(run_of(checkpoint, text), measure)
     assert isinstance(told, str) and told[0].isupper() and told.endswith(".")

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from support.changed_by_hand import hiding, stays, written
+from support.by_hand import hiding, stays, written
 from support.head_rows import mark, word
-from support.lesson_runs import LANGUAGES, SENTENCES, decided, found, named, run_of
+from support.lesson_runs import LANGUAGES, SENTENCES, decided, measured, named, run_of
 from support.pages import ROOT
 
 from headlight.lessons.answer import Kind, Run
@@ -134,7 +134,7 @@ def test_the_mean_of_all_heads_is_their_mean_in_the_cell_that_the_page_names(che
     for run, answer in answers:
         row, key = (int(answer.names[name]) - 1 for name in ("row", "key"))
         own = head_of(run, answer.names)[row, key]
-        asked = found(run, "most_read", kind="cross").names
+        asked = measured(run, "most_read", kind="cross").names
         assert asked.items() >= {name: answer.names[name] for name in ("row", "key", "word", "read")}.items()
         heads = run.trace.cross.reshape(-1, *run.trace.cross.shape[2:]).astype(np.float64)
         expected = sum(head[row, key] for head in heads) / len(heads)
@@ -149,7 +149,7 @@ def test_lines_cross_where_a_later_word_reads_an_earlier_one(checkpoint):
     for text in (*SENTENCES, "I love my teacher.", "I have seen the red car.", "He does not speak French."):
         for address in ({}, {"head": "cross.3.2"}, {"head": "cross.all.99"}):
             run = run_of(checkpoint, text, **address)
-            answer = found(run, "lines_cross")
+            answer = measured(run, "lines_cross")
             names = {"layer": "3", "head": "2"} if address.get("head") == "cross.3.2" else answer.names
             weights = head_of(run, names)
             lines = [
@@ -166,11 +166,11 @@ def test_lines_cross_where_a_later_word_reads_an_earlier_one(checkpoint):
 
 @BOTH
 def test_the_lesson_shows_a_sentence_whose_lines_cross_with_the_head_that_it_began_with(checkpoint):
-    begun = found(run_of(checkpoint, "I love my teacher."), "lines_cross")
+    begun = measured(run_of(checkpoint, "I love my teacher."), "lines_cross")
     assert not begun.done
     address = {"head": f"cross.{begun.names['layer']}.{begun.names['head']}"}
     shown = read_lesson(ROOT / "headlight" / "lessons" / "shipped" / "attention.toml").steps[-1].show["text"]
-    assert found(run_of(checkpoint, shown, **address), "lines_cross").done
+    assert measured(run_of(checkpoint, shown, **address), "lines_cross").done
 
 
 @BOTH
@@ -179,7 +179,7 @@ def test_the_lesson_shows_a_sentence_whose_lines_cross_with_the_head_that_it_beg
     [("without_word", "Yes"), ("harmless_words", "Yes"), ("mean_of_heads", "?")],
 )
 def test_a_sentence_that_cannot_decide_says_so(checkpoint, measure, text):
-    told = found(run_of(checkpoint, text), measure)
+    told = measured(run_of(checkpoint, text), measure)
     assert isinstance(told, str) and told[0].isupper() and told.endswith(".")
 
 
@@ -187,4 +187,4 @@ def test_a_sentence_that_cannot_decide_says_so(checkpoint, measure, text):
 def test_hiding_is_asked_of_greedy_decoding_alone(measure):
     run = run_of("en-de", SENTENCES[0])
     beam = Run(type(run.request)(run.request.checkpoint, run.request.text, Beam()))
-    assert "greedy" in found(beam, measure)
+    assert "greedy" in measured(beam, measure)

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from support.lesson_runs import LANGUAGES, SENTENCES, decided, found, named, run_of
+from support.lesson_runs import LANGUAGES, SENTENCES, decided, measured, named, run_of
 
 from headlight.lessons.answer import Answer, Kind, Run
 from headlight.lessons.measures.wording import is_a_form
@@ -213,7 +213,7 @@ def test_what_the_bar_says_of_decoding_changes_nothing(measure):
     run = run_of("en-de", SENTENCES[3])
     others = [Run(replace(run.request, **changes)) for changes in ({"strategy": Beam(3)}, {"strategy": Sampling(2.0)})]
     for other in (*others, Run(replace(run.request, prefix=(116,)))):
-        assert found(other, measure) == found(run, measure)
+        assert measured(other, measure) == measured(run, measure)
 
 
 @pytest.mark.parametrize("measure", [*GIVEN, "best_of_beam"])
@@ -222,7 +222,7 @@ def test_what_the_bar_says_of_decoding_changes_nothing(measure):
 )
 def test_a_text_of_no_words_is_decided_or_told_why_not(measure, checkpoint, text):
     arguments = {"size": 4} if measure == "best_of_beam" else {}
-    outcome = found(run_of(checkpoint, text), measure, **arguments)
+    outcome = measured(run_of(checkpoint, text), measure, **arguments)
     if isinstance(outcome, Answer):
         assert outcome.kind == Kind.NUMBER or (outcome.right and len(outcome.options) > 1)
     else:
@@ -232,4 +232,4 @@ def test_a_text_of_no_words_is_decided_or_told_why_not(measure, checkpoint, text
 def test_a_model_that_is_sure_of_all_leaves_nothing_to_choose():
     run = run_of("reverse", "a b c d e f g")
     for measure in ("second_candidate", "after_forcing", "tempered"):
-        assert isinstance(found(run, measure), str), measure
+        assert isinstance(measured(run, measure), str), measure

@@ -4,9 +4,9 @@ from functools import cache
 
 import numpy as np
 import pytest
-from support.changed_by_hand import evened, hiding, hiding_earlier, log_probabilities, stays, written
+from support.by_hand import evened, hiding, hiding_earlier, log_probabilities, stays, written
 from support.head_rows import word
-from support.lesson_runs import LANGUAGES, decided, found, named, run_of
+from support.lesson_runs import LANGUAGES, decided, measured, named, run_of
 
 from headlight.app import results
 from headlight.app.results import TranslationRequest
@@ -83,7 +83,7 @@ def test_the_rank_correlation_is_that_of_the_ranks(checkpoint):
         lost = np.abs(lost_without(run, step)[: len(weights)])
         expected = np.corrcoef(ranks(weights), ranks(lost))[0, 1]
         assert answer.value == pytest.approx(expected, abs=0.08), "values closer than float32 may change places"
-        asked = found(run, "missed_most")
+        asked = measured(run, "missed_most")
         assert isinstance(asked, str) or asked.names["step"] == answer.names["step"]
         assert answer.is_right(answer.value + 0.19) and not answer.is_right(answer.value - 0.21)
 
@@ -184,7 +184,7 @@ def test_an_ending_or_a_verb_that_reads_like_a_pronoun_is_none(checkpoint, text)
     language = run.translator.checkpoint.data["target_language"]
     assert "es" not in PRONOUNS["French"]
     assert set(_pronoun_steps(run)) == set(whole_words(run, *PRONOUNS[language]))
-    answer = found(run, "source_share")
+    answer = measured(run, "source_share")
     assert not isinstance(answer, str) and bare(answer.names["word"]) != "es"
 
 
@@ -233,7 +233,7 @@ def test_equal_weights_leave_the_translation_where_they_do_by_hand(checkpoint):
     ],
 )
 def test_a_sentence_without_what_is_asked_about_says_so(checkpoint, measure, arguments):
-    told = found(run_of(checkpoint, "?"), measure, **arguments)
+    told = measured(run_of(checkpoint, "?"), measure, **arguments)
     assert isinstance(told, str) and told[0].isupper() and told.endswith(".")
 
 
@@ -246,5 +246,5 @@ def test_a_sentence_without_what_is_asked_about_says_so(checkpoint, measure, arg
     ],
 )
 def test_a_sentence_without_one_it_or_without_a_noun_to_exchange_is_not_asked_about(text, words):
-    told = found(run_of("en-de", text), "pronoun_of_another", nouns="cat dog")
+    told = measured(run_of("en-de", text), "pronoun_of_another", nouns="cat dog")
     assert words in told

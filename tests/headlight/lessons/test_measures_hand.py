@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from support.by_hand import ByHand
 from support.head_rows import word
-from support.lesson_runs import LANGUAGES, SENTENCES, decided, found, named, run_of
+from support.lesson_runs import LANGUAGES, SENTENCES, decided, measured, named, run_of
 from support.pages import ROOT, components, open_page
 
 from headlight.lessons.answer import Answer, Kind
@@ -42,7 +42,7 @@ def by_hand(seed: int, open_to: np.ndarray | None = None) -> dict[str, np.ndarra
 
 
 def small(measure: str, **arguments) -> Answer | str:
-    return found(run_of("en-de", SENTENCES[0]), measure, **arguments)
+    return measured(run_of("en-de", SENTENCES[0]), measure, **arguments)
 
 
 @pytest.mark.parametrize("of", ["query", "key", "value"])
@@ -110,7 +110,7 @@ def test_masking_the_key_that_is_read_most_is_done_by_the_address_of_this_exampl
             ranked = np.argsort(-by_hand(seed)["weights"][token - 1])
             address = {"toy_block_seed": str(seed), "toy_batch": "1", "toy_d_model": "4", "toy_num_heads": "1"}
             run = run_of("en-de", SENTENCES[0], **address)
-            answer = found(run, "toy_masked", seed=seed, token=token)
+            answer = measured(run, "toy_masked", seed=seed, token=token)
             if isinstance(answer, str):
                 continue
             assert answer.kind == Kind.DO and not answer.done
@@ -196,7 +196,7 @@ def test_the_best_key_of_the_model_has_the_largest_product_by_hand(checkpoint, k
 
 def test_a_sentence_of_one_word_over_and_over_is_undecided():
     for kind in ("encoder", "cross"):
-        assert found(run_of("en-de", "no no no no no no"), "best_key", kind=kind).startswith(
+        assert measured(run_of("en-de", "no no no no no no"), "best_key", kind=kind).startswith(
             ("A word stands here twice", "No row")
         )
 

@@ -4,9 +4,9 @@ import re
 
 import numpy as np
 import pytest
-from support.changed_by_hand import by_hand, loss_under, stays, without_heads, written
+from support.by_hand import by_hand, loss_under, stays, without_heads, written
 from support.head_rows import Head
-from support.lesson_runs import LANGUAGES, SENTENCES, decided, found, run_of
+from support.lesson_runs import LANGUAGES, SENTENCES, decided, measured, run_of
 
 from headlight.app import results
 from headlight.lessons.answer import Run
@@ -31,7 +31,7 @@ def all_heads(run: Run) -> list[tuple[str, int, int]]:
 
 @BOTH
 def test_a_dimension_belongs_to_the_head_whose_columns_have_it(checkpoint):
-    answer = found(run_of(checkpoint, SENTENCES[0]), "head_of_dimension")
+    answer = measured(run_of(checkpoint, SENTENCES[0]), "head_of_dimension")
     model = by_hand(checkpoint)
     columns = np.arange(model.weights["encoder.0.self_attention.output.weight"].shape[1])
     heads = np.array_split(columns, model.config["num_heads"])
@@ -144,7 +144,7 @@ def test_the_head_missed_most_costs_most_by_hand(checkpoint):
 def test_heads_off_break_a_translation_when_another_one_is_written_by_hand(checkpoint):
     tried = 0
     for text in (*SENTENCES, "I love my teacher.", "I think that he has never read this book.", *MORE):
-        fresh = found(run_of(checkpoint, text, off="none"), "break_with_few")
+        fresh = measured(run_of(checkpoint, text, off="none"), "break_with_few")
         if isinstance(fresh, str):
             continue
         tried += 1
@@ -153,7 +153,7 @@ def test_heads_off_break_a_translation_when_another_one_is_written_by_hand(check
         assert len(enough) == int(fresh.names["least"]) > 1
         for count in range(1, len(enough) + 1):
             off = enough[:count]
-            answer = found(run_of(checkpoint, text, off="-".join(off)), "break_with_few")
+            answer = measured(run_of(checkpoint, text, off="-".join(off)), "break_with_few")
             same = stays(run_of(checkpoint, text), without_heads(*map(head_in, off)))
             assert answer.done == (not same) == (count == len(enough))
     assert tried >= 2
@@ -168,10 +168,10 @@ def test_heads_off_break_a_translation_when_another_one_is_written_by_hand(check
     ],
 )
 def test_a_sentence_of_one_token_says_that_it_decides_nothing(checkpoint, measure, arguments):
-    told = found(run_of(checkpoint, "?"), measure, **arguments)
+    told = measured(run_of(checkpoint, "?"), measure, **arguments)
     assert isinstance(told, str) and told[0].isupper() and told.endswith(".")
 
 
 def test_where_one_head_is_enough_or_none_is_missed_it_is_said():
-    assert "One head alone" in found(run_of("en-de", MORE[0]), "break_with_few")
-    assert "“next” or “previous”" in found(run_of("en-de", MORE[0]), "neighbour_head", pattern="same")
+    assert "One head alone" in measured(run_of("en-de", MORE[0]), "break_with_few")
+    assert "“next” or “previous”" in measured(run_of("en-de", MORE[0]), "neighbour_head", pattern="same")

@@ -6,9 +6,9 @@ from collections import Counter
 import numpy as np
 import pytest
 from safetensors.numpy import load_file
-from support.lesson_runs import LANGUAGES, found, run_in, run_of
-from support.streams import CHECKPOINTS
-from support.until import until
+from support.lesson_runs import LANGUAGES, measured, run_in, run_of
+from support.server import until
+from support.traces import CHECKPOINTS
 
 from headlight.app.results import training_runs
 from headlight.lessons.answer import Answer
@@ -71,7 +71,7 @@ def test_what_it_writes_first_is_what_the_replay_has(checkpoint):
 def test_it_is_right_for_the_first_time_where_no_snapshot_before_is(checkpoint):
     decided = 0
     for number, text in probes(checkpoint):
-        answer = found(run_of(checkpoint, text), "first_right")
+        answer = measured(run_of(checkpoint, text), "first_right")
         arrays, told = stored(checkpoint, number)
         right = [output.split() == told["target_text"].split() for output in told["outputs"]]
         if not any(right):
@@ -97,7 +97,7 @@ def test_of_loss_and_head_that_one_is_first_which_is_past_half_before(checkpoint
         (layer, head), values = sharpest(arrays, number, "cross", last)
         losses = np.interp(arrays["steps"], *arrays["losses"].T)[: last + 1]
         at_head, at_loss = half_way(values), half_way(losses)
-        answer = found(run_of(checkpoint, text), "loss_or_head", kind="cross")
+        answer = measured(run_of(checkpoint, text), "loss_or_head", kind="cross")
         if at_head == at_loss:
             assert isinstance(answer, str)
             continue
@@ -120,7 +120,7 @@ def test_the_first_sharp_kind_is_past_half_before_both_others(checkpoint):
         heads = {kind: sharpest(arrays, number, kind, last) for kind in ("encoder", "decoder", "cross")}
         half = {kind: half_way(values) for kind, (_, values) in heads.items()}
         first, second, _ = sorted(half, key=lambda kind: half[kind])
-        answer = found(run_of(checkpoint, text), "first_sharp_kind")
+        answer = measured(run_of(checkpoint, text), "first_sharp_kind")
         if half[first] == half[second]:
             assert isinstance(answer, str)
             continue
@@ -140,8 +140,8 @@ def test_another_sentence_is_asked_about_by_the_first_of_the_replay():
 def test_a_model_without_a_replay_has_none_to_ask_about(checkpoint_folder):
     run = run_in(checkpoint_folder, "red dog.")
     for measure in REPLAYED:
-        assert found(run, measure) == "There is no replay of this model's training."
-    assert found(run, "loss_or_head", kind="cross") == "There is no replay of this model's training."
+        assert measured(run, measure) == "There is no replay of this model's training."
+    assert measured(run, "loss_or_head", kind="cross") == "There is no replay of this model's training."
 
 
 def test_the_path_of_the_shipped_training_to_reverse_goes_against_the_main_diagonal():

@@ -6,7 +6,7 @@ from functools import cache
 import numpy as np
 import pytest
 from support.by_hand import ByHand
-from support.lesson_runs import LANGUAGES, decided, found, named, run_of
+from support.lesson_runs import LANGUAGES, decided, measured, named, run_of
 from support.pages import ROOT, headlines, open_page
 
 from headlight.lessons.answer import Answer, Kind, Run
@@ -55,7 +55,7 @@ def test_a_row_may_read_its_own_token_and_all_before(checkpoint):
         open_to = models(checkpoint)[0].stages["decoder", 0]["weights"].sum(axis=0)[row - 1] > 0
         assert right(answer) == str(open_to.sum()) and len(answer.options) == 4
         assert answer.names["fed"] == named(tokens)[row - 1] and answer.names["length"] == str(len(tokens))
-    assert "too short" in found(run_of(checkpoint, "No!"), "open_cells")
+    assert "too short" in measured(run_of(checkpoint, "No!"), "open_cells")
 
 
 @BOTH
@@ -80,7 +80,7 @@ def test_the_last_token_is_spared_and_the_others_that_are_offered_are_not(checkp
         assert right(answer) == str(last + 1) and abs(before[last] - after[last]) < 0.051
         others = [int(option.name) - 1 for option in answer.options if option.name != right(answer)]
         assert len(others) >= 2 and all(before[at] - after[at] > 0.099 for at in others)
-    assert "too short" in found(run_of(checkpoint, "."), "leak_spared")
+    assert "too short" in measured(run_of(checkpoint, "."), "leak_spared")
 
 
 @BOTH
@@ -115,7 +115,7 @@ def test_tokens_that_are_nothing_but_a_blank_are_named():
     told = ""
     for measure in ("leak_effect", "leak_spared", "shifted_row", "open_cells", "best_key"):
         arguments = {"kind": "cross"} if measure == "best_key" else {}
-        told += str(found(run_of("reverse", "abc"), measure, **arguments))
+        told += str(measured(run_of("reverse", "abc"), measure, **arguments))
     assert "“▁”" not in told and "“␣”" in told
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from support.lesson_runs import LANGUAGES, SENTENCES, decided, found, run_in, run_of
-from support.small import LIKE_T5, small_config
-from support.streams import CHECKPOINTS
+from support.lesson_runs import LANGUAGES, SENTENCES, decided, measured, run_in, run_of
+from support.models import LIKE_T5, small_config
+from support.traces import CHECKPOINTS
 
 from headlight.lessons.answer import Answer, Kind
 from headlight.lessons.register import answer_of
@@ -82,7 +82,7 @@ def test_a_position_is_as_long_as_the_root_of_its_pairs(checkpoint):
 def test_two_copies_of_a_word_are_as_far_apart_as_their_positions(checkpoint):
     for text in TWICE:
         run = run_of(checkpoint, text)
-        answer = found(run, "copies_apart")
+        answer = measured(run, "copies_apart")
         assert isinstance(answer, Answer)
         first, second = (int(answer.names[name]) for name in ("first", "second"))
         assert run.trace.source_tokens[first] == run.trace.source_tokens[second] == answer.names["word"]
@@ -92,11 +92,11 @@ def test_two_copies_of_a_word_are_as_far_apart_as_their_positions(checkpoint):
 
 
 def test_no_word_twice_is_no_question_about_copies():
-    assert found(run_of("en-de", "Tom sees Mary."), "copies_apart") == "No word occurs twice in this sentence."
+    assert measured(run_of("en-de", "Tom sees Mary."), "copies_apart") == "No word occurs twice in this sentence."
 
 
 def test_copies_stay_one_vector_without_positions(without_positions):
-    answer = found(run_in(without_positions, "red dog red."), "copies_apart")
+    answer = measured(run_in(without_positions, "red dog red."), "copies_apart")
     assert isinstance(answer, Answer) and answer.right == {"not"}
     assert {option.name for option in answer.options} == {"not", "embedding"}
 
@@ -112,13 +112,13 @@ def test_copies_stay_one_vector_without_positions(without_positions):
     ],
 )
 def test_without_positions_there_is_nothing_to_ask_of_them(without_positions, measure, arguments):
-    said = found(run_in(without_positions, "red dog."), measure, **arguments)
+    said = measured(run_in(without_positions, "red dog."), measure, **arguments)
     assert isinstance(said, str) and said.startswith("This model") and said.endswith(".")
 
 
 @pytest.mark.parametrize("text", ["Stop.", "Tom Tom", "?"])
 def test_a_text_that_has_no_second_order_is_undecided(text):
-    said = found(run_of("en-de", text), "translated_without_positions")
+    said = measured(run_of("en-de", text), "translated_without_positions")
     assert isinstance(said, str) and "first and its last word exchanged" in said
 
 
@@ -137,7 +137,7 @@ def test_the_angle_is_that_between_two_arrows(checkpoint, pair, position, offset
 def test_a_pair_that_is_not_there_or_hardly_turns_is_undecided():
     run = run_of("en-de", SENTENCES[0])
     for pair, offset in ((200, 3), (100, 1), (4, 500), (0, 50)):
-        said = found(run, "rotation_angle", pair=pair, position=5, offset=offset)
+        said = measured(run, "rotation_angle", pair=pair, position=5, offset=offset)
         assert isinstance(said, str) and said.startswith(("This model has no", "In this model this pair"))
 
 
@@ -181,4 +181,4 @@ def test_a_model_with_a_bias_by_distance_is_not_asked_about_positions_that_are_a
     changes = {**LIKE_T5["t5-1.0"], "begin_id": 2}  # as this tokenizer has it
     model = Transformer(small_config(vocab_size=len(tokenizer), **changes))
     save_checkpoint(tmp_path / "relative", Checkpoint(model, tokenizer, {}, []))
-    assert "a bias on scores" in str(found(run_in(tmp_path / "relative", "red dog red."), measure))
+    assert "a bias on scores" in str(measured(run_in(tmp_path / "relative", "red dog red."), measure))

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 import torch
 from support.by_hand import ByHand
-from support.lesson_runs import LANGUAGES, decided, found, named, run_in, run_of
+from support.lesson_runs import LANGUAGES, decided, measured, named, run_in, run_of
+from support.models import small_config
 from support.pages import ROOT
-from support.small import small_config
 
 from headlight.app.results import measures
 from headlight.lessons.answer import Run
@@ -86,9 +86,9 @@ def test_random_products_spread_by_the_root_of_their_dimensions(factor):
 def test_sizes_that_the_page_does_not_have_are_said():
     run = run_of("en-de", "I love my teacher.")
     for factor in (0, 1, 3, -2, 10**9):
-        assert "none is" in found(run, "spread_growth", seed=1, factor=factor)
+        assert "none is" in measured(run, "spread_growth", seed=1, factor=factor)
     for seed in (0, -1, 100):
-        assert "seeds from 1 to 99" in found(run, "typical_gradient", seed=seed)
+        assert "seeds from 1 to 99" in measured(run, "typical_gradient", seed=seed)
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3, 4])
@@ -163,7 +163,7 @@ def test_a_quiet_head_is_done_where_the_page_shows_a_small_rise(checkpoint):
             if abs(rise - 0.05) < 1e-3:
                 continue
             address = {"head": f"{kind}.{layer + 1}.{head + 1}"}
-            here = found(run_of(checkpoint, run.request.text, **address), "quiet_head")
+            here = measured(run_of(checkpoint, run.request.text, **address), "quiet_head")
             assert here.done == (rise < 0.05)
             said = "less than 1" if rise < 0.005 else f"{100 * rise:.0f}"
             assert f"it would rise by {said} percentage point" in here.truth or abs(rise * 100 % 1 - 0.5) < 0.05
@@ -176,8 +176,8 @@ def test_an_address_without_a_single_head_is_not_done_and_short_sentences_are_un
     assert answer_of(run_of("en-de", text, head=f"{kind}.{layer}.{head}"), "quiet_head", {}).done
     for other in (f"{kind}.all.{head}", f"{kind}.{layer}.0", f"{kind}.99.{head}", f"x.{layer}.{head}", kind, ""):
         assert not answer_of(run_of("en-de", text, head=other), "quiet_head", {}).done
-    assert "too short" in found(run_of("en-de", "a"), "quiet_head")
-    assert "hardly changes" in found(run_of("en-de", "the"), "row_without_root", kind="cross")
+    assert "too short" in measured(run_of("en-de", "a"), "quiet_head")
+    assert "hardly changes" in measured(run_of("en-de", "the"), "row_without_root", kind="cross")
 
 
 @pytest.fixture
@@ -194,4 +194,4 @@ def divided_and_biased(tmp_path, tokenizer) -> Run:
 
 @pytest.mark.parametrize(("measure", "arguments"), [("row_without_root", {"kind": "encoder"}), ("quiet_head", {})])
 def test_where_a_bias_is_added_not_every_score_would_grow(divided_and_biased, measure, arguments):
-    assert "adds a bias by distance" in str(found(divided_and_biased, measure, **arguments))
+    assert "adds a bias by distance" in str(measured(divided_and_biased, measure, **arguments))

@@ -8,7 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 from support.figures import draw_every_figure
-from support.house import ROOT
+from support.source_files import ROOT
 
 from headlight.plots import palette
 

@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from support.drawn import drawn_text
+from support.figures import drawn_text
 
 import headlight.plots as plots
 from headlight.plots.heatmap import Heatmap

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from support.small import encoding
+from support.models import encoding
 
 import headlight.plots as plots
 from headlight.plots.palette import diverging

@@ -9,7 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 from support.figures import OF_OTHER_MODELS, draw_every_figure
-from support.house import ROOT, files, tree
+from support.source_files import ROOT, files, tree
 
 import headlight as hl
 from headlight.plots.layout import Theme

@@ -6,10 +6,9 @@ import shutil
 import numpy as np
 import pytest
 import torch
-from support.addresses import VIEWS
 from support.families import write_family
 from support.marian import make_opus_like, write_model
-from support.pages import components, headlines, numbers, open_address, open_page, page_text, specs, unfolded
+from support.pages import VIEWS, components, headlines, numbers, open_address, open_page, page_text, specs, unfolded
 
 from headlight.app import results
 from headlight.app.results import TranslationRequest, what_if

@@ -6,9 +6,8 @@ import json
 
 import numpy as np
 import pytest
-from support.addresses import VIEWS
-from support.long_text import NAME, TEXT, write_summarizer
-from support.pages import open_address, page_text
+from support.pages import VIEWS, open_address, page_text
+from support.t5 import NAME, TEXT, write_summarizer
 
 from headlight.app import results
 from headlight.app.results import measures

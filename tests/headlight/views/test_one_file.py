@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from support.streams import CHECKPOINTS
+from support.traces import CHECKPOINTS
 
 from headlight.__main__ import main
 from headlight.components.bundle import joined

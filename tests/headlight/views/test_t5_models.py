@@ -7,8 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from support.addresses import VIEWS
-from support.pages import headlines, numbers, open_address, page_text, specs
+from support.pages import VIEWS, headlines, numbers, open_address, page_text, specs
 from support.t5 import write_t5
 
 from headlight.app import results

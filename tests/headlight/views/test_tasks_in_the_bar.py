@@ -2,8 +2,8 @@
 
 import pytest
 import torch
+from support.models import small_model
 from support.pages import open_page, page_text
-from support.small import small_model
 from support.t5 import PREFIXES, write_t5
 
 from headlight.app import results

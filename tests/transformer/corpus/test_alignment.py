@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from nltk.translate import Alignment
 from nltk.translate.metrics import alignment_error_rate
-from support.aligned import gold_pair, tiny_gold
-from support.near import near
+from support.tiny import gold_pair, tiny_gold
+from support.tolerance import near
 
 from transformer.corpus.alignment.aligners import Aligner, Method, aligners, aligners_of
 from transformer.corpus.alignment.gold import GoldPair, GoldSet, pharaoh

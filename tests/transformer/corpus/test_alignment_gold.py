@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
-from support.house import ROOT
+from support.source_files import ROOT
 
 from transformer.corpus.alignment.gold import parse_links, read_gold
 from transformer.errors import DataError

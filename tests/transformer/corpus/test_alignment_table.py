@@ -4,8 +4,8 @@ import json
 
 import numpy as np
 import pytest
-from support.aligned import tiny_gold
-from support.damaged import broken
+from support.files import broken
+from support.tiny import tiny_gold
 
 from transformer import Translator
 from transformer.checkpoint import weights_digest

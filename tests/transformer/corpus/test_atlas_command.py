@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.near import near
 from support.tiny import make_pairs, write_pairs
+from support.tolerance import near
 
 from transformer.__main__ import main
 from transformer.checkpoint import save_checkpoint, weights_digest

@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from support.damaged import broken
+from support.files import broken
 
 from transformer import Translator
 from transformer.corpus.head_roles import HeadRoles, load_roles, measure_roles, save_roles

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 from support.corpus_tasks import identity_but_killed, identity_but_refused
-from support.near import near
+from support.server import until
 from support.tiny import make_pairs, write_pairs
-from support.until import until
+from support.tolerance import near
 
 from transformer.corpus.executors import InProcess, ProcessPool, RayTasks, load_for_corpus
 from transformer.corpus.measure import measure_corpus

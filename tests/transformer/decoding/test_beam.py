@@ -4,8 +4,8 @@ import itertools
 
 import pytest
 import torch
-from support.near import near
-from support.small import bias_logits, mark_end, random_sources, unlike_model
+from support.models import bias_logits, mark_end, random_sources, unlike_model
+from support.tolerance import near
 
 from transformer.decoding.beam import Beam, Outcome, PathOutcome, SearchRecord, beam_search, record_beam_search
 from transformer.decoding.sampling import Greedy, Hypothesis, decode

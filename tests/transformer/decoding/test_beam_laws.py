@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from support.near import near
+from support.tolerance import near
 
 from transformer.data.batching import pad
 from transformer.decoding.beam import Beam, Outcome, record_beam_search

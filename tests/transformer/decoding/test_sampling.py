@@ -2,8 +2,8 @@
 
 import pytest
 import torch
-from support.near import near
-from support.small import bias_logits, mark_end, random_sources, unlike_model
+from support.models import bias_logits, mark_end, random_sources, unlike_model
+from support.tolerance import near
 
 from transformer.decoding.beam import Beam, beam_search, best_ids
 from transformer.decoding.sampling import LENGTH_MARGIN, Greedy, Sampling, decode, length_limits, most_probable

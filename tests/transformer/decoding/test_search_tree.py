@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from support.near import near
+from support.tolerance import near
 
 from transformer.decoding.beam import Beam, Outcome, path_to, record_beam_search, search_tree
 

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 import torch
-from support.near import near
-from support.small import unlike_model
+from support.models import unlike_model
+from support.tolerance import near
 
 from transformer.data.batching import Example
 from transformer.decoding.sampling import truncate

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import torch
 from support.families import FAMILIES, LANGUAGES, write_family
-from support.near import near
-from support.same_passes import assert_kept, assert_same_passes
+from support.models import assert_kept, assert_same_passes
+from support.tolerance import near
 from transformers import NllbTokenizer
 
 from transformer import Beam, Greedy, Translator

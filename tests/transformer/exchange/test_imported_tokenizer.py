@@ -3,11 +3,10 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.awkward import awkward_texts
 from support.families import write_family
 from support.marian import write_model
-from support.sentences import SENTENCES
 from support.t5 import write_t5
+from support.texts import SENTENCES, awkward_texts
 from transformers import MarianTokenizer
 
 from transformer.checkpoint import load_checkpoint, save_checkpoint

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 from sentencepiece import sentencepiece_model_pb2
-from support.small import small_model
+from support.models import small_model
 
 from transformer.checkpoint import Checkpoint
 from transformer.data.tokenizer import Tokenizer

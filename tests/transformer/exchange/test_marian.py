@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import torch
 from support.marian import LANGUAGES, make_opus_like, write_model
-from support.near import near
-from support.same_passes import assert_same_passes
-from support.sentences import SENTENCES
+from support.models import assert_same_passes
+from support.texts import SENTENCES
+from support.tolerance import near
 from transformers import MarianMTModel, MarianTokenizer
 
 from transformer import Beam, Greedy, Translator

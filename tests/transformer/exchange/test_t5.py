@@ -6,9 +6,9 @@ import shutil
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from support.near import near
-from support.same_passes import assert_kept, assert_same_passes
+from support.models import assert_kept, assert_same_passes
 from support.t5 import FAMILIES, PREFIXES, write_t5
+from support.tolerance import near
 from transformers.models.mt5.modeling_mt5 import MT5LayerNorm
 from transformers.models.t5.modeling_t5 import T5LayerNorm
 

@@ -6,8 +6,8 @@ import json
 import pytest
 import torch
 from support.marian import write_two_vocabularies
-from support.near import near
-from support.sentences import SENTENCES
+from support.texts import SENTENCES
+from support.tolerance import near
 from transformers import MarianTokenizer
 
 from transformer import Beam, Greedy, Translator

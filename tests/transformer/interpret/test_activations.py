@@ -6,10 +6,8 @@ from functools import partial
 
 import pytest
 import torch
-from support.ablated import zero_ablated
-from support.near import near
-from support.small import mark_end, random_sources, record_one, unlike_model
-from support.stitched import stitched_while_decoding
+from support.models import mark_end, random_sources, record_one, stitched_while_decoding, unlike_model, zero_ablated
+from support.tolerance import near
 
 from transformer.decoding.beam import Beam
 from transformer.decoding.sampling import Greedy, decode

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 from support.by_hand import ByHand
-from support.near import near
-from support.small import attention_blocks, random_sources, small_model
+from support.models import attention_blocks, random_sources, small_model
+from support.tolerance import near
 from torch.nn import functional as F
 
 from transformer import Translator

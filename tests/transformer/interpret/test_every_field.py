@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 import torch
-from support.near import near
-from support.small import random_sources, unlike_model
+from support.models import random_sources, unlike_model
+from support.tolerance import near
 
 from transformer.errors import TooLongError
 from transformer.interpret.attribution import gradient_times_input, leave_one_out, occlude, rank_correlation, shares

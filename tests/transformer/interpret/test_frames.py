@@ -5,9 +5,9 @@ from types import SimpleNamespace
 import numpy as np
 import pandas
 import pytest
-from support.near import near
-from support.small import random_sources, unlike_model
+from support.models import random_sources, unlike_model
 from support.tiny import make_pairs
+from support.tolerance import near
 
 from transformer.corpus.head_roles import measure_roles
 from transformer.data.batching import make_examples

@@ -3,7 +3,7 @@
 import pytest
 import torch
 from support.families import write_family
-from support.near import near
+from support.tolerance import near
 
 from transformer.exchange.importing import import_translator
 from transformer.interpret.head_patterns import word_ranges, words_of

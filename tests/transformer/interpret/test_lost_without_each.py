@@ -1,7 +1,7 @@
 """What every output token loses without each source token, in one pass, against leaving out one for one token."""
 
 import pytest
-from support.near import near
+from support.tolerance import near
 
 from transformer.interpret import attribution
 from transformer.interpret.attribution import leave_one_out, lost_without_each

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 import torch
-from support.small import record_one
+from support.models import record_one
 
 from transformer.data.batching import pad
 from transformer.interpret.mask_ablation import (

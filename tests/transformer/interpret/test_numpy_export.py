@@ -7,7 +7,7 @@ import zipfile
 
 import numpy as np
 import pytest
-from support.small import random_sources, small_model
+from support.models import random_sources, small_model
 
 from transformer.interpret.attention_block import (
     BlockParameters,

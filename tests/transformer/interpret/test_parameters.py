@@ -1,7 +1,7 @@
 """The blocks of the figure: all parameters counted once, in the order of a layer."""
 
 import pytest
-from support.small import small_model, unlike_model
+from support.models import small_model, unlike_model
 
 from transformer.interpret.parameters import blocks_of, parameter_rows
 

@@ -8,8 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 import torch
-from support.near import near
-from support.small import encoding, small_model
+from support.models import encoding, small_model
+from support.tolerance import near
 
 from transformer.decoding.sampling import DecodingState
 from transformer.interpret.positions import (

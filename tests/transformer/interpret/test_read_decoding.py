@@ -3,8 +3,8 @@
 import copy
 
 import pytest
-from support.near import near
-from support.small import mark_end, random_sources, unlike_model
+from support.models import mark_end, random_sources, unlike_model
+from support.tolerance import near
 
 import transformer.translator
 from transformer import Translator

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 from support.by_hand import ByHand
-from support.near import near
-from support.small import random_sources, small_model, unlike_model
+from support.models import random_sources, small_model, unlike_model
+from support.tolerance import near
 
 from transformer import Translator
 from transformer.interpret.residual import logit_lens, record_hidden_units, record_residual_stream, sublayers_of

@@ -5,8 +5,8 @@ import dataclasses
 import numpy as np
 import pytest
 import torch
-from support.near import near
-from support.small import random_sources, record_one, small_model, unlike_model
+from support.models import random_sources, record_one, small_model, unlike_model
+from support.tolerance import near
 
 from transformer.interpret.attention_block import block_parameters, record_stages
 from transformer.interpret.attribution import (

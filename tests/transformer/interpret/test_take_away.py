@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas
 import pytest
-from support.near import near
+from support.tolerance import near
 
 from transformer import Trace
 from transformer.errors import DataError

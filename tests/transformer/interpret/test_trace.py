@@ -5,9 +5,9 @@ import dataclasses
 import numpy as np
 import pytest
 import torch
-from support.made import made_trace
-from support.near import near
-from support.small import record_one
+from support.models import record_one
+from support.tolerance import near
+from support.traces import made_trace
 
 from transformer.interpret.activations import record
 from transformer.interpret.trace import TOP_K, Trace

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 import torch
-from support.near import near
-from support.small import random_sources, small_model
+from support.models import random_sources, small_model
+from support.tolerance import near
 from torch.nn import functional as F
 
 from transformer.interpret.parameters import nearest

@@ -4,7 +4,7 @@ import math
 
 import pytest
 import torch
-from support.small import BATCH, SOURCE, TARGET, attention_blocks, random_ids, small_model
+from support.models import BATCH, SOURCE, TARGET, attention_blocks, random_ids, small_model
 from torch import nn
 
 from transformer.model.attention import (

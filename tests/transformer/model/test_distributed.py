@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 import torch
-from support.near import near
 from support.short_run import PAIRS, VALID, end_of, experiment
 from support.tiny import make_pairs, tiny_experiment, write_pairs, write_toml
+from support.tolerance import near
 
 from transformer.__main__ import main
 from transformer.data.batching import make_examples

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
-from support.near import near
+from support.tolerance import near
 
 from transformer.config import ModelConfig
 from transformer.decoding.sampling import DecodingState, Greedy, decode_ids

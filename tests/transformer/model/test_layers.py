@@ -4,9 +4,8 @@ import math
 
 import pytest
 import torch
-from support.near import near
-from support.small import BATCH, SOURCE, TARGET, random_ids, small_config
-from support.torchs import copy_layer
+from support.models import BATCH, SOURCE, TARGET, copy_layer, random_ids, small_config
+from support.tolerance import near
 from torch import nn
 
 from transformer.model.attention import causal_mask

@@ -4,7 +4,7 @@ import weakref
 
 import pytest
 import torch
-from support.near import near
+from support.tolerance import near
 from torch.nn import functional as F
 
 from transformer.model.linear import Linear

@@ -2,8 +2,8 @@
 
 import pytest
 import torch
-from support.near import near
-from support.small import BATCH, SOURCE, TARGET, random_ids, small_model
+from support.models import BATCH, SOURCE, TARGET, random_ids, small_model
+from support.tolerance import near
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from transformer.model.attention import causal_mask, padding_mask, target_mask

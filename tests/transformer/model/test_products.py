@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from support.near import near
+from support.tolerance import near
 from torch.nn import functional as F
 
 from transformer.model import products

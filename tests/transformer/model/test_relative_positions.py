@@ -6,8 +6,8 @@ import math
 import numpy as np
 import pytest
 import torch
-from support.near import near
-from support.small import LIKE_T5, random_ids, random_sources, small_model
+from support.models import LIKE_T5, random_ids, random_sources, small_model
+from support.tolerance import near
 from transformers.models.t5.modeling_t5 import T5Attention
 
 from transformer.checkpoint import Checkpoint, load_checkpoint, save_checkpoint

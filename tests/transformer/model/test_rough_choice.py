@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from support.small import small_config
+from support.models import small_config
 from torch.nn import functional as F
 
 from transformer.decoding.sampling import DecodingState, Greedy, decode, decode_ids

@@ -12,8 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support.server import ROOT, is_alive
-from support.until import until
+from support.server import ROOT, is_alive, until
 
 from transformer.errors import BusyError
 from transformer.toy import jobs as module

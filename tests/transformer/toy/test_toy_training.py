@@ -9,8 +9,7 @@ from dataclasses import asdict, replace
 import numpy as np
 import pytest
 import torch
-from support.server import ROOT, is_alive
-from support.until import until
+from support.server import ROOT, is_alive, until
 
 from transformer import __main__ as command_line
 from transformer.decoding.sampling import Greedy, decode

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from support.small import TARGET, random_ids, small_config
+from support.models import TARGET, random_ids, small_config
 from torch.nn import functional as F
 
 from transformer.config import TrainingConfig

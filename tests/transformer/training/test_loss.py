@@ -4,7 +4,7 @@ import math
 
 import pytest
 import torch
-from support.small import BATCH, TARGET, random_ids
+from support.models import BATCH, TARGET, random_ids
 from torch import nn
 
 from transformer.training.optimization import smoothed_cross_entropy

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import safetensors.torch
 import torch
-from support.near import near
-from support.small import random_ids, small_config, small_model
+from support.models import random_ids, small_config, small_model
 from support.tiny import VOCABULARY
+from support.tolerance import near
 
 from transformer.checkpoint import find_checkpoints
 from transformer.errors import CheckpointError

@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from support.models import record_one
 from support.short_run import PAIRS, VALID, Killed, experiment, run, stop_at
-from support.small import record_one
 
 from transformer.config import ReplayConfig
 from transformer.data.tokenizer import Tokenizer

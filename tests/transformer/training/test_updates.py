@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 import torch
-from support.near import near
 from support.tiny import make_pairs, tiny_experiment
+from support.tolerance import near
 
 from transformer.data.pairs import Pairs
 from transformer.errors import DataError

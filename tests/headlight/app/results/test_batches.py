@@ -8,9 +8,9 @@ from threading import Thread
 
 import numpy as np
 import pytest
-from support.replayed import replayed
-from support.sentences import SENTENCES
-from support.until import until
+from support.server import until
+from support.texts import SENTENCES
+from support.traces import replayed
 
 from headlight.app import results
 from headlight.app.model_queue import BATCH, ModelQueue

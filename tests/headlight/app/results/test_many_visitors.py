@@ -10,8 +10,8 @@ from types import SimpleNamespace
 import pytest
 from streamlit.testing.v1 import AppTest
 from support.pages import components, open_page
-from support.talk import aside
-from support.until import until
+from support.server import until
+from support.visitors import aside
 
 from benchmarks.websocket_visitor import WebsocketVisitor, marked
 from headlight.app import model_queue, results

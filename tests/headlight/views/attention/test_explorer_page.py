@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 from support.pages import components, open_page, page_text
-from support.replayed import replayed
+from support.traces import replayed
 
 from headlight.app import results
 from headlight.views.attention.explorer_content import KINDS, describe_sinks, explorer_blob

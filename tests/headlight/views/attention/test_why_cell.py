@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 from support.pages import open_page, page_text
-from support.replayed import replayed
+from support.traces import replayed
 
 import headlight.plots as plots
 from headlight.plots.names import part_name

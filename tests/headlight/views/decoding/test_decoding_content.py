@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 import torch
-from support.facts import fact_array
+from support.pages import fact_array
 
 from headlight.views.decoding.content import decoding_facts, hardest_step
 from transformer.decoding.sampling import DecodingState, Greedy

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 from support.pages import components, open_page
-from support.traced import translator
+from support.traces import translator
 
 from headlight.app.results import TranslationRequest, checkpoint, what_if
 from headlight.views.decoding.search_content import branch_facts

@@ -5,9 +5,8 @@ import re
 
 import numpy as np
 import pytest
-from support.facts import fact_array
-from support.pages import components, open_page
-from support.replayed import replayed
+from support.pages import components, fact_array, open_page
+from support.traces import replayed
 
 from headlight.lessons.panel import WAYS
 from headlight.views.home.content import CARDS

@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 from support.pages import numbers, open_page, page_text, shows_only_text, specs
-from support.streams import loaded, stream_of, trace_of
+from support.traces import loaded, stream_of, trace_of
 
 import headlight.plots as plots
 from headlight.plots.contributions import Contrast, other_candidates

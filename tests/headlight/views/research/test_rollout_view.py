@@ -7,7 +7,7 @@ from urllib.parse import unquote
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
-from support.drawn import drawn_text
+from support.figures import drawn_text
 from support.pages import ROOT, numbers, open_page, page_text, shows_only_text
 
 import headlight.plots as plots

@@ -5,8 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 from streamlit.testing.v1 import AppTest
-from support.live import HOSTILE, PAGE, button
-from support.pages import headlines, open_page, page_text
+from support.pages import HOSTILE, PAGE, button, headlines, open_page, page_text
 
 from headlight.app.results import training_runs
 from headlight.views.training.compare import HYPERPARAMETERS

@@ -6,8 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 from streamlit.testing.v1 import AppTest
-from support.live import HOSTILE, PAGE, button, run_until
-from support.pages import components, headlines, open_page, page_text
+from support.pages import HOSTILE, PAGE, button, components, headlines, open_page, page_text, run_until
 
 from headlight.app.results import training_runs
 from transformer.toy.jobs import JobView

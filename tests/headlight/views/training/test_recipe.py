@@ -5,10 +5,10 @@ import shutil
 
 import numpy as np
 import pytest
-from support.claims import as_scientific
+from support.captions import as_scientific
+from support.models import small_config
 from support.pages import ROOT, headlines, open_page, page_text, specs
-from support.small import small_config
-from support.streams import loaded
+from support.traces import loaded
 
 import headlight.plots as plots
 from headlight.app import results

@@ -6,7 +6,7 @@ import json
 
 import numpy as np
 import pytest
-from support.small import small_model
+from support.models import small_model
 from support.tiny import VOCABULARY
 
 from headlight.app.facts import encode_array

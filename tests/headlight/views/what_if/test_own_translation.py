@@ -4,9 +4,8 @@ import json
 
 import numpy as np
 import pytest
-from support.made import made_trace
 from support.pages import components, numbers, open_page, page_text, shows_only_text, specs
-from support.streams import loaded, trace_of
+from support.traces import loaded, made_trace, trace_of
 
 from headlight.app import results
 from headlight.app.results import what_if

@@ -5,10 +5,9 @@ import re
 
 import numpy as np
 import pytest
-from support.claims import PERCENT, as_percent
-from support.made import made_trace
+from support.captions import PERCENT, as_percent
 from support.pages import components, open_page, specs
-from support.traced import traces, translator
+from support.traces import made_trace, traces, translator
 
 import headlight.plots as plots
 from headlight.views.what_if.facts import rewriting_facts

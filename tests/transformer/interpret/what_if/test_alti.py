@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 import torch
-from support.small import random_sources, unlike_model
-from support.streams import loaded, trace_of
+from support.models import random_sources, unlike_model
+from support.traces import loaded, trace_of
 
 from transformer.config import Norm
 from transformer.experiments.attention import ToyShape, toy_numbers

@@ -5,9 +5,9 @@ import threading
 import numpy as np
 import pytest
 import torch
-from support.near import near
-from support.small import random_sources, unlike_model
+from support.models import random_sources, unlike_model
 from support.tiny import make_pairs
+from support.tolerance import near
 
 import headlight as hl
 from transformer.data.batching import make_examples

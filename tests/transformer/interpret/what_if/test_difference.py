@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from support.made import FED, NEXT, SOURCE, made_trace
-from support.near import near
+from support.tolerance import near
+from support.traces import FED, NEXT, SOURCE, made_trace
 
 from transformer.errors import InterventionError
 from transformer.interpret.what_if.difference import subtract

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 import torch
 from support.by_hand import ByHand
-from support.near import near
-from support.small import attention_blocks, bias_logits, random_sources, unlike_model
-from support.streams import CHECKPOINTS, loaded, trace_of
+from support.models import attention_blocks, bias_logits, random_sources, unlike_model
 from support.tiny import make_pairs, write_pairs
+from support.tolerance import near
+from support.traces import CHECKPOINTS, loaded, trace_of
 
 from transformer import Translator
 from transformer.__main__ import main

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 import torch
-from support.near import near
-from support.small import bias_logits, mark_end, random_sources, unlike_model
-from support.streams import loaded, trace_of
+from support.models import bias_logits, mark_end, random_sources, unlike_model
+from support.tolerance import near
+from support.traces import loaded, trace_of
 
 from transformer.decoding.beam import Beam, beam_search
 from transformer.decoding.sampling import Greedy, Sampling, decode

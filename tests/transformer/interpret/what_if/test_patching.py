@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 import torch
-from support.near import near
-from support.small import random_sources, unlike_model
-from support.streams import CHECKPOINTS, loaded, trace_of
+from support.models import random_sources, unlike_model
+from support.tolerance import near
+from support.traces import CHECKPOINTS, loaded, trace_of
 
 from transformer.errors import CheckpointError, InterventionError
 from transformer.interpret.activations import Request, record

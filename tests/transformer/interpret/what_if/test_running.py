@@ -7,9 +7,9 @@ from itertools import product
 import numpy as np
 import pytest
 import torch
-from support.near import near
-from support.small import attention_blocks, mark_end, random_sources, unlike_model
+from support.models import attention_blocks, mark_end, random_sources, unlike_model
 from support.tiny import make_pairs
+from support.tolerance import near
 
 from transformer import Beam
 from transformer.data.batching import make_examples

@@ -1,4 +1,4 @@
-"""Equality of numbers but for rounding."""
+"""Equality of numbers up to rounding."""
 
 from typing import Any
 

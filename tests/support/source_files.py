@@ -1,4 +1,4 @@
-"""The files of the repository and what each imports."""
+"""The files of the repository and the imports of each."""
 
 import ast
 from collections.abc import Iterable

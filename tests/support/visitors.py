@@ -1,4 +1,4 @@
-"""Visitors without a browser who go on asking, in a thread beside the test."""
+"""Visitors without a browser who keep sending sentences from a thread."""
 
 import asyncio
 import itertools

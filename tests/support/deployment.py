@@ -1,4 +1,4 @@
-"""The app as a department serves it: replicas of what the container holds, behind nginx."""
+"""Replicas of the container's content behind nginx, as a department serves the app."""
 
 import contextlib
 import http.client
@@ -12,8 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from support.server import ROOT, free_port, start, wait_for
-from support.until import until
+from support.server import ROOT, free_port, start, until, wait_for
 
 DEPLOY = ROOT / "deploy"
 TEMPLATE = (DEPLOY / "nginx.conf.template").read_text(encoding="utf-8")
@@ -105,12 +104,12 @@ def cookies_of(deployment: Deployment, replica: Replica, count: int) -> list[str
     found = []
     while len(found) < count:
         name = uuid.uuid4().hex
-        if asked(deployment, f"headlight={name}") == replica.upstream:
+        if replica_for(deployment, f"headlight={name}") == replica.upstream:
             found.append(f"headlight={name}")
     return found
 
 
-def asked(deployment: Deployment, cookie: str) -> str:
+def replica_for(deployment: Deployment, cookie: str) -> str:
     """Which replica answers who has this cookie."""
     path = f"/{uuid.uuid4().hex}"
     assert deployment.get(path, Cookie=cookie)[0] == 200

@@ -1,4 +1,4 @@
-"""Real files made hostile by chance: cut, flipped, retyped, renamed, or something else than files."""
+"""Real files made hostile at random: cut, flipped, retyped, renamed, or replaced by another kind of file."""
 
 import gzip
 import io
@@ -249,3 +249,13 @@ def _replace(path: Path, chance: Chance) -> None:
         case 4:
             path.touch()
             os.truncate(path, chance.choice((1, 1 << 20, 1 << 40)))
+
+
+def broken(change: Callable[[dict], object]) -> Callable[[dict], str]:
+    """Return a function that writes a file's content after a change to it."""
+
+    def apply(content: dict) -> str:
+        change(content)
+        return json.dumps(content)
+
+    return apply

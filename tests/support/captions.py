@@ -1,10 +1,11 @@
-"""How the laws of sentences read a number back, and how far a printed one may be from the true one."""
+"""Numbers and tokens as sentences print them, read back."""
 
 import re
+from collections.abc import Sequence
+
+from support.pages import check_headline
 
 from headlight.app.finding import Finding
-
-from .pages import check_headline
 
 
 def number(text: str) -> float:
@@ -52,8 +53,28 @@ def as_scientific(text: str, value: float) -> bool:
     )
 
 
-def told(finding: Finding) -> str:
+def finding_text(finding: Finding) -> str:
     """Return all that a finding says; its headline is a sentence of at most 12 words."""
     check_headline(finding.headline)
     assert finding.headline.endswith("."), finding.headline
     return str(finding)
+
+
+def place_of(tokens: Sequence[str], token: str, position: str | None) -> int:
+    """Which token a caption means, from 0; one that stands several times has to come with its position."""
+    if position is None:
+        assert list(tokens).count(token) == 1, f"{token} is not one of its kind"
+        return list(tokens).index(token)
+    assert tokens[int(position) - 1] == token
+    return int(position) - 1
+
+
+def is_printed(words: str, probability: float) -> bool:
+    """Whether these words stand for this probability: "12.3 %", "> 99.9 %"."""
+    if words[0] in "<>":
+        return probability < 1e-6 if words[0] == "<" else 0.999 < probability <= 1
+    number = words.removesuffix(" %")
+    return abs(float(number) - 100 * probability) <= 0.5 * 10.0 ** -len(number.partition(".")[2]) + 1e-6
+
+
+TOKEN = r"“(.+?)”(?: \(position (\d+)\))?"  # two groups: the token and, where it is said, its position
