@@ -263,7 +263,7 @@ def decoder_lenses(
     prefixes: Sequence[Ids] | None = None,
     more: int | None = None,
 ) -> list[list[Hypothesis]]:
-    """Do so for several sentences, all decoded side by side: [sentences][layers + 1]."""
+    """Do so for several sentences, all decoded side by side, a list of layers + 1 for each sentence."""
     memory, count = _read_early(model, sources), len(sources)
     given = list(prefixes or [()] * count) * len(memory)
     last = range((len(memory) - 1) * count, len(memory) * count)
