@@ -44,13 +44,11 @@ LONGEST = (
     "test_atlas_on_ray",
     "test_explorer",
     "test_inside",
-    "test_killed",
 )
 # Files that start processes, train until something is learned, or go through every shape of model.
 SLOW = {
     "test_atlas_command",
     "test_atlas_on_ray",
-    "test_beam_laws",
     "test_class_killed",
     "test_class_replicas",
     "test_class_rights",
@@ -64,7 +62,6 @@ SLOW = {
     "test_imported_models",
     "test_interrupted",
     "test_jobs",
-    "test_killed",
     "test_live_page",
     "test_memory",
     "test_nginx",

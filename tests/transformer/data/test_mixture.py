@@ -1,4 +1,4 @@
-"""Several corpora as one: what a configuration names, and how often an epoch sees each pair."""
+"""Several corpora as one: the files of a configuration, and the pairs of an epoch."""
 
 import gzip
 from collections import Counter
@@ -7,6 +7,8 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from support.tiny import make_pairs, tiny_experiment, write_pairs, write_toml
 
 from transformer.config import load_experiment
@@ -17,29 +19,21 @@ from transformer.errors import ConfigError, DataError
 from transformer.training.loader import Update
 
 
-@pytest.mark.parametrize("weight", ["2", "1", "0.5", "1.5", "0.3", "2.7", "0.001"])
-@pytest.mark.parametrize("count", [7, 40])
-def test_after_any_number_of_epochs_each_example_was_seen_as_often_as_any_other_but_for_one(count, weight):
-    seen, exact = Counter(dict.fromkeys(range(count), 0)), Fraction(weight)
+@settings(deadline=None, derandomize=True, database=None, max_examples=50)
+@given(st.integers(1, 40), st.sampled_from(["2", "1", "0.5", "1.5", "0.3", "2.7", "0.001"]), st.text(max_size=3))
+def test_after_any_number_of_epochs_each_example_was_used_as_often_as_any_other_but_for_one(count, weight, seed):
+    uses, exact = Counter(dict.fromkeys(range(count), 0)), Fraction(weight)
     for epoch in range(23):
-        taken = turns(count, float(weight), epoch, "5")
-        assert taken == sorted(taken)
-        seen.update(taken)
-        assert max(seen.values()) - min(seen.values()) <= 1
-        assert abs(seen.total() - (epoch + 1) * exact * count) <= Fraction(1, 2), "as many as the weight says"
-
-
-def test_a_whole_weight_takes_every_example_so_many_times():
-    assert turns(4, 1, 6, "5") == [0, 1, 2, 3] and turns(3, 2.0, 1, "5") == [0, 0, 1, 1, 2, 2]
-
-
-def test_the_share_of_an_epoch_depends_on_seed_and_epoch_alone_and_differs_between_them():
-    assert turns(60, 0.5, 4, "5") == turns(60, 0.5, 4, "5")
+        indices = turns(count, float(weight), epoch, seed)
+        assert indices == sorted(indices) == turns(count, float(weight), epoch, seed)
+        uses.update(indices)
+        assert max(uses.values()) - min(uses.values()) <= 1
+        assert abs(uses.total() - (epoch + 1) * exact * count) <= Fraction(1, 2), "as many as the weight says"
     assert turns(60, 0.5, 4, "5") != turns(60, 0.5, 4, "6") and turns(60, 0.5, 4, "5") != turns(60, 0.5, 5, "5")
 
 
 def mixture(*weights: float) -> Mixture:
-    """Corpora of 30, 31, ... pairs, no pair in two of them."""
+    """Return corpora of 30, 31, ... pairs, no pair in two of them."""
     parts = []
     for number, weight in enumerate(weights):
         pairs = [(f"{source} {number}", target) for source, target in make_pairs(30 + number, number)]
@@ -48,23 +42,19 @@ def mixture(*weights: float) -> Mixture:
 
 
 def test_an_epoch_holds_each_corpus_by_its_weight(tokenizer):
+    pairs = make_pairs(50, 3)
+    single = MixedExamples(Mixture([WeightedPairs(pairs)]), tokenizer, 24)
+    assert single.of_epoch(2, seed=9) == single.all == make_examples(pairs, tokenizer, 24)
     examples = MixedExamples(mixture(2, 0.5, 1.0), tokenizer, 24)
     for epoch in range(3):
-        seen = Counter(example.files[0] for example in examples.of_epoch(epoch, seed=3))
-        assert (seen["0.tsv"], seen["2.tsv"]) == (60, 32) and seen["1.tsv"] in (15, 16)
+        uses = Counter(example.files[0] for example in examples.of_epoch(epoch, seed=3))
+        assert (uses["0.tsv"], uses["2.tsv"]) == (60, 32) and uses["1.tsv"] in (15, 16)
     assert len(examples.all) == 30 + 31 + 32 == len(list(mixture(2, 0.5, 1.0)))
     assert examples.describe() == [
         {"file": "0.tsv", "weight": 2, "pairs": 30},
         {"file": "1.tsv", "weight": 0.5, "pairs": 31},
         {"file": "2.tsv", "weight": 1.0, "pairs": 32},
     ]
-
-
-def test_one_corpus_of_weight_one_is_what_it_is_without_a_mixture(tokenizer):
-    pairs = make_pairs(50, 3)
-    mixed = MixedExamples(Mixture([WeightedPairs(pairs)]), tokenizer, 24)
-    for epoch in range(3):
-        assert mixed.of_epoch(epoch, seed=9) == mixed.all == make_examples(pairs, tokenizer, 24)
 
 
 def test_dropout_cuts_the_sources_alone_anew_in_each_epoch(tokenizer):
@@ -103,7 +93,7 @@ def test_a_batch_to_blame_is_named_with_the_files_of_its_lines(tokenizer):
 
 
 def write_config(folder: Path, files: str) -> Path:
-    """The tiny configuration, these lines in its table [data]."""
+    """Write the tiny configuration with these lines in its table [data]."""
     path = write_toml(folder / "tiny.toml", tiny_experiment())
     text = path.read_text(encoding="utf-8").replace("[data]\n", f"[data]\n{files}\n")
     path.write_text(text, encoding="utf-8")
@@ -113,12 +103,9 @@ def write_config(folder: Path, files: str) -> Path:
 def test_files_are_named_with_their_weights_relative_to_the_configuration(tmp_path):
     lines = 'train = [{file = "a.tsv", weight = 2}, {file = "/b/c.tsv", weight = 0.5}, {file = "d.tsv"}]\n'
     config = write_config(tmp_path, lines + 'valid = "e/f.tsv"')
-    assert load_experiment(config) == tiny_experiment(), "what it is learned from stands apart from what it is"
+    assert load_experiment(config) == tiny_experiment(), "files are no part of an experiment"
     files = [CorpusFile(f"{tmp_path}/a.tsv", 2), CorpusFile("/b/c.tsv", 0.5), CorpusFile(f"{tmp_path}/d.tsv", 1)]
     assert named_files(config) == (files, tmp_path / "e/f.tsv")
-
-
-def test_one_file_needs_no_table_and_none_need_be_named(tmp_path):
     assert named_files(write_config(tmp_path, 'train = "a.tsv"')) == ([CorpusFile(f"{tmp_path}/a.tsv")], None)
     assert named_files(write_config(tmp_path, "")) == ([], None)
 
@@ -137,18 +124,15 @@ def test_one_file_needs_no_table_and_none_need_be_named(tmp_path):
         ("train = [{file = 3}]", r"file must be str, not 3\.$"),
         ('train = ["a.tsv"]', r"`train` in \[data\] must be a file or a list such as"),
         ("train = 3", r"`train` in \[data\] must be a file or a list such as"),
+        ('trian = "a.tsv"', r"Unknown setting 'trian' in \[data\]; choose from name, .*, train, valid"),
         ("valid = 3", r"`valid` in \[data\] must be a file, not 3\.$"),
     ],
 )
-def test_files_that_cannot_be_are_refused_in_a_sentence(tmp_path, line, message):
+def test_impossible_files_and_weights_are_refused(tmp_path, line, message):
     config = write_config(tmp_path, line)
     with pytest.raises(ConfigError, match=message):
+        load_experiment(config)
         named_files(config)
-
-
-def test_an_unknown_setting_beside_the_files_is_still_refused(tmp_path):
-    with pytest.raises(ConfigError, match=r"Unknown setting 'trian' in \[data\]; choose from name, .*, train, valid"):
-        load_experiment(write_config(tmp_path, 'trian = "a.tsv"'))
 
 
 def test_the_name_of_a_lines_origin_is_read_over_and_a_fourth_column_is_none(tmp_path, caplog):
@@ -158,9 +142,6 @@ def test_the_name_of_a_lines_origin_is_read_over_and_a_fourth_column_is_none(tmp
     assert [part.weight for part in read.parts] == [3, 1]
     assert list(read) == [*make_pairs(3, 1), ("one", "eins"), ("two", "zwei"), ("six", "sechs")]
     assert "skipped 1 line: 1 with more than two tabs (line 3)" in caplog.text
-
-
-def test_a_file_that_is_missing_is_named(tmp_path):
     with pytest.raises(DataError, match=r"The corpus gone\.tsv cannot be read: No such file or directory\.$"):
         Mixture.read([CorpusFile("gone.tsv")])
     with pytest.raises(ConfigError, match="no corpus"):

@@ -21,14 +21,14 @@ def model() -> Transformer:
 
 @torch.no_grad()
 def replay(model: Transformer, source: list[int], ids: tuple[int, ...]) -> torch.Tensor:
-    """Log-probabilities of each next token, from one uncached teacher-forced pass: [target, vocab]."""
+    """Return log-probabilities of each next token, from one uncached teacher-forced pass: [target, vocab]."""
     fed = [model.config.begin_id, *ids[:-1]]
     return model(torch.tensor([source]), torch.tensor([fed]))[0].log_softmax(-1)
 
 
 @torch.no_grad()
 def plain_greedy(model: Transformer, source: list[int]) -> list[int]:
-    """Greedy decoding as simple as can be: a full pass for each token, no cache, no batch."""
+    """Decode greedily with a full pass for each token, no cache, no batch."""
     ids: list[int] = []
     while len(ids) < min(len(source) + LENGTH_MARGIN, model.config.max_length):
         logits = model(torch.tensor([source]), torch.tensor([[BEGIN, *ids]]))[0, -1]
@@ -41,20 +41,20 @@ def plain_greedy(model: Transformer, source: list[int]) -> list[int]:
 
 def test_cached_greedy_decoding_equals_plain_decoding(model):
     sources = random_sources(*range(2, 20), seed=10)
-    found = [list(decode(model, [source], Greedy())[0].ids) for source in sources]
-    assert found == [plain_greedy(model, source) for source in sources]
-    assert len({len(ids) for ids in found}) > 3, "the test needs translations of various lengths"
+    results = [list(decode(model, [source], Greedy())[0].ids) for source in sources]
+    assert results == [plain_greedy(model, source) for source in sources]
+    assert len({len(ids) for ids in results}) > 3, "the test needs translations of various lengths"
 
 
 @pytest.mark.parametrize("lengths", [(9, 2, 20, 5, 5, 13, 3, 17), (17, 3, 17, 3), (1, 9)])
 def test_a_batch_of_various_lengths_decodes_like_each_sentence_alone(model, lengths):
     sources = random_sources(*lengths, seed=30)
     together = decode(model, sources, Greedy())
-    for source, found in zip(sources, together, strict=True):
+    for source, results in zip(sources, together, strict=True):
         alone = decode(model, [source], Greedy())[0]
-        assert found.ids == alone.ids
-        assert found.finished == alone.finished
-        assert found.log_probability == near(alone.log_probability)
+        assert results.ids == alone.ids
+        assert results.finished == alone.finished
+        assert results.log_probability == near(alone.log_probability)
 
 
 @pytest.mark.parametrize("strategy", [*STRATEGIES, Beam(3)])
@@ -62,9 +62,9 @@ def test_without_their_probabilities_the_translations_are_the_same(model, strate
     sources, prefixes = random_sources(4, 9, 7, 9), [[], [6], [], [8, 5]]
     ids = best_ids(model, sources, strategy, prefixes)
     if isinstance(strategy, Beam):
-        assert list(map(tuple, ids)) == [found[0].ids for found in beam_search(model, sources, strategy, prefixes)]
+        assert list(map(tuple, ids)) == [results[0].ids for results in beam_search(model, sources, strategy, prefixes)]
     else:
-        assert list(map(tuple, ids)) == [found.ids for found in decode(model, sources, strategy, prefixes)]
+        assert list(map(tuple, ids)) == [results.ids for results in decode(model, sources, strategy, prefixes)]
     assert (*ids[1][:1], *ids[3][:2]) == (6, 8, 5)
 
 
@@ -75,29 +75,15 @@ def test_of_equal_scores_the_first_is_chosen_in_every_precision():
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_log_probability_is_the_sum_of_the_models_own(model, strategy):
-    sources = random_sources(4, 9, 7)
-    for source, found in zip(sources, decode(model, sources, strategy), strict=True):
-        rows = replay(model, source, found.ids)
-        expected = rows[torch.arange(len(found.ids)), torch.tensor(found.ids)].sum().item()
-        assert found.log_probability == near(expected)
-        assert found.score == found.log_probability
-
-
-@pytest.mark.parametrize("strategy", STRATEGIES)
-def test_decoding_stops_at_the_first_end_of_sentence(model, strategy):
-    found = decode(model, random_sources(*range(2, 18)), strategy)
-    assert any(one.finished for one in found)
-    for one in found:
-        assert one.finished == (one.ids[-1] == END)
-        assert END not in one.ids[:-1]
-
-
-def test_an_end_of_sentence_at_once_gives_one_token():
-    model = bias_logits(unlike_model(), {END: 1e4})
-    found = decode(model, random_sources(4, 6), Greedy())
-    assert [one.ids for one in found] == [(END,), (END,)]
-    assert all(one.finished for one in found)
+def test_log_probability_is_the_sum_of_the_models_own_up_to_the_first_end_of_sentence(model, strategy):
+    sources = random_sources(4, 9, 7, 12, 3, 15)
+    results = decode(model, sources, strategy)
+    for source, one in zip(sources, results, strict=True):
+        rows = replay(model, source, one.ids)
+        assert one.log_probability == near(rows[torch.arange(len(one.ids)), torch.tensor(one.ids)].sum().item())
+        assert one.score == one.log_probability
+        assert one.finished == (one.ids[-1] == END) and END not in one.ids[:-1]
+    assert any(one.finished for one in results)
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
@@ -111,48 +97,34 @@ def test_the_length_limit_is_the_sources_and_a_margin_within_the_models_position
     model = bias_logits(unlike_model(max_length=60), {END: -1e4})
     sources = random_sources(3, 40)
     assert length_limits(model, sources) == [53, 60]
-    found = decode(model, sources, Greedy())
-    assert [len(one.ids) for one in found] == [53, 60]
-    assert not any(one.finished for one in found)
+    results = decode(model, sources, Greedy())
+    assert [len(one.ids) for one in results] == [53, 60]
+    assert not any(one.finished for one in results)
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_a_translation_begins_with_its_prefix(model, strategy):
     sources, prefixes = random_sources(4, 9, 7), [[7, 8, 9], [], [30]]
-    for prefix, found in zip(prefixes, decode(model, sources, strategy, prefixes), strict=True):
-        assert list(found.ids[: len(prefix)]) == prefix
-        assert len(found.ids) > len(prefix)
+    for prefix, results in zip(prefixes, decode(model, sources, strategy, prefixes), strict=True):
+        assert list(results.ids[: len(prefix)]) == prefix
+        assert len(results.ids) > len(prefix)
+    ended = decode(model, random_sources(5), strategy, [[9, END]])[0]
+    assert ended.ids == (9, END) and ended.finished
 
 
 def test_what_follows_a_prefix_is_what_the_model_would_say(model):
     source, prefix = random_sources(6)[0], [11, 12]
-    found = decode(model, [source], Greedy(), [prefix])[0]
-    rows = replay(model, source, found.ids)
+    results = decode(model, [source], Greedy(), [prefix])[0]
+    rows = replay(model, source, results.ids)
     rows[:, [PAD, BEGIN]] = -torch.inf
-    assert rows.argmax(-1).tolist()[len(prefix) :] == list(found.ids[len(prefix) :])
+    assert rows.argmax(-1).tolist()[len(prefix) :] == list(results.ids[len(prefix) :])
 
 
-def test_forcing_the_models_own_beginning_changes_nothing(model):
-    source = random_sources(8)[0]
-    free = decode(model, [source], Greedy())[0]
-    assert decode(model, [source], Greedy(), [free.ids[:2]])[0].ids == free.ids
-
-
-def test_a_prefix_that_ends_the_sentence_ends_it(model):
-    found = decode(model, random_sources(5), Greedy(), [[9, END]])[0]
-    assert found.ids == (9, END) and found.finished
-
-
-def test_the_same_seed_draws_the_same_and_another_seed_differs(model):
-    sources = random_sources(5, 9, 12)
+def test_the_seed_alone_decides_and_the_global_random_state_stays(model):
+    sources, before = random_sources(5, 9, 12), torch.get_rng_state()
     one, same = (decode(model, sources, Sampling(seed=3)) for _ in range(2))
     assert one == same
     assert [h.ids for h in decode(model, sources, Sampling(seed=4))] != [h.ids for h in one]
-
-
-def test_sampling_does_not_touch_the_global_random_state(model):
-    before = torch.get_rng_state()
-    decode(model, random_sources(5), Sampling(seed=3))
     assert torch.equal(torch.get_rng_state(), before)
 
 
@@ -185,19 +157,13 @@ def test_drawn_shares_are_the_models_probabilities():
     assert ((shares - expected).abs() <= 4 * error + 1e-3).all()
 
 
-@pytest.mark.parametrize("settings", [{"temperature": 0.0}, {"temperature": -1.0}, {"top_k": -1}])
-def test_impossible_sampling_is_refused(settings):
-    with pytest.raises(ValueError, match="temperature must be positive"):
-        Sampling(**settings)
-
-
-@pytest.mark.parametrize("sources", [[], [[]], [[5] * 21]])
-def test_sources_without_ids_or_too_long_are_refused(model, sources):
-    with pytest.raises(ValueError, match="1 to 20 ids"):
-        decode(model, sources, Greedy())
-
-
-def test_a_prefix_without_room_or_without_a_source_is_refused(model):
+def test_bad_input_is_refused(model):
+    for settings in ({"temperature": 0.0}, {"temperature": -1.0}, {"top_k": -1}):
+        with pytest.raises(ValueError, match="temperature must be positive"):
+            Sampling(**settings)
+    for sources in ([], [[]], [[5] * 21]):
+        with pytest.raises(ValueError, match="1 to 20 ids"):
+            decode(model, sources, Greedy())
     with pytest.raises(ValueError, match="^a prefix is as long as its translation may become$"):
         decode(model, random_sources(5), Greedy(), [[7] * 20])
     with pytest.raises(ValueError, match="one prefix a source"):

@@ -1,4 +1,4 @@
-"""A search as a tree: each branch is a translation that the beam held, with its own probability and its fate."""
+"""A search as a tree: each branch is a path of the beam with its probability and its outcome."""
 
 import pytest
 import torch
@@ -19,8 +19,8 @@ def searched(request, shipped):
 def test_every_translation_of_the_record_is_one_branch_and_grew_from_its_beginning(searched):
     _, record = searched
     tree = search_tree(record)
-    held = {ids for kept in record.kept for ids in kept} | {one.ids for one in record.ended}
-    assert len(tree) == len(held) and {branch.ids for branch in tree} == held
+    paths = {ids for step in record.kept for ids in step} | {one.ids for one in record.ended}
+    assert len(tree) == len(paths) and {branch.ids for branch in tree} == paths
     for number, branch in enumerate(tree):
         if branch.parent < 0:
             assert len(branch.ids) == 1
@@ -29,7 +29,7 @@ def test_every_translation_of_the_record_is_one_branch_and_grew_from_its_beginni
         assert [len(tree[each].ids) for each in path_to(tree, number)] == list(range(1, len(branch.ids) + 1))
 
 
-def test_what_became_of_a_branch_is_its_fate_in_the_record(searched):
+def test_the_outcome_of_a_branch_is_that_of_its_path_in_the_record(searched):
     _, record = searched
     tree = search_tree(record)
     parents = {branch.parent for branch in tree}
@@ -51,5 +51,7 @@ def test_the_log_probability_of_a_branch_is_the_models_own(searched, shipped):
     source, record = searched
     for branch in search_tree(record)[::3]:
         fed = torch.tensor([[shipped.tokenizer.begin_id, *branch.ids[:-1]]])
-        own = shipped.model(torch.tensor([source]), fed)[0].log_softmax(-1)[range(len(branch.ids)), branch.ids].sum()
-        assert branch.log_probability == near(float(own))
+        expected = (
+            shipped.model(torch.tensor([source]), fed)[0].log_softmax(-1)[range(len(branch.ids)), branch.ids].sum()
+        )
+        assert branch.log_probability == near(float(expected))

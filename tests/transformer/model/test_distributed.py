@@ -30,7 +30,7 @@ CPU = torch.device("cpu")
 
 
 def run(command: list[str], *arguments: str | Path) -> subprocess.CompletedProcess:
-    """Run it in processes of its own; fails when they do not come to an end."""
+    """Run a command in new processes; fails when they do not end."""
     path = os.pathsep.join([str(ROOT), str(ROOT / "tests")])
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "HEADLIGHT_DEVICE": "cpu", "PYTHONPATH": path}
     return subprocess.run(
@@ -39,7 +39,7 @@ def run(command: list[str], *arguments: str | Path) -> subprocess.CompletedProce
 
 
 def arguments(folder: Path, config, pairs) -> list[str]:
-    """A run as a command line, --out left to the test."""
+    """Return a run as a command line without the value of --out."""
     config = write_toml(folder / "tiny.toml", config)
     data, valid = write_pairs(folder / "a.tsv", pairs), write_pairs(folder / "b.tsv", VALID)
     return ["train", str(config), "--data", str(data), "--valid", str(valid), "--out"]
@@ -55,7 +55,7 @@ def test_two_processes_have_the_losses_of_one(tmp_path, monkeypatch):
     command = arguments(tmp_path, config, make_pairs(400, 1))
     done = run([*TORCHRUN, "-m", "transformer"], *command, tmp_path / "two")
     assert done.returncode == 0, done.stderr
-    assert done.stderr.count("validation at step 25") == 1, "one process tells"
+    assert done.stderr.count("validation at step 25") == 1, "one process logs"
     assert "2 processes, each on CPU" in json.loads((tmp_path / "two" / "training.json").read_text())["device"]
     monkeypatch.setenv("HEADLIGHT_DEVICE", "cpu")
     before = signal.getsignal(signal.SIGTERM)
@@ -70,7 +70,7 @@ def test_two_processes_have_the_losses_of_one(tmp_path, monkeypatch):
 
 @pytest.fixture(scope="module")
 def scenarios(tmp_path_factory) -> tuple[Path, dict[str, list[int]], str]:
-    """What `support.two_processes` runs: its folder, exit statuses, and what was told."""
+    """Return the folder, exit statuses and standard error of `support.two_processes`."""
     folder = tmp_path_factory.mktemp("scenarios")
     (folder / "arguments.json").write_text(
         json.dumps([*arguments(folder, experiment(), PAIRS), str(folder / "failed")])
@@ -81,8 +81,8 @@ def scenarios(tmp_path_factory) -> tuple[Path, dict[str, list[int]], str]:
 
 
 def test_a_signal_to_one_process_stops_both_at_one_step_and_both_are_resumed(scenarios, caplog):
-    folder, statuses, told = scenarios
-    assert statuses["stop_and_resume"] == [0, 0], told
+    folder, statuses, errors = scenarios
+    assert statuses["stop_and_resume"] == [0, 0], errors
     assert [json.loads((folder / f"stopped-{rank}.json").read_text()) for rank in (0, 1)] == [8, 8]
     assert end_of(folder / "stopped") == end_of(folder / "whole")
     random = load_checksummed(folder / "whole" / "resume" / "state.safetensors")["random"]
@@ -95,9 +95,9 @@ def test_a_signal_to_one_process_stops_both_at_one_step_and_both_are_resumed(sce
 
 
 def test_an_error_in_one_process_ends_both_with_a_sentence_each(scenarios):
-    folder, statuses, told = scenarios
-    assert statuses["fail"] == [1, 1], told
-    assert sorted(line for line in told.splitlines() if line.startswith("headlight: ")) == [
+    folder, statuses, errors = scenarios
+    assert statuses["fail"] == [1, 1], errors
+    assert sorted(line for line in errors.splitlines() if line.startswith("headlight: ")) == [
         "headlight: Process 2 of 2 stopped because another one has.",
         "headlight: the disk cannot be written: No space left on device; --resume goes on from the last save.",
     ]
@@ -125,16 +125,6 @@ def loss_and_gradient(objective: Objective, batch, processes: Processes) -> tupl
     loss = objective(source, fed, predicted)
     loss.backward()
     return loss.detach(), torch.cat([p.grad.flatten() for p in objective.parameters()])
-
-
-def test_alone_a_process_has_nobody_to_agree_with(monkeypatch):
-    monkeypatch.delenv("WORLD_SIZE", raising=False)
-    with joined(CPU) as (processes, device):
-        assert processes.first and processes.count == 1 and device == CPU
-        assert processes.sums(1.5, 2.0) == [1.5, 2.0] and processes.share([4, 5, 6]) == [4, 5, 6]
-        assert processes.gather(torch.tensor([3])).tolist() == [[3]]
-        processes.wait()
-    assert not torch.distributed.is_initialized()
 
 
 def test_several_processes_on_a_device_that_cannot_are_refused(monkeypatch):

@@ -1,4 +1,4 @@
-"""Encoding and steps without modules: the same logits, of few sentences to the last bit, and no hook is passed over."""
+"""Encoding and steps without modules: the logits of the modules, and every hook is called."""
 
 import dataclasses
 from concurrent.futures import ThreadPoolExecutor
@@ -24,11 +24,11 @@ SHAPES = [
     {"share_embeddings": False, "target_vocab_size": 17},
 ]
 SOURCES = [[5, 9, 8, 3], [4, 3], [7, 6, 9, 4, 10, 3]]
-MANY = [[4 + (3 * row + place) % 13 for place in range(1 + row * 5 % 7)] + [3] for row in range(21)]
+MANY = [[4 + (3 * row + at) % 13 for at in range(1 + row * 5 % 7)] + [3] for row in range(21)]
 
 
 def made(seed: int = 3, **changed) -> Transformer:
-    """A model of uneven shape with random weights, biases and gains, none of them at its first value."""
+    """Return a model of uneven shape, no weight, bias or gain at its first value."""
     torch.manual_seed(seed)
     config = ModelConfig(
         vocab_size=23, num_encoder_layers=1, num_decoder_layers=3, num_heads=3, d_model=24, d_ff=40, max_length=12
@@ -54,13 +54,13 @@ def test_its_logits_are_those_of_the_modules_to_the_last_bit(changed, sources):
         assert torch.equal(fused, through_modules)
 
 
-def refuse(*given, **named):
-    """What is put in place of the path that is not to be taken."""
+def refuse(*arguments, **named):
+    """Stand in for a path that must not be taken."""
     raise AssertionError
 
 
 def through_modules(model, sources, capacity):
-    """The source mask and caches that modules make of a batch with padding, and its memory."""
+    """Return the source mask and the caches that the modules make of a batch with padding."""
     ids = torch.tensor([row + [0] * (max(map(len, sources)) - len(row)) for row in sources])
     mask = padding_mask(ids, 0)
     memory = model.encode(ids, mask)
@@ -74,9 +74,9 @@ def test_sentences_side_by_side_are_encoded_as_with_padding(changed, sources, mo
     model = made(**changed)
     mask, expected = through_modules(model, sources, 8)
     monkeypatch.setattr(model, "encode", refuse)
-    for found, cache in zip(DecodingState(model, sources, 8).caches, expected, strict=True):
+    for fused_cache, cache in zip(DecodingState(model, sources, 8).caches, expected, strict=True):
         for name in ("memory_key", "memory_value"):
-            one, other = getattr(found, name), getattr(cache, name)
+            one, other = getattr(fused_cache, name), getattr(cache, name)
             assert one.shape == other.shape
             real = mask.squeeze(2).expand(-1, one.shape[1], -1)
             assert one[real] == near(other[real])
@@ -112,40 +112,12 @@ def test_a_batch_is_translated_as_each_sentence_alone_and_shrinks_to_sizes_that_
     model, sizes, hidden = made(max_length=70), [], FusedStep.hidden  # each ends at its own limit at the latest
     alone = [decode_ids(model, [source], Greedy())[0] for source in MANY]
     monkeypatch.setattr(
-        FusedStep, "hidden", lambda step, tokens, *given: sizes.append(len(tokens)) or hidden(step, tokens, *given)
+        FusedStep, "hidden", lambda step, tokens, *rest: sizes.append(len(tokens)) or hidden(step, tokens, *rest)
     )
     assert decode_ids(model, MANY, Greedy()) == alone
     running = [sum(len(ids) > step for ids in alone) for step in range(max(map(len, alone)))]
     assert sizes == [min(len(MANY), padded(rows)) for rows in running]
     assert len(set(sizes)) > 2
-
-
-@torch.inference_mode()
-def test_an_encoder_with_a_hook_encodes_through_its_modules():
-    model, seen = made(), []
-    expected = decode_ids(model, SOURCES, Greedy())
-    for module in (model.encoder_input, model.encoder[0].self_attention.core, model.encoder_norm):
-        with hooks_installed([(module, lambda module, inputs, output: seen.append(module))]):
-            assert decode_ids(model, SOURCES, Greedy()) == expected
-            assert isinstance(decoding_step(model), FusedStep)
-        assert seen == [module]
-        seen.clear()
-
-
-@torch.inference_mode()
-def test_a_decoder_with_a_hook_takes_its_steps_through_its_modules():
-    model = made()
-    seen = []
-    for module in (
-        model.decoder[1].cross_attention.core,
-        model.decoder[2].feed_forward.inner,
-        model.decoder_embedding_norm,
-    ):
-        with hooks_installed([(module, lambda module, inputs, output: seen.append(module))]):
-            ids = decode_ids(model, SOURCES[:1], Greedy())
-        assert seen == [module] * len(ids[0])
-        seen.clear()
-    assert decode_ids(model, SOURCES[:1], Greedy()) == ids
 
 
 def test_another_threads_hooks_neither_slow_nor_change_a_step():
@@ -181,3 +153,16 @@ def test_more_positions_than_the_model_has_are_refused():
         state.step(torch.tensor([4]))
     with pytest.raises(ValueError, match="14 positions asked for, the model has 12"):
         DecodingState(model, [[5] * 14, *SOURCES], 13)
+
+
+@torch.inference_mode()
+def test_a_stack_with_a_hook_is_run_through_its_modules():
+    model = made()
+    expected = decode_ids(model, SOURCES[:1], Greedy())
+    decoder = model.decoder[1].cross_attention.core, model.decoder[2].feed_forward.inner, model.decoder_embedding_norm
+    for module in (model.encoder_input, model.encoder[0].self_attention.core, model.encoder_norm, *decoder):
+        calls = []
+        with hooks_installed([(module, lambda module, inputs, output, calls=calls: calls.append(module))]):
+            assert isinstance(decoding_step(model), FusedStep) == (module not in decoder)
+            assert decode_ids(model, SOURCES[:1], Greedy()) == expected
+        assert calls == [module] * (len(expected[0]) if module in decoder else 1)

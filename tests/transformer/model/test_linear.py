@@ -1,4 +1,4 @@
-"""A linear map by copies of its weight: the same map, and never one of yesterday's weight."""
+"""A linear map by copies of its weight: the same map, and never by outdated copies."""
 
 import weakref
 

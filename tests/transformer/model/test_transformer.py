@@ -17,7 +17,7 @@ def model(request) -> Transformer:
 
 
 def torchs_logits(ours: Transformer, source: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
-    """What nn.Transformer with random weights says; the same weights are copied into `ours`."""
+    """Return the logits of nn.Transformer with random weights, which are copied into `ours`."""
     config = ours.config
     torch.manual_seed(3)
     theirs = nn.Transformer(
@@ -70,34 +70,15 @@ def test_the_whole_model_equals_nn_transformer(norm, share):
 
 
 @torch.inference_mode()
-def test_logits_have_a_row_for_each_fed_token(model):
-    assert model(random_ids(BATCH, SOURCE), random_ids(BATCH, TARGET)).shape == (BATCH, TARGET, 31)
-
-
-def with_other_words(ids: torch.Tensor, position: int) -> torch.Tensor:
-    """The same ids but for one position, which gets another ordinary word in every row."""
-    changed = ids.clone()
-    changed[:, position] = (ids[:, position] - 4 + 1) % 27 + 4
-    return changed
-
-
-@torch.inference_mode()
 def test_changing_a_later_target_token_changes_nothing_earlier(model):
     source, target = random_ids(BATCH, SOURCE), random_ids(BATCH, TARGET, seed=2)
     before = model(source, target)
     for position in range(TARGET):
-        after = model(source, with_other_words(target, position))
+        changed = target.clone()
+        changed[:, position] = (target[:, position] - 3) % 27 + 4
+        after = model(source, changed)
         assert torch.equal(after[:, :position], before[:, :position])
         assert not torch.isclose(after[:, position], before[:, position]).all()
-
-
-@torch.inference_mode()
-def test_every_source_token_matters_to_every_target_position(model):
-    source, target = random_ids(BATCH, SOURCE), random_ids(BATCH, TARGET, seed=2)
-    before = model(source, target)
-    for position in range(SOURCE):
-        changed = with_other_words(source, position)
-        assert ((model(changed, target) - before).abs().amax(-1) > 1e-6).all()
 
 
 @torch.inference_mode()
@@ -110,16 +91,6 @@ def test_cached_steps_give_the_logits_of_the_full_pass(model):
     for step in range(TARGET):
         logits = model.step(target[:, step : step + 1], caches, mask)
         assert logits == near(full[:, step])
-
-
-@torch.inference_mode()
-def test_several_tokens_may_be_fed_to_the_cache_at_once(model):
-    source, target = random_ids(BATCH, SOURCE), random_ids(BATCH, TARGET, seed=2)
-    full = model(source, target)
-    caches = model.start_caches(model.encode(source, None), capacity=TARGET)
-    model.step(target[:, :1], caches, None)
-    assert model.step(target[:, 1:4], caches, None) == near(full[:, 3])
-    assert model.step(target[:, 4:], caches, None) == near(full[:, 4])
 
 
 @torch.inference_mode()
@@ -136,9 +107,9 @@ def test_selected_cache_rows_go_on_as_their_own_sentences():
 
 
 def test_shared_embeddings_are_one_matrix_and_counted_once():
-    shared, own = Transformer(small_config()), Transformer(small_config(share_embeddings=False))
+    shared, separate = Transformer(small_config()), Transformer(small_config(share_embeddings=False))
     assert shared.output_projection.weight is shared.source_embedding.weight is shared.target_embedding.weight
-    assert own.count_parameters() - shared.count_parameters() == 2 * 31 * 24
+    assert separate.count_parameters() - shared.count_parameters() == 2 * 31 * 24
     names = [name for name, _ in shared.named_parameters()]
     assert "generator.weight" not in names and "target_embedding.embedding.weight" not in names
 
@@ -158,12 +129,3 @@ def test_embeddings_begin_with_the_spread_that_brings_them_to_one():
     torch.manual_seed(1)
     model = Transformer(small_config(vocab_size=2000))
     assert (model.source_embedding.weight.std() * 24**0.5).item() == pytest.approx(1.0, rel=0.05)
-
-
-@torch.inference_mode()
-def test_a_source_at_the_limit_fits_and_one_more_does_not():
-    model = small_model()
-    target = random_ids(1, TARGET)
-    assert model(random_ids(1, 20), target).shape == (1, TARGET, 31)
-    with pytest.raises(ValueError, match="21 positions"):
-        model(random_ids(1, 21), target)
