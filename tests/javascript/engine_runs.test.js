@@ -1,3 +1,5 @@
+// The queue of runs on one engine.
+
 import assert from "node:assert/strict";
 import test from "node:test";
 import { GivenUp, Runs } from "../../headlight/components/engine/runs.js";
@@ -13,49 +15,42 @@ function noting(notes, name, steps) {
   };
 }
 
-test("runs come one after the other, and what they yield is handed on", async () => {
+test("runs come one after the other, what they yield is handed on, and an error fails one run alone", async () => {
   const runs = new Runs(), notes = [], each = [];
   const first = runs.add(noting(notes, "a", 2), { each: ({ step }) => each.push(step) });
-  assert.deepEqual(await Promise.all([first, runs.add(noting(notes, "b", 2))]), ["a", "b"]);
-  assert.deepEqual(notes, ["a", "a", "b", "b"]);
-  assert.deepEqual(each, [0, 1]);
+  const bad = runs.add(() => { throw new RangeError("no head"); });
+  const last = runs.add(noting(notes, "b", 2));
+  await assert.rejects(bad, RangeError);
+  assert.deepEqual(await Promise.all([first, last]), ["a", "b"]);
+  assert.deepEqual([notes, each], [["a", "a", "b", "b"], [0, 1]]);
 });
 
-test("a newer run gives up the older one of its lane and no other", async () => {
+test("a newer run gives up the waiting run of its lane and no other", async () => {
   const runs = new Runs(), notes = [];
-  const asked = ["typing", null, "typing"].map((lane, at) => runs.add(noting(notes, at, 1), { lane }));
-  const [first, ...others] = await Promise.allSettled(asked);
+  const added = ["typing", null, "typing"].map((lane, at) => runs.add(noting(notes, at, 1), { lane }));
+  const [first, ...others] = await Promise.allSettled(added);
   assert.ok(first.reason instanceof GivenUp);
-  assert.deepEqual(others.map(({ value }) => value), [1, 2]);
-  assert.deepEqual(notes, [1, 2], "what is given up before its turn has never begun");
+  assert.deepEqual([others.map(({ value }) => value), notes], [[1, 2], [1, 2]], "the first has never begun");
 });
 
-// A run that ends only when it is given up.
-function* endless(notes, name) {
-  for (;;) {
-    notes.push(name);
-    yield undefined;
-  }
-}
-
-test("a run under way is given up at its next breath, and its generator is not gone on with", async () => {
-  const runs = new Runs(), notes = [];
-  const first = runs.add(() => endless(notes, "old"), { lane: "typing" });
+test("a run under way is given up between two steps, and its generator goes no further", async () => {
+  const runs = new Runs(), notes = [], isOld = (name) => name === "old";
+  const first = runs.add(noting(notes, "old", Infinity), { lane: "typing" });
   first.catch(() => {});
   while (!notes.length) await runs.breathe();
   const second = runs.add(noting(notes, "new", 1), { lane: "typing" });
   await assert.rejects(first, GivenUp);
   assert.equal(await second, "new");
-  const after = notes.length;
+  const after = notes.filter(isOld).length;
   await runs.breathe();
-  assert.equal(notes.length, after);
+  assert.equal(notes.filter(isOld).length, after);
 });
 
-test("a run behind is set aside while another waits, and gone on with afterwards", async () => {
+test("a background run is set aside while another waits, and continued afterwards", async () => {
   const runs = new Runs(), notes = [];
-  let isWanted = true;
+  let goesOn = true;
   const behind = runs.add(function* () {
-    while (isWanted) {
+    while (goesOn) {
       notes.push("behind");
       yield undefined;
     }
@@ -63,14 +58,6 @@ test("a run behind is set aside while another waits, and gone on with afterwards
   }, { background: true });
   while (!notes.length) await runs.breathe();
   assert.equal(await runs.add(noting(notes, "before", 3)), "before");
-  isWanted = false;
+  goesOn = false;
   assert.equal(await behind, "done");
-});
-
-test("an error of one run leaves the next alone", async () => {
-  const runs = new Runs();
-  const bad = runs.add(() => { throw new RangeError("no head"); });
-  const good = runs.add(noting([], "good", 1));
-  await assert.rejects(bad, RangeError);
-  assert.equal(await good, "good");
 });

@@ -1,29 +1,20 @@
-// Where the words of the field first stand on a page.
+// The first occurrence of each word of the glossary.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { firstOf } from "../../headlight/components/presenter/glossary.js";
 
-const WORDS = [
-  { forms: ["attention"], says: "" }, { forms: ["self-attention"], says: "" }, { forms: ["head", "heads"], says: "" },
-  { forms: ["log P"], says: "" }, { forms: ["ALTI+"], says: "" },
-];
-const found = (...texts) => firstOf(WORDS, texts.map((data) => ({ data }))).map(({ word, node, start, end }) => {
-  return [word.forms[0], node.data.slice(start, end)];
-});
+const WORDS = [["attention"], ["self-attention"], ["head", "heads"], ["log P"], ["ALTI+"]].map((forms) => ({ forms }));
 
-test("each word is found once, where it first stands in any of its forms", () => {
-  const texts = ["All heads, and this head.", "Head 3 has attention."];
-  assert.deepEqual(found(...texts), [["attention", "attention"], ["head", "heads"]]);
-});
-
-test("a word within a longer one is not meant", () => {
-  assert.deepEqual(found("ahead, heading, self-attention"), [["self-attention", "self-attention"]]);
-  assert.deepEqual(found("head_of", "x-head"), []);
-});
-
-test("signs are no pattern, and capitals do not matter", () => {
-  assert.deepEqual(found("By ALTI+ the LOG P is 3"), [["log P", "LOG P"], ["ALTI+", "ALTI+"]]);
-  assert.deepEqual(found("ALTII"), []);
+test("a word is marked once, at its first form, never within another word; signs and capitals are literal", () => {
+  for (const [texts, expected] of [
+    [["All heads, and this head.", "Head 3 has attention."], [["attention", "attention"], ["head", "heads"]]],
+    [["ahead, heading, self-attention"], [["self-attention", "self-attention"]]],
+    [["head_of", "x-head", "ALTII"], []],
+    [["By ALTI+ the LOG P is 3"], [["log P", "LOG P"], ["ALTI+", "ALTI+"]]],
+  ]) {
+    const marks = firstOf(WORDS, texts.map((data) => ({ data })));
+    assert.deepEqual(marks.map(({ word, node, start, end }) => [word.forms[0], node.data.slice(start, end)]), expected);
+  }
 });

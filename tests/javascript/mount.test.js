@@ -7,61 +7,37 @@ import { Echo, mounted } from "../../headlight/components/lib/mount.js";
 
 let copies = 0;
 
-test("what comes back from the address is no news, what stands there otherwise is", () => {
-  const echo = new Echo();
-  assert.equal(echo.isNews("1"), true);
-  assert.equal(echo.isNews("1"), false);
-  assert.equal(echo.isWorthReporting("2"), true);
-  assert.equal(echo.isWorthReporting("2"), false, "once is enough");
-  assert.equal(echo.isWorthReporting("3"), true);
-  assert.equal(echo.isNews("2"), false, "an echo that is late");
-  assert.equal(echo.isNews("3"), false);
-  assert.equal(echo.isNews("1"), true, "Back");
-  assert.equal(echo.isWorthReporting("3"), true, "the same again after Back");
-});
-
-test("an address that leaves out an echo is still understood", () => {
-  const echo = new Echo();
-  echo.isNews("1");
-  echo.isWorthReporting("2");
-  echo.isWorthReporting("3");
-  assert.equal(echo.isNews("3"), false, "Streamlit may run once for both");
-  assert.equal(echo.isNews("2"), true);
-});
-
-test("after forgetting, everything is news", () => {
-  const echo = new Echo();
-  echo.isNews("1");
-  echo.isWorthReporting("2");
-  echo.forget();
-  assert.equal(echo.isNews("2"), true);
-});
-
-// The module in a page of its own.
+// The module in a new page.
 async function inPage() {
   const page = new EventTarget();
   globalThis.addEventListener = page.addEventListener.bind(page);
   const module = await import(`../../headlight/components/lib/mount.js?${(copies += 1)}`);
   delete globalThis.addEventListener;
-  return { page, ...module };
+  return { goBack: () => page.dispatchEvent(new Event("popstate")), ...module };
 }
 
-test("after Back the address decides, though a report has not come back", async () => {
-  const { page, Echo } = await inPage(), echo = new Echo();
-  echo.isNews("1");
-  echo.isWorthReporting("2");
-  assert.equal(echo.isNews("1"), false, "drawn anew for another reason before the report arrives");
-  page.dispatchEvent(new Event("popstate"));
-  assert.equal(echo.isNews("1"), true);
-  assert.equal(echo.isNews("1"), false);
+test("an address is news unless it is the echo of a report, however late or incomplete", async () => {
+  const { goBack, Echo } = await inPage(), echo = new Echo();
+  const isNews = (text) => echo.isNews(text), report = (text) => echo.isWorthReporting(text);
+  assert.deepEqual(["1", "1"].map(isNews), [true, false]);
+  assert.deepEqual(["2", "2", "3"].map(report), [true, false, true], "each once");
+  assert.deepEqual(["2", "3", "1"].map(isNews), [false, false, true], "late echoes, then Back");
+  assert.deepEqual(["3", "4"].map(report), [true, true]);
+  assert.deepEqual(["4", "3"].map(isNews), [false, true], "Streamlit may run once for two reports");
+  report("5");
+  goBack();
+  assert.deepEqual(["3", "3"].map(isNews), [true, false], "after Back the address decides");
+  report("6");
+  echo.forget();
+  assert.equal(isNews("6"), true);
 });
 
-test("after Back a component shows its data again, though Streamlit gives it no other", async (t) => {
-  const { page, Echo, mounted } = await inPage();
-  let switched;
+test("after Back a component receives its data again, though Streamlit gives it none", async (t) => {
+  const { goBack, Echo, mounted } = await inPage();
+  let toggle;
   class Switch {
     constructor() {
-      switched = this;
+      toggle = this;
       this.echo = new Echo();
     }
 
@@ -73,44 +49,42 @@ test("after Back a component shows its data again, though Streamlit gives it no 
   }
   t.mock.timers.enable({ apis: ["setTimeout"] });
   const leave = mounted(Switch)({ parentElement: {}, data: "yes" });
-  switched.on = "no";
-  switched.echo.isWorthReporting("no");
-  switched.echo.later(() => assert.fail("reported after Back"));
-  page.dispatchEvent(new Event("popstate"));
-  assert.equal(switched.on, "yes");
+  const afterBack = () => {
+    toggle.on = "no";
+    goBack();
+    return toggle.on;
+  };
+  toggle.echo.isWorthReporting("no");
+  toggle.echo.later(() => assert.fail("reported after Back"));
+  assert.equal(afterBack(), "yes");
   t.mock.timers.tick(1000);
-  switched.on = "no";
   globalThis.location = { hash: "#heading" };
-  page.dispatchEvent(new Event("popstate"));
+  assert.equal(afterBack(), "no", "to a heading of the same page");
   delete globalThis.location;
-  assert.equal(switched.on, "no", "a heading of the same page was gone to");
   leave();
-  switched.on = "no";
-  page.dispatchEvent(new Event("popstate"));
-  assert.equal(switched.on, "no", "what has left is given nothing");
+  assert.equal(afterBack(), "no");
 });
 
 test("only the last of quick reports is made, a third of a second later", (t) => {
   t.mock.timers.enable({ apis: ["setTimeout"] });
-  const echo = new Echo(), reported = [];
-  echo.later(() => reported.push("first"));
+  const echo = new Echo(), reports = [];
+  echo.later(() => reports.push("first"));
   t.mock.timers.tick(300);
-  echo.later(() => reported.push("second"));
+  echo.later(() => reports.push("second"));
   t.mock.timers.tick(349);
-  assert.deepEqual(reported, []);
+  assert.deepEqual(reports, []);
   t.mock.timers.tick(1);
-  assert.deepEqual(reported, ["second"]);
-  echo.later(() => reported.push("third"));
+  echo.later(() => reports.push("third"));
   echo.cancel();
   t.mock.timers.tick(1000);
-  assert.deepEqual(reported, ["second"]);
+  assert.deepEqual(reports, ["second"]);
 });
 
-test("one component for each place, given the data anew, and another after it has left", () => {
+test("each place has one component until it leaves", () => {
   const made = [];
   class Component {
-    constructor(place) {
-      Object.assign(this, { place, received: [], left: false });
+    constructor() {
+      this.received = [];
       made.push(this);
     }
 
@@ -119,15 +93,15 @@ test("one component for each place, given the data anew, and another after it ha
     }
 
     leave() {
-      this.left = true;
+      this.received.push("left");
     }
   }
-  const show = mounted(Component), here = {}, there = {};
-  show({ parentElement: here, data: 1, setTriggerValue: null });
-  const leave = show({ parentElement: here, data: 2, setTriggerValue: null });
-  show({ parentElement: there, data: 3, setTriggerValue: null });
-  assert.deepEqual(made.map(({ received }) => received), [[1, 2], [3]]);
+  const mount = mounted(Component), here = {}, there = {};
+  const show = (parentElement, data) => mount({ parentElement, data, setTriggerValue: null });
+  show(here, 1);
+  const leave = show(here, 2);
+  show(there, 3);
   leave();
-  show({ parentElement: here, data: 4, setTriggerValue: null });
-  assert.deepEqual(made.map(({ received, left }) => [received, left]), [[[1, 2], true], [[3], false], [[4], false]]);
+  show(here, 4);
+  assert.deepEqual(made.map(({ received }) => received), [[1, 2, "left"], [3], [4]]);
 });
