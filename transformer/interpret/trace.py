@@ -14,6 +14,7 @@ from ..data.tokenizer import Piece, TextTokenizer, well_formed
 from ..model.names import AttentionKind, Name
 from .activations import Activations, predict
 from .content import ContentMaps, SpecialShare, content_only, special_share
+from .inseq_file import save_inseq
 from .trace_file import Origin, load_fields, save_fields
 from .what_if.intervention import Intervention
 from .what_if.running import rewritten_weights
@@ -194,6 +195,10 @@ class Trace:
     def save(self, path: str | Path) -> None:
         """Write everything as one .npz of plain arrays (token texts as Unicode arrays, nothing pickled)."""
         save_fields(Path(path), vars(self))
+
+    def to_inseq(self, path: str | Path) -> None:
+        """Write maps and probabilities as a file of inseq: `inseq.FeatureAttributionOutput.load(path)` reads it."""
+        save_inseq(self, path)
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
