@@ -11,6 +11,7 @@ from ..corpus import (
     Aligner,
     AlignmentCounts,
     AlignmentTable,
+    Direction,
     Method,
     Reading,
     align_words,
@@ -51,6 +52,8 @@ def add_commands(command: AddCommand) -> None:
     align.add_argument("--head", type=_head, metavar="LAYER.HEAD", help=which)
     told = "the token of a row that is aligned: the one it predicts, or the one it is fed"
     align.add_argument("--reading", choices=tuple(map(str, Reading)), help=told)
+    directions = "the side whose every word gets links, target by default; both: links found from both sides; either"
+    align.add_argument("--direction", choices=tuple(map(str, Direction)), default="target", help=directions)
     add_languages(align)
     add_device(align)
 
@@ -145,7 +148,9 @@ def _print_links(options: argparse.Namespace, translator: Translator) -> int:
             print()
         words = split_text(source), split_text(target)
         try:
-            links = align_words(translator.model, translator.tokenizer, *words, aligner, reading, languages)
+            links = align_words(
+                translator.model, translator.tokenizer, *words, aligner, reading, languages, options.direction
+            )
         except (EmptyTextError, TooLongError) as error:
             print(f"headlight: line {number}: {error}", file=sys.stderr)
             status, links = 1, []

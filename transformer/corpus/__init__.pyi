@@ -4,6 +4,7 @@ from .alignment.aligners import Method as Method
 from .alignment.aligners import aligners_of as aligners_of
 from .alignment.gold import pharaoh as pharaoh
 from .alignment.gold import read_gold as read_gold
+from .alignment.links import Direction as Direction
 from .alignment.links import Reading as Reading
 from .alignment.measure import align_words as align_words
 from .alignment.measure import measure_alignment as measure_alignment

@@ -11,7 +11,15 @@ from support.tolerance import near
 
 from transformer.corpus.alignment.aligners import Aligner, Method, aligners, aligners_of
 from transformer.corpus.alignment.gold import GoldPair, GoldSet, pharaoh
-from transformer.corpus.alignment.links import Reading, count_links, error_rate, find_links, link_table
+from transformer.corpus.alignment.links import (
+    Direction,
+    Reading,
+    count_links,
+    error_rate,
+    find_links,
+    find_symmetric_links,
+    link_table,
+)
 from transformer.corpus.alignment.measure import align_words, alignment_maps, measure_alignment
 from transformer.corpus.alignment.words import is_mark, join_words, split_text, tokenize_pair, tokens_of_words
 from transformer.data.tokenizer import Piece
@@ -79,6 +87,17 @@ def linked(links: np.ndarray) -> set[tuple[int, int]]:
 def test_a_row_is_read_by_its_output_token_or_by_its_input_token():
     assert linked(find_links(MAP, TARGET, SOURCE, Reading.OUTPUT)) == {(0, 0), (1, 0), (1, 1)}
     assert linked(find_links(MAP, TARGET, SOURCE, Reading.INPUT)) == {(1, 0), (2, 1)}
+
+
+def test_source_words_are_linked_by_their_columns_and_both_directions_combined():
+    attention = np.random.default_rng(5).random((6, 5))
+    target, source = np.eye(6, dtype=bool), np.eye(5, dtype=bool)
+    by = {each: linked(find_symmetric_links(attention, target, source, Reading.OUTPUT, each)) for each in Direction}
+    assert by["target"] == {(int(key), row) for row, key in enumerate(attention.argmax(axis=1))}
+    assert by["source"] == {(key, int(row)) for key, row in enumerate(attention.argmax(axis=0))}
+    assert by["both"] == by["target"] & by["source"] and by["either"] == by["target"] | by["source"]
+    fed = linked(find_symmetric_links(attention, target, source, Reading.INPUT, Direction.SOURCE))
+    assert fed == {(key, int(row) - 1) for key, row in enumerate(attention[1:].argmax(axis=0) + 1)}
 
 
 def test_many_maps_are_linked_as_each_alone():

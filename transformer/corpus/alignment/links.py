@@ -18,6 +18,15 @@ class Reading(Name):
     INPUT = "input"
 
 
+class Direction(Name):
+    """Side whose every word gets links: the target's, the source's, or the links of both or of either."""
+
+    TARGET = "target"
+    SOURCE = "source"
+    BOTH = "both"
+    EITHER = "either"
+
+
 def find_links(maps: np.ndarray, target: np.ndarray, source: np.ndarray, reading: Reading | str) -> np.ndarray:
     """Link each target word with the source words on which the rows of its tokens have their largest weight.
 
@@ -25,12 +34,31 @@ def find_links(maps: np.ndarray, target: np.ndarray, source: np.ndarray, reading
     source: [source tokens, source words], True where a token is of a word. Only source tokens of a word can be chosen,
     of equal ones the first; two words are linked if any of their tokens are. -> [..., target words, source words].
     """
-    rows = target if Reading(reading) == Reading.OUTPUT else np.vstack([np.zeros_like(target[:1]), target[:-1]])
+    rows = _rows(target, reading)
     of_words = source.any(axis=1)
     if not of_words.any():
         return np.zeros((*maps.shape[:-2], target.shape[1], source.shape[1]), dtype=bool)
     chosen = source[np.where(of_words, maps, -np.inf).argmax(axis=-1)]  # ... target tokens, source words
     return np.asarray(rows.T.astype(np.int32) @ chosen.astype(np.int32) > 0)
+
+
+def find_symmetric_links(
+    attention: np.ndarray, target: np.ndarray, source: np.ndarray, reading: Reading | str, direction: Direction | str
+) -> np.ndarray:
+    """Link words as `find_links`, or each source word with the target words on which its column has its largest weight.
+
+    attention: [target tokens, source tokens]; "both" keeps the links of both directions, "either" has all.
+    """
+    links = find_links(attention, target, source, reading)
+    if Direction(direction) == Direction.TARGET:
+        return links
+    back = find_links(attention.T, source, _rows(target, reading), Reading.OUTPUT).T
+    return {Direction.SOURCE: back, Direction.BOTH: links & back, Direction.EITHER: links | back}[Direction(direction)]
+
+
+def _rows(target: np.ndarray, reading: Reading | str) -> np.ndarray:
+    """Return the words of each row's token: [target tokens, target words]."""
+    return target if Reading(reading) == Reading.OUTPUT else np.vstack([np.zeros_like(target[:1]), target[:-1]])
 
 
 def count_links(links: np.ndarray, sure: np.ndarray, possible: np.ndarray) -> np.ndarray:

@@ -17,7 +17,7 @@ from ...model.names import AttentionKind
 from ...model.transformer import Transformer
 from .aligners import MARKS, Aligner, AlignmentCounts, aligners_of
 from .gold import GoldPair, GoldSet, Link
-from .links import Reading, count_links, find_links, link_table
+from .links import Direction, Reading, count_links, find_links, find_symmetric_links, link_table
 from .words import TokenizedPair, Words, is_mark, join_words, tokenize_pair
 
 logger = logging.getLogger(__name__)
@@ -93,6 +93,7 @@ def align_words(
     aligner: Aligner,
     reading: Reading | str = Reading.INPUT,
     languages: tuple[str, str] = ("", ""),
+    direction: Direction | str = Direction.TARGET,
 ) -> list[Link]:
     """Align the words of a sentence with those of a translation: (source word, target word), both from 0.
 
@@ -109,5 +110,5 @@ def align_words(
         if len(ids) > model.config.max_length:
             raise TooLongError(f"The {side} has {len(ids)} tokens; the model has {model.config.max_length}.")
     chosen = alignment_maps(model, pair)[known.index(aligner)]
-    links = find_links(chosen, pair.target, pair.source, reading)
+    links = find_symmetric_links(chosen, pair.target, pair.source, reading, direction)
     return [(int(of_source), int(of_target)) for of_target, of_source in np.argwhere(links)]
