@@ -135,8 +135,9 @@ def failures(tree: Path, room: Room, fault: Fault, *, fast: bool) -> Iterator[st
         yield failing_javascript(tree, room)
     files, path = files_of(tree, room.tests), Path(fault.file)
     word = re.compile(rf"\b{path.parent.name if path.stem == '__init__' else path.stem}\b")
-    related = [file for file in files if word.search(file.read_text(encoding="utf-8"))]
-    others = [file for file in files if file not in related]
+    mentions = {file: len(word.findall(file.read_text(encoding="utf-8"))) for file in files}
+    related = sorted((file for file in files if mentions[file]), key=lambda file: -mentions[file])
+    others = [file for file in files if not mentions[file]]
     for marker, some in ((QUICK, related), (QUICK, others), *(() if fast else ((SLOW, [*related, *others]),))):
         names = [str(file.relative_to(tree)) for file in some]
         yield failing_test(tree, ["-m", marker, *names], max(0.0, end - time.monotonic())) if names else ""
@@ -161,9 +162,7 @@ def measure(tree: Path, room: Room, fault: Fault, *, fast: bool) -> tuple[str, s
         return "timeout", ""
     finally:
         path.write_text(text, encoding="utf-8")
-    if fails_anyway(tree, test):
-        return FAILS_ANYWAY, test
-    return NOTICED if test else "unnoticed", test
+    return FAILS_ANYWAY if fails_anyway(tree, test) else NOTICED if test else "unnoticed", test
 
 
 def main() -> int:
