@@ -1,7 +1,7 @@
-// A teacher's class on her screen: a strip below the page with the question, how many have answered, and what comes
-// next. What is right, and how many chose what, is not here before she wants it seen.
+// A class on the teacher's screen: a strip below the page with the question, the number of answers, and the next steps.
+// The right answer and the counts arrive when the teacher wants them seen.
 
-import { element, isShortcut } from "../lib/canvas.js";
+import { button, element, isShortcut, setWords } from "../lib/canvas.js";
 import { copyText } from "../lib/clipboard.js";
 import { Component, mounted } from "../lib/mount.js";
 import { secretIn, teacherLink } from "../lib/sharing.js";
@@ -19,8 +19,8 @@ const DOOR = "q"; // the key
 const LONG = 36; // letters of an option, beside whose bar type has to be smaller
 const UNDECIDED = { asking: true, closed: true }; // phases in which the next step discards the question
 const WALLS = { asking: "full", closed: "full", revealed: "beside" };
-const HAVE_KEYS_OF_THEIR_OWN = "input, textarea, select, [contenteditable=true]";
-const PATIENCE = 5000; // ms until an act that nothing came of may be tried again
+const WITH_KEYS = "input, textarea, select, [contenteditable=true]";
+const PATIENCE = 5000; // ms until an act without an answer may be tried again
 const TIMES = ["1st", "2nd", "3rd"];
 const ordinal = (time) => TIMES[time] ?? `${time + 1}th`;
 
@@ -29,12 +29,12 @@ class ClassDesk extends Component {
     super(root);
     this.rights = new Rights();
     this.door = new Door(this.find("dialog.door"), this.find(".corner"));
-    this.own = new OwnQuestion(this.find("dialog.own"), (asked) => this.act("own", asked));
+    this.own = new OwnQuestion(this.find("dialog.own"), (question) => this.act("own", question));
     this.hands = new RaisedHands(this.find("dialog.hands"), (hands) => this.act("hands", { hands }));
     this.room = new Room(this.find("dialog.room"), (act, sign) => this.act(act, { sign }));
     this.find(".rights").onsubmit = (event) => this.giveRights(event);
     this.find(".leave").onclick = () => this.leaveClass();
-    for (const button of root.querySelectorAll(".more [data-act]")) button.onclick = () => this.more(button);
+    for (const each of root.querySelectorAll(".more [data-act]")) each.onclick = () => this.more(each);
     this.listen(document, "keydown", (event) => this.key(event), true); // Escape closes the door, not the presentation
     this.whenResized(this.find(".desk"), () => this.dock());
     const page = document.documentElement;
@@ -45,7 +45,7 @@ class ClassDesk extends Component {
   receive(data) {
     if (data.turn !== this.turn) this.wait(false);
     this.turn = data.turn;
-    if (data.away) return this.sayAway(data.away);
+    if (data.away) return this.announceAway(data.away);
     const text = JSON.stringify(data);
     if (text === this.drawn) return;
     this.drawn = text;
@@ -59,34 +59,35 @@ class ClassDesk extends Component {
   }
 
   draw(data) {
-    const { asked } = data, bars = Boolean(asked?.bars.length);
+    const { asked: question, phase } = data;
+    const set = (selector, text) => (this.find(selector).textContent = text);
     this.door.draw(data);
     this.room.draw(data.signs);
-    this.find(".place").textContent = asked ? "" : data.step ? `${data.title} · ${data.step} of ${data.of}` : "";
-    write(this.find(".say"), asked ? [] : data.say);
-    this.find(".ask").textContent = asked?.text ?? data.why;
-    this.find(".ask").classList.toggle("why", !asked);
-    this.find(".about").textContent = asked?.about ? `“${asked.about}”` : "";
-    this.spread(WALLS[asked && data.phase] ?? "");
-    this.find(".options").replaceChildren(...(asked ? optionsOf(asked) : []));
-    this.find(".options").classList.toggle("bars", bars);
-    this.find(".options").classList.toggle("long", Boolean(asked?.options.some(({ length }) => length > LONG)));
-    this.find(".told").textContent = asked?.told ?? "";
-    this.find(".count").textContent = countOf(data);
-    this.tell(this.sure === asked?.round && asked ? this.warning() : data.said);
+    set(".place", !question && data.step ? `${data.title} · ${data.step} of ${data.of}` : "");
+    setWords(this.find(".say"), question ? [] : data.say);
+    set(".ask", question?.text ?? data.why);
+    this.find(".ask").classList.toggle("why", !question);
+    set(".about", question?.about ? `“${question.about}”` : "");
+    this.spread(WALLS[question && phase] ?? "");
+    const options = this.find(".options");
+    options.replaceChildren(...(question ? optionsOf(question) : []));
+    options.classList.toggle("bars", Boolean(question?.bars.length));
+    options.classList.toggle("long", Boolean(question?.options.some(({ length }) => length > LONG)));
+    set(".told", question?.told ?? "");
+    set(".count", countOf(data));
+    this.announce(this.sure === question?.round && question ? this.warning() : data.said);
     this.find(".acts").replaceChildren(...data.acts.map((name, at) => this.button(name, at)));
-    this.find("[data-act=discard]").hidden = !asked;
-    this.find("[data-act=hands]").hidden = !asked?.hands;
-    this.find("[data-act=lock]").textContent = `${data.locked ? "Open the door" : "Lock the door"} to newcomers`;
+    this.find("[data-act=discard]").hidden = !question;
+    this.find("[data-act=hands]").hidden = !question?.hands;
+    set("[data-act=lock]", `${data.locked ? "Open the door" : "Lock the door"} to newcomers`);
     this.label(this.find("[data-act=discard]"), "Discard this round");
   }
 
   button(name, at) {
-    const [words, key] = ACTS[name], button = element("button", at ? "" : "next", words);
-    if (key) button.append(" ", element("kbd", "", key));
-    button.dataset.act = name;
-    button.onclick = () => this.act(name);
-    return button;
+    const [words, key] = ACTS[name], made = button(words, () => this.act(name), at ? "" : "next");
+    if (key) made.append(" ", element("kbd", "", key));
+    made.dataset.act = name;
+    return made;
   }
 
   warning() {
@@ -94,15 +95,15 @@ class ClassDesk extends Component {
     return `Press N again to discard this question and ${answered === 1 ? "its answer" : `its ${answered} answers`}.`;
   }
 
-  tell(words) {
-    if (this.find(".said").textContent !== words) this.find(".said").textContent = words ?? "";
+  announce(words = "") {
+    if (this.find(".said").textContent !== words) this.find(".said").textContent = words;
   }
 
-  // What stands there stays, and is drawn anew when the class is back.
-  sayAway(words) {
+  // The class is away: its last state stays, and is drawn again when it is back.
+  announceAway(words) {
     this.drawn = undefined;
     this.find(".strip").hidden = false;
-    this.tell(words);
+    this.announce(words);
     this.dock();
   }
 
@@ -111,20 +112,20 @@ class ClassDesk extends Component {
     for (const place of [document.documentElement, this.find(".desk")]) place.dataset.wall = wall;
   }
 
-  // The page leaves it this room.
+  // Let the page leave room for the strip.
   dock() {
     const wall = getComputedStyle(this.find(".desk")).position === "fixed";
     const height = wall ? "0px" : `${this.find(".desk").offsetHeight}px`, { style } = document.documentElement;
     if (style.getPropertyValue("--docked") !== height) style.setProperty("--docked", height);
   }
 
-  // One at a time, and of the class as it is seen here: what comes late is not done.
+  // Report an act, one at a time, with the version of the class: the server ignores late ones.
   act(name, more = {}) {
     if (this.waiting) return;
-    const { asked, phase } = this.data;
-    const discards = name === "next" && phase in UNDECIDED, isSure = this.sure === asked?.round;
-    this.sure = discards && !isSure ? asked.round : undefined;
-    if (this.sure) return this.tell(this.warning());
+    const { asked: question, phase } = this.data;
+    const discards = name === "next" && phase in UNDECIDED, isSure = this.sure === question?.round;
+    this.sure = discards && !isSure ? question.round : undefined;
+    if (this.sure) return this.announce(this.warning());
     this.wait(true);
     this.setTriggerValue("act", { name, v: this.data.v, ...more });
   }
@@ -164,8 +165,8 @@ class ClassDesk extends Component {
     button.textContent = copied ? "Copied: keep it to yourself" : "This browser refuses to copy";
   }
 
-  // Her secret, from the link that she opened, or from this browser; else she is asked for it.
-  askForRights({ code, gone, refused, said }) {
+  // Take the secret from the teacher's link, or from this browser; else ask for it.
+  askForRights({ code, gone, refused, said: notice }) {
     const opened = secretIn(location.hash);
     if (opened) {
       history.replaceState(history.state, "", location.pathname + location.search);
@@ -175,22 +176,20 @@ class ClassDesk extends Component {
     this.find(".whose").textContent = gone || `This screen is for the teacher of the class ${code}.`;
     for (const place of this.root.querySelectorAll(".rights :is(label, .go)")) place.hidden = Boolean(gone);
     this.find(".leave").textContent = gone ? "Leave the class" : "Not my class";
-    this.find(".refused").textContent = refused ?? said ?? "";
+    this.find(".refused").textContent = refused ?? notice ?? "";
     const secret = this.rights.of(code);
-    if (secret && secret !== this.tried && !gone) {
-      this.tried = secret;
-      setTimeout(() => this.setTriggerValue("rights", secret)); // not while it is being made
-    } else if (said) {
-      this.rights.forget(code);
-    }
+    if (secret && secret !== this.tried && !gone) setTimeout(() => this.reportSecret(secret)); // once it is mounted
+    else if (notice) this.rights.forget(code);
   }
 
   giveRights(event) {
     event.preventDefault();
-    const written = this.find("[name=link]").value.trim();
-    const secret = secretIn(`#${written.split("#").at(-1)}`);
+    const secret = secretIn(`#${this.find("[name=link]").value.trim().split("#").at(-1)}`);
     this.find(".refused").textContent = secret ? "" : "This is no teacher link: it ends in #teach= and 32 signs.";
-    if (!secret) return;
+    if (secret) this.reportSecret(secret);
+  }
+
+  reportSecret(secret) {
     this.tried = secret;
     this.setTriggerValue("rights", secret);
   }
@@ -209,7 +208,7 @@ class ClassDesk extends Component {
       if (key !== "escape") return;
       form.close();
     } else if (key === "escape" && more.matches(":popover-open")) more.hidePopover();
-    else if (within.closest?.(HAVE_KEYS_OF_THEIR_OWN)) return;
+    else if (within.closest?.(WITH_KEYS)) return;
     else if (key === DOOR) this.door.toggle();
     else if (this.door.isOpen) {
       if (key !== "escape") return;
@@ -224,39 +223,31 @@ class ClassDesk extends Component {
   }
 }
 
-function countOf({ asked, here, phase }) {
-  if (!asked) return `${here} here`;
-  const { answered, time, bars } = asked;
+function countOf({ asked: question, here, phase }) {
+  if (!question) return `${here} here`;
+  const { answered, time, bars } = question;
   if (bars.length > 1) return `${ordinal(0)} to ${ordinal(time - 1)} time, side by side`;
   return phase === "asking" ? `${answered} of ${Math.max(here, answered)} answered` : `${answered} answered`;
 }
 
-// Each option as a line, with a bar for each time that it was asked where bars are wanted; all bars on one scale.
+// A line per option, with a bar for each time of asking where there are bars, all on one scale.
 function optionsOf({ options, labels, bars, right }) {
   const all = bars.length ? labels : options, longest = Math.max(1, ...bars.flat());
   return all.map((label, at) => {
-    const isRight = options.length > 0 && right.includes(at);
-    const item = element("li", isRight ? "right" : "", element("span", "label", label));
+    const css = options.length > 0 && right.includes(at) ? "right" : "";
+    const item = element("li", css, element("span", "label", label));
     if (bars.length) item.append(barsOf(bars.map((counts) => counts[at]), longest));
     return item;
   });
 }
 
 function barsOf(counts, longest) {
-  const place = element("span", "counts");
-  place.append(...counts.map((count, time) => {
-    const bar = element("span", "bar"), inner = element("i", "");
+  return element("span", "counts", ...counts.map((count, time) => {
+    const inner = element("i"), bar = element("span", "bar", inner, element("b", "", count));
     inner.style.width = `${(100 * count) / longest}%`;
     if (counts.length > 1) bar.title = `${ordinal(time)} time: ${count}`;
-    bar.append(inner, element("b", "", String(count)));
     return bar;
   }));
-  return place;
-}
-
-// Words of a lesson, token texts among them: never as HTML.
-function write(place, parts) {
-  place.replaceChildren(...parts.map(([style, text]) => (style ? element(style, "", text) : text)));
 }
 
 export default mounted(ClassDesk);

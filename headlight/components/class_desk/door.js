@@ -1,15 +1,16 @@
 // The door of a class: code, QR code and link, as large as the last row needs, and the same small in a corner.
 //
-// Whether it is open is known in this browser alone. No answer of the server's opens or closes it, however late.
+// This browser alone knows whether it is open: no answer of the server opens or closes it, however late.
 
 import { storage } from "../lesson_panel/memory.js";
+import { svgElement } from "../lib/canvas.js";
 
-const SVG = "http://www.w3.org/2000/svg", QUIET = 4; // modules of white around a QR code
+const QUIET = 4; // modules of white around a QR code
 const NAME = "headlight-door-"; // and the class's code: "1" where the door is open
 
 export class Door {
-  constructor(dialog, corner, kept = storage("sessionStorage")) {
-    Object.assign(this, { dialog, corner, kept });
+  constructor(dialog, corner, session = storage("sessionStorage")) {
+    Object.assign(this, { dialog, corner, session });
     this.find = (selector) => dialog.querySelector(selector);
     corner.onclick = () => this.toggle();
     this.find(".shut").onclick = () => this.toggle(false);
@@ -23,7 +24,7 @@ export class Door {
     return this.dialog.open;
   }
 
-  // It stands open for a class that has just been opened, and where it stood open before the page was left.
+  // It opens for a new class, and where it was open before the page was left.
   draw(data) {
     const isNew = this.code !== data.code;
     this.code = data.code;
@@ -31,8 +32,8 @@ export class Door {
     this.find(".here").textContent = `${data.here} here`;
     this.find(".locked").hidden = !data.locked;
     if (!isNew) return;
-    const asked = this.kept.getItem(NAME + data.code);
-    this.toggle(asked ? asked === "1" : !data.rounds && data.phase === "lobby");
+    const before = this.session.getItem(NAME + data.code);
+    this.toggle(before ? before === "1" : !data.rounds && data.phase === "lobby");
   }
 
   write({ code, link, others, problem, qr }) {
@@ -52,7 +53,7 @@ export class Door {
   }
 
   toggle(open = !this.dialog.open) {
-    this.kept.setItem(NAME + this.code, open ? "1" : "0");
+    this.session.setItem(NAME + this.code, open ? "1" : "0");
     if (open === this.dialog.open) return;
     if (open) this.dialog.showModal();
     else this.dialog.close();
@@ -61,21 +62,15 @@ export class Door {
 
 // A QR code, black on white in a dark theme too: not every phone reads it the other way round.
 function picture(rows, link) {
-  const size = rows.length + 2 * QUIET;
-  const svg = document.createElementNS(SVG, "svg"), path = document.createElementNS(SVG, "path");
-  svg.setAttribute("viewBox", `0 0 ${size} ${size}`);
-  svg.setAttribute("shape-rendering", "crispEdges");
-  svg.setAttribute("role", "img");
-  svg.setAttribute("aria-label", `QR code of ${link}`);
-  path.setAttribute("d", pathOf(rows));
-  svg.append(path);
-  return svg;
+  const size = rows.length + 2 * QUIET, viewBox = `0 0 ${size} ${size}`;
+  const look = { viewBox, "shape-rendering": "crispEdges", role: "img", "aria-label": `QR code of ${link}` };
+  return svgElement("svg", look, svgElement("path", { d: pathOf(rows) }));
 }
 
 // Each run of dark modules as one rectangle.
 export function pathOf(rows) {
   return rows.flatMap((row, y) => {
-    return [...row.matchAll(/1+/g)].map(({ 0: { length }, index }) => {
+    return Array.from(row.matchAll(/1+/g), ({ 0: { length }, index }) => {
       return `M${index + QUIET} ${y + QUIET}h${length}v1h-${length}z`;
     });
   }).join("");

@@ -1,29 +1,27 @@
-// Raised hands, counted by the teacher: a class without phones, or with some who have none.
+// Raised hands, counted by the teacher: a class without phones, or with some students who have none.
 
 import { element } from "../lib/canvas.js";
 
 const MOST = 999;
 
 export class RaisedHands {
-  // count: gets how many hands were raised for each option.
+  // count(numbers): called with the number of raised hands for each option.
   constructor(dialog, count) {
-    this.dialog = dialog;
-    this.find = (selector) => dialog.querySelector(selector);
-    this.find(".shut").onclick = () => dialog.close();
-    this.find("form").onsubmit = (event) => {
+    Object.assign(this, { dialog, rows: dialog.querySelector(".raised") });
+    dialog.querySelector(".shut").onclick = () => dialog.close();
+    dialog.querySelector("form").onsubmit = (event) => {
       event.preventDefault();
       dialog.close();
-      count([...dialog.querySelectorAll(".raised input")].map(({ value }) => Number(value)));
+      count(Array.from(this.rows.querySelectorAll("input"), ({ value }) => Number(value)));
     };
   }
 
   open({ options, hands }) {
-    this.find(".raised").replaceChildren(...options.map((option, at) => {
-      const input = element("input", "");
-      Object.assign(input, { type: "number", min: 0, max: MOST, step: 1, value: hands[at] ?? 0, required: true });
-      return element("label", "", option, input);
+    this.rows.replaceChildren(...options.map((option, at) => {
+      const number = { type: "number", min: 0, max: MOST, step: 1, value: hands[at] ?? 0, required: true };
+      return element("label", "", option, Object.assign(element("input"), number));
     }));
     this.dialog.showModal();
-    this.find(".raised input").select();
+    this.rows.querySelector("input").select();
   }
 }

@@ -1,24 +1,18 @@
-// The secrets of a teacher's classes in this browser, by code: for as long as a class may last.
+// The secrets of a teacher's classes in this browser, by code, for the longest duration of a class.
 
-import { storage } from "../lesson_panel/memory.js";
+import { readObject, storage, writeObject } from "../lesson_panel/memory.js";
 
 const NAME = "headlight-teacher", LASTS = 12 * 3600 * 1000; // ms
 
 export class Rights {
-  constructor(kept = storage("localStorage"), now = Date.now) {
-    Object.assign(this, { storage: kept, now });
+  constructor(store = storage("localStorage"), now = Date.now) {
+    Object.assign(this, { storage: store, now });
   }
 
   all() {
-    let found;
-    try {
-      found = JSON.parse(this.storage.getItem(NAME) ?? "{}");
-    } catch {
-      found = {};
-    }
-    const entries = found && typeof found === "object" ? Object.entries(found) : [];
-    return Object.fromEntries(entries.filter(([, kept]) => {
-      return typeof kept?.secret === "string" && this.now() - kept.at < LASTS;
+    const entries = Object.entries(readObject(this.storage, NAME));
+    return Object.fromEntries(entries.filter(([, entry]) => {
+      return typeof entry?.secret === "string" && this.now() - entry.at < LASTS;
     }));
   }
 
@@ -27,19 +21,12 @@ export class Rights {
   }
 
   keep(code, secret) {
-    if (this.of(code) !== secret) this.write({ ...this.all(), [code]: { secret, at: this.now() } });
+    if (this.of(code) === secret) return;
+    writeObject(this.storage, NAME, { ...this.all(), [code]: { secret, at: this.now() } });
   }
 
   forget(code) {
     const { [code]: gone, ...left } = this.all();
-    if (gone) this.write(left);
-  }
-
-  write(all) {
-    try {
-      this.storage.setItem(NAME, JSON.stringify(all));
-    } catch {
-      // full, or forbidden: then her teacher link alone has it
-    }
+    if (gone) writeObject(this.storage, NAME, left);
   }
 }

@@ -1,9 +1,9 @@
 // Participants of a class by their signs: the teacher removes one, or empties the room. Each takes a second press.
 
-import { element } from "../lib/canvas.js";
+import { button } from "../lib/canvas.js";
 
 export class Room {
-  // act: gets "remove" and a sign, or "empty".
+  // act("remove", sign) or act("empty").
   constructor(dialog, act) {
     Object.assign(this, { dialog, act, signs: [] });
     this.find = (selector) => dialog.querySelector(selector);
@@ -18,11 +18,7 @@ export class Room {
   draw(signs) {
     if (signs.join() === this.signs.join()) return;
     this.signs = signs;
-    this.find(".signs").replaceChildren(...signs.map((sign) => {
-      const button = element("button", "", sign);
-      Object.assign(button, { type: "button", onclick: () => this.press(sign) });
-      return button;
-    }));
+    this.find(".signs").replaceChildren(...signs.map((sign) => button(sign, () => this.press(sign))));
   }
 
   // The second press of the same button acts; "" is the whole room, undefined nothing.
@@ -32,8 +28,7 @@ export class Room {
     const question = sign ? `Press again to remove ${sign}.` : "Press again to empty the room: phones come in anew.";
     this.find(".sure").textContent = this.chosen === undefined ? "" : question;
     if (!isSure) return;
-    if (sign) this.act("remove", sign);
-    else this.act("empty");
+    this.act(...(sign ? ["remove", sign] : ["empty"]));
     this.dialog.close();
   }
 }

@@ -1,9 +1,9 @@
-// What a learner tried, by the question, in this browser: the newest so many questions.
+// Attempts and notes of a learner in this browser, by question: those of the newest questions.
 
 const NAME = "headlight-lessons", NOTES = "headlight-notes";
 const MOST = 400;
-const held = new Map();
-const standIn = { getItem: (key) => held.get(key) ?? null, setItem: (key, text) => held.set(key, text) };
+const entries = new Map();
+const standIn = { getItem: (key) => entries.get(key) ?? null, setItem: (key, text) => entries.set(key, text) };
 
 // The browser's storage of a name; where it is forbidden, as in a preview of a mail, one that ends with the page.
 export function storage(name) {
@@ -14,13 +14,31 @@ export function storage(name) {
   }
 }
 
+// An object in a storage; empty where a browser forbids it, or another page has written something else there.
+export function readObject(store, name) {
+  try {
+    const stored = JSON.parse(store.getItem(name) ?? "{}");
+    return stored && typeof stored === "object" && !Array.isArray(stored) ? stored : {};
+  } catch {
+    return {};
+  }
+}
+
+export function writeObject(store, name, value) {
+  try {
+    store.setItem(name, JSON.stringify(value));
+  } catch {
+    // full, or forbidden: then this visit alone has it
+  }
+}
+
 export class Memory {
   constructor(store = storage("localStorage")) {
     this.storage = store;
   }
 
   all() {
-    return this.read(NAME);
+    return readObject(this.storage, NAME);
   }
 
   keep(key, tried) {
@@ -28,32 +46,15 @@ export class Memory {
   }
 
   noteOf(key) {
-    return this.read(NOTES)[key] ?? "";
+    return readObject(this.storage, NOTES)[key] ?? "";
   }
 
   note(key, text) {
     this.put(NOTES, key, text);
   }
 
-  // A browser may forbid it, or another page may have written something else there.
-  read(name) {
-    try {
-      const found = JSON.parse(this.storage.getItem(name) ?? "{}");
-      return found && typeof found === "object" && !Array.isArray(found) ? found : {};
-    } catch {
-      return {};
-    }
-  }
-
   put(name, key, value) {
-    const found = this.read(name);
-    delete found[key]; // the newest comes last
-    found[key] = value;
-    const newest = Object.fromEntries(Object.entries(found).slice(-MOST));
-    try {
-      this.storage.setItem(name, JSON.stringify(newest));
-    } catch {
-      // full, or forbidden: then this visit alone knows
-    }
+    const others = Object.entries(readObject(this.storage, name)).filter(([other]) => other !== key);
+    writeObject(this.storage, name, Object.fromEntries([...others, [key, value]].slice(-MOST)));
   }
 }

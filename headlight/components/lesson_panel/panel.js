@@ -1,6 +1,7 @@
-// One step of a lesson: what to look at, a question, and what came of the answer. What is right is not here until it
-// was found or shown. What a learner tried is kept in this browser: neither a reload nor another visit loses it.
+// One step of a lesson: its text, its question, and feedback on the answer. The right answer arrives once it was found
+// or shown. Attempts are stored in this browser and survive a reload and another visit.
 
+import { button, element, setWords } from "../lib/canvas.js";
 import { Component, mounted } from "../lib/mount.js";
 import { Memory, storage } from "./memory.js";
 import { LONGEST, beginMove, endMove, holdFocus, holdsFocus, isMoving, notesMove } from "./moving.js";
@@ -41,12 +42,8 @@ class LessonPanel extends Component {
     this.folding.observe(page, { attributes: true, attributeFilter: ["class"] });
     this.whenResized(this.panel, () => this.dock());
     this.ends.push(() => this.folding.disconnect(), () => page.style.removeProperty("--docked"));
-    this.ends.push(
-      () => clearTimeout(this.timer),
-      () => clearTimeout(this.giveUp),
-      () => clearTimeout(this.looking),
-      () => page.classList.remove("lesson_pages"),
-    );
+    this.ends.push(() => [this.timer, this.giveUp, this.looking].forEach(clearTimeout));
+    this.ends.push(() => page.classList.remove("lesson_pages"));
   }
 
   receive(data) {
@@ -101,34 +98,35 @@ class LessonPanel extends Component {
   draw(moved) {
     const { data } = this, over = data.tried.right || data.tried.shown, ended = data.step > data.of;
     this.dock();
-    this.find(".line").textContent = `${ended ? "" : `${data.step}/${data.of} `}${plain(data.ask ?? data.say)}`;
-    this.find(".title").textContent = data.title;
-    this.find(".teach").hidden = Boolean(data.alone);
-    this.find(".place").textContent = ended ? "" : `${data.step} of ${data.of}`;
-    this.find("progress").max = data.of;
-    this.find("progress").value = data.step;
+    const set = (selector, text) => (this.find(selector).textContent = text ?? "");
+    const show = (selector, isShown) => (this.find(selector).hidden = !isShown);
+    set(".line", `${ended ? "" : `${data.step}/${data.of} `}${plain(data.ask ?? data.say)}`);
+    set(".title", data.title);
+    show(".teach", !data.alone);
+    set(".place", ended ? "" : `${data.step} of ${data.of}`);
+    Object.assign(this.find("progress"), { max: data.of, value: data.step });
     this.find(".back").disabled = data.step === 1;
-    this.find(".next").hidden = ended;
-    this.find(".next").textContent = data.last ? "Finish" : "Next →";
-    write(this.find(".say"), data.say);
-    write(this.find(".ask"), data.ask ?? []);
-    this.find(".back_to").hidden = !data.away && !data.others;
-    this.find(".back_to").textContent = data.away ? "Back to the lesson’s figure" : "Take a sentence that decides it";
-    this.find(".again").hidden = !data.again;
-    this.find(".scale").textContent = data.scale ?? "";
-    this.find(".ways").hidden = !ended || data.next_lesson === undefined;
-    this.find(".onward").hidden = !data.next_lesson;
-    this.find(".onward").textContent = `Next lesson: ${data.next_lesson}`;
-    this.find(".undecided").hidden = !data.undecided;
-    this.find(".undecided").textContent = data.undecided;
+    show(".next", !ended);
+    set(".next", data.last ? "Finish" : "Next →");
+    setWords(this.find(".say"), data.say);
+    setWords(this.find(".ask"), data.ask ?? []);
+    show(".back_to", data.away || data.others);
+    set(".back_to", data.away ? "Back to the lesson’s figure" : "Take a sentence that decides it");
+    show(".again", data.again);
+    set(".scale", data.scale);
+    show(".ways", ended && data.next_lesson !== undefined);
+    show(".onward", data.next_lesson);
+    set(".onward", `Next lesson: ${data.next_lesson}`);
+    show(".undecided", data.undecided);
+    set(".undecided", data.undecided);
     this.drawOptions(over);
     this.drawNote(moved);
-    this.find(".feedback").textContent = ended ? (data.score ?? "") : feedback(data, over);
+    set(".feedback", ended ? data.score : feedback(data, over));
     this.find(".feedback").classList.toggle("good", data.tried.right);
-    this.find(".hints").replaceChildren(...(data.hints ?? []).map((hint) => element("li", hint)));
-    this.find(".hint").hidden = !data.more_hints;
-    this.find(".hint").textContent = `Hint (${data.more_hints} left)`;
-    this.find(".show").hidden = !data.ask;
+    this.find(".hints").replaceChildren(...(data.hints ?? []).map((hint) => element("li", "", hint)));
+    show(".hint", data.more_hints);
+    set(".hint", `Hint (${data.more_hints} left)`);
+    show(".show", data.ask);
     if (moved) this.find(".body").scrollTop = 0;
     if (moved) this.fold(storage("sessionStorage").getItem(FOLDED) === "1");
     if (moved || over) this.lower(over && !ended);
@@ -146,16 +144,13 @@ class LessonPanel extends Component {
   drawOptions(over) {
     const { data } = this, several = data.kind === "several", place = this.find(".options");
     const buttons = (data.kind === "one" || several ? data.options : []).map(([name, label]) => {
-      const button = element("button", label), pressed = this.chosen.has(name);
-      button.ariaPressed = String(pressed);
-      button.disabled = over;
-      button.classList.toggle("right", data.right.includes(name));
-      button.classList.toggle("wrong", pressed && data.tried.choice !== null && !several && !data.right.includes(name));
-      button.onclick = () => this.choose(name, several);
-      return button;
+      const isPressed = this.chosen.has(name), isRight = data.right.includes(name);
+      const isWrong = isPressed && data.tried.choice !== null && !several && !isRight;
+      const made = button(label, () => this.choose(name, several), isRight ? "right" : isWrong ? "wrong" : "");
+      return Object.assign(made, { ariaPressed: String(isPressed), disabled: over });
     });
-    if (several && !over) buttons.push(this.check(() => this.answer([...this.chosen])));
-    if (data.kind === "do" && !over) buttons.push(this.check(() => this.answer(true), "I have done it"));
+    if (several && !over) buttons.push(button("Check", () => this.answer([...this.chosen]), "check"));
+    if (data.kind === "do" && !over) buttons.push(button("I have done it", () => this.answer(true), "check"));
     const focused = [...place.children].indexOf(this.find(".options button:focus"));
     place.replaceChildren(...buttons);
     if (focused >= 0) (over ? this.find(".next") : buttons[focused])?.focus({ preventScroll: true });
@@ -165,22 +160,15 @@ class LessonPanel extends Component {
     if (document.activeElement !== input && !(this.root.activeElement === input)) input.value = data.tried.choice ?? "";
   }
 
-  check(act, words = "Check") {
-    const button = element("button", words);
-    button.className = "check";
-    button.onclick = act;
-    return button;
-  }
-
   drawNote(moved) {
     const { data } = this, note = this.find(".note");
     note.hidden = !data.note.length;
-    write(this.find(".note span"), data.note);
+    setWords(this.find(".note span"), data.note);
     this.find("textarea").value = this.memory.noteOf(data.key);
     const sample = this.find(".sample");
     sample.hidden = !data.sample?.length;
     if (moved) sample.open = false;
-    write(sample.querySelector("p"), data.sample ?? []);
+    setWords(sample.querySelector("p"), data.sample ?? []);
   }
 
   choose(name, several) {
@@ -203,7 +191,7 @@ class LessonPanel extends Component {
 
   go(step) {
     if (isMoving()) {
-      this.wanted = step; // a key may come before the page that it was pressed for has come to rest
+      this.nextStep = step; // a key may come before the page has come to rest
       return;
     }
     this.depart();
@@ -212,7 +200,7 @@ class LessonPanel extends Component {
     this.setTriggerValue("go", step);
   }
 
-  // On the way to another step nothing else is asked for: what is reported while a page is made may find nobody.
+  // On the way to another step no other request is made: a report during a page's run may be lost.
   wait(moving) {
     this.panel.ariaBusy = String(moving);
     clearTimeout(this.giveUp);
@@ -227,9 +215,9 @@ class LessonPanel extends Component {
   arrive() {
     endMove();
     this.wait(false);
-    const { wanted } = this;
-    this.wanted = null;
-    if (wanted && wanted !== this.data.step) this.go(wanted);
+    const { nextStep } = this;
+    this.nextStep = null;
+    if (nextStep && nextStep !== this.data.step) this.go(nextStep);
   }
 
   show() {
@@ -244,7 +232,7 @@ class LessonPanel extends Component {
     this.setTriggerValue("teach", true);
   }
 
-  // What a sheet needs least makes room: the options, what was said to an answer and the way on stay.
+  // Reduce a phone's sheet to the options, the feedback and the way on.
   lower(low) {
     this.panel.classList.toggle("low", low && window.innerWidth <= NARROW);
   }
@@ -289,17 +277,5 @@ function feedback({ feedback: words, tried }, over) {
 }
 
 const plain = (parts) => parts.map(([, text]) => text).join("");
-
-// Words of a lesson, token texts among them: never as HTML.
-function write(place, parts) {
-  const made = parts.map(([style, text]) => (style ? element(style, text) : document.createTextNode(text)));
-  place.replaceChildren(...made);
-}
-
-function element(tag, text) {
-  const made = document.createElement(tag);
-  made.textContent = text;
-  return made;
-}
 
 export default mounted(LessonPanel);

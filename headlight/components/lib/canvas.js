@@ -62,7 +62,16 @@ export function element(tag, className = "", ...children) {
   return made;
 }
 
-// The same for the parts of a drawing of lines and boxes, which have attributes instead of a class.
+export function button(text, onclick, className = "") {
+  return Object.assign(element("button", className, text), { type: "button", onclick });
+}
+
+// Words of a lesson as [style, text]: a style is the name of an element, token texts are set as text.
+export function setWords(place, parts) {
+  place.replaceChildren(...parts.map(([style, text]) => (style ? element(style, "", text) : text)));
+}
+
+// An element of SVG, which has attributes in place of a class.
 export function svgElement(tag, attributes, ...children) {
   const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
   setAttributes(made, attributes);

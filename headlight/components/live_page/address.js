@@ -6,22 +6,22 @@ import { parseHeads, parseSelection, selectionAddress } from "../lib/selection.j
 
 export function readAddress(hash, views, defaults) {
   const [name, query = ""] = hash.replace(/^#/, "").split("?", 2);
-  const said = { ...defaults, ...Object.fromEntries(new URLSearchParams(query)) };
-  return { view: views.includes(name) ? name : views[0], said };
+  const params = { ...defaults, ...Object.fromEntries(new URLSearchParams(query)) };
+  return { view: views.includes(name) ? name : views[0], params };
 }
 
-export function addressOf(view, said, defaults) {
-  const pairs = Object.entries(said).filter(([name, value]) => value !== (defaults[name] ?? ""));
+export function addressOf(view, params, defaults) {
+  const pairs = Object.entries(params).filter(([name, value]) => value !== (defaults[name] ?? ""));
   return `#${view}${pairs.length ? `?${new URLSearchParams(pairs)}` : ""}`;
 }
 
 // The explorer's choice for an address: its selection, where heads are invalid `start`, and its options; options: by
 // name, the default first.
-export function explorerChoice(said, trace, options, start) {
+export function explorerChoice(params, trace, options, start) {
   const sizes = Object.fromEntries(KINDS.map((kind) => [kind, trace[kind].shape]));
-  const oneOf = ([name, values]) => [name, values.includes(said[name]) ? said[name] : values[0]];
+  const oneOf = ([name, values]) => [name, values.includes(params[name]) ? params[name] : values[0]];
   const chosen = Object.fromEntries(Object.entries(options).map(oneOf));
-  return { ...chosen, ...selectionAddress(parseSelection(said, sizes, start)) };
+  return { ...chosen, ...selectionAddress(parseSelection(params, sizes, start)) };
 }
 
 // The first head of the address that is there, or null. shapes: [layers, heads] by kind.

@@ -3,7 +3,7 @@
 
 import { Memory } from "../lesson_panel/memory.js";
 import { default as panel } from "../lesson_panel/panel.js";
-import { element } from "../lib/canvas.js";
+import { button, element } from "../lib/canvas.js";
 import { MINUS } from "../lib/format.js";
 
 const LEAVE = -1, TO_LIST = -2, TO_NEXT = -3; // in place of a step, as in panel.js
@@ -18,7 +18,7 @@ const OF_FINDINGS = ["findings", "more"]; // what a step may blur of all finding
 
 export const fresh = () => ({ choice: null, hints: 0, shown: false, right: false });
 
-// Whether a choice is right: an option's name, several names, or a number.
+// Judge a choice: an option's name, several names, or a number.
 export function isRight(kind, { right, value, margin }, choice) {
   if (kind === "number") return Number.isFinite(choice) && Math.abs(choice - value) <= margin;
   if (kind === "one") return right.includes(choice);
@@ -26,37 +26,37 @@ export function isRight(kind, { right, value, margin }, choice) {
 }
 
 // The feedback on a choice, "" on one that is right; undefined for a choice that the question does not have.
-export function feedbackOn(kind, told, choice) {
-  const of = (name) => (Object.hasOwn(told.said, name) ? told.said[name] : undefined);
+export function feedbackOn(kind, solution, choice) {
+  const of = (name) => (Object.hasOwn(solution.said, name) ? solution.said[name] : undefined);
   if (kind === "number" && Number.isFinite(choice)) {
-    const off = isRight(kind, told, choice) ? "" : ` ${of(choice < told.value ? "low" : "high")}`;
+    const off = isRight(kind, solution, choice) ? "" : ` ${of(choice < solution.value ? "low" : "high")}`;
     return `You said ${String(choice).replace("-", MINUS)}.${off}`;
   }
   if (kind === "one" && typeof choice === "string") return of(choice);
   if (kind !== "several" || !Array.isArray(choice)) return undefined;
-  const hit = told.right.filter((each) => choice.includes(each)).length;
+  const hit = solution.right.filter((each) => choice.includes(each)).length;
   return of(`${hit} ${choice.length - hit}`);
 }
 
-// The panel's data of an answer, {panel, told}, after what was tried.
-export function panelData({ panel: data, told }, tried) {
-  if (!told) return { ...data, tried };
-  const isOver = tried.right || tried.shown, said = feedbackOn(data.kind, told, tried.choice);
+// The panel's data of an answer { panel, told } after some attempts; `told` is the solution.
+export function panelData({ panel: data, told: solution }, tried) {
+  if (!solution) return { ...data, tried };
+  const isOver = tried.right || tried.shown, feedback = feedbackOn(data.kind, solution, tried.choice);
   return {
     ...data, tried,
-    hints: told.hints.slice(0, tried.hints),
-    more_hints: isOver ? 0 : told.hints.length - tried.hints,
-    feedback: [said, isOver && told.truth].filter(Boolean).join(" "),
-    right: isOver ? told.right : [],
+    hints: solution.hints.slice(0, tried.hints),
+    more_hints: isOver ? 0 : solution.hints.length - tried.hints,
+    feedback: [feedback, isOver && solution.truth].filter(Boolean).join(" "),
+    right: isOver ? solution.right : [],
   };
 }
 
-// What the browser remembers of a question, as far as it makes sense.
-export function restored({ panel: { kind }, told }, kept) {
-  if (!told || !kept || typeof kept !== "object") return fresh();
-  const choice = feedbackOn(kind, told, kept.choice) === undefined ? null : kept.choice;
-  const hints = Number.isInteger(kept.hints) ? Math.min(Math.max(kept.hints, 0), told.hints.length) : 0;
-  return { choice, hints, shown: kept.shown === true, right: choice !== null && isRight(kind, told, choice) };
+// The valid part of the attempts that a browser has stored.
+export function restored({ panel: { kind }, told: solution }, stored) {
+  if (!solution || !stored || typeof stored !== "object") return fresh();
+  const choice = feedbackOn(kind, solution, stored.choice) === undefined ? null : stored.choice;
+  const hints = Number.isInteger(stored.hints) ? Math.min(Math.max(stored.hints, 0), solution.hints.length) : 0;
+  return { choice, hints, shown: stored.shown === true, right: choice !== null && isRight(kind, solution, choice) };
 }
 
 export class Lessons {
@@ -76,8 +76,8 @@ export class Lessons {
   }
 
   // Show the step of the address beside a view.
-  show(view, said) {
-    const place = view === "lessons" ? null : this.placeIn(said.lesson);
+  show(view, params) {
+    const place = view === "lessons" ? null : this.placeIn(params.lesson);
     document.body.classList.toggle("in_lesson", Boolean(place));
     this.side.hidden = !place;
     this.missing.textContent = "";
@@ -87,7 +87,7 @@ export class Lessons {
     Object.assign(this, place, { view, step: place.lesson.steps[place.number] });
     if (this.number === null) this.go(this.lesson, 0);
     else if (!this.step) this.give(this.ending());
-    else this.open(said.text);
+    else this.open(params.text);
   }
 
   open(text) {
@@ -109,18 +109,18 @@ export class Lessons {
   }
 
   give(data) {
-    const setTriggerValue = (name, value) => (name === "go" ? this.follow(value) : this.hear(name, value));
+    const setTriggerValue = (name, value) => (name === "go" ? this.follow(value) : this.handle(name, value));
     panel({ parentElement: this.place, data: { ...data, alone: true, known: true }, setTriggerValue });
   }
 
-  // What was tried of the question that is shown, here or on an earlier visit.
+  // Attempts at the question that is shown, here or on an earlier visit.
   get tried() {
     const { key } = this.answer.panel;
     if (!this.tries.has(key)) this.tries.set(key, restored(this.answer, this.memory.all()[key]));
     return this.tries.get(key);
   }
 
-  hear(name, value) {
+  handle(name, value) {
     const { answer, tried } = this;
     if (!answer.told) return;
     const isOver = tried.right || tried.shown, { kind } = answer.panel;
@@ -134,17 +134,17 @@ export class Lessons {
   }
 
   // Open the view of a place for the step that is shown.
-  look({ view, said }, text = this.page.said.text) {
-    this.page.open(view, { text, ...said, lesson: `${this.lesson.name}.${this.number + 1}` });
+  look({ view, said: params }, text = this.page.params.text) {
+    this.page.open(view, { text, ...params, lesson: `${this.lesson.name}.${this.number + 1}` });
   }
 
   follow(to) {
     const { lesson, lessons, number } = this;
-    if (to === LEAVE) this.page.say({ lesson: "" });
-    else if (to === TO_LIST) this.page.open("lessons", { text: this.page.said.text });
+    if (to === LEAVE) this.page.navigate({ lesson: "" });
+    else if (to === TO_LIST) this.page.open("lessons", { text: this.page.params.text });
     else if (to === TO_NEXT) this.go(lessons[lessons.indexOf(lesson) + 1], 0);
-    else if (to > lesson.steps.length) this.page.say({ lesson: `${lesson.name}.${lesson.steps.length + 1}` });
-    else this.go(lesson, to - 1, to - 1 === number ? "" : this.page.said.text);
+    else if (to > lesson.steps.length) this.page.navigate({ lesson: `${lesson.name}.${lesson.steps.length + 1}` });
+    else this.go(lesson, to - 1, to - 1 === number ? "" : this.page.params.text);
   }
 
   // Go to a step, with a sentence if the step is about it, else with the step's own.
@@ -160,9 +160,8 @@ export class Lessons {
   answered({ name, steps }) {
     const all = { ...this.memory.all(), ...Object.fromEntries(this.tries) };
     const places = Object.keys(all).filter((key) => all[key]?.right === true).map((key) => key.split(" ")[0]);
-    const found = places.map((place) => PLACE.exec(place)).filter((place) => place?.[1] === name);
-    const numbers = found.map(([, , number]) => number - 1);
-    return new Set(numbers.filter((number) => steps[number]?.judged));
+    const ofLesson = places.map((place) => PLACE.exec(place)).filter((place) => place?.[1] === name);
+    return new Set(ofLesson.map(([, , number]) => number - 1).filter((number) => steps[number]?.judged));
   }
 
   // The panel after the last step.
@@ -182,20 +181,19 @@ export class Lessons {
       const judged = steps.flatMap((step, at) => (step.judged ? [at] : [])), does = answered.size ? "Go on" : "Begin";
       const few = [`${minutes} minutes`, `${steps.length} steps`];
       if (answered.size) few.push(`${answered.size} of ${judged.length} answers found`);
-      const button = element("button", "", does), next = judged.find((at) => !answered.has(at)) ?? 0;
-      const onclick = () => this.go(lesson, answered.size ? next : 0);
-      Object.assign(button, { type: "button", ariaLabel: `${does}: ${title}`, onclick });
+      const next = answered.size ? judged.find((at) => !answered.has(at)) ?? 0 : 0;
+      const begin = Object.assign(button(does, () => this.go(lesson, next)), { ariaLabel: `${does}: ${title}` });
       const texts = [element("h2", "", title), element("p", "", goal), element("p", "few", few.join(" · "))];
-      return element("li", "lesson_card", ...texts, button);
+      return element("li", "lesson_card", ...texts, begin);
     }));
   }
 }
 
-// What the panel says of a lesson's right answers, as in headlight/lessons/panel.py.
-export function score(right, asked) {
-  if (right === asked) return `All ${asked} right!`;
-  const found = right ? `${right} of ${asked} right so far. ` : "";
-  return `${found}You can go back to the open questions whenever you like.`;
+// The score of a lesson in words, as in headlight/lessons/panel.py.
+export function score(right, questions) {
+  if (right === questions) return `All ${questions} right!`;
+  const count = right ? `${right} of ${questions} right so far. ` : "";
+  return `${count}You can go back to the open questions whenever you like.`;
 }
 
 // A step's answer for a sentence; null where the step is about others.

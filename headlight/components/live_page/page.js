@@ -13,16 +13,17 @@ const VIEWS = {
   home: Home, attention: Attention, decoding: Decoding, heads: Heads, inside: Inside, training: Training,
   lessons: LessonList,
 };
-// What means nothing in another sentence.
+// Parameters without a meaning for another sentence.
 const OF_THE_SENTENCE = ["hidden", "prefix", "step", "query", "key"];
 const PAGE_BEGINS = "// the page\n"; // as in headlight/components/live.py
 const LETTERS_AT_ONCE = 2 ** 20; // of base64, decoded in one go: a multiple of 4
 
 const find = (selector) => document.querySelector(selector);
+const setStatus = (words) => (find(".live_status").textContent = words);
 const breathe = () => new Promise((resolve) => setTimeout(resolve));
 
-// The bytes of an element's base64, told(share) now and then; the element is emptied, so that its text can be freed.
-async function bytesOf(id, told = () => {}) {
+// Decode an element's base64 in slices and empty the element, so that its text can be freed.
+async function bytesOf(id, progress = () => {}) {
   const place = document.getElementById(id), text = place.textContent;
   const bytes = new Uint8Array((text.length / 4) * 3 - text.slice(-2).split("=").length + 1);
   place.textContent = "";
@@ -30,13 +31,13 @@ async function bytesOf(id, told = () => {}) {
     const letters = atob(text.slice(at, at + LETTERS_AT_ONCE));
     for (let byte = 0; byte < letters.length; byte++) bytes[end + byte] = letters.charCodeAt(byte);
     end += letters.length;
-    told(Math.min(1, (at + LETTERS_AT_ONCE) / text.length));
+    progress(Math.min(1, (at + LETTERS_AT_ONCE) / text.length));
     await breathe();
   }
   return bytes;
 }
 
-// What an element's base64 says, of JSON that is packed with gzip.
+// Decode an element's base64 of JSON that is packed with gzip.
 async function jsonOf(id) {
   const packed = new Blob([await bytesOf(id)]);
   return new Response(packed.stream().pipeThrough(new DecompressionStream("gzip"))).json();
@@ -55,21 +56,17 @@ class LivePage {
     this.names = Object.keys(VIEWS).filter((name) => find(`[data-view="${name}"]`));
     this.views = {}; // each made when it is first shown
     this.lessons = words.lessons ? new Lessons(this, words.lessons) : null;
-    this.field.oninput = () => this.say({ text: this.field.value }, true);
+    this.field.oninput = () => this.navigate({ text: this.field.value }, true);
     find(".live_ask").onsubmit = (event) => event.preventDefault();
     addEventListener("hashchange", () => this.follow());
     this.follow();
   }
 
-  // A view, each of its components, if any, in a tree of its own, where no other component's style is, as in the app.
+  // A view, each of its components in a shadow tree with its style alone, as in the app.
   made(name) {
-    const View = VIEWS[name], section = find(`[data-view="${name}"]`), say = (changes) => this.say(changes);
+    const View = VIEWS[name], section = find(`[data-view="${name}"]`), navigate = (changes) => this.navigate(changes);
     const [place, ...more] = Array.from(section.querySelectorAll(".component"), (host) => this.rooted(host));
-    return new View({ place, more, section, source: this.source, say, lessons: this.lessons });
-  }
-
-  viewOf(name) {
-    return (this.views[name] ??= this.made(name));
+    return new View({ place, more, section, source: this.source, navigate, lessons: this.lessons });
   }
 
   // The tree of an element's component.
@@ -84,7 +81,7 @@ class LivePage {
     return place;
   }
 
-  // What the address says now, whoever wrote it.
+  // Show the address, whoever wrote it.
   follow() {
     if (location.hash === this.written) return;
     this.written = location.hash;
@@ -92,14 +89,14 @@ class LivePage {
     this.draw();
   }
 
-  // Write changes into the address; while one types, in the place of the address before.
-  say(changes, isTyping = false) {
-    const isOther = changes.text !== undefined && changes.text !== this.said.text;
-    const kept = isOther ? Object.entries(this.said).filter(([name]) => !OF_THE_SENTENCE.includes(name)) : null;
-    const said = { ...this.defaults, ...(kept ? Object.fromEntries(kept) : this.said), ...changes };
+  // Write changes into the address; while the visitor types, in place of the address before.
+  navigate(changes, isTyping = false) {
+    const isOther = changes.text !== undefined && changes.text !== this.params.text;
+    const remaining = Object.entries(this.params).filter(([name]) => !isOther || !OF_THE_SENTENCE.includes(name));
+    const params = Object.entries({ ...this.defaults, ...Object.fromEntries(remaining), ...changes });
     const before = this.written;
-    this.said = Object.fromEntries(Object.entries(said).filter(([name, value]) => value || name in this.defaults));
-    this.written = addressOf(this.view, this.said, this.defaults);
+    this.params = Object.fromEntries(params.filter(([name, value]) => value || name in this.defaults));
+    this.written = addressOf(this.view, this.params, this.defaults);
     if (this.written !== before) {
       if (isTyping) location.replace(this.written);
       else location.hash = this.written;
@@ -109,35 +106,35 @@ class LivePage {
   }
 
   // Open a view at an address of its own.
-  open(view, said) {
+  open(view, params) {
     this.view = view;
-    this.said = { ...this.defaults };
-    this.say(said);
+    this.params = { ...this.defaults };
+    this.navigate(params);
   }
 
-  // Show the view of the address, or say why not.
+  // Show the view of the address, or an error.
   async draw() {
-    const turn = (this.turn = (this.turn ?? 0) + 1), { view, said } = this, { text } = said;
-    const isCurrent = () => turn === this.turn, tell = (words) => (find(".live_status").textContent = words);
+    const turn = (this.turn = (this.turn ?? 0) + 1), { view, params } = this, { text } = params;
+    const isCurrent = () => turn === this.turn;
     if (this.field.value !== text) this.field.value = text;
     this.showTabs();
     try {
       const trace = await this.source.trace(text);
       if (!isCurrent()) return;
-      tell("");
+      setStatus("");
       find("#live_translation").textContent = trace.targetText.trim() ? trace.targetText : NOTHING;
       document.body.classList.remove("untold");
-      await breathe(); // a key that was pressed meanwhile comes first, and what is drawn is in a task of its own
+      await breathe(); // for keys that were pressed meanwhile
       if (!isCurrent()) return;
-      this.lessons?.show(view, said);
-      await this.viewOf(view).show({ text, trace, said, isCurrent, tell });
+      this.lessons?.show(view, params);
+      await (this.views[view] ??= this.made(view)).show({ text, trace, params, isCurrent, setStatus });
       if (isCurrent()) document.body.dataset.shown = view;
     } catch (error) {
       if (!isCurrent() || error.name === "GivenUp") return;
-      const isReaders = error.name === "EmptyTextError" || error.name === "TooLongError";
-      tell(isReaders ? error.message : `Something went wrong: ${error.message}`);
+      const isOfText = error.name === "EmptyTextError" || error.name === "TooLongError";
+      setStatus(isOfText ? error.message : `Something went wrong: ${error.message}`);
       find("#live_translation").textContent = "";
-      document.body.classList.add("untold"); // what is shown is of the sentence before
+      document.body.classList.add("untold"); // the view shows the sentence before
     }
   }
 
@@ -145,15 +142,13 @@ class LivePage {
     for (const section of document.querySelectorAll("[data-view]")) section.hidden = section.dataset.view !== this.view;
     for (const tab of document.querySelectorAll(".live_tabs a")) {
       const name = tab.dataset.tab;
-      tab.href = addressOf(name, this.said, this.defaults);
-      if (name === this.view) tab.setAttribute("aria-current", "page");
-      else tab.removeAttribute("aria-current");
+      tab.href = addressOf(name, this.params, this.defaults);
+      tab.ariaCurrent = name === this.view ? "page" : null;
     }
   }
 }
 
 export default async function start() {
-  const tell = (words) => (find(".live_status").textContent = words);
   let opened;
   // The API for others who build on the page: see docs.
   globalThis.headlight = {
@@ -162,9 +157,10 @@ export default async function start() {
     trace: async (text, options) => (await globalThis.headlight.ready).trace(text, options),
   };
   try {
-    tell("Reading the model …");
+    setStatus("Reading the model …");
     await breathe();
-    const weights = await bytesOf("live_weights", (share) => tell(`Reading the model: ${Math.round(100 * share)} %.`));
+    const progress = (share) => setStatus(`Reading the model: ${Math.round(100 * share)} %.`);
+    const weights = await bytesOf("live_weights", progress);
     const kernel = await bytesOf("live_kernel"), { textContent: script, dataset } = find("#live_script");
     // The engine stands once in the file, before the page's own modules.
     const worker = `${script.split(PAGE_BEGINS)[0]}${dataset.serve}();`;
@@ -173,7 +169,7 @@ export default async function start() {
     new LivePage(model, await jsonOf("live_words"));
     opened.resolve(model);
   } catch (error) {
-    tell(`The model could not be opened: ${error.message}`);
+    setStatus(`The model could not be opened: ${error.message}`);
     opened.reject(error);
   }
 }

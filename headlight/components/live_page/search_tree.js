@@ -12,13 +12,14 @@ export function searchTree({ ended, kept, keptTokens, logProbabilities, reads })
   };
   for (let step = 1; step <= steps; step++) {
     ended.forEach(({ ids, tokens, logProbability, score, reads }, at) => {
-      const told = { token: tokens.at(-1), logProbability, place: null, outcome: "ended", rank: at + 1, score, reads };
-      if (ids.length === step) add({ ids, ...told });
+      if (ids.length !== step) return;
+      const token = tokens.at(-1), rank = at + 1;
+      add({ ids, token, logProbability, place: null, outcome: "ended", rank, score, reads });
     });
     (kept[step - 1] ?? []).forEach((ids, at) => {
       const last = step === kept.length ? "open" : "fell out", outcome = wentOn.has(String(ids)) ? null : last;
-      const told = { logProbability: logProbabilities[step - 1][at], reads: reads[step - 1][at] };
-      add({ ids, token: keptTokens[step - 1][at], ...told, place: at + 1, outcome, rank: null, score: null });
+      const [token, logProbability, read] = [keptTokens, logProbabilities, reads].map((each) => each[step - 1][at]);
+      add({ ids, token, logProbability, reads: read, place: at + 1, outcome, rank: null, score: null });
     });
   }
   return branches;

@@ -1,10 +1,9 @@
-// Where the views get what they show: the model in this page, in the place of the app's server. What a component
-// reports becomes a question to it, as in the app a report becomes a run.
+// The facts of the views, from the model in this page in place of the app's server.
 
-const KEPT = 40; // answers
+const MOST_ANSWERS = 40; // in memory
 
 export class LocalSource {
-  // model: what openModel of engine/headlight.js gives; words: what is said the same of every sentence.
+  // model: that of openModel in engine/headlight.js; words: texts and data that are the same for every sentence.
   constructor(model, words) {
     Object.assign(this, { model, words });
     this.answers = new Map();
@@ -24,24 +23,23 @@ export class LocalSource {
   // The translation without each of some sets of source positions: { targetIds, targetText }.
   withoutEach(text, sets, lane = "without each") {
     return this.once(JSON.stringify(["without", text, sets]), async () => {
-      const found = [];
-      await this.model.translateWithoutEach(text, sets, (each) => (found[each.index] = each), { lane });
-      return found;
+      const translations = [];
+      await this.model.translateWithoutEach(text, sets, (each) => (translations[each.index] = each), { lane });
+      return translations;
     });
   }
 
-  // What each head alone is worth to a translation: all of {kind, layer, head, losses, turned}. told(n) hears how many
-  // are known.
-  losses(trace, told, lane = "losses") {
+  // Losses of a translation without each head: all of { kind, layer, head, losses, turned }. progress(count): called
+  // with the number of heads measured so far.
+  losses(trace, progress, lane = "losses") {
     const measure = async () => {
-      const found = [];
+      const heads = [];
       const each = ({ head: name, losses, turned }) => {
         const [kind, layer, head] = name.split(".");
-        found.push({ kind, layer: Number(layer), head: Number(head), losses, turned });
-        told(found.length);
+        progress(heads.push({ kind, layer: Number(layer), head: Number(head), losses, turned }));
       };
       await this.model.headLosses(trace.sourceText, trace.targetIds, each, { lane });
-      return found;
+      return heads;
     };
     return this.once(JSON.stringify(["losses", trace.sourceText, trace.targetIds]), measure);
   }
@@ -52,14 +50,14 @@ export class LocalSource {
     return this.once(JSON.stringify(["stages", trace.sourceText, trace.targetIds, chosen]), ask);
   }
 
-  // An answer that was had before, or is on its way: the same question twice is no newer one, which would give it up.
-  // The oldest answers are forgotten, and what failed is asked again.
+  // Cache answers, those under way too, so that a repeated question gives up no run of its lane. Failures and the oldest
+  // answers are dropped.
   once(question, ask) {
     if (!this.answers.has(question)) {
       const answer = ask();
       this.answers.set(question, answer);
       answer.catch(() => this.answers.get(question) === answer && this.answers.delete(question));
-      if (this.answers.size > KEPT) this.answers.delete(this.answers.keys().next().value);
+      if (this.answers.size > MOST_ANSWERS) this.answers.delete(this.answers.keys().next().value);
     }
     return this.answers.get(question);
   }

@@ -10,22 +10,23 @@ import { headIn } from "./address.js";
 import { View } from "./views.js";
 
 export class Training extends View {
-  constructor(given) {
-    super(given);
-    const { facts, finding: found, notes } = this.words.replay;
+  constructor(page) {
+    super(page);
+    const { facts, finding, notes } = this.words.replay;
     this.facts = decodeFacts(facts);
-    this.find(".findings").replaceChildren(findingElement(found), ...notes.map((note) => element("p", "", note)));
+    this.find(".findings").replaceChildren(findingElement(finding), ...notes.map((note) => element("p", "", note)));
   }
 
-  async show({ said }) {
+  async show({ params }) {
     const { facts } = this, { shape: [, layers, heads] } = facts.attention;
-    const shown = headIn(said, { [facts.kind]: [layers, heads] }) ?? mostChanged(facts);
-    const step = /^\d{1,9}$/.test(said.snapshot ?? "") ? Number(said.snapshot) : facts.steps[0];
+    const shown = headIn(params, { [facts.kind]: [layers, heads] }) ?? mostChanged(facts);
+    const step = /^\d{1,9}$/.test(params.snapshot ?? "") ? Number(params.snapshot) : facts.steps[0];
     this.give(player, { facts, layer: shown.layer, head: shown.head, step, following: false });
   }
 
-  hear(name, value) {
-    if (name === "step") this.say({ snapshot: value === this.facts.steps[0] ? "" : String(value) });
-    if (name === "head") this.say({ head: headAddress({ kind: this.facts.kind, layer: value[0], head: value[1] }) });
+  handle(name, value) {
+    if (name === "step") this.navigate({ snapshot: value === this.facts.steps[0] ? "" : String(value) });
+    const [layer, head] = name === "head" ? value : [];
+    if (name === "head") this.navigate({ head: headAddress({ kind: this.facts.kind, layer, head }) });
   }
 }

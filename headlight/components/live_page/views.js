@@ -1,5 +1,5 @@
-// The views of the page: each gives one of the app's components what the model says of the sentence, and turns what
-// the component reports into a change of the address.
+// The views of the page: each gives facts of the sentence to one of the app's components, and turns the component's
+// reports into changes of the address.
 
 import { default as explorer } from "../attention_explorer/explorer.js";
 import { default as steps } from "../attention_steps/steps.js";
@@ -7,7 +7,7 @@ import { default as player } from "../decoding_player/player.js";
 import { hardestStep } from "../decoding_player/story.js";
 import { defaultHead } from "../head_switches/story.js";
 import { default as switches } from "../head_switches/switches.js";
-import { JOINT, element } from "../lib/canvas.js";
+import { JOINT, button, element } from "../lib/canvas.js";
 import { isSame } from "../lib/diff.js";
 import { headAddress, headsAddress, numbersAddress, parseNumbers } from "../lib/selection.js";
 import { wordRanges } from "../lib/tokens.js";
@@ -17,12 +17,12 @@ import { positionsOf } from "../token_lines/story.js";
 import { default as translationTable } from "../translation_table/table.js";
 import { explorerChoice, headIn } from "./address.js";
 import { measureHeads, patternFacts, plainestHead } from "./patterns.js";
-import { DRAWN_HERE, WayFields, optionsOf, showTree, wayIn, wayLine } from "./ways.js";
+import { DRAWN_HERE, DecodingFields, decodingIn, optionsOf, resultLine, showTree } from "./ways.js";
 
 export class View {
-  // place: where its component is, more: others; say(changes): writes them into the address; section: the whole view.
-  constructor({ place, more, section, source, say, lessons }) {
-    Object.assign(this, { place, more, section, source, say, lessons, words: source.words });
+  // place: of its component, more: of others; navigate(changes): writes them into the address; section: the whole view.
+  constructor({ place, more, section, source, navigate, lessons }) {
+    Object.assign(this, { place, more, section, source, navigate, lessons, words: source.words });
   }
 
   find(selector) {
@@ -30,26 +30,25 @@ export class View {
   }
 
   give(component, data) {
-    component({ parentElement: this.place, data, setTriggerValue: (...report) => this.hear(...report) });
+    component({ parentElement: this.place, data, setTriggerValue: (...report) => this.handle(...report) });
   }
 
-  hear() {}
+  handle() {}
 
   // The cross-attention head that the address names, else the one with the plainest pattern.
-  head(said, trace) {
-    const { law, roles } = this.words, named = headIn(said, { cross: trace.cross.shape });
+  head(params, trace) {
+    const { law, roles } = this.words, named = headIn(params, { cross: trace.cross.shape });
     if (named) return named;
     return plainestHead(measureHeads("cross", trace.cross, trace.sourceTokens, trace.targetTokens, law), roles, law);
   }
 }
 
 export class Home extends View {
-  constructor(given) {
-    super(given);
+  constructor(page) {
+    super(page);
     const cards = this.words.cards.map(({ title, question, sentences }) => {
       const buttons = Object.entries(sentences).map(([name, text]) => {
-        const button = element("button", "", name);
-        return Object.assign(button, { type: "button", title: text, onclick: () => this.say({ text }) });
+        return Object.assign(button(name, () => this.navigate({ text })), { title: text });
       });
       const words = element("p", "", element("strong", "", title), ` ${question}`);
       return element("div", "card", words, element("div", "card_buttons", ...buttons));
@@ -57,8 +56,8 @@ export class Home extends View {
     this.find(".cards").replaceChildren(...cards);
   }
 
-  async show({ text, trace, said, isCurrent }) {
-    const words = wordRanges(trace.sourceTokens), numbers = parseNumbers(said.hidden, words.length);
+  async show({ text, trace, params, isCurrent }) {
+    const words = wordRanges(trace.sourceTokens), numbers = parseNumbers(params.hidden, words.length);
     const positions = numbers.flatMap((number) => positionsOf(words[number]));
     const after = positions.length ? await this.source.trace(text, { hidden: positions }, "hidden") : trace;
     if (!isCurrent()) return;
@@ -75,30 +74,26 @@ export class Home extends View {
   }
 
   // The number of a word that was clicked, from 0; -1 to show all.
-  hear(_, number) {
+  handle(_, number) {
     const { numbers } = this, others = numbers.filter((each) => each !== number);
     const now = number < 0 ? [] : others.length < numbers.length ? others : [...numbers, number];
-    this.say({ hidden: numbersAddress(now.sort((one, other) => one - other)) });
+    this.navigate({ hidden: numbersAddress(now.sort((one, other) => one - other)) });
   }
 }
 
 export class Attention extends View {
-  constructor(given) {
-    super(given);
+  constructor(page) {
+    super(page);
     document.addEventListener("headlight:asks", () => this.answer());
   }
 
-  async show({ trace, said }) {
+  async show({ trace, params }) {
     if (trace !== this.trace) this.facts = this.factsOf(trace);
     this.trace = trace;
-    const { layer, head } = this.head(said, trace);
-    this.choice = explorerChoice(said, trace, this.words.options, { kind: "cross", layer, head });
-    this.redraw();
+    const { layer, head } = this.head(params, trace);
+    this.choice = explorerChoice(params, trace, this.words.options, { kind: "cross", layer, head });
+    this.give(explorer, this.facts);
     this.answer();
-  }
-
-  redraw() {
-    if (this.facts) this.give(explorer, this.facts);
   }
 
   // As headlight/views/attention/explorer_content.py has them; weights are whole, not parts.
@@ -112,53 +107,55 @@ export class Attention extends View {
     if (this.choice) document.dispatchEvent(new CustomEvent("headlight:choice", { detail: this.choice }));
   }
 
-  hear(_, choice) {
+  handle(_, choice) {
     const { options } = this.words, isUsual = (name, value) => value === options[name]?.[0];
     const chosen = Object.entries(choice).map(([name, value]) => [name, isUsual(name, value) ? "" : value]);
-    this.say(Object.fromEntries(chosen));
+    this.navigate(Object.fromEntries(chosen));
   }
 }
 
 export class Decoding extends View {
-  constructor(given) {
-    super(given);
-    this.fields = new WayFields(this.section, (changes) => this.say({ ...changes, step: "1" }));
+  constructor(page) {
+    super(page);
+    this.fields = new DecodingFields(this.section, (changes) => this.navigate({ ...changes, step: "1" }));
   }
 
-  async show({ text, trace, said, isCurrent }) {
-    const prefix = this.prefixOf(said.prefix), way = wayIn(said);
-    if (!prefix) return this.say({ prefix: "" });
-    const isTree = way.way === "beam" && way.view === "beam search", head = this.head(said, trace);
-    const options = { ...optionsOf(way), ...(prefix.length && { prefix }) }, isOther = Object.keys(options).length > 0;
-    const ask = () => this.source.trace(text, options, "other way");
-    const search = () => this.source.search(text, { ...options, watched: head });
-    const found = await (isTree ? search() : isOther ? ask() : trace);
+  async show({ text, trace, params, isCurrent }) {
+    const prefix = this.prefixOf(params.prefix), fields = decodingIn(params);
+    if (!prefix) return this.navigate({ prefix: "" });
+    const head = this.head(params, trace), { decoding, decoding_view: view } = fields;
+    const isTree = decoding === "beam" && view === "beam search";
+    const options = { ...optionsOf(fields), ...(prefix.length && { prefix }) };
+    const isPlain = !Object.keys(options).length;
+    const result = await (isTree ? this.source.search(text, { ...options, watched: head })
+      : isPlain ? trace : this.source.trace(text, options, "other way"));
     if (!isCurrent()) return;
-    this.fields.show(way);
+    this.fields.show(fields);
     const [player, tree] = this.section.querySelectorAll(".component");
     Object.assign(player, { hidden: isTree }), Object.assign(tree, { hidden: !isTree });
-    if (isTree) this.showTree(found, trace, head, prefix);
-    else this.showSteps(found, trace, head, prefix, way, said);
+    if (isTree) this.showTree(result, trace, head, prefix);
+    else this.showSteps(result, trace, head, prefix, fields, params);
   }
 
   showTree(record, { sourceTokens }, head, prefix) {
-    const from = (ids) => this.say({ prefix: ids, step: "1" });
+    const from = (ids) => this.navigate({ prefix: ids, step: "1" });
     const best = showTree(this.more[0], record, { source: sourceTokens, head, from });
-    const shown = best.trim() ? best : NOTHING;
-    this.find(".found_so").replaceChildren(wayLine("Best", shown, prefix.length ? () => from("") : null));
+    this.showResult("Best", best, prefix.length ? () => from("") : null);
     this.find(".findings").replaceChildren();
   }
 
-  showSteps(shown, trace, head, prefix, { way }, said) {
+  showSteps(shown, trace, head, prefix, { decoding }, params) {
     this.trace = shown;
     const facts = { ...shown, forced: prefix.length, unforced: trace.targetText };
-    const step = /^\d{1,4}$/.test(said.step) ? Number(said.step) : hardestStep(shown) + 1;
+    const step = /^\d{1,4}$/.test(params.step) ? Number(params.step) : hardestStep(shown) + 1;
     this.give(player, { facts, ...head, step });
-    const text = shown.targetText.trim() ? shown.targetText : NOTHING;
-    const name = { beam: "Beam search finds", sampling: "Drawn" }[way];
-    this.find(".found_so").replaceChildren(...(name ? [wayLine(name, text)] : []));
-    const told = way === "sampling" ? [element("p", "", DRAWN_HERE)] : [];
-    this.find(".findings").replaceChildren(...told);
+    this.showResult({ beam: "Beam search finds", sampling: "Drawn" }[decoding], shown.targetText);
+    this.find(".findings").replaceChildren(...(decoding === "sampling" ? [element("p", "", DRAWN_HERE)] : []));
+  }
+
+  showResult(name, text, undo) {
+    const lines = name ? [resultLine(name, text.trim() ? text : NOTHING, undo)] : [];
+    this.find(".found_so").replaceChildren(...lines);
   }
 
   // Token ids such as "17.4" that a translation may begin with; null for others.
@@ -169,39 +166,39 @@ export class Decoding extends View {
     return (text && !ids.length) || ids.length >= most || !ids.every(may) ? null : ids;
   }
 
-  hear(name, value) {
-    if (name === "step") this.say({ step: String(value) });
-    if (name === "head") this.say({ head: headAddress({ kind: "cross", layer: value[0], head: value[1] }) });
-    if (name === "undo") this.say({ prefix: "" });
+  handle(name, value) {
+    if (name === "step") this.navigate({ step: String(value) });
+    if (name === "head") this.navigate({ head: headAddress({ kind: "cross", layer: value[0], head: value[1] }) });
+    if (name === "undo") this.navigate({ prefix: "" });
     if (name !== "take") return;
     const [step, id] = value;
-    this.say({ prefix: [...this.trace.targetIds.slice(0, step - 1), id].join("."), step: String(step) });
+    this.navigate({ prefix: [...this.trace.targetIds.slice(0, step - 1), id].join("."), step: String(step) });
   }
 }
 
 const NONE = "none"; // in the address: no head is off
 const PAUSE = 250; // ms without a key, before all heads of another sentence are ablated
-const TOLD_EVERY = 12; // heads: who hears the page hears each line
+const HEADS_PER_NOTICE = 12; // a screen reader speaks each notice
 
 export class Heads extends View {
-  async show({ text, trace, said, isCurrent, tell }) {
+  async show({ text, trace, params, isCurrent, setStatus }) {
     const all = this.count();
-    const known = (count) => {
-      if (isCurrent() && count % TOLD_EVERY === 0) tell(`Ablating each head: ${count} of ${all}.`);
+    const progress = (count) => {
+      if (isCurrent() && count % HEADS_PER_NOTICE === 0) setStatus(`Ablating each head: ${count} of ${all}.`);
     };
     if (this.text !== undefined && this.text !== text) await new Promise((resolve) => setTimeout(resolve, PAUSE));
     if (!isCurrent()) return;
     this.text = text;
-    const importance = await this.source.losses(trace, known);
+    const importance = await this.source.losses(trace, progress);
     if (!isCurrent()) return;
-    tell("");
+    setStatus("");
     this.start = headAddress(defaultHead(importance));
-    const off = this.offIn(said.off || this.start, importance);
+    const off = this.offIn(params.off || this.start, importance);
     this.give(switches, { importance, before: trace, ablation: "zero", off: headsAddress(off) });
     if (!off.length) return this.showTable({ importance, before: trace });
-    const asked = { off: off.map(({ kind, layer, head }) => `${kind}.${layer}.${head}`) };
-    const after = await this.source.trace(text, asked, "off");
-    const forced = await this.source.trace(text, { ...asked, target: trace.targetIds }, "off");
+    const options = { off: off.map(({ kind, layer, head }) => `${kind}.${layer}.${head}`) };
+    const after = await this.source.trace(text, options, "off");
+    const forced = await this.source.trace(text, { ...options, target: trace.targetIds }, "off");
     if (isCurrent()) this.showTable({ before: trace, forced, after, change: { off } });
   }
 
@@ -220,16 +217,16 @@ export class Heads extends View {
     return importance.filter((each) => named.has(headAddress(each)));
   }
 
-  hear(_, text) {
-    this.say({ off: text === this.start ? "" : text || NONE });
+  handle(_, text) {
+    this.navigate({ off: text === this.start ? "" : text || NONE });
   }
 }
 
 const CHOSEN = ["query", "key", "at_dimension", "at_step"];
 
 export class Inside extends View {
-  constructor(given) {
-    super(given);
+  constructor(page) {
+    super(page);
     const { num_encoder_layers: encoder, num_decoder_layers: decoder, num_heads: heads } = this.source.model.config;
     this.layers = { encoder, decoder, cross: decoder };
     const numbers = (count) => Array.from({ length: count }, (_, at) => [String(at + 1), at + 1]);
@@ -241,17 +238,17 @@ export class Inside extends View {
       select.onchange = () => {
         const chosen = { ...this.chosen, [name]: name === "kind" ? select.value : select.value - 1 };
         const layer = Math.min(chosen.layer, this.layers[chosen.kind] - 1);
-        this.say({ head: headAddress({ ...chosen, layer }), at_dimension: "" });
+        this.navigate({ head: headAddress({ ...chosen, layer }), at_dimension: "" });
       };
     }
     this.turn = 0;
   }
 
-  async show({ trace, said, isCurrent }) {
-    const example = this.words.lessons?.examples[said.toy_block_seed];
+  async show({ trace, params, isCurrent }) {
+    const example = this.words.lessons?.examples[params.toy_block_seed];
     this.find(".choices").hidden = Boolean(example);
-    if (example) return this.draw(example, said, `example ${said.toy_block_seed}`);
-    const chosen = this.headOf(trace, said), facts = await this.source.stages(trace, chosen);
+    if (example) return this.draw(example, params, `example ${params.toy_block_seed}`);
+    const chosen = this.headOf(trace, params), facts = await this.source.stages(trace, chosen);
     if (!isCurrent()) return;
     const { kind, layer, head } = chosen;
     this.chosen = { kind, layer, head };
@@ -261,28 +258,28 @@ export class Inside extends View {
     const queryTokens = kind === "encoder" ? source : fed, keys = kind === "decoder" ? fed : source;
     const queries = kind === "encoder" ? source : fed.map((token, at) => `${token}${JOINT}${predicted[at]}`);
     const shown = JSON.stringify([trace.sourceText, this.chosen]);
-    return this.draw({ ...facts, queryTokens, queries, keys }, said, shown);
+    return this.draw({ ...facts, queryTokens, queries, keys }, params, shown);
   }
 
   // shown: the name of the block.
-  draw(facts, said, shown) {
-    const chosen = CHOSEN.map((name) => said[name] ?? ""), known = `${shown} ${chosen}`;
-    // What the browser itself chose is no news to it; see attention_steps in headlight/components/show.py.
+  draw(facts, params, shown) {
+    const chosen = CHOSEN.map((name) => params[name] ?? ""), known = `${shown} ${chosen}`;
+    // The component's choice is not sent back to it; see attention_steps in headlight/components/show.py.
     if (known !== this.known) this.turn += 1;
     Object.assign(this, { shown, known });
     this.give(steps, { facts, chosen, turn: this.turn });
   }
 
-  headOf(trace, said) {
+  headOf(trace, params) {
     const { num_heads: heads } = this.source.model.config;
     const shapes = Object.entries(this.layers).map(([kind, layers]) => [kind, [layers, heads]]);
-    const { kind, layer, head } = headIn(said, Object.fromEntries(shapes)) ?? this.head({}, trace);
+    const { kind, layer, head } = headIn(params, Object.fromEntries(shapes)) ?? this.head({}, trace);
     return { kind, layer, head };
   }
 
-  hear(_, chosen) {
+  handle(_, chosen) {
     this.known = `${this.shown} ${chosen}`;
-    this.say(Object.fromEntries(CHOSEN.map((name, at) => [name, chosen[at]])));
+    this.navigate(Object.fromEntries(CHOSEN.map((name, at) => [name, chosen[at]])));
   }
 }
 

@@ -1,83 +1,69 @@
-// How the page's view of decoding goes about it, as the app's bar has it: greedily, by beam search, step by step or as
-// a tree, or by sampling with a seed.
+// The controls of decoding above the view, as in the app's bar: greedy, beam search step by step or as a tree, or
+// sampling with a seed.
 
 import { default as beamTree } from "../beam_tree/tree.js";
-import { element } from "../lib/canvas.js";
+import { button, element } from "../lib/canvas.js";
 import { searchTree } from "./search_tree.js";
 
-// Of each number its least, its most, what it is without being said, and the way that it belongs to.
+// Of each number its limits, its default, and the decoding that it belongs to.
 const NUMBERS = {
   beam: { least: 2, most: 10, usual: 4, of: "beam" },
-  alpha: { least: 0, most: 1.5, usual: 0.6, of: "beam" },
-  temperature: { least: 0.1, most: 2, usual: 1, of: "sampling" },
+  alpha: { least: 0, most: 1.5, usual: 0.6, of: "beam", step: 0.1 },
+  temperature: { least: 0.1, most: 2, usual: 1, of: "sampling", step: 0.1 },
   topk: { least: 0, most: 50, usual: 0, of: "sampling" },
   seed: { least: 1, most: 9999, usual: 1, of: "sampling" },
 };
-const WAYS = ["greedy", "beam", "sampling"], VIEWS = ["step by step", "beam search"];
-const WHOLE = ["beam", "topk", "seed"];
+const CHOICES = { decoding: ["greedy", "beam", "sampling"], decoding_view: ["step by step", "beam search"] };
 export const DRAWN_HERE =
   "The same seed draws the same on this page, in every browser; the app, whose numbers are PyTorch's, draws otherwise.";
 
-// What an address asks for; what makes no sense falls back.
-export function wayIn(said) {
-  const oneOf = (value, choices) => (choices.includes(value) ? value : choices[0]);
-  const number = ([name, { least, most, usual }]) => {
-    const value = said[name] === undefined || said[name] === "" ? usual : Number(said[name]);
-    const may = value >= least && value <= most && (!WHOLE.includes(name) || Number.isInteger(value));
-    return [name, may ? value : usual];
+// The values of an address by field; invalid ones are the defaults.
+export function decodingIn(params) {
+  const number = ([name, { least, most, usual, step }]) => {
+    const value = params[name] ? Number(params[name]) : usual;
+    return [name, value >= least && value <= most && (step || Number.isInteger(value)) ? value : usual];
   };
-  const numbers = Object.fromEntries(Object.entries(NUMBERS).map(number));
-  return { way: oneOf(said.decoding, WAYS), view: oneOf(said.decoding_view, VIEWS), ...numbers };
+  const chosen = ([name, choices]) => [name, choices.includes(params[name]) ? params[name] : choices[0]];
+  return Object.fromEntries([...Object.entries(CHOICES).map(chosen), ...Object.entries(NUMBERS).map(number)]);
 }
 
-// The engine's options for a way.
-export function optionsOf({ way, beam, alpha, temperature, topk, seed }) {
-  if (way === "beam") return { beam: { size: beam, alpha } };
-  return way === "sampling" ? { sampling: { temperature, topK: topk, seed } } : {};
+// The engine's options.
+export function optionsOf({ decoding, beam, alpha, temperature, topk, seed }) {
+  if (decoding === "beam") return { beam: { size: beam, alpha } };
+  return decoding === "sampling" ? { sampling: { temperature, topK: topk, seed } } : {};
 }
 
-// The fields above the view.
-export class WayFields {
-  // say(changes): writes into the address.
-  constructor(section, say) {
-    this.fields = Object.fromEntries([...section.querySelectorAll(".ways [name]")].map((field) => [field.name, field]));
-    for (const [name, field] of Object.entries(this.fields)) {
-      if (name in NUMBERS) {
-        const { least, most } = NUMBERS[name];
-        Object.assign(field, { type: "number", min: least, max: most, step: WHOLE.includes(name) ? 1 : 0.1 });
-      }
-      field.onchange = () => {
-        const usual = { decoding: WAYS[0], decoding_view: VIEWS[0], ...usualNumbers() }[name];
-        say({ [name]: field.value === String(usual) || !field.checkValidity() ? "" : field.value });
-      };
+export class DecodingFields {
+  // navigate(changes): writes into the address.
+  constructor(section, navigate) {
+    this.fields = section.querySelectorAll(".ways [name]");
+    for (const field of this.fields) {
+      const { name } = field, number = NUMBERS[name];
+      if (number) Object.assign(field, { type: "number", min: number.least, max: number.most, step: number.step ?? 1 });
+      const usual = number ? String(number.usual) : CHOICES[name][0];
+      field.onchange = () => navigate({ [name]: field.value === usual || !field.checkValidity() ? "" : field.value });
     }
   }
 
-  show({ way, view, ...numbers }) {
-    const values = { decoding: way, decoding_view: view, ...numbers };
-    for (const [name, field] of Object.entries(this.fields)) {
-      field.value = values[name];
-      const of = name === "decoding_view" ? "beam" : NUMBERS[name]?.of;
-      field.closest("label").hidden = of !== undefined && of !== way;
+  show(values) {
+    for (const field of this.fields) {
+      field.value = values[field.name];
+      const of = field.name === "decoding_view" ? "beam" : NUMBERS[field.name]?.of;
+      field.closest("label").hidden = of !== undefined && of !== values.decoding;
     }
   }
 }
 
-const usualNumbers = () => Object.fromEntries(Object.entries(NUMBERS).map(([name, { usual }]) => [name, usual]));
-
-// The tree of a search, drawn in `place`; from(ids): search from a branch, its ids joined by dots, or "" for the start.
-// Returns the best translation.
+// Draw the tree of a search in `place` and return the best translation. from(ids): searches from a branch, its ids
+// joined by dots, or "" for the start.
 export function showTree(place, record, { source, head, from }) {
   const setTriggerValue = (_, ids) => from(ids);
   beamTree({ parentElement: place, data: { branches: searchTree(record), source, head }, setTriggerValue });
   return record.ended[0].text;
 }
 
-// A line on what this way found, and a button back from what is forced.
-export function wayLine(name, text, undo) {
-  const line = element("p", "", `${name}: `, element("strong", "", text));
-  if (!undo) return line;
-  const button = element("button", "", "From the start");
-  line.append(" ", Object.assign(button, { type: "button", onclick: undo }));
-  return line;
+// A line with a translation, and a button back from a forced prefix.
+export function resultLine(name, text, undo) {
+  const back = undo ? [" ", button("From the start", undo)] : [];
+  return element("p", "", `${name}: `, element("strong", "", text), ...back);
 }
