@@ -7,7 +7,7 @@ const LENGTH_MARGIN = 50; // a translation may have this many tokens more than i
 const MOST_PATHS = 32; // in a beam: each has keys and values of its own
 
 // The most tokens that a translation may have.
-export function lengthLimit({ config }, source) {
+function lengthLimit({ config }, source) {
   return Math.min(source.length + LENGTH_MARGIN, config.max_length);
 }
 
@@ -30,7 +30,7 @@ export function* decode(engine, source, { prefix = [], off, hidden, choose = cho
   return steps;
 }
 
-// The teacher-forced pass over a translation that is given, end of sentence included.
+// The teacher-forced pass over a translation, end of sentence included.
 export function* replay(engine, source, target, { off, hidden } = {}) {
   engine.begin(source, { off, hidden });
   engine.advance([engine.config.begin_id, ...target.slice(0, -1)], 0);
@@ -81,9 +81,9 @@ function mulberry32(seed) {
   };
 }
 
-// What the log-probability of a translation is divided by: ((5 + length) / 6)^alpha (Wu et al. 2016, eq. 14), or
-// length^alpha for "length".
-export function lengthPenalty({ alpha, penalty }, length) {
+// The divisor of a translation's log-probability: ((5 + length) / 6)^alpha (Wu et al. 2016, eq. 14), or length^alpha
+// for "length".
+function lengthPenalty({ alpha, penalty }, length) {
   return penalty === "gnmt" ? ((5 + length) / 6) ** alpha : length ** alpha;
 }
 
@@ -113,14 +113,14 @@ export function* beamSearch(engine, source, options = {}) {
     const newest = paths.map(({ ids }) => ids.at(-1) ?? begin_id);
     engine.advancePaths(newest, step, paths.map(({ slots }) => slots), watched !== null);
     const read = watched && paths.map((_, row) => engine.rowOf("cross", watched, row));
-    const found = [];
+    const continuations = [];
     engine.eachLogits(paths.length, (row, at) => {
       const further = continued(engine, at, best, paths[row], prefix[step], forced_first_token && step === 0);
-      found.push(...further.map((each) => ({ ...each, ...(watched && { reads: read[row] }) })));
+      continuations.push(...further.map((each) => ({ ...each, ...(watched && { reads: read[row] }) })));
     });
-    found.sort((a, b) => b.logProbability - a.logProbability); // stable: of equal ones the better path's first
+    continuations.sort((a, b) => b.logProbability - a.logProbability); // stable: of equal ones the better path's first
     paths = [];
-    for (const { path, token, ...scores } of found.slice(0, size)) {
+    for (const { path, token, ...scores } of continuations.slice(0, size)) {
       const ids = [...path.ids, token], finished = token === end_id;
       if (finished || ids.length === limit) {
         record.ended.push({ ids, ...scores, score: scores.logProbability / divisor(ids.length), finished });

@@ -3,8 +3,8 @@
 import { GivenUp } from "./runs.js";
 
 export class Distant {
-  // address: that of the worker's text; model: { header, weights, kernel }. Null where no worker may be; the model is
-  // then still here, and else its weights are gone.
+  // Open a worker by the address of its script and move the model { header, weights, kernel } there. Return null where
+  // workers are forbidden; the model's weights are then still here.
   static async open(address, model) {
     let worker;
     try {
@@ -17,11 +17,10 @@ export class Distant {
   }
 
   constructor(worker) {
-    this.worker = worker;
-    this.asked = new Map();
+    Object.assign(this, { worker, pending: new Map(), last: 0 });
   }
 
-  // Send the model once the worker has begun; false where it cannot.
+  // Send the model once the worker has begun; resolve to false where it cannot.
   begin(model) {
     return new Promise((resolve, reject) => {
       this.worker.onerror = () => resolve(false); // its policy forbids it: nothing has been sent
@@ -30,36 +29,36 @@ export class Distant {
         else if (data.failed) reject(Object.assign(new Error(), data.failed));
         else {
           this.kernelName = data.ready.kernel;
-          this.worker.onmessage = ({ data }) => this.hear(data);
+          this.worker.onmessage = ({ data }) => this.receive(data);
           resolve(true);
         }
       };
     });
   }
 
-  ask(verb, given, options, each) {
-    const number = (this.last = (this.last ?? 0) + 1);
+  ask(verb, args, options, each) {
+    const number = (this.last += 1);
     return new Promise((resolve, reject) => {
-      this.asked.set(number, { resolve, reject, each });
-      this.worker.postMessage({ number, verb, given, options });
+      this.pending.set(number, { resolve, reject, each });
+      this.worker.postMessage({ number, verb, args, options });
     });
   }
 
-  hear({ number, each, value, error }) {
-    const asked = this.asked.get(number);
-    if (each !== undefined) return asked.each(each);
-    this.asked.delete(number);
-    if (error === undefined) return asked.resolve(value);
-    return asked.reject(error.name === "GivenUp" ? new GivenUp() : Object.assign(new Error(), error));
+  receive({ number, each, value, error }) {
+    const question = this.pending.get(number);
+    if (each !== undefined) return question.each(each);
+    this.pending.delete(number);
+    if (error === undefined) return question.resolve(value);
+    return question.reject(error.name === "GivenUp" ? new GivenUp() : Object.assign(new Error(), error));
   }
 
   giveUp(lane) {
     this.worker.postMessage({ givenUp: lane });
   }
 
-  // Who is still waiting for an answer is told that there is none.
+  // End the worker and reject all pending questions.
   end() {
     this.worker.terminate();
-    for (const { reject } of this.asked.values()) reject(new GivenUp());
+    for (const { reject } of this.pending.values()) reject(new GivenUp());
   }
 }

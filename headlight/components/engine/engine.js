@@ -113,13 +113,13 @@ export class Engine {
     return { rows: count * rows, counts: new Int32Array(count * rows).fill(rows), slots: each, places: null };
   }
 
-  // All layers, their input in `x`; or from the heads of an attention on, `given` as { kind, layer, fill(mixed) }, what
-  // that attention read being in `x`.
-  runEncoder(plan, { given, noted } = {}) {
+  // All layers, their input in `x`; or from an attention on with `replaced` heads, { kind, layer, fill(mixed) }, and its
+  // input in `x`.
+  runEncoder(plan, { replaced, noted } = {}) {
     const { d_model: d } = this.config, { length } = this.encoder, { rows } = plan;
-    for (let number = given?.layer ?? 0; number < length; number++) {
+    for (let number = replaced?.layer ?? 0; number < length; number++) {
       const layer = this.encoder[number], { attention } = layer;
-      this.attention("encoder", number, layer.attentionNorm, attention.output, rows, { given, noted }, (x) => {
+      this.attention("encoder", number, layer.attentionNorm, attention.output, rows, { replaced, noted }, (x) => {
         this.kernel.multiply(x, rows, attention.all, this.projected);
         this.attend("encoder", number, 3 * d, this.projected, 3 * d, d, plan, this.nothingHidden);
       });
@@ -157,11 +157,11 @@ export class Engine {
   }
 
   // own: how rows read what was fed, `at` which slots theirs are, read: how they read the memory; else as `runEncoder`.
-  runDecoder({ own, at, read }, { given, noted } = {}) {
+  runDecoder({ own, at, read }, { replaced, noted } = {}) {
     const { d_model: d } = this.config, { rows } = own;
-    for (let number = given?.layer ?? 0; number < this.decoder.length; number++) {
-      const layer = this.decoder[number], keys = this.own[number], changes = { given, noted };
-      if (given?.kind !== "cross" || given.layer !== number) {
+    for (let number = replaced?.layer ?? 0; number < this.decoder.length; number++) {
+      const layer = this.decoder[number], keys = this.own[number], changes = { replaced, noted };
+      if (replaced?.kind !== "cross" || replaced.layer !== number) {
         this.attention("decoder", number, layer.attentionNorm, layer.attention.output, rows, changes, (x) => {
           this.kernel.multiply(x, rows, layer.attention.all, this.projected);
           for (let row = 0; row < rows; row++) {
@@ -179,10 +179,10 @@ export class Engine {
     if (this.lastNorms.decoder) normalize(this.x, this.x, rows, d, this.lastNorms.decoder);
   }
 
-  // One attention and the residual connection around it; heads(x) fills `mixed`, unless it is given.
-  attention(kind, layer, norm, output, rows, { given, noted }, heads) {
+  // One attention and the residual connection around it; heads(x) fills `mixed`, unless they are `replaced`.
+  attention(kind, layer, norm, output, rows, { replaced, noted }, heads) {
     this.residual(norm, rows, (x) => {
-      if (given?.kind === kind && given.layer === layer) given.fill(this.mixed);
+      if (replaced?.kind === kind && replaced.layer === layer) replaced.fill(this.mixed);
       else heads(x);
       noted?.(kind, layer);
       this.kernel.multiply(this.mixed, rows, output, this.result);

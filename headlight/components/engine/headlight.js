@@ -20,9 +20,9 @@
 //   translateWithoutEach(text, sets, each, options)   greedily once for each set of hidden source positions;
 //                                                 each({ index, hidden, targetIds, targetTokens, targetText,
 //                                                 logProbability, finished }) is called as they come
-//   headLosses(text, targetIds, each, { lane })   what each head alone is worth: each({ head: "cross.2.4", losses,
+//   headLosses(text, targetIds, each, { lane })   losses without each head alone: each({ head: "cross.2.4", losses,
 //                                                 turned }) is called head by head, behind all other runs and in no
-//                                                 order, see sharing.js; gives log P of each id
+//                                                 order, see sharing.js; resolves to log P of each id
 //   stages(text, targetIds, { kind, layer, head }, options)   one attention block, stage by stage: see stages.js
 // Options:
 //   prefix    a text or ids that the translation begins with
@@ -56,7 +56,7 @@ class Headlight {
   constructor({ header, weights, kernel = null, worker = null }) {
     this.config = header.config;
     this.ready = this.open({ header, weights, kernel }, worker);
-    this.ready.catch(() => {}); // whoever asks for something is told
+    this.ready.catch(() => {}); // the verbs report it
   }
 
   async open(model, worker) {
@@ -101,8 +101,8 @@ class Headlight {
   }
 
   // A verb of translator.js by its name.
-  async ask(verb, given, { lane = null, ...options } = {}, each = () => {}) {
+  async ask(verb, args, { lane = null, ...options } = {}, each = () => {}) {
     await this.ready;
-    return this.service.ask(verb, [...given, options], { lane }, each);
+    return this.service.ask(verb, [...args, options], { lane }, each);
   }
 }

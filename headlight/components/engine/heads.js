@@ -34,8 +34,8 @@ export function partLosses(engine, source, target, { kind, layer, heads }) {
 // One pass with all heads that keeps what each attention reads, and what its heads made of it; that of the part before
 // where no other run has come between.
 function withAll(engine, source, target) {
-  const asked = `${source} ${target}`, { base } = engine;
-  if (base?.asked === asked && base.run === engine.run) return base;
+  const pass = `${source} ${target}`, { base } = engine;
+  if (base?.pass === pass && base.run === engine.run) return base;
   const { begin_id, d_model: d } = engine.config, fed = [begin_id, ...target.slice(0, -1)];
   const noted = Object.fromEntries(KINDS.map((kind) => [kind, []]));
   const note = (kind, layer) => {
@@ -47,7 +47,7 @@ function withAll(engine, source, target) {
   engine.advance(fed, 0, note);
   const [{ logs }] = scores(engine, target, 1, Number(engine.config.forced_first_token));
   const read = engine.memoryKeys.map((keys) => keys.slice(0, source.length * 2 * d));
-  return (engine.base = { asked, run: engine.run, noted, logs, read, source: source.length, fed });
+  return (engine.base = { pass, run: engine.run, noted, logs, read, source: source.length, fed });
 }
 
 // Below its own layer a head changes nothing, so that the pass begins there: a copy of the sentence for each of some
@@ -58,16 +58,16 @@ function runWithoutEach(engine, { noted, source, fed, read }, kind, layer, heads
     into.set(mixed, copy * mixed.length);
     clear(engine, into, copy * mixed.length, mixed.length, head);
   });
-  const given = { kind, layer, fill };
+  const replaced = { kind, layer, fill };
   const own = engine.copies(count, fed.length), at = Int32Array.from(own.counts, (_, row) => row);
   own.counts = at.map((row) => (row % fed.length) + 1);
   heads.forEach((_, copy) => engine.x.set(x, copy * x.length));
   if (kind !== "encoder") {
-    engine.runDecoder({ own, at, read: engine.readMemory(own.rows, null) }, { given });
+    engine.runDecoder({ own, at, read: engine.readMemory(own.rows, null) }, { replaced });
     return;
   }
   const encoder = engine.copies(count, source), ids = Array.from({ length: count }, () => fed).flat();
-  engine.runEncoder(encoder, { given });
+  engine.runEncoder(encoder, { replaced });
   engine.embed("decoder", ids, at.map((row) => row % fed.length));
   const slots = ids.map((_, row) => encoder.slots[Math.floor(row / fed.length) * source]);
   engine.runDecoder({ own, at, read: { ...engine.readMemory(own.rows, null), slots } });
@@ -84,9 +84,9 @@ function clear({ config }, mixed, from, size, head) {
 // are forced, and whether one of the others is not greedy's.
 function scores(engine, target, count, forced) {
   const { logits, vocab, kernel, never } = engine;
-  const found = Array.from({ length: count }, () => ({ logs: new Float64Array(target.length), turned: false }));
+  const copies = Array.from({ length: count }, () => ({ logs: new Float64Array(target.length), turned: false }));
   engine.eachLogits(count * target.length, (row, at) => {
-    const copy = found[Math.floor(row / target.length)], step = row % target.length;
+    const copy = copies[Math.floor(row / target.length)], step = row % target.length;
     if (step < forced) return;
     const chosen = logits[at + target[step]];
     let peak = kernel.peak(logits, at, vocab);
@@ -98,5 +98,5 @@ function scores(engine, target, count, forced) {
     // Of equal ones greedy decoding takes the first.
     copy.turned ||= chosen < peak || logits.indexOf(peak, at) !== at + target[step];
   });
-  return found;
+  return copies;
 }

@@ -1,12 +1,11 @@
-// One run after the other on one engine, in slices, so that whoever waits for a key or a message is heard in between.
+// A queue of runs on one engine, in slices, so that keys and messages are handled in between.
 //
-// A run is a generator. A newer run of the same lane gives up the older one: who types wants the translation of what
-// stands there now. Runs without a lane wait for their turn. Runs in the background (`background: true`) are set aside
-// while another waits.
+// A run is a generator. A newer run of the same lane gives up the older one: while the visitor types, only the newest
+// text matters. Runs without a lane wait for their turn. Background runs are set aside while another waits.
 
 const SLICE = 8; // ms of work in a row
 
-// What a run that was given up rejects with.
+// Rejection of a run that was given up.
 export class GivenUp extends Error {
   constructor() {
     super("given up for a newer run");
@@ -15,11 +14,11 @@ export class GivenUp extends Error {
 }
 
 // A turn of the event loop without the four milliseconds that nested timers wait.
-export function breather() {
+function breather() {
   const { port1, port2 } = new MessageChannel(), waiting = [];
   port1.onmessage = () => {
     waiting.shift()();
-    if (!waiting.length) port1.unref?.(); // node would wait for it for ever
+    if (!waiting.length) port1.unref?.(); // else node would never end
   };
   port1.unref?.();
   return () => new Promise((resolve) => {
@@ -30,13 +29,11 @@ export function breather() {
 }
 
 export class Runs {
-  constructor(breathe = breather()) {
-    this.breathe = breathe;
-    this.waiting = [];
-    this.isWorking = false;
+  constructor() {
+    Object.assign(this, { breathe: breather(), waiting: [], isWorking: false });
   }
 
-  // Add a run; begin() gives its generator, which is called when its turn comes, each(value) gets what it yields.
+  // Add a run. begin(): returns its generator, called when its turn comes; each(value): called with yielded values.
   add(begin, { lane = null, background = false, each = () => {} } = {}) {
     if (lane !== null) this.giveUp(lane);
     return new Promise((resolve, reject) => {
@@ -54,7 +51,7 @@ export class Runs {
 
   async work() {
     this.isWorking = true;
-    await this.breathe(); // several that are asked for at once are all here then
+    await this.breathe(); // for runs that are added at once
     while (this.waiting.length) {
       const run = this.waiting.find(({ background }) => !background) ?? this.waiting[0];
       if (this.slice(run)) this.waiting = this.waiting.filter((each) => each !== run);

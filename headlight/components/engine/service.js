@@ -1,4 +1,4 @@
-// What is asked of a model by name, in a worker or on the page itself: the verbs of headlight.js.
+// The verbs of headlight.js by name, in a worker or on the page itself.
 
 import { kernelNeeds } from "./engine.js";
 import { plainKernel, simdKernel } from "./kernel.js";
@@ -6,7 +6,7 @@ import { Runs } from "./runs.js";
 import { Translator } from "./translator.js";
 
 // The WebAssembly kernel of these bytes; plain JavaScript without any, where WebAssembly is forbidden or has no SIMD.
-export function chooseKernel(header, bytes) {
+function chooseKernel(header, bytes) {
   try {
     return bytes?.length ? simdKernel(bytes, kernelNeeds(header)) : plainKernel();
   } catch {
@@ -24,10 +24,10 @@ export class Service {
     this.kernelName = chosen.name;
   }
 
-  // The answer to a verb; each(value) is called with what comes before it, head by head.
-  ask(verb, given, { lane = null } = {}, each = () => {}) {
+  // The answer to a verb; each(value): called with what it yields.
+  ask(verb, args, { lane = null } = {}, each = () => {}) {
     const background = verb === "headLosses";
-    return this.runs.add(() => this.translator[verb](...given), { lane, background, each });
+    return this.runs.add(() => this.translator[verb](...args), { lane, background, each });
   }
 
   giveUp(lane) {

@@ -1,5 +1,5 @@
-// All heads' losses, part by part, by the model's own service and a helper beside it: a second worker with the weights
-// and no tokenizer, which is there only as long as it has something to do.
+// Losses of all heads, part by part, by the model's service and a helper: a second worker with the weights, without a
+// tokenizer, that ends a while after its last part.
 
 import { GivenUp } from "./runs.js";
 
@@ -32,17 +32,17 @@ export class Sharing {
     const workOff = async (service) => {
       while (parts.length) {
         if (run.isGivenUp) throw new GivenUp();
-        const found = await service.ask("headLosses", [source, target, parts.shift()], { lane });
+        const losses = await service.ask("headLosses", [source, target, parts.shift()], { lane });
         if (run.isGivenUp) throw new GivenUp();
-        ({ logs } = found);
-        found.each.forEach(each);
+        ({ logs } = losses);
+        losses.each.forEach(each);
       }
     };
-    let helping = null; // nobody waits for a helper who comes when all is done
+    let helping = null; // a helper that comes when all is done has no part
     const help = (helper) => {
       if (!helper || !parts.length) return;
       helping = workOff(helper);
-      helping.catch(() => {}); // it is told below, if this run is not over by then
+      helping.catch(() => {}); // the error is thrown below
     };
     this.hired()?.then(help, () => {});
     await workOff(this.own);

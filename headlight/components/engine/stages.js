@@ -3,18 +3,21 @@
 
 import { EPSILON, stackOf } from "./engine.js";
 import { replay } from "./decoding.js";
+import { outputsOf } from "./weights.js";
+
+const PARTS = ["query", "key", "value"];
 
 // Record a head in the pass over a translation, ids: the facts of attention_steps/story.js without the tokens.
 export function recordStages(engine, source, target, { kind, layer, head }) {
-  const { config } = engine, { num_heads: heads, norm: place } = config, headSize = config.d_model / heads;
+  const { config } = engine, { d_model: d, num_heads: heads, norm: place } = config, headSize = d / heads;
   const owner = engine[stackOf(kind)]?.[layer];
   if (!owner || !(head >= 0 && head < heads)) throw new RangeError(`no head ${kind}.${layer}.${head}`);
   const block = kind === "cross" ? owner.cross : owner.attention;
   const norm = kind === "cross" ? owner.crossNorm : owner.attentionNorm;
-  const whole = listenTo(engine, norm, () => finish(replay(engine, source, target)), kind, layer);
+  const whole = recordPass(engine, norm, replay(engine, source, target), kind, layer);
   const stages = withMaps(engine, whole, kind, layer, target.length)
   const parameters = { norm, isPre: place === "pre", heads };
-  for (const name of ["query", "key", "value"]) parameters[name] = matrixOf(partOf(block.all, name));
+  PARTS.forEach((name, at) => (parameters[name] = matrixOf(outputsOf(block.all, at * d, (at + 1) * d))));
   parameters.output = matrixOf(block.output);
   const computed = compute(stages, parameters, kind === "cross");
   const { scale_embeddings: scaled, positions, embedding_norm: normalised } = config;
@@ -40,8 +43,8 @@ function arraysOf({ whole, maps, unmasked, queries, keys }, head) {
   return arrays;
 }
 
-// Run a pass to its end, and keep what the residual connection of this norm is given and makes.
-function listenTo(engine, norm, pass, kind, layer) {
+// Run a pass to its end and record input and output of the residual connection with this norm.
+function recordPass(engine, norm, pass, kind, layer) {
   const { d_model: d } = engine.config, found = {}, { residual } = engine;
   engine.residual = (each, rows, sublayer) => {
     if (each !== norm) return residual.call(engine, each, rows, sublayer);
@@ -64,15 +67,11 @@ function listenTo(engine, norm, pass, kind, layer) {
   };
   engine.encoded = null; // so that the encoder is run, whatever was run before
   try {
-    pass();
+    while (!pass.next().done);
   } finally {
-    delete engine.residual; // that of the class is there again
+    delete engine.residual; // to restore that of the class
   }
   return found;
-}
-
-function finish(run) {
-  while (!run.next().done);
 }
 
 // Some columns of an array of rows: [count, width].
@@ -106,12 +105,6 @@ function productsOf(query, key, heads, queries, keys) {
   return made;
 }
 
-function partOf({ weight, scales, bias, inputs }, name) {
-  const from = ["query", "key", "value"].indexOf(name) * inputs, to = from + inputs;
-  const rows = { scales: scales.subarray(from, to), bias: bias.subarray(from, to), inputs, outputs: inputs };
-  return { weight: weight.subarray(from * inputs, to * inputs), ...rows };
-}
-
 // A linear map as X W + b: W is [inputs, outputs].
 function matrixOf({ weight, scales, bias, inputs, outputs }) {
   const w = new Float32Array(inputs * outputs);
@@ -124,7 +117,7 @@ function matrixOf({ weight, scales, bias, inputs, outputs }) {
 function parametersOf({ output, norm, ...projections }, head, width) {
   const row = (values) => matrix(Float32Array.from(values), values.length), first = head * width;
   const found = { wOutput: matrix(output.w, output.outputs), bOutput: row(output.b) };
-  for (const name of ["query", "key", "value"]) {
+  for (const name of PARTS) {
     const { w, b, outputs } = projections[name], suffix = name[0].toUpperCase() + name.slice(1);
     found[`w${suffix}`] = matrix(columns(w, outputs, outputs, first, width), width);
     found[`b${suffix}`] = row(b.slice(first, first + width));
@@ -189,16 +182,11 @@ function mix(weights, value, heads, queries, keys, d) {
 function normalised(x, d, { gain, bias }) {
   const made = new Float64Array(x.length);
   for (let from = 0; from < x.length; from += d) {
-    const { mean, deviation } = moments(x.subarray(from, from + d));
-    for (let i = 0; i < d; i++) made[from + i] = ((x[from + i] - mean) / deviation) * gain[i] + bias[i];
+    const row = x.subarray(from, from + d), mean = row.reduce((sum, value) => sum + value, 0) / d;
+    const deviation = Math.sqrt(row.reduce((sum, value) => sum + (value - mean) ** 2, 0) / d + EPSILON);
+    row.forEach((value, i) => (made[from + i] = ((value - mean) / deviation) * gain[i] + bias[i]));
   }
   return made;
-}
-
-function moments(row) {
-  const mean = row.reduce((sum, value) => sum + value, 0) / row.length;
-  const variance = row.reduce((sum, value) => sum + (value - mean) ** 2, 0) / row.length;
-  return { mean, deviation: Math.sqrt(variance + EPSILON) };
 }
 
 function differences(stages, computed) {

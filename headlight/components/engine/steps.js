@@ -1,6 +1,6 @@
-// What the logits of a translation's steps say: candidates, probabilities, ranks, entropies, and what became of each.
+// Candidates, probabilities, ranks and entropies of a translation's steps, from their logits.
 
-export const CANDIDATES = 10; // per step
+const CANDIDATES = 10; // per step
 
 // Notes the steps of one translation, at most `limit`.
 export class Steps {
@@ -16,7 +16,7 @@ export class Steps {
     this.ids = [];
   }
 
-  // Note the next step, whose logits begin at `at`, and its token: choose(at, best) gives that.
+  // Note the next step, whose logits begin at `at`. choose(at, best): returns its token.
   read(at, choose) {
     const { engine, best, count } = this, { logits, vocab, kernel } = engine, step = this.ids.length;
     best.find(logits, at, vocab);

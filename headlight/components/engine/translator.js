@@ -1,6 +1,5 @@
 // The model and its tokenizer as one: texts in; translations, traces and searches out. Each verb is a generator that
-// yields between two steps, so that its caller may pause it or give it up; `finish` runs one at once. headlight.js
-// documents the verbs.
+// yields between two steps, so that its caller may pause it or give it up. headlight.js documents the verbs.
 
 import { beamSearch, decode, replay, sampler } from "./decoding.js";
 import { Engine, KINDS } from "./engine.js";
@@ -8,23 +7,18 @@ import { partLosses, partsOf } from "./heads.js";
 import { recordStages } from "./stages.js";
 import { Tokenizer } from "./tokenizer.js";
 
-const MOST_CHARACTERS_A_TOKEN = 64; // a longer text is refused before it is tokenized
+const MOST_CHARACTERS_PER_TOKEN = 64; // a longer text is refused before it is tokenized
 
-// What a visitor can cause, with a sentence for the page; `name` is that of Python's error.
-export class ReadingError extends Error {
+// An error that a visitor can cause, with a sentence for the page; `name` is that of Python's error.
+class ReadingError extends Error {
   constructor(name, message) {
     super(message);
     this.name = name;
   }
 }
 
-// Run a generator to its end and return its result.
-export function finish(run) {
-  for (;;) {
-    const { done, value } = run.next();
-    if (done) return value;
-  }
-}
+// The option `beam` as options of beamSearch.
+const beamOptions = (beam) => (typeof beam === "number" ? { size: beam } : beam);
 
 export class Translator {
   // header and bytes: of transformer/exchange/int8.py; kernel: one of kernel.js. Without the header's tokenizer it has
@@ -40,14 +34,13 @@ export class Translator {
     return (yield* this.trace(text, options)).targetText;
   }
 
-  // Everything of one sentence, its decoded translation's or a given target's.
+  // All facts of one sentence, of its translation or of the option `target`.
   *trace(text, options = {}) {
     const { engine, config } = this, { target = null, beam = 1, off = [], hidden = [] } = options;
     const source = this.sourceIds(text), prefix = this.prefixIds(options.prefix), changes = { off, hidden };
     let steps, ids = typeof target === "string" ? [...this.read(target, "target"), config.end_id] : target;
     if (ids === null && beam !== 1) {
-      const asked = typeof beam === "number" ? { size: beam } : beam;
-      [{ ids }] = (yield* beamSearch(engine, source, { ...asked, prefix, ...changes })).ended;
+      [{ ids }] = (yield* beamSearch(engine, source, { ...beamOptions(beam), prefix, ...changes })).ended;
     }
     if (ids === null) {
       const choose = options.sampling && sampler(engine, options.sampling);
@@ -59,9 +52,8 @@ export class Translator {
 
   // A beam search with what the beam held at each step.
   *search(text, { beam = 4, prefix, off, hidden, watched } = {}) {
-    const asked = typeof beam === "number" ? { size: beam } : beam, source = this.sourceIds(text);
-    const changes = { prefix: this.prefixIds(prefix), off, hidden, watched };
-    const record = yield* beamSearch(this.engine, source, { ...asked, ...changes });
+    const options = { ...beamOptions(beam), prefix: this.prefixIds(prefix), off, hidden, watched };
+    const record = yield* beamSearch(this.engine, this.sourceIds(text), options);
     const named = (each) => ({ ...each, text: this.tokenizer.decode(each.ids), tokens: this.tokens(each.ids) });
     const keptTokens = record.kept.map((paths) => this.tokens(paths.map((ids) => ids.at(-1))));
     return { ...record, ended: record.ended.map(named), keptTokens };
@@ -81,18 +73,18 @@ export class Translator {
 
   // One attention block of the pass over a translation, ids, stage by stage: see stages.js. chosen: kind, layer, head.
   *stages(text, target, chosen) {
-    yield; // whoever has asked for another block since gives this one up
+    yield; // a later question for another block gives this one up
     return recordStages(this.engine, this.sourceIds(text), target, chosen);
   }
 
-  // In which parts all heads are measured, see heads.js, and the ids of the source.
+  // The parts in which all heads are measured, see heads.js, and the ids of the source.
   *headParts(text, target) {
     yield;
     const source = this.sourceIds(text);
     return { source, parts: partsOf(this.engine, source, target) };
   }
 
-  // What each head of a part alone is worth to a translation, ids to ids.
+  // Losses of a translation without each head of a part, ids to ids.
   *headLosses(source, target, part) {
     yield;
     return partLosses(this.engine, source, target, part);
@@ -131,7 +123,7 @@ export class Translator {
     return [...this.read(text, "text"), this.config.end_id];
   }
 
-  // What a translation begins with: a text, or ids. Throws ReadingError, and RangeError for ids that are none.
+  // The ids of a prefix, a text or ids. Throws ReadingError, and RangeError for ids that are none.
   prefixIds(prefix = []) {
     const ids = typeof prefix === "string" ? this.tokenizer.encode(prefix) : [...prefix], { max_length } = this.config;
     const known = ids.every((id) => Number.isInteger(id) && id >= 0 && id < this.engine.vocab);
@@ -143,7 +135,7 @@ export class Translator {
   // The ids of a "text" or a "target" without special tokens; throws ReadingError as transformer/data/reading.py does.
   read(text, side) {
     const limit = this.config.max_length - 1, characters = [...text].length;
-    if (characters > limit * MOST_CHARACTERS_A_TOKEN) {
+    if (characters > limit * MOST_CHARACTERS_PER_TOKEN) {
       const length = `The ${side} has ${characters.toLocaleString("en")} characters`;
       throw new ReadingError("TooLongError", `${length}; the model reads at most ${limit} tokens.`);
     }

@@ -78,7 +78,7 @@ function readLinear(tensors, name) {
 }
 
 // Some outputs of a linear map, views on its weights.
-function part({ weight, scales, bias, inputs }, from, to) {
+export function outputsOf({ weight, scales, bias, inputs }, from, to) {
   const rows = weight.subarray(from * inputs, to * inputs);
   return { weight: rows, scales: scales.subarray(from, to), bias: bias.subarray(from, to), inputs, outputs: to - from };
 }
@@ -86,7 +86,8 @@ function part({ weight, scales, bias, inputs }, from, to) {
 // Attention's four matrices; W_Q, W_K and W_V stand under one another.
 function readAttention(tensors, name) {
   const all = readLinear(tensors, `${name}.query_key_value`), d = all.inputs;
-  return { all, query: part(all, 0, d), keyValue: part(all, d, 3 * d), output: readLinear(tensors, `${name}.output`) };
+  const output = readLinear(tensors, `${name}.output`);
+  return { all, query: outputsOf(all, 0, d), keyValue: outputsOf(all, d, 3 * d), output };
 }
 
 function readLayer(tensors, stack, number) {

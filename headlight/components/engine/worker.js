@@ -1,4 +1,4 @@
-// The entry of the worker: what the page asks for by messages, see headlight.js.
+// The entry of the worker: the verbs of headlight.js by messages.
 
 import { Service } from "./service.js";
 
@@ -8,9 +8,9 @@ export default function serve() {
   // Arrays go over without a copy.
   const send = (message, value) => postMessage(message, buffersOf(value));
 
-  async function answer({ number, verb, given, options }) {
+  async function answer({ number, verb, args, options }) {
     try {
-      const value = await service.ask(verb, given, options, (each) => send({ number, each }, each));
+      const value = await service.ask(verb, args, options, (each) => send({ number, each }, each));
       send({ number, value }, value);
     } catch ({ name, message }) {
       postMessage({ number, error: { name, message } });
@@ -21,7 +21,7 @@ export default function serve() {
     if (data.model) {
       try {
         service = new Service(data.model);
-        // What has been copied is given back, for a page is rid of its rubbish sooner than a worker.
+        // Return what the kernel has copied: a page frees memory sooner than a worker.
         const spent = service.hasCopied ? [data.model.weights.buffer] : [];
         postMessage({ ready: { kernel: service.kernelName }, spent }, spent);
       } catch ({ name, message }) {

@@ -50,8 +50,8 @@ export class LocalSource {
     return this.once(JSON.stringify(["stages", trace.sourceText, trace.targetIds, chosen]), ask);
   }
 
-  // Cache answers, those under way too, so that a repeated question gives up no run of its lane. Failures and the oldest
-  // answers are dropped.
+  // Cache answers, those under way too, so that a repeated question gives up no run of its lane; drop failures and the
+  // oldest answers.
   once(question, ask) {
     if (!this.answers.has(question)) {
       const answer = ask();
