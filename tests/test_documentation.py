@@ -1,6 +1,7 @@
 """The README and the guides: what is printed there runs, and what is linked there exists."""
 
 import re
+import shlex
 from typing import Any
 
 import pytest
@@ -9,7 +10,9 @@ from support.source_files import ROOT
 from headlight.__main__ import main
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
-WITH_CODE = [ROOT / "README.md", ROOT / "docs" / "python.md"]
+ANSWERS = sorted((ROOT / "docs" / "answers").glob("*.md"))
+WITH_CODE = [ROOT / "README.md", ROOT / "docs" / "python.md", *ANSWERS]
+WITH_COMMANDS = [page for page in ANSWERS if "```console" in page.read_text("utf-8")]
 
 
 @pytest.mark.parametrize("page", WITH_CODE, ids=lambda path: path.name)
@@ -21,6 +24,15 @@ def test_the_blocks_of_python_run_as_printed(page, tmp_path, monkeypatch):
     names: dict[str, object] = {}
     for block in blocks:
         exec(compile(block, page.name, "exec"), names)  # noqa: S102
+
+
+@pytest.mark.parametrize("page", WITH_COMMANDS, ids=lambda path: path.name)
+def test_the_commands_run_as_printed(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for block in re.findall(r"^```console\n(.*?)^```", page.read_text("utf-8"), re.MULTILINE | re.DOTALL):
+        for line in block.splitlines():
+            program, *arguments = shlex.split(line)
+            assert program == "headlight" and main(arguments) == 0
 
 
 def test_rows_sum_to_one_without_dropout_alone():
@@ -35,7 +47,7 @@ def test_rows_sum_to_one_without_dropout_alone():
     assert names["without_dropout"].flatten().tolist() == pytest.approx([1] * 10)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
+@pytest.mark.parametrize("page", [*PAGES, *ANSWERS], ids=lambda path: path.name)
 def test_what_is_linked_is_there(page):
     folder = ROOT if page.name == "contributing.md" else page.parent
     for link in re.findall(r"\]\(([^)#]+)", page.read_text("utf-8")):
