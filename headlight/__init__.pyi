@@ -17,6 +17,7 @@ from transformer.interpret.what_if.intervention import Zero as Zero
 from transformer.interpret.what_if.score_without import score_without as score_without
 
 from . import plots as plots
+from .exercises import check as check
 from .notebook import Trace as Trace
 from .notebook import Translator as Translator
 from .notebook import load as load
