@@ -35,7 +35,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Exercise:
-    """Arguments for a student's function, the model's own result, and known mistakes by the sentence that names them."""
+    """Arguments for a student's function, the model's own result, and known mistakes with sentences about them."""
 
     arguments: tuple[Any, ...]
     expected: Tensor
@@ -123,7 +123,7 @@ def _attention() -> Exercise:
         ("The mask has no effect.", _attend(query, key, value, torch.ones_like(mask), scale=scale)),
         ("The mask is the other way round.", _attend(query, key, value, ~mask, scale=scale)),
         (
-            "Softmax runs over the queries; it belongs over the keys.",
+            "Softmax has to run over the keys, not the queries.",
             _attend(query, key, value, mask, scale=scale, dim=-2),
         ),
     )
