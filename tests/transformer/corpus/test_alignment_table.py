@@ -1,4 +1,4 @@
-"""Tables of alignment error rates: halves, standard errors, the chosen head, and what is read again or refused."""
+"""Tables of alignment error rates: halves, standard errors, the chosen head, and files."""
 
 import json
 
@@ -36,8 +36,9 @@ def table(counts):
 
 
 def made(rows: list[list[tuple[int, int]]]) -> AlignmentCounts:
-    """Counts of two heads, [sentences][heads] of (links that are sure, links), four sure ones there; both readings and
-    marks alike, but by its input token no link of a head is sure.
+    """Make counts of two heads from [sentences][heads] of (sure hits, links), with four sure links in each sentence.
+
+    Both marks are alike; by its input token no link of a head is sure.
     """
     table = np.zeros((len(rows), len(aligners(1, 2)), 2, 2, 4), dtype=int)
     for sentence, heads in enumerate(rows):
@@ -62,14 +63,10 @@ def test_the_head_is_chosen_on_one_half_and_judged_on_the_other():
     assert (first.half, first.head, first.there, first.elsewhere) == (0, Aligner(Method.HEAD, 0, 0), 0.0, 0.75)
     assert (second.half, second.head, second.there, second.elsewhere) == (1, Aligner(Method.HEAD, 0, 1), 0.25, 1.0)
     assert all(each.there == each.elsewhere == 1 for each in chosen if each.reading == "input")
-
-
-def test_the_standard_error_is_that_of_the_half_that_judges():
-    """The first head has all links right in the first and third sentence; in the others all, or none."""
     table = tabulate(made([[(4, 4), (0, 4)], [(4, 4), (1, 4)], [(4, 4), (0, 4)], [(0, 4), (1, 4)]]))
     first = next(each for each in table.chosen_heads() if each.reading == "output")
     assert (first.half, first.head) == (0, Aligner(Method.HEAD, 0, 0))
-    assert table.errors[0, 0, 0, 0] == 0 < first.standard_error == table.errors[1, 0, 0, 0]
+    assert table.errors[0, 0, 0, 0] == 0 < first.standard_error == table.errors[1, 0, 0, 0], "of the other half"
 
 
 def test_only_heads_are_chosen():
@@ -92,24 +89,21 @@ def test_a_seed_draws_the_same_again(counts):
     one, again, other = (tabulate(counts, seed=seed).errors for seed in (1, 1, 2))
     np.testing.assert_array_equal(one, again)
     assert (one != other).any() and (one >= 0).all()
-
-
-def test_one_sentence_has_no_standard_error():
-    assert not tabulate(made([[(1, 4), (2, 4)]])).errors.any()
-    assert not standard_errors(np.zeros((5, 2, 4), dtype=int)).any(), "nor has what has no links"
+    assert not tabulate(made([[(1, 4), (2, 4)]])).errors.any(), "one sentence has no standard error"
+    assert not standard_errors(np.zeros((5, 2, 4), dtype=int)).any(), "nor have sentences without links"
 
 
 def test_a_frame_has_every_rate_and_what_it_is_made_of(table):
     frame = table.to_frame()
     assert len(frame) == len(table.aligners) * 4
-    found = 1 - (frame["sure_hits"] + frame["possible_hits"]) / (frame["links"] + frame["sure"])
-    np.testing.assert_allclose(frame["error_rate"], found)
+    rates = 1 - (frame["sure_hits"] + frame["possible_hits"]) / (frame["links"] + frame["sure"])
+    np.testing.assert_allclose(frame["error_rate"], rates)
     row = frame[(frame["layer"] == 1) & (frame["head"] == 2) & (frame["reading"] == "input") & ~frame["punctuation"]]
     rate, error = table.rate(Aligner(Method.HEAD, 1, 2), "input", punctuation=False)
     assert row[["error_rate", "standard_error"]].values.tolist() == [[rate, error]]
 
 
-def test_what_was_written_is_read_again(translator, table, tmp_path):
+def test_reading_inverts_writing(translator, shipped, table, tmp_path):
     assert find_alignment(tmp_path, translator.model) is None
     save_alignment(tmp_path / "alignment.json", table)
     again = find_alignment(tmp_path, translator.model)
@@ -117,55 +111,38 @@ def test_what_was_written_is_read_again(translator, table, tmp_path):
     assert again.aligners == table.aligners
     np.testing.assert_array_equal(again.halves, table.halves)
     np.testing.assert_allclose(again.errors, table.errors, atol=1e-5)
+    with pytest.raises(CheckpointError, match="its heads are not those of the model"):
+        load_alignment(tmp_path / "alignment.json", shipped.model)
 
 
-def set_count(place: int, value: object):
-    return broken(lambda content: content["halves"][0][0][0][0].__setitem__(place, value))
+def set_count(index: int, value: object):
+    return broken(lambda content: content["halves"][0][0][0][0].__setitem__(index, value))
 
 
 @pytest.mark.parametrize(
     "damage",
     [
         lambda content: "",
-        lambda content: "[" * 100_000,
-        lambda content: "[]",
         broken(lambda content: content.pop("halves")),
-        broken(lambda content: content.pop("gold")),
         broken(lambda content: content.update(version=2)),
         broken(lambda content: content.update(sentences=0)),
-        broken(lambda content: content.update(sentences=True)),
-        broken(lambda content: content["aligners"].pop()),
         broken(lambda content: content["aligners"][0].__setitem__(1, 7)),
         broken(lambda content: content["halves"].pop()),
-        broken(lambda content: content["halves"][0].pop()),
-        broken(lambda content: content.update(halves=[])),
-        broken(lambda content: content.update(halves="1")),
         set_count(0, -1),
         set_count(0, 10**6),
-        set_count(2, 10**30),
         set_count(2, 2**60),
         set_count(2, 1.5),
-        set_count(2, True),
-        set_count(2, "3"),
-        set_count(2, None),
         broken(lambda content: content["errors"][0][0][0].__setitem__(0, -0.1)),
         broken(lambda content: content["errors"][0][0][0].__setitem__(0, 1.1)),
         broken(lambda content: content["errors"][0][0][0].__setitem__(0, float("nan"))),
-        broken(lambda content: content["errors"][0][0].pop()),
     ],
 )
-def test_a_damaged_file_is_refused_in_a_sentence(translator, table, tmp_path, damage):
+def test_a_damaged_file_is_refused(translator, table, tmp_path, damage):
     path = tmp_path / "alignment.json"
     save_alignment(path, table)
     path.write_text(damage(json.loads(path.read_text())))
     with pytest.raises(CheckpointError, match="alignment.json cannot be read"):
         load_alignment(path, translator.model)
-
-
-def test_a_file_of_another_model_is_refused(shipped, table, tmp_path):
-    save_alignment(tmp_path / "alignment.json", table)
-    with pytest.raises(CheckpointError, match="its heads are not those of the model"):
-        load_alignment(tmp_path / "alignment.json", shipped.model)
 
 
 @pytest.mark.parametrize("name", ["en-de", "en-fr"])

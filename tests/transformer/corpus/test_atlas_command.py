@@ -24,12 +24,12 @@ from transformer.translator import Translator
 
 @pytest.fixture(autouse=True)
 def alone(command_line):
-    """On the CPU, this process's handlers left as they are."""
+    """Run on the CPU, and leave the handlers of this process as they are."""
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory, translator) -> Path:
-    """A checkpoint, and two files of pairs with three bad lines: five chunks."""
+    """Write a checkpoint, and two files of pairs with three bad lines: five chunks."""
     folder = tmp_path_factory.mktemp("atlas")
     save_checkpoint(folder / "checkpoint", translator.checkpoint)
     write_pairs(folder / "one.tsv", make_pairs(1500, 5))
@@ -44,7 +44,7 @@ def command(folder: Path, out: Path, *more: object) -> list[str]:
 
 @pytest.fixture(scope="module")
 def whole(folder, translator) -> Path:
-    """The atlas of one process."""
+    """Make the atlas in one process."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HEADLIGHT_DEVICE", "cpu")
         patch.setattr("signal.signal", lambda *_: None)
@@ -52,54 +52,46 @@ def whole(folder, translator) -> Path:
     return folder / "whole"
 
 
-def same_statistics(found: Path, expected: Path) -> None:
+def assert_same_statistics(out: Path, expected: Path) -> None:
     """Compare the statistics of two atlases, sums up to rounding."""
-    one, two = (read_statistics(out / "statistics.json.gz") for out in (found, expected))
-    assert (one.sentences, one.source_tokens, one.target_tokens) == (
-        two.sentences,
-        two.source_tokens,
-        two.target_tokens,
-    )
-    assert one.kept == two.kept and one.sample.keys() == two.sample.keys()
+    one, two = (read_statistics(each / "statistics.json.gz") for each in (out, expected))
+    for name in ("sentences", "source_tokens", "target_tokens", "kept"):
+        assert getattr(one, name) == getattr(two, name)
+    assert one.sample.keys() == two.sample.keys()
     for kind, each in one.kinds.items():
-        other = two.kinds[kind]
-        for name in ("roles", "greatest", "confidence"):
-            np.testing.assert_array_equal(getattr(each, name), getattr(other, name))
-        for name in ("sums", "products"):
-            np.testing.assert_allclose(getattr(each, name), getattr(other, name), rtol=1e-9)
-        for ranking, expected_ranking in zip(each.strongest, other.strongest, strict=True):
-            assert [key for _, key in ranking] == [key for _, key in expected_ranking]
+        for name in ("roles", "greatest", "confidence", "sums", "products"):
+            np.testing.assert_allclose(getattr(each, name), getattr(two.kinds[kind], name), rtol=1e-9)
+        keys = [[[key for _, key in ranking] for ranking in part.strongest] for part in (each, two.kinds[kind])]
+        assert keys[0] == keys[1]
 
 
 def test_two_processes_make_the_atlas_of_one(folder, whole, tmp_path):
     assert main(command(folder, tmp_path / "out", "--workers", 2)) == 0
-    same_statistics(tmp_path / "out", whole)
+    assert_same_statistics(tmp_path / "out", whole)
     one, two = (json.loads((out / "atlas.json").read_text()) for out in (whole, tmp_path / "out"))
     assert one == two
 
 
-def test_what_is_in_the_files(folder, whole, translator):
+def test_the_files_have_the_statistics_of_the_corpus(folder, whole, translator):
     atlas = find_atlas(folder / "whole", translator.model)
-    assert atlas.sentences_measured == 2400 and atlas.provenance.lines == 2403
-    assert atlas.provenance.skipped == {
-        "longer than 20 tokens a side": 1,
-        "with an empty side": 1,
-        "with more than one tab": 1,
-    }
-    assert atlas.provenance.pairs == ("one.tsv", "two.tsv")
-    assert atlas.provenance.weights == weights_digest(folder / "checkpoint")
+    skipped = {"longer than 20 tokens a side": 1, "with an empty side": 1, "with more than one tab": 1}
+    provenance = atlas.provenance
+    assert (atlas.sentences_measured, provenance.lines, provenance.skipped) == (2400, 2403, skipped)
+    assert provenance.pairs == ("one.tsv", "two.tsv") and provenance.weights == weights_digest(folder / "checkpoint")
     counted = read_statistics(whole / "statistics.json.gz")
     for entry in atlas.entries():
-        kind = counted.kinds[entry.kind]
-        number = entry.layer * 4 + entry.head
+        kind, number = counted.kinds[entry.kind], entry.layer * 4 + entry.head
         assert sum(entry.greatest) == sum(entry.confidence) == kind.measured <= 2400
-        for place, pattern in enumerate(Pattern):
-            found = entry.roles.get(pattern, Role(0, 0, 0))
-            assert kind.roles[number, :, place].tolist() == [found.labelled, found.rows, found.eligible]
+        for at, pattern in enumerate(Pattern):
+            role = entry.roles.get(pattern, Role(0, 0, 0))
+            assert kind.roles[number, :, at].tolist() == [role.labelled, role.rows, role.eligible]
         assert {each.fifth for each in entry.examples if not each.strongest} == set(range(5))
         strongest = [each.confidence for each in entry.examples if each.strongest]
         assert len(strongest) == 6 and strongest == sorted(strongest, reverse=True)
-        assert len(entry.nearest) == min(5, len(kind.roles) - 1)
+        cosines = kind.products[number] / np.sqrt(np.diagonal(kind.products) * kind.products[number, number])
+        cosines[number] = -1
+        assert [each.layer * 4 + each.head for each in entry.nearest] == np.argsort(-cosines)[:5].tolist()
+        assert [each.cosine for each in entry.nearest] == pytest.approx(-np.sort(-cosines)[:5], abs=1e-4)
     frame = atlas.to_frame()
     assert len(frame) == len(every_head(translator.model)) and frame["importance"].isna().all()
 
@@ -117,14 +109,14 @@ def test_an_examples_map_is_that_of_its_trace(folder, whole):
             rows, columns, drawn = atlas.map_of(entry, example)
             expected = trace.attention(kind)[0, 1]
             assert drawn.shape == expected.shape == (len(rows), len(columns))
-            kept = drawn > 0
-            assert abs(drawn - expected)[kept].max() < 1e-3
-            dropped = (expected * ~kept).max(axis=-1)
-            eighth = (kept.sum(axis=-1) >= 8) | (dropped < 0.006)
+            drawn_cells = drawn > 0
+            assert abs(drawn - expected)[drawn_cells].max() < 1e-3
+            dropped = (expected * ~drawn_cells).max(axis=-1)
+            eighth = (drawn_cells.sum(axis=-1) >= 8) | (dropped < 0.006)
             assert eighth.all()
 
 
-def test_importance_goes_in_where_it_was_measured_of_the_same_weights(folder, tmp_path, capsys, translator):
+def test_importance_is_that_of_the_same_weights(folder, tmp_path, capsys, translator):
     few = write_pairs(tmp_path / "few.tsv", make_pairs(12, 5))
     measured = ["--checkpoint", str(folder / "checkpoint"), "--pairs", str(few)]
     assert main(["importance", *measured, "--out", str(tmp_path / "heads.csv")]) == 0
@@ -134,17 +126,17 @@ def test_importance_goes_in_where_it_was_measured_of_the_same_weights(folder, tm
     rows = list(csv.DictReader((tmp_path / "heads.csv").read_text().splitlines()))
     assert len(rows) == len(every_head(translator.model))
     for row in rows:
-        found = atlas.head(row["kind"], int(row["layer"]) - 1, int(row["head"]) - 1).importance
+        importance = atlas.head(row["kind"], int(row["layer"]) - 1, int(row["head"]) - 1).importance
         expected = float(row["loss_in_nats_a_token"]), float(row["standard_error"])
-        assert found == near(expected)
-    told = json.loads((tmp_path / "heads.csv.json").read_text())
-    told["provenance"]["weights"] = "0" * 64
-    (tmp_path / "heads.csv.json").write_text(json.dumps(told))
+        assert importance == near(expected)
+    table_content = json.loads((tmp_path / "heads.csv.json").read_text())
+    table_content["provenance"]["weights"] = "0" * 64
+    (tmp_path / "heads.csv.json").write_text(json.dumps(table_content))
     assert main(["atlas", *measured, "--out", str(tmp_path / "other"), *table]) == 1
     assert "is of other weights" in capsys.readouterr().err
 
 
-def test_alignment_error_rates_go_in_where_they_are_beside_the_same_weights(tmp_path, translator):
+def test_alignment_error_rates_are_those_of_the_same_weights(tmp_path, translator):
     folder = tmp_path / "checkpoint"
     save_checkpoint(folder, translator.checkpoint)
     aligners = aligners_of(translator.model)
@@ -165,7 +157,7 @@ def test_alignment_error_rates_go_in_where_they_are_beside_the_same_weights(tmp_
 
 
 def test_atlases_of_parts_are_pooled(folder, whole, tmp_path, capsys, translator):
-    """Of a first part that ends with a chunk it is the atlas of the whole, but for what it says of the files."""
+    """The first part ends with a chunk, so that the batches are those of the whole."""
     lines = (folder / "one.tsv").read_bytes().splitlines(keepends=True)
     parts = {"a": lines[:512], "b": lines[512:900], "all": lines[:900]}
     model = ["--checkpoint", str(folder / "checkpoint")]
@@ -174,7 +166,7 @@ def test_atlases_of_parts_are_pooled(folder, whole, tmp_path, capsys, translator
         pairs = ["--pairs", str(tmp_path / f"{name}.tsv"), "--out", str(tmp_path / name), "--workers", "1"]
         assert main(["atlas", *model, *pairs]) == 0
     assert main(["merge", str(tmp_path / "b"), str(tmp_path / "a"), "--out", str(tmp_path / "both"), *model]) == 0
-    same_statistics(tmp_path / "both", tmp_path / "all")
+    assert_same_statistics(tmp_path / "both", tmp_path / "all")
     pooled, expected = (find_atlas(tmp_path / name, translator.model) for name in ("both", "all"))
     assert pooled.provenance.pairs == ("b.tsv", "a.tsv") and pooled.provenance.lines == 900
     for entry, other in zip(pooled.entries(), expected.entries(), strict=True):
@@ -186,19 +178,21 @@ def test_atlases_of_parts_are_pooled(folder, whole, tmp_path, capsys, translator
     assert main(twice) == 1 and "say with --checkpoint" in capsys.readouterr().err
 
 
-def test_what_is_refused_in_a_sentence(folder, whole, tmp_path, capsys):
-    few = write_pairs(tmp_path / "few.tsv", make_pairs(12, 5))
-    shared = ["atlas", "--checkpoint", str(folder / "checkpoint"), "--workers", "1", "--pairs"]
-
-    def refused(words: str, *arguments: object) -> None:
-        assert main([*shared, *map(str, arguments)]) == 1
-        assert words in capsys.readouterr().err
-
-    refused("cannot be read", tmp_path / "none.tsv", "--out", tmp_path / "out")
-    refused("give --engine ray", few, "--out", tmp_path / "out", "--address", "auto")
-    nothing = write_pairs(tmp_path / "nothing.tsv", [("", "")])
-    refused("No pair of nothing.tsv can be measured: 1 with an empty side", nothing, "--out", tmp_path / "nothing")
-    refused("cannot be written: File exists", few, "--out", few)
+@pytest.mark.parametrize(
+    ("pairs", "out", "more", "message"),
+    [
+        ("none.tsv", "out", [], "cannot be read"),
+        ("few.tsv", "out", ["--address", "auto"], "give --engine ray"),
+        ("nothing.tsv", "out", [], "No pair of nothing.tsv can be measured: 1 with an empty side"),
+        ("few.tsv", "few.tsv", [], "cannot be written: File exists"),
+    ],
+)
+def test_bad_arguments_are_refused(folder, tmp_path, capsys, pairs, out, more, message):
+    write_pairs(tmp_path / "few.tsv", make_pairs(12, 5))
+    write_pairs(tmp_path / "nothing.tsv", [("", "")])
+    arguments = ["--pairs", str(tmp_path / pairs), "--out", str(tmp_path / out), "--workers", "1", *more]
+    assert main(["atlas", "--checkpoint", str(folder / "checkpoint"), *arguments]) == 1
+    assert message in capsys.readouterr().err
 
 
 def test_damaged_statistics_are_refused(folder, whole, tmp_path, capsys):

@@ -38,10 +38,6 @@ def pool(checkpoint_folder):
         yield pool
 
 
-def one_process(checkpoint_folder) -> InProcess:
-    return InProcess(load_for_corpus(checkpoint_folder, "cpu"))
-
-
 def test_chunks_are_the_lines_of_all_files(tmp_path):
     pairs = make_pairs(40, 3)
     one, plain = write_pairs(tmp_path / "one.tsv", pairs[:17]), write_pairs(tmp_path / "two.tsv", pairs[17:])
@@ -85,24 +81,7 @@ def test_a_corpus_that_is_missing_empty_or_there_twice_is_refused(tmp_path):
         Corpus.open([path, path])
 
 
-def test_one_and_two_processes_give_the_same_sums(pool, checkpoint_folder, tmp_path):
-    corpus = Corpus.open([write_pairs(tmp_path / "pairs.tsv", make_pairs(70, 3))])
-    one, two = (
-        measure_corpus(corpus, sum_vectors, executor, lines_per_chunk=16)
-        for executor in (one_process(checkpoint_folder), pool)
-    )
-    assert one.total.tokens == two.total.tokens
-    for part, sums in one.total.sums.items():
-        assert two.total.sums[part] == near(sums)
-
-
-def test_results_come_in_the_order_of_the_items_and_errors_are_raised(pool):
-    assert list(pool.map(identity_but_refused, [2, 1, 0, 5, 9, 4, 7])) == [2, 1, 0, 5, 9, 4, 7]
-    with pytest.raises(DataError, match="three is refused"):
-        list(pool.map(identity_but_refused, range(9)))
-
-
-def test_a_killed_worker_ends_the_job_with_a_sentence(pool):
+def test_a_killed_worker_ends_the_job(pool):
     with pytest.raises(UserError, match="A worker process was killed: is there enough memory"):
         list(pool.map(identity_but_killed, range(9)))
 
@@ -119,19 +98,29 @@ def test_items_are_read_as_they_are_needed(pool):
     assert next(results) == 10 and len(read) <= 6
 
 
+def assert_same_sums(checkpoint_folder, tmp_path, executor) -> None:
+    """Compare with one process, and require that errors of a task are raised."""
+    corpus = Corpus.open([write_pairs(tmp_path / "pairs.tsv", make_pairs(70, 3))])
+    alone = InProcess(load_for_corpus(checkpoint_folder, "cpu"))
+    one, two = (measure_corpus(corpus, sum_vectors, each, lines_per_chunk=16).total for each in (alone, executor))
+    assert one.tokens == two.tokens
+    for part, sums in one.sums.items():
+        assert two.sums[part] == near(sums)
+    with pytest.raises(DataError, match="three is refused"):
+        list(executor.map(identity_but_refused, range(9)))
+
+
+def test_two_processes_give_the_sums_of_one(pool, checkpoint_folder, tmp_path):
+    assert_same_sums(checkpoint_folder, tmp_path, pool)
+    assert list(pool.map(identity_but_refused, [2, 1, 0, 5, 9, 4, 7])) == [2, 1, 0, 5, 9, 4, 7], "in order"
+
+
 def test_a_local_ray_gives_the_sums_of_one_process(checkpoint_folder, tmp_path, monkeypatch):
     monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
     monkeypatch.setenv("RAY_raylet_start_wait_time_s", "300")
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), str(ROOT / "tests")]))
-    corpus = Corpus.open([write_pairs(tmp_path / "pairs.tsv", make_pairs(70, 3))])
-    one = measure_corpus(corpus, sum_vectors, one_process(checkpoint_folder), lines_per_chunk=16).total
     with closing(RayTasks(checkpoint_folder, "cpu", 2)) as executor:
-        two = measure_corpus(corpus, sum_vectors, executor, lines_per_chunk=16).total
-        with pytest.raises(DataError, match="three is refused"):
-            list(executor.map(identity_but_refused, range(9)))
-    assert one.tokens == two.tokens
-    for part, sums in one.sums.items():
-        assert two.sums[part] == near(sums)
+        assert_same_sums(checkpoint_folder, tmp_path, executor)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
@@ -157,6 +146,6 @@ def test_a_stopped_command_leaves_no_file_and_no_worker(checkpoint_folder, tmp_p
 
 
 def members_of(session: int) -> list[int]:
-    """Processes of a session that are still running."""
-    found = subprocess.run(["ps", "-o", "pid=", "-s", str(session)], capture_output=True, text=True).stdout
-    return list(map(int, found.split()))
+    """List the running processes of a session."""
+    pids = subprocess.run(["ps", "-o", "pid=", "-s", str(session)], capture_output=True, text=True).stdout
+    return list(map(int, pids.split()))

@@ -1,4 +1,4 @@
-"""Statistics of heads: any split of a corpus, in any order, has the same sums, and they are right."""
+"""Statistics of heads: the same for any split of a corpus in any order, and those of its sentences."""
 
 import random
 from functools import reduce
@@ -33,7 +33,7 @@ def vocabulary(shipped) -> Vocabulary:
 
 @pytest.fixture(scope="module")
 def alone(shipped, checkpoints) -> list[Recorded]:
-    """Sentences, each of a pass of its own; two of them are the same."""
+    """Record each sentence in a pass of its own; two of them are the same."""
     lines = (checkpoints / "en-de" / "samples.tsv").read_text("utf-8").splitlines()[: SENTENCES - 1]
     pairs = [tuple(line.split("\t")[:2]) for line in lines]
     examples = make_examples([*pairs, pairs[7]], shipped.tokenizer, shipped.model.config.max_length)
@@ -41,7 +41,7 @@ def alone(shipped, checkpoints) -> list[Recorded]:
 
 
 def together(parts: list[Recorded]) -> Recorded:
-    """Sentences as one batch, padded with what no statistic may read."""
+    """Join sentences into one batch, padded with values that no statistic may read."""
     weights = {}
     for kind in AttentionKind:
         maps = [part.weights[kind][0] for part in parts]
@@ -53,68 +53,60 @@ def together(parts: list[Recorded]) -> Recorded:
     return Recorded([part.examples[0] for part in parts], weights)
 
 
-def split(generator: random.Random, parts: list[Recorded]) -> list[Recorded]:
-    """The sentences in a random order, in batches of random sizes."""
-    parts, batches = generator.sample(parts, len(parts)), []
-    while parts:
-        size = generator.randint(1, 12)
-        batches.append(together(parts[:size]))
-        parts = parts[size:]
-    return batches
-
-
-def merged_at_random(generator: random.Random, parts: list[Statistics]) -> Statistics:
-    """Merge two of them, in either order, until one is left: a random tree."""
-    parts = list(parts)
-    while len(parts) > 1:
-        one, other = (parts.pop(generator.randrange(len(parts))) for _ in range(2))
-        parts.append(one + other)
-    return parts[0]
-
-
 @pytest.fixture(scope="module")
 def counted(alone, vocabulary) -> Statistics:
     return reduce(add, (statistics(each, vocabulary, SETTINGS) for each in alone))
 
 
-def assert_same(found: Statistics, expected: Statistics) -> None:
+def assert_same(sampled: Statistics, expected: Statistics) -> None:
     """Compare counts and examples exactly, sums up to rounding."""
     for name in ("sentences", "source_tokens", "target_tokens", "kept"):
-        assert getattr(found, name) == getattr(expected, name)
-    assert list(found.sample) == list(expected.sample)
+        assert getattr(sampled, name) == getattr(expected, name)
+    assert list(sampled.sample) == list(expected.sample)
     for kind, each in expected.kinds.items():
         for name in ("roles", "greatest", "confidence"):
-            np.testing.assert_array_equal(getattr(found.kinds[kind], name), getattr(each, name))
+            np.testing.assert_array_equal(getattr(sampled.kinds[kind], name), getattr(each, name))
         for name in ("sums", "products"):
-            np.testing.assert_allclose(getattr(found.kinds[kind], name), getattr(each, name), rtol=1e-5, atol=1e-4)
-        for ranking, other in zip(found.kinds[kind].strongest, each.strongest, strict=True):
+            np.testing.assert_allclose(getattr(sampled.kinds[kind], name), getattr(each, name), rtol=1e-5, atol=1e-4)
+        for ranking, other in zip(sampled.kinds[kind].strongest, each.strongest, strict=True):
             assert [key for _, key in ranking] == [key for _, key in other]
         for key, by_kind in expected.sample.items():
-            np.testing.assert_allclose(found.sample[key][kind], by_kind[kind], atol=1e-5)
+            np.testing.assert_allclose(sampled.sample[key][kind], by_kind[kind], atol=1e-5)
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_any_split_in_any_order_has_the_same_statistics(alone, vocabulary, counted, seed):
     generator = random.Random(seed)
-    parts = [statistics(batch, vocabulary, SETTINGS) for batch in split(generator, alone)]
+    sentences, parts = generator.sample(alone, len(alone)), []
+    while sentences:
+        size = generator.randint(1, 12)
+        parts.append(statistics(together(sentences[:size]), vocabulary, SETTINGS))
+        sentences = sentences[size:]
     assert len(parts) > 3
-    assert_same(merged_at_random(generator, parts), counted)
+    while len(parts) > 1:  # a random tree of sums
+        one, other = (parts.pop(generator.randrange(len(parts))) for _ in range(2))
+        parts.append(one + other)
+    assert_same(parts[0], counted)
 
 
-def test_what_was_written_is_read_again(counted):
+def test_reading_inverts_writing(counted):
     again = Statistics.from_bytes(counted.to_bytes())
     assert_same(again, counted)
     assert again.settings == counted.settings
+    for damaged in (b"", b"no gzip"):
+        with pytest.raises((ValueError, OSError, EOFError)):
+            Statistics.from_bytes(damaged)
 
 
-@pytest.mark.parametrize("damage", [b"", b"no gzip"])
-def test_what_is_no_statistics_is_refused(damage):
-    with pytest.raises((ValueError, OSError, EOFError)):
-        Statistics.from_bytes(damage)
+def test_the_sample_has_each_sentence_once_and_depends_on_the_seed(alone, vocabulary, counted):
+    sampled = {counted.kept[key] for key in counted.sample}
+    assert len(sampled) == SETTINGS.sample
+    other = statistics(together(alone), vocabulary, Settings(seed=1, sample=25, strongest=4))
+    assert sampled != {other.kept[key] for key in other.sample}
 
 
 def maps_of(kind: AttentionKind, part: Recorded) -> np.ndarray:
-    """A sentence's maps as `head_patterns` reads them: [heads, queries, keys], masked cells NaN."""
+    """Return a sentence's maps as `head_patterns` reads them: [heads, queries, keys], masked cells NaN."""
     maps = part.weights[kind][0]
     return np.where(np.tri(maps.shape[-1], dtype=bool), maps, np.nan) if kind == AttentionKind.DECODER else maps
 
@@ -138,8 +130,8 @@ def test_roles_are_those_of_one_sentence_after_the_other(shipped, alone, counted
             row = expected[head.layer * maps.shape[1] + head.head]
             if head.label is not None:
                 row[0, patterns.index(head.label)] += 1
-            for place, share in enumerate(head.counts.values()):
-                row[1:, place] += share.rows, share.eligible
+            for at, share in enumerate(head.counts.values()):
+                row[1:, at] += share.rows, share.eligible
     assert expected[:, 0].any() and expected[:, 1].any()
     np.testing.assert_array_equal(counted.kinds[kind].roles, expected)
 
@@ -150,20 +142,20 @@ def test_means_and_their_standard_errors_are_those_of_the_sentences(shipped, alo
     for part in alone:
         maps, keys = maps_of(kind, part), keys_of(kind, part.examples[0], shipped.tokenizer)
         rows = (~np.isnan(maps[0])).sum(axis=-1) > 1
-        own = np.nan_to_num(maps.astype(np.float64))[:, rows]
+        choosing = np.nan_to_num(maps.astype(np.float64))[:, rows]
         at = np.arange(maps.shape[1], dtype=float)
         if kind == AttentionKind.CROSS:
             at *= (maps.shape[2] - 1) / max(maps.shape[1] - 1, 1)
         distance = np.arange(maps.shape[2]) - at[rows, None]
-        values["entropy"].append(entropy(own).mean(axis=-1))
-        values["maximum"].append(own.max(axis=-1).mean(axis=-1))
+        values["entropy"].append(entropy(choosing).mean(axis=-1))
+        values["maximum"].append(choosing.max(axis=-1).mean(axis=-1))
         values["confidence"].append(confidences(maps, keys))
-        values["distance"].append((own * distance).sum(axis=-1).mean(axis=-1))
-        values["absolute_distance"].append((own * abs(distance)).sum(axis=-1).mean(axis=-1))
+        values["distance"].append((choosing * distance).sum(axis=-1).mean(axis=-1))
+        values["absolute_distance"].append((choosing * abs(distance)).sum(axis=-1).mean(axis=-1))
         sorts = {"end": "</s>".__eq__, "beginning": "<s>".__eq__, "punctuation": is_punctuation}
         for name, is_of in sorts.items():
             chosen = list(map(is_of, keys))
-            values[name].append(own[:, :, chosen].sum(axis=-1).mean(axis=-1))
+            values[name].append(choosing[:, :, chosen].sum(axis=-1).mean(axis=-1))
     assert counted.kinds[kind].measured == len(alone)
     for name, each in values.items():
         mean, error = counted.kinds[kind].mean(name)
@@ -173,12 +165,9 @@ def test_means_and_their_standard_errors_are_those_of_the_sentences(shipped, alo
             bins = np.minimum((np.array(each) * BINS).astype(int), BINS - 1)
             histogram = counted.kinds[kind].confidence
             assert abs(np.bincount(bins[:, 0], minlength=BINS) - histogram[0]).sum() <= 2, "but for a border's"
-
-
-def test_the_nearest_heads_are_those_whose_weights_have_the_same_direction(alone, counted):
-    flat = np.concatenate([part.weights[AttentionKind.CROSS][0].reshape(24, -1) for part in alone], axis=1)
-    expected = flat @ flat.T
-    np.testing.assert_allclose(counted.kinds[AttentionKind.CROSS].products, expected, rtol=1e-4)
+    flat = np.concatenate([part.weights[kind][0].reshape(24, -1) for part in alone], axis=1)
+    if kind == AttentionKind.CROSS:
+        np.testing.assert_allclose(counted.kinds[kind].products, flat @ flat.T, rtol=1e-4)
 
 
 def test_the_strongest_are_the_most_confident_sentences(shipped, alone, counted):
@@ -195,8 +184,8 @@ def test_the_strongest_are_the_most_confident_sentences(shipped, alone, counted)
             float(confidences(maps_of(kind, part)[head], names)) for part, names in zip(shown, keys, strict=True)
         ]
         best = np.argsort(-np.array(certain))[: SETTINGS.strongest]
-        found = [counted.kept[key][0] for _, key in counted.kinds[kind].strongest[head]]
-        assert found == [tuple(shown[each].examples[0].source) for each in best]
+        sampled = [counted.kept[key][0] for _, key in counted.kinds[kind].strongest[head]]
+        assert sampled == [tuple(shown[each].examples[0].source) for each in best]
 
 
 def test_examples_of_a_fifth_have_its_confidences(counted):
@@ -207,18 +196,6 @@ def test_examples_of_a_fifth_have_its_confidences(counted):
         assert list(choice.borders) == sorted(choice.borders)
         keys = [key for fifth in choice.fifths for key in fifth]
         assert len(keys) == len(set(keys)) >= FIFTHS
-        for fifth, found in enumerate(choice.fifths):
+        for fifth, sampled in enumerate(choice.fifths):
             bounds = (0.0, *choice.borders, 1.0)[fifth : fifth + 2]
-            assert all(bounds[0] <= counted.sample[key][kind][head] <= bounds[1] + 1e-6 for key in found)
-
-
-def test_a_sentence_that_is_there_twice_is_sampled_once(counted):
-    assert len({counted.kept[key] for key in counted.sample}) == SETTINGS.sample
-
-
-def test_another_seed_draws_another_sample_of_the_same_counts(alone, vocabulary, counted):
-    other = statistics(together(alone), vocabulary, Settings(seed=1, sample=25, strongest=4))
-    kept = {counted.kept[key] for key in counted.sample}
-    assert kept != {other.kept[key] for key in other.sample}
-    for kind in AttentionKind:
-        np.testing.assert_allclose(other.kinds[kind].sums, counted.kinds[kind].sums, rtol=1e-5, atol=1e-4)
+            assert all(bounds[0] <= counted.sample[key][kind][head] <= bounds[1] + 1e-6 for key in sampled)

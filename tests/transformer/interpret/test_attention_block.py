@@ -1,6 +1,4 @@
-"""Inside attention: every stage that is shown equals what a reader computes from the checkpoint's file alone."""
-
-from pathlib import Path
+"""Stages of an attention block, against NumPy on the checkpoint's file alone and PyTorch's fused kernel."""
 
 import numpy as np
 import pytest
@@ -8,9 +6,9 @@ import torch
 from support.by_hand import ByHand
 from support.models import attention_blocks, random_sources, small_model
 from support.tolerance import near
+from support.traces import CHECKPOINTS, loaded, trace_of
 from torch.nn import functional as F
 
-from transformer import Translator
 from transformer.arrays import softmax
 from transformer.interpret.attention_block import (
     BlockParameters,
@@ -23,81 +21,29 @@ from transformer.interpret.attention_block import (
 )
 from transformer.model.names import AttentionKind
 
-ROOT = Path(__file__).parents[3]
-SENTENCES = {
-    "en-de": [
-        "I love my teacher.",
-        "The dog didn't eat because it was too old.",
-        "Yes.",
-        "Where is my cat?",
-        "I think that he has never read this book.",
-        "He bought a ticket at the train station.",
-        "I can't swim, and I don't want to learn it.",
-        "Tom lives in Boston with his three sisters.",
-        "☃ Ærøskøbing 12,345!",
-        " ".join(["we all sing and the birds sing too ,"] * 6) + " today.",
-    ],
-}
-SENTENCES["en-fr"] = SENTENCES["en-de"]
-SENTENCES["reverse"] = [
-    "abc",
-    "headlight",
-    "x",
-    "12345",
-    "reverse me",
-    "aaaa",
-    "zyx wvu",
-    "noon",
-    "a b c d e f",
-    "the quick brown fox",
+SENTENCES = [
+    "I love my teacher.",
+    "The dog didn't eat because it was too old.",
+    "☃ Ærøskøbing 12,345!",
+    " ".join(["we all sing and the birds sing too ,"] * 6) + " today.",
 ]
+TEXTS = {"en-de": SENTENCES, "en-fr": SENTENCES, "reverse": ["x", "headlight", "reverse me", "a b c d e f"]}
 
 
-@pytest.fixture(scope="module", params=SENTENCES)
-def shipped(request) -> tuple[Translator, ByHand, list[str]]:
-    folder = ROOT / "checkpoints" / request.param
-    return Translator.load(folder, "cpu"), ByHand(folder), SENTENCES[request.param]
-
-
-def test_every_stage_of_every_head_is_what_the_file_gives(shipped):
-    translator, by_hand, sentences = shipped
-    worst = 0.0
-    for sentence in sentences:
-        trace = translator.trace(sentence)
+@pytest.mark.parametrize("name", TEXTS)
+def test_every_stage_of_every_head_is_what_the_file_gives(name):
+    translator, by_hand, worst = loaded(name), ByHand(CHECKPOINTS / name), 0.0
+    for text in TEXTS[name]:
+        trace = trace_of(name, text)
         by_hand.run(trace.source_ids, trace.decoder_input_ids)
         for (kind, layer), expected in by_hand.stages.items():
             shown = record_stages(translator.model, trace.source_ids, trace.decoder_input_ids, kind, layer)
-            for name, array in expected.items():
-                own = getattr(shown, name)[0]
-                assert own.shape == array.shape, (kind, layer, name)
-                worst = max(worst, np.abs(own - array).max() / np.abs(array).max())
+            for stage, array in expected.items():
+                recorded = getattr(shown, stage)[0]
+                assert recorded.shape == array.shape, (kind, layer, stage)
+                worst = max(worst, np.abs(recorded - array).max() / np.abs(array).max())
     assert len(by_hand.stages) == sum(len(attention_blocks(translator.model, kind)) for kind in AttentionKind)
     assert 0 < worst < 1e-4
-
-
-def test_by_hand_is_the_same_model(shipped):
-    translator, by_hand, sentences = shipped
-    trace = translator.trace(sentences[1])
-    logits = by_hand.run(trace.source_ids, trace.decoder_input_ids)
-    with torch.inference_mode():
-        own = translator.model(torch.tensor([trace.source_ids]), torch.tensor([trace.decoder_input_ids]))[0].numpy()
-    assert np.abs(own - logits).max() / np.abs(logits).max() < 1e-4
-
-
-def test_the_weights_are_those_of_the_trace(translator):
-    trace = translator.trace("a b c", target="c b a")
-    for kind in AttentionKind:
-        for layer, maps in enumerate(trace.attention(kind)):
-            shown = record_stages(translator.model, trace.source_ids, trace.decoder_input_ids, kind, layer)
-            assert np.array_equal(shown.weights[0], maps)
-
-
-def test_watching_a_block_changes_nothing_and_leaves_nothing():
-    model, source, fed = small_model(3), random_sources(7)[0], [2, 9, 8]
-    before = model(torch.tensor([source]), torch.tensor([fed]))
-    record_stages(model, source, fed, "cross", 0)
-    assert not any(module._forward_hooks for module in model.modules())
-    assert torch.equal(before, model(torch.tensor([source]), torch.tensor([fed])))
 
 
 @pytest.mark.parametrize("kind, layer", [("encoder", 2), ("cross", -1), ("both", 0)])
@@ -107,11 +53,6 @@ def test_a_block_that_is_not_there_is_refused(kind, layer):
         record_stages(model, [4, 3], [2], kind, layer)
     with pytest.raises(ValueError):
         block_parameters(model, kind, layer)
-
-
-def test_a_model_in_training_mode_is_refused():
-    with pytest.raises(ValueError, match="eval"):
-        record_stages(small_model().train(), [4, 3], [2], "encoder", 0)
 
 
 def test_a_row_without_an_open_key_is_what_the_fused_kernel_makes_of_it():

@@ -24,27 +24,19 @@ def test_shares_and_maps_by_hand():
     share = special_share(maps)
     by_sort = dict(zip(SORTS, share.by_kind[AttentionKind.CROSS][0, 0], strict=True))
     assert by_sort == pytest.approx({"end": 0.45, "begin": 0, "language": 0.05, "punctuation": 0.4})
-    found = content_only(maps)
-    np.testing.assert_allclose(found.weights[AttentionKind.CROSS][0, 0], [[0, 1, 0, 0], [0, 0, 0, 0]])
-    np.testing.assert_allclose(found.removed[AttentionKind.CROSS][0, 0], [0.8, 1], atol=1e-6)
+    content = content_only(maps)
+    np.testing.assert_allclose(content.weights[AttentionKind.CROSS][0, 0], [[0, 1, 0, 0], [0, 0, 0, 0]])
+    np.testing.assert_allclose(content.removed[AttentionKind.CROSS][0, 0], [0.8, 1], atol=1e-6)
 
 
 @pytest.mark.parametrize("kind", AttentionKind)
 def test_rows_sum_to_one_and_the_removed_share_is_the_rest(trace, kind):
-    found, share = trace.content_only(), trace.special_share()
-    sums, removed = found.weights[kind].sum(axis=-1), found.removed[kind]
+    content, share = trace.content_only(), trace.special_share()
+    sums, removed = content.weights[kind].sum(axis=-1), content.removed[kind]
     np.testing.assert_allclose(sums[removed < 1], 1, atol=1e-9)
     assert (sums[removed == 1] == 0).all()
     np.testing.assert_allclose(removed.mean(axis=-1), share.total(kind), atol=1e-6)
     keys = trace.decoder_input_tokens if kind == AttentionKind.DECODER else trace.source_tokens
     whole = trace.attention(kind).astype(np.float64)
-    back = found.weights[kind] * (1 - removed)[..., None]
+    back = content.weights[kind] * (1 - removed)[..., None]
     np.testing.assert_allclose(back, whole * has_content(keys), atol=1e-6)
-
-
-def test_the_tables_have_a_row_per_head_and_sort_and_per_query(trace):
-    share, content = trace.special_share().to_frame(), trace.content_only().to_frame()
-    heads = sum(np.prod(trace.attention(kind).shape[:2]) for kind in AttentionKind)
-    assert list(share) == ["kind", "layer", "head", "sort", "share"] and len(share) == heads * len(SORTS)
-    assert list(content) == ["kind", "layer", "head", "query", "removed", "largest_key", "weight"]
-    assert len(content) == sum(np.prod(trace.attention(kind).shape[:3]) for kind in AttentionKind)

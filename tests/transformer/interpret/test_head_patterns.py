@@ -1,29 +1,147 @@
-"""Heads of known kind get their label, others none."""
+"""Head patterns against a classifier in plain loops over hundreds of maps, and maps of known kind."""
+
+import math
+import random
 
 import numpy as np
 import pytest
 
 from transformer.interpret.head_patterns import (
+    Focus,
     aligned_keys,
+    best_reader,
+    confidences,
+    count_hits,
     is_punctuation,
+    is_word,
+    mean_maxima,
+    measure_focus,
     measure_head,
     measure_heads,
     most_confident_head,
+    rows_with_choice,
     strongest_word_pair,
 )
+
+WORDS = ("▁I", "love", "▁Hund", "7", "a.", "<3", "5>")
+OTHERS = (".", "▁!", "</s>", "<s>", "▁", "<unk>")
+LEAST = {"previous": 0.9, "same": 0.9, "next": 0.9, "mirrored": 0.9} | dict.fromkeys(
+    ("end of sentence", "beginning of sentence", "punctuation", "alignment", "input alignment"), 0.8
+)
+
+
+def position_of_maximum(row: list[float]) -> int:
+    best = None
+    for position, weight in enumerate(row):
+        if not math.isnan(weight) and (best is None or weight > row[best]):
+            best = position
+    return best
+
+
+def counts_by_hand(kind: str, weights: list, keys: tuple, aligned: list | None) -> dict[str, tuple[int, int]]:
+    """Count for each pattern the rows that follow it and the rows that could."""
+    choosing = [row for row, line in enumerate(weights) if sum(not math.isnan(weight) for weight in line) >= 2]
+    counts = dict.fromkeys(LEAST, (0, 0))
+    if kind == "decoder" and keys[0] == "</s>":  # with which BART's decoder begins
+        keys = ("<s>", *keys[1:])
+    marks = {"end of sentence": lambda key: key == "</s>", "beginning of sentence": lambda key: key == "<s>"}
+    marks["punctuation"] = lambda key: key in (".", "▁!")
+    for name, is_such in marks.items():
+        if any(map(is_such, keys)):
+            counts[name] = sum(is_such(keys[position_of_maximum(weights[row])]) for row in choosing), len(choosing)
+    for name, offset in (("previous", -1), ("same", 0), ("next", 1)):
+        if kind == "cross" or (kind == "decoder" and offset > 0):
+            continue
+        could = [r for r in choosing if 0 <= r + offset < len(keys) and not math.isnan(weights[r][r + offset])]
+        counts[name] = sum(position_of_maximum(weights[row]) == row + offset for row in could), len(could)
+    if kind != "decoder" and len(choosing) >= 6:
+        lines = [row + position_of_maximum(weights[row]) for row in choosing]
+        counts["mirrored"] = max(map(lines.count, lines)), len(lines)
+    if aligned is not None:
+        for name, late in (("alignment", 0), ("input alignment", 1)):
+            could = [row for row in range(late, len(weights)) if aligned[row - late] is not None]
+            hits = sum(position_of_maximum(weights[row]) == aligned[row - late] for row in could)
+            counts[name] = hits, len(could)
+    return counts
+
+
+def aligned_by_hand(maps: np.ndarray, keys: tuple, outputs: tuple) -> list:
+    """Find for each row that predicts a word the source word with the largest sum over all heads."""
+    words = [position for position, key in enumerate(keys) if key in WORDS]
+    rows = []
+    for row, output in enumerate(outputs):
+        sums = {position: sum(head[row, position] for layer in maps for head in layer) for position in words}
+        rows.append(max(sums, key=sums.get) if output in WORDS and sums else None)
+    return rows
+
+
+def example(kind: str, seed: int):
+    """Make maps of random size, of which one head follows a pattern on most rows; sometimes with a tie."""
+    draw = random.Random(seed)
+    queries, heads = draw.randint(1, 11), draw.randint(1, 3)
+    keys = tuple(draw.choice(WORDS + OTHERS) for _ in range(draw.randint(1, 11) if kind == "cross" else queries))
+    outputs = tuple(draw.choice(WORDS + OTHERS[:3]) for _ in range(queries))
+    maps = np.random.default_rng(seed).random((2, heads, queries, len(keys)))
+    kind_of_rows = draw.choice((-1, 0, 1, "line", "column", "random"))
+    for row in range(queries):
+        column = {"line": queries - 1 - row, "column": min(2, len(keys) - 1), "random": draw.randrange(len(keys))}
+        target = column.get(kind_of_rows, row + kind_of_rows if isinstance(kind_of_rows, int) else 0)
+        if 0 <= target < len(keys) and draw.random() < 0.95:
+            maps[0, 0, row, target] += 3
+    if kind == "cross" and draw.random() < 0.5:
+        maps[1:, 0] = maps[0, 0] + 1e-3 * maps[1:, 0]
+    if draw.random() < 0.1 and len(keys) > 1:
+        maps[0, 0, -1, :2] = 9.0
+    maps /= maps.sum(axis=-1, keepdims=True)
+    if kind == "decoder":
+        maps[..., np.triu(np.ones((queries, queries), dtype=bool), 1)] = np.nan
+    return maps, keys, outputs
+
+
+@pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
+def test_every_count_label_entropy_and_confidence_is_that_of_plain_loops(kind):
+    seen = set()
+    for seed in range(250):
+        maps, keys, outputs = example(kind, seed)
+        several = kind == "cross" and maps.shape[0] * maps.shape[1] > 1
+        aligned = aligned_by_hand(maps, keys, outputs) if several else None
+        measured = measure_heads(kind, maps, keys, outputs)
+        assert [(head.kind, head.layer, head.head) for head in measured] == [
+            (kind, layer, number) for layer in range(maps.shape[0]) for number in range(maps.shape[1])
+        ]
+        for head in measured:
+            weights = maps[head.layer, head.head].tolist()
+            expected = counts_by_hand(kind, weights, keys, aligned)
+            assert {name: (share.rows, share.eligible) for name, share in head.counts.items()} == expected, seed
+            for name, (rows, could) in expected.items():
+                assert head.shares[name] == pytest.approx(rows / could if could >= 3 else math.nan, nan_ok=True)
+            maxima = [max(weight for weight in line if not math.isnan(weight)) for line in weights]
+            tied = any(line.count(most) > 1 for line, most in zip(weights, maxima, strict=True))
+            reached = [name for name, (rows, could) in expected.items() if could >= 3 and rows >= LEAST[name] * could]
+            first = next((name for name in LEAST if name in reached), None)
+            assert head.tied == tied and head.label == (None if tied else first), seed
+            seen.add(head.label)
+            lines = [[w for w in line if not math.isnan(w)] for line in weights]
+            entropies = [-sum(w * math.log(w) for w in line) for line in lines if len(line) > 1]
+            mean = sum(entropies) / len(entropies) if entropies else math.nan
+            assert head.entropy == pytest.approx(mean, nan_ok=True)
+            best = [
+                max((w for w, key in zip(line, keys, strict=True) if key != "</s>" and not math.isnan(w)), default=0.0)
+                for line, readable in zip(weights, lines, strict=True)
+                if len(readable) > 1
+            ]
+            assert head.confidence == pytest.approx(sum(best) / len(best) if best else 0.0)
+    assert {"encoder": "next", "decoder": "previous", "cross": "alignment"}[kind] in seen and None in seen
+
 
 TOKENS = ("▁I", "▁love", "▁my", "▁old", "▁teacher", ".", "</s>")
 
 
-def looking(columns, size=7, weight=0.9) -> np.ndarray:
-    """A map whose row i has `weight` on columns[i], the rest spread evenly."""
-    weights = np.full((len(columns), size), (1 - weight) / (size - 1))
-    weights[range(len(columns)), columns] = weight
+def looking(columns) -> np.ndarray:
+    """Return a map [7, 7] whose row i has 0.9 on columns[i] and spreads the rest evenly."""
+    weights = np.full((7, 7), 0.1 / 6)
+    weights[range(7), list(columns)] = 0.9
     return weights
-
-
-def label_of(kind: str, weights: np.ndarray) -> str | None:
-    return measure_heads(kind, weights[None, None], TOKENS)[0].label
 
 
 @pytest.mark.parametrize(
@@ -38,95 +156,67 @@ def label_of(kind: str, weights: np.ndarray) -> str | None:
         (None, [3, 0, 5, 1, 6, 2, 2]),
     ],
 )
-def test_a_map_of_known_kind_gets_its_label_and_another_none(label, columns):
-    assert label_of("encoder", looking(list(columns))) == label
+def test_a_map_of_known_kind_gets_its_label(label, columns):
+    assert measure_head("encoder", looking(columns), TOKENS).label == label
 
 
-def test_a_row_with_two_equal_maxima_has_no_place_and_its_head_no_label():
-    weights = looking([5] * 7)
-    assert label_of("encoder", weights) == "punctuation"
-    weights[3, 2] = weights[3, 5]
-    assert label_of("encoder", weights) is None
-    (head,) = measure_heads("encoder", weights[None, None], TOKENS)
-    assert head.tied and head.shares["punctuation"] == pytest.approx(6 / 7)  # the first of both is taken
-    assert not measure_heads("encoder", looking([5] * 7)[None, None], TOKENS)[0].tied
+def test_a_decoder_head_on_the_first_token_reads_the_beginning():
+    weights = np.where(np.tri(7, dtype=bool), looking([0] * 7), np.nan)
+    for begin in ("<s>", "<pad>", "</s>"):
+        head = measure_head("decoder", weights, (begin, *TOKENS[:-1]))
+        assert head.label == "beginning of sentence" and np.isnan(head.shares["end of sentence"])
 
 
-def test_a_decoder_head_that_rests_on_the_beginning_is_called_that():
-    weights = looking([0] * 7)
-    weights[np.triu_indices(7, 1)] = np.nan
-    (head,) = measure_heads("decoder", weights[None, None], ("<s>", *TOKENS[:-1]))
-    assert head.label == "beginning of sentence"
-    assert np.isnan(head.shares["end of sentence"]), "no decoder row can read it"
+def test_aligned_keys_are_words_and_of_words():
+    outputs = ("▁Ich", "▁liebe", "▁meinen", "▁alten", "▁Lehrer", ".", "</s>")
+    maps = np.stack([looking([0, 1, 2, 2, 4, 0, 0])] * 3)[None]
+    assert list(aligned_keys(maps, TOKENS, outputs)) == [0, 1, 2, 2, 4, -1, -1]
+    assert list(aligned_keys(maps[..., :2], (".", "</s>"), outputs)) == [-1] * 7
+    assert measure_heads("cross", maps[:, :1], TOKENS, outputs)[0].label is None, "one head agrees with none"
 
 
-@pytest.mark.parametrize(
-    "token, expected",
-    [
-        (".", True),
-        ("...", True),
-        ("▁“", True),
-        ("▁", False),
-        ("a.", False),
-        ("</s>", False),
-        ("'", True),
-        ("", False),
-    ],
-)
-def test_punctuation_is_marks_and_nothing_else(token, expected):
-    assert is_punctuation(token) == expected
+def test_with_nothing_to_choose_there_is_no_entropy_no_maximum_and_no_confidence():
+    single = np.ones((4, 1))
+    assert math.isnan(measure_head("cross", single, ("a",)).entropy) and math.isnan(mean_maxima(single))
+    assert confidences(single, ("a",)) == 0.0
+    assert confidences(np.full((4, 2), 0.5), ("</s>", "</s>")) == 0.0
+    assert mean_maxima(np.array([[0.25, 0.75], [1.0, np.nan], [0.5, 0.5]])) == pytest.approx(0.625)
+    assert rows_with_choice(np.array([[0.25, 0.75], [1.0, np.nan]])).tolist() == [True, False]
 
 
-def test_an_even_map_has_no_label_and_the_largest_entropy():
-    (head,) = measure_heads("encoder", np.full((1, 1, 7, 7), 1 / 7), TOKENS)
-    assert head.entropy == pytest.approx(np.log(7)) and head.confidence == pytest.approx(1 / 7)
+def test_exactly_at_a_threshold_a_head_has_the_label():
+    """Nine rows of ten, eight of ten, and three rows where three are the fewest."""
+    columns = [9, *range(9)]
+    for wrong, expected in ((0, "previous"), (1, "previous"), (2, None)):
+        weights = np.full((11, 11), 0.01)
+        weights[range(11), [3, *columns[1:], 9]] = 0.9
+        for row in range(1, 1 + wrong):
+            weights[row] = weights[row][::-1]
+        (head,) = measure_heads("encoder", weights[None, None], ("a",) * 11)
+        assert (head.counts["previous"].rows, head.counts["previous"].eligible) == (10 - wrong, 10)
+        assert head.label == expected
+    three = np.array([[0.1, 0.9], [0.2, 0.8], [0.3, 0.7]])
+    assert measure_heads("cross", three[None, None], ("a", "</s>"))[0].label == "end of sentence"
+    assert measure_heads("cross", three[None, None, :2], ("a", "</s>"))[0].label is None
+    six = np.eye(6)[::-1] * 0.5 + 0.1
+    keys = ("a",) * 6
+    assert measure_head("encoder", six, keys).shares["mirrored"] == 1.0
+    assert math.isnan(measure_head("encoder", six[:5, :5], keys[:5]).shares["mirrored"])
 
 
-def test_masked_cells_are_left_out_of_a_decoder_head():
-    weights = looking([0, 0, 1, 2, 3, 4, 5])
-    weights[np.triu_indices(7, 1)] = np.nan
-    (head,) = measure_heads("decoder", weights[None, None], TOKENS)
-    assert head.label == "previous" and np.isnan(head.shares["next"]) and np.isnan(head.shares["mirrored"])
+@pytest.mark.parametrize("rows, columns", [(3, 5), (5, 3)])
+def test_names_that_do_not_fit_the_map_are_refused_with_its_size(rows, columns):
+    maps = np.full((1, 2, rows, columns), 1 / columns)
+    with pytest.raises(ValueError, match=f"expected {columns} keys, got {rows}"):
+        measure_heads("cross", maps, ("a",) * rows)
+    with pytest.raises(ValueError, match=f"expected {columns} keys and {rows} outputs"):
+        measure_heads("cross", maps, ("a",) * columns, ("a",) * columns)
 
 
-OUTPUTS = ("▁Ich", "▁liebe", "▁meinen", "▁alten", "▁Lehrer", ".", "</s>")
-
-
-def test_cross_attention_has_no_offsets_but_two_alignments():
-    """Three heads agree on the output token's source word; another is a row late: it follows the input token."""
-    aligned, late, other = looking([0, 1, 2, 2, 4, 5, 6]), looking([3, 0, 1, 2, 2, 4, 6]), looking([6] * 7)
-    maps = np.stack([aligned, late, other, aligned, aligned])[None]
-    first, second, third, *_ = measure_heads("cross", maps, TOKENS, OUTPUTS)
-    assert first.label == "alignment" and first.shares["alignment"] == 1 and np.isnan(first.shares["same"])
-    assert second.label == "input alignment" and second.shares["alignment"] < 0.3
-    assert third.label == "end of sentence" and third.shares["alignment"] == third.shares["input alignment"] == 0
-    # Of seven rows five predict a word and five are fed one: full stop and end of sentence are left out.
-    assert first.counts["alignment"].eligible == second.counts["input alignment"].eligible == 5
-
-
-def test_what_special_tokens_and_punctuation_do_is_no_alignment():
-    maps = np.stack([looking([0, 1, 2, 2, 4, 0, 0])] * 3)[None]  # wrong in both rows that predict no word
-    assert [head.shares["alignment"] for head in measure_heads("cross", maps, TOKENS, OUTPUTS)] == [1, 1, 1]
-    assert list(aligned_keys(maps, TOKENS, OUTPUTS)) == [0, 1, 2, 2, 4, -1, -1]
-    resting = np.stack([looking([6] * 7)] * 3)[None]  # all rest on </s>: no word is agreed on by the largest weight
-    assert all(head.shares["alignment"] == 0 for head in measure_heads("cross", resting, TOKENS, OUTPUTS))
-    assert list(aligned_keys(maps[..., :2], (".", "</s>"), OUTPUTS)) == [-1] * 7
-    with pytest.raises(ValueError, match="outputs"):
-        aligned_keys(maps, TOKENS, OUTPUTS[1:])
-
-
-def test_too_few_rows_make_no_pattern():
-    short = looking([0, 1], 2)
-    (head,) = measure_heads("encoder", short[None, None], TOKENS[:2])
-    assert head.label is None and np.isnan(head.shares["mirrored"])
-    with pytest.raises(ValueError, match="keys"):
-        measure_heads("encoder", short[None, None], TOKENS)
-
-
-def test_one_cross_attention_map_alone_has_no_alignment_with_itself():
-    (head,) = measure_heads("cross", looking([0, 1, 2, 2, 4, 5, 6])[None, None], TOKENS, OUTPUTS)
-    assert measure_head("cross", looking([0, 1, 2, 2, 4, 5, 6]), TOKENS).label is None
-    assert head.label is None and np.isnan(head.shares["alignment"])
+def test_words_and_marks_are_told_apart():
+    assert all(map(is_word, WORDS)) and not any(map(is_word, OTHERS))
+    assert [key for key in WORDS + OTHERS if is_punctuation(key)] == [".", "▁!"]
+    assert not is_punctuation("X.") and not is_punctuation("X▁.X")
 
 
 def test_the_most_confident_head_has_the_largest_weights_but_those_on_the_end():
@@ -149,3 +239,45 @@ def test_the_strongest_pair_of_words_is_the_largest_weight_that_no_mark_or_speci
     assert strongest_word_pair(weights, keys, outputs) == max(pairs, key=weights.__getitem__)
     assert strongest_word_pair(weights, keys) == (2, 2), "rows without outputs are all compared"
     assert strongest_word_pair(weights * [0, 1, 0, 1], keys, outputs) is None
+
+
+STEPS = np.array([0, 100, 1000, 2000])
+
+
+def random_maps(causal: bool) -> np.ndarray:
+    """[4 snapshots, 2 layers, 3 heads, 5 queries, 5 or 6 keys], rows that sum to 1, later keys NaN if causal."""
+    weights = np.random.default_rng(1).random((4, 2, 3, 5, 5 if causal else 6)) ** 4
+    weights = np.where(np.tri(5, dtype=bool), weights, np.nan) if causal else weights
+    return weights / np.nansum(weights, axis=-1, keepdims=True)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_focus_is_the_mean_row_maximum_of_every_head(causal):
+    maps = random_maps(causal)
+    focus = measure_focus(STEPS, maps)
+    for index in np.ndindex(maps.shape[:3]):
+        assert focus.values[index] == pytest.approx(mean_maxima(maps[index]), abs=1e-9)
+    assert focus.known and focus.uniform == pytest.approx(
+        np.mean([1 / keys for keys in range(2, 6)]) if causal else 1 / 6
+    )
+    assert (focus.values >= focus.uniform).all()
+
+
+def test_a_hit_is_a_largest_weight_on_a_right_key():
+    chance, path = np.full((5, 5), 0.1), np.full((5, 5), 0.1)
+    chance[range(5), [4, 4, 4, 3, 0]] = path[range(5), [3, 2, 1, 0, 4]] = 0.6
+    backwards = [{3}, {2}, {1}, {0}]
+    maps = np.array([[[chance, chance]], [[chance, path]]])
+    assert count_hits(maps, backwards).tolist() == [[[0, 0]], [[0, 4]]]
+    assert best_reader(maps[-1], backwards) == (0, 1)
+    either = [{3, 4}, {2, 4}, {4}, {3}]
+    assert count_hits(maps[-1], either).tolist() == [[4, 2]], "any of a row's right keys counts"
+
+
+def test_the_head_that_changed_most_differs_most_between_the_first_and_the_last_snapshot():
+    values = np.full((4, 2, 3), 0.2)
+    values[1:3, 0, :2] = 0.9
+    values[3, 1, 0] = 0.05
+    values[3, 1, 1] = 0.3
+    assert Focus(STEPS, values, 0.125).most_changed() == (1, 0)
+    assert not measure_focus(STEPS[:2], np.ones((2, 1, 2, 3, 1))).known, "every row has a single key"

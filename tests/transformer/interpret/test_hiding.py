@@ -1,4 +1,4 @@
-"""Words hidden from the decoder: side by side, by interventions, and by a source that is really shorter to read."""
+"""Words hidden from the decoder: side by side, by interventions, and by a shorter memory."""
 
 import pytest
 import torch
@@ -19,25 +19,25 @@ SENTENCES = (
 
 def test_words_and_runs_of_marks_are_ranges_and_special_tokens_are_in_none():
     tokens = ["<s>", "▁don", "'", "t", "▁go", "?", "!", "▁naï", "ve", "▁", "</s>", "▁x"]
-    found = [(each.start, each.stop) for each in word_ranges(tokens)]
-    assert found == [(1, 4), (4, 5), (5, 7), (7, 9), (9, 10), (11, 12)]
+    ranges = [(each.start, each.stop) for each in word_ranges(tokens)]
+    assert ranges == [(1, 4), (4, 5), (5, 7), (7, 9), (9, 10), (11, 12)]
     for tokens in (["▁boys", "'", "▁x"], ["'", "t"], ["▁x", "'"], ["▁a", "-", "</s>"]):
         assert [len(each) for each in word_ranges(tokens)][:2] == [1, 1][: len(tokens)], "no letter on one side"
     assert words_of(["<s>", "▁don", "'", "t", "▁go", "?", "!", "</s>"]) == ["don't", "go", "?!"]
     assert word_ranges([]) == [] == words_of([])
 
 
-def test_each_translation_is_the_one_that_decoding_finds_under_the_interventions(shipped):
+def test_each_translation_is_that_of_decoding_under_the_interventions(shipped):
     for text in SENTENCES:
         trace = shipped.trace(text)
         words = word_ranges(trace.source_tokens)
         changed = 0
-        for word, found in zip(words, translate_without_each(shipped.model, trace.source_ids, words), strict=True):
+        for word, hypothesis in zip(words, translate_without_each(shipped.model, trace.source_ids, words), strict=True):
             alone = shipped.trace(text, interventions=hide(word))
-            assert found.ids == alone.target_ids
-            assert found.log_probability == near(alone.log_probability)
+            assert hypothesis.ids == alone.target_ids
+            assert hypothesis.log_probability == near(alone.log_probability)
             assert (alone.cross[..., list(word)] == 0).all()
-            changed += found.ids != trace.target_ids
+            changed += hypothesis.ids != trace.target_ids
         assert changed
 
 
@@ -45,9 +45,9 @@ def test_hiding_is_the_same_as_a_memory_without_these_vectors(shipped):
     trace, hidden = shipped.trace(SENTENCES[0]), (1, 7)
     source = torch.tensor([trace.source_ids])
     target = torch.tensor([trace.decoder_input_ids])
-    kept = [position for position in range(source.shape[1]) if position not in hidden]
+    visible = [position for position in range(source.shape[1]) if position not in hidden]
     with torch.inference_mode():
-        memory = shipped.model.encode(source, None)[:, kept]
+        memory = shipped.model.encode(source, None)[:, visible]
         logits = shipped.model.output_projection(
             shipped.model.decode(target, memory, causal_mask(target.shape[1]), None)
         )[0]
@@ -58,14 +58,14 @@ def test_hiding_is_the_same_as_a_memory_without_these_vectors(shipped):
 
 def test_a_given_first_token_stays(tmp_path):
     write_family(tmp_path, "nllb")
-    loaded = import_translator(tmp_path, "cpu")
-    trace = loaded.trace("the old house is red")
+    imported = import_translator(tmp_path, "cpu")
+    trace = imported.trace("the old house is red")
     words = word_ranges(trace.source_tokens)
-    for found in translate_without_each(loaded.model, trace.source_ids, words, trace.target_ids[: trace.num_forced]):
-        assert found.ids[0] == trace.target_ids[0]
+    for each in translate_without_each(imported.model, trace.source_ids, words, trace.target_ids[: trace.num_forced]):
+        assert each.ids[0] == trace.target_ids[0]
 
 
-def test_what_cannot_be_hidden_is_refused(shipped):
+def test_unknown_positions_and_all_of_a_source_cannot_be_hidden(shipped):
     source = shipped.trace("Yes.").source_ids
     for positions in ([len(source)], [-1], range(len(source))):
         with pytest.raises(ValueError, match="cannot hide"):

@@ -31,10 +31,8 @@ def test_a_layer_has_the_boxes_of_its_norm(norm):
     assert [block.name for block in blocks if block.layer is None and block.kind == "norm"] == (
         ["encoder_norm", "decoder_norm"] if norm == "pre" else []
     )
-    assert (
-        len([block for block in blocks if block.stack == "encoder" and block.layer is not None])
-        == len(kinds) / 3 * 2 * 2
-    )
+    inner = [block for block in blocks if block.stack == "encoder" and block.layer is not None]
+    assert len(inner) == len(kinds) / 3 * 2 * 2
 
 
 def test_parameters_are_named_as_in_the_file():

@@ -1,4 +1,4 @@
-"""Positional encoding: the formula, the two laws, and the sum, for the engine's sinusoids and for a model's table."""
+"""Positional encoding: the formula, its two laws, and the sum with embeddings."""
 
 import copy
 import dataclasses
@@ -34,12 +34,12 @@ def model():
 
 @pytest.fixture(params=["settings", "model"])
 def shown(request, model):
-    """An encoding made to measure, and the table of a model: the laws hold for both."""
+    """Return an encoding of chosen size, or the table of a model: the laws hold for both."""
     return encoding(LENGTH, D_MODEL, BASE) if request.param == "settings" else model_encoding(model)
 
 
 def by_hand(length: int, d_model: int, base: float) -> np.ndarray:
-    """The paper's formula, one value at a time, in float64."""
+    """Compute the paper's formula, one value at a time, in float64."""
     table = np.empty((length, d_model))
     for position in range(length):
         for i in range(d_model // 2):
@@ -49,72 +49,38 @@ def by_hand(length: int, d_model: int, base: float) -> np.ndarray:
     return table
 
 
-def test_the_table_is_the_papers_formula(shown):
-    expected = by_hand(shown.length, shown.d_model, shown.base)
-    np.testing.assert_allclose(shown.table, expected, atol=1.01 * ROUNDING, rtol=0)
-    assert shown.table.dtype == np.float32
-
-
-def test_a_models_table_is_the_one_that_it_adds(model):
-    shown = model_encoding(model)
-    assert (shown.length, shown.d_model, shown.base) == (20, 24, 1e4)
-    x = torch.zeros(1, 5, 24)
-    np.testing.assert_array_equal(model.positions(x)[0].numpy(), shown.table[:5])
-
-
-def test_what_a_page_does_with_a_table_cannot_reach_the_model(model):
-    table = model_encoding(model).table
-    assert not table.flags.writeable
-    assert table.ctypes.data != model.positions.table.data_ptr()
-
-
-def test_an_encoding_knows_its_pairs_and_its_beginning(shown):
-    assert shown.pairs.shape == (shown.length, shown.d_model // 2, 2)
-    np.testing.assert_array_equal(shown.pairs[3, 5], shown.table[3, 10:12])
-    assert shown.first(7).length == 7
-    assert shown.first(9999).length == shown.length
-    assert shown.first(7).base == shown.base
-
-
-def test_wavelengths_are_two_pi_times_the_base_to_a_growing_power(shown):
-    expected = [2 * math.pi * shown.base ** (2 * i / shown.d_model) for i in range(shown.d_model // 2)]
-    np.testing.assert_allclose(shown.wavelengths, expected, rtol=1e-12)
-    assert shown.wavelengths[0] == pytest.approx(2 * math.pi)
+def test_the_table_is_the_papers_formula(shown, model):
+    np.testing.assert_allclose(
+        shown.table, by_hand(shown.length, shown.d_model, shown.base), atol=1.01 * ROUNDING, rtol=0
+    )
+    assert shown.table.dtype == np.float32 and shown.first(7).length == 7
+    assert shown.first(9999).length == shown.length and shown.first(7).base == shown.base
+    of_model = model_encoding(model)
+    assert (of_model.length, of_model.d_model, of_model.base) == (20, 24, 1e4)
+    np.testing.assert_array_equal(model.positions(torch.zeros(1, 5, 24))[0].numpy(), of_model.table[:5])
+    assert not of_model.table.flags.writeable and of_model.table.ctypes.data != model.positions.table.data_ptr()
 
 
 def test_after_a_wavelength_a_pair_is_back_where_it_was():
     base = (7 / (2 * math.pi)) ** (4 / 2)  # of four dimensions, the second pair's wavelength is 7
     shown = encoding(30, 4, base)
-    assert shown.wavelengths[1] == pytest.approx(7)
+    assert shown.wavelengths == pytest.approx([2 * math.pi, 7])
     assert shown.pairs[7:, 1] == near(shown.pairs[:-7, 1])
     assert np.abs(shown.pairs[6:, 1] - shown.pairs[:-6, 1]).max() > 0.5
 
 
 @pytest.mark.parametrize("offset", [1, 2, 5, 13, 19])
-def test_k_positions_on_every_pair_has_turned_by_one_fixed_rotation(shown, offset):
+def test_one_rotation_takes_every_position_as_many_positions_further(shown, offset):
     for i in (0, 1, shown.d_model // 2 - 1):
         matrix = rotation(offset / shown.base ** (2 * i / shown.d_model))
+        np.testing.assert_allclose(matrix @ matrix.T, np.eye(2), atol=1e-15)
         for position in (0, shown.length - 1 - offset):
-            turned = matrix @ shown.pairs[position, i]
+            turned = matrix @ shown.table[position, 2 * i : 2 * i + 2]
             np.testing.assert_allclose(turned, shown.pairs[position + offset, i], atol=3 * ROUNDING)
     assert rotation_error(shown, offset) < 3 * ROUNDING
-
-
-def test_the_rotation_matrix_acts_on_sine_and_cosine_and_keeps_lengths():
-    matrix = rotation(0.7)
-    start = np.array([math.sin(0.4), math.cos(0.4)])
-    np.testing.assert_allclose(matrix @ start, [math.sin(1.1), math.cos(1.1)])
-    np.testing.assert_allclose(matrix @ matrix.T, np.eye(2), atol=1e-15)
-
-
-def test_a_table_that_breaks_the_law_is_found_out(shown):
     table = shown.table.copy()
     table[4, 3] += 0.25
-    assert rotation_error(dataclasses.replace(shown, table=table), 2) > 0.2
-
-
-def test_the_rotation_asks_for_two_positions_that_far_apart(shown):
-    assert rotation_error(shown, shown.length - 1) < 3 * ROUNDING
+    assert offset > 4 or rotation_error(dataclasses.replace(shown, table=table), offset) > 0.2
     assert rotation_error(shown, shown.length) is None
     with pytest.raises(ValueError, match="at least 1, got 0"):
         rotation_error(shown, 0)
@@ -127,49 +93,39 @@ def test_the_dot_product_depends_on_the_distance_alone(shown):
         assert products.diagonal(distance) == near(expected)
 
 
-def test_shared_tokens_are_paired_occurrence_by_occurrence_and_their_distances_are_of_both_vectors(model):
+def test_shared_tokens_are_paired_occurrence_by_occurrence(model):
     one = embedding_sum(model, [5, 6, 5, 7, 2], ("a", "b", "a", "c", "</s>"))
     other = embedding_sum(model, [5, 8, 5, 6, 5, 2], ("a", "d", "a", "b", "a", "</s>"))
     pairs = [("a", 0, 0), ("b", 1, 3), ("a", 2, 2), ("</s>", 4, 5)]
-    found = shared_tokens(one, other)
-    assert [(each.token, each.first, each.second) for each in found] == pairs
+    shared = shared_tokens(one, other)
+    assert [(each.token, each.first, each.second) for each in shared] == pairs
     table = by_hand(20, 24, 1e4)
-    for each in found:
+    for each in shared:
         assert each.before == 0
         assert each.after == near(math.dist(table[each.first], table[each.second]))
 
 
-def test_without_positions_the_encoder_makes_the_same_of_a_token_wherever_it_stands():
-    model = small_model(num_encoder_layers=3)
-    sources = torch.tensor([[5, 6, 7, 8, 2], [7, 6, 5, 8, 2]])
-    order = [2, 1, 0, 3, 4]
-
-    @torch.no_grad()
-    def encoded() -> torch.Tensor:
-        return model.encode(sources, None)
-
-    usual = encoded()
-    with without_positions(model), ThreadPoolExecutor() as others:
-        one, other = encoded()
-        torch.testing.assert_close(others.submit(encoded).result(), usual, atol=0, rtol=0)
-    assert one == near(other[order])
-    assert (usual[0] - usual[1][order]).abs().max() > 0.1 < (one - usual[0]).abs().max()
-    torch.testing.assert_close(encoded(), usual, atol=0, rtol=0)
-
-
-@pytest.mark.parametrize("changes", [{}, {"positions": "learned"}, {"norm": "pre", "embedding_norm": True}])
-def test_without_positions_the_decoder_keeps_its_own(changes):
+@pytest.mark.parametrize(
+    "changes", [{}, {"positions": "learned"}, {"positions": "relative"}, {"norm": "pre", "embedding_norm": True}]
+)
+def test_without_positions_the_encoder_reads_a_set_and_the_decoder_keeps_its_own(changes):
     """Both stacks share the table of a formula."""
     model = small_model(**changes)
-    sources, targets = torch.tensor([[5, 6, 7, 8, 2]]), torch.tensor([[1, 5, 5, 6]])
+    sources, targets = torch.tensor([[5, 6, 7, 8, 2], [7, 6, 5, 8, 2]]), torch.tensor([[1, 5, 5, 6]] * 2)
     bare = copy.deepcopy(model)
-    bare.encoder_input.positions = copy.deepcopy(bare.encoder_input.positions)  # the encoder's alone
     with torch.no_grad():
-        bare.encoder_input.positions.table.zero_()
-        expected = bare(sources, targets)
-        usual = model(sources, targets)
-        with without_positions(model):
+        if model.encoder_relative is None:
+            bare.encoder_input.positions = copy.deepcopy(bare.encoder_input.positions)  # the encoder's alone
+            bare.encoder_input.positions.table.zero_()
+        else:
+            bare.encoder_relative = copy.deepcopy(bare.encoder_relative)
+            bare.encoder_relative.table.zero_()
+        expected, usual, memory = bare(sources, targets), model(sources, targets), model.encode(sources, None)
+        with without_positions(model), ThreadPoolExecutor() as others:
             assert model(sources, targets) == near(expected)
+            one, other = model.encode(sources, None)
+            assert one == near(other[[2, 1, 0, 3, 4]])
+            assert torch.equal(others.submit(torch.no_grad()(model.encode), sources, None).result(), memory)
             state = DecodingState(model, sources.tolist(), 6)
             steps = [state.step(tokens) for tokens in targets.T]
     assert torch.stack(steps, dim=1) == near(expected)
@@ -197,29 +153,18 @@ def test_the_sum_is_what_enters_the_encoder(model, summed):
     assert summed.positions == near(by_hand(7, 24, 10000.0))
     assert summed.embeddings + summed.positions == near(summed.total)
     assert not summed.total.flags.writeable
+    for row, part in enumerate((summed.embeddings, summed.positions, summed.total)):
+        assert summed.norms[row] == near([math.dist(vector, np.zeros(24)) for vector in part])
 
 
-def test_norms_are_those_of_each_token(summed):
-    assert summed.norms.shape == (3, 7)
-    np.testing.assert_allclose(summed.norms[1], math.sqrt(24 / 2), rtol=1e-6)
-    for row, part in ((0, summed.embeddings), (2, summed.total)):
-        assert summed.norms[row, 4] == pytest.approx(math.dist(part[4], np.zeros(24)))
-
-
-def test_a_token_that_occurs_twice_is_one_vector_before_and_two_after(summed):
+def test_a_token_that_occurs_twice_is_one_vector_before_and_two_after(model, summed):
     first, second = repetitions(summed)
     assert (first.token, first.first, first.second) == ("a", 0, 5)
     assert (second.token, second.first, second.second) == ("b", 1, 3)
     table = by_hand(7, 24, 10000.0)
-    for found in (first, second):
-        assert found.before == 0
-        assert found.after == pytest.approx(np.linalg.norm(table[found.first] - table[found.second]), rel=1e-5)
-
-
-def test_a_sentence_without_a_repetition_has_none(model):
+    for repetition in (first, second):
+        assert repetition.before == 0
+        assert repetition.after == pytest.approx(
+            np.linalg.norm(table[repetition.first] - table[repetition.second]), rel=1e-5
+        )
     assert repetitions(embedding_sum(model, IDS[:3], TOKENS[:3])) == []
-
-
-def test_a_model_in_training_has_no_sum_to_show():
-    with pytest.raises(ValueError, match="eval mode"):
-        embedding_sum(small_model().train(), IDS, TOKENS)

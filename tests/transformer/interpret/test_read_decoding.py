@@ -1,4 +1,4 @@
-"""A decoding whose steps kept what attention saw: the same as a pass over all at once, and read wherever it may be."""
+"""Decodings whose steps kept their attention: the same as a pass over all at once, and used wherever possible."""
 
 import copy
 
@@ -21,47 +21,40 @@ BEGIN = 2
 @pytest.mark.parametrize("prefix", [[], [9, 4, 11]], ids=["free", "prefix"])
 @pytest.mark.parametrize("strategy", [Greedy(), Sampling(seed=5)], ids=["greedy", "sampling"])
 @pytest.mark.parametrize("length", [1, 7])
-def test_what_was_kept_is_what_the_modules_compute_over_all_at_once(length, strategy, prefix, norm):
+def test_a_kept_decoding_is_a_pass_over_all_at_once(length, strategy, prefix, norm):
     model, (source,) = mark_end(unlike_model(seed=4, norm=norm), 2.0), random_sources(length)
     encoder, step = record_encoder(model, [source]), keeping_step(model)
     (ids,) = decode_ids(model, [source], strategy, [prefix], encoder.memory, step)
-    kept, replayed = read_decoding(model, encoder, step), record(model, [source], [[BEGIN, *ids[:-1]]])
+    read, replayed = read_decoding(model, encoder, step), record(model, [source], [[BEGIN, *ids[:-1]]])
     assert ids[: len(prefix)] == prefix and len(ids) > 1
-    assert set(kept.calls) == set(replayed.calls) and len(kept.calls) == 2 + 3 + 3
+    assert set(read.calls) == set(replayed.calls) and len(read.calls) == 2 + 3 + 3
     for name in ("logits", "memory", "hidden"):
-        assert_close(getattr(kept, name), getattr(replayed, name))
+        assert getattr(read, name) == near(getattr(replayed, name))
     for name, (expected,) in replayed.calls.items():
-        call = kept.call(name)
-        assert_close(call.output, expected.output)
+        call = read.call(name)
+        assert call.output == near(expected.output)
         for value, other in zip(call.inputs, expected.inputs, strict=True):
-            assert (value is None) == (other is None)
-            if value is not None:
-                assert_close(value, other)
+            assert value is other is None or value == near(other)
     for kind in AttentionKind:
-        assert_close(kept.weights(kind), replayed.weights(kind))
-
-
-def assert_close(value, expected):
-    """Within 1e-5, as is said of it."""
-    assert value == near(expected)
+        assert read.weights(kind) == near(replayed.weights(kind))
 
 
 def test_a_trace_of_one_decoded_sentence_is_not_replayed_and_every_other_is(translator, monkeypatch):
     replays, replay = [], transformer.translator.record_decoder
     monkeypatch.setattr(
-        transformer.translator, "record_decoder", lambda *given: replays.append(given) or replay(*given)
+        transformer.translator, "record_decoder", lambda *arguments: replays.append(arguments) or replay(*arguments)
     )
     model = translator.model
     for options in ({}, {"strategy": Sampling()}, {"prefix": [8, 9]}):
         translator.trace("red dog", **options)
     assert not replays
-    own = hooks_installed([(model.decoder[0].cross_attention.core, lambda module, inputs, output: output * 0)])
+    changed = hooks_installed([(model.decoder[0].cross_attention.core, lambda module, inputs, output: output * 0)])
     translator.trace("red dog", Beam(2))
     translator.trace("red dog", interventions="zero:encoder.0.1")
     translator.trace("red dog", target=[8, 9])
     translator.record("red dog", keep=("*.*.feed_forward",))
     translator.trace_many(["red dog", "old house"])
-    with own:
+    with changed:
         translator.trace("red dog")
     assert len(replays) == 6
     half = Translator(copy.deepcopy(translator.checkpoint))

@@ -1,6 +1,4 @@
-"""The residual stream and the logit lens, held against the model and against NumPy by hand."""
-
-from pathlib import Path
+"""The residual stream, a token's trajectory, and the logit lens, against the model and against NumPy by hand."""
 
 import numpy as np
 import pytest
@@ -8,11 +6,18 @@ import torch
 from support.by_hand import ByHand
 from support.models import random_sources, small_model, unlike_model
 from support.tolerance import near
+from support.traces import CHECKPOINTS, loaded, trace_of
+from torch.nn import functional as F
 
-from transformer import Translator
-from transformer.interpret.residual import logit_lens, record_hidden_units, record_residual_stream, sublayers_of
+from transformer.interpret.parameters import nearest
+from transformer.interpret.residual import (
+    logit_lens,
+    record_hidden_units,
+    record_residual_stream,
+    sublayers_of,
+    trajectory,
+)
 
-ROOT = Path(__file__).parents[3]
 SOURCE, FED, NEXT = random_sources(7)[0], [2, 9, 8, 5, 4], [9, 8, 5, 4, 3]
 
 
@@ -21,63 +26,38 @@ SOURCE, FED, NEXT = random_sources(7)[0], [2, 9, 8, 5, 4], [9, 8, 5, 4, 3]
 def test_each_sublayer_begins_where_the_one_before_ended(norm, make):
     model = make(3, norm=norm)
     stream = record_residual_stream(model, SOURCE, FED)
-    for stack, kinds in ((stream.encoder, 2 * 2), (stream.decoder, 3 * 3)):
-        assert len(stack.sublayers) == kinds
+    for name, ids, embedding, kinds in (
+        ("encoder", SOURCE, model.source_embedding, 2 * 2),
+        ("decoder", FED, model.target_embedding, 3 * 3),
+    ):
+        stack, norms = getattr(stream, name), [residual.norm for *_, residual in sublayers_of(model, name)]
+        assert stack.embedded == near(embedding.weight[ids].detach().numpy() * np.sqrt(model.config.d_model))
+        assert stack.summed == near(stack.embedded + model.positions.table[: len(ids)].numpy())
+        assert len(stack.sublayers) == len(norms) == kinds
         before = stack.start
-        for sublayer in stack.sublayers:
+        for sublayer, around in zip(stack.sublayers, norms, strict=True):
             assert np.array_equal(sublayer.before, before)
             total = sublayer.before + sublayer.change
-            expected = total if norm == "pre" else _normed(model, stack is stream.encoder, sublayer, total)
-            assert sublayer.after == near(expected)
+            with torch.inference_mode():
+                assert sublayer.after == near(total if norm == "pre" else around(torch.tensor(total)))
             before = sublayer.after
         assert np.array_equal(stack.end, before) == (norm == "post")
     with torch.inference_mode():
         assert np.array_equal(stream.logits, model(torch.tensor([SOURCE]), torch.tensor([FED]))[0].numpy())
 
 
-def _normed(model, encoder, sublayer, total):
-    found = {
-        (layer, name): residual for layer, name, _, residual in sublayers_of(model, "encoder" if encoder else "decoder")
-    }
-    with torch.inference_mode():
-        return found[sublayer.layer, sublayer.name].norm(torch.tensor(total)).numpy()
-
-
-def test_it_begins_with_the_embedding_and_its_position():
-    model = small_model(3)
-    stream = record_residual_stream(model, SOURCE, FED)
-    rows = model.source_embedding.weight[SOURCE].detach().numpy() * np.sqrt(model.config.d_model)
-    assert stream.encoder.embedded == near(rows)
-    assert stream.encoder.start - stream.encoder.embedded == near(model.positions.table[: len(SOURCE)].numpy())
-    assert len(stream.decoder.embedded) == len(FED)
-
-
 @pytest.mark.parametrize("name", ["en-de", "reverse"])
 def test_it_is_what_the_file_of_the_checkpoint_gives(name):
-    folder = ROOT / "checkpoints" / name
-    translator, by_hand = Translator.load(folder, "cpu"), ByHand(folder)
-    trace = translator.trace("I love my teacher.")
+    translator, by_hand, trace = loaded(name), ByHand(CHECKPOINTS / name), trace_of(name, "I love my teacher.")
     logits = by_hand.run(trace.source_ids, trace.decoder_input_ids)
     stream = record_residual_stream(translator.model, trace.source_ids, trace.decoder_input_ids)
     for sublayer in stream.decoder.sublayers:
-        kind = {"self_attention": "decoder", "cross_attention": "cross"}.get(sublayer.name)
-        if kind:
+        if kind := {"self_attention": "decoder", "cross_attention": "cross"}.get(sublayer.name):
             stages = by_hand.stages[kind, sublayer.layer]
-            for own, expected in (
-                (sublayer.before, "residual"),
-                (sublayer.change, "output"),
-                (sublayer.after, "result"),
-            ):
-                assert own == near(stages[expected])
+            assert sublayer.before == near(stages["residual"])
+            assert sublayer.change == near(stages["output"])
+            assert sublayer.after == near(stages["result"])
     assert stream.logits == near(logits)
-
-
-def test_watching_leaves_nothing_behind_and_wants_eval_mode():
-    model = small_model(3)
-    record_residual_stream(model, SOURCE, FED)
-    assert not any(module._forward_hooks for module in model.modules())
-    with pytest.raises(ValueError, match="eval"):
-        record_residual_stream(model.train(), SOURCE, FED)
 
 
 @pytest.mark.parametrize("stack", ["encoder", "decoder"])
@@ -96,24 +76,48 @@ def test_the_hidden_units_give_the_feed_forward_change(norm, stack):
 
 
 @pytest.mark.parametrize("norm", ["pre", "post"])
-def test_the_last_layer_of_the_lens_is_the_model(norm):
+def test_the_lens_projects_every_layer_by_itself(norm):
     model = unlike_model(3, norm=norm)
-    stream = record_residual_stream(model, SOURCE, FED)
-    lens = logit_lens(model, stream, NEXT)
-    own = torch.tensor(stream.logits).softmax(dim=-1).numpy()
-    assert lens.probabilities.shape == (4, len(NEXT))
-    assert lens.probabilities[-1] == near(own[range(len(NEXT)), NEXT])
-    assert np.array_equal(lens.best_ids[-1, :, 0], own.argmax(axis=-1))
-    assert np.array_equal(lens.ranks[-1], (own > own[range(len(NEXT)), NEXT][:, None]).sum(axis=-1) + 1)
-    assert ((lens.entropies >= 0) & (lens.entropies <= np.log(model.config.vocab_size) + 1e-5)).all()
-
-
-def test_the_lens_looks_at_every_layer_by_itself():
-    model = unlike_model(3, norm="pre")
     stream = record_residual_stream(model, SOURCE, FED)
     lens = logit_lens(model, stream, NEXT)
     for layer in range(4):
         vectors = stream.decoder.start if layer == 0 else stream.decoder.of_layer(layer - 1)[-1].after
         with torch.inference_mode():
-            expected = model.output_projection(model.decoder_norm(torch.tensor(vectors))).softmax(dim=-1).numpy()
-        assert lens.probabilities[layer] == near(expected[range(len(NEXT)), NEXT])
+            p = model.output_projection(model.decoder_norm(torch.tensor(vectors))).softmax(dim=-1).numpy()
+        chosen = p[range(len(NEXT)), NEXT]
+        assert lens.probabilities[layer] == near(chosen)
+        assert np.array_equal(lens.best_ids[layer, :, 0], p.argmax(axis=-1))
+        assert np.array_equal(lens.ranks[layer], (p > chosen[:, None]).sum(axis=-1) + 1)
+        assert lens.entropies[layer] == near(-(p * np.log(p)).sum(axis=-1))
+    assert lens.probabilities.shape == (4, len(NEXT))
+
+
+@pytest.mark.parametrize("norm", ["pre", "post"])
+def test_the_trajectory_goes_through_every_sublayer(norm):
+    stack = record_residual_stream(small_model(3, norm=norm), SOURCE, FED).decoder
+    followed = trajectory(stack, 2)
+    end = [("norm", None)] if norm == "pre" else []
+    names = [(name, layer) for layer in range(3) for name in ("self_attention", "cross_attention", "feed_forward")]
+    assert list(followed.points) == [("embedding", None), ("positions", None), *names, *end]
+    afters = [block.after[2] for block in stack.sublayers]
+    vectors = np.stack([stack.embedded[2], stack.start[2], *afters, *([stack.end[2]] if end else [])])
+    assert followed.norms == near(np.linalg.norm(vectors, axis=1))
+    assert np.isnan(followed.changes[0])
+    changes = [block.change[2] for block in stack.sublayers]
+    assert followed.changes[1:11] == near(np.linalg.norm([stack.start[2] - stack.embedded[2], *changes], axis=1))
+    first, before = torch.tensor(vectors[:1]), torch.tensor(vectors[[0, *range(len(vectors) - 1)]])
+    assert followed.similarities == near(F.cosine_similarity(torch.tensor(vectors), first))
+    assert followed.turns == near(F.cosine_similarity(torch.tensor(vectors), before))
+    for token in (-1, len(FED)):
+        with pytest.raises(ValueError, match="token"):
+            trajectory(stack, token)
+
+
+def test_the_nearest_are_those_of_the_largest_cosine():
+    matrix = np.array([[1.0, 0.0], [2.0, 0.1], [0.0, 3.0], [-1.0, 0.0], [0.0, 0.0], [1.0, 1.0]])
+    neighbours = nearest(matrix, 0, 3)
+    assert [token for token, _ in neighbours] == [1, 5, 2]
+    assert [cosine for _, cosine in neighbours] == pytest.approx([2 / np.hypot(2, 0.1), 2**-0.5, 0])
+    assert nearest(matrix, 4, 1)[0][1] == 0
+    with pytest.raises(ValueError):
+        nearest(matrix, 6)

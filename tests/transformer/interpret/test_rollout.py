@@ -1,4 +1,4 @@
-"""Rollout, norm-weighted attention and attribution against what can be computed by hand."""
+"""Attention rollout and ALTI+ against their formulas, number by number and as products of whole matrices."""
 
 import dataclasses
 
@@ -8,23 +8,13 @@ import torch
 from support.models import random_sources, record_one, small_model, unlike_model
 from support.tolerance import near
 
-from transformer.interpret.attention_block import block_parameters, record_stages
-from transformer.interpret.attribution import (
-    concatenate,
-    gradient_times_input,
-    leave_one_out,
-    occlude,
-    parts_to_occlude,
-    rank_correlation,
-    shares,
-    summed_value_norms,
-    transformed_values,
-)
+from transformer.config import Norm
+from transformer.experiments.attention import ToyShape, toy_numbers
+from transformer.interpret.attention_block import block_parameters, compute_stages, record_stages
 from transformer.interpret.residual import ResidualStream, StackStream, SubLayer, record_residual_stream
-from transformer.interpret.rollout import measured_mixing, roll_out
-from transformer.model.attention import causal_mask
+from transformer.interpret.rollout import _shares, alti, contributions, measured_mixing, multiply, roll_out
 
-SOURCE, FED = random_sources(7)[0], [2, 9, 8, 5, 4]
+SOURCE, FED = random_sources(7)[0], [2, 9, 8, 5]
 
 
 def maps(seed: int = 1):
@@ -32,187 +22,150 @@ def maps(seed: int = 1):
     return [part.numpy() for part in (recording.encoder, recording.decoder, recording.cross)]
 
 
-def test_rows_of_a_rollout_sum_to_1():
-    rolled = roll_out(*maps())
+def assert_causal_shares(rolled) -> None:
+    assert rolled.encoder.shape == (2, 7, 7) and rolled.decoder.shape == (3, 4, 4) and rolled.across.shape == (3, 4, 11)
     for part in (rolled.encoder, rolled.decoder, rolled.across):
-        assert np.allclose(part.sum(axis=-1), 1) and (part >= 0).all()
-    assert rolled.across.shape == (3, len(FED), len(SOURCE) + len(FED))
-    assert ((rolled.source_share() > 0) & (rolled.source_share() < 1)).all()
+        np.testing.assert_allclose(part.sum(axis=-1), 1, atol=1e-6)
+        assert (part >= 0).all() and part.dtype == np.float64
+    assert not np.triu(rolled.decoder, 1).any() and not np.triu(rolled.across[:, :, 7:], 1).any()
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_half_and_half_gives_the_source_the_same_share_at_every_step(seed):
+    rolled = roll_out(*maps(seed))
+    assert_causal_shares(rolled)
+    for layer, shares in enumerate(rolled.source_share(), start=1):
+        assert np.allclose(shares, 1 - 0.5**layer)
 
 
 def test_one_layer_by_hand():
-    encoder, decoder, cross = maps()
-    rolled = roll_out(encoder[:1], decoder[:1], cross[:1])
-    own = (np.eye(len(SOURCE)) + encoder[0].mean(0)) / 2
-    assert rolled.encoder[0] == near(own)
-    prefix = (np.eye(len(FED)) + decoder[0].mean(0)) / 2
-    assert rolled.across[0][:, : len(SOURCE)] == near(cross[0].mean(0) @ own / 2)
-    assert rolled.across[0][:, len(SOURCE) :] == near(prefix / 2)
-    assert np.allclose(rolled.source_share()[0], 0.5), "one layer mixes source and prefix half and half"
+    encoder, decoder, cross = (part[:1] for part in maps())
+    rolled = roll_out(encoder, decoder, cross)
+    source, prefix = ((np.eye(len(part[0, 0])) + part[0].mean(0)) / 2 for part in (encoder, decoder))
+    assert rolled.encoder[0] == near(source)
+    assert rolled.across[0] == near(np.hstack([cross[0].mean(0) @ source, prefix]) / 2)
+    with pytest.raises(ValueError, match="same layers and rows"):
+        roll_out(encoder, decoder, np.concatenate([cross, cross]))
 
 
-def test_identity_layers_change_nothing_and_later_tokens_stay_out():
-    rolled = roll_out(*maps())
-    assert not np.triu(rolled.decoder[-1], 1).any()
-    assert not np.triu(rolled.across[-1][:, len(SOURCE) :], 1).any()
-    alone = np.eye(4)[None, None]
-    assert np.array_equal(roll_out(alone, alone, alone).encoder[0], np.eye(4))
-    with pytest.raises(ValueError, match="same layers"):
-        roll_out(alone, alone, np.concatenate([alone, alone]))
-
-
-@pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
-def test_the_weighted_value_vectors_add_up_to_the_blocks_output(kind):
-    model = small_model(2)
-    stages, parameters = record_stages(model, SOURCE, FED, kind, 1), block_parameters(model, kind, 1)
-    lengths = np.linalg.norm(transformed_values(stages, parameters), axis=-1)
-    d_k, head, query, key = stages.d_k, 2, 3, 1
-    rows = slice(head * d_k, (head + 1) * d_k)
-    vector = stages.value[0, key, rows] @ parameters.w_output[rows]
-    assert lengths[0, head, key] == pytest.approx(np.linalg.norm(vector), rel=1e-5)
-    total = sum(
-        stages.weights[0, h, query, k]
-        * stages.value[0, k, h * d_k : (h + 1) * d_k]
-        @ parameters.w_output[h * d_k : (h + 1) * d_k]
-        for h in range(4)
-        for k in range(stages.weights.shape[-1])
-    )
-    assert total + parameters.b_output == near(stages.output[0, query])
-    together = summed_value_norms(stages, parameters)
-    assert together[0, query, key] == pytest.approx(
-        np.linalg.norm(
-            sum(
-                stages.weights[0, h, query, key]
-                * stages.value[0, key, h * d_k : (h + 1) * d_k]
-                @ parameters.w_output[h * d_k : (h + 1) * d_k]
-                for h in range(4)
-            )
-        ),
-        rel=1e-5,
-    )
-    apart = (stages.weights * lengths[:, :, None]).sum(axis=1)  # batch queries keys: if no two heads cancelled
-    assert together.shape == apart.shape and (together <= apart + 1e-6).all()
-    assert np.allclose(shares(together).sum(axis=-1), 1)
-    assert not shares(np.zeros((2, 3))).any()
-
-
-@pytest.mark.parametrize("norm", ["pre", "post"])
-def test_the_gradient_is_that_of_a_small_step(norm):
-    model = unlike_model(3, norm=norm).double()
-    found = gradient_times_input(model, SOURCE, FED, 7)
-    assert not any(parameter.grad is not None for parameter in model.parameters())
-    logits = record_one(model, SOURCE, FED).logits[-1].log_softmax(-1)
-    assert found.log_probability == near(float(logits[7]))
-    for side, table, ids, values in (
-        ("source", model.source_embedding, SOURCE, found.source),
-        ("prefix", model.target_embedding, FED, found.prefix),
+def test_a_measured_mixing_is_the_length_of_the_addition_over_both_lengths():
+    stream = record_residual_stream(small_model(2), SOURCE, FED)
+    mixing = measured_mixing(stream)
+    for stack, name, parts in (
+        (stream.encoder, "self_attention", mixing.encoder),
+        (stream.decoder, "self_attention", mixing.decoder),
+        (stream.decoder, "cross_attention", mixing.cross),
     ):
-        place, step = 2, 1e-5
-        assert values.shape == (len(ids),), side
-        grown = _log_probability_with(model, table, ids[place], 1 + step, place, side)
-        assert (grown - float(logits[7])) / step == pytest.approx(values[place], rel=1e-2, abs=1e-4)
-
-
-def _log_probability_with(model, table, id, factor, place, side) -> float:
-    """log P(7) when the embedding at one place is stretched."""
-
-    def stretch(module, arguments, output):
-        stretched = output.clone()
-        stretched[:, place] *= factor
-        return stretched
-
-    handle = table.register_forward_hook(stretch)
-    try:
-        with torch.no_grad():
-            return float(model(torch.tensor([SOURCE]), torch.tensor([FED]))[0, -1].log_softmax(-1)[7])
-    finally:
-        handle.remove()
-
-
-@torch.inference_mode()
-def test_leaving_a_token_out_is_masking_it():
-    model = unlike_model(3)
-    found = leave_one_out(model, SOURCE, FED, 7)
-    own = model(torch.tensor([SOURCE]), torch.tensor([FED]))[0, -1].log_softmax(-1)[7]
-    assert found.log_probability == near(float(own))
-    ids, place = torch.tensor([SOURCE]), 2
-    mask = torch.ones(1, 1, 1, len(SOURCE), dtype=torch.bool)
-    mask[..., place] = False
-    hidden = model.decode(torch.tensor([FED]), model.encode(ids, mask), causal_mask(len(FED)), mask)
-    expected = float(own - model.output_projection(hidden)[0, -1].log_softmax(-1)[7])
-    assert found.source[place] == near(expected, scale=float(own))
-    assert np.isnan(found.prefix[-1]) and np.isfinite(found.prefix[:-1]).all() and np.isfinite(found.source).all()
-
-
-@torch.inference_mode()
-def test_a_fed_token_that_is_left_out_is_read_by_none_but_itself():
-    model, place = unlike_model(3), 1
-    mask = causal_mask(len(FED)).clone()
-    mask[place + 1 :, place] = False
-    hidden = model.decode(torch.tensor([FED]), model.encode(torch.tensor([SOURCE]), None), mask, None)
-    without = model.output_projection(hidden)[0, -1].log_softmax(-1)[7]
-    found = leave_one_out(model, SOURCE, FED, 7)
-    assert found.prefix[place] == near(found.log_probability - float(without), scale=float(without))
-
-
-def test_a_token_alone_cannot_be_left_out():
-    model = unlike_model(3)
-    found = leave_one_out(model, [3], [2], 7)
-    assert np.isnan(found.source).all() and np.isnan(found.prefix).all()
-
-
-def test_rank_correlation_is_spearmans():
-    first = np.array([1.0, 5.0, 3.0, 2.0, np.nan])
-    assert rank_correlation(first, first**3) == pytest.approx(1)
-    assert rank_correlation(first, -first) == pytest.approx(-1)
-    assert rank_correlation(np.array([1.0, 2, 2, 4]), np.array([1.0, 3, 2, 4])) == pytest.approx(0.9487, abs=1e-4)
-    assert np.isnan(rank_correlation(first[:2], first[:2])) and np.isnan(rank_correlation(np.ones(5), first))
-
-
-def test_half_and_half_gives_the_source_the_same_share_at_every_step_whatever_the_weights():
-    for seed in (1, 2):
-        rolled = roll_out(*maps(seed))
-        for layer, found in enumerate(rolled.source_share(), start=1):
-            assert np.allclose(found, 1 - 0.5**layer)
-
-
-def test_a_measured_mixing_is_the_length_of_what_is_added_over_both_lengths():
-    model = small_model(2)
-    mixing, stream = (
-        measured_mixing(record_residual_stream(model, SOURCE, FED)),
-        record_residual_stream(model, SOURCE, FED),
-    )
-    assert mixing.encoder.shape == (2, len(SOURCE)) and mixing.cross.shape == mixing.decoder.shape == (3, len(FED))
-    block = stream.decoder.of_layer(1)[1]
-    added, kept = np.linalg.norm(block.change[2]), np.linalg.norm(block.before[2])
-    assert mixing.cross[1, 2] == pytest.approx(added / (added + kept), rel=1e-6)
+        blocks = [block for block in stack.sublayers if block.name == name]
+        added, before = (
+            np.sqrt([(getattr(block, part) ** 2).sum(axis=-1) for block in blocks]) for part in ("change", "before")
+        )
+        assert parts == near(added / (added + before))
     rolled = roll_out(*maps(2), mixing)
-    for part in (rolled.encoder, rolled.decoder, rolled.across):
-        assert np.allclose(part.sum(axis=-1), 1) and (part >= 0).all()
-    assert np.ptp(rolled.source_share()[-1]) > 1e-4, "now steps differ"
-    assert not np.triu(rolled.across[-1][:, len(SOURCE) :], 1).any()
+    assert_causal_shares(rolled)
     part, read = mixing.encoder[0][:, None], maps(2)[0][0].mean(0)
-    by_hand = (1 - part) * np.eye(len(SOURCE)) + part * read
-    assert rolled.encoder[0] == near(by_hand)
+    assert rolled.encoder[0] == near((1 - part) * np.eye(len(SOURCE)) + part * read)
 
 
 def test_vectors_of_length_0_mix_half_and_half():
-    nothing = SubLayer("self_attention", 0, np.zeros((2, 3)), np.zeros((2, 3)), np.zeros((2, 3)))
+    nothing = SubLayer("self_attention", 0, *np.zeros((3, 2, 3)))
     crossing = dataclasses.replace(nothing, name="cross_attention")
     stack = StackStream(*np.zeros((3, 2, 3)), (nothing, crossing), np.zeros((2, 3)))
     assert (measured_mixing(ResidualStream(stack, stack, np.zeros((2, 5)))).cross == 0.5).all()
 
 
-def test_tokens_are_left_out_the_same_in_parts_of_any_size():
-    model = unlike_model(3)
-    whole = leave_one_out(model, SOURCE, FED, 7)
-    places = len(SOURCE) + len(FED)
-    for size in (1, 5):
-        parts = [occlude(model, SOURCE, FED, 7, range(at, min(at + size, places))) for at in range(0, places, size)]
-        stitched = concatenate(parts, len(SOURCE))
-        assert stitched.source == near(whole.source)
-        assert stitched.prefix == near(whole.prefix)
-    cut = parts_to_occlude(61, 30)
-    assert [place for part in cut for place in part] == list(range(91)) and len(cut) > 3
-    with pytest.raises(ValueError, match="positions must be in 0 to"):
-        occlude(model, SOURCE, FED, 7, [places])
+def by_hand(stages, parameters, row, own_last):
+    """Compute each token's contribution to one row by the formula of Ferrando et al., number by number."""
+    p, d_model = parameters, stages.residual.shape[-1]
+    heads, keys = stages.weights.shape[1], stages.weights.shape[-1]
+    width = d_model // heads
+    total = stages.residual[0, row] + p.b_output
+    parts = []
+    for key in range(keys):
+        vector = np.zeros(d_model)
+        for head in range(heads):
+            columns = slice(head * width, (head + 1) * width)
+            value = stages.memory[0, key] @ p.w_value[:, columns] + p.b_value[columns]
+            vector += stages.weights[0, head, row, key] * (value @ p.w_output[columns])
+        total = total + vector
+        parts.append(vector)
+    if own_last:
+        parts.append(stages.residual[0, row])
+    else:
+        parts[row] = parts[row] + stages.residual[0, row]
+    whole = total
+    if p.norm == Norm.POST:
+        deviation = np.sqrt(sum((x - total.mean()) ** 2 for x in total) / d_model + p.epsilon)
+        parts = [p.gamma * (part - part.mean()) / deviation for part in parts]
+        whole = p.gamma * (total - total.mean()) / deviation + p.beta
+    length = sum(abs(x) for x in whole)
+    far = [sum(abs(x - y) for x, y in zip(whole, part, strict=True)) for part in parts]
+    nearness = [max(0.0, length - each) for each in far]
+    if not any(nearness):  # rare: the bias outweighs every token
+        read = [each if part.any() else np.inf for each, part in zip(far, parts, strict=True)]
+        return [float(number == int(np.argmin(read))) for number in range(len(read))]
+    return [each / sum(nearness) for each in nearness]
+
+
+@pytest.mark.parametrize("norm", list(Norm))
+@pytest.mark.parametrize("mask", ["none", "causal"])
+def test_the_toy_blocks_contributions_are_those_of_the_formula(norm, mask):
+    numbers = toy_numbers(ToyShape(batch=2, tokens=5, d_model=8, num_heads=2, norm=norm), 3, mask)
+    stages = numbers.stages()
+    shares = contributions(stages, numbers.parameters, reads_itself=True)
+    expected = [by_hand(stages, numbers.parameters, row, own_last=False) for row in range(5)]
+    np.testing.assert_allclose(shares, expected, atol=1e-12)
+    if mask == "causal":
+        assert not shares[np.triu_indices(5, 1)].any()
+
+
+@pytest.mark.parametrize("norm", ["post", "pre"])
+def test_cross_attention_and_the_rows_own_vector_share_its_output(norm):
+    model = unlike_model(norm=norm)
+    parameters = block_parameters(model, "cross", 1)
+    shown = record_stages(model, SOURCE, FED, "cross", 1)
+    stages = compute_stages(shown.residual, shown.memory, shown.unmasked, parameters)
+    shares = contributions(stages, parameters, reads_itself=False)
+    assert shares.shape == (len(FED), len(SOURCE) + 1)
+    expected = [by_hand(stages, parameters, row, own_last=True) for row in range(len(FED))]
+    np.testing.assert_allclose(shares, expected, atol=1e-9)
+
+
+def test_a_row_whose_parts_all_lead_away_is_the_nearest_ones():
+    shares = _shares(
+        np.array([[[5.0, -5.0], [0.0, -4.0], [0, 0]], [[1.0, 1.0], [-3.0, 0.0], [0, 0]]]),
+        np.array([[-1.0, 1.0], [1.0, 1.0]]),
+    )
+    np.testing.assert_allclose(shares, [[0, 1, 0], [1, 0, 0]])
+
+
+def test_layers_are_multiplied_as_matrices_over_both_sides():
+    """Multiply once more, as one matrix over source and prefix together."""
+    generator = np.random.default_rng(2)
+
+    def stochastic(rows, columns):
+        weights = generator.random((rows, columns))
+        return weights / weights.sum(axis=1, keepdims=True)
+
+    encoder = [stochastic(4, 4) for _ in range(3)]
+    decoder, cross = [stochastic(3, 3) for _ in range(2)], [stochastic(3, 5) for _ in range(2)]
+    memory = encoder[2] @ encoder[1] @ encoder[0]
+    both = np.eye(7)
+    for reads_prefix, reads_memory in zip(decoder, cross, strict=True):
+        step = np.block(
+            [[np.eye(4), np.zeros((4, 3))], [reads_memory[:, :4] @ memory, reads_memory[:, 4:] * reads_prefix]]
+        )
+        both = step @ both
+    rolled = multiply(encoder, decoder, cross)
+    np.testing.assert_allclose(rolled.across[-1], both[4:], atol=1e-12)
+    np.testing.assert_allclose(rolled.encoder[-1], memory, atol=1e-12)
+
+
+@pytest.mark.parametrize("norm", ["post", "pre"])
+def test_alti_has_causal_shares_and_none_of_a_source_that_is_not_read(norm):
+    model = unlike_model(norm=norm)
+    assert_causal_shares(alti(model, SOURCE, FED))
+    with torch.no_grad():
+        for layer in model.decoder:
+            layer.cross_attention.output.weight.zero_()
+    assert alti(model, SOURCE, FED).source_share().max() < 1e-9

@@ -1,17 +1,15 @@
-"""Trace: what every figure reads."""
+"""Traces and their attention maps: each field is the model's."""
 
 import dataclasses
 
 import numpy as np
 import pytest
 import torch
-from support.models import record_one
 from support.tolerance import near
 from support.traces import made_trace
 
-from transformer.interpret.activations import record
-from transformer.interpret.trace import TOP_K, Trace
-from transformer.interpret.trace_file import Origin
+from transformer.errors import TooLongError
+from transformer.interpret.trace import TOP_K, attention_map
 from transformer.model.names import AttentionKind
 
 TEXT = "big red dog."
@@ -22,85 +20,59 @@ def trace(translator):
     return translator.trace(TEXT, target="groß rot alt Hund Hund.")
 
 
-def test_decoder_row_t_is_fed_what_came_before_and_predicts_what_comes_next(trace, tokenizer):
-    target_ids = (*tokenizer.encode("groß rot alt Hund Hund."), tokenizer.end_id)
-    assert trace.target_ids == target_ids
-    assert trace.decoder_input_ids == (tokenizer.begin_id, *target_ids[:-1])
-    assert trace.decoder_input_tokens[0] == "<s>" and trace.target_tokens[-1] == "</s>"
-    assert trace.decoder_input_tokens[1:] == trace.target_tokens[:-1]
-    assert trace.source_ids == (*tokenizer.encode(TEXT), tokenizer.end_id)
-    assert trace.source_tokens == tuple(map(tokenizer.piece_text, trace.source_ids))
+@torch.inference_mode()
+def test_every_field_is_the_models(translator, tokenizer):
+    text, target = "big red dog.", "Hund rot"
+    trace = translator.trace(text, target=target)
+    following = [*tokenizer.encode(target), tokenizer.end_id]
+    source = [*tokenizer.encode(text), tokenizer.end_id]
+    fed = [tokenizer.begin_id, *following[:-1]]
+    probabilities = translator.model(torch.tensor([source]), torch.tensor([fed]))[0].softmax(-1)
+    assert (trace.source_text, trace.target_text, trace.origin, trace.finished) == (text, target, "target", True)
+    assert [piece.id for piece in trace.source_pieces] == source[:-1]
+    assert (list(trace.source_ids), list(trace.decoder_input_ids), list(trace.target_ids)) == (source, fed, following)
+    for tokens, ids in (("source_tokens", source), ("decoder_input_tokens", fed), ("target_tokens", following)):
+        assert getattr(trace, tokens) == tuple(map(tokenizer.piece_text, ids))
+    chosen = probabilities[range(len(following)), following]
+    assert trace.target_probabilities == near(chosen)
+    assert list(trace.target_ranks) == [1 + int((row > p).sum()) for row, p in zip(probabilities, chosen, strict=True)]
+    assert trace.entropies == near(-(probabilities * probabilities.log()).sum(-1))
+    best = probabilities.topk(TOP_K, dim=-1)
+    np.testing.assert_array_equal(trace.candidate_ids, best.indices)
+    assert trace.candidate_probabilities == near(best.values)
+    assert trace.candidate_tokens == tuple(tuple(map(tokenizer.piece_text, row)) for row in best.indices.tolist())
+    cut = translator.trace(text, target=following[:-1])
+    assert not cut.finished and cut.target_text == target and list(cut.target_ids) == following[:-1]
 
 
-def test_maps_have_layers_heads_queries_and_keys(trace):
+def test_ids_that_are_no_translation_are_refused(translator):
+    too_many, size = [4] * (translator.model.config.max_length + 1), translator.model.config.output_size
+    for ids, error in (([], ValueError), ([4, size], ValueError), ([-1], ValueError), (too_many, TooLongError)):
+        with pytest.raises(error, match="target|ids must be"):
+            translator.trace("big red dog.", target=ids)
+
+
+def test_maps_are_causal_distributions_in_read_only_float32(trace):
     source, target = len(trace.source_ids), len(trace.target_ids)
     assert source != target
-    assert trace.encoder.shape == (2, 4, source, source)
-    assert trace.decoder.shape == (3, 4, target, target)
-    assert trace.cross.shape == (3, 4, target, source)
-
-
-@pytest.mark.parametrize("kind", AttentionKind)
-def test_rows_of_every_map_sum_to_one(trace, kind):
-    maps = trace.attention(kind)
-    assert maps.sum(-1) == near(1)
-    assert maps is getattr(trace, kind)
-
-
-def test_the_decoder_never_looks_ahead(trace):
-    later = np.triu(np.ones(trace.decoder.shape[-2:], dtype=bool), 1)
-    assert (trace.decoder[..., later] == 0).all()
+    for kind, shape in (
+        ("encoder", (2, 4, source, source)),
+        ("decoder", (3, 4, target, target)),
+        ("cross", (3, 4, target, source)),
+    ):
+        maps = trace.attention(kind)
+        assert maps.shape == shape and maps.sum(-1) == near(1)
+    assert not np.triu(trace.decoder, 1).any()
+    arrays = [value for value in vars(trace).values() if isinstance(value, np.ndarray)]
+    assert len(arrays) == 8 and not any(array.flags.writeable for array in arrays)
+    assert {array.dtype for array in arrays if array.dtype.kind == "f"} == {np.dtype(np.float32)}
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        trace.origin = "decoded"
 
 
 def test_an_unknown_kind_of_map_is_refused(trace):
     with pytest.raises(ValueError, match="kind must be one of encoder, decoder, cross"):
         trace.attention("self")
-
-
-def test_probabilities_ranks_and_entropies_are_those_of_the_models_logits(trace, translator):
-    logits = record_one(translator.model, trace.source_ids, trace.decoder_input_ids).logits.double()
-    p = logits.softmax(-1).numpy()
-    rows = np.arange(len(trace.target_ids))
-    chosen = p[rows, trace.target_ids]
-    assert trace.target_probabilities == near(chosen)
-    np.testing.assert_array_equal(trace.target_ranks, 1 + (p > chosen[:, None]).sum(1))
-    assert trace.entropies == near(-(p * np.log(p)).sum(1))
-
-
-def test_candidates_are_the_most_probable_first_with_their_own_texts(trace, translator, tokenizer):
-    assert trace.candidate_ids.shape == trace.candidate_probabilities.shape == (len(trace.target_ids), TOP_K)
-    assert (np.diff(trace.candidate_probabilities) <= 0).all()
-    p = record_one(translator.model, trace.source_ids, trace.decoder_input_ids).logits.softmax(-1)
-    np.testing.assert_array_equal(trace.candidate_ids[:, 0], p.argmax(-1).numpy())
-    expected = torch.gather(p, 1, torch.tensor(trace.candidate_ids)).numpy()
-    assert trace.candidate_probabilities == near(expected)
-    assert trace.candidate_tokens[1][2] == tokenizer.piece_text(trace.candidate_ids[1, 2])
-
-
-def test_arrays_are_read_only_and_fields_frozen(trace):
-    arrays = [value for value in vars(trace).values() if isinstance(value, np.ndarray)]
-    assert len(arrays) == 8 and not any(array.flags.writeable for array in arrays)
-    for array in arrays:
-        with pytest.raises(ValueError, match="read-only"):
-            array[...] = 0
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        trace.origin = "decoded"
-
-
-def test_maps_and_probabilities_are_float32(trace):
-    for name in ("encoder", "decoder", "cross", "target_probabilities", "entropies", "candidate_probabilities"):
-        assert getattr(trace, name).dtype == np.float32, name
-
-
-def test_a_saved_trace_has_every_field_without_pickle(trace, tmp_path):
-    trace.save(tmp_path / "trace.npz")
-    with np.load(tmp_path / "trace.npz", allow_pickle=False) as stored:
-        names = {field.name for field in dataclasses.fields(trace)} - {"source_pieces"} | {"source_spans"}
-        assert set(stored.files) == names
-        for name in names - {"source_spans"}:
-            np.testing.assert_array_equal(stored[name], np.array(getattr(trace, name)))
-        spans = [TEXT[begin:end].strip() for begin, end in stored["source_spans"]]
-        assert "".join(spans) == TEXT.replace(" ", "")
 
 
 def test_greedy_chooses_the_most_probable_token_that_may_be_chosen():
@@ -115,34 +87,12 @@ def test_greedy_chooses_the_most_probable_token_that_may_be_chosen():
     )
     assert trace.is_greedy.tolist() == [True, False, False]
     assert [trace.runner_up(step) for step in range(3)] == [3, 1, 1]
+    assert trace.never_chosen == {"<pad>", "<s>"}
+    assert dataclasses.replace(trace, decoder_input_tokens=("</s>",)).never_chosen == {"<pad>"}
+    assert trace.log_probability == pytest.approx(3 * trace.mean_log_probability) == pytest.approx(np.log(0.3 * 0.01))
     forced = dataclasses.replace(trace, num_forced=2)
     assert forced.is_greedy.tolist() == [True, True, False] and list(forced.scored_steps) == [2]
     assert forced.log_probability == forced.mean_log_probability == pytest.approx(np.log(0.1))
-
-
-def test_saving_keeps_the_very_name_it_is_given(trace, tmp_path):
-    trace.save(tmp_path / "trace.out")
-    assert [path.name for path in tmp_path.iterdir()] == ["trace.out"]
-
-
-def test_a_target_cut_off_is_not_finished(translator, tokenizer):
-    pieces, ids = tokenizer.pieces("dog"), tokenizer.encode("Hund Katze")
-    source = [*(piece.id for piece in pieces), tokenizer.end_id]
-    recording = record(translator.model, [source], [[tokenizer.begin_id, *ids[:-1]]])
-    trace = Trace.from_activations(recording, tokenizer, "dog", ids, Origin.DECODED)
-    assert not trace.finished and trace.target_text == "Hund Katze"
-
-
-def test_the_runner_up_is_the_best_token_that_was_not_chosen_and_could_have_been(trace, tokenizer):
-    first = ("<pad>", "<s>", *trace.candidate_tokens[0][2:])
-    padded = dataclasses.replace(trace, candidate_tokens=(first, *trace.candidate_tokens[1:]))
-    assert padded.never_chosen == {"<pad>", "<s>"} and padded.runner_up(0) >= 2
-    assert dataclasses.replace(trace, decoder_input_tokens=("</s>", *trace.decoder_input_tokens[1:])).never_chosen == {
-        "<pad>"
-    }
-    never = {tokenizer.pad_id, tokenizer.begin_id}
-    for step, (ids, own) in enumerate(zip(trace.candidate_ids.tolist(), trace.target_ids, strict=True)):
-        assert ids[trace.runner_up(step)] == next(id for id in ids if id not in never | {own})
 
 
 def test_another_token_can_be_taken_unless_the_length_limit_was_met_there(trace):
@@ -150,3 +100,33 @@ def test_another_token_can_be_taken_unless_the_length_limit_was_met_there(trace)
     cut = dataclasses.replace(trace, finished=False)
     assert [cut.has_room_after(step) for step in steps] == [True] * (len(steps) - 1) + [False]
     assert all(dataclasses.replace(trace, finished=True).has_room_after(step) for step in steps)
+
+
+@pytest.mark.parametrize("layer, head", [(0, 1), (1, None), (None, 0), (None, None)])
+def test_a_map_is_one_head_or_the_average_over_what_is_not_chosen(trace, layer, head):
+    for kind in AttentionKind:
+        chosen, maps = attention_map(trace, kind, layer, head), trace.attention(kind)
+        assert (chosen.kind, chosen.layer, chosen.head) == (kind, layer, head)
+        assert (chosen.layers, chosen.heads) == maps.shape[:2]
+        part = maps[slice(None) if layer is None else [layer]][:, slice(None) if head is None else [head]]
+        assert np.nan_to_num(chosen.weights) == near(part.mean(axis=(0, 1)))
+        masked = np.isnan(chosen.weights)
+        np.testing.assert_array_equal(masked, np.triu(np.ones_like(masked), 1) & (kind == "decoder"))
+
+
+def test_a_decoder_row_is_named_after_the_token_that_it_reads_or_predicts(trace):
+    fed, predicted, both = (attention_map(trace, "decoder", row_label=name) for name in ("fed", "predicted", "both"))
+    assert fed.queries == fed.keys == predicted.keys == ("<s>", *trace.target_tokens[:-1])
+    assert predicted.queries == trace.target_tokens
+    assert both.queries == tuple(map(" → ".join, zip(fed.queries, trace.target_tokens, strict=True)))
+    assert attention_map(trace, "encoder", row_label="both").queries == trace.source_tokens
+    cross = attention_map(trace, "cross")
+    assert (cross.queries, cross.keys) == (fed.queries, trace.source_tokens)
+
+
+@pytest.mark.parametrize(
+    "arguments", [("sideways",), ("cross", 99), ("cross", 0, 99), ("cross", -1), ("cross", 0, 0, "all")]
+)
+def test_a_map_that_the_trace_does_not_have_is_refused(trace, arguments):
+    with pytest.raises(ValueError):
+        attention_map(trace, *arguments)

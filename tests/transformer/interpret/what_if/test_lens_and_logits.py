@@ -1,4 +1,4 @@
-"""DecoderLens, direct logit attribution and contrastive attribution, held against the model itself."""
+"""DecoderLens and direct logit attribution against the model itself."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,6 @@ from support.traces import loaded, trace_of
 from transformer.decoding.beam import Beam, beam_search
 from transformer.decoding.sampling import Greedy, Sampling, decode
 from transformer.interpret.activations import RESIDUAL_STREAM, Request, record
-from transformer.interpret.attribution import gradient_times_input, leave_one_out
 from transformer.interpret.residual import decoder_lens, record_residual_stream
 from transformer.interpret.what_if.intervention import Zero
 from transformer.interpret.what_if.logit_attribution import attribute_logit, attribution_of
@@ -28,11 +27,11 @@ def model(request):
 
 @pytest.mark.parametrize("strategy", [Greedy(), Beam(3), Sampling(0.7, seed=2)])
 def test_each_layer_of_the_lens_is_decoded_from_that_layers_output(model, strategy):
-    found = decoder_lens(model, SOURCE, strategy, prefix=(8,))
+    decoded = decoder_lens(model, SOURCE, strategy, prefix=(8,))
     stack = record_residual_stream(model, SOURCE, FED).encoder
     vectors = [stack.start, *(stack.of_layer(layer)[-1].after for layer in range(2))]
-    assert len(found) == 3
-    for one, vector in zip(found, vectors, strict=True):
+    assert len(decoded) == 3
+    for one, vector in zip(decoded, vectors, strict=True):
         assert one.ids[0] == 8
         if isinstance(strategy, Sampling):
             continue  # rows of a batch draw one after the other
@@ -44,7 +43,7 @@ def test_each_layer_of_the_lens_is_decoded_from_that_layers_output(model, strate
         assert one.ids == alone.ids and one.log_probability == near(alone.log_probability)
 
 
-def test_what_finds_no_end_stops_after_so_many_tokens_and_is_otherwise_the_same():
+def test_a_translation_without_an_end_stops_after_so_many_tokens():
     model, trace = loaded("en-de").model, trace_of("en-de", "I love my teacher.")
     whole, most = decoder_lens(model, trace.source_ids), len(trace.target_ids) + 3
     stopped = decoder_lens(model, trace.source_ids, more=3)
@@ -62,29 +61,23 @@ def test_a_step_of_a_whole_sentence_has_the_parts_of_the_prefix_alone(model):
             assert getattr(whole, part) == near(getattr(alone, part), scale=alone.logit)
 
 
-def test_the_last_layer_of_the_lens_is_the_models_own_translation():
-    for name in ("en-de", "reverse"):
-        trace = trace_of(name, "I love my teacher.")
-        assert decoder_lens(loaded(name).model, trace.source_ids)[-1].ids == trace.target_ids
-
-
 @pytest.mark.parametrize("name", ["en-de", "reverse"])
-def test_they_add_up_in_the_shipped_checkpoints_too(name):
+def test_the_parts_of_a_logit_add_up_in_the_shipped_checkpoints(name):
     trace = trace_of(name, "I love my teacher.")
     for step in range(len(trace.decoder_input_ids)):
         token, other = int(trace.candidate_ids[step, 0]), int(trace.candidate_ids[step, 1])
         for against in (None, other):
-            found = attribute_logit(
+            parts = attribute_logit(
                 loaded(name).model, trace.source_ids, trace.decoder_input_ids[: step + 1], token, against
             )
-            assert found.total == near(found.logit)
+            assert parts.total == near(parts.logit)
 
 
 @pytest.mark.parametrize("kind", ["decoder", "cross"])
-def test_what_a_head_of_the_last_layer_adds_is_what_goes_with_it_while_the_norms_are_held(kind):
+def test_a_head_of_the_last_layer_adds_its_vector_through_the_held_norm(kind):
     """Pre-norm: the head's vector is taken out of the last residual stream by hand, the deviation is kept."""
     model, layer, head = unlike_model(norm="pre"), 2, 1
-    found = getattr(attribute_logit(model, SOURCE, FED, 5), kind)[layer, head]
+    added = getattr(attribute_logit(model, SOURCE, FED, 5), kind)[layer, head]
     with apply_interventions(model, [Zero(kind, layer, head)]):
         without = record_residual_stream(model, SOURCE, FED).decoder.of_layer(layer)
     whole = record_residual_stream(model, SOURCE, FED).decoder
@@ -94,23 +87,4 @@ def test_what_a_head_of_the_last_layer_adds_is_what_goes_with_it_while_the_norms
     weight, gamma = model.output_projection.weight[5].detach().numpy(), model.decoder_norm.weight.detach().numpy()
     centred = head_vector - head_vector.mean()
     expected = (weight * gamma * centred / np.sqrt(last.var() + model.decoder_norm.eps)).sum()
-    assert found == near(expected)
-
-
-@pytest.mark.parametrize("method", [gradient_times_input, leave_one_out])
-def test_a_contrast_is_one_token_less_the_other(model, method):
-    """log P(a) - log P(b) is linear in both, and so is each method."""
-    found, one, other = (method(model, SOURCE, FED, *tokens) for tokens in ((5, 11), (5,), (11,)))
-    assert found.source == near(one.source - other.source, scale=one.source)
-    assert found.prefix == near(one.prefix - other.prefix, scale=one.prefix)
-    assert found.log_probability == near(one.log_probability - other.log_probability, scale=one.log_probability)
-    same = method(model, SOURCE, FED, 5, 5)
-    assert np.nan_to_num(same.source).max() == 0 == same.log_probability
-
-
-def test_the_word_that_decides_has_the_largest_contrast():
-    trace, model = trace_of("en-de", "I have no car."), loaded("en-de").model
-    step, ein = trace.target_tokens.index("▁kein"), loaded("en-de").tokenizer.encode("ein")[0]
-    fed = trace.decoder_input_ids[: step + 1]
-    erased = leave_one_out(model, trace.source_ids, fed, trace.target_ids[step], ein)
-    assert trace.source_tokens[int(np.nanargmax(erased.source))] == "▁no"
+    assert added == near(expected)

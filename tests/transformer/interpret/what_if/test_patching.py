@@ -1,4 +1,4 @@
-"""Patching: all of it is the clean run, none of it the corrupted one, and each cell what its name says."""
+"""Patching: all cells are the clean run, none the corrupted one, and each cell is the vector of its name."""
 
 import numpy as np
 import pytest
@@ -44,50 +44,46 @@ def logits(model, source):
     return record(model, [source], [FED], Request(keep=(), logits_to_keep=1)).logits[0, -1]
 
 
-def test_the_first_rows_are_the_two_runs(model):
-    found = patched_logits(model, QUESTION, [])
-    assert torch.equal(found, torch.stack([logits(model, ONE), logits(model, OTHER)]))
-
-
 def test_a_run_patched_with_itself_stays_what_it_is_bit_for_bit(model):
     same = Question(ONE, ONE, FED, (7, 11))
     for cells in (all_cells(model), *([cell] for cell in all_cells(model)[::7])):
-        found = patched_logits(model, same, [cells])
-        assert torch.equal(found[2], found[0]) and torch.equal(found[2], logits(model, ONE))
+        patched = patched_logits(model, same, [cells])
+        assert torch.equal(patched[2], patched[0]) and torch.equal(patched[2], logits(model, ONE))
 
 
 @pytest.mark.parametrize("sites", [SITES, SITES[:1], SITES[1:2]], ids=["all", "encoder", "decoder"])
-def test_patching_everything_restores_exactly_all(model, sites):
+def test_patching_everything_restores_all_and_nothing_none(model, sites):
     """All of either stack's residual stream is enough: the decoder has nothing else from the source."""
-    found = patched_logits(model, QUESTION, [all_cells(model, sites=sites)])
-    assert torch.equal(found[2], found[0]) and not torch.equal(found[1], found[0])
-    assert restored_shares(found, QUESTION.tokens).tolist() == [1.0, 0.0, 1.0]
-
-
-def test_patching_nothing_restores_nothing(model):
-    assert restored_shares(patched_logits(model, QUESTION, [()]), QUESTION.tokens)[2] == 0
+    rows = [patched_logits(model, QUESTION, [cells])[2] for cells in (all_cells(model, sites=sites), ())]
+    patched = torch.stack([logits(model, ONE), logits(model, OTHER), *rows])
+    assert (
+        torch.equal(patched[2], patched[0])
+        and torch.equal(patched[3], patched[1])
+        and not torch.equal(patched[1], patched[0])
+    )
+    assert restored_shares(patched, QUESTION.tokens).tolist() == [1.0, 0.0, 1.0, 0.0]
 
 
 @pytest.mark.parametrize("site, part", SITES)
-def test_a_map_is_each_cell_alone_written_into_the_run_by_a_hook_of_the_tests_own(model, site, part, monkeypatch):
+def test_a_map_is_each_cell_alone_put_there_by_a_hook(model, site, part, monkeypatch):
     monkeypatch.setattr(patching, "_RUNS_AT_ONCE", 5)
-    found = patching_map(model, QUESTION, site, part)
+    patched = patching_map(model, QUESTION, site, part)
     encoder = part == "encoder"
     columns = 4 if site == "head" else len(ONE) if encoder else len(FED)
-    assert found.shares.shape == ((2 if encoder else 3) + (site == "residual"), columns)
+    assert patched.shares.shape == ((2 if encoder else 3) + (site == "residual"), columns)
     both = torch.stack([logits(model, source) for source in (ONE, OTHER)])
     difference = (both[:, 7] - both[:, 11]).tolist()
-    assert [found.clean, found.corrupted] == near(difference, scale=both)
-    for layer, index in [(0, 1), (1, 3), (len(found.shares) - 1, columns - 1)]:
-        cell = found.cells[layer][index]
+    assert [patched.clean, patched.corrupted] == near(difference, scale=both)
+    for layer, index in [(0, 1), (1, 3), (len(patched.shares) - 1, columns - 1)]:
+        cell = patched.cells[layer][index]
         assert (cell.layer, cell.index) == (layer, index)
         difference_there = difference_with(model, site, part, layer, index)
         restored, whole = difference_there - difference[1], difference[0] - difference[1]
-        assert found.shares[layer, index] * whole == near(restored, scale=both)
+        assert patched.shares[layer, index] * whole == near(restored, scale=both)
 
 
 def difference_with(model, site, part, layer, index):
-    """One unbatched run of the corrupted source, the output of one module replaced by the clean run's."""
+    """Run the corrupted source with the output of one module replaced by the clean run's."""
     stack = part if site == "residual" else {"encoder": "encoder"}.get(part, "decoder")
     module = getattr(model, stack)[layer - (site == "residual")]
     if site != "residual":
@@ -110,19 +106,19 @@ def difference_with(model, site, part, layer, index):
     handle.remove()
     (clean,) = calls
     handle = module.register_forward_hook(put)
-    found = logits(model, OTHER)
+    patched = logits(model, OTHER)
     handle.remove()
-    return float(found[7] - found[11])
+    return float(patched[7] - patched[11])
 
 
-def test_the_predictions_of_all_three_runs_are_there_to_be_read(model):
+def test_predictions_are_those_of_all_three_runs(model):
     cells = all_cells(model)[:3]
-    found, rows = patched_predictions(model, QUESTION, cells, 4), patched_logits(model, QUESTION, [cells])
-    assert found.best_ids.shape == (3, 4) and np.array_equal(found.best_ids[:, 0], rows.argmax(dim=-1))
-    assert found.probabilities == near(rows.softmax(dim=-1)[:, 7])
+    patched, rows = patched_predictions(model, QUESTION, cells, 4), patched_logits(model, QUESTION, [cells])
+    assert patched.best_ids.shape == (3, 4) and np.array_equal(patched.best_ids[:, 0], rows.argmax(dim=-1))
+    assert patched.probabilities == near(rows.softmax(dim=-1)[:, 7])
 
 
-def test_what_cannot_be_patched_is_refused(model):
+def test_unequal_lengths_and_unknown_cells_are_refused(model):
     with pytest.raises(InterventionError, match="have 7 and 6 tokens"):
         Question(ONE, OTHER[1:], FED, (7, 11))
     for cell in (Cell("residual", "encoder", 3, 0), Cell("residual", "decoder", 0, 4), Cell("head", "cross", 0, 4)):
@@ -149,7 +145,6 @@ def test_each_shipped_pair_is_told_apart_by_its_model(name):
 
 
 def test_the_memory_at_the_word_that_differs_restores_most_of_a_shipped_pair():
-    """That the map shows something: the position of the changed word, and no other, in the encoder's first rows."""
     model, tokenizer = loaded("en-de").model, loaded("en-de").tokenizer
     for pair in read_minimal_pairs(CHECKPOINTS / "en-de"):
         question = pair.question(tokenizer)
@@ -158,7 +153,7 @@ def test_the_memory_at_the_word_that_differs_restores_most_of_a_shipped_pair():
         assert first[changed] == near(1) and first[~np.array(changed)] == near(0, scale=1)
 
 
-def test_damaged_pairs_are_told_in_a_sentence(tmp_path, tokenizer):
+def test_damaged_pairs_are_refused(tmp_path, tokenizer):
     assert read_minimal_pairs(tmp_path) == ()
     for text in (
         "pair = 3",

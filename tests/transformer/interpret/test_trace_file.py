@@ -1,4 +1,4 @@
-"""A trace in a notebook and as a file: what is read back is what was written, and a hostile file is refused."""
+"""Traces as files, and several made at once: reading inverts writing, and a hostile file is refused."""
 
 import builtins
 import contextlib
@@ -9,7 +9,6 @@ import zipfile
 from pathlib import Path
 
 import numpy as np
-import pandas
 import pytest
 from support.tolerance import near
 
@@ -29,27 +28,23 @@ def saved(trace, tmp_path) -> Path:
     return tmp_path / "trace.npz"
 
 
-def assert_equal(one: Trace, other: Trace, atol: float = 0) -> None:
-    for name, value in vars(one).items():
-        found = getattr(other, name)
-        assert type(found) is type(value), name
+@pytest.mark.parametrize("name", ["trace.npz", "trace.out"])
+@pytest.mark.parametrize(
+    "changes", [{}, {"finished": False, "source_text": "'\"<\n🙂 ", "target_text": "", "num_forced": 2}]
+)
+def test_reading_inverts_writing(trace, tmp_path, name, changes):
+    expected = dataclasses.replace(trace, **changes)
+    expected.save(tmp_path / name)
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+    loaded = Trace.load(tmp_path / name)
+    for field, value in vars(expected).items():
+        loaded_value = getattr(loaded, field)
+        assert type(loaded_value) is type(value), field
         if isinstance(value, np.ndarray):
-            assert found.dtype == value.dtype and not found.flags.writeable
-            np.testing.assert_allclose(found, value, rtol=0, atol=atol, err_msg=name)
+            assert loaded_value.dtype == value.dtype and not loaded_value.flags.writeable
+            np.testing.assert_array_equal(loaded_value, value)
         else:
-            assert found == value, name
-
-
-def test_what_is_saved_is_loaded(saved, trace):
-    assert_equal(Trace.load(saved), trace)
-
-
-def test_a_trace_of_an_unfinished_translation_and_strange_texts_survives(trace, tmp_path):
-    strange = dataclasses.replace(
-        trace, finished=False, source_text="'\"<\n🙂 ", target_text="", num_forced=2, source_pieces=()
-    )
-    strange.save(tmp_path / "strange.npz")
-    assert_equal(Trace.load(str(tmp_path / "strange.npz")), strange)
+            assert loaded_value == value, field
 
 
 def rewrite(path: Path, **changed: np.ndarray | bytes | None) -> None:
@@ -66,10 +61,6 @@ def rewrite(path: Path, **changed: np.ndarray | bytes | None) -> None:
         for name, value in members.items():
             if value is not None:
                 archive.writestr(f"{name}.npy", value)
-
-
-LYING = b"\x93NUMPY\x01\x00\x46\x00{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999,), }"
-LYING = LYING.ljust(10 + 0x46 - 1) + b"\n"  # 400 GB in 80 bytes
 
 
 class Evil:
@@ -89,7 +80,6 @@ class Evil:
         ("interventions", np.array(["zero:everything"])),
         ("target_tokens", None),
         ("another", np.zeros(1)),
-        ("entropies", b"\x93NUMPY\x01\x00\x10\x00no header at all"),
         ("entropies", b"\x93NUMPY\x01\x00\x2f\x00{'descr': '<f4', 'shape': (3,), 'never closed'\n"),
         (
             "entropies",
@@ -115,35 +105,12 @@ def test_bytes_that_are_no_archive_are_refused(tmp_path, content):
     assert not hasattr(builtins, "ran")
 
 
-def test_a_trace_is_always_written_in_the_same_order(saved):
-    with zipfile.ZipFile(saved) as archive:
-        assert archive.namelist()[:3] == ["source_text.npy", "target_text.npy", "origin.npy"]
-
-
 def test_a_damaged_file_never_fails_otherwise(saved, trace):
     whole = saved.read_bytes()
-    for place in np.random.default_rng(3).integers(0, len(whole), 60):
-        saved.write_bytes(whole[:place] + bytes([whole[place] ^ 0x55]) + whole[place + 1 :])
+    for position in np.random.default_rng(3).integers(0, len(whole), 60):
+        saved.write_bytes(whole[:position] + bytes([whole[position] ^ 0x55]) + whole[position + 1 :])
         with contextlib.suppress(DataError):
             assert Trace.load(saved).encoder.shape == trace.encoder.shape
-
-
-def test_the_table_has_each_weight_with_its_tokens_and_no_masked_cell(trace):
-    frame = trace.to_frame()
-    source, target = len(trace.source_ids), len(trace.target_ids)
-    assert frame["kind"].value_counts().to_dict() == {
-        "encoder": 2 * 4 * source * source,
-        "cross": 3 * 4 * target * source,
-        "decoder": 3 * 4 * target * (target + 1) // 2,
-    }
-    keys = {"encoder": trace.source_tokens, "cross": trace.source_tokens, "decoder": trace.decoder_input_tokens}
-    for row in frame.sample(60, random_state=1).itertuples():
-        assert row.weight == trace.attention(row.kind)[row.layer, row.head, row.query, row.key]
-        assert row.key_token == keys[row.kind][row.key]
-        encoder = row.kind == "encoder"
-        assert row.query_token == (trace.source_tokens if encoder else trace.decoder_input_tokens)[row.query]
-        assert pandas.isna(row.output_token) if encoder else row.output_token == trace.target_tokens[row.query]
-    assert frame.groupby(["kind", "layer", "head", "query"], observed=True)["weight"].sum().to_numpy() == near(1)
 
 
 @pytest.mark.parametrize(
@@ -154,21 +121,21 @@ def test_traces_made_together_are_those_made_alone(shipped, options):
     done = []
     together = shipped.trace_many(texts, progress=done.append, **options)
     assert done == [4]
-    for text, found in zip(texts, together, strict=True):
-        alone = shipped.trace(text, **options)
-        assert found.target_text == alone.target_text
-        for kind in AttentionKind:
-            assert found.attention(kind) == near(alone.attention(kind))
-        assert found.target_probabilities == near(alone.target_probabilities)
-        for name in ("source_pieces", "target_ids", "origin", "interventions"):
-            assert getattr(found, name) == getattr(alone, name)
+    for text, each in zip(texts, together, strict=True):
+        assert_near(each, shipped.trace(text, **options))
 
 
-def test_targets_that_are_given_are_traced_together_each_with_its_text(shipped):
+def test_given_targets_are_traced_together_each_with_its_text(shipped):
     texts, targets = ["No.", "I love my teacher."], ["Ja, gern.", shipped.hypotheses("I love my teacher.")[0]]
     together = shipped.trace_many(texts, targets=targets, interventions="uniform:cross.*.*")
-    assert [found.origin for found in together] == ["target", "decoded"]
-    for text, target, found in zip(texts, targets, together, strict=True):
-        alone = shipped.trace(text, target=target, interventions="uniform:cross.*.*")
-        assert found.target_ids == alone.target_ids
-        assert found.target_probabilities == near(alone.target_probabilities)
+    assert [each.origin for each in together] == ["target", "decoded"]
+    for text, target, each in zip(texts, targets, together, strict=True):
+        assert_near(each, shipped.trace(text, target=target, interventions="uniform:cross.*.*"))
+
+
+def assert_near(trace: Trace, alone: Trace) -> None:
+    for kind in AttentionKind:
+        assert trace.attention(kind) == near(alone.attention(kind))
+    assert trace.target_probabilities == near(alone.target_probabilities)
+    for name in ("source_pieces", "target_ids", "target_text", "origin", "interventions"):
+        assert getattr(trace, name) == getattr(alone, name)

@@ -1,0 +1,136 @@
+"""Attributions of a predicted token: gradients, left-out tokens, value norms, and the correlation of two of them."""
+
+import numpy as np
+import pytest
+import torch
+from support.models import random_sources, record_one, small_model, unlike_model
+from support.tolerance import near
+
+from transformer.interpret import attribution
+from transformer.interpret.attention_block import block_parameters, record_stages
+from transformer.interpret.attribution import (
+    concatenate,
+    gradient_times_input,
+    leave_one_out,
+    lost_without_each,
+    occlude,
+    parts_to_occlude,
+    rank_correlation,
+    shares,
+    summed_value_norms,
+    transformed_values,
+)
+from transformer.model.attention import causal_mask
+
+SOURCE, FED = random_sources(7)[0], [2, 9, 8, 5, 4]
+
+
+@pytest.mark.parametrize("norm", ["pre", "post"])
+def test_the_gradient_is_that_of_a_small_step(norm):
+    model, position, step = unlike_model(3, norm=norm).double(), 2, 1e-5
+    measured = gradient_times_input(model, SOURCE, FED, 7)
+    assert not any(parameter.grad is not None for parameter in model.parameters())
+    before = float(record_one(model, SOURCE, FED).logits[-1].log_softmax(-1)[7])
+    assert measured.log_probability == near(before)
+    for table, ids, values in (
+        (model.source_embedding, SOURCE, measured.source),
+        (model.target_embedding, FED, measured.prefix),
+    ):
+        assert values.shape == (len(ids),)
+
+        def stretch(module, arguments, output):
+            stretched = output.clone()
+            stretched[:, position] *= 1 + step
+            return stretched
+
+        handle = table.register_forward_hook(stretch)
+        with torch.no_grad():
+            after = float(model(torch.tensor([SOURCE]), torch.tensor([FED]))[0, -1].log_softmax(-1)[7])
+        handle.remove()
+        assert (after - before) / step == pytest.approx(values[position], rel=1e-2, abs=1e-4)
+
+
+@torch.inference_mode()
+@pytest.mark.parametrize("source", [SOURCE, SOURCE[:2], SOURCE[-1:]])
+def test_a_token_that_is_left_out_is_masked_for_all_others(source):
+    model = unlike_model(3)
+    measured = leave_one_out(model, source, FED, 7)
+    ids, fed = torch.tensor([source]), torch.tensor([FED])
+
+    def log_p(source_mask, target_mask) -> float:
+        hidden = model.decode(fed, model.encode(ids, source_mask), target_mask, source_mask)
+        return float(model.output_projection(hidden)[0, -1].log_softmax(-1)[7])
+
+    whole = log_p(None, causal_mask(len(FED)))
+    assert measured.log_probability == near(whole)
+    for position in range(len(source)):
+        mask = torch.ones(1, 1, 1, len(source), dtype=torch.bool)
+        mask[..., position] = False
+        expected = whole - log_p(mask, causal_mask(len(FED))) if len(source) > 1 else np.nan
+        assert measured.source[position] == near(expected, scale=whole)
+    for position in range(len(FED) - 1):
+        mask = causal_mask(len(FED)).clone()
+        mask[position + 1 :, position] = False
+        assert measured.prefix[position] == near(whole - log_p(None, mask), scale=whole)
+    assert np.isnan(measured.prefix[-1])
+
+
+def test_parts_of_any_size_give_the_same():
+    model, count = unlike_model(3), len(SOURCE) + len(FED)
+    whole = leave_one_out(model, SOURCE, FED, 7)
+    for size in (1, 5):
+        parts = [occlude(model, SOURCE, FED, 7, range(at, min(at + size, count))) for at in range(0, count, size)]
+        stitched = concatenate(parts, len(SOURCE))
+        assert stitched.source == near(whole.source) and stitched.prefix == near(whole.prefix)
+    parts = parts_to_occlude(61, 30)
+    assert [position for part in parts for position in part] == list(range(91)) and len(parts) > 3
+    with pytest.raises(ValueError, match="positions must be in 0 to"):
+        occlude(model, SOURCE, FED, 7, [count])
+
+
+@pytest.mark.parametrize("at_once", [1, 3, 16])
+def test_losses_of_all_outputs_are_those_of_leaving_out_for_each(shipped, monkeypatch, at_once):
+    trace = shipped.trace("I love my teacher.")
+    source, fed, outputs = trace.source_ids, trace.decoder_input_ids, trace.target_ids
+    monkeypatch.setattr(attribution, "TOKENS_AT_ONCE", at_once)
+    losses = lost_without_each(shipped.model, source, fed, outputs)
+    assert losses.shape == (len(outputs), len(source))
+    for step, output in enumerate(outputs):
+        assert losses[step] == near(leave_one_out(shipped.model, source, fed[: step + 1], output).source)
+    assert not lost_without_each(shipped.model, source[-1:], fed, outputs).any(), "a single token stays"
+
+
+@pytest.mark.parametrize("method", [gradient_times_input, leave_one_out])
+def test_a_contrast_is_one_token_less_the_other(method):
+    """log P(a) - log P(b) is linear in both, and so is each method."""
+    model = unlike_model()
+    contrast, one, other = (method(model, SOURCE, FED, *tokens) for tokens in ((5, 11), (5,), (11,)))
+    assert contrast.source == near(one.source - other.source, scale=one.source)
+    assert contrast.prefix == near(one.prefix - other.prefix, scale=one.prefix)
+    assert contrast.log_probability == near(one.log_probability - other.log_probability, scale=one.log_probability)
+
+
+@pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
+def test_weighted_value_vectors_add_up_to_the_blocks_output(kind):
+    model = small_model(2)
+    stages, parameters = record_stages(model, SOURCE, FED, kind, 1), block_parameters(model, kind, 1)
+    value = stages.value[0].reshape(-1, 4, 6)  # keys heads d_k
+    vectors = np.stack([value[:, head] @ parameters.w_output[6 * head : 6 * head + 6] for head in range(4)])
+    assert transformed_values(stages, parameters)[0] == near(vectors)
+    weighted = stages.weights[0][..., None] * vectors[:, None]  # heads queries keys d_model
+    assert weighted.sum(axis=(0, 2)) + parameters.b_output == near(stages.output[0])
+    norms = summed_value_norms(stages, parameters)
+    assert norms[0] == near(np.linalg.norm(weighted.sum(axis=0), axis=-1))
+    assert np.allclose(shares(norms).sum(axis=-1), 1)
+    np.testing.assert_allclose(shares(np.array([[0.1, 0.3], [0.0, 0.0]])), [[0.25, 0.75], [0.0, 0.0]])
+
+
+def test_rank_correlation_is_spearmans_over_known_pairs():
+    nan = float("nan")
+    values = np.array([1.0, 5.0, 3.0, 2.0, nan])
+    assert rank_correlation(values, values**3) == pytest.approx(1)
+    assert rank_correlation(values, -values) == pytest.approx(-1)
+    assert rank_correlation(np.array([1.0, 2, 2, 4]), np.array([1.0, 3, 2, 4])) == pytest.approx(0.9487, abs=1e-4)
+    assert rank_correlation(np.array([1.0, nan, 2, 3, 9]), np.array([1.0, 7, 2, 3, nan])) == pytest.approx(1)
+    assert np.isnan(rank_correlation(np.array([1.0, 2, nan]), np.array([3.0, 2, 1]))), "three pairs are needed"
+    assert np.isnan(rank_correlation(np.ones(5), values))
