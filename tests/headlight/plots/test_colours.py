@@ -1,8 +1,10 @@
-"""One meaning a colour: orange is what the visitor has changed, and every colour stands in the palettes alone."""
+"""One meaning per colour, all colours in the palettes, and contrast on light and dark pages."""
 
 import colorsys
 import json
 import re
+import tomllib
+from collections.abc import Sequence
 
 import numpy as np
 import plotly.graph_objects as go
@@ -13,13 +15,13 @@ from support.source_files import ROOT
 from headlight.plots import palette
 
 HEADLIGHT = ROOT / "headlight"
-# The last one's page is for phones, and so small that it has nothing of the app's.
+# The last page is for phones, and too small for the app's style sheets.
 PALETTES = {"plots/palette.py", "components/lib/colours.css", "components/lib/colours.js", "classroom/student.css"}
-# A colour written out. What Plotly writes into `style` and a selector asks for is no colour of ours.
+# A colour written out; colours that Plotly writes into `style`, and selectors match, are left out.
 LITERAL = re.compile(r"(?<![&\w])#(?:[0-9a-f]{8}|[0-9a-f]{6}|[0-9a-f]{3,4})\b|(?:rgb|hsl)a?\(\s*\d", re.IGNORECASE)
 NAMED = re.compile(r"[\"'](?:gr[ae]y|orange|red|blue|green|black|white)[\"']")
-ASKED_FOR = re.compile(r"\[style\*=\"[^\"]*\"\]")
-# What the visitor hides, forces, switches off, edits or takes away, and what becomes another by that.
+SELECTED = re.compile(r"\[style\*=\"[^\"]*\"\]")
+# Things that the visitor hides, forces, switches off, edits or takes away, and their consequences.
 MAY_BE_ORANGE = {
     "plots/masks.py": "weights and probabilities without the mask",
     "plots/what_if.py": "candidates under interventions, a translation of the visitor's own",
@@ -30,25 +32,20 @@ MAY_BE_ORANGE = {
     "components/weight_bars/bars.css": "weights drawn by hand",
     "components/lib/heatmap.js": "cells that an edit of the small example has changed",
 }
-CHANGED_BY_THE_VISITOR = {
-    "without_causal_mask",
-    "next_tokens",
-    "candidates",
-    "log_probabilities",
-}
+CHANGED_BY_THE_VISITOR = {"without_causal_mask", "next_tokens", "candidates", "log_probabilities"}
 
 
 def sources():
     for path in sorted(HEADLIGHT.rglob("*")):
         name = path.relative_to(HEADLIGHT).as_posix()
         if path.suffix in {".py", ".css", ".js", ".html"} and "node_modules" not in name and name not in PALETTES:
-            yield name, ASKED_FOR.sub("", path.read_text(encoding="utf-8"))
+            yield name, SELECTED.sub("", path.read_text(encoding="utf-8"))
 
 
 def test_colours_are_written_in_the_palettes_alone():
-    found = {name: LITERAL.findall(text) + NAMED.findall(text) for name, text in sources()}
-    assert len(found) > 100
-    assert {name: colours for name, colours in found.items() if colours} == {}
+    literals = {name: LITERAL.findall(text) + NAMED.findall(text) for name, text in sources()}
+    assert len(literals) > 100
+    assert {name: colours for name, colours in literals.items() if colours} == {}
 
 
 def test_orange_is_named_only_where_the_visitor_changes_something():
@@ -63,23 +60,17 @@ def test_style_sheets_and_canvases_have_the_colours_of_the_figures():
     def rgb(colour):
         return ", ".join(re.findall(r"\d+", palette.see_through(colour, 1) if colour[0] == "#" else colour)[:3])
 
-    for name, colour in (
-        ("weight", "BLUE"),
-        ("probability", "PROBABILITY"),
-        ("positive", "POSITIVE"),
-        ("negative", "NEGATIVE"),
-        ("changed", "CHANGED"),
-    ):
+    names = {"weight": "BLUE", "probability": "PROBABILITY", "positive": "POSITIVE", "negative": "NEGATIVE"}
+    for name, colour in (names | {"changed": "CHANGED"}).items():
         assert parts[name] == rgb(getattr(palette, colour))
-    assert parts["prefix"] == rgb(palette.OLIVE)
-    for name in ("weight", "probability", "positive", "negative", "changed"):
         assert re.search(rf"{name.upper()} = \[([\d, ]+)\]", code)[1] == parts[name]
+    assert parts["prefix"] == rgb(palette.OLIVE)
     scale = palette.diverging(1.0).colours
     assert [rgb(scale[at][1]) for at in (0, 1, 2, 3)] == [parts["negative"]] * 2 + [parts["positive"]] * 2
 
 
 def shares_of(colour: str) -> tuple[float, ...]:
-    """Red, green and blue from 0 to 1."""
+    """Return red, green and blue from 0 to 1."""
     if colour[0] == "#":
         return tuple(int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
     return tuple(int(part) / 255 for part in re.findall(r"\d+", colour)[:3])
@@ -106,7 +97,7 @@ def test_no_figure_is_orange_but_for_what_the_visitor_changed(drawn):
     assert orange == CHANGED_BY_THE_VISITOR
 
 
-# Machado, Oliveira and Fernandes 2009, table 1: what those without one kind of cone see, of linear red, green and blue.
+# Machado, Oliveira and Fernandes 2009, table 1: linear red, green and blue as seen without one kind of cone.
 SEEN = {
     "all cones": np.eye(3),
     "protanopia": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
@@ -116,9 +107,14 @@ SEEN = {
 XYZ = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])  # of linear sRGB
 
 
+def light(shares: Sequence[float]) -> np.ndarray:
+    """Return linear red, green and blue of sRGB."""
+    values = np.array(shares)
+    return np.where(values <= 0.04045, values / 12.92, ((values + 0.055) / 1.055) ** 2.4)
+
+
 def linear(colour: str) -> np.ndarray:
-    parts = np.array(shares_of(colour))
-    return np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+    return light(shares_of(colour))
 
 
 def lab(light: np.ndarray) -> np.ndarray:
@@ -132,18 +128,56 @@ def test_signs_are_told_apart_by_every_colour_vision(eyes):
     assert np.linalg.norm(one - other) > 25, "about ten times what is just noticed"
 
 
-@pytest.mark.parametrize("page", ["#ffffff", "#161614"])
-def test_lines_and_signs_stand_out_from_a_light_page_and_a_dark_one(page):
-    def luminance(colour: str) -> float:
-        return float(XYZ[1] @ linear(colour))
+def contrast(one: np.ndarray, other: np.ndarray) -> float:
+    """Compute the contrast of two linear colours (WCAG 2.2)."""
+    low, high = sorted((float(XYZ[1] @ one), float(XYZ[1] @ other)))
+    return (high + 0.05) / (low + 0.05)
 
-    for colour in (
-        palette.BLUE,
-        palette.PROBABILITY,
-        palette.OLIVE,
-        palette.CHANGED,
-        palette.POSITIVE,
-        palette.NEGATIVE,
-    ):
-        low, high = sorted((luminance(colour), luminance(page)))
-        assert (high + 0.05) / (low + 0.05) >= 3, f"WCAG 1.4.11: {colour} on {page}"
+
+@pytest.mark.parametrize("page", ["#ffffff", "#161614"])
+@pytest.mark.parametrize("name", ["BLUE", "PROBABILITY", "OLIVE", "CHANGED", "POSITIVE", "NEGATIVE"])
+def test_lines_and_signs_stand_out_from_a_light_page_and_a_dark_one(page, name):
+    assert contrast(linear(getattr(palette, name)), linear(page)) >= 3, "WCAG 1.4.11"
+
+
+THEMES = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text())["theme"]
+
+
+PAGES = {"light": ((1, 1, 1), (0, 0, 0)), "dark": ((0.055, 0.067, 0.09), (1, 1, 1))}  # ground and text
+
+
+def parts(colour, theme):
+    """Return red, green, blue and opacity from 0 to 1; a colour of the theme is replaced as Streamlit does."""
+    first, *_, last = THEMES[theme]["chartSequentialColors"]
+    colour = {palette.THEMES_FAINTEST: first, palette.THEMES_STRONGEST: last}.get(colour, colour)
+    if colour.startswith("#"):
+        return np.array([int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)] + [1])
+    return np.array([float(part) for part in re.findall(r"[\d.]+", colour)]) / [255, 255, 255, 1]
+
+
+@pytest.mark.parametrize("theme", PAGES)
+def test_weights_stand_out_from_either_page_and_digits_from_every_cell(theme):
+    page, text = PAGES[theme]
+    shares = [share for share, _ in palette.WEIGHT_SCALE]
+    colours = np.array([parts(colour, theme) for _, colour in palette.WEIGHT_SCALE])
+    before = 1
+    for weight in np.linspace(0, 1, 201):
+        *colour, opaque = (np.interp(weight, shares, part) for part in colours.T)
+        cell = opaque * np.array(colour) + (1 - opaque) * np.array(page)
+        ink, above = palette.label_color(weight), contrast(light(cell), light(page))
+        assert above > before, "more weight stands out more"
+        assert contrast(light(cell), light(text if ink is None else parts(ink, theme)[:3])) >= 4.5, weight
+        before = above
+    assert before >= 7
+    assert len(THEMES[theme]["chartSequentialColors"]) == 10, "with fewer or more Streamlit takes its own"
+    assert palette.label_color(float("nan")) is None
+
+
+@pytest.mark.parametrize("theme", PAGES)
+def test_the_ramp_is_that_of_the_maps_in_the_browser(theme):
+    source = (ROOT / "headlight" / "components" / "lib" / "colours.js").read_text()
+    none, half = (re.search(rf"{name} = \[\.\.\.WEIGHT, ([\d.]+)\]", source)[1] for name in ("NONE", "HALF"))
+    blue = re.search(r"const WEIGHT = \[([\d, ]+)\]", source)[1]
+    assert palette.WEIGHT_SCALE[:2] == [[0.0, f"rgba({blue}, {none})"], [0.5, f"rgba({blue}, {half})"]]
+    full = re.search(rf"{theme}: \[NONE, HALF, \[([\d, ]+)\]", source)[1]
+    np.testing.assert_allclose(parts(palette.WEIGHT_SCALE[2][1], theme), parts(f"rgba({full})", theme))

@@ -1,4 +1,4 @@
-"""The figures of the page on masks: what is drawn, how it is labelled, whose numbers they are."""
+"""Figures of masks: their cells, labels and numbers."""
 
 import dataclasses
 
@@ -7,7 +7,6 @@ import pytest
 from support.figures import drawn_text
 
 import headlight.plots as plots
-from headlight.plots.heatmap import Heatmap
 from headlight.plots.numbers import format_probability
 from headlight.plots.tokens import shown_token, shown_tokens
 from transformer.interpret.mask_ablation import DisabledMask, masked_head, run_masked
@@ -47,62 +46,38 @@ def grid(masked):
     return plots.mask(masked.target_mask[SHORT, 0], masked.decoder_input_tokens[SHORT], closed)
 
 
-def test_a_mask_is_a_grid_of_filled_and_blank_cells(masked):
-    figure = grid(masked)
-    np.testing.assert_array_equal(~np.isnan(figure.data[0].z), masked.target_mask[SHORT, 0])
+def test_a_mask_is_a_grid_of_filled_and_blank_cells_with_reasons(masked):
+    cells, hover = grid(masked).data[0], grid(masked).data[0].hovertext
+    np.testing.assert_array_equal(~np.isnan(cells.z), masked.target_mask[SHORT, 0])
     rows, columns = masked.target_mask.shape[2:]
-    path = figure.layout.shapes[0].path
+    path = grid(masked).layout.shapes[0].path
     assert path.count("M") == rows + 1 + columns + 1, "blank cells must have their grid"
-
-
-def test_hovering_a_mask_says_why_a_cell_is_masked(masked):
-    hover = grid(masked).data[0].hovertext
     real = masked.target_lengths[SHORT]
-    assert grid(masked).data[0].hoverongaps is True
-    assert "may attend to" in hover[2][1]
+    assert cells.hoverongaps is True and "may attend to" in hover[2][1]
     assert "may not" in hover[0][1] and hover[0][1].endswith("it comes later")
     assert hover[0][real].endswith("it is padding and it comes later")
     assert hover[real][real].endswith("it is padding")
 
 
-def test_rows_run_from_top_to_bottom_and_keys_stand_on_top_with_integer_ticks(decoder):
-    layout = plots.masked_weights(decoder, "predicted").layout
-    assert layout.yaxis.range[0] > layout.yaxis.range[1], "the first row must be on top"
-    assert layout.xaxis.side == "top" and layout.yaxis.scaleanchor == "x"
-    assert [value for value in layout.xaxis.tickvals if value < len(decoder.keys)] == list(range(len(decoder.keys)))
-    assert layout.xaxis.ticktext[-2 if layout.xaxis.tickvals[-1] > len(decoder.keys) else -1] == "⟨pad⟩"
-    assert "output" in layout.yaxis.title.text and "input" in layout.xaxis.title.text
-
-
-def test_row_names_are_what_was_fed_or_what_is_predicted(decoder, masked):
-    fed, predicted = (plots.masked_weights(decoder, label).layout.yaxis for label in ("fed", "predicted"))
-    first = shown_token(masked.decoder_input_tokens[SHORT][1])
-    assert fed.ticktext[1] == first and "input" in fed.title.text
-    assert predicted.ticktext[0] == shown_token(masked.target_tokens[SHORT][0]) == fed.ticktext[1]
-    both = plots.masked_weights(decoder, "both").layout.yaxis
-    assert both.ticktext[0] == f"⟨start⟩ → {first}" and both.title.text == "decoder row"
-    name = "decoder row: input → output token"
-    high = Heatmap((), both.ticktext * 3, both.ticktext, name, "", room=400)
-    assert high.row_title == name, "the long title where it has room"
-
-
-def test_weights_go_from_zero_to_one_with_blank_cells_and_their_numbers(decoder):
-    figure = plots.masked_weights(decoder, "fed")
-    assert (figure.data[0].zmin, figure.data[0].zmax) == (0, 1)
+def test_weights_are_those_of_unmasked_cells_in_real_rows(decoder):
+    cells, digits = plots.masked_weights(decoder, "fed").data
     unmasked, weights = decoder.unmasked[: decoder.real_queries], decoder.weights[: decoder.real_queries]
-    np.testing.assert_array_equal(np.isnan(figure.data[0].z), ~unmasked)
-    np.testing.assert_array_equal(figure.data[0].z[unmasked], weights[unmasked])
-    assert len(figure.data[1].text) == unmasked.sum(), "a number in each unmasked cell"
-    assert figure.data[0].z.dtype == np.float32
-
-
-def test_hover_names_head_both_tokens_and_the_value(decoder):
-    hover = plots.masked_weights(decoder, "fed").data[0].hovertext
+    np.testing.assert_array_equal(np.isnan(cells.z), ~unmasked)
+    np.testing.assert_array_equal(cells.z[unmasked], weights[unmasked])
+    assert (cells.zmin, cells.zmax, len(digits.text)) == (0, 1, unmasked.sum())
     for words in ("Layer 2, head 3", decoder.fed[1], decoder.predicted[1], format_probability(decoder.weights[1, 0])):
-        assert words in hover[1][0]
+        assert words in cells.hovertext[1][0]
 
 
-def test_without_the_mask_leaked_cells_have_a_colour_and_a_sum_of_their_own(decoder, leaking):
+def test_rows_are_named_after_the_token_that_they_read_or_predict(decoder, masked):
+    fed, predicted, both = (plots.masked_weights(decoder, each).layout.yaxis for each in ("fed", "predicted", "both"))
+    first = shown_token(masked.decoder_input_tokens[SHORT][1])
+    assert fed.ticktext[1] == first == predicted.ticktext[0] == shown_token(masked.target_tokens[SHORT][0])
+    assert both.ticktext[0] == f"⟨start⟩ → {first}"
+    assert fed.range[0] > fed.range[1], "the first row must be on top"
+
+
+def test_without_the_mask_leaked_cells_have_another_colour_and_a_sum(decoder, leaking):
     figure = plots.without_causal_mask(decoder, leaking, "fed")
     allowed, leaked, total = (trace.z for trace in figure.data[:3])
     rows = decoder.real_queries
@@ -130,10 +105,8 @@ def test_the_next_tokens_have_a_dot_for_each_of_both_runs(masked, runs):
     assert figure.layout.yaxis.ticktext[1] == " → ".join(
         shown_tokens(tokens[SHORT])[1] for tokens in (masked.decoder_input_tokens, masked.target_tokens)
     )
-    assert (
-        format_probability(after.x[1]) in after.hovertext[1]
-        and runs["padding"].best_tokens[SHORT][1] in after.hovertext[1]
-    )
+    for words in (format_probability(after.x[1]), runs["padding"].best_tokens[SHORT][1]):
+        assert words in after.hovertext[1]
 
 
 def test_token_text_is_escaped_everywhere(masked, runs):
@@ -157,22 +130,3 @@ def test_token_text_is_escaped_everywhere(masked, runs):
     for figure in figures:
         text = drawn_text(figure)
         assert "&lt;b&gt;x&lt;/b&gt;" in text and evil not in text
-
-
-def test_long_sentences_keep_labels_apart_and_leave_numbers_out(decoder):
-    tokens = ("token",) * 60
-    many = np.full((60, 60), 1 / 60, dtype=np.float32)
-    long = dataclasses.replace(
-        decoder,
-        weights=many,
-        unmasked=many > 0,
-        keys=tokens,
-        fed=tokens,
-        predicted=tokens,
-        real_queries=60,
-    )
-    figure = plots.masked_weights(long, "fed")
-    assert len(figure.data) == 1
-    assert 20 <= len(figure.layout.xaxis.tickvals) <= 30
-    assert figure.data[0].hovertext[59][59]
-    assert figure.layout.shapes[0].path.count("M") == 4, "an outline without lines between cells of a few pixels"

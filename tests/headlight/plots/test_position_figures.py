@@ -1,4 +1,4 @@
-"""Figures of positional encoding: the cells, curves and arrows that are drawn, their labels and directions."""
+"""Figures of positional encoding: cells, curves and arrows."""
 
 import math
 
