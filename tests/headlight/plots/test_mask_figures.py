@@ -8,7 +8,7 @@ from support.figures import drawn_text
 
 import headlight.plots as plots
 from headlight.plots.numbers import format_probability
-from headlight.plots.tokens import shown_token, shown_tokens
+from headlight.plots.tokens import shown_tokens
 from transformer.interpret.mask_ablation import DisabledMask, masked_head, run_masked
 
 SHORT, LONG = 0, 1
@@ -67,14 +67,6 @@ def test_weights_are_those_of_unmasked_cells_in_real_rows(decoder):
     assert (cells.zmin, cells.zmax, len(digits.text)) == (0, 1, unmasked.sum())
     for words in ("Layer 2, head 3", decoder.fed[1], decoder.predicted[1], format_probability(decoder.weights[1, 0])):
         assert words in cells.hovertext[1][0]
-
-
-def test_rows_are_named_after_the_token_that_they_read_or_predict(decoder, masked):
-    fed, predicted, both = (plots.masked_weights(decoder, each).layout.yaxis for each in ("fed", "predicted", "both"))
-    first = shown_token(masked.decoder_input_tokens[SHORT][1])
-    assert fed.ticktext[1] == first == predicted.ticktext[0] == shown_token(masked.target_tokens[SHORT][0])
-    assert both.ticktext[0] == f"⟨start⟩ → {first}"
-    assert fed.range[0] > fed.range[1], "the first row must be on top"
 
 
 def test_without_the_mask_leaked_cells_have_another_colour_and_a_sum(decoder, leaking):

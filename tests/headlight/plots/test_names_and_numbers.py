@@ -34,7 +34,7 @@ CASES = json.loads((TESTS / "shown_tokens.json").read_text(encoding="utf-8"))  #
         ),
         (lambda name: head_name(*name, 3, 8), {(None, 6): "average over head 7 of all 3 layers"}),
         (lambda name: head_name(*name, 3, 8), {(None, None): "average over all 3 layers and 8 heads"}),
-        (lambda name: head_name(*name, 1, 1), {(0, None): "average over the 1 head of layer 1"}),
+        (lambda head: head_name(0, head, 1, 1), {None: "average over the 1 head of layer 1"}),
         (sentence_case, {"layer of A": "Layer of A", "Ä": "Ä", "": ""}),
         (lambda count: pluralize(count, "head"), {0: "0 heads", 1: "1 head", 8000: "8,000 heads"}),
         (signed, {0.0: "0.0000", -0.00004: "0.0000", -0.00006: "−0.0001", 1.5: "1.5000", -10: "−10.0000"}),

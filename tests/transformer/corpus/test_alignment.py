@@ -116,23 +116,6 @@ def test_marks_are_words_without_letters_or_digits():
     assert [is_mark(word) for word in (".", "--", "«", "l'", "5", "ß", "…")] == [True, True, True, *[False] * 3, True]
 
 
-def test_tokens_of_a_pair_are_where_the_model_reads_them(shipped):
-    pair = tokenize_pair(shipped.tokenizer, join_words(["I", "love", "owls", "."]), split_text("Ich liebe Eulen."))
-    trace = shipped.trace("I love owls.", target="Ich liebe Eulen.")
-    assert pair.source_ids == trace.source_ids and pair.target_ids == trace.target_ids
-    assert pair.decoder_input == trace.decoder_input_ids
-    for table, tokens, words in (
-        (pair.source, trace.source_tokens, ["I", "love", "owls", "."]),
-        (pair.target, trace.target_tokens, ["Ich", "liebe", "Eulen."]),
-    ):
-        joined = [
-            "".join(token for token, of in zip(tokens, column, strict=True) if of).replace("▁", "")
-            for column in table.T
-        ]
-        assert joined == words
-        assert not table[-1].any(), "the end is of no word"
-
-
 def test_the_maps_are_those_of_trace_norms_and_alti(shipped):
     """Compare with a trace, its means, `norm_weighted` and `alti`."""
     pair = tokenize_pair(shipped.tokenizer, split_text("The dog sleeps."), split_text("Der Hund schläft."))

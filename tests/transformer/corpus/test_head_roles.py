@@ -11,7 +11,8 @@ from transformer import Translator
 from transformer.corpus.head_roles import load_roles, measure_roles, save_roles
 from transformer.data.batching import make_examples
 from transformer.errors import CheckpointError
-from transformer.interpret.head_patterns import Pattern
+from transformer.interpret.head_patterns import Pattern, measure_heads
+from transformer.interpret.trace import keys_of, masked_maps
 from transformer.model.names import AttentionKind
 
 PAIRS = [
@@ -29,37 +30,22 @@ def roles(shipped):
     return measure_roles(shipped.model, shipped.tokenizer, examples, "five.tsv")
 
 
-def previous_by_hand(weights: np.ndarray) -> tuple[int, int]:
-    """Count rows with their largest weight on the token before, and rows that have one and another key to read."""
-    could = range(1, len(weights))
-    return sum(int(np.nanargmax(weights[row])) == row - 1 for row in could), len(could)
-
-
-@pytest.mark.parametrize("kind", ["encoder", "decoder"])
-def test_rows_are_counted_over_all_sentences(shipped, roles, kind):
-    """Each pair is teacher-forced alone and counted here."""
-    rows = eligible = 0
+@pytest.mark.parametrize("kind", list(AttentionKind))
+def test_counts_are_those_of_each_sentence_alone(shipped, roles, kind):
+    expected = {name: np.zeros_like(roles.rows[kind]) for name in ("labelled", "rows", "eligible")}
     for source, target in PAIRS:
         trace = shipped.trace(source, target=target)
-        maps = trace.attention(kind)
-        if kind == "decoder":
-            maps = np.where(np.tri(maps.shape[-1], dtype=bool), maps, np.nan)
-        counts = [[previous_by_hand(head) for head in layer] for layer in maps]
-        rows = rows + np.array(counts)[..., 0]
-        eligible = eligible + np.array(counts)[..., 1]
-    column = list(Pattern).index(Pattern.PREVIOUS)
-    np.testing.assert_array_equal(roles.rows[AttentionKind(kind)][..., column], rows)
-    np.testing.assert_array_equal(roles.eligible[AttentionKind(kind)][..., column], eligible)
-
-
-def test_a_share_is_that_of_the_sentences_with_this_label(roles):
+        for head in measure_heads(kind, masked_maps(trace, kind), keys_of(trace, kind), trace.target_tokens):
+            for column, pattern in enumerate(Pattern):
+                cell = head.layer, head.head, column
+                expected["labelled"][cell] += head.label == pattern
+                expected["rows"][cell] += head.counts[pattern].rows
+                expected["eligible"][cell] += head.counts[pattern].eligible
+    for name, counts in expected.items():
+        np.testing.assert_array_equal(getattr(roles, name)[kind], counts)
+    layer, head, column = np.unravel_index(expected["labelled"].argmax(), expected["labelled"].shape)
     assert roles.sentences == len(PAIRS)
-    for kind, labelled in roles.labelled.items():
-        assert labelled.max() <= len(PAIRS) and labelled.sum(axis=-1).max() <= len(PAIRS), "one label a sentence"
-        layer, head, column = np.unravel_index(labelled.argmax(), labelled.shape)
-        share = roles.share(kind, layer, head, list(Pattern)[column])
-        assert share == labelled.max() / len(PAIRS) and (kind != "cross" or share > 0)
-    assert not roles.eligible[AttentionKind.CROSS][..., list(Pattern).index(Pattern.PREVIOUS)].any()
+    assert roles.share(kind, layer, head, list(Pattern)[column]) == expected["labelled"].max() / len(PAIRS)
 
 
 def test_reading_inverts_writing(shipped, roles, tmp_path):

@@ -19,7 +19,7 @@ from transformer.corpus.atlas.statistics import (
     statistics,
 )
 from transformer.data.batching import Example, make_examples
-from transformer.interpret.head_patterns import confidences, is_punctuation, measure_heads
+from transformer.interpret.head_patterns import confidences, is_punctuation
 from transformer.model.names import AttentionKind
 
 SETTINGS = Settings(sample=25, strongest=4)
@@ -115,25 +115,6 @@ def keys_of(kind: AttentionKind, example: Example, tokenizer) -> list[str]:
     if kind == AttentionKind.DECODER:
         return [tokenizer.piece_text(each) for each in example.target[:-1]]
     return [tokenizer.source_piece_text(each) for each in example.source]
-
-
-@pytest.mark.parametrize("kind", list(AttentionKind))
-def test_roles_are_those_of_one_sentence_after_the_other(shipped, alone, counted, kind):
-    layers = len(getattr(shipped.model, kind.stack))
-    expected = np.zeros_like(counted.kinds[kind].roles)
-    patterns = list(next(iter(measure_heads("encoder", np.ones((1, 1, 2, 2)) / 2, ["a", "b"]))).counts)
-    for part in alone:
-        example = part.examples[0]
-        outputs = [shipped.tokenizer.piece_text(each) for each in example.target[1:]]
-        maps = maps_of(kind, part).reshape(layers, -1, *part.weights[kind].shape[-2:])
-        for head in measure_heads(kind, maps, keys_of(kind, example, shipped.tokenizer), outputs):
-            row = expected[head.layer * maps.shape[1] + head.head]
-            if head.label is not None:
-                row[0, patterns.index(head.label)] += 1
-            for at, share in enumerate(head.counts.values()):
-                row[1:, at] += share.rows, share.eligible
-    assert expected[:, 0].any() and expected[:, 1].any()
-    np.testing.assert_array_equal(counted.kinds[kind].roles, expected)
 
 
 @pytest.mark.parametrize("kind", list(AttentionKind))

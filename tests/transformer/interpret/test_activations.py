@@ -6,10 +6,9 @@ from functools import partial
 
 import pytest
 import torch
-from support.models import mark_end, random_sources, record_one, stitched_while_decoding, unlike_model, zero_ablated
+from support.models import mark_end, random_sources, record_one, unlike_model, zero_ablated
 from support.tolerance import near
 
-from transformer.decoding.beam import Beam
 from transformer.decoding.sampling import Greedy, decode
 from transformer.interpret.activations import Request, record
 from transformer.model.names import AttentionKind
@@ -26,17 +25,6 @@ def model() -> Transformer:
 @torch.inference_mode()
 def unobserved(model: Transformer, source: list[int], fed: list[int]) -> torch.Tensor:
     return model(torch.tensor([source]), torch.tensor([fed]))[0]
-
-
-@pytest.mark.parametrize("strategy", [None, Beam(size=1)])
-@pytest.mark.parametrize("length", [2, 7, 20])
-def test_attention_collected_while_decoding_equals_the_replay(model, strategy, length):
-    source = random_sources(length)[0]
-    stitched, fed = stitched_while_decoding(model, source, strategy)
-    replay = record_one(model, source, fed)
-    assert len(stitched) == 2 + 3 + 3
-    for (kind, layer), rows in stitched.items():
-        assert rows == near(getattr(replay, kind)[layer])
 
 
 def test_an_observed_pass_is_bit_identical_to_an_unobserved_one(model):

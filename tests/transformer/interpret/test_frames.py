@@ -24,12 +24,9 @@ from transformer.interpret.what_if.patching import Question, patching_map
 from transformer.model.names import AttentionKind
 
 ONE, OTHER = (tuple(source) for source in random_sources(7, 7, seed=5))
-FED = (2, 9, 8, 5)
-
-
-@pytest.fixture(scope="module")
-def model():
-    return unlike_model()
+FED, NEXT = (2, 9, 8, 5), (9, 8, 5, 3)
+KINDS = list(AttentionKind)
+MODEL = unlike_model()
 
 
 @pytest.fixture(scope="module")
@@ -43,6 +40,53 @@ def rows_of(frame: pandas.DataFrame, count: int) -> list[SimpleNamespace]:
     for name in frame:
         assert frame[name].dtype != object and not isinstance(frame[name].dtype, pandas.StringDtype)
     return [SimpleNamespace(**row) for row in frame.to_dict("records")]
+
+
+def losses():
+    return head_importance(MODEL, ONE, NEXT)
+
+
+def mean_losses():
+    return type(losses())(**{kind: losses().total(kind) for kind in KINDS}, log_probabilities=0)
+
+
+def patched(*site):
+    return patching_map(MODEL, Question(ONE, OTHER, FED, (7, 11)), *site)
+
+
+def source_shares():
+    return SourceShares(("a", "b", "a"), np.array([0.1, 0.2, 0.3]), np.array([0.4, 0.5, 0.6]))
+
+
+@pytest.mark.parametrize(
+    ("measure", "count", "value", "cell"),
+    [
+        (losses, 8 * 4 * 4, "loss", lambda table, row: table.of(row.kind)[row.layer, row.head, row.step]),
+        (mean_losses, 8 * 4, "loss", lambda table, row: table.of(row.kind)[row.layer, row.head]),
+        (
+            lambda: patched("residual", "encoder"),
+            3 * 7,
+            "share",
+            lambda table, row: table.shares[row.layer, row.position],
+        ),
+        (lambda: patched("head", "cross"), 12, "share", lambda table, row: table.shares[row.layer, row.head]),
+        (
+            lambda: gradient_times_input(MODEL, ONE, FED, 5),
+            *(11, "value", lambda table, row: getattr(table, row.side)[row.position]),
+        ),
+        (
+            lambda: alti(MODEL, ONE, FED),
+            *(2 * 49 + 3 * 16 + 3 * 44, "share"),
+            lambda table, row: getattr(table, row.rows_of)[row.layer, row.query, row.key],
+        ),
+        (source_shares, 6, "share", lambda table, row: getattr(table, row.method.strip("+").lower())[row.step]),
+    ],
+)
+def test_each_value_is_that_of_its_cell(measure, count, value, cell):
+    measured = measure()
+    for row in rows_of(measured.to_frame(), count):
+        assert getattr(row, value) == cell(measured, row)
+        assert not hasattr(row, "token") or row.token == measured.tokens[row.step]
 
 
 def test_weights_of_a_trace(trace):
@@ -64,20 +108,10 @@ def test_shares_of_keys_without_content(trace):
     share, content = trace.special_share(), trace.content_only()
     for row in rows_of(share.to_frame(), 8 * 4 * len(SORTS)):
         assert row.share == share.by_kind[row.kind][row.layer, row.head, list(SORTS).index(row.sort)]
-    rows = sum(np.prod(trace.attention(kind).shape[:3]) for kind in AttentionKind)
-    for row in rows_of(content.to_frame(), rows)[::3]:
+    for row in rows_of(content.to_frame(), sum(np.prod(trace.attention(kind).shape[:3]) for kind in KINDS))[::3]:
         weights = content.weights[row.kind][row.layer, row.head, row.query]
         assert (row.largest_key, row.weight) == (weights.argmax(), weights.max())
         assert row.removed == content.removed[row.kind][row.layer, row.head, row.query]
-
-
-def test_losses_of_heads(model):
-    losses = head_importance(model, ONE, (9, 8, 5, 3))
-    for row in rows_of(losses.to_frame(), (2 + 3 + 3) * 4 * 4):
-        assert row.loss == losses.of(row.kind)[row.layer, row.head, row.step]
-    corpus = type(losses)(**{kind: losses.total(kind) for kind in AttentionKind}, log_probabilities=0)
-    for row in rows_of(corpus.to_frame(), 32):
-        assert row.loss == corpus.of(row.kind)[row.layer, row.head]
 
 
 def test_roles_of_heads(translator):
@@ -86,26 +120,14 @@ def test_roles_of_heads(translator):
     roles = measure_roles(model, tokenizer, examples, "made up")
     for row in rows_of(roles.to_frame(), 32 * len(Pattern)):
         at = row.layer, row.head, list(Pattern).index(row.pattern)
-        counted = (table[row.kind][at] for table in (roles.labelled, roles.rows, roles.eligible))
-        assert (row.labelled, row.rows, row.eligible) == tuple(counted) and row.sentences == 5
-        assert row.share == row.labelled / 5
-        assert row.standard_error == pytest.approx(np.std([1] * row.labelled + [0] * (5 - row.labelled)) / 5**0.5)
+        counted = tuple(table[row.kind][at] for table in (roles.labelled, roles.rows, roles.eligible))
+        assert (row.labelled, row.rows, row.eligible, row.sentences) == (*counted, 5)
+        values = [1] * row.labelled + [0] * (5 - row.labelled)
+        assert (row.share, row.standard_error) == pytest.approx((np.mean(values), np.std(values) / 5**0.5))
 
 
-def test_shares_of_patching(model):
-    question = Question(ONE, OTHER, FED, (7, 11))
-    stream, heads = (patching_map(model, question, *site) for site in (("residual", "encoder"), ("head", "cross")))
-    for row in rows_of(stream.to_frame(), 3 * 7):
-        assert (row.part, row.share) == ("encoder.stream", stream.shares[row.layer, row.position])
-    for row in rows_of(heads.to_frame(), 12):
-        assert (row.part, row.share) == ("cross", heads.shares[row.layer, row.head])
-
-
-def test_attributions(model):
-    attribution = gradient_times_input(model, ONE, FED, 5)
-    for row in rows_of(attribution.to_frame(), 11):
-        assert row.value == getattr(attribution, row.side)[row.position]
-    parts = attribute_logit(model, ONE, FED, 5)
+def test_parts_of_a_logit():
+    parts = attribute_logit(MODEL, ONE, FED, 5)
     frame = parts.to_frame()
     assert frame.value.sum() == near(parts.logit)
     assert frame.groupby("kind", observed=True).value.sum().to_dict() == pytest.approx(parts.by_kind())
@@ -114,32 +136,22 @@ def test_attributions(model):
     assert frame[frame.kind == "feed-forward"]["head"].isna().all() and frame[frame.kind == "biases"].layer.isna().all()
 
 
-def test_the_residual_stream_and_its_lens(model):
-    stream = record_residual_stream(model, ONE, FED)
+def test_the_residual_stream_and_its_lens():
+    stream = record_residual_stream(MODEL, ONE, FED)
     frame = stream.to_frame()
     rows_of(frame, 7 * (2 + 2 * 2) + 4 * (2 + 3 * 3))
     for name, stack, token in (("encoder", stream.encoder, 3), ("decoder", stream.decoder, 1)):
         followed, rows = trajectory(stack, token), frame[(frame["stack"] == name) & (frame.position == token)]
         layers = [None if np.isnan(layer) else layer for layer in rows.layer]
         assert list(zip(rows.point, layers, strict=True)) == list(followed.points)
-        for column in ("norm", "change", "turn"):
-            np.testing.assert_array_equal(rows[column], getattr(followed, f"{column}s"))
-        np.testing.assert_array_equal(rows.similarity, followed.similarities)
-    lens = logit_lens(model, stream, (9, 8, 5, 3))
+        for column, values in (("norm", "norms"), ("change", "changes"), ("similarity", "similarities")):
+            np.testing.assert_array_equal(rows[column], getattr(followed, values))
+        np.testing.assert_array_equal(rows.turn, followed.turns)
+    lens = logit_lens(MODEL, stream, NEXT)
     for row in rows_of(lens.to_frame(), 4 * 4):
         at = row.layer, row.step
         assert (row.probability, row.rank, row.entropy) == (lens.probabilities[at], lens.ranks[at], lens.entropies[at])
         assert (row.best_id, row.best_probability) == (lens.best_ids[at][0], lens.best_probabilities[at][0])
-
-
-def test_rollouts_and_shares_of_the_source(model):
-    rolled = alti(model, ONE, FED)
-    for row in rows_of(rolled.to_frame(), 2 * 49 + 3 * 16 + 3 * 4 * 11):
-        assert row.share == getattr(rolled, row.rows_of)[row.layer, row.query, row.key]
-    shares = SourceShares(("a", "b", "a"), np.array([0.1, 0.2, 0.3]), np.array([0.4, 0.5, 0.6]))
-    for row in rows_of(shares.to_frame(), 6):
-        values = {"ALTI+": shares.alti, "rollout": shares.rollout}[row.method]
-        assert (row.token, row.share) == (shares.tokens[row.step], values[row.step])
 
 
 def test_differences_of_two_traces(translator, trace):

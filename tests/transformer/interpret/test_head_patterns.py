@@ -137,39 +137,10 @@ def test_every_count_label_entropy_and_confidence_is_that_of_plain_loops(kind):
 TOKENS = ("▁I", "▁love", "▁my", "▁old", "▁teacher", ".", "</s>")
 
 
-def looking(columns) -> np.ndarray:
-    """Return a map [7, 7] whose row i has 0.9 on columns[i] and spreads the rest evenly."""
-    weights = np.full((7, 7), 0.1 / 6)
-    weights[range(7), list(columns)] = 0.9
-    return weights
-
-
-@pytest.mark.parametrize(
-    "label, columns",
-    [
-        ("previous", [0, 0, 1, 2, 3, 4, 5]),
-        ("same", range(7)),
-        ("next", [1, 2, 3, 4, 5, 6, 0]),
-        ("mirrored", [6, 5, 4, 3, 2, 1, 0]),
-        ("end of sentence", [6] * 7),
-        ("punctuation", [5] * 7),
-        (None, [3, 0, 5, 1, 6, 2, 2]),
-    ],
-)
-def test_a_map_of_known_kind_gets_its_label(label, columns):
-    assert measure_head("encoder", looking(columns), TOKENS).label == label
-
-
-def test_a_decoder_head_on_the_first_token_reads_the_beginning():
-    weights = np.where(np.tri(7, dtype=bool), looking([0] * 7), np.nan)
-    for begin in ("<s>", "<pad>", "</s>"):
-        head = measure_head("decoder", weights, (begin, *TOKENS[:-1]))
-        assert head.label == "beginning of sentence" and np.isnan(head.shares["end of sentence"])
-
-
 def test_aligned_keys_are_words_and_of_words():
     outputs = ("▁Ich", "▁liebe", "▁meinen", "▁alten", "▁Lehrer", ".", "</s>")
-    maps = np.stack([looking([0, 1, 2, 2, 4, 0, 0])] * 3)[None]
+    maps = np.full((1, 3, 7, 7), 0.1 / 6)
+    maps[:, :, range(7), [0, 1, 2, 2, 4, 0, 0]] = 0.9
     assert list(aligned_keys(maps, TOKENS, outputs)) == [0, 1, 2, 2, 4, -1, -1]
     assert list(aligned_keys(maps[..., :2], (".", "</s>"), outputs)) == [-1] * 7
     assert measure_heads("cross", maps[:, :1], TOKENS, outputs)[0].label is None, "one head agrees with none"

@@ -9,7 +9,6 @@ from support.models import random_sources, record_one, small_model, unlike_model
 from support.tolerance import near
 
 from transformer.config import Norm
-from transformer.experiments.attention import ToyShape, toy_numbers
 from transformer.interpret.attention_block import block_parameters, compute_stages, record_stages
 from transformer.interpret.residual import ResidualStream, StackStream, SubLayer, record_residual_stream
 from transformer.interpret.rollout import _shares, alti, contributions, measured_mixing, multiply, roll_out
@@ -108,26 +107,13 @@ def by_hand(stages, parameters, row, own_last):
 
 
 @pytest.mark.parametrize("norm", list(Norm))
-@pytest.mark.parametrize("mask", ["none", "causal"])
-def test_the_toy_blocks_contributions_are_those_of_the_formula(norm, mask):
-    numbers = toy_numbers(ToyShape(batch=2, tokens=5, d_model=8, num_heads=2, norm=norm), 3, mask)
-    stages = numbers.stages()
-    shares = contributions(stages, numbers.parameters, reads_itself=True)
-    expected = [by_hand(stages, numbers.parameters, row, own_last=False) for row in range(5)]
-    np.testing.assert_allclose(shares, expected, atol=1e-12)
-    if mask == "causal":
-        assert not shares[np.triu_indices(5, 1)].any()
-
-
-@pytest.mark.parametrize("norm", ["post", "pre"])
-def test_cross_attention_and_the_rows_own_vector_share_its_output(norm):
-    model = unlike_model(norm=norm)
-    parameters = block_parameters(model, "cross", 1)
-    shown = record_stages(model, SOURCE, FED, "cross", 1)
-    stages = compute_stages(shown.residual, shown.memory, shown.unmasked, parameters)
-    shares = contributions(stages, parameters, reads_itself=False)
-    assert shares.shape == (len(FED), len(SOURCE) + 1)
-    expected = [by_hand(stages, parameters, row, own_last=True) for row in range(len(FED))]
+@pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
+def test_contributions_are_those_of_the_formula(norm, kind):
+    parameters = block_parameters(unlike_model(norm=norm), kind, 1)
+    shown = record_stages(unlike_model(norm=norm), SOURCE, FED, kind, 1)
+    stages = compute_stages(shown.residual, shown.memory if kind == "cross" else None, shown.unmasked, parameters)
+    shares = contributions(stages, parameters, reads_itself=kind != "cross")
+    expected = [by_hand(stages, parameters, row, own_last=kind == "cross") for row in range(len(shares))]
     np.testing.assert_allclose(shares, expected, atol=1e-9)
 
 

@@ -100,16 +100,6 @@ def test_a_function_that_fails_or_returns_something_else_is_named(model, part):
     assert not any(module._forward_hooks for module in model.modules())
 
 
-def test_a_function_may_write_into_what_it_gets_and_only_its_rows_count(model):
-    def cleared(x):
-        return x.zero_()
-
-    whole = run(model, Patch("decoder.stream", 1, position=2, value=np.zeros(24)))
-    assert torch.equal(run(model, Apply("decoder.stream", cleared, 1, rows=Rows(2, 2))), whole)
-    anew = run(model, Apply("cross", torch.zeros_like, 1, 2))
-    assert torch.equal(run(model, Apply("cross", cleared, 1, 2)), anew) and not torch.equal(anew, run(model))
-
-
 def test_a_function_sees_the_newest_row_while_the_model_decodes_and_padding_beside_it(translator):
     shapes = []
 

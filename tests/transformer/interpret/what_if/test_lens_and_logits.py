@@ -61,18 +61,6 @@ def test_a_step_of_a_whole_sentence_has_the_parts_of_the_prefix_alone(model):
             assert getattr(whole, part) == near(getattr(alone, part), scale=alone.logit)
 
 
-@pytest.mark.parametrize("name", ["en-de", "reverse"])
-def test_the_parts_of_a_logit_add_up_in_the_shipped_checkpoints(name):
-    trace = trace_of(name, "I love my teacher.")
-    for step in range(len(trace.decoder_input_ids)):
-        token, other = int(trace.candidate_ids[step, 0]), int(trace.candidate_ids[step, 1])
-        for against in (None, other):
-            parts = attribute_logit(
-                loaded(name).model, trace.source_ids, trace.decoder_input_ids[: step + 1], token, against
-            )
-            assert parts.total == near(parts.logit)
-
-
 @pytest.mark.parametrize("kind", ["decoder", "cross"])
 def test_a_head_of_the_last_layer_adds_its_vector_through_the_held_norm(kind):
     """Pre-norm: the head's vector is taken out of the last residual stream by hand, the deviation is kept."""

@@ -9,12 +9,9 @@ from support.models import mark_end, random_sources, unlike_model
 from support.tiny import make_pairs
 from support.tolerance import near
 
-from transformer import Beam
 from transformer.data.batching import make_examples
-from transformer.decoding.beam import beam_search
 from transformer.decoding.sampling import Greedy, decode
 from transformer.interpret.activations import ATTENTION, Request, record
-from transformer.interpret.attribution import gradient_times_input
 from transformer.interpret.what_if.running import Means, apply_interventions, measure_means
 from transformer.model.names import AttentionKind
 
@@ -69,16 +66,6 @@ def test_decoding_step_by_step_is_what_all_rows_at_once_predict(model, means, te
     assert moved > 1e-3
 
 
-def test_a_batch_and_a_beam_decode_under_an_intervention_as_each_alone(model):
-    sources, interventions = random_sources(4, 9, 6, seed=8), ["focus:cross.*.*:2@2-", "shift:decoder.*.*:-1"]
-    with apply_interventions(model, interventions):
-        for search in (lambda some: decode(model, some, Greedy()), lambda some: beam_search(model, some, Beam(3))):
-            together, alone = search(sources), [search([source])[0] for source in sources]
-            for one, other in zip(together, alone, strict=True):
-                first, second = (each[0] if isinstance(each, list) else each for each in (one, other))
-                assert first.ids == second.ids
-
-
 def test_an_intervention_on_one_row_leaves_earlier_ones_bit_for_bit(model):
     source, fed = random_sources(7)[0], [BEGIN, 9, 8, 7, 6]
     plain = logits(model, source, fed)
@@ -96,22 +83,6 @@ def test_mean_ablation_puts_the_mean_there(model, means):
     assert not torch.equal(core.output[0, 2, 0], means.cross[1, 2])
 
 
-def test_a_pass_under_an_intervention_can_be_differentiated(model):
-    source, fed = random_sources(7)[0], [BEGIN, 9, 8]
-    with apply_interventions(model, ["focus:cross.*.*:1", "forbid:encoder.*.*:2"]):
-        attribution = gradient_times_input(model, source, fed, 5)
-    with apply_interventions(model, ["focus:cross.*.*:1", "forbid:encoder.*.*:2"]):
-        step, table, sides = 1e-2, model.source_embedding.embedding.weight, []
-        original = table.detach().clone()
-        for factor in (1 + step, 1 - step):  # along the embeddings: their sum is the derivative there
-            with torch.no_grad():
-                table.copy_(original * factor)
-            sides.append(logits(model, source, fed)[-1].log_softmax(dim=-1)[5].item())
-        with torch.no_grad():
-            table.copy_(original)
-    assert attribution.source.sum() == pytest.approx((sides[0] - sides[1]) / (2 * step), rel=0.05, abs=0.01)
-
-
 def test_the_trace_shows_what_was_rewritten_and_says_so(translator):
     text, interventions = "big red dog.", ["focus:cross.1.2:3@1-", "zero:decoder.0.1", "uniform:encoder.1.*"]
     plain = translator.trace(text, target="Hund rot alt")
@@ -123,16 +94,6 @@ def test_the_trace_shows_what_was_rewritten_and_says_so(translator):
     assert trace.encoder[1] == near(1 / len(trace.source_ids))
     assert np.array_equal(trace.decoder[0], plain.decoder[0]), "an ablated head still shows its weights"
     assert not np.array_equal(trace.target_probabilities, plain.target_probabilities)
-
-
-def test_the_translators_verbs_run_under_interventions(translator):
-    text, interventions = "big red dog.", ["zero:cross.*.*"]
-    translation = translator.translate([text], interventions=interventions)[0]
-    trace = translator.trace(text, interventions=interventions)
-    assert trace.target_text == translation == translator.translate(["old car."], interventions=interventions)[0]
-    assert translator.hypotheses(text, interventions=interventions)[0].ids == trace.target_ids
-    searched = translator.beam_search(text, Beam(1), interventions=interventions)
-    assert searched.ended[0].log_probability != translator.beam_search(text, Beam(1)).ended[0].log_probability
 
 
 @pytest.mark.parametrize("norm", ["post", "pre"])
