@@ -20,7 +20,7 @@ from .interpret.activations import ATTENTION, Activations, Request, read_decodin
 from .interpret.trace import Trace
 from .interpret.trace_file import Origin
 from .interpret.what_if.importance import HeadImportance
-from .interpret.what_if.running import Asked, Means, apply_interventions, measure_means, read_all
+from .interpret.what_if.running import Interventions, Means, apply_interventions, measure_means, read_all
 from .model.device import choose_device, keep_freed_memory, read_dtype
 from .model.fused_step import keeping_step
 
@@ -38,7 +38,7 @@ class DecodingOptions(TypedDict, total=False):
     target_language: str | None
     source_language: str | None
     task: str | None
-    interventions: Asked
+    interventions: Interventions
     means: Means | None
 
 
@@ -57,7 +57,7 @@ class Decoding:
     target_language: str | None = None
     source_language: str | None = None
     task: str | None = None
-    interventions: Asked = ()
+    interventions: Interventions = ()
     means: Means | None = None
 
     def __post_init__(self):

@@ -9,7 +9,7 @@ from transformer.interpret.trace import RowLabel, Trace, attention_map
 from transformer.model.names import AttentionKind
 
 from .heatmap import (
-    ROOM_OF_A_HALF,
+    HALF_OF_WIDTH,
     Cells,
     Heatmap,
     axis_names,
@@ -35,7 +35,7 @@ def head(
     layer: int | None = None,
     head: int | None = None,
     rows: RowLabel | str = "predicted",
-    side: int = ROOM_OF_A_HALF,
+    side: int = HALF_OF_WIDTH,
     theme: Theme = "paper",
 ) -> go.Figure:
     """Draw the weights of a head, from 0 to 1: rows are queries, columns keys, cells under the causal mask blank.
@@ -69,8 +69,8 @@ def without_scaling(stages: Stages, head: int, queries: tuple[str, ...], *, them
         traces.append(scatter(values, places, "markers", name=name, marker=look, hovertext=hover, hoverinfo="text"))
     between = {"type": "line", "layer": "below", "line": {"color": MIDDLE_GREY, "width": 1}}
     lines = [
-        {"x0": left, "x1": right, "y0": place, "y1": place, **between}
-        for place, (left, right) in enumerate(zip(divided, without, strict=True))
+        {"x0": left, "x1": right, "y0": row, "y1": row, **between}
+        for row, (left, right) in enumerate(zip(divided, without, strict=True))
     ]
     x, y = percent_axis(1.0, "largest weight of the row") | {"range": [-0.02, 1.03]}, token_rows(queries)
     return figure_of(traces, 110 + 24 * len(queries), theme=theme, x=x, y=y | {"showgrid": True}, shapes=lines)

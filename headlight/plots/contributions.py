@@ -17,7 +17,7 @@ from transformer.interpret.what_if.logit_attribution import LogitAttribution
 
 from .heatmap import (
     BLANK,
-    ROOM_OF_A_HALF,
+    HALF_OF_WIDTH,
     Cells,
     Heatmap,
     axis_names,
@@ -62,7 +62,7 @@ def shares(shown: AttentionMap, measure: str = "share", *, theme: Theme = "paper
     hover = hover_texts(rows, shown.keys, weight_words(shown.weights, ""), _RELATIONS[measure])
     cells = Cells(shown.weights, hover, Scale(WEIGHT_SCALE, 0, limit, (0, limit)), measure)
     names, texts = axis_names(shown.kind, shown.row_label), weight_texts(shown.weights)
-    return heatmap_figure(Heatmap((cells,), shown.queries, shown.keys, *names, ROOM_OF_A_HALF, texts), theme)
+    return heatmap_figure(Heatmap((cells,), shown.queries, shown.keys, *names, HALF_OF_WIDTH, texts), theme)
 
 
 RAW, NORMED, GRADIENT, LEFT_OUT = "raw weight", "norm-weighted", "gradient × input", "leave-one-out"
@@ -121,15 +121,20 @@ def _draw_panels(panels: Sequence[_Panel], y: dict, height: int, theme: Theme, *
     Values that are not `signed` have plain blue bars.
     """
     traces, axes, width = [], {}, (1 + gap) / len(panels)
-    for place, panel in enumerate(panels):
-        number = str(place + 1) if place else ""
+    for column, panel in enumerate(panels):
+        number = str(column + 1) if column else ""
         colours = np.where(panel.values < 0, NEGATIVE, POSITIVE).tolist()
         pattern = {"shape": np.where(panel.values < 0, "/", "").tolist(), "fillmode": "overlay", "size": 5}
         marker = {"color": colours if panel.signed else BLUE, "opacity": 1, "pattern": pattern}
         bars = row_bars(panel.values.astype(np.float32), panel.hover, BLUE)
         traces.append(bars | {"xaxis": f"x{number}", "width": 0.78, "marker": marker})
         values = {"nticks": panel.ticks} if panel.signed else percent_axis(panel.limits[1], most=panel.ticks + 1)
-        look = {"domain": [place * width, (place + 1) * width - gap], "side": "top", "tickangle": 0, "fixedrange": True}
+        look = {
+            "domain": [column * width, (column + 1) * width - gap],
+            "side": "top",
+            "tickangle": 0,
+            "fixedrange": True,
+        }
         axes[f"xaxis{number}"] = values | look | _ZERO_LINE | {"title": panel.title, "range": panel.limits}
     return figure_of(traces, height, theme=theme, y=y, top=top, bottom=10, showlegend=False, **axes)
 
@@ -179,19 +184,19 @@ def source_or_prefix(shares: SourceShares, step: int, *, theme: Theme = "paper")
 
 def _stack(tokens: Sequence[str], source: np.ndarray, method: str, offset: float, opacity: float) -> list[dict]:
     """Return the source's bars, and the prefix's on top of them, hatched: told apart without colours too."""
-    found = []
+    traces = []
     shares = ((source, np.zeros_like(source)), (1 - source, source))
     for (part, colour, shape), (values, base) in zip(_SIDES, shares, strict=True):
         hover = [
-            f"Output token {place}, “{token_label(token)}”<br>{part} by {method}: <b>{100 * value:.1f} %</b>"
-            for place, (token, value) in enumerate(zip(tokens, values, strict=True), start=1)
+            f"Output token {step}, “{token_label(token)}”<br>{part} by {method}: <b>{100 * value:.1f} %</b>"
+            for step, (token, value) in enumerate(zip(tokens, values, strict=True), start=1)
         ]
         pattern = {"shape": shape, "fillmode": "overlay", "size": 5}
         marker = {"color": see_through(colour, opacity), "pattern": pattern}
-        place = {"base": base.astype(np.float32), "offset": offset, "width": _WIDTH}
+        box = {"base": base.astype(np.float32), "offset": offset, "width": _WIDTH}
         look = {"marker": marker, "name": f"{part}, {method}", "hovertext": hover, "hoverinfo": "text"}
-        found.append(bars(list(range(len(tokens))), values.astype(np.float32), **place, **look))
-    return found
+        traces.append(bars(list(range(len(tokens))), values.astype(np.float32), **box, **look))
+    return traces
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,21 +215,21 @@ class Contrast:
     def values(self) -> dict[str, np.ndarray]:
         """Return by method all source tokens, then the prefix: [source + step + 1], NaN where there is none."""
         return {
-            name: np.concatenate([found.source, found.prefix]).astype(np.float64)
-            for name, found in ((GRADIENT, self.gradient), (LEFT_OUT, self.left_out))
+            name: np.concatenate([each.source, each.prefix]).astype(np.float64)
+            for name, each in ((GRADIENT, self.gradient), (LEFT_OUT, self.left_out))
         }
 
 
 def other_candidates(trace: Trace, step: int) -> dict[str, tuple[int, float]]:
     """Return id and probability of each of a step's best candidates but the chosen token, best first, by text."""
-    found: dict[str, tuple[int, float]] = {}
+    others: dict[str, tuple[int, float]] = {}
     candidates = zip(
         trace.candidate_tokens[step], trace.candidate_ids[step], trace.candidate_probabilities[step], strict=True
     )
     for token, id, probability in candidates:
         if id != trace.target_ids[step]:
-            found.setdefault(token, (int(id), float(probability)))
-    return found
+            others.setdefault(token, (int(id), float(probability)))
+    return others
 
 
 def contrast(contrast: Contrast, *, theme: Theme = "paper") -> go.Figure:
@@ -253,9 +258,9 @@ _LOGIT_HEIGHT, _LAYER_ROW, _ABOVE = 225, 24, 60  # pixels
 _MOST_WITH_DIGITS = 20  # columns
 
 
-def logit_kinds(found: LogitAttribution, *, theme: Theme = "paper") -> go.Figure:
+def logit_kinds(parts: LogitAttribution, *, theme: Theme = "paper") -> go.Figure:
     """Draw a bar per kind of part, teal to the right for what it adds, brown to the left for what it takes."""
-    names, sums = list(found.by_kind()), np.array(list(found.by_kind().values()))
+    names, sums = list(parts.by_kind()), np.array(list(parts.by_kind().values()))
     texts = [signed(value, 2) for value in sums.tolist()]
     hover = [f"{name}<br>adds <b>{signed(value)}</b>" for name, value in zip(names, sums.tolist(), strict=True)]
     bars = row_bars(sums.astype(np.float32), hover, POSITIVE, texts=texts)
@@ -268,10 +273,10 @@ def logit_kinds(found: LogitAttribution, *, theme: Theme = "paper") -> go.Figure
     return figure_of([bars], _LOGIT_HEIGHT, theme=theme, x=x, y=label_rows(names), **look)
 
 
-def logit_parts(found: LogitAttribution, *, theme: Theme = "paper") -> go.Figure:
+def logit_parts(parts: LogitAttribution, *, theme: Theme = "paper") -> go.Figure:
     """Draw layers by self-attention heads, cross-attention heads and feed-forward, coloured by what each adds."""
-    (layers, heads), gap = found.decoder.shape, np.full((len(found.decoder), 1), BLANK)
-    values = np.hstack([found.decoder, gap, found.cross, gap, found.feed_forward[:, None]])
+    (layers, heads), gap = parts.decoder.shape, np.full((len(parts.decoder), 1), BLANK)
+    values = np.hstack([parts.decoder, gap, parts.cross, gap, parts.feed_forward[:, None]])
     names = [f"self-attention head {head + 1}" for head in range(heads)]
     names += ["", *(f"cross-attention head {head + 1}" for head in range(heads)), "", "feed-forward"]
     rows, shown = [f"layer {layer + 1}" for layer in range(layers)], np.nan_to_num(values).tolist()
@@ -296,17 +301,17 @@ _PART_ROW, _ABOVE_PARTS, _LEAST_LIMIT = 24, 110, 1e-6
 _MOST_PARTS_WITH_DIGITS = 12
 
 
-def score_parts(found: ScoreParts, *, theme: Theme = "paper") -> go.Figure:
+def score_parts(score: ScoreParts, *, theme: Theme = "paper") -> go.Figure:
     """Draw parts of the query by parts of the key, heads of a layer together, coloured by what each product adds.
 
     Biases stand last: in their row for any query, in their column for any key; they do not set the colour scale.
     """
-    grouped = found.grouped()
+    grouped = score.grouped()
     sides = (grouped.query_parts, "any query"), (grouped.key_parts, "any key")
     orders = [[*_places(parts, biases=False), *_places(parts, biases=True)] for parts, _ in sides]
     values = grouped.products[np.ix_(*orders)]
     rows, columns = (
-        [f"biases: {every}" if _is_bias(parts[place]) else part_name(parts[place]) for place in order]
+        [f"biases: {every}" if _is_bias(parts[at]) else part_name(parts[at]) for at in order]
         for (parts, every), order in zip(sides, orders, strict=True)
     )
     hover = cell_texts(
@@ -323,7 +328,7 @@ def score_parts(found: ScoreParts, *, theme: Theme = "paper") -> go.Figure:
 
 
 def _places(parts: Sequence[StreamPart], *, biases: bool) -> list[int]:
-    return [place for place, part in enumerate(parts) if _is_bias(part) == biases]
+    return [at for at, part in enumerate(parts) if _is_bias(part) == biases]
 
 
 def _is_bias(part: StreamPart) -> bool:

@@ -15,7 +15,7 @@ from transformer.interpret.trace import AttentionMap, RowLabel
 from .layout import (
     CELL_LABEL,
     LABEL,
-    ROOM_OF_A_TICK,
+    TICK_ROOM,
     Theme,
     Values,
     as_written,
@@ -35,8 +35,8 @@ from .palette import LINE_GREY, PAGE_TEXT, SOLID_GREY, WEIGHT_SCALE, WEIGHTS, Sc
 from .tokens import shown_tokens, token_label
 
 BLANK = float("nan")
-ROOM_OF_A_THIRD = 345  # pixels, three maps side by side at a desk; a phone has more for one
-ROOM_OF_A_HALF = 460  # pixels, two maps side by side
+THIRD_OF_WIDTH = 345  # pixels, three maps side by side at a desk; a phone has more for one
+HALF_OF_WIDTH = 460  # pixels, two maps side by side
 EXTRA_COLUMNS = 2  # a gap, and a column beside the keys
 INPUT_KEY = "key: decoder input token"
 ROW_NAMES = {
@@ -170,9 +170,9 @@ class Heatmap:
         )
         high, long = sin(radians(_TURNED)), cos(radians(_TURNED))
         return {
-            "l": ceil(edge + beside + ROOM_OF_A_TICK + (_TITLE_BESIDE if self.row_title else 0)),
+            "l": ceil(edge + beside + TICK_ROOM + (_TITLE_BESIDE if self.row_title else 0)),
             "r": max(right, ceil(edge + long * beyond + high * _LINE / 2 - self.cell / 2) + 2),
-            "t": ceil(edge + high * above + long * _LINE + ROOM_OF_A_TICK + _TITLE_ABOVE),
+            "t": ceil(edge + high * above + long * _LINE + TICK_ROOM + _TITLE_ABOVE),
             "b": self.below,
         }
 

@@ -29,7 +29,7 @@ GRID = {"gridcolor": FAINT_GREY, "zeroline": False, "automargin": True}  # an ax
 
 _EDGE = 10  # pixels around a figure
 # Pixels that Plotly adds to the names of rows: the gap to them, and a title beside them with its own.
-ROOM_OF_A_TICK, _ROOM_OF_A_TITLE = 9, 21
+TICK_ROOM, _TITLE_ROOM = 9, 21
 
 _TYPED = {np.dtype(kind): kind for kind in ("i1", "u1", "i2", "u2", "i4", "u4", "f4", "f8")}  # known to JavaScript
 _FONTS = {"font", "tickfont", "insidetextfont", "outsidetextfont"}
@@ -44,8 +44,8 @@ class Figure(go.Figure):
     The checks take four times as long as all else that a page does with a figure; the tests access each property.
     """
 
-    def __init__(self, given: dict):
-        self._given = given
+    def __init__(self, content: dict):
+        self._given = content
 
     def __getattr__(self, name: str):
         if name == "_given" or "_data" in vars(self):
@@ -63,22 +63,22 @@ class Figure(go.Figure):
 
 def captioned(figure: go.Figure, caption: str) -> go.Figure:
     """Return the figure with a caption: plain text that the page does not draw and that downloads contain."""
-    given = as_written(figure)
-    layout = given["layout"]
-    return Figure({**given, "layout": {**layout, "meta": {**(layout.get("meta") or {}), "caption": caption}}})
+    content = as_written(figure)
+    layout = content["layout"]
+    return Figure({**content, "layout": {**layout, "meta": {**(layout.get("meta") or {}), "caption": caption}}})
 
 
 def enlarged(figure: go.Figure, times: float) -> go.Figure:
     """Return the figure so many times as high, for presentation, with larger letters except in cells."""
-    given = as_written(figure)
-    layout, margin = dict(given["layout"]), given["layout"].get("margin") or {}
+    content = as_written(figure)
+    layout, margin = dict(content["layout"]), content["layout"].get("margin") or {}
     is_square = any("scaleanchor" in (layout[name] or {}) for name in layout if name.startswith("yaxis"))
     letters = min(times, _BESIDE_SQUARES) if is_square else times
     layout["height"] *= times
     layout["margin"] = margin | {side: letters * margin[side] for side in ("t", "b") if side in margin}
     data = [
         trace | {"colorbar": _longer(trace["colorbar"], times)} if trace.get("colorbar") else trace
-        for trace in given["data"]
+        for trace in content["data"]
     ]
     return Figure({"data": [_larger(trace, letters) for trace in data], "layout": _larger(layout, letters)})
 
@@ -128,8 +128,8 @@ def figure_of(
     layout["hoverlabel"] = {"font": {"size": LABEL}} | layout.get("hoverlabel", {})
     if "annotations" in layout:
         layout["annotations"] = [{"font": {"size": LABEL}} | note for note in layout["annotations"]]
-    given = {"data": list(traces), "layout": layout}
-    return Figure(given) if theme == "page" else go.Figure(light_colors(given))
+    content = {"data": list(traces), "layout": layout}
+    return Figure(content) if theme == "page" else go.Figure(light_colors(content))
 
 
 def _axis(axis: dict) -> dict:
@@ -141,8 +141,8 @@ def _axis(axis: dict) -> dict:
     title = {"text": title} if isinstance(title, str) else title
     measured = {"ticklabeloverflow": "allow"} if axis.get("automargin") else {}
     font = {"size": LABEL}
-    own = {key: part for key, part in axis.items() if key != _LETTERS}
-    return measured | {"tickfont": font} | own | {"title": {"font": font} | title}
+    plain = {key: part for key, part in axis.items() if key != _LETTERS}
+    return measured | {"tickfont": font} | plain | {"title": {"font": font} | title}
 
 
 def _beside(axis: dict | None) -> int:
@@ -151,7 +151,7 @@ def _beside(axis: dict | None) -> int:
     if not axis or not names or any("<" in name for name in names):  # Plotly's markup has no width
         return _EDGE
     widest = max(text_width(html.unescape(name)) for name in names)
-    return ceil(_EDGE + widest + ROOM_OF_A_TICK + (_ROOM_OF_A_TITLE if axis.get("title") else 0))
+    return ceil(_EDGE + widest + TICK_ROOM + (_TITLE_ROOM if axis.get("title") else 0))
 
 
 def text_width(text: str) -> float:
@@ -177,8 +177,8 @@ def line_at(x: float, line: dict) -> dict:
 
 def note_at(x: float, text: str, **look: Any) -> dict:
     """Return words at the top to the left of a line, an annotation; on a logarithmic axis x is a logarithm."""
-    place = {"x": x, "y": 1, "yref": "paper", "xanchor": "right", "xshift": -4}
-    return {"text": text, "showarrow": False, **place, **look}
+    position = {"x": x, "y": 1, "yref": "paper", "xanchor": "right", "xshift": -4}
+    return {"text": text, "showarrow": False, **position, **look}
 
 
 def titled(text: str, standoff: int = 8) -> dict:
@@ -212,7 +212,7 @@ def candidate_rows(tokens: Sequence[str]) -> dict:
 def label_axis(labels: Sequence[str], *, every: int = 1, grid: bool = False) -> dict:
     """Return an axis with a name at each whole number, as it is written."""
     places = list(range(0, len(labels), every))
-    texts = [token_label(labels[place]) for place in places]
+    texts = [token_label(labels[at]) for at in places]
     return {"tickvals": places, "ticktext": texts, "showgrid": grid, **_QUIET}
 
 
@@ -257,19 +257,19 @@ def row_bars(values: Values, hover: Sequence[str], colour: str, name: str = "", 
 def bar_below(title: str, scale: Scale, *, left: float = 0.0, length: int = 130) -> dict:
     """Return a small colour bar at the bottom of a figure; `left` is its left end as a share of the width."""
     size = {"orientation": "h", "thickness": 8, "lenmode": "pixels", "len": length}
-    place = {"x": left, "xanchor": "left", "y": 0, "yref": "container", "yanchor": "bottom"}
+    position = {"x": left, "xanchor": "left", "y": 0, "yref": "container", "yanchor": "bottom"}
     # Ticks that all stay: to hide some, Plotly would measure each as often as there are.
     places = scale.ticks if length >= 100 else (scale.ticks[0], scale.ticks[-1])
     texts = [percent(tick) if scale.is_percent else signed(tick, 1) for tick in places]
     ticks = {"tickvals": places, "ticktext": texts, "ticklabeloverflow": "allow"}
     font = {"size": LABEL}
-    return {"title": {"text": title, "side": "bottom", "font": font}, **size, **place, **ticks, "tickfont": font}
+    return {"title": {"text": title, "side": "bottom", "font": font}, **size, **position, **ticks, "tickfont": font}
 
 
 def digits_in_cells(values: np.ndarray) -> dict:
     """Return two digits in the middle of each cell of a heatmap [rows, columns], for `figure_of`; none for NaN."""
     places = [(row, column) for row, column in np.ndindex(values.shape) if not np.isnan(values[row, column])]
-    texts = [two_digits(float(values[place])) for place in places]
+    texts = [two_digits(float(values[cell])) for cell in places]
     rows, columns = [row for row, _ in places], [column for _, column in places]
     return scatter(columns, rows, "text", text=texts, textfont={"size": CELL_LABEL}, hoverinfo="skip")
 

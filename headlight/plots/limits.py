@@ -1,4 +1,4 @@
-"""How much of a long text a page sends to the browser, and how often it runs the model for it.
+"""Limits of a long text: on data for the browser, and on runs of the model.
 
 No sentence that the shipped checkpoints read, 128 tokens a side, comes near these limits.
 """

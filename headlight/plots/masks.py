@@ -9,7 +9,7 @@ from .heatmap import (
     BLANK,
     EXTRA_COLUMNS,
     INPUT_KEY,
-    ROOM_OF_A_THIRD,
+    THIRD_OF_WIDTH,
     Cells,
     Heatmap,
     axis_names,
@@ -51,7 +51,7 @@ def mask(
     hover = _mask_hover([token_label(token) for token in tokens], unmasked, masked_by)
     cells = Cells(np.where(unmasked, 1.0, BLANK), hover, _MAY_ATTEND, hover_blank=True)
     names = "query: decoder input token", INPUT_KEY
-    return heatmap_figure(Heatmap((cells,), tokens, tokens, *names, ROOM_OF_A_THIRD), theme)
+    return heatmap_figure(Heatmap((cells,), tokens, tokens, *names, THIRD_OF_WIDTH), theme)
 
 
 def _mask_hover(names: list[str], unmasked: np.ndarray, masked_by: dict[str, np.ndarray]) -> list[list[str]]:

@@ -91,9 +91,9 @@ def _table_cells(table: np.ndarray, limit: float) -> dict:
     return cells.trace(bar_below("value", scale, length=220))
 
 
-def _row_line(place: int) -> dict:
+def _row_line(position: int) -> dict:
     line = {"color": INK, "width": 1, "dash": "dot"}
-    return {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": place, "y1": place, "line": line}
+    return {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": position, "y1": position, "line": line}
 
 
 def _circle() -> dict:
@@ -117,11 +117,11 @@ def _arc(start: float, swept: float, offset: int, degrees: float) -> dict:
     return scatter(x, y, "lines+markers", name=f"{offset} steps: {degrees:,.1f}°", hoverinfo="skip", **look)
 
 
-def _arrow(point: np.ndarray, place: int, colour: str, dash: str) -> dict:
+def _arrow(point: np.ndarray, position: int, colour: str, dash: str) -> dict:
     x, y = [0, point[0]], [0, point[1]]
     look = {"line": {"color": colour, "width": 3, "dash": dash}, "marker": _arrowhead(colour, [0, 16])}
-    hover = f"PE({place})<br>sine %{{x:.4f}}, cosine %{{y:.4f}}<extra></extra>"
-    return scatter(x, y, "lines+markers", name=f"PE({place})", hovertemplate=hover, **look)
+    hover = f"PE({position})<br>sine %{{x:.4f}}, cosine %{{y:.4f}}<extra></extra>"
+    return scatter(x, y, "lines+markers", name=f"PE({position})", hovertemplate=hover, **look)
 
 
 def _arrowhead(colour: str, sizes: list[int]) -> dict:

@@ -50,9 +50,9 @@ def bias_curves(bias: RelativeBias, chosen: int, reach: int, *, theme: Theme = "
         dash = _DASHES[head // len(SERIES_COLOURS) % len(_DASHES)]
         stroke = {"color": colour, "width": 4 if head == chosen else 1.5, "dash": dash, "shape": "hvh"}
         named = {"name": f"head {head + 1}", "legendrank": head + 1, "opacity": 1 if head == chosen else 0.7}
-        given = {"customdata": buckets.astype(np.int16), "hovertemplate": hover.format(head + 1)}
+        data = {"customdata": buckets.astype(np.int16), "hovertemplate": hover.format(head + 1)}
         traces.append(
-            scatter(distances.astype(np.int16), line.astype(np.float32), "lines", line=stroke, **named, **given)
+            scatter(distances.astype(np.int16), line.astype(np.float32), "lines", line=stroke, **named, **data)
         )
     edge = reach + 0.5
     x = {
@@ -100,7 +100,7 @@ def bias_map(
     cells |= {"y0": first, "dy": 1, "customdata": buckets.astype(np.int16)}
     every = 1 if len(shown) <= _NAMED else 8
     named = list(zip(shown_tokens(shown), places, strict=True))[::every]
-    labels = [f"{token_label(token)} · {place}" if every == 1 else str(place) for token, place in named]
+    labels = [f"{token_label(token)} · {position}" if every == 1 else str(position) for token, position in named]
     axis = {"tickvals": list(places)[::every], "ticktext": labels, "showgrid": False, "zeroline": False}
     square = {"automargin": True, "constrain": "domain"}
     ends = (first - 0.5, first + len(shown) - 0.5)

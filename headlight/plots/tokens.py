@@ -15,7 +15,7 @@ CONTINUED = "·"  # before a token that continues a word, where it stands apart 
 BLANK = "␣"  # a token, or a part of one, that is nothing but a blank
 _JOINTS = (" | ", " → ")  # within a label of two tokens; no token has a space
 _NAMED = re.compile(r"<.+>")  # a special token without a glyph, or a byte: "<mask>", "<0xC3>"
-_ENDS_A_WORD = frozenset({"</s>", "<s>", "<pad>", SPACE})
+_WORD_ENDS = frozenset({"</s>", "<s>", "<pad>", SPACE})
 
 # The beginning of a token in a sentence: at its start, after a blank, a quotation mark, or between two of one label.
 _TOKEN_MARK = re.compile(rf"(?<![^\s“|]){SPACE}(?=[^\s”|])")
@@ -59,7 +59,7 @@ def _shown_tokens(labels: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(map(chip_text, labels))
     befores = ("</s>", *labels)
     return tuple(
-        chip_text(label) if before in _ENDS_A_WORD or is_language(before) else shown_token(label)
+        chip_text(label) if before in _WORD_ENDS or is_language(before) else shown_token(label)
         for before, label in zip(befores, labels, strict=False)
     )
 
@@ -86,7 +86,7 @@ def quoted(token: str) -> str:
     return f"“{token}”"
 
 
-def quoted_at(tokens: Sequence[str], place: int, noun: str = "position") -> str:
+def quoted_at(tokens: Sequence[str], index: int, noun: str = "position") -> str:
     """Return a token between quotation marks, with its number from 1 if another one equals it: “▁no” (query 3)."""
-    number = f" ({noun} {place + 1})" if list(tokens).count(tokens[place]) > 1 else ""
-    return quoted(tokens[place]) + number
+    number = f" ({noun} {index + 1})" if list(tokens).count(tokens[index]) > 1 else ""
+    return quoted(tokens[index]) + number

@@ -29,10 +29,10 @@ def learning_rates(
     """Draw a checkpoint's learning rate beside the paper's; `recorded` has the (step, rate) pairs of its run."""
     last, warmup = settings.max_steps, PAPER[1]
     cooling, shown = last - settings.cooldown_steps, max(last, 3 * warmup)
-    own = _some_steps(last, settings.warmup_steps, cooling, cooling + 1)
+    trained = _some_steps(last, settings.warmup_steps, cooling, cooling + 1)
     paper = _some_steps(shown, warmup)
     curves = (
-        ("this checkpoint", own, [learning_rate(int(step), d_model, settings) for step in own], OLIVE, "solid"),
+        ("this checkpoint", trained, [learning_rate(int(step), d_model, settings) for step in trained], OLIVE, "solid"),
         ("the paper's base model", paper, [noam_rate(int(step), *PAPER) for step in paper], SERIES_COLOURS[0], "dash"),
     )
     traces = []
@@ -63,8 +63,8 @@ def _some_steps(last_step: int, *kept: int) -> np.ndarray:
 def training_runs(runs: Sequence[tuple[str, TrainingReplay]], *, theme: Theme = "paper") -> go.Figure:
     """Draw each run, a name and a replay: the training loss above, on a logarithmic axis, the exact match below."""
     traces = []
-    for place, (name, replay) in enumerate(runs):
-        line = {"color": SERIES_COLOURS[place], "width": 2.5, "dash": _DASHES[place % 2]}
+    for number, (name, replay) in enumerate(runs):
+        line = {"color": SERIES_COLOURS[number], "width": 2.5, "dash": _DASHES[number % 2]}
         curves = ("y", replay.losses, "loss", ".3f"), ("y2", replay.scores, "exact match", ".1%")
         for axis, curve, what, form in curves:
             look = {
@@ -117,17 +117,17 @@ def smoothed_loss(smoothings: Sequence[Smoothing], chosen: float, *, theme: Them
     `transformer.experiments.training.Smoothing`.
     """
     traces, top = [], _TOP
-    for place, smoothing in enumerate(smoothings):
+    for number, smoothing in enumerate(smoothings):
         best, least = smoothing.right, smoothing.entropy
         top = max(top, 1.5 * least)
         name, width = f"ε {smoothing.epsilon:g}", 4 if smoothing.epsilon == chosen else 2
         hover = f"{name}<br>p = %{{x:.1%}}<br>loss <b>%{{y:.4f}}</b> nats<extra></extra>"
-        line = {"color": SERIES_COLOURS[place], "dash": _DASHES[place], "width": width}
+        line = {"color": SERIES_COLOURS[number], "dash": _DASHES[number], "width": width}
         look = {"line": line, "legendgroup": name}
         losses = np.array([smoothing.cross_entropy(p) for p in _CONFIDENCES], dtype=np.float32)
         traces.append(scatter(_CONFIDENCES, losses, "lines", showlegend=False, hovertemplate=hover, **look))
         minimum = {
-            "marker": {"color": SERIES_COLOURS[place], "symbol": SERIES_SYMBOLS[place], "size": 12},
+            "marker": {"color": SERIES_COLOURS[number], "symbol": SERIES_SYMBOLS[number], "size": 12},
             "name": f"{name}: least {least:.3f} at {100 * best:.1f} %",
             "cliponaxis": False,
             "hovertemplate": f"least loss, {hover}",

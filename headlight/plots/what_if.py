@@ -36,13 +36,13 @@ _MOST_WITH_DIGITS, _MOST_UPRIGHT = 20, 9  # columns
 
 
 def patching(
-    found: PatchingMap, columns: Sequence[str], chosen: tuple[int, int] | None = None, *, theme: Theme = "paper"
+    patched: PatchingMap, columns: Sequence[str], chosen: tuple[int, int] | None = None, *, theme: Theme = "paper"
 ) -> go.Figure:
     """Draw the share of a logit difference that each patched cell restores, 1 being all; a ring around `chosen`.
 
     `found`: of `transformer.interpret.what_if.patching.patching_map`, `columns` its `column_names`.
     """
-    shares, rows = found.shares, found.row_names()
+    shares, rows = patched.shares, patched.row_names()
     names, words = list(map(token_label, columns)), "restored share"
     hover = cell_texts(
         lambda row, column, each: f"{row}, {column}<br>{words} <b>{100 * each:.1f} %</b>", rows, names, shares
@@ -53,12 +53,12 @@ def patching(
         traces.append(digits_in_cells(shares))
     height = max(_LEAST_ROW, min(_ROW, _ROOM // len(rows)))
     upright = len(columns) <= _MOST_UPRIGHT
-    title = titled(_column_title(found.cells[0][0]))
+    title = titled(_column_title(patched.cells[0][0]))
     x = token_axis(columns) | {"side": "top", "tickangle": 0 if upright else -60, "title": title}
     if upright:
         x["ticktext"] = [label.replace(" | ", " |<br>") for label in x["ticktext"]]
     y = label_rows(rows)
-    row, column = found.default_cell() if chosen is None else chosen
+    row, column = patched.default_cell() if chosen is None else chosen
     left, top = column - 0.5, row - 0.5
     ring = {"type": "rect", "x0": left, "x1": left + 1, "y0": top, "y1": top + 1, "line": {"color": INK, "width": 2}}
     shapes = [cell_lines(len(rows), len(columns)), ring]

@@ -1,6 +1,6 @@
-"""One teacher-forced pass, recorded: a request names the modules whose calls are kept, and what is changed.
+"""One teacher-forced pass, recorded: a request names the modules whose calls are kept, and the outputs to change.
 
-Whatever else this package shows of the model at work is read from the `Activations` of such a pass:
+All other measures of this package read the `Activations` of such a pass:
 
     seen = record(model, [source_ids], [decoder_input_ids])
     seen.weights("cross")  # layers batch heads queries keys
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 Inputs = tuple[Any, ...]  # a module's positional arguments
 Hook = Callable[[nn.Module, Inputs, Tensor], Tensor | None]
-Change = tuple[str, Callable[[Tensor], Tensor]]  # modules by name, and what to make of their output
+Change = tuple[str, Callable[[Tensor], Tensor]]  # modules by name, and a function of their output
 
 _registry = threading.Lock()  # PyTorch numbers its hooks without one
 
@@ -55,8 +55,8 @@ def modules_named(model: nn.Module, pattern: str) -> list[tuple[str, nn.Module]]
     return modules
 
 
-class _OfThread:
-    """A hook that is called in the thread that made it, named in `thread`, and in no other."""
+class _ThreadHook:
+    """Hook that runs only in the thread that made it."""
 
     def __init__(self, hook: Hook) -> None:
         self.hook, self.thread = hook, threading.get_ident()
@@ -75,7 +75,7 @@ def hooks_installed(hooks: Iterable[tuple[nn.Module, Hook]]) -> Iterator[None]:
     try:
         for module, hook in hooks:
             with _registry:
-                handles.append(module.register_forward_hook(_OfThread(hook)))
+                handles.append(module.register_forward_hook(_ThreadHook(hook)))
         yield
     finally:
         for handle in handles:
@@ -83,8 +83,8 @@ def hooks_installed(hooks: Iterable[tuple[nn.Module, Hook]]) -> Iterator[None]:
                 handle.remove()
 
 
-# What can be kept: query, key, value, mask, bias and scale of every attention; token embeddings without positions and
-# with them, and what the first layers are given; and besides these each sub-layer and the residual connection around
+# Modules to keep: query, key, value, mask, bias and scale of every attention; token embeddings without positions and
+# with them, and the input of the first layers; and besides these each sub-layer and the residual connection around
 # it. The bias of relative positions is the output of "encoder_relative" and "decoder_relative", too.
 ATTENTION = tuple(f"{kind.block_name('*')}.core" for kind in AttentionKind)
 EMBEDDINGS = ("*_input", "*_input.positions")
@@ -93,11 +93,11 @@ RESIDUAL_STREAM = (*EMBEDDINGS, "*.*.*_attention", "*.*.feed_forward", "*.*.*_re
 
 @dataclass(frozen=True, eq=False)
 class Request:
-    """What a pass keeps and what it changes: by default it keeps every attention and changes nothing.
+    """Modules that a pass keeps and outputs that it changes: by default every attention is kept and nothing changed.
 
     keep: names of modules (see `modules_named`) whose inputs and outputs are kept. change: names of modules and what to
-    make of their output; what is kept has been changed already. source_mask: [batch, 1, 1, source], target_mask:
-    broadcastable to [batch, 1, target, target], True = may attend; None for the masks that the ids ask for.
+    a function of their output; kept outputs are the changed ones. source_mask: [batch, 1, 1, source], target_mask:
+    broadcastable to [batch, 1, target, target], True = may attend; None for the masks of the ids.
     logits_to_keep: of how many last positions logits are computed, None for all. gradients: whether the pass can be
     differentiated.
     """
@@ -115,7 +115,7 @@ _EVERY_ATTENTION = Request()
 
 @dataclass(frozen=True, eq=False)
 class Call:
-    """What a module was given and what it gave back."""
+    """Inputs and output of a module."""
 
     inputs: Inputs
     output: Tensor
@@ -138,8 +138,8 @@ class EncoderActivations:
 
 @dataclass(frozen=True, eq=False)
 class Activations:
-    """What a pass showed: the calls of each module that was asked for, by its name; and logits [batch, target, vocab],
-    memory [batch, source, d_model], and the decoder's last vectors, hidden [batch, target, d_model].
+    """Calls of each kept module by its name; logits [batch, target, vocab], memory [batch, source, d_model], and the
+    decoder's last vectors, hidden [batch, target, d_model].
     """
 
     logits: Tensor
@@ -166,7 +166,7 @@ class Activations:
         return self.calls[name][0]
 
     def attention(self, kind: AttentionKind | str) -> list[Call]:
-        """Return the calls of a kind's attention, first layer first: given query, key, value, mask, bias and scale."""
+        """Return the calls of a kind's attention, first layer first, with query, key, value, mask, bias and scale."""
         pattern = f"{AttentionKind(kind).block_name('*')}.core"
         return [self.call(name) for name in self.calls if fnmatch.fnmatchcase(name, pattern)]
 
@@ -191,7 +191,7 @@ def scores_of(core: Call) -> Tensor:
 
 
 def bias_of(core: Call) -> Tensor:
-    """Return what relative positions added to the scores of an attention, 0 without: [heads, queries, keys]."""
+    """Return the bias of relative positions on the scores of an attention, 0 without: [heads, queries, keys]."""
     query, key, *_, bias, _ = core.inputs
     return query.new_zeros(query.shape[1], query.shape[2], key.shape[2]) if bias is None else bias[0]
 
@@ -248,27 +248,27 @@ def record_decoder(
 
 @torch.inference_mode()
 def read_decoding(model: Transformer, encoder: EncoderActivations, step: KeepingStep) -> Activations:
-    """Return what `record_decoder` would show of a sentence that was decoded step by step, without replaying it.
+    """Return the activations of a sentence that was decoded step by step, without replaying it.
 
-    Its numbers are those of the cached steps, within 1e-5 of a pass over all at once.
+    The numbers are those of the cached steps, within 1e-5 of a pass over all at once.
     """
     hidden, calls = torch.stack(step.vectors, dim=1), dict(encoder.calls)
     mask = causal_mask(hidden.shape[1], model.device)
     for layer, cache in enumerate(step.caches):
         query, output, cross_query, cross_output = step.attended(layer)
-        own = query, cache.key[:, :, : len(mask)], cache.value[:, :, : len(mask)], mask, None, None
-        cross = cross_query, cache.memory_key, cache.memory_value, encoder.source_mask, None, None
-        calls[f"{AttentionKind.DECODER.block_name(layer)}.core"] = (Call(own, output),)
-        calls[f"{AttentionKind.CROSS.block_name(layer)}.core"] = (Call(cross, cross_output),)
+        within = query, cache.key[:, :, : len(mask)], cache.value[:, :, : len(mask)], mask, None, None
+        across = cross_query, cache.memory_key, cache.memory_value, encoder.source_mask, None, None
+        calls[f"{AttentionKind.DECODER.block_name(layer)}.core"] = (Call(within, output),)
+        calls[f"{AttentionKind.CROSS.block_name(layer)}.core"] = (Call(across, cross_output),)
     return Activations(model.output_projection(hidden), encoder.memory, hidden, MappingProxyType(calls))
 
 
 @contextlib.contextmanager
 def _recording(model: Transformer, request: Request, stack: Stack) -> Iterator[dict[str, list[Call]]]:
-    """Within the block, this thread's passes through a stack are changed as requested and leave their calls."""
+    """Change this thread's passes through a stack as requested, and collect their calls."""
     if model.training:
         raise ValueError("recording expects a model in eval mode, got one in training mode")
-    # Both inputs may share modules: what one stack's name begins with is kept of its own half alone.
+    # Both inputs may share modules: a module named after one stack is kept in its own half alone.
     elsewhere = tuple(other for other in Stack if other is not stack)
     named = (each for pattern in request.keep for each in modules_named(model, pattern))
     modules = {name: module for name, module in named if not name.startswith(elsewhere)}

@@ -19,12 +19,12 @@ from .relative_positions import RelativeBias, relative_bias
 
 @dataclass(frozen=True, eq=False)
 class BlockParameters:
-    """What one attention block and the residual around it have learned, each matrix as the X W of the paper has it.
+    """Parameters of one attention block and the residual around it, each matrix as in the X W of the paper.
 
     w_query, w_key, w_value: [d_model, heads d_k], w_output: [heads d_k, d_model], head h owns the columns h d_k to (h +
     1) d_k of the first three and these rows of the last; b_*: [heads d_k] and [d_model], 0 where it has none; gamma,
-    beta: [d_model], of the LayerNorm, beta 0 of an RMSNorm; `norm`: "post" or "pre"; relative: what relative
-    positions add to scores, None where they add nothing. `with_biases` is False where no linear map has a bias.
+    beta: [d_model], of the LayerNorm, beta 0 of an RMSNorm; `norm`: "post" or "pre"; relative: the bias of
+    relative positions on scores, None without. `with_biases` is False where no linear map has a bias.
     """
 
     w_query: np.ndarray
@@ -47,11 +47,11 @@ class BlockParameters:
 
     @property
     def divisor(self) -> float:
-        """Return what Q K^T is divided by: sqrt(d_k), or 1 where scores are not scaled."""
+        """Return the divisor of Q K^T: sqrt(d_k), or 1 where scores are not scaled."""
         return float(np.sqrt(self.w_query.shape[1] // self.num_heads)) if self.scale_scores else 1.0
 
     def bias(self, queries: int, keys: int) -> np.ndarray:
-        """Return what is added to the scores of these first positions: [heads, queries, keys]."""
+        """Return the bias on the scores of these first positions: [heads, queries, keys]."""
         if self.relative is None:
             return np.zeros((self.num_heads, queries, keys))
         return self.relative.between(range(queries), range(keys))[0]
@@ -61,14 +61,14 @@ class BlockParameters:
 class Stages:
     """Every intermediate result of one attention block for a batch. Nothing here is changed later.
 
-    residual: [batch, queries, d_model], the residual stream that comes in; x: what the block reads of it, the same with
-    post-norm, its LayerNorm with pre-norm; memory: [batch, keys, d_model], what keys and values are made of, x itself
-    in self-attention; query, key, value: [batch, length, heads d_k], all heads side by side; products, Q K^T, scores,
+    residual: [batch, queries, d_model], the residual stream that comes in; x: the block's input, equal to it with
+    post-norm, its LayerNorm with pre-norm; memory: [batch, keys, d_model], the source of keys and values, x itself in
+    self-attention; query, key, value: [batch, length, heads d_k], all heads side by side; products, Q K^T, scores,
     these divided by sqrt(d_k), where the model does so, plus the bias, and weights: [batch, heads, queries, keys];
-    bias: [heads, queries, keys], what relative positions add, 0 without; unmasked: [batch, queries, keys], True where a
+    bias: [heads, queries, keys], of relative positions, 0 without; unmasked: [batch, queries, keys], True where a
     query may attend; concatenated: [batch, queries, heads d_k], weights times value, head after head; output: times
-    W_O; total: residual + output; result: its norm with post-norm, the same with pre-norm. is_divided: whether products
-    are divided.
+    W_O; total: residual + output; result: its norm with post-norm, equal to it with pre-norm. is_divided: True where
+    products are divided.
     """
 
     residual: np.ndarray
@@ -90,7 +90,7 @@ class Stages:
 
     @property
     def arrays(self) -> dict[str, np.ndarray]:
-        """Return all of it that is an array, by name."""
+        """Return the arrays by name."""
         return {name: value for name, value in vars(self).items() if isinstance(value, np.ndarray)}
 
     @property
@@ -146,7 +146,7 @@ def stages_of(model: Transformer, seen: Activations, kind: AttentionKind | str, 
 
 
 def block_parameters(model: Transformer, kind: AttentionKind | str, layer: int) -> BlockParameters:
-    """Read what the block of a kind and layer has learned; raises ValueError for one that is not there."""
+    """Read the parameters of a kind's block in a layer; raises ValueError for a block that is not there."""
     kind = AttentionKind(kind)
     owner = model.layer(kind.stack, layer)
     block, norm = getattr(owner, kind.sublayer), getattr(owner, f"{kind.sublayer}_residual").norm
@@ -202,14 +202,15 @@ def compute_stages(
 
 
 def undivided(stages: Stages, head: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the weights of a head of the first sentence as softmax gives them without the division by sqrt(d_k), and
-    with it: two arrays [queries, keys] in float64. One of them the model's own, the other made of the same products.
+    """Return a head's weights in the first sentence without the division by sqrt(d_k) and with it: [queries, keys].
+
+    One of them is the model's own, the other is softmax of its products, in float64.
     """
     products = np.asarray(stages.products[0, head], dtype=np.float64)
-    own = np.asarray(stages.weights[0, head], dtype=np.float64)
+    recorded = np.asarray(stages.weights[0, head], dtype=np.float64)
     if stages.is_divided:
-        return softmax(products + stages.bias[head], stages.unmasked[0]), own
-    return own, softmax(products / np.sqrt(stages.d_k) + stages.bias[head], stages.unmasked[0])
+        return softmax(products + stages.bias[head], stages.unmasked[0]), recorded
+    return recorded, softmax(products / np.sqrt(stages.d_k) + stages.bias[head], stages.unmasked[0])
 
 
 def split_heads(x: np.ndarray, num_heads: int) -> np.ndarray:
@@ -236,12 +237,12 @@ def normalise(x: np.ndarray, parameters: BlockParameters) -> np.ndarray:
 
 
 def centred(x: np.ndarray, parameters: BlockParameters) -> np.ndarray:
-    """Return what the block's norm divides: vectors without their mean, as they are for RMSNorm: [..., d_model]."""
+    """Subtract the mean of vectors, unless the block has RMSNorm: [..., d_model]."""
     return x if parameters.norm_type == NormType.RMS else x - x.mean(axis=-1, keepdims=True)
 
 
 def deviation_of(x: np.ndarray, parameters: BlockParameters) -> np.ndarray:
-    """Return what the block's norm divides vectors by: [..., 1]."""
+    """Return the divisor of the block's norm for each vector: [..., 1]."""
     squares = np.square(centred(x, parameters)).mean(axis=-1, keepdims=True)
     return np.asarray(np.sqrt(squares + parameters.epsilon))
 
@@ -296,7 +297,7 @@ print(f"weights of head {{head + 1}}, rows are queries:\\n{{weights[sentence, he
 
 
 def script(stages: Stages, parameters: BlockParameters, title: str, *, cross: bool, sentence: int, head: int) -> str:
-    """Write the program for one block; `title` says what it shows, sentence and head count from 0."""
+    """Write the program for one block; `title` describes it, sentence and head count from 0."""
     pre, rms = parameters.norm == Norm.PRE, parameters.norm_type == NormType.RMS
     biased = parameters.relative is not None
     divided = "products / np.sqrt(split(query).shape[-1])" if parameters.scale_scores else "products"
@@ -320,7 +321,7 @@ def script(stages: Stages, parameters: BlockParameters, title: str, *, cross: bo
 
 
 def bundle(stages: Stages, parameters: BlockParameters, program: str) -> bytes:
-    """Zip attention.py and attention.npz: all stages, and what the block has learned. Nothing is pickled."""
+    """Zip attention.py and attention.npz: all stages and parameters. Nothing is pickled."""
     learned = {name: value for name, value in vars(parameters).items() if isinstance(value, np.ndarray)}
     if relative := parameters.relative:
         learned |= {"by_distance": relative.numbers, "ranges": relative.buckets}

@@ -1,4 +1,4 @@
-"""What a predicted token depends on, by three means other than raw attention weights.
+"""Dependence of a predicted token on the tokens before it, by three measures other than raw attention weights.
 
 Gradient times input, leaving tokens out, and the norms of the weighted value vectors. None is the truth: the gradient
 looks at an infinitely small change, leaving out at sentences unlike any seen in training, the norms at one layer.
@@ -28,7 +28,7 @@ TOKENS_AT_ONCE = 16  # left out in one pass: more are no faster, and progress co
 
 @dataclass(frozen=True, eq=False)
 class Attribution:
-    """One value a token of the source and of the decoder's input, positive where it speaks for the predicted token.
+    """One value per token of the source and of the decoder's input, positive where it speaks for the predicted token.
 
     source: [source]; prefix: [step + 1], the decoder's input up to this step. `log_probability` is the predicted
     token's; of a contrast, how far it is above the other's.
@@ -46,7 +46,7 @@ class Attribution:
 
 @dataclass(frozen=True, eq=False)
 class Occlusion:
-    """What log P of the predicted token lost without each of some tokens, [tokens], and what it is with all of them."""
+    """Loss of log P of the predicted token without each of some tokens, [tokens], and log P with all of them."""
 
     drops: np.ndarray
     log_probability: float
@@ -79,7 +79,7 @@ def _log_probability(logits: torch.Tensor, predicted: int, against: int | None) 
 
 
 def _as_leaf(embedded: torch.Tensor) -> torch.Tensor:
-    """Return the embeddings as something that a gradient is taken with respect to, whatever they were computed from."""
+    """Return the embeddings as a leaf of autograd, detached from their computation."""
     return embedded.detach().requires_grad_()
 
 
@@ -129,14 +129,14 @@ def lost_without_each(model: Transformer, source: Ids, decoder_input: Ids, outpu
 
     A source token is masked as in `leave_one_out`, of which this has the first part for all rows in one pass.
     """
-    found = []
+    losses = []
     for positions in parts_to_occlude(len(source), 0):
         mask = _source_mask(len(source), positions, model.device)
         request = Request(keep=(), source_mask=mask)
         seen = record(model, [source] * len(mask), [decoder_input] * len(mask), request)
         chances = seen.logits.log_softmax(dim=-1)[:, range(len(outputs)), list(outputs)]
-        found.append(to_array(chances[0] - chances[1:]))
-    return read_only(np.concatenate(found).T)
+        losses.append(to_array(chances[0] - chances[1:]))
+    return read_only(np.concatenate(losses).T)
 
 
 def _source_mask(length: int, positions: Ids, device: torch.device) -> torch.Tensor:
@@ -188,7 +188,7 @@ def norm_weighted(layers: Sequence[tuple[Stages, BlockParameters]], query: int) 
 
 
 def transformed_values(stages: Stages, parameters: BlockParameters) -> np.ndarray:
-    """Multiply each head's values by its rows of W_O, what a weight of 1 adds: [batch, heads, keys, d_model]."""
+    """Multiply each head's values by its rows of W_O, the effect of a weight of 1: [batch, heads, keys, d_model]."""
     rows = np.asarray(parameters.w_output, dtype=np.float64).reshape(stages.num_heads, stages.d_k, -1)
     return np.asarray(split_heads(np.asarray(stages.value, dtype=np.float64), stages.num_heads) @ rows)
 

@@ -1,7 +1,7 @@
 """Attention on keys without content, which many heads rest on, and maps of the other keys alone.
 
-Much weight goes to the end of sentence, to language tags and to punctuation: it says less about words than a map seems
-to say. `Trace.special_share` and `Trace.content_only` read a trace so.
+Much weight goes to the end of sentence, to language tags and to punctuation, and says little about words.
+`Trace.special_share` and `Trace.content_only` measure a trace.
 """
 
 import re
@@ -42,9 +42,9 @@ def has_content(keys: Sequence[str]) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class SpecialShare:
-    """Share of each head's weight on the keys of each of `SORTS`, averaged over queries: [layers, heads, sorts] a kind.
+    """Share of each head's weight on the keys of each of `SORTS`, averaged over queries.
 
-    Arrays are float64, read-only.
+    by_kind: [layers, heads, sorts] each, float64, read-only.
     """
 
     by_kind: Mapping[AttentionKind, np.ndarray]
@@ -64,8 +64,8 @@ class SpecialShare:
 class ContentMaps:
     """Maps of the keys with content alone, each row divided by its sum, and the share that was removed.
 
-    weights: [layers, heads, queries, keys] a kind, 0 for the other keys; removed: [layers, heads, queries] a kind. A
-    row whose whole weight was removed is 0. Arrays are float64, read-only.
+    By kind, float64 and read-only. weights: [layers, heads, queries, keys], 0 for the other keys, and in rows whose
+    whole weight was removed; removed: [layers, heads, queries].
     """
 
     weights: Mapping[AttentionKind, np.ndarray]
@@ -98,8 +98,8 @@ def content_only(maps: Mapping[AttentionKind, tuple[np.ndarray, Sequence[str]]])
     """Remove the keys without content from maps, [layers, heads, queries, keys], with the tokens of their keys."""
     weights, removed = {}, {}
     for kind, (whole, keys) in maps.items():
-        kept = whole.astype(np.float64) * has_content(keys)
-        left = kept.sum(axis=-1, keepdims=True)
-        weights[kind] = read_only(np.divide(kept, left, out=np.zeros_like(kept), where=left > 0))
-        removed[kind] = read_only(1 - left[..., 0] / whole.sum(axis=-1, dtype=np.float64))
+        remaining = whole.astype(np.float64) * has_content(keys)
+        sums = remaining.sum(axis=-1, keepdims=True)
+        weights[kind] = read_only(np.divide(remaining, sums, out=np.zeros_like(remaining), where=sums > 0))
+        removed[kind] = read_only(1 - sums[..., 0] / whole.sum(axis=-1, dtype=np.float64))
     return ContentMaps(weights, removed)

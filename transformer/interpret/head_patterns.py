@@ -1,4 +1,4 @@
-"""What an attention head does in one sentence: where its rows have their largest weight, how sharply, and its name.
+"""Patterns of an attention head in one sentence: the positions of its largest weights, their size, and a label.
 
 Weights are [queries, keys], masked cells NaN. Rows in which a query has only one key to read are left out of shares and
 means: such a row says nothing about the head. NumPy only.
@@ -18,7 +18,7 @@ PUNCTUATION = frozenset(".,!?;:…«»„“”\"'()-")
 
 
 class Pattern(Name):
-    """Where most rows of a head have their largest weight."""
+    """Position of the largest weight in most rows of a head."""
 
     PREVIOUS = "previous"
     SAME = "same"
@@ -42,7 +42,7 @@ OFFSETS = {Pattern.PREVIOUS: -1, Pattern.SAME: 0, Pattern.NEXT: 1}
 
 @dataclass(frozen=True)
 class Share:
-    """How many rows have their largest weight in a certain cell, of the `eligible` rows, which could have."""
+    """Number of rows with their largest weight in a certain cell, of the `eligible` rows, which could have it there."""
 
     rows: int = 0
     eligible: int = 0
@@ -82,10 +82,10 @@ def measure_heads(
 ) -> list[HeadMeasures]:
     """Measure all heads of a kind, [layers, heads, queries, keys], layer by layer; `outputs`: the output tokens.
 
-    Both alignments are asked of several cross-attention heads whose `outputs` are given, in rows whose output or input
-    token is a word (see `aligned_keys`): the maximum is on the source word that is aligned with that token. "previous",
-    "same" and "next" are asked of self-attention, whose rows and columns are the same tokens; "mirrored" of all but the
-    masked decoder. Raises ValueError where `keys` are not as many as the columns, or `outputs` as the rows.
+    Both alignments are measured for several cross-attention heads with `outputs`, in rows whose output or input
+    token is a word (see `aligned_keys`): the maximum is on the source word that is aligned with it. "previous",
+    "same" and "next" are measured for self-attention, whose rows and columns are the same tokens; "mirrored" outside
+    the masked decoder. Raises ValueError where `keys` are not as many as the columns, or `outputs` as the rows.
     """
     if len(keys) != weights.shape[-1]:
         raise ValueError(f"expected {weights.shape[-1]} keys, got {len(keys)}")
@@ -121,9 +121,9 @@ def aligned_keys(weights: np.ndarray, keys: Sequence[str], outputs: Sequence[str
 
 
 def align(mean: np.ndarray, words: np.ndarray, outputs: np.ndarray) -> np.ndarray:
-    """Do the same for many sentences, [..., queries], from means [..., queries, keys] and which tokens are words."""
-    found = np.where(words[..., None, :], mean, -1.0).argmax(axis=-1)
-    return np.where(outputs & words.any(axis=-1, keepdims=True), found, -1)
+    """Align as `aligned_keys`, [..., queries], from means [..., queries, keys] and True for tokens that are words."""
+    chosen = np.where(words[..., None, :], mean, -1.0).argmax(axis=-1)
+    return np.where(outputs & words.any(axis=-1, keepdims=True), chosen, -1)
 
 
 def measure_head(kind: AttentionKind | str, weights: np.ndarray, keys: Sequence[str]) -> HeadMeasures:
@@ -176,7 +176,7 @@ def is_end(token: str) -> bool:
 
 
 def is_begin(token: str) -> bool:
-    """Return True for what a decoder begins with."""
+    """Return True for the first input token of a decoder."""
     return token in ("<s>", "<pad>")
 
 
@@ -226,13 +226,13 @@ def rows_with_choice(weights: np.ndarray) -> np.ndarray:
     return several
 
 
-# What follows measures many maps at once, [..., queries, keys]; a share is how many rows, of how many: two of [...].
+# The functions below measure many maps at once, [..., queries, keys]; counts are rows and eligible rows, [...] each.
 Counts = tuple[np.ndarray, np.ndarray]
-Sorts = Mapping[Pattern, np.ndarray]  # which keys are of the sort that a pattern asks for: [..., keys]
+Sorts = Mapping[Pattern, np.ndarray]  # True for keys of the sort that a pattern needs: [..., keys]
 
 
 def sorts_of(kind: AttentionKind, end: np.ndarray, begin: np.ndarray, punctuation: np.ndarray) -> Sorts:
-    """Return which keys are which, by what tokens they are: bool, [..., keys] each."""
+    """Return True for the keys of each pattern's sort: [..., keys] each."""
     if kind == AttentionKind.DECODER:
         begin = begin | (end & (np.arange(end.shape[-1]) == 0))  # BART's decoder begins with the end's token
     return {Pattern.END: end & ~begin, Pattern.BEGINNING: begin, Pattern.PUNCTUATION: punctuation}
@@ -241,10 +241,10 @@ def sorts_of(kind: AttentionKind, end: np.ndarray, begin: np.ndarray, punctuatio
 def count_patterns(
     kind: AttentionKind, weights: np.ndarray, cells: np.ndarray, sorts: Sorts, aligned: np.ndarray | None
 ) -> tuple[dict[Pattern, Counts], np.ndarray]:
-    """Count the rows of every pattern, 0 of 0 rows for one that makes no sense; and tell which maps are tied: [...].
+    """Count the rows of every pattern, 0 of 0 rows for one that makes no sense; and mark tied maps: [...].
 
     cells: True = may attend, sorts, and aligned, the key that is aligned with the output of each row, -1 without one,
-    [..., queries], broadcast to the weights. What is in other cells does not count.
+    [..., queries], broadcast to the weights. Other cells do not count.
     """
     filled = np.where(cells, weights, np.float32(-1))
     maxima = filled.argmax(axis=-1)
@@ -276,13 +276,13 @@ def count_patterns(
 
 
 def labels(counts: Mapping[Pattern, Counts], tied: np.ndarray) -> dict[Pattern, np.ndarray]:
-    """Return which maps have which label, the first pattern whose threshold they reach: bool, [...] each."""
-    free, found = ~tied, {}
+    """Return True for the maps with each label, the first pattern whose threshold they reach: [...] each."""
+    free, named = ~tied, {}
     for pattern, least in THRESHOLDS.items():
         rows, eligible = counts[pattern]
-        found[pattern] = free & (eligible >= LEAST_ROWS) & (rows / np.maximum(eligible, 1) >= least)
-        free = free & ~found[pattern]
-    return found
+        named[pattern] = free & (eligible >= LEAST_ROWS) & (rows / np.maximum(eligible, 1) >= least)
+        free = free & ~named[pattern]
+    return named
 
 
 def _counted(follow: np.ndarray, rows: np.ndarray) -> Counts:
@@ -291,7 +291,7 @@ def _counted(follow: np.ndarray, rows: np.ndarray) -> Counts:
 
 
 def _at(sort: np.ndarray, maxima: np.ndarray) -> np.ndarray:
-    """Tell of which rows the greatest weight is on a key of a sort: [..., keys], [..., queries] -> [..., queries]."""
+    """Mark rows with their greatest weight on a key of a sort: [..., keys], [..., queries] -> [..., queries]."""
     return np.take_along_axis(np.broadcast_to(sort, (*maxima.shape[:-1], sort.shape[-1])), maxima, axis=-1)
 
 
@@ -325,7 +325,7 @@ class Focus:
 
     @property
     def known(self) -> bool:
-        """Whether any row has more than one key to attend to."""
+        """True if some row has more than one key to attend to."""
         return bool(np.isfinite(self.uniform))
 
     def most_changed(self) -> tuple[int, int]:

@@ -18,7 +18,7 @@ from .trace import LabelledWeights, Trace, row_and_column_labels
 
 
 class DisabledMask(Name):
-    """Which mask a pass runs without."""
+    """Mask that a pass runs without."""
 
     NOTHING = "nothing"
     CAUSAL = "causal"
@@ -40,8 +40,8 @@ class CapturedAttention:
 class MaskedPass(BatchView):
     """One teacher-forced pass over a padded batch; floats are float32.
 
-    The four masks are those of the batch, whatever was disabled. What the pass ran with stands in `unmasked` of each
-    kind. target_probabilities: [batch, target], what the model gave to `target_tokens`; best_tokens: its first choices,
+    The four masks are those of the batch, whatever was disabled; `unmasked` of each kind has the mask of the pass.
+    target_probabilities: [batch, target], of `target_tokens`; best_tokens: its first choices,
     with best_probabilities. Rows of padding have numbers too, and they mean nothing. scored_steps: each sentence's
     steps whose token was open to choice, as `Trace.scored_steps` has them.
     """
@@ -142,7 +142,7 @@ class MaskedHead(LabelledWeights):
 
 
 def masked_head(run: MaskedPass, kind: AttentionKind | str, sentence: int, layer: int, head: int) -> MaskedHead:
-    """Pick one head of one sentence of a pass; raises ValueError for what the pass has not."""
+    """Pick one head of one sentence of a pass; raises ValueError for unknown ones."""
     kind, captured = AttentionKind(kind), run.attention(kind)
     layers, batch, heads = captured.weights.shape[:3]
     for name, value, count in (("sentence", sentence, batch), ("layer", layer, layers), ("head", head, heads)):
@@ -160,7 +160,7 @@ def masked_head(run: MaskedPass, kind: AttentionKind | str, sentence: int, layer
 
 
 def leaked_weights(masked: MaskedPass, disabled: MaskedPass, kind: AttentionKind | str, sentence: int) -> np.ndarray:
-    """Sum what masked cells get without the mask: [layers, heads, real queries]; ValueError where the sizes differ."""
+    """Sum the weights of masked cells without the mask: [layers, heads, real queries]; ValueError for unlike sizes."""
     unmasked, weights = masked.attention(kind).unmasked, disabled.attention(kind).weights
     if unmasked.shape[-2:] != weights.shape[-2:]:
         raise ValueError(f"the passes differ in size: {unmasked.shape[-2:]} and {weights.shape[-2:]}")
@@ -183,7 +183,7 @@ def leakiest_head(
 def rows_that_may_leak(
     masked: MaskedPass, disabled: MaskedPass, kind: AttentionKind | str, sentence: int
 ) -> np.ndarray:
-    """Tell of which real rows the disabled mask would have masked a cell: [real queries].
+    """Mark real rows in which the disabled mask would have masked a cell: [real queries].
 
     The decoder's last row has no later token, and padding stays masked in it when the causal mask is disabled.
     """

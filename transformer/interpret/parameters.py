@@ -14,11 +14,11 @@ from ..model.names import Name, Stack
 from ..model.transformer import Transformer
 from .residual import SubLayerKind, sublayers_of
 
-OUTPUT = "output"  # the stack of what comes after the decoder
+OUTPUT = "output"  # the stack of the blocks after the decoder
 
 
 class BlockKind(Name):
-    """What a box of the figure is; a sub-layer has its own name, as in `SubLayerKind`."""
+    """Kind of a box of the figure; a sub-layer has its own name, as in `SubLayerKind`."""
 
     EMBEDDING = "embedding"
     POSITIONS = "positions"
@@ -83,7 +83,7 @@ def _stack_blocks(model: Transformer, name: Stack, shared_with: str | None) -> I
 def _sublayer_blocks(
     stack: Stack, layer: int, kind: SubLayerKind, module: nn.Module, residual: Residual
 ) -> Iterator[Block]:
-    """Yield a sub-layer and what stands around it: LayerNorm before it and Add after it, or Add & Norm after it."""
+    """Yield a sub-layer and the blocks around it: LayerNorm before it and Add after it, or Add & Norm after it."""
     name, norms = f"{stack}.{layer}.{kind}", _count(residual.norm)
     if residual.norm_first:
         yield Block(f"{name}_residual.norm", stack, BlockKind.NORM, layer, norms)
@@ -125,7 +125,7 @@ def parameter_rows(model: Transformer) -> list[ParameterRow]:
 def output_row(model: Transformer, token: int) -> tuple[np.ndarray, float | None]:
     """Return a token's row of the output projection, [d_model], and its bias if any; ValueError for no such id.
 
-    Where a model scales what the projection is given, the row is scaled: its product with that is the logit.
+    Where a model scales the projection's input, the row is scaled: its product with the unscaled input is the logit.
     """
     require_index("id", token, model.config.output_size)
     projection = model.output_projection

@@ -1,4 +1,4 @@
-"""Relative positions as arrays: what each head adds to a score, by distance, and a sentence that is moved."""
+"""Relative positions as arrays: the bias of each head by distance, and a sentence that is moved."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from ..model.transformer import Transformer
 
 @dataclass(frozen=True, eq=False)
 class RelativeBias:
-    """What a side's heads add to the scores of self-attention: `numbers` [heads, distances] and `buckets` [distances].
+    """Bias of a side's heads on the scores of self-attention: `numbers` [heads, distances] and `buckets` [distances].
 
     Distances are those of a key from its query, 0 in the middle, keys before the query to the left; with `both_ways`
     False, in a decoder, those after it are masked.
@@ -38,7 +38,7 @@ class RelativeBias:
         return self.numbers[:, columns], self.buckets[columns]
 
     def between(self, queries: Sequence[int], keys: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
-        """Return the same of queries and keys at these positions: [heads, queries, keys] and [queries, keys]."""
+        """Return numbers [heads, queries, keys] and buckets [queries, keys] of queries and keys at these positions."""
         return self.at(np.asarray(keys) - np.asarray(queries)[:, None])
 
     def holds(self, bucket: int) -> np.ndarray:
@@ -49,7 +49,7 @@ class RelativeBias:
 
 @torch.inference_mode()
 def relative_bias(model: Transformer, stack: Stack | str) -> RelativeBias:
-    """Read what a side has learned; raises ValueError for a model of other positions."""
+    """Read the bias of a side; raises ValueError for a model of other positions."""
     relative: nn.Module | None = getattr(model, f"{Stack(stack)}_relative")
     if not isinstance(relative, RelativePositions):
         raise ValueError(f"relative positions expected, got positions of the kind {model.config.positions}")
@@ -61,7 +61,7 @@ def relative_bias(model: Transformer, stack: Stack | str) -> RelativeBias:
 
 @dataclass(frozen=True)
 class Moved:
-    """What the encoder makes of a sentence some `places` later than of the same at its beginning.
+    """Encoder output of a sentence that is moved by `places`, compared with the sentence at the beginning.
 
     `difference` is the largest of any number of its output, `largest` the largest number of all.
     """

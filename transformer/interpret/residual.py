@@ -265,11 +265,11 @@ def decoder_lenses(
 ) -> list[list[Hypothesis]]:
     """Do so for several sentences, all decoded side by side, a list of layers + 1 for each sentence."""
     memory, count = _read_early(model, sources), len(sources)
-    given = list(prefixes or [()] * count) * len(memory)
+    starts = list(prefixes or [()] * count) * len(memory)
     last = range((len(memory) - 1) * count, len(memory) * count)
     stopped = {row: range(row % count, last.start, count) for row in last}
     companions = None if more is None else Companions(stopped, more)
-    decoded = decode(model, [*sources] * len(memory), strategy or Greedy(), given, memory.flatten(0, 1), companions)
+    decoded = decode(model, [*sources] * len(memory), strategy or Greedy(), starts, memory.flatten(0, 1), companions)
     return [decoded[number::count] for number in range(count)]
 
 

@@ -1,10 +1,10 @@
-"""How far each input token is mixed into each vector, layers multiplied: attention rollout, and ALTI+. NumPy only.
+"""Share of each input token in each vector, layers multiplied: attention rollout, and ALTI+. NumPy only.
 
 Rollout (Abnar and Zuidema 2020): a layer's attention is averaged over its heads and mixed with the residual connection,
 half and half as in the paper, or by the norms of both vectors. Feed-forwards, values and LayerNorm are left out, so
 this is a rough picture of mixing, not of influence.
 
-ALTI+ (Ferrando et al. 2022a, 2022b): what an attention block gives out is a sum of vectors, one for each token that it
+ALTI+ (Ferrando et al. 2022a, 2022b): the output of an attention block is a sum of vectors, one for each token that it
 reads and the residual's, put through LayerNorm with its standard deviation held at its own. A token contributes the
 more, the nearer its vector comes to the whole, in the 1-norm. Feed-forwards are left out. Biases belong to no token,
 but for the value's, which goes with its key.
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 _STAGES = tuple(name for kind in AttentionKind for name in stage_modules(kind, "*"))
-ALTI_REQUEST = Request(keep=_STAGES, logits_to_keep=1)  # all that a pass must keep for ALTI+
+ALTI_REQUEST = Request(keep=_STAGES, logits_to_keep=1)  # modules that ALTI+ reads
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +78,7 @@ class Rollout:
         return frame_of("rows_of", {name: cell_columns(axes, share=shares) for name, shares in parts.items()})
 
     def source_share(self) -> np.ndarray:
-        """Return what each decoder row has from the source after each layer, not from its prefix: [layers, target]."""
+        """Return the source's share of each decoder row after each layer; the prefix has the rest: [layers, target]."""
         return np.asarray(self.across[:, :, : self.encoder.shape[-1]].sum(axis=-1))
 
 
@@ -111,7 +111,7 @@ def half_and_half(encoder: np.ndarray, decoder: np.ndarray, cross: np.ndarray) -
 
 
 def measured_mixing(stream: ResidualStream) -> Mixing:
-    """Divide the norm of what attention adds by this norm plus that of the vector it is added to.
+    """Divide the norm of the attention output by this norm plus that of the vector it is added to.
 
     In the manner of the mixing ratio of Kobayashi et al. 2021, which also counts a token's reading of itself as kept.
     Two vectors of norm 0 mix half and half.
@@ -134,7 +134,7 @@ def roll_out(encoder: np.ndarray, decoder: np.ndarray, cross: np.ndarray, mixing
         raise ValueError(f"decoder {decoder.shape} and cross {cross.shape} must have the same layers and rows")
     mixing = mixing or half_and_half(encoder, decoder, cross)
 
-    def read(maps: np.ndarray, parts: np.ndarray) -> np.ndarray:  # what the rows take over: [layers, queries, keys]
+    def read(maps: np.ndarray, parts: np.ndarray) -> np.ndarray:  # the attention part of rows: [layers, queries, keys]
         return np.asarray(parts[:, :, None] * np.asarray(maps, dtype=np.float64).mean(axis=1))
 
     of_encoder, of_decoder = (
@@ -148,11 +148,11 @@ def roll_out(encoder: np.ndarray, decoder: np.ndarray, cross: np.ndarray, mixing
 def _measured(stack: StackStream, name: SubLayerKind) -> np.ndarray:
     """Compute the part of attention in each row of each layer: [layers, tokens]."""
     blocks = [sublayer for sublayer in stack.sublayers if sublayer.name == name]
-    added, kept = (
+    change, before = (
         np.stack([np.linalg.norm(np.asarray(getattr(block, part), dtype=np.float64), axis=-1) for block in blocks])
         for part in ("change", "before")
     )
-    return np.asarray(np.divide(added, added + kept, out=np.full_like(added, 0.5), where=added + kept > 0))
+    return np.asarray(np.divide(change, change + before, out=np.full_like(change, 0.5), where=change + before > 0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -223,7 +223,7 @@ def alti_of(model: Transformer, seen: Activations) -> Rollout:
 
 
 def contributions(stages: Stages, parameters: BlockParameters, *, reads_itself: bool) -> np.ndarray:
-    """Compute what each key and the row's own vector contribute to a block's output, for the batch's first sentence.
+    """Compute the contribution of each key and of the row's own vector to a block's output, for the first sentence.
 
     [queries, keys] for self-attention, where a row's own vector counts with its own key; [queries, keys + 1] for
     cross-attention, the row's own vector last. Rows sum to 1.

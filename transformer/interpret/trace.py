@@ -1,4 +1,4 @@
-"""Trace: everything figures, pages and notebooks read of one translated sentence; and one attention map of it."""
+"""Trace: one translated sentence with its attention, for figures, pages and notebooks; and one attention map of it."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +22,7 @@ from .what_if.running import rewritten_weights
 if TYPE_CHECKING:
     import pandas
 
-TOP_K = 10  # candidates kept a step
+TOP_K = 10  # candidates per step
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +36,7 @@ class Trace:
     and predicts what follows it in the target, `target_tokens[t]`, to which the model gave `target_probabilities[t]`
     and the rank `target_ranks[t]` (1 = most probable). `entropies` are in nats.
     `candidate_ids` and `candidate_probabilities`: [target, k], most probable first.
-    `origin` tells where the target came from: "decoded", "target" or "prefix", see `Origin`.
+    `origin`: "decoded", "target" or "prefix", see `Origin`.
     `finished` is False for a target without its end of sentence: a decoded one met the length limit, or ids were given.
     `source_pieces` are the source's tokens but for the special ones at its end. Of the target the first `num_forced`
     tokens are forced, such as the language that it is to write: nothing is chosen there, and no score counts them.
@@ -68,7 +68,7 @@ class Trace:
     interventions: tuple[Intervention, ...] = ()
 
     def __setstate__(self, state: dict[str, object]) -> None:
-        """Take over what has been unpickled, whose arrays could be written to."""
+        """Restore an unpickled trace with read-only arrays."""
         vars(self).update(state)
         for value in state.values():
             if isinstance(value, np.ndarray):
@@ -91,7 +91,7 @@ class Trace:
         return {kind: (self.attention(kind), keys_of(self, kind)) for kind in AttentionKind}
 
     def before(self, step: int) -> tuple[tuple[int, ...], tuple[int, ...], int]:
-        """Return what decides on a step's token, from 0, the ids of source and prefix, and that token's id."""
+        """Return the ids of source and prefix before a step, from 0, and the id of the step's token."""
         return self.source_ids, self.decoder_input_ids[: step + 1], self.target_ids[step]
 
     @classmethod
@@ -106,7 +106,7 @@ class Trace:
     ) -> Self:
         """Make the trace of the one sentence of a recorded pass, which may be padded.
 
-        target_ids: what follows begin of sentence, [target]; interventions: those that the pass was recorded under.
+        target_ids: the ids after begin of sentence, [target]; interventions: those that the pass was recorded under.
         """
         before, after = tokenizer.frame(source_text)
         pieces = [Piece(token, tokenizer.source_piece_text(token), 0, 0) for token in before]
@@ -189,7 +189,7 @@ class Trace:
         )
 
     def has_room_after(self, step: int) -> bool:
-        """Tell whether another token can be taken at a step: not at the last one of a translation that was cut."""
+        """Return True unless the step is the last one of a translation that was cut."""
         return self.finished or step + 1 < len(self.target_ids)
 
     def save(self, path: str | Path) -> None:
@@ -202,15 +202,15 @@ class Trace:
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """Read what `save` wrote; raises DataError for anything else."""
+        """Read a file of `save`; raises DataError for anything else."""
         return cls(**load_fields(Path(path)))
 
     def to_frame(self) -> "pandas.DataFrame":
         """List every weight as a row of a table: kind, layer, head, query, key, query_token, output_token, key_token,
         weight. Layers, heads and positions count from 0; cells under the decoder's causal mask are left out.
 
-        query_token is what a row reads, in the decoder its input; output_token what it predicts, missing in the
-        encoder. Kinds and tokens are categories.
+        query_token: the token that a row reads, in the decoder its input; output_token: the one it predicts, missing in
+        the encoder. Kinds and tokens are categories.
         """
         tokens = (*self.source_tokens, *self.decoder_input_tokens, *self.target_tokens)
         texts = dict.fromkeys(("query_token", "output_token", "key_token"), tokens)
@@ -241,7 +241,7 @@ def _columns(trace: Trace, kind: AttentionKind) -> dict[str, np.ndarray]:
 def _weights(
     seen: Activations, kind: AttentionKind, interventions: tuple[Intervention, ...], size: tuple[int, int]
 ) -> torch.Tensor:
-    """Return the weights that the pass went on with, without padding: [layers, heads, queries, keys]."""
+    """Return the weights after interventions, without padding: [layers, heads, queries, keys]."""
     cores = seen.attention(kind)
     weights = [rewritten_weights(core, interventions, kind, layer)[0] for layer, core in enumerate(cores)]
     return torch.stack(weights)[..., : size[0], : size[1]]
@@ -252,7 +252,7 @@ Labels = tuple[str, ...]
 
 
 class RowLabel(Name):
-    """Which of its two tokens a decoder row is named after: its input, the one it predicts, or both in this order."""
+    """Token that a decoder row is named after: its input, the one it predicts, or both in this order."""
 
     FED = "fed"
     PREDICTED = "predicted"
@@ -309,7 +309,7 @@ def attention_map(
     head: int | None = None,
     row_label: RowLabel | str = RowLabel.FED,
 ) -> AttentionMap:
-    """Return one head's map, or the average over layers, heads, or both; ValueError for what the trace has not."""
+    """Return one head's map, or the average over layers, heads, or both; ValueError for an unknown layer or head."""
     kind, row_label = AttentionKind(kind), RowLabel(row_label)
     maps = masked_maps(trace, kind)
     layers, heads = maps.shape[:2]
@@ -346,7 +346,7 @@ def _labels(trace: Trace, kind: AttentionKind) -> tuple[Labels, Labels | None, L
 def row_and_column_labels(
     kind: AttentionKind, source: Labels, fed: Labels, following: Labels
 ) -> tuple[Labels, Labels | None, Labels]:
-    """Return what each row reads, what it predicts (None for the encoder), and the columns."""
+    """Return the tokens that rows read, the ones they predict (None for the encoder), and those of the columns."""
     if kind == AttentionKind.ENCODER:
         return source, None, source
     return fed, following, source if kind == AttentionKind.CROSS else fed

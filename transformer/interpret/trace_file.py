@@ -1,4 +1,4 @@
-"""A trace as a file: one .npz of plain numbers and texts, of which reading runs nothing, and which is checked first."""
+"""Trace as a file: one .npz of plain numbers and texts, checked before it is read; nothing in it is executed."""
 
 import math
 import os
@@ -20,13 +20,13 @@ from ..model.names import Name
 from ..untrusted import MEGABYTE, check_archive, most_unpacked, open_regular, size_text
 from .what_if.intervention import parse_saved
 
-# What a file may unpack to: all arrays together, and those but the weights.
+# Limits of an unpacked file in bytes: of all arrays, and of all but the weights.
 # The longest trace of a large BART, 1,024 tokens on both sides, has 2.2 GB of weights; of NLLB with 200 tokens, 90 MB.
 _MOST_BYTES, _MOST_TEXTS = 4096 * MEGABYTE, 64 * MEGABYTE
-_MOST = {"source": 8192, "target": 8192, "candidates": 1000, "interventions": 10_000}  # and how many there may be
+_MOST = {"source": 8192, "target": 8192, "candidates": 1000, "interventions": 10_000}  # largest sizes
 _MOST_NAMES = MEGABYTE  # bytes of the archive's list of arrays
 _NUMBER, _WHOLE, _TEXT, _YES_OR_NO = "f", "iu", "U", "b"  # kinds of NumPy's types
-# Each array, its kind and the names of its sizes: what has the same name is equally long.
+# Each array, its kind and the names of its sizes: equal names have equal lengths.
 _LAYOUT: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "source_text": (_TEXT, ()),
     "target_text": (_TEXT, ()),
@@ -54,7 +54,7 @@ _LAYOUT: Mapping[str, tuple[str, tuple[str, ...]]] = {
 _WEIGHTS = ("encoder", "decoder", "cross")
 _STAY_ARRAYS = {*_WEIGHTS, "target_probabilities", "target_ranks", "entropies"}
 _STAY_ARRAYS |= {"candidate_ids", "candidate_probabilities"}
-# What damaged archives and headers, and lies about sizes, lead to.
+# Errors of damaged archives and headers, and of wrong sizes.
 _DAMAGED = (
     *(ValueError, TypeError, SyntaxError, EOFError, MemoryError, OverflowError, NotImplementedError, RuntimeError),
     *(zipfile.BadZipFile, zlib.error, struct.error, tokenize.TokenError),
@@ -63,7 +63,7 @@ _ROUNDING = 1e-3  # by which a weight in half precision may be above 1
 
 
 class Origin(Name):
-    """Where a trace's target came from: the model's decoding, a target that was given, or one whose beginning was."""
+    """Origin of a trace's target: the model's decoding, the caller, or decoding after a prefix of the caller."""
 
     DECODED = "decoded"
     TARGET = "target"
@@ -82,7 +82,7 @@ def save_fields(path: Path, fields: Mapping[str, Any]) -> None:
 
 @dataclass(frozen=True)
 class _Header:
-    """What an array's header in NumPy's format says; `start` is where its values begin."""
+    """Header of an array in NumPy's format; `start`: offset of the values in bytes."""
 
     shape: tuple[int, ...]
     by_columns: bool
@@ -97,7 +97,7 @@ class _Header:
 def load_fields(path: Path) -> dict[str, Any]:
     """Read the fields that `save_fields` wrote, arrays read-only; raises DataError for anything else.
 
-    What the headers say is checked before an array is read: sizes that fit one another, 8,192 tokens a side at most,
+    Headers are checked before an array is read: sizes that fit one another, 8,192 tokens a side at most,
     4 GB and `most_unpacked` in all, and 64 MB without the weights.
     """
     try:
@@ -126,7 +126,7 @@ def _read(path: Path) -> dict[str, np.ndarray]:
 
 
 def _header(archive: zipfile.ZipFile, name: str) -> _Header:
-    """Read what an array is, of numbers and texts alone: an object would be a pickle."""
+    """Read the header of an array of numbers or texts: an object would be a pickle."""
     described = archive.getinfo(f"{name}.npy")
     if described.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         raise ValueError(f"{name} is compressed in another way")  # of which a few bytes may unpack to gigabytes at once
@@ -143,7 +143,7 @@ def _header(archive: zipfile.ZipFile, name: str) -> _Header:
 
 
 def _array(archive: zipfile.ZipFile, name: str, header: _Header) -> np.ndarray:
-    """Read the values, never more of them than the header says."""
+    """Read the values, never more than the header declares."""
     values = bytearray(header.bytes)
     with archive.open(f"{name}.npy") as file:
         file.read(header.start)
@@ -153,7 +153,7 @@ def _array(archive: zipfile.ZipFile, name: str, header: _Header) -> np.ndarray:
 
 
 def _check_headers(headers: Mapping[str, _Header], most: int) -> None:
-    """Raise ValueError where sizes do not fit each other, or are more than a trace has."""
+    """Raise ValueError for sizes that do not fit each other, or exceed the limits."""
     sizes = {"ends": 2}
     for name, (_, dimensions) in _LAYOUT.items():
         shape = headers[name].shape
@@ -177,7 +177,7 @@ def _check_headers(headers: Mapping[str, _Header], most: int) -> None:
 
 
 def _check_weights(arrays: Mapping[str, np.ndarray]) -> None:
-    """Raise ValueError where weights are none; NaN is none."""
+    """Raise ValueError for weights beyond 0 to 1, or NaN."""
     for name in _WEIGHTS:
         if not (arrays[name].min() >= 0 and arrays[name].max() <= 1 + _ROUNDING):
             raise ValueError(f"{name} has numbers that are no weights")
@@ -194,7 +194,7 @@ def _fields(arrays: Mapping[str, np.ndarray]) -> dict[str, Any]:
 
 
 def _value(name: str, array: np.ndarray) -> Any:
-    """Return an array as a trace has it, a value or tuples where it is no array; UTF-8 must be able to hold texts."""
+    """Convert an array to a field of a trace, an array, value or tuples; raises ValueError for texts beyond UTF-8."""
     if name in _STAY_ARRAYS:
         return array
     if array.dtype.kind == _TEXT:

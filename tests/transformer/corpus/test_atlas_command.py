@@ -146,7 +146,7 @@ def test_atlases_of_parts_are_pooled(folder, whole, tmp_path, capsys, translator
         assert main(["atlas", *model, *pairs]) == 0
     assert main(["merge", str(tmp_path / "b"), str(tmp_path / "a"), "--out", str(tmp_path / "both"), *model]) == 0
     statistics = [read_statistics(tmp_path / name / "statistics.json.gz") for name in ("both", "all")]
-    assert statistics[0].kept == statistics[1].kept
+    assert statistics[0].ids == statistics[1].ids
     np.testing.assert_allclose(*(each.kinds["cross"].sums for each in statistics), rtol=1e-9)
     pooled, expected = (find_atlas(tmp_path / name, translator.model) for name in ("both", "all"))
     assert pooled.provenance.pairs == ("b.tsv", "a.tsv") and pooled.provenance.lines == 900

@@ -60,7 +60,7 @@ def counted(alone, vocabulary) -> Statistics:
 
 def assert_same(sampled: Statistics, expected: Statistics) -> None:
     """Compare counts and examples exactly, sums up to rounding."""
-    for name in ("sentences", "source_tokens", "target_tokens", "kept"):
+    for name in ("sentences", "source_tokens", "target_tokens", "ids"):
         assert getattr(sampled, name) == getattr(expected, name)
     assert list(sampled.sample) == list(expected.sample)
     for kind, each in expected.kinds.items():
@@ -99,10 +99,10 @@ def test_reading_inverts_writing(counted):
 
 
 def test_the_sample_has_each_sentence_once_and_depends_on_the_seed(alone, vocabulary, counted):
-    sampled = {counted.kept[key] for key in counted.sample}
+    sampled = {counted.ids[key] for key in counted.sample}
     assert len(sampled) == SETTINGS.sample
     other = statistics(together(alone), vocabulary, Settings(seed=1, sample=25, strongest=4))
-    assert sampled != {other.kept[key] for key in other.sample}
+    assert sampled != {other.ids[key] for key in other.sample}
 
 
 def maps_of(kind: AttentionKind, part: Recorded) -> np.ndarray:
@@ -165,7 +165,7 @@ def test_the_strongest_are_the_most_confident_sentences(shipped, alone, counted)
             float(confidences(maps_of(kind, part)[head], names)) for part, names in zip(shown, keys, strict=True)
         ]
         best = np.argsort(-np.array(certain))[: SETTINGS.strongest]
-        sampled = [counted.kept[key][0] for _, key in counted.kinds[kind].strongest[head]]
+        sampled = [counted.ids[key][0] for _, key in counted.kinds[kind].strongest[head]]
         assert sampled == [tuple(shown[each].examples[0].source) for each in best]
 
 

@@ -51,8 +51,8 @@ def read_gold(folder: Path, *, one_based: bool = False, target_first: bool = Fal
     sides = [_lines(folder / name) for name in GOLD_FILES]
     counts = [len(lines) for lines in sides]
     if len(set(counts)) > 1:
-        told = ", ".join(f"{name} has {count:,}" for name, count in zip(GOLD_FILES, counts, strict=True))
-        raise DataError(f"The gold set {folder} needs as many lines in each file: {told}.")
+        counted = ", ".join(f"{name} has {count:,}" for name, count in zip(GOLD_FILES, counts, strict=True))
+        raise DataError(f"The gold set {folder} needs as many lines in each file: {counted}.")
     pairs = []
     for number, (source, target, links) in enumerate(zip(*sides, strict=True), start=1):
         words = tuple(source.split()), tuple(target.split())
@@ -78,15 +78,15 @@ def parse_links(
     """Read a line of links, see `read_gold`: the sure ones, and all; raises ValueError for what is no link."""
     sure, possible = set(), set()
     for part in text.split():
-        found = _LINK.fullmatch(part)
-        if found is None:
+        matched = _LINK.fullmatch(part)
+        if matched is None:
             raise ValueError(f"{part[:40]!r} is no link such as 3-4 or 3?4")
-        first, second = int(found[1]) - one_based, int(found[3]) - one_based
+        first, second = int(matched[1]) - one_based, int(matched[3]) - one_based
         if min(first, second) < 0:
             raise ValueError(f"{part!r} counts from 0, and links that count from 1 are expected")
         link = (second, first) if target_first else (first, second)
         possible.add(link)
-        if found[2] == "-":
+        if matched[2] == "-":
             sure.add(link)
     return frozenset(sure), frozenset(possible)
 
@@ -101,8 +101,8 @@ def _require_words(links: frozenset[Link], words: tuple[Sequence[str], Sequence[
         beyond = [link[side] for link in links if link[side] >= len(of_side)]
         if beyond:
             hint = "" if one_based or min(beyond) > len(of_side) else " (do these links count from 1?)"
-            place, words_there = min(beyond) + one_based, f"{len(of_side)} word{'s' * (len(of_side) != 1)}"
-            raise ValueError(f"a link to word {place} of the {name}, which has {words_there}{hint}")
+            word, words_there = min(beyond) + one_based, f"{len(of_side)} word{'s' * (len(of_side) != 1)}"
+            raise ValueError(f"a link to word {word} of the {name}, which has {words_there}{hint}")
 
 
 def _lines(path: Path) -> list[str]:

@@ -65,8 +65,8 @@ def count_links(links: np.ndarray, sure: np.ndarray, possible: np.ndarray) -> np
     """Count the `COUNTS` of which an error rate is made: the links that are sure, those that are possible, all, and
     the sure ones there are. links: [..., target words, source words], sure and possible without the first -> [..., 4].
     """
-    found = np.stack([links & sure, links & possible, links, np.broadcast_to(sure, links.shape)])
-    return np.moveaxis(found.sum(axis=(-1, -2)), 0, -1)
+    tables = np.stack([links & sure, links & possible, links, np.broadcast_to(sure, links.shape)])
+    return np.moveaxis(tables.sum(axis=(-1, -2)), 0, -1)
 
 
 def error_rate(counts: np.ndarray) -> np.ndarray:

@@ -78,10 +78,10 @@ def _count(maps: np.ndarray, tokenized: TokenizedPair, pair: GoldPair) -> np.nda
     for marks in MARKS:
         of_source, of_target = (np.ones_like(side) if marks else side for side in words)
         inside = of_target[:, None] & of_source
-        found = (
+        by_reading = (
             find_links(maps, tokenized.target & of_target, tokenized.source & of_source, reading) for reading in Reading
         )
-        counted.append(np.stack([count_links(links, sure & inside, possible & inside) for links in found], axis=1))
+        counted.append(np.stack([count_links(links, sure & inside, possible & inside) for links in by_reading], axis=1))
     return np.stack(counted, axis=2)
 
 

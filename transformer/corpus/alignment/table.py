@@ -82,7 +82,7 @@ class AlignmentTable:
 
         The lowest of many error rates is too low for what it would be elsewhere: only the other half's is to be told.
         """
-        rates, found = error_rate(self.halves), []
+        rates, heads_chosen = error_rate(self.halves), []
         for marks, punctuation in enumerate(MARKS):
             for reading in Reading:
                 for half in (0, 1):
@@ -91,8 +91,8 @@ class AlignmentTable:
                     numbers = (
                         float(each) for each in (rates[half][cell], rates[1 - half][cell], self.errors[1 - half][cell])
                     )
-                    found.append(Chosen(head, reading, punctuation, half, *numbers))
-        return found
+                    heads_chosen.append(Chosen(head, reading, punctuation, half, *numbers))
+        return heads_chosen
 
     def _best(self, rates: np.ndarray, readings: list[Reading]) -> tuple[Aligner, Reading]:
         columns = [list(Reading).index(reading) for reading in readings]

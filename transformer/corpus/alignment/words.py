@@ -30,7 +30,7 @@ class Words:
 def split_text(text: str) -> Words:
     """Take what stands between blanks as words."""
     text = well_formed(text)
-    return Words(text, tuple(found.span() for found in re.finditer(r"\S+", text)))
+    return Words(text, tuple(matched.span() for matched in re.finditer(r"\S+", text)))
 
 
 def join_words(words: Sequence[str], *, spaced: bool = False) -> Words:
@@ -80,16 +80,16 @@ def tokenize_pair(
     text = tokenizer.address(source.text, *languages)
     added = len(text) - len(source.text)
     before, after = tokenizer.frame(text)
-    given = tokenizer.given(text)
+    forced = tokenizer.given(text)
     pieces, of_target = tokenizer.pieces(text), tokenizer.target_pieces(target.text)
     spans = [(begin + added, end + added) for begin, end in source.spans]
-    target_ids = (*given, *(piece.id for piece in of_target), tokenizer.end_id)
+    target_ids = (*forced, *(piece.id for piece in of_target), tokenizer.end_id)
     return TokenizedPair(
         source_ids=(*before, *(piece.id for piece in pieces), *after),
         target_ids=target_ids,
         decoder_input=(tokenizer.begin_id, *target_ids[:-1]),
         source=_padded(tokens_of_words(pieces, spans), len(before), len(after)),
-        target=_padded(tokens_of_words(of_target, target.spans), len(given), 1),
+        target=_padded(tokens_of_words(of_target, target.spans), len(forced), 1),
     )
 
 

@@ -147,7 +147,7 @@ class HeadEntry:
         if not labelled:
             return None
         count = max(count for count, _ in labelled)
-        return next(pattern for found, pattern in labelled if found == count), count / sentences
+        return next(pattern for pattern_count, pattern in labelled if pattern_count == count), count / sentences
 
 
 @dataclass(frozen=True)
@@ -240,13 +240,13 @@ def with_fewer_examples(atlas: Atlas, per_fifth: int) -> Atlas:
 
     def fewer(entry: HeadEntry) -> HeadEntry:
         counts: dict[tuple[bool, int], int] = {}
-        kept = []
+        remaining = []
         for each in entry.examples:
             sort = each.strongest, 0 if each.strongest else each.fifth
             counts[sort] = counts.get(sort, 0) + 1
             if counts[sort] <= (2 * per_fifth if each.strongest else per_fifth):
-                kept.append(each)
-        return replace(entry, examples=tuple(kept))
+                remaining.append(each)
+        return replace(entry, examples=tuple(remaining))
 
     heads = {kind: tuple(tuple(map(fewer, layer)) for layer in layers) for kind, layers in atlas.heads.items()}
     used = sorted({each.sentence for entry in replace(atlas, heads=heads).entries() for each in entry.examples})
@@ -322,37 +322,41 @@ class _Reader:
         return AtlasProvenance.read(origin, seed=whole_number(origin["seed"]), sample=whole_number(origin["sample"]))
 
     def head(
-        self, kind: AttentionKind, layer: int, head: int, told: dict[str, Any], shape: tuple[int, int]
+        self, kind: AttentionKind, layer: int, head: int, entry: dict[str, Any], shape: tuple[int, int]
     ) -> HeadEntry:
         """Return one head."""
-        roles = {Pattern(pattern): Role(*map(whole_number, counts)) for pattern, counts in told["roles"].items()}
+        roles = {Pattern(pattern): Role(*map(whole_number, counts)) for pattern, counts in entry["roles"].items()}
         if any(role.rows > role.eligible or role.labelled > self.measured for role in roles.values()):
             raise ValueError("counts that cannot be")
-        histograms = [tuple(map(whole_number, told[name])) for name in ("greatest", "confidence")]
+        histograms = [tuple(map(whole_number, entry[name])) for name in ("greatest", "confidence")]
         if any(len(each) != BINS or sum(each) > self.measured for each in histograms):
             raise ValueError("a histogram that cannot be")
-        borders = tuple(number(each, 0, 1) for each in told["borders"])
+        borders = tuple(number(each, 0, 1) for each in entry["borders"])
         if len(borders) != FIFTHS - 1 or list(borders) != sorted(borders):
             raise ValueError("borders that cannot be")
-        nearest = tuple(Neighbour(whole_number(a), whole_number(b), number(c, 0, 1.001)) for a, b, c in told["nearest"])
+        nearest = tuple(
+            Neighbour(whole_number(a), whole_number(b), number(c, 0, 1.001)) for a, b, c in entry["nearest"]
+        )
         if any(each.layer >= shape[0] or each.head >= shape[1] for each in nearest):
             raise ValueError("a head that is not there")
-        rate = told["alignment_error_rate"]
+        rate = entry["alignment_error_rate"]
         return HeadEntry(
             kind=kind,
             layer=layer,
             head=head,
-            measures={short_text(name): _mean(value) for name, value in told["measures"].items()},
+            measures={short_text(name): _mean(value) for name, value in entry["measures"].items()},
             roles=roles,
             greatest=histograms[0],
             confidence=histograms[1],
             borders=borders,
-            examples=tuple(self._example(kind, *each) for each in told["examples"]),
-            queries=tuple(Join(short_text(text), None, *_sums(*sums)) for text, *sums in told["queries"]),
-            keys=tuple(Join(None, short_text(text), *_sums(*sums)) for text, *sums in told["keys"]),
-            pairs=tuple(Join(short_text(query), short_text(key), *_sums(*sums)) for query, key, *sums in told["pairs"]),
+            examples=tuple(self._example(kind, *each) for each in entry["examples"]),
+            queries=tuple(Join(short_text(text), None, *_sums(*sums)) for text, *sums in entry["queries"]),
+            keys=tuple(Join(None, short_text(text), *_sums(*sums)) for text, *sums in entry["keys"]),
+            pairs=tuple(
+                Join(short_text(query), short_text(key), *_sums(*sums)) for query, key, *sums in entry["pairs"]
+            ),
             nearest=nearest,
-            importance=None if told["importance"] is None else _mean(told["importance"]),
+            importance=None if entry["importance"] is None else _mean(entry["importance"]),
             alignment_error_rate=None if rate is None else number(rate, 0, 1),
         )
 
@@ -371,15 +375,19 @@ class _Reader:
         strongest: int,
         confidence: float,
         cells: list[Any],
-        told: list[Any],
+        thousandths: list[Any],
     ) -> Example:
         if whole_number(sentence) >= len(self.sentences) or whole_number(fifth) >= FIFTHS or strongest not in (0, 1):
             raise ValueError("an example that cannot be")
         rows, _, columns = self.sentences[sentence].labels(kind)
         at = tuple(map(whole_number, cells))
-        if len(at) != len(told) or any(cell >= len(rows) * len(columns) for cell in at) or len(set(at)) != len(at):
+        if (
+            len(at) != len(thousandths)
+            or any(cell >= len(rows) * len(columns) for cell in at)
+            or len(set(at)) != len(at)
+        ):
             raise ValueError("cells that are not there")
-        weights = tuple(number(weight, 0, 1000) / 1000 for weight in told)
+        weights = tuple(number(weight, 0, 1000) / 1000 for weight in thousandths)
         return Example(sentence, fifth, bool(strongest), number(confidence, 0, 1), at, weights)
 
 

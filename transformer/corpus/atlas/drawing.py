@@ -48,7 +48,7 @@ class Choice:
 
 def choose(statistics: Statistics, kind: AttentionKind, head: int) -> Choice:
     """Choose a head's examples."""
-    keys = sorted(key for key in statistics.sample if is_shown(*statistics.kept[key]))
+    keys = sorted(key for key in statistics.sample if is_shown(*statistics.ids[key]))
     confidences = [float(statistics.sample[key][kind][head]) for key in keys]
     borders = np.quantile(confidences, np.arange(1, FIFTHS) / FIFTHS) if keys else np.zeros(FIFTHS - 1)
     strongest = tuple(key for _, key in statistics.kinds[kind].strongest[head])
@@ -81,11 +81,11 @@ def draw_tasks(statistics: Statistics) -> list[DrawTask]:
         for key in choice.keys:
             heads_of.setdefault(key, []).append(head)
     sample = statistics.sample.keys()
-    ordered = sorted(heads_of.keys() | sample, key=lambda key: (max(map(len, statistics.kept[key])), key))
+    ordered = sorted(heads_of.keys() | sample, key=lambda key: (max(map(len, statistics.ids[key])), key))
     return [
         DrawTask(
             keys=tuple(keys),
-            examples=tuple(Example(*statistics.kept[key]) for key in keys),
+            examples=tuple(Example(*statistics.ids[key]) for key in keys),
             heads=tuple(tuple(heads_of.get(key, ())) for key in keys),
             sampled=tuple(key in sample for key in keys),
         )
@@ -144,10 +144,10 @@ def draw(recorded: Recorded, task: DrawTask, vocabulary: Vocabulary) -> Drawn:
     for row, (key, heads) in enumerate(zip(task.keys, task.heads, strict=True)):
         for kind, head in heads:
             layout = layouts[kind]
-            own = slice(layout.num_queries[row]), slice(layout.num_keys[row])
-            weights = np.where(layout.cells[row][own], recorded.weights[kind][row, head][own], 0.0)
-            others = np.where(layout.end[row][own[1]], 0.0, weights).max(axis=-1)
-            confidence = float(others[layout.choice[row][own[0]]].mean())
+            cells = slice(layout.num_queries[row]), slice(layout.num_keys[row])
+            weights = np.where(layout.cells[row][cells], recorded.weights[kind][row, head][cells], 0.0)
+            others = np.where(layout.end[row][cells[1]], 0.0, weights).max(axis=-1)
+            confidence = float(others[layout.choice[row][cells[0]]].mean())
             maps[kind, head, key] = DrawnMap(round(confidence, 4), *sparse(weights))
     joins: dict[HeadKey, Joins] = {}
     for kind, layout in layouts.items():
@@ -173,8 +173,8 @@ def _joins(kind: AttentionKind, recorded: Recorded, layout: Layout, counted: np.
     chosen = np.nonzero(np.broadcast_to((layout.choice & counted[:, None])[:, None], weights.shape[:3]))
     sentences, heads, rows = chosen
     maxima, greatest = weights.argmax(axis=-1)[chosen], weights.max(axis=-1)[chosen].astype(np.float64)
-    found = np.stack([heads, row_ids[sentences, rows], column_ids[sentences, maxima]])
-    pairs, index, counts = np.unique(found, axis=1, return_inverse=True, return_counts=True)
+    triples = np.stack([heads, row_ids[sentences, rows], column_ids[sentences, maxima]])
+    pairs, index, counts = np.unique(triples, axis=1, return_inverse=True, return_counts=True)
     sums = np.bincount(index.ravel(), weights=greatest, minlength=len(counts))
     joins: dict[HeadKey, dict[tuple[int, int], tuple[int, float]]] = {}
     for (head, query, key), count, total in zip(pairs.T.tolist(), counts.tolist(), sums.tolist(), strict=True):

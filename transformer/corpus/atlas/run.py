@@ -76,13 +76,13 @@ def read_importance(path: Path, weights: str) -> Importance:
     table = ImportanceTable.load(path)
     if table.provenance.weights != weights:
         raise CheckpointError(f"{path} is of other weights.")
-    found: dict[AttentionKind, np.ndarray] = {}
+    importance: dict[AttentionKind, np.ndarray] = {}
     sums = table.sums
     for kind in AttentionKind:
         rows = [row for row, head in enumerate(sums.heads) if head.kind == kind]
         shape = (1 + max(sums.heads[row].layer or 0 for row in rows), -1, 2)
-        found[kind] = np.stack([sums.means[rows], sums.standard_errors[rows]], axis=-1).reshape(shape)
-    return found
+        importance[kind] = np.stack([sums.means[rows], sums.standard_errors[rows]], axis=-1).reshape(shape)
+    return importance
 
 
 def _error_rates(folder: Path, model: Transformer, weights: str) -> ErrorRates | None:

@@ -83,7 +83,7 @@ class Statistics:
     """Statistics of sentence pairs.
 
     sample: keys of a uniform sample of the sentences, with the confidence of all heads of each kind, [heads];
-    kept: ids of source and target of each sentence that is in the sample or an example, by its key.
+    ids: those of source and target of each sentence that is in the sample or an example, by its key.
     """
 
     settings: Settings
@@ -92,14 +92,14 @@ class Statistics:
     target_tokens: int
     kinds: Mapping[AttentionKind, KindStatistics]
     sample: Mapping[int, Mapping[AttentionKind, np.ndarray]]
-    kept: Mapping[int, tuple[Ids, Ids]]
+    ids: Mapping[int, tuple[Ids, Ids]]
 
     def __add__(self, other: "Statistics") -> "Statistics":
         """Return the statistics of both parts together."""
         kinds = {kind: each.merge(other.kinds[kind], self.settings) for kind, each in self.kinds.items()}
         sampled = {**self.sample, **other.sample}
         sample = {key: sampled[key] for key in heapq.nsmallest(self.settings.sample, sampled)}
-        ids = {**self.kept, **other.kept}
+        ids = {**self.ids, **other.ids}
         return Statistics(
             settings=self.settings,
             sentences=self.sentences + other.sentences,
@@ -107,14 +107,14 @@ class Statistics:
             target_tokens=self.target_tokens + other.target_tokens,
             kinds=kinds,
             sample=sample,
-            kept={key: ids[key] for key in _kept_keys(kinds, sample)},
+            ids={key: ids[key] for key in _keys_with_ids(kinds, sample)},
         )
 
     def to_bytes(self) -> bytes:
         """Return the statistics as packed JSON."""
         sample = {
-            key: {kind: np.round(each, 6).tolist() for kind, each in found.items()}
-            for key, found in self.sample.items()
+            key: {kind: np.round(each, 6).tolist() for kind, each in by_kind.items()}
+            for key, by_kind in self.sample.items()
         }
         content = {
             "version": _VERSION,
@@ -122,7 +122,7 @@ class Statistics:
             "counts": [self.sentences, self.source_tokens, self.target_tokens],
             "kinds": {kind: _lists(each) for kind, each in self.kinds.items()},
             "sample": list(sample.items()),
-            "kept": [[key, *ids] for key, ids in self.kept.items()],
+            "kept": [[key, *ids] for key, ids in self.ids.items()],
         }
         return gzip.compress(json.dumps(content, separators=(",", ":")).encode(), mtime=0)
 
@@ -140,10 +140,10 @@ class Statistics:
             target_tokens=target_tokens,
             kinds={AttentionKind(kind): _arrays(each) for kind, each in read["kinds"].items()},
             sample={
-                key: {AttentionKind(kind): np.array(each, dtype=np.float64) for kind, each in found.items()}
-                for key, found in read["sample"]
+                key: {AttentionKind(kind): np.array(each, dtype=np.float64) for kind, each in by_kind.items()}
+                for key, by_kind in read["sample"]
             },
-            kept={key: (tuple(source), tuple(target)) for key, source, target in read["kept"]},
+            ids={key: (tuple(source), tuple(target)) for key, source, target in read["kept"]},
         )
 
 
@@ -175,7 +175,7 @@ def statistics(recorded: Recorded, vocabulary: Vocabulary, settings: Settings) -
         target_tokens=sum(len(each.target) - 1 for each in recorded.examples),
         kinds=kinds,
         sample=sample,
-        kept={key: ids[key] for key in _kept_keys(kinds, sample)},
+        ids={key: ids[key] for key in _keys_with_ids(kinds, sample)},
     )
 
 
@@ -194,13 +194,13 @@ def _of_kind(
 ) -> tuple[KindStatistics, np.ndarray]:
     """Return the statistics of a kind, and the confidence of its heads: [sentences, heads]."""
     sentences, heads = weights.shape[:2]
-    own = np.where(layout.choice[:, None, :, None] & layout.cells[:, None], weights, np.float32(0))
-    values, greatest = _values(kind, own, layout)
+    weights_with_choice = np.where(layout.choice[:, None, :, None] & layout.cells[:, None], weights, np.float32(0))
+    values, greatest = _values(kind, weights_with_choice, layout)
     confidence = values[:, :, MEASURES.index("confidence")]
     measured = layout.choice.any(axis=-1)
-    flat = own.reshape(sentences, heads, -1)
+    flat = weights_with_choice.reshape(sentences, heads, -1)
     several = kind == AttentionKind.CROSS and heads > 1
-    found = KindStatistics(
+    of_kind = KindStatistics(
         measured=int(measured.sum()),
         sums=np.stack([values[measured].sum(axis=0), (values[measured] ** 2).sum(axis=0)], axis=-1),
         roles=count_roles(kind, weights, layout, several).sum(axis=0),
@@ -209,7 +209,7 @@ def _of_kind(
         products=_product(flat, flat.transpose(0, 2, 1)).sum(axis=0, dtype=np.float64),
         strongest=tuple(_ranked(confidence[shown], [keys[row] for row in np.flatnonzero(shown)], settings.strongest)),
     )
-    return found, confidence
+    return of_kind, confidence
 
 
 def _product(one: np.ndarray, other: np.ndarray) -> np.ndarray:
@@ -218,23 +218,23 @@ def _product(one: np.ndarray, other: np.ndarray) -> np.ndarray:
     return product
 
 
-def _values(kind: AttentionKind, own: np.ndarray, layout: Layout) -> tuple[np.ndarray, np.ndarray]:
+def _values(kind: AttentionKind, weights: np.ndarray, layout: Layout) -> tuple[np.ndarray, np.ndarray]:
     """Return each sentence's MEASURES, means over its rows that have a choice, and its greatest weight.
 
     [sentences, heads, measures] and [sentences, heads], float64; 0 of a sentence without such a row.
     """
-    sentences, heads, queries, keys = own.shape
+    sentences, heads, queries, keys = weights.shape
     rows = np.maximum(layout.choice.sum(axis=-1), 1)[:, None]  # sentences 1
-    maxima = own.max(axis=-1)  # sentences heads queries
+    maxima = weights.max(axis=-1)  # sentences heads queries
     # As `head_patterns.confidences`: a head that only rests on the end of sentence is not confident of anything.
-    others = np.where(layout.end[:, None, None], np.float32(0), own).max(axis=-1)
+    others = np.where(layout.end[:, None, None], np.float32(0), weights).max(axis=-1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        surprise = np.where(own > 0, own * -np.log(own), np.float32(0))
+        surprise = np.where(weights > 0, weights * -np.log(weights), np.float32(0))
     signed = _distances(kind, layout)
     sorts = (layout.end & ~layout.begin, layout.begin, layout.punctuation)
     shares = (np.broadcast_to(sort[:, None], signed.shape) for sort in sorts)
     features = np.stack([signed, np.abs(signed), *shares], axis=-1, dtype=np.float32)
-    totals = _product(own.reshape(sentences, heads, -1), features.reshape(sentences, queries * keys, -1))
+    totals = _product(weights.reshape(sentences, heads, -1), features.reshape(sentences, queries * keys, -1))
     measured = {
         "entropy": surprise.sum(axis=(2, 3), dtype=np.float64),
         "maximum": maxima.sum(axis=-1, dtype=np.float64),
@@ -285,7 +285,7 @@ def _key(example: Example, seed: int) -> int:
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest())
 
 
-def _kept_keys(kinds: Mapping[AttentionKind, KindStatistics], sample: Iterable[int]) -> list[int]:
+def _keys_with_ids(kinds: Mapping[AttentionKind, KindStatistics], sample: Iterable[int]) -> list[int]:
     return sorted({*sample, *(key for kind in kinds.values() for ranking in kind.strongest for _, key in ranking)})
 
 

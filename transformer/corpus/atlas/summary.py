@@ -54,8 +54,8 @@ def _measured_elsewhere(entry: HeadEntry, importance: Importance | None, rates: 
         mean, error = importance[entry.kind][entry.layer, entry.head]
         of_importance = _rounded(mean, error)
     if rates is not None and entry.kind in rates:
-        found = float(rates[entry.kind][entry.layer, entry.head])
-        rate = None if np.isnan(found) else round(found, 4)
+        value = float(rates[entry.kind][entry.layer, entry.head])
+        rate = None if np.isnan(value) else round(value, 4)
     return replace(entry, importance=of_importance, alignment_error_rate=rate)
 
 
@@ -112,7 +112,7 @@ class _Summary:
 
     def _sentence(self, key: int) -> int:
         if key not in self._index:
-            source, target = self._statistics.kept[key]
+            source, target = self._statistics.ids[key]
             tokens = tuple(map(self._tokenizer.piece_text, target))
             self._index[key] = len(self.sentences)
             texts = tuple(map(self._tokenizer.source_piece_text, source))
@@ -128,10 +128,10 @@ class _Summary:
             for sums, name in zip(lists, ((query, None), (None, key), (query, key)), strict=True):
                 before = sums.get(name, (0, 0.0))
                 sums[name] = before[0] + rows, before[1] + weight
-        found = []
+        joins = []
         for sums in lists:
             most = sorted(sums.items(), key=lambda each: (-each[1][1], repr(each[0])))[:MOST_JOINS]
-            found.append(
+            joins.append(
                 tuple(
                     Join(
                         None if query is None else of_query(query),
@@ -142,7 +142,7 @@ class _Summary:
                     for (query, key), (rows, weight) in most
                 )
             )
-        return tuple(found)
+        return tuple(joins)
 
     def _nearest(self, kind: AttentionKind, number: int, heads: int) -> tuple[Neighbour, ...]:
         cosines = self._cosines[kind][number]

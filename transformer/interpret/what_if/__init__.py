@@ -1,1 +1,1 @@
-"""What the model does when its attention, its heads or its inner vectors are changed; and runs held side by side."""
+"""Runs of the model with changed attention, heads or inner vectors, and comparisons of runs."""

@@ -1,7 +1,7 @@
-"""Interventions of the reader's own: given vectors in place of the model's, and what a function makes of these.
+"""Interventions by the caller: vectors in place of the model's, and functions of the model's vectors.
 
 Patch("encoder.stream", 3, position=2, value=vector)    the residual stream of position 2 after the third layer
-Apply("cross", function, layer=2, head=5)               the head's weights are what the function makes of them
+Apply("cross", function, layer=2, head=5)               a function of the head's weights
 """
 
 from collections.abc import Callable
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Patch(Intervention):
-    """Put given vectors in place of a part's own, such as those of another sentence's run (Vig et al. 2020).
+    """Put vectors in place of a part's own, such as those of another sentence's run (Vig et al. 2020).
 
     value: [width] for one row, or for each of several, or [rows, width], one a row from the first on; rows that have
     none keep their own. width is d_model for a stream or an attention, d_ff for a feed-forward, d_k for a head, which
@@ -65,7 +65,7 @@ class Patch(Intervention):
         position: int | None = None,
         sentence: int = 0,
     ) -> Self:
-        """Return the patch that puts there what a recorded pass has there: at one position, or at all of them.
+        """Return the patch that puts a recorded pass's vectors there: at one position, or at all of them.
 
         The pass must have kept the part's module, as one of `RESIDUAL_STREAM` has of a stream; raises ValueError where
         it has not, and IndexError for a head, position or sentence that it does not have.
@@ -98,18 +98,18 @@ class Patch(Intervention):
 
 @dataclass(frozen=True, init=False)
 class Apply(Intervention):
-    """Put what a function makes of them in place of a part's vectors or, of heads, of their attention weights.
+    """Put a function of a part's vectors or, of heads, of their attention weights in their place.
 
-    The function is given a copy of what one call of a layer computed, and returns a tensor of the same shape and type:
+    The function is given a copy of the values of one call of a layer, and returns a tensor of the same shape and type:
 
     - of heads ("encoder", "decoder", "cross") the weights [batch, heads, queries, keys], of the one head where one is
       named; a masked cell stays 0, and a row need not sum to 1;
     - of a stream, an attention or a feed-forward the vectors [batch, positions, width].
 
-    Of the result the rows in `rows` are taken. A function that returns what it was given changes no bit; one that does
-    what a class above does gives the same output.
+    Only the rows in `rows` are replaced. A function that returns its argument changes no bit; one that does what a
+    built-in class does gives the same output.
 
-    What the function must do so that all runs are one: treat each sentence of the batch, and in the decoder each
+    For all runs to agree, the function must treat each sentence of the batch, and in the decoder each
     position, alone. While it decodes, the model calls it with the newest position alone (keys are all so far), for
     every translation that is under way; a recorded pass has all positions at once, padding among them, and a trace asks
     once more for the weights that it shows. It may run in several threads. What it raises ends the run, with a note
@@ -135,18 +135,18 @@ class Apply(Intervention):
 
     @property
     def rewrites(self) -> bool:
-        """Return True for heads, of which the function makes new weights."""
+        """Return True for heads, whose weights the function replaces."""
         return self.part.is_heads
 
     def rewritten(self, weights: Tensor, unmasked: Tensor) -> Tensor:
-        """Compute the weights of all rows that the function makes."""
+        """Compute the weights of all rows by the function."""
         chosen = slice(None) if self.head is None else slice(self.head, self.head + 1)
         after = weights.clone()
         after[:, chosen] = torch.where(unmasked, self._applied(weights[:, chosen]), 0.0)
         return after
 
     def replaced(self, output: Tensor, first_row: int, mean: Tensor | None) -> Tensor:
-        """Return the vectors with those that the function makes."""
+        """Return the vectors with the function's in their rows."""
         rows, after = self.span(first_row, output.shape[1]), output.clone()
         after[:, rows] = self._applied(output)[:, rows]
         return after
@@ -160,6 +160,6 @@ class Apply(Intervention):
         if not isinstance(made, Tensor):
             raise ValueError(f"{self}: the function must return a tensor, got {type(made).__name__}")
         if (made.shape, made.dtype, made.device) != (x.shape, x.dtype, x.device):
-            given, got = (f"{list(each.shape)}, {each.dtype} on {each.device}" for each in (x, made))
-            raise ValueError(f"{self}: the function must return a tensor of {given}, as it was given; got {got}")
+            expected, got = (f"{list(each.shape)}, {each.dtype} on {each.device}" for each in (x, made))
+            raise ValueError(f"{self}: the function must return a tensor of {expected}, as it was given; got {got}")
         return made

@@ -1,4 +1,4 @@
-"""Two traces held against each other: two sentences, two checkpoints, or before and after an intervention."""
+"""Difference of two traces: of two sentences, two checkpoints, or before and after an intervention."""
 
 from dataclasses import dataclass
 from difflib import SequenceMatcher

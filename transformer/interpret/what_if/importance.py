@@ -1,7 +1,7 @@
-"""How much each attention head matters: what a translation loses in log-probability when that head alone is ablated.
+"""Importance of each attention head: the loss of a translation's log-probability when that head alone is ablated.
 
-The head of one sentence: all heads at once, each in a copy of the sentence of its own, in one batch. Of a corpus: one
-pass a head over batches of sentences (Michel et al. 2019, 3.2, with log-probability in the place of BLEU).
+Of one sentence: all heads at once, each in its own copy of the sentence, in one batch. Of a corpus: one pass per head
+over batches of sentences (Michel et al. 2019, 3.2, with log-probability in the place of BLEU).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -35,12 +35,12 @@ if TYPE_CHECKING:
 Ablate = type[Intervention]
 ABLATIONS: dict[str, Ablate] = {each.name: each for each in (Zero, Mean, Uniform)}  # by name, on pages and in commands
 _NOTHING = Request(keep=(), logits_to_keep=1)  # the logits are computed below, a few sentences at a time
-_LOGITS_AT_ONCE = 2**21  # 8 MB: faster than more, and no memory to speak of with a large vocabulary
+_LOGITS_AT_ONCE = 2**21  # 8 MB: faster than more, and little memory with a large vocabulary
 
 
 @dataclass(frozen=True, eq=False)
 class HeadImportance:
-    """What log P lost without each head, in nats; a negative loss says that the translation became likelier. A first
+    """Loss of log P without each head, in nats; a negative loss means that the translation became likelier. A first
     token that is forced (`ModelConfig.num_forced`) counts in no number: of one sentence it has 0 everywhere.
 
     encoder, decoder, cross: [layers, heads, target] for the tokens of one sentence, [layers, heads] for the mean over
@@ -100,13 +100,13 @@ def every_head(model: Transformer, kinds: Iterable[AttentionKind] = AttentionKin
 def head_importance(
     model: Transformer, source: Ids, target: Ids, ablate: Ablate = Zero, means: Means | None = None
 ) -> HeadImportance:
-    """Measure what each token of a translation, ids such as `Hypothesis.ids`, loses without each head."""
+    """Measure the loss of each token of a translation, ids such as `Hypothesis.ids`, without each head."""
     return joined(model, [head_losses(model, source, target, every_head(model), ablate, means)])
 
 
 @dataclass(frozen=True, eq=False)
 class HeadLosses:
-    """What each token of a translation loses without each of some heads, see `HeadImportance`: losses [heads, target],
+    """Loss of each token of a translation without each of some heads, see `HeadImportance`: losses [heads, target],
     turned [heads], log_probabilities [target].
     """
 
@@ -125,7 +125,7 @@ def head_losses(
     ablate: Ablate = Zero,
     means: Means | None = None,
 ) -> HeadLosses:
-    """Measure what each token loses without each of some heads, in one batch that grows from layer to layer.
+    """Measure the loss of each token without each of some heads, in one batch that grows from layer to layer.
 
     Below its own layer a head changes nothing, so its copy of the sentence begins there. source: ids ending with end of
     sentence; target: ids without begin of sentence. Raises ValueError for a model in training mode.
@@ -183,7 +183,7 @@ def _with_copies(x: Tensor, heads: Iterable[HeadRef], layer: int) -> Tensor:
 
 
 def _by_kind(model: Transformer, losses: np.ndarray) -> dict[str, np.ndarray]:
-    """Split losses of all heads, [heads of all kinds, ...], into one array a kind: [layers, heads, ...]."""
+    """Split losses of all heads, [heads of all kinds, ...], into one array per kind: [layers, heads, ...]."""
     counts = [len(every_head(model, [kind])) for kind in AttentionKind]
     parts = np.split(losses, np.cumsum(counts)[:-1])
     shape = (-1, model.config.num_heads, *losses.shape[1:])

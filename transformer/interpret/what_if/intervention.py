@@ -1,4 +1,4 @@
-"""What can be changed in a run: a closed set of interventions, each also as a short text.
+"""Changes of a run: a closed set of interventions, each also as a short text.
 
     Zero("cross", 2, 5)                          zero:cross.2.5         the head's output is zero
     Focus("cross", key=3, rows=Rows(4))          focus:cross.*.*:3@4-   from row 4 on, every head attends to key 3 alone
@@ -10,7 +10,7 @@ count from 0. `str` gives its text, for addresses, notebooks and the command lin
     NAME:KIND.LAYER.HEAD[:ARGUMENT][@ROWS]       forbid:cross.2.*:3@4-
 
 A layer or head "*" stands for all of them, as it does for units, which may be several ("5,17"); rows are one ("@4"),
-some ("@4-6") or the rest of the sentence ("@4-"). What has no text, given vectors and functions, stands in `custom`.
+some ("@4-6") or the rest of the sentence ("@4-"). Vectors and functions have no text: see `custom`.
 """
 
 import operator
@@ -29,7 +29,7 @@ from ...model.names import HEADS, UNITS, AttentionKind, Part
 
 @dataclass(frozen=True)
 class Rows:
-    """Which queries an intervention concerns: from `first` to `last`, None for the rest of the sentence.
+    """Queries that an intervention concerns: from `first` to `last`, None for the rest of the sentence.
 
     A decoder's row is the decoding step whose token was fed, an encoder's the position of a source token.
     """
@@ -58,8 +58,8 @@ class Intervention:
     """A change of one part of the model in some rows; one of the classes below.
 
     kind: "encoder", "decoder" or "cross" for the heads of an attention, or another `Part`; a layer or head None stands
-    for all of them. Raises ValueError for another kind, and InterventionError for a kind that is not to be changed so,
-    a negative number, or a head of what has no heads.
+    for all of them. Raises ValueError for another kind, and InterventionError for a kind that the class cannot
+    change, a negative number, or a head of a part without heads.
     """
 
     name: ClassVar[str]
@@ -80,26 +80,26 @@ class Intervention:
 
     @classmethod
     def of(cls, heads: HeadRef, **options: Any) -> Self:
-        """Return the change of these heads; options: rows, and what the class has besides."""
+        """Return the change of these heads; options: rows, and further fields of the class."""
         return cls(heads.kind, heads.layer, heads.head, **options)
 
     @property
     def part(self) -> Part:
-        """Return what it changes."""
+        """Return the changed part."""
         return Part(self.kind)
 
     @property
     def heads(self) -> HeadRef:
-        """Return the heads that it changes; raises ValueError where it changes something else."""
+        """Return the changed heads; raises ValueError for another part."""
         return HeadRef(AttentionKind(self.kind), self.layer, self.head)
 
     @property
     def rewrites(self) -> bool:
-        """Return True where it makes new attention weights (`rewritten`), False where new vectors (`replaced`)."""
+        """Return True for new attention weights (`rewritten`), False for new vectors (`replaced`)."""
         return False
 
     def concerns(self, part: Part, layer: int) -> bool:
-        """Tell whether something of this part's layer is changed."""
+        """Return True if something of this part's layer is changed."""
         return self.part == part and self.layer in (None, layer)
 
     def __str__(self) -> str:
@@ -113,12 +113,12 @@ class Intervention:
         return self.head
 
     def span(self, first_row: int, rows: int) -> slice:
-        """Return which of a block's rows it concerns, where these begin at `first_row`."""
+        """Return the concerned rows of a block whose rows begin at `first_row`."""
         end = rows if self.rows.last is None else self.rows.last + 1 - first_row
         return slice(max(0, self.rows.first - first_row), max(0, min(rows, end)))
 
     def cells(self, num_heads: int, first_row: int, queries: int, device: torch.device) -> Tensor:
-        """Mark the heads and rows it concerns, where a block's rows begin at `first_row`: [heads, queries]."""
+        """Mark the concerned heads and rows of a block whose rows begin at `first_row`: [heads, queries]."""
         cells = torch.zeros(num_heads, queries, dtype=torch.bool, device=device)
         cells[slice(None) if self.head is None else self.head, self.span(first_row, queries)] = True
         return cells
@@ -131,9 +131,9 @@ class Intervention:
         raise NotImplementedError
 
     def replaced(self, output: Tensor, first_row: int, mean: Tensor | None) -> Tensor:
-        """Return the vectors with what replaces some: [batch, heads, rows, d_k] or [batch, rows, width], as given.
+        """Return the vectors after the change: [batch, heads, rows, d_k] or [batch, rows, width], as given.
 
-        mean: what the vectors of all rows are on average, without batch and rows, where that is known.
+        mean: the mean vector of all rows, without batch and rows, where it was measured.
         """
         raise NotImplementedError
 
@@ -146,7 +146,7 @@ def _require_not_negative(*numbers: int | None) -> None:
 
 @dataclass(frozen=True)
 class Ablation(Intervention):
-    """Replaces a head's output, whatever its attention, whose weights are shown as they are; or a feed-forward's
+    """Replacement of a head's output, whatever its attention, whose weights are shown as they are; or a feed-forward's
     hidden units, after the activation: those in `units`, all of them where it is None.
     """
 
@@ -169,7 +169,7 @@ class Ablation(Intervention):
         return self.head if self.units is None else ",".join(map(str, self.units))
 
     def replaced(self, output: Tensor, first_row: int, mean: Tensor | None) -> Tensor:
-        """Return the vectors, those that it concerns replaced by zero or the mean."""
+        """Return the vectors with zero or the mean in the concerned places."""
         cells = torch.zeros(output.shape[1:], dtype=torch.bool, device=output.device)
         rows = self.span(first_row, output.shape[-2])
         if self.part.is_heads:
@@ -192,7 +192,7 @@ class Zero(Ablation):
 
 
 class Mean(Ablation):
-    """The means over a corpus, so that what follows still reads something usual; see `measure_means`."""
+    """The means over a corpus, so that later layers still read usual values; see `measure_means`."""
 
     name: ClassVar[str] = "mean"
 
@@ -203,7 +203,7 @@ class Mean(Ablation):
 
 
 class Rewriting(Intervention):
-    """Replaces attention weights, each row summing to 1; the heads' outputs are the new weights times the values."""
+    """New attention weights, each row summing to 1; the heads' outputs are the new weights times the values."""
 
     @property
     def rewrites(self) -> bool:
@@ -222,7 +222,7 @@ class Uniform(Rewriting):
 
 @dataclass(frozen=True)
 class _OnKey(Rewriting):
-    """A rewriting that is about one key, by its position."""
+    """Rewriting of one key, by its position."""
 
     option: ClassVar[str] = "key"
     key: int = field(kw_only=True)
@@ -249,16 +249,16 @@ class Forbid(_OnKey):
 
     def rewritten(self, weights: Tensor, unmasked: Tensor) -> Tensor:
         others = torch.arange(weights.shape[-1], device=weights.device) != self.key
-        kept = weights * others
-        without = _renormalised(kept, torch.zeros_like(weights))
-        return torch.where((kept != weights).any(dim=-1, keepdim=True), without, weights)
+        allowed = weights * others
+        without = _renormalised(allowed, torch.zeros_like(weights))
+        return torch.where((allowed != weights).any(dim=-1, keepdim=True), without, weights)
 
 
 @dataclass(frozen=True)
 class Shift(Rewriting):
     """Each weight moves so many keys to the right, or to the left where `by` is negative, and all are renormalised.
 
-    What moves beyond the sentence or under the mask is lost; a row that would lose everything stays as it is.
+    Weights that move beyond the sentence or under the mask are lost; a row that would lose all stays as it is.
     """
 
     name: ClassVar[str] = "shift"
@@ -306,7 +306,7 @@ def _renormalised(weights: Tensor, otherwise: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class Unrepeatable(Intervention):
-    """A patch or a function as a trace's file names it: what it put there is not in the file, so it cannot be run."""
+    """A patch or a function in a trace's file, which has its name without vectors, so that it cannot be run."""
 
     kinds: ClassVar[tuple[Part, ...]] = tuple(Part)
     name: str = field(kw_only=True)  # type: ignore[misc]  # of each one, not of the class

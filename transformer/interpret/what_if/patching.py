@@ -2,7 +2,7 @@
 
 Two sources of equal length in tokens, one target prefix, and the token that each makes the model prefer after it. The
 corrupted run gets one vector of the clean run at a time; how much of the difference of both tokens' logits comes back
-tells where in the model what the sentences differ in is to be found. Minimal pairs of such sources come with a
+tells where in the model the difference of the sentences is represented. Minimal pairs of such sources come with a
 checkpoint, for its tokenizer has to cut both into as many tokens, and its model to tell them apart.
 """
 
@@ -45,10 +45,10 @@ _RUNS_AT_ONCE = 128  # patched side by side, a copy of the sentence each: more a
 
 
 class Site(Name):
-    """What is taken from the clean run at a cell.
+    """Vector that is taken from the clean run at a cell.
 
-    The residual stream of a position after a layer, layer 0 being what the first layer is given; what an attention
-    adds to the residual stream at a position, all heads together; or the output of one head, at all positions.
+    The residual stream of a position after a layer, layer 0 being the input of the first layer; the output of an
+    attention at a position, all heads together; or the output of one head, at all positions.
     """
 
     RESIDUAL = "residual"
@@ -79,18 +79,18 @@ class Cell:
 
     @property
     def patched(self) -> Part:
-        """Return what of the model it is part of."""
+        """Return the patched part of the model."""
         return Part(
             {Site.RESIDUAL: f"{self.part}.stream", Site.ATTENTION: f"{self.part}.attention"}.get(self.site, self.part)
         )
 
     def patch(self, clean: Activations) -> Patch:
-        """Return the intervention that puts there what the clean run, one sentence, has there."""
+        """Return the intervention that puts the vectors of the clean run, one sentence, there."""
         at = {"head" if self.site == Site.HEAD else "position": self.index}
         return Patch.from_activations(clean, self.patched, self.layer, **at)
 
 
-# What may be patched, by name: the site and its part.
+# Sites with their parts, by name.
 PATCHED = {
     "encoder stream": (Site.RESIDUAL, Stack.ENCODER),
     "decoder stream": (Site.RESIDUAL, Stack.DECODER),
@@ -105,8 +105,8 @@ PATCHED = {
 class Question:
     """Two sources, a decoder's input for both, and the tokens between which they decide after it.
 
-    clean, corrupted: ids ending with end of sentence; fed: ids from begin of sentence on; tokens: the id that the clean
-    source asks for, then the other's. Raises InterventionError for sources of different lengths.
+    clean, corrupted: ids ending with end of sentence; fed: ids from begin of sentence on; tokens: the id that follows
+    for the clean source, then the other's. Raises InterventionError for sources of different lengths.
     """
 
     clean: tuple[int, ...]
@@ -132,7 +132,7 @@ def question_of(clean: Trace, corrupted: Trace) -> Question:
 
 @dataclass(frozen=True, eq=False)
 class PatchingMap:
-    """What each cell of a site restores of the logit difference, 1 being all: shares [layers, positions or heads].
+    """Share of the logit difference that each cell of a site restores, 1 being all: [layers, positions or heads].
 
     Of the residual stream there is one layer more, the first before all layers. clean, corrupted: logit of the first
     token minus that of the second in both runs. Where these are equal there is nothing to restore: shares are NaN.
@@ -219,7 +219,7 @@ def restored_shares(logits: Tensor, tokens: tuple[int, int]) -> np.ndarray:
 
 
 def patched_predictions(model: Transformer, question: Question, cells: Collection[Cell], count: int) -> Predictions:
-    """Predict what follows in the clean, corrupted and patched run, [3], and the probability of the clean's token."""
+    """Predict the next token in the clean, corrupted and patched run, [3], with the probability of the clean's."""
     logits = patched_logits(model, question, [cells])
     return predict(logits, torch.tensor(question.tokens[0], device=logits.device), count)
 
@@ -229,9 +229,9 @@ def patched_logits(model: Transformer, question: Question, runs: Sequence[Collec
     """Compute the logits after the decoder's input of the clean run, the corrupted one, and the corrupted one patched
     with each set of cells: [2 + runs, vocab].
 
-    A single set runs as the other two do, alone: patched with what it has itself it stays what it is, and patched with
-    everything it is the clean run, bit for bit. Several run side by side, where products are rounded otherwise. Raises
-    ValueError for a cell that is not there.
+    A single set runs alone like the other two runs: patched with its own vectors it stays the same, patched with all it
+    is the clean run, bit for bit. Several run side by side, where products are rounded otherwise. Raises ValueError
+    for a cell that is not there.
     """
     for cell in (cell for cells in runs for cell in cells):
         layers, columns = _sizes(model, question, cell)
@@ -267,7 +267,7 @@ PAIRS_FILE = "minimal_pairs.toml"
 
 @dataclass(frozen=True)
 class MinimalPair:
-    """What the sentences differ in, both, the beginning of a translation of either, and the piece that follows each."""
+    """Two sentences, the name of their difference, a prefix of both translations, and the piece after it for each."""
 
     name: str
     sentences: tuple[str, str]

@@ -102,23 +102,23 @@ def _add(totals: list[np.ndarray], part: Part, rows: Tensor, _module: nn.Module,
     totals.append(to_array(vectors.sum(dim=0, dtype=torch.float64)))
 
 
-Asked = Sequence[Intervention | str] | str  # interventions, or their texts
-_BySentence = Mapping[int | None, Sequence[Intervention]]  # None: every sentence of the batch
+Interventions = Sequence[Intervention | str] | str  # as objects or texts
+_BySentence = Mapping[int | None, Sequence[Intervention]]  # None: all sentences of the batch
 
 
-def read_all(interventions: Asked) -> tuple[Intervention, ...]:
+def read_all(interventions: Interventions) -> tuple[Intervention, ...]:
     """Return the interventions, those given as texts parsed; one text alone is one. Raises InterventionError."""
     interventions = (interventions,) if isinstance(interventions, str) else interventions
     return tuple(parse(each) if isinstance(each, str) else each for each in interventions)
 
 
 def apply_interventions(
-    model: Transformer, interventions: Asked, means: Means | None = None
+    model: Transformer, interventions: Interventions, means: Means | None = None
 ) -> contextlib.AbstractContextManager[None]:
     """Run this thread's passes within the block under these interventions; without any, nothing is touched.
 
-    Where several concern one head, its weights are rewritten in their order, then its output is replaced. means: what
-    mean ablation puts in place of the outputs (see `measure_means`). A head and row that no intervention changes keeps
+    Where several concern one head, its weights are rewritten in their order, then its output is replaced. means: of
+    `measure_means`, for mean ablation. A head and row that no intervention changes keeps
     the bits of a run without any. Raises InterventionError for a layer, head or unit that is not there, for vectors of
     another width, and for mean ablation without means.
     """
@@ -126,19 +126,21 @@ def apply_interventions(
 
 
 def apply_interventions_side_by_side(
-    model: Transformer, sentences: Sequence[Asked], means: Means | None = None
+    model: Transformer, sentences: Sequence[Interventions], means: Means | None = None
 ) -> contextlib.AbstractContextManager[None]:
     """Run each sentence of a recorded batch under its interventions; decoding would drop and reorder sentences."""
-    return hooks_installed(_hooks(model, {number: read_all(asked) for number, asked in enumerate(sentences)}, means))
+    return hooks_installed(
+        _hooks(model, {number: read_all(interventions) for number, interventions in enumerate(sentences)}, means)
+    )
 
 
-def rewritten_weights(core: Call, interventions: Asked, kind: AttentionKind | str, layer: int) -> Tensor:
-    """Return the weights of a recorded attention after what rewrites them: [batch, heads, queries, keys]."""
+def rewritten_weights(core: Call, interventions: Interventions, kind: AttentionKind | str, layer: int) -> Tensor:
+    """Return the weights of a recorded attention after all rewritings: [batch, heads, queries, keys]."""
     return _rewrite(core, _concerning(read_all(interventions), Part(kind), layer), 0)[1]
 
 
 class _Rows:
-    """Where the rows begin that the decoder computes: the position of the first token that its input was given."""
+    """First row that the decoder computes: the position of the first token of its input."""
 
     first = 0
 
@@ -176,14 +178,14 @@ class _Change:
 
 
 def _hooks(model: Transformer, by_sentence: _BySentence, means: Means | None) -> list[tuple[nn.Module, Hook]]:
-    asked = [each for interventions in by_sentence.values() for each in interventions]
-    for each in asked:
+    requested = [each for interventions in by_sentence.values() for each in interventions]
+    for each in requested:
         _check(model, each, means)
     rows = {Stack.ENCODER: _Rows(), Stack.DECODER: _Rows()}  # of which the encoder's always begin at 0
     hooks: list[tuple[nn.Module, Hook]] = []
-    if any(each.part.stack == Stack.DECODER for each in asked):
+    if any(each.part.stack == Stack.DECODER for each in requested):
         hooks.append((model.decoder_input, rows[Stack.DECODER].note))
-    for part in (part for part in Part if any(each.part == part for each in asked)):
+    for part in (part for part in Part if any(each.part == part for each in requested)):
         mean = None if means is None else means.of(part)
         for layer in range(_layers(model, part)):
             concerning = {number: _concerning(some, part, layer) for number, some in by_sentence.items()}
@@ -203,7 +205,7 @@ def _concerning(interventions: Iterable[Intervention], part: Part, layer: int) -
 
 
 def _rewrite(core: Call, interventions: Iterable[Intervention], first: int) -> tuple[Tensor, Tensor]:
-    """Return the weights before and after what rewrites them: [batch, heads, queries, keys] twice."""
+    """Return the weights before and after all rewritings: [batch, heads, queries, keys] twice."""
     before = after = weights_of(core)
     rewritings = [each for each in interventions if each.rewrites]
     if not rewritings:

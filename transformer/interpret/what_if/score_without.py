@@ -14,21 +14,21 @@ if TYPE_CHECKING:
     from ...translator import Translator
 
 
-def score_without(translator: "Translator", trace: Trace, found: ScoreParts, removed: HeadRef) -> float:
+def score_without(translator: "Translator", trace: Trace, parts: ScoreParts, removed: HeadRef) -> float:
     """Run the pass of a trace with a head's output zero at the score's query and keys; return the score of that run.
 
     `ScoreParts.without` predicts it. They differ where a LayerNorm gets a new standard deviation, or where layers in
     between read the changed stream. Of `found` with `against`, both are differences of two scores. Raises
     InterventionError for a head that the model does not have.
     """
-    head, model = found.head, translator.model
-    keys = [found.key] if found.against is None else [found.key, found.against]
-    rows = {found.query} if removed.kind.stack == head.kind.stack else set()
+    head, model = parts.head, translator.model
+    keys = [parts.key] if parts.against is None else [parts.key, parts.against]
+    rows = {parts.query} if removed.kind.stack == head.kind.stack else set()
     if removed.kind.stack == head.kind.key_stack:
         rows.update(keys)
     zeros = [Zero.of(removed, rows=Rows(row, row)) for row in sorted(rows)]
     core = f"{head.kind.block_name(head.layer or 0)}.core"
     with apply_interventions(model, zeros):
         seen = record(model, [trace.source_ids], [trace.decoder_input_ids], Request(keep=(core,), logits_to_keep=1))
-    scores = to_array(scores_of(seen.call(core))[0, head.head])[found.query]
+    scores = to_array(scores_of(seen.call(core))[0, head.head])[parts.query]
     return float(scores[keys[0]] - (scores[keys[1]] if len(keys) > 1 else 0.0))
