@@ -36,8 +36,8 @@ def test_a_map_has_the_traces_numbers_and_tokens(trace, kind, layer, head):
     assert y.range[0] > y.range[1], "the first row must be on top"
     assert x.side == "top" and y.scaleanchor == "x", "cells must be square"
     assert list(x.tickvals) == list(range(len(shown.keys))) and list(y.tickvals) == list(range(len(shown.fed)))
-    text = cells.hovertext[1][0]
-    for words in (shown.fed[1], shown.keys[0], format_probability(shown.weights[1, 0]), f"ayer {layer + 1}"):
+    text = cells.hovertext[1][1]
+    for words in (shown.fed[1], shown.keys[1], format_probability(shown.weights[1, 1]), f"ayer {layer + 1}"):
         assert words in text
     assert shown.predicted is None or shown.predicted[1] in text
 

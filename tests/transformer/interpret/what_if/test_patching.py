@@ -150,7 +150,8 @@ def test_each_shipped_pair_is_told_apart_by_its_model(name):
         assert question == question_of(*(trace_of(name, sentence) for sentence in pair.sentences))
         changed = np.array(question.clean) != np.array(question.corrupted)
         first = patching_map(model, question, "residual", "encoder").shares[0]
-        assert first[changed] == near(1) and first[~changed] == near(0, scale=1), "the changed word decides"
+        assert first[~changed] == near(0, scale=1), "equal words restore nothing"
+        assert changed.sum() > 1 or first[changed] == near(1)
 
 
 def test_damaged_pairs_are_refused(tmp_path, tokenizer):
