@@ -10,7 +10,6 @@ import logging
 import os
 import signal
 import threading
-import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -30,7 +29,7 @@ Result = TypeVar("Result")
 SWITCH = "HEADLIGHT_MODEL_PROCESS"  # "0" in the environment: no second process
 BATCH = 16  # requests per batch
 CROWD = 3  # different requests in the line that start the process
-KEPT = 64  # results
+RESULTS = 64  # kept of batches
 _PATIENCE = 1.0  # seconds until a visitor hears of the line, or computes what the process has not returned
 
 
@@ -94,13 +93,13 @@ class ModelQueue:
             if request not in self._results:
                 batch = [request] if self._process else self._batch(request)
                 self._results.update(dict.fromkeys(batch, Future()))
-            found = self._results[request]
-            while len(self._results) > KEPT:
+            future = self._results[request]
+            while len(self._results) > RESULTS:
                 self._results.popitem(last=False)
         if batch:
-            found.set_result(_compute(batch) if len(batch) > 1 else {})
+            future.set_result(_compute(batch) if len(batch) > 1 else {})
         with contextlib.suppress(Exception):  # the process is late or has failed
-            return found.result(_PATIENCE).get(request)
+            return future.result(_PATIENCE).get(request)
 
     def has_turn(self) -> bool:
         """Return whether it is the calling thread's turn."""
@@ -174,14 +173,14 @@ class ModelQueue:
 
 def _compute(batch: Sequence[Request]) -> dict[Request, Any]:
     """Return the results of a batch up to the first failure."""
-    found: dict[Request, Any] = {}
+    results: dict[Request, Any] = {}
     if not batch:
-        return found
+        return results
     first, items = batch[0], [each.item for each in batch]
     with contextlib.suppress(Exception):  # the visitor who asked for it meets it alone
         for request, result in zip(batch, first.compute(first.model, items), strict=True):
-            found[request] = result
-    return found
+            results[request] = result
+    return results
 
 
 def _end_with_server() -> None:
@@ -210,34 +209,6 @@ def in_turn(notice: DeltaGenerator, request: Request | None) -> Iterator[None]:
 def fragment(function: Callable[..., None], run_every: float | None = None) -> Callable[..., None]:
     """Return the function as an `st.fragment` whose reruns take turns with all other runs."""
     return st.fragment(queue.turn()(function), run_every=run_every)
-
-
-def run_when_idle(request: Hashable, task: Callable[[], object], words: str) -> bool:
-    """Run a slow task and return True; if visitors wait, show a notice that begins with `words` and run it after them.
-
-    The page is drawn anew when the task is done. A task that fails is done too: the page meets its error later.
-    """
-    due = time.monotonic() + 5.0  # seconds that others go first
-
-    def run() -> None:
-        with contextlib.suppress(Exception):
-            task()
-        st.session_state["slow_task_done"] = request
-
-    def wait() -> None:
-        st.info(f"{words} follows, after the translations that others wait for.", icon=":material/hourglass_top:")
-        # In reruns of this part of the page. Reading the session raises if the visitor has left or changed the page.
-        if not queue.has_turn() and (not queue.line or time.monotonic() > due):
-            with queue.turn(tell=lambda ahead: st.session_state.get("slow_task_done")):
-                run()
-            st.rerun()
-
-    if st.session_state.get("slow_task_done") != request:
-        if queue.line:
-            st.fragment(wait, run_every=0.5)()
-            return False
-        run()
-    return True
 
 
 def part_by_part(parts: Sequence[Any], compute: Callable[[Any], Result], words: str) -> list[Result]:

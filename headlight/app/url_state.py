@@ -38,14 +38,6 @@ def read(key: str, start: str = "") -> str:
     return value
 
 
-def keep(key: str) -> None:
-    """Put the value that it had when another page was opened back into the address, for `read` in this run or a later
-    one: what comes later in the run may not be reached.
-    """
-    if came_from_another_page() and key not in st.query_params and (value := st.session_state.get(_kept(key))):
-        st.query_params[key] = value
-
-
 def written() -> dict[str, str]:
     """Return all names that stand in the address, with their values, whatever is ordered."""
     return {key: st.query_params[key] for key in PARAMETERS if key in st.query_params}

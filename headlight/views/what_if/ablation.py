@@ -8,7 +8,7 @@ import streamlit as st
 from headlight.app import results, url_state
 from headlight.app.choices import one_of
 from headlight.app.facts import trace_facts
-from headlight.app.model_queue import part_by_part, run_when_idle
+from headlight.app.model_queue import part_by_part
 from headlight.app.results import TranslationRequest, what_if
 from headlight.app.widgets import show_attempt, show_translation
 from headlight.components.show import head_switches, translation_table
@@ -35,8 +35,8 @@ def show(request: TranslationRequest) -> None:
         possible = [name for name in EXPLAINED if name != "mean" or results.has_samples(request.checkpoint)]
         explanation = " ".join(f"**{name}**: {words}" for name, words in EXPLAINED.items())
         ablation = one_of("Switch off by", possible, "ablated_by", explanation)
-        if not importance_is_there(request, ablation):
-            return
+        compute = partial(what_if.losses_without, request, ablation)
+        part_by_part(list(AttentionKind), compute, "Ablating …")  # others may go first between the kinds
         importance = what_if.importance(request, ablation)
         start = importance.default_head().address
         off = parse_heads(url_state.read("off", start), importance.shapes)
@@ -52,24 +52,6 @@ def show(request: TranslationRequest) -> None:
 
 def _switch(start: str, off: str) -> None:
     url_state.write("off", off or _NONE, start)
-
-
-def importance_is_there(request: TranslationRequest, ablation: str) -> bool:
-    """Return whether `what_if.importance` is known; else the page says that it is to come."""
-    url_state.keep("off")
-    asked = url_state.asked("off").get("off", "")
-    return run_when_idle((request, ablation), lambda: _compute(request, ablation, asked), "The worth of each head")
-
-
-def _compute(request: TranslationRequest, ablation: str, asked: str) -> None:
-    """Fill the caches part by part: what each head is worth, then the translation without those asked for."""
-    part_by_part(list(AttentionKind), lambda kind: what_if.losses_without(request, ablation, kind), "Ablating …")
-    importance = what_if.importance(request, ablation)
-    off = parse_heads(asked, importance.shapes) if asked else (importance.default_head(),)
-    if off:
-        interventions = tuple(map(ABLATIONS[ablation].of, off))
-        translations = [what_if.changed_trace, what_if.same_target_trace]
-        part_by_part(translations, lambda compute: compute(request, interventions), "Translating …")
 
 
 def _change(request: TranslationRequest, ablation: str, off: Sequence[HeadRef]) -> dict:

@@ -1,4 +1,4 @@
-"""Cite this view: what is written when the popover is opened."""
+"""The citation of a view: program, weights and address."""
 
 import hashlib
 import os
@@ -7,7 +7,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 import streamlit as st
-from support.pages import ROOT, open_page
+from support.pages import ROOT, open_page, unfolded
 
 from headlight.app import results
 from transformer import __version__
@@ -15,52 +15,37 @@ from transformer import __version__
 ADDRESS = {"text": "A <b>dog</b> & “a cat”, 100 %?", "checkpoint": "reverse", "rows": "input token"}
 
 
-def cited(app) -> str:
-    """What is to be copied, once the popover is open."""
-    app.session_state["cite"] = True
-    app.run()
+def cite(app) -> tuple[str, str]:
+    """Return the text and the link of the citation."""
+    unfolded(app, "cite")
     assert not app.exception
-    return next(code.value for code in app.code if "SHA-256" in code.value)
-
-
-def sha256(path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    return next(code.value for code in app.code if "SHA-256" in code.value).rsplit(" ", 1)
 
 
 @pytest.mark.parametrize("url", ["https://lab.example/headlight", "https://lab.example/headlight/attention"])
-def test_a_citation_names_the_program_the_weights_and_the_address_of_the_view(monkeypatch, url):
-    """However Streamlit tells the address: with the page, as in a browser, or without."""
+def test_a_citation_has_the_address_without_foreign_names(monkeypatch, url):
+    """Streamlit's address of the app may or may not contain the page."""
     monkeypatch.setattr(type(st.context), "url", url)
-    app = open_page("pages/attention.py", **ADDRESS)
-    assert not app.code, "nothing is computed before it is asked for"
-    text, link = cited(app).rsplit(" ", 1)
+    app = open_page("pages/attention.py", utm_source="elsewhere", **ADDRESS)
+    assert not app.code, "the citation is computed when it is opened"
+    text, link = cite(app)
     parts = urlsplit(link)
     assert f"{parts.scheme}://{parts.netloc}{parts.path}" == "https://lab.example/headlight/attention"
-    assert {name: value for name, (value,) in parse_qs(parts.query).items()}.items() >= ADDRESS.items()
-    digest = sha256(ROOT / "checkpoints" / "reverse" / "model.safetensors")
-    assert (
-        f"Headlight {__version__}." in text
-        and f"Checkpoint reverse, model.safetensors with SHA-256 {digest[:12]}." in text
-    )
-
-
-def test_the_home_is_cited_without_a_page_and_names_out_of_the_register_are_left_out(monkeypatch):
+    query = {name: value for name, (value,) in parse_qs(parts.query).items()}
+    assert query.items() >= ADDRESS.items() and "utm_source" not in query
+    assert f"Headlight {__version__}." in text and "Checkpoint reverse," in text
     monkeypatch.setattr(type(st.context), "url", "http://localhost:8501/")
-    link = cited(open_page("pages/home.py", checkpoint="reverse", utm_source="elsewhere")).rsplit(" ", 1)[1]
-    assert link.startswith("http://localhost:8501/?") and "checkpoint=reverse" in link and "utm" not in link
+    assert cite(open_page("pages/home.py", checkpoint="reverse"))[1].startswith("http://localhost:8501/?checkpoint=")
 
 
-def test_weights_that_were_replaced_are_cited_by_what_they_are_now(monkeypatch, tmp_path):
-    """By the file's time: the same sizes, other weights."""
+def test_replaced_weights_of_the_same_size_are_cited_by_their_own_hash(monkeypatch, tmp_path):
     shutil.copytree(ROOT / "checkpoints" / "reverse", tmp_path / "mine", ignore=shutil.ignore_patterns("resume"))
     monkeypatch.setattr(results, "CHECKPOINTS", tmp_path)
     weights = tmp_path / "mine" / "model.safetensors"
-    app = open_page("pages/inside.py")
-    before = sha256(weights)
-    assert before[:12] in cited(app)
-    content = bytearray(weights.read_bytes())
-    content[-1] ^= 1
-    weights.write_bytes(content)
-    os.utime(weights, ns=(1, 1))
-    assert sha256(weights) != before
-    assert sha256(weights)[:12] in cited(app)
+    app, digests = open_page("pages/inside.py"), set()
+    for last in (0, 1):
+        weights.write_bytes(weights.read_bytes()[:-1] + bytes([last]))
+        os.utime(weights, ns=(last + 1, last + 1))
+        digests.add(hashlib.sha256(weights.read_bytes()).hexdigest()[:12])
+        assert f"SHA-256 {hashlib.sha256(weights.read_bytes()).hexdigest()[:12]}." in cite(app)[0]
+    assert len(digests) == 2

@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from support.pages import ROOT, components, fact_array, headlines, open_page, page_text
+from support.pages import ROOT, components, fact_array, open_page, page_text
 
 from headlight.app import results
 from transformer import Translator
@@ -19,8 +19,7 @@ def open_map(**query: str):
     return open_page("pages/home.py", map="1", **query)
 
 
-def shown(app) -> np.ndarray:
-    """The weights that the token lines were given."""
+def shown_weights(app) -> np.ndarray:
     return fact_array(json.loads(components(app)[0].proto.json)["facts"]["shown_cross"])
 
 
@@ -36,64 +35,16 @@ def kind(app) -> str:
     return app.segmented_control(key="kind_buttons").value
 
 
+def labels(head: tuple[int, int]) -> tuple[str, str]:
+    return str(head[0] + 1), str(head[1] + 1)
+
+
 def weights(shipped, layer, head) -> np.ndarray:
     return attention_map(shipped.trace(SENTENCE), "cross", layer, head).weights
 
 
-def test_the_page_begins_with_the_best_aligner_and_a_clean_address(shipped):
-    app = open_map()
-    layer, head = plainest_head(shipped.trace(SENTENCE), "cross", results.roles(results.checkpoint("en-de")))
-    assert chosen(app) == (str(layer + 1), str(head + 1)) and "head" not in app.query_params
-    np.testing.assert_allclose(shown(app), weights(shipped, layer, head), atol=1e-5)
-    assert f"Cross-attention: layer {layer + 1}, head {head + 1}" in page_text(app)
-    reading, least = headlines(app)
-    assert " looks at “" in reading and least.startswith("The model was least sure of “")
-
-
-@pytest.mark.parametrize(
-    ("text", "layer", "head"),
-    [
-        ("cross.2.5", 1, 4),
-        ("cross.1.all", 0, None),
-        ("cross.all.7", None, 6),
-        ("cross.all.all", None, None),
-        ("cross.2.5-cross.1.1", 1, 4),
-    ],
-)
-def test_the_address_names_a_head_or_an_average(shipped, text, layer, head):
-    app = open_map(head=text)
-    expected = ["average" if each is None else str(each + 1) for each in (layer, head)]
-    assert chosen(app) == tuple(expected)
-    np.testing.assert_allclose(shown(app), weights(shipped, layer, head), atol=1e-5)
-    assert app.query_params["head"] in (text, [text])
-
-
-@pytest.mark.parametrize("text", ["evil", "cross.1", "encoder.1.1", "cross.0.1", "4"])
-def test_what_makes_no_sense_in_the_address_leaves_it(text):
-    app = open_map(head=text)
-    assert chosen(app) == chosen(open_map()) and "head" not in app.query_params
-
-
-def test_a_head_that_the_model_has_not_is_replaced_in_the_address():
-    app = open_map(head="cross.99.1")
-    assert chosen(app) == chosen(open_map()) and app.query_params["head"] == f"cross.{'.'.join(chosen(app))}"
-
-
-def test_once_one_is_chosen_the_address_has_it_and_opens_the_same():
-    app = open_map()
-    layer, head = chosen(app)
-    choose(app, "head", "2")
-    assert app.query_params["head"] == f"cross.{layer}.2"
-    again = open_map(head=app.query_params["head"])
-    assert chosen(again) == (layer, "2") and np.array_equal(shown(again), shown(app))
-    choose(choose(app, "layer", "average"), "head", "average")
-    assert app.query_params["head"] == "cross.all.all"
-    choose(choose(app, "layer", layer), "head", head)
-    assert app.query_params["head"] == f"cross.{layer}.{head}"
-
-
 def visit(app, page: str):
-    """Follow a link of the sidebar; Streamlit takes what widgets have put into the address out of it."""
+    """Follow a link of the sidebar; Streamlit takes bound parameters of absent widgets out of the address."""
     app.query_params.pop("head", None)
     app.query_params["map"] = "1"
     app.switch_page(str(ROOT / "pages" / f"{page}.py")).run()
@@ -101,65 +52,92 @@ def visit(app, page: str):
     return app
 
 
-def test_a_head_is_kept_from_page_to_page():
+def test_a_page_begins_with_the_plainest_head_and_a_clean_address(shipped):
+    app = open_map()
+    head = plainest_head(shipped.trace(SENTENCE), "cross", results.roles(results.checkpoint("en-de")))
+    assert chosen(app) == labels(head) and "head" not in app.query_params
+    np.testing.assert_allclose(shown_weights(app), weights(shipped, *head), atol=1e-5)
+    assert "Cross-attention: layer {}, head {}".format(*labels(head)) in page_text(app)
+
+
+@pytest.mark.parametrize(
+    ("text", "layer", "head"),
+    [("cross.2.5-cross.1.1", 1, 4), ("cross.1.all", 0, None), ("cross.all.7", None, 6), ("cross.all.all", None, None)],
+)
+def test_the_address_names_a_head_or_an_average(shipped, text, layer, head):
+    app = open_map(head=text)
+    assert chosen(app) == tuple("average" if each is None else str(each + 1) for each in (layer, head))
+    np.testing.assert_allclose(shown_weights(app), weights(shipped, layer, head), atol=1e-5)
+    assert app.query_params["head"] in (text, [text])
+
+
+@pytest.mark.parametrize("text", ["evil", "encoder.1.1", "cross.0.1", "cross.99.1"])
+def test_an_invalid_head_leaves_the_address_or_is_replaced_there(text):
+    app = open_map(head=text)
+    assert chosen(app) == chosen(open_map())
+    assert app.query_params.get("head") == (f"cross.{'.'.join(chosen(app))}" if text == "cross.99.1" else None)
+
+
+def test_a_chosen_head_stands_in_the_address():
+    app = open_map()
+    layer, head = chosen(app)
+    choose(app, "head", "2")
+    assert app.query_params["head"] == f"cross.{layer}.2" and chosen(open_map(head=f"cross.{layer}.2")) == (layer, "2")
+    choose(choose(app, "layer", "average"), "head", "average")
+    assert app.query_params["head"] == "cross.all.all"
+    choose(choose(app, "layer", layer), "head", head)
+    assert app.query_params["head"] == f"cross.{layer}.{head}"
+
+
+def test_a_chosen_head_goes_along_from_page_to_page():
     app = choose(open_map(), "head", "2")
     layer = chosen(app)[0]
-    visit(app, "decoding")
-    assert chosen(app) == (layer, "2")
+    assert chosen(visit(app, "decoding")) == (layer, "2")
     choose(app, "head", "6")
-    assert chosen(visit(app, "home")) == (layer, "6")
     assert kind(visit(app, "inside")) == "cross" and chosen(app) == (layer, "6")
     choose(choose(app, "head", "1"), "layer", "1")
     assert chosen(visit(app, "home")) == ("1", "1")
+    choose(app, "layer", "average")
+    assert chosen(visit(app, "inside")) == chosen(open_page("pages/inside.py")), "a page of single heads"
+    assert chosen(visit(app, "home")) == ("average", "1")
 
 
-def test_a_head_of_another_kind_is_kept_where_that_kind_is_shown():
+def test_a_head_of_another_kind_waits_for_a_page_that_shows_it():
     app = open_page("pages/inside.py", head="encoder.3.4")
     assert chosen(visit(app, "home")) == chosen(open_map())
     app = visit(app, "inside")
     assert (kind(app), chosen(app)) == ("encoder", ("3", "4"))
 
 
-def test_another_kind_begins_with_its_own_telling_head(shipped):
+def test_another_kind_begins_with_its_plainest_head(shipped):
     app, roles = open_page("pages/inside.py"), results.roles(results.checkpoint("en-de"))
     for one in ("cross", "encoder", "decoder", "cross"):
-        layer, head = plainest_head(shipped.trace(SENTENCE), one, roles)
-        assert chosen(choose(app, "kind", one)) == (str(layer + 1), str(head + 1)) and kind(app) == one
-
-
-def test_an_average_comes_back_from_a_page_of_single_heads():
-    app = open_map(head="cross.all.3")
-    assert chosen(visit(app, "inside")) == chosen(open_page("pages/inside.py"))
-    assert chosen(visit(app, "home")) == ("average", "3")
+        assert chosen(choose(app, "kind", one)) == labels(plainest_head(shipped.trace(SENTENCE), one, roles))
+        assert kind(app) == one
 
 
 @pytest.mark.parametrize("page", ["decoding", "inside"])
-def test_where_another_page_begins_is_no_choice(page):
+def test_the_first_head_of_another_page_is_no_choice(page):
     first = chosen(open_map())
     assert chosen(visit(open_page(f"pages/{page}.py"), "home")) == first
     assert chosen(visit(visit(open_map(), page), "home")) == first
 
 
-def test_another_checkpoint_begins_with_its_own_head():
+def test_another_checkpoint_begins_with_its_own_head_and_replaces_one_that_it_does_not_have():
     app = open_map()
     assert app.selectbox(key="checkpoint_list").options[:3] == ["en → de", "en → fr", "reverse"]
     app.selectbox(key="checkpoint_list").select("en-fr").run()
-    assert app.query_params["checkpoint"] == "en-fr", "what the address always had"
+    assert app.query_params["checkpoint"] == "en-fr"
     roles, trace = results.roles(results.checkpoint("en-fr")), Translator.load("en-fr", "cpu").trace(SENTENCE)
-    layer, head = plainest_head(trace, "cross", roles)
-    assert chosen(app) == (str(layer + 1), str(head + 1))
-
-
-def test_a_head_that_another_checkpoint_has_not_gives_way(shipped):
+    assert chosen(app) == labels(plainest_head(trace, "cross", roles))
     app = open_map(head="cross.3.8")
     app.text_input(key="text").input("a b c d").run()
     app.selectbox(key="checkpoint_list").select("reverse").run()
     assert not app.exception and chosen(app)[0] != "3"
 
 
-def test_without_roles_the_page_begins_with_the_most_confident_head(monkeypatch, shipped):
+def test_without_roles_a_page_begins_with_the_most_confident_head(monkeypatch, shipped):
     monkeypatch.setattr(results, "roles", lambda checkpoint: None)
-    monkeypatch.setattr(results, "default_head", results.default_head.__wrapped__)  # what is kept knows the roles
+    monkeypatch.setattr(results, "default_head", results.default_head.__wrapped__)  # cached results know the roles
     trace = shipped.trace(SENTENCE)
-    layer, head = most_confident_head(trace.cross, trace.source_tokens)
-    assert chosen(open_map()) == (str(layer + 1), str(head + 1))
+    assert chosen(open_map()) == labels(most_confident_head(trace.cross, trace.source_tokens))

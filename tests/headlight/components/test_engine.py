@@ -1,7 +1,9 @@
-"""The browser's engine against PyTorch with the same int8 weights: one run of node answers all that a test asks."""
+"""The browser's engine against PyTorch with the same int8 weights; each test runs node once."""
 
 import random
-from functools import cache
+import re
+from collections.abc import Callable
+from functools import cache, partial
 from pathlib import Path
 
 import pytest
@@ -46,28 +48,20 @@ SHAPES = {
 }
 SOURCE, TARGET = [5, 7, 9, 11, 3], [8, 6, 12, 4, 9, 10, 3]  # more words than source tokens
 DRAWN = 16
-TOLD = {
-    "sourceText": "source_text",
-    "targetText": "target_text",
-    "origin": "origin",
-    "finished": "finished",
-    "sourceIds": "source_ids",
-    "sourceTokens": "source_tokens",
-    "decoderInputIds": "decoder_input_ids",
-    "decoderInputTokens": "decoder_input_tokens",
-    "targetIds": "target_ids",
-    "targetTokens": "target_tokens",
-}
+FIELDS = (
+    *("source_text", "target_text", "origin", "finished", "source_ids", "source_tokens"),
+    *("decoder_input_ids", "decoder_input_tokens", "target_ids", "target_tokens"),
+)
 
 
 def drawn_shapes() -> list[dict]:
-    """Each kind of positions with each norm in turn, all else by chance."""
-    drawn, found = random.Random(4), []
+    """Return each kind of positions with each norm in turn, all else drawn."""
+    drawn, shapes = random.Random(4), []
     for number in range(DRAWN):
         shape = {name: drawn.choice(values) for name, values in SHAPES.items()}
         heads = 10 if shape["d_model"] == 30 else 4
-        found.append({**shape, "positions": POSITIONS[number % 4], "norm": NORMS[number // 4 % 2], "num_heads": heads})
-    return found
+        shapes.append({**shape, "positions": POSITIONS[number % 4], "norm": NORMS[number // 4 % 2], "num_heads": heads})
+    return shapes
 
 
 @cache
@@ -85,116 +79,95 @@ def sentences(name: str, number: int) -> list[str]:
     return [line.split("\t")[0] for line in random.Random(7).sample(lines, number)]
 
 
-class Asking:
-    """The questions of one sentence: `target` replayed and translations decoded."""
-
-    def __init__(self, dialogue: Dialogue, name: str, kernel: str, model: Transformer, source: Ids, target: Ids):
-        self.dialogue, self.name, self.kernel = dialogue, name, kernel
-        self.model, self.source, self.target = model, list(source), list(target)
-        self.given = self.target[: model.config.num_forced]
-
-    def ask(self, *question: object):
-        return self.dialogue.question(self.name, self.kernel, question)
-
-    def plainly(self) -> None:
-        """Without any change."""
-        model, source, target, given = self.model, self.source, self.target, self.given
-        self.ask("logits", source, target)(same_logits, model, source, target)
-        self.ask("decode", source, {"prefix": given})(same_greedy, model, source, given)
-        self.ask("beam", source, {"prefix": given})(same_beam, model, source, Beam(), given)
-
-    def changed(self) -> None:
-        """With heads off, source words hidden, a beginning forced."""
-        model, source, target = self.model, self.source, self.target
-        stacks = {"encoder": model.encoder, "decoder": model.decoder, "cross": model.decoder}
-        off = [f"{kind}.{len(layers) - 1}.{model.config.num_heads - 2}" for kind, layers in stacks.items()]
-        changes = {"off": [*off, "cross.0.1"], "hidden": [1, len(source) - 2]}
-        self.ask("replay", source, target, changes)(same_pass, model, source, texts_of(**changes))
-        for prefix, changed in ((self.given, changes), (target[:3], {}), (target[:3], changes)):
-            options = {"prefix": prefix, **changed}
-            self.ask("decode", source, options)(same_greedy, model, source, prefix, texts_of(**changed))
-        beam = {"size": 3, "alpha": 1.0, "penalty": "length", "prefix": target[:2], **changes}
-        expected = Beam(3, 1.0, "length")
-        self.ask("beam", source, beam)(same_beam, model, source, expected, target[:2], texts_of(**changes))
-        watched = {**beam, "watched": {"layer": 1, "head": 2}}
-        self.ask("beam", source, watched)(same_reads, model, source, 1, 2, texts_of(**changes))
-
-    def without_heads(self) -> None:
-        """With each head off in its turn."""
-        self.ask("losses", self.source, self.target)(same_losses, self.model, self.source, self.target)
+def ask(dialogue: Dialogue, name: str, kernel: str, *question: object) -> Callable[..., None]:
+    return dialogue.question(name, kernel, question)
 
 
-def test_every_shape_of_model_computes_what_it_does_in_pytorch(tmp_path):
+def compare(
+    ask: Callable[..., Callable[..., None]], model: Transformer, source: Ids, target: Ids, *, is_changed: bool
+) -> None:
+    """Replay `target` and decode; with `is_changed` also with heads off, source words hidden, and a prefix."""
+    source, target = list(source), list(target)
+    forced = target[: model.config.num_forced]
+    ask("logits", source, target)(same_logits, model, source, target)
+    ask("decode", source, {"prefix": forced})(same_greedy, model, source, forced)
+    ask("beam", source, {"prefix": forced})(same_beam, model, source, Beam(), forced)
+    if not is_changed:
+        return
+    stacks = {"encoder": model.encoder, "decoder": model.decoder, "cross": model.decoder}
+    off = [f"{kind}.{len(layers) - 1}.{model.config.num_heads - 2}" for kind, layers in stacks.items()]
+    changes = {"off": [*off, "cross.0.1"], "hidden": [1, len(source) - 2]}
+    texts = texts_of(**changes)
+    ask("replay", source, target, changes)(same_pass, model, source, texts)
+    ask("decode", source, {"prefix": forced, **changes})(same_greedy, model, source, forced, texts)
+    ask("decode", source, {"prefix": target[:3]})(same_greedy, model, source, target[:3])
+    ask("decode", source, {"prefix": target[:3], **changes})(same_greedy, model, source, target[:3], texts)
+    beam = {"size": 3, "alpha": 1.0, "penalty": "length", "prefix": target[:2], **changes}
+    ask("beam", source, beam)(same_beam, model, source, Beam(3, 1.0, "length"), target[:2], texts)
+    ask("beam", source, {**beam, "watched": {"layer": 1, "head": 2}})(same_reads, model, source, 1, 2, texts)
+    ask("losses", source, target)(same_losses, model, source, target)
+
+
+def test_every_shape_of_model_computes_as_in_pytorch(tmp_path):
     dialogue = Dialogue()
     for number, shape in enumerate(drawn_shapes()):
         model, name = small_model(number, dropout=0.0, **shape), f"small{number}"
         dialogue.models[name] = pack_weights(model)
         round_weights(model)
-        asking = Asking(dialogue, name, KERNELS[number % 2], model, SOURCE, TARGET)
-        asking.plainly()
-        asking.changed()
-        asking.without_heads()
+        compare(partial(ask, dialogue, name, KERNELS[number % 2]), model, SOURCE, TARGET, is_changed=True)
     dialogue.hold(tmp_path)
 
 
 @pytest.mark.parametrize(("name", "number"), [("en-de", 20), ("reverse", 4)])
-def test_the_shipped_models_compute_what_they_do_in_pytorch(name, number, tmp_path):
+def test_the_shipped_models_compute_as_in_pytorch(name, number, tmp_path):
     checkpoint, packed = shipped(name)
     dialogue, model = Dialogue(), checkpoint.model
     dialogue.models[name] = packed
-    for place, text in enumerate(sentences(name, number)):
+    for index, text in enumerate(sentences(name, number)):
         source = source_ids(checkpoint.tokenizer, text)
-        asking = Asking(dialogue, name, KERNELS[place % 2], model, source, greedy_ids(model, source))
-        asking.plainly()
-        if place < 2:
-            asking.changed()
-            asking.without_heads()
+        target = greedy_ids(model, source)
+        compare(partial(ask, dialogue, name, KERNELS[index % 2]), model, source, target, is_changed=index < 2)
     dialogue.hold(tmp_path)
 
 
-def test_a_text_is_read_and_told_as_it_is_in_pytorch(tmp_path):
+def test_traces_and_refusals_are_those_of_pytorch(tmp_path):
     checkpoint, packed = shipped("en-de")
     dialogue, translator = Dialogue(), Translator(checkpoint)
     dialogue.models["en-de"] = packed
-    text, *others = sentences("en-de", 3)
+    text, *_ = sentences("en-de", 3)
 
-    def same_trace(answer, **options):
-        found, expected = answer["value"], translator.trace(text, **options)
-        for ours, name in TOLD.items():
-            assert found[ours] == plain(getattr(expected, name)), ours
+    def same_trace(answer, options):
+        expected = translator.trace(text, **options)
+        for name in FIELDS:
+            value = getattr(expected, name)
+            value = list(value) if isinstance(value, tuple) and not isinstance(value[0], tuple) else value
+            assert answer["value"][re.sub(r"_(.)", lambda found: found[1].upper(), name)] == value, name
 
     def refused(answer, error, options):
         with pytest.raises(error) as raised:
             translator.trace(**options)
         assert answer["error"] == {"name": error.__name__, "message": str(raised.value)}
 
-    def ask(*question):
-        return dialogue.question("en-de", "simd", question)
+    def same_without_each(answer, expected):
+        for one, other in zip(answer["each"], expected, strict=True):
+            assert (tuple(one["targetIds"]), one["finished"]) == (other.ids, other.finished)
+            assert one["targetText"] == checkpoint.tokenizer.decode(other.ids)
+            assert one["logProbability"] == pytest.approx(other.log_probability, abs=1e-4)
 
-    ask("trace", text, {})(same_trace)
-    ask("trace", text, {"prefix": "Wir"})(lambda answer: same_trace(answer, prefix="Wir"))
-    ask("trace", text, {"target": "Guten Tag!"})(lambda answer: same_trace(answer, target="Guten Tag!"))
-    ask("trace", text, {"beam": 4})(lambda answer: same_trace(answer, beam=4))
-    ask("trace", "", {})(refused, EmptyTextError, {"text": ""})
-    ask("trace", "\u200b \ufeff", {})(refused, EmptyTextError, {"text": "\u200b \ufeff"})
-    ask("trace", "a " * 200, {})(refused, TooLongError, {"text": "a " * 200})
-    ask("trace", "a" * 9000, {})(refused, TooLongError, {"text": "a" * 9000})
-    ask("trace", text, {"target": "\n"})(refused, EmptyTextError, {"text": text, "target": "\n"})
-    ask("trace", text, {"prefix": "x " * 140})(refused, TooLongError, {"text": text, "prefix": "x " * 140})
+    for options in ({}, {"prefix": "Wir"}, {"target": "Guten Tag!"}, {"beam": 4}):
+        dialogue.question("en-de", "simd", ("trace", text, options))(same_trace, options)
+    for error, source, options in (
+        (EmptyTextError, "\u200b \ufeff", {}),
+        (TooLongError, "a " * 200, {}),
+        (TooLongError, "a" * 9000, {}),
+        (EmptyTextError, text, {"target": "\n"}),
+        (TooLongError, text, {"prefix": "x " * 140}),
+    ):
+        dialogue.question("en-de", "simd", ("trace", source, options))(refused, error, {"text": source, **options})
     source = source_ids(checkpoint.tokenizer, text)
     sets = [[0], [1, 2], list(range(len(source) - 1))]
-    expected = translate_without_each(checkpoint.model, source, sets)
-    ask("translateWithoutEach", text, sets, {})(same_without_each, expected, checkpoint.tokenizer)
+    question = ("translateWithoutEach", text, sets, {})
+    dialogue.question("en-de", "simd", question)(
+        same_without_each, translate_without_each(checkpoint.model, source, sets)
+    )
     dialogue.hold(tmp_path)
-
-
-def plain(value: object) -> object:
-    """As JSON has it."""
-    return list(value) if isinstance(value, tuple) and not isinstance(value[0], tuple) else value
-
-
-def same_without_each(answer, expected, tokenizer) -> None:
-    for one, other in zip(answer["each"], expected, strict=True):
-        assert (tuple(one["targetIds"]), one["finished"]) == (other.ids, other.finished)
-        assert one["targetText"] == tokenizer.decode(other.ids)
-        assert one["logProbability"] == pytest.approx(other.log_probability, abs=1e-4)

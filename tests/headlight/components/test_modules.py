@@ -1,4 +1,4 @@
-"""A component's JavaScript at an address of its own: what is served there, for how long, and what Streamlit gets."""
+"""Addresses of the components' JavaScript: content, caching, and the script that Streamlit gets."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -12,74 +12,59 @@ from headlight.components import modules, show
 from headlight.components.bundle import FOLDER, bundle
 
 ENTRY = "token_lines/lines"
-MOST_BYTES = 300  # of what goes along with all data in place of the bundle
+MOST_BYTES = 300  # in place of the bundle, with every message
 
 
 @pytest.fixture
-def served(monkeypatch) -> Iterator[TestClient]:
-    """What the server answers beside the app; components are loaded from it meanwhile."""
+def client(monkeypatch) -> Iterator[TestClient]:
+    """A client of the routes, from which components are loaded meanwhile."""
     monkeypatch.setattr(modules, "_served", [])
     show._declare.cache_clear()
     yield TestClient(Starlette(routes=modules.module_routes()))
     show._declare.cache_clear()
 
 
-def test_a_bundle_is_served_whole_and_kept_for_good(served):
-    answer = served.get(f"/{modules.address(ENTRY)}")
-    assert answer.status_code == 200 and answer.text == bundle((FOLDER / ENTRY).with_suffix(".js"))
-    assert answer.headers["Content-Type"].startswith("text/javascript")
-    assert answer.headers["Cache-Control"] == "public, max-age=31536000, immutable"
-
-
-def test_another_version_has_another_address(served, monkeypatch):
-    before = modules.address(ENTRY)
+def test_a_bundle_is_served_and_cached_under_an_address_of_its_version(client, monkeypatch):
+    address = modules.address(ENTRY)
+    response = client.get(f"/{address}")
+    assert response.status_code == 200 and response.text == bundle((FOLDER / ENTRY).with_suffix(".js"))
+    assert response.headers["Content-Type"].startswith("text/javascript")
+    assert response.headers["Cache-Control"] == "public, max-age=31536000, immutable"
     monkeypatch.setattr(modules, "text", lambda entry: "export default () => {};")
-    assert modules.address(ENTRY) != before
-    assert served.get(f"/{before}").status_code == 404
+    assert modules.address(ENTRY) != address and client.get(f"/{address}").status_code == 404
 
 
 @pytest.mark.parametrize(
     "path",
     [
-        "modules/token_lines/lines-0000000000000000.js",
-        "modules/token_lines/lines.js",
-        "modules/token_lines/geometry-0000000000000000.js",
-        "modules/nothing/there-0000000000000000.js",
-        "modules/lib/controls-0000000000000000.js",  # HTML without JavaScript
-        "modules/..%2f..%2fapp/main-0000000000000000.js",
-        "modules/token_lines/..%2flib%2fmount-0000000000000000.js",
+        "token_lines/lines-0000000000000000.js",
+        "token_lines/lines.js",
+        "nothing/there-0000000000000000.js",
+        "lib/controls-0000000000000000.js",  # HTML without JavaScript
+        "..%2f..%2fapp/main-0000000000000000.js",
+        "token_lines/..%2flib%2fmount-0000000000000000.js",
     ],
 )
-def test_nothing_else_is_served(served, path):
-    assert served.get(f"/{path}").status_code == 404
+def test_nothing_else_is_served(client, path):
+    assert client.get(f"/modules/{path}").status_code == 404
 
 
-def test_below_a_base_path_all_is_there_and_nothing_at_the_root(monkeypatch):
-    get_option = config.get_option
-    monkeypatch.setattr(
-        config, "get_option", lambda name: "/school/app/" if name == "server.baseUrlPath" else get_option(name)
-    )
+def test_routes_are_below_the_base_path(monkeypatch):
+    monkeypatch.setattr(config, "get_option", {"server.baseUrlPath": "/school/app/"}.__getitem__)
     monkeypatch.setattr(modules, "_served", [])
     client = TestClient(Starlette(routes=modules.module_routes()))
     assert client.get(f"/school/app/{modules.address(ENTRY)}").status_code == 200
     assert client.get(f"/{modules.address(ENTRY)}").status_code == 404
 
 
-def declared(monkeypatch) -> str:
-    """The JavaScript that Streamlit gets for a component."""
-    given = {}
-    monkeypatch.setattr("streamlit.components.v2.component", lambda *names, **parts: partial(given.update, parts))
-    show._declare.cache_clear()
+@pytest.mark.parametrize("is_served", [True, False])
+def test_streamlit_gets_the_address_where_routes_serve_it_and_else_the_bundle(is_served, client, monkeypatch):
+    if not is_served:
+        modules._served.clear()
+    options: dict = {}
+    monkeypatch.setattr("streamlit.components.v2.component", lambda *names, **parts: partial(options.update, parts))
     show._declare(ENTRY)()
-    show._declare.cache_clear()
-    return given["js"]
-
-
-def test_streamlit_gets_the_address_in_place_of_the_bundle(served, monkeypatch):
-    script = declared(monkeypatch)
-    assert modules.address(ENTRY) in script and len(script) < MOST_BYTES
-
-
-def test_without_such_routes_streamlit_gets_the_bundle(monkeypatch):
-    monkeypatch.setattr(modules, "_served", [])
-    assert declared(monkeypatch) == bundle((FOLDER / ENTRY).with_suffix(".js"))
+    if is_served:
+        assert modules.address(ENTRY) in options["js"] and len(options["js"]) < MOST_BYTES
+    else:
+        assert options["js"] == bundle((FOLDER / ENTRY).with_suffix(".js"))

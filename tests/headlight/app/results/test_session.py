@@ -1,4 +1,4 @@
-"""The cached functions: computed once for all who ask for the same, anew when files change, and errors are not kept."""
+"""The cached results: shared by equal requests, computed anew when files change; errors are not cached."""
 
 import os
 import shutil
@@ -17,19 +17,12 @@ TEXT = "big old tree."
 @pytest.fixture
 def checkpoint(trained_folder, tmp_path, monkeypatch) -> results.CheckpointFiles:
     """A checkpoint of this test alone."""
-    shutil.copytree(trained_folder, tmp_path / "own")
+    shutil.copytree(trained_folder, tmp_path / "mine")
     monkeypatch.setattr(results, "CHECKPOINTS", tmp_path)
-    return results.checkpoint("own")
+    return results.checkpoint("mine")
 
 
-def test_who_asks_for_the_same_gets_the_same(checkpoint):
-    assert results.trace(TranslationRequest(checkpoint, TEXT, Greedy())) is results.trace(
-        TranslationRequest(checkpoint, TEXT, Greedy())
-    )
-    assert results.checkpoint("own") == checkpoint and checkpoint.name == "own"
-
-
-def test_every_part_of_a_request_tells_two_apart(checkpoint):
+def test_equal_requests_share_a_read_only_result_and_every_field_tells_two_apart(checkpoint):
     first = TranslationRequest(checkpoint, TEXT, Beam(2, 0.6))
     others = [
         replace(first, text="big tree."),
@@ -40,48 +33,46 @@ def test_every_part_of_a_request_tells_two_apart(checkpoint):
         replace(first, prefix=results.trace(first).target_ids[:1]),
         replace(first, rank=2),
     ]
-    traces = [results.trace(choice) for choice in (first, *others)]
+    traces = [results.trace(request) for request in (first, *others)]
     assert len({id(trace) for trace in traces}) == len(traces)
-    assert results.trace(replace(first, rank=99)).target_ids == results.trace(replace(first, rank=2)).target_ids
+    assert results.trace(TranslationRequest(results.checkpoint("mine"), TEXT, Beam(2, 0.6))) is traces[0]
+    assert results.trace(replace(first, rank=99)).target_ids == traces[-1].target_ids != traces[0].target_ids
+    stages, *_ = measures.stages(first, "encoder", 0)
+    for array in (traces[0].encoder, results.residual_stream(first).logits, stages.weights):
+        with pytest.raises(ValueError):
+            array[...] = np.zeros_like(array)
 
 
 @pytest.mark.parametrize("file", ["config.json", "model.safetensors", "tokenizer.model", "training.json"])
-def test_a_checkpoint_that_is_written_anew_is_read_anew(checkpoint, file, tmp_path):
+def test_a_changed_checkpoint_is_read_anew(checkpoint, file, tmp_path):
     before = results.translator(checkpoint)
-    written = (tmp_path / "own" / file).stat().st_mtime_ns + 1_000_000
-    os.utime(tmp_path / "own" / file, ns=(written, written))
-    assert results.checkpoint("own") != checkpoint
-    assert results.translator(results.checkpoint("own")) is not before
+    changed_at = (tmp_path / "mine" / file).stat().st_mtime_ns + 1_000_000
+    os.utime(tmp_path / "mine" / file, ns=(changed_at, changed_at))
+    assert results.checkpoint("mine") != checkpoint and results.checkpoint("mine").name == checkpoint.name == "mine"
+    assert results.translator(results.checkpoint("mine")) is not before
     assert results.translator(checkpoint) is before
 
 
-def test_another_folder_of_the_same_name_is_another_checkpoint(checkpoint, trained_folder, tmp_path, monkeypatch):
-    shutil.copytree(trained_folder, tmp_path / "elsewhere" / "own")
+def test_a_copy_in_another_folder_is_another_checkpoint(checkpoint, trained_folder, tmp_path, monkeypatch):
+    shutil.copytree(trained_folder, tmp_path / "elsewhere" / "mine")
     monkeypatch.setattr(results, "CHECKPOINTS", tmp_path / "elsewhere")
-    assert results.checkpoint("own").written == checkpoint.written, "a copy keeps the times"
-    assert results.translator(results.checkpoint("own")) is not results.translator(checkpoint)
+    assert results.checkpoint("mine").written == checkpoint.written
+    assert results.translator(results.checkpoint("mine")) is not results.translator(checkpoint)
 
 
-def test_an_error_is_not_kept(checkpoint, tmp_path):
-    weights = tmp_path / "own" / "model.safetensors"
-    whole = weights.read_bytes()
+def test_an_error_is_not_cached(checkpoint, tmp_path):
+    weights = tmp_path / "mine" / "model.safetensors"
+    content = weights.read_bytes()
     times = weights.stat().st_atime_ns, weights.stat().st_mtime_ns
-    weights.write_bytes(whole[:100])
+    weights.write_bytes(content[:100])
     os.utime(weights, ns=times)
-    with pytest.raises(UserError):
-        results.translator(checkpoint)
-    with pytest.raises(UserError):
-        results.trace(TranslationRequest(checkpoint, TEXT))
-    weights.write_bytes(whole)
+    for compute, request in (
+        (results.translator, checkpoint),
+        (results.trace, TranslationRequest(checkpoint, TEXT)),
+        (results.residual_stream, TranslationRequest(checkpoint, " ")),
+    ):
+        with pytest.raises(UserError):
+            compute(request)
+    weights.write_bytes(content)
     os.utime(weights, ns=times)
     assert results.trace(TranslationRequest(checkpoint, TEXT)).source_text == TEXT
-    with pytest.raises(UserError, match="is empty"):
-        results.residual_stream(TranslationRequest(checkpoint, " "))
-
-
-def test_what_is_shared_is_read_only(checkpoint):
-    choice = TranslationRequest(checkpoint, TEXT)
-    stages, *_ = measures.stages(choice, "encoder", 0)
-    for array in (results.trace(choice).encoder, results.residual_stream(choice).logits, stages.weights):
-        with pytest.raises(ValueError):
-            array[...] = np.zeros_like(array)
