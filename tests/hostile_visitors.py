@@ -1,11 +1,9 @@
-"""The hostile campaign's visitors: addresses and texts with faults by chance, sent to a real server over its websocket.
+"""Visitors of the hostile campaign: drawn addresses and texts, sent to a real server over its websocket.
 
     PYTHONPATH=. python tests/hostile_visitors.py [--seed 1] [--count 400] [--checkpoints 150]
 
-A case is an address that is opened, a text that is asked for on a page, or a checkpoint with faults in its files that a
-page shows. It fails where Streamlit's box of an
-exception comes, the log has a traceback, or the run is not over within a minute. Memory is the server's most, after all
-addresses as they are kept and after the cases.
+A case is an address, a text, or a checkpoint with damaged files that a page displays. It fails on an exception on the
+page, a traceback in the log, or a run that does not end. Memory is the server's maximum before and after the cases.
 """
 
 import argparse
@@ -32,13 +30,13 @@ from headlight.app.parameters import PARAMETERS
 from transformer.data.tokenizer import well_formed
 
 PATIENCE = 300.0  # seconds for a run
-KEPT = (ROOT / "tests" / "headlight" / "app" / "addresses.txt").read_text(encoding="utf-8").splitlines()
-ADDRESSES = [*(each for each in KEPT if each and not each.startswith("#")), *(each.lstrip("/") for each in VIEWS)]
+EXAMPLES = (ROOT / "tests" / "headlight" / "app" / "addresses.txt").read_text(encoding="utf-8").splitlines()
+ADDRESSES = [*(each for each in EXAMPLES if each and not each.startswith("#")), *(each.lstrip("/") for each in VIEWS)]
 
 
 @contextmanager
 def logged(log: Path, **environment: str) -> Iterator[tuple[subprocess.Popen, str]]:
-    """A server with these variables, whose output goes to a file; yields its process and address."""
+    """Start a server whose output goes to a file; yield its process and address."""
     port = free_port()
     command = [sys.executable, "-m", "streamlit", "run", "app.py", f"--server.port={port}", "--server.headless=true"]
     whole = os.environ | {"HEADLIGHT_DEVICE": "cpu", "HEADLIGHT_MODEL_PROCESS": "0"} | environment
@@ -51,7 +49,7 @@ def logged(log: Path, **environment: str) -> Iterator[tuple[subprocess.Popen, st
 
 
 def hostile_query(query: str, chance: random.Random) -> str:
-    """What stands behind an address's "?", with one to four values or names that nobody would write."""
+    """Return a query with one to four of its values or names replaced."""
     parameters = parse_qsl(query)
     for _ in range(chance.randint(1, 4)):
         names = [name for name, _ in parameters]
@@ -65,7 +63,7 @@ def hostile_query(query: str, chance: random.Random) -> str:
 
 
 def _value(before: str, chance: random.Random) -> str:
-    """Another value of a parameter: of another's, with faults, a number, or a text."""
+    """Draw another value of a parameter: a text, a damaged value, other numbers, or a value of another parameter."""
     match chance.randrange(5):
         case 0:
             return well_formed(hostile_text(chance))[:3000]
@@ -79,29 +77,29 @@ def _value(before: str, chance: random.Random) -> str:
 
 
 async def visit(address: str, seed: int, numbers: range) -> list[str]:
-    """Open an address and then ask for a text, a case each; returns what went wrong."""
+    """Open an address and then ask for a text, a case each; return the failures."""
     wrong = []
     for number in numbers[::2]:
         chance = random.Random(f"{seed} visitor {number}")
         page, _, query = chance.choice(ADDRESSES).partition("?")
         query, text = hostile_query(query, chance), well_formed(hostile_text(chance)).replace("\0", "")
         async with WebsocketVisitor(address, page) as visitor:
-            for what, ask in ((f"{page}?{query}", visitor.open(query)), (text, visitor.ask(text))):
-                wrong += [f"visitor {number}: {what[:300]!r}: {problem}" for problem in await problems(ask)]
+            for case, run in ((f"{page}?{query}", visitor.open(query)), (text, visitor.ask(text))):
+                wrong += [f"visitor {number}: {case[:300]!r}: {problem}" for problem in await problems(run)]
     return wrong
 
 
-async def problems(ask: Awaitable[Run]) -> list[str]:
-    """What is wrong with a run: exceptions before the visitor, or no end."""
+async def problems(run: Awaitable[Run]) -> list[str]:
+    """Return the failures of a run: exceptions on the page, or no end."""
     try:
-        run = await asyncio.wait_for(ask, PATIENCE)
+        ended = await asyncio.wait_for(run, PATIENCE)
     except TimeoutError:
         return ["hangs"]
-    return run.exceptions + [told for told in run.told if "Traceback" in told]
+    return ended.exceptions + [text for text in ended.told if "Traceback" in text]
 
 
 async def show(address: str, shown: Path, real: Path, seed: int, numbers: range) -> list[str]:
-    """Put a checkpoint with faults where the server looks for one, and open a page that shows it."""
+    """Put a damaged checkpoint into the server's folder, and open a page that displays it."""
     wrong = []
     for number in numbers:
         chance = random.Random(f"{seed} shown {number}")
@@ -111,52 +109,41 @@ async def show(address: str, shown: Path, real: Path, seed: int, numbers: range)
         page, _, query = chance.choice(ADDRESSES).partition("?")
         query = urlencode([each for each in parse_qsl(query) if each[0] != "checkpoint"] + [("text", "big red dog.")])
         async with WebsocketVisitor(address, page) as visitor:
-            found = await problems(visitor.open(query))
-            wrong += [f"shown {number}: {page}?{query}: {problem}" for problem in found]
+            failures = await problems(visitor.open(query))
+            wrong += [f"shown {number}: {page}?{query}: {problem}" for problem in failures]
     return wrong
 
 
-async def ordinary(address: str) -> None:
-    """Open every address as it is kept."""
+async def open_all(address: str) -> None:
+    """Open every example address."""
     for each in ADDRESSES:
         page, _, query = each.partition("?")
         async with WebsocketVisitor(address, page) as visitor:
-            assert not (found := await problems(visitor.open(query))), (each, found)
+            assert not (failures := await problems(visitor.open(query))), (each, failures)
 
 
 def memory(server: subprocess.Popen) -> int:
-    """The most memory that a process has had, MB."""
-    status = Path(f"/proc/{server.pid}/status").read_text()
-    return int(re.search(r"VmHWM:\s+(\d+)", status)[1]) // 1024
+    """Return the maximum memory of a process, MB."""
+    return int(re.search(r"VmHWM:\s+(\d+)", Path(f"/proc/{server.pid}/status").read_text())[1]) // 1024
 
 
-def tracebacks(log: Path) -> list[str]:
-    said = log.read_text(errors="replace")
-    return [said[max(0, found.start() - 300) : found.start() + 3000] for found in re.finditer("Traceback", said)]
-
-
-def campaign(seed: int, count: int) -> tuple[list[str], int, int]:
-    """Run the cases; returns what went wrong, and the memory after all addresses as they are, and after the cases."""
-    with tempfile.TemporaryDirectory() as folder:
-        log = Path(folder) / "log"
-        with logged(log) as (server, address):
-            asyncio.run(ordinary(address))
-            before = memory(server)
-            wrong = asyncio.run(visit(address, seed, range(count)))
-            return [*wrong, *tracebacks(log)], before, memory(server)
-
-
-def campaign_of_checkpoints(seed: int, count: int) -> tuple[list[str], int, int]:
-    """The same for checkpoints with faults; the first number is the memory with a sound one."""
+def campaign(seed: int, count: int, *, damaged: bool) -> tuple[list[str], int, int]:
+    """Run the cases; return the failures, and the memory before and after them."""
     with tempfile.TemporaryDirectory() as folder:
         log, real, shown = (Path(folder) / name for name in ("log", "real", "checkpoints"))
-        write_checkpoint(real)
-        shutil.copytree(real, shown / "sound")
-        with logged(log, HEADLIGHT_CHECKPOINTS=str(shown)) as (server, address):
-            asyncio.run(ordinary(address))
-            before = memory(server)
-            wrong = asyncio.run(show(address, shown / "sound", real, seed, range(count)))
-            return [*wrong, *tracebacks(log)], before, memory(server)
+        if damaged:
+            write_checkpoint(real)
+            shutil.copytree(real, shown / "sound")
+        with logged(log, **({"HEADLIGHT_CHECKPOINTS": str(shown)} if damaged else {})) as (server, address):
+            asyncio.run(open_all(address))
+            before, numbers = memory(server), range(count)
+            cases = show(address, shown / "sound", real, seed, numbers) if damaged else visit(address, seed, numbers)
+            wrong = asyncio.run(cases)
+            text = log.read_text(errors="replace")
+            wrong += [
+                text[max(0, match.start() - 300) : match.start() + 3000] for match in re.finditer("Traceback", text)
+            ]
+            return wrong, before, memory(server)
 
 
 def main() -> int:
@@ -164,14 +151,10 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=400)
     parser.add_argument("--checkpoints", type=int, default=150)
-    options = parser.parse_args()
-    any_wrong = False
-    for kind, run, count in (
-        ("addresses and texts", campaign, options.count),
-        ("checkpoints", campaign_of_checkpoints, options.checkpoints),
-    ):
-        wrong, before, after = run(options.seed, count)
-        print(f"{count} cases of {kind}, {len(wrong)} wrong; memory {after} MB ({before} without faults)", flush=True)
+    options, any_wrong = parser.parse_args(), False
+    for kind, count in (("addresses and texts", options.count), ("checkpoints", options.checkpoints)):
+        wrong, before, after = campaign(options.seed, count, damaged=kind == "checkpoints")
+        print(f"{count} cases of {kind}, {len(wrong)} wrong; memory {after} MB ({before} before)", flush=True)
         print(*wrong, sep="\n", flush=True)
         any_wrong |= bool(wrong)
     return int(any_wrong)

@@ -1,4 +1,4 @@
-"""The package that pip builds: what is in it, and that it works where the repository is not."""
+"""The package that pip builds: its files, and its commands outside the repository."""
 
 import os
 import re
@@ -24,64 +24,58 @@ PIP = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory) -> Path:
-    """The wheel, built of a copy with what people have lying in their checkpoints' folder, without a network."""
+    """The wheel, built without a network from a copy with files that do not belong to it."""
     copy, out = tmp_path_factory.mktemp("copy") / "headlight", tmp_path_factory.mktemp("wheel")
-    unwanted = shutil.ignore_patterns(
-        ".git", ".venv", "node_modules", "tests", "docs", "benchmarks", "build", "__pycache__"
-    )
-    shutil.copytree(ROOT, copy, ignore=unwanted)
+    others = (".git", ".venv", "node_modules", "tests", "docs", "benchmarks", "build", "__pycache__")
+    shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(*others))
     shutil.copytree(copy / "checkpoints" / "reverse", copy / "checkpoints" / "of-my-own")
     (copy / "checkpoints" / "reverse" / "model.safetensors.part").write_bytes(b"half")
     (copy / "headlight" / "components" / "node_modules" / "other").mkdir(parents=True)
     (copy / "headlight" / "components" / "node_modules" / "other" / "index.js").write_text("export {};")
     subprocess.run([*PIP, "wheel", copy, "--no-deps", "--no-build-isolation", "--wheel-dir", out], check=True)
-    (found,) = out.iterdir()
-    return found
+    (wheel,) = out.iterdir()
+    return wheel
 
 
 @pytest.fixture(scope="module")
 def installed(wheel, tmp_path_factory) -> Path:
-    """A folder with nothing but the package; what it depends on is found beside."""
+    """A folder with the installed package alone."""
     target = tmp_path_factory.mktemp("installed")
     subprocess.run([*PIP, "install", wheel, "--no-deps", "--no-compile", "--target", target], check=True)
     return target
 
 
 def start(installed: Path, folder: Path, *arguments: str) -> subprocess.Popen:
-    """Start the console script in a folder that has nothing to do with the repository."""
+    """Start the console script in a folder outside the repository."""
     environment = {**os.environ, "PYTHONPATH": str(installed), "HEADLIGHT_DEVICE": "cpu", "OMP_NUM_THREADS": "1"}
     script = [sys.executable, "-P", installed / "bin" / "headlight", *arguments]
     return subprocess.Popen(script, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True)
 
 
-def test_the_wheel_has_both_packages_the_entry_and_the_shipped_checkpoints_and_no_more(wheel):
-    sources = [
-        path for package in ("transformer", "headlight") for path in (ROOT / package).rglob("*.*") if path.is_file()
-    ]
-    wanted = {path.relative_to(ROOT).as_posix() for path in sources if path.name not in TOOLS}
-    wanted = {name for name in wanted if "__pycache__" not in name and "node_modules" not in name}
+def test_the_wheel_has_both_packages_the_entry_and_the_shipped_checkpoints_alone(wheel):
+    sources = [path for package in ("transformer", "headlight") for path in (ROOT / package).rglob("*.*")]
+    names = {path.relative_to(ROOT).as_posix() for path in sources if path.is_file() and path.name not in TOOLS}
+    names = {name for name in names if "__pycache__" not in name and "node_modules" not in name}
     entry = ["app.py", ".streamlit/config.toml", *(f"pages/{path.name}" for path in files("pages"))]
-    wanted |= {f"headlight/entry/{name}" for name in entry}
-    shipped = [path for name in CHECKPOINTS for path in (ROOT / "checkpoints" / name).iterdir() if path.is_file()]
-    shipped += (ROOT / "configs").iterdir()
-    wanted |= {f"transformer/{path.relative_to(ROOT).as_posix()}" for path in shipped if path.suffix != ".part"}
+    names |= {f"headlight/entry/{name}" for name in entry}
+    data = [path for name in CHECKPOINTS for path in (ROOT / "checkpoints" / name).iterdir() if path.is_file()]
+    data += (ROOT / "configs").iterdir()
+    names |= {f"transformer/{path.relative_to(ROOT).as_posix()}" for path in data if path.suffix != ".part"}
     with zipfile.ZipFile(wheel) as archive:
-        assert {name for name in archive.namelist() if ".dist-info/" not in name} == wanted
-    assert any(name.endswith("en-de/model.safetensors") for name in wanted) and len(wanted) > 250
+        assert {name for name in archive.namelist() if ".dist-info/" not in name} == names
+    assert any(name.endswith("en-de/model.safetensors") for name in names) and len(names) > 250
 
 
-def test_the_command_translates_elsewhere_with_the_checkpoint_that_came_with_it(installed, tmp_path):
+def test_the_installed_command_translates(installed, tmp_path):
     text = "I love my teacher."
+    expected = Translator.load(ROOT / "checkpoints" / "en-de", "cpu").translate([text])[0]
     with start(installed, tmp_path, "translate", text) as process:
-        assert (
-            process.stdout.read().strip() == Translator.load(ROOT / "checkpoints" / "en-de", "cpu").translate([text])[0]
-        )
+        assert process.stdout.read().strip() == expected
     assert process.returncode == 0
 
 
-def test_the_app_is_served_from_elsewhere_and_ends_when_it_is_asked_to(installed, tmp_path):
-    """A file of the current folder must not be taken for a module of the app's."""
-    (tmp_path / "headlight.py").write_text("raise ImportError('not the app')")
+def test_the_installed_app_is_served_until_it_is_terminated(installed, tmp_path):
+    (tmp_path / "headlight.py").write_text("raise ImportError('a file of the current folder')")
     port = free_port()
     with start(installed, tmp_path, "app", "--headless", "--port", str(port)) as process:
         try:
@@ -92,7 +86,7 @@ def test_the_app_is_served_from_elsewhere_and_ends_when_it_is_asked_to(installed
         assert f"http://localhost:{port}" in process.stdout.read(), "the app's own settings: this machine alone"
 
 
-def test_every_pinned_version_is_in_the_range_that_the_package_asks_for():
+def test_pinned_versions_are_in_the_ranges_of_the_package():
     ranges = {each.name: each for each in map(Requirement, PROJECT["dependencies"])}
     pins = [Requirement(line) for line in (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines()]
     assert {pin.name for pin in pins} == ranges.keys()
@@ -102,16 +96,10 @@ def test_every_pinned_version_is_in_the_range_that_the_package_asks_for():
         assert str(ranges[pin.name].marker) == str(pin.marker), pin.name
 
 
-def test_the_version_is_the_same_wherever_it_is_written(wheel):
+def test_wheel_citation_and_changelog_have_one_version(wheel):
     assert wheel.name.split("-")[1] == __version__
     citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     assert re.findall(r"^version: (.*)$", citation, re.MULTILINE) == [__version__]
-    changes = re.findall(
-        r"^## \[(\d.*)\] - \d{4}-\d\d-\d\d$", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE
-    )
-    assert changes[0] == __version__
-
-
-def test_the_citation_file_has_what_its_schema_requires():
-    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     assert {"cff-version", "message", "title", "authors"} <= set(re.findall(r"^([a-z-]+):", citation, re.MULTILINE))
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert re.findall(r"^## \[(\d.*)\] - \d{4}-\d\d-\d\d$", changes, re.MULTILINE)[0] == __version__

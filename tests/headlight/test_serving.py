@@ -1,4 +1,4 @@
-"""The commands that `headlight` adds to those of `python -m transformer`: `app` and `page`."""
+"""The commands `app` and `page`."""
 
 import re
 from base64 import b64decode
@@ -10,12 +10,12 @@ from headlight.__main__ import main
 pytestmark = pytest.mark.usefixtures("command_line")
 
 
-def test_the_app_is_not_started_with_checkpoints_that_are_not_there(capsys, tmp_path):
+def test_the_app_does_not_start_without_its_checkpoints(capsys, tmp_path):
     assert main(["app", "--checkpoints", str(tmp_path / "none")]) == 1
     assert "There is no folder" in capsys.readouterr().err
 
 
-def test_page_writes_the_explorer_with_every_weight_and_what_heads_do_over_a_corpus(capsys, checkpoints, tmp_path):
+def test_page_writes_the_explorer_with_roles_over_a_corpus(capsys, checkpoints, tmp_path):
     out, sentence = tmp_path / "page.html", "I love my teacher."
     assert main(["page", sentence, "--checkpoint", str(checkpoints / "en-de"), "--out", str(out)]) == 0
     text = out.read_text(encoding="utf-8")
@@ -25,7 +25,7 @@ def test_page_writes_the_explorer_with_every_weight_and_what_heads_do_over_a_cor
     assert re.search(rb'"sentences":[0-9]+', blob)
 
 
-def test_a_page_that_cannot_be_written_is_one_friendly_line(capsys, trained_folder, tmp_path):
+def test_an_unwritable_page_is_reported_in_one_line(capsys, trained_folder, tmp_path):
     out = str(tmp_path / "none" / "page.html")
     assert main(["page", "red", "--checkpoint", str(trained_folder), "--out", out]) == 1
     error = capsys.readouterr().err.strip().splitlines()
