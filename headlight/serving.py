@@ -1,4 +1,4 @@
-"""The commands that need the app: `app` serves it, `page` writes a sentence's explorer or the model as one file."""
+"""Commands that need the app: `app` serves it, `page` writes a sentence's explorer or the model as one file."""
 
 import argparse
 import os
@@ -13,7 +13,7 @@ from transformer.files import write_atomically
 
 from .app.entry import CHECKPOINTS_VARIABLE, LESSONS_VARIABLE, entry_folder
 
-# Streamlit's own command; Ctrl-C while it is imported ends it without a word.
+# Streamlit's command; Ctrl-C during its import ends it without a traceback.
 _SERVER = """
 import signal
 handler = signal.getsignal(signal.SIGINT)
@@ -50,9 +50,9 @@ def add_commands(command: AddCommand) -> None:
 
 
 def _app(options: argparse.Namespace) -> int:
-    """Serve until interrupted, in this process's place where that can be: whatever ends it ends the server.
+    """Serve until interrupted, in place of this process where the system can; return the server's exit status.
 
-    Returns the server's exit status. All else is set by STREAMLIT_* in the environment.
+    All other settings are STREAMLIT_* in the environment.
     """
     environment = dict(os.environ)
     if options.checkpoints:
@@ -63,7 +63,7 @@ def _app(options: argparse.Namespace) -> int:
         if not options.lessons.is_dir():
             raise UserError(f"There is no folder {options.lessons}.")
         environment[LESSONS_VARIABLE] = str(options.lessons.resolve())
-    # -P: what happens to lie in the current folder is not imported in place of what is installed.
+    # -P: files of the current folder do not shadow installed modules.
     command = [sys.executable, "-P", "-c", _SERVER, "run", str(entry_folder() / "app.py")]
     for name, value in (("port", options.port), ("address", options.address), ("headless", options.headless or None)):
         if value is not None:
@@ -73,7 +73,7 @@ def _app(options: argparse.Namespace) -> int:
     with subprocess.Popen(command, env=environment) as server:  # Windows' exec would return to the shell at once
         try:
             return server.wait()
-        except KeyboardInterrupt:  # from the keyboard the server has heard it too; a polite kill reached us alone
+        except KeyboardInterrupt:  # the keyboard interrupts the server, too; a signal may not
             server.terminate()
             return server.wait()
 
@@ -92,9 +92,9 @@ def _page(options: argparse.Namespace) -> None:
         raise UserError("--lesson goes with --live.")
     if options.out is None:
         raise UserError("Say by --out which file to write.")
-    page, told = (_live if options.live else _explorer)(options)
+    page, message = (_live if options.live else _explorer)(options)
     write_result(options.out, lambda path: write_atomically(path, page.encode()))
-    print(told)
+    print(message)
 
 
 def _live(options: argparse.Namespace) -> tuple[str, str]:
@@ -152,7 +152,7 @@ def _site(options: argparse.Namespace) -> None:
 
 
 def _explorer(options: argparse.Namespace) -> tuple[str, str]:
-    """Return a sentence's page, with what its heads do over a corpus where that was measured, and its translation."""
+    """Return a sentence's page, with its heads' roles over a corpus if they were measured, and its translation."""
     from transformer.corpus import find_roles
 
     from .views.attention.explorer_content import explorer_page

@@ -1,1 +1,1 @@
-"""What every page uses: sidebar, navigation, the address, selectors and small widgets."""
+"""Parts of all pages: bar, navigation, addresses, selectors, small widgets, and cached results."""

@@ -1,7 +1,4 @@
-"""The bar above every page: sentence, languages, examples, and the icons: link, presentation, keys, options.
-
-All of it is stored in the address.
-"""
+"""The bar above every page: sentence, languages, examples, and icons for link, presentation, keys and options."""
 
 import functools
 import re
@@ -25,7 +22,7 @@ from .widgets import can_be_presented, is_presented, plain
 
 AUTHORS, YEAR = "The Headlight authors", 2026
 DIGITS = 12  # of the SHA-256: enough to tell any two checkpoints apart
-# Problems of translation.
+# Sentences with a problem of translation.
 EXAMPLES = {
     "I love my teacher.": "a first sentence",
     "The dog did not eat because it was too old.": "what is “it”?",
@@ -42,7 +39,7 @@ DECODING = ("greedy", "beam", "sampling")
 
 
 def show() -> TranslationRequest:
-    """Draw the bar and return what it chose; without a usable checkpoint, say so on the page and stop."""
+    """Show the bar and return its request; without a usable checkpoint, report that and stop."""
     names = results.checkpoint_names()
     if not names:
         st.error(
@@ -52,7 +49,7 @@ def show() -> TranslationRequest:
         )
         st.stop()
     bar = st.container(horizontal=True, vertical_alignment="center", gap="small", key="bar")
-    page = st.container()  # where a message about the checkpoint goes
+    page = st.container()  # for a message about the checkpoint
     with bar:
         text = choices.line(
             "Sentence to translate", "text", "Type a sentence and press Enter", forget_positions, "collapsed"
@@ -96,29 +93,26 @@ def _show_icons(checkpoint: CheckpointFiles) -> Strategy:
 
 
 def hide_sentence() -> None:
-    """Leave only the language and the icons of the bar; call it in a view that does not use the sentence."""
+    """Hide all of the bar but the language and the icons, in a view without the sentence."""
     if not is_presented():
         st.html(style(WITHOUT_SENTENCE))
 
 
 def take_sentence(text: str) -> None:
-    """Choose a sentence from elsewhere than its field; to be called in a callback."""
+    """Set the sentence in a callback of another widget."""
     st.session_state["text"] = text
     forget_positions()
 
 
 def forget_positions() -> None:
-    """Forget what was chosen within the tokens before: it means nothing in the next sentence or with another task."""
-    url_state.write("step", "")
-    url_state.write("query", "")
-    url_state.write("key", "")
-    url_state.write("rewrite_weights", "")
-    url_state.write("hidden", "")
+    """Reset choices among the tokens: they mean nothing in another sentence or with another task."""
+    for name in ("step", "query", "key", "rewrite_weights", "hidden"):
+        url_state.write(name, "")
     url_state.write("hypothesis", "1")
 
 
 def _offer_examples(checkpoint: Checkpoint) -> None:
-    """Offer sentences: from English what is hard to translate, for another model those of its training replay."""
+    """Offer sentences: of English with a problem of translation, for another model those of its training replay."""
     examples = EXAMPLES
     if checkpoint.data.get("source_language") != "English":
         examples = {source: f"as in its training replay: {target}" for source, target in checkpoint.probes}
@@ -139,7 +133,7 @@ def _take_example() -> None:
 
 
 def _languages(translator: Translator) -> tuple[str, str]:
-    """Offer the languages among which the model lets choose; return the target's and the source's, empty for none."""
+    """Offer the languages of a model with several; return the target's and the source's, empty for none."""
     tokenizer, written, read = translator.tokenizer, "", ""
     source, target = tokenizer.default_languages
     if offered := tokenizer.source_languages:
@@ -150,8 +144,8 @@ def _languages(translator: Translator) -> tuple[str, str]:
 
 
 def _task(translator: Translator) -> str:
-    """Offer what a text may begin with to say what is to be done with it; return the chosen one, empty for none."""
-    prefixes = tuple(dict.fromkeys(translator.checkpoint.prefixes.values()))  # of two tasks it may be the same
+    """Offer the instructions before the text of a model with tasks; return the chosen one, empty for none."""
+    prefixes = tuple(dict.fromkeys(translator.checkpoint.prefixes.values()))  # two tasks may have the same
     if not prefixes:
         return ""
     start = usual_task(translator.checkpoint) or _NO_TASK
@@ -161,17 +155,16 @@ def _task(translator: Translator) -> str:
 
 
 def usual_task(checkpoint: Checkpoint) -> str:
-    """Return the task of a text for which none was chosen: a translation, where the model was taught one.
-
-    Without, such a model does as it likes.
-    """
+    """Return the default task of a model with tasks: a translation, if the model was trained for one."""
     return next((prefix for prefix in checkpoint.prefixes.values() if prefix.startswith("translate")), "")
 
 
 def _options(checkpoint: CheckpointFiles) -> Strategy:
     """Show decoding, facts on the model and the citation behind one button; return the decoding strategy."""
     kind = (
-        url_state.ordered("decoding") or st.session_state.get("decoding") or url_state.asked("decoding").get("decoding")
+        url_state.ordered("decoding")
+        or st.session_state.get("decoding")
+        or url_state.in_address("decoding").get("decoding")
     )
     label = f"⋯ {kind}" if kind in DECODING[1:] else "⋯"
     with st.popover(label, key="options", help="Decoding, this model, a reference to this view"):
@@ -203,20 +196,20 @@ def _decoding() -> Strategy:
 
 
 def _describe(checkpoint: CheckpointFiles) -> None:
-    """Show the model in a few facts, its device, and whose data it was trained on, folded."""
+    """Show facts of the model, its device and the sources of its training data, folded."""
     with st.expander("This model"):
         try:
             facts, sources = _facts(checkpoint)
-        except UserError:  # which the page tells
+        except UserError:  # which the page reports
             return
         st.caption("  \n".join(facts))
         if len(sources) > 1:
             st.markdown("\n".join(f"- {plain(source)}" for source in sources))
 
 
-@functools.lru_cache(maxsize=16)  # the same in every run of every page
+@functools.lru_cache(maxsize=16)  # equal in every run of every page
 def _facts(checkpoint: CheckpointFiles) -> tuple[list[str], list[str]]:
-    """Return facts about a checkpoint's model, a line each, and the sources of its data."""
+    """Return facts of a checkpoint's model, one per line, and the sources of its data."""
     translator = results.translator(checkpoint)
     config, data = translator.model.config, translator.checkpoint.data
     facts = [
@@ -231,16 +224,16 @@ def _facts(checkpoint: CheckpointFiles) -> tuple[list[str], list[str]]:
         facts.append(plain(f"Imported: {data.get('name', 'a model of another library')}{licence}"))
     sources = data["attribution"].split("; ") if "attribution" in data else []
     if sources:
-        whence = f"Trained on {data.get('name', 'a corpus')} ({data.get('licence', 'licence unknown')})"
-        facts.append(plain(whence if len(sources) > 1 else f"{whence}: {sources[0]}"))
+        origin = f"Trained on {data.get('name', 'a corpus')} ({data.get('licence', 'licence unknown')})"
+        facts.append(plain(origin if len(sources) > 1 else f"{origin}: {sources[0]}"))
     return facts, sources
 
 
 @st.fragment
 def _offer_citation(checkpoint: CheckpointFiles) -> None:
-    """Show a reference to what is shown, folded.
+    """Show a reference to the view, folded.
 
-    It is written when it is opened, by a run of its own: a view may have changed the address since the page's last run.
+    It is computed when it is opened, in a run of its own: the address may have changed since the page's last run.
     """
     folded = st.expander("Cite this view", key="cite", on_change="rerun")
     if not folded.open:
@@ -254,7 +247,7 @@ def _offer_citation(checkpoint: CheckpointFiles) -> None:
 
 
 def _citation(checkpoint: CheckpointFiles) -> str:
-    """Cite the view: the program's version, the very weights, and the link. Raises CheckpointError without weights."""
+    """Return a reference to program, weights and address. Raises CheckpointError without weights."""
     return (
         f"{AUTHORS} ({YEAR}). Headlight {__version__}. Checkpoint {checkpoint.name}, model.safetensors with SHA-256 "
         f"{results.weights(checkpoint)[:DIGITS]}. {_link()}"
@@ -262,9 +255,9 @@ def _citation(checkpoint: CheckpointFiles) -> str:
 
 
 def _link() -> str:
-    """Return the address of what is shown, without its host where the browser did not say it."""
-    page, asked = url_state.page_shown(), url_state.asked(*url_state.PARAMETERS)
-    asked.pop("class", None)  # whoever reads the reference leads no class
-    # Streamlit means to give the app's address without the page, and does not always take it off.
+    """Return the address of the view, without a host if the browser sent none."""
+    page, query = url_state.page_shown(), url_state.in_address(*url_state.PARAMETERS)
+    query.pop("class", None)  # readers of the reference lead no class
+    # Streamlit's address of the app may contain the page.
     base = (st.context.url or "").rstrip("/").removesuffix(f"/{page}").rstrip("/")
-    return f"{base}/{page}" + (f"?{urlencode(asked)}" if asked else "")
+    return f"{base}/{page}" + (f"?{urlencode(query)}" if query else "")

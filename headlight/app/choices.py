@@ -1,7 +1,4 @@
-"""The widgets whose value stands in the address: each takes its name, and with it its default, from the register.
-
-`start` is the default where the register leaves it to the page.
-"""
+"""Widgets with a value in the address, named as its parameter; `start` is the default of one without its own."""
 
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
@@ -19,7 +16,7 @@ from . import url_state
 from .navigation import beside_title
 from .url_state import default_of
 
-_MOST_BUTTONS = 6  # of views beside a title; more are a list
+_MOST_BUTTONS = 6  # of views beside a title; more views are a list
 SIDES = {"source": "encoder", "target": "decoder"}
 _BOUND: Final = "query-params"
 
@@ -29,7 +26,7 @@ Visibility = Literal["visible", "collapsed"]  # of a label: a collapsed one is f
 
 
 def _obey(key: str, options: Sequence[str] | None = None, kind: Callable[[str], object] = str) -> None:
-    """Give a widget the value that is ordered for its name in this run, where it is one that it can have."""
+    """Set a widget to the value ordered for this run, if it is valid."""
     value = url_state.ordered(key)
     if value is not None and (options is None or value in options):
         with contextlib.suppress(ValueError):
@@ -58,7 +55,7 @@ def one_of(
         wrap=True,
         label_visibility=visibility,
     )
-    return chosen or default  # an address that says "kind=" chooses nothing
+    return chosen or default  # "kind=" in the address chooses nothing
 
 
 def view_of(options: Sequence[str], key: str) -> str:
@@ -71,7 +68,7 @@ def view_of(options: Sequence[str], key: str) -> str:
 
 
 def offer_view(label: str, key: str, view: str) -> None:
-    """Show a button that opens another view of the page; it may stand in a fragment."""
+    """Show a button that opens another view of the page, also in a fragment."""
 
     def choose() -> None:
         st.session_state[key] = view
@@ -85,7 +82,7 @@ def show_views(
     key: str,
     request: TranslationRequest,
 ) -> None:
-    """Show the one of a page's views that the address asks for by `key`; see `view_of`. Raises UserError."""
+    """Show the view of a page that is in the address under `key`; see `view_of`. Raises UserError."""
     views[view_of(tuple(views), key)](request)
 
 
@@ -141,9 +138,9 @@ def slider(
 
 
 def slider_over(label: str, names: Sequence[str], key: str, start: int, width: Width = "stretch") -> int:
-    """Show a slider over things by their names, of which two may read the same; return which, counted from 0.
+    """Show a slider over names, which may repeat; return the index of the chosen one, from 0.
 
-    The address counts from 1. `start` may be another from run to run; it is also taken for a number beyond the names.
+    The address counts from 1. `start` may change from run to run, and replaces a number beyond the names.
     """
     first, widget = str(start + 1), f"{key}_slider"
     number = url_state.read_number(key, start + 1)
@@ -167,9 +164,9 @@ def slider_over(label: str, names: Sequence[str], key: str, start: int, width: W
 def whole_number(
     label: str, first: int, last: int, key: str, explanation: str | None = None, start: int | None = None
 ) -> int:
-    """Show a box for a whole number from `first` to `last`; what lies between two becomes the nearer one.
+    """Show a box for a whole number from `first` to `last`; a decimal is rounded.
 
-    Streamlit's box for whole numbers breaks on a link that says "inf", so this one is for decimals.
+    Streamlit's box for whole numbers fails on a link with "inf", so this one is for decimals.
     """
     default = float(default_of(key, start))
     _obey(key, kind=lambda text: min(max(float(text), first), last))
@@ -186,7 +183,7 @@ def line(
     on_change: Callable[[], None] | None = None,
     visibility: Visibility = "visible",
 ) -> str:
-    """Show a box for a line of text, taken with Enter or on leaving it; `placeholder` stands for nothing written."""
+    """Show a box for a line of text, taken with Enter or on leaving it."""
     _obey(key)
     text = st.text_input(
         label,
@@ -206,13 +203,13 @@ def one_number(label: str, count: int, key: str) -> int:
 
 
 def row_label() -> RowLabel:
-    """Ask which of its tokens name a decoder row."""
+    """Offer the tokens that name a decoder row."""
     explanation = "While the decoder reads one token it predicts the next: each row has both, input → output."
     return ROW_LABELS[one_of("Rows", tuple(ROW_LABELS), "rows", explanation)]
 
 
 def choose_output_token(trace: Trace, start: int) -> int:
-    """Show a slider over the output tokens; return the chosen one. It and `start` count from 0."""
+    """Show a slider over the output tokens; return the index of the chosen one. It and `start` count from 0."""
     return slider_over("Output token", shown_tokens(trace.target_tokens), "step", start, width=420)
 
 
@@ -224,9 +221,9 @@ def choose_among(
     width: Width = 260,
     visibility: Visibility = "visible",
 ) -> str:
-    """Show a list of `options`, what the address has by what is shown; `start` is taken where it has none."""
-    asked, widget = url_state.read(key, start), f"{key}_list"
-    st.session_state[widget] = asked if asked in options else start
+    """Show a list of options: values in the address and their labels; `start` replaces an unknown value."""
+    value, widget = url_state.read(key, start), f"{key}_list"
+    st.session_state[widget] = value if value in options else start
 
     def choose() -> None:
         url_state.write(key, st.session_state[widget], start)
@@ -243,15 +240,15 @@ def choose_among(
 
 
 def write_line(label: str, key: str, start: str, subject: str) -> str:
-    """Show a box for a line of text about a `subject`; with another one it begins anew at `start`."""
+    """Show a box for a line of text; when the subject changes, its text is `start` again."""
     widget, noted = f"{key}_line", f"{key}_subject"
-    asked = url_state.read(key, start)
-    about, before = st.session_state.get(noted, (subject, asked))
-    if about != subject and asked == before and url_state.ordered(key) is None:  # on the Back button both change
-        asked = start
+    value = url_state.read(key, start)
+    about, before = st.session_state.get(noted, (subject, value))
+    if about != subject and value == before and url_state.ordered(key) is None:  # on the Back button both change
+        value = start
         url_state.write(key, start, start)
-    st.session_state[noted] = subject, asked
-    st.session_state[widget] = asked
+    st.session_state[noted] = subject, value
+    st.session_state[widget] = value
 
     def take() -> None:
         url_state.write(key, st.session_state[widget], start)
@@ -260,12 +257,12 @@ def write_line(label: str, key: str, start: str, subject: str) -> str:
 
 
 def choose_side() -> str:
-    """Ask for the stack that a view looks at: "encoder" or "decoder"."""
+    """Offer the stacks of a view: "encoder" or "decoder"."""
     return SIDES[one_of("Side", tuple(SIDES), "side")]
 
 
 def choose_token(trace: Trace) -> tuple[str, int, tuple[str, ...]]:
-    """Ask for a side and one of its tokens; return the stack, the token's place from 0, and all tokens of the side.
+    """Offer a side and its tokens; return the stack, the token's index from 0, and all tokens of the side.
 
     Decoder tokens are the input tokens.
     """
@@ -276,5 +273,5 @@ def choose_token(trace: Trace) -> tuple[str, int, tuple[str, ...]]:
 
 
 def numbers(count: int) -> tuple[str, ...]:
-    """Return the numbers from 1 to `count` as the buttons and the address have them."""
+    """Return the numbers from 1 to `count` as texts of buttons and addresses."""
     return tuple(map(str, range(1, count + 1)))

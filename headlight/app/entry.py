@@ -1,4 +1,4 @@
-"""Where the app's scripts and its checkpoints are: in the installed package, or in the repository."""
+"""Folders of the app's scripts and checkpoints: in the installed package, or in the repository."""
 
 import os
 from pathlib import Path
@@ -14,7 +14,7 @@ def entry_folder() -> Path:
 
 
 def checkpoints_folder() -> Path:
-    """Return the folder whose checkpoints the app shows."""
+    """Return the folder of the app's checkpoints."""
     from transformer.files import shipped_checkpoints  # reads PyTorch
 
     return Path(os.environ.get(CHECKPOINTS_VARIABLE) or shipped_checkpoints())

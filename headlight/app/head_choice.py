@@ -1,4 +1,4 @@
-"""The head that all pages share: in the address of a page, and kept from page to page."""
+"""Choice of an attention head, shared by all pages."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -15,7 +15,7 @@ from transformer.model.names import AttentionKind
 from . import url_state
 from .choices import numbers
 
-# In the session, as in an address: the head that was chosen last; what a page with other heads made of it.
+# In the session, as in an address: the last chosen head, and its replacement on a page without it.
 _CHOSEN, _SHOWN = "head_chosen", "head_shown"
 
 Shapes = Mapping[str, tuple[int, ...]]  # layers and heads of each kind
@@ -23,11 +23,11 @@ Start = Callable[[str], tuple[int, int]]  # the layer and head of a kind to begi
 
 
 def choose_head(shapes: Shapes, start: Start, first: str | None = None, *, averages: bool = False) -> HeadRef:
-    """Show rows of buttons for kind, layer and head; return what is chosen.
+    """Show rows of buttons for kind, layer and head; return the chosen head.
 
-    shapes: the kinds that may be chosen; with a single one there are no buttons for the kind. start: used where neither
-    the address nor another page names a head, and when another kind is chosen. first: the kind to begin with. averages:
-    whether all layers or heads may be averaged.
+    shapes: the kinds on offer; a single one has no buttons. start: used where neither address nor another page names
+    a head, and when another kind is chosen. first: the kind to begin with. averages: whether all layers or heads may be
+    averaged.
     """
     head = head_in_address(shapes, start, first, averages=averages)
     kinds = tuple(kind for kind in KIND_NAMES if kind in shapes)  # the same order on every page
@@ -48,7 +48,7 @@ def choose_head_of(
     *,
     averages: bool = False,
 ) -> HeadRef:
-    """Do the same for a translation, beginning with its default heads unless `start` names others. Raises UserError."""
+    """Like `choose_head`, for a translation and its default heads unless `start` names others. Raises UserError."""
     trace = results.trace(request)
     shapes = {kind: trace.attention(kind).shape[:2] for kind in kinds}
     return choose_head(shapes, start or partial(results.default_head, request), first, averages=averages)
@@ -60,14 +60,14 @@ def head_in_address(shapes: Shapes, start: Start, first: str | None = None, *, a
     Of several heads in the address the first counts. For a head that the page does not have, `start` names one of its
     kind.
     """
-    text = url_state.asked("head").get("head", "")
+    text = url_state.in_address("head").get("head", "")
     is_new = url_state.is_new_here(f"head of {' '.join(sorted(shapes))}")  # a view of other kinds cannot show the head
     named = _first_of(text, shapes)
     if named is not None and text != st.session_state.get(_SHOWN):
         st.session_state[_CHOSEN] = text
     if text and named is None:
         url_state.write("head", "")
-    # Back to an address without a head means the one to begin with.
+    # Back to an address without a head: the head to begin with.
     if named is None and is_new:
         text = st.session_state.get(_CHOSEN, "")
         if (named := _first_of(text, shapes)) is not None:
@@ -81,13 +81,13 @@ def head_in_address(shapes: Shapes, start: Start, first: str | None = None, *, a
 
 
 def _show(text: str) -> None:
-    """Put a head into the address that the visitor did not choose on this page."""
+    """Write a head into the address that the visitor did not choose on this page."""
     st.session_state[_SHOWN] = text
     url_state.write_all({"head": text})
 
 
 def take_head(*heads: HeadRef) -> None:
-    """Choose a head, or several, from elsewhere than the buttons; to be called in a callback."""
+    """Choose heads in a callback of another widget."""
     st.session_state[_CHOSEN] = text = heads_address(heads)
     url_state.write_all({"head": text})
 
@@ -103,7 +103,7 @@ def _begin(kind: str, start: Start) -> HeadRef:
 
 
 def _buttons(label: str, options: tuple[str, ...], chosen: str, head_of: Callable[[str], HeadRef]) -> None:
-    """Show a row of buttons, beside its name by page.css: it shows what the address says and changes it."""
+    """Show a row of buttons for a part of the head in the address, beside its label by page.css."""
     widget = f"{label.lower()}_buttons"  # Streamlit forgets the key where the widget is not drawn
     st.session_state[widget] = chosen
 

@@ -68,7 +68,7 @@ def main(guide: Guide) -> None:
     if _VISITED not in st.session_state:
         st.session_state[_VISITED] = True
         placeholder.html(_SKELETON)
-    with in_turn(above_page, results.greedy_request(results.traces, request)):
+    with in_turn(above_page, results.greedy_request(request)):
         with panel:
             guide.follow(request)
             guide.show_panel(request)

@@ -75,14 +75,14 @@ class ModelQueue:
         finally:
             self._pass_on()
 
-    def let_others_go_first(self, request: Request | None = None) -> None:
-        """Go to the end of the line, if there is one and the request has no result yet.
+    def let_others_go_first(self) -> None:
+        """Go to the end of the line, if there is one.
 
-        Call it between the parts of a long task, not inside a cached function: whoever is next may wait for its result.
+        Call it between the parts of a long task, not inside a cached function: others may wait for its result.
         """
-        if self.line and request not in self._results and self.has_turn():
+        if self.line and self.has_turn():
             self._pass_on()
-            self._wait(request)
+            self._wait(None)
 
     def result(self, request: Request | None) -> Any:
         """Return the result of a batch, computed now if visitors wait; None if the caller must compute it alone."""

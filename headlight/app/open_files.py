@@ -1,4 +1,4 @@
-"""Limit of open files: each visitor's websocket takes four, and a connection beyond the limit gets no answer at all."""
+"""Limit of open files: a visitor's websocket takes four, and connections beyond the limit get no answer."""
 
 import contextlib
 import logging
@@ -15,7 +15,7 @@ from starlette.websockets import WebSocket
 
 logger = logging.getLogger(__name__)
 
-_WANTED = (65_536, 10_240, 4096)  # tried in this order; macOS mostly gives a process no more than 10,240
+_LIMITS = (65_536, 10_240, 4096)  # in this order; macOS mostly allows a process no more than 10,240
 _LOW = 4096
 _FULL, _RETRY = "This server is full: please try again in a minute.", {"Retry-After": "60"}
 FILES_PER_VISITOR = 4
@@ -27,12 +27,12 @@ def raise_limit() -> None:
     if resource is None:
         return
     limit, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    for wanted in _WANTED:
-        wanted = wanted if most == resource.RLIM_INFINITY else min(wanted, most)
-        if _is_less(limit, wanted):
-            with contextlib.suppress(OSError, ValueError):  # more than the system gives
-                resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
-                limit = wanted
+    for number in _LIMITS:
+        number = number if most == resource.RLIM_INFINITY else min(number, most)
+        if _is_less(limit, number):
+            with contextlib.suppress(OSError, ValueError):  # more than the system allows
+                resource.setrlimit(resource.RLIMIT_NOFILE, (number, most))
+                limit = number
     if _is_less(limit, _LOW):
         words = "This server may open %d files, enough for %d visitors: raise `ulimit -Hn`."
         logger.warning(words, limit, _visitors(limit))

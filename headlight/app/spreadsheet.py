@@ -1,13 +1,13 @@
-"""What a cell of a CSV file must not begin with."""
+"""Cells of CSV files that no spreadsheet takes for a formula."""
 
 import re
 
-_FORMULA = re.compile(r"^'*[=+\-@\t\r]")  # what spreadsheets calculate, behind apostrophes
+_FORMULA = re.compile(r"^'*[=+\-@\t\r]")  # formulas, behind apostrophes
 
 
 def as_text(cell: object) -> object:
-    """Return a cell that no spreadsheet calculates: a text such as "=1+1" gets an apostrophe before it.
+    """Return a cell with an apostrophe before a formula such as "=1+1", also behind other apostrophes.
 
-    So does such a text behind apostrophes, so that who takes one off such cells has every text again.
+    Removing one apostrophe from such cells restores every text.
     """
     return _FORMULA.sub(r"'\g<0>", cell) if isinstance(cell, str) else cell

@@ -1,4 +1,4 @@
-"""Reading and writing what stands in an address and has no widget of Streamlit's; names and defaults: `parameters`."""
+"""Reading and writing of URL parameters that no widget of Streamlit binds; their registry is `parameters`."""
 
 import contextlib
 import re
@@ -9,10 +9,9 @@ from streamlit.errors import StreamlitAPIException
 
 from .parameters import PARAMETERS
 
-# In the session: the page of the run before and the page of this run; how many runs there were, and in which of them
-# each choice was shown last.
+# In the session: the pages of the last run and of this run; the number of runs, and the last run of each choice.
 _PAGES, _RUNS, _LOOKED = "pages_seen", "runs_seen", "looked_in_run"
-_ORDERED = "ordered_address"  # in the session: what this run's page is to show, whatever its address and widgets say
+_ORDERED = "ordered_address"  # in the session: values for this run that take precedence over address and widgets
 
 
 def default_of(key: str, start=None):
@@ -24,14 +23,14 @@ def default_of(key: str, start=None):
 
 
 def read(key: str, start: str = "") -> str:
-    """Return the value of `key` in the address, else its default; on coming back from another page, what it was then.
+    """Return the value of `key` in the address, else its default; after another page, its last value on this one.
 
-    Streamlit takes what is not bound to a widget out of the address when the page changes.
+    When the page changes, Streamlit removes parameters that no widget binds.
     """
     default = default_of(key, start or None) or ""
-    kept = (came_from_another_page() and st.session_state.get(_kept(key))) or default
+    last = (came_from_another_page() and st.session_state.get(_memory(key))) or default
     written = st.query_params.get(key)
-    value = kept if written is None else written
+    value = last if written is None else written
     if (order := ordered(key)) is not None:
         value = order
     _write(key, value, written, default)
@@ -39,12 +38,12 @@ def read(key: str, start: str = "") -> str:
 
 
 def written() -> dict[str, str]:
-    """Return all names that stand in the address, with their values, whatever is ordered."""
+    """Return all parameters in the address with their values, without orders."""
     return {key: st.query_params[key] for key in PARAMETERS if key in st.query_params}
 
 
-def asked(*keys: str) -> dict[str, str]:
-    """Return those of the names that stand in the address, with their values."""
+def in_address(*keys: str) -> dict[str, str]:
+    """Return those of the parameters that are ordered or in the address, with their values."""
     new = {key: value for key in keys if (value := ordered(key))}
     if any(st.query_params.get(key) != value for key, value in new.items()):
         write_all(new)
@@ -52,33 +51,33 @@ def asked(*keys: str) -> dict[str, str]:
 
 
 def order(values: Mapping[str, str]) -> None:
-    """Let the page of this run show these values: each name's own widget, or `read`, takes its own when it comes."""
+    """Set values for this run: each parameter's widget, or `read`, takes its own."""
     st.session_state[_ORDERED] = dict(values)
 
 
 def ordered(key: str) -> str | None:
-    """Return the value that a name is to have in this run, None where it is free."""
+    """Return the value ordered for a parameter in this run, None without one."""
     return st.session_state.get(_ORDERED, {}).get(key)
 
 
 def orders() -> dict[str, str]:
-    """Return all names that are to have another value in this run than the address and the widgets say."""
+    """Return all values ordered for this run."""
     return dict(st.session_state.get(_ORDERED, {}))
 
 
 def forget_orders() -> None:
-    """Leave the page to its visitor again; called at the end of a run, before any of its parts runs by itself."""
-    st.session_state[_ORDERED] = {}  # a name that is missing in the session takes three times as long to look up
+    """End the orders at the end of a run, before any fragment of the page runs."""
+    st.session_state[_ORDERED] = {}  # a missing name in the session takes three times as long to look up
 
 
 def write(key: str, value: str, start: str = "") -> None:
-    """Put the value into the address, or take it out where it is the default."""
+    """Write the value into the address, or remove the default from it."""
     _write(key, value, st.query_params.get(key), default_of(key, start or None) or "")
 
 
 def _write(key: str, value: str, written: str | None, default: str) -> None:
-    """Do the same where it is known what is `written` there: each look at the address takes time."""
-    st.session_state[_kept(key)] = value
+    """Like `write`, for a known value in the address: each look at the address takes time."""
+    st.session_state[_memory(key)] = value
     if value == default:
         if written is not None:
             del st.query_params[key]
@@ -87,20 +86,20 @@ def _write(key: str, value: str, written: str | None, default: str) -> None:
 
 
 def read_number(key: str, start: int) -> int:
-    """Return a whole number from 1 on that is in the address, else `start`."""
+    """Return the positive whole number in the address, else `start`."""
     value = read(key, str(start))
     return int(value) if re.fullmatch(r"[0-9]{1,6}", value) and int(value) else start
 
 
 def token_ids(text: str) -> tuple[int, ...]:
-    """Return token ids as an address has them, "258.15"; none where the text is something else."""
+    """Return the token ids of a text such as "258.15"; none of any other text."""
     return tuple(map(int, text.split("."))) if re.fullmatch(r"[0-9]{1,7}(\.[0-9]{1,7}){0,200}", text) else ()
 
 
 def write_all(values: Mapping[str, str]) -> None:
-    """Put these into the address in one step, which the Back button takes back as one.
+    """Write values into the address in one step of the browser's history.
 
-    Where a widget of the page before still has one of the names, the session alone knows them until the next choice.
+    While a widget of the last page binds one of the parameters, the session alone has them until the next choice.
     """
     with contextlib.suppress(StreamlitAPIException):
         st.query_params.update(values)
@@ -113,7 +112,7 @@ def came_from_another_page() -> bool:
 
 
 def is_new_here(name: str) -> bool:
-    """Return whether what asks this was not shown in the run before: on another page, or another view of it."""
+    """Return whether the widgets of this name were absent from the last run: another page, or another view of it."""
     looked, run = st.session_state.setdefault(_LOOKED, {}), st.session_state.get(_RUNS, 0)
     new = came_from_another_page() or looked.get(name, -1) < run - 1
     looked[name] = run
@@ -121,7 +120,7 @@ def is_new_here(name: str) -> bool:
 
 
 def note_page(path: str) -> None:
-    """Remember which page this run shows; called once a run, before the page."""
+    """Remember the page of this run; called once per run, before the page."""
     _, before = st.session_state.get(_PAGES, (None, None))
     st.session_state[_PAGES] = (before, path)
     st.session_state[_RUNS] = st.session_state.get(_RUNS, 0) + 1
@@ -132,5 +131,5 @@ def page_shown() -> str:
     return st.session_state.get(_PAGES, (None, ""))[1]
 
 
-def _kept(key: str) -> str:
+def _memory(key: str) -> str:
     return f"address_{key}"

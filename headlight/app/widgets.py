@@ -1,4 +1,4 @@
-"""What pages are written with: text made safe for Markdown, findings, figures, tables, translations, tokens."""
+"""Widgets of the pages: text escaped for Markdown, findings, figures, tables, translations, tokens."""
 
 import csv
 import html
@@ -26,13 +26,12 @@ from transformer.interpret.head_patterns import word_ranges
 from . import url_state
 from .spreadsheet import as_text
 
-LARGER = 1.5  # what is presented, as all type in present.css
+LARGER = 1.5  # in presentation mode, as all type in present.css
 _PRESENTABLE = "presentable"  # in the session: whether the browser has presentation mode
 _ESCAPED = str.maketrans({sign: f"\\{sign}" for sign in r"\`*_{}[]()<>#+-.!|$:~&"})
-_MARKUP = re.compile(r"\\([^\w\s]|_)|\*\*")  # of Markdown, what a caption does not have where it goes along as text
-# With more columns on a narrow screen, page.css leaves the numbers out of the cells; then every second label, and two
-# of three.
-MOST_KEYS_ON_A_PHONE, MOST_LABELS_ON_A_PHONE, MOST_OF_SECONDS = 10, 18, 36
+_MARKUP = re.compile(r"\\([^\w\s]|_)|\*\*")  # Markdown, removed from downloaded captions
+# Columns on a narrow screen up to which page.css shows numbers in cells, all labels, and every second label.
+_NUMBERED, _LABELLED, _HALF_LABELLED = 10, 18, 36
 
 
 def plain(text: str) -> str:
@@ -41,44 +40,44 @@ def plain(text: str) -> str:
 
 
 def show_finding(finding: Finding, attempt: str = "") -> None:
-    """Show what is found in this very example: its headline, and behind "more" the rest and what to try with it."""
+    """Show a finding: its headline, and behind "more" its details and an experiment."""
     st.html(_finding_html(finding, attempt))
 
 
 def _finding_html(finding: Finding, attempt: str = "", css: str = "") -> str:
-    more = f"<p>{_told(finding.more)}</p>" if finding.more else ""
-    tried = f"<p><strong>Try</strong> {_told(attempt)}</p>" if attempt else ""
+    more = f"<p>{_escape(finding.more)}</p>" if finding.more else ""
+    tried = f"<p><strong>Try</strong> {_escape(attempt)}</p>" if attempt else ""
     folded = f"<details><summary>more</summary>{more}{tried}</details>" if more or tried else ""
-    return f'<div class="finding{css}"><p class="headline">{_told(finding.headline)}</p>{folded}</div>'
+    return f'<div class="finding{css}"><p class="headline">{_escape(finding.headline)}</p>{folded}</div>'
 
 
-def _told(text: str) -> str:
+def _escape(text: str) -> str:
     return html.escape(in_words(text))
 
 
 def show_calculation(text: str) -> None:
     """Show a number of the figure, calculated by hand."""
-    st.html(f'<div class="finding"><p>{_told(text)}</p></div>')
+    st.html(f'<div class="finding"><p>{_escape(text)}</p></div>')
 
 
 def show_attempt(text: str) -> None:
     """Show something to try."""
-    st.html(f'<div class="finding"><details><summary>try</summary><p>{_told(text)}</p></details></div>')
+    st.html(f'<div class="finding"><details><summary>try</summary><p>{_escape(text)}</p></details></div>')
 
 
 def phone_container(columns: int, key: str) -> DeltaGenerator:
-    """Return a container for a figure of so many columns of tokens, named for what page.css does to it on a phone."""
-    if columns <= MOST_KEYS_ON_A_PHONE:
+    """Return a container for a figure of so many columns of tokens; page.css reads from its key which labels fit."""
+    if columns <= _NUMBERED:
         return st.container(key=f"roomy_{key}")
-    every = 1 + sum(columns > most for most in (MOST_LABELS_ON_A_PHONE, MOST_OF_SECONDS))
+    every = 1 + sum(columns > most for most in (_LABELLED, _HALF_LABELLED))
     return st.container(key=f"crowded_{every}_{key}")
 
 
 @dataclass(frozen=True)
 class Panel:
-    """A figure under its title, with a caption in Markdown and a name of its own, `key`, where the title may change.
+    """A figure under its title, with a caption in Markdown.
 
-    `columns` says how many columns of tokens it has.
+    columns: its columns of tokens; key: its name where the title may change.
     """
 
     title: str
@@ -88,38 +87,35 @@ class Panel:
     key: str = ""
 
 
-def show_panels(what: str, *panels: Panel, see: Finding | str = "") -> None:
-    """Show figures side by side; `what` they show tells screen readers, after each title, `see` as for show_figure.
-
-    A panel's own caption goes along with its figure, before `see`.
-    """
+def show_panels(subject: str, *panels: Panel, see: Finding | str = "") -> None:
+    """Show figures side by side; screen readers read `subject` after each title. see: as for `show_figure`."""
     for column, panel in zip(st.columns(len(panels)), panels, strict=True):
         key = panel.key or panel.title
         with column, phone_container(panel.columns, key) if panel.columns else column:
             st.markdown(f"**{panel.title}**")
-            told = " ".join(filter(None, (_MARKUP.sub(r"\1", panel.caption), str(see))))
-            show_figure(panel.figure, key, f"{panel.title}: {what}", told)
+            caption = " ".join(filter(None, (_MARKUP.sub(r"\1", panel.caption), str(see))))
+            show_figure(panel.figure, key, f"{panel.title}: {subject}", caption)
             if panel.caption:
                 st.caption(panel.caption)
 
 
-def offer_download(label: str, data: str | Callable[[], bytes], name: str, kind: str, told: str | None = None) -> None:
-    """Show a button that saves a file of this MIME type, without running the page again; `told` when pointed at."""
-    st.download_button(label, data, name, kind, icon=":material/download:", on_click="ignore", help=told)
+def offer_download(label: str, data: str | Callable[[], bytes], name: str, kind: str, explanation: str = "") -> None:
+    """Show a button that saves a file of this MIME type, without running the page again."""
+    st.download_button(label, data, name, kind, icon=":material/download:", on_click="ignore", help=explanation or None)
 
 
 def offer_page(page: Callable[[], str], name: str) -> None:
-    """Show a button that saves what stands above it as one HTML file, which is made when somebody wants it."""
+    """Show a button that saves a view as one HTML file, made on demand."""
     offer_download("Download as a page", lambda: page().encode(), name, "text/html")
 
 
 def offer_table(label: str, table: Callable[[], pd.DataFrame], name: str) -> None:
-    """Show a button that saves a table as CSV; it is made when somebody wants it."""
+    """Show a button that saves a table as CSV, made on demand."""
     offer_download(label, lambda: as_csv(table()), name, "text/csv")
 
 
 def as_csv(table: pd.DataFrame) -> bytes:
-    """Return a table as CSV in UTF-8, without its index, and with no cell that a spreadsheet would calculate."""
+    """Return a table as CSV in UTF-8, without its index and without formulas."""
     texts = {name: table[name].map(as_text) for name in table.select_dtypes(exclude=["number", "bool"])}
     return table.assign(**texts).to_csv(index=False, quoting=csv.QUOTE_NONNUMERIC).encode()
 
@@ -132,10 +128,9 @@ def show_table(
     masked: Sequence[Sequence[bool]] | None = None,
     shades: Sequence[Sequence[float]] | None = None,
 ) -> None:
-    """Show rows with their names, `corner` above these; a cell where `masked` is True, masked or padding, is hatched.
+    """Show rows with their names, `corner` above the names; cells with `masked` True are hatched.
 
-    `shades`, from 0 to 1, colour the cells; of their texts the first line is bold. `label` names the whole for screen
-    readers.
+    shades: colours of the cells, from 0 to 1; the first line of their texts is bold. label: name for screen readers.
     """
     if shades:
         styles = [[f' class="shaded" style="--shade: {shade:.3f}"' for shade in row] for row in shades]
@@ -175,12 +170,12 @@ def is_presented() -> bool:
 
 
 def show_figure(figure: go.Figure, key: str, alt: str, see: Finding | str = "") -> None:
-    """Show a figure; `alt` tells screen readers what it shows, `see` is what the page says can be seen in it.
+    """Show a figure; `alt` describes it for screen readers, `see` is the page's finding.
 
-    Both are its caption where somebody takes it along, under the name `key`.
+    Both are its caption when it is downloaded, under the name `key`.
     """
     caption = in_words(f"{alt[0].upper()}{alt[1:]}." + (f" {see}" if see else ""))
-    # Plotly's own camera would make a second, coarser picture, in the page's theme.
+    # Plotly's camera would make a second, coarser picture, in the page's theme.
     figure = captioned(figure, caption)
     if is_presented():
         figure = enlarged(figure, LARGER)
@@ -201,7 +196,7 @@ def offer_downloads() -> None:
 
 
 def one_line(text: str) -> str:
-    """Return a translation on one line, safe for Markdown; of an empty one, that the model wrote nothing."""
+    """Return a translation on one line, escaped for Markdown; a notice for an empty one."""
     return " ".join(text.split()).translate(_ESCAPED) or NOTHING
 
 
@@ -223,7 +218,7 @@ def show_translation(request: TranslationRequest) -> Trace:
 
 
 def show_warnings(request: TranslationRequest) -> None:
-    """Warn of characters that the model cannot read, and of a translation that was cut at the length limit."""
+    """Warn of characters that the model cannot read, and of a translation cut at the length limit."""
     trace, translator = results.trace(request), results.translator(request.checkpoint)
     unknown = translator.unknown_characters(trace.source_text)
     if unknown:

@@ -1,1 +1,1 @@
-"""Components in plain JavaScript, one folder a component, and what they share in `lib/`."""
+"""Components in plain JavaScript: one folder per component, shared modules in `lib/`, and their bundler."""

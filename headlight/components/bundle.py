@@ -1,8 +1,8 @@
-"""From ES modules to a Streamlit component, which takes its JavaScript as one string.
+"""Bundler of ES modules: a Streamlit component takes its JavaScript as one string.
 
-`bundle` follows the relative imports of an entry module and puts every module once, in dependency order, into a
-function of its own, so that private names of two modules never clash. There is no build step and nothing to install.
-It understands the forms that our modules use, each at the beginning of a line, and refuses all others:
+`bundle` follows the relative imports of an entry module and writes every module once, in dependency order, as a
+function, so that private names of two modules never clash. There is no build step and nothing to install. It reads the
+forms that our modules use, each at the beginning of a line, and refuses all others:
 `import { a, b as c } from "./other.js";`, with `default` among the names, `export` before a const, a function or a
 class, and `export default`.
 """
@@ -20,16 +20,16 @@ _IMPORT = re.compile(r'^import \{([^}]*)\} from "(\.{1,2}/[^"]+)";$', re.MULTILI
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:const|function\*?|class) (\w+))", re.MULTILINE)
 _DEFAULT = re.compile(r"^export default ", re.MULTILINE)
 _DECLARED = re.compile(r"^(?:async )?(?:const|let|function\*?|class) (\w+)", re.MULTILINE)
-_NOT_UNDERSTOOD = re.compile(r"^(?:import|export)\b.*", re.MULTILINE)
+_UNKNOWN = re.compile(r"^(?:import|export)\b.*", re.MULTILINE)
 
 
 class BundleError(ValueError):
-    """A module that is missing, or that says something which a bundle cannot hold."""
+    """A module that is missing or cannot be bundled."""
 
 
 @dataclass(frozen=True)
 class Parts:
-    """What a component is made of: its entry module, its HTML, and its style after those that all share."""
+    """Parts of a component: its entry module, its HTML, and its style after the shared ones."""
 
     module: Path
     markup: str
@@ -50,37 +50,37 @@ def read_parts(entry: str) -> Parts:
 
 def whole(path: Path) -> str:
     """Return a file's text with the files that it includes."""
-    return _INCLUDED.sub(lambda found: (FOLDER / found[1]).read_text("utf-8"), path.read_text("utf-8"))
+    return _INCLUDED.sub(lambda match: (FOLDER / match[1]).read_text("utf-8"), path.read_text("utf-8"))
 
 
 def bundle(entry: Path) -> str:
-    """One module's text that does what the entry module does with all that it imports.
+    """Return an entry module and all its imports as the text of one module.
 
     Raises BundleError for a missing module, modules that import each other in a circle, a name that its module does
-    not export or declares twice, an import or export in another form than those above, an entry without a default.
+    not export or declares twice, an import or export of another form than those above, an entry without a default.
     """
     text, (default,) = joined(entry)
     return f"{text}export default {default};\n"
 
 
 def joined(*entries: Path) -> tuple[str, list[str]]:
-    """The modules of several entries as one text, each once, and for each entry the name of its default within it.
+    """Return the modules of several entries as one text, each once, and the name of each entry's default in it.
 
     Raises BundleError as `bundle`.
     """
-    found: dict[Path, _Module] = {}
+    modules: dict[Path, _Module] = {}
     for entry in entries:
-        _collect(entry.resolve(), (), found)
-        if "entry" not in found[entry.resolve()].exports:
+        _collect(entry.resolve(), (), modules)
+        if "entry" not in modules[entry.resolve()].exports:
             raise BundleError(f"{_name(entry)}: the entry of a bundle needs an export default")
-    text = "".join(module.text for module in found.values())
-    return text, [f"{found[entry.resolve()].variable}.entry" for entry in entries]
+    text = "".join(module.text for module in modules.values())
+    return text, [f"{modules[entry.resolve()].variable}.entry" for entry in entries]
 
 
 def slimmed(script: str) -> str:
-    """Return a script without its indentation and comments, for a file that should be small.
+    """Return a script without indentation and comments.
 
-    No template of ours goes over several lines. A comment behind code goes where nothing in it can be part of a text.
+    No template of ours has several lines. A comment behind code stays if it contains a quotation mark or a slash.
     """
     lines = (re.sub(r"\s+// [^\"'`/]*$", "", line.strip()) for line in script.splitlines())
     return "".join(f"{line}\n" for line in lines if line and not line.startswith("//"))
@@ -94,16 +94,16 @@ def slimmed_style(style: str) -> str:
 
 @dataclass(frozen=True)
 class _Module:
-    """A module within a bundle: the variable that holds what it exports, these names, and its text."""
+    """A module in a bundle: the variable of its exports, their names, and its text."""
 
     variable: str
     exports: tuple[str, ...]
     text: str
 
 
-def _collect(path: Path, importers: tuple[Path, ...], found: dict[Path, _Module]) -> None:
-    """Add to `found` what this module imports, then the module itself."""
-    if path in found:
+def _collect(path: Path, importers: tuple[Path, ...], modules: dict[Path, _Module]) -> None:
+    """Add to `modules` the imports of a module, then the module itself."""
+    if path in modules:
         return
     if path in importers:
         circle = (*importers[importers.index(path) :], path)
@@ -112,16 +112,16 @@ def _collect(path: Path, importers: tuple[Path, ...], found: dict[Path, _Module]
         raise BundleError(f"{' imports '.join(map(_name, (*importers[-1:], path)))}, which does not exist")
     source = path.read_text(encoding="utf-8")
     for _, written in _IMPORT.findall(source):
-        _collect(_target(path, written), (*importers, path), found)
-    found[path] = _wrapped(path, source, found)
+        _collect(_target(path, written), (*importers, path), modules)
+    modules[path] = _wrapped(path, source, modules)
 
 
-def _wrapped(path: Path, source: str, found: dict[Path, _Module]) -> _Module:
-    """The module as a function that is called once; what it imports has been found."""
+def _wrapped(path: Path, source: str, modules: dict[Path, _Module]) -> _Module:
+    """Return a module as a function that is called once; its imports are in `modules`."""
     imported: list[str] = []
 
     def as_constants(match: re.Match) -> str:
-        other = found[_target(path, match[2])]
+        other = modules[_target(path, match[2])]
         written = re.sub(r"\bdefault as\b", "entry as", match[1])
         pairs = [part.split(" as ") for part in map(str.strip, written.split(",")) if part]
         if missing := [pair[0] for pair in pairs if pair[0] not in other.exports]:
@@ -139,9 +139,9 @@ def _wrapped(path: Path, source: str, found: dict[Path, _Module]) -> _Module:
     if _DEFAULT.search(body):
         body = _DEFAULT.sub("const entry = ", body)
         exports.append("entry")
-    if strange := _NOT_UNDERSTOOD.search(body):
-        raise BundleError(f"{_name(path)}: cannot bundle {strange[0]}")
-    variable = f"module{len(found) + 1}"
+    if unknown := _UNKNOWN.search(body):
+        raise BundleError(f"{_name(path)}: cannot bundle {unknown[0]}")
+    variable = f"module{len(modules) + 1}"
     text = f"// {_name(path)}\nconst {variable} = (() => {{\n{body}return {{ {', '.join(exports)} }};\n}})();\n"
     return _Module(variable, tuple(exports), text)
 

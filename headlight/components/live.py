@@ -1,8 +1,7 @@
-"""The live model as one HTML file: weights, tokenizer, engine and the app's own views, without a server or a network.
+"""The live model as one HTML file: weights, tokenizer, engine and the app's views, without a server or a network.
 
-The page's Content-Security-Policy is that of `standalone`, and besides lets a worker in that the page itself makes, and
-WebAssembly be compiled, which is no `eval` of text. Where either is forbidden, the page computes by itself, and in
-plain JavaScript.
+The page's Content-Security-Policy is that of `standalone`, and allows a worker of the page and compiled WebAssembly.
+Without either, the page computes without a worker, and in plain JavaScript.
 """
 
 import base64
@@ -18,7 +17,7 @@ from headlight.components.standalone import as_json, filled, keeps_within, polic
 _FOLDER = Path(__file__).parent
 _PAGE = _FOLDER / "live_page" / "page.js"
 _ENGINE = _FOLDER / "engine"
-_PAGE_BEGINS = "// the page\n"  # in the script; what stands before it is the worker's, which page.js makes of it
+_PAGE_BEGINS = "// the page\n"  # in the script; page.js makes the worker from the text before it
 COMPONENTS = {
     "lines": "token_lines/lines",
     "explorer": "attention_explorer/explorer",
@@ -32,11 +31,11 @@ COMPONENTS = {
 }
 
 
-def live_page(header: dict, weights: bytes, words: dict, title: str, whence: str, sources: Sequence[str]) -> str:
+def live_page(header: dict, weights: bytes, words: dict, title: str, origin: str, sources: Sequence[str]) -> str:
     """Return the HTML of a page with a model in it.
 
-    header, weights: as `transformer.exchange.int8.pack` makes them; words: texts and data of the views, see
-    `headlight.views.live.content`; whence: a line on the origin of the page; sources: those of the model's data.
+    header, weights: of `transformer.exchange.int8.pack`; words: texts and data of the views, see
+    `headlight.views.live.content`; origin: a line on the page's origin; sources: of the model's training data.
     """
     parts = {name: read_parts(entry) for name, entry in COMPONENTS.items()}
     engine, _ = joined(_ENGINE / "worker.js")
@@ -54,7 +53,7 @@ def live_page(header: dict, weights: bytes, words: dict, title: str, whence: str
         policy=policy(script, style, compiles=True, works=True),
         title=html.escape(title),
         style=style,
-        below=_below(whence, sources),
+        below=_below(origin, sources),
         header=_packed(header),
         words=_packed({**words, "styles": styles}),
         serve=serve,
@@ -71,21 +70,21 @@ def _font() -> str:
     return f'@font-face{{font-family:"Source Sans 3";font-weight:200 900;src:{source}}}'
 
 
-def _packed(told: dict) -> str:
-    """Return JSON as base64 of gzip, less than half as long; which is no HTML, whatever a text in it says."""
-    return base64.b64encode(gzip.compress(as_json(told).encode(), mtime=0)).decode("ascii")
+def _packed(data: dict) -> str:
+    """Return data as base64 of gzipped JSON: less than half as long, and no HTML."""
+    return base64.b64encode(gzip.compress(as_json(data).encode(), mtime=0)).decode("ascii")
 
 
-def _below(whence: str, sources: Sequence[str]) -> str:
+def _below(origin: str, sources: Sequence[str]) -> str:
     items = "".join(f"<li>{html.escape(source)}</li>" for source in sources)
     folded = f"<details><summary>What the model was trained on</summary><ul>{items}</ul></details>" if items else ""
-    return f"<p>{html.escape(whence)}</p>{folded}"
+    return f"<p>{html.escape(origin)}</p>{folded}"
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A live page on the index: its file, what its model does, how many weights it has, its bytes when compressed, and
-    the titles of its lessons by their names.
+    """A live page on the index: its file, its model's subject and number of weights, its compressed bytes, and the titles
+    of its lessons by their names.
     """
 
     file: str
@@ -96,7 +95,7 @@ class Entry:
 
 
 def index_page(entries: Sequence[Entry]) -> str:
-    """Return the HTML of a page that leads to live pages beside it."""
+    """Return the HTML of a page with links to live pages in its folder."""
     style = whole(_FOLDER / "live_page" / "index.css")
     items = "".join(
         f'<li><a href="{html.escape(entry.file)}">{html.escape(entry.subject)}</a> '

@@ -1,8 +1,8 @@
-"""A component's JavaScript at an address of its own, which a browser fetches once.
+"""Routes for the components' JavaScript, which a browser fetches once.
 
-Streamlit sends what a component is made of again with all data that it gets: most of a page's bytes. So it is given
-three lines in place of its bundle. Their address names the content by its hash, is kept for good, and is found from
-where the browser has Streamlit's own scripts: below a base path, and behind a proxy that takes one away.
+Streamlit sends a component's script again with all its data: most of a page's bytes. So the script is three lines that
+import the bundle. Its address has the hash of the content, is cached for good, and is relative to Streamlit's own
+scripts: below a base path, and behind a proxy that removes one.
 
     GET  /modules/FOLDER/NAME-HASH.js
 """
@@ -25,23 +25,23 @@ _LOADER = """const streamlit = document.querySelector("script[src*='static/js/']
 const { default: component } = await import(new URL("../../%s", streamlit));
 export default component;
 """
-_served: list[Route] = []  # once there are such routes in this process
+_served: list[Route] = []  # of this process, if it has such routes
 
 
 def module_routes() -> list[Route]:
-    """Return the routes below the server's base path, and let components be loaded from them from now on."""
+    """Return the routes below the server's base path, from which components are loaded from now on."""
     path = make_url_path(config.get_option("server.baseUrlPath") or "", "modules/{folder}/{name}-{digest}.js")
     _served[:] = [Route(path, _answer)]
     return list(_served)
 
 
 def script(entry: str) -> str:
-    """Return what Streamlit gets as a component's JavaScript, by its entry: where no route serves it, its bundle."""
+    """Return the JavaScript of a component for Streamlit: an import of its address, or without routes its bundle."""
     return _LOADER % address(entry) if _served else text(entry)
 
 
 def address(entry: str) -> str:
-    """Return where a component's bundle is, below the app's own address."""
+    """Return the address of a component's bundle, relative to the app's."""
     digest = hashlib.sha256(text(entry).encode()).hexdigest()[:16]
     return f"modules/{entry}-{digest}.js"
 
@@ -53,7 +53,7 @@ def text(entry: str) -> str:
 
 
 def _answer(request: Request) -> Response:
-    """Return a bundle. Any replica has it, whether or not it has shown the component: the hash tells the version."""
+    """Return a bundle of the requested version; any replica has it, whether or not it has shown the component."""
     folder, name, digest = (request.path_params[part] for part in ("folder", "name", "digest"))
     entry = f"{folder}/{name}"
     is_component = _ENTRY.fullmatch(entry) and all(

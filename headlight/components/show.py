@@ -1,25 +1,25 @@
 """Show each component on a Streamlit page: one function per component, named as its folder.
 
-A component reports what the visitor does in the browser to the functions `on_...`.
+A component reports the visitor's actions in the browser to the functions `on_...`.
 """
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 
 import streamlit as st
 
 from headlight.components.bundle import read_parts, slimmed_style
 from headlight.components.modules import script
 
-_OF_THE_BAR = ("copy_link/link", "presenter/presenter")  # no wider than their buttons
-NEWEST = -1  # as a training step: wherever the replay ends now
-SHOWN_VIEW = "shown_view"  # in the session: the widget by which the page's view is chosen, and the view of the last run
+_OF_THE_BAR = ("copy_link/link", "presenter/presenter")  # as wide as their buttons
+NEWEST = -1  # as a training step: the present end of a replay
+SHOWN_VIEW = "shown_view"  # in the session: the key of the widget that chooses the view, and the view of the last run
 
 
 def architecture_diagram(payload: dict, chosen: str, key: str, on_choice: Callable[[str], None]) -> None:
     """Show the paper's figure 1 for a checkpoint with one box chosen; `on_choice` gets the name of another one.
 
-    The payload is made by headlight/views/inside. Which layer of a stack is unfolded is the browser's own.
+    The payload is made by headlight/views/inside. The unfolded layer of a stack is the browser's state.
     """
     data = {**payload, "chosen": chosen}
     _show("architecture_diagram/diagram", data, key, choice=lambda name: on_choice(str(name)))
@@ -30,10 +30,10 @@ def attention_explorer(
 ) -> None:
     """Show all heads of a sentence, linked; `on_choice` gets the choice as texts for the address.
 
-    The weights in `blob` stay the same for a sentence, so that Streamlit sends them once. What the address says,
-    `written`, travels beside them in a component without anything to be seen.
+    The weights in `blob` are those of a sentence, so that Streamlit sends them once; the address, `written`, is sent
+    beside them, to an invisible component.
     """
-    with st.container(gap=None):  # what cannot be seen takes no room
+    with st.container(gap=None):  # the invisible component takes no room
         _show("attention_explorer/address", written, f"{key}_address")
         _show("attention_explorer/explorer", blob, key, choice=lambda choice: on_choice(dict(choice)))
 
@@ -49,14 +49,13 @@ def attention_steps(
 
     chosen: query, key and dimension, counted from 1, and the name of a step or "all", each as its text in the address;
     the component has defaults for others. `on_choice` gets the visitor's choice in the same form. With `on_mask` the
-    cells of the mask are editable: it gets the query and key of a clicked cell. Pointing at a cell and choosing another
-    one happen in the browser alone.
+    cells of the mask are editable: it gets the query and key of a clicked cell. Hovering happens in the browser alone.
     """
     identity = ("kind", "layer", "sentence", "head", "query_tokens", "keys")
     block, name = [facts[each] for each in identity], f"{key}_known"
     held = st.session_state.get(name, {"turn": -1})
-    # What the browser itself chose is not sent back: the message stays the same to the byte, and Streamlit sends a
-    # message that the browser has only by its name, not the matrices again. A new turn makes the browser take it.
+    # The browser's own choice is not sent back: an equal message is sent by its hash, without the matrices. With a new
+    # turn the browser takes the choice.
     if key not in st.session_state or (held.get("block"), held.get("known")) != (block, chosen):
         held = {"block": block, "given": chosen, "known": chosen, "turn": held["turn"] + 1}
         st.session_state[name] = held
@@ -84,18 +83,18 @@ def beam_tree(payload: dict, key: str, on_choice: Callable[[str], None]) -> None
 
 
 def class_desk(payload: dict, key: str, act: Callable[[object], None], rights: Callable[[object], None]) -> None:
-    """Show a teacher's class: its door, its question and what was answered, and what she can do.
+    """Show a teacher's class: its door, its question, the answers, and the teacher's actions.
 
-    `act` gets a mapping: what she does by its `name`, and the version of the class that she saw, `v`. `rights` gets the
-    secret that this browser has of the class, or that she wrote.
+    `act` gets a mapping with the `name` of an action and the version `v` of the class on the screen. `rights` gets the
+    class's secret, stored in this browser or entered.
     """
     _show("class_desk/desk", payload, key, act=act, rights=rights)
 
 
 def classes_kept(ended: list[str], key: str, on_choice: Callable[[str], None]) -> None:
-    """Show the classes whose secrets this browser has; `on_choice` gets the code of one to go on with.
+    """Show the classes whose secrets this browser has, and forget those that have `ended`.
 
-    It forgets those that have `ended`.
+    `on_choice` gets the code of a class to continue.
     """
     _show("class_desk/kept", {"ended": ended}, key, choice=lambda code: on_choice(str(code)))
 
@@ -114,11 +113,11 @@ def decoding_player(
     on_take: Callable[[int, int], None],
     on_undo: Callable[[], None],
 ) -> None:
-    """Show a translation that is stepped through and played in the browser, from `step` on, counted from 1.
+    """Show a translation step by step, from `step` on, counted from 1, with a player.
 
-    Playing happens in the browser alone; where `steps` has "autoplay" set, the player plays once by itself on arrival.
+    Playing happens in the browser alone; with "autoplay" in `steps` the player plays once on arrival.
     `on_step` gets the step where the visitor stopped, `on_head` a head (layer, head, counted from 0), `on_take` a
-    candidate forced in place of the model's choice (step, id), and `on_undo` hears that it is to be taken back.
+    candidate forced in place of the model's choice (step, id); `on_undo` is called to take it back.
     """
     _show(
         "decoding_player/player",
@@ -132,9 +131,9 @@ def decoding_player(
 
 
 def figure_downloads(key: str) -> None:
-    """Give every Plotly figure of the page a button: picture, numbers and caption, all made by the visitor's browser.
+    """Add a button to every Plotly figure: picture, numbers and caption, all made in the browser.
 
-    A figure's caption stands in the `meta` of its layout.
+    A figure's caption is in the `meta` of its layout.
     """
     _show("figure_downloads/downloads", {}, key)
 
@@ -153,21 +152,20 @@ def head_finder(payload: dict, key: str, on_choice: Callable[[dict[str, str]], N
 
 
 def head_switches(facts: dict, ablation: str, off: str, key: str, on_choice: Callable[[str], None]) -> None:
-    """Show every head of the model as a switch, those off that `off` names: "cross.3.4-encoder.1.2".
+    """Show every head of the model as a switch.
 
-    facts: see head_switches/story.js; ablation: the replacement of a head's output. `on_choice` gets the same text as
-    `off` for what the visitor has switched, empty when all heads are on.
+    off: heads that are off, such as "cross.3.4-encoder.1.2", empty for none; facts: see head_switches/story.js;
+    ablation: the replacement of a head's output. `on_choice` gets a new `off`.
     """
     data = {**facts, "ablation": ablation, "off": off}
     _show("head_switches/switches", data, key, choice=lambda text: on_choice(str(text)))
 
 
 def presenter(present: bool, offered: bool, words: list[dict], key: str, on_present: Callable[[bool], None]) -> None:
-    """Show the buttons for presenting and for the list of keys, and listen to the keys that every page hears.
+    """Show the buttons for presentation mode and for the list of keys, and listen to the keys of every page.
 
-    `present` says whether the page is being presented now, `offered` whether it can be; `on_present` hears when that is
-    to change. words: those that are explained where they stand, each with the `forms` in which it is written and what
-    it `says`.
+    present: whether the page is in presentation mode; offered: whether the browser has that mode; words: the glossary,
+    each word with its `forms` and its explanation `says`. `on_present` gets whether the mode is to start.
     """
     _show("presenter/presenter", {"present": present, "offered": offered, "words": words}, key, present=on_present)
 
@@ -182,11 +180,10 @@ def lesson_panel(
     teach: Callable[[], None],
     restore: Callable[[dict], None],
 ) -> None:
-    """Show a step of a lesson: its text, its question and what came of it.
+    """Show a step of a lesson: its text, its question and its feedback.
 
-    `choose` gets an option's name, a list of names or a number; `hint` and `show` hear that one is wanted, `go` the
-    number of another step, from 1, `teach` that it is to be taught to a class. `restore` gets once what the browser
-    remembers of earlier visits.
+    `choose` gets an option's name, a list of names or a number, `go` the number of another step, from 1, and `restore`
+    once the browser's memory of earlier visits; `hint` and `show` ask for the hint and the answer, `teach` for a class.
     """
     _show(
         "lesson_panel/panel",
@@ -211,16 +208,14 @@ def replay_player(
 ) -> None:
     """Show the snapshots of a training, at the one nearest to a training step, or the NEWEST.
 
-    `name` is the replay's own, whatever its letters: another replay has another. Scrubbing and playing happen in the
-    browser alone. `on_step` gets the step where the visitor stopped, NEWEST for the end of a replay that is `following`
-    its training, and `on_head` a head (layer, head, counted from 0). While following, who stands at the end stays there
-    as snapshots are added; who has scrubbed back stays where they are.
+    `name` identifies the replay. Scrubbing and playing happen in the browser alone. `on_step` gets the step where the
+    visitor stopped, NEWEST for the end of a replay that is `following` its training, and `on_head` a head (layer, head,
+    counted from 0). While following, a visitor at the end stays at the end as snapshots are added.
     """
     _show(
         "replay_player/player",
         {**replay, "step": step, "following": following},
-        # Streamlit refuses a component's key with two underscores in a row, and names of checkpoints and of trainings,
-        # which are random, may have them.
+        # Streamlit refuses keys with two underscores in a row, which names of checkpoints and trainings may have.
         f"replay-{name.encode().hex()}",
         step=lambda value: on_step(int(value)),
         head=lambda value: on_head(*map(int, value)),
@@ -235,7 +230,7 @@ def replay_loop(facts: dict, key: str) -> None:
 def token_lines(lines: dict, key: str, on_word: Callable[[int], None]) -> None:
     """Show a translation's tokens in two rows, joined by one cross-attention head.
 
-    `on_word` gets the number of a source word, from 0, that was clicked, or -1 where all hidden words are to be shown.
+    `on_word` gets the number of a clicked source word, from 0, or -1 to show all hidden words.
     """
     _show("token_lines/lines", lines, key, word=lambda number: on_word(int(number)))
 
@@ -248,33 +243,30 @@ def translation_table(facts: dict, key: str) -> None:
 def weight_bars(payload: dict, key: str, on_key: Callable[[str], None], on_weights: Callable[[str], None]) -> None:
     """Show one row of attention weights, before and after, as bars that can be dragged.
 
-    `on_key` gets the number of a token that was chosen, from 1, `on_weights` the weights that were drawn:
-    "0.5-0.25-0.25".
+    `on_key` gets the number of a chosen token, from 1, `on_weights` the drawn weights: "0.5-0.25-0.25".
     """
-    heard = {"choice": lambda number: on_key(str(number)), "weights": lambda text: on_weights(str(text))}
-    _show("weight_bars/bars", payload, key, **heard)
+    handlers = {"choice": lambda number: on_key(str(number)), "weights": lambda text: on_weights(str(text))}
+    _show("weight_bars/bars", payload, key, **handlers)
 
 
-def _show(entry: str, data: object, key: str, **heard: Callable[..., None]) -> None:
+def _show(entry: str, data: object, key: str, **handlers: Callable[..., None]) -> None:
     """Show a component by its entry, a path in this folder without .js.
 
-    For each name in `heard`, the browser's trigger of that name calls what is given for it with the trigger's value.
-    They are triggers and no state: the same value may come again after the Back button, and must be heard.
+    The browser's trigger of each name calls the handler of that name with its value. Triggers are no state: an equal
+    value may come again after the Back button, and is handled again.
     """
 
-    def hear(event: str) -> Callable[[], None]:
-        def told() -> None:
-            # What a component said just before its page was left may come when its state is gone, and what it said
-            # before its view was left may come along with the choice of another one: to nobody.
-            chooser, view = st.session_state.get(SHOWN_VIEW, (key, None))
-            stays = chooser == key or st.session_state.get(chooser, view) == view
-            if stays and key in st.session_state:
-                heard[event](st.session_state[key].get(event))
-
-        return told
+    def handle(event: str) -> None:
+        # A report may arrive after its page was left, without its state, or with the choice of another view: ignore it.
+        chooser, view = st.session_state.get(SHOWN_VIEW, (key, None))
+        is_shown = chooser == key or st.session_state.get(chooser, view) == view
+        if is_shown and key in st.session_state:
+            handlers[event](st.session_state[key].get(event))
 
     width = "content" if entry in _OF_THE_BAR else "stretch"
-    _declare(entry)(data=data, key=key, width=width, **{f"on_{event}_change": hear(event) for event in heard})
+    _declare(entry)(
+        data=data, key=key, width=width, **{f"on_{event}_change": partial(handle, event) for event in handlers}
+    )
 
 
 @cache
@@ -282,5 +274,5 @@ def _declare(entry: str) -> Callable[..., object]:
     """Declare a component to Streamlit, once: its script, and its HTML and style, which lie beside its entry."""
     parts = read_parts(entry)
     name = entry.replace("/", "_")
-    style = slimmed_style(parts.style) or None  # it goes along with all data
+    style = slimmed_style(parts.style) or None  # sent with all data
     return st.components.v2.component(name, html=parts.markup, css=style, js=script(entry))

@@ -1,8 +1,7 @@
-"""A component as one HTML file that needs no server and no network: to be sent, kept, and opened from a disk.
+"""A component as one HTML file that needs no server and no network.
 
-The file's Content-Security-Policy lets nothing in from outside and nothing out: its one style and its one script are
-named by their hashes, an image has to be in it (the script makes a PNG of one), and all else is forbidden. What comes
-from users and models is text in it, whatever it says.
+The file's Content-Security-Policy allows its one style and its one script, by their hashes, and images within the file
+(for PNG), and forbids all else. Content from users and models is text in it.
 """
 
 import base64
@@ -22,9 +21,7 @@ _BYTES = "base64 bytes"  # the name that page.js knows bytes by
 
 @dataclass(frozen=True)
 class Words:
-    """The text around a component, all of it plain: the page's title, the sentence and its translation, the name of the
-    checkpoint that computed it, what to look for, and what the page is for. What is empty is left out.
-    """
+    """Plain texts around a component, of which empty ones are left out."""
 
     title: str
     source: str = ""
@@ -35,10 +32,10 @@ class Words:
 
 
 def standalone(entry: str, data: object, words: Words, choice: Mapping[str, str] | None = None) -> str:
-    """The HTML of a page that shows a component, by its entry as in `read_parts`, with its data.
+    """Return the HTML of a page with a component, by its entry as in `read_parts`, and its data.
 
-    The data is what the component receives in the app: JSON and bytes, which travel as base64. `choice` is what an
-    address would say of it, for a component that asks for that. What the component reports is heard by nobody.
+    data: as in the app, JSON and bytes, which are sent as base64; choice: the component's parameters of an address.
+    The component's reports are ignored.
     """
     parts = read_parts(entry)
     style = (_FOLDER / "page.css").read_text(encoding="utf-8") + parts.style
@@ -59,16 +56,13 @@ def standalone(entry: str, data: object, words: Words, choice: Mapping[str, str]
 
 
 def filled(body: Path, **places: str) -> str:
-    """Return a page: the head that all pages without a server have, and a body, with the text of their places.
-
-    The head's places are `policy`, `title` and `style`.
-    """
+    """Return a page of the common head and a body, with texts in their places, `policy`, `title` and `style` among them."""
     parts = (path.read_text(encoding="utf-8") for path in (_FOLDER / "head.html", body))
     return Template("".join(parts)).substitute(places)
 
 
 def keeps_within(name: str, **texts: str) -> None:
-    """Raise BundleError for a script or a style, by its tag, that would end before its end in a page."""
+    """Raise BundleError for a script or a style, by its tag, that would end early in a page."""
     for tag, text in texts.items():
         if f"</{tag}" in text.lower():
             raise BundleError(f"{name}: its {tag} would end early in a page, at </{tag}")
@@ -77,8 +71,7 @@ def keeps_within(name: str, **texts: str) -> None:
 def policy(script: str, style: str, *, compiles: bool = False, works: bool = False) -> str:
     """Return the Content-Security-Policy of a page with one script and one style.
 
-    compiles: whether it may compile WebAssembly, which allows no text to be run; works: whether it may begin a worker
-    that it makes itself.
+    compiles: whether it may compile WebAssembly; works: whether it may start a worker of its own text.
     """
     scripts = f"{_hash(script)} 'wasm-unsafe-eval'" if compiles else _hash(script)
     workers = "worker-src blob:; " if works else ""
@@ -93,7 +86,7 @@ def _hash(text: str) -> str:
 
 
 def as_json(data: object) -> str:
-    """Return JSON in which no "<" is left that could end its element or begin a comment."""
+    """Return JSON without "<", which could end its element or begin a comment."""
     text = json.dumps(data, default=_encoded, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     return text.replace("<", "\\u003c")
 

@@ -1,13 +1,12 @@
-"""What the app computes with a model once and shares among its users.
+"""Results of the model, cached and shared by all visitors, read-only.
 
-Each is asked by a frozen request, which is its key: a checkpoint as its files are now, or a `TranslationRequest`. So a
-retrained checkpoint is computed anew, and all who ask for the same get the same, read-only. What cannot be had raises
-UserError, which is not kept.
+The key of each is a frozen request: a checkpoint with the times of its files, or a `TranslationRequest`; a retrained
+checkpoint is computed anew. Raises UserError for invalid requests; errors are not cached.
 """
 
 import functools
 import logging
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
@@ -32,7 +31,7 @@ from transformer.corpus import (
     plainest_head,
     roles_of,
 )
-from transformer.data.batching import SAMPLES, Example, Ids, read_samples
+from transformer.data.batching import SAMPLES, Example, read_samples
 from transformer.decoding.beam import SearchRecord
 from transformer.decoding.sampling import Hypothesis
 from transformer.errors import CheckpointError, UserError
@@ -51,7 +50,7 @@ from transformer.translator import Strategy
 logger = logging.getLogger(__name__)
 
 Measured = TypeVar("Measured")
-TRACES = 32  # kept
+TRACES = 32  # cached
 SHORT = 200  # bytes of a text that is translated in a batch, which takes as long as its longest text
 CHECKPOINTS = checkpoints_folder()
 
@@ -76,11 +75,10 @@ class CheckpointFiles:
 
 @dataclass(frozen=True)
 class TranslationRequest:
-    """Which translation is asked for: a checkpoint's of a text, found by a strategy.
+    """Translation of a text by a checkpoint and a strategy.
 
-    It begins with the token ids in `prefix`; `rank` says which of the search's hypotheses it is, 1 the best;
-    `language` is the target's where the model has several, `source_language` the source's where it is told that,
-    and `task` what the text then begins with for a model that is so told what to do.
+    prefix: token ids at its beginning; rank: of the search's hypotheses, 1 the best; language, source_language: for a
+    model with several; task: the instruction before the text, for a model with tasks.
     """
 
     checkpoint: CheckpointFiles
@@ -94,24 +92,23 @@ class TranslationRequest:
 
     @property
     def source(self) -> str:
-        """What the translator reads: the text, and before it the languages or the task where they are chosen."""
+        """The translator's input: the text after the chosen languages and task."""
         return translator(self.checkpoint).addressed(self.text, self.language, self.source_language, self.task)
 
 
-# A request's text tells it from every other; Streamlit's own way to a key, field by field, takes half a millisecond.
-# An intervention's fields alone, which Streamlit would take, do not tell Zero from Mean.
+# Streamlit's own keys, field by field, take half a millisecond, and do not tell the intervention Zero from Mean.
 cached = functools.partial(
     st.cache_resource, hash_funcs=dict.fromkeys((CheckpointFiles, TranslationRequest, *INTERVENTIONS.values()), repr)
 )
 
 
 def checkpoint_names() -> list[str]:
-    """Names of the checkpoint folders, those that are there now."""
+    """Return the names of the checkpoints that exist now."""
     return [path.name for path in find_checkpoints(CHECKPOINTS)]
 
 
 def checkpoint(name: str) -> CheckpointFiles:
-    """A checkpoint as its files are now."""
+    """Return a checkpoint with the present times of its files."""
     return CheckpointFiles.now(CHECKPOINTS / name)
 
 
@@ -126,51 +123,51 @@ def load_translator(checkpoint: CheckpointFiles) -> Translator:
 
 @cached(max_entries=4, show_spinner="Reading the checkpoint …")
 def translator(checkpoint: CheckpointFiles) -> Translator:
-    """The translator of a checkpoint."""
+    """Return the translator of a checkpoint."""
     return load_translator(checkpoint)
 
 
 @cached(max_entries=4, show_spinner="Reading the sentence pairs …")
 def samples(checkpoint: CheckpointFiles) -> tuple[Example, ...]:
-    """The sentence pairs that come with a checkpoint, as its ids."""
+    """Return the sentence pairs of a checkpoint as token ids."""
     model, tokenizer = translator(checkpoint).model, translator(checkpoint).tokenizer
     return tuple(read_samples(Path(checkpoint.folder), tokenizer, model.config.max_length))
 
 
 def has_samples(checkpoint: CheckpointFiles) -> bool:
-    """Whether sentence pairs come with a checkpoint."""
+    """Return whether a checkpoint has sentence pairs."""
     return (Path(checkpoint.folder) / SAMPLES).is_file()
 
 
 @cached(max_entries=8, show_spinner=False)
 def roles(checkpoint: CheckpointFiles) -> HeadRoles | None:
-    """What the heads do over a corpus, by the atlas where there is one; None where it is nowhere or cannot be read."""
-    if found := _if_there(checkpoint, ATLAS_FILE, lambda _: atlas(checkpoint)):
-        return roles_of(found)
-    return _if_there(checkpoint, ROLES_FILE, lambda path: load_roles(path, translator(checkpoint).model))
+    """Return the roles of the heads over a corpus, from the atlas if there is one; None without a readable file."""
+    if table := _load_optional(checkpoint, ATLAS_FILE, lambda _: atlas(checkpoint)):
+        return roles_of(table)
+    return _load_optional(checkpoint, ROLES_FILE, lambda path: load_roles(path, translator(checkpoint).model))
 
 
 @cached(max_entries=4, show_spinner="Reading the atlas …")
 def atlas(checkpoint: CheckpointFiles) -> Atlas | None:
-    """The atlas of a checkpoint's heads, None where there is none; raises CheckpointError where it cannot be read."""
+    """Return the atlas of a checkpoint's heads, None without one. Raises CheckpointError for an unreadable file."""
     return find_atlas(Path(checkpoint.folder), translator(checkpoint).model)
 
 
 @cached(max_entries=16, show_spinner=False)
 def weights(checkpoint: CheckpointFiles) -> str:
-    """The SHA-256 of a checkpoint's weights, by which what was measured says of which weights it is."""
+    """Return the SHA-256 of a checkpoint's weights, which measured files contain."""
     return weights_digest(Path(checkpoint.folder))
 
 
 @cached(max_entries=8, show_spinner=False)
 def alignment(checkpoint: CheckpointFiles) -> AlignmentTable | None:
-    """How well the heads align words, None where that was not measured, of other weights, or cannot be read."""
-    found = _if_there(checkpoint, ALIGNMENT_FILE, lambda path: load_alignment(path, translator(checkpoint).model))
-    return found if found and found.weights == weights(checkpoint) else None
+    """Return the alignment errors of the heads, None without a readable file of these weights."""
+    table = _load_optional(checkpoint, ALIGNMENT_FILE, lambda path: load_alignment(path, translator(checkpoint).model))
+    return table if table and table.weights == weights(checkpoint) else None
 
 
-def _if_there(checkpoint: CheckpointFiles, name: str, load: Callable[[Path], Measured]) -> Measured | None:
-    """What a file beside the weights holds; a file that cannot be read is as good as none."""
+def _load_optional(checkpoint: CheckpointFiles, name: str, load: Callable[[Path], Measured]) -> Measured | None:
+    """Load a file beside the weights; None for a missing or unreadable one."""
     path = Path(checkpoint.folder) / name
     if not path.exists():
         return None
@@ -183,38 +180,35 @@ def _if_there(checkpoint: CheckpointFiles, name: str, load: Callable[[Path], Mea
 
 @cached(max_entries=32, show_spinner="Searching …")
 def search(request: TranslationRequest) -> SearchRecord:
-    """A beam search of a text: what ended, and what the beam held at each step."""
+    """Return the record of a beam search: its ended hypotheses, and the beam of each step."""
     return translator(request.checkpoint).beam_search(request.source, request.strategy, prefix=request.prefix)
 
 
 @cached(max_entries=32, show_spinner="Searching …")
 def hypotheses(request: TranslationRequest) -> tuple[Hypothesis, ...]:
-    """The translations that the strategy found, best first; of a beam at most its size."""
+    """Return the translations that the strategy finds, best first; of a beam at most its size."""
     if isinstance(request.strategy, Beam):
         return search(request).ended[: request.strategy.size]
     return tuple(translator(request.checkpoint).hypotheses(request.source, request.strategy, prefix=request.prefix))
 
 
 @cached(max_entries=TRACES, show_spinner="Translating …")
-def trace(request: TranslationRequest, _decoded: Ids | None = None) -> Trace:
-    """The translation with the attention of every head; of a beam that has fewer hypotheses, the last.
-
-    _decoded: the ids of a greedy translation where they are known.
-    """
-    return queue.result(greedy_request(traces, request)) or recorded(request, _decoded)[0]
+def trace(request: TranslationRequest) -> Trace:
+    """Return the translation with the attention of every head; of a beam with fewer hypotheses, the last."""
+    return queue.result(greedy_request(request)) or recorded(request)[0]
 
 
-@cached(max_entries=4, show_spinner=False)  # of those whose pages are being drawn
-def recorded(request: TranslationRequest, _decoded: Ids | None = None) -> tuple[Trace, Activations]:
-    """The one pass over a text and its translation that the trace, the residual stream and each block are read from."""
+@cached(max_entries=4, show_spinner=False)  # of pages being drawn
+def recorded(request: TranslationRequest) -> tuple[Trace, Activations]:
+    """Record the one pass over a text and its translation from which trace, residual stream and blocks are read."""
     record = functools.partial(translator(request.checkpoint).record, request.source, keep=RESIDUAL_STREAM)
     if is_greedy(request):
-        made = queue.result(greedy_request(traces, request))
-        return record(decoded=made.target_ids if made else _decoded)
+        batched = queue.result(greedy_request(request))
+        return record(decoded=batched.target_ids if batched else None)
     if not isinstance(request.strategy, Beam):
         return record(request.strategy, prefix=request.prefix)
-    found = hypotheses(replace(request, rank=1))
-    return record(target=found[min(request.rank, len(found)) - 1])
+    ranked = hypotheses(replace(request, rank=1))
+    return record(target=ranked[min(request.rank, len(ranked)) - 1])
 
 
 @cached(max_entries=3 * TRACES, show_spinner=False)
@@ -237,30 +231,28 @@ def traces(checkpoint: CheckpointFiles, texts: Sequence[str]) -> Iterator[Trace 
 
 
 def is_greedy(request: TranslationRequest) -> bool:
-    """Whether nothing but greedy decoding is asked for, which is done for several at once."""
+    """Return whether a request is for greedy decoding without a prefix, which is done in batches."""
     return isinstance(request.strategy, Greedy) and not request.prefix
 
 
-def greedy_request(
-    compute: Callable[[CheckpointFiles, Sequence[str]], Iterable], request: TranslationRequest
-) -> Request | None:
-    """Return what the queue can compute for a request together with others: of a short text, translated greedily."""
+def greedy_request(request: TranslationRequest) -> Request | None:
+    """Return the queue's request for the trace of a short text that is translated greedily, None for others."""
     if not is_greedy(request) or len(request.text.encode("utf-8", "surrogatepass")) > SHORT:
         return None
     try:
-        return Request(compute, request.checkpoint, request.source)
-    except UserError:  # a language that is not there: the page says so
+        return Request(traces, request.checkpoint, request.source)
+    except UserError:  # an unknown language: the page reports it
         return None
 
 
 @cached(max_entries=16, show_spinner="Following the vectors …")
 def residual_stream(request: TranslationRequest) -> ResidualStream:
-    """Every vector of a text and its translation on the way through the model."""
+    """Return every vector of a text and its translation between the blocks of the model."""
     return residual_stream_of(translator(request.checkpoint).model, recorded(request)[1])
 
 
 def hidden_units(request: TranslationRequest, stack: str, layer: int) -> np.ndarray:
-    """The hidden units of one feed-forward for each token of a text, after its activation: [tokens, d_ff].
+    """Return the hidden units of one feed-forward for each token of a text, after its activation: [tokens, d_ff].
 
     `stack` is "encoder" or "decoder", the layer counts from 0.
     """
@@ -271,7 +263,7 @@ def hidden_units(request: TranslationRequest, stack: str, layer: int) -> np.ndar
 
 
 def gates(request: TranslationRequest, stack: str, layer: int) -> tuple[np.ndarray, np.ndarray]:
-    """The gates of one gated feed-forward, and what they are multiplied with: [tokens, d_ff] each, for each token."""
+    """Return the gates of one gated feed-forward and the values that they multiply: [tokens, d_ff] each."""
     sentence = trace(request)
     model = translator(request.checkpoint).model
     return record_gates(model, sentence.source_ids, sentence.decoder_input_ids, stack, layer)
@@ -279,5 +271,5 @@ def gates(request: TranslationRequest, stack: str, layer: int) -> tuple[np.ndarr
 
 @cached(max_entries=32, show_spinner="Reading every layer …")
 def lens(request: TranslationRequest) -> Predictions:
-    """What each decoder layer would have predicted for a text."""
+    """Return the predictions of each decoder layer for a text."""
     return logit_lens(translator(request.checkpoint).model, residual_stream(request), trace(request).target_ids)

@@ -1,4 +1,4 @@
-"""What is measured of a sentence or over a checkpoint's sentence pairs, computed once and shared."""
+"""Cached measurements of a sentence, or over a checkpoint's sentence pairs."""
 
 from dataclasses import replace
 
@@ -23,12 +23,12 @@ from transformer.interpret.rollout import Rollout, alti
 
 from . import CheckpointFiles, TranslationRequest, cached, recorded, samples, trace, translator
 
-USUAL_PARTS, PAIRS_A_PART = 3, 10  # of a checkpoint's sentence pairs, for what is usual
+USUAL_PARTS, PAIRS_PER_PART = 3, 10  # of a checkpoint's sentence pairs, for the usual share of the source
 
 
 @cached(max_entries=32, show_spinner="Reading the block …")
 def stages(request: TranslationRequest, kind: str, layer: int) -> tuple[Stages, BlockParameters, dict[str, float]]:
-    """Return one attention block's stages for a text, what it has learned, and how closely both agree."""
+    """Return one attention block's stages for a text, its parameters, and the differences between both."""
     model = translator(request.checkpoint).model
     parameters = block_parameters(model, kind, layer)
     shown = stages_of(model, recorded(request)[1], kind, layer)
@@ -48,21 +48,21 @@ def source_shares(checkpoint: CheckpointFiles, part: int) -> np.ndarray:
     """Return the source's share by ALTI+ in each output token, but forced ones, of one of USUAL_PARTS parts of the
     first sentence pairs, the references fed: [tokens].
     """
-    model, pairs = translator(checkpoint).model, samples(checkpoint)[: USUAL_PARTS * PAIRS_A_PART]
+    model, pairs = translator(checkpoint).model, samples(checkpoint)[: USUAL_PARTS * PAIRS_PER_PART]
     rollouts = (alti(model, pair.source, pair.target[:-1]) for pair in pairs[part::USUAL_PARTS])
     return np.concatenate([np.empty(0), *(each.source_share()[-1][model.config.num_forced :] for each in rollouts)])
 
 
 @cached(max_entries=64, show_spinner=False)
 def gradient(request: TranslationRequest, step: int, against: int | None = None) -> Attribution:
-    """Return gradient times input for the token after a step, from 0; with `against`, for why not this id."""
+    """Return gradient times input for the token after a step, from 0; with `against`, for its lead over that id."""
     source, prefix, token = trace(request).before(step)
     return gradient_times_input(translator(request.checkpoint).model, source, prefix, token, against)
 
 
 @cached(max_entries=256, show_spinner=False)
 def occlusion(request: TranslationRequest, step: int, places: range, against: int | None = None) -> Occlusion:
-    """Return what log P of the token after a step loses without each of these tokens, source first, then prefix.
+    """Return the loss of log P of the token after a step without each of these tokens, source first, then prefix.
 
     With `against`, log P less that of the token of this id.
     """
@@ -72,10 +72,9 @@ def occlusion(request: TranslationRequest, step: int, places: range, against: in
 
 @cached(max_entries=64, show_spinner=False)
 def lost_without(request: TranslationRequest) -> np.ndarray:
-    """Return what log P of each output token loses without each source token: [outputs, source]."""
-    found = trace(request)
-    model = translator(request.checkpoint).model
-    return lost_without_each(model, found.source_ids, found.decoder_input_ids, found.target_ids)
+    """Return the loss of log P of each output token without each source token: [outputs, source]."""
+    sentence, model = trace(request), translator(request.checkpoint).model
+    return lost_without_each(model, sentence.source_ids, sentence.decoder_input_ids, sentence.target_ids)
 
 
 @cached(max_entries=32, show_spinner=False)
@@ -87,7 +86,7 @@ def embedding_sum(request: TranslationRequest) -> EmbeddingSum:
 
 @cached(max_entries=32, show_spinner="Translating without positions …")
 def translation_without_positions(request: TranslationRequest) -> str:
-    """Return what the model makes of a text when its encoder is given no positions."""
+    """Return the translation of a text when the encoder gets no positions."""
     loaded = translator(request.checkpoint)
     with without_positions(loaded.model):
         return loaded.trace(request.source, request.strategy, prefix=request.prefix).target_text
@@ -95,9 +94,9 @@ def translation_without_positions(request: TranslationRequest) -> str:
 
 @cached(max_entries=32, show_spinner="Moving the sentence …")
 def moved_sentence(request: TranslationRequest, places: int) -> Moved | None:
-    """Return what changes in the encoder where a text stands so many places later, fewer where there is less room.
+    """Return the changes in the encoder when a text is moved by so many positions, or as many as there is room for.
 
-    None where there is no room at all.
+    None without any room.
     """
     model, ids = translator(request.checkpoint).model, trace(request).source_ids
     room = min(places, model.config.max_length - len(ids))
@@ -119,5 +118,5 @@ def masked_pass(request: TranslationRequest, second: str, disabled: str) -> Mask
 
 @cached(max_entries=64, show_spinner=False)
 def confidence(checkpoint: CheckpointFiles, part: int, parts: int) -> Confidence:
-    """Return how sure the model is on one of so many parts of its sentence pairs, from 0, and how often right."""
+    """Return the confidence and accuracy of the model on one of so many parts of its sentence pairs, from 0."""
     return measure_confidence(translator(checkpoint).model, samples(checkpoint)[part::parts])

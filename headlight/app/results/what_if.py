@@ -1,10 +1,9 @@
-"""Runs under interventions, computed once and shared: what each head is worth, translations with something changed,
-activation patching, and what the decoder makes of early layers.
+"""Cached runs under interventions: the worth of heads, changed translations, patching, translations of early layers.
 
-Interventions are frozen and part of the key as they are.
+Interventions are frozen and part of the key.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -16,7 +15,7 @@ from transformer.decoding.beam import Branch, path_to, search_tree
 from transformer.decoding.sampling import Greedy, Hypothesis, Sampling
 from transformer.interpret.activations import Predictions, Request, record, weights_of
 from transformer.interpret.head_patterns import word_ranges
-from transformer.interpret.residual import MORE_TOKENS, decoder_lens, decoder_lenses
+from transformer.interpret.residual import MORE_TOKENS, decoder_lens
 from transformer.interpret.score_parts import ScoreParts, score_parts_of
 from transformer.interpret.trace import Trace
 from transformer.interpret.what_if.hiding import hide, translate_without_each
@@ -50,13 +49,9 @@ from . import (
     TRACES,
     CheckpointFiles,
     TranslationRequest,
-    _if_there,
+    _load_optional,
     cached,
-    greedy_request,
     hypotheses,
-    is_greedy,
-    load_translator,
-    queue,
     recorded,
     samples,
     search,
@@ -78,14 +73,14 @@ def head_means(checkpoint: CheckpointFiles) -> Means:
 
 @cached(max_entries=256, show_spinner="Ablating each head in turn …")
 def importance(request: TranslationRequest, ablation: str) -> HeadImportance:
-    """Return what each token of a translation loses without each head, ablated as "zero", "mean" or "uniform" says."""
+    """Return the loss of each token of a translation without each head; ablation: "zero", "mean" or "uniform"."""
     parts = [losses_without(request, ablation, kind) for kind in AttentionKind]
     return joined(translator(request.checkpoint).model, parts)
 
 
 @cached(max_entries=48, show_spinner=False)
 def losses_without(request: TranslationRequest, ablation: str, kind: AttentionKind) -> HeadLosses:
-    """Return the same for the heads of one kind: a third of the work, after which others can have their turn."""
+    """Return the losses without each head of one kind, a third of the work: others may go first between two kinds."""
     sentence, ablate = trace(request), ABLATIONS[ablation]
     means = head_means(request.checkpoint) if ablate is Mean else None
     model = translator(request.checkpoint).model
@@ -115,9 +110,9 @@ def hidden_trace(request: TranslationRequest, hidden: Sequence[range]) -> Trace:
 def translations_without_each_word(request: TranslationRequest) -> tuple[Hypothesis, ...]:
     """Return the greedy translation without each word of the text, in its order (see `word_ranges`)."""
     sentence, model = trace(request), translator(request.checkpoint).model
-    given = request.prefix or sentence.target_ids[: sentence.num_forced]
+    prefix = request.prefix or sentence.target_ids[: sentence.num_forced]
     words = word_ranges(sentence.source_tokens)
-    return tuple(translate_without_each(model, sentence.source_ids, words, given))
+    return tuple(translate_without_each(model, sentence.source_ids, words, prefix))
 
 
 @cached(max_entries=64, show_spinner=False)
@@ -156,7 +151,7 @@ def branch_reads(request: TranslationRequest, layer: int, head: int) -> tuple[np
 @cached(max_entries=8, show_spinner=False)
 def minimal_pairs(checkpoint: CheckpointFiles) -> tuple[MinimalPair, ...]:
     """Return the minimal pairs that come with a checkpoint; none where there are none, or none that can be read."""
-    return _if_there(checkpoint, PAIRS_FILE, lambda path: read_minimal_pairs(path.parent)) or ()
+    return _load_optional(checkpoint, PAIRS_FILE, lambda path: read_minimal_pairs(path.parent)) or ()
 
 
 @cached(max_entries=32, show_spinner=False)
@@ -182,53 +177,27 @@ def second_sentence(request: TranslationRequest) -> str:
 
 @cached(max_entries=64, show_spinner="Patching each cell …")
 def patching(checkpoint: CheckpointFiles, question: Question, site: str, part: str) -> PatchingMap:
-    """Return what each cell of a site restores of the difference between two sentences."""
+    """Return the share of the difference between two sentences that each cell of a site restores."""
     return patching_map(translator(checkpoint).model, question, site, part)
 
 
 @cached(max_entries=64, show_spinner=False)
 def patched(checkpoint: CheckpointFiles, question: Question, cell: Cell) -> Predictions:
-    """Return what the clean, the corrupted, and the run patched in one cell predict: [3]."""
+    """Return the predictions of the clean, the corrupted, and the run patched in one cell: [3]."""
     return patched_predictions(translator(checkpoint).model, question, [cell], CANDIDATES)
 
 
-def early_translations(request: TranslationRequest) -> tuple[Hypothesis, ...]:
-    """Return what the search finds when the decoder reads each encoder layer: [layers + 1].
-
-    Instead of sampling it is greedy, since layers that draw differently could not be held side by side. Greedy decoding
-    that finds no end is stopped some tokens after the last layer's translation.
-    """
-    queue.let_others_go_first(greedy_request(early_layers, request))
-    return _early_translations(request)
-
-
 @cached(max_entries=TRACES, show_spinner="Decoding from every layer …")
-def _early_translations(request: TranslationRequest) -> tuple[Hypothesis, ...]:
-    model, lenses = translator(request.checkpoint).model, None
-    if is_greedy(request) and not model.config.num_forced:
-        lenses = queue.result(greedy_request(early_layers, request))
-        lenses = lenses or next(early_layers(request.checkpoint, [request.source]))
-    sentence = trace(request, lenses and lenses[-1].ids)
-    if lenses:
-        total = sentence.log_probability
-        return (*lenses[:-1], Hypothesis(sentence.target_ids, total, total, sentence.finished))
+def early_translations(request: TranslationRequest) -> tuple[Hypothesis, ...]:
+    """Return the translations that the search finds when the decoder reads each encoder layer: [layers + 1].
+
+    Greedy in place of sampling: layers that draw differently could not be compared. Greedy decoding without an end is
+    stopped some tokens after the last layer's translation.
+    """
+    sentence = trace(request)
     strategy = Greedy() if isinstance(request.strategy, Sampling) else request.strategy
     prefix = request.prefix or sentence.target_ids[: sentence.num_forced]
-    return tuple(decoder_lens(model, sentence.source_ids, strategy, prefix, MORE_TOKENS))
-
-
-def early_layers(checkpoint: CheckpointFiles, texts: Sequence[str]) -> Iterator[list[Hypothesis] | None]:
-    """Yield the greedy translation of each text from each encoder layer: [layers + 1], the last the text's own.
-
-    None for a text that cannot be read, and where the model is given its first token. In a batch log P may differ from
-    that of a text alone in the sixth digit, as sums are then taken in another order.
-    """
-    loaded = load_translator(checkpoint)
-    reads = not loaded.model.config.num_forced
-    readable = [text for text in texts if reads and loaded.can_read(text)]
-    sources = [source_ids(loaded.tokenizer, text) for text in readable]
-    found = decoder_lenses(loaded.model, sources, more=MORE_TOKENS) if readable else []
-    yield from map(dict(zip(readable, found, strict=True)).get, texts)
+    return tuple(decoder_lens(translator(request.checkpoint).model, sentence.source_ids, strategy, prefix, MORE_TOKENS))
 
 
 @cached(max_entries=64, show_spinner=False)
@@ -243,16 +212,16 @@ def score_of_run_without(
     request: TranslationRequest, head: HeadRef, query: int, key: int, against: int | None, removed: HeadRef
 ) -> float:
     """Return a head's score, or the lead of one key over another, in a run without another head's part."""
-    found = parts_of_score(request, head, query, key, against)
-    return score_without(translator(request.checkpoint), trace(request), found, removed)
+    parts = parts_of_score(request, head, query, key, against)
+    return score_without(translator(request.checkpoint), trace(request), parts, removed)
 
 
 def parts_of_score(
     request: TranslationRequest, head: HeadRef, query: int, key: int, against: int | None = None
 ) -> ScoreParts:
     """Return the parts of a head's score, or of the lead of one key over another."""
-    found = _parts_of_key(request, head, query, key)
-    return found if against is None else found.minus(_parts_of_key(request, head, query, against))
+    parts = _parts_of_key(request, head, query, key)
+    return parts if against is None else parts.minus(_parts_of_key(request, head, query, against))
 
 
 @cached(max_entries=128, show_spinner=False)

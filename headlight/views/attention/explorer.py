@@ -64,7 +64,7 @@ def read_selection(request: TranslationRequest, trace: Trace) -> Selection:
     shapes = {kind: trace.attention(kind).shape[:2] for kind in CROSS_FIRST}
     head = head_in_address(shapes, partial(results.default_head, request), averages=True)
     address = {name: url_state.read(name) for name in ("query", "key")}
-    return Selection.parse({**url_state.asked("head"), **address}, trace, head)
+    return Selection.parse({**url_state.in_address("head"), **address}, trace, head)
 
 
 def read_options() -> dict[str, str]:

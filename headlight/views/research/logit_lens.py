@@ -24,7 +24,7 @@ from transformer.interpret.trace import Trace
 
 def show(request: TranslationRequest) -> None:
     """Show the predictions of every decoder layer, then the translations from every encoder layer. Raises UserError."""
-    translations = what_if.early_translations(request)  # in one batch with the translation
+    translations = what_if.early_translations(request)
     translator, trace = results.translator(request.checkpoint), show_translation(request)
     config, name = translator.model.config, translator.tokenizer.piece_text
     lens = results.lens(request)

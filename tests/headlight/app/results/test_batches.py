@@ -13,12 +13,9 @@ from support.traces import replayed
 
 from headlight.app import results
 from headlight.app.model_queue import ModelQueue
-from headlight.app.results import CheckpointFiles, TranslationRequest, traces, what_if
-from headlight.app.results.what_if import early_layers
+from headlight.app.results import CheckpointFiles, TranslationRequest, traces
 from transformer import Beam, Trace, Translator, UserError
-from transformer.data.tokenizer import source_ids
 from transformer.errors import CheckpointError
-from transformer.interpret.residual import MORE_TOKENS, decoder_lens
 
 TEXTS = ["big old tree.", "old tree.", "", "big tree.", "<b>&\x00\ud800", "tree " * 500]
 READABLE = (0, 1, 3)
@@ -30,7 +27,6 @@ def first(trained_folder, tmp_path, monkeypatch) -> TranslationRequest:
     shutil.copytree(trained_folder, tmp_path / "mine")
     monkeypatch.setattr(results, "CHECKPOINTS", tmp_path)
     monkeypatch.setattr(results, "queue", ModelQueue())
-    monkeypatch.setattr(what_if, "queue", results.queue)
     monkeypatch.setenv("HEADLIGHT_MODEL_PROCESS", "0")
     return TranslationRequest(results.checkpoint("mine"), TEXTS[0])
 
@@ -69,7 +65,7 @@ def test_a_batch_has_bit_by_bit_the_trace_of_each_text_alone_also_from_another_p
             assert is_same(pickle.loads(pickle.dumps(trace)), replayed(translator, text))
         else:
             assert trace is None
-    assert list(traces(first.checkpoint, ["", ""])) == list(early_layers(first.checkpoint, [""] * 2)) == [None, None]
+    assert list(traces(first.checkpoint, ["", ""])) == [None, None]
     with pytest.raises(CheckpointError, match="written anew"):
         next(traces(CheckpointFiles(first.checkpoint.folder, ()), ["tree."]))
 
@@ -83,7 +79,7 @@ def test_the_source_is_encoded_once_for_trace_and_record(first):
 
 def test_a_page_uses_the_translations_of_a_batch(first, line_up, monkeypatch):
     requests = [replace(first, text=text) for text in TEXTS[:4]]
-    line_up(*(results.greedy_request(traces, request) for request in requests[1:]))
+    line_up(*(results.greedy_request(request) for request in requests[1:]))
     decoded, best_ids = [], Translator.best_ids
     monkeypatch.setattr(
         Translator, "best_ids", lambda self, texts: decoded.append(list(texts)) or best_ids(self, texts)
@@ -98,25 +94,8 @@ def test_a_page_uses_the_translations_of_a_batch(first, line_up, monkeypatch):
         results.trace(requests[2])
 
 
-def test_early_layers_are_decoded_in_a_batch(first, line_up, monkeypatch):
-    requests = [replace(first, text=text) for text in TEXTS[:4]]
-    line_up(*(results.greedy_request(early_layers, request) for request in requests[1:]))
-    sizes, lenses = [], what_if.decoder_lenses
-    monkeypatch.setattr(
-        what_if, "decoder_lenses", lambda model, ids, more: sizes.append(len(ids)) or lenses(model, ids, more=more)
-    )
-    translator = results.translator(first.checkpoint)
-    for number in READABLE:
-        together = what_if._early_translations(requests[number])
-        alone = decoder_lens(translator.model, source_ids(translator.tokenizer, TEXTS[number]), more=MORE_TOKENS)
-        assert [(one.ids, one.finished) for one in together] == [(one.ids, one.finished) for one in alone]
-        expected = [one.log_probability for one in alone]
-        assert [one.log_probability for one in together] == pytest.approx(expected, abs=1e-4)
-    assert sizes == [3]
-
-
 def test_only_short_greedy_requests_join_a_batch(first):
-    assert results.greedy_request(traces, first)
-    assert results.greedy_request(traces, replace(first, text="x" * 200))
+    assert results.greedy_request(first)
+    assert results.greedy_request(replace(first, text="x" * 200))
     for other in ({"prefix": (5,)}, {"strategy": Beam(2)}, {"text": "😀" * 50 + "x"}, {"language": "nowhere"}):
-        assert results.greedy_request(traces, replace(first, **other)) is None
+        assert results.greedy_request(replace(first, **other)) is None

@@ -44,7 +44,7 @@ def test_each_visitor_gets_their_own_sentence_while_others_leave(address):
 
 def test_a_waiting_visitor_sees_a_notice_until_the_turn_comes(monkeypatch):
     monkeypatch.setattr(model_queue, "_PATIENCE", 0.0)
-    request = results.greedy_request(results.traces, results.TranslationRequest(results.checkpoint("reverse"), "a b c"))
+    request = results.greedy_request(results.TranslationRequest(results.checkpoint("reverse"), "a b c"))
     texts: list[str] = []
     notice = SimpleNamespace(info=lambda text, icon: texts.append(text), empty=lambda: texts.append(""))
 
