@@ -83,9 +83,7 @@ def _below(origin: str, sources: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class Entry:
-    """A live page on the index: its file, its model's subject and number of weights, its compressed bytes, and the titles
-    of its lessons by their names.
-    """
+    """A live page on the index: its file, its model's subject and size, its compressed bytes, and its lessons."""
 
     file: str
     subject: str

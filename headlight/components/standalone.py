@@ -56,7 +56,7 @@ def standalone(entry: str, data: object, words: Words, choice: Mapping[str, str]
 
 
 def filled(body: Path, **places: str) -> str:
-    """Return a page of the common head and a body, with texts in their places, `policy`, `title` and `style` among them."""
+    """Return a page of the common head and a body, with texts in their places: `policy`, `title`, `style`, …"""
     parts = (path.read_text(encoding="utf-8") for path in (_FOLDER / "head.html", body))
     return Template("".join(parts)).substitute(places)
 

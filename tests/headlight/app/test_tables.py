@@ -18,7 +18,7 @@ TOKENS = st.one_of(
 )
 
 
-@given(st.lists(TOKENS, max_size=5).map(lambda tokens: ["▁my", *tokens]))  # not all are numbers
+@given(st.lists(TOKENS, max_size=5).map(lambda tokens: ["▁my", *tokens, "▁my"]))  # not all are numbers
 @example(["▁my", '=HYPERLINK("http://x")', "@SUM(A1)", "-1+1", "\t=1", "\r=1", "'=1", "</s>"])
 def test_a_table_has_no_formulas_and_is_restored(tokens):
     weights = [-0.5, *[float("nan")] * (len(tokens) - 1)]

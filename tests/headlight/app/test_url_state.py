@@ -38,7 +38,9 @@ def test_only_the_shared_widgets_bind_parameters():
 def test_every_parameter_has_a_meaning_and_a_user():
     texts = "".join(text for path, text in SOURCES.items() if path.stem != "parameters")
     for name, parameter in PARAMETERS.items():
-        assert parameter.meaning and (f'"{name}"' in texts or name.startswith(("first_", "second_"))), name
+        assert parameter.meaning and (f'"{name}"' in texts or name.startswith(("first_", "second_", "number_of_"))), (
+            name
+        )
 
 
 def test_a_parameter_has_one_default():
