@@ -89,7 +89,7 @@ test("an output token names its probability, its largest weights and the sum of 
       "“▁no” (source token 3) 13 %, the other 2 together 13 %.",
   );
   const inputs = ["<s>", "▁keine", "▁Katze"], both = outputWords({ ...DATA, inputs }, 1);
-  assert.ok(both.startsWith("“▁keine” → “▁Katze”, output token 2 (25 % sure, rank 2) "));
+  assert.ok(both.startsWith("“▁keine” → “▁Katze”, output token 2 (25 % sure, rank 2) looks at “▁cat” > 99 %"));
   assert.ok(outputWords({ ...DATA, outputs: inputs, below: "input" }, 0).startsWith("“<s>”, input token 1 looks at "));
   const weights = [0.5, 0.25, 0.2, 0.05];
   const cut = (count) => ({ ...DATA, source: DATA.source.slice(1, 1 + count), weights: [weights.slice(0, count)] });

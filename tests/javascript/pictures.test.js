@@ -154,7 +154,8 @@ test("heads that are drawn apart have a colour and numbers each, together their 
   const state = stateWith({ kind: "encoder", together: "sum", scale: "per map", tokens: [0] });
   const of = (some) => new Shown(attention, "encoder", some, state), shown = of(HEADS);
   const figure = (each) => chosenFigure({ attention, state, shown, each, title: "2 heads" });
-  const { drawing, table, matrices } = figure(HEADS.map((head) => of([head]))), { parts } = drawing();
+  const { caption: apart, drawing, table, matrices } = figure(HEADS.map((head) => of([head]))), { parts } = drawing();
+  assert.ok(apart.includes(" 1.1, 2.2. "));
   assert.deepEqual(textsOf(parts).slice(-2), ["1.1", "2.2"]);
   const swatches = valuesOf(every(parts, "rect"), "fill");
   assert.deepEqual(swatches, [...new Set(valuesOf(every(parts, "path"), "stroke"))]);

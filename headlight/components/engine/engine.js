@@ -113,8 +113,8 @@ export class Engine {
     return { rows: count * rows, counts: new Int32Array(count * rows).fill(rows), slots: each, places: null };
   }
 
-  // All layers, their input in `x`; or from an attention on with `replaced` heads, { kind, layer, fill(mixed) }, and its
-  // input in `x`.
+  // All layers, their input in `x`; or from an attention on with `replaced` heads, { kind, layer, fill(mixed) }, whose
+  // input is in `x`.
   runEncoder(plan, { replaced, noted } = {}) {
     const { d_model: d } = this.config, { length } = this.encoder, { rows } = plan;
     for (let number = replaced?.layer ?? 0; number < length; number++) {
