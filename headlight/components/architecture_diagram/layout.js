@@ -2,6 +2,7 @@
 
 import { setAttributes, svgElement as shape } from "../lib/canvas.js";
 import { BLOCKS, GREY, asText } from "../lib/colours.js";
+import { sentenceCase } from "../lib/words.js";
 
 // Pixels: letters keep their size, boxes are as wide and as high as all of them have room. Between the stacks lies the
 // way of the memory.
@@ -67,7 +68,7 @@ class Drawing {
     const bottom = y, frame = this.add(shape("rect", { class: "frame", rx: 10, ...FRAME }));
     y = this.layer(layers[this.open[stack]], x, y - 14) - 12;
     setAttributes(frame, { x: x - side, y, width: wide + side + RIGHT_OF_BOX, height: bottom - y });
-    const name = `${stack[0].toUpperCase()}${stack.slice(1)} × ${layers.length}`;
+    const name = `${sentenceCase(stack)} × ${layers.length}`;
     this.add(shape("text", { x: x - side + 8, y: y + 14, class: "small left stack" }, name));
     this.stacks.push({ stack, count: layers.length, open: this.open[stack], x, y });
     this.line(middle, bottom + gap, middle, bottom - 14);
@@ -108,7 +109,7 @@ class Drawing {
     return top - gap / 2;
   }
 
-  // A box that does not lie on the way of the vectors, which passes it on its left.
+  // A box beside the path of the vectors, which passes it on its left.
   aside(box, x, y) {
     const { box: wide, high, gap } = this.size, top = y - gap / 2 - high, left = x + ASIDE * wide;
     this.line(x + wide / 2, y, x + wide / 2, top - gap / 2);

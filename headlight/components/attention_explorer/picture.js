@@ -97,11 +97,8 @@ function filesOf(attention, name) {
 }
 
 function tokensOf(attention, name) {
-  const given = attention.sides(name, "input token");
-  const { tokens: outputs } = attention.sides(name, "output token").queries;
-  return {
-    queries: given.queries.tokens, keys: given.keys.tokens, outputs: name === "encoder" ? undefined : outputs,
-  };
+  const { queries, keys } = attention.sides(name, "input token"), { predicted } = attention.tokens;
+  return { queries: queries.tokens, keys: keys.tokens, outputs: name === "encoder" ? undefined : predicted.tokens };
 }
 
 // Each cell a square with its weight, and in words what attends to what: a browser shows that on pointing.

@@ -27,7 +27,7 @@ export function allHeadsCaption(attention, { kind, rows, scale, sort, label, lea
   const isSorted = groups.some(({ sorted }) => sorted), limit = limitOf(attention, kind, { sort, least });
   const some = groups.every(({ sorted }) => sorted) ? "" : ", where a kind has it";
   const order = `sorted by ${sort}${some}, from the ${isSmallestFirst(sort) ? "smallest" : "largest"}`;
-  const asked = [
+  const filter = [
     label !== "all" && (label === "none" ? "without a clear pattern" : `labelled “${label}”`),
     limit !== null && `with ${sort} ${limitText(sort)} ${measureText(sort, limit)}`,
   ].filter(Boolean).join(" and ");
@@ -37,7 +37,7 @@ export function allHeadsCaption(attention, { kind, rows, scale, sort, label, lea
     `Colours from 0 to ${scale === "0 to 1" ? "1" : "each head's largest weight"}. Below a head:`,
     `${isSorted ? `layer.head, ${sort}, and ` : ""}its pattern, where it has one.`,
     ...groups.map(({ name }) => (groups.length > 1 ? `${KIND_NAMES[name]}: ` : "") + axesText(name, rows)),
-    groups.some(({ found }) => found.some(({ faint }) => faint)) && `Faint: heads that are not ${asked}.`,
+    groups.some(({ found }) => found.some(({ faint }) => faint)) && `Faint: heads that are not ${filter}.`,
     exactness(attention),
   ].filter(Boolean).join(" ");
 }

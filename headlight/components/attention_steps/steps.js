@@ -2,7 +2,7 @@
 // drawn from the facts of the block (see story.js). Token text is hostile until it is set as text.
 
 import { offerPicture } from "../export/capture.js";
-import { JOINT, element, prepare, setFormula } from "../lib/canvas.js";
+import { JOINT, button, element, prepare, setFormula } from "../lib/canvas.js";
 import { decodeFacts } from "../lib/facts.js";
 import { MINUS, number } from "../lib/format.js";
 import { Heatmap } from "../lib/heatmap.js";
@@ -45,8 +45,7 @@ class Steps extends Component {
     this.rail = new Rail(this.find(".rail"), (step) => this.chooseOnly({ step }));
   }
 
-  // given: { facts, chosen: texts of query, key, dimension and step, turn, editable }; facts as Python wrote them, or
-  // decoded already.
+  // { facts, chosen: texts of query, key, dimension and step, turn, editable }: see story.js.
   receive({ facts, chosen, turn, editable = false }) {
     const before = this.data, data = storyOf(decodeFacts(facts), editable);
     const isOther = ["kind", "layer", "sentence", "head"].some((name) => before?.[name] !== data[name]);
@@ -117,9 +116,8 @@ class Steps extends Component {
     const group = (place, name, tokens, choose) => {
       const firsts = tokens.map((token) => token.split(JOINT)[0]); // of two, what the query is made of
       const buttons = tokens.map((token, index) => {
-        const button = element("button", "token", chipText(firsts[index]));
-        button.setAttribute("aria-label", spoken(token));
-        return Object.assign(button, { onclick: () => choose(index) });
+        const made = button(chipText(firsts[index]), () => choose(index), "token");
+        return Object.assign(made, { ariaLabel: spoken(token) });
       });
       const isMadeUp = firsts.some((token) => token.includes(" ")); // "token 1"
       place.replaceChildren(element("span", "name", name), ...joined(buttons, isMadeUp ? [] : wordRanges(firsts)));
@@ -142,10 +140,7 @@ class Steps extends Component {
   }
 
   download(index) {
-    const figure = () => {
-      const { data, chosen } = this;
-      return figureOf({ data, chosen, step: data.steps[index] });
-    };
+    const figure = () => figureOf({ data: this.data, chosen: this.chosen, step: this.data.steps[index] });
     const elements = () => [...this.entries[index].item.querySelectorAll(".equation, .maps")];
     return offerPicture("", figure, this.find(".player"), elements, () => this.drawStep(index));
   }
@@ -299,8 +294,8 @@ class Entry {
   }
 }
 
-// A heatmap with its name and the range of its colours; of many dimensions, all of them in a strip above a head's. It
-// is told, and tells, cells of the whole matrix.
+// A heatmap with its name and the range of its colours; of many dimensions, all of them in a strip above a head's. Its
+// cells are those of the whole matrix.
 class Figure {
   constructor({ point, choose }) {
     this.caption = element("figcaption");

@@ -2,7 +2,9 @@
 // says what it is and where its step reads in the source; a click goes on from there.
 
 import { offerPicture } from "../export/capture.js";
-import { ARROWS, element, isDark, isShortcut, opacity, shortened, svgElement, tint, tintOf } from "../lib/canvas.js";
+import {
+  ARROWS, button, element, isDark, isShortcut, opacity, shortened, svgElement, tint, tintOf,
+} from "../lib/canvas.js";
 import { decodeFacts } from "../lib/facts.js";
 import { findingElement } from "../lib/finding.js";
 import { Component, mounted } from "../lib/mount.js";
@@ -20,21 +22,21 @@ class BeamTree extends Component {
   constructor(root) {
     super(root);
     const { find } = this, scroll = find(".scroll");
-    Object.assign(this, { scroll, frame: find(".player"), stage: find(".stage"), edges: find(".edges") });
-    Object.assign(this, { readout: find(".readout"), reads: find(".reads") });
+    Object.assign(this, { scroll, frame: find(".player") });
+    for (const name of ["stage", "edges", "readout", "reads"]) this[name] = find(`.${name}`);
     const elements = () => [this.stage, find(".legend")];
     find(".under").append(offerPicture("the tree", () => figureOf(this.data), this.frame, elements));
-    this.stage.onpointerover = ({ target }) => this.tell(target.closest("button"));
-    this.stage.addEventListener("focusin", ({ target }) => this.tell(target.closest("button")));
+    this.stage.onpointerover = ({ target }) => this.describe(target.closest("button"));
+    this.stage.addEventListener("focusin", ({ target }) => this.describe(target.closest("button")));
     this.stage.onkeydown = (event) => this.key(event);
     this.whenResized(scroll, () => this.arrange());
   }
 
-  // given: { branches, source, head }, as in story.js; branches as Python wrote them, or decoded already.
-  receive(given) {
-    const text = JSON.stringify(given);
+  // { branches, source, head }: see story.js.
+  receive(search) {
+    const text = JSON.stringify(search);
     if (text === this.text) return;
-    const facts = decodeFacts(given.branches), data = { ...given, branches: treeOf(facts) };
+    const facts = decodeFacts(search.branches), data = { ...search, branches: treeOf(facts) };
     Object.assign(this, { data, text });
     this.find(".found").replaceChildren(findingElement(findingOf(facts)));
     this.buttons = data.branches.map((branch, number) => this.button(branch, number));
@@ -42,7 +44,7 @@ class BeamTree extends Component {
     const rows = 1 + Math.max(...data.branches.map(({ row }) => row));
     this.stage.style.height = `${rows * HIGH}px`;
     this.buttons[0].tabIndex = 0;
-    this.tell(null);
+    this.describe(null);
     this.arrange();
   }
 
@@ -64,14 +66,12 @@ class BeamTree extends Component {
   }
 
   button(branch, number) {
-    const button = element("button", branch.look, shortened(shownToken(branch.token)));
-    if (branch.note) button.append(" ", element("small", "", branch.note));
-    Object.assign(button, { type: "button", tabIndex: -1 });
-    button.style.backgroundColor = tintOf(opacity(0.8 * branch.chance));
-    button.setAttribute("aria-label", spoken(branch.words));
-    button.dataset.number = number;
-    button.onclick = () => this.setTriggerValue("choice", branch.ids);
-    return button;
+    const take = () => this.setTriggerValue("choice", branch.ids);
+    const made = button(shortened(shownToken(branch.token)), take, branch.look);
+    if (branch.note) made.append(" ", element("small", "", branch.note));
+    made.style.backgroundColor = tintOf(opacity(0.8 * branch.chance));
+    made.dataset.number = number;
+    return Object.assign(made, { tabIndex: -1, ariaLabel: spoken(branch.words) });
   }
 
   edge(branch) {
@@ -82,8 +82,8 @@ class BeamTree extends Component {
     return [svgElement("path", { d, class: branch.look.includes("best") ? "best" : "" })];
   }
 
-  tell(button) {
-    const branch = button ? this.data.branches[button.dataset.number] : null;
+  describe(target) {
+    const branch = target ? this.data.branches[target.dataset.number] : null;
     const invitation = invite("Each column is a step, each button a translation under way; the stronger its colour, " +
       "the more probable its token. Click one to search on from there.");
     this.readout.textContent = branch ? inWords(branch.words) : invitation;

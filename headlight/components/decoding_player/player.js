@@ -57,10 +57,9 @@ class Player extends Component {
     this.ends.push(() => this.playhead.leave());
   }
 
-  // given: { facts, layer, head, step, autoplay, fixed }; facts as Python wrote them, or decoded already. `fixed`: no
-  // token can be forced.
+  // { facts, layer, head, step, autoplay, fixed }: see story.js; `fixed`: no token can be forced.
   receive({ facts, layer, head, fixed = false, ...state }) {
-    const trace = facts.targetProbabilities ? facts : decodeFacts(facts);
+    const trace = decodeFacts(facts);
     const data = { ...stepsOf(trace, { layer, head }, trace), ...state, fixed };
     const arrives = !this.data, other = this.data?.id !== data.id;
     this.data = data;

@@ -20,9 +20,7 @@ export class HeadStrip {
   }
 
   receive(data, keys, weights) {
-    this.data = data;
-    this.keys = keys;
-    this.weights = weights;
+    Object.assign(this, { data, keys, weights });
     this.labels = shownTokens(keys);
     this.longest = Math.max(...this.labels.map((label) => shortened(label).length));
   }
@@ -84,14 +82,14 @@ export class HeadStrip {
   }
 
   weight(layer, head, key) {
-    return weightOf(this, layer, head, key);
+    const { data, keys, weights, step } = this, row = (layer * data.heads + head) * data.steps.length + step - 1;
+    return weights[row * keys.length + key];
   }
 
-  // What is drawn now, to be kept: the keys that are read, and weight(layer, head, key).
+  // The drawn step for a file: the keys that are read, and weight(layer, head, key).
   get shown() {
-    const { data, keys, weights, step, unmasked } = this;
-    const weight = (...place) => weightOf({ data, keys, weights, step }, ...place);
-    return { keys: keys.slice(0, unmasked), weight };
+    const step = Object.assign(Object.create(HeadStrip.prototype), this);
+    return { keys: this.keys.slice(0, this.unmasked), weight: (...cell) => step.weight(...cell) };
   }
 
   under(event) {
@@ -109,9 +107,4 @@ export class HeadStrip {
     const { layer, head, key } = found;
     return cellText(`Layer ${layer + 1}, head ${head + 1}`, this.keys[key], this.weight(layer, head, key));
   }
-}
-
-function weightOf({ data, keys, weights, step }, layer, head, key) {
-  const row = (layer * data.heads + head) * data.steps.length + step - 1;
-  return weights[row * keys.length + key];
 }

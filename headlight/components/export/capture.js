@@ -55,12 +55,12 @@ function pictureOf(frame, elements, faces) {
   const root = frame.getRootNode(), sheets = [...root.styleSheets, ...root.adoptedStyleSheets];
   const css = sheets.flatMap(({ cssRules }) => Array.from(cssRules, (rule) => rule.cssText)).join("\n");
   const page = element("div", "", element("style", "", faces, css), copyOf(frame, elements));
-  const given = getComputedStyle(frame), box = boxOf(frame, elements);
+  const style = getComputedStyle(frame), box = boxOf(frame, elements);
   for (const [, name] of css.matchAll(/var\((--st-[\w-]+)/g)) {
-    page.style.setProperty(name, given.getPropertyValue(name));
+    page.style.setProperty(name, style.getPropertyValue(name));
   }
-  const lineHeight = parseFloat(given.lineHeight) / parseFloat(given.fontSize); // smaller texts have lower lines
-  Object.assign(page.style, { width: `${frame.offsetWidth}px`, margin: `${MARGIN}px`, font: given.font, lineHeight });
+  const lineHeight = parseFloat(style.lineHeight) / parseFloat(style.fontSize); // smaller texts have lower lines
+  Object.assign(page.style, { width: `${frame.offsetWidth}px`, margin: `${MARGIN}px`, font: style.font, lineHeight });
   const width = Math.max(innerWidth, box.x + box.width), height = Math.max(innerHeight, box.y + box.height);
   const image = svgElement("svg", { width, height }, svgElement("foreignObject", { width, height }, page));
   return [inXml(new XMLSerializer().serializeToString(image)), box];

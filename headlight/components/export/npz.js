@@ -3,11 +3,6 @@
 const ALIGNED = 64; // bytes: an array's numbers begin at a multiple of it
 const encoder = new TextEncoder();
 
-// A matrix of numbers, row by row, as .npy with float64.
-export function matrixFile(rows) {
-  return arrayFile(rows.flatMap((row) => [...row]), [rows.length, rows[0]?.length ?? 0]);
-}
-
 // Numbers as an array of two or more dimensions, the last one's places side by side, as .npy with float64.
 export function arrayFile(numbers, shape) {
   return file("<f8", `(${shape.join(", ")})`, new Uint8Array(Float64Array.from(numbers).buffer));
@@ -34,7 +29,7 @@ export function filesOf(matrices) {
   const files = {};
   matrices.forEach(({ name, values, rows, columns }, at) => {
     const which = matrices.length > 1 ? `_${name ?? at + 1}` : "";
-    files[`values${which}`] = matrixFile(values);
+    files[`values${which}`] = arrayFile(values.flatMap((row) => [...row]), [rows.length, columns.length]);
     files[`rows${which}`] = textFile(rows);
     files[`columns${which}`] = textFile(columns);
   });

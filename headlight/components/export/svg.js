@@ -8,7 +8,7 @@ const RGB = /^rgba?\(([\d.]+), ([\d.]+), ([\d.]+)(?:, ([\d.]+))?\)$/;
 
 export const PAGES_FONT = "Source Sans"; // the app's; a page that was taken away has none of its own
 // Where the page's own font is not there.
-export const FALLBACKS = '"Source Sans 3", "Source Sans Pro", Helvetica, Arial, sans-serif';
+const FALLBACKS = '"Source Sans 3", "Source Sans Pro", Helvetica, Arial, sans-serif';
 export const FAMILY = `"${PAGES_FONT}", ${FALLBACKS}`;
 const MARGIN = 8; // pixels
 

@@ -10,7 +10,7 @@ export function plainText(text) {
 }
 
 // The names of positions on an axis: its ticks' texts, or, where it shows only every second, `all` that there are.
-export function labelsOf(axis, all) {
+function labelsOf(axis, all) {
   if (all) return new Map(all.map((label, at) => [at, label]));
   const { tickvals, ticktext } = axis ?? {};
   if (!ticktext?.length) return new Map();
@@ -52,8 +52,8 @@ const isData = (trace) => trace.visible === true && trace.mode !== "text";
 const axisOf = (layout, id) => layout[`${id[0]}axis${id.slice(1)}`];
 
 function places(trace, side, count) {
-  const given = trace[side], from = Number(trace[`${side}0`] ?? 0), step = Number(trace[`d${side}`] ?? 1);
-  return Array.from({ length: count }, (_, at) => (given?.length ? given[at] : from + at * step));
+  const listed = trace[side], from = Number(trace[`${side}0`] ?? 0), step = Number(trace[`d${side}`] ?? 1);
+  return Array.from({ length: count }, (_, at) => (listed?.length ? listed[at] : from + at * step));
 }
 
 function rowsOf(trace, layout, number) {
@@ -84,7 +84,7 @@ const asWritten = (value) => (typeof value === "string" ? plainText(value) : val
 function namesOf(traces, layout) {
   const shared = (titles) => plainText((new Set(titles).size === 1 && titles[0]) || "");
   const of = (side, read) => traces.map((trace) => read(axisOf(layout, trace[`${side}axis`])));
-  // As it was given: where nothing was, Plotly has put "Click to enter" there.
+  // The title of the input: Plotly fills in "Click to enter" where there is none.
   const title = (side) => shared(of(side, (axis) => (axis?._input ?? axis)?.title?.text));
   const heatmaps = traces.filter(({ type }) => type === "heatmap");
   const names = { series: "series", value: shared(heatmaps.map((trace) => barOf(trace)).filter(Boolean)) || "value" };

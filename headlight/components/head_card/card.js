@@ -1,11 +1,14 @@
-// One head: what it does in a sentence, its numbers, the reader's own sentence and examples of a corpus as token lines,
+// One head: its role in a sentence, its numbers, the visitor's sentence and examples of a corpus as token lines,
 // histograms, and the tokens that it joins most.
 
 import { offerPicture } from "../export/capture.js";
-import { element } from "../lib/canvas.js";
+import { button, element } from "../lib/canvas.js";
 import { Component, mounted } from "../lib/mount.js";
 import { invite } from "../lib/screen.js";
+import { tableRow } from "../lib/table.js";
+import { headAddress } from "../lib/selection.js";
 import { inWords } from "../lib/tokens.js";
+import { sentenceCase } from "../lib/words.js";
 import { histogram } from "./histogram.js";
 import { ExampleLines } from "./lines.js";
 import { figureOf } from "./picture.js";
@@ -38,11 +41,9 @@ class HeadCard extends Component {
   // All but the examples.
   describe() {
     const { data, find } = this;
-    const texts = { headline: data.headline, sure: data.sure, rows_named: data.rows, of: data.of };
-    for (const [place, words] of Object.entries(texts)) {
-      find(`.${place}`).textContent = words;
-    }
-    find(".name").textContent = `${data.name[0].toUpperCase()}${data.name.slice(1)}`;
+    const { headline, sure, rows, of } = data;
+    const texts = { name: sentenceCase(data.name), headline, sure, rows_named: rows, of };
+    for (const [name, words] of Object.entries(texts)) find(`.${name}`).textContent = words;
     find(".facts").replaceChildren(...data.facts.map(({ name, value, says }) => {
       return Object.assign(element("div", "", element("dt", "", name), element("dd", "", value)), { title: says });
     }));
@@ -50,21 +51,16 @@ class HeadCard extends Component {
     find(".says dl").replaceChildren(...data.facts.flatMap(({ name, says }) => {
       return [element("dt", "", name), element("dd", "", says)];
     }));
-    const like = data.nearest.map((head) => this.headButton(head));
-    const named = like.flatMap((each) => [each, " "]);
-    find(".nearest").replaceChildren(...(like.length ? ["Most like it: ", ...named] : []));
+    const like = data.nearest.flatMap((head) => [this.headButton(head), " "]);
+    find(".nearest").replaceChildren(...(like.length ? ["Most like it: ", ...like] : []));
     find(".more").replaceChildren(...data.histograms.map((each) => this.figure(each)), ...data.joins.map(tableOf));
-    this.select.replaceChildren(...data.groups.map(([value, name]) => {
-      return Object.assign(element("option", "", name), { value });
-    }));
+    this.select.replaceChildren(...data.groups.map(([value, name]) => new Option(name, value)));
     find(".choose label").hidden = !data.groups.length;
   }
 
-  headButton({ kind, layer, head, name, cosine }) {
-    const button = element("button", "", `${name} (${cosine})`);
-    Object.assign(button, { type: "button", title: `The cosine between the weights of both is ${cosine}` });
-    button.onclick = () => this.setTriggerValue("head", `${kind}.${layer + 1}.${head + 1}`);
-    return button;
+  headButton(head) {
+    const made = button(`${head.name} (${head.cosine})`, () => this.setTriggerValue("head", headAddress(head)));
+    return Object.assign(made, { title: `The cosine between the weights of both is ${head.cosine}` });
   }
 
   figure(data) {
@@ -77,14 +73,14 @@ class HeadCard extends Component {
     this.select.value = this.group;
     const shown = JSON.stringify([this.text, this.group]);
     if (shown !== this.shown) {
-      const tell = (words) => this.tell(words), lines = (example) => new ExampleLines(example, tell);
-      const own = examples.filter(({ group }) => group === OWN).map(lines);
-      const others = examples.filter(({ group }) => group === this.group).map(lines);
-      this.own.replaceChildren(...own.map((each) => each.element));
-      this.examples.replaceChildren(...others.map((each) => each.element));
-      this.drawn = [...own, ...others];
+      const describe = (words) => this.readOut(words);
+      this.drawn = [[OWN, this.own], [this.group, this.examples]].flatMap(([name, place]) => {
+        const lines = examples.filter(({ group }) => group === name).map((each) => new ExampleLines(each, describe));
+        place.replaceChildren(...lines.map((each) => each.element));
+        return lines;
+      });
       this.shown = shown;
-      this.tell(null);
+      this.readOut(null);
     }
     this.place();
   }
@@ -93,21 +89,15 @@ class HeadCard extends Component {
     for (const each of this.drawn) each.place();
   }
 
-  tell(words) {
+  readOut(words) {
     const invitation = invite("Below each word: its largest weight in percent. Hover over a word for the others.");
     this.readout.textContent = inWords(words ?? invitation);
   }
 }
 
 function tableOf({ title, header, rows }) {
-  const cells = (row, tag) => row.map((text, at) => {
-    const cell = element(at && tag === "td" ? "td" : "th", "", text);
-    cell.scope = tag === "th" ? "col" : "row";
-    return cell;
-  });
-  const body = rows.map((row) => element("tr", "", ...cells(row, "td")));
-  const head = element("tr", "", ...cells(header, "th"));
-  return element("table", "", element("caption", "", title), element("thead", "", head), element("tbody", "", ...body));
+  const body = element("tbody", "", ...rows.map((row) => tableRow(row)));
+  return element("table", "", element("caption", "", title), element("thead", "", tableRow(header, "col")), body);
 }
 
 export default mounted(HeadCard);

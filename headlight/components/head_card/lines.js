@@ -1,16 +1,16 @@
 // One sentence as two rows of tokens, above those that are read, below those that ask, joined by a head's weights.
 // Pointing at a token, by mouse, finger or keys, leaves its lines alone and writes its weights beside the other row.
 
-import { element, opacity, svgElement, tintOf } from "../lib/canvas.js";
+import { element, opacity, setAttributes, svgElement, tintOf } from "../lib/canvas.js";
 import { chipText, isSpecial, joined, spoken } from "../lib/tokens.js";
 import { percent } from "../lib/words.js";
-import { curve, lettersFor, linesOf } from "../token_lines/geometry.js";
-import { SIDES, centresOf, listenToRow, markLines, pathLike, weightBetween } from "../token_lines/rows.js";
+import { curve, linesOf } from "../token_lines/geometry.js";
+import { SIDES, centresOf, fitLetters, listenToRow, markLines, pathLike, weightBetween } from "../token_lines/rows.js";
 
-export const LETTERS = 14; // pixels, the largest
+const LETTERS = 14; // pixels, the largest
 const NAMED = 3;
 
-// A map [queries][keys] of what was kept of it.
+// The map [queries][keys] of the cells that an example has.
 export function denseOf({ keys, queries, cells, weights }) {
   const whole = queries.map(() => keys.map(() => 0));
   cells.forEach((cell, at) => {
@@ -19,7 +19,7 @@ export function denseOf({ keys, queries, cells, weights }) {
   return whole;
 }
 
-// What is read to one who points at a token.
+// A token in words: its largest weights.
 export function wordsOf(example, map, { side, index }) {
   const isQuery = side === "output", others = isQuery ? example.keys : example.queries;
   const weights = isQuery ? map[index] : map.map((row) => row[index]);
@@ -31,9 +31,9 @@ export function wordsOf(example, map, { side, index }) {
 }
 
 export class ExampleLines {
-  // tell(words) hears what is said of what is pointed at, null of nothing.
-  constructor(example, tell) {
-    Object.assign(this, { example, tell, map: denseOf(example), hovered: null, focused: null });
+  // describe(words): called with the words of the token that is pointed at, null for none.
+  constructor(example, describe) {
+    Object.assign(this, { example, describe, map: denseOf(example), hovered: null, focused: null });
     this.lines = linesOf(this.map);
     this.paths = this.lines.map(({ weight }) => pathLike(weight));
     const svg = svgElement("svg", { "aria-hidden": "true" }, ...this.paths);
@@ -48,31 +48,28 @@ export class ExampleLines {
 
   row(side, tokens, words, name) {
     const buttons = tokens.map((token, index) => {
-      const made = element("button", isSpecial(token) ? "special" : "", element("span", "token", chipText(token)),
-        element("span", "weight"));
-      Object.assign(made, { type: "button", tabIndex: index ? -1 : 0 });
-      made.setAttribute("aria-label", spoken(wordsOf(this.example, this.map, { side, index })));
-      return made;
+      const parts = [element("span", "token", chipText(token)), element("span", "weight")];
+      const made = element("button", isSpecial(token) ? "special" : "", ...parts);
+      const ariaLabel = spoken(wordsOf(this.example, this.map, { side, index }));
+      return Object.assign(made, { type: "button", tabIndex: index ? -1 : 0, ariaLabel });
     });
     const row = element("div", `side ${name}`, ...joined(buttons, words));
-    row.setAttribute("role", "group");
-    row.setAttribute("aria-label", name === "keys" ? "Tokens that are looked at" : "Tokens that look");
+    const label = name === "keys" ? "Tokens that are looked at" : "Tokens that look";
+    setAttributes(row, { role: "group", "aria-label": label });
     listenToRow(this, side, row);
     return { row, buttons };
   }
 
   show() {
     const pointed = this.mark();
-    this.tell(pointed && wordsOf(this.example, this.map, pointed));
+    this.describe(pointed && wordsOf(this.example, this.map, pointed));
   }
 
   // Letters as large as there is room for, then the lines from middle to middle.
   place() {
     const { stage, scroller } = this;
     if (!scroller.clientWidth) return;
-    stage.style.setProperty("--size", `${LETTERS}px`);
-    const letters = lettersFor(stage.scrollWidth, scroller.clientWidth, LETTERS);
-    if (letters < LETTERS) stage.style.setProperty("--size", `${letters}px`);
+    fitLetters(stage, scroller.clientWidth, LETTERS);
     this.centres = centresOf(stage, this.buttons);
     this.lines.forEach(({ row, column }, at) => {
       this.paths[at].setAttribute("d", curve(this.centres.source[column], this.centres.output[row]));

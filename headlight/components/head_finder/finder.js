@@ -2,11 +2,13 @@
 
 import { offerPicture } from "../export/capture.js";
 import { ARROWS, element, isShortcut, setAttributes, svgElement } from "../lib/canvas.js";
+import { KINDS } from "../lib/colours.js";
 import { Component, mounted } from "../lib/mount.js";
 import { heightBelow } from "../lib/screen.js";
+import { headAddress } from "../lib/selection.js";
 import { figureOf } from "./picture.js";
 import { dotAt, isHollow, nextDot, rangeOf, shapeAt, ticksOf } from "./plot.js";
-import { colourOf, fits, kindsOf, labelOf, nameOf, toggledKinds, wordsOf } from "./ranking.js";
+import { fits, kindsOf, labelOf, toggledKinds, wordsOf } from "./ranking.js";
 
 const RADIUS = 6, RING = 10, REACH = 22; // pixels
 const LEFT = 40, BOTTOM = 20, TOP = 8, RIGHT = 10;
@@ -60,7 +62,7 @@ class HeadFinder extends Component {
       this.filters.replaceChildren(...kinds.map((kind) => this.kindButton(kind)), this.roleList(patterns));
       for (const select of Object.values(this.axes)) {
         select.replaceChildren(...measures.map(({ name, label, says }) => {
-          return Object.assign(element("option", "", label), { value: name, title: says });
+          return Object.assign(new Option(label, name), { title: says });
         }));
       }
       this.offered = text;
@@ -83,8 +85,8 @@ class HeadFinder extends Component {
   }
 
   kindButton({ kind, name }) {
-    const mark = element("i"), button = element("button", "", mark, SHORT[kind] ?? name);
-    mark.style.setProperty("--kind", colourOf(kind));
+    const mark = element("i"), button = element("button", "", mark, SHORT[kind]);
+    mark.style.setProperty("--kind", KINDS[kind]);
     Object.assign(button, { type: "button", title: `Show or hide ${name}` });
     button.dataset.kind = kind;
     button.onclick = () => this.choose({ kinds: toggledKinds(this.chosen, this.data.kinds, kind) });
@@ -92,10 +94,8 @@ class HeadFinder extends Component {
   }
 
   roleList(patterns) {
-    const option = (value, text) => Object.assign(element("option", "", text), { value });
-    this.roles = element("select", "", option("", "any pattern"), ...patterns.map(({ name, words }) => {
-      return option(name, `most at ${words}`);
-    }));
+    const options = patterns.map(({ name, words }) => new Option(`most at ${words}`, name));
+    this.roles = element("select", "", new Option("any pattern", ""), ...options);
     this.roles.setAttribute("aria-label", "Heads that look most at");
     this.roles.onchange = () => this.choose({ role: this.roles.value });
     return this.roles;
@@ -112,7 +112,7 @@ class HeadFinder extends Component {
     this.plot.replaceChildren();
     const ranges = [x, y].map((name) => rangeOf(heads.map((_, at) => values[name]?.[at]?.[0] ?? null)));
     this.dots = [];
-    if (ranges.includes(null)) return this.tell();
+    if (ranges.includes(null)) return this.describe();
     this.placeOf = [
       (value) => LEFT + ((value - ranges[0][0]) / (ranges[0][1] - ranges[0][0])) * (wide - LEFT - RIGHT),
       (value) => high - BOTTOM - ((value - ranges[1][0]) / (ranges[1][1] - ranges[1][0])) * (high - BOTTOM - TOP),
@@ -120,40 +120,36 @@ class HeadFinder extends Component {
     this.plot.append(...this.grid(ranges, wide, high));
     const shown = [], aside = [];
     heads.forEach((head, at) => {
-      const there = [values[x][at], values[y][at]];
-      if (there.includes(null)) return;
-      const place = { at, x: this.placeOf[0](there[0][0]), y: this.placeOf[1](there[1][0]) };
-      (fits(head, this.chosen, kinds) ? shown : aside).push(place);
+      const measured = [values[x][at], values[y][at]];
+      if (measured.includes(null)) return;
+      const [left, top] = measured.map(([mean], axis) => this.placeOf[axis](mean));
+      (fits(head, this.chosen, kinds) ? shown : aside).push({ at, x: left, y: top });
     });
-    this.plot.append(svgElement("g", { class: "aside", "aria-hidden": "true" }, ...aside.map((dot) => this.path(dot))));
     this.dots = shown.map((dot) => ({ ...dot, mark: this.dot(dot) }));
-    this.plot.append(...this.dots.map(({ mark }) => mark));
     this.marks = svgElement("g", { "aria-hidden": "true" });
-    this.plot.append(this.marks);
-    const chosen = this.dots.find(({ at }) => nameOf(heads[at]) === this.chosen.head) ?? this.dots[0];
+    const others = svgElement("g", { class: "aside", "aria-hidden": "true" }, ...aside.map((dot) => this.path(dot)));
+    this.plot.append(others, ...this.dots.map(({ mark }) => mark), this.marks);
+    const chosen = this.dots.find(({ at }) => headAddress(heads[at]) === this.chosen.head) ?? this.dots[0];
     chosen?.mark.setAttribute("tabindex", "0");
     this.dots.find(({ at }) => at === focused)?.mark.focus({ preventScroll: true });
     this.pointed = null; // the choice may be another one than the dot that keeps the focus
     this.mark();
-    this.tell();
+    this.describe();
   }
 
   grid([across, up], wide, high) {
     const line = (from, to, isZero) => svgElement("line", {
       x1: from[0], y1: from[1], x2: to[0], y2: to[1], class: isZero ? "grid zero" : "grid",
     });
-    const text = (place, words) => svgElement("text", place, words);
     const columns = ticksOf(across, 6).flatMap(({ value, text: words }) => {
       const x = this.placeOf[0](value);
-      return [
-        line([x, TOP], [x, high - BOTTOM], !value), text({ x, y: high - 5, "text-anchor": "middle" }, words),
-      ];
+      const label = svgElement("text", { x, y: high - 5, "text-anchor": "middle" }, words);
+      return [line([x, TOP], [x, high - BOTTOM], !value), label];
     });
     const rows = ticksOf(up, 6).flatMap(({ value, text: words }) => {
       const y = this.placeOf[1](value);
-      return [
-        line([LEFT, y], [wide - RIGHT, y], !value), text({ x: LEFT - 5, y: y + 4, "text-anchor": "end" }, words),
-      ];
+      const label = svgElement("text", { x: LEFT - 5, y: y + 4, "text-anchor": "end" }, words);
+      return [line([LEFT, y], [wide - RIGHT, y], !value), label];
     });
     return [svgElement("g", { "aria-hidden": "true" }, ...columns, ...rows)];
   }
@@ -161,7 +157,7 @@ class HeadFinder extends Component {
   path({ at, x, y }) {
     const { kind, layer } = this.data.heads[at];
     const made = svgElement("path", { d: shapeAt(layer, x, y, RADIUS), class: isHollow(layer) ? "dot hollow" : "dot" });
-    made.style.setProperty("--kind", colourOf(kind));
+    made.style.setProperty("--kind", KINDS[kind]);
     return made;
   }
 
@@ -169,7 +165,7 @@ class HeadFinder extends Component {
     const made = this.path(place), head = this.data.heads[place.at];
     setAttributes(made, {
       role: "button", tabindex: "-1", "aria-label": wordsOf(this.data, place.at, this.chosen),
-      "aria-pressed": String(nameOf(head) === this.chosen.head), "data-name": nameOf(head),
+      "aria-pressed": String(headAddress(head) === this.chosen.head), "data-name": headAddress(head),
     });
     return made;
   }
@@ -177,7 +173,7 @@ class HeadFinder extends Component {
   // The rings around what is chosen and what is pointed at, with their standard errors.
   mark() {
     if (!this.marks) return;
-    const chosen = this.dots.find(({ at }) => nameOf(this.data.heads[at]) === this.chosen.head);
+    const chosen = this.dots.find(({ at }) => headAddress(this.data.heads[at]) === this.chosen.head);
     const pointed = this.dots[this.pointed] ?? null;
     const ring = ({ x, y }, css) => svgElement("circle", { cx: x, cy: y, r: RING, class: css });
     this.marks.replaceChildren(
@@ -214,11 +210,11 @@ class HeadFinder extends Component {
     if (to === this.pointed) return;
     this.pointed = to;
     this.mark();
-    this.tell();
+    this.describe();
   }
 
-  tell() {
-    const { heads } = this.data, chosen = heads.findIndex((head) => nameOf(head) === this.chosen.head);
+  describe() {
+    const { heads } = this.data, chosen = heads.findIndex((head) => headAddress(head) === this.chosen.head);
     const at = this.dots[this.pointed]?.at ?? chosen;
     this.readout.textContent = at < 0 ? "" : wordsOf(this.data, at, this.chosen);
   }
@@ -240,7 +236,7 @@ class HeadFinder extends Component {
   }
 
   take(at) {
-    this.choose({ head: nameOf(this.data.heads[at]) });
+    this.choose({ head: headAddress(this.data.heads[at]) });
   }
 
   choose(changed) {

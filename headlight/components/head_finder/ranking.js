@@ -1,10 +1,6 @@
 // Filters of the finder, and its sentences on heads.
 
-import { KINDS } from "../lib/colours.js";
-import { signed } from "../lib/words.js";
-
-export const nameOf = ({ kind, layer, head }) => `${kind}.${layer + 1}.${head + 1}`;
-export const colourOf = (kind) => KINDS[kind];
+import { sentenceCase, signed } from "../lib/words.js";
 
 // The kinds that a choice shows: those named in "encoder.cross", all where it names none.
 export function kindsOf(chosen, kinds) {
@@ -14,9 +10,8 @@ export function kindsOf(chosen, kinds) {
 
 // The choice of kinds after a click on one of them: the others alone where all were shown.
 export function toggledKinds(chosen, kinds, kind) {
-  const shown = kindsOf(chosen, kinds), after = kinds.map((each) => each.kind).filter((each) => {
-    return shown.includes(each) !== (each === kind);
-  });
+  const shown = kindsOf(chosen, kinds), all = kinds.map((each) => each.kind);
+  const after = all.filter((each) => shown.includes(each) !== (each === kind));
   return after.length === kinds.length ? "" : after.join(".");
 }
 
@@ -28,11 +23,11 @@ const valueText = (value) => (value ? signed(value[0], 2) : "—");
 
 export const labelOf = (measures, name) => measures.find((measure) => measure.name === name)?.label ?? name;
 
-// What is said of a head: its sentence and both measures.
+// A head in words: its sentence and both measures.
 export function wordsOf({ heads, values, measures }, at, chosen) {
   const shown = [...new Set([chosen.x, chosen.y])].map((name) => {
     return `${labelOf(measures, name)} ${valueText(values[name]?.[at])}`;
   });
   const { name, says } = heads[at];
-  return `${name[0].toUpperCase()}${name.slice(1)}: ${says} ${shown.join("; ")}.`;
+  return `${sentenceCase(name)}: ${says} ${shown.join("; ")}.`;
 }

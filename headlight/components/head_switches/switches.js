@@ -2,10 +2,11 @@
 // arrows go from head to head, Escape switches all on.
 
 import { offerPicture } from "../export/capture.js";
-import { ARROWS, element, isShortcut, signedColour } from "../lib/canvas.js";
+import { ARROWS, button, element, isShortcut, signedColour } from "../lib/canvas.js";
 import { decodeFacts } from "../lib/facts.js";
 import { Component, mounted } from "../lib/mount.js";
 import { headAddress } from "../lib/selection.js";
+import { tableRow } from "../lib/table.js";
 import { inWords } from "../lib/tokens.js";
 import { KIND_NAMES } from "../lib/words.js";
 import { figureOf } from "./picture.js";
@@ -18,8 +19,7 @@ class HeadSwitches extends Component {
   constructor(root) {
     super(root);
     const { find } = this;
-    Object.assign(this, { grids: find(".grids"), readout: find(".readout") });
-    Object.assign(this, { limit: find(".limit"), scale: find(".scale") });
+    for (const name of ["grids", "readout", "limit", "scale"]) this[name] = find(`.${name}`);
     this.buttons = new Map();
     this.off = [];
     const figure = () => figureOf(this.data), label = "what is lost without each head";
@@ -27,15 +27,14 @@ class HeadSwitches extends Component {
     this.allOn = find(".all_on");
     this.allOn.onclick = () => this.choose([]);
     find(".switches").onkeydown = (event) => this.key(event);
-    const tell = ({ target }) => this.tell(target);
-    for (const name of ["pointerover", "focusin"]) this.grids.addEventListener(name, tell);
-    for (const name of ["pointerleave", "focusout"]) this.grids.addEventListener(name, () => this.tell(null));
+    for (const name of ["pointerover", "focusin"]) this.grids.addEventListener(name, (event) => this.describe(event));
+    for (const name of ["pointerleave", "focusout"]) this.grids.addEventListener(name, () => this.describe());
     this.whenResized(this.grids, () => this.fit());
   }
 
-  // given: { importance, before, ablation, off }, see story.js; facts as Python wrote them, or decoded already.
-  receive(given) {
-    const { importance, before, ablation, off } = decodeFacts(given);
+  // { importance, before, ablation, off }: see story.js.
+  receive(facts) {
+    const { importance, before, ablation, off } = decodeFacts(facts);
     const data = { ...switchesOf(importance, before), ablation };
     this.data = data;
     if (this.echo.isNews(off)) this.off = off ? off.split("-") : [];
@@ -54,23 +53,18 @@ class HeadSwitches extends Component {
   grid({ kind, losses }) {
     const head = element("tr", "", element("th"), ...losses[0].map((_, index) => element("th", "", index + 1)));
     head.title = "head";
-    const rows = losses.map((row, layer) => {
-      const label = element("th", "", `L${layer + 1}`);
-      label.scope = "row";
-      const cells = row.map((_, index) => element("td", "", this.button(kind, layer, index)));
-      return element("tr", "", label, ...cells);
-    });
+    const buttons = (row, layer) => row.map((_, index) => this.button(kind, layer, index));
+    const rows = losses.map((row, layer) => tableRow([`L${layer + 1}`, ...buttons(row, layer)]));
     const body = element("tbody", "", head, ...rows);
     return element("section", "", element("h3", "", KIND_NAMES[kind]), element("table", "", body));
   }
 
   button(kind, layer, head) {
-    const name = headAddress({ kind, layer, head }), button = element("button");
-    Object.assign(button, { type: "button", tabIndex: this.buttons.size ? -1 : 0 });
-    Object.assign(button.dataset, { name, kind, layer, head });
-    button.onclick = () => this.toggle(name);
-    this.buttons.set(name, button);
-    return button;
+    const name = headAddress({ kind, layer, head }), made = button("", () => this.toggle(name));
+    made.tabIndex = this.buttons.size ? -1 : 0;
+    Object.assign(made.dataset, { name, kind, layer, head });
+    this.buttons.set(name, made);
+    return made;
   }
 
   show() {
@@ -80,15 +74,14 @@ class HeadSwitches extends Component {
         const name = headAddress({ kind, layer, head }), button = this.buttons.get(name), off = this.off.includes(name);
         button.replaceChildren(...(turned[layer][head] ? [element("i", "turned")] : []));
         button.style.setProperty("--colour", signedColour(limit ? -loss / limit : 0));
-        button.setAttribute("aria-pressed", off);
-        button.setAttribute("aria-label", `${off ? "Off: " : ""}${words[layer][head]}`);
+        Object.assign(button, { ariaPressed: off, ariaLabel: `${off ? "Off: " : ""}${words[layer][head]}` });
       }));
     }
     const steps = [0, 0.25, 0.5, 0.75, 1].map((share) => signedColour(-share));
     this.scale.style.background = `linear-gradient(to right, ${steps.join(", ")})`;
     this.limit.textContent = limitText(limit);
     this.allOn.disabled = !this.off.length;
-    this.tell(null);
+    this.describe();
   }
 
   fit() {
@@ -109,9 +102,9 @@ class HeadSwitches extends Component {
     if (this.echo.isWorthReporting(text)) this.setTriggerValue("choice", text);
   }
 
-  tell(target) {
-    const button = target?.closest?.("td button");
-    this.readout.textContent = button ? inWords(button.getAttribute("aria-label")) : invitation();
+  describe({ target = null } = {}) {
+    const words = target?.closest?.("td button")?.ariaLabel;
+    this.readout.textContent = words ? inWords(words) : invitation();
   }
 
   key(event) {

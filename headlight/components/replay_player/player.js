@@ -51,9 +51,9 @@ class Player extends Component {
     this.ends.push(() => this.playhead.leave());
   }
 
-  // given: { facts, layer, head, best, step, following, autoplay }; facts as Python wrote them, or decoded already.
+  // { facts, layer, head, best, step, following, autoplay }: see story.js.
   receive({ facts, layer, head, ...state }) {
-    const decoded = facts.attention.base64 ? decodeFacts(facts) : facts;
+    const decoded = decodeFacts(facts);
     const most = layer === undefined ? mostChanged(decoded) : { layer, head };
     const data = { ...storyOf(decoded, most.layer, most.head), ...state };
     // Where it stands: in a replay that grows, snapshots may be left out.

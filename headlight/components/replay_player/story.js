@@ -9,10 +9,9 @@
 //   focus: { shape: [snapshots, layers, heads], weights }, uniform: a number or null
 //   patterns: { "layer.head": one { label, rows, eligible } or null per snapshot }, layer and head from 0
 
-import { KIND_NAMES, percent } from "../lib/words.js";
+import { KIND_NAMES, grouped, headName, percent } from "../lib/words.js";
 import {
-  axesText, headName, headStory, headText, lossText, outputText, placeText, scoreText, scoreTitle, spokenText,
-  updates,
+  axesText, headStory, headText, lossText, outputText, placeText, scoreText, scoreTitle, spokenText,
 } from "./words.js";
 
 const TICKS = 5; // labels along the axis of the steps
@@ -27,7 +26,7 @@ export function storyOf(facts, layer, head) {
     predicts: isEncoder ? null : facts.targetTokens,
     keys: kind === "decoder" ? facts.decoderInputTokens : facts.sourceTokens,
     causal: kind === "decoder",
-    name: headName(layer, head).toLowerCase(), kindName: KIND_NAMES[kind], axes: axesText(kind, facts.languages),
+    name: headName({ layer, head }), kindName: KIND_NAMES[kind], axes: axesText(kind, facts.languages),
     texts: textsOf(facts, loss, layer, head),
     course: facts.uniform === null ? "" : courseOf(facts, layer, head),
     curves: [loss, scoreCurve(facts), focusCurve(facts, layer, head)].filter(({ lines }) => lines.length),
@@ -79,13 +78,11 @@ function courseOf(facts, layer, head) {
 
 function lossCurve(facts) {
   const known = pairs(facts.losses).filter(([, loss]) => Number.isFinite(loss));
-  const at = facts.steps.map((step, snapshot) => {
-    const loss = interpolated(known, step);
-    return loss === null ? null : [snapshot, loss];
-  });
+  const losses = facts.steps.map((step) => interpolated(known, step));
+  const at = losses.map((loss, snapshot) => (loss === null ? null : [snapshot, loss]));
+  const texts = losses.map((loss) => (loss === null ? "" : lossText(loss)));
   const x = positions(facts, known.map(([step]) => step)), y = known.map(([, loss]) => loss);
   const lines = known.length ? [{ x, y }] : [];
-  const texts = at.map((point) => (point ? lossText(point[1]) : ""));
   return { title: "Training loss", lines, ...scale(ceiling(Math.max(0, ...y))), at, texts };
 }
 
@@ -120,12 +117,12 @@ function focusCurve(facts, layer, head) {
 const scale = (high) => ({ high, ticks: [0, high / 2, high].map((value) => [value, String(value)]) });
 
 // Where steps lie among the snapshots, from 0; after the last one as far apart as before it.
-function positions({ steps, losses }, wanted) {
+function positions({ steps, losses }, updates) {
   const last = steps.length - 1, end = steps[last], lastLoss = pairs(losses).at(-1)?.[0] ?? 0;
   const spacing = last ? end - steps[last - 1] : Math.max(1, lastLoss - end);
   const places = steps.map((step, at) => [step, at]);
   const among = (step) => interpolated(places, Math.max(step, steps[0]));
-  return wanted.map((step) => (step > end ? last + (step - end) / spacing : among(step)));
+  return updates.map((step) => (step > end ? last + (step - end) / spacing : among(step)));
 }
 
 // The value at x of a line through [x, y] points in order; null before the first, the last one's beyond the last.
@@ -142,7 +139,7 @@ function interpolated(points, x) {
 function stepTicks(steps) {
   const count = Math.min(TICKS, steps.length), last = steps.length - 1;
   const chosen = Array.from({ length: count }, (_, at) => Math.round((at * last) / Math.max(1, count - 1)));
-  return chosen.map((snapshot) => [snapshot, updates(steps[snapshot])]);
+  return chosen.map((snapshot) => [snapshot, grouped(steps[snapshot])]);
 }
 
 // A round number not below a value.

@@ -1,10 +1,8 @@
 // Sentences and numbers of the training replay.
 
-import { NOTHING, PATTERN_PLACES, percent } from "../lib/words.js";
+import { NOTHING, PATTERN_PLACES, grouped, headName, percent, pluralize, sentenceCase } from "../lib/words.js";
 
 const MOST_WORDS = 16, MOST_LETTERS = 70; // early outputs repeat one word up to the length limit
-export const headName = (layer, head) => `Layer ${layer + 1}, head ${head + 1}`;
-export const updates = (step) => step.toLocaleString("en");
 
 export function axesText(kind, [source, target]) {
   if (kind === "encoder") return `rows and columns: ${source}`;
@@ -12,7 +10,7 @@ export function axesText(kind, [source, target]) {
   return `rows: ${target}, as it was fed to the decoder; columns: ${source}`;
 }
 
-export const placeText = (step, last) => `Update ${updates(step)} of ${updates(last)}`;
+export const placeText = (step, last) => `Update ${grouped(step)} of ${grouped(last)}`;
 
 // An output cut to what can be shown: { wrote, more }.
 export function outputText(text) {
@@ -21,8 +19,7 @@ export function outputText(text) {
   for (const [taken, word] of words.entries()) {
     const longer = `${wrote} ${word}`.trimStart();
     if (taken === MOST_WORDS || (taken && longer.length > MOST_LETTERS)) {
-      const left = words.length - taken;
-      return { wrote, more: `… and ${left} more ${left === 1 ? "word" : "words"}` };
+      return { wrote, more: `… and ${pluralize(words.length - taken, "more word")}` };
     }
     wrote = longer.length <= MOST_LETTERS ? longer : `${longer.slice(0, MOST_LETTERS)}…`;
   }
@@ -33,7 +30,7 @@ export const lossText = (loss) => (loss >= 0.095 ? loss.toFixed(2) : String(Numb
 export const scoreText = (value, name) => {
   return name === "exact match" ? `${Math.round(value * 100)} %` : value.toFixed(1);
 };
-export const scoreTitle = (name) => `${name[0].toUpperCase()}${name.slice(1)} on held-out data`;
+export const scoreTitle = (name) => `${sentenceCase(name)} on held-out data`;
 export const spokenText = (place, loss, { wrote, more }) => {
   return `${place.toLowerCase()}: ${loss ? `loss ${loss}` : "no loss yet"}, wrote: ${wrote} ${more}`.trimEnd();
 };
@@ -54,5 +51,5 @@ export function headStory({ first, last, steps, heads, most, isMost }) {
   if (!most || heads < 2 || steps.length < 3) return course;
   if (isMost) return `${course} None of the ${heads} heads changes more.`;
   const ends = [most.first, most.last].map(percent);
-  return `${course} ${headName(most.layer, most.head)} changes most: from ${ends.join(" to ")}.`;
+  return `${course} ${sentenceCase(headName(most))} changes most: from ${ends.join(" to ")}.`;
 }

@@ -10,9 +10,9 @@ import { MOMENT, isStill } from "../lib/motion.js";
 import { invite, press } from "../lib/screen.js";
 import { Table } from "../lib/table.js";
 import { chipText, inWords, isSpecial, joined } from "../lib/tokens.js";
-import { changesOf, curve, lettersFor, linesOf, lookOf, shareOf } from "./geometry.js";
+import { changesOf, curve, linesOf, lookOf, shareOf } from "./geometry.js";
 import { figureOf, labelOf } from "./picture.js";
-import { SIDES, centresOf, listenToRow, markLines, pathLike, weightBetween } from "./rows.js";
+import { SIDES, centresOf, fitLetters, listenToRow, markLines, pathLike, weightBetween } from "./rows.js";
 import { linesStory } from "./story.js";
 import { INVITATION, below, doubtText, outputWords, shareText, sourceWords } from "./words.js";
 
@@ -24,9 +24,8 @@ class TokenLines extends Component {
   constructor(root) {
     super(root);
     const { find } = this;
-    Object.assign(this, { frame: find(".token_lines"), scroll: find(".scroll"), stage: find(".stage") });
-    Object.assign(this, { between: find(".between"), readout: find(".readout") });
-    this.whole = find(".whole");
+    this.frame = find(".token_lines");
+    for (const name of ["scroll", "stage", "between", "readout", "whole"]) this[name] = find(`.${name}`);
     find(".all").onclick = () => this.setTriggerValue("word", ALL);
     this.rows = { source: find(".source"), output: find(".output") };
     this.buttons = { source: [], output: [] };
@@ -47,9 +46,9 @@ class TokenLines extends Component {
     if (word >= 0) this.setTriggerValue("word", word);
   }
 
-  // given: { facts, layer, head, rows, layout }, see story.js; facts as Python wrote them, or decoded already.
+  // Facts and options: see story.js.
   receive({ facts, layer, head, rows, layout }) {
-    const data = linesStory(facts.targetProbabilities ? facts : decodeFacts(facts), { layer, head }, rows);
+    const data = linesStory(decodeFacts(facts), { layer, head }, rows);
     this.layout = LAYOUTS[layout];
     const texts = JSON.stringify([data.source, data.outputs]), isNew = texts !== this.texts;
     const isSameSource = JSON.stringify(data.source) === JSON.stringify(this.data?.source);
@@ -78,7 +77,7 @@ class TokenLines extends Component {
     this.table.draw();
   }
 
-  // Let the lines of the weights before become those of now; those that there are no more fade below the others.
+  // Let the lines change from their former weights; lines that are gone fade below the others.
   changeFrom(before) {
     const { stays, goes } = changesOf(before, this.lines);
     const change = (path, ...weights) => path.animate(weights.map(lookOf), MOMENT);
@@ -150,13 +149,8 @@ class TokenLines extends Component {
   place() {
     if (!this.data || !this.scroll.clientWidth) return;
     const { stage, scroll, buttons } = this, largest = this.layout.letters;
-    stage.style.setProperty("--size", `${largest}px`);
     stage.style.setProperty("--gap", "6px");
-    const letters = lettersFor(stage.scrollWidth, scroll.clientWidth, largest);
-    if (letters < largest) {
-      stage.style.setProperty("--size", `${letters}px`);
-      stage.style.setProperty("--gap", "2px");
-    }
+    if (fitLetters(stage, scroll.clientWidth, largest) < largest) stage.style.setProperty("--gap", "2px");
     // What does not fit is scrolled, and can be read as a text.
     this.whole.hidden = !this.data.whole || stage.scrollWidth <= scroll.clientWidth;
     this.whole.textContent = this.data.whole;

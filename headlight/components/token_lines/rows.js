@@ -2,7 +2,7 @@
 // mouse, finger and keys point at, {side, index}.
 
 import { isShortcut, svgElement } from "../lib/canvas.js";
-import { lookOf, moved } from "./geometry.js";
+import { lettersFor, lookOf, moved } from "./geometry.js";
 
 export const SIDES = ["source", "output"]; // the rows above and below
 
@@ -56,6 +56,14 @@ export function centresOf(stage, { source, output }) {
     source: source.map((token) => ({ x: middle(token), y: from(token, "offsetTop") + token.offsetHeight })),
     output: output.map((token) => ({ x: middle(token), y: from(token, "offsetTop") })),
   };
+}
+
+// Set the largest letters with which a stage fits into the room; return them.
+export function fitLetters(stage, room, largest) {
+  stage.style.setProperty("--size", `${largest}px`);
+  const letters = lettersFor(stage.scrollWidth, room, largest);
+  if (letters < largest) stage.style.setProperty("--size", `${letters}px`);
+  return letters;
 }
 
 // Leave the lines of what is pointed at alone, all where nothing is.

@@ -30,11 +30,11 @@ export function changeRows(before, forced, after) {
   return rows.filter((_, at) => read.indexOf(read[at]) === at);
 }
 
-// A given translation over the model's own, with log P, the rank, and what greedy decoding would write instead.
+// The visitor's translation over the model's own, with log P, the rank, and what greedy decoding would write instead.
 export function ownRows(yours, model) {
-  const given = logProbabilities(yours), columns = columnsOf(yours, model);
-  const limit = Math.max(LEAST_LIMIT.own, ...given.map((each) => -each));
-  const shaded = (at) => ({ ...numberCell(given[at]), css: "lost", shade: -given[at] / limit });
+  const logs = logProbabilities(yours), columns = columnsOf(yours, model);
+  const limit = Math.max(LEAST_LIMIT.own, ...logs.map((each) => -each));
+  const shaded = (at) => ({ ...numberCell(logs[at]), css: "lost", shade: -logs[at] / limit });
   const preferred = (at) => {
     if (isGreedyAt(yours, at)) return { text: "" };
     const { token, probability } = runnerUp(yours, at);
@@ -62,7 +62,7 @@ function tokenCells({ targetTokens }, columns, side, isFramed = () => false) {
   });
 }
 
-// The cells of one side; a given token has no log P.
+// The cells of one side; a forced token has no log P.
 function scoredCells({ numForced = 0 }, columns, side, cell) {
   return columns.map(({ [side]: at }) => (at === null || at < numForced ? null : cell(at)));
 }
