@@ -1,4 +1,4 @@
-// What the engine answers, for Python to compare: node answers.js FOLDER. benchmarks/engine_answers.py writes the
+// Answers of the engine for Python to compare: node answers.js FOLDER. benchmarks/engine_answers.py writes the
 // folder and reads what is left there.
 //
 // asked.json has the runs, [{ model, kernel: "plain" or "simd", asked: [[verb, ...what it is given]] }], and MODEL.json

@@ -1,4 +1,4 @@
-// How tokens are shown, by the same list as in Python (tests/headlight/plots/test_shown_tokens.py).
+// The look of tokens, by the same list as in Python (tests/headlight/plots/test_shown_tokens.py).
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-// What the explorer computes: means and sums of heads, merged words, left out tokens.
+// Computations of the explorer: means and sums of heads, merged words, left out tokens.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -92,7 +92,7 @@ class Diagram extends Component {
     if (focused) this.svg.querySelector(`[data-name="${focused}"]`)?.focus({ preventScroll: true });
   }
 
-  // Which layer is shown: a number each, or around the open one where they are many.
+  // The numbers of the layers, those around the open one where they are many.
   numbers({ stack, count, open, x, y }) {
     const { first, shown } = numbered({ count, open }, this.size.most);
     this.svg.append(shape("text", { class: "left", x: x - 30, y: y - 12 }, "layer"));

@@ -1,4 +1,4 @@
-// Where the boxes and lines of the diagram lie.
+// Positions of the boxes and lines of the diagram.
 
 import { setAttributes, svgElement as shape } from "../lib/canvas.js";
 import { BLOCKS, GREY, asText } from "../lib/colours.js";
@@ -20,7 +20,7 @@ const FRAME = { fill: LINE, "fill-opacity": 0.08, stroke: LINE, "stroke-opacity"
 
 const paintOf = (look) => (BLOCKS[look] ? { fill: BLOCKS[look][0], "fill-opacity": BLOCKS[look][1] } : {});
 
-// What is as large as its room: [width, height] in pixels, with so many boxes one above the other.
+// The sizes for a room [width, height] in pixels, with so many boxes one above the other.
 export function sizeFor([width, height], boxes) {
   const across = Math.min(width, WIDEST), size = across < NARROW_BELOW ? NARROW : WIDE, { frame, between } = size;
   const box = Math.min(LARGEST_BOX, (across - 2 * EDGE - between) / 2 - frame - RIGHT_OF_BOX);
@@ -45,7 +45,7 @@ export function layOut(data, open, size) {
   return { parts: drawing.parts, stacks: drawing.stacks, top, width: size.width, height: BELOW - top };
 }
 
-// Which numbers of layers there is room for: {first, shown}, around the open one where they are many.
+// The numbers of layers that fit: {first, shown}, around the open one where they are many.
 export function numbered({ count, open }, most) {
   const shown = Math.min(count, most), before = Math.floor(shown / 2);
   return { first: Math.min(Math.max(0, open - before), count - shown), shown };

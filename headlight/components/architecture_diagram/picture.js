@@ -1,6 +1,6 @@
 // The caption of a picture of the diagram, and the parameters of its blocks.
 
-// What the menu makes files of, but for the picture.
+// The figure for the download menu, without its picture.
 export function figureOf({ encoder, decoder, output }, open) {
   const layer = (stack, name) => `layer ${open[name] + 1} of ${stack.layers.length}`;
   const of = ({ before, layers, after }) => [...before, ...layers.flat(), ...after];

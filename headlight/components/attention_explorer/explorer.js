@@ -114,7 +114,7 @@ class Explorer extends Component {
     options("[name=sort]", [["layer", "layer and head"], ...twice(MEASURES)]);
   }
 
-  // What the address says, handed on by the component beside this one.
+  // Take the address from the component beside this one.
   follow(address) {
     if (!this.echo.isNews(inOrder(address))) return;
     this.state.parse(address);
@@ -208,7 +208,7 @@ class Explorer extends Component {
     this.find(".legend").replaceChildren(...(state.view === "lines" && heads.length > 1 ? legend : []));
   }
 
-  // What of the explorer a picture of the chosen heads shows.
+  // The arguments of chosenFigure.
   chosen() {
     const { attention, state, shown, lines } = this, title = this.find(".heads_name").textContent;
     return { attention, state, shown, each: state.view === "lines" ? lines.each : null, title };
@@ -221,7 +221,7 @@ class Explorer extends Component {
     if (tile) this.readOut(attention.headText(tile.group.name, tile));
   }
 
-  // What is pointed at in one view shows in all: {row, column}, one of them, or null.
+  // Mark {row, column}, one of them, or null in all views.
   point(pointed) {
     if (!this.shown) return;
     this.pointed = pointed;
@@ -288,7 +288,7 @@ class Explorer extends Component {
   }
 }
 
-// What a button opens over the page closes on Escape and on a click elsewhere.
+// Close details over the page on Escape and on a click elsewhere.
 function closeElsewhere(details, component) {
   details.addEventListener("keydown", (event) => {
     if (event.key !== "Escape" || !details.open) return;

@@ -1,4 +1,4 @@
-// What the explorer shows as pictures to save, with the numbers: the chosen heads as map or lines, and all heads.
+// Pictures of the explorer with their numbers: the chosen heads as map or lines, and all heads.
 
 import { tableOfMatrices } from "../export/csv.js";
 import { arrayFile, textFile } from "../export/npz.js";
@@ -53,7 +53,7 @@ const textsOf = (groups) => groups.map(({ text }) => text);
 
 const nameOf = ({ layer, head }) => `layer_${layer + 1}_head_${head + 1}`;
 
-// What is masked or left out is blank.
+// Masked and left-out cells are blank.
 function shownValues(one) {
   const value = (row, column) => (one.isShown(row, column) ? one.at(row, column) : NaN);
   return one.rows.map((_, row) => one.columns.map((_, column) => value(row, column)));

@@ -1,4 +1,4 @@
-// What stands under a picture of the explorer: which heads it is of, what its axes and colours are, what was left out.
+// Captions of the explorer's pictures: heads, axes, colours, and what was left out.
 
 import { KIND_NAMES } from "../lib/words.js";
 import { limitOf } from "./state.js";
@@ -42,7 +42,7 @@ export function allHeadsCaption(attention, { kind, rows, scale, sort, label, lea
   ].filter(Boolean).join(" ");
 }
 
-// How exact the weights of the picture's files are.
+// The precision of the weights in files.
 const exactness = ({ steps }) => {
   return steps > 1 && `Its files hold each weight as a multiple of 1/${steps.toLocaleString("en")}.`;
 };

@@ -56,7 +56,7 @@ class TokenList {
     [...this.place.children].forEach(act);
   }
 
-  // Which tokens are chosen, and which one is pointed at, here or elsewhere.
+  // Mark the chosen tokens and the one that is pointed at, here or elsewhere.
   mark(groups, state, pointed) {
     this.each((button, index) => {
       button.setAttribute("aria-pressed", state.holds(this.side, groups[index].positions));

@@ -1,4 +1,4 @@
-// What is chosen in the explorer, the same for all its views; which heads fit it; and how it comes from the address.
+// The explorer's selection and options, shared by its views; their form in the address; and the heads that fit them.
 
 import { element, withMore } from "../lib/canvas.js";
 import { isSameHead, parseHead, parseNumbers, selectionAddress } from "../lib/selection.js";

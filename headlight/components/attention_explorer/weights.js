@@ -38,7 +38,7 @@ export class Attention {
     return !this.facts.chosen;
   }
 
-  // Whether the map of these heads together can be drawn.
+  // Return whether the map of these heads together is available.
   holds(name, heads) {
     return this.isWhole || this.facts.chosen === headsAddress(heads.map((head) => ({ ...head, kind: name })));
   }
@@ -89,7 +89,7 @@ export class Attention {
     return this.kind(name).looks.map((head) => ({ head, text: lookText(this.headOf(name, head)) }));
   }
 
-  // Where a single head aligns to the input tokens better than to the output tokens, how to label its rows so.
+  // A hint for a single head that aligns to the input tokens better than to the output tokens.
   inputText(name, heads) {
     const { heads: count, measures } = this.kind(name), at = heads[0].layer * count + heads[0].head;
     const [input, output] = ["input alignment", "alignment"].map((each) => measures[each]?.[at] ?? null);
@@ -158,7 +158,7 @@ export class Shown {
     return !this.rows.length || !this.columns.length;
   }
 
-  // Where the tokens of a side come from.
+  // The origin of the tokens of a side.
   get queriesFrom() {
     return this.name === "encoder" ? "source" : "target";
   }
@@ -266,7 +266,7 @@ function grouped({ tokens, special, empty, words }, as, specials) {
   return groups.map((group) => ({ ...group, ...named(tokens, group.positions) }));
 }
 
-// What tokens that are shown as one are to the letter, and how they look.
+// Tokens that are shown as one: their text to the letter, and their look.
 function named(tokens, positions) {
   const [first, ...others] = positions, looks = shownTokens(tokens)[first];
   return {

@@ -1,4 +1,4 @@
-// What an edit has changed, cell by cell.
+// Cells that an edit has changed.
 
 const SAME = 1e-6; // of the largest value of a matrix: less is rounding
 

@@ -15,7 +15,7 @@ const ROOM_FOR_A_SHORT_ONE = 28, ROOM_FOR_A_DECIMAL = 22, ROOM_FOR_A_DIGIT = 16,
 const MANY_ROWS = 24, VERY_MANY_ROWS = 48;
 export const FEW_COLUMNS = 16;
 
-// What a step's panels are with their arrays.
+// The panels of a step with their arrays.
 export function panelsOf(step, data) {
   const { grids } = data;
   const masked = (row, column) => !grids.unmasked.at(row, column);
@@ -35,10 +35,10 @@ export function inputsOf(step, data) {
   });
 }
 
-// Whether a matrix has too many dimensions for cells that can be read.
+// Return whether a matrix has too many dimensions for legible cells.
 export const isWide = ({ columns, grid }) => columns === "model" && grid.columns > MANY_DIMENSIONS;
 
-// Whether only some columns of a panel's matrix are drawn.
+// Return whether only some columns of a panel's matrix are drawn.
 export const isCut = ({ grid, window }) => window.columns < grid.columns;
 
 // The part of a panel's matrix that is drawn as cells: of many dimensions those about the chosen one, a head's; of a
@@ -109,8 +109,7 @@ function valuesByWeight({ headValue, headOutput, weights }, query, token) {
   ];
 }
 
-// What the heatmap draws of a panel's window in this width, between tokens at most so high; `limit` is the value of
-// full colour.
+// The heatmap of a panel's window in this width, between tokens at most so high; `limit` has the full colour.
 export function pictureOf(panel, { queries, keys }, width, most = Infinity) {
   const { grid, scale, masked, window, marked } = panel, { row: top, column: start } = window;
   const [shownQueries, shownKeys] = [queries, keys].map(shownTokens);

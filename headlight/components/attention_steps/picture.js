@@ -3,7 +3,7 @@
 import { tableOfMatrices } from "../export/csv.js";
 import { inputsOf, panelsOf } from "./panels.js";
 
-// What the menu makes files of, but for the picture. `chosen` is {query, key, dimension}.
+// The figure for the download menu, without its picture. `chosen` is {query, key, dimension}.
 export function figureOf({ data, step, chosen }) {
   const own = panelsOf(step, data);
   const matrices = () => matricesOf([...own, ...inputsOf(step, data)], data);

@@ -74,7 +74,7 @@ class Steps extends Component {
     if (by && Math.floor(dimension / headSize) === head) this.chooseOnly({ dimension: dimension + by });
   }
 
-  // What is chosen
+  // The choice
 
   take(chosen) {
     this.chosen = choiceOf(chosen, this.data);
@@ -222,7 +222,7 @@ class Steps extends Component {
     entry.item.classList.toggle("beside", alone && small && geometry.width + LEAST_TEXT < this.width);
   }
 
-  // Which part of a panel is drawn, and what of it the last edit has changed.
+  // The part of a panel that is drawn, and its changes by the last edit.
   windowAndMarks(panel, width) {
     const places = this.changes[panel.array], { columns } = panel.grid;
     const marked = places ? (row, column) => places.has(row * columns + column) : null;

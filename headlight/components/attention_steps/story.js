@@ -1,4 +1,4 @@
-// What the steps of an attention block draw of its facts: texts, matrices, and findings.
+// Steps of an attention block from its facts: texts, matrices, and findings.
 //
 // Facts (headlight/views/inside/block_facts.py; engine/stages.js without the tokens):
 //   kind, layer, head, sentence: counted from 0; batch, heads, headSize; toy: whether the numbers are made up

@@ -1,4 +1,4 @@
-// How one cell came about, from the numbers before it: recomputed here in double precision, and written out.
+// The computation of one cell from the numbers before it, in double precision and written out.
 
 import { shortened } from "../lib/canvas.js";
 import { MINUS, number, tiny } from "../lib/format.js";
@@ -83,7 +83,7 @@ export class Sums {
     return { parts, value: product / root };
   }
 
-  // What is added by the distance of the two, which belongs to a bucket: relative positions.
+  // The bias of relative positions, by the bucket of the distance.
   biased({ of }, row, column) {
     const { bias, buckets } = this.grids, before = this.grids[of].at(row, column), added = bias.at(row, column);
     const distance = column - row, [first, second] = [`score before: ${number(before)}`, farWords(distance)];

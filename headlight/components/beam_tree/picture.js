@@ -6,7 +6,7 @@ const HEADER = [
 ];
 const OUTCOMES = { ended: "ended", dropped: "fell out" }; // by a branch's look
 
-// What the menu makes files of, but for the picture.
+// The figure for the download menu, without its picture.
 export function figureOf({ branches }) {
   return {
     name: "beam_tree",

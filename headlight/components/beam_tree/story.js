@@ -1,4 +1,4 @@
-// What the tree draws of the branches of a search, those of a step after those of the step before:
+// The tree of the branches of a search, those of a step after those of the step before:
 // { ids, token, parent, logProbability, place, outcome, rank, score, reads }. `parent` is the number of a branch or -1,
 // `outcome` "ended", "fell out", "open" or null for a branch that went on, `reads` weights over the source.
 

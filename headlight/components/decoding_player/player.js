@@ -80,7 +80,7 @@ class Player extends Component {
     if (data.autoplay && arrives) this.playhead.playOnArrival(this.playhead.at);
   }
 
-  // What does not change from step to step
+  // The same for all steps
 
   layOut() {
     const { source, fed, next } = this.data;
@@ -104,7 +104,7 @@ class Player extends Component {
     this.strips[1].receive(this.data, fed, decoder);
   }
 
-  // What was forced, and both translations; null where nothing was.
+  // The forced tokens and both translations; null where no token was forced.
   showBranch(branch) {
     this.find(".branch").hidden = !branch;
     if (!branch) return;
@@ -142,7 +142,7 @@ class Player extends Component {
     return (chip) => image && fly(image, from, chip.getBoundingClientRect(), this.find(".player"));
   }
 
-  // Whoever has no mouse scrolls by the arrows a row of chips that is longer than its place.
+  // Let the arrow keys scroll a row of chips that is too long.
   letScroll() {
     for (const row of this.root.querySelectorAll(".chips")) row.tabIndex = row.scrollWidth > row.clientWidth ? 0 : -1;
   }

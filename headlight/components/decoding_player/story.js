@@ -1,4 +1,4 @@
-// What the player draws of a trace (engine/headlight.js) at each step.
+// The steps of a trace (engine/headlight.js) for the player.
 //
 // Besides a trace it takes { forced, unforced }: the number of first steps whose token the visitor chose, and the
 // translation without that choice. Of a long text the maps of all heads are missing, and

@@ -1,7 +1,7 @@
 // Headlight's encoder-decoder Transformer ("Attention Is All You Need") with a sentence's every attention weight. Ids
 // in, logits and maps out: one sentence at a time, no dependency, and the loops allocate no arrays.
 //
-// What is computed is what transformer/model/*.py says, and names are those of transformer/interpret; layers, heads,
+// It computes the model of transformer/model/*.py with the names of transformer/interpret; layers, heads,
 // rows and columns count from 0. decoding.js chooses tokens with it, steps.js reads its logits.
 
 import { bytesOf } from "./kernel.js";
@@ -28,7 +28,7 @@ function rooms(config) {
   };
 }
 
-// What the kernel of this model has to have room for.
+// The memory that the kernel of this model needs.
 export function kernelNeeds(header) {
   const { config } = header, floats = [outputSize(config), ...Object.values(rooms(config))]; // the first: no bias
   return { bytes: bytesOf(floats, [packedBytes(header)]), inputs: Math.max(config.d_model, config.d_ff) };
@@ -106,7 +106,7 @@ export class Engine {
     this.runEncoder({ ...this.copies(1, source.length), places: this.identity }, { noted });
   }
 
-  // How the rows of some copies of a sentence of so many rows read one another: see `attend`.
+  // The plan for `attend` with copies of a sentence of so many rows.
   copies(count, rows) {
     const slots = Array.from({ length: count }, (_, copy) => this.identity.map((at) => copy * rows + at));
     const each = Array.from({ length: count * rows }, (_, row) => slots[Math.floor(row / rows)]);
@@ -313,7 +313,7 @@ function normalize(x, y, rows, d, { gain, bias }) {
   }
 }
 
-// What a feed-forward does to its hidden units, in place.
+// Activation functions of the feed-forward, in place.
 const ACTIVATIONS = {
   relu(units, count) {
     for (let i = 0; i < count; i++) if (units[i] < 0) units[i] = 0;

@@ -1,4 +1,4 @@
-// How much each attention head matters to a translation: what its tokens lose in log P when that head alone is
+// Importance of each attention head for a translation: the loss of its tokens in log P when that head alone is
 // ablated, as `head_importance` of transformer/interpret/what_if/importance.py.
 
 import { KINDS } from "./engine.js";

@@ -10,7 +10,7 @@
 const SPACE = "\u2581"; // SentencePiece's mark for a blank
 const LONGEST_RULE = 4; // characters
 const NOTHING_UNDER = 0x300; // two characters below this never become one
-// What the table says otherwise than NFKC: these become a blank, controls nothing, and one stays what it is.
+// Exceptions of the table to NFKC: these become a blank, controls vanish, and one stays as it is.
 const BLANKS = new Set("\t\n\f\r\u061c\u1680\u200b\u200c\u200e\u200f\u2028\u2029\u2581\ufeff\ufffd");
 const DROPPED = new Set("\x01\x02\x03\x04\x05\x06\x07\b\v\x7f\x8f\x9f");
 for (let code = 0x0e; code < 0x20; code++) DROPPED.add(String.fromCharCode(code));
@@ -23,8 +23,8 @@ function ofOne(character) {
   return character === KEPT ? character : character.normalize("NFKC");
 }
 
-// Whether the table makes one character of these: they are one in NFKC, none of them is composed of others, and they
-// stand in canonical order.
+// Return whether the table composes these to one character: they are one in NFKC, none of them is composed of others,
+// and they stand in canonical order.
 function isRule(characters, composed) {
   const parts = characters.map((each) => each.normalize("NFKD"));
   const isOne = (text) => text.length === (text.codePointAt(0) > 0xffff ? 2 : 1);

@@ -3,7 +3,7 @@
 
 const product = (shape) => shape.reduce((a, b) => a * b, 1);
 
-// How many bytes are packed.
+// The number of packed bytes.
 export function packedBytes({ tensors }) {
   return tensors.reduce((end, { shape, offset, scales }) => {
     return Math.max(end, scales === undefined ? offset + 4 * product(shape) : scales + 4 * shape[0]);
@@ -13,7 +13,7 @@ export function packedBytes({ tensors }) {
 // Pieces of the target's vocabulary.
 export const outputSize = (config) => config.target_vocab_size || config.vocab_size;
 
-// What the passes of engine.js are made of. A matrix is { weight: Int8Array [outputs, inputs], scales, outputs,
+// The layers of engine.js. A matrix is { weight: Int8Array [outputs, inputs], scales, outputs,
 // inputs }, a linear map one with a `bias`, a norm { gain, bias }, or undefined where the model has none. packed: the
 // bytes, at a multiple of 4.
 export function readModel(header, packed, kernel) {

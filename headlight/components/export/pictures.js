@@ -9,7 +9,7 @@ const HELD = 10_000; // ms that a file is held after the click: Safari reads it 
 
 let ruler;
 
-// How wide a text is in the font of pictures, in pixels.
+// The width of a text in the font of pictures, in pixels.
 export function widthOf(text, size, weight = 400) {
   ruler ??= document.createElement("canvas").getContext("2d");
   ruler.font = `${weight} ${size}px ${FAMILY}`;

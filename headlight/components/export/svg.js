@@ -7,7 +7,7 @@ const SIGNS = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
 const RGB = /^rgba?\(([\d.]+), ([\d.]+), ([\d.]+)(?:, ([\d.]+))?\)$/;
 
 export const PAGES_FONT = "Source Sans"; // the app's; a page that was taken away has none of its own
-// Where the page's own font is not there.
+// Used where the page's font is missing.
 const FALLBACKS = '"Source Sans 3", "Source Sans Pro", Helvetica, Arial, sans-serif';
 export const FAMILY = `"${PAGES_FONT}", ${FALLBACKS}`;
 const MARGIN = 8; // pixels
@@ -16,7 +16,7 @@ export const rounded = (number) => Number(number.toFixed(3));
 
 export const shape = (tag, attributes = {}, ...children) => ({ tag, attributes, children });
 
-// What XML cannot hold is replaced.
+// Replace characters that XML cannot hold.
 export const inXml = (text) => text.replace(NOT_IN_XML, "\uFFFD");
 
 const escaped = (value) => inXml(String(value)).replace(/[&<>"]/g, (sign) => SIGNS[sign]);

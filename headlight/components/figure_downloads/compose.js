@@ -49,7 +49,7 @@ function asWritten(colour) {
   return style.color;
 }
 
-// What of a font is not as in the rest of a picture.
+// The attributes of a font that differ from the rest of a picture.
 function fontOf({ fontWeight, fontStyle, fontFamily }, family) {
   return {
     ...(fontWeight !== "400" && { "font-weight": fontWeight }),

@@ -56,10 +56,10 @@ class FigureDownloads extends Component {
   }
 }
 
-// What the menu can make of the figure that a place holds at that moment; Plotly may draw another one there meanwhile.
+// The figure of a place for the menu, read at each use: Plotly may draw another one there meanwhile.
 function figureIn(place) {
   const now = () => place.querySelector(`.${FIGURE}`), label = labelOf(place);
-  // What the page says of it; without more, what it tells screen readers.
+  // The caption of the page, else the label for screen readers.
   const caption = now().layout.meta?.caption ?? label;
   const matrices = () => matricesOf(numbersOf(now()));
   return {

@@ -80,7 +80,7 @@ function rowsOf(trace, layout, number) {
 const isThere = (value) => value !== null && value !== undefined && !Number.isNaN(value);
 const asWritten = (value) => (typeof value === "string" ? plainText(value) : value);
 
-// What the columns are called: by the axes' titles where all series share them. Beside labels their places are counted.
+// The names of the columns: the axes' titles where all series share them. Labels have their positions beside them.
 function namesOf(traces, layout) {
   const shared = (titles) => plainText((new Set(titles).size === 1 && titles[0]) || "");
   const of = (side, read) => traces.map((trace) => read(axisOf(layout, trace[`${side}axis`])));

@@ -1,4 +1,4 @@
-// How often a value from 0 to 1 was in which bin, as bars.
+// A histogram of values from 0 to 1.
 
 import { svgElement } from "../lib/canvas.js";
 

@@ -1,6 +1,6 @@
 // The caption of a picture of a head's examples, and their numbers.
 
-// What the menu makes files of, but for the picture.
+// The figure for the download menu, without its picture.
 export function figureOf(data, examples) {
   const rows = examples.flatMap(({ label, keys, queries, cells, weights }, number) => cells.map((cell, at) => {
     const row = Math.floor(cell / keys.length), column = cell % keys.length;

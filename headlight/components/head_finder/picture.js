@@ -1,6 +1,6 @@
 // The caption of a picture of the heads by two measures, and their numbers.
 
-// What the menu makes files of, but for the picture.
+// The figure for the download menu, without its picture.
 export function figureOf({ heads, values, measures }, { x, y }) {
   const [across, up] = [x, y].map((name) => measures.find((measure) => measure.name === name));
   const numbers = (name, at) => values[name][at] ?? ["", ""];

@@ -1,4 +1,4 @@
-// Where the dots of heads stand, the shapes of layers, and which dot an arrow key goes to.
+// Ranges, ticks and shapes of the plot of heads, and the dot that an arrow key leads to.
 
 const MARGIN = 0.05; // of the range, on both sides
 const OUTLINES = [

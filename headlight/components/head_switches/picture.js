@@ -3,7 +3,7 @@
 import { tableOfMatrices } from "../export/csv.js";
 import { captionText } from "./words.js";
 
-// What the menu makes files of, but for the picture.
+// The figure for the download menu, without its picture.
 export function figureOf({ kinds, limit, ablation }) {
   const matrices = () => kinds.map(({ kind, losses }) => ({
     name: kind, rows: namesOf("layer", losses.length), columns: namesOf("head", losses[0].length), values: losses,

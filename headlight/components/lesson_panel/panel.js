@@ -33,7 +33,7 @@ class LessonPanel extends Component {
     this.find("textarea").oninput = ({ target }) => this.memory.note(this.data.key, target.value);
     this.listen(document, "keydown", (event) => this.key(event), true); // before the keys that open another page
     this.listen(document, "focusin", (event) => holdFocus(event.composedPath().includes(this.panel)), true);
-    // What a visitor does goes before what is remembered: a run for that would break off what it began.
+    // An act of the visitor cancels the pending report of stored attempts, whose run would interrupt it.
     for (const act of ["pointerdown", "keydown"]) this.listen(document, act, () => clearTimeout(this.timer), true);
     // On a phone the sheet makes room while the page is what matters.
     this.listen(document, "pointerdown", (event) => this.lower(!event.composedPath().includes(this.panel)), true);
@@ -80,7 +80,7 @@ class LessonPanel extends Component {
     return active && this.panel.contains(active) ? active : null;
   }
 
-  // Where what had the focus is gone, or another step has come: so that keys go on from there.
+  // Move the focus when its element is gone or another step has come.
   refocus(moved) {
     const { data } = this, over = data.tried.right || data.tried.shown;
     const text = data.ask?.length && data.step <= data.of ? ".ask" : ".say";
@@ -132,7 +132,7 @@ class LessonPanel extends Component {
     if (moved || over) this.lower(over && !ended);
   }
 
-  // Where the list of pages is not there, or folded away, it lies below the page, whose figures leave it that room.
+  // Without a list of pages the panel lies below the page, whose figures leave it room.
   dock() {
     const { classList, style } = document.documentElement;
     const docked = Boolean(this.data?.present) || (classList.contains("pages_folded") && window.innerWidth > NARROW);
@@ -244,12 +244,12 @@ class LessonPanel extends Component {
     storage("sessionStorage").setItem(FOLDED, folded ? "1" : "0");
   }
 
-  // Where nothing else has a use for them.
+  // Keys that no other element uses.
   key(event) {
     const within = event.composedPath()[0];
     if (!this.data || event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
     if (within.closest?.("input, textarea, select")) return;
-    // Where the panel has the page for itself, what nothing else is focused for is for it, too.
+    // Alone on a page, the panel takes keys without a focused element, too.
     const inside = event.composedPath().includes(this.panel) || (this.data.alone && within === document.body);
     const by = { PageDown: 1, PageUp: -1, ...(inside ? { ArrowRight: 1, ArrowLeft: -1 } : {}) }[event.key];
     if (!by || (!inside && within.closest?.(HAVE_ARROWS))) return;

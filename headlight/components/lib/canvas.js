@@ -1,4 +1,4 @@
-// What everything drawn has in common: elements with text, colours of numbers, canvases, and the keys on a canvas.
+// Elements with text, colours of numbers, canvases, and keys on a canvas.
 
 import { BLACK, NEGATIVE, PAGES, POSITIVE, RAMPS, WEIGHT, WHITE, asText } from "./colours.js";
 
@@ -6,7 +6,7 @@ export const JOINT = " → "; // between the input token and the output token of
 
 export const ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 
-// How opaque a signed share of full colour is: never quite nothing, so that a cell of 0 is no blank one.
+// The opacity of a signed share of full colour; above 0, so that a cell of 0 is not blank.
 export const opacity = (share) => 0.03 + 0.69 * Math.min(1, share);
 
 const FAINT = 0.3;
@@ -42,7 +42,7 @@ function luminance(colour) {
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue_;
 }
 
-// Whether the page is dark, by the colour of its text.
+// Return whether the page is dark, by the colour of its text.
 export function isDark(place) {
   const parts = getComputedStyle(place).color.match(/[\d.]+/g);
   return parts ? luminance(parts.slice(0, 3).map(Number)) > MIDDLE : false;
@@ -97,10 +97,10 @@ export function shortened(label) {
   return label.split(JOINT).map((part) => (part.length > 12 ? `${part.slice(0, 11)}…` : part)).join(JOINT);
 }
 
-// Whether a click adds to what is chosen.
+// Return whether a click adds to the selection.
 export const withMore = (event) => event.shiftKey || event.ctrlKey || event.metaKey;
 
-// Whether a key is the browser's own: with Alt the left arrow is Back.
+// Return whether a key is a shortcut of the browser: with Alt the left arrow is Back.
 export const isShortcut = (event) => event.altKey || event.ctrlKey || event.metaKey;
 
 // Let a canvas be used by keys: move([down, right]) for an arrow, choose(event) for Enter and the space bar.
@@ -116,10 +116,10 @@ export function listenToKeys(canvas, { move, choose }) {
   };
 }
 
-// How much larger than its own pixels a canvas is shown: in presentation mode, by half.
+// The CSS zoom of a canvas: in presentation mode, 1.5.
 const zoomOf = (canvas) => canvas.currentCSSZoom ?? 1;
 
-// Where an event is on its canvas, in the canvas's own pixels.
+// The position of an event on its canvas, in the canvas's pixels.
 export function placeOf({ offsetX, offsetY, target }) {
   const zoom = zoomOf(target);
   return { x: offsetX / zoom, y: offsetY / zoom };
@@ -142,7 +142,7 @@ export function prepare(canvas, width, height) {
   return pen;
 }
 
-// A drawing on a canvas that is kept, so that marks on it can come and go without drawing it anew.
+// A drawing on a canvas with a copy, so that marks on it can change without drawing it again.
 export class Drawing {
   constructor(canvas) {
     this.canvas = canvas;
@@ -160,7 +160,7 @@ export class Drawing {
     if (canvas.width && canvas.height) copy.getContext("2d").drawImage(canvas, 0, 0); // nothing of a hidden one
   }
 
-  // The pen, on what was kept and nothing else.
+  // The pen, with the copy restored.
   again() {
     const { pen, canvas, copy } = this;
     pen.save();

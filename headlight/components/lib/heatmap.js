@@ -38,7 +38,7 @@ export function writeSlanted(pen, label, x, y, below = 0) {
   pen.restore();
 }
 
-// Where the cells lie, each `wide` by `high`: the labels take `left` and `top`, what stands beside takes `after`.
+// Positions of the cells, each `wide` by `high`; labels take `left` and `top`, notes on the right take `after`.
 export class Geometry {
   constructor({ rows, columns, left, top, wide, high = wide, after, below }) {
     Object.assign(this, { rows, columns, left, top, wide, high });

@@ -22,7 +22,7 @@ function listening(state) {
   return state;
 }
 
-// Whether another page has been asked for and has not come yet.
+// Return whether another page was requested and has not come yet.
 export function isLeaving() {
   return performance.now() < state.until && location.pathname !== state.target;
 }

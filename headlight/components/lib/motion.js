@@ -1,5 +1,4 @@
-// What moves, and why: for a quarter of a second, to show where something comes from. Nothing does for those who asked
-// their system for less motion.
+// Motion of a quarter of a second that shows an origin; none for visitors who prefer reduced motion.
 
 export const MOMENT = { duration: 250, easing: "ease-out" };
 

@@ -1,5 +1,5 @@
-// How a component stands on its page: made once for each place, given data whenever they come, and reporting back
-// without being moved by the echo of its own report.
+// Components on a page: one instance per place, which receives data and reports changes, and ignores the echo of its
+// reports.
 
 import { isLeaving, received, reported, reportIn } from "./leaving.js";
 
@@ -22,7 +22,7 @@ globalThis.addEventListener?.("popstate", () => {
   }
 });
 
-// What a component has in common with all others: what it listens to beyond its own elements ends with it.
+// Base of all components; listeners beyond its elements end with it.
 export class Component {
   constructor(root) {
     this.root = root;
@@ -70,7 +70,7 @@ export function mounted(Component) {
   };
 }
 
-// What was reported to the server and what the address says: its texts (or numbers) are compared as they are.
+// Reports to the server and values of the address, compared as texts or numbers.
 export class Echo {
   constructor() {
     this.cancel = () => {}; // take back what is to be reported in a while
@@ -83,8 +83,8 @@ export class Echo {
     this.address = undefined;
   }
 
-  // Whether the address says something that was not reported from here: then it decides what is shown. After Back a
-  // report may never come back, for the page may have been left before it was drawn.
+  // Return whether the value of the address was not reported from here: then it decides. After Back a report may never
+  // come back, for the page may have been left before it was drawn.
   isNews(text) {
     if (this.backs !== backs) this.forget();
     const echo = this.sent.indexOf(text);
@@ -94,7 +94,7 @@ export class Echo {
     return news;
   }
 
-  // Whether it is another text than the server has; then it counts as reported.
+  // Return whether the server has another text; then this one counts as reported.
   isWorthReporting(text) {
     if (text === (this.sent.at(-1) ?? this.address)) return false;
     this.sent.push(text);

@@ -31,7 +31,7 @@ export class Playhead {
     this.echo.forget();
   }
 
-  // Whether the address says something new that was not reported from here: then it decides where to stand.
+  // Return whether the value of the address was not reported from here: then it decides the position.
   isNews(value) {
     return this.echo.isNews(value);
   }

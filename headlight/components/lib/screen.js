@@ -11,7 +11,7 @@ export function heightBelow(element) {
   return (window.innerHeight - top) / (element.currentCSSZoom ?? 1);
 }
 
-// What one does to choose something, with a finger or with a mouse.
+// The verb for choosing, with a finger or with a mouse.
 export const press = () => (window.matchMedia("(pointer: coarse)").matches ? "tap" : "click");
 
 // A sentence that invites to click, for whom it is.

@@ -34,7 +34,7 @@ export function largestOf({ values, rows, columns, causal }, block, row, column)
   return largest;
 }
 
-// How many cells across and down a map has in a room of so many pixels, and how many of its own share one of those.
+// The cells across and down that a map has in a room of pixels, and the side of the block of cells that share one.
 export function reduced({ rows, columns }, { wide, high }) {
   const block = Math.max(1, Math.ceil(Math.max(columns / wide, rows / high)));
   return { block, across: Math.ceil(columns / block), down: Math.ceil(rows / block) };
@@ -67,7 +67,7 @@ function dot(pen, x, y, radius) {
   pen.fill();
 }
 
-// Where a group's heads go, from `top` on: {tiles, names, bottom}. A group is {layers, heads, rows, columns, found,
+// Positions of a group's heads from `top` on: {tiles, names, bottom}. A group is {layers, heads, rows, columns, found,
 // sorted, captions}: its heads {layer, head} as they are found, sorted or in the grid of layers and heads, and how many
 // captions each has. Names are of whole layers and of a head in all layers: to be clicked.
 export function arrange({ layers, heads, rows, columns, found, sorted, captions }, width, top) {
@@ -114,7 +114,7 @@ export function place(groups, width) {
   return { tiles, names, titles, captions, bottom };
 }
 
-// What `place` has placed. For a file a group has titleOf(tile).
+// Paint what `place` returns. For a file a group has titleOf(tile).
 export function paintHeads(pen, { tiles, names, titles, captions }, thumbnails = new Thumbnails()) {
   for (const tile of tiles) {
     pen.globalAlpha = tile.faint ? FAINT : 1;
@@ -136,7 +136,7 @@ export function paintHeads(pen, { tiles, names, titles, captions }, thumbnails =
   for (const { text, x, y } of titles) pen.fillText(text, x, y);
 }
 
-// What lies under a point, half of the gap around it included.
+// The tile under a point, half of the gap around it included.
 export function tileAt(tiles, x, y) {
   const margin = GAP / 2, inside = (value, start, size) => value >= start - margin && value < start + size + margin;
   return tiles.find((tile) => inside(x, tile.x, tile.wide) && inside(y, tile.y, tile.high)) ?? null;

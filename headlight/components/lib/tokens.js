@@ -71,7 +71,7 @@ function continues(token) {
 
 const LETTER = /[\p{L}\p{N}]/u;
 
-// Whether an apostrophe or a hyphen has a letter on either side.
+// Return whether an apostrophe or a hyphen has a letter on either side.
 function joins(tokens, at) {
   const isWord = (token = "") => LETTER.test(token) && !(token.startsWith("<") && token.endsWith(">"));
   const [before, mark, after] = [tokens[at - 1], tokens[at], tokens[at + 1]];

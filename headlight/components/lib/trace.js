@@ -14,7 +14,7 @@ export function candidatesAt({ candidateIds, candidateTokens, candidateProbabili
   return { ids: cut(candidateIds), tokens, probabilities: cut(candidateProbabilities) };
 }
 
-// Whether greedy decoding would take the token of a step; a given token counts as taken.
+// Return whether greedy decoding would take the token of a step; a forced token counts as taken.
 export function isGreedyAt(trace, step) {
   const { tokens, probabilities } = candidatesAt(trace, step), chance = trace.targetProbabilities[step];
   const above = tokens.filter((token, at) => isNeverChosen(trace, token) && probabilities[at] > chance).length;
@@ -30,7 +30,7 @@ export function runnerUp(trace, step) {
   return { token: tokens[at], probability: probabilities[at] };
 }
 
-// log P of each token in nats, 0 for a given one.
+// log P of each token in nats, 0 for a forced one.
 export function logProbabilities({ targetProbabilities, numForced = 0 }) {
   return Array.from(targetProbabilities, (each, step) => (step < numForced ? 0 : Math.log(Math.max(each, LEAST))));
 }

@@ -1,5 +1,5 @@
-// What an attention head does in one sentence, measured as transformer/interpret/head_patterns.py measures it: where
-// its rows have their largest weight, how sharply, and its name. `law` has the thresholds and marks from there.
+// Patterns of attention heads in one sentence, as in transformer/interpret/head_patterns.py: the positions of the rows'
+// largest weights, their sharpness, and the name of the pattern. `law` has the thresholds and marks from there.
 
 import { isMarks } from "../lib/tokens.js";
 

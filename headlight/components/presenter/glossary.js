@@ -84,8 +84,8 @@ function textsOf(place) {
   return nodes;
 }
 
-// Where each word first stands: {word, node, start, end}, in the order of the words. A longer one goes before a shorter
-// one that begins at the same place.
+// The first occurrence of each word: {word, node, start, end}, in the order of the words. At one position a longer word
+// goes before a shorter one.
 export function firstOf(words, nodes) {
   const byForm = new Map(words.flatMap((word) => word.forms.map((form) => [form.toLowerCase(), word])));
   const forms = [...byForm.keys()].sort((one, other) => other.length - one.length).map(escaped);

@@ -13,7 +13,7 @@ const PAGES = { PageUp: -1, PageDown: 1 };
 const PAGE_LINKS = "[data-testid=stSidebarNavLink]", FOLD = "[data-testid=stSidebarCollapseButton] button";
 const UNFOLD = "[data-testid=stExpandSidebarButton]", SIDEBAR = "[data-testid=stSidebar]";
 const LESSONS_LINK = `${PAGE_LINKS}[href$="/lessons"]`;
-// Where the list of pages lies over the page, or leaves it no room.
+// Windows in which the list of pages covers the page.
 const NARROW = "(max-width: 768px), (max-height: 480px)";
 const FOLDS = 400; // ms until the list is gone, or there
 const TOLD = 2000; // ms for which a page that was opened by its key is named

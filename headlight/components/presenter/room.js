@@ -159,7 +159,7 @@ function thinOut(plot, wanted) {
   else delete plot.dataset.crowded;
 }
 
-// Where a label stands along its axis, in pixels.
+// The position of a label along its axis, in pixels.
 function placeOf(text, axis) {
   const moved = /translate\(([-\d.]+),\s*([-\d.]+)\)/.exec(text.getAttribute("transform"));
   return moved ? Number(moved[1 + ALONG[axis]]) : 0;

@@ -56,7 +56,7 @@ class Player extends Component {
     const decoded = decodeFacts(facts);
     const most = layer === undefined ? mostChanged(decoded) : { layer, head };
     const data = { ...storyOf(decoded, most.layer, most.head), ...state };
-    // Where it stands: in a replay that grows, snapshots may be left out.
+    // The update at hand: in a replay that grows, snapshots may be dropped.
     const step = this.data?.steps[this.playhead.at];
     const atTheEnd = this.data?.following && this.playhead.at === this.playhead.last;
     this.data = data;
@@ -75,7 +75,7 @@ class Player extends Component {
     return distances.indexOf(Math.min(...distances));
   }
 
-  // What does not change from snapshot to snapshot
+  // The same for all snapshots
 
   layOut() {
     const { data } = this;
@@ -142,7 +142,7 @@ class Player extends Component {
     this.look(this.looked);
   }
 
-  // What is under the pointer, in words: {layer, head, row, column} or null.
+  // Read out the cell under the pointer, {layer, head, row, column} or null.
   look(found) {
     this.looked = found;
     this.find(".heads .readout").textContent = found ? inWords(this.snapshots.cellText(this.playhead.at, found)) : "";

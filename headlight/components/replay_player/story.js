@@ -1,4 +1,4 @@
-// What the player draws of the facts of a training: texts of each snapshot, curves, and the ticks of their axes.
+// A training from its facts: texts of each snapshot, curves, and the ticks of their axes.
 //
 // Facts (headlight/views/training/replay_content.py):
 //   kind, languages: [source, target], steps: [snapshots], outputs: [snapshots], scoreName
@@ -116,7 +116,7 @@ function focusCurve(facts, layer, head) {
 
 const scale = (high) => ({ high, ticks: [0, high / 2, high].map((value) => [value, String(value)]) });
 
-// Where steps lie among the snapshots, from 0; after the last one as far apart as before it.
+// Positions of updates among the snapshots, from 0; after the last one as far apart as before it.
 function positions({ steps, losses }, updates) {
   const last = steps.length - 1, end = steps[last], lastLoss = pairs(losses).at(-1)?.[0] ?? 0;
   const spacing = last ? end - steps[last - 1] : Math.max(1, lastLoss - end);

@@ -8,7 +8,7 @@ function revived(_, value) {
   return text === undefined ? value : Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
 }
 
-// What an address would say of a component's choice: handed on when the component asks for it.
+// Hand on a choice, in place of an address, when the component requests it.
 function answer(choice) {
   document.addEventListener("headlight:asks", () => {
     document.dispatchEvent(new CustomEvent("headlight:choice", { detail: choice }));

@@ -1,4 +1,4 @@
-// Where the tokens stand and the lines run.
+// Sizes of tokens and paths of lines.
 
 const SMALLEST_LETTERS = 12; // pixels
 const FAINTEST = 0.01; // weights below this have no line
@@ -32,7 +32,7 @@ export const lookOf = (weight) => ({
 });
 export const widthOf = (weight) => 0.75 + 4.25 * weight;
 export const opacityOf = (weight) => Math.min(1, 0.06 + 0.94 * weight);
-// How opaque the blue of an output token of this probability is.
+// The opacity of an output token of this probability.
 export const shareOf = (probability) => 0.04 + 0.6 * probability;
 
 // From below a source token to above an output token, each {x, y} in pixels, upright at both ends.
@@ -42,7 +42,7 @@ export function curve(from, to) {
   return `M${x} ${y}C${x} ${bend} ${endX} ${bend} ${endX} ${endY}`;
 }
 
-// What is pointed at after an arrow key: another token of its row, or the nearest one of the other row.
+// The token after an arrow key: another one of its row, or the nearest one of the other row.
 export function moved({ side, index }, key, centres) {
   const last = centres[side].length - 1;
   const steps = { ArrowLeft: index - 1, ArrowRight: index + 1, Home: 0, End: last };

@@ -151,7 +151,7 @@ class TokenLines extends Component {
     const { stage, scroll, buttons } = this, largest = this.layout.letters;
     stage.style.setProperty("--gap", "6px");
     if (fitLetters(stage, scroll.clientWidth, largest) < largest) stage.style.setProperty("--gap", "2px");
-    // What does not fit is scrolled, and can be read as a text.
+    // A translation that is too wide is scrolled, and stands below as a text.
     this.whole.hidden = !this.data.whole || stage.scrollWidth <= scroll.clientWidth;
     this.whole.textContent = this.data.whole;
     const chips = (side) => buttons[side].map((button) => button.querySelector(".token"));

@@ -4,7 +4,7 @@ const PROBABLE = " Under each output token stands its probability: the stronger 
 
 export const labelOf = ({ name, below }) => `Source and ${below} tokens joined by the cross-attention of ${name}`;
 
-// What the menu makes files of, but for the picture.
+// The figure for the download menu, without its picture.
 export function figureOf({ name, source, outputs, probabilities, weights, below }) {
   const rows = weights.flatMap((line, row) => line.map((weight, column) => {
     return [row, outputs[row], probabilities[row], column, source[column], weight];

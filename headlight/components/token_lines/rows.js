@@ -44,7 +44,7 @@ function goByKey(lines, event, from) {
   event.preventDefault();
 }
 
-// Where lines meet the tokens, in the pixels of the stage that they stand on: {source, output}, each [{x, y}].
+// The ends of lines at the tokens, in pixels of the stage: {source, output}, each [{x, y}].
 export function centresOf(stage, { source, output }) {
   const from = (token, axis) => {
     let at = 0;

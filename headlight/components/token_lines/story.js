@@ -1,4 +1,4 @@
-// What the token lines draw of a translation and the map of one cross-attention head.
+// Token lines of a translation and the map of one cross-attention head.
 //
 // Facts: of a trace (engine/headlight.js) its tokens, text, probabilities and ranks, and besides
 // { hidden, unhiddenTokens, harmless }: the numbers, from 0, of the hidden source words, the output tokens without any

@@ -25,7 +25,7 @@ function listed(weights, naming) {
   return parts.join(", ");
 }
 
-// What an output token attends to; twice the same source token is told apart by its number.
+// An output token and its largest weights; equal source tokens have their number.
 export function outputWords(data, row) {
   const { source, weights } = data;
   const twice = (column) => source.indexOf(source[column]) !== source.lastIndexOf(source[column]);
@@ -42,8 +42,7 @@ export function below({ below: side, outputs, inputs, probabilities, ranks }, ro
   return { name, chance: side === "output" ? `${shareText(probabilities[row])} sure${rank}` : "" };
 }
 
-// Which tokens of the row below attend to a source token. Their weights are of different rows: they have no sum to
-// speak of.
+// A source token and the tokens that attend to it most. Their weights belong to different rows and have no sum.
 export function sourceWords({ source, outputs, weights, below: side }, column) {
   const rows = weights.map((row, index) => [index, row[column]]).sort((one, other) => other[1] - one[1]);
   const words = ([row, weight]) => `${named(outputs[row], side, row)} ${shareText(weight)}`;
