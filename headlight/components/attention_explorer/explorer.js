@@ -108,10 +108,10 @@ class Explorer extends Component {
 
   // Options that are the same for every sentence.
   offer() {
-    const options = (name, pairs) => pairs.forEach(([value, text]) => this.find(name).add(new Option(text, value)));
-    const twice = (names) => names.map((name) => [name, name]);
-    options("[name=label]", [["all", "any"], ...twice(Object.keys(SHORT_PATTERNS)), ["none", "no clear pattern"]]);
-    options("[name=sort]", [["layer", "layer and head"], ...twice(MEASURES)]);
+    const options = (names) => names.map((name) => new Option(name));
+    const patterns = [new Option("any", "all"), ...options(Object.keys(SHORT_PATTERNS))];
+    this.find("[name=label]").append(...patterns, new Option("no clear pattern", "none"));
+    this.find("[name=sort]").append(new Option("layer and head", "layer"), ...options(MEASURES));
   }
 
   // Take the address from the component beside this one.
@@ -200,12 +200,9 @@ class Explorer extends Component {
     const names = apart
       ? heads.map(tileName)
       : [`${together} of ${heads.length} heads${attention.isWhole ? ": too many for a colour each" : ""}`];
-    const legend = names.map((text, number) => {
-      const item = element("span", "", text);
-      item.style.borderBottomColor = HEADS[number];
-      return item;
-    });
-    this.find(".legend").replaceChildren(...(state.view === "lines" && heads.length > 1 ? legend : []));
+    const legend = state.view === "lines" && heads.length > 1 ? names.map((text) => element("span", "", text)) : [];
+    legend.forEach((item, number) => (item.style.borderBottomColor = HEADS[number]));
+    this.find(".legend").replaceChildren(...legend);
   }
 
   // The arguments of chosenFigure.
@@ -215,8 +212,8 @@ class Explorer extends Component {
   }
 
   preview(tile) {
-    const { attention, state } = this, own = tile?.group.name === state.kind;
-    if (attention.isWhole) this.drawHeads(own ? [tile] : state.headsWithin(attention.kind(state.kind)));
+    const { attention, state } = this, isOfKind = tile?.group.name === state.kind;
+    if (attention.isWhole) this.drawHeads(isOfKind ? [tile] : state.headsWithin(attention.kind(state.kind)));
     else if (!tile) this.point(null);
     if (tile) this.readOut(attention.headText(tile.group.name, tile));
   }
@@ -225,14 +222,14 @@ class Explorer extends Component {
   point(pointed) {
     if (!this.shown) return;
     this.pointed = pointed;
-    this.tell(pointed);
+    this.describePointed(pointed);
     if (this.shown.isEmpty) return;
     if (this.state.view === "map") this.map.show(pointed);
     else this.lines.show(pointed);
   }
 
   // Read out the pointed cell or token, else the chosen tokens, else the largest weight of the map.
-  tell(pointed) {
+  describePointed(pointed) {
     const { shown, state } = this, chosen = chosenIndexes(shown, state);
     if (shown.isEmpty) return this.readOut("");
     if (!pointed) return this.readOut(chosen.length ? shown.tokensText(state.side, chosen) : this.largestText());

@@ -103,7 +103,7 @@ function tokensOf(attention, name) {
 
 // Each cell a square with its weight, and in words what attends to what: a browser shows that on pointing.
 function map(shown, state) {
-  const [rows, columns] = [shown.rows, shown.columns].map((groups) => groups.map((group) => group.shown));
+  const [rows, columns] = shown.labels;
   const pen = new SvgPen();
   const geometry = new Geometry({
     rows: rows.length, columns: columns.length, left: rowLabelsWidth(rows), top: slantedHeight(columns),
@@ -114,15 +114,15 @@ function map(shown, state) {
 }
 
 function lines(each, whole, state) {
-  const { rows, columns } = whole, pen = new SvgPen();
-  const left = Math.max(LABELS, rowLabelsWidth(rows.map((row) => row.shown)));
+  const [rows, columns] = whole.labels, pen = new SvgPen();
+  const left = Math.max(LABELS, rowLabelsWidth(rows));
   const right = left + LABELS + APART;
   const bottom = Math.max(rows.length, columns.length) * ROW;
   pen.translate(left, 0);
   strokeLines(pen, { each, whole, state, high: ROW, wide: APART });
-  const label = (align, x) => ({ shown }, at) => {
+  const label = (align, x) => (text, at) => {
     pen.textAlign = align;
-    pen.fillText(shortened(shown), x, (at + 0.5) * ROW + 4);
+    pen.fillText(shortened(text), x, (at + 0.5) * ROW + 4);
   };
   rows.forEach(label("right", -6));
   columns.forEach(label("left", APART + 6));

@@ -1,7 +1,7 @@
 // The tokens of both sides as buttons, where they label the map's axes and the ends of the lines: to be pointed at, to
 // be chosen, and coloured by what they attend to.
 
-import { element, isShortcut, tint, withMore } from "../lib/canvas.js";
+import { element, isShortcut, shortened, tint, withMore } from "../lib/canvas.js";
 import { spoken } from "../lib/tokens.js";
 import { stepTitle } from "./words.js";
 
@@ -35,13 +35,13 @@ class TokenList {
   }
 
   // groups as Shown has them; buttons that stay the same keep their focus. With `every` above 1 only every second or
-  // third is written, so that they do not touch; the others are there all the same.
-  fill(groups, name, every) {
+  // third has a text, so that they do not touch.
+  fill(groups, every) {
     const texts = JSON.stringify([every, groups.map(({ text, fed, predicts }) => [text, fed, predicts])]);
     if (this.texts === texts) return;
     this.texts = texts;
     const buttons = groups.map((group, index) => {
-      const button = element("button", "token", index % every ? "" : name(group.shown));
+      const button = element("button", "token", index % every ? "" : shortened(group.shown));
       const title = spoken(stepTitle(group));
       button.title = title === button.textContent ? "" : title;
       button.setAttribute("aria-label", spoken(group.text));
@@ -87,10 +87,13 @@ export class BothSides {
     });
   }
 
-  fill(shown, name, [everyQuery, everyKey] = [1, 1]) {
-    const names = { queries: `Queries (${shown.queriesFrom})`, keys: `Keys (${shown.keysFrom})` };
+  fill(shown, every = 1) {
+    const names = {
+      queries: `Queries (${shown.name === "encoder" ? "source" : "target"})`,
+      keys: `Keys (${shown.name === "decoder" ? "target" : "source"})`,
+    };
     for (const list of this.lists) {
-      list.fill(shown.side(list.side), name, list.side === "queries" ? everyQuery : everyKey);
+      list.fill(shown.side(list.side), every);
       list.place.setAttribute("aria-label", names[list.side]);
     }
     this.place.querySelector(".query_side").textContent = names.queries;

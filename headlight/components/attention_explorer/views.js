@@ -1,7 +1,7 @@
 // The views of what is shown: the map, and the lines. They are linked: each reports what it is pointed at,
 // {row, column} or one of them, and shows what any of them is pointed at.
 
-import { Drawing, placeOf, shortened } from "../lib/canvas.js";
+import { Drawing, placeOf } from "../lib/canvas.js";
 import { HEADS } from "../lib/colours.js";
 import { shortWeight } from "../lib/format.js";
 import { Geometry, Heatmap, labelEvery, rowLabelsWidth, slantedHeight } from "../lib/heatmap.js";
@@ -36,7 +36,7 @@ export class WeightsMap extends Heatmap {
   // In a room of `wide` by `high` pixels, as far as cells of at least a few pixels allow.
   drawWeights(shown, state, { wide: width, high }) {
     Object.assign(this, { shown, state });
-    const [rows, columns] = [shown.rows, shown.columns].map((groups) => groups.map((group) => group.shown));
+    const [rows, columns] = shown.labels;
     const left = Math.max(LEAST_LEFT, rowLabelsWidth(rows)), top = Math.max(LEAST_TOP, slantedHeight(columns));
     const across = (width - left - KEYS_RIGHT) / columns.length, down = (high - top - BELOW) / rows.length;
     const largest = Math.min(LARGEST_CELL, high / CELLS_A_SIDE);
@@ -44,17 +44,15 @@ export class WeightsMap extends Heatmap {
     const size = { rows: rows.length, columns: columns.length };
     const geometry = new Geometry({ ...size, left, top, wide, after: KEYS_RIGHT, below: BELOW });
     const pen = this.drawing.start(geometry.width, geometry.height);
-    const label =
-      `${rows.length} rows of queries, ${columns.length} columns of keys. ` +
-      "Arrow keys move, Enter chooses the row; the table below has the numbers.";
+    const label = `${rows.length} rows of queries, ${columns.length} columns of keys. Arrow keys move, Enter chooses ` +
+      "the row; the table below has the numbers.";
     this.draw(pen, { geometry, columns: [], ...cellsOf(shown, state), gap }, label);
     this.drawing.keep();
     // The labels are buttons above the canvas.
     for (const [name, value] of Object.entries({ left, top, cell: wide })) {
       this.sides.place.style.setProperty(`--${name}`, `${value}px`);
     }
-    const every = labelEvery(wide);
-    this.sides.fill(shown, shortened, [every, every]);
+    this.sides.fill(shown, labelEvery(wide));
   }
 
   // Row and column of what is pointed at, here or elsewhere, over those that are chosen.
@@ -102,12 +100,12 @@ export class Lines {
     Object.assign(this, { each, whole, state });
     const longest = Math.max(whole.rows.length, whole.columns.length);
     this.high = Math.max(LEAST_LINE_ROW, Math.min(LINE_ROW, (high - LINES_HEAD) / longest));
-    const readers = Math.max(TOKENS_WIDE, rowLabelsWidth(whole.rows.map((row) => row.shown)));
+    const readers = Math.max(TOKENS_WIDE, rowLabelsWidth(whole.labels[0]));
     this.wide = Math.max(LEAST_LINES, Math.min(LINES_WIDE, wide - readers - TOKENS_WIDE));
-    this.place.style.setProperty("--row", `${this.high}px`);
-    this.place.style.setProperty("--tokens", `${TOKENS_WIDE}px`);
-    this.place.style.setProperty("--readers", `${readers}px`);
-    this.sides.fill(whole, shortened);
+    for (const [name, value] of Object.entries({ row: this.high, tokens: TOKENS_WIDE, readers })) {
+      this.place.style.setProperty(`--${name}`, `${value}px`);
+    }
+    this.sides.fill(whole);
     this.drawing.start(this.wide, longest * this.high);
     strokeLines(this.drawing.pen, this);
     this.drawing.keep();

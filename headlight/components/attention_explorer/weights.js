@@ -62,12 +62,8 @@ export class Attention {
       const { weights } = this.facts.mean, part = heads.length / this.steps;
       return sum.map((_, cell) => part * weights[cell]);
     }
-    for (const each of heads) {
-      const weights = this.small(name, each);
-      for (let cell = 0; cell < sum.length; cell++) sum[cell] += weights[cell];
-    }
-    for (let cell = 0; cell < sum.length; cell++) sum[cell] /= this.steps;
-    return sum;
+    for (const each of heads) this.small(name, each).forEach((weight, cell) => (sum[cell] += weight));
+    return sum.map((weight) => weight / this.steps);
   }
 
   // The facts of one head.
@@ -101,7 +97,7 @@ export class Attention {
 // rows of the decoder with what they were `fed` and `predict`.
 export class Shown {
   constructor(attention, name, heads, { rows, words, specials, top, together }) {
-    Object.assign(this, { attention, name, heads, together });
+    Object.assign(this, { attention, name, heads });
     const sides = attention.sides(name, rows);
     const isRenormalised = specials === "renormalised" || specials === CONTENT;
     this.rows = grouped(sides.queries, words, specials === CONTENT ? "shown" : specials); // the rows all stay
@@ -131,14 +127,13 @@ export class Shown {
     return values;
   }
 
-  // Both tokens of each step; where rows are named by both, that is what they are called.
-  nameSteps(areCalledSo) {
+  // Add both tokens of each step; hasBoth: the name of a row is made of both.
+  nameSteps(hasBoth) {
     const { fed, predicted } = this.attention.tokens;
     for (const row of this.rows) {
       const [from, to] = [fed, predicted].map(({ tokens }) => named(tokens, row.positions));
-      Object.assign(row, { fed: from.text, predicts: to.text, reads: from.shown, writes: to.shown });
-      if (!areCalledSo) continue;
-      Object.assign(row, { text: from.text + JOINT + to.text, shown: from.shown + JOINT + to.shown });
+      Object.assign(row, { fed: from.text, predicts: to.text });
+      if (hasBoth) Object.assign(row, { text: from.text + JOINT + to.text, shown: from.shown + JOINT + to.shown });
     }
   }
 
@@ -158,13 +153,9 @@ export class Shown {
     return !this.rows.length || !this.columns.length;
   }
 
-  // The origin of the tokens of a side.
-  get queriesFrom() {
-    return this.name === "encoder" ? "source" : "target";
-  }
-
-  get keysFrom() {
-    return this.name === "decoder" ? "target" : "source";
+  // Rows and columns as they are shown.
+  get labels() {
+    return [this.rows, this.columns].map((groups) => groups.map(({ shown }) => shown));
   }
 
   side(name) {
@@ -185,22 +176,14 @@ export class Shown {
 
   // Of what is shown: weights that were left out count neither here nor there.
   sumOf(side, indexes, at) {
-    let sum = 0;
-    for (const index of indexes) {
-      const [row, column] = side === "queries" ? [index, at] : [at, index];
-      if (this.isShown(row, column)) sum += this.at(row, column);
-    }
-    return sum;
+    const cells = indexes.map((index) => (side === "queries" ? [index, at] : [at, index]));
+    return cells.reduce((sum, cell) => (this.isShown(...cell) ? sum + this.at(...cell) : sum), 0);
   }
 
   // −Σ w ln w in nats, of the row as it is shown.
   entropy(row) {
-    let sum = 0;
-    for (let column = 0; column < this.columns.length; column++) {
-      const weight = this.at(row, column);
-      if (weight > 0) sum -= weight * Math.log(weight);
-    }
-    return sum;
+    const weights = this.columns.map((_, column) => this.at(row, column)).filter((weight) => weight > 0);
+    return weights.reduce((sum, weight) => sum - weight * Math.log(weight), 0);
   }
 
   largestOfRow(row) {
@@ -211,14 +194,14 @@ export class Shown {
     return this.values.reduce((most, value) => Math.max(most, value), 0);
   }
 
-  // The weight that the strongest colour stands for.
+  // The weight of the strongest colour.
   full(scale) {
     return scale === "per map" ? this.largest || 1 : this.most;
   }
 
   // In sentences
 
-  // Of a sum over heads, whose rows do not add up to 1, a plain number.
+  // A share in percent; of a sum over heads, whose rows do not add up to 1, a plain number.
   shareText(weight) {
     return this.most === 1 ? percent(weight) : weight.toFixed(2);
   }

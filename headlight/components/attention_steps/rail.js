@@ -5,10 +5,8 @@ import { ALL } from "./story.js";
 
 export class Rail {
   constructor(place, choose) {
-    this.place = place;
-    this.choose = choose;
+    Object.assign(this, { place, choose, names: [] });
     this.find = (selector) => place.querySelector(selector);
-    this.names = [];
     this.find(".back").onclick = () => this.move(-1);
     this.find(".forward").onclick = () => this.move(1);
     this.find(".all").onclick = () => choose(this.chosen === ALL ? this.names[0] : ALL);
@@ -19,10 +17,9 @@ export class Rail {
     const names = steps.map(({ name }) => name);
     if (names.join() !== this.names.join()) {
       this.names = names;
-      this.buttons = steps.map(({ name, title }, index) => {
-        const button = element("button", "", element("span", "number", index + 1), element("span", "", title));
-        button.onclick = () => this.choose(name);
-        return button;
+      this.buttons = steps.map(({ name }, index) => {
+        const made = element("button", "", element("span", "number", index + 1), element("span"));
+        return Object.assign(made, { onclick: () => this.choose(name) });
       });
       this.find(".stops").replaceChildren(...this.buttons.map((button) => element("li", "", button)));
     }

@@ -27,6 +27,7 @@ const AROUND = 430, LEAST_MAP = 130, MOST_MAP = 260; // pixels: what of a window
 const NARROW = 760; // pixels of the whole: the steps' numbers stand in a row above them
 const FIRST_DIMENSIONS = 8; // drawn of a matrix with many, until all are asked for
 const INPUTS_BELOW = "products"; // the step with its inputs in the neuron view
+const TEXTS = ["shape", "purpose", "finding", "gap"]; // of a step
 const LEAST_WIDTH = 440, EDGE = 2, INPUTS_SHARE = 0.4, GAP = 16; // of a step whose inputs stand on its left
 const NEURON_VIEWS = {
   products: "Neuron view: one query against all keys",
@@ -261,13 +262,12 @@ class Steps extends Component {
 // One step on the page.
 class Entry {
   constructor(name, download) {
-    this.download = download;
-    this.name = name;
-    this.parts = Object.fromEntries(["shape", "purpose", "finding", "gap"].map((part) => [part, element("p", part)]));
+    Object.assign(this, { name, download });
+    this.parts = Object.fromEntries(TEXTS.map((part) => [part, element("p", part)]));
     this.parts.hand = element("div", "hand");
     this.title = element("h3");
     this.formula = element("p", "formula");
-    this.groups = [element("div", "panels own"), element("div", "panels neurons"), element("div", "panels inputs")];
+    this.groups = ["own", "neurons", "inputs"].map((group) => element("div", `panels ${group}`));
     this.panels = [[], [], []];
     this.figures = [[], [], []];
     const { shape, purpose, hand, finding, gap } = this.parts;
@@ -275,16 +275,15 @@ class Entry {
     hand.setAttribute("aria-live", "polite");
     const maps = element("div", "maps", this.groups[INPUTS], this.groups[OWN]);
     const equation = element("div", "equation", this.formula, shape);
-    const heading = element("div", "heading", this.title, this.download);
-    const parts = [heading, equation, purpose, maps, hand, finding, ...neurons, gap];
-    this.item = element("li", `step ${name}`, ...parts);
+    const heading = element("div", "heading", this.title, download);
+    this.item = element("li", `step ${name}`, heading, equation, purpose, maps, hand, finding, ...neurons, gap);
   }
 
   describe(step, number) {
     this.title.replaceChildren(element("span", "number", number), step.title);
     this.download.setAttribute("aria-label", `Download: ${step.title}`);
     setFormula(this.formula, step.formula);
-    for (const part of ["shape", "purpose", "finding", "gap"]) this.parts[part].textContent = inWords(step[part]);
+    for (const part of TEXTS) this.parts[part].textContent = inWords(step[part]);
   }
 
   makeRoom(group, count, hearing) {

@@ -11,12 +11,12 @@
 //     bQuery, bKey, bValue, bOutput, beta, and of relative positions bias and buckets
 
 import { tiny } from "../lib/format.js";
-import { quotedAt } from "../lib/words.js";
+import { sum } from "../lib/trace.js";
+import { LEAST_SHOWN, quotedAt } from "../lib/words.js";
 import { gridsOf, stepsOf } from "./matrices.js";
 import { FINDINGS, blockName, gapText, ownerText, shapeText, stepText, symbolsOf } from "./words.js";
 
 export const ALL = "all"; // in place of a step
-const LEAST_SHOWN = 0.005; // of a score: two digits do not show less
 
 export function storyOf(facts, editable = false) {
   const grids = gridsOf(facts), { heads, headSize } = facts, width = grids.residual.columns;
@@ -57,10 +57,9 @@ export function choiceOf([query, key, dimension, step], story) {
 // Of the model or of all heads together, whichever are more: heads may have a size of their own.
 export const dimensionsOf = ({ grids }) => Math.max(grids.query.columns, grids.residual.columns);
 
-const sum = (values, of = (value) => value) => values.reduce((total, value) => total + of(value), 0);
 const mean = (values) => sum(values) / values.length;
 const rowsOf = (grid) => Array.from({ length: grid.rows }, (_, row) => [...grid.row(row)]);
-const squares = (values) => sum(values, (value) => value * value);
+const squares = (values) => sum(values.map((value) => value * value));
 const norms = (grid) => rowsOf(grid).map((row) => Math.sqrt(squares(row)));
 const meanNorm = (grid) => mean(norms(grid));
 const ends = (values) => [Math.min(...values), Math.max(...values)];
@@ -129,7 +128,7 @@ export const MEASURES = {
     const rows = rowsOf(unmasked).flatMap((open, row) => (sum(open) > 1 ? [row] : []));
     if (!rows.length) return { low: null, high: null };
     const entropies = rows.map((row) => {
-      return -sum([...weights.row(row)], (weight) => (weight > 0 ? weight * Math.log(weight) : 0));
+      return -sum(Array.from(weights.row(row), (weight) => (weight > 0 ? weight * Math.log(weight) : 0)));
     });
     const [low, high] = indexOfEnds(entropies).map((at) => {
       const values = [...weights.row(rows[at])], weight = Math.max(...values);

@@ -2,6 +2,7 @@
 
 import { shortened } from "../lib/canvas.js";
 import { MINUS, number, tiny } from "../lib/format.js";
+import { sum } from "../lib/trace.js";
 
 const LARGE_SCORE = 50; // exp of larger ones is out of people's reach, and at 710 of a computer's
 const SHOWN_TERMS = 4; // the largest of a sum; the others are added up
@@ -11,7 +12,7 @@ export class Sums {
     Object.assign(this, { data, grids: data.grids });
   }
 
-  // {name, parts: texts of the computation, value: recomputed, own: the model's}; null for what is only given.
+  // {name, parts: texts of the computation, value: recomputed, own: the model's}; null for an input.
   of(panel, row, column) {
     const { recipe } = panel, own = panel.grid.at(row, column), name = this.name(panel, row, column);
     if (!recipe) return { name, parts: [], value: null, own };
@@ -31,7 +32,7 @@ export class Sums {
     const terms = Array.from(lefts, (left, index) => {
       return { left, right: rights[index], value: left * rights[index], index };
     });
-    const total = (some) => some.reduce((sum, { value }) => sum + value, 0), sum = total(terms);
+    const total = (some) => sum(some.map(({ value }) => value)), whole = total(terms);
     terms.sort((one, other) => Math.abs(other.value) - Math.abs(one.value));
     const largest = terms.splice(0, SHOWN_TERMS);
     const parts = largest.map(({ left, right, value, index }) => {
@@ -39,11 +40,7 @@ export class Sums {
     });
     const rest = { count: terms.length, value: total(terms) };
     if (rest.count) parts.push(`${others(rest.count)} together: ${number(rest.value)}`);
-    return { parts, sum, terms: largest, rest };
-  }
-
-  column(grid, index) {
-    return Array.from({ length: grid.rows }, (_, row) => grid.at(row, index));
+    return { parts, sum: whole, terms: largest, rest };
   }
 
   // A dimension of the model as a column of the chosen head, and whose it is, counted from 1.
@@ -57,11 +54,11 @@ export class Sums {
     if (ofHead && !isChosen) {
       return { parts: [`this dimension belongs to head ${owner}: choose head ${owner} to see its sum`], value: null };
     }
-    const lefts = this.grids[left].row(row), rights = this.column(this.grids[right], at);
-    const { parts, sum } = this.product(lefts, rights, (index) => `dimension ${index + 1}`);
-    if (!bias) return { parts, value: sum };
+    const lefts = this.grids[left].row(row), rights = this.grids[right].column(at);
+    const { parts, sum: product } = this.product(lefts, rights, (index) => `dimension ${index + 1}`);
+    if (!bias) return { parts, value: product };
     const offset = this.grids[bias].at(0, at);
-    return { parts: [...parts, `bias: ${number(offset)}`], value: sum + offset };
+    return { parts: [...parts, `bias: ${number(offset)}`], value: product + offset };
   }
 
   cut({ of }, row, column) {
@@ -72,9 +69,8 @@ export class Sums {
   dot({ left, right }, row, column) {
     const first = this.data.head * this.data.headSize + 1;
     const lefts = this.grids[left].row(row), rights = this.grids[right].row(column);
-    const { parts, sum, terms, rest } = this.product(lefts, rights, (index) => `dimension ${first + index}`);
-    const places = { query: this.data.queries[row], key: this.data.keys[column], first };
-    return { parts, value: sum, terms, rest, ...places };
+    const { sum: value, ...product } = this.product(lefts, rights, (index) => `dimension ${first + index}`);
+    return { ...product, value, query: this.data.queries[row], key: this.data.keys[column], first };
   }
 
   divided({ of }, row, column) {
@@ -109,20 +105,20 @@ export class Sums {
     if (this.isMasked(row, column)) return { parts: [`masked: exp(${MINUS}∞) = 0`], value: 0 };
     const largest = Math.max(...keys.map((key) => scores[key])), taken = largest > LARGE_SCORE ? largest : 0;
     const powers = keys.map((key) => Math.exp(scores[key] - taken)), power = Math.exp(scores[column] - taken);
-    const sum = powers.reduce((total, each) => total + each, 0);
+    const all = sum(powers);
     const order = keys.map((key, index) => [powers[index], key]).sort((a, b) => b[0] - a[0]).slice(0, SHOWN_TERMS);
     const terms = order.map(([value, key]) => `${number(value)} for “${shortened(this.data.keys[key])}”`);
     const rest = keys.length - order.length, less = taken ? ` ${MINUS} ${number(taken)}, the row's largest` : "";
     if (rest) terms.push(others(rest));
     const exponential = `exp(${number(scores[column])}${less}) = ${number(power)}`;
-    const parts = [exponential, `the sum of the row's ${keys.length}: ${number(sum)} (${terms.join(", ")})`];
-    return { parts, value: power / sum, sign: "; their ratio" };
+    const parts = [exponential, `the sum of the row's ${keys.length}: ${number(all)} (${terms.join(", ")})`];
+    return { parts, value: power / all, sign: "; their ratio" };
   }
 
   weighted({ left, right }, row, column) {
-    const values = this.column(this.grids[right], column), token = (key) => `from “${shortened(this.data.keys[key])}”`;
-    const { parts, sum } = this.product(this.grids[left].row(row), values, token);
-    return { parts, value: sum };
+    const values = this.grids[right].column(column), token = (key) => `from “${shortened(this.data.keys[key])}”`;
+    const { parts, sum: value } = this.product(this.grids[left].row(row), values, token);
+    return { parts, value };
   }
 
   placed({ of }, row, column) {
@@ -139,8 +135,7 @@ export class Sums {
   normalised({ of }, row, column) {
     const values = Array.from(this.grids[of].row(row)), count = values.length;
     if (this.data.normType === "rms") return this.dividedByRoot(values, column);
-    const mean = values.reduce((total, value) => total + value, 0) / count;
-    const variance = values.reduce((total, value) => total + (value - mean) ** 2, 0) / count;
+    const mean = sum(values) / count, variance = sum(values.map((value) => (value - mean) ** 2)) / count;
     const gamma = this.grids.gamma.at(0, column), beta = this.grids.beta.at(0, column), { epsilon } = this.data;
     const deviation = Math.sqrt(variance + epsilon), scaled = (values[column] - mean) / deviation;
     const centred = `(${number(values[column])} ${mean < 0 ? "+" : MINUS} ${number(Math.abs(mean))})`;
@@ -151,7 +146,7 @@ export class Sums {
 
   // RMSNorm: without a mean, and without β.
   dividedByRoot(values, column) {
-    const square = values.reduce((total, value) => total + value ** 2, 0) / values.length;
+    const square = sum(values.map((value) => value ** 2)) / values.length;
     const root = Math.sqrt(square + this.data.epsilon), gamma = this.grids.gamma.at(0, column);
     const scaled = values[column] / root, division = `${number(values[column])} / ${number(root)} = ${number(scaled)}`;
     return { parts: [division, `× γ ${number(gamma)}`], value: scaled * gamma, sign: " gives", joined: " " };

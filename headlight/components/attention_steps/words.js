@@ -158,9 +158,7 @@ export function shapeText(matrices, block, symbols) {
   return [...shapes].map(withLetters).join("; ");
 }
 
-export function gapText(gap) {
-  return gap === null ? "" : `Recomputed in float64 from X on: largest difference ${gap}.`;
-}
+export const gapText = (gap) => `Recomputed in float64 from X on: largest difference ${gap}.`;
 
 // Sentences on the numbers of this example; tokens are quoted already.
 const range = ([least, most]) => `${least.toFixed(1)} to ${most.toFixed(1)}`;

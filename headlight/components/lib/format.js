@@ -1,9 +1,7 @@
 // Arrays as they travelled, in base64, and numbers as people read them.
 
 export function bytes(text) {
-  const raw = atob(text), made = new Uint8Array(raw.length);
-  for (let index = 0; index < raw.length; index++) made[index] = raw.charCodeAt(index);
-  return made;
+  return Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
 }
 
 // A matrix of numbers, row by row.
@@ -22,15 +20,17 @@ export class Grid {
     return this.values[row * this.columns + column];
   }
 
+  column(index) {
+    return Array.from({ length: this.rows }, (_, row) => this.at(row, index));
+  }
+
   row(index) {
     return this.values.subarray(index * this.columns, (index + 1) * this.columns);
   }
 
   // The largest absolute value that is a number: what full colour stands for.
   get limit() {
-    let most = 0;
-    for (const value of this.values) if (Number.isFinite(value)) most = Math.max(most, Math.abs(value));
-    return most;
+    return this.values.reduce((most, value) => (Number.isFinite(value) ? Math.max(most, Math.abs(value)) : most), 0);
   }
 }
 

@@ -58,11 +58,12 @@ export class Glossary {
 
   point({ type, clientX, clientY, target }) {
     if (!target.closest?.(TEXTS)) return this.tip.matches(":popover-open") && this.tip.hidePopover();
-    const over = this.found.find(({ range }) => [...range.getClientRects()].some(({ left, right, top, bottom }) => {
-      return clientX >= left && clientX <= right && clientY >= top && clientY <= bottom;
-    }));
-    if (!over) return this.tip.matches(":popover-open") && type === "click" && this.tip.hidePopover();
-    if (over === this.shown && this.tip.matches(":popover-open")) return;
+    const over = this.found.find(({ range }) => {
+      return [...range.getClientRects()].some((box) => isInside(box, clientX, clientY));
+    });
+    const isOpen = this.tip.matches(":popover-open");
+    if (!over) return isOpen && type === "click" && this.tip.hidePopover();
+    if (over === this.shown && isOpen) return;
     this.shown = over;
     const { left, bottom } = over.range.getBoundingClientRect();
     this.tip.replaceChildren(element("b", "", over.word.forms[0]), ` ${over.word.says}`);
@@ -72,7 +73,11 @@ export class Glossary {
   }
 }
 
-// The texts of a page that are read, one after the other.
+export function isInside({ left, right, top, bottom }, x, y) {
+  return x >= left && x <= right && y >= top && y <= bottom;
+}
+
+// The text nodes of a page in which words are marked.
 function textsOf(place) {
   const nodes = [];
   for (const box of place?.querySelectorAll(TEXTS) ?? []) {

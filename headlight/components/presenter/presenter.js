@@ -1,12 +1,12 @@
-// The keys of the whole page, heard wherever nothing else has a use for them.
+// The keys of the whole page, where no other element uses them.
 
 import { element, isShortcut } from "../lib/canvas.js";
 import { Component, mounted } from "../lib/mount.js";
-import { Glossary } from "./glossary.js";
+import { Glossary, isInside } from "./glossary.js";
 import { Room } from "./room.js";
 
-const HAVE_KEYS_OF_THEIR_OWN = "input, textarea, select, [contenteditable=true]";
-const HAVE_ARROWS_OF_THEIR_OWN = "canvas, [role=region], [role=slider]";
+const WITH_KEYS = "input, textarea, select, [contenteditable=true]";
+const WITH_ARROWS = "canvas, [role=region], [role=slider]";
 // The buttons of every player.
 const STEPPERS = { ArrowLeft: ".back", ArrowRight: ".forward", Home: ".first", End: ".last" };
 const PAGES = { PageUp: -1, PageDown: 1 };
@@ -16,7 +16,7 @@ const LESSONS_LINK = `${PAGE_LINKS}[href$="/lessons"]`;
 // Windows in which the list of pages covers the page.
 const NARROW = "(max-width: 768px), (max-height: 480px)";
 const FOLDS = 400; // ms until the list is gone, or there
-const TOLD = 2000; // ms for which a page that was opened by its key is named
+const ANNOUNCED = 2000; // ms for which a page that was opened by its key is named
 const SENTENCE = ".st-key-bar [data-testid=stTextInput] input";
 
 class Presenter extends Component {
@@ -55,27 +55,28 @@ class Presenter extends Component {
   key(event) {
     const isWithin = (selector) => event.composedPath()[0].closest?.(selector);
     if (isWithin(`.asking ${SENTENCE}`)) this.answer(event);
-    if (event.defaultPrevented || isShortcut(event) || isWithin(HAVE_KEYS_OF_THEIR_OWN)) return;
-    if (event.key === "?") this.list();
-    else if (event.key === "p" || event.key === "P") this.present(!this.data.present);
-    else if (event.key === "f" || event.key === "F") fullScreen();
-    else if ((event.key === "e" || event.key === "E") && this.data.present) this.ask();
-    else if (event.key in PAGES && this.data.present) openPage(PAGES[event.key]);
-    else if (event.key === "Escape" && this.data.present && !this.find("dialog").open) this.present(false);
-    else if (!(event.key in STEPPERS) || isWithin(HAVE_ARROWS_OF_THEIR_OWN)) return;
+    if (event.defaultPrevented || isShortcut(event) || isWithin(WITH_KEYS)) return;
+    const { present } = this.data, key = event.key.toLowerCase();
+    if (key === "?") this.list();
+    else if (key === "p") this.present(!present);
+    else if (key === "f") fullScreen();
+    else if (key === "e" && present) this.editSentence();
+    else if (event.key in PAGES && present) openPage(PAGES[event.key]);
+    else if (key === "escape" && present && !this.find("dialog").open) this.present(false);
+    else if (!(event.key in STEPPERS) || isWithin(WITH_ARROWS)) return;
     else if (!step(STEPPERS[event.key])) return;
     event.preventDefault();
   }
 
   // The address has it, so that a link opens a presentation too; and the server has the address.
-  present(wanted) {
+  present(isOn) {
     if (!this.data.offered) return;
     document.activeElement?.blur(); // a ring around what was clicked last would be presented too
-    this.setTriggerValue("present", wanted);
+    this.setTriggerValue("present", isOn);
   }
 
   // Show the bar's field alone, above the page, until it is left.
-  ask() {
+  editSentence() {
     const field = document.querySelector(SENTENCE);
     this.sentence = field.value;
     showSentence(true);
@@ -100,9 +101,7 @@ class Presenter extends Component {
 
 // A click on the backdrop has the dialog for its target, as one on the dialog's own edge has.
 function closeFromBeside({ target, currentTarget, clientX, clientY }) {
-  const { left, right, top, bottom } = currentTarget.getBoundingClientRect();
-  const within = clientX >= left && clientX <= right && clientY >= top && clientY <= bottom;
-  if (target === currentTarget && !within) currentTarget.close();
+  if (target === currentTarget && !isInside(currentTarget.getBoundingClientRect(), clientX, clientY)) target.close();
 }
 
 function fullScreen() {
@@ -133,28 +132,28 @@ function leaveRoom() {
   document.documentElement.classList.toggle("pages_folded", Boolean(document.querySelector(UNFOLD)));
 }
 
-// Open the page so many places further in the list, and say which it is.
+// Open the page so many places further in the list, and announce it.
 function openPage(by) {
   const links = [...document.querySelectorAll(PAGE_LINKS)];
   const here = links.findIndex((link) => new URL(link.href).pathname === location.pathname);
   const there = Math.min(Math.max(0, here + by), links.length - 1);
   if (there !== here) links[there].click();
-  tell(`${there + 1} of ${links.length} · ${links[there].textContent.trim()}`);
+  announce(`${there + 1} of ${links.length} · ${links[there].textContent.trim()}`);
 }
 
 // Show a text for a moment beside all that Streamlit may make anew: the next page may have a presenter of its own.
-function tell(text) {
+function announce(text) {
   const place = document.querySelector(".opened_page") ?? document.body.appendChild(element("div", "opened_page"));
   Object.assign(place, { role: "status", popover: "manual" });
   place.showPopover(); // before it is written: a screen reader reads what changes in a place that is there
   place.textContent = text;
   clearTimeout(place.hiding);
-  place.hiding = setTimeout(() => place.hidePopover(), TOLD);
+  place.hiding = setTimeout(() => place.hidePopover(), ANNOUNCED);
 }
 
 // See .asking in headlight/app/present.css.
-function showSentence(wanted) {
-  document.documentElement.classList.toggle("asking", wanted);
+function showSentence(isShown) {
+  document.documentElement.classList.toggle("asking", isShown);
 }
 
 // As if by hand: React notes what is assigned to a field, and would not hear of it.

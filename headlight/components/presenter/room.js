@@ -20,7 +20,7 @@ export class Room {
     this.fit = () => this.fitFigures();
     this.resized = new ResizeObserver(this.fit);
     this.came = new MutationObserver((changes) => changes.some(bringsFigure) && this.fitFigures());
-    this.heard = new WeakMap();
+    this.plots = new WeakMap();
     window.addEventListener("resize", this.fit);
   }
 
@@ -46,20 +46,20 @@ export class Room {
     window.removeEventListener("resize", this.fit);
   }
 
-  get isWanted() {
+  get isNeeded() {
     return this.present || window.matchMedia(LOW).matches;
   }
 
   get isCrowded() {
-    return this.isWanted || window.matchMedia(PHONE).matches;
+    return this.isNeeded || window.matchMedia(PHONE).matches;
   }
 
   fitFigures() {
-    const wanted = this.isWanted;
+    const isOn = this.isNeeded;
     putFiguresFirst(this.isCrowded);
     for (const frame of document.querySelectorAll(FIGURES)) {
       giveRoom(frame, "");
-      if (wanted) this.fitFigure(frame);
+      if (isOn) this.fitFigure(frame);
       this.listen(frame.querySelector(".js-plotly-plot"), this.isCrowded);
     }
   }
@@ -76,13 +76,13 @@ export class Room {
   }
 
   // Labels and digits are looked at whenever Plotly has drawn.
-  listen(plot, wanted) {
+  listen(plot, isOn) {
     if (!plot?.on) return;
-    if (this.heard.get(plot) !== plot.on) { // a plot that is made anew in the same place has forgotten who listens
-      this.heard.set(plot, plot.on);
+    if (this.plots.get(plot) !== plot.on) { // a plot that is made anew in the same place has forgotten who listens
+      this.plots.set(plot, plot.on);
       plot.on("plotly_afterplot", () => thinOut(plot, this.isCrowded));
     }
-    if (wanted || plot.dataset.crowded) thinOut(plot, wanted);
+    if (isOn || plot.dataset.crowded) thinOut(plot, isOn);
   }
 }
 
@@ -95,9 +95,9 @@ function giveRoom(frame, height) {
 }
 
 // In each block with a figure what is said before it, but for headings, comes after it, and then what came after it.
-function putFiguresFirst(wanted) {
+function putFiguresFirst(isOn) {
   for (const moved of document.querySelectorAll("[data-order]")) moved.removeAttribute("data-order");
-  if (!wanted) return;
+  if (!isOn) return;
   const blocks = new Set();
   for (const chart of document.querySelectorAll(`[data-testid=stMain] ${CHART}`)) {
     for (let block = chart.closest(BLOCK); block; block = block.parentElement.closest(BLOCK)) blocks.add(block);
@@ -145,12 +145,12 @@ function roomsOf(texts, axis) {
   return texts.map((text) => (axis === "y" || turned ? line : BETWEEN + text.getBBox().width));
 }
 
-function thinOut(plot, wanted) {
+function thinOut(plot, isOn) {
   let crowded = false;
   for (const selector of LABELS) {
     const texts = [...plot.querySelectorAll(selector)], axis = selector[1];
     for (const text of texts) text.style.removeProperty("display");
-    if (!wanted || !texts.length) continue;
+    if (!isOn || !texts.length) continue;
     const every = everyOf(texts.map((text) => placeOf(text, axis)), roomsOf(texts, axis));
     texts.forEach((text, index) => index % every && text.style.setProperty("display", "none"));
     crowded ||= axis === "y" && every > 1;
