@@ -192,11 +192,11 @@ class Explorer extends Component {
 
   describe(heads, apart) {
     const { attention, state, shown } = this, { kind, scale, together } = state;
-    const set = (selector, text) => (this.find(selector).textContent = text);
-    set(".heads_name", headsTitle(attention.kind(kind), kind, heads, apart ? "" : `${together} of `));
-    const full = scale === "0 to 1" ? shown.most : shown.largest;
-    set(".scale_legend", `colours from 0 to ${shown.shareText(full)}`);
-    set(".notes", notes(heads.length, state, shown.removed));
+    const full = shown.shareText(scale === "0 to 1" ? shown.most : shown.largest);
+    this.write({
+      ".heads_name": headsTitle(attention.kind(kind), kind, heads, apart ? "" : `${together} of `),
+      ".scale_legend": `colours from 0 to ${full}`, ".notes": notes(heads.length, state, shown.removed),
+    });
     const names = apart
       ? heads.map(tileName)
       : [`${together} of ${heads.length} heads${attention.isWhole ? ": too many for a colour each" : ""}`];

@@ -60,26 +60,25 @@ class ClassDesk extends Component {
 
   draw(data) {
     const { asked: question, phase } = data;
-    const set = (selector, text) => (this.find(selector).textContent = text);
+    const options = this.find(".options");
     this.door.draw(data);
     this.room.draw(data.signs);
-    set(".place", !question && data.step ? `${data.title} · ${data.step} of ${data.of}` : "");
     setWords(this.find(".say"), question ? [] : data.say);
-    set(".ask", question?.text ?? data.why);
+    this.write({
+      ".place": !question && data.step ? `${data.title} · ${data.step} of ${data.of}` : "",
+      ".ask": question?.text ?? data.why, ".about": question?.about ? `“${question.about}”` : "",
+      ".told": question?.told ?? "", ".count": countOf(data),
+      "[data-act=lock]": `${data.locked ? "Open the door" : "Lock the door"} to newcomers`,
+    });
     this.find(".ask").classList.toggle("why", !question);
-    set(".about", question?.about ? `“${question.about}”` : "");
     this.spread(WALLS[question && phase] ?? "");
-    const options = this.find(".options");
     options.replaceChildren(...(question ? optionsOf(question) : []));
     options.classList.toggle("bars", Boolean(question?.bars.length));
     options.classList.toggle("long", Boolean(question?.options.some(({ length }) => length > LONG)));
-    set(".told", question?.told ?? "");
-    set(".count", countOf(data));
     this.announce(this.sure === question?.round && question ? this.warning() : data.said);
     this.find(".acts").replaceChildren(...data.acts.map((name, at) => this.button(name, at)));
     this.find("[data-act=discard]").hidden = !question;
     this.find("[data-act=hands]").hidden = !question?.hands;
-    set("[data-act=lock]", `${data.locked ? "Open the door" : "Lock the door"} to newcomers`);
     this.label(this.find("[data-act=discard]"), "Discard this round");
   }
 

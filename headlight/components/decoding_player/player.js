@@ -15,7 +15,7 @@ import { headsFigure, stepFigure } from "./picture.js";
 import { stepsOf } from "./story.js";
 import { HeadStrip } from "./strips.js";
 
-const MILLISECONDS_A_STEP = 1000;
+const MILLISECONDS_PER_STEP = 1000;
 const GAP = 24; // pixels between the two pictures of all heads, as in player.css
 const ROOM_FOR_HEAD = 24; // pixels of the list's first line, which stays when it scrolls
 const STATES = ["next", "forced", "later"]; // of a chip
@@ -30,7 +30,7 @@ function scrollTo(chip) {
 class Player extends Component {
   constructor(root) {
     super(root);
-    this.playhead = new Playhead(this.find, "step", 1, MILLISECONDS_A_STEP, {
+    this.playhead = new Playhead(this.find, "step", 1, MILLISECONDS_PER_STEP, {
       draw: () => this.show(),
       valueOf: (step) => step,
       send: (step) => this.setTriggerValue("step", step),
@@ -109,22 +109,18 @@ class Player extends Component {
     this.find(".branch").hidden = !branch;
     if (!branch) return;
     const forced = shownTokens(branch.forced).join(" ");
-    this.find(".forced_part").textContent = `With “${forced}” forced`;
-    this.find(".now").textContent = branch.now;
-    this.find(".own").textContent = branch.own;
+    this.write({ ".forced_part": `With “${forced}” forced`, ".now": branch.now, ".own": branch.own });
   }
 
   // One step
 
   show() {
     const { at, timer } = this.playhead, isNew = at !== this.before, leave = this.chosenCandidate();
-    const step = this.data.steps[this.playhead.at - 1];
-    const count = this.data.steps.length, place = `Step ${this.playhead.at} of ${count}`;
-    this.find(".place").textContent = `${place}: ${this.names[this.playhead.at - 1]}`;
-    this.playhead.show(`${place}: ${this.data.next[this.playhead.at - 1]}`);
-    this.find(".sentence").textContent = inWords(step.sentence);
+    const step = this.data.steps[at - 1], place = `Step ${at} of ${this.data.steps.length}`;
+    this.write({ ".place": `${place}: ${this.names[at - 1]}`, ".sentence": inWords(step.sentence) });
+    this.playhead.show(`${place}: ${this.data.next[at - 1]}`);
     this.showRow("source", this.maps.cross, this.data.source.length);
-    this.showRow("target", this.maps.decoder, this.playhead.at);
+    this.showRow("target", this.maps.decoder, at);
     this.showNext(step);
     this.showCandidates(step);
     this.drawStrips();
@@ -186,8 +182,7 @@ class Player extends Component {
   showCandidates(step) {
     const takable = step.takable && !this.data.fixed;
     this.find(".offer").hidden = !takable;
-    this.find(".entropy").textContent = step.entropy;
-    this.find(".others").textContent = step.rest;
+    this.write({ ".entropy": step.entropy, ".others": step.rest });
     const body = this.find("tbody");
     while (body.children.length > step.candidates.length) body.lastChild.remove();
     while (body.children.length < step.candidates.length) body.append(this.candidateRow());

@@ -98,35 +98,27 @@ class LessonPanel extends Component {
   draw(moved) {
     const { data } = this, over = data.tried.right || data.tried.shown, ended = data.step > data.of;
     this.dock();
-    const set = (selector, text) => (this.find(selector).textContent = text ?? "");
-    const show = (selector, isShown) => (this.find(selector).hidden = !isShown);
-    set(".line", `${ended ? "" : `${data.step}/${data.of} `}${plain(data.ask ?? data.say)}`);
-    set(".title", data.title);
-    show(".teach", !data.alone);
-    set(".place", ended ? "" : `${data.step} of ${data.of}`);
+    this.write({
+      ".line": `${ended ? "" : `${data.step}/${data.of} `}${plain(data.ask ?? data.say)}`, ".title": data.title,
+      ".place": ended ? "" : `${data.step} of ${data.of}`, ".next": data.last ? "Finish" : "Next →",
+      ".back_to": data.away ? "Back to the lesson’s figure" : "Take a sentence that decides it",
+      ".scale": data.scale ?? "", ".onward": `Next lesson: ${data.next_lesson}`, ".undecided": data.undecided ?? "",
+      ".feedback": ended ? data.score ?? "" : feedback(data, over), ".hint": `Hint (${data.more_hints} left)`,
+    });
+    const shown = {
+      ".teach": !data.alone, ".next": !ended, ".back_to": data.away || data.others, ".again": data.again,
+      ".ways": ended && data.next_lesson !== undefined, ".onward": data.next_lesson, ".undecided": data.undecided,
+      ".hint": data.more_hints, ".show": data.ask,
+    };
+    for (const [selector, isShown] of Object.entries(shown)) this.find(selector).hidden = !isShown;
     Object.assign(this.find("progress"), { max: data.of, value: data.step });
     this.find(".back").disabled = data.step === 1;
-    show(".next", !ended);
-    set(".next", data.last ? "Finish" : "Next →");
     setWords(this.find(".say"), data.say);
     setWords(this.find(".ask"), data.ask ?? []);
-    show(".back_to", data.away || data.others);
-    set(".back_to", data.away ? "Back to the lesson’s figure" : "Take a sentence that decides it");
-    show(".again", data.again);
-    set(".scale", data.scale);
-    show(".ways", ended && data.next_lesson !== undefined);
-    show(".onward", data.next_lesson);
-    set(".onward", `Next lesson: ${data.next_lesson}`);
-    show(".undecided", data.undecided);
-    set(".undecided", data.undecided);
     this.drawOptions(over);
     this.drawNote(moved);
-    set(".feedback", ended ? data.score : feedback(data, over));
     this.find(".feedback").classList.toggle("good", data.tried.right);
     this.find(".hints").replaceChildren(...(data.hints ?? []).map((hint) => element("li", "", hint)));
-    show(".hint", data.more_hints);
-    set(".hint", `Hint (${data.more_hints} left)`);
-    show(".show", data.ask);
     if (moved) this.find(".body").scrollTop = 0;
     if (moved) this.fold(storage("sessionStorage").getItem(FOLDED) === "1");
     if (moved || over) this.lower(over && !ended);

@@ -29,16 +29,15 @@ export const tintOf = (share) => asText([...WEIGHT, share]);
 // out more.
 export function labelColor(weight, dark, own) {
   if (weight < FAINT) return own;
-  const [red, green, blue_, opaque] = shade(weight, dark);
-  const seen = PAGES[themeOf(dark)].map((part, at) => part + opaque * ([red, green, blue_][at] - part));
-  return luminance(seen) > MIDDLE ? BLACK : WHITE;
+  const cell = shade(weight, dark), opaque = cell[3];
+  const visible = PAGES[themeOf(dark)].map((part, at) => part + opaque * (cell[at] - part));
+  return luminance(visible) > MIDDLE ? BLACK : WHITE;
 }
 
-// As in WCAG 2, of red, green and blue from 0 to 255.
+// The luminance of WCAG 2 of red, green and blue from 0 to 255.
 function luminance(colour) {
-  const [red, green, blue_] = colour.map((part) => {
-    return part <= 10 ? part / 3294.6 : ((part / 255 + 0.055) / 1.055) ** 2.4;
-  });
+  const linear = (part) => (part <= 10 ? part / 3294.6 : ((part / 255 + 0.055) / 1.055) ** 2.4);
+  const [red, green, blue_] = colour.map(linear);
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue_;
 }
 
@@ -195,25 +194,20 @@ export function paintCells(pen, { rows, columns, share, signed = false }, box, r
   pen.drawImage(image, box.x, box.y, box.wide, box.high);
 }
 
-// Colours as an image of a pixel a cell, to be stretched without blur.
+// Colours as an image with a pixel per cell, stretched without blur.
 export class Raster {
   constructor(columns, rows) {
-    this.canvas = document.createElement("canvas");
-    Object.assign(this.canvas, { width: columns, height: rows });
+    this.canvas = Object.assign(document.createElement("canvas"), { width: columns, height: rows });
     this.pen = this.canvas.getContext("2d");
     this.image = this.pen.createImageData(columns, rows);
     Object.assign(this, { columns, rows });
   }
 
   of(colourOf) {
-    const { data } = this.image;
     for (let row = 0, at = 0; row < this.rows; row++) {
       for (let column = 0; column < this.columns; column++, at += 4) {
         const [red, green, blue_, opaque] = colourOf(row, column);
-        data[at] = red;
-        data[at + 1] = green;
-        data[at + 2] = blue_;
-        data[at + 3] = 255 * opaque;
+        this.image.data.set([red, green, blue_, 255 * opaque], at);
       }
     }
     this.pen.putImageData(this.image, 0, 0);

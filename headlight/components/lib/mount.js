@@ -33,6 +33,11 @@ export class Component {
 
   receive() {}
 
+  // Set texts by the selectors of their elements.
+  write(texts) {
+    for (const [selector, text] of Object.entries(texts)) this.find(selector).textContent = text;
+  }
+
   whenResized(element, act) {
     const observer = new ResizeObserver(act);
     observer.observe(element);

@@ -5,12 +5,11 @@ import { isStill } from "./motion.js";
 import { Echo } from "./mount.js";
 
 export class Playhead {
-  // Steps are numbered from `first` on, and `name` says what one is. draw() shows the one at `at`; valueOf(at) is what
-  // the address has for it, and send(value) reports it to the server.
-  constructor(find, name, first, millisecondsAStep, { draw, valueOf, send }) {
-    Object.assign(this, { find, first, last: first, at: first, millisecondsAStep, draw, valueOf, send });
-    this.timer = null;
-    this.echo = new Echo();
+  // Steps are numbered from `first` on, and one is a `name`. draw(): shows the step at `at`; valueOf(at): its value in
+  // the address; send(value): reports it to the server.
+  constructor(find, name, first, millisecondsPerStep, { draw, valueOf, send }) {
+    Object.assign(this, { find, first, last: first, at: first, millisecondsPerStep, draw, valueOf, send });
+    Object.assign(this, { timer: null, echo: new Echo() });
     const button = (selector, label, target) => {
       find(selector).setAttribute("aria-label", label);
       find(selector).onclick = () => this.seek(target());
@@ -25,7 +24,7 @@ export class Playhead {
     find("select").onchange = () => this.timer && this.schedule();
   }
 
-  // Stop, and forget what was reported: what is shown from here on is another one.
+  // Stop, and forget the reports: another sequence is shown from here on.
   startAnew() {
     this.pause(false);
     this.echo.forget();
@@ -86,7 +85,7 @@ export class Playhead {
   // Do something after the time of one step, unless it is paused before.
   wait(act) {
     clearTimeout(this.timer);
-    this.timer = setTimeout(act, this.millisecondsAStep / Number(this.find("select").value));
+    this.timer = setTimeout(act, this.millisecondsPerStep / Number(this.find("select").value));
   }
 
   // Without a report, one that is due is not made either.
@@ -117,13 +116,10 @@ export class Playhead {
     event.preventDefault();
   }
 
-  // The controls as they stand now; `spoken` is for those who hear the slider.
+  // Update the controls; `spoken` is the slider's text for screen readers.
   show(spoken) {
-    const slider = this.find(".slider");
-    slider.min = this.first;
-    slider.max = this.last;
-    slider.value = this.at;
-    slider.disabled = this.first === this.last;
+    const { first: min, last: max, at: value } = this, slider = this.find(".slider");
+    Object.assign(slider, { min, max, value, disabled: min === max });
     slider.setAttribute("aria-valuetext", spoken);
     this.find(".back").disabled = this.find(".first").disabled = this.at === this.first;
     this.find(".forward").disabled = this.find(".last").disabled = this.at === this.last;

@@ -11,7 +11,7 @@ const DASHES = [4, 3]; // around what is pointed at
 const DOT = 5; // pixels, half of it, on what is best
 
 export const FEWEST_IN_LINE = 6; // tiles that are sorted
-export const FAINT = 0.3; // how opaque what does not fit is
+const FAINT = 0.3; // how opaque what does not fit is
 export const ROOM_OF_A_TILE = LARGEST + GAP; // pixels across that let it be as large as it gets
 
 export function everyHead({ layers, heads }) {
@@ -35,16 +35,14 @@ export function largestOf({ values, rows, columns, causal }, block, row, column)
 }
 
 // The cells across and down that a map has in a room of pixels, and the side of the block of cells that share one.
-export function reduced({ rows, columns }, { wide, high }) {
+function reduced({ rows, columns }, { wide, high }) {
   const block = Math.max(1, Math.ceil(Math.max(columns / wide, rows / high)));
   return { block, across: Math.ceil(columns / block), down: Math.ceil(rows / block) };
 }
 
-// Draws maps small, with a raster for each size of map that serves one after the other.
+// Small maps, with one raster for all maps of a size.
 export class Thumbnails {
-  constructor() {
-    this.rasters = {};
-  }
+  rasters = {};
 
   draw(pen, map, { x, y, wide, high }) {
     const { block, across, down } = reduced(map, { wide, high });
@@ -149,8 +147,8 @@ export function cellIn(tile, { rows, columns }, x, y) {
 }
 
 export class Overview {
-  // point(tile or null) hears of another head under the pointer, look(tile, cell) of every move of it over a head, and
-  // choose(group's name, heads, more) what was clicked.
+  // point(tile or null): called for another head under the pointer; look(tile, cell): for every move over a head;
+  // choose(group's name, heads, more): for a click.
   constructor(canvas, { point, look, choose }) {
     const drawing = new Drawing(canvas), thumbnails = new Thumbnails();
     Object.assign(this, { canvas, point, choose, drawing, thumbnails, pointed: null, tiles: [], names: [] });
@@ -164,13 +162,12 @@ export class Overview {
       look?.(null, null);
     };
     canvas.onclick = (event) => {
-      const { x, y } = placeOf(event), under = (targets) => tileAt(targets, x, y);
-      const found = under(this.tiles) ?? under(this.names);
-      if (found) choose(found.group.name, found.heads, withMore(event));
+      const { x, y } = placeOf(event), target = tileAt(this.tiles, x, y) ?? tileAt(this.names, x, y);
+      if (target) choose(target.group.name, target.heads, withMore(event));
     };
   }
 
-  // Let the arrow keys go from head to head; `point` says where they are.
+  // Let the arrow keys go from head to head; `point` is called as for the pointer.
   listenToKeys() {
     const from = () => this.pointed ?? this.tiles.find((tile) => this.isChosen(tile)) ?? this.tiles[0];
     listenToKeys(this.canvas, {

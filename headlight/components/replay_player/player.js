@@ -15,15 +15,15 @@ import { replayFigure, headFigure } from "./picture.js";
 import { Snapshots, SnapshotStrip } from "./snapshots.js";
 import { mostChanged, storyOf } from "./story.js";
 
-const MILLISECONDS_A_SNAPSHOT = 700;
-const NEWEST = -1; // what the address says of the end of a replay that grows, as in show.py
+const MILLISECONDS_PER_SNAPSHOT = 700;
+const NEWEST = -1; // in the address: the end of a replay that grows, as in show.py
 const HALF_A_THUMB = 8; // of the slider
 const CURVE_HEIGHT = 112, LOW_CURVE_HEIGHT = 82; // pixels, beside one another and below one another
 
 class Player extends Component {
   constructor(root) {
     super(root);
-    this.playhead = new Playhead(this.find, "snapshot", 0, MILLISECONDS_A_SNAPSHOT, {
+    this.playhead = new Playhead(this.find, "snapshot", 0, MILLISECONDS_PER_SNAPSHOT, {
       draw: () => this.show(),
       valueOf: (at) => (this.data.following && at === this.playhead.last ? NEWEST : this.data.steps[at]),
       send: (step) => this.setTriggerValue("step", step),
@@ -79,12 +79,11 @@ class Player extends Component {
 
   layOut() {
     const { data } = this;
-    this.find(".source").textContent = data.sourceText;
-    this.find(".target span").textContent = data.targetText;
-    this.find(".head h2").textContent = `${data.kindName}, ${data.name}`;
-    this.find(".axes").textContent = data.axes;
+    this.write({
+      ".source": data.sourceText, ".target span": data.targetText, ".head h2": `${data.kindName}, ${data.name}`,
+      ".axes": data.axes, ".asks": data.best ? `● ${data.best.words}` : "choose one to see it large",
+    });
     this.find(".stage").classList.toggle("live", data.following);
-    this.find(".asks").textContent = data.best ? `● ${data.best.words}` : "choose one to see it large";
     const { chips, items } = chipRow(data.targetTokens, () => element("span", "bar", element("i")));
     this.chips = chips;
     this.find(".chips").replaceChildren(...items);
@@ -105,11 +104,10 @@ class Player extends Component {
   show() {
     const { data } = this, current = this.playhead.at, now = data.texts[current];
     this.playhead.show(now.spoken);
-    this.find(".place").textContent = now.place;
-    this.find(".text").textContent = now.wrote;
-    this.find(".more").textContent = now.more;
-    this.find(".target b").textContent = now.right ? "✓ exactly" : "";
-    this.find(".now").textContent = `${now.head} ${data.course}`.trimEnd();
+    this.write({
+      ".place": now.place, ".text": now.wrote, ".more": now.more, ".target b": now.right ? "✓ exactly" : "",
+      ".now": `${now.head} ${data.course}`.trimEnd(),
+    });
     this.showChances();
     this.curves.forEach((curve) => curve.show(current));
     this.drawStrip();
