@@ -1,0 +1,170 @@
+// Modules that several components use: facts and numbers, tokens, sequences, addresses, the glossary.
+
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import { test } from "node:test";
+
+import { aligned, changesBetween, isSame } from "../../headlight/components/lib/diff.js";
+import { decodeFacts, unpackFacts } from "../../headlight/components/lib/facts.js";
+import { Grid, number, tiny } from "../../headlight/components/lib/format.js";
+import {
+  headAddress, headsAddress, numbersAddress, parseHead, parseHeads, parseNumbers, parseSelection, selectionAddress,
+} from "../../headlight/components/lib/selection.js";
+import { chipText, inWords, shownToken, shownTokens, wordRanges } from "../../headlight/components/lib/tokens.js";
+import { firstOf } from "../../headlight/components/presenter/glossary.js";
+
+const base64 = (array) => Buffer.from(array.buffer).toString("base64");
+
+test("arrays are decoded once, and names become those of JavaScript", () => {
+  const array = (dtype, shape, values) => ({ dtype, shape, base64: base64(values) });
+  const facts = {
+    both_ways: [
+      array("float32", [2, 1], Float32Array.of(0, -1.5)), null, array("uint16", [1, 2], Uint16Array.of(1, 65535)),
+    ],
+    line: array("int32", [2], Int32Array.of(-7, 3)),
+  };
+  const expected = {
+    bothWays: [
+      { shape: [2, 1], weights: Float32Array.of(0, -1.5) }, null, { shape: [1, 2], weights: Uint16Array.of(1, 65535) },
+    ],
+    line: Int32Array.of(-7, 3),
+  };
+  assert.deepEqual(decodeFacts(facts), expected);
+  assert.deepEqual(decodeFacts(decodeFacts(facts)), expected);
+});
+
+test("half precision is decoded as in IEEE 754", () => {
+  const bits = Uint16Array.of(0x0000, 0x3c00, 0xc000, 0x3555, 0x7bff, 0x0001, 0x0400, 0xfc00, 0x7c00, 0x7e00);
+  const expected = [0, 1, -2, 0.333251953125, 65504, 2 ** -24, 2 ** -14, -Infinity, Infinity, NaN];
+  assert.deepEqual([...decodeFacts({ dtype: "float16", shape: [10], base64: base64(bits) })], expected);
+});
+
+function packed(facts, numbers) {
+  const text = new TextEncoder().encode(JSON.stringify(facts)), padded = text.length + (text.length % 2);
+  const bytes = new Uint8Array(4 + padded + 2 * numbers.length).fill(32);
+  new DataView(bytes.buffer).setUint32(0, padded, true);
+  bytes.set(text, 4);
+  bytes.set(new Uint8Array(Uint16Array.from(numbers).buffer), 4 + padded);
+  return bytes;
+}
+
+test("bytes become facts and arrays, for headers of odd and even length and bytes at any offset", () => {
+  for (const some_text of ["a", "ab"]) {
+    const whole = packed({ some_text, arrays: { one: [1, 2], two: [2] } }, [1, 2, 3, 65_535]);
+    const within = new Uint8Array(whole.length + 3);
+    within.set(whole, 3);
+    for (const bytes of [whole, within.subarray(3)]) {
+      const { someText, one, two } = unpackFacts(bytes);
+      assert.deepEqual([someText, one.shape, two.shape], [some_text, [1, 2], [2]]);
+      assert.deepEqual([[...one.weights], [...two.weights]], [[1, 2], [3, 65_535]]);
+    }
+  }
+});
+
+test("a grid is stored row by row, and its limit is its largest finite number", () => {
+  const grid = new Grid(2, 3, Float32Array.of(1, -7, 2, NaN, Infinity, 4));
+  assert.deepEqual([grid.at(0, 1), grid.at(1, 2), grid.limit], [-7, 4, 7]);
+  assert.deepEqual([[...grid.row(0)], [...grid.columnsFrom(1, 2).values]], [[1, -7, 2], [-7, 2, Infinity, 4]]);
+});
+
+test("numbers have their digits and a true minus; of differences only the size is written", () => {
+  const written = [number(-0.12345), number(2, 0), number(123456.789, 2), number(-Infinity), number(NaN)];
+  assert.deepEqual(written, ["−0.1235", "2", "1.23e+5", "−∞", "not a number"]);
+  assert.deepEqual([0, 2.7e-8, 1, 4.4e12].map(tiny), ["0", "3·10⁻⁸", "1·10⁰", "4·10¹²"]);
+});
+
+const CASES = JSON.parse(fs.readFileSync(new URL("../shown_tokens.json", import.meta.url), "utf-8"));
+
+for (const { what, tokens, chips, alone, together, words } of CASES) {
+  test(`tokens look as in Python: ${what}`, () => {
+    assert.deepEqual(shownTokens(tokens), together);
+    if (!chips) return;
+    assert.deepEqual(tokens.map(chipText), chips);
+    assert.deepEqual(tokens.map(shownToken), alone);
+    assert.deepEqual(wordRanges(tokens), words);
+  });
+}
+
+test("a sentence that names tokens reads as in Python", () => {
+  const sentences = JSON.parse(fs.readFileSync(new URL("../sentences_in_words.json", import.meta.url), "utf-8"));
+  for (const [written, shown] of sentences) assert.equal(inWords(written), shown);
+});
+
+test("changes turn one sequence into the other and leave a longest common subsequence", () => {
+  const longest = ([first, ...one], other) => {
+    if (first === undefined) return 0;
+    const at = other.indexOf(first), without = longest(one, other);
+    return at < 0 ? without : Math.max(without, 1 + longest(one, other.slice(at + 1)));
+  };
+  const digits = (number) => (number ? [...number.toString(3)] : []);
+  for (let number = 0; number < 400; number += 1) {
+    const one = digits(number * 7919), other = digits((number % 7) * 104729), changes = changesBetween(one, other);
+    assert.equal(one.length - changes.reduce((sum, [from, to]) => sum + to - from, 0), longest(one, other));
+    const back = changes.reduceRight((made, [from, to, start, stop]) => {
+      return made.toSpliced(from, to - from, ...other.slice(start, stop));
+    }, one);
+    assert.deepEqual(back, other);
+    assert.equal(isSame(one, other), !changes.length);
+  }
+});
+
+test("neighbouring changes are one, with their positions in both sequences", () => {
+  assert.deepEqual(changesBetween([..."abcde"], [..."xabde"]), [[0, 0, 0, 1], [2, 3, 3, 3]]);
+  assert.deepEqual(changesBetween([..."abcd"], [..."axyd"]), [[1, 3, 1, 3]]);
+});
+
+test("elements are aligned once each, in order, with the greatest sum of gains", () => {
+  const gains = [[0.5, 2, -1], [1, 1.75, -1]];
+  assert.deepEqual(aligned(2, 3, (left, right) => gains[left][right]), [[0, 0], [1, 1], [null, 2]]);
+  assert.deepEqual(aligned(2, 1, () => -1), [[0, null], [1, null], [null, 0]]);
+  assert.deepEqual([aligned(0, 1, null), aligned(0, 0, null)], [[[null, 0]], []]);
+});
+
+const SIZES = { encoder: [2, 3, 4, 4], decoder: [1, 3, 5, 5], cross: [1, 3, 5, 4] };
+const START = { kind: "cross", layer: 0, head: 2 };
+
+test("heads are parsed as they were written, and any other text has none", () => {
+  for (const layer of [null, 0, 11]) {
+    for (const head of [null, 0, 6]) {
+      assert.deepEqual(parseHead(headAddress({ kind: "cross", layer, head })), { kind: "cross", layer, head });
+    }
+  }
+  const texts = ["", "cross", "cross.1", "cross.0.1", "cross.1.0", "cross.-1.2", "sideways.1.1", "cross.1.1.1"];
+  for (const text of [...texts, undefined]) assert.equal(parseHead(text), null);
+  const heads = [{ kind: "cross", layer: 0, head: 1 }, { kind: "encoder", layer: 1, head: 2 }];
+  assert.equal(headsAddress(heads), "cross.1.2-encoder.2.3");
+  assert.deepEqual(parseHeads("cross.1.2-encoder.2.3-cross.1.2", SIZES), heads);
+  for (const text of ["", "none", "cross.2.1", "decoder.1.4", "cross.all.1"]) {
+    assert.deepEqual(parseHeads(text, SIZES), []);
+  }
+});
+
+test("numbers count from 1 in an address, and those out of range are left out", () => {
+  assert.equal(numbersAddress([1, 4]), "2.5");
+  assert.deepEqual(["2.5.2", "5.9.0.1"].map((text) => parseNumbers(text, 5)), [[1, 4], [0, 4]]);
+  for (const text of ["", "q1", "1.", "-1", undefined]) assert.deepEqual(parseNumbers(text, 5), []);
+});
+
+test("a selection is parsed as it was written, layers and heads are expanded, invalid heads replaced", () => {
+  const address = { head: "encoder.1.2-encoder.2.3", query: "2.4", key: "" };
+  assert.deepEqual(selectionAddress(parseSelection(address, SIZES, START)), address);
+  assert.deepEqual(parseSelection({ query: "5", key: "5" }, SIZES, START), { heads: [START], queries: [4], keys: [] });
+  const heads = (head) => headsAddress(parseSelection({ head }, SIZES, START).heads);
+  assert.equal(heads("encoder.2.all"), "encoder.2.1-encoder.2.2-encoder.2.3");
+  assert.equal(heads("encoder.all.1"), "encoder.1.1-encoder.2.1");
+  for (const text of ["cross.2.1", "cross.1.1-encoder.1.1", "cross.1.1-", "x"]) assert.equal(heads(text), "cross.1.3");
+});
+
+const WORDS = [["attention"], ["self-attention"], ["head", "heads"], ["log P"], ["ALTI+"]].map((forms) => ({ forms }));
+
+test("a word is marked once, at its first form, never within another word; signs and capitals are literal", () => {
+  for (const [texts, expected] of [
+    [["All heads, and this head.", "Head 3 has attention."], [["attention", "attention"], ["head", "heads"]]],
+    [["ahead, heading, self-attention"], [["self-attention", "self-attention"]]],
+    [["head_of", "x-head", "ALTII"], []],
+    [["By ALTI+ the LOG P is 3"], [["log P", "LOG P"], ["ALTI+", "ALTI+"]]],
+  ]) {
+    const marks = firstOf(WORDS, texts.map((data) => ({ data })));
+    assert.deepEqual(marks.map(({ word, node, start, end }) => [word.forms[0], node.data.slice(start, end)]), expected);
+  }
+});
