@@ -82,8 +82,8 @@ test("cells of a step fill the width, square between tokens, low where rows are 
     [4, 512, null, 0, { width: 300, leastColumn: 1, row: 14 }, 1, 14],
     [10, 4, words, 0, { width: 300, most: 260 }, 26, 26], [90, 4, words, 0, { width: 300, most: 260 }, 16, 16],
   ]) {
-    const found = geometryOf({ rows, columns }, labels, 60, notes, room);
-    assert.deepEqual([found.wide, found.high, found.top], [wide, high, top ?? found.top], `${rows} x ${columns}`);
+    const it = geometryOf({ rows, columns }, labels, 60, notes, room);
+    assert.deepEqual([it.wide, it.high, it.top], [wide, high, top ?? it.top], `${rows} x ${columns}`);
   }
 });
 

@@ -22,8 +22,9 @@ test("the diagram's boxes share the height, and letters do not shrink", () => {
   assert.equal(sizeFor([428, 100], 10).high + sizeFor([428, 100], 10).gap, 24, "lower than this no label can be read");
 });
 
-const SIZE = { layers: 2, heads: 3, rows: 8, columns: 10 }, found = everyHead(SIZE);
-const arranged = (some, width, top = 2) => arrange({ ...SIZE, found, sorted: false, captions: 1, ...some }, width, top);
+const SIZE = { layers: 2, heads: 3, rows: 8, columns: 10 }, members = everyHead(SIZE);
+const GROUP = { ...SIZE, members, sorted: false, captions: 1 };
+const arranged = (some, width, top = 2) => arrange({ ...GROUP, ...some }, width, top);
 
 test("thumbnails lie in the grid of layers and heads, with a name for each", () => {
   const { tiles, names, bottom } = arranged({}, 222);
@@ -32,7 +33,7 @@ test("thumbnails lie in the grid of layers and heads, with a name for each", () 
   assert.deepEqual(names.map(({ text }) => text), ["head 1", 2, 3, "layer 1", "layer 2"]);
   assert.deepEqual(names[1].heads.map(({ layer, head }) => [layer, head]), [[0, 1], [1, 1]]);
   assert.deepEqual(names[4].heads.map(({ layer }) => layer), [1, 1, 1]);
-  const sorted = arranged({ found: [...found].reverse(), sorted: true, captions: 3 }, 200);
+  const sorted = arranged({ members: [...members].reverse(), sorted: true, captions: 3 }, 200);
   assert.deepEqual([sorted.tiles[0].head, sorted.tiles[0].line, sorted.names], [2, 6, []]);
   assert.ok(sorted.tiles.every(({ x, wide }) => x + wide <= 200));
 });

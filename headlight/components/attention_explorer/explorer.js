@@ -269,8 +269,8 @@ class Explorer extends Component {
       this.find(".least span").textContent = limitText(sort);
       this.find(".least_value").textContent = limit === null ? "any" : measureText(sort, limit);
     }
-    const found = findHeads(attention, state.kind, state), left = found.filter(({ fits }) => fits).length;
-    const count = left < found.length ? `${left} of ${found.length} fit, the others are faint` : "";
+    const members = findHeads(attention, state.kind, state), left = members.filter(({ fits }) => fits).length;
+    const count = left < members.length ? `${left} of ${members.length} fit, the others are faint` : "";
     this.find(".count").textContent = count || (press() === "tap" ? "tap one" : "click one, shift-click several");
     if (this.looked !== kind) this.showLooks(kind);
   }

@@ -69,15 +69,15 @@ function weightsTable(attention, names) {
   const rows = names.flatMap((name) => {
     const kind = attention.kind(name), { queries, outputs, keys } = tokensOf(attention, name);
     return everyHead(kind).flatMap(({ layer, head }) => {
-      const weights = attention.small(name, { layer, head }), found = [];
+      const weights = attention.small(name, { layer, head }), cells = [];
       for (let row = 0; row < kind.queries; row++) {
         const last = name === "decoder" ? row + 1 : kind.keys; // what comes later is masked
         for (let column = 0; column < last; column++) {
           const tokens = [queries[row], outputs?.[row] ?? "", keys[column]];
-          found.push([name, layer, head, row, column, ...tokens, weights[row * kind.keys + column] / attention.steps]);
+          cells.push([name, layer, head, row, column, ...tokens, weights[row * kind.keys + column] / attention.steps]);
         }
       }
-      return found;
+      return cells;
     });
   });
   return { header, rows };

@@ -37,7 +37,7 @@ export function allHeadsCaption(attention, { kind, rows, scale, sort, label, lea
     `Colours from 0 to ${scale === "0 to 1" ? "1" : "each head's largest weight"}. Below a head:`,
     `${isSorted ? `layer.head, ${sort}, and ` : ""}its pattern, where it has one.`,
     ...groups.map(({ name }) => (groups.length > 1 ? `${KIND_NAMES[name]}: ` : "") + axesText(name, rows)),
-    groups.some(({ found }) => found.some(({ faint }) => faint)) && `Faint: heads that are not ${filter}.`,
+    groups.some(({ members }) => members.some(({ faint }) => faint)) && `Faint: heads that are not ${filter}.`,
     exactness(attention),
   ].filter(Boolean).join(" ");
 }

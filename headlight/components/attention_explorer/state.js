@@ -94,25 +94,25 @@ export class ExplorerState {
 export function findHeads(attention, name, { label, sort, least }) {
   const kind = attention.kind(name), values = kind.measures[sort], atMost = isSmallestFirst(sort);
   const limit = limitOf(attention, name, { sort, least });
-  const found = everyHead(kind).map((each, number) => {
+  const members = everyHead(kind).map((each, number) => {
     const value = values ? values[number] : null, own = kind.labels[number];
     const fits = limit === null || (value !== null && (atMost ? value <= limit : value >= limit));
     return { ...each, value, label: own, fits: fits && (label === "all" || (own ?? "none") === label) };
   });
-  if (!values) return found;
+  if (!values) return members;
   const far = atMost ? Infinity : -Infinity, sign = atMost ? 1 : -1;
-  return found.sort((one, other) => sign * ((one.value ?? far) - (other.value ?? far)) || 0);
+  return members.sort((one, other) => sign * ((one.value ?? far) - (other.value ?? far)) || 0);
 }
 
 // The heads of a kind as lib/thumbnails.js has a group of them.
 export function groupOf(attention, name, state) {
   const { layers, heads, measures } = attention.kind(name), sorted = state.sort in measures;
   const shape = { ...attention.smallSize(name), causal: name === "decoder" };
-  const found = findHeads(attention, name, state).map((head) => ({ ...head, faint: !head.fits }));
+  const members = findHeads(attention, name, state).map((head) => ({ ...head, faint: !head.fits }));
   const patternOf = ({ label }) => (label ? SHORT_PATTERNS[label].split(" ") : [""]); // a word a line
-  const captions = (sorted ? 2 : 0) + Math.max(1, ...found.map((head) => patternOf(head).length));
+  const captions = (sorted ? 2 : 0) + Math.max(1, ...members.map((head) => patternOf(head).length));
   return {
-    name, layers, heads, ...shape, sorted, captions, found,
+    name, layers, heads, ...shape, sorted, captions, members,
     mapOf: (head) => {
       const values = attention.small(name, head), perMap = state.scale === "per map";
       const largest = perMap ? values.reduce((one, other) => Math.max(one, other), 0) : 0;

@@ -18,7 +18,7 @@ const FAINTEST = 0.02; // of a line, as a share of full colour
 export class WeightsMap extends Heatmap {
   constructor(place, linked) {
     const canvas = place.querySelector("canvas");
-    super(canvas, { point: linked.point, choose: (found, more) => this.take(linked, found, more) });
+    super(canvas, { point: linked.point, choose: (cell, more) => this.take(linked, cell, more) });
     this.drawing = new Drawing(canvas);
     this.sides = new BothSides(place, ".query_tokens", ".key_tokens", linked);
   }

@@ -5,8 +5,8 @@ const SAME = 1e-6; // of the largest value of a matrix: less is rounding
 // The cells that differ, as {name of the array: set of their places in it}; null where none does.
 export function changesBetween(before, now) {
   const changed = Object.entries(now).map(([name, grid]) => [name, changedIn(before[name], grid)]);
-  const found = changed.filter(([, places]) => places.size);
-  return found.length ? Object.fromEntries(found) : null;
+  const filled = changed.filter(([, places]) => places.size);
+  return filled.length ? Object.fromEntries(filled) : null;
 }
 
 function changedIn(before, { rows, columns, values, limit }) {

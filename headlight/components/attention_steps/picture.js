@@ -22,16 +22,16 @@ const snakeCase = (name) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowe
 
 // The matrices of the panels by the names of their arrays, each once; masked cells are NaN.
 function matricesOf(panels, { queries, keys, head, headSize }) {
-  const found = new Map();
+  const grids = new Map();
   for (const { array, grid, rows, columns, masked } of panels) {
-    if (found.has(array)) continue;
+    if (grids.has(array)) continue;
     const first = columns === "head" ? head * headSize + 1 : 1;
     const dimensions = Array.from({ length: grid.columns }, (_, at) => `dimension ${first + at}`);
     const values = Array.from({ length: grid.rows }, (_, row) => {
       return Array.from(grid.row(row), (value, column) => (masked?.(row, column) ? NaN : value));
     });
     const labels = { rows: rows === "keys" ? keys : queries, columns: columns === "keys" ? keys : dimensions };
-    found.set(array, { name: snakeCase(array), values, ...labels });
+    grids.set(array, { name: snakeCase(array), values, ...labels });
   }
-  return [...found.values()];
+  return [...grids.values()];
 }

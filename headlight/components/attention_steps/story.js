@@ -77,8 +77,8 @@ const rangesOf = (before, after) => ({ before: ends(norms(before)), after: ends(
 // The numbers of each finding.
 export const MEASURES = {
   input(block) {
-    const found = norms(block.grids.residual);
-    const [low, high] = indexOfEnds(found).map((row) => ({ query: queryAt(block, row), norm: found[row] }));
+    const lengths = norms(block.grids.residual);
+    const [low, high] = indexOfEnds(lengths).map((row) => ({ query: queryAt(block, row), norm: lengths[row] }));
     return { low, high };
   },
 

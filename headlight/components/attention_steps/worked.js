@@ -5,7 +5,7 @@ import { number, tiny } from "../lib/format.js";
 import { inWords } from "../lib/tokens.js";
 import { others } from "./sums.js";
 
-// The sentence and the table below it. found: what `Sums.of` gives for the cell; owner: "The model has".
+// The sentence and the table below it. sums: what `Sums.of` gives for the cell; owner: "The model has".
 export function workedCell({ name, query, key, terms, rest, first, value, own }, owner) {
   const more = rest.count ? [others(rest.count)] : [], gaps = more.map(() => "…");
   const row = (tag, name, cells) => element("tr", "", element("th", "", inWords(name)), ...cells.map((cell) => {

@@ -26,7 +26,7 @@ export function findingOf(branches) {
   const count = (outcome) => branches.filter((branch) => branch.outcome === outcome).length;
   const counts = Object.fromEntries(["ended", "fell out", "open"].map((outcome) => [outcome, count(outcome)]));
   const way = pathTo(branches, bestBranch(branches)).map((number) => branches[number]);
-  const worst = way.reduce((found, branch) => ((branch.place ?? 0) > (found.place ?? 0) ? branch : found));
+  const worst = way.reduce((one, other) => ((other.place ?? 0) > (one.place ?? 0) ? other : one));
   return treeFinding(branches.length, counts, counts.ended ? { step: worst.ids.length, place: worst.place } : null);
 }
 

@@ -14,8 +14,8 @@ export class HeadStrip {
     canvas.onpointermove = (event) => readOut(this.textOf(this.under(event)));
     canvas.onpointerleave = () => readOut("");
     canvas.onclick = (event) => {
-      const found = this.under(event);
-      if (found) choose(found.layer, found.head);
+      const cell = this.under(event);
+      if (cell) choose(cell.layer, cell.head);
     };
   }
 
@@ -102,9 +102,9 @@ export class HeadStrip {
     return inside ? { layer, head, key } : null;
   }
 
-  textOf(found) {
-    if (!found || found.key < 0 || found.key >= this.unmasked) return "";
-    const { layer, head, key } = found;
+  textOf(cell) {
+    if (!cell || cell.key < 0 || cell.key >= this.unmasked) return "";
+    const { layer, head, key } = cell;
     return cellText(`Layer ${layer + 1}, head ${head + 1}`, this.keys[key], this.weight(layer, head, key));
   }
 }

@@ -45,25 +45,25 @@ function arraysOf({ whole, maps, unmasked, queries, keys }, head) {
 
 // Run a pass to its end and record input and output of the residual connection with this norm.
 function recordPass(engine, norm, pass, kind, layer) {
-  const { d_model: d } = engine.config, found = {}, { residual } = engine;
+  const { d_model: d } = engine.config, recorded = {}, { residual } = engine;
   engine.residual = (each, rows, sublayer) => {
     if (each !== norm) return residual.call(engine, each, rows, sublayer);
     const rowsOf = (array, stride, first, count = rows) => columns(array, count, stride, first, d);
-    found.residual = rowsOf(engine.x, d, 0);
+    recorded.residual = rowsOf(engine.x, d, 0);
     residual.call(engine, each, rows, (x) => {
-      found.x = rowsOf(x, d, 0);
+      recorded.x = rowsOf(x, d, 0);
       sublayer(x);
       const isCross = kind === "cross", keys = isCross ? engine.memoryKeys[layer] : engine.projected;
       const [stride, first] = isCross ? [2 * d, 0] : [3 * d, d], count = isCross ? engine.sourceLength : rows;
-      found.query = rowsOf(engine.projected, isCross ? d : 3 * d, 0);
-      found.key = rowsOf(keys, stride, first, count);
-      found.value = rowsOf(keys, stride, first + d, count);
-      found.memory = isCross ? rowsOf(engine.memory, d, 0, count) : found.x;
-      found.concatenated = rowsOf(engine.mixed, d, 0);
-      found.output = rowsOf(engine.result, d, 0);
+      recorded.query = rowsOf(engine.projected, isCross ? d : 3 * d, 0);
+      recorded.key = rowsOf(keys, stride, first, count);
+      recorded.value = rowsOf(keys, stride, first + d, count);
+      recorded.memory = isCross ? rowsOf(engine.memory, d, 0, count) : recorded.x;
+      recorded.concatenated = rowsOf(engine.mixed, d, 0);
+      recorded.output = rowsOf(engine.result, d, 0);
     });
-    found.total = found.residual.map((value, at) => value + found.output[at]);
-    found.result = rowsOf(engine.x, d, 0);
+    recorded.total = recorded.residual.map((value, at) => value + recorded.output[at]);
+    recorded.result = rowsOf(engine.x, d, 0);
   };
   engine.encoded = null; // so that the encoder is run, whatever was run before
   try {
@@ -71,7 +71,7 @@ function recordPass(engine, norm, pass, kind, layer) {
   } finally {
     delete engine.residual; // to restore that of the class
   }
-  return found;
+  return recorded;
 }
 
 // Some columns of an array of rows: [count, width].
@@ -116,13 +116,13 @@ function matrixOf({ weight, scales, bias, inputs, outputs }) {
 
 function parametersOf({ output, norm, ...projections }, head, width) {
   const row = (values) => matrix(Float32Array.from(values), values.length), first = head * width;
-  const found = { wOutput: matrix(output.w, output.outputs), bOutput: row(output.b) };
+  const recorded = { wOutput: matrix(output.w, output.outputs), bOutput: row(output.b) };
   for (const name of PARTS) {
     const { w, b, outputs } = projections[name], suffix = name[0].toUpperCase() + name.slice(1);
-    found[`w${suffix}`] = matrix(columns(w, outputs, outputs, first, width), width);
-    found[`b${suffix}`] = row(b.slice(first, first + width));
+    recorded[`w${suffix}`] = matrix(columns(w, outputs, outputs, first, width), width);
+    recorded[`b${suffix}`] = row(b.slice(first, first + width));
   }
-  return { ...found, gamma: row(norm.gain), beta: row(norm.bias) };
+  return { ...recorded, gamma: row(norm.gain), beta: row(norm.bias) };
 }
 
 // All stages in double precision, from what comes in (paper, eq. 1, 3.2.2 and 5.4).

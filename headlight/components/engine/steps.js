@@ -59,20 +59,20 @@ export class Best {
   }
 
   find(logits, at, vocab) {
-    const { ids, logits: found } = this, last = ids.length - 1;
-    found.fill(-Infinity);
+    const { ids, logits: best } = this, last = ids.length - 1;
+    best.fill(-Infinity);
     let least = -Infinity;
     for (let id = 0; id < vocab; id++) {
       const logit = logits[at + id];
       if (logit <= least) continue;
       let place = last;
-      for (; place > 0 && found[place - 1] < logit; place--) {
-        found[place] = found[place - 1];
+      for (; place > 0 && best[place - 1] < logit; place--) {
+        best[place] = best[place - 1];
         ids[place] = ids[place - 1];
       }
-      found[place] = logit;
+      best[place] = logit;
       ids[place] = id;
-      least = found[last];
+      least = best[last];
     }
   }
 }

@@ -38,17 +38,17 @@ export function normalized(text) {
   const characters = [...text.replace(LONE_SURROGATE, "?")]; // as transformer.data.tokenizer.well_formed
   let result = "";
   for (let at = 0; at < characters.length; ) {
-    let found = "", length = 1;
+    let best = "", length = 1;
     if (characters[at + 1]?.codePointAt(0) >= NOTHING_UNDER) {
       for (length = Math.min(LONGEST_RULE, characters.length - at); length > 1; length--) {
         const some = characters.slice(at, at + length), composed = some.join("").normalize("NFKC");
         if (isRule(some, composed)) {
-          found = composed;
+          best = composed;
           break;
         }
       }
     }
-    result += found || ofOne(characters[at]);
+    result += best || ofOne(characters[at]);
     at += length;
   }
   const words = result.split(" ").filter(Boolean); // a blank alone: others became one, or are letters to the table

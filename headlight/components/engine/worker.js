@@ -34,8 +34,8 @@ export default function serve() {
 }
 
 // The buffers of all arrays in a value, each once.
-function buffersOf(value, found = new Set()) {
-  if (ArrayBuffer.isView(value)) found.add(value.buffer);
-  else if (value && typeof value === "object") Object.values(value).forEach((each) => buffersOf(each, found));
-  return [...found];
+function buffersOf(value, buffers = new Set()) {
+  if (ArrayBuffer.isView(value)) buffers.add(value.buffer);
+  else if (value && typeof value === "object") Object.values(value).forEach((each) => buffersOf(each, buffers));
+  return [...buffers];
 }

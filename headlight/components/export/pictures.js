@@ -59,10 +59,10 @@ const valueOf = (rule, name) => rule.style.getPropertyValue(name).replace(/["']/
 const isItalic = (rule) => valueOf(rule, "font-style") === "italic";
 
 async function embedded(rule) {
-  const found = ADDRESS.exec(rule.style.getPropertyValue("src"));
-  if (!found) return "";
+  const address = ADDRESS.exec(rule.style.getPropertyValue("src"));
+  if (!address) return "";
   try {
-    const answer = await fetch(new URL(found[1], rule.parentStyleSheet.href ?? document.baseURI));
+    const answer = await fetch(new URL(address[1], rule.parentStyleSheet.href ?? document.baseURI));
     if (!answer.ok) return "";
     const family = valueOf(rule, "font-family"), weight = valueOf(rule, "font-weight") || "normal";
     const data = await asDataAddress(await answer.blob());

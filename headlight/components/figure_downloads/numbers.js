@@ -36,8 +36,8 @@ export function matricesOf({ traces, layout }) {
   return traces.filter((trace) => isData(trace) && trace.type === "heatmap").map((trace) => {
     const { rows, columns } = layout.meta ?? {};
     const labels = (axis, all, places) => {
-      const found = labelsOf(axis, all);
-      return places.map((place) => found.get(place) ?? String(place));
+      const named = labelsOf(axis, all);
+      return places.map((place) => named.get(place) ?? String(place));
     };
     const height = trace.z.length, width = height ? trace.z[0].length : 0;
     return {

@@ -34,8 +34,8 @@ class HeadFinder extends Component {
     this.plot.onpointermove = (event) => event.pointerType === "mouse" && this.point(this.dotUnder(event));
     this.plot.onpointerleave = () => this.point(null);
     this.plot.onclick = (event) => {
-      const found = this.dotUnder(event);
-      if (found !== null) this.take(this.dots[found].at);
+      const dot = this.dotUnder(event);
+      if (dot !== null) this.take(this.dots[dot].at);
     };
     this.plot.onkeydown = (event) => this.key(event);
     this.plot.addEventListener("focusin", ({ target }) => this.point(this.dotOf(target)));
@@ -205,8 +205,8 @@ class HeadFinder extends Component {
     return dotAt(this.dots, (clientX - left) / zoom, (clientY - top) / zoom, REACH);
   }
 
-  point(found) {
-    const to = found === null || found < 0 ? null : found;
+  point(dot) {
+    const to = dot === null || dot < 0 ? null : dot;
     if (to === this.pointed) return;
     this.pointed = to;
     this.mark();

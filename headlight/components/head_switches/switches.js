@@ -126,11 +126,11 @@ class HeadSwitches extends Component {
       if (!next) return;
       to = { ...to, kind: next.kind, layer: down > 0 ? 0 : next.losses.length - 1 };
     }
-    const found = this.buttons.get(headAddress(to));
-    if (!found) return;
+    const other = this.buttons.get(headAddress(to));
+    if (!other) return;
     button.tabIndex = -1;
-    found.tabIndex = 0;
-    found.focus();
+    other.tabIndex = 0;
+    other.focus();
   }
 }
 

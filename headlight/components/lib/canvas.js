@@ -85,8 +85,8 @@ export function setAttributes(made, attributes) {
 // A formula of ours: its <sub> and <sup> become elements, all else is text.
 export function setFormula(place, text) {
   const parts = text.split(/(<su[bp]>.*?<\/su[bp]>)/).map((part) => {
-    const found = /^<(su[bp])>(.*)<\/su[bp]>$/.exec(part);
-    return found ? element(found[1], "", found[2]) : document.createTextNode(part);
+    const match = /^<(su[bp])>(.*)<\/su[bp]>$/.exec(part);
+    return match ? element(match[1], "", match[2]) : document.createTextNode(part);
   });
   place.replaceChildren(...parts);
 }

@@ -72,14 +72,14 @@ export class Geometry {
 }
 
 export class Heatmap {
-  // point(found or null) hears what is under the pointer or where the keys are, choose(found, more) what was clicked.
+  // point(cell or null) hears what is under the pointer or where the keys are, choose(cell, more) what was clicked.
   constructor(canvas, { point, choose }) {
     Object.assign(this, { canvas, point, choose, pointed: null });
     canvas.onpointermove = canvas.onpointerdown = (event) => this.pointAt(this.under(event));
     canvas.onpointerleave = (event) => event.pointerType !== "touch" && this.pointAt(null); // a tapped cell stays
     canvas.onclick = (event) => {
-      const found = this.under(event);
-      if (found) this.choose(found, withMore(event));
+      const cell = this.under(event);
+      if (cell) this.choose(cell, withMore(event));
     };
     canvas.onblur = () => this.pointAt(null);
     listenToKeys(canvas, {
@@ -93,10 +93,10 @@ export class Heatmap {
     return this.geometry?.cellAt(x, y) ?? null;
   }
 
-  pointAt(found) {
-    if (found?.row === this.pointed?.row && found?.column === this.pointed?.column) return;
-    this.pointed = found;
-    this.point(found);
+  pointAt(cell) {
+    if (cell?.row === this.pointed?.row && cell?.column === this.pointed?.column) return;
+    this.pointed = cell;
+    this.point(cell);
   }
 
   // A picture is what `paintHeatmap` paints.

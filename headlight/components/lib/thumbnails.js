@@ -65,10 +65,10 @@ function dot(pen, x, y, radius) {
   pen.fill();
 }
 
-// Positions of a group's heads from `top` on: {tiles, names, bottom}. A group is {layers, heads, rows, columns, found,
-// sorted, captions}: its heads {layer, head} as they are found, sorted or in the grid of layers and heads, and how many
-// captions each has. Names are of whole layers and of a head in all layers: to be clicked.
-export function arrange({ layers, heads, rows, columns, found, sorted, captions }, width, top) {
+// Positions of a group's heads from `top` on: {tiles, names, bottom}. A group is {layers, heads, rows, columns,
+// members, sorted, captions}: its heads {layer, head} in their order, sorted or in the grid of layers and heads, and
+// how many captions each has. Names are of whole layers and of a head in all layers: to be clicked.
+export function arrange({ layers, heads, rows, columns, members, sorted, captions }, width, top) {
   const left = sorted ? 2 : LAYER_NAME;
   const room = Math.floor((width - left - 2) / (sorted ? Math.max(heads, FEWEST_IN_LINE) : heads)) - GAP;
   const wide = Math.max(SMALLEST, Math.min(LARGEST, room)), high = heightOf(wide, { rows, columns });
@@ -76,20 +76,21 @@ export function arrange({ layers, heads, rows, columns, found, sorted, captions 
   const down = high + (wide < LEAST_CAPTIONED ? 0 : captions * CAPTION) + GAP;
   const line = sorted ? Math.max(1, Math.floor((width - left) / across)) : heads;
   const first = sorted ? top : top + HEAD_NAME;
-  const tiles = found.map((head, at) => ({
+  const tiles = members.map((head, at) => ({
     ...head, heads: [head], x: left + (at % line) * across, y: first + Math.floor(at / line) * down, wide, high, line,
   }));
   const names = [];
   for (let head = 0; head < heads && !sorted; head++) {
     const text = head || wide < LEAST_NAMED ? head + 1 : "head 1", x = left + head * across;
-    names.push({ text, heads: found.filter((each) => each.head === head), x, y: top, wide, high: 14, align: "center" });
+    const ofHead = members.filter((each) => each.head === head);
+    names.push({ text, heads: ofHead, x, y: top, wide, high: 14, align: "center" });
   }
   for (let layer = 0; layer < layers && !sorted; layer++) {
     const text = `layer ${layer + 1}`, y = first + layer * down + high / 2 - 8;
-    const ofLayer = found.filter((each) => each.layer === layer);
+    const ofLayer = members.filter((each) => each.layer === layer);
     names.push({ text, heads: ofLayer, x: 0, y, wide: LAYER_NAME - 4, high: 16, align: "left" });
   }
-  return { tiles, names, bottom: first + Math.ceil(found.length / line) * down };
+  return { tiles, names, bottom: first + Math.ceil(members.length / line) * down };
 }
 
 // All groups below one another: their tiles and names, and where titles and captions stand {text, x, y}.

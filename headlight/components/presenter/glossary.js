@@ -12,7 +12,7 @@ const AFTER = 400; // ms without a change of the page before it is read again
 export class Glossary {
   // tip: the box for an explanation, in the top layer; list: where the dialog has the words of the page.
   constructor(tip, list) {
-    Object.assign(this, { tip, list, found: [], words: [] });
+    Object.assign(this, { tip, list, marks: [], words: [] });
     this.changed = new MutationObserver(() => this.later());
     this.pointed = (event) => this.point(event);
     document.addEventListener("pointermove", this.pointed, { passive: true });
@@ -44,21 +44,21 @@ export class Glossary {
   }
 
   read() {
-    this.found = firstOf(this.words, textsOf(this.place)).map(({ word, node, start, end }) => {
+    this.marks = firstOf(this.words, textsOf(this.place)).map(({ word, node, start, end }) => {
       const range = document.createRange();
       range.setStart(node, start);
       range.setEnd(node, end);
       return { word, range };
     });
-    if (globalThis.CSS?.highlights) CSS.highlights.set(NAME, new Highlight(...this.found.map(({ range }) => range)));
-    const rows = this.found.flatMap(({ word }) => [element("dt", "", word.forms[0]), element("dd", "", word.says)]);
+    if (globalThis.CSS?.highlights) CSS.highlights.set(NAME, new Highlight(...this.marks.map(({ range }) => range)));
+    const rows = this.marks.flatMap(({ word }) => [element("dt", "", word.forms[0]), element("dd", "", word.says)]);
     this.list.replaceChildren(...rows);
     this.list.previousElementSibling.hidden = !rows.length;
   }
 
   point({ type, clientX, clientY, target }) {
     if (!target.closest?.(TEXTS)) return this.tip.matches(":popover-open") && this.tip.hidePopover();
-    const over = this.found.find(({ range }) => {
+    const over = this.marks.find(({ range }) => {
       return [...range.getClientRects()].some((box) => isInside(box, clientX, clientY));
     });
     const isOpen = this.tip.matches(":popover-open");
@@ -95,14 +95,14 @@ export function firstOf(words, nodes) {
   const byForm = new Map(words.flatMap((word) => word.forms.map((form) => [form.toLowerCase(), word])));
   const forms = [...byForm.keys()].sort((one, other) => other.length - one.length).map(escaped);
   const pattern = new RegExp(`(?<![\\p{L}\\p{N}_-])(?:${forms.join("|")})(?![\\p{L}\\p{N}_-])`, "giu");
-  const found = new Map();
+  const marks = new Map();
   for (const node of nodes) {
     for (const match of node.data.matchAll(pattern)) {
       const word = byForm.get(match[0].toLowerCase());
-      if (!found.has(word)) found.set(word, { word, node, start: match.index, end: match.index + match[0].length });
+      if (!marks.has(word)) marks.set(word, { word, node, start: match.index, end: match.index + match[0].length });
     }
   }
-  return words.filter((word) => found.has(word)).map((word) => found.get(word));
+  return words.filter((word) => marks.has(word)).map((word) => marks.get(word));
 }
 
 const escaped = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");

@@ -98,8 +98,8 @@ export class HeadMap {
   key(event) {
     if (isShortcut(event) || !(event.key in ARROWS)) return;
     const [row, column] = this.under ? this.position() : [0, 0], [down, right] = ARROWS[event.key];
-    const found = this.table.querySelector(`#cell-${row + down}-${column + right}`);
-    if (found) this.point(found);
+    const cell = this.table.querySelector(`#cell-${row + down}-${column + right}`);
+    if (cell) this.point(cell);
     event.preventDefault();
     event.stopPropagation(); // within the map the arrows go from cell to cell, not through the training
   }

@@ -130,10 +130,10 @@ class Player extends Component {
     const { data, snapshots } = this, current = this.playhead.at, { layers, heads } = data;
     const group = {
       layers, heads, rows: snapshots.rows, columns: snapshots.columns,
-      found: everyHead(data), sorted: false, captions: 0,
+      members: everyHead(data), sorted: false, captions: 0,
       mapOf: (tile) => snapshots.map(current, tile),
     };
-    const isIn = (found) => ({ layer, head }) => layer === found?.layer && head === found?.head;
+    const isIn = (one) => ({ layer, head }) => layer === one?.layer && head === one?.head;
     const label = `${layers} layers by ${heads} heads at ${data.texts[current].place}`;
     const marks = { isChosen: isIn(data), isBest: isIn(data.best) };
     this.overview.draw({ groups: [group], ...marks, label }, this.find(".heads").clientWidth);
@@ -141,9 +141,9 @@ class Player extends Component {
   }
 
   // Read out the cell under the pointer, {layer, head, row, column} or null.
-  look(found) {
-    this.looked = found;
-    this.find(".heads .readout").textContent = found ? inWords(this.snapshots.cellText(this.playhead.at, found)) : "";
+  look(cell) {
+    this.looked = cell;
+    this.find(".heads .readout").textContent = cell ? inWords(this.snapshots.cellText(this.playhead.at, cell)) : "";
   }
 
   showChances() {

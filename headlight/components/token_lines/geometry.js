@@ -11,8 +11,8 @@ export function lettersFor(wide, room, largest) {
 
 // The weights that have a line, the largest last, so that it lies on top: {row, column, weight}.
 export function linesOf(weights) {
-  const found = weights.flatMap((values, row) => values.map((weight, column) => ({ row, column, weight })));
-  return found.filter(({ weight }) => weight >= FAINTEST).sort((one, other) => one.weight - other.weight);
+  const links = weights.flatMap((values, row) => values.map((weight, column) => ({ row, column, weight })));
+  return links.filter(({ weight }) => weight >= FAINTEST).sort((one, other) => one.weight - other.weight);
 }
 
 // Lines before and now: which of now, by their place, had another weight, 0 where there was none, and which are gone.

@@ -14,7 +14,7 @@ export function pathLike(weight) {
 // Let a row hear what points at its tokens. lines: {buttons, centres}, each by side, {hovered, focused}, which are set
 // here, and show(), which draws them. clicked(place) hears of a click, null beside the tokens.
 export function listenToRow(lines, side, row, clicked = null) {
-  const found = ({ target }) => {
+  const tokenOf = ({ target }) => {
     const index = lines.buttons[side].indexOf(target.closest("button"));
     return index < 0 ? null : { side, index };
   };
@@ -23,15 +23,15 @@ export function listenToRow(lines, side, row, clicked = null) {
     lines.show();
   };
   // A finger that is lifted leaves the token, which stays focused: only a mouse hovers.
-  row.onpointerover = (event) => event.pointerType === "mouse" && point("hovered", found(event));
+  row.onpointerover = (event) => event.pointerType === "mouse" && point("hovered", tokenOf(event));
   row.onpointerleave = () => point("hovered", null);
-  row.addEventListener("focusin", (event) => point("focused", found(event)));
+  row.addEventListener("focusin", (event) => point("focused", tokenOf(event)));
   row.addEventListener("focusout", () => point("focused", null));
   row.onclick = (event) => {
     event.target.closest("button")?.focus(); // which Safari does not do by itself
-    clicked?.(found(event));
+    clicked?.(tokenOf(event));
   };
-  row.onkeydown = (event) => goByKey(lines, event, found(event));
+  row.onkeydown = (event) => goByKey(lines, event, tokenOf(event));
 }
 
 function goByKey(lines, event, from) {
