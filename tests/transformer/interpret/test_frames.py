@@ -17,7 +17,6 @@ from transformer.interpret.content import SORTS
 from transformer.interpret.head_patterns import Pattern
 from transformer.interpret.residual import logit_lens, record_residual_stream, trajectory
 from transformer.interpret.rollout import SourceShares, alti
-from transformer.interpret.what_if.difference import subtract
 from transformer.interpret.what_if.importance import head_importance
 from transformer.interpret.what_if.logit_attribution import attribute_logit
 from transformer.interpret.what_if.patching import Question, patching_map
@@ -152,14 +151,6 @@ def test_the_residual_stream_and_its_lens():
         at = row.layer, row.step
         assert (row.probability, row.rank, row.entropy) == (lens.probabilities[at], lens.ranks[at], lens.entropies[at])
         assert (row.best_id, row.best_probability) == (lens.best_ids[at][0], lens.best_probabilities[at][0])
-
-
-def test_differences_of_two_traces(translator, trace):
-    other = translator.trace("red big dog.", target="Hund rot")
-    difference = subtract(trace, other, "cross")
-    for row in rows_of(difference.to_frame(), difference.values.size):
-        expected = other.cross[row.layer, row.head, row.other_query, row.other_key]
-        assert row.value == expected - trace.cross[row.layer, row.head, row.query, row.key]
 
 
 def test_equal_texts_are_one_category_and_a_missing_one_is_none():
