@@ -192,11 +192,17 @@ class _Summands:
 def _key_stream(model: Transformer, seen: Activations, head: HeadRef, key: int) -> _Summands:
     if head.kind != AttentionKind.CROSS:
         return _before_attention(model, seen, head, key)
-    summands = _walk(model, seen, Stack.ENCODER, key, None)
-    if isinstance(model.encoder_norm, NORMS):
-        layer, name, *_ = list(sublayers_of(model, Stack.ENCODER))[-1]
-        summands.normalise(model.encoder_norm, to_float64(seen.call(f"encoder.{layer}.{name}_residual").output[0, key]))
-    return summands
+    return _Summands(stream_parts(model, seen, Stack.ENCODER, key))
+
+
+def stream_parts(model: Transformer, seen: Activations, stack: Stack, position: int) -> dict[StreamPart, np.ndarray]:
+    """Return the parts of a stack's output at a position, [d_model] each, for the first sentence of a pass."""
+    summands, norm = _walk(model, seen, stack, position, None), getattr(model, f"{stack}_norm")
+    if isinstance(norm, NORMS):
+        layer, name, *_ = list(sublayers_of(model, stack))[-1]
+        last = seen.call(f"{stack}.{layer}.{name}_residual").output[0, position]
+        summands.normalise(norm, to_float64(last))
+    return summands.by_part
 
 
 def _before_attention(model: Transformer, seen: Activations, head: HeadRef, position: int) -> _Summands:
