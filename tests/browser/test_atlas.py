@@ -8,7 +8,7 @@ from support.browser import expect_accessible, go_back, wait_for_keys, wait_unti
 
 from headlight.app import results
 from headlight.views.attention.one_head_content import head_page, head_payload
-from headlight.views.research.atlas_content import found_in_atlas
+from headlight.views.research.atlas_content import summaries_of_atlas
 from transformer import Translator
 from transformer.model.head_ref import HeadRef
 
@@ -17,13 +17,10 @@ HEADLINE, READOUT = ".head_card .headline", ".head_finder .readout"
 
 
 @pytest.fixture(scope="module")
-def said() -> dict[str, str]:
-    """What the shipped atlas says of every head, by its name in the finder."""
+def headlines() -> dict[str, str]:
+    """Return the shipped atlas's headline of every head, by its address."""
     atlas = results.atlas(results.checkpoint("reverse"))
-    names = {
-        each: f"{each.kind}.{each.layer + 1}.{each.head + 1}" for each in (x.heads for x in found_in_atlas(atlas, None))
-    }
-    return {names[each.heads]: each.told.headline for each in found_in_atlas(atlas, None)}
+    return {each.heads.address: each.role.headline for each in summaries_of_atlas(atlas, None)}
 
 
 def open_atlas(page: Page, address: str, more: str = "") -> None:
@@ -126,8 +123,8 @@ def test_embedded_the_finder_stands_alone(page, address):
 def test_a_head_is_taken_along_as_a_page_without_a_server(open_alone, said):
     checkpoint = results.checkpoint("reverse")
     atlas, trace = results.atlas(checkpoint), Translator.load(checkpoint.folder, "cpu").trace("abc xyz")
-    one = next(each for each in found_in_atlas(atlas, None) if each.heads == HeadRef("cross", 1, 0))
-    page = open_alone(head_page(head_payload(one.heads, one.told, trace, atlas, None), trace, "reverse"))
+    one = next(each for each in summaries_of_atlas(atlas, None) if each.heads == HeadRef("cross", 1, 0))
+    page = open_alone(head_page(head_payload(one.heads, one.role, trace, atlas, None), trace, "reverse"))
     expect(page.locator(HEADLINE)).to_have_text(said["cross.2.1"])
     expect(page.locator(".examples .example").first).to_be_visible()
     expect(page.locator(".nearest")).to_be_hidden()

@@ -132,7 +132,7 @@ def test_a_lesson_through_every_page_can_be_followed_from_its_addresses(visitor,
     choose(page, "kind_buttons", "decoder")
     expect(page.locator(".st-key-next_tokens .main-svg").first).to_be_visible()
     changed = page.locator(".st-key-change_found .headline")
-    expect(changed).to_have_text(re.compile("^Without the mask its own words get "))
+    expect(changed).to_have_text(re.compile("^Unmasked, its own words get "))
     wait_until_idle(page)
     shows_everywhere(page, elsewhere, lambda one: one.locator(".st-key-change_found .headline"), changed.inner_text())
 

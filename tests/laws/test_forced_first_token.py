@@ -1,4 +1,4 @@
-"""A model that is told its first token, such as the language to write, did not choose it: no number counts it."""
+"""A first token that is forced, such as the language to write, was not chosen: no number counts it."""
 
 import numpy as np
 import pytest
@@ -68,15 +68,13 @@ def test_only_a_token_that_was_chosen_can_turn(translator, traces):
     assert not all(turned)
 
 
-def test_sentences_speak_of_tokens_that_were_chosen(traces):
+def test_findings_count_the_tokens_that_were_chosen(traces):
     for trace in traces:
         chosen = trace.log_probabilities[1:]
-        total = f"{chosen.sum():.2f}".replace("-", "−")
-        assert f"log P {total} over {len(chosen)} token" in describe_own(trace, trace).more
-        assert describe_where(trace) == "Each token is the model's first candidate."
-        assert most_doubtful_step(trace) >= 1
-        least = trace.target_tokens[1 + int(chosen.argmin())]
-        assert f"“{least}”" in least_probable_token(trace).headline
+        total = describe_own(trace, trace)["sum"]
+        assert (total["log_probability"], total["tokens"]) == (pytest.approx(chosen.sum()), len(chosen))
+        assert describe_where(trace).name == "all_first" and most_doubtful_step(trace) >= 1
+        assert least_probable_token(trace)["token"].position == 1 + int(chosen.argmin())
 
 
 def test_shares_of_the_forced_token_count_in_no_mean():
@@ -92,9 +90,9 @@ def test_early_layers_give_the_translation_its_own_log_p(translator, traces):
         for strategy in (Greedy(), Beam(3)):
             best = translator.hypotheses(trace.source_text, strategy)[0]
             last = decoder_lens(translator.model, trace.source_ids, strategy, trace.target_ids[:1], 8)[-1]
-            given = translator.trace(trace.source_text, target=last)
+            forced = translator.trace(trace.source_text, target=last)
             assert last.ids == best.ids
-            assert last.log_probability == pytest.approx(given.log_probability, abs=1e-3)
+            assert last.log_probability == pytest.approx(forced.log_probability, abs=1e-3)
 
 
 def test_what_is_usual_of_the_source_leaves_it_out(translator, tmp_path):

@@ -1,13 +1,11 @@
-"""Laws of the sentences on early exits: decoding from a memory made by hand, and logits of every decoder layer."""
+"""Laws of the findings on early exits: decoding from a memory made by hand, and logits of every decoder layer."""
 
-import re
 from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
 import pytest
 import torch
-from support.captions import PERCENT, as_percent, finding_text, number
 from support.texts import SENTENCES
 from support.traces import loaded, stream_of, trace_of
 
@@ -31,60 +29,55 @@ def greedy(model, memory, length):
     return tuple(fed[1:])
 
 
-def check_lens(text, found, same):
-    """What is said of the layers, [embeddings and layers], that give the translation."""
-    names = ["embeddings", *(f"layer {layer}" for layer in range(1, len(same)))]
-    start, also, missing, written, kept, count = re.fullmatch(
-        r"(?:From (?:the )?(.+?) on the decoder writes this very|Only the last layer writes this) translation\. "
-        r"(?:It also does from (.+?), but not from (.+?)\. )?From the embeddings, .* it writes ([\d,]+) tokens?"
-        r"(?: and goes on)?; (\d+) of the translation's (\d+) are there, in its order\.",
-        text,
-    ).groups()
-    assert (start is None) == (same.count(True) == 1 and len(same) > 1), "no layer but the last"
-    at, others = len(same) - 1 if start is None else names.index(start), also.split(", ") if also else []
+def check_early(translations, same):
+    """Compare the finding with the layers, [embeddings and layers], that give the translation."""
+    finding, names = describe_early(translations), ["embeddings", *(f"layer {at}" for at in range(1, len(same)))]
+    at, is_alone = finding["start"], same.count(True) == 1 and len(same) > 1
     assert all(same[at:]) and (at == 0 or not same[at - 1]), "the earliest from which all do"
-    assert others == [name for name, there in zip(names[:at], same, strict=False) if there]
-    assert missing is None or missing == names[at - 1]
-    assert (int(written), int(count)) == (len(found[0].ids), len(found[-1].ids))
-    assert ("and goes on" in text) == (not found[0].finished)
-    rest, places = iter(found[-1].ids), kept_positions(found[0].ids, found[-1].ids)
-    assert int(kept) == len(places) and all(found[0].ids[each] in rest for each in sorted(places))
+    assert finding.name == ("only_last" if is_alone else "from_layer" if at else "from_embeddings")
+    earlier = [name for name, is_same in zip(names[:at], same, strict=False) if is_same]
+    assert ("also" in finding) == bool(earlier)
+    if earlier:
+        assert (list(finding["also"]), finding["missing"]) == (earlier, names[at - 1])
+    first, last = translations[0], translations[-1].ids
+    assert (finding["written"], finding["final"]) == (len(first.ids), len(last))
+    assert ("endless" in finding) == (not first.finished)
+    rest, places = iter(last), kept_positions(first.ids, last)
+    assert finding["kept"] == len(places) and all(first.ids[each] in rest for each in sorted(places))
+    return bool(earlier)
 
 
 @pytest.mark.parametrize("name, text", CASES)
-def test_from_which_layers_the_translation_is_there_is_what_greedy_decoding_from_them_finds(name, text):
+def test_the_layers_that_give_the_translation_are_those_of_greedy_decoding(name, text):
     model, trace, stack = loaded(name).model, trace_of(name, text), stream_of(name, text).encoder
     vectors = [stack.start, *(stack.of_layer(layer)[-1].after for layer in range(len(model.encoder)))]
     with torch.inference_mode():
         memories = [model.encoder_norm(torch.tensor(vector)[None]) for vector in vectors]
     same = [greedy(model, memory, len(trace.target_ids)) == trace.target_ids for memory in memories]
-    found = decoder_lens(model, trace.source_ids)
-    check_lens(finding_text(describe_early(found)), found, same)
+    check_early(decoder_lens(model, trace.source_ids), same)
 
 
-def test_the_layer_from_which_on_the_translation_is_there_is_the_first_with_none_after_it_that_lacks_it():
+def test_the_first_layer_is_the_one_after_which_none_lacks_the_translation():
     """Over random translations from each layer, of few tokens, so that they are often the last one's."""
     random, seen = np.random.default_rng(5), set()
     for _ in range(300):
         ids = [tuple(random.integers(0, 2, random.integers(1, 3)).tolist()) for _ in range(random.integers(2, 6))]
-        found = [Hypothesis(each, -1.0, -1.0, bool(random.integers(2))) for each in ids]
-        text = finding_text(describe_early(found))
-        check_lens(text, found, [each == ids[-1] for each in ids])
-        seen.add("It also does" in text)
+        translations = [Hypothesis(each, -1.0, -1.0, bool(random.integers(2))) for each in ids]
+        seen.add(check_early(translations, [each == ids[-1] for each in ids]))
     assert seen == {True, False}
 
 
-def test_as_many_tokens_are_kept_as_any_choice_of_them_that_stands_in_the_order():
+def test_no_choice_of_tokens_in_the_same_order_is_longer_than_the_kept_ones():
     random = np.random.default_rng(2)
     for _ in range(60):
         ids, last = (tuple(random.integers(0, 4, size).tolist()) for size in random.integers(0, 7, 2))
-        kept = kept_positions(ids, last)
-        assert tuple(ids[at] for at in sorted(kept)) in set(combinations(last, len(kept)))
-        longer = set(combinations(ids, len(kept) + 1)) & set(combinations(last, len(kept) + 1))
+        positions = kept_positions(ids, last)
+        assert tuple(ids[at] for at in sorted(positions)) in set(combinations(last, len(positions)))
+        longer = set(combinations(ids, len(positions) + 1)) & set(combinations(last, len(positions) + 1))
         assert not longer
 
 
-def _lens_probabilities(name: str, text: str) -> np.ndarray:
+def lens_probabilities(name: str, text: str) -> np.ndarray:
     """softmax of every layer's vectors times the embedding's rows, in float64: [layers + 1, steps, vocab]."""
     model, stream = loaded(name).model, stream_of(name, text)
     rows = [stream.decoder.start]
@@ -100,53 +93,46 @@ def _lens_probabilities(name: str, text: str) -> np.ndarray:
     return powers / powers.sum(-1, keepdims=True)
 
 
-_LENSES = [*(("en-de", text) for text in SENTENCES[:-1:2]), ("reverse", "a b c d"), ("reverse", "x")]
-
-
-@pytest.mark.parametrize(("name", "text"), _LENSES)
-def test_the_lens_tells_from_which_layer_on_the_final_token_leads_and_where_it_ranks_worst(name, text):
+@pytest.mark.parametrize(
+    ("name", "text"), [*(("en-de", text) for text in SENTENCES[:-1:2]), ("reverse", "a b c d"), ("reverse", "x")]
+)
+def test_the_lens_knows_the_layer_from_which_a_final_token_leads_and_the_worst_rank(name, text):
     trace = trace_of(name, text)
-    lens = logit_lens(loaded(name).model, stream_of(name, text), trace.target_ids)
-    probabilities = _lens_probabilities(name, text)
+    lens, probabilities = logit_lens(loaded(name).model, stream_of(name, text), trace.target_ids), None
+    probabilities = lens_probabilities(name, text)
     steps = range(len(trace.target_ids))
-    own = np.array([[layer[step][trace.target_ids[step]] for step in steps] for layer in probabilities])
-    ranks = 1 + (probabilities > own[..., None]).sum(-1)
-    said, first = str(describe_lens(lens, trace)), {}
+    final = np.array([[layer[step][trace.target_ids[step]] for step in steps] for layer in probabilities])
+    ranks = 1 + (probabilities > final[..., None]).sum(-1)
+    finding, first = describe_lens(lens, trace), {}
     for step in steps:
         since = len(ranks)
         while since and ranks[since - 1, step] == 1:
             since -= 1
         first[since] = first.get(since, 0) + 1
-    places = {"start": 0, **{f"layer {layer}": layer for layer in range(1, len(ranks))}}
-    told = {places[place]: int(count) for place, count in re.findall(r"from (start|layer \d+) on in (\d+)", said)}
-    told |= {len(ranks): int(count) for count in re.findall(r"not even after the last layer in (\d+)", said)}
-    assert told == first
+    assert {part["row"]: part["steps"] for part in finding["leads"]} == first
+    assert [part.name == "never_leads" for part in finding["leads"]] == [row == len(ranks) for row in sorted(first)]
     early = sum(count for since, count in first.items() if since < len(ranks) - 1)
-    assert said.startswith(f"{early} of {len(steps)} final token{'s' * (len(steps) != 1)} lead before the last layer.")
-    step, token, listed = re.search(
-        r"worst at step (\d+), “(.*)”: ([\d, ]+), from start to layer \d+\.$", said
-    ).groups()
-    worst = int(step) - 1
-    told_ranks = [int(number(rank)) for rank in listed.split(", ")]
-    assert token == trace.target_tokens[worst] and np.allclose(told_ranks, ranks[:, worst], rtol=0.01, atol=1)
+    assert (finding["early"], finding["tokens"]) == (early, len(steps))
+    worst = finding["step"] - 1
+    assert finding["token"] == trace.target_tokens[worst]
+    assert np.allclose([each["rank"] for each in finding["ranks"]], ranks[:, worst], rtol=0.01, atol=1)
     means = [np.prod(ranks[:, step].astype(np.float64)) ** (1 / len(ranks)) for step in steps]
     assert means[worst] >= max(means) * 0.999
-    for row, (layer, cells) in enumerate(lens_rows(lens, lambda id: f"▁#{id}")):
-        assert places[layer] == row and len(cells) == len(steps)
-        for step, cell in enumerate(cells):
-            best, chance, rank = re.fullmatch(rf"#(\d+)\n({PERCENT}), rank ([\d,]+)", cell).groups()
-            assert probabilities[row, step, int(best)] >= probabilities[row, step].max() * (1 - 1e-4)
-            assert abs(number(rank) - ranks[row, step]) <= max(1, 0.01 * ranks[row, step])
-            assert any(as_percent(chance, own[row, step] * near) for near in (0.9999, 1, 1.0001))
+    np.testing.assert_allclose(lens.probabilities, final, atol=1e-5)
+    best = np.take_along_axis(probabilities, lens.best_ids[..., :1], axis=-1)[..., 0]
+    assert (best >= probabilities.max(-1) * (1 - 1e-4)).all()
+    rows = lens_rows(lens, lambda id: f"▁#{id}")
+    assert [(len(cells), cells[-1].partition("\n")[0]) for _, cells in rows] == [
+        (len(steps), f"#{row[-1, 0]}") for row in lens.best_ids
+    ]
 
 
 def test_a_token_that_no_layer_expects_is_counted_apart():
     trace = trace_of("en-de", "I love my teacher.")
     lens = logit_lens(loaded("en-de").model, stream_of("en-de", "I love my teacher."), trace.target_ids[::-1])
-    count, found = len(trace.target_ids), describe_lens(lens, trace)
-    assert found.headline == f"0 of {count} final tokens lead before the last layer."
-    assert f"not even after the last layer in {count}." in found.more
-    worst = int(re.search(r"worst at step (\d+)", found.more)[1])
-    given = describe_lens(lens, replace(trace, num_forced=worst))
-    assert given.headline.startswith(f"0 of {count - worst} ") and f"last layer in {count - worst}." in given.more
-    assert int(re.search(r"worst at step (\d+)", given.more)[1]) > worst, "a token that was given counts nowhere"
+    count, finding = len(trace.target_ids), describe_lens(lens, trace)
+    assert (finding["early"], finding["tokens"]) == (0, count)
+    assert [(part.name, part["steps"]) for part in finding["leads"]] == [("never_leads", count)]
+    forced = finding["step"]
+    free = describe_lens(lens, replace(trace, num_forced=forced))
+    assert free["tokens"] == count - forced and free["step"] > forced, "a forced token counts nowhere"

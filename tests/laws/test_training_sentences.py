@@ -1,4 +1,4 @@
-"""Laws of the sentences on live trainings: counted and computed again by hand."""
+"""Laws of the findings on live trainings: counted and computed again by hand."""
 
 from dataclasses import replace
 from types import SimpleNamespace
@@ -21,7 +21,7 @@ def _view(state: str, status: ToyStatus | None, place: int = 0) -> JobView:
     return JobView(_SETTINGS, state, place, status, None)
 
 
-def test_task_and_model_are_told_in_texts():
+def test_texts_of_task_and_model():
     assert live_content.task_text(_SETTINGS) == "reverse: write it backwards; sequences of 10 out of 11 letters, a to k"
     digits = replace(_SETTINGS, task="sort", symbols="digits", vocabulary=10)
     assert live_content.task_text(digits).endswith("out of 10 digits, 0 to 9")
@@ -51,7 +51,7 @@ def test_task_and_model_are_told_in_texts():
         ("failed", None, 0, "The training broke off before its first update; please start it again."),
     ],
 )
-def test_where_a_run_stands_is_told_in_one_sentence(state, status, place, words):
+def test_the_state_of_a_run_is_one_sentence(state, status, place, words):
     assert live_content.state_text(_view(state, status, place)).startswith(words)
 
 
@@ -59,27 +59,24 @@ def test_the_time_left_is_that_to_the_limit_and_two_runs_are_compared_when_both_
     assert live_content.time_left_text(_UNDER_WAY, _SETTINGS) == f"{(_SETTINGS.max_updates - 500) / 20:.0f} s"
     assert live_content.time_left_text(replace(_UNDER_WAY, updates_a_second=0.0), _SETTINGS) == "—"
     first = ("Noam", _view("done", _LEARNED))
-    found = live_content.comparison([first, ("constant", _view("done", _FAILED))])
-    assert found.headline == "“Noam” gets 99.2 % right, “constant” 37 %."
-    assert found.more.startswith("That is after 575 and 2,000 updates, and one seed: ")
+    finding = live_content.comparison([first, ("constant", _view("done", _FAILED))])
+    assert finding.headline == "“Noam” gets 99.2 % right, “constant” 37 %."
+    assert (finding["first_updates"], finding["second_updates"], "longer" in finding) == (575, 2000, False)
     longer = [replace(_LEARNED, symbols_when_longer=share) for share in (0.31, 0.05)]
-    told = live_content.comparison([(name, _view("done", each)) for name, each in zip("ab", longer, strict=True)]).more
-    assert told.startswith("In sequences twice as long, “a” sets 31 % of the symbols right, “b” 5 %. That is after ")
+    finding = live_content.comparison([(name, _view("done", each)) for name, each in zip("ab", longer, strict=True)])
+    assert [finding[name] for name in ("first", "first_longer", "second", "second_longer")] == ["a", 0.31, "b", 0.05]
     both = live_content.comparison([first, ("constant", _view("done", replace(_LEARNED, update=1200)))])
-    assert both.headline == "“Noam” needs 575 updates, “constant” 1,200."
+    assert (both.name, both["first_updates"], both["second_updates"]) == ("needs", 575, 1200)
     for state, status in (("running", _UNDER_WAY), ("failed", None)):
         assert live_content.comparison([first, ("constant", _view(state, status))]) is None
 
 
-def test_which_head_reads_the_symbol_to_be_written_and_since_when():
-    wanted, weights = Task.SORT.positions("baca"), np.random.default_rng(2).random((6, 2, 4, 5, 5))
+def test_the_head_that_reads_the_symbol_to_be_written_and_the_update_since_which_it_does():
+    positions, weights = Task.SORT.positions("baca"), np.random.default_rng(2).random((6, 2, 4, 5, 5))
     weights[3:, 1, 2, range(4), [3, 1, 0, 2]] = 2  # a a b c stand at places 1 or 3, 3 or 1, 0, 2
     steps = np.array([0, 10, 20, 1500, 1600, 1700])
     replay = TrainingReplay(steps, (SimpleNamespace(cross=weights),), np.empty((0, 2)), np.empty((0, 2)), "exact match")
-    said = str(live_content.reading_story(replay, wanted))
-    before = sum(int(weights[0, 1, 2, row].argmax()) in keys for row, keys in enumerate(wanted))
-    assert said == (
-        "Layer 2, head 3 reads the right symbol 4 of 4 times. No head of the cross-attention does so more often at "
-        f"update 1,700: its largest weight is on the symbol to be written. At update 0 it was {before} times, and for "
-        "the first time that often at update 1,500."
-    )
+    finding = live_content.reading_story(replay, positions)
+    before = sum(int(weights[0, 1, 2, row].argmax()) in keys for row, keys in enumerate(positions))
+    expected = {"reader": (1, 2), "hits": 4, "symbols": 4, "last": 1700, "begin": 0, "begin_hits": before}
+    assert {name: finding[name] for name in expected} == expected and finding["since"] == 1500

@@ -1,9 +1,7 @@
-"""Laws of the sentences on a translation: its improbable token, and the largest weight between two words."""
-
-import re
+"""Laws of the findings on a translation: its improbable token, and the largest weight between two words."""
 
 import numpy as np
-from support.captions import TOKEN, as_printed, is_printed, place_of
+import pytest
 from support.head_rows import word
 from support.traces import all_traces, odd_traces, traces, translator
 
@@ -16,25 +14,17 @@ from transformer.interpret.trace import attention_map
 def test_the_improbable_token_is_the_least_probable_and_the_other_the_best_that_was_not_chosen():
     never = {translator().tokenizer.pad_id, translator().tokenizer.begin_id}
     for trace in (*all_traces(), *odd_traces()):
-        said = re.fullmatch(
-            rf"The model was least sure of {TOKEN}: ([<>]?.+? %)\. (?:Runner-up|It has rank (\d+)\. Most probable): "
-            r"“(.+?)”, (.+? %)\.",
-            str(least_probable_token(trace)),
-        )
-        step = place_of(trace.target_tokens, said[1], said[2])
-        chosen = [float(each) for each in trace.target_probabilities]
-        assert (
-            step >= trace.num_forced
-            and chosen[step] == min(chosen[trace.num_forced :])
-            and is_printed(said[3], chosen[step])
-        )
+        finding = least_probable_token(trace)
+        step, chosen = finding["token"].position, [float(each) for each in trace.target_probabilities]
+        assert step >= trace.num_forced and chosen[step] == min(chosen[trace.num_forced :]) == finding["chance"]
         better = sum(float(each) > chosen[step] for each in trace.candidate_probabilities[step])
-        rank = int(said[4] or 1)
-        assert rank - 1 == better if better < 10 else rank > 10
+        assert finding["rank"] == better + 1 if better < 10 else finding["rank"] > 10
+        assert ("runner_up" in finding) == (finding["rank"] == 1)
         row = zip(trace.candidate_ids[step].tolist(), trace.candidate_probabilities[step].tolist(), strict=True)
         others = {id: each for id, each in row if id != trace.target_ids[step] and id not in never}
         other = max(others, key=others.get)
-        assert said[5] == translator().tokenizer.piece_text(other) and is_printed(said[6], others[other])
+        assert finding["other"] == translator().tokenizer.piece_text(other)
+        assert finding["other_chance"] == pytest.approx(others[other])
 
 
 def test_the_weight_named_is_the_largest_between_two_words():
@@ -42,7 +32,7 @@ def test_the_weight_named_is_the_largest_between_two_words():
     for trace in (*traces(), odd_traces()[0]):
         layers, heads = trace.cross.shape[:2]
         for layer, head in [(0, 0), (layers - 1, heads - 1), (layers - 1, None), (None, 0), (None, None)]:
-            found = strongest_reading(attention_map(trace, "cross", layer, head, "predicted"))
+            finding = strongest_reading(attention_map(trace, "cross", layer, head, "predicted"))
             chosen = trace.cross.astype(np.float64)
             chosen = chosen if layer is None else chosen[layer : layer + 1]
             chosen = (chosen if head is None else chosen[:, head : head + 1]).mean(axis=(0, 1))
@@ -52,17 +42,12 @@ def test_the_weight_named_is_the_largest_between_two_words():
                 for column, key in enumerate(trace.source_tokens)
                 if word(out) and word(key)
             }
-            if not weights:
-                assert found is None
-                continue
-            said = re.fullmatch(rf"{TOKEN} looks at {TOKEN}: (\d\.\d\d)\.", found.headline)
-            row, column = (
-                place_of(trace.target_tokens, said[1], said[2]),
-                place_of(trace.source_tokens, said[3], said[4]),
-            )
-            assert weights[row, column] >= max(weights.values()) - 1e-6 and as_printed(said[5], weights[row, column])
-            assert f"({head_name(layer, head, layers, heads)})" in found.more
-            named += 1
+            assert (finding is None) == (not weights)
+            if finding:
+                weight = weights[finding["row"].position, finding["key"].position]
+                assert weight >= max(weights.values()) - 1e-6 and finding["weight"] == pytest.approx(weight, abs=1e-6)
+                assert finding["head"] == head_name(layer, head, layers, heads)
+                named += 1
     assert named > 150
 
 

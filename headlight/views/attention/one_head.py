@@ -22,21 +22,21 @@ from .explorer_content import CROSS_FIRST
 def show(request: TranslationRequest) -> None:
     """Show the head of the address, at first the one that aligns this sentence best. Raises UserError."""
     trace, atlas = results.trace(request), atlas_of(request)
-    _show_head(request, trace, atlas, found_heads(request, trace, atlas))
+    _show_head(request, trace, atlas, summaries_of(request, trace, atlas))
     show_warnings(request)
 
 
 @fragment  # a choice need not bring the whole page again
 def _show_head(
-    request: TranslationRequest, trace: Trace, atlas: Atlas | None, found: list[atlas_content.Found]
+    request: TranslationRequest, trace: Trace, atlas: Atlas | None, summaries: list[atlas_content.HeadSummary]
 ) -> None:
     with st.container(horizontal=True, gap="medium"):
         heads = choose_head_of(request, CROSS_FIRST)
     alignment = results.alignment(request.checkpoint)
     gold = (alignment.gold, alignment.sentences) if alignment else None
-    one = next(each for each in found if each.heads == heads)
-    error_rate = one.values.get(atlas_content.ALIGNMENT_ERROR)
-    payload = content.head_payload(heads, one.told, trace, atlas, error_rate, gold)
+    summary = next(each for each in summaries if each.heads == heads)
+    error_rate = summary.values.get(atlas_content.ALIGNMENT_ERROR)
+    payload = content.head_payload(heads, summary.role, trace, atlas, error_rate, gold)
     head_card(payload, "head_card", take_address)
     name = heads.address
     query = {"what_if": "head ablation", "off": name}
@@ -48,11 +48,11 @@ def _show_head(
         offer_page(lambda: content.head_page(payload, trace, checkpoint), file)
 
 
-def found_heads(request: TranslationRequest, trace: Trace, atlas: Atlas | None) -> list[atlas_content.Found]:
+def summaries_of(request: TranslationRequest, trace: Trace, atlas: Atlas | None) -> list[atlas_content.HeadSummary]:
     """Return the roles of all heads over the corpus of the atlas, without one in this sentence."""
     if atlas is None:
-        return atlas_content.found_in_sentence(trace)
-    return atlas_content.found_in_atlas(atlas, results.alignment(request.checkpoint))
+        return atlas_content.summaries_of_sentence(trace)
+    return atlas_content.summaries_of_atlas(atlas, results.alignment(request.checkpoint))
 
 
 def take_address(address: str) -> None:

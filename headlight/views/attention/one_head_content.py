@@ -35,7 +35,7 @@ _LOOK_FOR = (
 
 def head_payload(
     heads: HeadRef,
-    told: Finding,
+    role: Finding,
     trace: Trace,
     atlas: Atlas | None,
     error_rate: tuple[float, float | None] | None,
@@ -43,18 +43,18 @@ def head_payload(
 ) -> dict:
     """Return the payload of `components.head_card` for a head, ready for JSON.
 
-    told: what it does; trace: the visitor's own sentence; without an atlas there is no more. error_rate: its alignment
-    error rate, and `gold` the name and number of sentences of the links that it was measured against.
+    role: the head's function; trace: the visitor's sentence; without an atlas there is no more. error_rate: that of
+    its alignment, and `gold` the name and number of sentences of the links that it was measured against.
     """
     entry = atlas.head(heads.kind, heads.layer, heads.head) if atlas else None  # type: ignore[arg-type]
     by_input = reads_by_input(heads, entry)
-    own = own_example(heads, trace, by_input=by_input)
+    first = own_example(heads, trace, by_input=by_input)
     payload: dict = {
         "name": kind_head_name(heads),
-        "headline": told.headline,
-        "sure": told.more,
+        "headline": role.headline,
+        "sure": role.more,
         "rows": rows_named(heads.kind, by_input=by_input),
-        "examples": [own],
+        "examples": [first],
         "groups": [],
         "facts": [],
         "histograms": [],
@@ -69,7 +69,7 @@ def head_payload(
     there = {each["group"] for each in examples}
     return {
         **payload,
-        "examples": [own, *examples],
+        "examples": [first, *examples],
         "groups": [[each, name] for each, name in zip(GROUPS, _GROUP_NAMES, strict=True) if each in there],
         "facts": facts(entry, error_rate, gold),
         "histograms": histograms(entry, count),
@@ -145,20 +145,20 @@ def facts(
     entry: HeadEntry, error_rate: tuple[float, float | None] | None, gold: tuple[str, int] | None
 ) -> list[dict[str, str]]:
     """Return the numbers of a head: name, value with its standard error, and what it is."""
-    told = [
+    rows = [
         {"name": name, "value": _value(measure, *entry.measures[measure]), "says": says}
         for measure, (name, says) in _FACTS.items()
     ]
     lost = with_error(*entry.importance) if entry.importance else "not measured"
     says = "nats of log P that a token of the translation loses without the head; by headlight importance"
-    told.insert(0, {"name": "lost without it", "value": lost, "says": says})
+    rows.insert(0, {"name": "lost without it", "value": lost, "says": says})
     if entry.kind == AttentionKind.CROSS:
         value = with_error(*error_rate) if error_rate else "not measured"
         links = f", {gold[0]}, {pluralize(gold[1], 'sentence')}" if gold else ""
         measured = "error rate of its word alignments against gold links, the lower of both readings"
         says = f"{measured}{links}; by headlight align"
-        told.insert(1, {"name": "alignment error", "value": value, "says": says})
-    return told
+        rows.insert(1, {"name": "alignment error", "value": value, "says": says})
+    return rows
 
 
 def _value(measure: str, mean: float, error: float | None) -> str:
@@ -199,16 +199,15 @@ def _is_narrow(counts: Sequence[int]) -> bool:
 def joins(entry: HeadEntry) -> list[dict]:
     """Return the tokens that a head joins most: pairs, keys and queries, each a table with its title."""
 
-    def rows(found: Sequence[Join]) -> list[list[str]]:
-        names = ([shown_token(each) for each in (join.query, join.key) if each is not None] for join in found[:_SHOWN])
-        means = (two_digits(join.weight / join.rows) if join.rows else "" for join in found)
-        return [
-            [" → ".join(name), f"{join.rows:,}", mean] for name, join, mean in zip(names, found, means, strict=False)
-        ]
+    def row(join: Join) -> list[str]:
+        names = [shown_token(each) for each in (join.query, join.key) if each is not None]
+        return [" → ".join(names), f"{join.rows:,}", two_digits(join.weight / join.rows) if join.rows else ""]
 
     tables = (("Top pairs", entry.pairs), ("Looked at most", entry.keys), ("Most focused", entry.queries))
     return [
-        {"title": title, "header": ["token", "rows", "mean"], "rows": rows(found)} for title, found in tables if found
+        {"title": title, "header": ["token", "rows", "mean"], "rows": [row(join) for join in joined[:_SHOWN]]}
+        for title, joined in tables
+        if joined
     ]
 
 

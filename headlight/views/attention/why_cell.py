@@ -37,21 +37,21 @@ def _show_cell(request: TranslationRequest, trace: Trace) -> None:
         head = choose_head_of(request, CROSS_FIRST)
     with st.container(horizontal=True, gap="medium"):
         cell = _choose_cell(trace, head)
-    found = what_if.parts_of_score(request, head, cell.query, cell.key, cell.against)
-    finding = content.describe_cell(trace, found)
+    parts = what_if.parts_of_score(request, head, cell.query, cell.key, cell.against)
+    finding = content.describe_cell(trace, parts)
     words, figure = st.columns([5, 6], gap="medium")
     with words, st.container(gap="xsmall", key="score_words"):
         show_finding(finding)
-        _show_pairs(trace, found)
-        st.caption(plain(content.describe_biases(found, results.translator(request.checkpoint).model.config)))
+        _show_pairs(trace, parts)
+        st.caption(plain(str(content.describe_biases(parts, results.translator(request.checkpoint).model.config))))
         with st.container(gap="xsmall", key="score_removal"):
-            _show_removal(request, found)
+            _show_removal(request, parts)
     with figure, st.container(key="crowded_1_score_parts"):
         alt = "Parts of the query by parts of the key, coloured by what their product adds to the score"
-        show_figure(plots.score_parts(found, theme="page"), "score_parts", alt, finding)
+        show_figure(plots.score_parts(parts, theme="page"), "score_parts", alt, finding)
         with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
             offer_view("This head in this sentence", "attention", "explorer")
-            offer_table("Every part as CSV", found.to_frame, "score_parts.csv")
+            offer_table("Every part as CSV", parts.to_frame, "score_parts.csv")
 
 
 def _choose_cell(trace: Trace, head: HeadRef) -> Cell:
@@ -100,8 +100,8 @@ def _choose(
     widget = f"why {label}"
     st.session_state[widget] = numbers[0] if numbers and numbers[0] in places else start
 
-    def name_of(place: int) -> str:
-        return "nothing" if place == NOTHING else f"{place + 1} {shown[place]}"
+    def name_of(position: int) -> str:
+        return "nothing" if position == NOTHING else f"{position + 1} {shown[position]}"
 
     def take() -> None:
         _go_to(cell_of(st.session_state[widget]))
@@ -116,9 +116,9 @@ def _go_to(cell: Cell) -> None:
     url_state.write_all({"head": cell.head.address, **cells})
 
 
-def _show_pairs(trace: Trace, found: ScoreParts) -> None:
+def _show_pairs(trace: Trace, parts: ScoreParts) -> None:
     """Show the largest pairs of parts, and a button to the cell of each head that wrote one of them."""
-    pairs = content.largest_pairs(trace, found)
+    pairs = content.largest_pairs(trace, parts)
     st.markdown("\n".join(f"1. {plain(pair.sentence)}" for pair in pairs))
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         for cell in dict.fromkeys(cell for pair in pairs for cell in pair.origins):
@@ -126,15 +126,15 @@ def _show_pairs(trace: Trace, found: ScoreParts) -> None:
             st.button(label, key=key, on_click=_go_to, args=(cell,), icon=":material/arrow_forward:", type="tertiary")
 
 
-def _show_removal(request: TranslationRequest, found: ScoreParts) -> None:
+def _show_removal(request: TranslationRequest, parts: ScoreParts) -> None:
     """Show a list of the heads that wrote before, and the score without the chosen one's part."""
-    heads = {head.address: head for head in content.writers(found)}
+    heads = {head.address: head for head in content.writers(parts)}
     if not heads:
         st.caption("No head wrote before this one: the score comes from words and positions alone.")
         return
     labels = {address: content.head_label(head) for address, head in heads.items()}
-    asked = url_state.read("removed")
-    st.session_state["why_removed"] = asked if asked in heads else next(iter(heads))
+    address = url_state.read("removed")
+    st.session_state["why_removed"] = address if address in heads else next(iter(heads))
     removed = st.selectbox(
         "Remove the part of",
         list(heads),
@@ -143,7 +143,7 @@ def _show_removal(request: TranslationRequest, found: ScoreParts) -> None:
         on_change=lambda: url_state.write("removed", st.session_state["why_removed"]),
         width=220,
     )
-    cell = found.head, found.query, found.key, found.against
+    cell = parts.head, parts.query, parts.key, parts.against
     run = what_if.score_of_run_without(request, *cell, heads[removed])
-    st.markdown(plain(content.describe_removal(found, heads[removed], run)))
+    st.markdown(plain(str(content.describe_removal(parts, heads[removed], run))))
     st.caption(plain(content.removal_reason(results.translator(request.checkpoint).model.config)))

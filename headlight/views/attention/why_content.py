@@ -4,9 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from headlight.app.finding import Finding
+from headlight.app.finding import Finding, Templates
 from headlight.plots.names import part_name, with_norms
-from headlight.plots.numbers import format_probability, signed
 from headlight.plots.tokens import quoted
 from transformer.config import ModelConfig, Positions
 from transformer.interpret.head_patterns import is_word
@@ -16,6 +15,23 @@ from transformer.model.head_ref import HeadRef
 from transformer.model.names import AttentionKind
 
 LARGEST = 5  # pairs of parts with a sentence each
+TEMPLATES = Templates(
+    {
+        "looks": "{query:token} looks at {key:token} mostly through {through}.",
+        "looks_less": "{query:token} looks less at {key:token} mostly through {through}.",
+    },
+    {
+        "weight": "The weight on {key:token} is {weight:probability}.",
+        "weights": "The weight on {key:token} is {weight:probability}, {other_weight:probability} on {other:token}.",
+        "score": "The score of {key:token} is {score:signed}{above}; all parts add up to {total:signed}, of which the "
+        "{side}’s {part} makes {value:signed}.",
+        "above": " above that of {other:token}",
+        "pair": "{one} meets {other}: {value:signed}.",
+        "biases": "Biases add {any_query:signed} for any query and {any_key:signed} for any key.",
+        "relative": "The relative position adds {relative:signed}.",
+        "removal": "Score {score:signed}; without this part {predicted:signed} predicted, {run:signed} in the run.",
+    },
+)
 
 
 @dataclass(frozen=True)
@@ -66,50 +82,48 @@ def query_names(trace: Trace, kind: AttentionKind) -> tuple[str, ...]:
     return trace.source_tokens if kind == AttentionKind.ENCODER else trace.decoder_input_tokens
 
 
-def describe_cell(trace: Trace, found: ScoreParts) -> Finding:
-    """Say which part the query or the key has to thank for the score, and that all parts add up."""
-    head, lead = found.head, found.score
-    names, keys = row_names(trace, head.kind), keys_of(trace, head.kind)
-    row, chosen = weights_of(trace, head)[found.query], quoted(keys[found.key])
-    part, side, value = _heaviest(found, 1 if lead >= 0 else -1)
+def describe_cell(trace: Trace, parts: ScoreParts) -> Finding:
+    """Return the part of the query or the key to which the score owes most, and the sum of all parts."""
+    head, score = parts.head, parts.score
+    row, keys = weights_of(trace, head)[parts.query], keys_of(trace, head.kind)
+    part, side, value = _heaviest(parts, 1 if score >= 0 else -1)
     through = f"the {side}’s {part.kind}" if part.kind in (EMBEDDING, POSITION) else part_name(part)
-    does = "looks at" if lead >= 0 else "looks less at"
-    compared = weight = ""
-    if found.against is not None:
-        weight = f", {format_probability(row[found.against])} on {quoted(keys[found.against])}"
-        compared = f" above that of {quoted(keys[found.against])}"
-    return Finding(
-        f"{quoted(names[found.query])} {does} {chosen} mostly through {through}.",
-        f"The weight on {chosen} is {format_probability(row[found.key])}{weight}. The score of {chosen} is "
-        f"{signed(lead, 2)}{compared}; all parts add up to {signed(found.total, 2)}, of which the {side}’s "
-        f"{part_name(part)} makes {signed(value, 2)}.",
-    )
+    name, query = "looks" if score >= 0 else "looks_less", row_names(trace, head.kind)[parts.query]
+    key, weight = keys[parts.key], {"key": keys[parts.key], "weight": row[parts.key]}
+    heaviest = {"side": side, "part": part_name(part), "value": value}
+    if parts.against is None:
+        above, weights = "", TEMPLATES("weight", **weight)
+    else:
+        above, other = TEMPLATES("above", other=keys[parts.against]), keys[parts.against]
+        weights = TEMPLATES("weights", **weight, other=other, other_weight=row[parts.against])
+    sums = TEMPLATES("score", key=key, score=score, above=above, total=parts.total, **heaviest)
+    return TEMPLATES(name, query=query, key=key, through=through, heaviest=part).followed_by(weights, sums)
 
 
-def _heaviest(found: ScoreParts, sign: int) -> tuple[StreamPart, str, float]:
+def _heaviest(parts: ScoreParts, sign: int) -> tuple[StreamPart, str, float]:
     """Return the part and its side whose products sum to the most in this direction, and the sum; biases aside."""
-    sides = ("query", found.query_parts, 1), ("key", found.key_parts, 0)
+    sides = ("query", parts.query_parts, 1), ("key", parts.key_parts, 0)
     sums = [
         (part, side, float(total))
-        for side, parts, axis in sides
-        for part, total in zip(parts, found.products.sum(axis=axis), strict=True)
+        for side, its_parts, axis in sides
+        for part, total in zip(its_parts, parts.products.sum(axis=axis), strict=True)
         if part.kind != BIASES
     ]
     return max(sums, key=lambda each: sign * each[2])
 
 
-def largest_pairs(trace: Trace, found: ScoreParts) -> list[PairOfParts]:
+def largest_pairs(trace: Trace, parts: ScoreParts) -> list[PairOfParts]:
     """Return the pairs of parts with the largest products, a sentence each; biases aside."""
-    kind = found.head.kind
-    query = quoted(query_names(trace, kind)[found.query])
-    key = quoted(keys_of(trace, kind)[found.key])
-    pairs = (each for each in found.largest(found.products.size) if BIASES not in (each[0].kind, each[1].kind))
+    kind = parts.head.kind
+    query = quoted(query_names(trace, kind)[parts.query])
+    key = quoted(keys_of(trace, kind)[parts.key])
+    pairs = (each for each in parts.largest(parts.products.size) if BIASES not in (each[0].kind, each[1].kind))
     return [
         PairOfParts(
-            f"{_at(one, query)} meets {_at(other, key)}: {signed(value, 2)}.",
+            str(TEMPLATES("pair", one=_at(one, query), other=_at(other, key), value=value)),
             tuple(
                 origin(trace, part.head_ref, position)
-                for part, position in ((one, found.query), (other, found.key))
+                for part, position in ((one, parts.query), (other, parts.key))
                 if part.head_ref is not None
             ),
         )
@@ -129,23 +143,21 @@ def origin(trace: Trace, head: HeadRef, position: int) -> Cell:
     return Cell(head, position, key, others[0] if others else None)
 
 
-def describe_biases(found: ScoreParts, config: ModelConfig) -> str:
-    """Say what biases add for any query and any key, and relative positions where a model has them."""
+def describe_biases(parts: ScoreParts, config: ModelConfig) -> Finding:
+    """Return the sums that biases add for any query and any key, and those of relative positions in some models."""
     is_query, is_key = (
-        np.array([part.kind == BIASES for part in parts]) for parts in (found.query_parts, found.key_parts)
+        np.array([each.kind == BIASES for each in side]) for side in (parts.query_parts, parts.key_parts)
     )
-    products = found.products
-    any_query, any_key = products[is_query].sum(), products[~is_query][:, is_key].sum()
-    relative = (
-        f" The relative position adds {signed(found.relative, 2)}." if config.positions == Positions.RELATIVE else ""
-    )
-    return f"Biases add {signed(any_query, 2)} for any query and {signed(any_key, 2)} for any key.{relative}"
+    any_query, any_key = parts.products[is_query].sum(), parts.products[~is_query][:, is_key].sum()
+    has_relative = config.positions == Positions.RELATIVE
+    biases = TEMPLATES("biases", any_query=any_query, any_key=any_key)
+    return biases.followed_by(TEMPLATES("relative", relative=parts.relative) if has_relative else None)
 
 
-def writers(found: ScoreParts) -> list[HeadRef]:
+def writers(parts: ScoreParts) -> list[HeadRef]:
     """Return the heads that wrote into the query's or the key's stream, the one that the score needs most first."""
-    heads = {part.head_ref: part for part in (*found.query_parts, *found.key_parts) if part.head_ref is not None}
-    effects = {head: abs(found.total - found.without(part)) for head, part in heads.items()}
+    heads = {part.head_ref: part for part in (*parts.query_parts, *parts.key_parts) if part.head_ref is not None}
+    effects = {head: abs(parts.total - parts.without(part)) for head, part in heads.items()}
     return sorted(effects, key=lambda head: -effects[head])
 
 
@@ -159,15 +171,13 @@ def part_of(head: HeadRef) -> StreamPart:
     return StreamPart(head.kind, head.layer, head.head)
 
 
-def describe_removal(found: ScoreParts, removed: HeadRef, run: float) -> str:
-    """Say the score that the parts predict without a head's part, and that of the run."""
-    predicted = found.without(part_of(removed))
-    texts = (signed(value, 2) for value in (found.score, predicted, run))
-    return "Score {}; without this part {} predicted, {} in the run.".format(*texts)
+def describe_removal(parts: ScoreParts, removed: HeadRef, run: float) -> Finding:
+    """Return the score that the parts predict without a head's part, and that of the run."""
+    return TEMPLATES("removal", score=parts.score, predicted=parts.without(part_of(removed)), run=run)
 
 
 def removal_reason(config: ModelConfig) -> str:
-    """Say why prediction and run differ."""
+    """Explain the difference of prediction and run."""
     return with_norms(
         "In the run LayerNorms divide by a new standard deviation, which the prediction holds, and later layers read "
         "the changed stream.",

@@ -5,10 +5,26 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from headlight.app.facts import encode_array
-from headlight.app.finding import Finding
-from headlight.plots.numbers import format_distinct
+from headlight.app.finding import Finding, Templates
 from transformer.decoding.beam import Beam, Branch, Outcome, PathOutcome, SearchRecord
 from transformer.decoding.sampling import Hypothesis
+
+TEMPLATES = Templates(
+    {
+        "same": "Greedy decoding finds the same translation here.",
+        "gained": "Beam search finds a likelier translation than greedy decoding.",
+        "lost": "Greedy decoding finds a likelier translation, but not a better score.",
+    },
+    {
+        "written": "Greedy decoding writes: “{text}” log P: {beam:signed {digits}} with the beam, "
+        "{greedy:signed {digits}} greedy.",
+        "ended": "Greedy's translation ended with rank {rank} by score, with length penalty alpha {alpha:g}.",
+        "fell_out": "Greedy's translation fell out of the beam at step {step} of {steps}, where the beam's {size} best "
+        "continuations were all likelier.",
+        "unfinished": "Greedy's translation was still in the beam, unfinished, when the search stopped: with alpha "
+        "{alpha:g} it could no longer reach the best score.",
+    },
+)
 
 
 def branch_facts(
@@ -38,38 +54,30 @@ def branch_facts(
 def describe_search(
     record: SearchRecord, greedy: Hypothesis, beam: Beam, text: Callable[[list[int]], str]
 ) -> tuple[Finding, str]:
-    """Return what beam search gained over greedy decoding, or what became of greedy's path, and what to try.
+    """Return the gain of beam search over greedy decoding, or the fate of greedy's path, and what to try.
 
     `text` decodes ids.
     """
     best = record.ended[0]
     if best.ids == greedy.ids:
-        return Finding("Greedy decoding finds the same translation here."), "a longer sentence."
-    searched, single = format_distinct(best.log_probability, greedy.log_probability)
-    logs = f"log P: {searched} with the beam, {single} greedy."
-    written = f"Greedy decoding writes: “{text(list(greedy.ids))}” {logs}"
+        return TEMPLATES("same"), "a longer sentence."
+    sums = {"beam": best.log_probability, "greedy": greedy.log_probability}
+    written = TEMPLATES("written", text=text(list(greedy.ids)), **sums, digits=_digits(*sums.values()))
     if best.log_probability > greedy.log_probability:
-        headline = "Beam search finds a likelier translation than greedy decoding."
-        return Finding(headline, written), "both, step by step: where do they part?"
-    fate, attempt = _fate_words(record.outcome_of(greedy.ids), len(greedy.ids), beam)
-    return Finding(
-        "Greedy decoding finds a likelier translation, but not a better score.", f"{fate} {written}"
-    ), attempt
+        return TEMPLATES("gained").followed_by(written), "both, step by step: where do they part?"
+    fate = _describe_fate(record.outcome_of(greedy.ids), len(greedy.ids), beam)
+    return TEMPLATES("lost").followed_by(fate, written), "a wider beam." if fate.name == "fell_out" else "alpha 0."
 
 
-def _fate_words(fate: PathOutcome, length: int, beam: Beam) -> tuple[str, str]:
-    """Return what became of greedy's translation in the search, though it is no less probable, and what to try."""
+def _digits(one: float, other: float) -> int:
+    """Return the number of decimals that tells two numbers apart, from 2 to 7."""
+    return next((digits for digits in range(2, 7) if f"{one:.{digits}f}" != f"{other:.{digits}f}"), 7)
+
+
+def _describe_fate(fate: PathOutcome, length: int, beam: Beam) -> Finding:
+    """Return the fate in the search of greedy's translation, which is no less probable."""
     if fate.outcome == Outcome.ENDED:
-        words = f"Greedy's translation ended with rank {fate.place} by score, with length penalty alpha {beam.alpha:g}."
-        return words, "alpha 0."
+        return TEMPLATES("ended", rank=fate.place, alpha=beam.alpha)
     if fate.outcome == Outcome.FELL_OUT:
-        return (
-            f"Greedy's translation fell out of the beam at step {fate.place} of {length}, where the beam's {beam.size} "
-            "best continuations were all likelier.",
-            "a wider beam.",
-        )
-    return (
-        f"Greedy's translation was still in the beam, unfinished, when the search stopped: with alpha {beam.alpha:g} "
-        "it could no longer reach the best score.",
-        "alpha 0.",
-    )
+        return TEMPLATES("fell_out", step=fate.place, steps=length, size=beam.size)
+    return TEMPLATES("unfinished", alpha=beam.alpha)

@@ -6,15 +6,24 @@ from dataclasses import dataclass
 import numpy as np
 
 from headlight.app.facts import encode_array, translation_facts
-from headlight.app.finding import Finding
+from headlight.app.finding import Finding, Templates, TokenAt
 from headlight.plots.names import head_name
-from headlight.plots.numbers import format_probability
-from headlight.plots.tokens import quoted, quoted_at
 from transformer.decoding.sampling import Hypothesis
 from transformer.interpret.head_patterns import strongest_word_pair
 from transformer.interpret.trace import AttentionMap, Trace
 from transformer.training import TrainingReplay
 
+TEMPLATES = Templates(
+    {
+        "least_probable": "The model was least sure of {token}: {chance:probability}.",
+        "strongest": "{row} looks at {key}: {weight:.2f}.",
+    },
+    {
+        "runner_up": "Runner-up: {other:token}, {other_chance:probability}.",
+        "most_probable": "It has rank {rank}. Most probable: {other:token}, {other_chance:probability}.",
+        "no_larger": "No weight between two words is larger in this map ({head}).",
+    },
+)
 DOUBTFUL = 0.5  # a token of lower probability is doubtful, as in token_lines/story.js
 
 
@@ -105,15 +114,15 @@ def least_probable_step(trace: Trace) -> int:
 def least_probable_token(trace: Trace) -> Finding:
     """Return the chosen token of the lowest probability, and the best other candidate of its step."""
     step = least_probable_step(trace)
-    other = trace.runner_up(step)
-    token, chance = quoted_at(trace.target_tokens, step), format_probability(trace.target_probabilities[step])
-    rank = trace.target_ranks[step]
-    return Finding(
-        f"The model was least sure of {token}: {chance}.",
-        f"{'Runner-up' if rank == 1 else f'It has rank {rank}. Most probable'}: "
-        f"{quoted(trace.candidate_tokens[step][other])}, "
-        f"{format_probability(trace.candidate_probabilities[step, other])}.",
-    )
+    place, rank = trace.runner_up(step), int(trace.target_ranks[step])
+    other = {
+        "other": trace.candidate_tokens[step][place],
+        "other_chance": trace.candidate_probabilities[step, place],
+        "rank": rank,
+    }
+    token = TokenAt(trace.target_tokens, step)
+    finding = TEMPLATES("least_probable", token=token, chance=trace.target_probabilities[step])
+    return finding.followed_by(TEMPLATES("runner_up" if rank == 1 else "most_probable", **other))
 
 
 def strongest_reading(shown: AttentionMap) -> Finding | None:
@@ -122,8 +131,7 @@ def strongest_reading(shown: AttentionMap) -> Finding | None:
     pair = strongest_word_pair(shown.weights, shown.keys, rows)
     if pair is None:
         return None
-    name = head_name(shown.layer, shown.head, shown.layers, shown.heads)
-    return Finding(
-        f"{quoted_at(rows, pair[0])} looks at {quoted_at(shown.keys, pair[1])}: {shown.weights[pair]:.2f}.",
-        f"No weight between two words is larger in this map ({name}).",
-    )
+    row, key = TokenAt(rows, pair[0]), TokenAt(shown.keys, pair[1])
+    head = head_name(shown.layer, shown.head, shown.layers, shown.heads)
+    finding = TEMPLATES("strongest", row=row, key=key, weight=shown.weights[pair])
+    return finding.followed_by(TEMPLATES("no_larger", head=head))

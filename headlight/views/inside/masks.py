@@ -41,7 +41,7 @@ from transformer.interpret.trace import RowLabel
 from transformer.model.head_ref import HeadRef
 
 from . import masks_content as content
-from .masks_content import LABELS, WORDS, said
+from .masks_content import LABELS, TEMPLATES
 
 # The mask that each kind of attention would miss: for real rows of the decoder padding is always later.
 _MASK_OF = {"decoder": DisabledMask.CAUSAL, "encoder": DisabledMask.PADDING, "cross": DisabledMask.PADDING}
@@ -69,7 +69,7 @@ def _batch(request: TranslationRequest, second: TranslationRequest) -> BatchView
     try:
         return measures.padded_batch(request, second.text)
     except UserError as error:
-        st.warning(plain(said("unused_second", error=error)), icon=":material/edit:")
+        st.warning(plain(str(TEMPLATES("unused_second", error=error))), icon=":material/edit:")
         return None
 
 
@@ -90,10 +90,12 @@ def _shown(batch: BatchView) -> int:
 
 
 def _too_long(batch: BatchView, kind: str) -> str:
-    """Say that a map has too many cells for one with its words each; "" where it has not."""
+    """Return the message for a map with too many cells to be drawn with its tokens; "" for a smaller one."""
     source, target = (len(tokens[0]) for tokens in (batch.source_tokens, batch.decoder_input_tokens))
     queries, keys = source if kind == "encoder" else target, target if kind == "decoder" else source
-    return said("too_long", queries=queries, keys=keys, most=MOST_CELLS) if queries * keys > MOST_CELLS else ""
+    if queries * keys <= MOST_CELLS:
+        return ""
+    return str(TEMPLATES("too_long", queries=queries, keys=keys, most_cells=MOST_CELLS))
 
 
 def _leakiest(request: TranslationRequest, second: TranslationRequest, kind: str) -> tuple[int, int]:
@@ -130,11 +132,11 @@ def _show_head(request: TranslationRequest, second: TranslationRequest, chosen: 
         alt = "Probability of each next token, with the mask and without"
         dots = plots.next_tokens(masked, disabled, sentence, theme="page")
         show_figure(dots, "next_tokens", alt, change[0] if change else "")
-    findings = ((key, found) for key, found in (("leak_found", leak), ("change_found", change)) if found)
-    for column, (key, found) in zip(st.columns(2, gap="medium"), findings, strict=False):
+    findings = ((key, finding) for key, finding in (("leak_found", leak), ("change_found", change)) if finding)
+    for column, (key, finding) in zip(st.columns(2, gap="medium"), findings, strict=False):
         with column.container(key=key):
-            show_finding(*found)
-    st.caption(said("caption", outlined=WORDS["outlined"] if kind == "decoder" else ""))
+            show_finding(*finding)
+    st.caption(str(TEMPLATES("caption", outlined=TEMPLATES("outlined") if kind == "decoder" else "")))
 
 
 def _show_maps(
@@ -169,7 +171,7 @@ def _show_batch(batch: BatchView, second: TranslationRequest) -> None:
             [(f"sentence {number}", shown_tokens(tokens)) for number, tokens in enumerate(sentences, start=1)],
             [[position >= length for position in positions] for length in lengths],
         )
-    st.caption(WORDS["source_mask"])
+    st.caption(TEMPLATES.texts["source_mask"])
     if too_long := _too_long(batch, "decoder"):
         st.warning(too_long, icon=":material/content_cut:")
     else:
@@ -185,8 +187,9 @@ def _show_masks(batch: BatchView, sentence: int) -> None:
     panels = []
     for name, cells in masks.items():
         shown = {reason: masked for reason, masked in reasons.items() if not cells[masked].any()}
-        panels.append(Panel(LABELS[name], plots.mask(cells, tokens, shown, theme="page"), WORDS[name], key=name))
+        figure = plots.mask(cells, tokens, shown, theme="page")
+        panels.append(Panel(LABELS[name], figure, TEMPLATES.texts[name], key=name))
     show_panels(f"sentence {sentence + 1}", *panels)
-    if begins := WORDS.get({"<pad>": "begins_with_pad", "</s>": "begins_with_end"}.get(tokens[0], "")):
+    if begins := TEMPLATES.texts.get({"<pad>": "begins_with_pad", "</s>": "begins_with_end"}.get(tokens[0], "")):
         st.caption(begins)
     show_finding(content.describe_masks(batch, sentence))

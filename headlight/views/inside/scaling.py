@@ -5,22 +5,42 @@ import streamlit as st
 
 import headlight.plots as plots
 from headlight.app.choices import whole_number
-from headlight.app.finding import Finding
+from headlight.app.finding import Finding, Templates, TokenAt
 from headlight.app.results import TranslationRequest
 from headlight.app.widgets import Panel, show_figure, show_finding, show_panels
-from headlight.plots.numbers import percent
-from headlight.plots.tokens import quoted_at
 from transformer.experiments.attention import RandomProducts, measure_random_products, softmax_jacobian_norm
 from transformer.interpret.attention_block import Stages, undivided
 
 from .steps import choose_block
 
-_DIVIDED = (
-    "The same queries and keys, without the division before softmax. A model trained without it might learn others."
-)
-_UNDIVIDED = (
-    "The same queries and keys, with a division before softmax, which this model does not have. T5 begins its training "
-    "with queries that are smaller by √d_k instead (Raffel et al. 2020)."
+TEMPLATES = Templates(
+    {
+        "undivided": "Undivided, one word would get {without:percent}, not {divided:percent}.",
+        "divided": "Divided, one word would get {divided:percent}, not {without:percent}.",
+        "hardly_changes": "The division hardly changes the largest weight: {largest:percent} on average.",
+        "would_hardly_change": "The division would hardly change the largest weight: {largest:percent} on average.",
+        "random": "At d_k {high} one key gets {undivided:percent} undivided, {divided:percent} divided.",
+    },
+    {
+        "row_changes": "That is the mean of all rows. The row of {row} changes most, from {low:percent} to "
+        "{high:percent}.",
+        "row_would_change": "This model does not divide. The row of {row} would change most, from {high:percent} to "
+        "{low:percent}.",
+        "deviations": "The unmasked products have a standard deviation of {products:.2f}, the scores {scores:.2f}.",
+        "deviation": "The unmasked products have a standard deviation of {products:.2f}.",
+        "no_gradient": "Each row gives one key all of its weight, so softmax passes no gradient.",
+        "gradient": "Without the division the gradient through softmax with respect to q·k (the sum of its Jacobian's "
+        "absolute entries) would be {gradient:percent} of what it is.",
+        "gradient_undivided": "Without the division the gradient through softmax with respect to q·k (the sum of its "
+        "Jacobian's absolute entries) is {gradient:percent} of what it would be with it.",
+        "random_products": "The {keys} keys' products have a standard deviation of {deviation:.1f} (√{high} = "
+        "{root:.1f}); at d_k {low} the largest weight is {either:percent} either way. With the division the gradient "
+        "with respect to q·k is {median:,.2f} times as large by the rows' median, and {mean:,.2f} times by their mean.",
+        "same_divided": "The same queries and keys, without the division before softmax. A model trained without it "
+        "might learn others.",
+        "same_undivided": "The same queries and keys, with a division before softmax, which this model does not have. "
+        "T5 begins its training with queries that are smaller by √d_k instead (Raffel et al. 2020).",
+    },
 )
 _LEAST = 0.01  # of a share: whole percents do not show less
 _SATURATED = 1e-6  # a softmax's Jacobian below this is float32's rounding
@@ -34,7 +54,7 @@ def show(request: TranslationRequest) -> None:
     rows = plots.without_scaling(stages, block.head, block.queries, theme="page")
     see = describe_head(stages, block.head, block.query_tokens)
     show_figure(rows, "largest_weights", "The largest weight of every query, with the division and without", see)
-    st.caption(_DIVIDED if stages.is_divided else _UNDIVIDED)
+    st.caption(TEMPLATES.texts["same_divided" if stages.is_divided else "same_undivided"])
     show_finding(see)
     st.subheader("Random vectors")
     seed = whole_number("Seed", 1, 99, "random_seed", "Of the random vectors, 1 to 99")
@@ -53,53 +73,57 @@ def show(request: TranslationRequest) -> None:
 
 
 def describe_head(stages: Stages, head: int, queries: tuple[str, ...]) -> Finding:
-    """Return what the division does to this head: its weights, its products, and the gradient through its softmax."""
-    weights = undivided(stages, head)
+    """Return the effect of the division on a head: its weights, its products, and the gradient through its softmax."""
+    weights, is_divided = undivided(stages, head), stages.is_divided
     without, divided = (part.max(axis=-1) for part in weights)
-    unmasked, is_own = stages.unmasked[0], stages.is_divided
-    products = stages.products[0, head][unmasked].std()
-    if is_own:
-        scores = (stages.scores[0, head] - stages.bias[head])[unmasked].std()
-        more = f"The unmasked products have a standard deviation of {products:.2f}, the scores {scores:.2f}. "
-    else:
-        more = f"The unmasked products have a standard deviation of {products:.2f}. "
-    steep, steep_divided = (softmax_jacobian_norm(part).sum() for part in weights)
-    if steep_divided < _SATURATED:
-        more += "Each row gives one key all of its weight, so softmax passes no gradient."
-    else:
-        share = percent(steep / steep_divided * np.sqrt(stages.d_k))
-        what = "what it is" if is_own else "what it would be with it"
-        more += (
-            f"Without the division the gradient through softmax with respect to q·k (the sum of its Jacobian's "
-            f"absolute entries) {'would be' if is_own else 'is'} {share} of {what}."
-        )
+    details = [_deviations(stages, head), _gradient(weights, stages)]
     if without.mean() - divided.mean() < _LEAST:
-        would = "hardly changes" if is_own else "would hardly change"
-        own = divided if is_own else without
-        return Finding(f"The division {would} the largest weight: {percent(own.mean())} on average.", more)
+        finding = TEMPLATES("hardly_changes" if is_divided else "would_hardly_change", largest=_own(weights, stages))
+        return finding.followed_by(*details)
     most = int((without - divided).argmax())
-    mean, mean_divided, low, high = map(percent, (without.mean(), divided.mean(), divided[most], without[most]))
-    row = quoted_at(queries, most, "query")
-    if not is_own:
-        return Finding(
-            f"Divided, one word would get {mean_divided}, not {mean}.",
-            f"This model does not divide. The row of {row} would change most, from {high} to {low}. {more}",
-        )
-    return Finding(
-        f"Undivided, one word would get {mean}, not {mean_divided}.",
-        f"That is the mean of all rows. The row of {row} changes most, from {low} to {high}. {more}",
+    means = {"without": without.mean(), "divided": divided.mean()}
+    row = {"row": TokenAt(queries, most, "query"), "low": divided[most], "high": without[most]}
+    finding = TEMPLATES("undivided" if is_divided else "divided", **means)
+    return finding.followed_by(TEMPLATES("row_changes" if is_divided else "row_would_change", **row), *details)
+
+
+def _own(weights: tuple[np.ndarray, np.ndarray], stages: Stages) -> float:
+    """Return the mean over rows of the largest weight in the model itself."""
+    return float(weights[int(stages.is_divided)].max(axis=-1).mean())
+
+
+def _deviations(stages: Stages, head: int) -> Finding:
+    unmasked = stages.unmasked[0]
+    products = stages.products[0, head][unmasked].std()
+    if not stages.is_divided:
+        return TEMPLATES("deviation", products=products)
+    return TEMPLATES(
+        "deviations", products=products, scores=(stages.scores[0, head] - stages.bias[head])[unmasked].std()
     )
 
 
+def _gradient(weights: tuple[np.ndarray, np.ndarray], stages: Stages) -> Finding:
+    steep, steep_divided = (softmax_jacobian_norm(part).sum() for part in weights)
+    if steep_divided < _SATURATED:
+        return TEMPLATES("no_gradient")
+    name = "gradient" if stages.is_divided else "gradient_undivided"
+    return TEMPLATES(name, gradient=steep / steep_divided * np.sqrt(stages.d_k))
+
+
 def describe_random(spread: RandomProducts) -> Finding:
-    """Return what the random vectors show, at the smallest and the largest size."""
+    """Return the numbers of random vectors at the smallest and the largest size."""
     low, high = spread.sizes[0], spread.sizes[-1]
-    mean = spread.gradient_scaled[-1] / spread.gradient[-1] / np.sqrt(high)
-    return Finding(
-        f"At d_k {high} one key gets {percent(spread.largest[-1])} undivided, {percent(spread.largest_scaled[-1])} "
-        "divided.",
-        f"The {spread.keys} keys' products have a standard deviation of {spread.products[-1]:.1f} (√{high} = "
-        f"{np.sqrt(high):.1f}); at d_k {low} the largest weight is {percent(spread.largest_scaled[0])} either way. "
-        f"With the division the gradient with respect to q·k is {spread.typical_ratio[-1]:,.2f} times as "
-        f"large by the rows' median, and {mean:,.2f} times by their mean.",
+    finding = TEMPLATES("random", high=high, undivided=spread.largest[-1], divided=spread.largest_scaled[-1])
+    return finding.followed_by(
+        TEMPLATES(
+            "random_products",
+            keys=spread.keys,
+            deviation=spread.products[-1],
+            high=high,
+            root=np.sqrt(high),
+            low=low,
+            either=spread.largest_scaled[0],
+            median=spread.typical_ratio[-1],
+            mean=spread.gradient_scaled[-1] / spread.gradient[-1] / np.sqrt(high),
+        )
     )

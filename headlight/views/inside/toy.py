@@ -12,7 +12,7 @@ from streamlit.delta_generator import DeltaGenerator
 from headlight.app import bar, url_state
 from headlight.app.choices import numbers as numbers_to
 from headlight.app.choices import one_of, slider
-from headlight.app.finding import Finding
+from headlight.app.finding import Templates
 from headlight.app.results import TranslationRequest
 from headlight.app.widgets import plain, show_attempt, show_finding
 from headlight.components.show import attention_steps
@@ -34,11 +34,13 @@ from .block_facts import toy_block
 from .steps import offer_program, read_chosen, remember
 
 _EDITED = "toy_tables"  # tables that were changed, by what they belong to
-MASKED_ROW = Finding(
-    "Without any unmasked key the three ways disagree.",
-    "−∞ gives 0 / 0, not a number, which spreads through a whole training by the gradient; −1e9 reads every masked key "
-    "with the same weight; the fused kernel gives 0, as the steps above do. So padding is masked as a key, never as a "
-    "query.",
+TEMPLATES = Templates(
+    {"masked_row": "Without any unmasked key the three ways disagree."},
+    {
+        "three_ways": "−∞ gives 0 / 0, not a number, which spreads through a whole training by the gradient; −1e9 "
+        "reads every masked key with the same weight; the fused kernel gives 0, as the steps above do. So padding is "
+        "masked as a key, never as a query."
+    },
 )
 
 
@@ -180,4 +182,4 @@ def _show_masked_rows(stages: Stages, sentence: int, head: int) -> None:
     cells = [["not a number" if np.isnan(value) else f"{value:.4f}" for value in way] for way in ways.values()]
     keys = [f"token {key + 1}" for key in range(len(result.fused))]
     st.dataframe(pd.DataFrame(cells, list(ways), keys), width="content")
-    show_finding(MASKED_ROW)
+    show_finding(TEMPLATES("masked_row").followed_by(TEMPLATES("three_ways")))

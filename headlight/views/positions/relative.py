@@ -6,10 +6,9 @@ import streamlit as st
 import headlight.plots as plots
 from headlight.app import results
 from headlight.app.choices import choose_side, one_number, one_of
-from headlight.app.finding import Finding
+from headlight.app.finding import Finding, Templates
 from headlight.app.results import TranslationRequest, measures
 from headlight.app.widgets import plain, show_figure, show_finding, show_translation
-from headlight.plots.numbers import format_error, pluralize, scientific, signed
 from headlight.plots.relative_positions import MOST_TOKENS, distance_words
 from transformer.config import ModelConfig
 from transformer.interpret.relative_positions import Moved, RelativeBias, relative_bias
@@ -20,7 +19,30 @@ REACHES = ("16", "48", "all")
 PLACES = 10  # by which the sentence is moved
 FLAT = 0.05  # numbers that differ by less change the ratio of two weights by 5 % at most
 _ROUNDING = 1e-3  # of the largest number
-_LARGE = 10_000
+TEMPLATES = Templates(
+    {
+        "flat": "Head {head} of the {stack} hardly depends on distance.",
+        "favours": "Head {head} of the {stack} favours {high}: {highest:signed}.",
+        "no_room": "The sentence fills all positions: there is no room to move it.",
+        "same_map": "The same sentence at other positions has the same map.",
+        "moved": "Moved, the sentence is another one to the encoder.",
+    },
+    {
+        "within": "All of its numbers lie within {spread:.2g}: it leaves all to the words.",
+        "favours_least": "It favours {low} least: {lowest:signed}. Were their products equal, the one key would get "
+        "e^{spread:.2f} = {factor:short} times the weight of the other.",
+        "measured": "Measured with {places:count token} of masked padding before the sentence: the numbers in the "
+        "encoder's output, the largest {largest:.2f}, differ by at most {difference}.",
+        "rounding": "{difference:error}: rounding",
+        "more_than_rounding": "{difference:.2f}: more than rounding",
+        "buckets": "{buckets} buckets{ways}: one each for distances below {single}, wider ones from there; the last "
+        "{last}.",
+        "each_direction": ", {count} for each direction",
+        "up_to_query": ", for keys up to the query",
+        "begins": "begins at {begin}",
+        "beyond": "is beyond {furthest}, the largest distance here",
+    },
+)
 WHY = (
     "Attention needs the order of words to find a key by its place, and what counts is mostly **how far away it is, "
     "and on which side**: the word before, one of the next few. A position that is added to the embedding leaves "
@@ -59,9 +81,9 @@ def show(request: TranslationRequest) -> None:
             most = model.config.max_length - 1
             far = min(most, 3 * model.config.relative_distance // 2 if reach == "all" else int(reach))
             alt = f"Curves of the bias of each head of the {stack} over distance"
-            told = see if stack == side else describe_head(bias, stack, head)
-            show_figure(plots.bias_curves(bias, head, far, theme="page"), f"bias_{stack}", alt, told)
-            st.caption(plain(describe_buckets(model.config, bias)))
+            finding = describe_head(bias, stack, head)
+            show_figure(plots.bias_curves(bias, head, far, theme="page"), f"bias_{stack}", alt, finding)
+            st.caption(plain(str(describe_buckets(model.config, bias))))
     show_finding(see, "another head: which of them look to a neighbour, and do any look far away?")
     st.markdown(LOOK_FOR)
     st.caption(CROSS)
@@ -83,9 +105,7 @@ def _show_sentence(request: TranslationRequest, bias: RelativeBias, side: Stack,
         st.caption(f"The first {MOST_TOKENS} of {len(tokens)} tokens; beyond them the same diagonals continue.")
     limit = float(abs(bias.numbers[head]).max()) or 1.0
     moved = measures.moved_sentence(request, PLACES)
-    see, places = Finding("The sentence fills all positions: there is no room to move it."), [0]
-    if moved:
-        see, places = describe_moved(moved), [0, moved.places]
+    see, places = (describe_moved(moved), [0, moved.places]) if moved else (TEMPLATES("no_room"), [0])
     for column, first in zip(st.columns(2, gap="medium"), places, strict=False):
         with column:
             st.markdown(f"**Positions {first} to {first + len(shown) - 1}**")
@@ -95,52 +115,40 @@ def _show_sentence(request: TranslationRequest, bias: RelativeBias, side: Stack,
 
 
 def describe_head(bias: RelativeBias, stack: str, head: int) -> Finding:
-    """Say which distances a head favours and disfavours most, and what that does to weights; head from 0."""
+    """Return the distances that a head, from 0, favours most and least, and the ratio of weights between them."""
     numbers = bias.at(bias.distances)[0][head].astype(np.float64)
-    high, low = (_bucket_words(bias, int(at)) for at in (numbers.argmax(), numbers.argmin()))
-    spread = float(np.ptp(numbers))
+    high, low, spread = int(numbers.argmax()), int(numbers.argmin()), float(np.ptp(numbers))
+    name = {"head": head + 1, "stack": stack}
     if spread < FLAT:
-        text = f"All of its numbers lie within {spread:.2g}: it leaves all to the words."
-        return Finding(f"Head {head + 1} of the {stack} hardly depends on distance.", text)
-    times = np.exp(spread)
-    factor = f"{times:,.1f}" if times < _LARGE else scientific(times, 2)
-    return Finding(
-        f"Head {head + 1} of the {stack} favours {high}: {signed(numbers.max(), 2)}.",
-        f"It favours {low} least: {signed(numbers.min(), 2)}. Were their products equal, the one key would get "
-        f"e^{spread:.2f} = {factor} times the weight of the other.",
-    )
+        return TEMPLATES("flat", **name).followed_by(TEMPLATES("within", spread=spread))
+    finding = TEMPLATES("favours", **name, high=_bucket_words(bias, high), highest=numbers[high])
+    ratio = {"spread": spread, "factor": np.exp(spread)}
+    return finding.followed_by(TEMPLATES("favours_least", low=_bucket_words(bias, low), lowest=numbers[low], **ratio))
 
 
 def _bucket_words(bias: RelativeBias, at: int) -> str:
-    """Say which distances share the bucket of the distance in this place."""
+    """Name the distances that share the bucket of the distance at an index."""
     distances = bias.distances
     shared = bias.holds(int(bias.at(distances[at : at + 1])[1][0]))
     return distance_words(shared, furthest=int(np.abs(distances).max()))
 
 
-def describe_buckets(config: ModelConfig, bias: RelativeBias) -> str:
-    """Say how many buckets a side has, how many of them are one distance, and where the last begins."""
+def describe_buckets(config: ModelConfig, bias: RelativeBias) -> Finding:
+    """Return the number of buckets of a side, of those that are one distance, and the beginning of the last."""
     count = config.relative_buckets // (2 if bias.both_ways else 1)
     last, furthest = bias.holds(count - 1), int(np.abs(bias.distances).max())
-    begins = f"begins at {np.abs(last).min()}" if len(last) else f"is beyond {furthest}, the largest distance here"
-    ways = f", {count} for each direction" if bias.both_ways else ", for keys up to the query"
-    return (
-        f"{config.relative_buckets} buckets{ways}: one each for distances below {count // 2}, wider ones from there; "
-        f"the last {begins}."
+    return TEMPLATES(
+        "buckets",
+        buckets=config.relative_buckets,
+        ways=TEMPLATES("each_direction", count=count) if bias.both_ways else TEMPLATES("up_to_query"),
+        single=count // 2,
+        last=TEMPLATES("begins", begin=np.abs(last).min()) if len(last) else TEMPLATES("beyond", furthest=furthest),
     )
 
 
 def describe_moved(moved: Moved) -> Finding:
-    """Say what it changes in the encoder's output that a sentence stands some places later."""
-    if moved.difference < _ROUNDING * moved.largest:
-        return Finding("The same sentence at other positions has the same map.", _moved_words(moved))
-    return Finding("Moved, the sentence is another one to the encoder.", _moved_words(moved))
-
-
-def _moved_words(moved: Moved) -> str:
-    same = moved.difference < _ROUNDING * moved.largest
-    told = f"{format_error(moved.difference)}: rounding" if same else f"{moved.difference:.2f}: more than rounding"
-    return (
-        f"Measured with {pluralize(moved.places, 'token')} of masked padding before the sentence: the numbers in the "
-        f"encoder's output, the largest {moved.largest:.2f}, differ by at most {told}."
-    )
+    """Return the change of the encoder's output when a sentence stands some positions later."""
+    is_same = moved.difference < _ROUNDING * moved.largest
+    difference = TEMPLATES("rounding" if is_same else "more_than_rounding", difference=moved.difference)
+    numbers = {"places": moved.places, "largest": moved.largest, "difference": difference}
+    return TEMPLATES("same_map" if is_same else "moved").followed_by(TEMPLATES("measured", **numbers))

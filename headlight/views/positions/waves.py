@@ -8,10 +8,9 @@ import streamlit as st
 import headlight.plots as plots
 from headlight.app import bar, results
 from headlight.app.choices import slider
-from headlight.app.finding import Finding
+from headlight.app.finding import Finding, Templates
 from headlight.app.results import TranslationRequest
 from headlight.app.widgets import plain, show_figure, show_finding
-from headlight.plots.numbers import format_error, pluralize
 from transformer.config import Positions
 from transformer.interpret.positions import (
     Encoding,
@@ -33,10 +32,26 @@ READ = (
     "sine (solid) and its cosine (dashed), a point on a circle. Each pair turns at its own speed, fast on the left, "
     "slowly on the right. So a shift by k positions is a rotation, the same everywhere: PE(p + k) = R(k) PE(p)."
 )
-NO_POSITIONS = Finding(
-    "This model adds no positions: its encoder reads a multiset.",
-    "So there is nothing to draw. Its decoder can learn something of the order from the causal mask alone (Haviv et "
-    "al. 2022).",
+TEMPLATES = Templates(
+    {
+        "no_positions": "This model adds no positions: its encoder reads a multiset.",
+        "shift": "A shift by {offset:count position} rotates pair {pair} by {angle:,.2f}°.",
+        "learned": "This model's positions are learned: no formula made them.",
+    },
+    {
+        "nothing_to_draw": "So there is nothing to draw. Its decoder can learn something of the order from the causal "
+        "mask alone (Haviv et al. 2022).",
+        "anywhere": "So it does from any position on{turned}.",
+        "turned": " ({turns:count full rotation} and {rest:.1f}°)",
+        "wavelengths": "Pair {pair} repeats every {wave:short} positions, pair 0 every {first_wave:short}, the "
+        "last pair every {last_wave:short}.",
+        "still": "Over positions 0 to {last}, {still} of {columns} columns change by less than {least_change}.",
+        "rotation": "R(k) PE(p) and PE(p + k) differ by at most {error:error}: rounding.",
+        "no_waves": "So there are no waves, and no rotation leads from one position to the next.",
+        "norms": "The {stack}'s rows have norms from {least:.2f} to {most:.2f}, the longest at position {longest}.",
+        "first_position": "This model's position 0 has the formula's vector of position {first}. What depends on "
+        "distances is the same.",
+    },
 )
 MULTIPLIED = (
     "This model's table is made with a slip: its positions are multiplied by 10,000^(2i / d_model), by which the "
@@ -56,7 +71,7 @@ def show(request: TranslationRequest) -> None:
         if model.config.positions == Positions.MULTIPLIED:
             st.caption(plain(MULTIPLIED))
     else:
-        show_finding(NO_POSITIONS)
+        show_finding(TEMPLATES("no_positions").followed_by(TEMPLATES("nothing_to_draw")))
 
 
 def _show_waves(encoding: Encoding) -> None:
@@ -83,7 +98,7 @@ def _show_waves(encoding: Encoding) -> None:
     st.latex(formula(shown))
     st.latex(rotation_formula(shown, pair, position, offset))
     if encoding.first_position:
-        st.caption(plain(first_position_words(encoding)))
+        st.caption(plain(str(TEMPLATES("first_position", first=encoding.first_position))))
 
 
 def _show_learned(model: Transformer) -> None:
@@ -118,24 +133,18 @@ def formula(shown: Encoding) -> str:
     return r"\begin{aligned} " + r" \\ ".join(lines) + r" \end{aligned}"
 
 
-def first_position_words(shown: Encoding) -> str:
-    """Say that a model counts positions from another number than 0."""
-    return (
-        f"This model's position 0 has the formula's vector of position {shown.first_position}. What depends on "
-        "distances is the same."
-    )
-
-
 def describe_waves(shown: Encoding, pair: int, offset: int) -> Finding:
-    """Give the angle of an offset, the pair's wavelength, the columns that hardly change, and the law's error."""
-    angle, turns = _turned(shown, pair, offset)
+    """Return the angle of an offset, wavelengths, the count of columns that hardly change, the rotation's error."""
+    angle = float(np.degrees(offset * shown.frequencies[pair]))
+    turned = TEMPLATES("turned", turns=int(angle // 360), rest=angle % 360) if angle >= 360 else ""
+    first_wave, wave, last_wave = shown.wavelengths[[0, pair, -1]]
     still, error = int((np.ptp(shown.table, axis=0) < STILL).sum()), rotation_error(shown, offset)
-    law = "" if error is None else f" R(k) PE(p) and PE(p + k) differ by at most {format_error(error)}: rounding."
-    return Finding(
-        f"A shift by {pluralize(offset, 'position')} rotates pair {pair} by {angle}.",
-        f"So it does from any position on{turns}. Pair {pair} repeats every {_wave(shown, pair)} positions, pair 0 "
-        f"every {_wave(shown, 0)}, the last pair every {_wave(shown, shown.d_model // 2 - 1)}. Over positions 0 to "
-        f"{shown.length - 1}, {still} of {shown.d_model} columns change by less than {STILL}.{law}",
+    columns = {"last": shown.length - 1, "still": still, "columns": shown.d_model, "least_change": STILL}
+    return TEMPLATES("shift", offset=offset, pair=pair, angle=angle).followed_by(
+        TEMPLATES("anywhere", turned=turned),
+        TEMPLATES("wavelengths", pair=pair, wave=wave, first_wave=first_wave, last_wave=last_wave),
+        TEMPLATES("still", **columns),
+        None if error is None else TEMPLATES("rotation", error=error),
     )
 
 
@@ -149,34 +158,13 @@ def rotation_formula(shown: Encoding, pair: int, position: int, offset: int) -> 
 
 
 def describe_learned(tables: Mapping[Stack, np.ndarray]) -> Finding:
-    """Say what learned tables [length, d_model] lack, and how long their rows are."""
-    norms = " ".join(_norm_words(stack, table) for stack, table in tables.items())
-    return Finding(
-        "This model's positions are learned: no formula made them.",
-        f"So there are no waves, and no rotation leads from one position to the next. {norms}",
+    """Return the norms of the rows of learned tables [length, d_model]."""
+    lengths = {stack: np.linalg.norm(table, axis=1) for stack, table in tables.items()}
+    norms = (
+        TEMPLATES("norms", stack=stack, least=each.min(), most=each.max(), longest=int(each.argmax()))
+        for stack, each in lengths.items()
     )
-
-
-def _norm_words(stack: Stack, table: np.ndarray) -> str:
-    norms = np.linalg.norm(table, axis=1)
-    ends = f"from {norms.min():.2f} to {norms.max():.2f}"
-    return f"The {stack}'s rows have norms {ends}, the longest at position {int(norms.argmax())}."
-
-
-def _wave(shown: Encoding, pair: int) -> str:
-    """Write a wavelength: 6.3, 112, 47,117."""
-    wavelength = shown.wavelengths[pair]
-    if wavelength < 1:
-        return f"{wavelength:.2g}"
-    return f"{wavelength:.1f}" if wavelength < 100 else f"{wavelength:,.0f}"
-
-
-def _turned(shown: Encoding, pair: int, offset: int) -> tuple[str, str]:
-    """Write by how much an offset turns a pair, and how many full rotations that is: "" for none."""
-    angle = float(np.degrees(offset * shown.frequencies[pair]))
-    turns = int(angle // 360)
-    more = f" ({pluralize(turns, 'full rotation')} and {angle % 360:.1f}°)" if turns else ""
-    return f"{angle:,.2f}°", more
+    return TEMPLATES("learned").followed_by(TEMPLATES("no_waves"), *norms)
 
 
 def _named(values: np.ndarray, name: str) -> str:

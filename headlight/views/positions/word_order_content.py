@@ -2,12 +2,30 @@
 
 from collections.abc import Sequence
 
-from headlight.app.finding import Finding
-from headlight.plots.tokens import quoted
+from headlight.app.finding import Finding, Templates
 from transformer.config import Positions
 from transformer.interpret.head_patterns import is_word
 from transformer.interpret.positions import EmbeddingSum, Repetition, shared_tokens
 
+TEMPLATES = Templates(
+    {
+        "different_tokens": "The sentences have different tokens: only shared ones can be compared.",
+        "same": "Both sentences are the same: swap two words.",
+        "same_translation": "Without positions both orders get the same translation!",
+        "same_vectors": "Without positions the encoder is given the same vectors in both.",
+    },
+    {
+        "none_moved": "No token of both stands at another position.",
+        "moved": "{token:token} stands at position {first} in the first and {second} in the second.",
+        "none": "This model adds no positions: the two are {after:.2f} apart.",
+        "relative": "Nothing is added to its embedding: the two are {after:.2f} apart. Order comes in only with the "
+        "scores, by a bias for each distance; here “without positions” means without the encoder's bias.",
+        "added": "Its embeddings are {before:.2f} apart; with the positions added, {after:.2f}. Without positions the "
+        "encoder reads a bag of vectors and cannot know which word stands where.",
+        "with_same": "With positions the translation is the same.",
+        "with_another": "With positions the translation is another one for each order.",
+    },
+)
 WHY = (
     "Attention alone does not see where words stand. So the model adds to each word a vector of its position (Vaswani "
     "et al. 2017, 3.5)."
@@ -34,31 +52,17 @@ def describe_order(
     """Compare two sentences for an encoder without positions: their translations, with positions and `without`."""
     shared = shared_tokens(one, other)
     if len(shared) < max(len(one.tokens), len(other.tokens)):
-        headline = "The sentences have different tokens: only shared ones can be compared."
+        name = "different_tokens"
     elif one.tokens == other.tokens:
-        return Finding("Both sentences are the same: swap two words.")
-    elif without[0] == without[1]:
-        headline = "Without positions both orders get the same translation!"
+        return TEMPLATES("same")
     else:
-        headline = "Without positions the encoder is given the same vectors in both."
+        name = "same_translation" if without[0] == without[1] else "same_vectors"
     moved = plainest(shared)
     if not moved:
-        return Finding(headline, "No token of both stands at another position.")
-    same = "the same" if translations[0] == translations[1] else "another one for each order"
-    return Finding(headline, f"{_moved_words(one.kind, moved[0])} With positions the translation is {same}.")
-
-
-def _moved_words(kind: Positions, copy: Repetition) -> str:
-    """Describe the two vectors of a token that stands at another position in each sentence."""
-    where = f"{quoted(copy.token)} stands at position {copy.first} in the first and {copy.second} in the second."
-    if kind == Positions.NONE:
-        return f"{where} This model adds no positions: the two are {copy.after:.2f} apart."
-    if kind == Positions.RELATIVE:
-        return (
-            f"{where} Nothing is added to its embedding: the two are {copy.after:.2f} apart. Order comes in only with "
-            "the scores, by a bias for each distance; here “without positions” means without the encoder's bias."
-        )
-    return (
-        f"{where} Its embeddings are {copy.before:.2f} apart; with the positions added, {copy.after:.2f}. Without "
-        "positions the encoder reads a bag of vectors and cannot know which word stands where."
+        return TEMPLATES(name).followed_by(TEMPLATES("none_moved"))
+    copy, kind = moved[0], one.kind if one.kind in (Positions.NONE, Positions.RELATIVE) else "added"
+    return TEMPLATES(name).followed_by(
+        TEMPLATES("moved", token=copy.token, first=copy.first, second=copy.second),
+        TEMPLATES(kind, before=copy.before, after=copy.after),
+        TEMPLATES("with_same" if translations[0] == translations[1] else "with_another"),
     )

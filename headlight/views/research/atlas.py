@@ -11,7 +11,7 @@ from headlight.app.results import TranslationRequest
 from headlight.app.widgets import offer_table
 from headlight.components.show import head_finder
 from headlight.views.attention.explorer_content import CROSS_FIRST
-from headlight.views.attention.one_head import atlas_of, found_heads, take_address
+from headlight.views.attention.one_head import atlas_of, summaries_of, take_address
 from transformer.interpret.trace import Trace
 
 from .atlas_content import finder_payload
@@ -20,7 +20,7 @@ from .atlas_content import finder_payload
 def show(request: TranslationRequest) -> None:
     """Show the finder with the head of the address chosen. Raises UserError."""
     trace, atlas = results.trace(request), atlas_of(request)
-    _show_finder(request, trace, finder_payload(found_heads(request, trace, atlas)))
+    _show_finder(request, trace, finder_payload(summaries_of(request, trace, atlas)))
     if atlas:
         offer_table("Every head as CSV", atlas.to_frame, "atlas.csv")
 

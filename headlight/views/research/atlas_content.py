@@ -4,16 +4,16 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from headlight.app.finding import Finding
+from headlight.app.finding import Finding, Templates
 from headlight.plots.names import KIND_NAMES, kind_head_name, sentence_case
-from headlight.plots.numbers import percent, pluralize, signed
+from headlight.plots.numbers import percent, signed
 from transformer.corpus import AlignmentTable, Atlas, HeadEntry, Role
 from transformer.interpret.head_patterns import HeadMeasures, Pattern, measure_heads
 from transformer.interpret.trace import Trace, keys_of, masked_maps
 from transformer.model.head_ref import HeadRef
 from transformer.model.names import AttentionKind
 
-PLAIN = 0.5  # of the rows: from here on a head is said to look most at one place
+PLAIN = 0.5  # share of rows from which a head looks most at one place
 _ENOUGH = 0.05  # of the rows that a pattern could be in, of those of the pattern with most: fewer say nothing
 # Where a head looks, at most three words: of its headline.
 LOOKS_AT = {
@@ -27,6 +27,19 @@ LOOKS_AT = {
     Pattern.OUTPUT_ALIGNMENT: "the aligned source word",
     Pattern.INPUT_ALIGNMENT: "their input's source word",
 }
+TEMPLATES = Templates(
+    {
+        "no_pattern": "No row of it follows a known pattern.",
+        "no_one_place": "No one place: {looks_at} in {share:percent} of rows.",
+        "most_rows": "{rows} of rows look most at {looks_at}.",
+    },
+    {
+        "one_sentence": "This is of the sentence above alone.",
+        "over": "Over {sentences:count sentence}.",
+        "counts": "{rows:,} of {eligible:count row} that could, in {sentences:count sentence}.",
+        "labelled": "It has the label “{pattern}” in {labelled:percent} (± {error:.1f}) of the sentences.",
+    },
+)
 # Of each measure: its name on an axis, and what it is; the first two are those that the finder begins with.
 MEASURES = {
     "distance": (
@@ -48,24 +61,22 @@ ERROR_RATE = ("alignment error", "alignment error rate against gold links, the l
 
 
 @dataclass(frozen=True)
-class Found:
-    """Measures of a head: its values by name with their standard errors, where they were measured; the
-    pattern that most of its rows follow, and the sentence.
-    """
+class HeadSummary:
+    """Values of a head by name with their standard errors, the pattern that most of its rows follow, and its role."""
 
     heads: HeadRef
     values: Mapping[str, tuple[float, float | None]]
     pattern: Pattern | None
     share: float
-    told: Finding
+    role: Finding
 
 
-def found_in_atlas(atlas: Atlas, alignment: AlignmentTable | None) -> list[Found]:
+def summaries_of_atlas(atlas: Atlas, alignment: AlignmentTable | None) -> list[HeadSummary]:
     """Return all heads of an atlas, with their alignment error rates where these were measured."""
-    return [_found(entry, atlas.sentences_measured, _error_rate(entry, alignment)) for entry in atlas.entries()]
+    return [_summary(entry, atlas.sentences_measured, _error_rate(entry, alignment)) for entry in atlas.entries()]
 
 
-def _found(entry: HeadEntry, sentences: int, rate: tuple[float, float | None] | None) -> Found:
+def _summary(entry: HeadEntry, sentences: int, rate: tuple[float, float | None] | None) -> HeadSummary:
     values: dict[str, tuple[float, float | None]] = dict(entry.measures)
     for pattern in Pattern:
         if entry.roles.get(pattern):
@@ -76,10 +87,10 @@ def _found(entry: HeadEntry, sentences: int, rate: tuple[float, float | None] | 
         values[ALIGNMENT_ERROR] = rate
     plainest, share = plainest_pattern(entry.roles, sentences)
     heads = HeadRef(entry.kind, entry.layer, entry.head)
-    return Found(heads, values, plainest, share, describe_role(entry.roles, sentences))
+    return HeadSummary(heads, values, plainest, share, describe_role(entry.roles, sentences))
 
 
-def found_in_sentence(trace: Trace) -> list[Found]:
+def summaries_of_sentence(trace: Trace) -> list[HeadSummary]:
     """Return all heads by one sentence alone."""
     measured = []
     for kind in AttentionKind:
@@ -87,19 +98,19 @@ def found_in_sentence(trace: Trace) -> list[Found]:
     return [_of_sentence(each) for each in measured]
 
 
-def _of_sentence(measured: HeadMeasures) -> Found:
+def _of_sentence(measured: HeadMeasures) -> HeadSummary:
     counts = {
         pattern: Role(int(pattern == measured.label), share.rows, share.eligible)
         for pattern, share in measured.counts.items()
     }
     pattern, share = plainest_pattern(counts)
     values = {"confidence": measured.confidence, "entropy": measured.entropy}
-    return Found(
+    return HeadSummary(
         HeadRef(measured.kind, measured.layer, measured.head),
         {name: (float(value), None) for name, value in values.items() if not math.isnan(value)},
         pattern,
         share,
-        Finding(_headline(pattern, share), "This is of the sentence above alone."),
+        _headline(pattern, share).followed_by(TEMPLATES("one_sentence")),
     )
 
 
@@ -139,34 +150,36 @@ def plainest_pattern(roles: Mapping[Pattern, Role], sentences: int = 0) -> tuple
 
 
 def describe_role(roles: Mapping[Pattern, Role], sentences: int) -> Finding:
-    """Say where a head looks over a corpus, and how surely."""
+    """Return where a head looks over a corpus, with counts."""
     pattern, share = plainest_pattern(roles, sentences)
     if pattern is None:
-        return Finding(_headline(None, 0.0), f"Over {pluralize(sentences, 'sentence')}.")
+        return TEMPLATES("no_pattern").followed_by(TEMPLATES("over", sentences=sentences))
     role = roles[pattern]
-    plain, error = role.share(sentences)
-    rows = f"{role.rows:,} of {pluralize(role.eligible, 'row')} that could, in {pluralize(sentences, 'sentence')}."
-    surely = f"It has the label “{pattern}” in {percent(plain)} (± {100 * error:.1f}) of the sentences."
-    return Finding(_headline(pattern, share), f"{rows} {surely}")
+    labelled, error = role.share(sentences)
+    return _headline(pattern, share).followed_by(
+        TEMPLATES("counts", rows=role.rows, eligible=role.eligible, sentences=sentences),
+        TEMPLATES("labelled", pattern=pattern, labelled=labelled, error=100 * error),
+    )
 
 
-def _headline(pattern: Pattern | None, share: float) -> str:
+def _headline(pattern: Pattern | None, share: float) -> Finding:
     if pattern is None:
-        return "No row of it follows a known pattern."
+        return TEMPLATES("no_pattern")
+    looks_at = {"looks_at": LOOKS_AT[pattern], "share": share}
     if share < PLAIN:
-        return f"No one place: {LOOKS_AT[pattern]} in {percent(share)} of rows."
-    return f"{sentence_case(percent(share))} of rows look most at {LOOKS_AT[pattern]}."
+        return TEMPLATES("no_one_place", **looks_at)
+    return TEMPLATES("most_rows", rows=sentence_case(percent(share)), **looks_at)
 
 
-def finder_payload(found: Sequence[Found]) -> dict:
-    """Return what `components.head_finder` shows, ready for JSON, but for what is chosen.
+def finder_payload(summaries: Sequence[HeadSummary]) -> dict:
+    """Return the payload of `components.head_finder`, ready for JSON, without the visitor's choice.
 
     measures: name, label and explanation of each that some head has; patterns: name and words of those that some head
     follows most; heads: of each its kind, layer and head from 0, name, pattern, share of rows, and headline; values: by
     measure, of each head [value, standard error], null where it was not measured.
     """
-    measures = _measures_of(found)
-    patterns = [pattern for pattern in Pattern if any(each.pattern == pattern for each in found)]
+    measures = _measures_of(summaries)
+    patterns = [pattern for pattern in Pattern if any(each.pattern == pattern for each in summaries)]
     return {
         "measures": [{"name": name, "label": label, "says": says} for name, (label, says) in measures.items()],
         "kinds": [{"kind": kind, "name": name} for kind, name in KIND_NAMES.items()],
@@ -179,21 +192,21 @@ def finder_payload(found: Sequence[Found]) -> dict:
                 "name": kind_head_name(each.heads),
                 "pattern": "" if each.pattern is None else str(each.pattern),
                 "share": round(each.share, 4),
-                "says": each.told.headline,
+                "says": each.role.headline,
             }
-            for each in found
+            for each in summaries
         ],
-        "values": {name: [_sent(each.values.get(name)) for each in found] for name in measures},
+        "values": {name: [_sent(each.values.get(name)) for each in summaries] for name in measures},
     }
 
 
-def _measures_of(found: Sequence[Found]) -> dict[str, tuple[str, str]]:
+def _measures_of(summaries: Sequence[HeadSummary]) -> dict[str, tuple[str, str]]:
     labelled = {
         _LABEL + pattern: (f"“{pattern}” sentences", f"share of sentences in which the head has the label “{pattern}”")
         for pattern in Pattern
     }
     every = {**MEASURES, "importance": IMPORTANCE, ALIGNMENT_ERROR: ERROR_RATE, **labelled}
-    return {name: every[name] for name in every if any(name in each.values for each in found)}
+    return {name: every[name] for name in every if any(name in each.values for each in summaries)}
 
 
 def _sent(value: tuple[float, float | None] | None) -> list[float | None] | None:

@@ -1,7 +1,6 @@
 """Attribution: four measures of the source tokens for one target token, side by side."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 import streamlit as st
@@ -9,14 +8,14 @@ import streamlit as st
 import headlight.plots as plots
 from headlight.app import results
 from headlight.app.choices import choose_output_token
-from headlight.app.finding import Finding
+from headlight.app.finding import Finding, Templates, TokenAt
 from headlight.app.model_queue import part_by_part
 from headlight.app.results import TranslationRequest, measures
 from headlight.app.widgets import plain, show_result, show_table, show_translation
 from headlight.plots.contributions import GRADIENT, LEFT_OUT, MEASURES, NORMED, RAW
 from headlight.plots.limits import left_out_words
 from headlight.plots.numbers import LEAST_SHOWN, signed
-from headlight.plots.tokens import quoted, quoted_at
+from headlight.plots.tokens import quoted
 from transformer.interpret.attribution import (
     Attribution,
     concatenate,
@@ -26,6 +25,24 @@ from transformer.interpret.attribution import (
 )
 
 FEWEST = 3  # tokens whose ranks can be compared
+TEMPLATES = Templates(
+    {
+        "same_token": "All {measures} measures are largest at the same token.",
+        "different_tokens": "The {measures} measures are largest at {places} different tokens.",
+    },
+    {
+        "largest": "Signs aside: {tokens:; }.",
+        "largest_by": "{token} by {names:, }",
+        "prefix": "Without the earlier input token that matters most, {input}, log P {prefix}; without the source "
+        "token that does, it {source}. {begin:token} is not counted.",
+        "falls": "falls by {by:.2f}",
+        "rises": "rises by {by:.2f}",
+        "stays": "moves by under 0.01",
+        "ranks": "The ranks of {close: and } are closest ({highest:signed}), those of {apart: and } farthest apart "
+        "({lowest:signed}; 1 is the same order, 0 no monotone relation, −1 the reverse order).",
+        "no_ranks": "Ranks cannot be compared here: that takes {fewest} tokens, and values that differ.",
+    },
+)
 
 
 def show(request: TranslationRequest) -> None:
@@ -43,9 +60,8 @@ def show(request: TranslationRequest) -> None:
         LEFT_OUT: left_out.source,
     }
     target, tokens = quoted(trace.target_tokens[step]), trace.source_tokens
-    finding = describe_largest(values, tokens)
     prefix = describe_prefix(left_out, trace.decoder_input_tokens[: step + 1])
-    finding = replace(finding, more=f"{finding.more} {prefix}".rstrip())
+    finding = describe_largest(values, tokens).followed_by(prefix)
     alt = f"Four panels of bars over the source tokens, for the target token {target}"
     attempt = "the full stop: does it get weight, and does leaving it out change anything?"
     show_result(plots.attribution(values, tokens, theme="page"), "beyond", alt, finding, attempt)
@@ -62,7 +78,7 @@ def show(request: TranslationRequest) -> None:
     with st.container(key="ranks"):
         st.markdown("**Rank correlation** (Spearman) of the source tokens, ranked by size without sign")
         show_table("Rank correlation of each two measures", "", MEASURES[:-1], correlation_rows(correlated))
-        st.caption(plain(describe_agreement(correlated)))
+        st.caption(plain(str(describe_agreement(correlated))))
 
 
 def correlations(values: dict[str, np.ndarray]) -> np.ndarray:
@@ -71,9 +87,9 @@ def correlations(values: dict[str, np.ndarray]) -> np.ndarray:
     return np.array([[rank_correlation(one, other) for other in sizes] for one in sizes])
 
 
-def correlation_rows(found: np.ndarray) -> list[tuple[str, list[str]]]:
+def correlation_rows(correlated: np.ndarray) -> list[tuple[str, list[str]]]:
     """Return the table's rows under one another, each pair once; "–" where there are too few tokens to compare."""
-    cells = [["–" if np.isnan(value) else signed(value, 2) for value in line] for line in found]
+    cells = [["–" if np.isnan(value) else signed(value, 2) for value in line] for line in correlated]
     last = len(MEASURES) - 1
     return [(MEASURES[row], cells[row][:row] + [""] * (last - row)) for row in range(1, last + 1)]
 
@@ -93,53 +109,46 @@ def occlude_step(request: TranslationRequest, step: int, against: int | None = N
 
 
 def describe_largest(values: dict[str, np.ndarray], tokens: Sequence[str]) -> Finding:
-    """Return how many tokens are largest by one of the measures, signs aside, and which by each."""
-    first: dict[str, list[str]] = {}
+    """Return the tokens that are largest by some measure, signs aside, each with its measures."""
+    names_at: dict[int, list[str]] = {}
     for name in MEASURES:
         if np.isfinite(values[name]).any():
-            first.setdefault(quoted_at(tokens, int(np.nanargmax(np.abs(values[name])))), []).append(name)
-    count = sum(map(len, first.values()))
-    same = f"All {count} measures are largest at the same token."
-    other = f"The {count} measures are largest at {len(first)} different tokens."
-    parts = "; ".join(f"{token} by {', '.join(names)}" for token, names in first.items())
-    return Finding(same if len(first) == 1 else other, f"Signs aside: {parts}.")
+            names_at.setdefault(int(np.nanargmax(np.abs(values[name]))), []).append(name)
+    largest = (TEMPLATES("largest_by", token=TokenAt(tokens, at), names=tuple(names)) for at, names in names_at.items())
+    name, count = "same_token" if len(names_at) == 1 else "different_tokens", sum(map(len, names_at.values()))
+    finding = TEMPLATES(name, measures=count, places=len(names_at))
+    return finding.followed_by(TEMPLATES("largest", tokens=tuple(largest)))
 
 
-def describe_prefix(left_out: Attribution, fed: Sequence[str]) -> str:
-    """Return how far log P moves without the earlier input token that matters most, and without such a source token.
+def describe_prefix(left_out: Attribution, fed: Sequence[str]) -> Finding | None:
+    """Return the change of log P without the earlier input token that matters most, and without such a source token.
 
-    The begin of sentence does not count: in training no decoder row ever was without it.
+    The begin of sentence does not count: in training no decoder row ever was without it. None without both tokens.
     """
     prefix, source = left_out.prefix, left_out.source
     if not np.isfinite(prefix[1:]).any() or not np.isfinite(source).any():
-        return ""
+        return None
     index = 1 + int(np.nanargmax(np.abs(prefix[1:])))
-    most = source[np.nanargmax(np.abs(source))]
-    return (
-        f"Without the earlier input token that matters most, {quoted_at(fed, index)}, log P {_change(prefix[index])}; "
-        f"without the source token that does, it {_change(most)}. {quoted(fed[0])} is not counted."
-    )
+    changes = {"prefix": _change(prefix[index]), "source": _change(source[np.nanargmax(np.abs(source))])}
+    return TEMPLATES("prefix", input=TokenAt(fed, index), begin=fed[0], **changes)
 
 
-def describe_agreement(correlated: np.ndarray) -> str:
+def describe_agreement(correlated: np.ndarray) -> Finding:
     """Return the two measures whose ranks agree most, and the two that agree least; [measures, measures]."""
     pairs = [
-        (float(correlated[one, other]), f"{MEASURES[other]} and {MEASURES[one]}")
+        (float(correlated[one, other]), (MEASURES[other], MEASURES[one]))
         for one in range(len(MEASURES))
         for other in range(one)
         if not np.isnan(correlated[one, other])
     ]
     if not pairs:
-        return f"Ranks cannot be compared here: that takes {FEWEST} tokens, and values that differ."
-    (least, apart), (most, close) = min(pairs), max(pairs)
-    return (
-        f"The ranks of {close} are closest ({signed(most, 2)}), those of {apart} farthest apart ({signed(least, 2)}; 1 "
-        "is the same order, 0 no monotone relation, −1 the reverse order)."
-    )
+        return TEMPLATES("no_ranks", fewest=FEWEST)
+    (lowest, apart), (highest, close) = min(pairs), max(pairs)
+    return TEMPLATES("ranks", close=close, highest=highest, apart=apart, lowest=lowest)
 
 
-def _change(drop: float) -> str:
-    """Return how log P moves where something is left out: "falls by 0.12", "rises by 0.31", "moves by under 0.01"."""
+def _change(drop: float) -> Finding:
+    """Return the change of log P where something is left out."""
     if abs(drop) < LEAST_SHOWN:
-        return "moves by under 0.01"
-    return f"{'falls' if drop > 0 else 'rises'} by {abs(drop):.2f}"
+        return TEMPLATES("stays")
+    return TEMPLATES("falls" if drop > 0 else "rises", by=abs(drop))

@@ -4,15 +4,22 @@ import streamlit as st
 
 import headlight.plots as plots
 from headlight.app import bar, results
-from headlight.app.finding import Finding
+from headlight.app.finding import Finding, Templates
 from headlight.app.model_queue import part_by_part
 from headlight.app.results import CheckpointFiles, TranslationRequest, measures
 from headlight.app.widgets import Panel, show_finding, show_panels
-from headlight.plots.numbers import format_probability, percent, pluralize
 from transformer.evaluation import Confidence, concatenate
 from transformer.experiments.training import Smoothing
 
 _PARTS = 8
+TEMPLATES = Templates(
+    {"right": "The top-1 prediction is right in {right:percent} of {tokens:count token}."},
+    {
+        "mean": "Its mean probability is {mean:percent}.",
+        "smoothing": "Trained with label smoothing ε = {epsilon:g}, the loss of a right token is least at "
+        "{least:probability}, above which {above:percent} of the tokens lie.",
+    },
+)
 
 
 def show(request: TranslationRequest) -> None:
@@ -47,15 +54,11 @@ def _measure(checkpoint: CheckpointFiles) -> Confidence:
 
 
 def describe_confidence(measured: Confidence, smoothing: Smoothing | None) -> Finding:
-    """Say how sure and how right the top-1 prediction is, and how that compares with what label smoothing asks for."""
-    right, count = percent(measured.right.mean()), pluralize(len(measured.best), "token")
-    headline = f"The top-1 prediction is right in {right} of {count}."
-    sure = f"Its mean probability is {percent(measured.best.mean())}."
-    if smoothing is None or not smoothing.epsilon:
-        return Finding(headline, sure)
-    above = percent((measured.best > smoothing.right).mean())
-    return Finding(
-        headline,
-        f"{sure} Trained with label smoothing ε = {smoothing.epsilon:g}, the loss of a right token is least at "
-        f"{format_probability(smoothing.right)}, above which {above} of the tokens lie.",
+    """Return accuracy and confidence of the top-1 prediction, and the part of it above the optimum of smoothing."""
+    finding = TEMPLATES("right", right=measured.right.mean(), tokens=len(measured.best)).followed_by(
+        TEMPLATES("mean", mean=measured.best.mean())
     )
+    if smoothing is None or not smoothing.epsilon:
+        return finding
+    above = (measured.best > smoothing.right).mean()
+    return finding.followed_by(TEMPLATES("smoothing", epsilon=smoothing.epsilon, least=smoothing.right, above=above))

@@ -6,19 +6,32 @@ import streamlit as st
 import headlight.plots as plots
 from headlight.app import results
 from headlight.app.choices import choose_among, choose_output_token
-from headlight.app.finding import Finding
+from headlight.app.finding import Finding, Templates, TokenAt
 from headlight.app.results import TranslationRequest, measures
 from headlight.app.widgets import plain, show_result, show_translation
 from headlight.plots.contributions import Contrast, other_candidates
 from headlight.plots.limits import left_out_words
 from headlight.plots.numbers import format_probability, signed
-from headlight.plots.tokens import quoted, quoted_at, shown_token
+from headlight.plots.tokens import quoted, shown_token
 from headlight.views.research.attribution import occlude_step
 from transformer.interpret.attribution import rank_correlation
 from transformer.interpret.trace import Trace
 
 AGREE, PARTLY = 0.7, 0.3  # rank correlations from which two methods agree, and from which they do in part
-
+TEMPLATES = Templates(
+    {
+        "agree": "The two methods agree: their ranks correlate by {correlation:signed}.",
+        "agree_in_part": "The two methods agree in part: their ranks correlate by {correlation:signed}.",
+        "do_not_agree": "The two methods do not agree: their ranks correlate by {correlation:signed}.",
+        "too_little": "There is too little here to compare the two methods.",
+    },
+    {
+        "bars": "Highest and lowest bar: {methods:, }. {begin:token} is not counted.",
+        "method": "by {method} {highest} and {lowest}",
+        "of_source": "{token} of the source ({value:signed})",
+        "of_prefix": "{token} of the prefix ({value:signed})",
+    },
+)
 ATTEMPT = (
     "output token 1 of “The dogs sleep.”: does “dogs” speak for its article? Then “The nurse said that she is "
     "tired.”: does the gender of the first word come from “nurse” or from “she” (Stanovsky et al. 2019)?"
@@ -47,13 +60,13 @@ def show(request: TranslationRequest) -> None:
     contrast = Contrast(*names, trace.source_tokens, fed, gradient, left_out)
     logits = results.residual_stream(request).logits[step]
     chances, ids = (trace.target_probabilities[step], probability), (trace.target_ids[step], against)
-    told = [
+    candidates = [
         f"**{plain(quoted(name))}** ({plain(format_probability(float(chance)))}, logit {signed(float(logit), 2)})"
         for name, chance, logit in zip(names, chances, logits[list(ids)], strict=True)
     ]
     st.markdown(
-        f"Why {told[0]} and not {told[1]}? Teal bars speak for **{plain(quoted(names[0]))}**, hatched brown ones for "
-        f"**{plain(quoted(names[1]))}**."
+        f"Why {candidates[0]} and not {candidates[1]}? Teal bars speak for **{plain(quoted(names[0]))}**, hatched "
+        f"brown ones for **{plain(quoted(names[1]))}**."
     )
     alt = f"For each source and prefix token its support for {quoted(names[0])} against {quoted(names[1])}"
     finding = describe_contrast(contrast)
@@ -71,25 +84,25 @@ def most_doubtful_step(trace: Trace) -> int:
 
 
 def describe_contrast(contrast: Contrast) -> Finding:
-    """Say whether the methods rank tokens alike, and name the highest and the lowest bar by each.
+    """Return the rank correlation of the methods, and the highest and the lowest bar by each.
 
     The begin of sentence is left out: no row was ever trained without it.
     """
     begin = len(contrast.source)
     values = {method: np.delete(each, begin) for method, each in contrast.values().items()}
 
-    def named(bars: np.ndarray, at: int) -> str:
+    def bar(bars: np.ndarray, at: int) -> Finding:
         if at < begin:
-            return f"{quoted_at(contrast.source, at)} of the source ({signed(bars[at], 2)})"
-        return f"{quoted_at(contrast.prefix, at - begin + 1)} of the prefix ({signed(bars[at], 2)})"
+            return TEMPLATES("of_source", token=TokenAt(contrast.source, at), value=bars[at])
+        return TEMPLATES("of_prefix", token=TokenAt(contrast.prefix, at - begin + 1), value=bars[at])
 
-    ends = ", ".join(
-        f"by {method} {named(bars, int(np.nanargmax(bars)))} and {named(bars, int(np.nanargmin(bars)))}"
-        for method, bars in values.items()
+    methods = (
+        TEMPLATES(
+            "method", method=name, highest=bar(bars, int(np.nanargmax(bars))), lowest=bar(bars, int(np.nanargmin(bars)))
+        )
+        for name, bars in values.items()
     )
     correlation = rank_correlation(*values.values())
-    how = "agree" if correlation >= AGREE else "agree in part" if correlation >= PARTLY else "do not agree"
-    headline = f"The two methods {how}: their ranks correlate by {signed(correlation, 2)}."
-    if np.isnan(correlation):
-        headline = "There is too little here to compare the two methods."
-    return Finding(headline, f"Highest and lowest bar: {ends}. {quoted(contrast.prefix[0])} is not counted.")
+    name = "agree" if correlation >= AGREE else "agree_in_part" if correlation >= PARTLY else "do_not_agree"
+    finding = TEMPLATES("too_little") if np.isnan(correlation) else TEMPLATES(name, correlation=correlation)
+    return finding.followed_by(TEMPLATES("bars", methods=tuple(methods), begin=contrast.prefix[0]))

@@ -6,7 +6,7 @@ import streamlit as st
 import headlight.plots as plots
 from headlight.app import results
 from headlight.app.choices import choose_output_token
-from headlight.app.finding import Finding
+from headlight.app.finding import Finding, Templates, TokenAt
 from headlight.app.model_queue import part_by_part
 from headlight.app.results import TranslationRequest, measures, what_if
 from headlight.app.widgets import (
@@ -18,14 +18,31 @@ from headlight.app.widgets import (
     show_shares,
     show_translation,
 )
-from headlight.plots.names import kind_head_name, norm_name, sentence_case, with_norms
-from headlight.plots.numbers import LEAST_SHOWN, percent, signed
-from headlight.plots.tokens import quoted, quoted_at
+from headlight.plots.names import norm_name, sentence_case, with_norms
+from headlight.plots.numbers import LEAST_SHOWN
+from headlight.plots.tokens import quoted
 from transformer.config import ModelConfig, NormType
 from transformer.interpret.rollout import SourceShares, measured_mixing, roll_out
 from transformer.interpret.trace import Trace
 from transformer.interpret.what_if.logit_attribution import LogitAttribution
 
+TEMPLATES = Templates(
+    {
+        "shares": "On average {mean:percent} of a token comes from the source.",
+        "contributes": "{subject} contribute{ending} most.",
+        "takes_least": "{subject} take{ending} least.",
+    },
+    {
+        "alti": "That is by ALTI+{usual}; rollout gives {rollout:percent}. By ALTI+ {least} ({least_share:percent}) "
+        "has least of the source, {most} ({most_share:percent}) most.",
+        "usual": ", which over sentence pairs of this checkpoint gives {usual_share:percent}",
+        "kind": "{kind}: {highest:signed}.",
+        "takes_most": "{taker} take{ending} most, {taken:.2f}.",
+        "sum": "All parts sum to {total:signed}; the run's logit of {token:token} is {logit:signed}.",
+        "highest": "The highest head is {head:kind_head} ({by_head:signed}), the highest feed-forward that of layer "
+        "{layer} ({by_layer:signed}).",
+    },
+)
 ATTEMPT = (
     "“The gostak distims the doshes.” (Ogden and Richards 1923): does the model go on from its own words? Then "
     "a name, which can only be copied."
@@ -82,19 +99,16 @@ def _show_token(trace: Trace, step: int, row: np.ndarray) -> None:
 
 
 def describe_shares(shares: SourceShares) -> Finding:
-    """Say the source's mean share by both methods and over sentence pairs, and which tokens have least and most."""
-    usual = (
-        "" if shares.usual is None else f", which over sentence pairs of this checkpoint gives {percent(shares.usual)}"
-    )
-    least, most = (
-        f"{quoted_at(shares.tokens, at, 'output token')} ({percent(float(shares.alti[at]))})"
-        for at in (shares.least, shares.most)
-    )
-    return Finding(
-        f"On average {percent(shares.mean_alti)} of a token comes from the source.",
-        f"That is by ALTI+{usual}; rollout gives {percent(shares.mean_rollout)}. By ALTI+ {least} has least of the "
-        f"source, {most} most.",
-    )
+    """Return the source's mean share by both methods and over sentence pairs, and the tokens with least and most."""
+    least, most = (TokenAt(shares.tokens, at, "output token") for at in (shares.least, shares.most))
+    numbers = {
+        "usual": "" if shares.usual is None else TEMPLATES("usual", usual_share=shares.usual),
+        "rollout": shares.mean_rollout,
+        "least_share": float(shares.alti[shares.least]),
+        "most_share": float(shares.alti[shares.most]),
+    }
+    details = TEMPLATES("alti", least=least, most=most, **numbers)
+    return TEMPLATES("shares", mean=shares.mean_alti).followed_by(details)
 
 
 def _show_parts(request: TranslationRequest, trace: Trace, step: int) -> None:
@@ -113,7 +127,7 @@ def _show_parts(request: TranslationRequest, trace: Trace, step: int) -> None:
 
 
 def _direct_attribution(config: ModelConfig) -> str:
-    """Say what the parts of a logit are, and at what the norms of a model are held."""
+    """Explain the parts of a logit, and the value at which the norms of a model are held."""
     is_rms = config.norm_type == NormType.RMS
     held = "root mean square" if is_rms else "standard deviation"
     biases = "The biases are those of LayerNorms, attention outputs and the output layer; others count with their part."
@@ -137,17 +151,17 @@ _SUBJECTS = {  # each kind of part, and the ending of its verb
 
 
 def describe_parts(parts: LogitAttribution, token: str) -> Finding:
-    """Say which kind of part adds most and which takes most, that all parts add up, and the highest of the others."""
-    kinds, (head, most) = parts.by_kind(), parts.largest_head()
+    """Return the kinds of parts that add and take most, the sum of all parts, and the highest head and feed-forward."""
+    kinds, (head, by_head) = parts.by_kind(), parts.largest_head()
     layer = int(parts.feed_forward.argmax())
-    forward = float(parts.feed_forward[layer])
     (against, lowest), (kind, highest) = (choose(kinds.items(), key=lambda each: each[1]) for choose in (min, max))
     (taker, taken), (subject, ending) = _SUBJECTS[against], _SUBJECTS[kind]
-    does = f"contribute{ending} most" if highest > 0 else f"take{ending} least"
-    takes = f"{sentence_case(taker)} take{taken} most, {abs(lowest):.2f}. " if lowest <= -LEAST_SHOWN else ""
-    return Finding(
-        f"{sentence_case(subject)} {does}.",
-        f"{sentence_case(kind)}: {signed(highest, 2)}. {takes}All parts sum to {signed(parts.total, 2)}; the run's "
-        f"logit of {quoted(token)} is {signed(parts.logit, 2)}. The highest head is {kind_head_name(head)} "
-        f"({signed(most, 2)}), the highest feed-forward that of layer {layer + 1} ({signed(forward, 2)}).",
+    name = "contributes" if highest > 0 else "takes_least"
+    takes_most = TEMPLATES("takes_most", taker=sentence_case(taker), ending=taken, taken=abs(lowest))
+    highest_parts = {"head": head, "by_head": by_head, "layer": layer + 1, "by_layer": float(parts.feed_forward[layer])}
+    return TEMPLATES(name, subject=sentence_case(subject), ending=ending).followed_by(
+        TEMPLATES("kind", kind=sentence_case(kind), highest=highest),
+        takes_most if lowest <= -LEAST_SHOWN else None,
+        TEMPLATES("sum", total=parts.total, token=token, logit=parts.logit),
+        TEMPLATES("highest", **highest_parts),
     )

@@ -5,7 +5,7 @@ import streamlit as st
 import headlight.plots as plots
 from headlight.app import results
 from headlight.app.choices import choose_token
-from headlight.app.finding import Finding
+from headlight.app.finding import Finding, Templates
 from headlight.app.results import TranslationRequest
 from headlight.app.widgets import plain, show_result, show_translation
 from headlight.plots.tokens import quoted, shown_token
@@ -13,6 +13,7 @@ from transformer.config import ModelConfig
 from transformer.interpret.parameters import nearest
 
 _NAMED = 4  # neighbours in the headline
+TEMPLATES = Templates({"nearest": "Nearest to {token:token}: {neighbours:, }."})
 
 
 def show(request: TranslationRequest) -> None:
@@ -37,7 +38,7 @@ def show(request: TranslationRequest) -> None:
 
 def describe_neighbours(token: str, neighbours: list[str]) -> Finding:
     """Name the nearest tokens."""
-    return Finding(f"Nearest to {quoted(token)}: {', '.join(map(shown_token, neighbours[:_NAMED]))}.")
+    return TEMPLATES("nearest", token=token, neighbours=tuple(map(shown_token, neighbours[:_NAMED])))
 
 
 def _sharing(config: ModelConfig, *, is_source: bool) -> str:

@@ -8,12 +8,10 @@ import streamlit as st
 import headlight.plots as plots
 from headlight.app import results
 from headlight.app.choices import choose_token, one_number
-from headlight.app.finding import Finding
+from headlight.app.finding import Finding, Templates
 from headlight.app.results import TranslationRequest
 from headlight.app.widgets import plain, show_result, show_translation
 from headlight.plots.architecture import ACTIVATION_NAMES
-from headlight.plots.numbers import percent, signed
-from headlight.plots.tokens import quoted
 from transformer.config import Activation, FeedForwardType
 
 # Effect of each activation on a hidden unit.
@@ -23,6 +21,20 @@ ACTIVATIONS = {
     Activation.GELU_NEW: "multiplies each by about the share of a standard normal distribution below it",
     Activation.SILU: "multiplies each by its sigmoid",
 }
+
+TEMPLATES = Templates(
+    {
+        "units": "{units:,} of {width:,} units fire for {token:token}.",
+        "few_units": "Only {units:,} of {width:,} units fire for {token:token}.",
+        "gates": "{open:percent} of {width:,} gates are open for {token:token}.",
+    },
+    {
+        "lowest": "The lowest is {lowest:signed}.",
+        "of_all_tokens": "{always:,} fire for every token of the sentence, {never:,} for none.",
+        "strongest": "The strongest unit is {unit}: its gate {gate:signed}, after {activation}, times {value:signed} "
+        "of the second map is {product:signed}. Where either is 0, so is the unit.",
+    },
+)
 
 
 def show(request: TranslationRequest) -> None:
@@ -53,30 +65,25 @@ def show(request: TranslationRequest) -> None:
 
 
 def describe_units(units: np.ndarray, token: int, tokens: Sequence[str], activation: str = "ReLU") -> Finding:
-    """Say how many hidden units [tokens, d_ff] are above 0 for a token, for every token, and for none.
+    """Count the hidden units [tokens, d_ff] above 0 for a token, for every token, and for none.
 
     ReLU sets all others to 0; GELU and SiLU let small negative values through.
     """
     active = units > 0
-    lowest = "" if activation == "ReLU" else f"The lowest is {signed(float(units[token].min()), 2)}. "
-    only = "Only " if active[token].mean() < 0.1 else ""
-    return Finding(
-        f"{only}{int(active[token].sum()):,} of {units.shape[1]:,} units fire for {quoted(tokens[token])}.",
-        f"{lowest}{int(active.all(axis=0).sum()):,} fire for every token of the sentence, "
-        f"{int((~active.any(axis=0)).sum()):,} for none.",
-    )
+    name, count = "few_units" if active[token].mean() < 0.1 else "units", int(active[token].sum())
+    lowest = None if activation == "ReLU" else TEMPLATES("lowest", lowest=float(units[token].min()))
+    always, never = int(active.all(axis=0).sum()), int((~active.any(axis=0)).sum())
+    finding = TEMPLATES(name, units=count, width=units.shape[1], token=tokens[token])
+    return finding.followed_by(lowest, TEMPLATES("of_all_tokens", always=always, never=never))
 
 
 def describe_gates(parts: tuple[np.ndarray, np.ndarray], token: int, tokens: Sequence[str], activation: str) -> Finding:
-    """Say how many gates of a token are closed, and what its strongest unit is made of; parts: [tokens, d_ff] each.
+    """Return the share of a token's gates that are open, and the factors of its strongest unit.
 
-    They are the activated map and the one that it is multiplied with.
+    parts: the activated map and the one that it is multiplied with, [tokens, d_ff] each.
     """
     gates, values = (part[token].astype(np.float64) for part in parts)
-    strongest = int(np.abs(gates * values).argmax())
-    gate, value = float(gates[strongest]), float(values[strongest])
-    return Finding(
-        f"{percent((gates > 0).mean())} of {len(gates):,} gates are open for {quoted(tokens[token])}.",
-        f"The strongest unit is {strongest + 1}: its gate {signed(gate, 2)}, after {activation}, times "
-        f"{signed(value, 2)} of the second map is {signed(gate * value, 2)}. Where either is 0, so is the unit.",
-    )
+    at = int(np.abs(gates * values).argmax())
+    factors = {"gate": gates[at], "value": values[at], "product": gates[at] * values[at]}
+    finding = TEMPLATES("gates", open=(gates > 0).mean(), width=len(gates), token=tokens[token])
+    return finding.followed_by(TEMPLATES("strongest", unit=at + 1, activation=activation, **factors))

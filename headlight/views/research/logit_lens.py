@@ -7,19 +7,40 @@ import numpy as np
 import streamlit as st
 
 from headlight.app import results
-from headlight.app.finding import Finding
+from headlight.app.finding import Finding, Templates
 from headlight.app.results import TranslationRequest, what_if
 from headlight.app.widgets import show_finding, show_table, show_translation
 from headlight.plots.decoding import layer_names
 from headlight.plots.names import norm_name
-from headlight.plots.numbers import format_probability, pluralize, signed
-from headlight.plots.tokens import quoted, shown_token, shown_tokens
+from headlight.plots.numbers import signed
+from headlight.plots.tokens import shown_token, shown_tokens
 from transformer import Sampling
 from transformer.config import ModelConfig
 from transformer.decoding.sampling import Hypothesis
 from transformer.interpret.activations import Predictions
 from transformer.interpret.residual import MORE_TOKENS, kept_positions
 from transformer.interpret.trace import Trace
+
+TEMPLATES = Templates(
+    {
+        "early": "{early} of {tokens:count final token} lead before the last layer.",
+        "only_last": "Only the last layer writes this translation.",
+        "from_embeddings": "From the embeddings on the decoder writes this very translation.",
+        "from_layer": "From layer {start} on the decoder writes this very translation.",
+    },
+    {
+        "leads": "The final token is the top-1 prediction {leads:; }.",
+        "leads_from": "from {layer} on in {steps}",
+        "never_leads": "not even after the last layer in {steps}",
+        "worst": "By geometric mean its rank is worst at step {step}, {token:token}: {ranks:, }, from start to {last}.",
+        "rank": "{rank:,}",
+        "cell": "{best}\n{chance:probability}, rank {rank:,}",
+        "also": "It also does from {also:, }, but not from {missing}.",
+        "embeddings": "From the embeddings, where no token has read another, it writes {written:count token}{endless}; "
+        "{kept} of the translation's {final} are there, in its order.",
+        "endless": " and goes on",
+    },
+)
 
 
 def show(request: TranslationRequest) -> None:
@@ -58,29 +79,33 @@ def lens_rows(lens: Predictions, name: Callable[[int], str]) -> list[tuple[str, 
     rows, steps = lens.probabilities.shape
 
     def cell(row: int, step: int) -> str:
-        token = shown_token(name(int(lens.best_ids[row, step, 0])))
-        probability, rank = format_probability(float(lens.probabilities[row, step])), lens.ranks[row, step]
-        return f"{token}\n{probability}, rank {rank:,}"
+        best = shown_token(name(int(lens.best_ids[row, step, 0])))
+        return str(TEMPLATES("cell", best=best, chance=lens.probabilities[row, step], rank=lens.ranks[row, step]))
 
     return [(layer, [cell(row, step) for step in range(steps)]) for row, layer in enumerate(layer_names(rows))]
 
 
 def describe_lens(lens: Predictions, trace: Trace) -> Finding:
-    """Say from which layer on the final token leads, and at which step it ranks worst, over the steps with a choice.
+    """Return the layer from which on each final token leads, and the step where it ranks worst, over free steps.
 
     A token that was sampled or found by beam search may never lead: it is counted apart.
     """
-    names, chosen = layer_names(len(lens.ranks)), lens.ranks[:, trace.num_forced :]
-    settled = [_settled(ranks) for ranks in chosen.T]
-    early = sum(row < len(names) - 1 for row in settled)
-    leads = [*(f"from {name} on" for name in names), "not even after the last layer"]
-    counts = "; ".join(f"{words} in {settled.count(row)}" for row, words in enumerate(leads) if row in settled)
-    hardest = trace.num_forced + int(np.log(chosen).mean(axis=0).argmax())
-    ranks = ", ".join(f"{rank:,}" for rank in lens.ranks[:, hardest])
-    return Finding(
-        f"{early} of {pluralize(len(settled), 'final token')} lead before the last layer.",
-        f"The final token is the top-1 prediction {counts}. By geometric mean its rank is worst at step {hardest + 1}, "
-        f"{quoted(trace.target_tokens[hardest])}: {ranks}, from start to {names[-1]}.",
+    names, free = layer_names(len(lens.ranks)), lens.ranks[:, trace.num_forced :]
+    settled = [_settled(ranks) for ranks in free.T]
+    leads = [
+        TEMPLATES("leads_from", row=row, layer=name, steps=settled.count(row))
+        for row, name in enumerate(names)
+        if row in settled
+    ]
+    if len(names) in settled:
+        leads.append(TEMPLATES("never_leads", row=len(names), steps=settled.count(len(names))))
+    worst = trace.num_forced + int(np.log(free).mean(axis=0).argmax())
+    ranks = tuple(TEMPLATES("rank", rank=int(rank)) for rank in lens.ranks[:, worst])
+    token = trace.target_tokens[worst]
+    finding = TEMPLATES("early", early=sum(row < len(names) - 1 for row in settled), tokens=len(settled))
+    return finding.followed_by(
+        TEMPLATES("leads", leads=tuple(leads)),
+        TEMPLATES("worst", step=worst + 1, token=token, ranks=ranks, last=names[-1]),
     )
 
 
@@ -114,10 +139,10 @@ def early_layers_html(translations: Sequence[Hypothesis], name: Callable[[int], 
 
 
 def _tokens(one: Hypothesis, last: Hypothesis, name: Callable[[int], str]) -> str:
-    kept = kept_positions(one.ids, last.ids)
+    places = kept_positions(one.ids, last.ids)
     tokens = [name(token_id) for token_id in one.ids[: len(last.ids) + MORE_TOKENS]]
     shown = [
-        f'<span class="{"kept" if at in kept else "other"}">{html.escape(text)}</span>'
+        f'<span class="{"kept" if at in places else "other"}">{html.escape(text)}</span>'
         for at, text in enumerate(shown_tokens(tokens))
     ]
     more = len(one.ids) - len(shown)
@@ -125,18 +150,21 @@ def _tokens(one: Hypothesis, last: Hypothesis, name: Callable[[int], str]) -> st
 
 
 def describe_early(translations: Sequence[Hypothesis]) -> Finding:
-    """Say from which layer on the decoder writes the final translation, and what it has of it from the embeddings."""
+    """Return the layer from which on the decoder writes the final translation, and its part from the embeddings."""
     first, last, names = translations[0], translations[-1].ids, encoder_names(len(translations))
     same = [one.ids == last for one in translations]
     start = len(same) - same[::-1].index(False) if False in same else 0
-    before = [name for name, there in zip(names[:start], same[:start], strict=True) if there]
-    also = f"It also does from {', '.join(before)}, but not from {names[start - 1]}. " if before else ""
-    headline = f"From {'the ' * (not start)}{names[start]} on the decoder writes this very translation."
+    before = tuple(name for name, is_same in zip(names[:start], same[:start], strict=True) if is_same)
+    headline = "from_layer" if start else "from_embeddings"
     if start and sum(same) == 1:
-        headline = "Only the last layer writes this translation."
-    return Finding(
-        headline,
-        f"{also}From the embeddings, where no token has read another, it writes {pluralize(len(first.ids), 'token')}"
-        f"{'' if first.finished else ' and goes on'}; {len(kept_positions(first.ids, last))} of the translation's "
-        f"{len(last)} are there, in its order.",
+        headline = "only_last"
+    return TEMPLATES(headline, start=start).followed_by(
+        TEMPLATES("also", also=before, missing=names[start - 1]) if before else None,
+        TEMPLATES(
+            "embeddings",
+            written=len(first.ids),
+            endless="" if first.finished else TEMPLATES("endless"),
+            kept=len(kept_positions(first.ids, last)),
+            final=len(last),
+        ),
     )

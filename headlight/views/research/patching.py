@@ -1,7 +1,7 @@
 """Activation patching on a page: vectors of one sentence put into the run of another, cell by cell."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import streamlit as st
@@ -9,7 +9,7 @@ import streamlit as st
 import headlight.plots as plots
 from headlight.app import bar, results
 from headlight.app.choices import from_list, line, one_of, slider_over
-from headlight.app.finding import Finding
+from headlight.app.finding import Finding, Templates
 from headlight.app.results import TranslationRequest, what_if
 from headlight.app.widgets import (
     one_line,
@@ -23,7 +23,7 @@ from headlight.app.widgets import (
     show_warnings,
 )
 from headlight.plots.names import kind_head_name, kind_words
-from headlight.plots.numbers import format_probability, signed
+from headlight.plots.numbers import format_probability
 from headlight.plots.tokens import quoted, quoted_at, shown_token, shown_tokens
 from transformer import Greedy, UserError
 from transformer.interpret.activations import Predictions
@@ -51,11 +51,34 @@ MEANINGS = {
     "decoder heads": ("the output of one head of masked decoder self-attention, at all input tokens", _SHARED),
     "cross heads": ("the output of one head of cross-attention, at all input tokens", _SHARED),
 }
+TEMPLATES = Templates(
+    {
+        "nothing": "There is nothing to restore: both runs have one logit difference.",
+        "repairs": "Putting back this one {what} repairs {nearest}.",
+        "none_nearer": "No single {what} comes nearer to the clean run.",
+        "overshoots": "Even the nearest {what} overshoots: it repairs {nearest}.",
+    },
+    {
+        "nearest": "The nearest to the clean run is {cell}; over half of the way go {most} of {cells}{aside}.",
+        "aside": ", embeddings aside",
+        "farthest": "The farthest overshoots the clean run: {farthest} of the way.",
+        "apart": "The runs' logit differences are only {apart:.2f} apart, so a small change is a large share.",
+        "share": "{percent:signed 0} %",
+        "patched": "With {cell} from the clean run, the most probable token of the corrupted run is {best:token} "
+        "({chance:probability}), as in {as_in}.",
+        "both": "the clean and the corrupted run",
+        "clean": "the clean run",
+        "corrupted": "the corrupted run",
+        "neither": "neither run",
+        "difference": "The logit difference is {difference:signed}: {share} of the way from the corrupted run's "
+        "{corrupted:signed} to the clean run's {clean:signed}{past}.",
+        "past": " and past it",
+        "away": ", so farther away",
+    },
+)
 HALF = 0.5  # a share: from which a cell restores most
 _SHOWN = 0.005  # of a share: whole percents do not show less
 _SMALL = 1.0  # logit difference between the runs
-
-
 OWN = "your own"
 _PAIRS = "Minimal pairs, which come with the checkpoint; “your own” begins with the sentence above."
 
@@ -104,10 +127,10 @@ def _own_sentences(request: TranslationRequest, *, has_pairs: bool) -> tuple[Tra
 def _show_sentences(sentences: tuple[TranslationRequest, TranslationRequest], both: tuple[Trace, Trace]) -> None:
     """Show both sentences with their translations, and token by token where these are not equally many."""
     names = ("Clean", "Corrupted")
-    for column, name, trace, asked in zip(st.columns(2), names, both, sentences, strict=True):
+    for column, name, trace, request in zip(st.columns(2), names, both, sentences, strict=True):
         with column:
-            st.markdown(f"{name}: {plain(' '.join(asked.text.split()))} → **{one_line(trace.target_text)}**")
-            show_warnings(asked)
+            st.markdown(f"{name}: {plain(' '.join(request.text.split()))} → **{one_line(trace.target_text)}**")
+            show_warnings(request)
     if len(both[0].source_ids) != len(both[1].source_ids):
         for name, trace in zip(names, both, strict=True):
             st.markdown(f"{name}: {len(trace.source_ids)} tokens")
@@ -156,77 +179,86 @@ def _show_map(request: TranslationRequest, question: Question, patched: str) -> 
 def _show_runs(
     request: TranslationRequest, patching: PatchingMap, question: Question, row: int, column: int, columns: list[str]
 ) -> None:
-    """Show what the clean, the corrupted and the patched run would have next."""
+    """Show the most probable next tokens of the clean, the corrupted and the patched run."""
     name = results.translator(request.checkpoint).tokenizer.piece_text
     seen = what_if.patched(request.checkpoint, question, patching.cells[row][column])
     header = [f"top {number + 1}" for number in range(seen.best_ids.shape[1])]
     table, shades = candidate_rows(seen, name), seen.best_probabilities.tolist()
     show_table("The most probable next tokens of the three runs", "run", header, table, shades=shades)
-    st.caption(plain(describe_cell(patching, row, column, columns, seen, name)))
+    st.caption(plain(str(describe_cell(patching, row, column, columns, seen, name))))
 
 
-def cell_words(cell: Cell, columns: Sequence[str]) -> str:
-    """Name a cell: "the encoder's vector at “▁dog | ▁dogs” after layer 2", "cross-attention layer 3, head 4"."""
-    if cell.site == Site.HEAD:
-        return kind_head_name(HeadRef(AttentionKind(cell.part), cell.layer, cell.index))
-    at = quoted_at(columns, cell.index, "token")
-    if cell.site == Site.ATTENTION:
-        return f"the {kind_words(cell.part)} of layer {cell.layer + 1} at {at}"
-    return f"the {cell.part}'s vector at {at} {f'after layer {cell.layer}' if cell.layer else 'before layer 1'}"
+@dataclass(frozen=True)
+class CellName:
+    """Name of a cell: "the encoder's vector at “▁dog | ▁dogs” after layer 2", "cross-attention layer 3, head 4"."""
+
+    cell: Cell
+    columns: Sequence[str]
+
+    def __str__(self) -> str:
+        cell = self.cell
+        if cell.site == Site.HEAD:
+            return kind_head_name(HeadRef(AttentionKind(cell.part), cell.layer, cell.index))
+        at = quoted_at(self.columns, cell.index, "token")
+        if cell.site == Site.ATTENTION:
+            return f"the {kind_words(cell.part)} of layer {cell.layer + 1} at {at}"
+        return f"the {cell.part}'s vector at {at} {f'after layer {cell.layer}' if cell.layer else 'before layer 1'}"
 
 
 def describe_map(patching: PatchingMap, columns: Sequence[str]) -> Finding:
-    """Say which cell comes nearest to the clean run and how far, how many restore over half, and what is to be doubted.
+    """Return the cell that comes nearest to the clean run, the count of those past half of the way, and caveats.
 
     The way is that of the logit difference, from the corrupted run's to the clean run's. Of a residual stream the
     embeddings do not count: the only word that differs restores all there, whatever the model.
     """
     if np.isnan(patching.shares).any():
-        return Finding("There is nothing to restore: both runs have one logit difference.")
+        return TEMPLATES("nothing")
     first = int(patching.cells[0][0].site == Site.RESIDUAL)
     cells, shares = patching.cells[first:], patching.shares[first:]
     row, column = np.unravel_index(int(patching.nearness[first:].argmax()), shares.shape)
-    nearest, most = float(shares[row, column]), float(shares.max())
-    what = "head" if cells[0][0].site == Site.HEAD else "vector"
-    headline = f"Putting back this one {what} repairs {_percent(nearest)}."
+    nearest, farthest = float(shares[row, column]), float(shares.max())
+    name = "overshoots" if nearest >= 1 + _SHOWN else "repairs"
     if nearest < _SHOWN or nearest > 2 - _SHOWN:
-        headline = f"No single {what} comes nearer to the clean run."
-    elif nearest >= 1 + _SHOWN:
-        headline = f"Even the nearest {what} overshoots: it repairs {_percent(nearest)}."
-    text = (
-        f"The nearest to the clean run is {cell_words(cells[row][column], columns)}; over half of the way go "
-        f"{(shares > HALF).sum()} of {shares.size}{', embeddings aside' if first else ''}."
+        name = "none_nearer"
+    what = "head" if cells[0][0].site == Site.HEAD else "vector"
+    counted = {"most": int((shares > HALF).sum()), "cells": shares.size, "aside": TEMPLATES("aside") if first else ""}
+    gap = abs(patching.clean - patching.corrupted)
+    return TEMPLATES(name, what=what, nearest=_share(nearest)).followed_by(
+        TEMPLATES("nearest", cell=CellName(cells[row][column], columns), **counted),
+        TEMPLATES("farthest", farthest=_share(farthest)) if farthest > max(nearest, 1 + _SHOWN) else None,
+        TEMPLATES("apart", apart=gap) if gap < _SMALL else None,
     )
-    if most >= 1 + _SHOWN and most > nearest:
-        text += f" The farthest overshoots the clean run: {_percent(most)} of the way."
-    if (gap := abs(patching.clean - patching.corrupted)) < _SMALL:
-        text += f" The runs' logit differences are only {gap:.2f} apart, so a small change is a large share."
-    return Finding(headline, text)
 
 
 def describe_cell(
     patching: PatchingMap, row: int, column: int, columns: Sequence[str], seen: Predictions, name: Callable[[int], str]
-) -> str:
-    """Say what the corrupted run does with the clean vector of one cell: its best token, and its logit difference."""
-    share, (*runs, patched) = float(patching.shares[row, column]), seen.best_ids[:, 0].tolist()
-    whose = [run for run, best in zip(("clean", "corrupted"), runs, strict=True) if best == patched]
-    text = (
-        f"With {cell_words(patching.cells[row][column], columns)} from the clean run, the most probable token of the "
-        f"corrupted run is {quoted(name(patched))} ({format_probability(float(seen.best_probabilities[2, 0]))}), as in "
-        f"{'the ' + ' and the '.join(whose) if whose else 'neither'} run."
+) -> Finding:
+    """Return the best token and the logit difference of the corrupted run with the clean vector of one cell."""
+    share, (clean, corrupted, patched) = float(patching.shares[row, column]), seen.best_ids[:, 0].tolist()
+    names = {(True, True): "both", (True, False): "clean", (False, True): "corrupted", (False, False): "neither"}
+    finding = TEMPLATES(
+        "patched",
+        cell=CellName(patching.cells[row][column], columns),
+        best=name(patched),
+        chance=float(seen.best_probabilities[2, 0]),
+        as_in=TEMPLATES(names[clean == patched, corrupted == patched]),
     )
     if np.isnan(share):
-        return text
-    difference = patching.corrupted + share * (patching.clean - patching.corrupted)
-    past = " and past it" if share >= 1 + _SHOWN else ", so farther away" if share <= -_SHOWN else ""
-    return (
-        f"{text} The logit difference is {signed(difference, 2)}: {_percent(share)} of the way from the corrupted "
-        f"run's {signed(patching.corrupted, 2)} to the clean run's {signed(patching.clean, 2)}{past}."
+        return finding
+    return finding.followed_by(
+        TEMPLATES(
+            "difference",
+            difference=patching.corrupted + share * (patching.clean - patching.corrupted),
+            share=_share(share),
+            corrupted=patching.corrupted,
+            clean=patching.clean,
+            past=TEMPLATES("past") if share >= 1 + _SHOWN else TEMPLATES("away") if share <= -_SHOWN else "",
+        )
     )
 
 
-def _percent(share: float) -> str:
-    return f"{signed(100 * share, 0)} %"
+def _share(share: float) -> Finding:
+    return TEMPLATES("share", percent=100 * share)
 
 
 def _candidate(token: str, chance: float) -> str:

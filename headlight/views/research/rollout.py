@@ -1,19 +1,15 @@
 """Rollout: all layers of attention multiplied, beside the raw weights."""
 
-from dataclasses import replace
-
 import numpy as np
 import streamlit as st
 
 import headlight.plots as plots
 from headlight.app import results
 from headlight.app.choices import one_of
-from headlight.app.finding import Finding
+from headlight.app.finding import Finding, Templates, TokenAt
 from headlight.app.results import TranslationRequest, measures
 from headlight.app.widgets import Panel, show_finding, show_panels, show_translation
 from headlight.plots.names import head_name, with_norms
-from headlight.plots.numbers import format_probability, pluralize
-from headlight.plots.tokens import quoted_at
 from transformer.interpret.rollout import Mixing, half_and_half, measured_mixing, roll_out, share_map
 from transformer.interpret.trace import AttentionMap, RowLabel, attention_map
 
@@ -34,6 +30,21 @@ REMARKS = {
     "tokens by cross-attention.",
     "decoder": " The decoder's self-attention alone: additions of cross-attention from the source are left out.",
 }
+TEMPLATES = Templates(
+    {
+        "agree": "Shares and weights agree: every row peaks at the same token.",
+        "differ": "Shares and weights peak at different tokens in {moved} of {rows:count row}.",
+    },
+    {
+        "clearest": "Clearest in that of {row}: {old} has the largest weight ({weight:probability}), {new} the largest "
+        "share ({share:probability}).",
+        "own_token": "A row's own token has {kept:probability} on average{aside}.",
+        "own_token_alone": "A row's own token has {kept:probability} on average{aside}; of this, {alone:probability} "
+        "comes through the residual connections alone{always}.",
+        "aside": ", {first} aside",
+        "always": ", whatever the weights",
+    },
+)
 _TITLES = {"across both": "source tokens", "encoder": "source tokens", "decoder": "fed tokens"}
 
 
@@ -70,45 +81,48 @@ def _show_pair(raw: AttentionMap, rolled: AttentionMap, mixing: Mixing | None, s
     shares = Panel(title, plots.shares(rolled, "share", theme="page"), columns=len(raw.keys), key="rollout_share")
     finding = describe_shares(raw, rolled)
     if kind != "cross":
-        diagonal = describe_diagonal(rolled, getattr(mixing, kind)[: layer + 1] if mixing else None)
-        finding = replace(finding, more=f"{finding.more} {diagonal}".strip())
+        parts = getattr(mixing, kind)[: layer + 1] if mixing else None
+        finding = finding.followed_by(describe_diagonal(rolled, parts))
     show_finding(finding, "one layer after the other: do the rows become alike, and does one column grow?")
     show_panels("heatmap of queries by keys", weights, shares, see=str(finding))
 
 
 def describe_shares(raw: AttentionMap, rolled: AttentionMap) -> Finding:
-    """Return in how many rows the largest share is not the largest weight's, and where that is clearest.
+    """Count the rows where the largest share is not the largest weight's, and return the row where that is clearest.
 
-    The shares of cross-attention are those of the source tokens; what the prefix has is not compared.
+    The shares of cross-attention are those of the source tokens; those of the prefix are not compared.
     """
     before, after = np.nan_to_num(raw.weights), np.nan_to_num(rolled.weights)
     best = [each == each.max(axis=1, keepdims=True) for each in (before, after)]
     moved = ~(best[0] & best[1]).any(axis=1)
     if not moved.any():
-        return Finding("Shares and weights agree: every row peaks at the same token.")
+        return TEMPLATES("agree")
     old, new = before.argmax(axis=1), after.argmax(axis=1)
     row = int(np.where(moved, after.max(axis=1) - after[np.arange(len(before)), old], -1).argmax())
-    return Finding(
-        f"Shares and weights peak at different tokens in {moved.sum()} of {pluralize(len(before), 'row')}.",
-        f"Clearest in that of {quoted_at(raw.queries, row)}: {quoted_at(raw.keys, int(old[row]))} has the largest "
-        f"weight ({format_probability(before[row, old[row]])}), {quoted_at(raw.keys, int(new[row]))} the largest share "
-        f"({format_probability(after[row, new[row]])}).",
-    )
+    clearest = {
+        "row": TokenAt(raw.queries, row),
+        "old": TokenAt(raw.keys, int(old[row])),
+        "new": TokenAt(raw.keys, int(new[row])),
+        "weight": before[row, old[row]],
+        "share": after[row, new[row]],
+    }
+    finding = TEMPLATES("differ", moved=int(moved.sum()), rows=len(before))
+    return finding.followed_by(TEMPLATES("clearest", **clearest))
 
 
-def describe_diagonal(rolled: AttentionMap, parts: np.ndarray | None) -> str:
-    """Return how much of a token stays with itself on average; parts: of attention in each layer so far, [layers,
-    tokens], None where a row's own token and its residual connection are one.
+def describe_diagonal(rolled: AttentionMap, parts: np.ndarray | None) -> Finding | None:
+    """Return the mean share of a token that stays with itself; None where no row has a choice.
 
-    A row that can read nothing else, a decoder's first, is left out: the mask alone gives it all of itself.
+    parts: share of attention in each layer so far, [layers, tokens], None where a row's own token and its residual
+    connection are one. A row that can read nothing else, a decoder's first, is left out: the mask gives it all.
     """
-    kept, free = np.diagonal(rolled.weights), (~np.isnan(rolled.weights)).sum(axis=1) > 1
+    diagonal, free = np.diagonal(rolled.weights), (~np.isnan(rolled.weights)).sum(axis=1) > 1
     if not free.any():
-        return ""
-    aside = "" if free.all() else f", {quoted_at(rolled.queries, int(free.argmin()))} aside"
-    text = f"A row's own token has {format_probability(kept[free].mean())} on average{aside}"
+        return None
+    aside = "" if free.all() else TEMPLATES("aside", first=TokenAt(rolled.queries, int(free.argmin())))
+    numbers = {"kept": diagonal[free].mean(), "aside": aside}
     if parts is None:
-        return f"{text}."
-    alone = np.prod(1 - parts[:, free], axis=0).mean()
-    always = ", whatever the weights" if (parts == 0.5).all() else ""  # as half_and_half has them
-    return f"{text}; of this, {format_probability(alone)} comes through the residual connections alone{always}."
+        return TEMPLATES("own_token", **numbers)
+    is_half = (parts == 0.5).all()  # as half_and_half has them
+    alone = {"alone": np.prod(1 - parts[:, free], axis=0).mean(), "always": TEMPLATES("always") if is_half else ""}
+    return TEMPLATES("own_token_alone", **numbers, **alone)

@@ -5,14 +5,22 @@ import numpy as np
 import headlight.plots as plots
 from headlight.app import results
 from headlight.app.choices import choose_token
-from headlight.app.finding import Finding
+from headlight.app.finding import Finding, Templates
 from headlight.app.results import TranslationRequest
 from headlight.app.widgets import show_result, show_translation
 from headlight.plots.architecture import sublayer_names
 from headlight.plots.names import norm_name, sentence_case
-from headlight.plots.numbers import percent, signed
-from headlight.plots.tokens import quoted
 from transformer.interpret.residual import Trajectory, trajectory
+
+TEMPLATES = Templates(
+    {"turns": "{token:token} changes most in {turning}."},
+    {
+        "cosine": "The cosine with the vector before is {cosine:signed}.",
+        "adds": "{adding} adds the largest norm ({added:.1f}, to {norm:.1f}).",
+        "last": "The last vector's cosine with the embedding is {last:signed}: {share:percent} of its squared norm "
+        "lies along the embedding's direction.",
+    },
+)
 
 
 def show(request: TranslationRequest) -> None:
@@ -29,15 +37,15 @@ def show(request: TranslationRequest) -> None:
 
 
 def describe_trajectory(trajectory: Trajectory, token: str) -> Finding:
-    """Say which sub-layers change the vector most, and how similar to its embedding it ends."""
+    """Return the sub-layers that turn the vector most and add most, and its final similarity to the embedding."""
     names = sublayer_names(trajectory)
     inside = [index for index, (_, layer) in enumerate(trajectory.points) if layer is not None]
     turned = inside[int(np.argmin(trajectory.turns[inside]))]
     added = inside[int(np.argmax(trajectory.changes[inside]))]
-    cosine, last = signed(trajectory.turns[turned], 2), float(trajectory.similarities[-1])
-    return Finding(
-        f"{quoted(token)} changes most in {names[turned]}.",
-        f"The cosine with the vector before is {cosine}. {sentence_case(names[added])} adds the largest norm "
-        f"({trajectory.changes[added]:.1f}, to {trajectory.norms[added - 1]:.1f}). The last vector's cosine with the "
-        f"embedding is {signed(last, 2)}: {percent(last**2)} of its squared norm lies along the embedding's direction.",
+    last = float(trajectory.similarities[-1])
+    adds = {"adding_at": added, "added": trajectory.changes[added], "norm": trajectory.norms[added - 1]}
+    return TEMPLATES("turns", token=token, turning=names[turned], turned=turned).followed_by(
+        TEMPLATES("cosine", cosine=trajectory.turns[turned]),
+        TEMPLATES("adds", adding=sentence_case(names[added]), **adds),
+        TEMPLATES("last", last=last, share=last**2),
     )

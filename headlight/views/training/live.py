@@ -133,7 +133,7 @@ def _show_run(name: str, view: JobView) -> None:
         first=_pinned_head(name, view.active, replay, positions),
         best=best,
         best_words=best_reader_words(replay, positions),
-        told=reading_story(replay, positions),
+        finding=reading_story(replay, positions),
     )
     with above:  # the loss and the map come first, then what is to be seen in them
         show_replay(replay, name, ("the sequence", _ANSWERS[settings.task]), live)

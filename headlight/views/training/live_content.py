@@ -2,10 +2,9 @@
 
 from collections.abc import Sequence
 
-from headlight.app.finding import Finding
+from headlight.app.finding import Finding, Templates
 from headlight.plots.names import head_name, sentence_case
 from headlight.plots.numbers import percent, pluralize, scientific
-from headlight.plots.tokens import quoted
 from transformer.interpret.head_patterns import best_reader, count_hits
 from transformer.toy.jobs import JobView
 from transformer.toy.settings import SYMBOLS, Task, ToySchedule, ToySettings, ToyStatus
@@ -24,6 +23,23 @@ _POSITIONS = {
     "multiplied": "wrong: multiplied instead of divided",
     "relative": "relative: a learned bias by distance",
 }
+
+TEMPLATES = Templates(
+    {
+        "reads": "{head} reads the right symbol {hits} of {symbols} times.",
+        "needs": "{first:token} needs {first_updates:,} updates, {second:token} {second_updates:,}.",
+        "gets": "{first:token} gets {first_right} right, {second:token} {second_right}.",
+    },
+    {
+        "course": "No head of the cross-attention does so more often at update {last:,}: its largest weight is on the "
+        "symbol to be written. At update {begin:,} it was {begin_hits} times, and for the first time that often at "
+        "update {since:,}.",
+        "longer": "In sequences twice as long, {first:token} sets {first_longer:percent} of the symbols right, "
+        "{second:token} {second_longer:percent}.",
+        "one_seed": "That is after {first_updates:,} and {second_updates:,} updates, and one seed: a lucky start can "
+        "be worth more than a hyperparameter.",
+    },
+)
 
 
 def task_text(settings: ToySettings) -> str:
@@ -49,7 +65,7 @@ def model_text(settings: ToySettings) -> str:
 
 
 def state_text(view: JobView) -> str:
-    """Say in one sentence where a run stands."""
+    """Return the state of a run as a sentence."""
     status = view.status
     after = f"after {pluralize(status.update, 'update')}" if status else "before its first update"
     match view.state:
@@ -73,56 +89,56 @@ def state_text(view: JobView) -> str:
 
 
 def time_left_text(status: ToyStatus, settings: ToySettings) -> str:
-    """Say how long it may still take: up to the limit of updates, for nobody knows when the goal is met."""
+    """Return the time until the limit of updates: nobody knows when the goal is met."""
     if not status.updates_a_second:
         return "—"
     return f"{(settings.max_updates - status.update) / status.updates_a_second:.0f} s"
 
 
 def best_reader_words(replay: TrainingReplay, positions: Sequence[set[int]]) -> str:
-    """Say how often the head that reads the right symbol most often does so now, for the mark beside it."""
+    """Return how often the best reader reads the right symbol now, for the mark beside it."""
     hits = int(count_hits(replay.trajectories[0].cross[-1], positions).max())
     return f"reads the right symbol most often: {hits} of {len(positions)}"
 
 
 def reading_story(replay: TrainingReplay, positions: Sequence[set[int]]) -> Finding:
-    """Say which head of the cross-attention reads the symbol that is to be written, and since when.
+    """Return the head of the cross-attention that reads the symbol to be written, and the update since which it does.
 
     positions: for each symbol of the answer, where in the source it stands.
     """
     counts = count_hits(replay.trajectories[0].cross, positions)  # snapshots layers heads
     layer, head = best_reader(replay.trajectories[0].cross[-1], positions)
-    course = counts[:, layer, head]
-    best, first = int(course[-1]), int((course >= course[-1]).argmax())
-    return Finding(
-        f"{sentence_case(head_name(layer, head, *counts.shape[1:]))} reads the right symbol {best} of {len(positions)} "
-        "times.",
-        f"No head of the cross-attention does so more often at update {replay.steps[-1]:,}: its largest weight is on "
-        f"the symbol to be written. At update {replay.steps[0]:,} it was {course[0]} times, and for the first time "
-        f"that often at update {replay.steps[first]:,}.",
-    )
+    course, steps = counts[:, layer, head], replay.steps
+    first = int((course >= course[-1]).argmax())
+    name = sentence_case(head_name(layer, head, *counts.shape[1:]))
+    finding = TEMPLATES("reads", head=name, reader=(layer, head), hits=int(course[-1]), symbols=len(positions))
+    course_numbers = {"last": steps[-1], "begin": steps[0], "begin_hits": int(course[0]), "since": steps[first]}
+    return finding.followed_by(TEMPLATES("course", **course_numbers))
 
 
 def comparison(runs: Sequence[tuple[str, JobView]]) -> Finding | None:
-    """Compare two named runs: by their updates where both reach the goal, else by what they got right.
+    """Compare two named runs: by their updates where both reach the goal, else by their exact match.
 
     None before both are over.
     """
-    ended = [(quoted(name), view.status) for name, view in runs if view.status and not view.active]
+    ended = [(name, view.status) for name, view in runs if view.status and not view.active]
     if len(ended) < len(runs):
         return None
     (first, status), (second, other) = ended
+    names, updates = (
+        {"first": first, "second": second},
+        {"first_updates": status.update, "second_updates": other.update},
+    )
     if status.end == other.end == "goal":
-        headline = f"{first} needs {status.update:,} updates, {second} {other.update:,}."
+        finding = TEMPLATES("needs", **names, **updates)
     else:
-        headline = f"{first} gets {exact_match_text(status)} right, {second} {exact_match_text(other)}."
-    after = f"That is after {status.update:,} and {other.update:,} updates, and one seed"
-    longer = status.symbols_when_longer, other.symbols_when_longer
-    told = ""
-    if None not in longer:
-        shares = [percent(share or 0.0) for share in longer]
-        told = f"In sequences twice as long, {first} sets {shares[0]} of the symbols right, {second} {shares[1]}. "
-    return Finding(headline, f"{told}{after}: a lucky start can be worth more than a hyperparameter.")
+        right = {"first_right": exact_match_text(status), "second_right": exact_match_text(other)}
+        finding = TEMPLATES("gets", **names, **right)
+    longer = {"first_longer": status.symbols_when_longer, "second_longer": other.symbols_when_longer}
+    is_measured = None not in longer.values()
+    return finding.followed_by(
+        TEMPLATES("longer", **names, **longer) if is_measured else None, TEMPLATES("one_seed", **updates)
+    )
 
 
 def exact_match_text(status: ToyStatus) -> str:

@@ -7,10 +7,9 @@ import streamlit as st
 import headlight.plots as plots
 from headlight.app import results
 from headlight.app.choices import slider
-from headlight.app.finding import Finding
+from headlight.app.finding import Finding, Templates
 from headlight.app.results import TranslationRequest
 from headlight.app.widgets import show_figure, show_finding, show_result
-from headlight.plots.numbers import percent, pluralize, scientific
 from headlight.plots.training import PAPER
 from transformer.config import TrainingConfig
 from transformer.experiments.training import Smoothing
@@ -22,6 +21,23 @@ TARGET = r"q_{right} = 1 - \varepsilon + \tfrac{\varepsilon}{V}, \quad q_{other}
 EPSILONS = (0.0, 0.1, 0.3)  # drawn beside the chosen one
 MOST_STEPS = 10_000_000  # of a training that is drawn
 NEEDED = ("schedule", "warmup_steps", "rate_factor", "cooldown_steps", "max_steps")
+
+TEMPLATES = Templates(
+    {
+        "rises": "The rate rises for {steps:count step}, to {top:scientific}.",
+        "no_smoothing": "Without smoothing, more certainty always pays.",
+        "smoothing": "Above {right:percent}, more certainty costs.",
+    },
+    {
+        "end": "That is {ratio:.3g} times the paper's peak, {paper:scientific} after {warmup:,} steps. At step "
+        "{last:,} it is {end:scientific}. The warm-up protects the random weights of the start from large steps.",
+        "least_at_1": "The loss is least at probability 1.",
+        "least": "The loss is least where the right token of {classes:,} gets {right:.4f}. It is {entropy:.3f} nats "
+        "there and never lower. The paper took ε = 0.1: it “hurts perplexity, as the model learns to be more unsure, "
+        "but improves accuracy and BLEU score”.",
+        "trained": "This checkpoint was trained with ε = {epsilon:g}.",
+    },
+)
 
 
 def show(request: TranslationRequest) -> None:
@@ -46,10 +62,9 @@ def _show_rate(translator: Translator) -> None:
     if settings is None or settings.max_steps > MOST_STEPS:
         st.info("Its training.json does not name the learning rate of this checkpoint.", icon=":material/help:")
         return
-    found = describe_rate(settings, d_model)
     alt = f"Learning rate of this checkpoint over {settings.max_steps:,} steps, beside the paper's"
     figure = plots.learning_rates(settings, d_model, recorded_rates(translator), theme="page")
-    show_result(figure, "rates", alt, found)
+    show_result(figure, "rates", alt, describe_rate(settings, d_model))
 
 
 def recorded_rates(translator: Translator) -> list[tuple[int, float]]:
@@ -65,32 +80,24 @@ def describe_rate(settings: TrainingConfig, d_model: int) -> Finding:
     top, end = (learning_rate(step, d_model, settings) for step in (top_step, last))
     width, warmup = PAPER
     paper = noam_rate(warmup, width, warmup)
-    return Finding(
-        f"The rate rises for {pluralize(top_step, 'step')}, to {scientific(top)}.",
-        f"That is {top / paper:.3g} times the paper's peak, {scientific(paper)} after {warmup:,} steps. At step "
-        f"{last:,} it is {scientific(end)}. The warm-up protects the random weights of the start from large steps.",
-    )
+    numbers = {"ratio": top / paper, "paper": paper, "warmup": warmup, "last": last, "end": end}
+    return TEMPLATES("rises", steps=top_step, top=top).followed_by(TEMPLATES("end", **numbers))
 
 
 def _show_smoothing(translator: Translator) -> None:
     epsilon = slider("ε, the probability given away", 0.0, 0.9, "epsilon", 0.1)
     classes = translator.model.config.output_size
     drawn = [Smoothing(each, classes) for each in sorted({*EPSILONS, epsilon})]
-    found = describe_smoothing(Smoothing(epsilon, classes))
+    finding = describe_smoothing(Smoothing(epsilon, classes))
     alt = f"Loss over the probability of the right token, for ε = {epsilon:g} and others"
-    show_figure(plots.smoothed_loss(drawn, epsilon, theme="page"), "smoothed_loss", alt, found)
+    show_figure(plots.smoothed_loss(drawn, epsilon, theme="page"), "smoothed_loss", alt, finding)
     settings = translator.checkpoint.settings("label_smoothing")
-    own = f" This checkpoint was trained with ε = {settings.label_smoothing:g}." if settings else ""
-    show_finding(Finding(found.headline, found.more + own))
+    show_finding(finding.followed_by(TEMPLATES("trained", epsilon=settings.label_smoothing) if settings else None))
 
 
 def describe_smoothing(smoothing: Smoothing) -> Finding:
-    """Name the probability at which the loss is least, and the loss that remains there."""
+    """Return the probability at which the loss is least, and the loss that remains there."""
     if not smoothing.epsilon:
-        return Finding("Without smoothing, more certainty always pays.", "The loss is least at probability 1.")
-    return Finding(
-        f"Above {percent(smoothing.right)}, more certainty costs.",
-        f"The loss is least where the right token of {smoothing.classes:,} gets {smoothing.right:.4f}. It is "
-        f"{smoothing.entropy:.3f} nats there and never lower. The paper took ε = 0.1: it “hurts perplexity, as the "
-        "model learns to be more unsure, but improves accuracy and BLEU score”.",
-    )
+        return TEMPLATES("no_smoothing").followed_by(TEMPLATES("least_at_1"))
+    least = {"classes": smoothing.classes, "right": smoothing.right, "entropy": smoothing.entropy}
+    return TEMPLATES("smoothing", right=smoothing.right).followed_by(TEMPLATES("least", **least))

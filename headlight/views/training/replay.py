@@ -59,16 +59,16 @@ def show(request: TranslationRequest) -> None:
 
 @dataclass(frozen=True)
 class Live:
-    """What is shown of a training that is watched, besides its replay.
+    """Additions to the replay of a training under way.
 
     `first` and `best` are heads of the cross-attention, layer and head from 0: the one to begin with, and the one that
-    is marked, with what is said of it; `told` stands before what the replay itself tells.
+    is marked, with its mark; `finding` stands before that of the replay.
     """
 
     first: tuple[int, int]
     best: tuple[int, int]
     best_words: str
-    told: Finding
+    finding: Finding
 
 
 def show_replay(
@@ -103,11 +103,11 @@ def show_replay(
     best = None
     if live and kind == "cross":
         best = {"layer": live.best[0], "head": live.best[1], "words": live.best_words}
-    asked = _asked_step()
-    step = (NEWEST if following else int(replay.steps[0])) if asked is None else asked
+    chosen_step = _step_of_address()
+    step = (NEWEST if following else int(replay.steps[0])) if chosen_step is None else chosen_step
     shown = {"facts": facts, "layer": layer, "head": head, "best": best}
     replay_player(
-        {**shown, "autoplay": asked is None and not following},
+        {**shown, "autoplay": chosen_step is None and not following},
         step,
         following,
         name,
@@ -118,7 +118,7 @@ def show_replay(
         offer_page(lambda: replay_page(shown, step, name), "training.html")
     story = output_story(replay, trajectory)
     if live:
-        story = Finding(live.told.headline, f"{live.told.more} {story}")
+        story = live.finding.followed_by(story)
     show_finding(story, TRY)
     _offer_most_changed(focus(kind), chosen)
 
@@ -131,7 +131,7 @@ def _offer_most_changed(focus: Focus, shown: HeadRef) -> None:
         st.button(name, on_click=take_head, args=[HeadRef(shown.kind, *most)], icon=":material/grid_view:")
 
 
-def _asked_step() -> int | None:
+def _step_of_address() -> int | None:
     """Return the training step in the address; None where it names none."""
     text = url_state.read("snapshot")
     return int(text) if re.fullmatch(r"[0-9]{1,9}", text) else None

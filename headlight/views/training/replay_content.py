@@ -7,9 +7,8 @@ from itertools import pairwise
 import numpy as np
 
 from headlight.app.facts import encode_array
-from headlight.app.finding import Finding
+from headlight.app.finding import Finding, Templates
 from headlight.components.standalone import Words, standalone
-from headlight.plots.numbers import pluralize
 from headlight.plots.tokens import NOTHING
 from transformer.interpret.head_patterns import Focus, measure_focus, measure_head
 from transformer.interpret.trace import blank_masked
@@ -24,6 +23,18 @@ TRY = "play it again: what improves first?"
 _LOOK_FOR = (
     "Play it, or move the slider: what the model wrote by then, every head's map, and the curves. Hover over a small "
     "map for its weights."
+)
+TEMPLATES = Templates(
+    {
+        "never": "The model never writes the target here.",
+        "first": "The model first writes the target at update {update:,}.",
+    },
+    {
+        "last_output": "At the last snapshot it writes: {output}",
+        "since": "From there on it does so at {right} of {snapshots:count snapshot}{last}.",
+        "at_last": ", at the last it does",
+        "not_at_last": ", at the last it does not",
+    },
 )
 FULL = 65535  # the weight 1, as it is sent
 
@@ -98,20 +109,18 @@ def output_story(replay: TrainingReplay, trajectory: ProbeTrajectory) -> Finding
     """Name the update at which the model first wrote the target of its own accord, and count the snapshots since."""
     right = np.array([output.split() == trajectory.target_text.split() for output in trajectory.outputs])
     if not right.any():
-        wrote = textwrap.shorten(trajectory.outputs[-1], MOST_LETTERS, placeholder=" …") or NOTHING
-        return Finding("The model never writes the target here.", f"At the last snapshot it writes: {wrote}")
+        output = textwrap.shorten(trajectory.outputs[-1], MOST_LETTERS, placeholder=" …") or NOTHING
+        return TEMPLATES("never").followed_by(TEMPLATES("last_output", output=output))
     first = int(right.argmax())
-    last = "" if right[first:].all() else ", at the last it does" if right[-1] else ", at the last it does not"
-    return Finding(
-        f"The model first writes the target at update {replay.steps[first]:,}.",
-        f"From there on it does so at {int(right.sum())} of {pluralize(len(right) - first, 'snapshot')}{last}.",
-    )
+    last = "" if right[first:].all() else TEMPLATES("at_last" if right[-1] else "not_at_last")
+    since = TEMPLATES("since", right=int(right.sum()), snapshots=len(right) - first, last=last)
+    return TEMPLATES("first", update=replay.steps[first]).followed_by(since)
 
 
 def earlier_steps(training: Mapping, last: int) -> list[int]:
     """Return the steps at which a joined replay's trainings but the last ended, from training.json; [] for nonsense."""
-    given = training.get("earlier_steps")
-    steps: list = given if isinstance(given, list) else [given]
+    value = training.get("earlier_steps")
+    steps: list = value if isinstance(value, list) else [value]
     whole = all(type(step) is int for step in steps)
     return steps if whole and all(before < after for before, after in pairwise([0, *steps, last])) else []
 
@@ -122,7 +131,7 @@ def begins_at_random(training: Mapping) -> bool:
 
 
 def earlier_words(earlier: Sequence[int]) -> str:
-    """Say that a replay shows several trainings, and where each but the first began."""
+    """Return the caption of a replay of several trainings: the update at which each but the first began."""
     return (
         f"{len(earlier) + 1} trainings, one after the other: after update {', '.join(f'{step:,}' for step in earlier)} "
         "the learning rate rose anew, from the mean of the last saves of the one before. “recipe” shows the last "
@@ -131,7 +140,7 @@ def earlier_words(earlier: Sequence[int]) -> str:
 
 
 def averaging_words(training: Mapping) -> str:
-    """Say how the checkpoint was made from trainings, from training.json; "" if it is one training's last weights."""
+    """Return the caption of a checkpoint that is a mean of weights, from training.json; "" for one training's last."""
     averaged, further = training.get("averaged_steps"), training.get("averaged_with")
     with_it = f", averaged with {further}" if isinstance(further, str) and further else ""
     count = len(averaged) if isinstance(averaged, list) else 0

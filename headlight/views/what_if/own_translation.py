@@ -9,12 +9,11 @@ import streamlit as st
 import headlight.plots as plots
 from headlight.app import results
 from headlight.app.choices import write_line
-from headlight.app.finding import Finding
+from headlight.app.finding import Finding, Templates, TokenAt
 from headlight.app.results import TranslationRequest, what_if
 from headlight.app.widgets import plain, show_attempt, show_figure, show_finding, show_translation
 from headlight.components.show import translation_table
-from headlight.plots.numbers import LEAST_SHOWN, format_probability, pluralize, scientific, signed
-from headlight.plots.tokens import quoted, quoted_at
+from headlight.plots.numbers import LEAST_SHOWN, pluralize
 from headlight.views.attention import explorer
 from transformer import Beam
 from transformer.interpret.trace import Trace
@@ -22,6 +21,30 @@ from transformer.interpret.trace import Trace
 from .facts import facts_with_reads
 
 _MOST = 690.0  # nats: of more, no float64 is the exponential
+TEMPLATES = Templates(
+    {
+        "same": "This is the model's own translation, token for token.",
+        "yours": "The model finds your translation {times} times as probable.",
+        "own": "The model finds its own translation {times} times as probable.",
+        "equal": "To the model both translations are equally probable.",
+    },
+    {
+        "sum": "log P {log_probability:signed} over {tokens:count token}",
+        "it_has": "It has {sum}.",
+        "both_have": "Yours has {sum}, the model's {model_sum}.",
+        "missed": "Its decoding missed yours.",
+        "in_beam": "Its beam found yours too, in place {rank}.",
+        "in_beam_by_penalty": "Its beam found yours too, in place {rank}: it ranks by log P over a length penalty.",
+        "all_first": "Each token is the model's first candidate.",
+        "others": "At {others} of {tokens:count token} the model's first candidate is another; least probable of these "
+        "is {least} (log P {least_log_probability:signed}), where it would write {first:token} "
+        "({first_probability:probability}).",
+        "hardly_more": "{ratio:.2f}",
+        "few": "{ratio:.1f}",
+        "many": "{ratio:scientific 2}",
+        "countless": "more than 10²⁹⁹",
+    },
+)
 
 
 def show(request: TranslationRequest) -> None:
@@ -56,62 +79,56 @@ def show(request: TranslationRequest) -> None:
     )
 
 
-def _others(trace: Trace) -> list[int]:
-    """Return the tokens that greedy decoding would not go on with, without forced ones."""
-    return np.flatnonzero(~trace.is_greedy).tolist()
-
-
-def _preferred(trace: Trace, at: int) -> tuple[str, str]:
-    """Return what greedy decoding would go on with in place of a token, and its probability."""
-    best = trace.runner_up(at)
-    return trace.candidate_tokens[at][best], format_probability(float(trace.candidate_probabilities[at][best]))
-
-
 def describe_own(yours: Trace, model: Trace, hypotheses: Sequence[tuple[int, ...]] = ()) -> Finding:
-    """Say which of both the model finds more probable and how many times, both log P, and where yours is another.
+    """Compare the log P of two translations, and return the tokens of yours that the model would not write.
 
-    hypotheses: the ids of what a beam search found, best first; none of another way of decoding.
+    hypotheses: the ids found by a beam search, best first; none of another way of decoding.
     """
-    sums, where = _sums(yours), describe_where(yours)
+    where, gap = describe_where(yours), yours.log_probability - model.log_probability
     if yours.target_ids == model.target_ids:
-        return Finding("This is the model's own translation, token for token.", f"It has {sums}. {where}")
-    gap = yours.log_probability - model.log_probability
-    headline = f"The model finds {'your' if gap > 0 else 'its own'} translation {_times(abs(gap))} times as probable."
+        return TEMPLATES("same").followed_by(TEMPLATES("it_has", sum=_sum(yours)), where)
+    finding = TEMPLATES("yours" if gap > 0 else "own", times=_times(abs(gap)))
     if abs(gap) < LEAST_SHOWN:
-        headline = "To the model both translations are equally probable."
-    found = ""
-    if gap >= LEAST_SHOWN:
-        found = " Its decoding missed yours."
-        if yours.target_ids in hypotheses:
-            rank = hypotheses.index(yours.target_ids) + 1
-            why = ": it ranks by log P over a length penalty" if model.target_ids in hypotheses[: rank - 1] else ""
-            found = f" Its beam found yours too, in place {rank}{why}."
-    return Finding(headline, f"Yours has {sums}, the model's {_sums(model)}.{found} {where}")
+        finding = TEMPLATES("equal")
+    sums = TEMPLATES("both_have", sum=_sum(yours), model_sum=_sum(model))
+    search = _describe_search(yours.target_ids, model.target_ids, hypotheses) if gap >= LEAST_SHOWN else None
+    return finding.followed_by(sums, search, where)
 
 
-def describe_where(yours: Trace) -> str:
-    """Say at how many tokens the model's first candidate is another, and which of these is the least probable."""
-    others = _others(yours)
+def _describe_search(yours: tuple[int, ...], model: tuple[int, ...], hypotheses: Sequence[tuple[int, ...]]) -> Finding:
+    """Return the fate of a more probable translation in the model's search."""
+    if yours not in hypotheses:
+        return TEMPLATES("missed")
+    rank = hypotheses.index(yours) + 1
+    return TEMPLATES("in_beam_by_penalty" if model in hypotheses[: rank - 1] else "in_beam", rank=rank)
+
+
+def describe_where(yours: Trace) -> Finding:
+    """Count the tokens that greedy decoding would not write, without forced ones, and return the least probable."""
+    others = np.flatnonzero(~yours.is_greedy).tolist()
     if not others:
-        return "Each token is the model's first candidate."
+        return TEMPLATES("all_first")
     values = yours.log_probabilities
     least = min(others, key=lambda at: values[at])
-    named = quoted_at(yours.target_tokens, least, "output token")
-    first, chance = _preferred(yours, least)
-    return (
-        f"At {len(others)} of {pluralize(len(yours.scored_steps), 'token')} the model's first candidate is another; "
-        f"least probable of these is {named} (log P {signed(values[least], 2)}), where it would write {quoted(first)} "
-        f"({chance})."
+    first = yours.runner_up(least)
+    return TEMPLATES(
+        "others",
+        others=len(others),
+        tokens=len(yours.scored_steps),
+        least=TokenAt(yours.target_tokens, least, "output token"),
+        least_log_probability=values[least],
+        first=yours.candidate_tokens[least][first],
+        first_probability=float(yours.candidate_probabilities[least][first]),
     )
 
 
-def _sums(trace: Trace) -> str:
-    return f"log P {signed(trace.log_probability, 2)} over {pluralize(len(trace.scored_steps), 'token')}"
+def _sum(trace: Trace) -> Finding:
+    return TEMPLATES("sum", log_probability=trace.log_probability, tokens=len(trace.scored_steps))
 
 
-def _times(gap: float) -> str:
-    """Return exp of a difference of log P, in digits that can be read."""
+def _times(gap: float) -> Finding:
+    """Return exp of a difference of log P, in legible digits."""
     if gap > _MOST:
-        return "more than 10²⁹⁹"
-    times = float(np.exp(gap))
-    return f"{times:.{1 if times > 1.05 else 2}f}" if times < 10 else scientific(times, 2)
+        return TEMPLATES("countless", ratio=np.inf)
+    ratio = float(np.exp(gap))
+    return TEMPLATES("many" if ratio >= 10 else "few" if ratio > 1.05 else "hardly_more", ratio=ratio)

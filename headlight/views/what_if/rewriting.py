@@ -10,13 +10,12 @@ import streamlit as st
 import headlight.plots as plots
 from headlight.app import results, url_state
 from headlight.app.choices import from_list, slider
+from headlight.app.finding import Finding, Templates
 from headlight.app.head_choice import choose_head_of
 from headlight.app.results import TranslationRequest, what_if
 from headlight.app.widgets import plain, show_attempt, show_figure, show_translation
 from headlight.components.show import translation_table, weight_bars
 from headlight.plots.names import KIND_NAMES
-from headlight.plots.numbers import format_probability
-from headlight.plots.tokens import quoted
 from transformer.interpret.head_patterns import strongest_word_pair
 from transformer.interpret.trace import Trace, keys_of
 from transformer.interpret.what_if import intervention as changes
@@ -30,7 +29,7 @@ _WEIGHTS = re.compile(r"[01](?:\.[0-9]{1,4})?(?:-[01](?:\.[0-9]{1,4})?)*")
 
 
 class Action(Name):
-    """What is done to the weights."""
+    """Change of the weights."""
 
     FORBID = "forbid a token"
     FOCUS = "all on one token"
@@ -56,6 +55,15 @@ EXPLAINED = {
     Action.BY_HAND: "Drag a bar: the others follow, so that the row still sums to 100 %. All rows get these weights, "
     "over the tokens that they may look at.",
 }
+
+TEMPLATES = Templates(
+    {},
+    {
+        "next": "Most probable before: {first:token}, {first_before:probability}, now {first_now:probability}. Most "
+        "probable now: {last:token}, {last_now:probability}, before {last_before:probability}. In all "
+        "{moved:probability} of the probability moved.",
+    },
+)
 
 
 def heads_of(scope: str, chosen: HeadRef) -> HeadRef:
@@ -94,7 +102,7 @@ def weights_in(text: str, keys: int) -> tuple[float, ...] | None:
 
 
 def bars_payload(head: HeadRef, row: int, key: int, before: Trace, forced: Trace) -> dict:
-    """Return what `components.weight_bars` shows, ready for JSON: a row's keys with their weights before and after.
+    """Return the payload of `components.weight_bars`, ready for JSON: a row's keys with their weights before and after.
 
     key: the one that the change is about, -1 for none.
     """
@@ -122,14 +130,18 @@ def step_shown(kind: str, row: int, before: Trace, forced: Trace) -> int:
     return max(before.scored_steps, key=lambda step: moved[step])
 
 
-def describe_next(old: np.ndarray, new: np.ndarray, name: Callable[[int], str]) -> str:
-    """Say the most probable next token before and after, and how much probability moved in all."""
-    first, now = int(old.argmax()), int(new.argmax())
-    moved = float(np.abs(new.astype(np.float64) - old).sum()) / 2
-    return (
-        f"Most probable before: {quoted(name(first))}, {format_probability(old[first])}, now "
-        f"{format_probability(new[first])}. Most probable now: {quoted(name(now))}, {format_probability(new[now])}, "
-        f"before {format_probability(old[now])}. In all {format_probability(moved)} of the probability moved."
+def describe_next(old: np.ndarray, new: np.ndarray, name: Callable[[int], str]) -> Finding:
+    """Return the most probable next token before and after, and the probability that moved in all."""
+    first, last = int(old.argmax()), int(new.argmax())
+    return TEMPLATES(
+        "next",
+        first=name(first),
+        first_before=old[first],
+        first_now=new[first],
+        last=name(last),
+        last_now=new[last],
+        last_before=old[last],
+        moved=float(np.abs(new.astype(np.float64) - old).sum()) / 2,
     )
 
 
@@ -184,7 +196,7 @@ def _take_by_hand(weights: str) -> None:
 
 def _show_next(request: TranslationRequest, trace: Trace, change: what_if.Interventions, step: int) -> None:
     """Show the candidates of one step in both runs."""
-    old, new = (what_if.step_probabilities(request, asked, step) for asked in ((), change))
+    old, new = (what_if.step_probabilities(request, each, step) for each in ((), change))
     name = results.translator(request.checkpoint).tokenizer.piece_text
     st.markdown(plain(f"Next token at step {step + 1}, after {trace.decoder_input_tokens[step]}"))
     alt = "The most probable next tokens of both runs with their probabilities"

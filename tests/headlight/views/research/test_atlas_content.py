@@ -12,9 +12,9 @@ from headlight.app import results
 from headlight.views.attention.one_head_content import GROUPS, facts, head_page, head_payload
 from headlight.views.research.atlas_content import (
     MEASURES,
-    found_in_atlas,
-    found_in_sentence,
     plainest_pattern,
+    summaries_of_atlas,
+    summaries_of_sentence,
     with_error,
 )
 from transformer import Translator
@@ -125,7 +125,10 @@ def test_without_an_atlas_the_page_says_how_to_make_one_and_shows_the_sentence(c
     app = atlas_page(checkpoint="mine")
     assert "headlight atlas --checkpoint checkpoints/mine --pairs PAIRS.tsv --out FOLDER" in page_text(app)
     finder, card = sent(app), sent(head_view(checkpoint="mine"))
-    assert len(finder["heads"]) == len(found_in_sentence(trace)) and set(finder["values"]) == {"confidence", "entropy"}
+    assert len(finder["heads"]) == len(summaries_of_sentence(trace)) and set(finder["values"]) == {
+        "confidence",
+        "entropy",
+    }
     assert len(card["examples"]) == 1 and not card["groups"] and not card["facts"]
 
 
@@ -156,8 +159,8 @@ def test_markup_in_an_atlas_stays_text(copied, trace, reverse):
     bodies = "".join(element.proto.body for element in app.get("html"))
     assert EVIL not in bodies and EVIL not in page_text(app)
     evil = find_atlas(copied, reverse.model)
-    one = found_in_atlas(evil, None)[0]
-    page = head_page(head_payload(one.heads, one.told, trace, evil, None), trace, "mine")
+    one = summaries_of_atlas(evil, None)[0]
+    page = head_page(head_payload(one.heads, one.role, trace, evil, None), trace, "mine")
     assert EVIL not in page and page.count("</script>") == 2
     assert "default-src 'none'" in page
 
@@ -183,12 +186,12 @@ def test_an_atlas_written_anew_is_read_anew(copied, atlas):
 
 
 def test_headlines_hold_their_length_and_numbers_are_the_atlas_s(atlas):
-    for found in found_in_atlas(atlas, None):
-        check_headline(found.told.headline)
+    for found in summaries_of_atlas(atlas, None):
+        check_headline(found.role.headline)
         entry = atlas.head(found.heads.kind, found.heads.layer, found.heads.head)
         role = entry.roles[found.pattern]
         assert found.share == role.rows / role.eligible
-        assert f"{role.rows:,} of {role.eligible:,} rows" in found.told.more
+        assert f"{role.rows:,} of {role.eligible:,} rows" in found.role.more
 
 
 @pytest.mark.parametrize(
@@ -207,13 +210,13 @@ def test_the_plainest_pattern_is_the_label_of_most_sentences_else_that_of_most_r
 
 
 def test_importance_and_error_rate_are_shown_with_their_errors_where_they_were_measured(atlas, trace):
-    one = next(each for each in found_in_atlas(atlas, None) if each.heads == HeadRef("cross", 0, 0))
+    one = next(each for each in summaries_of_atlas(atlas, None) if each.heads == HeadRef("cross", 0, 0))
     entry = atlas.head("cross", 0, 0)
-    told = {each["name"]: each["value"] for each in head_payload(one.heads, one.told, trace, atlas, None)["facts"]}
+    told = {each["name"]: each["value"] for each in head_payload(one.heads, one.role, trace, atlas, None)["facts"]}
     assert told["lost without it"] == with_error(*entry.importance) and told["alignment error"] == "not measured"
     without = {each["name"]: each["value"] for each in facts(replace(entry, importance=None), None, None)}
     assert without["lost without it"] == "not measured"
-    rate = head_payload(one.heads, one.told, trace, atlas, (0.25, 0.03), ("gold", 40))["facts"][1]
+    rate = head_payload(one.heads, one.role, trace, atlas, (0.25, 0.03), ("gold", 40))["facts"][1]
     assert rate["value"] == "0.25 ± 0.03" and "gold, 40 sentences" in rate["says"]
     assert (with_error(-0.5, 0.0), with_error(0.7134, 0.002), with_error(1, None)) == (
         "−0.50 ± 0.00",

@@ -8,7 +8,7 @@ import pytest
 from support.pages import numbers, open_page, page_text, specs, tables
 
 import headlight.plots as plots
-from headlight.views.research.patching import MEANINGS, candidate_rows, cell_words
+from headlight.views.research.patching import MEANINGS, CellName, candidate_rows
 from transformer.interpret.activations import Predictions
 from transformer.interpret.what_if.patching import PATCHED, Cell, PatchingMap, Question
 
@@ -64,11 +64,13 @@ def test_it_begins_with_the_last_layer_that_restores_over_half_else_with_the_mos
 
 def test_a_cell_is_named_so_that_no_other_is_meant():
     columns = ["▁a", "▁b | ▁c", "▁a", "</s>"]
-    assert cell_words(Cell("residual", "encoder", 0, 1), columns) == "the encoder's vector at “▁b | ▁c” before layer 1"
+    assert (
+        str(CellName(Cell("residual", "encoder", 0, 1), columns)) == "the encoder's vector at “▁b | ▁c” before layer 1"
+    )
     after = "the encoder's vector at “▁a” (token 3) after layer 2"
-    assert cell_words(Cell("residual", "encoder", 2, 2), columns) == after
-    assert cell_words(Cell("attention", "cross", 2, 1), columns) == "the cross-attention of layer 3 at “▁b | ▁c”"
-    assert cell_words(Cell("head", "cross", 1, 4), columns) == "cross-attention layer 2, head 5"
+    assert str(CellName(Cell("residual", "encoder", 2, 2), columns)) == after
+    assert str(CellName(Cell("attention", "cross", 2, 1), columns)) == "the cross-attention of layer 3 at “▁b | ▁c”"
+    assert str(CellName(Cell("head", "cross", 1, 4), columns)) == "cross-attention layer 2, head 5"
 
 
 def test_the_candidates_stand_over_their_probabilities():

@@ -5,7 +5,6 @@ import shutil
 
 import numpy as np
 import pytest
-from support.captions import as_scientific
 from support.models import small_config
 from support.pages import ROOT, headlines, open_page, page_text, specs
 from support.traces import loaded
@@ -57,9 +56,10 @@ def test_the_recorded_rates_of_a_checkpoint_follow_its_schedule(name):
     assert recorded
     for step, rate in recorded:  # written with six digits
         assert rate == pytest.approx(scheduled_rate(step, d_model, settings), rel=1e-5)
-    found = describe_rate(settings, d_model)
-    top = scheduled_rate(settings.warmup_steps, d_model, settings)
-    assert as_scientific(found.headline.split(" to ")[1].rstrip("."), top)
+    finding = describe_rate(settings, d_model)
+    assert finding["top"] == pytest.approx(scheduled_rate(settings.warmup_steps, d_model, settings))
+    assert finding["end"] == pytest.approx(scheduled_rate(settings.max_steps, d_model, settings))
+    assert finding["ratio"] == pytest.approx(finding["top"] / paper_rate(4000, 512, 4000))
 
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.1, 0.3])
@@ -71,7 +71,9 @@ def test_each_curve_of_the_loss_has_its_minimum_where_a_search_finds_it(epsilon)
     curve, minimum = plots.smoothed_loss([smoothing], epsilon).data
     assert minimum.x[0] == smoothing.right and minimum.y[0] == pytest.approx(min(losses), abs=1e-3)
     assert min(curve.y) >= minimum.y[0] - 1e-6
-    assert ("more certainty costs" in describe_smoothing(smoothing).headline) == (epsilon > 0)
+    finding = describe_smoothing(smoothing)
+    assert finding.name == ("smoothing" if epsilon else "no_smoothing")
+    assert not epsilon or (finding["right"], finding["entropy"]) == (smoothing.right, smoothing.entropy)
 
 
 def test_the_view_restores_epsilon_and_falls_back_on_nonsense():

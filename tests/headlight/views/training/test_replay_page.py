@@ -189,11 +189,13 @@ def copy_checkpoints(folder: Path, names: tuple[str, ...], without: str = "") ->
 
 def live(following):
     from headlight.app import results
-    from headlight.app.finding import Finding
+    from headlight.app.finding import Templates
     from headlight.app.results import replays
     from headlight.views.training.replay import Live, show_replay
 
-    watched = Live(first=(0, 1), best=(1, 2), best_words="reads best", told=Finding("It is told."))
+    watched = Live(
+        first=(0, 1), best=(1, 2), best_words="reads best", finding=Templates({"live": "A training."})("live")
+    )
     replay = replays.replay(results.checkpoint("en-fr"))
     show_replay(replay, "job", ("given", "wanted"), watched if following else None)
 

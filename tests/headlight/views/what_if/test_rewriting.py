@@ -1,11 +1,9 @@
 """Rewritten attention: what the address asks for, what the bars are sent, and the view with each change."""
 
 import json
-import re
 
 import numpy as np
 import pytest
-from support.captions import PERCENT, as_percent
 from support.pages import components, open_page, specs
 from support.traces import made_trace, traces, translator
 
@@ -79,12 +77,12 @@ def test_the_next_token_and_how_much_probability_moved():
     random = np.random.default_rng(3)
     for _ in range(20):
         old, new = random.dirichlet(np.full(6, 0.4)), random.dirichlet(np.full(6, 0.4))
-        words = describe_next(old, new, "piece {}".format)
-        first, now = (int(id) for id in re.findall(r"“piece (\d)”", words))
-        assert old[first] == old.max() and new[now] == new.max()
-        shown = [old[first], new[first], new[now], old[now], np.maximum(new - old, 0).sum()]
-        said = re.findall(PERCENT, words)
-        assert all(as_percent(text, value) for text, value in zip(said, shown, strict=True)), words
+        finding = describe_next(old, new, str)
+        first, last = int(finding["first"]), int(finding["last"])
+        assert old[first] == old.max() and new[last] == new.max()
+        names = ("first_before", "first_now", "last_now", "last_before", "moved")
+        expected = old[first], new[first], new[last], old[last], np.maximum(new - old, 0).sum()
+        assert [finding[name] for name in names] == pytest.approx(expected)
 
 
 def test_of_a_row_of_the_encoder_the_step_is_shown_whose_token_gains_or_loses_most():

@@ -1,0 +1,117 @@
+"""Templates of all views: each can be filled with any number, and no headline is longer than a projector's line."""
+
+import importlib
+import string
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.pages import ROOT, check_headline
+
+from headlight.app.finding import Finding, Formatter, Templates, TokenAt, short
+from transformer.model.head_ref import HeadRef
+
+MODULES = [path for path in (ROOT / "headlight/views").rglob("*.py") if "= Templates(" in path.read_text("utf-8")]
+TOKEN = "▁Donaudampfschifffahrtsgesellschaft"
+# The most words that fill fields without a format, by template.
+PLACED = f"“{TOKEN}” (position 10)"
+PHRASES = {
+    "least_probable": {"token": PLACED},
+    "strongest": {"row": PLACED, "key": PLACED},
+    "favours": {"head": 16, "stack": "decoder", "high": "91 or more tokens after"},
+    "flat": {"head": 16, "stack": "decoder"},
+    "looks": {"through": "cross head 10.10"},
+    "looks_less": {"through": "cross head 10.10"},
+    "turns": {"turning": "layer 10 feed-forward"},
+    "contributes": {"subject": "Reading its own words", "ending": "s"},
+    "takes_least": {"subject": "Reading its own words", "ending": "s"},
+    "no_one_place": {"looks_at": "the beginning of sentence"},
+    "most_rows": {"rows": "Over 99 %", "looks_at": "the beginning of sentence"},
+    "reads": {"head": "Layer 10, head 10"},
+    "gets": {"first_right": "99.9 %", "second_right": "99.9 %"},
+    "yours": {"times": "more than 10²⁹⁹"},
+    "own": {"times": "more than 10²⁹⁹"},
+}
+NUMBERS = (0, 1, -1, 2, 10**12)
+
+
+def templates_of(path) -> Templates:
+    return importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts)).TEMPLATES
+
+
+def fields_of(template: str) -> dict[str, str]:
+    """Return the format of each field, those of the formats among them."""
+    fields = {}
+    for _, name, spec, _ in string.Formatter().parse(template):
+        if name:
+            fields |= fields_of(spec) | {name: spec}
+    return fields
+
+
+def values_of(template: str, name: str, spec: str) -> list:
+    """Return values that a field may have by its format, the extreme ones among them."""
+    kind = spec.partition(" ")[0]
+    if kind in ("head", "kind_head"):
+        return [HeadRef("cross", 0, 0), HeadRef("decoder", 11, 15)]
+    if kind == "token":
+        return ["a", TOKEN, "</s>"]
+    if spec.endswith(" "):  # between the items of a tuple
+        return [(TOKEN,), ("a", "b", "c", "d")]
+    if name == "digits":
+        return [2, 7]
+    if not spec:
+        return [PHRASES.get(template, {}).get(name, TOKEN)]
+    return [abs(number) if kind == "short" else number for number in NUMBERS]
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.stem)
+def test_every_template_can_be_filled_and_every_headline_is_short(path):
+    templates = templates_of(path)
+    for name, template in {**templates.headlines, **templates.texts}.items():
+        fields = fields_of(template)
+        choices = {field: values_of(name, field, spec) for field, spec in fields.items()}
+        for at in range(max(map(len, choices.values()), default=1)):
+            numbers = {field: values[min(at, len(values) - 1)] for field, values in choices.items()}
+            text = str(templates(name, **numbers))
+            assert "{" not in text and "  " not in text, text
+            if name in templates.headlines:
+                check_headline(text)
+                assert text.endswith((".", "!")), text
+
+
+def test_names_of_headlines_and_texts_differ():
+    for path in MODULES:
+        templates = templates_of(path)
+        assert not templates.headlines.keys() & templates.texts.keys(), path
+
+
+def test_a_finding_knows_its_numbers_and_names_wherever_they_stand():
+    templates = Templates(
+        {"first": "{count:count row} of {token}."}, {"more": "In {parts:, }{aside}", "part": "{x:signed 1}"}
+    )
+    parts = tuple(templates("part", x=x) for x in (0.25, -1.0))
+    token = TokenAt(("▁a", "b", "▁a"), 2, "query")
+    more = templates("more", parts=parts, aside=templates("part", x=3.0), hidden=7)
+    finding = templates("first", count=1, token=token).followed_by(None, more)
+    assert finding.headline == "1 row of “▁a” (query 3)." and finding.more == "In 0.2, −1.03.0"
+    assert str(finding) == f"{finding.headline} {finding.more}"
+    assert (finding["count"], finding["x"], finding["hidden"], finding["token"].position) == (1, 0.25, 7, 2)
+    assert "part" in finding and "first" in finding and "other" not in finding
+    with pytest.raises(KeyError):
+        finding["other"]
+
+
+def test_text_of_a_visitor_is_no_template():
+    finding = Templates({"text": "It is {text}."})("text", text="{count:percent} {0.__class__}")
+    assert str(finding) == "It is {count:percent} {0.__class__}."
+
+
+@given(st.floats(1e-5, 1e9))
+def test_a_short_number_is_near_its_value(value):
+    text = short(value)
+    assert float(text.replace(",", "")) == pytest.approx(value, rel=0.06) and len(text) < 14
+
+
+def test_a_tuple_is_joined_by_its_format():
+    assert Formatter().vformat("{a: or }", (), {"a": (1, "x")}) == "1 or x"
+    assert isinstance(Templates({"a": "b"})("a"), Finding)
