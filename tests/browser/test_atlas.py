@@ -39,22 +39,22 @@ def dot(page: Page, name: str):
     return page.locator(f".plot [data-name='{name}']")
 
 
-def test_a_click_on_a_dot_shows_its_head_and_back_shows_the_one_before(page, address, elsewhere, said):
+def test_a_click_on_a_dot_shows_its_head_and_back_shows_the_one_before(page, address, elsewhere, headlines):
     open_atlas(page, address, "&head=cross.2.1")
-    expect(page.locator(READOUT)).to_contain_text(said["cross.2.1"])
+    expect(page.locator(READOUT)).to_contain_text(headlines["cross.2.1"])
     dot(page, "encoder.2.1").click()
-    expect(page.locator(READOUT)).to_contain_text(said["encoder.2.1"])
+    expect(page.locator(READOUT)).to_contain_text(headlines["encoder.2.1"])
     expect(dot(page, "encoder.2.1")).to_have_attribute("aria-pressed", "true")
     page.wait_for_url("**head=encoder.2.1**")
     other = elsewhere()
     other.goto(page.url)
-    expect(other.locator(READOUT)).to_contain_text(said["encoder.2.1"])
+    expect(other.locator(READOUT)).to_contain_text(headlines["encoder.2.1"])
     go_back(page)
-    expect(page.locator(READOUT)).to_contain_text(said["cross.2.1"])
+    expect(page.locator(READOUT)).to_contain_text(headlines["cross.2.1"])
     expect(dot(page, "cross.2.1")).to_have_attribute("aria-pressed", "true")
 
 
-def test_the_keyboard_alone_finds_a_head_and_opens_it(page, address, said):
+def test_the_keyboard_alone_finds_a_head_and_opens_it(page, address, headlines):
     open_atlas(page, address, "&head=decoder.1.1")
     dot(page, "decoder.1.1").focus()
     page.keyboard.press("ArrowUp")
@@ -68,7 +68,7 @@ def test_the_keyboard_alone_finds_a_head_and_opens_it(page, address, said):
     expect(page.locator(".plot [data-name]:focus")).to_have_attribute("data-name", name)
     wait_until_idle(page)
     page.get_by_role("link", name="This head: examples and numbers").press("Enter")
-    expect(page.locator(HEADLINE)).to_have_text(said[name])
+    expect(page.locator(HEADLINE)).to_have_text(headlines[name])
 
 
 def test_axes_stand_in_the_address_and_filters_hide_dots(page, address, elsewhere):
@@ -120,12 +120,12 @@ def test_embedded_the_finder_stands_alone(page, address):
     expect_accessible(page)
 
 
-def test_a_head_is_taken_along_as_a_page_without_a_server(open_alone, said):
+def test_a_head_is_taken_along_as_a_page_without_a_server(open_alone, headlines):
     checkpoint = results.checkpoint("reverse")
     atlas, trace = results.atlas(checkpoint), Translator.load(checkpoint.folder, "cpu").trace("abc xyz")
     one = next(each for each in summaries_of_atlas(atlas, None) if each.heads == HeadRef("cross", 1, 0))
     page = open_alone(head_page(head_payload(one.heads, one.role, trace, atlas, None), trace, "reverse"))
-    expect(page.locator(HEADLINE)).to_have_text(said["cross.2.1"])
+    expect(page.locator(HEADLINE)).to_have_text(headlines["cross.2.1"])
     expect(page.locator(".examples .example").first).to_be_visible()
     expect(page.locator(".nearest")).to_be_hidden()
     page.locator(".choose select").select_option("3")
