@@ -1,4 +1,4 @@
-"""What if: what does the model translate when something inside it is changed?"""
+"""Interventions: the translation when something inside the model is changed."""
 
 from headlight.app.navigation import take_request
 

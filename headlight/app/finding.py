@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import string
+import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from headlight.plots.names import kind_head_name, one_head_name
@@ -115,6 +118,18 @@ class Templates:
     def __init__(self, headlines: Mapping[str, str], texts: Mapping[str, str] | None = None):
         self.headlines, self.texts = headlines, texts or {}
 
+    @classmethod
+    def beside(cls, module: str) -> Templates:
+        """Return the templates of a module, given its file, from texts.toml in the same folder."""
+        path = Path(module)
+        tables = _read_texts(path.with_name("texts.toml"))[path.stem]
+        return cls(tables.get("headlines", {}), tables.get("texts"))
+
     def __call__(self, name: str, /, **numbers: Any) -> Finding:
         template = self.headlines[name] if name in self.headlines else self.texts[name]
         return Finding(template=template, name=name, numbers=numbers)
+
+
+@cache
+def _read_texts(path: Path) -> dict[str, dict[str, dict[str, str]]]:
+    return tomllib.loads(path.read_text(encoding="utf-8"))

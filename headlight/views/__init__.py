@@ -1,1 +1,1 @@
-"""What pages show, one folder a subject: views, figures, texts computed from numbers, and payloads for the browser."""
+"""Views of the pages, one folder per subject: figures, texts computed from numbers, payloads for the browser."""

@@ -10,13 +10,12 @@ from headlight.app.results import CheckpointFiles, measures
 from headlight.views.home.content import least_probable_token
 from headlight.views.research.contrast import most_doubtful_step
 from headlight.views.what_if.own_translation import describe_own, describe_where
-from transformer import Beam, Greedy, Trace, Translator
+from transformer import Beam, Trace, Translator
 from transformer.arrays import to_array
 from transformer.checkpoint import save_checkpoint
 from transformer.data.batching import Example
 from transformer.exchange.importing import import_translator
 from transformer.interpret.activations import Request, record
-from transformer.interpret.residual import decoder_lens
 from transformer.interpret.rollout import SourceShares, alti
 from transformer.interpret.what_if.importance import head_importance, measure_importance
 from transformer.interpret.what_if.intervention import Zero
@@ -45,12 +44,6 @@ def test_log_p_is_that_of_the_search(translator, traces):
             assert again.log_probability == pytest.approx(one.log_probability, abs=1e-3)
         assert trace.num_forced == 1 and trace.log_probabilities[0] == 0 and trace.scored_steps[0] == 1
         assert trace.is_greedy.all()
-
-
-def test_a_saved_trace_keeps_what_was_forced(traces, tmp_path):
-    traces[0].save(tmp_path / "trace.npz")
-    again = Trace.load(tmp_path / "trace.npz")
-    assert again.num_forced == 1 and again.log_probability == traces[0].log_probability
 
 
 def test_only_a_token_that_was_chosen_can_turn(translator, traces):
@@ -83,16 +76,6 @@ def test_shares_of_the_forced_token_count_in_no_mean():
     )
     assert shares.mean_alti == pytest.approx(0.5) and shares.mean_rollout == pytest.approx(0.4)
     assert (shares.least, shares.least_word, shares.most) == (2, 2, 1)
-
-
-def test_early_layers_give_the_translation_its_own_log_p(translator, traces):
-    for trace in traces:
-        for strategy in (Greedy(), Beam(3)):
-            best = translator.hypotheses(trace.source_text, strategy)[0]
-            last = decoder_lens(translator.model, trace.source_ids, strategy, trace.target_ids[:1], 8)[-1]
-            forced = translator.trace(trace.source_text, target=last)
-            assert last.ids == best.ids
-            assert last.log_probability == pytest.approx(forced.log_probability, abs=1e-3)
 
 
 def test_what_is_usual_of_the_source_leaves_it_out(translator, tmp_path):

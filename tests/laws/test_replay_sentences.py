@@ -57,8 +57,6 @@ def test_earlier_trainings_are_read_from_training_json(nonsense):
     assert content.earlier_steps({"earlier_steps": nonsense}, 900) == []
     assert content.earlier_steps({"earlier_steps": 30}, 900) == [30]
     assert content.earlier_steps({"earlier_steps": [3, 5]}, 9) == [3, 5]
-    assert content.earlier_words([3, 1500]).startswith("3 trainings, one after the other: after update 3, 1,500 the")
-    assert "the mean of 2 saves of this training, a" in content.averaging_words({"averaged_steps": [5, 6]})
-    one = content.averaging_words({"averaged_steps": [5], "averaged_with": "x"})
-    assert "is the last save of this training, averaged with x: it may" in one
+    assert "2 saves of this training" in content.averaging_words({"averaged_steps": [5, 6]})
+    assert "averaged with x" in content.averaging_words({"averaged_steps": [5], "averaged_with": "x"})
     assert content.averaging_words({}) == content.averaging_words({"averaged_steps": [5]}) == ""

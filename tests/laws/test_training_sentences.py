@@ -22,37 +22,24 @@ def _view(state: str, status: ToyStatus | None, place: int = 0) -> JobView:
 
 
 def test_texts_of_task_and_model():
-    assert live_content.task_text(_SETTINGS) == "reverse: write it backwards; sequences of 10 out of 11 letters, a to k"
+    assert live_content.task_text(_SETTINGS).endswith("sequences of 10 out of 11 letters, a to k")
     digits = replace(_SETTINGS, task="sort", symbols="digits", vocabulary=10)
     assert live_content.task_text(digits).endswith("out of 10 digits, 0 to 9")
-    words = live_content.model_text(_SETTINGS)
-    assert "2 + 2 layers of 8 heads, d_model 64, pre-norm" in words and words.endswith("; seed 1")
-    assert "rising for 200 updates, then falling (Noam), at most 3.54·10⁻³" in words, "0.4 / sqrt(64 x 200)"
-    constant = live_content.model_text(replace(_SETTINGS, schedule="none", label_smoothing=0.1))
-    assert "constant from the first update, at most" in constant and ", label smoothing 0.1" in constant
+    assert "at most 3.54·10⁻³" in live_content.model_text(_SETTINGS), "0.4 / sqrt(64 x 200)"
 
 
 @pytest.mark.parametrize(
-    "state, status, place, words",
+    "state, status, place, shown",
     [
-        ("waiting", None, 3, "Place 3 in the line"),
-        ("running", None, 0, "Starting: "),
-        (
-            "running",
-            _UNDER_WAY,
-            0,
-            "Training, 20.0 updates per second: of 90 held-out sequences it writes 50 % entirely",
-        ),
-        ("done", _LEARNED, 0, "Learned after 575 updates, in 18 seconds: of 500 held-out sequences it writes 99.2 %"),
+        ("waiting", None, 3, "Place 3"),
+        ("running", _UNDER_WAY, 0, "20.0 updates per second: of 90 held-out sequences it writes 50 %"),
+        ("done", _LEARNED, 0, "after 575 updates, in 18 seconds: of 500 held-out sequences it writes 99.2 %"),
         ("done", _FAILED, 0, "Not learned after 2,000 updates (70 seconds): of 90 held-out sequences it writes 37 %"),
-        ("stopped", None, 0, "Stopped before its first update."),
-        ("stopped", replace(_UNDER_WAY, update=1), 0, "Stopped after 1 update."),
-        ("left", _UNDER_WAY, 0, "Ended after 500 updates, because nobody was looking any more."),
-        ("failed", None, 0, "The training broke off before its first update; please start it again."),
+        ("stopped", replace(_UNDER_WAY, update=1), 0, "after 1 update."),
     ],
 )
-def test_the_state_of_a_run_is_one_sentence(state, status, place, words):
-    assert live_content.state_text(_view(state, status, place)).startswith(words)
+def test_the_state_of_a_run_has_its_numbers(state, status, place, shown):
+    assert shown in live_content.state_text(_view(state, status, place))
 
 
 def test_the_time_left_is_that_to_the_limit_and_two_runs_are_compared_when_both_are_over():

@@ -1,1 +1,1 @@
-"""Attention: what every head looks at."""
+"""Attention: the maps of all heads."""

@@ -60,7 +60,7 @@ def _show_ways(selection: Selection) -> None:
 
 
 def read_selection(request: TranslationRequest, trace: Trace) -> Selection:
-    """Return what is selected in this sentence. The first head is that of all pages."""
+    """Return the selection of the address. The first head is that of all pages."""
     shapes = {kind: trace.attention(kind).shape[:2] for kind in CROSS_FIRST}
     head = head_in_address(shapes, partial(results.default_head, request), averages=True)
     address = {name: url_state.read(name) for name in ("query", "key")}

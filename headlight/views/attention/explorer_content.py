@@ -1,4 +1,4 @@
-"""Facts of the explorer: all attention of a sentence with what its heads do; the choice; a page of its own."""
+"""Facts of the explorer: all attention of a sentence with the patterns of its heads; its page as a file."""
 
 import zlib
 from collections.abc import Mapping, Sequence
@@ -41,7 +41,7 @@ _LOOK_FOR = (
 
 
 def explorer_blob(trace: Trace, roles: HeadRoles | None = None) -> bytes:
-    """Return the facts of a sentence with all its weights; `roles` says what the heads do over a corpus.
+    """Return the facts of a sentence with all its weights; `roles` are the labels of the heads over a corpus.
 
     Weights are [layers, heads, queries, keys], STEPS for 1: two bytes each, exact to four decimals.
     """
@@ -50,7 +50,7 @@ def explorer_blob(trace: Trace, roles: HeadRoles | None = None) -> bytes:
 
 
 def describe_sinks(trace: Trace) -> str:
-    """Say the share of cross-attention on keys without content where it is most of the weight; "" elsewhere."""
+    """Return the caption on cross-attention to keys without content, where it is most of the weight; else ""."""
     share = float(trace.special_share().total(AttentionKind.CROSS).mean())
     if share <= MOST_WITHOUT_CONTENT:
         return ""
@@ -93,8 +93,8 @@ def explorer_page(
 ) -> str:
     """Return one HTML file with every attention weight of a sentence, exact to four decimals, in the explorer.
 
-    `checkpoint` is its name, `roles` say what its heads do over a corpus. The explorer begins with `selection`, by
-    default the head of the cross-attention with the plainest pattern, and `options`.
+    `checkpoint` is its name, `roles` are the labels of its heads over a corpus. The explorer begins with `options` and
+    `selection`, by default the head of the cross-attention with the plainest pattern.
     """
     if selection is None:
         selection = Selection((HeadRef(AttentionKind.CROSS, *plainest_head(trace, "cross", roles)),))

@@ -14,7 +14,7 @@ _SIDE = 64  # squares of a thumbnail, which a browser draws with no more dots th
 
 
 def long_words(trace: Trace) -> str:
-    """Return how a text is shown whose weights are too many to be sent at once; "" where they are not."""
+    """Return the caption of a text with too many weights to be sent at once; "" for a shorter one."""
     weights = sum(trace.attention(kind).size for kind in KINDS)
     most = MOST_BYTES // to_steps(np.zeros(1)).nbytes
     if weights <= most:
@@ -28,7 +28,7 @@ def long_words(trace: Trace) -> str:
 
 
 class LongExplorer:
-    """The blob of a long text, made anew for the heads that are chosen; what all of these share is made once."""
+    """The blobs of a long text for chosen heads; the part that all blobs share is made once."""
 
     def __init__(self, trace: Trace, roles: HeadRoles | None = None):
         self._trace = trace

@@ -100,7 +100,7 @@ def reads_by_input(heads: HeadRef, entry: HeadEntry | None) -> bool:
 
 
 def rows_named(kind: AttentionKind | str, *, by_input: bool) -> str:
-    """Say what stands above and below the lines."""
+    """Return the caption of the tokens above and below the lines."""
     return {
         "encoder": "Tokens below look at tokens above: the source, twice.",
         "decoder": "Tokens below look at tokens above: the decoder's input, twice.",
@@ -144,7 +144,7 @@ def _lines(keys: Sequence[str], queries: Sequence[str], cells: Sequence[int], we
 def facts(
     entry: HeadEntry, error_rate: tuple[float, float | None] | None, gold: tuple[str, int] | None
 ) -> list[dict[str, str]]:
-    """Return the numbers of a head: name, value with its standard error, and what it is."""
+    """Return the numbers of a head: name, value with its standard error, and explanation."""
     rows = [
         {"name": name, "value": _value(measure, *entry.measures[measure]), "says": says}
         for measure, (name, says) in _FACTS.items()
@@ -166,7 +166,7 @@ def _value(measure: str, mean: float, error: float | None) -> str:
 
 
 def histograms(entry: HeadEntry, sentences: int) -> list[dict]:
-    """Return the histograms of a head over the sentences, each with its title and a sentence on what to see."""
+    """Return the histograms of a head over the sentences, each with its title and a sentence."""
     of = pluralize(sentences, "sentence")
     (confident, _), (greatest, _) = (entry.measures[name] for name in ("confidence", "maximum"))
     spread = (
@@ -215,7 +215,7 @@ _SHOWN = 6
 
 
 def provenance_words(atlas: Atlas) -> str:
-    """Say of what an atlas is."""
+    """Describe the corpus of an atlas."""
     source = atlas.provenance
     skipped = sum(source.skipped.values())
     left = f"; {pluralize(skipped, 'line')} skipped" if skipped else ""
@@ -228,14 +228,14 @@ def provenance_words(atlas: Atlas) -> str:
 
 
 def head_page(payload: dict, trace: Trace, checkpoint: str) -> str:
-    """Return one HTML file with all that is shown of a head."""
+    """Return one HTML file of a head."""
     title = f"{sentence_case(payload['name'])}: what it does"
     words = Words(title, trace.source_text, trace.target_text, checkpoint, _LOOK_FOR, payload["of"])
     return standalone("head_card/card", payload, words)
 
 
 def how_to_make(checkpoint: str) -> str:
-    """Say how a checkpoint without an atlas gets one, in Markdown."""
+    """Explain how to make an atlas for a checkpoint, in Markdown."""
     checkpoint = checkpoint.replace("`", "")
     return (
         f"`{checkpoint}` has no atlas, so this is your sentence alone. Make one of a few thousand pairs or more: "

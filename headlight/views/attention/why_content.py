@@ -15,23 +15,7 @@ from transformer.model.head_ref import HeadRef
 from transformer.model.names import AttentionKind
 
 LARGEST = 5  # pairs of parts with a sentence each
-TEMPLATES = Templates(
-    {
-        "looks": "{query:token} looks at {key:token} mostly through {through}.",
-        "looks_less": "{query:token} looks less at {key:token} mostly through {through}.",
-    },
-    {
-        "weight": "The weight on {key:token} is {weight:probability}.",
-        "weights": "The weight on {key:token} is {weight:probability}, {other_weight:probability} on {other:token}.",
-        "score": "The score of {key:token} is {score:signed}{above}; all parts add up to {total:signed}, of which the "
-        "{side}’s {part} makes {value:signed}.",
-        "above": " above that of {other:token}",
-        "pair": "{one} meets {other}: {value:signed}.",
-        "biases": "Biases add {any_query:signed} for any query and {any_key:signed} for any key.",
-        "relative": "The relative position adds {relative:signed}.",
-        "removal": "Score {score:signed}; without this part {predicted:signed} predicted, {run:signed} in the run.",
-    },
-)
+TEMPLATES = Templates.beside(__file__)
 
 
 @dataclass(frozen=True)
@@ -101,7 +85,7 @@ def describe_cell(trace: Trace, parts: ScoreParts) -> Finding:
 
 
 def _heaviest(parts: ScoreParts, sign: int) -> tuple[StreamPart, str, float]:
-    """Return the part and its side whose products sum to the most in this direction, and the sum; biases aside."""
+    """Return the part and the side with the largest sum of products in this direction, and the sum; biases aside."""
     sides = ("query", parts.query_parts, 1), ("key", parts.key_parts, 0)
     sums = [
         (part, side, float(total))

@@ -1,1 +1,1 @@
-"""Decoding: how a translation comes about, token by token."""
+"""Decoding: a translation token by token."""

@@ -53,7 +53,7 @@ def _show_hypotheses(request: TranslationRequest, beam: Beam) -> None:
 
 
 def _show_tree(request: TranslationRequest, head: HeadRef) -> None:
-    """Show the tree of the search and what one head reads at each branch; the branch that is chosen is forced."""
+    """Show the tree of the search and the weights of one head at each branch; a chosen branch is forced."""
     translator = results.translator(request.checkpoint)
     branches, source = what_if.branches(request), results.trace(request).source_tokens
     if too_long := replayed_words(len(source), [len(each.ids) for each in branches if each.outcome is not None]):

@@ -57,7 +57,7 @@ def show(request: TranslationRequest, row: DeltaGenerator) -> None:
 
 
 def step_words(trace: Trace, step: int) -> str:
-    """Name a step, counted from 0, by what the decoder has read and the token that follows."""
+    """Name a step, counted from 0, by the prefix and the token that follows."""
     read = " ".join(trace.decoder_input_tokens[: step + 1])
     comes = "comes" if step in trace.scored_steps else "comes, not chosen but given,"
     return f"Step {step + 1} of {len(trace.target_ids)}: after {read} {comes} {quoted(trace.target_tokens[step])}."

@@ -7,23 +7,7 @@ import numpy as np
 from headlight.app.finding import Finding, Templates
 from transformer.decoding.sampling import Truncation
 
-TEMPLATES = Templates(
-    {"cut": "{kept:,} of {tokens:,} tokens may be drawn, {best:token} with {drawn:probability}."},
-    {
-        "own": "It has {own:probability} by the logits{tempered}.",
-        "tempered": ", {scaled:probability} at temperature {temperature:g}",
-        "lost": "What is cut off held {lost:probability} before.",
-        "never": "Decoding never chooses {never: or }.",
-        "logit": "{terms: + } + {others:count other product} {rest:signed 4}{bias} = {total:signed 4}. The model has "
-        "{logit:signed 4}, difference {error:error}.",
-        "term": "{hidden:signed 4} × {weight:signed 4} (dimension {dimension})",
-        "bias": " + bias {bias:signed 4}",
-        "softmax": "exp({logit:signed 4} − {largest}) / Σ exp(logit − {largest}) = {power:.4f} / {total:.4f} = "
-        "{share:.4f}, over all {tokens:,} tokens. The model has {probability:.4f}, difference {error:error}.",
-        "positive": "{largest:signed 4}",
-        "negative": "({largest:signed 4})",
-    },
-)
+TEMPLATES = Templates.beside(__file__)
 _TERMS = 4  # largest products of a logit that are written out
 
 
@@ -46,11 +30,11 @@ def logit_by_hand(hidden: np.ndarray, row: np.ndarray, logit: float, bias: float
 
 def softmax_by_hand(cut: Truncation, token_id: int, probability: float) -> Finding:
     """Write a token's share of the sum of all exponentials, both less the largest logit."""
-    largest, logit = float(cut.logits.max()), cut.logits[token_id]
-    total, power = float(np.exp(cut.logits - largest).sum()), float(np.exp(logit - largest))
+    largest = float(cut.logits.max())
+    total, power = float(np.exp(cut.logits - largest).sum()), float(np.exp(cut.logits[token_id] - largest))
     return TEMPLATES(
         "softmax",
-        logit=logit,
+        logit=cut.logits[token_id],
         largest=TEMPLATES("positive" if largest >= 0 else "negative", largest=largest),
         power=power,
         total=total,

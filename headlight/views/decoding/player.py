@@ -70,7 +70,7 @@ def chosen_rank(request: TranslationRequest) -> int:
 
 
 def choose_head(request: TranslationRequest, *, averages: bool = False) -> HeadRef:
-    """Ask for a head, beginning with that of the model's own translation: a forced token does not change the head."""
+    """Show the choice of a head, at first that of the model's translation: a forced token does not change the head."""
     start = partial(results.default_head, replace(request, prefix=(), rank=1))
     return choose_head_of(request, start=start, averages=averages)
 

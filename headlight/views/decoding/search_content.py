@@ -9,22 +9,7 @@ from headlight.app.finding import Finding, Templates
 from transformer.decoding.beam import Beam, Branch, Outcome, PathOutcome, SearchRecord
 from transformer.decoding.sampling import Hypothesis
 
-TEMPLATES = Templates(
-    {
-        "same": "Greedy decoding finds the same translation here.",
-        "gained": "Beam search finds a likelier translation than greedy decoding.",
-        "lost": "Greedy decoding finds a likelier translation, but not a better score.",
-    },
-    {
-        "written": "Greedy decoding writes: “{text}” log P: {beam:signed {digits}} with the beam, "
-        "{greedy:signed {digits}} greedy.",
-        "ended": "Greedy's translation ended with rank {rank} by score, with length penalty alpha {alpha:g}.",
-        "fell_out": "Greedy's translation fell out of the beam at step {step} of {steps}, where the beam's {size} best "
-        "continuations were all likelier.",
-        "unfinished": "Greedy's translation was still in the beam, unfinished, when the search stopped: with alpha "
-        "{alpha:g} it could no longer reach the best score.",
-    },
-)
+TEMPLATES = Templates.beside(__file__)
 
 
 def branch_facts(

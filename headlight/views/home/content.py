@@ -13,17 +13,7 @@ from transformer.interpret.head_patterns import strongest_word_pair
 from transformer.interpret.trace import AttentionMap, Trace
 from transformer.training import TrainingReplay
 
-TEMPLATES = Templates(
-    {
-        "least_probable": "The model was least sure of {token}: {chance:probability}.",
-        "strongest": "{row} looks at {key}: {weight:.2f}.",
-    },
-    {
-        "runner_up": "Runner-up: {other:token}, {other_chance:probability}.",
-        "most_probable": "It has rank {rank}. Most probable: {other:token}, {other_chance:probability}.",
-        "no_larger": "No weight between two words is larger in this map ({head}).",
-    },
-)
+TEMPLATES = Templates.beside(__file__)
 DOUBTFUL = 0.5  # a token of lower probability is doubtful, as in token_lines/story.js
 
 
@@ -107,17 +97,17 @@ def learning_facts(replay: TrainingReplay) -> dict:
 
 
 def least_probable_step(trace: Trace) -> int:
-    """Return the step, from 0, whose chosen token has the lowest probability."""
+    """Return the step, from 0, of the least probable chosen token."""
     return trace.num_forced + int(trace.target_probabilities[trace.num_forced :].argmin())
 
 
 def least_probable_token(trace: Trace) -> Finding:
     """Return the chosen token of the lowest probability, and the best other candidate of its step."""
     step = least_probable_step(trace)
-    place, rank = trace.runner_up(step), int(trace.target_ranks[step])
+    runner_up, rank = trace.runner_up(step), int(trace.target_ranks[step])
     other = {
-        "other": trace.candidate_tokens[step][place],
-        "other_chance": trace.candidate_probabilities[step, place],
+        "other": trace.candidate_tokens[step][runner_up],
+        "other_chance": trace.candidate_probabilities[step, runner_up],
         "rank": rank,
     }
     token = TokenAt(trace.target_tokens, step)

@@ -33,7 +33,7 @@ from .map import show_map, show_tokens_of
 
 
 def show_page(request: TranslationRequest, show_ways: Callable[[], None]) -> None:
-    """Show the translation, whose words can be hidden, with or without a map of one head, and ways to go on.
+    """Show the translation with words to hide, with or without a map of one head, and links.
 
     Raises UserError.
     """

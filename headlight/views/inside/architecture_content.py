@@ -11,12 +11,12 @@ _ENDS_SUBLAYER = ("add", "add_and_norm")
 
 
 def diagram_payload(blocks: list[Block], config: ModelConfig, source: str, target: str) -> dict:
-    """Return the boxes by stack and layer, ready for JSON; `source` and `target` name what goes in at the bottom."""
+    """Return the boxes by stack and layer, ready for JSON; `source` and `target` name the inputs."""
     total = sum(block.parameters for block in blocks)
     boxes = {block.name: _box(block, config, total) for block in blocks}
     stacks = {
-        name: _stack([block for block in blocks if block.stack == name], boxes) | {"input": given}
-        for name, given in (("encoder", source), ("decoder", target))
+        name: _stack([block for block in blocks if block.stack == name], boxes) | {"input": label}
+        for name, label in (("encoder", source), ("decoder", target))
     }
     output = [boxes[block.name] for block in blocks if block.stack == "output"]
     return {**stacks, "output": output, "first": blocks[0].name}
@@ -74,7 +74,7 @@ def sizes_words(block: Block, tokens: int, config: ModelConfig) -> str:
 
 
 def share_words(block: Block, total: int) -> str:
-    """Say how many parameters a block has, and their share of all; "" for a block without any."""
+    """Return the number of parameters of a block and their share of all; "" for a block without any."""
     if block.shared_with:
         return f"shared with {block.shared_with.replace('_', ' ')}"
     return f"{block.parameters:,} · {percent(block.parameters / total)}" if block.parameters else ""

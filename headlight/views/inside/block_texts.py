@@ -38,8 +38,8 @@ def block_text(kind: str, config: ModelConfig) -> BlockText:
         for part, new in variant.get("parts", {}).items():
             fields |= {name: fields[name].replace(part, new) for name in ("label", "title", "formula")}
         fields |= {name: fields[name] + more for name, more in variant.get("more", {}).items()}
-    for place, value in _places(config).items():
-        fields = {name: text.replace(place, value) for name, text in fields.items()}
+    for mark, value in _replacements(config).items():
+        fields = {name: text.replace(mark, value) for name, text in fields.items()}
     return BlockText(**fields)
 
 
@@ -47,7 +47,7 @@ def _has(config: ModelConfig, allowed: Mapping[str, list]) -> bool:
     return all(getattr(config, name) in values for name, values in allowed.items())
 
 
-def _places(config: ModelConfig) -> dict[str, str]:
+def _replacements(config: ModelConfig) -> dict[str, str]:
     return {
         "NAME": ACTIVATION_NAMES[config.activation],
         "GATE": _GATES.get(config.activation, ""),

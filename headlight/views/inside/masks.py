@@ -1,4 +1,4 @@
-"""The view of masks: a head with its mask and without, what that does to the next tokens, and the batch in a fold."""
+"""The view of masks: a head with its mask and without, the next tokens of both runs, and the batch in a fold."""
 
 import contextlib
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Sentences on masks, computed from a pass over a batch: what they cover, and what leaks without them."""
+"""Findings on masks from a pass over a batch: the cells they cover, and the weights that leak without them."""
 
 import numpy as np
 
@@ -9,55 +9,7 @@ from transformer.interpret import mask_ablation
 from transformer.interpret.mask_ablation import DisabledMask, MaskedHead, MaskedPass
 from transformer.model.head_ref import HeadRef
 
-TEMPLATES = Templates(
-    {
-        "leak_causal": "Without the mask this head would cheat: {mean:probability} looks ahead.",
-        "leak_padding": "Without the mask {mean:probability} of its attention goes to padding.",
-        "changed": "Unmasked, its own words get {now:probability}, not {was:probability}.",
-        "unchanged": "Without the mask its own words keep their probability, {was:probability}.",
-        "no_padding": "Nothing changes: this sentence has no padding.",
-        "covered": "The causal mask covers {causal} of {cells} cells, the padding mask {padding}.",
-    },
-    {
-        # The head with its mask and without.
-        "leak_more": "That is the mean over rows with masked cells; in row {row} ({named}) it is {most:probability}.",
-        "answer": "The next token itself, right of the diagonal, gets {answer:probability} on average.",
-        "leaks_most": "No head of this kind leaks more.",
-        "try_leakiest": "{other:head}, where the most leaks of all heads of this kind: {largest:probability} on "
-        "average.",
-        "fed": "{fed:token}",
-        "fed_and_predicted": "input {fed:token}, output {predicted:token}",
-        "caption": "Orange: cells that the mask closes; the last column is their sum.{outlined} The mask is off in "
-        "every layer.",
-        "outlined": " Outlined: the token that the row is to predict.",
-        # The next tokens.
-        "means": "These are mean probabilities of the translation's tokens.",
-        "changes_most": "Step {step} changes most: {token:token} has {after:probability} without the mask, "
-        "{before:probability} with it.",
-        "others": "The top-1 prediction is another one at {others} of {steps:count step}.",
-        "why_causal": "The model never learned to copy from later tokens. A model trained without the mask would learn "
-        "to, and be useless for decoding, where there are none yet.",
-        "why_padding": "The model never attended to padding in training.",
-        "try_causal": "",
-        "try_padding": "a longer second sentence: without the mask a translation depends on the rest of the batch.",
-        "rounding": "The largest difference of a probability, {change:error}, is rounding.",
-        "try_no_padding": "a longer or a shorter second sentence.",
-        # The batch and its masks.
-        "padding_mask": "⟨pad⟩ fills up the shorter sentence and means nothing, so nothing may read it.",
-        "causal_mask": "A row predicts the next token. Without this mask it could read the answer.",
-        "target_mask": "Open only where both are: the mask of the decoder's self-attention.",
-        "begins_with_pad": "This model's decoder begins with ⟨pad⟩: the first one may be read.",
-        "begins_with_end": "This model's decoder begins with ⟨end⟩, where the paper's has a begin.",
-        "no_row_padded": "None of its rows is padding: both sentences are equally long.",
-        "covered_together": "Both together cover {together}. In the first {rows:count row}, of real tokens, the "
-        "causal mask alone decides: padding is always later.",
-        "source_mask": "The encoder's self-attention and cross-attention have the padding mask of the source alone: "
-        "the whole source is there from the start.",
-        "unused_second": "The second sentence cannot be used. {error}",
-        "too_long": "These sentences make maps of {queries:,} by {keys:,} tokens, more than the {most_cells:,} cells "
-        "that this page draws. Shorten the text, or see its weights on the page Attention.",
-    },
-)
+TEMPLATES = Templates.beside(__file__)
 LABELS = {
     "without": "Without the mask",
     "with": "With the mask",

@@ -13,35 +13,7 @@ from transformer.interpret.attention_block import Stages, undivided
 
 from .steps import choose_block
 
-TEMPLATES = Templates(
-    {
-        "undivided": "Undivided, one word would get {without:percent}, not {divided:percent}.",
-        "divided": "Divided, one word would get {divided:percent}, not {without:percent}.",
-        "hardly_changes": "The division hardly changes the largest weight: {largest:percent} on average.",
-        "would_hardly_change": "The division would hardly change the largest weight: {largest:percent} on average.",
-        "random": "At d_k {high} one key gets {undivided:percent} undivided, {divided:percent} divided.",
-    },
-    {
-        "row_changes": "That is the mean of all rows. The row of {row} changes most, from {low:percent} to "
-        "{high:percent}.",
-        "row_would_change": "This model does not divide. The row of {row} would change most, from {high:percent} to "
-        "{low:percent}.",
-        "deviations": "The unmasked products have a standard deviation of {products:.2f}, the scores {scores:.2f}.",
-        "deviation": "The unmasked products have a standard deviation of {products:.2f}.",
-        "no_gradient": "Each row gives one key all of its weight, so softmax passes no gradient.",
-        "gradient": "Without the division the gradient through softmax with respect to q·k (the sum of its Jacobian's "
-        "absolute entries) would be {gradient:percent} of what it is.",
-        "gradient_undivided": "Without the division the gradient through softmax with respect to q·k (the sum of its "
-        "Jacobian's absolute entries) is {gradient:percent} of what it would be with it.",
-        "random_products": "The {keys} keys' products have a standard deviation of {deviation:.1f} (√{high} = "
-        "{root:.1f}); at d_k {low} the largest weight is {either:percent} either way. With the division the gradient "
-        "with respect to q·k is {median:,.2f} times as large by the rows' median, and {mean:,.2f} times by their mean.",
-        "same_divided": "The same queries and keys, without the division before softmax. A model trained without it "
-        "might learn others.",
-        "same_undivided": "The same queries and keys, with a division before softmax, which this model does not have. "
-        "T5 begins its training with queries that are smaller by √d_k instead (Raffel et al. 2020).",
-    },
-)
+TEMPLATES = Templates.beside(__file__)
 _LEAST = 0.01  # of a share: whole percents do not show less
 _SATURATED = 1e-6  # a softmax's Jacobian below this is float32's rounding
 
@@ -78,7 +50,9 @@ def describe_head(stages: Stages, head: int, queries: tuple[str, ...]) -> Findin
     without, divided = (part.max(axis=-1) for part in weights)
     details = [_deviations(stages, head), _gradient(weights, stages)]
     if without.mean() - divided.mean() < _LEAST:
-        finding = TEMPLATES("hardly_changes" if is_divided else "would_hardly_change", largest=_own(weights, stages))
+        finding = TEMPLATES(
+            "hardly_changes" if is_divided else "would_hardly_change", largest=_largest_of_model(weights, stages)
+        )
         return finding.followed_by(*details)
     most = int((without - divided).argmax())
     means = {"without": without.mean(), "divided": divided.mean()}
@@ -87,7 +61,7 @@ def describe_head(stages: Stages, head: int, queries: tuple[str, ...]) -> Findin
     return finding.followed_by(TEMPLATES("row_changes" if is_divided else "row_would_change", **row), *details)
 
 
-def _own(weights: tuple[np.ndarray, np.ndarray], stages: Stages) -> float:
+def _largest_of_model(weights: tuple[np.ndarray, np.ndarray], stages: Stages) -> float:
     """Return the mean over rows of the largest weight in the model itself."""
     return float(weights[int(stages.is_divided)].max(axis=-1).mean())
 

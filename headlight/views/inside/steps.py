@@ -20,7 +20,7 @@ HOW_TO_READ = "**Hover over a cell** to see its sum. ← → change the step."
 
 
 def choose_block(request: TranslationRequest) -> Block:
-    """Show the sentence, ask for kind, layer and head, and read the block. Raises UserError."""
+    """Show the sentence and the choice of kind, layer and head; return the block. Raises UserError."""
     beside = st.container(horizontal=True, vertical_alignment="center", gap="medium")
     with beside:
         trace = show_translation(request)
@@ -76,7 +76,7 @@ def remember(chosen: tuple[str, ...]) -> None:
 
 
 def offer_program(block: Block, title: str, name: str) -> None:
-    """Offer the program and its download; `title` says what it recomputes, `name` begins the file's."""
+    """Offer the program and its download; `title` names the head, `name` begins the file's."""
     stages, parameters = block.stages, block.parameters
     program = script(stages, parameters, title, cross=block.kind == "cross", sentence=block.sentence, head=block.head)
     st.subheader("The same in NumPy")

@@ -1,4 +1,4 @@
-"""The view of an attention block with small numbers of one's own, every input to be changed."""
+"""The view of an attention block with small numbers, each of which can be changed."""
 
 import re
 from collections.abc import Callable
@@ -34,14 +34,7 @@ from .block_facts import toy_block
 from .steps import offer_program, read_chosen, remember
 
 _EDITED = "toy_tables"  # tables that were changed, by what they belong to
-TEMPLATES = Templates(
-    {"masked_row": "Without any unmasked key the three ways disagree."},
-    {
-        "three_ways": "−∞ gives 0 / 0, not a number, which spreads through a whole training by the gradient; −1e9 "
-        "reads every masked key with the same weight; the fused kernel gives 0, as the steps above do. So padding is "
-        "masked as a key, never as a query."
-    },
-)
+TEMPLATES = Templates.beside(__file__)
 
 
 def show(_request: TranslationRequest) -> None:
@@ -58,7 +51,7 @@ def show(_request: TranslationRequest) -> None:
 
 
 def _choose() -> tuple[ToyNumbers, int, int]:
-    """Show what is chosen by hand; return the numbers, and sentence and head, counted from 0."""
+    """Show the choices; return the numbers, and sentence and head, counted from 0."""
     with st.popover("Shape and seed", icon=":material/tune:"):
         shape, mask = _sizes()
         seed = slider("Seed", 1, 20, "toy_block_seed")
@@ -71,10 +64,7 @@ def _choose() -> tuple[ToyNumbers, int, int]:
     numbers = _with_edits(toy_numbers(shape, seed, mask), owner)
     numbers = replace(numbers, unmasked=numbers.unmasked ^ _flipped(numbers))
     numbers = _edit(numbers, owner, one_of("Table to change", TABLES, "toy_table"), row)
-    st.caption(
-        "Made-up vectors; nothing here was trained. Change a number, or choose a cell of the mask in its step: what "
-        "changes is framed in orange."
-    )
+    st.caption(TEMPLATES.texts["caption"])
     return numbers, row, int(head) - 1
 
 
@@ -97,7 +87,7 @@ def _sizes() -> tuple[ToyShape, str]:
 
 
 def _with_edits(numbers: ToyNumbers, owner: str) -> ToyNumbers:
-    """Return the numbers with what this user has changed of them."""
+    """Return the numbers with the visitor's changes."""
     for (of, name, sentence), values in st.session_state.get(_EDITED, {}).items():
         if of == owner:
             numbers = with_table(numbers, name, values, sentence)
@@ -128,10 +118,10 @@ def _edit(numbers: ToyNumbers, owner: str, name: str, sentence: int) -> ToyNumbe
     """Show the table of this name, to be changed; return the numbers with the changes."""
     edited_table = (owner, name, sentence if name == "X" else 0)
     key = f"toy_editor_{edited_table}_{st.session_state.get('toy_anew', 0)}"
-    given = f"{key}_given"
-    if key not in st.session_state or given not in st.session_state:  # the table appears: it begins with what holds now
-        st.session_state[given] = table(numbers, name, sentence)
-    values = st.session_state[given]
+    start = f"{key}_start"
+    if key not in st.session_state or start not in st.session_state:  # the table appears: it begins with what holds now
+        st.session_state[start] = table(numbers, name, sentence)
+    values = st.session_state[start]
     frame = pd.DataFrame(values, _row_names(name, len(values)), [str(column + 1) for column in range(values.shape[1])])
     columns = {column: st.column_config.NumberColumn(format="%.2f", step=0.01) for column in frame}
     columns["_index"] = st.column_config.TextColumn(disabled=True)
@@ -166,10 +156,7 @@ def _anew() -> None:
 def _show_masked_rows(stages: Stages, sentence: int, head: int) -> None:
     masked = np.flatnonzero(~stages.unmasked[sentence].any(axis=-1))
     if not len(masked):
-        show_attempt(
-            "Mask every cell of a row in the mask's step: softmax would have to divide 0 by 0, and this page shows "
-            "what the three ways in use make of that."
-        )
+        show_attempt(TEMPLATES.texts["attempt"])
         return
     row = int(masked[0])
     result = fully_masked_row(stages.scores[sentence, head, row].tolist())

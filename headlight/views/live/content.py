@@ -1,4 +1,4 @@
-"""What the live model in one file says the same of every sentence, and the page itself."""
+"""The live model in one file: its texts, the same for every sentence, and the page itself."""
 
 from headlight.components.live import live_page
 from headlight.views.attention.explorer_content import OPTIONS
@@ -32,7 +32,7 @@ def live_file(
     header, weights = pack(checkpoint)
     title = f"Headlight: {subject(checkpoint, name)}"
     words = live_words(checkpoint, roles, text, replay) | ({"lessons": lessons} if lessons else {})
-    return live_page(header, weights, words, title, *_whence(checkpoint, name))
+    return live_page(header, weights, words, title, *_origin(checkpoint, name))
 
 
 def live_size(checkpoint: Checkpoint) -> int:
@@ -41,7 +41,7 @@ def live_size(checkpoint: Checkpoint) -> int:
 
 
 def subject(checkpoint: Checkpoint, name: str) -> str:
-    """Return what a checkpoint does, "English to German", or its name where that is not known."""
+    """Return the languages of a checkpoint, "English to German", or its name where they are unknown."""
     read, written = (checkpoint.data.get(f"{side}_language", "") for side in ("source", "target"))
     return f"{read} to {written}" if read and written else name
 
@@ -49,7 +49,7 @@ def subject(checkpoint: Checkpoint, name: str) -> str:
 def live_words(
     checkpoint: Checkpoint, roles: HeadRoles | None = None, text: str = "", replay: TrainingReplay | None = None
 ) -> dict:
-    """Return what the page's JavaScript is told, ready for JSON: texts, thresholds, options, the cards of the home."""
+    """Return the page's data for JavaScript: texts, thresholds, options, the cards of the home."""
     read, written = (checkpoint.data.get(f"{side}_language", "") for side in ("source", "target"))
     sides = read or "source", written or "target"
     cards, probes = cards_of(read, written, checkpoint.probes), checkpoint.probes
@@ -64,8 +64,8 @@ def live_words(
     }
 
 
-def _whence(checkpoint: Checkpoint, name: str) -> tuple[str, list[str]]:
-    """Return a line on where the page and its weights come from, and the sources of the data they were trained on."""
+def _origin(checkpoint: Checkpoint, name: str) -> tuple[str, list[str]]:
+    """Return a line on the origin of the page and its weights, and the sources of their training data."""
     licence = checkpoint.data.get("licence", "licence unknown")
     line = (
         f"Made by Headlight with the checkpoint {name}, its weights rounded to one byte each: every number is computed "

@@ -7,7 +7,7 @@ from headlight.app.results import CheckpointFiles, TranslationRequest
 from headlight.app.widgets import offer_download
 from transformer import UserError
 
-TOLD = "One HTML file that translates and shows its attention without a network, on a phone, too."
+_HELP = "One HTML file that translates and shows its attention without a network, on a phone, too."
 
 
 def offer_model(request: TranslationRequest) -> None:
@@ -17,7 +17,7 @@ def offer_model(request: TranslationRequest) -> None:
         return
     files, text = request.checkpoint, request.text
     label, name = f"Take the model with you ({size / 1e6:.0f} MB)", f"headlight-{files.name}.html"
-    offer_download(label, lambda: _file(files, text), name, "text/html", TOLD)
+    offer_download(label, lambda: _file(files, text), name, "text/html", _HELP)
 
 
 @results.cached(max_entries=16, show_spinner=False)

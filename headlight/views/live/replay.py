@@ -26,7 +26,7 @@ def find_replay(folder: Path) -> TrainingReplay | None:
 
 
 def replay_words(replay: TrainingReplay | None, names: tuple[str, str], training: dict) -> dict | None:
-    """Return what the page is told of a training, ready for JSON; None where no part of it is small enough.
+    """Return the page's data on a training, ready for JSON; None where no part of it is small enough.
 
     names: of source and target; training: the checkpoint's training.json. Of the sentences the longest that fits is
     shown, with its cross-attention alone.
@@ -42,10 +42,10 @@ def replay_words(replay: TrainingReplay | None, names: tuple[str, str], training
 
 def reduced(replay: TrainingReplay, trajectory: ProbeTrajectory) -> tuple[TrainingReplay, ProbeTrajectory]:
     """Return a replay of one trajectory with fewer snapshots and losses."""
-    kept, curve = (_spread(len(each), most) for each, most in ((replay.steps, SNAPSHOTS), (replay.losses, LOSSES)))
-    arrays = {name: getattr(trajectory, name)[kept] for name in ("encoder", "decoder", "cross", "probabilities")}
-    fewer = replace(trajectory, outputs=tuple(trajectory.outputs[at] for at in kept), **arrays)
-    return replace(replay, steps=replay.steps[kept], trajectories=(fewer,), losses=replay.losses[curve]), fewer
+    snapshots, curve = (_spread(len(each), most) for each, most in ((replay.steps, SNAPSHOTS), (replay.losses, LOSSES)))
+    arrays = {name: getattr(trajectory, name)[snapshots] for name in ("encoder", "decoder", "cross", "probabilities")}
+    fewer = replace(trajectory, outputs=tuple(trajectory.outputs[at] for at in snapshots), **arrays)
+    return replace(replay, steps=replay.steps[snapshots], trajectories=(fewer,), losses=replay.losses[curve]), fewer
 
 
 def _spread(count: int, most: int) -> Sequence[int]:

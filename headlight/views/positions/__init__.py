@@ -1,1 +1,1 @@
-"""Positional encoding: how the model knows the order."""
+"""Positional encoding."""

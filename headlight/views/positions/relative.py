@@ -19,48 +19,10 @@ REACHES = ("16", "48", "all")
 PLACES = 10  # by which the sentence is moved
 FLAT = 0.05  # numbers that differ by less change the ratio of two weights by 5 % at most
 _ROUNDING = 1e-3  # of the largest number
-TEMPLATES = Templates(
-    {
-        "flat": "Head {head} of the {stack} hardly depends on distance.",
-        "favours": "Head {head} of the {stack} favours {high}: {highest:signed}.",
-        "no_room": "The sentence fills all positions: there is no room to move it.",
-        "same_map": "The same sentence at other positions has the same map.",
-        "moved": "Moved, the sentence is another one to the encoder.",
-    },
-    {
-        "within": "All of its numbers lie within {spread:.2g}: it leaves all to the words.",
-        "favours_least": "It favours {low} least: {lowest:signed}. Were their products equal, the one key would get "
-        "e^{spread:.2f} = {factor:short} times the weight of the other.",
-        "measured": "Measured with {places:count token} of masked padding before the sentence: the numbers in the "
-        "encoder's output, the largest {largest:.2f}, differ by at most {difference}.",
-        "rounding": "{difference:error}: rounding",
-        "more_than_rounding": "{difference:.2f}: more than rounding",
-        "buckets": "{buckets} buckets{ways}: one each for distances below {single}, wider ones from there; the last "
-        "{last}.",
-        "each_direction": ", {count} for each direction",
-        "up_to_query": ", for keys up to the query",
-        "begins": "begins at {begin}",
-        "beyond": "is beyond {furthest}, the largest distance here",
-    },
-)
-WHY = (
-    "Attention needs the order of words to find a key by its place, and what counts is mostly **how far away it is, "
-    "and on which side**: the word before, one of the next few. A position that is added to the embedding leaves "
-    "each head to work that out from two vectors. A bias by distance says it at once: to the score of a query and a "
-    "key each head adds one learned number that depends on their distance alone. Nothing is added to the embeddings. "
-    "Near distances have a number each; farther ones share one, in buckets that grow by a constant factor, and the "
-    "last has no end: so there is a number for every pair of tokens of a sentence longer than any in training "
-    "(Raffel et al. 2020, 2.1)."
-)
-LOOK_FOR = (
-    "**What to look for:** a peak at −1 or +1 makes a head look to its neighbour whatever the words are; a hill "
-    "around 0 keeps it near, a valley around 0 sends it away; a flat curve leaves all to the words. Steps get wider "
-    "with distance, for each is a bucket, on a ground of its own."
-)
-CROSS = (
-    "Each side has one table, for all of its layers. Cross-attention has none: between a source token and an output "
-    "token there is no distance."
-)
+TEMPLATES = Templates.beside(__file__)
+WHY = TEMPLATES.texts["why"]
+LOOK_FOR = TEMPLATES.texts["look_for"]
+CROSS = TEMPLATES.texts["cross"]
 
 
 def show(request: TranslationRequest) -> None:

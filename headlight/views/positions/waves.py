@@ -27,37 +27,9 @@ _SHOWN = 64  # positions that are drawn, more where a later one is chosen
 _MOST_LEARNED = 128
 _USUAL_PAIR = 4
 STILL = 0.1  # a column whose values differ by less than this over all positions hardly tells them apart
-READ = (
-    "Each row is the vector added to the word at that position. Two neighbouring dimensions, framed, are a pair: a "
-    "sine (solid) and its cosine (dashed), a point on a circle. Each pair turns at its own speed, fast on the left, "
-    "slowly on the right. So a shift by k positions is a rotation, the same everywhere: PE(p + k) = R(k) PE(p)."
-)
-TEMPLATES = Templates(
-    {
-        "no_positions": "This model adds no positions: its encoder reads a multiset.",
-        "shift": "A shift by {offset:count position} rotates pair {pair} by {angle:,.2f}°.",
-        "learned": "This model's positions are learned: no formula made them.",
-    },
-    {
-        "nothing_to_draw": "So there is nothing to draw. Its decoder can learn something of the order from the causal "
-        "mask alone (Haviv et al. 2022).",
-        "anywhere": "So it does from any position on{turned}.",
-        "turned": " ({turns:count full rotation} and {rest:.1f}°)",
-        "wavelengths": "Pair {pair} repeats every {wave:short} positions, pair 0 every {first_wave:short}, the "
-        "last pair every {last_wave:short}.",
-        "still": "Over positions 0 to {last}, {still} of {columns} columns change by less than {least_change}.",
-        "rotation": "R(k) PE(p) and PE(p + k) differ by at most {error:error}: rounding.",
-        "no_waves": "So there are no waves, and no rotation leads from one position to the next.",
-        "norms": "The {stack}'s rows have norms from {least:.2f} to {most:.2f}, the longest at position {longest}.",
-        "first_position": "This model's position 0 has the formula's vector of position {first}. What depends on "
-        "distances is the same.",
-    },
-)
-MULTIPLIED = (
-    "This model's table is made with a slip: its positions are multiplied by 10,000^(2i / d_model), by which the "
-    "formula divides them. A shift is still a rotation, but the farther right a pair, the faster it turns: neighbours "
-    "are hardly more alike than positions far apart."
-)
+TEMPLATES = Templates.beside(__file__)
+READ = TEMPLATES.texts["read"]
+MULTIPLIED = TEMPLATES.texts["multiplied"]
 
 
 def show(request: TranslationRequest) -> None:

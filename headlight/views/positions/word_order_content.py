@@ -7,29 +7,8 @@ from transformer.config import Positions
 from transformer.interpret.head_patterns import is_word
 from transformer.interpret.positions import EmbeddingSum, Repetition, shared_tokens
 
-TEMPLATES = Templates(
-    {
-        "different_tokens": "The sentences have different tokens: only shared ones can be compared.",
-        "same": "Both sentences are the same: swap two words.",
-        "same_translation": "Without positions both orders get the same translation!",
-        "same_vectors": "Without positions the encoder is given the same vectors in both.",
-    },
-    {
-        "none_moved": "No token of both stands at another position.",
-        "moved": "{token:token} stands at position {first} in the first and {second} in the second.",
-        "none": "This model adds no positions: the two are {after:.2f} apart.",
-        "relative": "Nothing is added to its embedding: the two are {after:.2f} apart. Order comes in only with the "
-        "scores, by a bias for each distance; here “without positions” means without the encoder's bias.",
-        "added": "Its embeddings are {before:.2f} apart; with the positions added, {after:.2f}. Without positions the "
-        "encoder reads a bag of vectors and cannot know which word stands where.",
-        "with_same": "With positions the translation is the same.",
-        "with_another": "With positions the translation is another one for each order.",
-    },
-)
-WHY = (
-    "Attention alone does not see where words stand. So the model adds to each word a vector of its position (Vaswani "
-    "et al. 2017, 3.5)."
-)
+TEMPLATES = Templates.beside(__file__)
+WHY = TEMPLATES.texts["why"]
 
 
 def exchanged(text: str) -> str:
@@ -42,7 +21,7 @@ def exchanged(text: str) -> str:
 
 
 def plainest(copies: Sequence[Repetition]) -> list[Repetition]:
-    """Sort out those that stand at two positions, words before punctuation."""
+    """Return the tokens that stand at two positions, words before punctuation."""
     return sorted((copy for copy in copies if copy.first != copy.second), key=lambda copy: not is_word(copy.token))
 
 

@@ -27,19 +27,7 @@ LOOKS_AT = {
     Pattern.OUTPUT_ALIGNMENT: "the aligned source word",
     Pattern.INPUT_ALIGNMENT: "their input's source word",
 }
-TEMPLATES = Templates(
-    {
-        "no_pattern": "No row of it follows a known pattern.",
-        "no_one_place": "No one place: {looks_at} in {share:percent} of rows.",
-        "most_rows": "{rows} of rows look most at {looks_at}.",
-    },
-    {
-        "one_sentence": "This is of the sentence above alone.",
-        "over": "Over {sentences:count sentence}.",
-        "counts": "{rows:,} of {eligible:count row} that could, in {sentences:count sentence}.",
-        "labelled": "It has the label “{pattern}” in {labelled:percent} (± {error:.1f}) of the sentences.",
-    },
-)
+TEMPLATES = Templates.beside(__file__)
 # Of each measure: its name on an axis, and what it is; the first two are those that the finder begins with.
 MEASURES = {
     "distance": (

@@ -25,24 +25,7 @@ from transformer.interpret.attribution import (
 )
 
 FEWEST = 3  # tokens whose ranks can be compared
-TEMPLATES = Templates(
-    {
-        "same_token": "All {measures} measures are largest at the same token.",
-        "different_tokens": "The {measures} measures are largest at {places} different tokens.",
-    },
-    {
-        "largest": "Signs aside: {tokens:; }.",
-        "largest_by": "{token} by {names:, }",
-        "prefix": "Without the earlier input token that matters most, {input}, log P {prefix}; without the source "
-        "token that does, it {source}. {begin:token} is not counted.",
-        "falls": "falls by {by:.2f}",
-        "rises": "rises by {by:.2f}",
-        "stays": "moves by under 0.01",
-        "ranks": "The ranks of {close: and } are closest ({highest:signed}), those of {apart: and } farthest apart "
-        "({lowest:signed}; 1 is the same order, 0 no monotone relation, −1 the reverse order).",
-        "no_ranks": "Ranks cannot be compared here: that takes {fewest} tokens, and values that differ.",
-    },
-)
+TEMPLATES = Templates.beside(__file__)
 
 
 def show(request: TranslationRequest) -> None:
@@ -95,7 +78,7 @@ def correlation_rows(correlated: np.ndarray) -> list[tuple[str, list[str]]]:
 
 
 def occlude_step(request: TranslationRequest, step: int, against: int | None = None) -> Attribution:
-    """Return what log P of the token after a step, from 0, loses without each token; `against` as in the measure.
+    """Return the loss of log P, of the token after a step from 0, without each token; `against` as in the measure.
 
     It takes seconds, so it is computed part by part, each kept once it is there, with a bar where that takes long.
     """

@@ -12,14 +12,7 @@ from transformer.evaluation import Confidence, concatenate
 from transformer.experiments.training import Smoothing
 
 _PARTS = 8
-TEMPLATES = Templates(
-    {"right": "The top-1 prediction is right in {right:percent} of {tokens:count token}."},
-    {
-        "mean": "Its mean probability is {mean:percent}.",
-        "smoothing": "Trained with label smoothing ε = {epsilon:g}, the loss of a right token is least at "
-        "{least:probability}, above which {above:percent} of the tokens lie.",
-    },
-)
+TEMPLATES = Templates.beside(__file__)
 
 
 def show(request: TranslationRequest) -> None:
@@ -31,10 +24,7 @@ def show(request: TranslationRequest) -> None:
     if settings is not None:
         smoothing = Smoothing(settings.label_smoothing, translator.model.config.output_size)
     measured = _measure(request.checkpoint)
-    st.markdown(
-        "How sure is the model, and how often is it right? It reads the start of a reference translation that it was "
-        "not trained on; its **top-1 prediction** is compared with the next token."
-    )
+    st.markdown(TEMPLATES.texts["intro"])
     see = describe_confidence(measured, smoothing)
     best = smoothing.right if smoothing and smoothing.epsilon else None
     show_panels(

@@ -18,24 +18,8 @@ from transformer.interpret.attribution import rank_correlation
 from transformer.interpret.trace import Trace
 
 AGREE, PARTLY = 0.7, 0.3  # rank correlations from which two methods agree, and from which they do in part
-TEMPLATES = Templates(
-    {
-        "agree": "The two methods agree: their ranks correlate by {correlation:signed}.",
-        "agree_in_part": "The two methods agree in part: their ranks correlate by {correlation:signed}.",
-        "do_not_agree": "The two methods do not agree: their ranks correlate by {correlation:signed}.",
-        "too_little": "There is too little here to compare the two methods.",
-    },
-    {
-        "bars": "Highest and lowest bar: {methods:, }. {begin:token} is not counted.",
-        "method": "by {method} {highest} and {lowest}",
-        "of_source": "{token} of the source ({value:signed})",
-        "of_prefix": "{token} of the prefix ({value:signed})",
-    },
-)
-ATTEMPT = (
-    "output token 1 of “The dogs sleep.”: does “dogs” speak for its article? Then “The nurse said that she is "
-    "tired.”: does the gender of the first word come from “nurse” or from “she” (Stanovsky et al. 2019)?"
-)
+TEMPLATES = Templates.beside(__file__)
+ATTEMPT = TEMPLATES.texts["attempt"]
 
 
 def show(request: TranslationRequest) -> None:
@@ -71,11 +55,7 @@ def show(request: TranslationRequest) -> None:
     alt = f"For each source and prefix token its support for {quoted(names[0])} against {quoted(names[1])}"
     finding = describe_contrast(contrast)
     show_result(plots.contrast(contrast, theme="page"), "contrast", alt, finding, ATTEMPT)
-    st.caption(
-        "Both methods explain the difference of the two logits (Yin and Neubig 2022). Gradient × input: its change "
-        "when a token's embedding is scaled a little. Leave-one-out: its fall when no other token may read this one. "
-        "Each panel has its own scale."
-    )
+    st.caption(TEMPLATES.texts["caption"])
 
 
 def most_doubtful_step(trace: Trace) -> int:

@@ -26,27 +26,8 @@ from transformer.interpret.rollout import SourceShares, measured_mixing, roll_ou
 from transformer.interpret.trace import Trace
 from transformer.interpret.what_if.logit_attribution import LogitAttribution
 
-TEMPLATES = Templates(
-    {
-        "shares": "On average {mean:percent} of a token comes from the source.",
-        "contributes": "{subject} contribute{ending} most.",
-        "takes_least": "{subject} take{ending} least.",
-    },
-    {
-        "alti": "That is by ALTI+{usual}; rollout gives {rollout:percent}. By ALTI+ {least} ({least_share:percent}) "
-        "has least of the source, {most} ({most_share:percent}) most.",
-        "usual": ", which over sentence pairs of this checkpoint gives {usual_share:percent}",
-        "kind": "{kind}: {highest:signed}.",
-        "takes_most": "{taker} take{ending} most, {taken:.2f}.",
-        "sum": "All parts sum to {total:signed}; the run's logit of {token:token} is {logit:signed}.",
-        "highest": "The highest head is {head:kind_head} ({by_head:signed}), the highest feed-forward that of layer "
-        "{layer} ({by_layer:signed}).",
-    },
-)
-ATTEMPT = (
-    "“The gostak distims the doshes.” (Ogden and Richards 1923): does the model go on from its own words? Then "
-    "a name, which can only be copied."
-)
+TEMPLATES = Templates.beside(__file__)
+ATTEMPT = TEMPLATES.texts["attempt"]
 
 
 def show(request: TranslationRequest) -> None:

@@ -13,7 +13,7 @@ from transformer.config import ModelConfig
 from transformer.interpret.parameters import nearest
 
 _NAMED = 4  # neighbours in the headline
-TEMPLATES = Templates({"nearest": "Nearest to {token:token}: {neighbours:, }."})
+TEMPLATES = Templates.beside(__file__)
 
 
 def show(request: TranslationRequest) -> None:

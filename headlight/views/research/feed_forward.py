@@ -22,19 +22,7 @@ ACTIVATIONS = {
     Activation.SILU: "multiplies each by its sigmoid",
 }
 
-TEMPLATES = Templates(
-    {
-        "units": "{units:,} of {width:,} units fire for {token:token}.",
-        "few_units": "Only {units:,} of {width:,} units fire for {token:token}.",
-        "gates": "{open:percent} of {width:,} gates are open for {token:token}.",
-    },
-    {
-        "lowest": "The lowest is {lowest:signed}.",
-        "of_all_tokens": "{always:,} fire for every token of the sentence, {never:,} for none.",
-        "strongest": "The strongest unit is {unit}: its gate {gate:signed}, after {activation}, times {value:signed} "
-        "of the second map is {product:signed}. Where either is 0, so is the unit.",
-    },
-)
+TEMPLATES = Templates.beside(__file__)
 
 
 def show(request: TranslationRequest) -> None:

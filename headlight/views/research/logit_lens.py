@@ -21,26 +21,7 @@ from transformer.interpret.activations import Predictions
 from transformer.interpret.residual import MORE_TOKENS, kept_positions
 from transformer.interpret.trace import Trace
 
-TEMPLATES = Templates(
-    {
-        "early": "{early} of {tokens:count final token} lead before the last layer.",
-        "only_last": "Only the last layer writes this translation.",
-        "from_embeddings": "From the embeddings on the decoder writes this very translation.",
-        "from_layer": "From layer {start} on the decoder writes this very translation.",
-    },
-    {
-        "leads": "The final token is the top-1 prediction {leads:; }.",
-        "leads_from": "from {layer} on in {steps}",
-        "never_leads": "not even after the last layer in {steps}",
-        "worst": "By geometric mean its rank is worst at step {step}, {token:token}: {ranks:, }, from start to {last}.",
-        "rank": "{rank:,}",
-        "cell": "{best}\n{chance:probability}, rank {rank:,}",
-        "also": "It also does from {also:, }, but not from {missing}.",
-        "embeddings": "From the embeddings, where no token has read another, it writes {written:count token}{endless}; "
-        "{kept} of the translation's {final} are there, in its order.",
-        "endless": " and goes on",
-    },
-)
+TEMPLATES = Templates.beside(__file__)
 
 
 def show(request: TranslationRequest) -> None:
@@ -49,10 +30,7 @@ def show(request: TranslationRequest) -> None:
     translator, trace = results.translator(request.checkpoint), show_translation(request)
     config, name = translator.model.config, translator.tokenizer.piece_text
     lens = results.lens(request)
-    st.markdown(
-        "**What if the decoder stopped early?** Each cell is a layer's best guess; below it stand the probability and "
-        "the rank of the token that comes in the end."
-    )
+    st.markdown(TEMPLATES.texts["intro"])
     label, shades = "The logit lens: layers by steps", lens.probabilities.tolist()
     show_table(label, "comes in the end", shown_tokens(trace.target_tokens), lens_rows(lens, name), shades=shades)
     show_finding(describe_lens(lens, trace))
@@ -116,7 +94,7 @@ def _settled(ranks: np.ndarray) -> int:
 
 
 def encoder_names(count: int) -> list[str]:
-    """Name what the decoder reads: the embeddings, then each layer's output."""
+    """Name the inputs of the decoder: the embeddings, then each layer's output."""
     return ["embeddings", *(f"layer {layer}" for layer in range(1, count))]
 
 

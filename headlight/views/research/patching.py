@@ -51,31 +51,7 @@ MEANINGS = {
     "decoder heads": ("the output of one head of masked decoder self-attention, at all input tokens", _SHARED),
     "cross heads": ("the output of one head of cross-attention, at all input tokens", _SHARED),
 }
-TEMPLATES = Templates(
-    {
-        "nothing": "There is nothing to restore: both runs have one logit difference.",
-        "repairs": "Putting back this one {what} repairs {nearest}.",
-        "none_nearer": "No single {what} comes nearer to the clean run.",
-        "overshoots": "Even the nearest {what} overshoots: it repairs {nearest}.",
-    },
-    {
-        "nearest": "The nearest to the clean run is {cell}; over half of the way go {most} of {cells}{aside}.",
-        "aside": ", embeddings aside",
-        "farthest": "The farthest overshoots the clean run: {farthest} of the way.",
-        "apart": "The runs' logit differences are only {apart:.2f} apart, so a small change is a large share.",
-        "share": "{percent:signed 0} %",
-        "patched": "With {cell} from the clean run, the most probable token of the corrupted run is {best:token} "
-        "({chance:probability}), as in {as_in}.",
-        "both": "the clean and the corrupted run",
-        "clean": "the clean run",
-        "corrupted": "the corrupted run",
-        "neither": "neither run",
-        "difference": "The logit difference is {difference:signed}: {share} of the way from the corrupted run's "
-        "{corrupted:signed} to the clean run's {clean:signed}{past}.",
-        "past": " and past it",
-        "away": ", so farther away",
-    },
-)
+TEMPLATES = Templates.beside(__file__)
 HALF = 0.5  # a share: from which a cell restores most
 _SHOWN = 0.005  # of a share: whole percents do not show less
 _SMALL = 1.0  # logit difference between the runs
@@ -170,10 +146,7 @@ def _show_map(request: TranslationRequest, question: Question, patched: str) -> 
                 f"{look_for}."
             )
         )
-    show_attempt(
-        "Patch the encoder stream, then cross-attention: in which layer does the decoder read the word that differs? "
-        "Then cross heads: does one bring it, or do several (Vig et al. 2020; Meng et al. 2022)?"
-    )
+    show_attempt(TEMPLATES.texts["attempt"])
 
 
 def _show_runs(

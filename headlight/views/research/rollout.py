@@ -30,21 +30,7 @@ REMARKS = {
     "tokens by cross-attention.",
     "decoder": " The decoder's self-attention alone: additions of cross-attention from the source are left out.",
 }
-TEMPLATES = Templates(
-    {
-        "agree": "Shares and weights agree: every row peaks at the same token.",
-        "differ": "Shares and weights peak at different tokens in {moved} of {rows:count row}.",
-    },
-    {
-        "clearest": "Clearest in that of {row}: {old} has the largest weight ({weight:probability}), {new} the largest "
-        "share ({share:probability}).",
-        "own_token": "A row's own token has {kept:probability} on average{aside}.",
-        "own_token_alone": "A row's own token has {kept:probability} on average{aside}; of this, {alone:probability} "
-        "comes through the residual connections alone{always}.",
-        "aside": ", {first} aside",
-        "always": ", whatever the weights",
-    },
-)
+TEMPLATES = Templates.beside(__file__)
 _TITLES = {"across both": "source tokens", "encoder": "source tokens", "decoder": "fed tokens"}
 
 

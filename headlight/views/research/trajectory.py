@@ -12,15 +12,7 @@ from headlight.plots.architecture import sublayer_names
 from headlight.plots.names import norm_name, sentence_case
 from transformer.interpret.residual import Trajectory, trajectory
 
-TEMPLATES = Templates(
-    {"turns": "{token:token} changes most in {turning}."},
-    {
-        "cosine": "The cosine with the vector before is {cosine:signed}.",
-        "adds": "{adding} adds the largest norm ({added:.1f}, to {norm:.1f}).",
-        "last": "The last vector's cosine with the embedding is {last:signed}: {share:percent} of its squared norm "
-        "lies along the embedding's direction.",
-    },
-)
+TEMPLATES = Templates.beside(__file__)
 
 
 def show(request: TranslationRequest) -> None:

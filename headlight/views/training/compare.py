@@ -1,4 +1,4 @@
-"""The view that trains two models which differ in one hyperparameter, and shows both courses in one figure."""
+"""The view of two trainings that differ in one hyperparameter, in one figure."""
 
 from dataclasses import dataclass, fields, replace
 from typing import Any
@@ -102,9 +102,9 @@ def show(request: TranslationRequest) -> None:
         _show_started(names, views)
 
 
-def _show_started(names: list[str], found: list[JobView | None]) -> None:
-    views = [view for view in found if view]
-    if len(views) != len(found) or len(names) != 2:
+def _show_started(names: list[str], known: list[JobView | None]) -> None:
+    views = [view for view in known if view]
+    if len(views) != len(known) or len(names) != 2:
         st.info("The time of these trainings is up. Start them again.", icon=":material/history:")
         return
     called = _called(*(view.settings for view in views))
@@ -117,7 +117,7 @@ def _show_started(names: list[str], found: list[JobView | None]) -> None:
 
 
 def _follow(names: list[str], called: list[str]) -> None:
-    """Look again and again, as a fragment; once there is nothing to wait for, draw the page anew."""
+    """Show the runs of a fragment that repeats; rerun the page once both trainings have ended."""
     views = [training_runs.jobs().look(name) for name in names]
     if None in views or not any(view.active for view in views):
         st.rerun()

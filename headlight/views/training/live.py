@@ -1,4 +1,4 @@
-"""The view that trains a small model while the user watches, and what it shares with the view that compares two."""
+"""The view of a small model in training, and its parts that the view of two runs shares."""
 
 from collections.abc import Sequence
 
@@ -35,8 +35,8 @@ from .replay import Live, show_replay
 
 SECONDS = 1.0  # between two looks at a training under way
 PINNED_FROM = 5  # updates, after which the head that is shown large stays
-_OWN = "own_trainings"  # in the session: those that this user started last
-_ASKED = "training_asked_for"
+_STARTED = "started_trainings"  # in the session: the visitor's last ones
+_CLICKED = "clicked_start"  # in the session: the label of the button
 _ICONS = {
     "done": ":material/check_circle:",
     "waiting": ":material/hourglass_top:",
@@ -110,7 +110,7 @@ def _settings() -> ToySettings:
 
 
 def _follow(name: str) -> None:
-    """Look again and again, as a fragment; once there is nothing to wait for, draw the page anew."""
+    """Show the run of a fragment that repeats; rerun the page once the training has ended."""
     view = training_runs.jobs().look(name)
     if view is None or not view.active:
         st.rerun()
@@ -148,10 +148,10 @@ def _show_run(name: str, view: JobView) -> None:
 
 
 def _pinned_head(name: str, active: bool, replay: TrainingReplay, positions: Sequence[set[int]]) -> tuple[int, int]:
-    """Return the head that is shown large: while somebody watches, the best one soon after the beginning, and no other.
+    """Return the head of the large map: of a training under way the best one soon after the beginning, and no other.
 
-    Ties between heads change from update to update: a map that followed them would be of another head each second. Of a
-    training that is over already it is the best one at its end.
+    Ties between heads change from update to update: a map that followed them would change its head each second. Of a
+    finished training it is the best head at the end.
     """
     key, cross, steps = f"pinned_{name}", replay.trajectories[0].cross, replay.steps
     if key in st.session_state:
@@ -170,13 +170,13 @@ def choose_seed() -> int:
 
 
 def show_state(view: JobView) -> None:
-    """Show one sentence on where the run stands."""
+    """Show the state of a run."""
     learned = view.state == "done" and view.status is not None and view.status.end == "goal"
     (st.success if learned else st.info)(plain(state_text(view)), icon=_ICONS.get(view.state, ":material/stop_circle:"))
 
 
 def show_numbers(view: JobView) -> None:
-    """Show updates, loss, exact match, and the time: while it goes on, how long that may still be."""
+    """Show updates, loss, exact match, and the time, of a training under way the time left."""
     status, settings = view.status, view.settings
     if status is None:
         return
@@ -194,9 +194,9 @@ def show_numbers(view: JobView) -> None:
 
 
 def run_buttons(key: str, start_label: str, stop_label: str, *, active: bool, disabled: bool) -> bool:
-    """Show the button that starts; while something is `active` the one that stops, and the start behind a question.
+    """Show the start button; while a training is `active` the stop button, and the start in a popover.
 
-    True in the run that a start's click leads to, even if that run has to begin anew.
+    Return True in the run after a click on start, even if that run has to begin anew.
     """
     if not active:
         return _start_button(start_label, disabled=disabled)
@@ -207,15 +207,17 @@ def run_buttons(key: str, start_label: str, stop_label: str, *, active: bool, di
 
 
 def _start_button(label: str, *, disabled: bool) -> bool:
-    st.button(label, type="primary", icon=":material/play_arrow:", disabled=disabled, on_click=_ask, args=[label])
-    return st.session_state.pop(_ASKED, "") == label and not disabled  # a late click on a button that went is none
+    st.button(
+        label, type="primary", icon=":material/play_arrow:", disabled=disabled, on_click=_remember_click, args=[label]
+    )
+    return st.session_state.pop(_CLICKED, "") == label and not disabled  # a late click on a button that went is none
 
 
 def start(key: str, *trainings: ToySettings) -> bool:
-    """Put a view's trainings in line and remember them in the address; if the line is full, say so and return False.
+    """Queue a view's trainings and write them into the address; warn and return False where the queue is full.
 
-    The user's earlier ones are stopped. Others in the address may belong to whoever sent the link: they go on as long
-    as that person looks at them.
+    The visitor's earlier trainings are stopped. Others in the address may belong to the sender of the link: they go on
+    as long as the sender looks at them.
     """
     jobs = training_runs.jobs()
     try:
@@ -223,17 +225,17 @@ def start(key: str, *trainings: ToySettings) -> bool:
     except BusyError as error:
         st.warning(plain(str(error)), icon=":material/hourglass_top:")
         return False
-    for name in st.session_state.get(_OWN, []):
+    for name in st.session_state.get(_STARTED, []):
         jobs.stop(name)
     for name in started(key):
         jobs.leave(name)
-    st.session_state[_OWN] = names
+    st.session_state[_STARTED] = names
     url_state.write(key, ",".join(names))
     return True
 
 
 def stop(key: str) -> None:
-    """Stop the trainings of a view; what they have so far stays."""
+    """Stop the trainings of a view; their results so far stay."""
     for name in started(key):
         training_runs.jobs().stop(name)
 
@@ -243,5 +245,5 @@ def started(key: str) -> list[str]:
     return [name for name in url_state.read(key).split(",") if name]
 
 
-def _ask(label: str) -> None:
-    st.session_state[_ASKED] = label
+def _remember_click(label: str) -> None:
+    st.session_state[_CLICKED] = label

@@ -1,4 +1,4 @@
-"""Sentences on a training of a toy task: what is trained, how it went, and which head reads the right symbol."""
+"""Texts on a training of a toy task: task and model, its course, and the head that reads the right symbol."""
 
 from collections.abc import Sequence
 
@@ -24,22 +24,7 @@ _POSITIONS = {
     "relative": "relative: a learned bias by distance",
 }
 
-TEMPLATES = Templates(
-    {
-        "reads": "{head} reads the right symbol {hits} of {symbols} times.",
-        "needs": "{first:token} needs {first_updates:,} updates, {second:token} {second_updates:,}.",
-        "gets": "{first:token} gets {first_right} right, {second:token} {second_right}.",
-    },
-    {
-        "course": "No head of the cross-attention does so more often at update {last:,}: its largest weight is on the "
-        "symbol to be written. At update {begin:,} it was {begin_hits} times, and for the first time that often at "
-        "update {since:,}.",
-        "longer": "In sequences twice as long, {first:token} sets {first_longer:percent} of the symbols right, "
-        "{second:token} {second_longer:percent}.",
-        "one_seed": "That is after {first_updates:,} and {second_updates:,} updates, and one seed: a lucky start can "
-        "be worth more than a hyperparameter.",
-    },
-)
+TEMPLATES = Templates.beside(__file__)
 
 
 def task_text(settings: ToySettings) -> str:

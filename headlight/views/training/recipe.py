@@ -22,22 +22,7 @@ EPSILONS = (0.0, 0.1, 0.3)  # drawn beside the chosen one
 MOST_STEPS = 10_000_000  # of a training that is drawn
 NEEDED = ("schedule", "warmup_steps", "rate_factor", "cooldown_steps", "max_steps")
 
-TEMPLATES = Templates(
-    {
-        "rises": "The rate rises for {steps:count step}, to {top:scientific}.",
-        "no_smoothing": "Without smoothing, more certainty always pays.",
-        "smoothing": "Above {right:percent}, more certainty costs.",
-    },
-    {
-        "end": "That is {ratio:.3g} times the paper's peak, {paper:scientific} after {warmup:,} steps. At step "
-        "{last:,} it is {end:scientific}. The warm-up protects the random weights of the start from large steps.",
-        "least_at_1": "The loss is least at probability 1.",
-        "least": "The loss is least where the right token of {classes:,} gets {right:.4f}. It is {entropy:.3f} nats "
-        "there and never lower. The paper took ε = 0.1: it “hurts perplexity, as the model learns to be more unsure, "
-        "but improves accuracy and BLEU score”.",
-        "trained": "This checkpoint was trained with ε = {epsilon:g}.",
-    },
-)
+TEMPLATES = Templates.beside(__file__)
 
 
 def show(request: TranslationRequest) -> None:

@@ -15,27 +15,10 @@ from transformer.interpret.trace import blank_masked
 from transformer.training import ProbeTrajectory, TrainingReplay
 
 MOST_LETTERS = 70  # of an output in a sentence
-ABOUT = (
-    "Each snapshot shows what the model wrote by then, and where every head looked. There are more snapshots early in "
-    "the training, when most changes."
-)
 TRY = "play it again: what improves first?"
-_LOOK_FOR = (
-    "Play it, or move the slider: what the model wrote by then, every head's map, and the curves. Hover over a small "
-    "map for its weights."
-)
-TEMPLATES = Templates(
-    {
-        "never": "The model never writes the target here.",
-        "first": "The model first writes the target at update {update:,}.",
-    },
-    {
-        "last_output": "At the last snapshot it writes: {output}",
-        "since": "From there on it does so at {right} of {snapshots:count snapshot}{last}.",
-        "at_last": ", at the last it does",
-        "not_at_last": ", at the last it does not",
-    },
-)
+TEMPLATES = Templates.beside(__file__)
+ABOUT = TEMPLATES.texts["about"]
+_LOOK_FOR = TEMPLATES.texts["look_for"]
 FULL = 65535  # the weight 1, as it is sent
 
 

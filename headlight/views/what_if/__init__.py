@@ -1,1 +1,1 @@
-"""Logits: how the decoder's last vector becomes a word."""
+"""Interventions beside the unchanged run."""

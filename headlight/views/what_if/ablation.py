@@ -27,7 +27,7 @@ _NONE = "none"  # in the address: no head is off
 
 
 def show(request: TranslationRequest) -> None:
-    """Show every head as a switch, coloured by what is lost without it, and both translations. Raises UserError."""
+    """Show every head as a switch, coloured by the loss without it, and both translations. Raises UserError."""
     left, right = st.container(key="ablated").columns([7, 13], gap="medium")
     with right:
         trace = show_translation(request)

@@ -1,4 +1,4 @@
-"""Facts for the components of the page: translations, the worth of each head, and what a run changes."""
+"""Facts for the components of the page: translations, the importance of heads, the changes of a run."""
 
 import numpy as np
 
@@ -15,7 +15,7 @@ def facts_with_reads(trace: Trace) -> dict:
 
 
 def outcome_facts(before: Trace, forced: Trace, after: Trace, change: dict | None) -> dict:
-    """Return what `components.translation_table` shows of a change: the translation before and after.
+    """Return the payload of `components.translation_table` for a change: the translation before and after.
 
     forced: the unchanged translation teacher-forced under the change; change: see headlight/components/
     translation_table/story.js, None for no change.

@@ -1,4 +1,4 @@
-"""A translation of the reader's own, teacher-forced: what the model gives each of its tokens, and where it differs."""
+"""The visitor's translation, teacher-forced: the probability of each token beside those of the model's."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -21,30 +21,7 @@ from transformer.interpret.trace import Trace
 from .facts import facts_with_reads
 
 _MOST = 690.0  # nats: of more, no float64 is the exponential
-TEMPLATES = Templates(
-    {
-        "same": "This is the model's own translation, token for token.",
-        "yours": "The model finds your translation {times} times as probable.",
-        "own": "The model finds its own translation {times} times as probable.",
-        "equal": "To the model both translations are equally probable.",
-    },
-    {
-        "sum": "log P {log_probability:signed} over {tokens:count token}",
-        "it_has": "It has {sum}.",
-        "both_have": "Yours has {sum}, the model's {model_sum}.",
-        "missed": "Its decoding missed yours.",
-        "in_beam": "Its beam found yours too, in place {rank}.",
-        "in_beam_by_penalty": "Its beam found yours too, in place {rank}: it ranks by log P over a length penalty.",
-        "all_first": "Each token is the model's first candidate.",
-        "others": "At {others} of {tokens:count token} the model's first candidate is another; least probable of these "
-        "is {least} (log P {least_log_probability:signed}), where it would write {first:token} "
-        "({first_probability:probability}).",
-        "hardly_more": "{ratio:.2f}",
-        "few": "{ratio:.1f}",
-        "many": "{ratio:scientific 2}",
-        "countless": "more than 10²⁹⁹",
-    },
-)
+TEMPLATES = Templates.beside(__file__)
 
 
 def show(request: TranslationRequest) -> None:
@@ -58,10 +35,7 @@ def show(request: TranslationRequest) -> None:
         st.warning(plain(words), icon=":material/help:")
     facts = {"yours": facts_with_reads(yours), "model": facts_with_reads(model)}
     translation_table(facts, "own_table")
-    st.caption(
-        "The model reads your translation token by token. Brown: it did not expect this token. A frame: it would have "
-        "written another one, which stands below."
-    )
+    st.caption(TEMPLATES.texts["caption"])
     ids = (
         [one.ids for one in results.hypotheses(replace(request, rank=1))] if isinstance(request.strategy, Beam) else []
     )
@@ -73,10 +47,7 @@ def show(request: TranslationRequest) -> None:
     if maps.open:  # measuring all heads takes as long as the rest of the page
         with maps:
             explorer.show_heads(request, yours)
-    show_attempt(
-        "Another word order, a synonym, a mistake of grammar: which costs most? Unlikely for the model does not mean "
-        "wrong."
-    )
+    show_attempt(TEMPLATES.texts["attempt"])
 
 
 def describe_own(yours: Trace, model: Trace, hypotheses: Sequence[tuple[int, ...]] = ()) -> Finding:

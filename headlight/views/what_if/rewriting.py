@@ -1,4 +1,4 @@
-"""Rewrite attention: other weights for a head, a layer or all heads, and what the model makes of them."""
+"""Rewrite attention: other weights for a head, a layer or all heads, and the run with them."""
 
 import re
 from collections.abc import Callable
@@ -56,14 +56,7 @@ EXPLAINED = {
     "over the tokens that they may look at.",
 }
 
-TEMPLATES = Templates(
-    {},
-    {
-        "next": "Most probable before: {first:token}, {first_before:probability}, now {first_now:probability}. Most "
-        "probable now: {last:token}, {last_now:probability}, before {last_before:probability}. In all "
-        "{moved:probability} of the probability moved.",
-    },
-)
+TEMPLATES = Templates.beside(__file__)
 
 
 def heads_of(scope: str, chosen: HeadRef) -> HeadRef:
@@ -121,9 +114,7 @@ def bars_payload(head: HeadRef, row: int, key: int, before: Trace, forced: Trace
 
 
 def step_shown(kind: str, row: int, before: Trace, forced: Trace) -> int:
-    """Return the step whose candidates are shown: a decoder row's own, of an encoder's row the one whose token gains or
-    loses most probability.
-    """
+    """Return the step of the shown candidates: a decoder row's, of an encoder's row the step that moves most."""
     if kind != "encoder":
         return row
     moved = np.abs(before.target_probabilities - forced.target_probabilities)
@@ -169,14 +160,11 @@ def show(request: TranslationRequest) -> None:
         rewriting = rewriting_facts(*change) if change else None
         translation_table(outcome_facts(trace, forced, after, rewriting), "outcome")
         _show_next(request, trace, change, step_shown(head.kind, row, trace, forced))
-    show_attempt(
-        "Hide the verb of the source from all heads, at every step: does only its translation change? Then at its own "
-        "step alone. This is attention knockout (Geva et al. 2023)."
-    )
+    show_attempt(TEMPLATES.texts["attempt"])
 
 
 def _places(trace: Trace, head: HeadRef) -> tuple[int, int, tuple[float, ...] | None]:
-    """Return row, key and weights by hand; what the address has not, or the model, is what to begin with."""
+    """Show the choice of a row; return row, key and weights by hand, from the address where they fit the model."""
     weights, is_decoder = trace.attention(head.kind)[head.layer, head.head], head.kind == "decoder"
     others = weights if head.kind == "cross" else weights * ~np.eye(len(weights), dtype=bool)  # than its own token
     row, key = strongest_word_pair(others, keys_of(trace, head.kind)) or (0, 0)
@@ -189,7 +177,7 @@ def _places(trace: Trace, head: HeadRef) -> tuple[int, int, tuple[float, ...] | 
 
 
 def _take_by_hand(weights: str) -> None:
-    """Keep what was drawn: the weights, and with them the change by hand."""
+    """Write drawn weights into the address, and choose the change by hand."""
     url_state.write("rewrite_weights", weights)
     st.session_state["rewrite"] = str(Action.BY_HAND)
 

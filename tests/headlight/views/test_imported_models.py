@@ -8,7 +8,7 @@ import pytest
 import torch
 from support.families import write_family
 from support.marian import make_opus_like, write_model
-from support.pages import VIEWS, components, headlines, numbers, open_address, open_page, page_text, specs, unfolded
+from support.pages import components, headlines, open_address, open_page, page_text, specs, unfolded
 
 from headlight.app import results
 from headlight.app.results import TranslationRequest, what_if
@@ -16,9 +16,6 @@ from transformer import Beam, Greedy, Translator
 from transformer.checkpoint import load_checkpoint, save_checkpoint
 from transformer.exchange.exporting import export_marian
 from transformer.exchange.importing import import_checkpoint
-from transformer.interpret.parameters import blocks_of
-from transformer.interpret.positions import position_rows
-from transformer.interpret.residual import record_residual_stream
 
 SMALL = "random"  # SiLU, embeddings as they are, a bias a piece
 BART = "bart-cnn"  # learned positions, a LayerNorm after them, a first token that is given
@@ -49,39 +46,6 @@ def only_imported(folder, monkeypatch):
 def decoding_facts(app) -> dict:
     """Return the facts that the decoding player gets."""
     return json.loads(components(app)[0].proto.json)["facts"]
-
-
-@pytest.mark.parametrize("name", [SMALL, BART, NLLB])
-@pytest.mark.parametrize("address", VIEWS)
-def test_every_view_opens_or_says_what_it_lacks(address, name):
-    app = open_address(address.replace("checkpoint=en-fr", ""), checkpoint=name, text="red dog")
-    said = page_text(app)
-    # The small model's vocabulary and positions are few.
-    of_the_text = ("length limit", "never seen", "at most 39", "cannot begin")
-    if name == BART:
-        of_the_text += ("same translation",)  # whatever two sentences of these words are patched: see the next test
-    complaints = [each.value for each in app.warning if not any(part in each.value for part in of_the_text)]
-    assert not app.error
-    assert all("sentence pairs" in each or "training replay" in each for each in complaints), complaints
-    assert not complaints or any(part in address for part in ("calibration", "training=replay"))
-    assert "Imported: " in said
-    if name == BART:
-        assert "repeats every" not in said, "what is learned is no wave"
-        assert "multiplied by √d_model so" not in said and "plus the positions." not in said
-    if name in (SMALL, BART):
-        drawn = json.dumps([[spec["data"], {**spec["layout"], "template": None}] for spec in specs(app)])
-        assert "embedding × √d_model" not in drawn and '"× √d_model' not in drawn
-        assert "after ReLU" not in drawn + said and "times √d_model" not in said
-        assert "ReLU keeps" not in said and "multiplied by √d_model" not in said
-
-
-def test_a_model_with_learned_positions_is_patched_where_its_translations_differ(folder):
-    app = open_address("/research?research=patching", checkpoint=BART, text="the cat runs")
-    own = Translator.load(folder / BART)
-    (spec,) = specs(app)
-    assert not app.error and "% of the way" in page_text(app)
-    layers, tokens = len(own.model.encoder), len(own.trace("the cat runs").source_ids)
-    assert numbers(spec["data"][0]["z"]).shape == (layers + 1, tokens)
 
 
 def test_the_feed_forward_is_drawn_after_this_models_activation(folder):
@@ -156,29 +120,6 @@ def test_a_model_of_many_languages_is_told_both_in_the_bar_and_shows_the_given_o
     assert facts["num_forced"] == 0
     masks = open_address("/inside?inside=masks", checkpoint=NLLB, text="red dog", second="small cat")
     assert "decoder begins with ⟨end⟩" in page_text(unfolded(masks, "batch"))
-
-
-def test_a_norm_after_the_embedding_stands_in_the_diagram_and_in_the_sums(folder):
-    own = Translator.load(folder / BART)
-    trace = own.trace("red dog")
-    stream = record_residual_stream(own.model, trace.source_ids, trace.decoder_input_ids)
-    blocks = {block.name: block for block in blocks_of(own.model)}
-    names = list(blocks)
-    for side, stack in (("source", "encoder"), ("target", "decoder")):
-        norm, module = blocks[f"{stack}_embedding_norm"], getattr(own.model, f"{stack}_embedding_norm")
-        assert names.index(norm.name) == names.index(f"{side}_positions") + 1 and norm.parameters == 2 * 24
-        assert blocks[f"{side}_positions"].parameters == 40 * 24
-        vectors = getattr(stream, stack)
-        np.testing.assert_allclose(module(torch.tensor(vectors.summed)).detach().numpy(), vectors.start, atol=1e-5)
-        assert np.array_equal(vectors.sublayers[0].before, vectors.start)
-        table = position_rows(own.model, stack)[: len(vectors.summed)]
-        np.testing.assert_allclose(vectors.embedded + table, vectors.summed, atol=1e-5)
-    assert sum(block.parameters for block in blocks.values()) == own.model.count_parameters()
-    said = page_text(
-        open_address("/inside?inside=architecture&block=encoder_embedding_norm", checkpoint=BART, text="red dog")
-    )
-    assert "LayerNorm" in said and "after the embedding" in said
-    assert "first LayerNorm" in str(specs(open_address("/research?research=trajectory", checkpoint=BART)))
 
 
 @pytest.mark.parametrize("strategy", [Greedy(), Beam(2)])

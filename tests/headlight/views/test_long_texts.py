@@ -12,7 +12,7 @@ from support.t5 import NAME, TEXT, write_summarizer
 from headlight.app import results
 from headlight.app.results import measures
 from headlight.app.selection import Selection
-from headlight.plots.limits import block_for, fits_page, left_out_words, plain_cells_words, pooled, replayed_words
+from headlight.plots.limits import fits_page, left_out_words, plain_cells_words, replayed_words
 from headlight.views.attention.explorer_content import KINDS, STEPS
 from headlight.views.attention.long_explorer import LongExplorer, long_words
 from headlight.views.decoding.content import decoding_facts
@@ -123,13 +123,6 @@ def test_the_explorer_gets_every_head_small_and_the_chosen_ones_whole(trace):
     mean = (trace.encoder[0, 0] + trace.encoder[5, 7]) / 2
     np.testing.assert_allclose(arrays["mean"] / STEPS, mean, atol=0.51 / STEPS)
     assert both["chosen"] != facts["chosen"] and both["id"] == facts["id"]
-
-
-def test_a_square_of_cells_has_the_largest_of_them_and_nothing_where_all_are_masked():
-    cells = np.arange(15.0).reshape(3, 5)
-    cells[:2, 4] = np.nan
-    assert block_for(cells, 3) == 2 and block_for(cells, 5) == 1
-    np.testing.assert_array_equal(pooled(cells, 2), [[6, 8, np.nan], [11, 13, 14]])
 
 
 def test_sentences_of_128_tokens_a_side_come_near_no_limit(trace):

@@ -4,13 +4,11 @@ import base64
 import gzip
 import json
 import re
-from pathlib import Path
 
 import pytest
 from support.traces import CHECKPOINTS
 
 from headlight.__main__ import main
-from headlight.components.bundle import joined
 from headlight.components.live import COMPONENTS, Entry, index_page
 from headlight.lessons.file import read_lessons
 from headlight.views.live.content import live_file, live_size
@@ -122,9 +120,3 @@ def test_the_index_of_a_site_leads_to_each_lesson():
     page = index_page([entry, Entry("reverse.html", "reverse", 1, 1)])
     link = '<a href="en-de.html#home?lesson=heads">What are &lt;heads&gt; for?</a>'
     assert page.count("<details>") == 1 and link in page
-
-
-def test_the_worker_has_nothing_of_the_page():
-    components = Path(__file__).parents[3] / "headlight" / "components"
-    text, _ = joined(components / "engine" / "worker.js")
-    assert "document." not in text

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from support.pages import VIEWS, headlines, numbers, open_address, page_text, specs
+from support.pages import headlines, numbers, open_address, page_text, specs
 from support.t5 import write_t5
 
 from headlight.app import results
@@ -52,19 +52,6 @@ def only_these(folder, monkeypatch):
 def opened(address: str, **more: str):
     asked = {"instruction": "nothing before the text", **more}  # the text alone, as these tests read it
     return open_address(address, **asked)
-
-
-@pytest.mark.parametrize("name", [T5, FLAN, BYT5])
-@pytest.mark.parametrize("address", VIEWS)
-def test_every_view_opens_or_says_what_it_lacks(address, name):
-    app = opened(address.replace("checkpoint=en-fr", ""), checkpoint=name, text="red dog")
-    said = page_text(app)
-    of_the_text = ("length limit", "never seen", "at most 39", "cannot begin", "same translation")
-    complaints = [each.value for each in app.warning if not any(part in each.value for part in of_the_text)]
-    assert not app.error
-    assert all("sentence pairs" in each or "training replay" in each for each in complaints), complaints
-    assert not complaints or any(part in address for part in ("calibration", "training=replay"))
-    assert "Imported: " in said
 
 
 def curve(app, key: str, head: int) -> tuple[np.ndarray, np.ndarray]:
@@ -187,37 +174,6 @@ def test_the_diagram_has_this_models_blocks_and_counts_each_parameter_once(folde
     assert "+ B_i" not in block_text("cross_attention", config).formula
     assert ("sqrt" in block_text("output_projection", config).formula) == config.scale_output == (name == T5)
     assert "b_1" not in block_text("feed_forward", config).formula
-
-
-def test_a_gated_feed_forward_is_drawn_as_gates_times_the_second_map(folder):
-    app = opened("/research?research=feed-forward&token=1", checkpoint=FLAN, text="red dog")
-    own = Translator.load(folder / FLAN)
-    trace, feed_forward = own.trace("red dog"), own.model.encoder[0].feed_forward
-    kept = []
-    hook = feed_forward.inner.register_forward_hook(lambda module, given, out: kept.append(out[0]))
-    with torch.inference_mode():
-        own.model.encode(torch.tensor([trace.source_ids]), None)
-        first, second = kept[0].chunk(2, dim=-1)
-        gates = torch.nn.functional.gelu(first, approximate="tanh")
-    hook.remove()
-    units = (gates * second)[0].numpy()
-    drawn = numbers(specs(app)[0]["data"][0]["y"])
-    np.testing.assert_allclose(np.abs(drawn), np.sort(np.abs(units))[::-1][: len(drawn)], rtol=1e-4)
-    share = f"{100 * (gates[0] > 0).float().mean():.0f} %"
-    assert f"{share} of {len(units)} gates are open for" in headlines(app)[0]
-
-
-def test_the_last_norm_of_a_trajectory_has_its_name():
-    drawn = str(specs(opened("/research?research=trajectory", checkpoint=T5, text="red dog")))
-    assert "last RMSNorm" in drawn and "LayerNorm" not in drawn and "+ position" not in drawn
-
-
-@pytest.mark.parametrize(
-    "address", ["/research?research=logit+lens", "/research?research=contributions", "/research?research=rollout"]
-)
-def test_sentences_name_this_models_norm_and_scores(address):
-    said = page_text(opened(address, checkpoint=T5, text="red dog"))
-    assert "LayerNorm" not in said and "QKᵀ / √d_k" not in said and "token with its position" not in said
 
 
 def test_masks_of_a_text_too_long_to_be_drawn_say_so(monkeypatch):

@@ -52,9 +52,3 @@ def test_another_task_forgets_what_was_chosen_among_the_tokens_before():
     assert app.query_params["query"] == "2"
     app.selectbox(key="instruction").set_value(PREFIXES["summarization"]).run()
     assert not app.error and "query" not in app.query_params
-
-
-def test_a_prefix_that_two_tasks_share_is_offered_once(folder, monkeypatch):
-    monkeypatch.setattr(Checkpoint, "prefixes", {"one": "do it:", "other": "do it:"})
-    app = open_page("pages/decoding.py", checkpoint="flan-t5", text="red dog")
-    assert app.selectbox(key="instruction").options == ["nothing before the text", "do it:"] and not app.error

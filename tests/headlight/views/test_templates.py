@@ -1,17 +1,23 @@
 """Templates of all views: each can be filled with any number, and no headline is longer than a projector's line."""
 
-import importlib
 import string
+import tomllib
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
+from support.captions import as_percent
 from support.pages import ROOT, check_headline
 
 from headlight.app.finding import Finding, Formatter, Templates, TokenAt, short
+from headlight.plots.numbers import format_probability, percent
 from transformer.model.head_ref import HeadRef
 
-MODULES = [path for path in (ROOT / "headlight/views").rglob("*.py") if "= Templates(" in path.read_text("utf-8")]
+VIEWS = {
+    f"{path.parent.name}/{name}": Templates(view.get("headlines", {}), view.get("texts"))
+    for path in (ROOT / "headlight/views").glob("*/texts.toml")
+    for name, view in tomllib.loads(path.read_text(encoding="utf-8")).items()
+}
 TOKEN = "▁Donaudampfschifffahrtsgesellschaft"
 # The most words that fill fields without a format, by template.
 PLACED = f"“{TOKEN}” (position 10)"
@@ -33,10 +39,6 @@ PHRASES = {
     "own": {"times": "more than 10²⁹⁹"},
 }
 NUMBERS = (0, 1, -1, 2, 10**12)
-
-
-def templates_of(path) -> Templates:
-    return importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts)).TEMPLATES
 
 
 def fields_of(template: str) -> dict[str, str]:
@@ -64,9 +66,10 @@ def values_of(template: str, name: str, spec: str) -> list:
     return [abs(number) if kind == "short" else number for number in NUMBERS]
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.stem)
-def test_every_template_can_be_filled_and_every_headline_is_short(path):
-    templates = templates_of(path)
+@pytest.mark.parametrize("view", VIEWS)
+def test_every_template_can_be_filled_and_every_headline_is_short(view):
+    templates = VIEWS[view]
+    assert not templates.headlines.keys() & templates.texts.keys()
     for name, template in {**templates.headlines, **templates.texts}.items():
         fields = fields_of(template)
         choices = {field: values_of(name, field, spec) for field, spec in fields.items()}
@@ -77,12 +80,6 @@ def test_every_template_can_be_filled_and_every_headline_is_short(path):
             if name in templates.headlines:
                 check_headline(text)
                 assert text.endswith((".", "!")), text
-
-
-def test_names_of_headlines_and_texts_differ():
-    for path in MODULES:
-        templates = templates_of(path)
-        assert not templates.headlines.keys() & templates.texts.keys(), path
 
 
 def test_a_finding_knows_its_numbers_and_names_wherever_they_stand():
@@ -110,6 +107,17 @@ def test_text_of_a_visitor_is_no_template():
 def test_a_short_number_is_near_its_value(value):
     text = short(value)
     assert float(text.replace(",", "")) == pytest.approx(value, rel=0.06) and len(text) < 14
+
+
+@given(st.floats(0, 1))
+@example(0.0)
+@example(1.0)
+@example(0.995)
+@example(3e-5)
+def test_a_printed_share_is_true_and_claims_neither_nothing_nor_all(share):
+    for text in (percent(share), format_probability(share)):
+        assert as_percent(text, share), text
+        assert text not in ("0 %", "100 %") or share in (0, 1)
 
 
 def test_a_tuple_is_joined_by_its_format():

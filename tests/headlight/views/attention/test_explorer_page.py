@@ -7,24 +7,21 @@ from functools import cache
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
-from support.pages import components, open_page, page_text
+from support.pages import components, open_page
 from support.traces import replayed
 
-from headlight.app import results
 from headlight.views.attention.explorer_content import KINDS, describe_sinks, explorer_blob
-from headlight.views.attention.page import VIEWS
 from transformer import Translator
 from transformer.corpus.atlas.roles import find_roles
 from transformer.corpus.head_roles import load_roles, plainest_head
 from transformer.files import shipped_checkpoints
-from transformer.interpret.head_patterns import Pattern, measure_heads, most_confident_head
+from transformer.interpret.head_patterns import Pattern, measure_heads
 from transformer.interpret.trace import keys_of, masked_maps
 from transformer.model.head_ref import HeadRef
 from transformer.model.names import AttentionKind
 
 PAGE = "pages/attention.py"
 FIRST = "I love my teacher."
-LONG = " ".join(["I love my teacher and the birds sing ,"] * 12)
 START = {"query": "", "key": "", "view": "map", "rows": "both tokens", "label": "all"}
 
 
@@ -84,21 +81,6 @@ def test_four_decimals_survive_the_way_for_any_weight(shipped):
     assert four_decimals(maps["encoder"]) == four_decimals(tricky)
 
 
-def test_a_weight_takes_at_most_two_bytes_and_a_tenth_of_one(shipped):
-    for text, share in ((FIRST, None), (LONG, 2.1)):
-        trace = shipped.trace(text)
-        count = sum(trace.attention(kind).size for kind in KINDS)
-        blob = explorer_blob(trace)
-        assert len(blob) - 4 - int.from_bytes(blob[:4], "little") == 2 * count
-        assert share is None or len(blob) <= share * count, "the header is small beside a long sentence"
-
-
-def test_another_sentence_is_another_blob_and_the_same_one_the_same(shipped):
-    first, again, other = (explorer_blob(shipped.trace(text)) for text in (FIRST, FIRST, "Where is my cat?"))
-    assert first == again
-    assert unpack(first)[0]["id"] != unpack(other)[0]["id"]
-
-
 def test_patterns_and_roles_travel_head_by_head(shipped, checkpoints):
     trace = shipped.trace(FIRST)
     roles = load_roles(checkpoints / "en-de" / "heads.json", shipped.model)
@@ -131,25 +113,11 @@ def test_without_an_address_a_head_is_shown_that_aligns_this_sentence_best(check
     assert not app.query_params, "it is the default"
 
 
-def test_without_a_corpus_the_most_confident_head_of_the_sentence_is_shown(monkeypatch, shipped):
-    monkeypatch.setattr(results, "roles", lambda checkpoint: None)
-    monkeypatch.setattr(results, "default_head", results.default_head.__wrapped__)  # what is kept knows the roles
-    trace = shipped.trace(FIRST)
-    layer, head = most_confident_head(trace.cross, trace.source_tokens)
-    assert sent(open_page(PAGE))[0] == START | {"head": f"cross.{layer + 1}.{head + 1}"}
-
-
 def test_the_url_restores_the_choice():
     asked = {"head": "decoder.1.2-decoder.3.8", "query": "", "key": "2.4"}
     asked |= {"view": "lines", "rows": "input token", "label": "none"}
     assert set(asked) == {*START, "head"}
     assert sent(open_page(PAGE, **asked))[0] == asked
-
-
-@pytest.mark.parametrize("value", ["", "<b>", "-1", "9" * 3000, "0", "cross.4.1", "x.1.1", "q7", "1-"])
-def test_an_invalid_value_falls_back(value):
-    app = open_page(PAGE, **dict.fromkeys((*START, "head"), value))
-    assert sent(app)[0] == START | {"head": first_head()}
 
 
 @pytest.mark.parametrize(
@@ -179,16 +147,6 @@ def test_a_choice_goes_into_the_address():
         assert written == {"head": head, "query": "2", "rows": "input token"}
 
 
-def test_the_heads_go_along_from_page_to_page():
-    app = open_page("pages/inside.py", head="decoder.2.5", rows="input token")
-    app.switch_page(PAGE).run()
-    assert sent(app)[0]["head"] == "decoder.2.5"
-    app = open_page(PAGE, head="cross.2.3-cross.1.1")
-    app.switch_page("pages/inside.py").run()
-    app.switch_page(PAGE).run()
-    assert sent(app)[0]["head"] == "cross.2.3-cross.1.1"
-
-
 def test_the_ways_on_lead_to_the_chosen_head_and_token():
     app = open_page(PAGE, head="encoder.2.3-encoder.1.1", query="4")
     (inside,) = app.get("page_link")
@@ -197,16 +155,6 @@ def test_the_ways_on_lead_to_the_chosen_head_and_token():
     app.button(key="open_one head").click().run()
     (card,) = components(app)
     assert json.loads(card.proto.json)["name"] == "encoder self-attention layer 2, head 3"
-
-
-@pytest.mark.parametrize("view", [*VIEWS, "evil"])
-@pytest.mark.parametrize("text", ["", "x" * 3000, "☃ <b>&</b> [x](y) $a$"])
-def test_no_view_breaks_on_any_sentence(view, text):
-    app = open_page(PAGE, attention=view, text=text)
-    assert not app.exception
-    assert app.title[0].value == "Attention"
-    if not text:
-        assert "is empty" in page_text(app)
 
 
 def test_the_explorer_says_where_most_cross_attention_has_no_content(shipped):

@@ -5,11 +5,9 @@ import json
 
 import numpy as np
 import pytest
-import torch
 from support.pages import fact_array
 
 from headlight.views.decoding.content import decoding_facts, hardest_step
-from transformer.decoding.sampling import DecodingState, Greedy
 from transformer.interpret.trace import attention_map
 
 
@@ -21,21 +19,6 @@ def trace(translator):
 def facts_of(trace, layer=None, head=None) -> dict:
     maps = attention_map(trace, "cross", layer, head), attention_map(trace, "decoder", layer, head)
     return json.loads(json.dumps(decoding_facts(trace, *maps, 1, "unforced")))
-
-
-def test_candidates_are_the_softmax_of_the_cached_logits_of_their_step(translator):
-    # The page shows the replay's; decoding itself went token by token through the cache.
-    for text in ("red dog.", "big old house.", "small blue bird car."):
-        trace = translator.trace(text, strategy=Greedy())
-        model = translator.model
-        with torch.inference_mode():
-            state = DecodingState(model, [list(trace.source_ids)], model.config.max_length)
-            for step, fed in enumerate(trace.decoder_input_ids):
-                probabilities = state.step(torch.tensor([fed])).softmax(dim=-1)[0].numpy()
-                np.testing.assert_allclose(
-                    trace.candidate_probabilities[step], probabilities[trace.candidate_ids[step]], atol=1e-5
-                )
-                assert set(trace.candidate_ids[step]) == set(np.argsort(-probabilities, kind="stable")[:10])
 
 
 def test_a_trace_travels_whole(trace):

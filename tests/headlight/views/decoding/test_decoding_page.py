@@ -37,13 +37,6 @@ def test_the_player_gets_every_step_of_the_translation(shipped):
     assert not given["autoplay"]
 
 
-@pytest.mark.parametrize("step", ["", "evil", "²", "<b>", "9" * 5000])
-def test_without_a_step_it_opens_at_the_hardest_one(step, shipped):
-    hardest = int(shipped.trace(SENTENCE).entropies.argmax())
-    given = shown(open_page(PAGE, step=step))
-    assert given["step"] == hardest + 1 and given["autoplay"] == (not step)
-
-
 @pytest.mark.parametrize("step, at", [("2", 2), ("99", 6), ("0", 1)])
 def test_the_candidates_are_those_of_the_players_step(step, at):
     cut = {"draw_temperature": "2.0", "draw_topk": "5", "draw_topp": "0.9"}
@@ -54,12 +47,6 @@ def test_the_candidates_are_those_of_the_players_step(step, at):
     assert len(app.get("plotly_chart")) == 2
 
 
-@pytest.mark.parametrize("value", ["inf", "-1", "x", "9" * 4000])
-def test_settings_that_make_no_sense_are_ignored(value):
-    settings = dict.fromkeys(("step", "draw_temperature", "draw_topk", "draw_topp"), value)
-    assert not open_page(PAGE, decoding_view="candidates", **settings).exception
-
-
 def test_pieces_taken_in_the_address_begin_the_translation(shipped):
     trace = shipped.trace(SENTENCE)
     prefix = (*trace.target_ids[:2], int(trace.candidate_ids[2, 1]))
@@ -68,20 +55,6 @@ def test_pieces_taken_in_the_address_begin_the_translation(shipped):
     assert (facts["target_tokens"], facts["target_text"]) == (list(other.target_tokens), other.target_text)
     assert (facts["forced"], facts["unforced"]) == (3, trace.target_text)
     assert shown(open_page(PAGE))["facts"]["forced"] == 0
-
-
-@pytest.mark.parametrize("query", [{}, {"decoding": "beam", "beam": "3"}])
-def test_a_forced_token_does_not_move_the_shown_head(query, shipped, monkeypatch, request):
-    monkeypatch.setattr(results, "roles", lambda _: None)  # as of a checkpoint whose heads were not measured
-    request.addfinalizer(results.default_head.clear)
-    results.default_head.clear()
-    text, moved = "He bought a ticket at the train station.", 0
-    own, trace = head_of(open_page(PAGE, text=text, **query)), shipped.trace(text)
-    for other in trace.candidate_ids[0, 1:5].tolist():
-        assert head_of(open_page(PAGE, text=text, prefix=str(other), **query)) == own
-        forced = TranslationRequest(results.checkpoint("en-de"), text, prefix=(other,))
-        moved += results.default_head(forced, "cross") != own
-    assert moved, "by itself such a translation would have another head"
 
 
 @pytest.mark.parametrize(
@@ -106,21 +79,6 @@ def test_every_hypothesis_of_a_beam_can_be_stepped_through(shipped):
     for rank, one in enumerate(found, start=1):
         app = open_page(PAGE, decoding="beam", beam="4", hypothesis=str(rank))
         assert tokens(app) == [shipped.tokenizer.piece_text(id) for id in one.ids]
-
-
-@pytest.mark.parametrize("hypothesis", ["0", "9", "evil", "-1", ""])
-def test_a_hypothesis_that_there_is_not_is_the_best(hypothesis, shipped):
-    app = open_page(PAGE, decoding="beam", beam="3", hypothesis=hypothesis)
-    best = shipped.hypotheses(SENTENCE, Beam(3))[0]
-    assert tokens(app) == [shipped.tokenizer.piece_text(id) for id in best.ids]
-
-
-@pytest.mark.parametrize("text, message", [("", "is empty"), ("word " * 500, "at most 127")])
-def test_what_cannot_be_translated_gets_a_message(text, message):
-    app = open_page(PAGE)
-    app.text_input(key="text").input(text).run()
-    assert not app.exception
-    assert message in page_text(app)
 
 
 def test_a_head_or_an_average_is_shown(shipped):

@@ -8,7 +8,6 @@ import pytest
 from support.pages import components, fact_array, open_page
 from support.traces import replayed
 
-from headlight.lessons.panel import WAYS
 from headlight.views.home.content import CARDS
 from transformer import Translator
 from transformer.files import shipped_checkpoints
@@ -118,14 +117,3 @@ def test_the_map_shows_the_head_of_the_lines_and_the_tokens_below(shipped):
     assert (lines_of(app)["layer"], lines_of(app)["head"], lines_of(app)["layout"]) == (1, 4, "beside map")
     chips = "".join(element.proto.body for element in app.get("html"))
     assert all(f"id {id_}" in chips for id_ in trace.source_ids)
-
-
-def test_there_are_three_ways_on():
-    app = open_page(HOME)
-    assert len(app.get("page_link")) == len(WAYS) + 1 == 3  # and to the training
-    assert app.button(key="first_lesson").label.startswith("Begin with a lesson: ")
-
-
-def test_a_text_that_cannot_be_translated_gets_a_message():
-    app = open_page(HOME, text=" ")
-    assert "is empty" in app.warning[0].value and not app.exception

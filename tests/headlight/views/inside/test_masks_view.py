@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
-from support.pages import ROOT, headlines, numbers, open_page, page_text, shows_only_text, specs, tables, unfolded
+from support.pages import ROOT, headlines, numbers, open_page, page_text, specs, tables, unfolded
 
 from headlight.views.inside.masks_content import describe_leak, describe_masks, describe_predictions
 from transformer import Translator
@@ -70,16 +70,6 @@ def test_the_fold_has_the_batch_and_three_masks_whose_captions_go_along(translat
     assert traces[1].target_text in page_text(app)
 
 
-def test_the_url_restores_the_head_and_the_second_text():
-    app = open_masks(head="cross.3.7", second="Where is it?")
-    assert chosen(app) == ["cross", "3", "7"] and app.text_input(key="second").value == "Where is it?"
-
-
-def test_garbage_in_the_url_falls_back():
-    app = open_masks(head="x.99.all")
-    assert not app.error and len(specs(app)) == 3
-
-
 @pytest.mark.parametrize("text, message", [("  ", "is empty"), ("word " * 500, "at most 127"), ("x" * 99999, "most")])
 def test_a_second_sentence_that_cannot_be_read_gets_a_message_and_nothing_is_lost(text, message):
     app = open_masks(head="cross.1.1")
@@ -89,10 +79,3 @@ def test_a_second_sentence_that_cannot_be_read_gets_a_message_and_nothing_is_los
     assert app.text_input(key="second").value == text, "what was typed stays"
     app.text_input(key="second").input("Where is my cat?").run()
     assert not app.warning and len(specs(app)) == 3
-
-
-def test_hostile_second_sentences_are_text_and_nothing_else():
-    text = "<script>alert(1)</script> **b** [l](http://x.y) $x^2$ :red[no] \x00 🍕"
-    app = unfolded(open_masks(second=text, head="cross.1.1"), "batch")
-    assert not app.exception and len(specs(app)) == 6
-    assert shows_only_text(app) and "<script" not in tables(app)

@@ -1,12 +1,10 @@
 """Models whose positions are missing, or multiplied where they should be divided: no page says the paper's of them."""
 
 import json
-import math
 import shutil
 
-import numpy as np
 import pytest
-from support.pages import components, headlines, open_page, page_text
+from support.pages import headlines, open_page, page_text
 
 from headlight.app import results
 from transformer import Translator
@@ -54,18 +52,6 @@ def test_without_positions_there_is_nothing_to_draw(folder):
         model_encoding(own.model)
 
 
-def test_what_is_multiplied_is_the_formula_of_the_inverse_base(folder):
-    own = model_encoding(Translator.load(folder / "multiplied").model)
-    pair, position = own.d_model // 4, 3  # 10,000 to the power of a half: 100
-    angle = position * 100.0
-    assert own.frequencies[pair] == pytest.approx(100.0)
-    np.testing.assert_allclose(
-        own.table[position, 2 * pair : 2 * pair + 2], [math.sin(angle), math.cos(angle)], atol=1e-5
-    )
-    cosines = [np.cos(distance * own.frequencies).mean() for distance in (1, 60)]
-    assert abs(cosines[0]) < 0.2 and abs(cosines[1]) < 0.2, "neighbours are hardly more alike"
-
-
 def test_what_is_multiplied_is_said_to_be():
     said = page_text(opened("positions", "multiplied", positions="waves"))
     assert "This model's table is made with a slip" in said
@@ -82,10 +68,3 @@ def test_what_is_multiplied_is_said_to_be():
 def test_the_architecture_says_which(kind, words):
     said = page_text(opened("inside", kind, inside="architecture", block="source_positions"))
     assert words in said and "A fixed vector of sines and cosines" not in said
-
-
-@pytest.mark.parametrize("kind", ["none", "multiplied"])
-def test_the_first_layers_input_has_positions_where_they_are_added(kind):
-    query = {"checkpoint": kind, "text": TEXT, "head": "encoder.1.1"}
-    sent = json.loads(components(open_page("pages/inside.py", **query))[0].proto.json)
-    assert sent["facts"]["embedding"]["positioned"] == (kind == "multiplied")

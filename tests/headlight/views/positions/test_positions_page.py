@@ -4,7 +4,7 @@ import math
 from collections import Counter
 
 import pytest
-from support.pages import ROOT, findings, headlines, open_page, page_text, shows_only_text, specs
+from support.pages import ROOT, findings, headlines, open_page, page_text, specs
 
 from transformer import Translator
 from transformer.interpret.positions import without_positions
@@ -51,22 +51,3 @@ def test_the_waves_are_restored_from_the_url():
     assert [trace.get("name") for trace in circle["data"]][-2:] == ["PE(11)", "PE(16)"]
     assert f"{math.degrees(5 / 10000 ** (14 / 256)):.2f}°" in page_text(app)
     assert len(app.latex) == 2, "the formula, and a rotation"
-
-
-@pytest.mark.parametrize("value", ["inf", "nan", "-1", "1e400", "9" * 5000, "x"])
-def test_settings_that_make_no_sense_fall_back(value):
-    app = open_page(PAGE, positions="waves", pair=value, position=value, offset=value)
-    assert not app.warning and len(specs(app)) == 2
-
-
-def test_the_last_position_has_no_further_one_beyond_the_table():
-    app = open_page(PAGE, positions="waves", checkpoint="reverse", position="63", offset="64")
-    assert not app.exception and len(specs(app)) == 2
-
-
-@pytest.mark.parametrize("text", ["<script>alert(1)</script> $x^2$ **b** :red[no]", "", "word " * 500])
-def test_hostile_empty_and_long_sentences_are_no_trouble(text):
-    app = open_page(PAGE)
-    app.text_input(key="text").input(text).run()
-    assert not app.exception
-    assert shows_only_text(app)

@@ -3,11 +3,9 @@
 import dataclasses
 
 import numpy as np
-import pytest
-from support.pages import numbers, open_page, page_text, shows_only_text, specs
+from support.pages import numbers, open_page, page_text, specs
 from support.traces import loaded, stream_of, trace_of
 
-import headlight.plots as plots
 from headlight.plots.contributions import Contrast, other_candidates
 from headlight.plots.tokens import in_words
 from headlight.views.research.contrast import describe_contrast, most_doubtful_step
@@ -69,36 +67,6 @@ def test_the_chosen_token_is_never_its_own_rival():
         assert id not in [each for each, _ in found.values()] and len(found) == 9
     forced = dataclasses.replace(trace, target_ids=tuple(trace.candidate_ids[:, 3].tolist()))
     assert next(iter(other_candidates(forced, 2))) == trace.candidate_tokens[2][0]
-
-
-@pytest.mark.parametrize("text, value", [("a", "9" * 3000), ("<script>alert(1)</script> **b** [l](http://x.y)", "<b>")])
-def test_tiny_and_hostile_sentences_and_addresses_are_text_and_nothing_else(text, value):
-    app = open_page(PAGE, research=VIEW, text=text, step=value, against=value)
-    assert not app.error and len(panels(app)) == 2
-    assert shows_only_text(app)
-
-
-def test_what_speaks_for_the_one_is_teal_to_the_right_and_what_for_the_other_hatched_and_brown():
-    figure = plots.contrast(contrast())
-    gradient, left_out = figure.data
-    assert list(figure.layout.yaxis.ticktext) == [
-        "<b>source</b>",
-        "a",
-        "b",
-        "a",
-        "<b>prefix</b>",
-        "⟨start⟩",
-        "p",
-        "q",
-    ]
-    assert (gradient.xaxis, left_out.xaxis) == ("x", "x2")
-    assert gradient.x[2] == -1 and gradient.x[6] == 0.75 and np.isnan([gradient.x[0], gradient.x[4]]).all()
-    assert gradient.marker.color[1] != gradient.marker.color[2]
-    assert (gradient.marker.pattern.shape[1], gradient.marker.pattern.shape[2]) == ("", "/")
-    assert "for “&lt;i&gt;”" in gradient.hovertext[2] and "for “▁x”" in gradient.hovertext[1]
-    assert np.isnan(left_out.x[7]) and left_out.hovertext[7] == ""
-    low, high = figure.layout.xaxis2.range
-    assert low == -high and high > 9
 
 
 def test_where_there_is_too_little_to_compare_the_sentence_says_so():

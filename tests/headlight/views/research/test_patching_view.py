@@ -1,14 +1,12 @@
 """Activation patching on its page: names, sentences and the map for numbers made by hand, and what an address asks."""
 
-import re
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from support.pages import numbers, open_page, page_text, specs, tables
 
-import headlight.plots as plots
-from headlight.views.research.patching import MEANINGS, CellName, candidate_rows
+from headlight.views.research.patching import CellName, candidate_rows
 from transformer.interpret.activations import Predictions
 from transformer.interpret.what_if.patching import PATCHED, Cell, PatchingMap, Question
 
@@ -80,22 +78,6 @@ def test_the_candidates_stand_over_their_probabilities():
     assert rows[2][1][0] == "c\n75.0 %"
 
 
-def test_the_figure_has_a_row_a_layer_digits_where_they_fit_and_an_outline():
-    shares = np.array([[0, 1.0, -0.125], [np.nan, 0.004, 1.24]])
-    figure = plots.patching(made(shares), ["▁a", "<i> | ▁b", "▁a"], (1, 2))
-    cells, digits = figure.data
-    np.testing.assert_allclose(cells.z, shares)
-    assert (cells.zmin, cells.zmax) == (-1, 1)
-    assert list(digits.text) == ["0", "1.0", "−.12", "0", "1.2"]
-    assert list(zip(digits.y, digits.x, strict=True)) == [(0, 0), (0, 1), (0, 2), (1, 1), (1, 2)]
-    assert figure.layout.xaxis.ticktext == ("a", "&lt;i&gt; |<br>b", "a")
-    assert list(figure.layout.yaxis.range) == [1.5, -0.5] and "124.0 %" in cells.hovertext[1][2]
-    _between_cells, outline = figure.layout.shapes
-    assert (outline.x0, outline.x1, outline.y0, outline.y1) == (1.5, 2.5, 0.5, 1.5)
-    wide = plots.patching(made(np.zeros((2, 25))), ["▁a | ▁b"] * 25, (0, 0))
-    assert len(wide.data) == 1 and wide.layout.xaxis.ticktext[0] == "a | b"
-
-
 def view(**query):
     return open_page("pages/research.py", research="patching", **query)
 
@@ -113,10 +95,6 @@ def test_the_address_chooses_pair_site_and_cell_and_a_cell_that_is_not_there_is_
     assert not app.exception and "the decoder's vector at" in page_text(app)
     far = page_text(view(patched_row="99", patched_column="x"))
     assert "With the encoder's vector at “child | children” after layer 3 from the clean run" in far
-
-
-def test_all_that_can_be_patched_is_explained():
-    assert list(MEANINGS) == list(PATCHED)
 
 
 @pytest.mark.parametrize("patched", PATCHED)
@@ -154,17 +132,3 @@ def test_a_model_without_pairs_begins_with_two_words_exchanged():
     assert "Corrupted: def abc ghi → **ihg cba fed**" in said and len(specs(app)) == 1
     alone = view(checkpoint="reverse", text="abc")
     assert "cannot be patched. Both sentences have the same translation" in page_text(alone) and not alone.error
-
-
-def test_a_decoder_that_has_read_one_token_has_one_column_and_no_slider_over_it():
-    query = {"minimal_pair": "your own", "clean": "I love my father.", "corrupted": "We love my father."}
-    app = view(patched="decoder stream", patched_column="3", decoding="beam", **query)
-    (spec,) = specs(app)
-    assert numbers(spec["data"][0]["z"]).shape == (4, 1) and "the decoder's vector at “⟨start⟩”" in page_text(app)
-    assert [each.key for each in app.select_slider] == ["patched_row_slider"]
-    assert "patched_column" not in app.query_params and "decoded greedily" in page_text(app)
-
-
-def test_hostile_sentences_are_text():
-    app = view(minimal_pair="your own", clean="<script>alert(1)</script> *a*", corrupted="**b**")
-    assert not app.exception and not re.search(r"<script>alert", "".join(each.proto.body for each in app.get("html")))

@@ -76,11 +76,6 @@ def test_two_equal_values_cannot_be_started(jobs):
     assert not button(app, "Start both").disabled
 
 
-def test_the_norm_is_no_setting_beside_its_own_hyperparameter():
-    assert "toy_norm" in {group.key for group in open_view().get("button_group")}
-    assert "toy_norm" not in {group.key for group in open_view(hyperparameter="norm").get("button_group")}
-
-
 @pytest.mark.parametrize("names", HOSTILE)
 def test_addresses_of_no_two_trainings_get_a_sentence(names):
     app = open_view(jobs=names)
@@ -88,29 +83,8 @@ def test_addresses_of_no_two_trainings_get_a_sentence(names):
     assert not charts(app) and button(app, "Start both") and not button(app, "Stop both")
 
 
-@pytest.mark.parametrize("count", [1, 3])
-def test_other_than_two_trainings_are_none(count, waiting):
-    (name,) = waiting.submit(ToySettings(**TINY))
-    app = open_view(jobs=",".join([name] * count))
-    assert "time of these trainings is up" in page_text(app) and not charts(app)
-
-
 @pytest.mark.parametrize("changes", [{}, {"norm": "post", "seed": 2}, {"task": "copy"}])
 def test_two_trainings_that_do_not_differ_in_one_hyperparameter_are_not_compared(changes, waiting):
     names = waiting.submit(ToySettings(**TINY), ToySettings(**TINY, **changes))
     app = open_view(jobs=",".join(names))
     assert "differ in more than one hyperparameter, or in none" in page_text(app) and not charts(app)
-
-
-@pytest.mark.parametrize("value", ["inf", "9" * 5000, "<b>"])
-def test_garbage_in_the_address_falls_back(value):
-    keys = (
-        "hyperparameter",
-        "task",
-        "toy_norm",
-        "toy_seed",
-        "first_norm",
-        *(f"second_{each.field}" for each in HYPERPARAMETERS.values()),
-    )
-    app = open_view(**dict.fromkeys(keys, value))
-    assert not button(app, "Start both").disabled

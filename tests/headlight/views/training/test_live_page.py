@@ -29,13 +29,6 @@ def replay(app: AppTest) -> dict | None:
     return json.loads(players[0].proto.json) if players else None
 
 
-def test_the_view_opens_with_what_it_would_train_and_what_to_watch():
-    app = open_live()
-    assert "reverse: write it backwards; sequences of 10 out of 11 letters, a to k" in page_text(app)
-    assert "Press start" in page_text(app)
-    assert button(app, "Start training") and not button(app, "Stop") and replay(app) is None
-
-
 def test_a_training_runs_to_its_end_through_the_page(jobs):
     app = open_live(**EASY)
     button(app, "Start training").click().run()
@@ -142,15 +135,6 @@ def test_who_follows_a_link_and_starts_does_not_stop_the_training_of_who_sent_it
     assert app.query_params["job"] != sent and waiting.look(sent).active
 
 
-def test_a_place_in_line_is_told(jobs):
-    jobs.at_once = 1
-    jobs.submit(ToySettings(), ToySettings(seed=2))
-    app = open_live(job=jobs.submit(ToySettings(seed=3))[0])
-    assert "Place 2 in the line" in page_text(app)
-    button(app, "Stop").click().run()
-    assert "Stopped before its first update" in page_text(app)
-
-
 def test_a_full_line_is_said_and_the_training_before_goes_on(jobs, monkeypatch):
     monkeypatch.setattr("transformer.toy.jobs.MOST_WAITING", 1)
     jobs.at_once = 1
@@ -180,27 +164,6 @@ def test_settings_that_cannot_be_get_a_sentence_and_the_training_goes_on(waiting
     assert button(app, AGAIN).disabled and button(app, "Stop")
     app.slider(key="symbols_long").set_value(12).run()
     assert not app.warning and not button(app, AGAIN).disabled
-
-
-@pytest.mark.parametrize("value", ["inf", "-1", "", "9" * 5000, "<b>"])
-def test_garbage_in_the_address_falls_back(value):
-    query = dict.fromkeys(
-        (
-            "task",
-            "symbols",
-            "number_of_letters",
-            "symbols_long",
-            "toy_width",
-            "toy_layers",
-            "toy_heads",
-            "toy_norm",
-            "toy_seed",
-        ),
-        value,
-    )
-    app = open_live(**query)
-    assert "reverse: write it backwards" in page_text(app) or app.warning
-    assert button(app, "Start training")
 
 
 def test_a_failed_training_says_so(jobs, monkeypatch):

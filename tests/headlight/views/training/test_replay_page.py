@@ -53,12 +53,6 @@ def test_the_replay_opens_at_its_beginning_with_what_to_look_for(replay):
     assert facts["languages"] == ["English", "French"]
 
 
-def test_kinds_stand_in_the_order_of_all_pages_and_it_begins_with_cross_attention():
-    kinds = open_replay().segmented_control(key="kind_buttons")
-    assert (kinds.options, kinds.value) == (["encoder", "decoder", "cross"], "cross")
-    assert shown(open_replay(head="cross.2.5"))["facts"]["kind"] == "cross", "as in links without a kind"
-
-
 @pytest.mark.parametrize("kind", ["encoder", "decoder"])
 def test_sentence_kind_layer_and_head_come_from_the_url(kind, replay):
     trajectory = replay.trajectories[2]
@@ -85,40 +79,6 @@ def test_a_replay_of_several_trainings_begins_at_random_and_says_where_each_bega
     assert "rose anew" not in page_text(open_replay(checkpoint="reverse"))
 
 
-def open_retold(tmp_path: Path, monkeypatch, **told: object) -> AppTest:
-    """Open the replay of a copied checkpoint whose training.json says this; None leaves a name out."""
-    copy_checkpoints(tmp_path, names=("warm",))
-    path = tmp_path / "warm" / "training.json"
-    training = json.loads(path.read_text(encoding="utf-8")) | told
-    path.write_text(json.dumps({name: value for name, value in training.items() if value is not None}), "utf-8")
-    monkeypatch.setattr(results, "CHECKPOINTS", tmp_path)
-    return open_replay(checkpoint="warm")
-
-
-def test_a_replay_that_begins_with_another_checkpoints_layers_says_so(tmp_path, monkeypatch):
-    app = open_retold(tmp_path, monkeypatch, replay_start=None)
-    assert "This training began with another checkpoint's layers" in page_text(app)
-
-
-def test_a_checkpoint_that_is_a_mean_of_saves_and_of_two_trainings_says_so(tmp_path, monkeypatch):
-    before = "the weights of the training before it, 0.8 to 0.2"
-    text = page_text(open_retold(tmp_path, monkeypatch, averaged_steps=[5, 6, 7], averaged_with=before))
-    assert f"the mean of 3 saves of this training, averaged with {before}, as for the curve of BLEU" in text
-    single = open_retold(tmp_path / "single", monkeypatch, averaged_steps=[7], averaged_with=None)
-    assert "The checkpoint of the other pages is" not in page_text(single)
-
-
-def test_another_head_sentence_and_kind_keep_the_snapshot():
-    app = open_replay(snapshot="500")
-    app.segmented_control(key="kind_buttons").set_value("decoder").run()
-    app.segmented_control(key="head_buttons").set_value("5").run()
-    app.selectbox(key="probe").select_index(1).run()
-    given = shown(app)
-    assert not app.exception
-    assert (given["step"], given["head"], given["facts"]["kind"]) == (500, 4, "decoder")
-    assert app.query_params["snapshot"] == "500"
-
-
 def test_the_head_that_changed_most_is_a_button_away():
     app = open_replay(head="cross.1.1")
     (button,) = (button for button in app.button if "changed most" in button.label)
@@ -129,17 +89,6 @@ def test_the_head_that_changed_most_is_a_button_away():
     assert app.segmented_control(key="head_buttons").value == str(given["head"] + 1)
 
 
-@pytest.mark.parametrize("snapshot", ["-1", "9" * 5000, "", "²", "1.5", "123456789"])
-def test_a_snapshot_that_makes_no_sense_shows_some_snapshot(snapshot):
-    assert shown(open_replay(snapshot=snapshot))["facts"]["steps"]
-
-
-def test_garbage_in_the_url_falls_back():
-    app = open_replay(probe="<script>", head="x.99.all", snapshot="\x00")
-    given = shown(app)
-    assert given["facts"]["kind"] == "cross" and given == shown(open_replay())
-
-
 def test_a_checkpoint_without_a_replay_says_which_have_one_and_leads_there(tmp_path, monkeypatch):
     copy_checkpoints(tmp_path, without=REPLAY_FILE, names=("bare",))
     copy_checkpoints(tmp_path, names=("recorded",))
@@ -148,21 +97,6 @@ def test_a_checkpoint_without_a_replay_says_which_have_one_and_leads_there(tmp_p
     assert "no replay of the training of bare" in page_text(app) and "recorded" in page_text(app)
     next(button for button in app.button if "recorded" in button.label).click().run()
     assert app.selectbox(key="checkpoint_list").value == "recorded" and shown(app)["facts"]["steps"]
-
-
-@pytest.mark.parametrize("name", ["_two__lines_", "Größe & <b>", "-"])
-def test_a_replay_may_have_any_name_that_a_folder_has(name, tmp_path, monkeypatch):
-    copy_checkpoints(tmp_path, names=(name,))
-    monkeypatch.setattr(results, "CHECKPOINTS", tmp_path)
-    app = open_page(PAGE, training="replay", checkpoint=name)
-    assert not app.exception and shown(app)["facts"]["steps"]
-
-
-def test_where_no_checkpoint_has_a_replay_the_page_says_so(tmp_path, monkeypatch):
-    copy_checkpoints(tmp_path, without=REPLAY_FILE, names=("bare",))
-    monkeypatch.setattr(results, "CHECKPOINTS", tmp_path)
-    app = open_page(PAGE, training="replay")
-    assert "No other checkpoint here has one either" in page_text(app) and not app.exception
 
 
 def test_a_damaged_replay_gets_a_sentence_and_a_mended_one_is_read_anew(tmp_path, monkeypatch):

@@ -4,12 +4,11 @@ import json
 
 import numpy as np
 import pytest
-from support.pages import components, numbers, open_page, page_text, shows_only_text, specs
-from support.traces import loaded, made_trace, trace_of
+from support.pages import components, numbers, open_page, page_text, specs
+from support.traces import loaded, trace_of
 
 from headlight.app import results
 from headlight.app.results import what_if
-from headlight.plots import log_probabilities
 from transformer import Beam
 from transformer.decoding.sampling import Hypothesis
 
@@ -77,32 +76,3 @@ def test_what_cannot_be_read_is_said_in_a_sentence(own, said):
     app = open_page(PAGE, what_if=VIEW, text=TEXT, own_target=own)
     assert not app.error and said in page_text(app)
     assert app.text_input(key="own_target_line").value == own, "the field stays, so that it can be mended"
-
-
-def test_hostile_translations_are_text_and_nothing_else():
-    app = open_page(PAGE, what_if=VIEW, own_target="<script>alert(1)</script> **b** [l](http://x.y) :red[no] a\x00b")
-    assert shows_only_text(app)
-
-
-SEARCHED = (
-    "Tom has been a gentleman.",
-    "What time is it?",
-    "He was awoken by the noise.",
-    "It is no use trying again.",
-)
-
-
-def test_a_beam_that_found_the_translation_is_not_said_to_have_missed_it():
-    pages = (page_text(open_page(PAGE, what_if=VIEW, text=text, decoding="beam", beam="4")) for text in SEARCHED)
-    found = "Its beam found yours too, in place 2:"
-    assert any(found in page for page in pages), "it begins with the second best of this very beam"
-
-
-def test_the_figure_adds_up_what_was_not_forced_and_shows_tokens_as_text():
-    own = made_trace(
-        target_tokens=("de", "▁a", "<i>"), target_probabilities=np.array([0.001, 0.5, 0.0625]), num_forced=1
-    )
-    model = made_trace(target_ids=(20, 21), target_tokens=("de", "▁a"), target_probabilities=np.array([0.001, 0.5]))
-    figure = log_probabilities(own, model)
-    assert figure.data[0].y[-1] == pytest.approx(np.log(0.03125)) and len(figure.data[1].x) == 3
-    assert "&lt;i&gt;" in figure.data[0].hovertext[3]

@@ -7,7 +7,6 @@ import pytest
 from support.pages import components, open_page, specs
 from support.traces import made_trace, traces, translator
 
-import headlight.plots as plots
 from headlight.views.what_if.facts import rewriting_facts
 from headlight.views.what_if.rewriting import (
     CONCERNED,
@@ -65,14 +64,6 @@ def test_the_bars_have_the_rows_weights_of_both_runs_and_no_masked_key(kind, key
     np.testing.assert_allclose(payload["after"], before / before.sum(), atol=2e-4)
 
 
-def test_candidates_of_both_runs_stand_beside_each_other():
-    old, new = np.array([0.1, 0.5, 0.2, 0.15, 0.05]), np.array([0.05, 0.1, 0.2, 0.05, 0.6])
-    figure = plots.candidates(old, new, lambda id: f"<piece {id}>")
-    unchanged, changed = figure.data
-    assert list(unchanged.x) == [0.5, 0.2, 0.15, 0.05] and list(changed.x) == [0.1, 0.2, 0.05, 0.6]
-    assert figure.layout.yaxis.ticktext[0] == "&lt;piece 1&gt;"
-
-
 def test_the_next_token_and_how_much_probability_moved():
     random = np.random.default_rng(3)
     for _ in range(20):
@@ -120,14 +111,6 @@ def test_the_view_runs_every_change(action, kind):
     assert sum(sent["after"]) == pytest.approx(1, abs=1e-3) and len(specs(app)) == 1
     unchanged = action == Action.BY_HAND and kind != "decoder"  # the weights are for three keys
     assert (sent["before"] == sent["after"]) == (outcome["change"] is None) == unchanged
-
-
-def test_places_that_are_not_there_are_those_to_begin_with():
-    app = open_page("pages/what_if.py", what_if="rewrite attention", rewrite_row="99", rewrite_key="99", rewrite="x")
-    assert not app.exception
-    change = json.loads(components(app)[1].proto.json)["change"]
-    assert change["action"] == "forbid" and change["heads"] == {"kind": "cross", "layer": None, "head": None}
-    assert change["rows"] == {"first": 0, "last": None}
 
 
 def test_a_change_is_sent_with_its_heads_rows_and_token():

@@ -1,0 +1,82 @@
+"""Every view with hostile texts and addresses, and with imported models: it opens, and shows text as text."""
+
+from urllib.parse import unquote
+
+import pytest
+import torch
+from support.families import write_family
+from support.marian import write_model
+from support.pages import VIEWS, open_address, page_text, shows_only_text, specs
+from support.t5 import write_t5
+
+from headlight.app import results
+from headlight.app.parameters import PARAMETERS
+from transformer.checkpoint import save_checkpoint
+from transformer.exchange.importing import import_checkpoint
+
+HOSTILE = "<script>alert(1)</script> **b** [l](http://x.y) $x^2$ :red[no] \x00 🍕"
+CHOICES = {"text", "checkpoint", "target", "source", "job", "jobs"}
+SMALL = "random"  # SiLU, embeddings as they are, a bias per piece
+BART = "bart-cnn"  # learned positions, a LayerNorm after them, a forced first token
+IMPORTED = (SMALL, BART, "nllb", "t5", "flan-t5", "byt5")
+NO_COMPLAINT = ("length limit", "never seen", "at most 39", "cannot begin", "same translation")  # of this very text
+
+
+def views_of(address: str) -> set[str]:
+    """Return the parameters that choose the view, which stay in a hostile address."""
+    return {part.partition("=")[0] for part in address.partition("?")[2].split("&")}
+
+
+@pytest.mark.parametrize("address", VIEWS)
+def test_every_view_shows_a_hostile_text_as_text(address):
+    app = open_address(address, text=HOSTILE)
+    assert not app.error and shows_only_text(app)
+    assert "<script" not in unquote("".join(chart.proto.spec for chart in app.get("plotly_chart")))
+
+
+@pytest.mark.parametrize("value", ["<b>", "9" * 3000, "-1"])
+@pytest.mark.parametrize("address", VIEWS)
+def test_every_view_falls_back_on_garbage_in_the_address(address, value):
+    names = set(PARAMETERS) - CHOICES - views_of(address)
+    app = open_address(address, **dict.fromkeys(sorted(names), value))
+    assert not app.error and shows_only_text(app)
+
+
+@pytest.mark.parametrize("text, message", [("", "is empty"), ("word " * 500, "at most 127")])
+@pytest.mark.parametrize("address", ["/", "/decoding", "/attention", "/research", "/positions", "/inside", "/what_if"])
+def test_a_text_that_cannot_be_translated_gets_a_message(address, text, message):
+    app = open_address(address, text=text)
+    assert not app.error and message in page_text(app)
+
+
+@pytest.fixture(scope="module")
+def imported(tmp_path_factory):
+    """Small imported checkpoints with random weights."""
+    made, folder = tmp_path_factory.mktemp("models"), tmp_path_factory.mktemp("checkpoints")
+    for name in IMPORTED:
+        (made / name).mkdir()
+        if name == SMALL:
+            write_model(made / SMALL, activation_function="swish", scale_embedding=False, _name_or_path="Helsinki/x")
+        else:
+            (write_family if name in (BART, "nllb") else write_t5)(made / name, name)
+        save_checkpoint(folder / name, import_checkpoint(made / name), torch.float32)
+    return folder
+
+
+@pytest.mark.parametrize("name", IMPORTED)
+@pytest.mark.parametrize("address", VIEWS)
+def test_every_view_opens_with_an_imported_model_or_names_what_is_missing(address, name, imported, monkeypatch):
+    monkeypatch.setattr(results, "CHECKPOINTS", imported)
+    address = address.replace("checkpoint=en-fr", "")
+    app = open_address(address, checkpoint=name, text="red dog", instruction="nothing before the text")
+    complaints = [each.value for each in app.warning if not any(part in each.value for part in NO_COMPLAINT)]
+    assert not app.error and "Imported: " in page_text(app)
+    assert all("sentence pairs" in each or "training replay" in each for each in complaints), complaints
+    assert not complaints or any(part in address for part in ("calibration", "training=replay"))
+    shown = page_text(app) + "".join(str([spec["data"], spec["layout"]]) for spec in specs(app))
+    if name == BART:
+        assert "repeats every" not in shown, "learned positions are no waves"
+    if name in (SMALL, BART):
+        assert "after ReLU" not in shown and "ReLU keeps" not in shown and "times √d_model" not in shown
+    if name in ("t5", "flan-t5", "byt5"):
+        assert "LayerNorm" not in shown and "QKᵀ / √d_k" not in shown
