@@ -5,7 +5,7 @@ from functools import cache
 import numpy as np
 import pytest
 import torch
-from support.traces import CHECKPOINTS, loaded, trace_of, traces
+from support.traces import CHECKPOINTS, loaded
 
 from headlight.views.research.patching import describe_cell, describe_map
 from transformer.interpret.what_if.patching import (
@@ -13,7 +13,6 @@ from transformer.interpret.what_if.patching import (
     PatchingMap,
     patched_predictions,
     patching_map,
-    question_of,
     read_minimal_pairs,
 )
 
@@ -111,87 +110,20 @@ def check_map(finding, shares, cells, apart):
     assert ("apart" in finding) == (apart < 1) and (apart >= 1 or finding["apart"] == pytest.approx(apart, abs=1e-3))
 
 
-@cache
-def questions():
-    """At least forty: the shipped pairs, and each sentence with one of as many tokens and another translation."""
-    result = [mapped(pair, "cross heads")[0] for pair in PAIRS]
-    for at, one in enumerate(traces()):
-        words = one.source_text.split()
-        swaps = [[*words[:i], words[i + 1], words[i], *words[i + 2 :]] for i in range(min(3, len(words) - 1))]
-        others = [*(trace_of("en-de", " ".join(swap)) for swap in swaps), *traces()[at + 1 :], *traces()[:at]]
-        fitting = (other for other in others if len(other.source_ids) == len(one.source_ids))
-        other = next((other for other in fitting if other.target_ids != one.target_ids), None)
-        if other:
-            result.append(question_of(one, other))
-    assert len(result) >= 40
-    return result
-
-
-@torch.inference_mode()
-def shares_by_hand(question):
-    """What each head of cross-attention restores, [layers x heads], one row of a batch a head; and both differences."""
-    model, outputs = loaded("en-de").model, {}
-    layers, heads = len(model.decoder), model.config.num_heads
-
-    def keep(layer, output):
-        outputs[layer] = output[0].clone()
-
-    def put(layer, output):
-        for head in range(heads):
-            output[layer * heads + head, head] = outputs[layer][head]
-        return output
-
-    def differences(source, copies, change):
-        cores = [layer.cross_attention.core for layer in model.decoder]
-        hooks = [
-            core.register_forward_hook(lambda _, inputs, output, layer=layer: change(layer, output))
-            for layer, core in enumerate(cores)
-        ]
-        try:
-            seen = model(torch.tensor([source] * copies), torch.tensor([question.fed] * copies))[:, -1].double()
-        finally:
-            for hook in hooks:
-                hook.remove()
-        return (seen[:, question.tokens[0]] - seen[:, question.tokens[1]]).numpy()
-
-    (clean,) = differences(question.clean, 1, keep)
-    (corrupted,) = differences(question.corrupted, 1, lambda layer, output: None)
-    patched = differences(question.corrupted, layers * heads, put)
-    return patched, clean, corrupted
-
-
-def cells_of(patching):
-    return [cell for row in patching.cells for cell in row]
-
-
-def test_every_head_in_forty_pairs_of_sentences_is_described_by_its_run():
-    """Each head of cross-attention: its share, the heads past the clean run, and the one that comes nearest."""
-    model, name, past = loaded("en-de").model, loaded("en-de").tokenizer.piece_text, 0
-    for question in questions():
-        patching = patching_map(model, question, *PATCHED["cross heads"])
-        columns = patching.column_names(question, loaded("en-de").tokenizer)
-        patched, clean, corrupted = shares_by_hand(question)
-        shares = (patched - corrupted) / (clean - corrupted)
-        check_map(describe_map(patching, columns), shares, cells_of(patching), abs(clean - corrupted))
-        seen = patched_predictions(model, question, [patching.cells[0][0]], 1)
-        for at, difference in enumerate(patched):
-            finding = describe_cell(patching, *divmod(at, len(columns)), columns, seen, name)
-            check_cell(finding, difference, clean, corrupted)
-            past += "past" in finding or "away" in finding
-    assert past > 30
-
-
 def test_no_cell_restores_more_than_all_or_comes_nearer_where_it_does_not():
     """Over random shares: small and large, before the start and past the end."""
     random, names = np.random.default_rng(4), set()
-    _, patching, columns = mapped(PAIRS[1], "cross heads")
-    cells = (patching.cells[0],)
+    question, patching, columns = mapped(PAIRS[1], "cross heads")
+    cells, seen = (patching.cells[0],), patched_predictions(loaded("en-de").model, question, [patching.cells[0][0]], 1)
     for _ in range(2000):
         shares = random.normal(random.choice([0, 0.6, 1, 2]), 10.0 ** random.uniform(-3, 1), (1, len(columns)))
         clean, corrupted = random.normal(0, 1, 2).round(3)
         finding = describe_map(PatchingMap(cells, shares, clean, corrupted), columns)
         check_map(finding, shares[0], list(cells[0]), abs(clean - corrupted))
         names.add(finding.name)
+        cell = describe_cell(PatchingMap(cells, shares, clean, corrupted), 0, 3, columns, seen, str)
+        if clean != corrupted:
+            check_cell(cell, corrupted + shares[0, 3] * (clean - corrupted), clean, corrupted)
     assert names == {"repairs", "none_nearer", "overshoots"}
     nothing = PatchingMap(cells, np.full((1, len(columns)), np.nan), 1.0, 1.0)
     assert describe_map(nothing, columns).name == "nothing" and nothing.default_cell() == (0, 0)

@@ -32,25 +32,6 @@ from transformer.interpret.what_if.patching import PATCHED, Cell, PatchingMap, Q
 from transformer.model.head_ref import HeadRef
 from transformer.model.names import AttentionKind
 
-_SHARED = "whether one head brings the difference or several share it"
-# What a cell of each map is, and what to look for.
-MEANINGS = {
-    "encoder stream": (
-        "the encoder's residual stream, its one vector of a source token after a layer",
-        "the layer after which the difference also stands at other tokens than the one that differs",
-    ),
-    "decoder stream": (
-        "the decoder's residual stream, its one vector of an input token after a layer",
-        "the layer that reads the difference from the encoder: before it, nothing comes back",
-    ),
-    "cross-attention": (
-        "what the cross-attention of a layer adds to the vector of an input token, all heads together",
-        "the layer that brings the difference",
-    ),
-    "encoder heads": ("the output of one head of encoder self-attention, at all source tokens", _SHARED),
-    "decoder heads": ("the output of one head of masked decoder self-attention, at all input tokens", _SHARED),
-    "cross heads": ("the output of one head of cross-attention, at all input tokens", _SHARED),
-}
 TEMPLATES = Templates.beside(__file__)
 HALF = 0.5  # a share: from which a cell restores most
 _SHOWN = 0.005  # of a share: whole percents do not show less
@@ -117,7 +98,7 @@ def _show_map(request: TranslationRequest, question: Question, patched: str) -> 
     """Show the map on the left, on the right one of its cells with the three runs."""
     tokenizer = results.translator(request.checkpoint).tokenizer
     site, part = PATCHED[patched]
-    meaning, look_for = MEANINGS[patched]
+    meaning, look_for = TEMPLATES.texts[patched], TEMPLATES.texts[f"look for: {patched}"]
     patching = what_if.patching(request.checkpoint, question, site, part)
     rows, columns = patching.row_names(), patching.column_names(question, tokenizer)
     tokens = tuple(map(tokenizer.piece_text, question.tokens))

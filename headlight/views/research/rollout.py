@@ -15,22 +15,8 @@ from transformer.interpret.trace import AttentionMap, RowLabel, attention_map
 
 KINDS = {"across both": "cross", "encoder": "encoder", "decoder": "decoder"}
 HALVES, MEASURED, ALTI = "0.5", "norm-based", "ALTI+"  # weightings of the residual connection, or ALTI+ in place
-METHODS = {
-    HALVES: "Rollout multiplies the mean weights of all layers; half of each row stays, for the residual connection "
-    "(Abnar and Zuidema 2020). It leaves out values, feed-forwards and LayerNorm.",
-    MEASURED: "Rollout multiplies the mean weights of all layers; how much of a row stays is measured by norms, of the "
-    "attention's output and of the vector it is added to (in the manner of Kobayashi et al. 2021). It leaves out "
-    "feed-forwards and LayerNorm.",
-    ALTI: "ALTI+ (Ferrando et al. 2022) multiplies contributions in place of weights: how near the vector of each "
-    "token comes to the output of an attention block, with values, residual connection and LayerNorm. It leaves out "
-    "feed-forwards.",
-}
-REMARKS = {
-    "across both": " Across both stacks each decoder layer mixes twice: earlier rows by self-attention, then source "
-    "tokens by cross-attention.",
-    "decoder": " The decoder's self-attention alone: additions of cross-attention from the source are left out.",
-}
 TEMPLATES = Templates.beside(__file__)
+METHODS = {name: TEMPLATES.texts[name] for name in (HALVES, MEASURED, ALTI)}
 _TITLES = {"across both": "source tokens", "encoder": "source tokens", "decoder": "fed tokens"}
 
 
@@ -54,7 +40,7 @@ def show(request: TranslationRequest) -> None:
     _show_pair(raw, share_map(rollout, trace, KINDS[side], layer, rows), mixing, side)
     st.caption(
         "A vector in a later layer is a mixture of many tokens, so looking at that position is not looking at that "
-        f"word. {with_norms(METHODS[mixed], config)}{REMARKS.get(side, '')}"
+        f"word. {with_norms(METHODS[mixed], config)} {TEMPLATES.texts.get(f'rollout {side}', '')}"
     )
 
 

@@ -43,18 +43,6 @@ class Action(Name):
 SCOPES = _KIND, _LAYER, _HEAD = "all heads", "this layer", "this head"
 CONCERNED = _EVERY, _ON, _ONE = "every row", "from this row on", "this row"
 
-_DRAG = "drag a bar to set the weights by hand"
-EXPLAINED = {
-    Action.FORBID: "The framed token gets no weight, as if it were masked; the others share its weight. Choose another "
-    f"token, or {_DRAG}.",
-    Action.FOCUS: "The framed token gets all the weight; a row that may not look at it stays as it is. Choose another "
-    f"token, or {_DRAG}.",
-    Action.SHIFT: "Each weight moves one token to the right; the row is scaled to sum to 100 % again. A row that would "
-    f"lose all stays as it is. Or {_DRAG}.",
-    Action.UNIFORM: f"Every token gets the same weight. Or {_DRAG}.",
-    Action.BY_HAND: "Drag a bar: the others follow, so that the row still sums to 100 %. All rows get these weights, "
-    "over the tokens that they may look at.",
-}
 
 TEMPLATES = Templates.beside(__file__)
 
@@ -155,7 +143,7 @@ def show(request: TranslationRequest) -> None:
         marked = key if action in (Action.FORBID, Action.FOCUS) else -1
         payload = bars_payload(head, row, marked, trace, forced)
         weight_bars(payload, "weight_bars", partial(url_state.write, "rewrite_key"), _take_by_hand)
-        st.caption(EXPLAINED[Action(action)])
+        st.caption(TEMPLATES.texts[Action(action)])
     with right:
         rewriting = rewriting_facts(*change) if change else None
         translation_table(outcome_facts(trace, forced, after, rewriting), "outcome")

@@ -3,12 +3,11 @@
 import json
 import shutil
 
-import numpy as np
 import pytest
 import torch
 from support.families import write_family
 from support.marian import make_opus_like, write_model
-from support.pages import components, headlines, open_address, open_page, page_text, specs, unfolded
+from support.pages import components, open_address, open_page, page_text, specs, unfolded
 
 from headlight.app import results
 from headlight.app.results import TranslationRequest, what_if
@@ -46,37 +45,6 @@ def only_imported(folder, monkeypatch):
 def decoding_facts(app) -> dict:
     """Return the facts that the decoding player gets."""
     return json.loads(components(app)[0].proto.json)["facts"]
-
-
-def test_the_feed_forward_is_drawn_after_this_models_activation(folder):
-    app = open_address("/research?research=feed-forward", checkpoint=SMALL, text="red dog")
-    own = Translator.load(folder / SMALL)
-    trace, layer = own.trace("red dog", target_language="deu"), own.model.encoder[0]
-    kept = []
-    hook = layer.feed_forward.inner.register_forward_hook(lambda module, given, out: kept.append(out[0].numpy()))
-    with torch.inference_mode():
-        own.model.encode(torch.tensor([trace.source_ids]), None)
-    hook.remove()
-    units = kept[0] / (1 + np.exp(-kept[0]))  # each times its sigmoid
-    said = page_text(app)
-    token = app.select_slider(key="token_slider").value
-    lowest = f"{units[token].min():.2f}".replace("-", "−")
-    assert f"{(units[token] > 0).sum()} of {units.shape[1]} units fire for" in headlines(app)[0]
-    assert f"The lowest is {lowest}." in said and "SiLU multiplies each" in said
-
-
-def test_a_logit_by_hand_has_the_bias_of_its_piece(folder):
-    app = open_address("/decoding?decoding_view=candidates&step=1", checkpoint=SMALL, text="red dog")
-    own = Translator.load(folder / SMALL)
-    trace = own.trace("red dog", target_language="deu")
-    with torch.inference_mode():
-        source, fed = (torch.tensor([ids]) for ids in (trace.source_ids, trace.decoder_input_ids))
-        logits = own.model(source, fed)[0, 0].numpy()
-    best = int(logits.argmax())
-    bias = own.model.output_projection.bias[best].item()
-    said = page_text(app)
-    assert f"+ bias {bias:.4f}".replace("-", "−") in said
-    assert f"The model has {logits[best]:.4f}".replace("-", "−") in said
 
 
 def test_a_decoder_that_begins_with_padding_is_explained(folder):

@@ -10,7 +10,6 @@ from support.traces import CHECKPOINTS
 
 from headlight.__main__ import main
 from headlight.components.live import COMPONENTS, Entry, index_page
-from headlight.lessons.file import read_lessons
 from headlight.views.live.content import live_file, live_size
 from headlight.views.live.site import write_site
 from transformer.checkpoint import load_checkpoint
@@ -53,24 +52,6 @@ def test_what_does_not_go_together_is_refused(arguments, told, tmp_path, capsys,
     assert main(["page", *arguments, *out]) == 1
     assert told in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
-
-
-def test_lessons_are_in_the_page_where_they_are_asked_for(tmp_path, capsys):
-    pages = []
-    for named, names in (
-        ([], None),
-        (["--lesson", "heads"], ["heads"]),
-        (["--lesson"], [lesson.name for lesson in read_lessons()[0]]),
-    ):
-        path = tmp_path / "live.html"
-        assert main(["page", "--live", *named, "--checkpoint", "en-de", "--out", str(path)]) == 0
-        capsys.readouterr()
-        page = path.read_text(encoding="utf-8")
-        told = data_of(page, "words").get("lessons")
-        assert (told and [lesson["name"] for lesson in told["lessons"]]) == names
-        pages.append(page)
-    plain, one, every = (len(page.encode()) for page in pages)
-    assert plain < one < every < 12_500_000
 
 
 def test_its_size_is_known_before_it_is_made():

@@ -13,9 +13,7 @@ from support.t5 import write_t5
 from headlight.app import results
 from headlight.app.results import measures
 from headlight.plots.numbers import percent
-from headlight.views.inside.architecture_content import diagram_payload
 from headlight.views.inside.block_facts import Block
-from headlight.views.inside.block_texts import block_text
 from headlight.views.positions.relative import describe_buckets
 from transformer import Translator
 from transformer.checkpoint import save_checkpoint
@@ -26,7 +24,6 @@ from transformer.interpret.attention_block import (
     differences,
     record_stages,
 )
-from transformer.interpret.parameters import blocks_of
 from transformer.interpret.relative_positions import Moved, RelativeBias, move_sentence
 from transformer.model.attention import distance_ranges
 
@@ -153,27 +150,6 @@ def test_what_the_division_would_do_is_said_of_a_model_that_does_not_divide(fold
     assert f"not {percent(own)}." in headlines(app)[0] or "would hardly change" in headlines(app)[0]
     drawn = str([each["name"] for each in specs(app)[0]["data"]])
     assert "without the division: the model's own" in drawn and "with the division: the model's own" not in drawn
-
-
-@pytest.mark.parametrize("name", [T5, FLAN, BYT5])
-def test_the_diagram_has_this_models_blocks_and_counts_each_parameter_once(folder, name):
-    own = Translator.load(folder / name)
-    blocks = blocks_of(own.model)
-    config = own.model.config
-    assert sum(block.parameters for block in blocks) == own.model.count_parameters()
-    payload = diagram_payload(blocks, config, "source", "target")
-    for stack, layers in (("encoder", config.num_encoder_layers), ("decoder", config.num_decoder_layers)):
-        (relative,) = (box for box in payload[stack]["before"] if box.get("beside"))
-        assert relative["label"] == "Relative bias" and relative["parameters"] == 8 * 5
-        assert len(payload[stack]["layers"]) == layers
-        labels = {box["label"] for box in payload[stack]["layers"][0]}
-        assert "RMSNorm" in labels and "LayerNorm" not in labels
-        assert ("Gated feed-forward" in labels) == (name != T5)
-    assert r"\sqrt{d_k}" not in block_text("self_attention", config).formula
-    assert "+ B_i" in block_text("self_attention", config).formula
-    assert "+ B_i" not in block_text("cross_attention", config).formula
-    assert ("sqrt" in block_text("output_projection", config).formula) == config.scale_output == (name == T5)
-    assert "b_1" not in block_text("feed_forward", config).formula
 
 
 def test_masks_of_a_text_too_long_to_be_drawn_say_so(monkeypatch):

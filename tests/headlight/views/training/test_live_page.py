@@ -135,18 +135,6 @@ def test_who_follows_a_link_and_starts_does_not_stop_the_training_of_who_sent_it
     assert app.query_params["job"] != sent and waiting.look(sent).active
 
 
-def test_a_full_line_is_said_and_the_training_before_goes_on(jobs, monkeypatch):
-    monkeypatch.setattr("transformer.toy.jobs.MOST_WAITING", 1)
-    jobs.at_once = 1
-    app = open_live()
-    button(app, "Start training").click().run()
-    first = app.query_params["job"]
-    jobs.submit(ToySettings())
-    button(app, AGAIN).click().run()
-    assert "1 trainings are waiting already" in app.warning[0].value
-    assert app.query_params["job"] == first and jobs.look(first).active and button(app, "Stop")
-
-
 @pytest.mark.parametrize("name", HOSTILE[:-1])
 def test_the_time_of_a_training_that_nobody_knows_is_up(name):
     app = open_live(job=name)

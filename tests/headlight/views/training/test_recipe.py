@@ -35,19 +35,6 @@ def scheduled_rate(step: int, d_model: int, settings: TrainingConfig) -> float:
     return settings.rate_factor * rate * min(1.0, left / (settings.cooldown_steps + 1))
 
 
-@pytest.mark.parametrize("schedule, factor", [("noam", 0.5), ("constant", 0.002)])
-def test_the_figure_draws_the_schedule_the_paper_and_the_recorded_rates(schedule, factor):
-    settings = TrainingConfig(
-        max_steps=900, warmup_steps=200, cooldown_steps=300, rate_factor=factor, schedule=schedule
-    )
-    recorded = [(step, scheduled_rate(step, 128, settings)) for step in (100, 600, 900)]
-    own, paper, dots = plots.learning_rates(settings, 128, recorded).data
-    assert {1, 200, 600, 601, 900} <= set(own.x) and 4000 in paper.x
-    np.testing.assert_allclose(own.y, [scheduled_rate(int(step), 128, settings) for step in own.x], rtol=1e-12)
-    np.testing.assert_allclose(paper.y, [paper_rate(int(step), 512, 4000) for step in paper.x], rtol=1e-12)
-    assert list(zip(dots.x, dots.y, strict=True)) == recorded
-
-
 @pytest.mark.parametrize("name", CHECKPOINTS)
 def test_the_recorded_rates_of_a_checkpoint_follow_its_schedule(name):
     translator = loaded(name)

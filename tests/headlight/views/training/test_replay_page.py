@@ -11,7 +11,6 @@ from streamlit.testing.v1 import AppTest
 from support.pages import ROOT, components, headlines, open_page, page_text
 
 from headlight.app import results
-from headlight.app.results import replays
 from headlight.components.show import NEWEST
 from headlight.views.training.replay_content import focus_of, output_story
 from transformer.training.replay import REPLAY_FILE, TrainingReplay, load_replay
@@ -61,22 +60,6 @@ def test_sentence_kind_layer_and_head_come_from_the_url(kind, replay):
     assert (given["layer"], given["head"], given["autoplay"]) == (1, 4, False)
     assert given["step"] == 500 and given["facts"]["target_text"] == trajectory.target_text
     np.testing.assert_allclose(sent(given), getattr(trajectory, kind), atol=1e-5)
-
-
-@pytest.mark.parametrize("name", ["en-de", "en-fr"])
-def test_a_replay_of_several_trainings_begins_at_random_and_says_where_each_began(name):
-    checkpoint = results.checkpoint(name)
-    text, replay = page_text(open_replay(checkpoint=name)), replays.replay(checkpoint)
-    assert "another checkpoint's layers" not in text
-    for trajectory in replay.trajectories:  # of random weights a token is about as probable as any other
-        assert trajectory.probabilities[0].max() < 0.01 < trajectory.probabilities[-1].min()
-    *first, last = results.translator(checkpoint).checkpoint.training["earlier_steps"]
-    assert {*first, last} < set(replay.steps.tolist())
-    assert f"after update {', '.join(f'{step:,}' for step in (*first, last))} the learning rate" in text
-    first_score = int(replay.scores[0, 0])
-    assert f"BLEU stands from update {first_score:,} on" in text
-    assert first_score > [*first, last][0], "the first training was validated on Tatoeba alone"
-    assert "rose anew" not in page_text(open_replay(checkpoint="reverse"))
 
 
 def test_the_head_that_changed_most_is_a_button_away():
