@@ -1,19 +1,18 @@
-"""The real app with the shipped checkpoint, and a real Chromium before it."""
+"""Chromium in front of the real app with the shipped checkpoints, and in front of files on a disk."""
 
 from collections.abc import Callable, Iterator
 
 import pytest
 from playwright.sync_api import Page, expect
-from support.browser import wait_until_idle
 from support.chromium import new_visitor
 
 
 @pytest.fixture(scope="session")
 def windows(browser) -> Callable[..., Page]:
-    """Windows by their name, kept from test to test: a new one reads and compiles all scripts anew.
+    """Open windows by name and reuse them: a new one reads and compiles all scripts again.
 
-    Whoever asks for one gives it a screen; a touch screen is another window. Their visitors prefer little motion,
-    unless a test says otherwise: drawing what fades took a third of the time.
+    A touch screen is a window of its own. Visitors prefer reduced motion unless a test asks for motion: animations took
+    a third of the time.
     """
     opened: dict[tuple[str, bool], Page] = {}
 
@@ -36,47 +35,16 @@ def windows(browser) -> Callable[..., Page]:
 
 
 def leave(page: Page) -> None:
-    """Leave the app with the mouse in a corner, and clear what the browser keeps of it, such as a closed sidebar."""
+    """Leave the app with the mouse in a corner, and clear the browser's storage."""
     page.mouse.move(0, 0)
     if page.url.startswith("http"):
         page.evaluate("localStorage.clear()")
     page.goto("about:blank")
 
 
-@pytest.fixture(scope="session")
-def wanderers(windows, address) -> Callable[[str, dict[str, dict]], Iterator[dict[str, Page]]]:
-    """Visitors of this name, one before each screen, who have arrived and go from page to page until they are done.
-
-    No script may fail before any of them.
-    """
-
-    def arrive(name: str, screens: dict[str, dict]) -> Iterator[dict[str, Page]]:
-        pages = {each: windows(f"{name}, {each}", **screen) for each, screen in screens.items()}
-        errors = []
-
-        def note(error) -> None:
-            errors.append(str(error))
-
-        for page in pages.values():
-            page.on("pageerror", note)
-            page.goto(f"{address}/decoding")
-            expect(page.locator(".place")).to_be_visible()
-            wait_until_idle(page)
-        yield pages
-        for page in pages.values():
-            page.remove_listener("pageerror", note)
-            leave(page)
-        assert not errors
-
-    return arrive
-
-
 @pytest.fixture
 def visitor(windows) -> Iterator[Callable[..., Page]]:
-    """New visitors before screens of the asked sizes: to the server, every address that is opened is one.
-
-    No script may fail before any of them. Each `name` has a browser of its own, and one screen at a time.
-    """
+    """Give new visitors a window by name and screen; no script may fail in it."""
     seen, errors = [], []
 
     def note(error) -> None:
@@ -103,49 +71,66 @@ def page(visitor) -> Page:
 
 
 @pytest.fixture
-def elsewhere(visitor) -> Callable[[], Page]:
-    """Another browser, which has nothing of the one at the desk but the addresses that it is sent."""
-    return lambda: visitor("second")
+def elsewhere(visitor) -> Callable[[str], Page]:
+    """Open an address in another browser, which shares nothing with the first one."""
+
+    def open_elsewhere(address: str) -> Page:
+        other = visitor("second")
+        other.goto(address)
+        return other
+
+    return open_elsewhere
 
 
-@pytest.fixture
-def open_alone(browser, tmp_path) -> Iterator[Callable[..., Page]]:
-    """A function that writes a page to a disk and opens it there, offline; nothing may be asked for or go wrong."""
-    contexts, asked, wrong = [], [], []
-    file = tmp_path / "page.html"
+@pytest.fixture(scope="module")
+def files(browser, tmp_path_factory) -> Iterator[Callable[..., Page]]:
+    """Write pages to a disk and open them offline; they may request nothing, and no script may fail."""
+    contexts, requests, errors, paths = [], [], [], set()
+    folder = tmp_path_factory.mktemp("files")
 
-    def open_alone(text: str, scheme: str = "light", width: int = 1366, **screen) -> Page:
+    def open_file(text: str, scheme: str = "light", width: int = 1366, **screen) -> Page:
+        file = folder / f"{len(contexts)}.html"
         file.write_text(text, encoding="utf-8")
-        context = new_visitor(
-            browser,
-            viewport={"width": width, "height": 900},
-            color_scheme=scheme,
-            reduced_motion="reduce",
-            **screen,
-        )
+        paths.add(file.as_uri())
+        size = {"width": width, "height": 900}
+        context = new_visitor(browser, viewport=size, color_scheme=scheme, reduced_motion="reduce", **screen)
         contexts.append(context)
         context.set_offline(True)
         page = context.new_page()
-        page.on("request", lambda request: asked.append(request.url))  # a worker's own text comes from a blob
-        page.on("pageerror", lambda error: wrong.append(str(error)))
-        page.on("console", lambda message: message.type == "error" and wrong.append(message.text))
+        page.on("request", lambda request: requests.append(request.url))
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.on("console", lambda message: message.type == "error" and errors.append(message.text))
         page.goto(file.as_uri())
         return page
 
-    yield open_alone
+    yield open_file
     for context in contexts:
         context.close()
-    assert {url for url in asked if not url.startswith("blob:")} == {file.as_uri()}, asked
-    assert not wrong
+    assert {url for url in requests if not url.startswith("blob:")} <= paths  # a worker's script is a blob
+    assert not errors
+
+
+@pytest.fixture
+def open_alone(files) -> Iterator[Callable[..., Page]]:
+    """Like `files`, and close the windows after the test."""
+    opened = []
+
+    def open_file(*arguments, **screen) -> Page:
+        opened.append(files(*arguments, **screen))
+        return opened[-1]
+
+    yield open_file
+    for page in opened:
+        page.close()
 
 
 @pytest.fixture
 def live(open_alone, file) -> Callable[..., Page]:
-    """A function that opens the live page which a module's fixture `file` makes, and waits for its translation."""
+    """Open the live page that a module's fixture `file` makes, and wait for its translation."""
 
-    def live(*screen: object, **more: object) -> Page:
+    def open_live(*screen: object, **more: object) -> Page:
         page = open_alone(file, *screen, **more)
         expect(page.locator("#live_translation")).not_to_be_empty()
         return page
 
-    return live
+    return open_live

@@ -1,16 +1,18 @@
-"""The home before a real browser: a word is hidden and what is lost is said; a phone goes from page to page."""
+"""Home: a sentence is translated, its words are hidden, and its lines are read by mouse, keys and finger."""
 
 import re
 from urllib.parse import quote
 
-import pytest
-from playwright.sync_api import Page, expect
+import numpy as np
+from playwright.sync_api import Locator, Page, expect
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from support.browser import expect_accessible, go_back, wait_for_keys, wait_until_idle
 
+from headlight.plots.tokens import chip_text
+
 SENTENCE = "The dog is hungry because it has not eaten."
+SHORT = "I love my teacher."
 HOSTILE = "<img src=x onerror=window.hurt=1> <b>cat</b>"
-PHONE = {"width": 390, "height": 844, "has_touch": True}
-SIZES = ({"width": 1366, "height": 768}, {"width": 1280, "height": 720}, {"width": 1093, "height": 614})
 
 
 def open_home(page: Page, address: str, text: str = SENTENCE, query: str = "") -> None:
@@ -19,155 +21,139 @@ def open_home(page: Page, address: str, text: str = SENTENCE, query: str = "") -
     wait_until_idle(page)
 
 
-def source(page: Page, token: str):
+def source(page: Page, token: str) -> Locator:
     return page.locator(".row.source button").filter(has_text=re.compile(f"^{re.escape(token)}$"))
 
 
-def outputs(page: Page) -> list[str]:
-    return page.locator(".row.output .token").all_text_contents()
+def outputs(page: Page) -> Locator:
+    return page.locator(".row.output .token")
 
 
-def test_one_click_hides_a_word_says_what_is_lost_and_a_second_brings_it_back(page, address, shipped):
+def type_sentence(page: Page, text: str) -> None:
+    page.get_by_label("Sentence to translate").fill(text)
+    page.get_by_label("Sentence to translate").press("Enter")
+
+
+def test_any_text_is_translated_as_text_and_nothing_is_requested_from_others(page, address, shipped):
+    requests = []
+    page.on("request", lambda request: requests.append(request.url))
+    page.goto(f"{address}/?map=1")
+    translation, maps = page.locator(".token_lines .whole"), page.locator(".heatmaplayer image")
+    for text in (SHORT, "Where is my cat?", HOSTILE, "", SENTENCE):
+        type_sentence(page, text)
+        if text:
+            expect(translation).to_have_text(shipped.translate([text])[0])
+        expect(maps).to_have_count(1 if text else 0)
+        expect(page.get_by_text("The text is empty")).to_be_visible(visible=not text)
+    assert page.evaluate("window.hurt") is None
+    assert not page.locator(".token_lines").locator("img, b").count()
+    allowed = (address, "data:", "blob:", address.replace("http", "ws"))
+    assert [url for url in requests if not url.startswith(allowed)] == [] and len(requests) > 10
+
+
+def test_words_are_hidden_by_click_and_key_kept_in_the_address_and_shown_again(page, address, elsewhere, shipped):
     open_home(page, address)
-    before = outputs(page)
-    expect(page.locator(".headline").first).to_contain_text("Click a word")
+    before = outputs(page).all_text_contents()
     source(page, "not").click()
-    expect(page.locator(".found .headline")).to_contain_text("Without “not”, the translation loses “nicht”.")
-    expect(source(page, "not")).to_have_attribute("aria-pressed", "true")
     without = shipped.trace(SENTENCE, interventions=["forbid:cross.*.*:7"])
-    expect(page.locator(".row.output button")).to_have_count(len(without.target_tokens))
-    assert "nicht" in before and "nicht" not in outputs(page)
+    expect(outputs(page)).to_have_text(list(map(chip_text, without.target_tokens)))
+    expect(source(page, "not")).to_have_attribute("aria-pressed", "true")
     expect(page).to_have_url(re.compile(r"hidden=8\b"))
+    expect(elsewhere(page.url).locator(".row.source .hidden")).to_have_text("not")
     wait_until_idle(page)
-    expect_accessible(page)
-    source(page, "because").click()
+    page.locator(".row.source button").first.focus()
+    for key in [*["ArrowRight"] * 4, "Enter"]:
+        page.keyboard.press(key)
     expect(page).to_have_url(re.compile(r"hidden=5\.8"))
     expect(page.locator(".row.source .hidden")).to_have_count(2)
+    for button in page.locator(".row.output .changed").all():
+        expect(button).to_have_attribute("aria-label", re.compile(", changed$"))
     go_back(page)
     expect(page.locator(".row.source .hidden")).to_have_count(1)
-    page.reload()
-    expect(page.locator(".row.source .hidden")).to_have_text("not")
     wait_until_idle(page)
     page.get_by_role("button", name="Show all words").click()
-    expect(page.locator(".row.source .hidden")).to_have_count(0)
     expect(page).not_to_have_url(re.compile("hidden="))
-    expect(page.locator(".row.output .token")).to_have_text(before)
+    expect(outputs(page)).to_have_text(before)
 
 
-def test_a_word_is_hidden_by_keys_and_what_changed_is_marked(page, address):
-    open_home(page, address)
+def shown_lines(page: Page) -> int:
+    return page.locator(".between path").evaluate_all(
+        "paths => paths.filter((path) => getComputedStyle(path).opacity !== '0').length"
+    )
+
+
+def test_lines_and_numbers_are_the_weights_of_the_chosen_head(page, address, shipped):
+    trace = shipped.trace(SHORT)
+    weights = trace.cross[2, 4].astype(float)
+    open_home(page, address, SHORT, "&map=1&head=cross.3.5")
+    rows, readout = page.locator(".row.output button"), page.locator(".token_lines .readout")
+
+    def percents(numbers: np.ndarray) -> list[re.Pattern]:
+        return [re.compile(rf"^(< 1|> 99|{100 * number:.0f}) %$") for number in numbers]
+
+    expect(page.locator(".between path")).to_have_count(int((weights >= 0.01).sum()))
+    for row in range(len(weights)):
+        rows.nth(row).hover()
+        expect(page.locator(".row.source .weight")).to_have_text(percents(weights[row]))
+        assert shown_lines(page) == (weights[row] >= 0.01).sum()
+    page.locator(".row.source button").nth(2).hover()
+    expect(page.locator(".row.output .weight")).to_have_text(percents(weights[:, 2]))
+    page.mouse.move(5, 5)
     page.locator(".row.source button").first.focus()
-    for _ in range(5):
-        page.keyboard.press("ArrowRight")
-    page.keyboard.press("Enter")
-    expect(source(page, "it")).to_have_attribute("aria-pressed", "true")
-    expect(page.locator(".found .headline")).to_contain_text("Without “it”")
-    changed = page.locator(".row.output .changed")
-    for button in changed.all():
-        expect(button).to_have_attribute("aria-label", re.compile(", changed$"))
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("End")
+    expect(readout).to_contain_text(f"output token {len(weights)}")
+    assert shown_lines(page) == (weights[-1] >= 0.01).sum()
+    expect(page.locator(".row button[tabindex='0']")).to_have_count(2)  # Tab stops once in each row
+    page.get_by_text("Table of these weights").click()
+    cells = page.locator(".weights_table td")
+    expect(cells).to_have_count(weights.size)
+    np.testing.assert_allclose(np.array(cells.all_text_contents(), float), weights.ravel(), atol=5.1e-5)
+
+    first = rows.first.element_handle()
+    page.get_by_role("radiogroup", name="Head").get_by_role("radio", name="2", exact=True).click()
+    expect(page).to_have_url(re.compile(r"head=cross\.3\.2"))
+    expect(page.locator(".between path")).to_have_count(int((trace.cross[2, 1] >= 0.01).sum()))
+    assert first.evaluate("button => button.isConnected"), "tokens are not drawn again"
+    chosen = page.get_by_role("radiogroup", name="Head").locator("[aria-checked=true]")
+    go_back(page)
+    expect(chosen).to_have_text("5")
+    wait_until_idle(page)
+    page.go_forward()
+    expect(chosen).to_have_text("2")
+    wait_until_idle(page)
+    page.get_by_role("link", name="Decoding", exact=True).click()
+    expect(page.locator(".place")).to_be_visible()
+    expect(chosen).to_have_text("2")
 
 
-def test_the_training_plays_from_noise_to_its_end(page, address):
-    open_home(page, address)
-    loop = page.locator(".replay_loop")
-    expect(loop.locator(".wrote")).to_have_text("Ich liebe meinen Lehrer.")
-    loop.get_by_role("button", name="Play").click()
-    expect(loop.locator(".about")).to_contain_text(" after 0 training steps")
-    expect(loop.locator(".wrote")).not_to_have_text("Ich liebe meinen Lehrer.")
-    expect(loop.get_by_role("button", name="Play")).to_be_visible()  # it has come to its end
-    expect(loop.locator(".wrote")).to_have_text("Ich liebe meinen Lehrer.")
-
-
-def test_a_card_is_one_click_and_shows_its_sentence(page, address):
+def test_a_card_gives_its_sentence_and_the_training_plays(page, address):
     open_home(page, address, query="&hidden=2")
     page.get_by_role("button", name="I think that he has never read this book.").click()
-    expect(page.get_by_label("Sentence to translate")).to_have_value("I think that he has never read this book.")
-    expect(page.locator(".row.output .token").nth(-3)).to_have_text("hat")
+    expect(outputs(page).nth(-3)).to_have_text("hat")
     expect(page.locator(".row.source .hidden")).to_have_count(0)
+    loop = page.locator(".replay_loop")
+    written = loop.locator(".wrote").inner_text()
+    loop.get_by_role("button", name="Play").click()
+    expect(loop.locator(".wrote")).not_to_have_text(written)
+    expect(loop.get_by_role("button", name="Play")).to_be_visible()
+    expect(loop.locator(".wrote")).to_have_text(written)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("size", SIZES, ids=lambda size: str(size["width"]))
-def test_the_act_and_what_comes_of_it_are_in_sight(visitor, address, size, scheme):
-    page = visitor(**size, scheme=scheme)
-    open_home(page, address, query="&hidden=8")
-    for place in (".row.source", ".row.output", ".found .headline"):
-        expect(page.locator(place)).to_be_in_viewport(ratio=1)
-    letters = page.locator(".row.source .token").first.evaluate("chip => parseFloat(getComputedStyle(chip).fontSize)")
-    assert letters >= 16
-
-
-def test_of_a_long_sentence_the_end_is_reached_by_a_bar_and_the_translation_is_a_text(visitor, address, shipped):
-    page, text = visitor(width=1366, height=768), " ".join([SENTENCE] * 4)
-    open_home(page, address)
-    expect(page.locator(".whole")).to_be_hidden()
-    open_home(page, address, text)
-    expect(page.locator(".whole")).to_have_text(shipped.translate([text])[0])
-    expect(page.locator(".whole")).to_be_in_viewport(ratio=1)
-    bar = "place => [getComputedStyle(place).scrollbarColor, getComputedStyle(place, '::-webkit-scrollbar').height]"
-    assert page.locator(".token_lines .scroll").evaluate(bar) == ["auto", "10px"], "drawn by the page, never hidden"
-
-
-def test_on_a_phone_a_tap_hides_a_word_and_the_pages_are_one_tap_away(visitor, address):
-    page = visitor(**PHONE)
-    open_home(page, address)
-    source(page, "not").tap()
-    expect(page.locator(".found .headline")).to_contain_text("loses “nicht”")
-    page.get_by_role("button", name="Pages", exact=True).tap()
-    expect(page.get_by_test_id("stSidebar")).to_be_in_viewport()
-    page.get_by_role("link", name="Attention", exact=True).tap()
-    expect(page.get_by_role("heading", name="Attention", exact=True)).to_be_visible()
-    expect(page.get_by_test_id("stSidebar")).not_to_be_in_viewport()
-    wait_until_idle(page)
-    page.get_by_role("button", name="Home", exact=True).tap()
-    expect(page.locator(".row.source button").first).to_be_visible()
-    wait_until_idle(page)
-    expect_accessible(page)
-
-
-def test_a_phone_that_is_sent_a_presentation_keeps_its_pages(visitor, address):
-    page = visitor(**PHONE)
-    open_home(page, address, query="&present=1")
-    expect(page.get_by_role("button", name="Pages", exact=True)).to_be_visible()
-    expect(page.get_by_label("Sentence to translate")).to_be_in_viewport()
-    page.get_by_role("button", name="End the presentation").tap()
-    expect(page).not_to_have_url(re.compile("present="))
-
-
-def test_while_presenting_page_down_opens_the_next_page_and_a_sign_ends_it(page, address):
-    page.set_viewport_size({"width": 1366, "height": 768})
-    open_home(page, address, query="&present=1")
-    wait_for_keys(page)
-    page.keyboard.press("PageDown")
-    expect(page.get_by_role("heading", name="Lessons", exact=True)).to_be_visible()
-    wait_for_keys(page)
-    page.keyboard.press("PageDown")
-    expect(page.get_by_role("heading", name="Decoding", exact=True)).to_be_visible()
-    expect(page.locator(".st-key-translation")).to_contain_text(f"{SENTENCE} →")
-    wait_for_keys(page)
-    page.keyboard.press("PageUp")
-    expect(page.get_by_role("heading", name="Lessons", exact=True)).to_be_visible()
-    wait_for_keys(page)
-    page.keyboard.press("PageUp")
-    expect(page.locator(".token_lines .row.source button").first).to_be_visible()
-    page.get_by_role("button", name="End the presentation").click()
-    expect(page.get_by_test_id("stSidebar")).to_be_visible()
-
-
-def test_a_word_of_the_field_is_explained_where_it_stands(page, address):
+def test_a_word_of_the_field_is_explained_by_pointing_at_it_and_in_a_list(page, address):
     page.goto(f"{address}/decoding?text={quote(SENTENCE)}")
-    expect(page.get_by_role("heading", name="Decoding", exact=True)).to_be_visible()
+    expect(page.locator(".place")).to_be_visible()
     wait_until_idle(page)
     page.wait_for_function("CSS.highlights.get('glossary')?.size > 3")
-    x, y = page.evaluate(
+    point = page.evaluate(
         """() => {
           const ranges = [...CSS.highlights.get("glossary")];
           const { left, top, width, height } = ranges.find((each) => /^decoder$/i.test(each)).getBoundingClientRect();
           return [left + width / 2, top + height / 2];
         }"""
     )
-    page.mouse.move(x, y)
-    expect(page.locator(".tip")).to_contain_text("The half of the model that writes the translation")
+    page.mouse.move(*point)
+    expect(page.locator(".tip")).to_be_visible()
     page.mouse.move(3, 3)
     expect(page.locator(".tip")).to_be_hidden()
     wait_for_keys(page)
@@ -176,6 +162,22 @@ def test_a_word_of_the_field_is_explained_where_it_stands(page, address):
     expect_accessible(page)
 
 
-def test_what_is_typed_is_text_and_nothing_else(page, address):
-    open_home(page, address, HOSTILE, "&hidden=2")
-    assert page.locator(".token_lines").locator("img, b").count() == 0 and page.evaluate("window.hurt") is None
+def test_a_new_sentence_sends_no_script_again(windows, address):
+    page, messages = windows("messages"), []
+
+    def note(frame: str | bytes) -> None:
+        message = ForwardMsg()
+        message.ParseFromString(frame if isinstance(frame, bytes) else frame.encode())
+        messages.append(message)
+
+    page.on("websocket", lambda socket: socket.on("framereceived", note))
+    open_home(page, address, SHORT, "&map=1")
+    messages.clear()
+    type_sentence(page, "You love your teacher.")
+    expect(page.locator(".row.source button").first).to_contain_text("You")
+    wait_until_idle(page)
+    elements = [message.delta.new_element for message in messages if message.WhichOneof("type") == "delta"]
+    components = [each.bidi_component for each in elements if each.WhichOneof("type") == "bidi_component"]
+    assert components and all(len(each.js_content) < 300 for each in components)
+    assert sum(message.ByteSize() for message in messages) < 70_000
+    page.goto("about:blank")

@@ -1,12 +1,17 @@
-"""What a person does with a model of another library: chooses it and a language, reads a weight, looks further."""
+"""Models of other libraries in the app: chosen with a language, T5's bias by distance, and a text of 500 tokens."""
 
+import re
+
+import numpy as np
 import pytest
 import torch
 from playwright.sync_api import Page, expect
-from support.browser import wait_until_idle
+from support.browser import go_back, wait_until_idle
 from support.families import write_family
 from support.marian import write_model
 from support.server import serve
+from support.t5 import HALF, write_summarizer, write_t5
+from support.t5 import NAME as SUMMARIZER
 from support.traces import step_names
 
 from headlight.plots.numbers import percent
@@ -15,23 +20,25 @@ from transformer import Translator
 from transformer.checkpoint import save_checkpoint
 from transformer.exchange.importing import import_checkpoint
 
-# The model, the target language that is chosen, and a head: its layer and its number, from 1.
+# The model, its target language, and a head: layer and number, from 1.
 CHOSEN = [("opus", "gos", (2, 3)), ("bart-cnn", "", (1, 4)), ("nllb", "jpn_Jpan", (2, 1))]
 ERRORS = "[data-testid=stException], [data-testid=stAlertContentError]"
-TEXT = "red dog"
+TEXT, WHOLE_TEXT = "red dog", "instruction=nothing+before+the+text"
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Three imported checkpoints with random weights: like opus-mt with two languages, like BART, like NLLB."""
+    """Imported checkpoints with random weights: like opus-mt, BART, NLLB, ByT5 and a summarizer of long texts."""
     made, folder = tmp_path_factory.mktemp("models"), tmp_path_factory.mktemp("checkpoints")
-    for name, *_ in CHOSEN:
+    for name in ("opus", "bart-cnn", "nllb", "byt5", SUMMARIZER):
         (made / name).mkdir()
-        if name == "opus":
-            write_model(made / name, activation_function="swish", scale_embedding=False)
-        else:
-            write_family(made / name, name)
+    write_model(made / "opus", activation_function="swish", scale_embedding=False)
+    for name in ("bart-cnn", "nllb"):
+        write_family(made / name, name)
+    write_t5(made / "byt5", "byt5")
+    for name in ("opus", "bart-cnn", "nllb", "byt5"):
         save_checkpoint(folder / name, import_checkpoint(made / name), torch.float32)
+    write_summarizer(made / SUMMARIZER, folder)
     return folder
 
 
@@ -54,31 +61,66 @@ def go(page: Page, name: str) -> None:
     wait_until_idle(page)
 
 
-def test_a_model_is_chosen_with_its_language_a_weight_is_read_and_the_other_pages_open(page, address, folder):
-    # A deep link is the first thing that this server sees.
-    page.goto(f"{address}/attention?head=cross.1.1&text={TEXT.replace(' ', '+')}")
-    expect(page.get_by_role("heading", name="Attention", exact=True)).to_be_visible()
-    expect(page.get_by_text("To write each word, the model looks at the source")).to_be_visible()
+def test_a_model_is_chosen_with_its_language_and_a_weight_is_read(page, address, folder):
+    page.goto(f"{address}/attention?checkpoint=byt5&head=cross.1.1&text={TEXT.replace(' ', '+')}")
+    expect(page.locator(".readout")).not_to_be_empty()
     for name, language, (layer, head) in CHOSEN:
         go(page, "Attention")
         choose(page, "Checkpoint", name)
         if language:
             choose(page, "Target language", language)
         trace = Translator.load(folder / name, "cpu").trace(TEXT, target_language=language or None)
-        names = step_names(trace)  # of many rows not every one has room for its name
-        expect(page.locator(".query_tokens button")).to_have_count(len(names))
-        expect(page.locator(".query_tokens button").first).to_have_text(names[0])
+        expect(page.locator(".query_tokens button")).to_have_count(len(trace.target_ids))
         page.get_by_text("Table of the heads").click()
         page.get_by_role("button", name=f"layer {layer}, head {head}", exact=True).click()
-        expect(page.locator(".heads_name")).to_have_text(f"Cross-attention: layer {layer}, head {head}")
         page.locator(".query_tokens button").nth(1).hover()
         largest = f": {percent(trace.cross[layer - 1, head - 1, 1].max())}."
         expect(page.locator(".readout")).to_contain_text(largest)
         go(page, "Decoding")
         hardest = trace.num_forced + int(trace.entropies[trace.num_forced :].argmax())
-        place = f"Step {hardest + 1} of {len(trace.target_ids)}: {step_names(trace)[hardest]}"
-        expect(page.locator(".place")).to_have_text(place)
+        expect(page.locator(".place")).to_contain_text(f"{hardest + 1} of {len(trace.target_ids)}")
+        expect(page.locator(".place")).to_contain_text(step_names(trace)[hardest])
         expect(page.locator("td.piece button").first).to_have_text(shown_token(trace.candidate_tokens[hardest][0]))
-        go(page, "Inside")
-        expect(page.locator("li.step:not([hidden]) canvas").first).to_be_visible()
         expect(page.locator(ERRORS)).to_have_count(0)
+
+
+def test_the_bias_by_distance_is_in_a_figure_a_sum_and_the_diagram(page, address, folder):
+    model = Translator.load(folder / "byt5").model
+    with torch.inference_mode():
+        bias = model.encoder_relative(8, 8)[0, 0, 1, 0].item()
+    query = f"checkpoint=byt5&text={TEXT.replace(' ', '+')}"
+    page.goto(f"{address}/positions?{query}&positions=relative+bias")
+    expect(page.locator(".js-plotly-plot")).to_have_count(4)
+    page.goto(f"{address}/inside?{query}&head=encoder.1.1&query=2&key=1&at_step=bias")
+    expect(page.locator("li.step.bias .hand")).to_contain_text(f": {bias:.4f}".replace("-", "−"))
+    page.goto(f"{address}/inside?{query}&inside=architecture")
+    for name in ("Relative bias", "RMSNorm"):
+        expect(page.locator(".box", has_text=name).first).to_be_visible()
+    expect(page.locator(ERRORS)).to_have_count(0)
+
+
+def test_the_map_of_a_long_text_comes_when_its_head_is_chosen(page, address, folder):
+    trace = Translator.load(folder / SUMMARIZER).trace(HALF)
+
+    def expect_map(name: str, weights: np.ndarray) -> None:
+        expect(page.locator(".heads_name")).to_have_text(name)
+        expect(page.locator(".main.waiting")).to_have_count(0)
+        largest = percent(np.rint(weights.max() * 50_000) / 50_000)
+        expect(page.locator(".readout")).to_contain_text(f": {largest}.")
+
+    query = f"checkpoint={SUMMARIZER}&text={HALF.replace(' ', '+')}&{WHOLE_TEXT}"
+    page.goto(f"{address}/attention?{query}&head=cross.1.1")
+    expect_map("Cross-attention: layer 1, head 1", trace.cross[0, 0])
+    heads = page.locator(".overview canvas")
+    heads.press("ArrowRight")
+    heads.press("Enter")
+    expect_map("Cross-attention: layer 1, head 2", trace.cross[0, 1])
+    expect(page).to_have_url(re.compile("head=cross.1.2"))
+    heads.press("ArrowRight")
+    heads.press("Shift+Enter")
+    expect_map("Cross-attention: mean of 2 heads", trace.cross[0, 1:3].mean(axis=0, dtype=np.float64))
+    go_back(page)
+    expect_map("Cross-attention: layer 1, head 2", trace.cross[0, 1])
+    page.goto(f"{address}/decoding?{query}")
+    expect(page.locator(".without_heads")).to_be_visible()
+    expect(page.locator(".source .chip")).to_have_count(len(trace.source_ids))

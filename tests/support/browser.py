@@ -1,13 +1,14 @@
 """States of a page to wait for, its accessibility, and components without the app."""
 
 import contextlib
+from base64 import b64encode
 from urllib.parse import quote
 
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, Page, TimeoutError, expect
 from support.chromium import PATIENCE
 
-from headlight.components.bundle import bundle, read_parts
+from headlight.components.bundle import FOLDER, bundle, read_parts
 
 _LOOK = 100  # milliseconds from look to look: looking at every frame makes the browser draw every frame
 
@@ -16,16 +17,6 @@ _STANDS = """() => document.querySelector("[data-testid=stApp]")?.dataset.testSc
     && document.querySelector("[data-testid=stApp]").dataset.testConnectionState === "CONNECTED"
     && !document.querySelector("[data-stale=true]")
     && !document.getAnimations().some(each => each instanceof CSSTransition && each.playState === "running")"""
-# What a page that never rests is still doing.
-_STIRS = """() => JSON.stringify({
-    address: location.href,
-    app: { ...document.querySelector("[data-testid=stApp]")?.dataset },
-    stale: [...document.querySelectorAll("[data-stale=true]")].map(each => each.className).slice(0, 5),
-    running: document.getAnimations().filter(each => each.playState === "running").map(
-        each => `${each.constructor.name} ${each.transitionProperty ?? ""} of ${each.effect?.target?.className}`
-    ).slice(0, 5),
-})"""
-
 # Follow a link within the app, as Back and Forward do, and note that the page has begun to change. A run that changes
 # nothing may be over before the page is drawn, and then shows in nothing but the address, which it writes anew.
 _FOLLOW = """address => {
@@ -41,15 +32,11 @@ _FOLLOW = """address => {
 
 
 def wait_until_idle(page: Page) -> None:
-    """Wait until the server has nothing more to send for this page, and nothing on it fades any more."""
-    try:
-        page.wait_for_function(_STANDS, polling=_LOOK, timeout=PATIENCE)
-    except TimeoutError as error:
-        raise AssertionError(f"{page.url} never rests: {page.evaluate(_STIRS)}") from error
+    """Wait until the server has nothing more to send for this page, and no colour fades any more."""
+    page.wait_for_function(_STANDS, polling=_LOOK, timeout=PATIENCE)
 
 
-# Until what follows from other sizes is drawn: they are observed in a frame, and what has another size then in the
-# next.
+# Other sizes are observed in a frame, and their consequences drawn in the next.
 _DRAWN = """() => new Promise(done => {
     let frames = 4;
     const next = () => (frames-- ? requestAnimationFrame(next) : done());
@@ -58,12 +45,12 @@ _DRAWN = """() => new Promise(done => {
 
 
 def wait_for_frames(page: Page) -> None:
-    """Wait until all that follows from what was just shown, or from another size of the window, is drawn."""
+    """Wait until the consequences of a change, such as another size of the window, are drawn."""
     page.evaluate(_DRAWN)
 
 
 def go_back(page: Page) -> None:
-    """Go back, once the page has come to rest: what a run under way still writes would be the newer address."""
+    """Go back from an idle page: a run under way would write a newer address."""
     wait_until_idle(page)
     page.go_back()
 
@@ -73,18 +60,17 @@ _HEARS = "() => !(window[Symbol.for('leaving the page')]?.until > performance.no
 
 
 def wait_for_keys(page: Page) -> None:
-    """Wait until that is so and the page answers its keys: the arrows, P, F and ?."""
+    """Wait until the page is idle and answers its keys: the arrows, P, F and ?."""
     expect(page.locator(".presenter .keys")).to_be_enabled()
     wait_until_idle(page)
     page.wait_for_function(_HEARS, polling=_LOOK, timeout=PATIENCE)
 
 
 def follow(page: Page, address: str) -> None:
-    """Go to another address of the app that stands on this page, without reading the app's scripts anew.
+    """Go to another address of the open app without loading its scripts again.
 
-    It is asked for a second time where nothing came: a page whose connection just then breaks off asks nobody. Where
-    nothing comes again, the run may have been over before the page was drawn and have changed nothing: the page is read
-    anew, and what is looked for must be on it.
+    Repeat without an answer: the connection may have been lost. Reload without a second answer: a run that changes
+    nothing leaves no trace on the page.
     """
     wait_until_idle(page)
     for patience in (PATIENCE / 10, PATIENCE / 10):
@@ -114,27 +100,27 @@ _TOO_WIDE = """() => {
 
 
 def accessibility_problems(page: Page) -> list[str]:
-    """What keeps someone from using the page as it stands; empty when nothing does."""
+    """Return the grave findings of axe, and a page wider than its screen."""
     if not page.evaluate("'axe' in window"):
         page.evaluate(_AXE)
-    found = page.evaluate(_GRAVE)
+    problems = page.evaluate(_GRAVE)
     if page.evaluate(_TOO_WIDE):
-        found.append("the page is wider than the screen")
-    return found
+        problems.append("the page is wider than the screen")
+    return problems
 
 
 def expect_accessible(page: Page) -> None:
-    """Fails with what keeps someone from using the page as it stands."""
-    found = accessibility_problems(page)
-    assert not found, "\n".join(found)
+    """Fail with all accessibility problems of the page."""
+    problems = accessibility_problems(page)
+    assert not problems, "\n".join(problems)
 
 
-_LISTEN = """(within, selector) => {
-    const root = within.getRootNode(), heard = window.heard = [];
+_RECORD = """(within, selector) => {
+    const root = within.getRootNode(), texts = window.texts = [];
     const note = () => {
         const shown = [...root.querySelectorAll(selector)].filter(each => each.checkVisibility());
         const text = shown.map(each => each.textContent.trim()).join();
-        if (text && text !== heard.at(-1)) heard.push(text);
+        if (text && text !== texts.at(-1)) texts.push(text);
     };
     note();
     new MutationObserver(note).observe(root, { childList: true, characterData: true, subtree: true });
@@ -142,41 +128,47 @@ _LISTEN = """(within, selector) => {
 
 
 def record_texts(within: Locator, selector: str) -> None:
-    """Note the text, and from here on each text, that the elements of a selector have in turn while they are seen.
-
-    They are looked for in the tree that `within` is in, a component's or the page's.
-    """
-    within.evaluate(_LISTEN, selector)
+    """Record the texts of visible elements from now on, within the component or page that holds `within`."""
+    within.evaluate(_RECORD, selector)
 
 
 def texts_shown(page: Page) -> list[str]:
-    """Return the text that stood there when `listen` was called, and those since."""
-    return page.evaluate("window.heard")
+    """Return the text at the call of `record_texts`, and those since."""
+    return page.evaluate("window.texts")
 
 
-def mount(page: Page, entry: str, data: dict) -> None:
-    """The component of an entry such as "replay_player/player", with its first data."""
+_BARE = "http://component.test/"
+_PAGE_STYLE = FOLDER / "standalone_page" / "page.css"
+_MOUNT = """async (script) => {
+    const component = await import(URL.createObjectURL(new Blob([script], { type: "text/javascript" })));
+    const parentElement = document.querySelector("main");
+    const bytes = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+    window.reports = [];
+    const setTriggerValue = (...report) => window.reports.push(report);
+    window.receive = (data) => component.default({
+        parentElement, data: typeof data === "string" ? bytes(data) : data, setTriggerValue
+    });
+}"""
+
+
+def mount(page: Page, entry: str, data: dict | bytes) -> None:
+    """Show a component alone, by an entry such as "replay_player/player"; window.reports has what it reports."""
     parts = read_parts(entry)
-    page.set_content(f"<style>{parts.style}</style><div id=place>{parts.markup}</div>")
-    page.evaluate(
-        """async (script) => {
-          const component = await import(URL.createObjectURL(new Blob([script], {type: "text/javascript"})));
-          const parentElement = document.getElementById("place");
-          window.told = [];
-          const setTriggerValue = (name, value) => window.told.push([name, value]);
-          window.receive = (data) => { component.default({ parentElement, data, setTriggerValue }); };
-        }""",
-        bundle(parts.module),
-    )
+    style = f"{_PAGE_STYLE.read_text(encoding='utf-8')}{parts.style}.player .asks {{ display: revert; }}"
+    head = f"<!doctype html><html lang=en><meta name=viewport content=width=device-width><title>{entry}</title>"
+    body = f"{head}<style>{style}</style><h1>Component</h1><main>{parts.markup}</main>"
+    page.route(_BARE, lambda route: route.fulfill(content_type="text/html; charset=utf-8", body=body))
+    page.goto(_BARE)
+    page.evaluate(_MOUNT, bundle(parts.module))
     send_data(page, data)
 
 
-def send_data(page: Page, data: dict) -> None:
-    """The component is given other data, as after a run."""
-    page.evaluate("data => window.receive(data)", data)
+def send_data(page: Page, data: dict | bytes) -> None:
+    """Give the mounted component other data, as a run of the app does."""
+    page.evaluate("data => { window.receive(data); }", b64encode(data).decode() if isinstance(data, bytes) else data)
 
 
-# The page hears of another address a moment after it was written. What is drawn from there on is of that address.
+# The event of a new address comes later than the address; the view that is drawn after it is of that address.
 _GO = """hash => new Promise(done => {
     const before = location.hash;
     addEventListener("hashchange", () => {
@@ -188,14 +180,14 @@ _GO = """hash => new Promise(done => {
 })"""
 
 
-def go_to(page: Page, view: str, **said: str) -> None:
-    """Write an address into the page, which need not stay at that view, and wait until the page has heard of it."""
-    query = "&".join(f"{name}={quote(value)}" for name, value in said.items())
-    page.evaluate(_GO, f"{view}?{query}")
+def go_to(page: Page, view: str, **query: str) -> None:
+    """Give the one-file page an address, which may lead to another view, and wait for its event."""
+    parameters = "&".join(f"{name}={quote(value)}" for name, value in query.items())
+    page.evaluate(_GO, f"{view}?{parameters}")
 
 
-def show(page: Page, view: str, **said: str) -> None:
-    """Go to a view by an address, and wait until it is shown as the address asks."""
-    go_to(page, view, **said)
+def show(page: Page, view: str, **query: str) -> None:
+    """Go to a view of the one-file page by an address, and wait until it is drawn."""
+    go_to(page, view, **query)
     expect(page.locator(f"body[data-shown={view}]")).to_be_attached()
     wait_for_frames(page)

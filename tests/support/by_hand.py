@@ -27,15 +27,15 @@ class ByHand:
         """Fill `stages`, and return the logits: [target, vocab]."""
         x = self.changed("encoder.stream", 0, self.embed(source))
         for layer in range(self.config["num_encoder_layers"]):
-            place = f"encoder.{layer}"
-            x = self.attend(f"{place}.self_attention", "encoder", layer, x, None, causal=False)
+            name = f"encoder.{layer}"
+            x = self.attend(f"{name}.self_attention", "encoder", layer, x, None, causal=False)
             x = self.changed("encoder.stream", layer + 1, self.feed_forward("encoder", layer, x))
         memory = self.last_norm("encoder_norm", x)
         x = self.changed("decoder.stream", 0, self.embed(fed))
         for layer in range(self.config["num_decoder_layers"]):
-            place = f"decoder.{layer}"
-            x = self.attend(f"{place}.self_attention", "decoder", layer, x, None, causal=True)
-            x = self.attend(f"{place}.cross_attention", "cross", layer, x, memory, causal=False)
+            name = f"decoder.{layer}"
+            x = self.attend(f"{name}.self_attention", "decoder", layer, x, None, causal=True)
+            x = self.attend(f"{name}.cross_attention", "cross", layer, x, memory, causal=False)
             x = self.changed("decoder.stream", layer + 1, self.feed_forward("decoder", layer, x))
         return self.last_norm("decoder_norm", x) @ self.weights["source_embedding.embedding.weight"].T
 
@@ -51,32 +51,32 @@ class ByHand:
         positions[:, 0::2], positions[:, 1::2] = np.sin(angles), np.cos(angles)
         return self.weights["source_embedding.embedding.weight"][list(ids)] * np.sqrt(d_model) + positions
 
-    def attend(self, place, kind, layer, stream, memory, causal) -> np.ndarray:
+    def attend(self, name, kind, layer, stream, memory, causal) -> np.ndarray:
         heads, pre = self.config["num_heads"], self.config["norm"] == "pre"
-        x = self.norm(f"{place}_residual", stream) if pre else stream
+        x = self.norm(f"{name}_residual", stream) if pre else stream
         memory = x if memory is None else memory
-        w_query, w_key, w_value = np.split(self.weights[f"{place}.query_key_value.weight"], 3)
-        b_query, b_key, b_value = np.split(self.weights[f"{place}.query_key_value.bias"], 3)
+        w_query, w_key, w_value = np.split(self.weights[f"{name}.query_key_value.weight"], 3)
+        b_query, b_key, b_value = np.split(self.weights[f"{name}.query_key_value.bias"], 3)
         query, key, value = x @ w_query.T + b_query, memory @ w_key.T + b_key, memory @ w_value.T + b_value
         width = query.shape[1] // heads
         products, scores, weights = [], [], []
         for head in range(heads):
-            own = slice(head * width, (head + 1) * width)
-            product = query[:, own] @ key[:, own].T
+            columns = slice(head * width, (head + 1) * width)
+            product = query[:, columns] @ key[:, columns].T
             score = product / width**0.5
             masked = np.where(np.tri(*score.shape, dtype=bool), score, -np.inf) if causal else score
             power = np.exp(masked - masked.max(axis=1, keepdims=True))
             weight = power / power.sum(axis=1, keepdims=True)
-            for kept, value_of_it in zip((products, scores, weights), (product, score, weight), strict=True):
-                kept.append(value_of_it)
+            for results, value_of_it in zip((products, scores, weights), (product, score, weight), strict=True):
+                results.append(value_of_it)
         weights = self.changed(kind, layer, np.stack(weights))
         outputs = [weights[head] @ value[:, head * width : (head + 1) * width] for head in range(heads)]
         outputs = self.changed(f"{kind}.heads", layer, np.stack(outputs))
         concatenated = np.concatenate(outputs, axis=1)
-        output = concatenated @ self.weights[f"{place}.output.weight"].T + self.weights[f"{place}.output.bias"]
+        output = concatenated @ self.weights[f"{name}.output.weight"].T + self.weights[f"{name}.output.bias"]
         output = self.changed(f"{kind}.attention", layer, output)
         total = stream + output
-        result = total if pre else self.norm(f"{place}_residual", total)
+        result = total if pre else self.norm(f"{name}_residual", total)
         self.stages[kind, layer] = {
             "residual": stream,
             "x": x,
@@ -95,17 +95,17 @@ class ByHand:
         return result
 
     def feed_forward(self, stack: str, layer: int, x: np.ndarray) -> np.ndarray:
-        place = f"{stack}.{layer}"
+        prefix = f"{stack}.{layer}"
         pre = self.config["norm"] == "pre"
-        inside = self.norm(f"{place}.feed_forward_residual", x) if pre else x
-        get = lambda name: self.weights[f"{place}.feed_forward.{name}"]  # noqa: E731
+        inside = self.norm(f"{prefix}.feed_forward_residual", x) if pre else x
+        get = lambda name: self.weights[f"{prefix}.feed_forward.{name}"]  # noqa: E731
         hidden = np.maximum(inside @ get("inner.weight").T + get("inner.bias"), 0)
         hidden = self.changed(f"{stack}.feed_forward", layer, hidden)
         total = x + hidden @ get("outer.weight").T + get("outer.bias")
-        return total if pre else self.norm(f"{place}.feed_forward_residual", total)
+        return total if pre else self.norm(f"{prefix}.feed_forward_residual", total)
 
-    def norm(self, place: str, x: np.ndarray) -> np.ndarray:
-        return self.scaled(x, self.weights[f"{place}.norm.weight"], self.weights[f"{place}.norm.bias"])
+    def norm(self, name: str, x: np.ndarray) -> np.ndarray:
+        return self.scaled(x, self.weights[f"{name}.norm.weight"], self.weights[f"{name}.norm.bias"])
 
     def last_norm(self, name: str, x: np.ndarray) -> np.ndarray:
         if self.config["norm"] == "post":
@@ -156,13 +156,13 @@ def chosen(run: Run, log_p: np.ndarray) -> np.ndarray:
 
 
 def stays(run: Run, change: Change) -> bool:
-    """Whether greedy decoding writes the run's own translation under a change, too."""
+    """Return whether greedy decoding writes the run's own translation under a change, too."""
     ids = run.trace.target_ids
     return bool((chosen(run, log_probabilities(run, ids, change)) == ids).all())
 
 
 def written(run: Run, change: Change) -> str:
-    """What greedy decoding writes under a change."""
+    """Return the greedy translation under a change."""
     ids: list[int] = []
     while len(ids) < MOST and run.translator.tokenizer.end_id not in ids:
         ids.append(int(chosen(run, log_probabilities(run, [*ids, 0], change))[-1]))
@@ -170,7 +170,7 @@ def written(run: Run, change: Change) -> str:
 
 
 def loss_under(run: Run, change: Change) -> float:
-    """What the run's own translation loses of its log P under a change, in nats."""
+    """Return the log P that the run's own translation loses under a change, in nats."""
     ids, steps = list(run.trace.target_ids), np.arange(len(run.trace.target_ids))
     before, after = (log_probabilities(run, ids, each)[steps, ids].sum() for each in (None, change))
     return float(before - after)

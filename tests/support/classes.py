@@ -80,7 +80,7 @@ class Phone:
 
     @staticmethod
     def _json(status: int, body: bytes) -> tuple[int, dict]:
-        """What the server said; nginx itself, which asks for patience, says it in HTML."""
+        """Parse a response; those of nginx itself are HTML."""
         return status, json.loads(body) if body.startswith(b"{") else {}
 
 
@@ -112,12 +112,12 @@ class Crowd:
 @contextmanager
 def crowd(address: str, code: str, phones: int = 4) -> Iterator[Crowd]:
     """A crowd that answers until the block ends."""
-    found, over = Crowd(address, code), threading.Event()
-    running = [threading.Thread(target=found.answer, args=(0, over)) for _ in range(phones)]
+    participants, over = Crowd(address, code), threading.Event()
+    running = [threading.Thread(target=participants.answer, args=(0, over)) for _ in range(phones)]
     for thread in running:
         thread.start()
     try:
-        yield found
+        yield participants
     finally:
         over.set()
         for thread in running:

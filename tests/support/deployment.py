@@ -40,12 +40,12 @@ class Replica:
 
     @property
     def upstream(self) -> str:
-        """What nginx calls it."""
+        """Return its address in nginx's configuration."""
         return f"127.0.0.1:{self.port}"
 
     @property
     def sessions(self) -> int:
-        """How many visitors it has, by its own count."""
+        """Return its own count of visitors."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=300)
         connection.request("GET", f"{self._base}/_stcore/metrics")
         text = connection.getresponse().read().decode()
@@ -94,23 +94,23 @@ class Deployment:
             return response.status, response.headers, response.read()
 
     def served(self, path: str) -> str:
-        """Who answered when a path was asked for that nobody else asks for: a replica's `upstream`, "-" for none."""
+        """Return the `upstream` that answered the only request for a path, "-" for none."""
         line = rf'^\S+ \S+ "{re.escape(self.base + path)}" .* (\S+)$'
         return until(lambda: re.search(line, self.log, re.MULTILINE))[1]
 
 
 def cookies_of(deployment: Deployment, replica: Replica, count: int) -> list[str]:
     """So many cookies that lead to this replica."""
-    found = []
-    while len(found) < count:
+    cookies = []
+    while len(cookies) < count:
         name = uuid.uuid4().hex
         if replica_for(deployment, f"headlight={name}") == replica.upstream:
-            found.append(f"headlight={name}")
-    return found
+            cookies.append(f"headlight={name}")
+    return cookies
 
 
 def replica_for(deployment: Deployment, cookie: str) -> str:
-    """Which replica answers who has this cookie."""
+    """Return the replica that answers requests with a cookie."""
     path = f"/{uuid.uuid4().hex}"
     assert deployment.get(path, Cookie=cookie)[0] == 200
     return deployment.served(path)
@@ -129,16 +129,16 @@ def container_folder(folder: Path) -> Path:
 
 def filled_in(template: str, values: dict[str, str]) -> str:
     """The template as envsubst leaves it; a variable without a value is an error."""
-    return re.sub(r"\$\{(HEADLIGHT_\w+)\}", lambda found: values[found[1]], template)
+    return re.sub(r"\$\{(HEADLIGHT_\w+)\}", lambda match: values[match[1]], template)
 
 
 @contextmanager
 def deployed(app: Path, folder: Path, base: str = "", count: int = 2, **environment: str) -> Iterator[Deployment]:
     """So many replicas of the app in a folder, with these variables, behind nginx, which writes into the other one."""
     replicas = [Replica(app, base, **environment) for _ in range(count)]
-    found = Deployment(free_port(), base, replicas, folder)
+    deployment = Deployment(free_port(), base, replicas, folder)
     values = {
-        "HEADLIGHT_LISTEN": f"127.0.0.1:{found.port}",
+        "HEADLIGHT_LISTEN": f"127.0.0.1:{deployment.port}",
         "HEADLIGHT_LOG": "access.log",
         "HEADLIGHT_BASE_PATH": base,
         "HEADLIGHT_TRUSTED_PROXY": "127.0.0.1",
@@ -153,8 +153,8 @@ def deployed(app: Path, folder: Path, base: str = "", count: int = 2, **environm
     try:
         for replica in replicas:
             replica.wait()
-        wait_for(f"{found.address}/_stcore/health", proxy)
-        yield found
+        wait_for(f"{deployment.address}/_stcore/health", proxy)
+        yield deployment
     finally:
         for process in (proxy, *(replica.process for replica in replicas)):
             process.terminate()

@@ -1,4 +1,4 @@
-"""What PyTorch says to the questions that the browser's engine is asked, from the same weights."""
+"""PyTorch's answers to the questions for the browser's engine, from the same weights."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -30,16 +30,16 @@ class Dialogue:
         """Add a question, a verb and what it is given; returns who is told the check, called with its answer first."""
 
         def answered_by(check: Callable[..., object], *arguments: object) -> None:
-            asked = self.asked.setdefault((model, kernel), [])
-            asked.append((question, lambda answer: check(answer, *arguments)))
+            questions = self.asked.setdefault((model, kernel), [])
+            questions.append((question, lambda answer: check(answer, *arguments)))
 
         return answered_by
 
     def hold(self, folder: Path) -> None:
         """Ask node, and check all that it answers."""
-        runs = [Run(*key, [question for question, _ in asked]) for key, asked in self.asked.items()]
-        for answers, asked in zip(ask_engine(folder, self.models, runs), self.asked.values(), strict=True):
-            for answer, (_, check) in zip(answers, asked, strict=True):
+        runs = [Run(*key, [question for question, _ in questions]) for key, questions in self.asked.items()]
+        for answers, questions in zip(ask_engine(folder, self.models, runs), self.asked.values(), strict=True):
+            for answer, (_, check) in zip(answers, questions, strict=True):
                 check(answer)
 
 
@@ -49,10 +49,10 @@ def texts_of(off: Sequence[str] = (), hidden: Sequence[int] = ()) -> list[str]:
 
 
 @torch.inference_mode()
-def same_logits(found: np.ndarray, model: Transformer, source: Sequence[int], target: Sequence[int]) -> None:
+def same_logits(logits: np.ndarray, model: Transformer, source: Sequence[int], target: Sequence[int]) -> None:
     """Hold all logits of the teacher-forced pass against PyTorch's."""
     expected = record(model, [source], [[model.config.begin_id, *target[:-1]]]).logits[0]
-    np.testing.assert_allclose(found, expected.numpy().ravel(), rtol=0, atol=NEAR)
+    np.testing.assert_allclose(logits, expected.numpy().ravel(), rtol=0, atol=NEAR)
 
 
 def same_pass(answer: dict, model: Transformer, source: Sequence[int], interventions: Sequence[str] = ()) -> None:
@@ -71,11 +71,11 @@ def same_pass(answer: dict, model: Transformer, source: Sequence[int], intervent
 def _same_steps(answer: dict, logits: torch.Tensor, forced: int) -> None:
     """Hold probabilities, entropies and candidates against logits [target, vocab]."""
     ids = torch.tensor(answer["targetIds"])
-    said = predict(logits, ids, 10)
+    predicted = predict(logits, ids, 10)
     for name, expected in (
-        ("targetProbabilities", said.probabilities),
-        ("entropies", said.entropies),
-        ("candidateProbabilities", said.best_probabilities.ravel()),
+        ("targetProbabilities", predicted.probabilities),
+        ("entropies", predicted.entropies),
+        ("candidateProbabilities", predicted.best_probabilities.ravel()),
     ):
         np.testing.assert_allclose(answer[name], expected, rtol=0, atol=NEAR, err_msg=name)
     log_p = logits.log_softmax(-1).gather(1, ids[:, None])[forced:].sum().item()
@@ -83,8 +83,8 @@ def _same_steps(answer: dict, logits: torch.Tensor, forced: int) -> None:
     # Of what is nearly equal either may come first.
     candidates = torch.from_numpy(answer["candidateIds"].reshape(len(ids), -1).astype(np.int64))
     chosen = logits.softmax(-1).gather(1, candidates).numpy()
-    np.testing.assert_allclose(chosen, said.best_probabilities, rtol=0, atol=NEAR)
-    assert np.abs(answer["targetRanks"] - said.ranks).max() <= 1
+    np.testing.assert_allclose(chosen, predicted.best_probabilities, rtol=0, atol=NEAR)
+    assert np.abs(answer["targetRanks"] - predicted.ranks).max() <= 1
 
 
 def greedy_ids(
@@ -119,7 +119,7 @@ def same_beam(
     scores = [[each["logProbability"], each["score"]] for each in answer["ended"]]
     near = {"rtol": 1e-6, "atol": NEAR}
     np.testing.assert_allclose(scores, [[each.log_probability, each.score] for each in expected.ended], **near)
-    assert [[tuple(ids) for ids in kept] for kept in answer["kept"]] == list(map(list, expected.kept))
+    assert [[tuple(ids) for ids in paths] for paths in answer["kept"]] == list(map(list, expected.kept))
     np.testing.assert_allclose(sum(answer["logProbabilities"], []), sum(expected.log_probabilities, ()), **near)
     np.testing.assert_allclose(answer["scoreBounds"], expected.score_bounds, **near)
 
@@ -129,9 +129,9 @@ def same_reads(
     answer: dict, model: Transformer, source: Sequence[int], layer: int, head: int, interventions: Sequence[str] = ()
 ) -> None:
     """Hold what a watched head read at the last step of each path of a search against the pass over that path."""
-    kept, read = sum(answer["kept"], []), sum(answer["reads"], [])
+    paths, read = sum(answer["kept"], []), sum(answer["reads"], [])
     ended = [(each["ids"], each["reads"]) for each in answer["ended"]]
-    for ids, reads in [*zip(kept, read, strict=True), *ended]:
+    for ids, reads in [*zip(paths, read, strict=True), *ended]:
         with apply_interventions(model, list(interventions)):
             core = record(model, [source], [[model.config.begin_id, *ids[:-1]]]).attention(AttentionKind.CROSS)[layer]
         expected = rewritten_weights(core, list(interventions), AttentionKind.CROSS, layer)[0, head, -1]
@@ -145,6 +145,6 @@ def same_losses(answer: dict, model: Transformer, source: Sequence[int], target:
     assert len(answer["each"]) == sum(expected.of(kind)[..., 0].size for kind in AttentionKind)
     for each in answer["each"]:
         kind, layer, head = each["head"].split(".")
-        place = int(layer), int(head)
-        np.testing.assert_allclose(each["losses"], expected.of(kind)[place], rtol=0, atol=NEAR, err_msg=each["head"])
-        assert each["turned"] == expected.turned[kind][place], each["head"]
+        position = int(layer), int(head)
+        np.testing.assert_allclose(each["losses"], expected.of(kind)[position], rtol=0, atol=NEAR, err_msg=each["head"])
+        assert each["turned"] == expected.turned[kind][position], each["head"]

@@ -1,4 +1,4 @@
-"""Folders of BART's, mBART's, M2M100's and NLLB's models with random weights, made by transformers itself."""
+"""Folders of BART's, mBART's, M2M100's and NLLB's models with random weights, written by transformers."""
 
 import io
 import json
@@ -41,9 +41,9 @@ _UNUSED = 6  # rows of the embedding that no piece has, as in M2M100
 def write_family(
     folder: Path, family: str, seed: int = 1, more: Sequence[str] = ()
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
-    """A folder of a family: what transformers makes of it, with random biases and norms, no two sizes alike.
+    """Write a folder of a family with random biases and norms, no two sizes alike.
 
-    more: texts that SentencePiece's pieces are learned from, too.
+    more: texts from which SentencePiece's pieces are learned, too.
     """
     tokenizer = _write_byte_level(folder) if family.startswith("bart") else _write_multilingual(folder, family, more)
     languages = tokenizer.lang_token_to_id.values() if family == "m2m100" else []  # not counted there
@@ -79,8 +79,8 @@ def _configuration(family: str, size: int, tokenizer: PreTrainedTokenizerBase):
     return M2M100ForConditionalGeneration, M2M100Config(**common)
 
 
-def train_pieces(kind: str, size: int = 120, rule: str = "nmt_nfkc", more: Sequence[str] = ()) -> bytes:
-    """A SentencePiece model of the made-up pairs and the sentences with awkward characters, some of them left out."""
+def train_pieces(kind: str, size: int = 120, more: Sequence[str] = (), **options: str | int) -> bytes:
+    """Train a SentencePiece model on the pairs of the tiny language and awkward sentences, without rare characters."""
     model = io.BytesIO()
     lines = [text for pair in make_pairs(400, 1) for text in pair] + 3 * list(SENTENCES) + [*more]
     sentencepiece.SentencePieceTrainer.train(
@@ -89,8 +89,8 @@ def train_pieces(kind: str, size: int = 120, rule: str = "nmt_nfkc", more: Seque
         model_type=kind,
         vocab_size=size,
         character_coverage=0.995,
-        normalization_rule_name=rule,
         minloglevel=2,
+        **options,
     )
     return model.getvalue()
 
@@ -99,7 +99,8 @@ def _write_multilingual(folder: Path, family: str, more: Sequence[str]) -> PreTr
     # MBartTokenizer of transformers 5 leaves the model's normalization out: here it has none.
     rule = "identity" if family == "mbart" else "nmt_nfkc"
     size = 900 if more else 120
-    model = train_pieces("unigram" if family.startswith("mbart") else "bpe", size, rule, more)
+    kind = "unigram" if family.startswith("mbart") else "bpe"
+    model = train_pieces(kind, size, more, normalization_rule_name=rule)
     (folder / SENTENCEPIECE).write_bytes(model)
     source, target = LANGUAGES[family]
     chosen = {"src_lang": source, "tgt_lang": target}

@@ -121,12 +121,12 @@ def _of_attribution(translator: Translator, trace: Trace, other: Trace) -> dict:
 
 def _of_what_if(translator: Translator, trace: Trace, other: Trace) -> dict:
     question = question_of(trace, other)
-    found = patching_map(translator.model, question, Site.RESIDUAL, "encoder")
-    columns = found.column_names(question, translator.tokenizer)
+    patched = patching_map(translator.model, question, Site.RESIDUAL, "encoder")
+    columns = patched.column_names(question, translator.tokenizer)
     stream = residual.record_residual_stream(translator.model, trace.source_ids, trace.decoder_input_ids)
     old, new = (truncate(stream.logits[step]).own for step in (1, 2))
     return {
-        "patching": _with(plots.patching, found, columns),
+        "patching": _with(plots.patching, patched, columns),
         "candidates": _with(plots.candidates, old, new, translator.tokenizer.piece_text),
         "log_probabilities": _with(plots.log_probabilities, trace, replace(other)),
     }

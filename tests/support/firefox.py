@@ -1,16 +1,15 @@
-"""A real Firefox, driven by the protocol that it has built in (Marionette), without a network."""
+"""Firefox without a network, driven by its own protocol (Marionette)."""
 
 import json
 import shutil
 import socket
 import subprocess
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from support.server import until
+from support.server import free_port, until
 
 NAMES = ("firefox-esr", "firefox")
 PATIENCE = 300  # seconds, on a busy machine
@@ -29,7 +28,7 @@ _PREFERENCES = {
 
 
 class Firefox:
-    """A window of it, and its messages: "LENGTH:[type, number, error or command, result or arguments]"."""
+    """A window, and its messages: "LENGTH:[type, number, error or command, result or arguments]"."""
 
     def __init__(self, port: int):
         self._socket = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE)
@@ -61,9 +60,9 @@ class Firefox:
 
     def type(self, selector: str, text: str) -> None:
         """Write a text into a field, letter by letter, in place of what stands there."""
-        found = self.ask("WebDriver:FindElement", using="css selector", value=selector)
-        self.ask("WebDriver:ElementClear", id=found[_ELEMENT])
-        self.ask("WebDriver:ElementSendKeys", id=found[_ELEMENT], text=text)
+        element = self.ask("WebDriver:FindElement", using="css selector", value=selector)
+        self.ask("WebDriver:ElementClear", id=element[_ELEMENT])
+        self.ask("WebDriver:ElementSendKeys", id=element[_ELEMENT], text=text)
 
     def leave(self) -> None:
         """End the conversation."""
@@ -89,26 +88,21 @@ def firefox(folder: Path) -> Iterator[Firefox]:
     """The system's Firefox with a profile in this folder, as a visitor at a desk."""
     program = next(filter(None, map(shutil.which, NAMES)), None)
     assert program, f"no {' or '.join(NAMES)}: tests/run.sh installs one"
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     preferences = {**_PREFERENCES, "marionette.port": port}
     lines = (f"user_pref({json.dumps(name)}, {json.dumps(value)});" for name, value in preferences.items())
     (folder / "user.js").write_text("\n".join(lines), encoding="utf-8")
     command = [program, "--headless", "--marionette", "--no-remote", "--profile", str(folder)]
     with (folder / "firefox.log").open("wb") as log, subprocess.Popen(command, stdout=log, stderr=log) as process:
         try:
-            browser = _connected(port)
+            browser = until(lambda: _connect(port), PATIENCE)
             yield browser
             browser.leave()
         finally:
             process.terminate()
 
 
-def _connected(port: int) -> Firefox:
-    end = time.monotonic() + PATIENCE
-    while True:
-        try:
-            return Firefox(port)
-        except ConnectionRefusedError:
-            assert time.monotonic() < end, "Firefox does not listen"
-            time.sleep(0.1)
+def _connect(port: int) -> Firefox | None:
+    with suppress(ConnectionRefusedError):
+        return Firefox(port)
+    return None

@@ -34,17 +34,17 @@ class Head:
     def tied(self):
         return any((row == row.max()).sum() > 1 for row in self.rows.values())
 
-    def wanted(self, pattern):
-        """For each row that could follow the pattern the columns where its maximum would have to be."""
+    def columns_of(self, pattern):
+        """Return the columns of the maximum by a pattern, for each row that can follow it."""
         steps = {Pattern.PREVIOUS: -1, Pattern.SAME: 0, Pattern.NEXT: 1}
         if pattern in steps:
             if self.kind == "cross":
                 return {}
             places = {row: row + steps[pattern] for row in self.rows}
-            return {row: [place] for row, place in places.items() if 0 <= place < len(self.rows[row])}
+            return {row: [column] for row, column in places.items() if 0 <= column < len(self.rows[row])}
         if pattern in (Pattern.OUTPUT_ALIGNMENT, Pattern.INPUT_ALIGNMENT):
             back = 1 if pattern == Pattern.INPUT_ALIGNMENT else 0
-            words = [place for place, key in enumerate(self.keys) if word(key)]
+            words = [column for column, key in enumerate(self.keys) if word(key)]
             if self.kind != "cross" or self.average is None or not words:
                 return {}
             best = {t: max(words, key=self.average[t].__getitem__) for t, out in enumerate(self.outputs) if word(out)}
@@ -52,18 +52,18 @@ class Head:
         if pattern == Pattern.MIRRORED:
             if self.kind == "decoder" or not self.rows:
                 return {}
-            sums = [row + place for row, place in self.largest.items()]
+            sums = [row + column for row, column in self.largest.items()]
             line = max(set(sums), key=sums.count)
             return {row: [line - row] for row in self.rows}
         of_sort = {Pattern.END: "</s>".__eq__, Pattern.BEGINNING: "<s>".__eq__, Pattern.PUNCTUATION: mark}
-        columns = [place for place, key in enumerate(self.keys) if of_sort[pattern](key)]
+        columns = [column for column, key in enumerate(self.keys) if of_sort[pattern](key)]
         return dict.fromkeys(self.rows, columns) if columns else {}
 
     def count(self, pattern):
         """Rows that follow a pattern, and rows that could."""
         if pattern not in self.counts:
-            wanted = self.wanted(pattern)
-            self.counts[pattern] = sum(self.largest[row] in places for row, places in wanted.items()), len(wanted)
+            expected = self.columns_of(pattern)
+            self.counts[pattern] = sum(self.largest[row] in places for row, places in expected.items()), len(expected)
         return self.counts[pattern]
 
 

@@ -1,4 +1,4 @@
-"""What the laws of lessons' measures ask about: ten sentences that no lesson has, as runs of shipped checkpoints."""
+"""Ten sentences that no lesson has, as runs of shipped checkpoints, for the laws of lessons' measures."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -45,7 +45,7 @@ def run_in(folder: Path, text: str) -> Run:
 
 
 def measured(run: Run, measure: str, **arguments: str | int | float | bool) -> Answer | str:
-    """What a measure finds, or the sentence that says why the run decides nothing."""
+    """Return a measure's answer, or the sentence that says why the run decides nothing."""
     try:
         return answer_of(run, measure, arguments)
     except Undecided as undecided:

@@ -1,4 +1,4 @@
-"""What test_memory.py starts in a process of its own: python many_shapes.py FOLDER; prints JSON.
+"""Process of test_memory.py: python many_shapes.py FOLDER; prints JSON.
 
 A training in each precision, from the command line, on batches of many shapes; what is held after each update.
 """
@@ -21,7 +21,7 @@ STEPS = 320
 
 
 def resident() -> float:
-    """What this process holds in memory, in MB."""
+    """Return the resident memory of this process, in MB."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 

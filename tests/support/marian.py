@@ -1,4 +1,4 @@
-"""Folders of Marian's models: with random weights made by transformers itself, and en-de made to look like opus-mt."""
+"""Folders of Marian's models: random weights written by transformers, and en-de in the form of opus-mt."""
 
 import json
 import random
@@ -19,9 +19,9 @@ SPECIAL = {"<unk>", "<s>", "</s>", "<pad>"}
 
 
 def write_vocabulary(folder: Path, size: int = 60, more: Sequence[str] = ()) -> int:
-    """Two SentencePiece models, one a side, and the vocabulary of both as opus-mt has it: </s> 0, <pad> last.
+    """Write a SentencePiece model per side and the vocabulary of both as in opus-mt: </s> 0, <pad> last.
 
-    more: texts that the pieces of both are learned from, too.
+    more: texts from which the pieces of both are learned, too.
     """
     sides = ([*side, *more] for side in zip(*make_pairs(400, 1), strict=True))
     texts = []
@@ -38,12 +38,34 @@ def write_vocabulary(folder: Path, size: int = 60, more: Sequence[str] = ()) -> 
 
 
 def write_model(folder: Path, seed: int = 1, more: Sequence[str] = (), **settings) -> MarianMTModel:
-    """Random weights in a shape of which no two numbers are alike; biases and norms are random too."""
+    """Write a model with random weights, biases and norms, no two sizes alike."""
     size = write_vocabulary(folder, 1400 if more else 60, more)
+    return _write(folder, seed, size - 1, vocab_size=size, **settings)
+
+
+def write_two_vocabularies(folder: Path, seed: int = 1) -> MarianMTModel:
+    """Write a model with a vocabulary per language, of unlike sizes."""
+    write_vocabulary(folder)
+    sizes = []
+    for name, model in (("vocab.json", "source.spm"), ("target_vocab.json", "target.spm")):
+        tokenizer = Tokenizer.load(folder / model)
+        pieces = [text for text in map(tokenizer.piece_text, range(len(tokenizer))) if text not in SPECIAL]
+        random.Random(len(pieces)).shuffle(pieces)
+        vocabulary = ["</s>", "<unk>", "<pad>", *pieces]
+        (folder / name).write_text(json.dumps({piece: id for id, piece in enumerate(vocabulary)}))
+        sizes.append(len(vocabulary))
+    languages = {"separate_vocabs": True, "source_lang": "eng", "target_lang": "deu"}
+    (folder / "tokenizer_config.json").write_text(json.dumps(languages))
+    vocabularies = {"vocab_size": sizes[0], "decoder_vocab_size": sizes[1], "share_encoder_decoder_embeddings": False}
+    return _write(folder, seed, 2, **vocabularies)
+
+
+def _write(folder: Path, seed: int, padding: int, **settings) -> MarianMTModel:
+    """Write random weights in a shape of which no two numbers are alike."""
     shape = {"d_model": 24, "encoder_layers": 2, "decoder_layers": 3, "max_position_embeddings": 40}
     heads = {"encoder_attention_heads": 4, "decoder_attention_heads": 4, "encoder_ffn_dim": 36, "decoder_ffn_dim": 36}
-    special = {"pad_token_id": size - 1, "decoder_start_token_id": size - 1, "eos_token_id": 0}
-    config = MarianConfig(vocab_size=size, **shape, **heads, **special, forced_eos_token_id=None, **settings)
+    special = {"pad_token_id": padding, "decoder_start_token_id": padding, "eos_token_id": 0}
+    config = MarianConfig(**shape, **heads, **special, forced_eos_token_id=None, **settings)
     torch.manual_seed(seed)
     model = MarianMTModel._from_config(config, attn_implementation="eager").eval()  # the others show no weights
     with torch.no_grad():
@@ -51,43 +73,13 @@ def write_model(folder: Path, seed: int = 1, more: Sequence[str] = (), **setting
             if "embed_positions" not in name:
                 parameter.add_(0.3 * torch.randn_like(parameter))
         model.final_logits_bias.normal_()
-    model.generation_config.bad_words_ids = [[size - 1]]
-    model.save_pretrained(folder)
-    return model
-
-
-def write_two_vocabularies(folder: Path, seed: int = 1) -> MarianMTModel:
-    """The same with a vocabulary for each language, of unlike sizes, and biases as the others have them."""
-    write_vocabulary(folder)
-    sizes = []
-    for name, model in (("vocab.json", "source.spm"), ("target_vocab.json", "target.spm")):
-        tokenizer = Tokenizer.load(folder / model)
-        own = [text for text in map(tokenizer.piece_text, range(len(tokenizer))) if text not in SPECIAL]
-        random.Random(len(own)).shuffle(own)
-        pieces = ["</s>", "<unk>", "<pad>", *own]
-        (folder / name).write_text(json.dumps({piece: id for id, piece in enumerate(pieces)}))
-        sizes.append(len(pieces))
-    said = {"separate_vocabs": True, "source_lang": "eng", "target_lang": "deu"}
-    (folder / "tokenizer_config.json").write_text(json.dumps(said))
-    shape = {"d_model": 24, "encoder_layers": 2, "decoder_layers": 3, "max_position_embeddings": 40}
-    heads = {"encoder_attention_heads": 4, "decoder_attention_heads": 4, "encoder_ffn_dim": 36, "decoder_ffn_dim": 36}
-    special = {"pad_token_id": 2, "decoder_start_token_id": 2, "eos_token_id": 0, "forced_eos_token_id": None}
-    vocabularies = {"vocab_size": sizes[0], "decoder_vocab_size": sizes[1], "share_encoder_decoder_embeddings": False}
-    config = MarianConfig(**shape, **heads, **special, **vocabularies)
-    torch.manual_seed(seed)
-    model = MarianMTModel._from_config(config, attn_implementation="eager").eval()
-    with torch.no_grad():
-        for name, parameter in model.named_parameters():
-            if "embed_positions" not in name:
-                parameter.add_(0.3 * torch.randn_like(parameter))
-        model.final_logits_bias.normal_()
-    model.generation_config.bad_words_ids = [[2]]
+    model.generation_config.bad_words_ids = [[padding]]
     model.save_pretrained(folder)
     return model
 
 
 def make_opus_like(exported: Path, folder: Path) -> None:
-    """The exported model under another vocabulary: shuffled, </s> 0, and <pad>, with which the decoder starts, last.
+    """Write the exported model with a shuffled vocabulary: </s> 0; <pad>, with which the decoder starts, last.
 
     Its weights are pickled, as most of opus-mt's are.
     """

@@ -119,7 +119,7 @@ def attention_blocks(model: Transformer, kind: str) -> list[MultiHeadAttention]:
 
 
 def record_one(model: Transformer, source, decoder_input, **request) -> SimpleNamespace:
-    """What a recorded pass over one sentence shows, without the batch axis: the weights of each kind, and logits."""
+    """Record a pass over one sentence: the weights of each kind and the logits, without the batch axis."""
     seen = record(model, [source], [decoder_input], **request)
     return SimpleNamespace(**{kind: seen.weights(kind)[:, 0] for kind in AttentionKind}, logits=seen.logits[0])
 
@@ -157,13 +157,13 @@ def stitched_while_decoding(model: Transformer, source: list[int], strategy=None
     for kind in AttentionKind:
         for layer, block in enumerate(attention_blocks(model, kind)):
 
-            def hook(core, arguments, output, place=(kind, layer)):
+            def hook(core, arguments, output, layer_name=(kind, layer)):
                 query, key, _, mask, bias, scale = arguments
-                rows[place].append(attention_weights(query, key, mask, bias, scale)[0])
+                rows[layer_name].append(attention_weights(query, key, mask, bias, scale)[0])
 
             handles.append(block.core.register_forward_hook(hook))
     try:
-        found = beam_search(model, [source], strategy)[0][0] if strategy else decode(model, [source], Greedy())[0]
+        output = beam_search(model, [source], strategy)[0][0] if strategy else decode(model, [source], Greedy())[0]
     finally:
         for handle in handles:
             handle.remove()
@@ -172,7 +172,7 @@ def stitched_while_decoding(model: Transformer, source: list[int], strategy=None
         keys = max(piece.shape[-1] for piece in pieces)
         padded = [torch.nn.functional.pad(piece, (0, keys - piece.shape[-1])) for piece in pieces]
         stitched[kind, layer] = torch.cat(padded, dim=1)
-    return stitched, [model.config.begin_id, *found.ids[:-1]]
+    return stitched, [model.config.begin_id, *output.ids[:-1]]
 
 
 _THEIR_MAPS = {"encoder": "encoder_attentions", "decoder": "decoder_attentions", "cross": "cross_attentions"}
@@ -184,9 +184,9 @@ def assert_same_passes(theirs, ours: Translator, sources, targets) -> None:
     ours.model.double()
     padding = ours.tokenizer.pad_id
     source, target = pad(sources, padding), pad(targets, padding)
-    real = torch.tensor([[place < len(row) for place in range(target.shape[1])] for row in targets])
+    real = torch.tensor([[position < len(row) for position in range(target.shape[1])] for row in targets])
     with torch.inference_mode():
-        found = theirs(
+        output = theirs(
             input_ids=source,
             attention_mask=(source != padding).long(),
             decoder_input_ids=target,
@@ -194,17 +194,17 @@ def assert_same_passes(theirs, ours: Translator, sources, targets) -> None:
             output_attentions=True,
         )
         logits = ours.model(source, target)
-    assert (found.logits - logits)[real].abs().max() < 2e-5 and found.logits[real].std() > 0.5
+    assert (output.logits - logits)[real].abs().max() < 2e-5 and output.logits[real].std() > 0.5
     for row, (one, fed) in enumerate(zip(sources, targets, strict=True)):
         seen = record(ours.model, [one], [fed])
         for kind, name in _THEIR_MAPS.items():
             weights = seen.weights(kind)[:, 0]
-            expected = torch.stack(list(found[name]))[:, row, :, : weights.shape[-2], : weights.shape[-1]]
+            expected = torch.stack(list(output[name]))[:, row, :, : weights.shape[-2], : weights.shape[-1]]
             assert (weights - expected).abs().max() < 1e-6
 
 
 def assert_kept(ours: Translator, folder: Path) -> Translator:
-    """What was imported is the same after it was written to a folder; returns what was read from there."""
+    """Check that an imported model is the same after saving and loading; return the loaded one."""
     save_checkpoint(folder, ours.checkpoint, torch.float32)
     again = Translator(load_checkpoint(folder))
     assert again.model.config == ours.model.config and again.tokenizer.files == ours.tokenizer.files

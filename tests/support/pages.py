@@ -42,7 +42,7 @@ def unfolded(app: AppTest, key: str) -> AppTest:
 def components(app: AppTest) -> list:
     """The page's components in the browser, without those of every page."""
     of_every_page = ("copy_link_link", "presenter_presenter", "figure_downloads_downloads")
-    return [found for found in app.get("bidi_component") if found.proto.component_name not in of_every_page]
+    return [element for element in app.get("bidi_component") if element.proto.component_name not in of_every_page]
 
 
 def page_text(app: AppTest) -> str:
@@ -52,7 +52,7 @@ def page_text(app: AppTest) -> str:
 
 
 def findings(app: AppTest) -> list[str]:
-    """What the page says that it found, and what to try: text, one of each box."""
+    """Return the text of each box with a finding or with something to try."""
     boxes = [element.proto.body for element in app.get("html") if element.proto.body.startswith('<div class="finding')]
     return [html.unescape(re.sub(r"<[^>]+>", " ", body)) for body in boxes]
 
@@ -69,7 +69,7 @@ def check_headline(headline: str) -> None:
 
 
 def shows_only_text(app: AppTest) -> bool:
-    """Whether no tag and no link that somebody typed is one on the page."""
+    """Return whether no typed tag and no typed link is one on the page."""
     written = [
         element.value.replace("\\<", "").replace("\\]\\(", "")
         for element in (*app.markdown, *app.info, *app.caption, *app.warning)

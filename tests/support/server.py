@@ -42,7 +42,7 @@ def start(port: int, folder: Path = ROOT, **environment: str) -> subprocess.Pope
 
 
 def is_alive(pid: int) -> bool:
-    """Whether a process runs; whoever inherits an orphan in a container may never put it away."""
+    """Return whether a process runs and is no zombie: a container may never reap orphans."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -68,9 +68,9 @@ Found = TypeVar("Found")
 
 
 def until(look: Callable[[], Found], seconds: float = 300.0) -> Found:
-    """What `look` finds, as soon as it finds anything; fails where that takes longer."""
+    """Return the first true value of `look`; fail after some seconds."""
     deadline = time.monotonic() + seconds
-    while not (found := look()):
+    while not (value := look()):
         assert time.monotonic() < deadline, "waited in vain"
         time.sleep(0.01)
-    return found
+    return value

@@ -47,11 +47,11 @@ def end_of(out: Path) -> dict:
     return {"state": {name: value.tolist() for name, value in state.items()}, "progress": progress, "files": content}
 
 
-def stop_at(monkeypatch, place: str, call: int, stop: type[BaseException]) -> None:
-    """Let the function at `place` stop its run when it is called for the given time."""
+def stop_at(monkeypatch, name: str, call: int, stop: type[BaseException]) -> None:
+    """Let the function at `name` stop its run when it is called for the given time."""
     owners = (trainer, updates, validation, state, state.SavedRun, files)
-    owner = next(owner for owner in owners if hasattr(owner, place))
-    original, calls = getattr(owner, place), []
+    owner = next(owner for owner in owners if hasattr(owner, name))
+    original, calls = getattr(owner, name), []
 
     def count(*arguments, **named):
         calls.append(1)
@@ -59,4 +59,4 @@ def stop_at(monkeypatch, place: str, call: int, stop: type[BaseException]) -> No
             raise stop
         return original(*arguments, **named)
 
-    monkeypatch.setattr(owner, place, count)
+    monkeypatch.setattr(owner, name, count)

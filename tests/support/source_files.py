@@ -74,17 +74,17 @@ def imports(path: Path, at_the_top: bool = False) -> tuple[str, ...]:
     """Return every module that a file imports, wherever in it or outside its functions alone, by its full name."""
     package = path.relative_to(ROOT).parent.parts
     nodes: Iterable[ast.AST] = tree(path).body if at_the_top else ast.walk(tree(path))
-    found = []
+    names = []
     for node in nodes:
         if isinstance(node, ast.Import):
-            found += [alias.name for alias in node.names]
+            names += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             above = package[: len(package) - node.level + 1] if node.level else ()
             module = ".".join((*above, *((node.module,) if node.module else ())))
-            found += [module, *(f"{module}.{alias.name}" for alias in node.names)]
+            names += [module, *(f"{module}.{alias.name}" for alias in node.names)]
         elif isinstance(node, ast.Call) and dotted(node.func) in ("__import__", "importlib.import_module"):
-            found.append(ast.literal_eval(node.args[0]) if isinstance(node.args[0], ast.Constant) else "?")
-    return tuple(dict.fromkeys(found))
+            names.append(ast.literal_eval(node.args[0]) if isinstance(node.args[0], ast.Constant) else "?")
+    return tuple(dict.fromkeys(names))
 
 
 def modules() -> dict[str, Path]:

@@ -1,14 +1,11 @@
 """Folders of T5's and Pegasus's models with random weights, made by transformers itself."""
 
-import io
 import json
 from collections.abc import Sequence
 from pathlib import Path
 
-import sentencepiece
 import torch
-from support.texts import SENTENCES
-from support.tiny import make_pairs
+from support.families import train_pieces
 from transformers import (
     ByT5Tokenizer,
     MT5Config,
@@ -52,10 +49,10 @@ _GATED = {"feed_forward_proj": "gated-gelu", "tie_word_embeddings": False}
 def write_t5(
     folder: Path, family: str, seed: int = 1, more: Sequence[str] = (), **shape: int
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
-    """A folder of a family: what transformers makes of it, with random norms and biases, no two sizes alike.
+    """Write a folder of a family with random norms and biases, no two sizes alike.
 
-    more: texts that SentencePiece's pieces are learned from, too; shape: of T5Config, in place of the usual. An output
-    that has a matrix of its own, as those of FLAN-T5 and ByT5 have, has one here.
+    more: texts from which SentencePiece's pieces are learned, too; shape: settings of T5Config. FLAN-T5 and ByT5 have
+    an output matrix of their own.
     """
     tokenizer = _write_tokenizer(folder, family, more)
     size = 384 if family == "byt5" else len(tokenizer) + _UNUSED
@@ -111,33 +108,15 @@ def _write_tokenizer(folder: Path, family: str, more: Sequence[str]) -> PreTrain
         tokenizer = ByT5Tokenizer()
         tokenizer.save_pretrained(folder)
         return tokenizer
-    (folder / "spiece.model").write_bytes(train_pieces(1500 if more else 150, more))
+    special = {"pad_id": 0, "eos_id": 1, "unk_id": 2, "bos_id": -1}
+    (folder / "spiece.model").write_bytes(train_pieces("unigram", 1500 if more else 150, more, **special))
     if family == "pegasus":
         tokenizer = PegasusTokenizer.from_pretrained(folder, offset=_OFFSET)
     else:
         tokenizer = T5Tokenizer.from_pretrained(folder, extra_ids=0 if family == "mt5" else _SENTINELS)
-    said = {"offset": _OFFSET} if family == "pegasus" else {"extra_ids": 0 if family == "mt5" else _SENTINELS}
-    (folder / "tokenizer_config.json").write_text(json.dumps(said))
+    options = {"offset": _OFFSET} if family == "pegasus" else {"extra_ids": 0 if family == "mt5" else _SENTINELS}
+    (folder / "tokenizer_config.json").write_text(json.dumps(options))
     return tokenizer
-
-
-def train_pieces(size: int, more: Sequence[str] = ()) -> bytes:
-    """A unigram model of the made-up pairs and awkward sentences, whose first pieces are those of T5's."""
-    model = io.BytesIO()
-    lines = [text for pair in make_pairs(400, 1) for text in pair] + 3 * list(SENTENCES) + [*more]
-    sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(lines),
-        model_writer=model,
-        model_type="unigram",
-        vocab_size=size,
-        character_coverage=0.995,
-        pad_id=0,
-        eos_id=1,
-        unk_id=2,
-        bos_id=-1,
-        minloglevel=2,
-    )
-    return model.getvalue()
 
 
 NAME = "summaries"

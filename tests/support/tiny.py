@@ -88,7 +88,7 @@ def write_pairs(path: Path, pairs: list[tuple[str, str]]) -> Path:
 def gold_pair(source: str, target: str) -> GoldPair:
     """A pair of the tiny language, its full stops words of their own, each word linked with the one in its place."""
     words = tuple(tuple(text.replace(".", " .").split()) for text in (source, target))
-    links = frozenset((place, place) for place in range(len(words[0])))
+    links = frozenset((position, position) for position in range(len(words[0])))
     return GoldPair(*words, links, links)
 
 

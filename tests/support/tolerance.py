@@ -23,8 +23,8 @@ class near:  # noqa: N801 (used like pytest.approx)
         largest = max(_largest(expected), _largest(scale))
         self.tolerance = ROUNDINGS * _epsilon(expected) * largest
 
-    def __eq__(self, found: object) -> bool:
-        values, expected = _array(found), _array(self.expected)
+    def __eq__(self, other: object) -> bool:
+        values, expected = _array(other), _array(self.expected)
         if expected.shape not in ((), values.shape):
             return False
         equal = (values == expected) | (np.isnan(values) & np.isnan(expected))

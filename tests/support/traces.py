@@ -68,7 +68,6 @@ def some_blocks() -> list[tuple[str, str, str, int]]:
 
 
 NAME = "en-de"
-CHECKPOINT = CHECKPOINTS / NAME
 
 
 def translator() -> Translator:
@@ -85,9 +84,9 @@ def traces() -> tuple[Trace, ...]:
 @cache
 def all_traces() -> tuple[Trace, ...]:
     """The greedy translations, and some that were drawn or begin with what was forced."""
-    asked = traces()[3:23:4]
-    drawn = [translator().trace(one.source_text, strategy=Sampling(1.5, seed=3)) for one in asked]
-    forced = [translator().trace(one.source_text, prefix=(int(one.candidate_ids[0][-1]),)) for one in asked]
+    chosen = traces()[3:23:4]
+    drawn = [translator().trace(one.source_text, strategy=Sampling(1.5, seed=3)) for one in chosen]
+    forced = [translator().trace(one.source_text, prefix=(int(one.candidate_ids[0][-1]),)) for one in chosen]
     return (*traces(), *drawn, *forced)
 
 
@@ -162,13 +161,13 @@ def made_map(
     row_label: str = "fed",
 ) -> AttentionMap:
     """A map of 3 layers of 8 heads over the made sentence, `keys` its columns where they are others."""
-    own = {"encoder": (SOURCE, None, SOURCE), "decoder": (FED, NEXT, FED), "cross": (FED, NEXT, SOURCE)}
-    fed, predicted, columns = own[kind]
+    labels_of_kind = {"encoder": (SOURCE, None, SOURCE), "decoder": (FED, NEXT, FED), "cross": (FED, NEXT, SOURCE)}
+    fed, predicted, columns = labels_of_kind[kind]
     labels = fed, predicted, tuple(keys or columns)
     return AttentionMap(AttentionKind(kind), layer, head, 3, 8, np.array(weights), *labels, RowLabel(row_label))
 
 
 def step_names(trace: Trace) -> list[str]:
-    """What the rows of decoder steps are called: "liebe → meinen"."""
+    """Return the names of decoder steps: "liebe → meinen"."""
     sides = (trace.decoder_input_tokens, trace.target_tokens)
     return [" → ".join(pair) for pair in zip(*map(shown_tokens, sides), strict=True)]

@@ -1,4 +1,4 @@
-"""What test_distributed.py runs in two processes, one scenario after the other: python two_processes.py FOLDER.
+"""Scenarios of test_distributed.py in two processes: python two_processes.py FOLDER.
 
 The two are forks of one process, with what torchrun would tell them: PyTorch is read once, not six times.
 """

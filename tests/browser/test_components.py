@@ -1,0 +1,149 @@
+"""Every component in a bare page, with the data that the app sends it: keyboard, accessibility, phone, dark, motion."""
+
+import json
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Locator, Page
+from support.browser import expect_accessible, mount, wait_for_frames
+from support.pages import open_address
+
+from headlight.components.bundle import FOLDER
+
+EVIL = "<img src=x onerror=window.hurt=1>"
+TEXT = "I think that he has never read this book."
+DESK = {"code": "ABCDE", "asks": True, "said": "", "turn": 0, "page": "home"}
+BEAM = "/decoding?decoding=beam&decoding_view=beam+search"
+REWRITE = "/what_if?what_if=rewrite+attention&head=cross.3.4"
+# Each component's entry with the address of a page that shows it, or with data.
+COMPONENTS: dict[str, str | dict] = {
+    "architecture_diagram/diagram": "/inside?inside=architecture",
+    "attention_explorer/explorer": "/attention?head=cross.1.1",
+    "attention_steps/steps": "/inside?head=encoder.1.1&at_step=softmax",
+    "beam_tree/tree": BEAM,
+    "class_desk/desk": DESK,
+    "class_desk/kept": "/lessons?lessons=a+class",
+    "copy_link/link": "/",
+    "decoding_player/player": "/decoding?step=3",
+    "figure_downloads/downloads": "/",
+    "head_card/card": "/attention?attention=one+head&checkpoint=reverse&head=encoder.1.1&text=abc+xyz",
+    "head_finder/finder": "/research?checkpoint=reverse&head=cross.1.1&text=abc+xyz",
+    "head_switches/switches": "/what_if?off=none",
+    "lesson_panel/panel": "/?lesson=attention.1",
+    "presenter/presenter": "/",
+    "replay_loop/loop": "/",
+    "replay_player/player": "/training?training=replay&checkpoint=en-fr",
+    "token_lines/lines": "/",
+    "translation_table/table": "/what_if",
+    "weight_bars/bars": REWRITE,
+}
+# Elements that select something: a click, and Enter on the focused element, report the same.
+SELECTING = {
+    "architecture_diagram/diagram": ".box[tabindex]:not([aria-pressed=true]) >> nth=2",
+    "attention_explorer/explorer": ".query_tokens button >> nth=2",
+    "attention_steps/steps": ".queries button[aria-pressed=false] >> nth=2",
+    "beam_tree/tree": ".stage button >> nth=3",
+    "decoding_player/player": "td.piece button >> nth=1",
+    "head_card/card": ".nearest button >> nth=0",
+    "head_finder/finder": ".plot [data-name='encoder.2.1']",
+    "head_switches/switches": "td button >> nth=5",
+    "lesson_panel/panel": ".options button >> nth=0",
+    "presenter/presenter": "button[aria-label=Present]",
+    "replay_player/player": "button.forward",
+    "token_lines/lines": ".row.source button >> nth=1",
+    "weight_bars/bars": "button >> nth=1",
+}
+
+
+@pytest.fixture(scope="session")
+def component_data() -> Callable[[str], dict | bytes]:
+    """A function from a component's entry to the data that its page sends."""
+    sent: dict[str, dict[str, dict | bytes]] = {}
+
+    def data_of(entry: str) -> dict | bytes:
+        address = COMPONENTS[entry]
+        if isinstance(address, dict):
+            return address
+        if address not in sent:
+            text = {} if "text=" in address else {"text": TEXT}
+            elements = [element.proto for element in open_address(address, **text).get("bidi_component")]
+            sent[address] = {each.component_name: each.bytes or json.loads(each.json) for each in elements}
+        return sent[address][entry.replace("/", "_")]
+
+    return data_of
+
+
+@pytest.fixture
+def bare_page(visitor) -> Page:
+    """A page whose console must stay without errors."""
+    page, errors = visitor("bare"), []
+
+    def note(message) -> None:
+        if message.type == "error":
+            errors.append(message.text)
+
+    page.on("console", note)
+    yield page
+    page.remove_listener("console", note)
+    assert not errors
+
+
+def reports(page: Page, entry: str, data: dict | bytes, act: Callable[[Locator], object]) -> list:
+    """Return the reports of a newly mounted component after an act on the element that selects."""
+    mount(page, entry, data)
+    wait_for_frames(page)
+    act(page.locator(SELECTING[entry]))
+    page.wait_for_function("window.reports.length > 0")
+    return page.evaluate("window.reports")
+
+
+def press_enter(element: Locator) -> None:
+    element.focus()
+    element.press("Enter")
+
+
+def hostile(data: object, tokens: set[str]) -> object:
+    """Return data with markup in place of all tokens."""
+    if isinstance(data, dict):
+        return {name: hostile(value, tokens) for name, value in data.items()}
+    if isinstance(data, list):
+        return [hostile(value, tokens) for value in data]
+    return EVIL if isinstance(data, str) and data in tokens else data
+
+
+def test_every_component_is_tested():
+    entries = {path.with_suffix("") for path in FOLDER.glob("*/*.html") if path.with_suffix(".js").exists()}
+    names = {f"{entry.parent.name}/{entry.name}" for entry in entries}
+    assert names - {"attention_explorer/address", "live_page/page", "standalone_page/page"} == set(COMPONENTS)
+
+
+@pytest.mark.parametrize("entry", COMPONENTS)
+def test_a_component_is_accessible_on_every_screen(bare_page, component_data, entry):
+    page, data = bare_page, component_data(entry)
+    for scheme, width, motion in (("light", 390, "no-preference"), ("dark", 1366, "reduce"), ("dark", 390, "reduce")):
+        page.set_viewport_size({"width": width, "height": 844})
+        page.emulate_media(color_scheme=scheme, reduced_motion=motion)
+        mount(page, entry, data)
+        wait_for_frames(page)
+        expect_accessible(page)
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), (scheme, width)
+        moving = "document.getAnimations().filter((each) => each.effect.getComputedTiming().duration > 0).length"
+        assert motion == "no-preference" or page.evaluate(moving) == 0
+
+
+@pytest.mark.parametrize("entry", SELECTING)
+def test_enter_reports_the_same_as_a_click(bare_page, component_data, entry):
+    page, data = bare_page, component_data(entry)
+    clicked = reports(page, entry, data, Locator.click)
+    assert reports(page, entry, data, press_enter) == clicked
+
+
+@pytest.mark.parametrize("entry", [entry for entry in SELECTING if entry != "attention_explorer/explorer"])
+def test_tokens_are_text(bare_page, component_data, shipped, entry):
+    """No tokenizer of the shipped models has such a token; that of an imported checkpoint may."""
+    page, trace = bare_page, shipped.trace(TEXT)
+    tokens = {*trace.source_tokens, *trace.target_tokens, *sum(trace.candidate_tokens, ())}
+    mount(page, entry, hostile(component_data(entry), tokens))
+    page.locator(SELECTING[entry]).hover()
+    wait_for_frames(page)
+    assert page.locator("main img").count() == 0 and page.evaluate("window.hurt") is None

@@ -1,0 +1,292 @@
+"""Downloads of every figure: picture, numbers and caption. The page is dark and the sentence hostile."""
+
+import csv
+import io
+import re
+from base64 import b64encode
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from urllib.parse import quote
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from playwright.sync_api import Page, expect
+from support.browser import expect_accessible, follow, wait_until_idle
+from support.captions import as_percent
+from support.traces import CHECKPOINTS, replayed
+
+from transformer import Beam, Trace
+from transformer.decoding.beam import search_tree
+from transformer.interpret.what_if.importance import head_importance
+from transformer.interpret.what_if.intervention import Uniform
+from transformer.training.replay import REPLAY_FILE, load_replay
+
+SVG = "{http://www.w3.org/2000/svg}"
+EVIL = "He said =1 <b>cat</b>."  # its unknown characters are “<unk>”, and its translation has “-” as tokens
+LAYER, HEAD, STEP = 2, 4, 3
+KINDS = ("encoder", "decoder", "cross")
+MENU = ".menu:popover-open"
+WHITE = 0xFFFFFFFF
+FOCUSED = """() => {
+    let element = document.activeElement;
+    while (element.shadowRoot?.activeElement) element = element.shadowRoot.activeElement;
+    return element.ariaLabel ?? "";
+}"""
+COLOURS = """async text => {
+    const bytes = Uint8Array.from(atob(text), letter => letter.charCodeAt(0));
+    const picture = await createImageBitmap(new Blob([bytes])), { width, height } = picture;
+    const canvas = new OffscreenCanvas(width, height), pen = canvas.getContext("2d");
+    pen.drawImage(picture, 0, 0);
+    const pixels = new Uint32Array(pen.getImageData(0, 0, width, height).data.buffer), [corner] = pixels;
+    return { width, height, corner, paper: pixels.filter(each => each === corner).length, all: new Set(pixels).size };
+}"""
+
+
+@pytest.fixture(scope="module")
+def visited(windows, address) -> Iterator[Callable[[str], Page]]:
+    """Go to an address with the hostile sentence, in one window; no script may fail in it."""
+    page, errors = windows("downloads", width=1366, height=768, scheme="dark"), []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.goto(f"{address}/decoding")
+    expect(page.locator(".place")).to_be_visible()
+
+    def visit(path: str) -> Page:
+        follow(page, f"{path}{'&' if '?' in path else '?'}text={quote(EVIL)}&head=cross.{LAYER + 1}.{HEAD + 1}")
+        return page
+
+    yield visit
+    page.goto("about:blank")
+    assert not errors
+
+
+@pytest.fixture(scope="module")
+def trace(shipped) -> Trace:
+    return replayed(shipped, EVIL)
+
+
+@pytest.fixture
+def take(tmp_path) -> Callable[[Page, str, str], dict[str, Path]]:
+    """Open the menu of the figure with this button, and save these kinds of files, which are all that it offers."""
+
+    def take(page: Page, button: str, kinds: str) -> dict[str, Path]:
+        page.locator(button).click()
+        offers = {kind: page.locator(f"{MENU} [data-take={kind}]") for kind in ("png", "svg", "csv", "npz")}
+        expect(offers["png"]).to_be_visible()
+        assert [kind for kind, offer in offers.items() if offer.is_visible()] == kinds.split()
+        files = {}
+        for kind in kinds.split():
+            with page.expect_download() as saving:
+                offers[kind].click()
+            files[kind] = tmp_path / saving.value.suggested_filename
+            saving.value.save_as(files[kind])
+        return files
+
+    return take
+
+
+def check_picture(page: Page, files: dict[str, Path], name: str) -> ElementTree.Element | None:
+    """Check that the PNG is light and drawn, and twice as large as the vector graphic; then close the menu."""
+    assert files["png"].name == f"{name}.png"
+    read = page.evaluate(COLOURS, b64encode(files["png"].read_bytes()).decode())
+    assert read["corner"] == WHITE and read["all"] > 50 and read["paper"] > 0.1 * read["width"] * read["height"]
+    picture = None
+    if "svg" in files:
+        picture = ElementTree.parse(files["svg"]).getroot()
+        tags = {each.tag.removeprefix(SVG) for each in picture.iter()}
+        assert not tags & {"script", "img", "image", "foreignObject", "a"}, "text alone"
+        assert picture.find(f"{SVG}desc").text == page.locator(f"{MENU} .caption").inner_text()
+        assert [read["width"], read["height"]] == [round(2 * float(picture.get(side))) for side in ("width", "height")]
+    page.keyboard.press("Escape")
+    expect(page.locator(MENU)).to_have_count(0)
+    return picture
+
+
+def rows_of(files: dict[str, Path]) -> list[dict[str, str]]:
+    """Return the rows of the CSV, in which no cell is a formula, without the apostrophes that prevent it."""
+    rows = list(csv.DictReader(io.StringIO(files["csv"].read_text(encoding="utf-8"), newline="")))
+    for row in rows:
+        for cell in row.values():
+            assert not re.match(r"[=+@\t\r]|-(?![\d.]|Infinity)", cell), f"{cell} is a formula"
+    return [{name: re.sub("^'(?=[=+@-])", "", cell) for name, cell in row.items()} for row in rows]
+
+
+def numbers(rows: list[dict[str, str]], column: str) -> list[float]:
+    return [float(row[column]) for row in rows]
+
+
+def step_names(trace: Trace) -> tuple[str, ...]:
+    """Return the names of decoder steps with their pieces' marks: "▁liebe → ▁meinen"."""
+    return tuple(map(" → ".join, zip(trace.decoder_input_tokens, trace.target_tokens, strict=True)))
+
+
+def test_a_plotly_map_has_its_weights_in_picture_and_numbers_and_its_menu_has_the_keys(visited, take, trace):
+    page, weights = visited("/?map=1"), trace.cross[LAYER, HEAD]
+    button = page.locator(".st-key-cross_map > .figure_download")
+    expect(button).to_be_visible()
+    files = take(page, ".st-key-cross_map > .figure_download", "png svg csv npz")
+    picture = check_picture(page, files, "cross_map")
+    boxes = picture.findall(f".//{SVG}g[@class='cells']/{SVG}rect")
+    places = np.array([[float(box.get("x")), float(box.get("y"))] for box in boxes]).reshape(*weights.shape, 2)
+    assert (np.diff(places[0, :, 0]) > 0).all() and (np.diff(places[:, 0, 1]) > 0).all()
+    opaque = np.array([float(box.get("fill-opacity")) for box in boxes])
+    assert (np.diff(opaque[weights.ravel().argsort()]) >= -1e-6).all(), "the stronger, the more opaque"
+    rows = rows_of(files)
+    for row, weight in zip(rows, weights.ravel(), strict=True):
+        assert row["decoder row: input → output token"] == step_names(trace)[int(row["row"])]
+        assert row["key: source token"] == trace.source_tokens[int(row["column"])]
+        assert float(row["weight"]) == pytest.approx(weight, rel=1e-5)
+    with np.load(files["npz"], allow_pickle=False) as read:
+        np.testing.assert_array_equal(read["values"].astype(np.float32), weights)
+        assert tuple(read["rows"]) == step_names(trace) and tuple(read["columns"]) == trace.source_tokens
+
+    expect(button).to_be_focused()
+    page.keyboard.press("Enter")
+    expect_accessible(page)
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.get_by_role("button", name="Copy as LaTeX").click()
+    expect(page.locator(f"{MENU} .status")).to_have_text("Copied.")
+    caption = page.locator(f"{MENU} .caption").inner_text()
+    assert page.evaluate("navigator.clipboard.readText()").startswith(f"\\caption{{{caption[:20]}")
+    page.evaluate("() => { HTMLCanvasElement.prototype.toBlob = (done) => done(null); }")
+    page.locator(f"{MENU} [data-take=png]").click()
+    expect(page.locator(f"{MENU} .status")).to_contain_text("could not be made")
+    page.keyboard.press("Escape")
+    page.reload()
+
+
+def test_every_figure_has_a_button_also_after_it_is_drawn_again(page, address):
+    page.goto(f"{address}/decoding?decoding_view=candidates")
+    charts, buttons = page.get_by_test_id("stPlotlyChart"), page.locator(".figure_download")
+    for top_k in (1, 2):
+        wait_until_idle(page)
+        expect(charts).to_have_count(2)
+        expect(buttons).to_have_count(2)
+        page.get_by_role("slider", name="Top-k").press("ArrowRight")
+        page.wait_for_url(f"**draw_topk={top_k}**")
+    page.get_by_role("link", name="Home").click()
+    expect(buttons).to_have_count(0)
+
+
+def test_token_lines(visited, take, trace):
+    page, weights = visited("/?map=1"), trace.cross[LAYER, HEAD]
+    files = take(page, ".token_lines .download", "png csv npz")
+    check_picture(page, files, "token_lines")
+    assert page.evaluate(FOCUSED).startswith("Download: "), "the button has the keys again"
+    rows = rows_of(files)
+    np.testing.assert_allclose(numbers(rows, "weight"), weights.ravel(), rtol=1e-5)
+    chances = np.repeat(trace.target_probabilities, weights.shape[1])
+    np.testing.assert_allclose(numbers(rows, "probability"), chances, rtol=1e-5)
+    tokens = [(row["output token"], row["source token"]) for row in rows]
+    assert tokens == [(output, source) for output in trace.target_tokens for source in trace.source_tokens]
+
+
+def test_one_head_and_all_heads_of_the_explorer(visited, take, trace):
+    page, weights = visited("/attention"), trace.cross[LAYER, HEAD]
+    files = take(page, ".explorer .main .download", "png svg csv npz")
+    picture = check_picture(page, files, "attention")
+    titles = [each.text.rpartition(": ")[2][:-1] for each in picture.iterfind(f".//{SVG}rect/{SVG}title")]
+    assert all(as_percent(text, weight) for text, weight in zip(titles, weights.ravel(), strict=True))
+    np.testing.assert_allclose(numbers(rows_of(files), "weight"), weights.ravel(), atol=1.1e-5)
+    with np.load(files["npz"], allow_pickle=False) as read:
+        np.testing.assert_allclose(read["values"], weights, atol=1.1e-5)
+        assert tuple(read["rows"]) == step_names(trace) and tuple(read["columns"]) == trace.source_tokens
+
+    files = take(page, ".explorer .overview .download", "png svg csv npz")
+    check_picture(page, files, "all_heads")
+    frame, rows = trace.to_frame(), rows_of(files)
+    frame = frame[frame["kind"] == "cross"]
+    assert list(rows[0]) == list(frame.columns)
+    np.testing.assert_allclose(numbers(rows, "weight"), frame["weight"], atol=1.1e-5)
+    for column in set(frame.columns) - {"weight"}:
+        assert [row[column] for row in rows] == list(map(str, frame[column])), column
+    with np.load(files["npz"], allow_pickle=False) as read:
+        np.testing.assert_allclose(read["cross"], trace.cross, atol=1.1e-5)
+        assert tuple(read["cross_query_tokens"]) == trace.decoder_input_tokens
+
+
+def test_the_diagram_and_a_step_of_attention(visited, take, trace, shipped):
+    page = visited("/inside?inside=architecture&block=decoder.1.cross_attention")
+    files = take(page, ".diagram .download", "png csv")
+    check_picture(page, files, "architecture")
+    parameters = sum(each.numel() for each in shipped.model.parameters())
+    assert sum(numbers(rows_of(files), "parameters")) == parameters
+
+    page, weights = visited("/inside?at_step=softmax"), trace.cross[LAYER, HEAD]
+    files = take(page, "li.step:not([hidden]) .download", "png csv npz")
+    check_picture(page, files, "attention_softmax")
+    made, taken = ([row for row in rows_of(files) if row["matrix"] == name] for name in ("weights", "scores"))
+    np.testing.assert_allclose(numbers(made, "value"), weights.ravel(), atol=1e-5)
+    powers = np.exp(np.array(numbers(taken, "value")).reshape(weights.shape))
+    np.testing.assert_allclose(powers / powers.sum(axis=1, keepdims=True), weights, atol=1e-5)
+    assert tuple(row["token"] for row in made[:: weights.shape[1]]) == step_names(trace)
+    with np.load(files["npz"], allow_pickle=False) as read:
+        np.testing.assert_allclose(read["values_weights"], weights, atol=1e-5)
+
+
+def test_a_search_tree(visited, take, shipped):
+    page = visited("/decoding?decoding_view=beam+search&decoding=beam&beam=3")
+    files = take(page, ".beam_tree .download", "png csv")
+    check_picture(page, files, "beam_tree")
+    name = shipped.tokenizer.piece_text
+    branches = {tuple(map(name, each.ids)): each for each in search_tree(shipped.beam_search(EVIL, Beam(3)))}
+    paths: list[tuple[str, ...]] = []
+    for row in rows_of(files):
+        before = paths[int(row["grew from"]) - 1] if row["grew from"] else ()
+        paths.append((*before, row["token"]))
+        branch = branches[paths[-1]]
+        assert float(row["log P of all so far"]) == pytest.approx(branch.log_probability, abs=5.1e-5)
+        earlier = branches[before].log_probability if before else 0.0
+        assert float(row["probability"]) == pytest.approx(np.exp(branch.log_probability - earlier), abs=1e-4)
+        assert row["rank"] == str(branch.rank or "")
+    assert sorted(paths) == sorted(branches)
+
+
+def test_a_step_of_the_decoding(visited, take, trace):
+    page, now = visited(f"/decoding?step={STEP}"), STEP - 1
+    expect(page.locator(".place")).to_contain_text(f"Step {STEP} of")
+    files = take(page, ".candidates .download", "png csv")
+    check_picture(page, files, f"decoding_step_{STEP}")
+    parts = {}
+    for row in rows_of(files):
+        parts.setdefault(row["what"], []).append(row)
+    candidates = parts["candidate"]
+    assert [row["token"] for row in candidates[:10]] == list(trace.candidate_tokens[now])
+    shares = numbers(candidates[:10], "weight or probability")
+    np.testing.assert_allclose(shares, trace.candidate_probabilities[now], rtol=1e-5)
+    assert [row["token"] for row in candidates if row["taken"] == "yes"] == [trace.target_tokens[now]]
+    earlier_weights = trace.decoder[LAYER, HEAD, now, :STEP]
+    for name, weights in (("cross", trace.cross[LAYER, HEAD, now]), ("masked self", earlier_weights)):
+        read = numbers(parts[f"{name}-attention weight"], "weight or probability")
+        np.testing.assert_allclose(read, weights, atol=1e-5)
+
+    files = take(page, ".heads .download", "png csv npz")
+    check_picture(page, files, f"heads_of_step_{STEP}")
+    weights = {"cross_attention": trace.cross[:, :, now], "masked_self_attention": trace.decoder[:, :, now, :STEP]}
+    with np.load(files["npz"], allow_pickle=False) as read:
+        for name, expected in weights.items():
+            np.testing.assert_allclose(read[f"values_{name}"].reshape(expected.shape), expected, atol=1e-5)
+
+
+def test_the_switches_of_all_heads(visited, take, trace, shipped):
+    page = visited("/what_if?off=none&ablated_by=uniform")
+    files = take(page, ".switches .download", "png csv npz")
+    check_picture(page, files, "head_importance")
+    importance = head_importance(shipped.model, trace.source_ids, trace.target_ids, Uniform, None)
+    every = np.concatenate([importance.total(kind).ravel() for kind in KINDS])
+    np.testing.assert_allclose(numbers(rows_of(files), "loss of log P in nats"), every, atol=6e-5)
+    with np.load(files["npz"], allow_pickle=False) as read:
+        np.testing.assert_allclose(np.concatenate([read[f"values_{kind}"].ravel() for kind in KINDS]), every, atol=6e-5)
+
+
+def test_a_head_of_the_replay_at_one_snapshot_and_at_all(visited, take):
+    replay = load_replay(CHECKPOINTS / "en-fr" / REPLAY_FILE)
+    maps = replay.trajectories[0].cross[:, LAYER, HEAD]
+    page = visited(f"/training?checkpoint=en-fr&snapshot={replay.steps[-1]}")
+    expect(page.locator(".place")).to_contain_text(f"Update {replay.steps[-1]:,}")
+    files = take(page, ".head .download", "png csv npz")
+    check_picture(page, files, f"training_update_{replay.steps[-1]}")
+    np.testing.assert_allclose(numbers(rows_of(files), "weight"), maps[-1].ravel(), atol=1e-5)
+    rows = rows_of(take(page, ".controls .download", "png csv npz"))
+    assert sorted(set(numbers(rows, "update"))) == replay.steps.tolist()
+    np.testing.assert_allclose(numbers(rows, "weight"), maps.ravel(), atol=1e-5)

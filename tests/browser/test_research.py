@@ -1,0 +1,126 @@
+"""Research and Positions: heads are found in the atlas, cells patched, tokens moved, by mouse, keys and address."""
+
+import re
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+from support.browser import go_back, wait_for_keys, wait_until_idle
+
+from headlight.app import results
+from headlight.plots.tokens import shown_token
+from headlight.views.research.atlas_content import summaries_of_atlas
+from transformer.interpret.what_if.patching import Cell, patched_predictions, question_of
+
+QUERY = "checkpoint=reverse&text=abc+xyz"
+HEADLINE, READOUT = ".head_card .headline", ".head_finder .readout"
+CLEAN, CORRUPTED = "I see the dog.", "I see the cat."
+
+
+@pytest.fixture(scope="module")
+def headlines() -> dict[str, str]:
+    """The headline of every head in the shipped atlas."""
+    heads = summaries_of_atlas(results.atlas(results.checkpoint("reverse")), None)
+    return {each.heads.address: each.role.headline for each in heads}
+
+
+def dot(page: Page, name: str) -> Locator:
+    return page.locator(f".plot [data-name='{name}']")
+
+
+def test_heads_are_found_by_mouse_and_keys_and_opened(page, address, elsewhere, headlines):
+    page.goto(f"{address}/research?{QUERY}&head=cross.2.1")
+    expect(page.locator(READOUT)).to_contain_text(headlines["cross.2.1"])
+    wait_for_keys(page)
+    dot(page, "encoder.2.1").click()
+    expect(page.locator(READOUT)).to_contain_text(headlines["encoder.2.1"])
+    page.wait_for_url("**head=encoder.2.1**")
+    expect(elsewhere(page.url).locator(READOUT)).to_contain_text(headlines["encoder.2.1"])
+    go_back(page)
+    expect(dot(page, "cross.2.1")).to_have_attribute("aria-pressed", "true")
+    wait_for_keys(page)
+    dot(page, "cross.2.1").press("ArrowUp")
+    name = page.locator(".plot [data-name]:focus").get_attribute("data-name")
+    assert name != "cross.2.1"
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"**head={name}**")
+    wait_until_idle(page)
+    page.locator(".across select").select_option("entropy")
+    page.wait_for_url("**x=entropy**")
+    page.locator(".filters button[data-kind=decoder]").click()
+    expect(page.locator(".plot [data-name^=decoder]")).to_have_count(0)
+    wait_until_idle(page)
+    page.get_by_role("link", name="This head: examples and numbers").press("Enter")
+    expect(page.locator(HEADLINE)).to_have_text(headlines[name])
+
+
+def test_examples_of_a_head_are_read_and_the_head_goes_along(page, address):
+    page.goto(f"{address}/attention?attention=one+head&{QUERY}&head=encoder.1.1")
+    expect(page.locator(HEADLINE)).not_to_be_empty()
+    wait_for_keys(page)
+    page.locator(".examples .queries button").first.press("ArrowRight")
+    expect(page.locator(".examples .queries button").nth(1)).to_be_focused()
+    before = page.locator(".examples").inner_text()
+    page.locator(".choose select").select_option("1")
+    expect(page.locator(".examples")).not_to_have_text(before)
+    similar = page.locator(".nearest button").first
+    name = similar.inner_text().rpartition(" (")[0]
+    similar.click()
+    expect(page.locator(".head_card .name")).to_have_text(re.compile(f"{name}$"))
+    expect(page.locator(".choose select")).to_have_value("1")
+    wait_until_idle(page)
+    head = page.url.partition("head=")[2].partition("&")[0]
+    page.get_by_role("link", name="What if it is off?").click()
+    expect(page.locator(f".switches [data-name='{head}']")).to_have_attribute("aria-pressed", "true")
+
+
+def test_a_cell_is_patched_by_keys_for_a_pair_of_ones_own(page, address, elsewhere, shipped):
+    question = question_of(*(shipped.trace(text) for text in (CLEAN, CORRUPTED)))
+
+    def expect_best(page: Page, layer: int, position: int) -> None:
+        cell = Cell("residual", "encoder", layer, position)
+        best = int(patched_predictions(shipped.model, question, [cell], 1).best_ids[2, 0])
+        token = page.locator(".places tr", has_text="patched").locator("td").first
+        expect(token).to_contain_text(shown_token(shipped.tokenizer.piece_text(best)))
+
+    page.goto(f"{address}/research?research=patching&minimal_pair=your+own&patched_row=1&patched_column=2")
+    for label, text in (("First sentence", CLEAN), ("Second sentence", CORRUPTED)):
+        expect(page.get_by_label(label)).to_be_visible()
+        wait_until_idle(page)
+        page.get_by_label(label).fill(text)
+        page.get_by_label(label).press("Enter")
+        expect(page.get_by_text(f"{text} →")).to_be_visible()
+    wait_until_idle(page)
+    expect_best(page, 0, 1)
+    slider = page.get_by_role("slider", name="Position")
+    for index in ("2", "3"):
+        slider.press("ArrowRight")
+        expect(slider).to_have_value(index)
+        wait_until_idle(page)
+    expect_best(page, 0, 3)
+    expect_best(elsewhere(page.url), 0, 3)
+    page.get_by_role("slider", name="Layer").press("ArrowRight")
+    page.wait_for_url("**patched_row=2**")
+    expect_best(page, 1, 3)
+    go_back(page)
+    expect_best(page, 0, 3)
+    page.get_by_label("Second sentence").fill("I see the old cat.")
+    page.get_by_label("Second sentence").press("Enter")
+    expect(page.locator("ol.chips")).to_have_count(2)
+
+
+@pytest.mark.parametrize(
+    ("path", "slider", "key", "parameter"),
+    [
+        ("research?research=contrast&step=2", "Output token", "ArrowLeft", "step=1"),
+        ("positions?positions=waves", "Pair of dimensions i", "ArrowRight", "pair=5"),
+    ],
+)
+def test_a_slider_moves_by_keys_and_the_link_keeps_it(page, address, elsewhere, path, slider, key, parameter):
+    page.goto(f"{address}/{path}")
+    thumb = page.get_by_role("slider", name=slider)
+    expect(thumb).to_be_visible()
+    wait_until_idle(page)
+    thumb.press(key)
+    page.wait_for_url(f"**{parameter}**")
+    other = elsewhere(page.url).get_by_role("slider", name=slider)
+    expect(other).to_have_value(thumb.input_value())

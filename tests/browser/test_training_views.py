@@ -1,0 +1,221 @@
+"""Training: a replay is scrubbed, played and read cell by cell; live trainings are watched, shared and stopped."""
+
+import re
+from urllib.parse import quote
+
+import numpy as np
+import pytest
+from playwright.sync_api import Locator, Page, expect
+from support.browser import (
+    accessibility_problems,
+    go_back,
+    mount,
+    record_texts,
+    send_data,
+    texts_shown,
+    wait_until_idle,
+)
+from support.server import until
+from support.traces import CHECKPOINTS
+
+from headlight.plots.numbers import percent, short_weight
+from headlight.views.training.replay_content import focus_of, replay_facts
+from transformer.training.replay import REPLAY_FILE, TrainingReplay, load_replay
+
+NAME = "en-fr"
+LEARNED_SOON = {"task": "copy", "symbols_long": "4", "number_of_letters": "7", "toy_width": "32", "toy_layers": "1"}
+# Takes minutes: a test stops it long before.
+LARGE = {"task": "sort", "symbols_long": "20", "number_of_letters": "26", "toy_width": "128", "toy_layers": "3"}
+
+
+@pytest.fixture(scope="module")
+def replay() -> TrainingReplay:
+    return load_replay(CHECKPOINTS / NAME / REPLAY_FILE)
+
+
+def link(address: str, view: str, **query: str) -> str:
+    parameters = {"training": view, **({"checkpoint": NAME} if view == "replay" else {}), **query}
+    return f"{address}/training?" + "&".join(f"{name}={quote(value)}" for name, value in parameters.items())
+
+
+def expect_snapshot(page: Page, replay: TrainingReplay, number: int) -> None:
+    expect(page.locator(".place")).to_have_text(f"Update {replay.steps[number]:,} of {replay.steps[-1]:,}")
+
+
+def digits(replay: TrainingReplay, number: int, layer: int, head: int) -> list[str]:
+    """Return the digits of a map as it is sent: in steps of 1/65,535."""
+    weights = replay.trajectories[0].cross[number, layer, head].astype(float)
+    return [short_weight(weight) for weight in ((weights * 65535).round() / 65535).ravel()]
+
+
+def slider(page: Page) -> Locator:
+    return page.get_by_role("slider", name="Snapshot of the training")
+
+
+def test_a_snapshot_has_its_map_probabilities_and_curves_and_the_link_keeps_it(page, address, elsewhere, replay):
+    page.goto(link(address, "replay", head="cross.3.5"))
+    expect_snapshot(page, replay, 0)
+    number, trajectory = 19, replay.trajectories[0]
+    step = int(replay.steps[number])
+    slider(page).fill(str(number))
+    expect_snapshot(page, replay, number)
+    expect(page.locator("table.map td[id]")).to_have_text(digits(replay, number, 2, 4))
+    chances = [f"{100 * chance:.0f} %" for chance in trajectory.probabilities[number]]
+    expect(page.locator(".chips .note")).to_have_text(chances)
+    score = replay.scores[replay.scores[:, 0] <= step][-1, 1]
+    focus = percent(trajectory.cross[number, 2, 4].max(axis=-1).mean())
+    expect(page.locator(".curves b")).to_have_text([f"{np.interp(step, *replay.losses.T):.2f}", f"{score:.1f}", focus])
+    expect(page).to_have_url(re.compile(f"snapshot={step}(&|$)"))
+    other = elsewhere(page.url)
+    expect(other.locator("table.map td[id]")).to_have_text(digits(replay, number, 2, 4))
+    page.get_by_role("link", name="Attention", exact=True).click()
+    expect(page.locator(".readout")).not_to_be_empty()
+    page.get_by_role("link", name="Training").click()
+    expect_snapshot(page, replay, number)
+    go_back(page)
+    go_back(page)
+    go_back(page)
+    expect_snapshot(page, replay, 0)
+
+
+def test_the_replay_is_moved_by_keys_by_its_strip_and_by_playing(page, address, replay):
+    last = len(replay.steps) - 1
+    page.goto(link(address, "replay", snapshot=str(replay.steps[10])))
+    expect_snapshot(page, replay, 10)
+    page.get_by_role("button", name="One snapshot forward").press("ArrowRight")
+    expect_snapshot(page, replay, 11)
+    slider(page).press("End")
+    expect_snapshot(page, replay, last)
+    wait_until_idle(page)
+    box = page.locator("canvas.strip").bounding_box()
+    page.mouse.move(box["x"] + box["width"] * 17.5 / len(replay.steps), box["y"] + 15)
+    page.mouse.down()
+    expect_snapshot(page, replay, 17)
+    page.mouse.up()
+    page.get_by_label("Speed").select_option("4")
+    player = page.locator("section.player")
+    player.evaluate("player => { player.marked = true; }")
+    record_texts(player, ".play")
+    page.get_by_role("button", name="Play", exact=True).click()
+    expect_snapshot(page, replay, last)
+    expect(page.get_by_role("button", name="Play", exact=True)).to_be_visible()
+    assert texts_shown(page) == ["Play", "Pause", "Play"]
+    expect(page).to_have_url(re.compile(f"snapshot={replay.steps[-1]}"))
+    assert player.evaluate("player => player.marked"), "drawn again while playing"
+
+
+def test_a_map_is_read_cell_by_cell_and_another_head_is_chosen(page, address, replay):
+    page.goto(link(address, "replay", snapshot=str(replay.steps[13]), head="cross.3.5"))
+    expect_snapshot(page, replay, 13)
+    wait_until_idle(page)
+    table, trajectory = page.get_by_role("grid"), replay.trajectories[0]
+    table.focus()
+    for key in ("ArrowRight", "ArrowDown", "ArrowDown", "ArrowDown", "ArrowRight"):
+        page.keyboard.press(key)
+    expect(page.locator(".head .readout")).to_contain_text(f": {percent(trajectory.cross[13, 2, 4, 3, 2])}")
+    expect(table).to_have_attribute("aria-activedescendant", "cell-3-2")
+    canvas = page.locator("canvas.all")
+    canvas.scroll_into_view_if_needed()
+    box, (layers, heads) = canvas.bounding_box(), trajectory.cross.shape[1:3]
+    left, above = 46, 18  # pixels of the names of layers and heads, as in lib/thumbnails.js
+    across, down = (box["width"] - left - 2) // heads, (box["height"] - above) / layers
+    page.mouse.move(box["x"] + left + across + 4, box["y"] + above + 4)
+    expect(page.locator(".heads .readout")).to_contain_text(percent(trajectory.cross[13, 0, 1, 0, 0]))
+    page.mouse.down()
+    page.mouse.up()
+    expect(page).to_have_url(re.compile(r"head=cross\.1\.2"))
+    assert down > 20
+    page.goto(link(address, "replay", snapshot=str(replay.steps[13]), head="decoder.1.1"))
+    expect_snapshot(page, replay, 13)
+    rows = len(trajectory.decoder_input_tokens)
+    expect(page.locator("table.map td.closed")).to_have_text([""] * (rows * (rows - 1) // 2))
+
+
+def growing(replay: TrainingReplay, numbers: list[int], step: int = -1) -> dict:
+    """Return the player's data for a training under way that has these snapshots."""
+    whole = replay.trajectories[0]
+    names = ("encoder", "decoder", "cross", "probabilities")
+    parts = {name: getattr(whole, name)[numbers] for name in names}
+    outputs = tuple(whole.outputs[number] for number in numbers)
+    part = type(whole)(**{**vars(whole), **parts, "outputs": outputs})
+    so_far = TrainingReplay(replay.steps[numbers], (part,), replay.losses, replay.scores, replay.score_name)
+    facts = replay_facts(so_far, part, "cross", focus_of(so_far, part, "cross"), [(0, 0)], ("English", "French"))
+    return {"facts": facts, "layer": 0, "head": 0, "best": None, "step": step, "following": True}
+
+
+def test_a_growing_replay_is_followed_until_the_visitor_scrubs_back(page, replay):
+    position, steps = page.locator(".place"), replay.steps.tolist()
+    mount(page, "replay_player/player", growing(replay, [0]))
+    expect(slider(page)).to_be_disabled()
+    send_data(page, growing(replay, list(range(11))))
+    expect(position).to_have_text(f"Update {steps[10]:,} of {steps[10]:,}")
+    page.get_by_role("button", name="One snapshot back").click()
+    page.wait_for_function("window.reports.length === 1")
+    send_data(page, growing(replay, list(range(13)), step=steps[9]))
+    expect(position).to_have_text(f"Update {steps[9]:,} of {steps[12]:,}")
+    send_data(page, growing(replay, list(range(0, 15, 2)), step=steps[9]))  # every second snapshot is dropped
+    nearest = min(steps[0:15:2], key=lambda step: abs(step - steps[9]))
+    expect(position).to_have_text(f"Update {nearest:,} of {steps[14]:,}")
+    page.get_by_role("button", name="Last snapshot").click()
+    page.wait_for_function("window.reports.length === 2")
+    send_data(page, growing(replay, list(range(0, 19, 2))))
+    expect(position).to_have_text(f"Update {steps[18]:,} of {steps[18]:,}")
+    assert page.evaluate("window.reports") == [["step", steps[9]], ["step", -1]]
+
+
+def press(page: Page, label: str) -> None:
+    page.get_by_test_id("stMain").get_by_role("button", name=label, exact=True).click()
+
+
+def updates(page: Page) -> Locator:
+    return page.get_by_test_id("stMetric").filter(has_text="Update").get_by_test_id("stMetricValue").first
+
+
+def test_a_training_is_watched_to_its_end_by_two_browsers(visitor, address):
+    page, phone = visitor(), visitor("phone", width=390, height=844)
+    page.goto(link(address, "train live", **LEARNED_SOON))
+    press(page, "Start training")
+    expect(page).to_have_url(re.compile("job="))
+    phone.goto(page.url)
+    expect(phone.locator(".place")).to_be_visible()
+    until(lambda: not accessibility_problems(phone))  # the page draws itself every second
+    learned = page.get_by_text("Learned after")
+    expect(learned).to_be_visible()
+    expect(page.get_by_text("✓ exactly")).to_be_visible()
+    expect(phone.get_by_text("Learned after")).to_have_text(learned.inner_text())
+    expect(phone.locator(".place")).to_have_text(page.locator(".place").inner_text())
+
+
+def test_a_training_goes_on_beside_translations_asks_before_it_is_left_and_is_stopped(page, address, elsewhere):
+    page.goto(link(address, "train live", **LARGE))
+    press(page, "Start training")
+    expect(updates(page)).to_be_visible()
+    other = elsewhere(address)
+    other.get_by_label("Sentence to translate").fill("Where is my cat?")
+    other.get_by_label("Sentence to translate").press("Enter")
+    expect(other.get_by_text("Katze").first).to_be_visible()
+    before = updates(page).inner_text()
+    expect(updates(page)).not_to_have_text(before)
+    page.locator(".st-key-head_buttons").get_by_text("3", exact=True).click()
+    expect(page.get_by_role("heading", name=re.compile("layer [123], head 3"))).to_be_visible()
+    job = re.findall("job=([^&]+)", page.url)[0]
+    press(page, "Start again")
+    expect(page.get_by_role("button", name="Leave it and start again")).to_be_visible()
+    assert job in page.url
+    press(page, "Stop")
+    expect(page.get_by_text("Stopped after")).to_be_visible()
+    stopped = updates(page).inner_text()
+    page.reload()
+    expect(updates(page)).to_have_text(stopped)
+
+
+def test_two_runs_share_one_figure_and_stop_together(visitor, address):
+    page = visitor(scheme="dark")
+    page.goto(link(address, "compare runs", hyperparameter="norm"))
+    press(page, "Start both")
+    expect(page.locator(".legendtext")).to_have_text(["pre-norm", "post-norm"])
+    press(page, "Stop both")
+    expect(page.get_by_text("Stopped after")).to_have_count(2)
+    expect(page.locator(".finding .headline")).to_be_visible()
+    wait_until_idle(page)
+    until(lambda: not accessibility_problems(page))

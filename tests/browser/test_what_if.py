@@ -1,0 +1,126 @@
+"""The page “What if”: heads are switched off, weights are drawn by hand, and a translation of one's own is scored."""
+
+import re
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+from support.browser import go_back, mount, send_data, wait_until_idle
+
+from headlight.plots.tokens import shown_tokens
+from transformer.interpret.what_if.importance import head_importance
+
+TEXT = "I think that he has never read this book."
+HEADS = "cross.3.3", "cross.3.4"
+
+
+@pytest.fixture(scope="module")
+def first(shipped) -> str:
+    """The head that is off when the page opens."""
+    trace = shipped.trace(TEXT)
+    head = head_importance(shipped.model, trace.source_ids, trace.target_ids).default_head()
+    return f"{head.kind}.{head.layer + 1}.{head.head + 1}"
+
+
+def without(shipped, *heads: str) -> str:
+    """Return the translation without some heads, named as in the address."""
+    parts = (head.split(".") for head in heads)
+    zeroed = [f"zero:{kind}.{int(layer) - 1}.{int(head) - 1}" for kind, layer, head in parts]
+    return shipped.translate([TEXT], interventions=zeroed)[0]
+
+
+def switch(page: Page, name: str) -> Locator:
+    return page.locator(f"[data-name='{name}']")
+
+
+def test_heads_are_switched_off_and_on_by_mouse_and_keys_and_the_link_keeps_them(
+    page, address, elsewhere, shipped, first
+):
+    page.goto(f"{address}/what_if?text={TEXT}")
+    changed = page.locator(".translations .line").filter(has_text=re.compile("^Without ")).locator("strong")
+    expect(changed).to_have_text(without(shipped, first))
+    assert without(shipped, first) != without(shipped)
+    table = page.locator(".translations .scroller")
+    assert table.evaluate("place => place.scrollWidth <= place.clientWidth"), "both translations fit"
+    wait_until_idle(page)
+    switch(page, first).focus()
+    page.keyboard.press("Escape")
+    expect(page.get_by_text("All heads are on.")).to_be_visible()
+    page.wait_for_url("**off=none")
+    wait_until_idle(page)
+    switch(page, HEADS[0]).click()
+    page.wait_for_url(f"**off={HEADS[0]}")
+    page.keyboard.press("ArrowRight")
+    expect(switch(page, HEADS[1])).to_be_focused()
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"**off={'-'.join(HEADS)}")
+    expect(changed).to_have_text(without(shipped, *HEADS))
+    other = elsewhere(page.url)
+    for name in HEADS:
+        expect(switch(other, name)).to_have_attribute("aria-pressed", "true")
+    switch(page, HEADS[1]).click()
+    page.wait_for_url(f"**off={HEADS[0]}")
+    go_back(page)
+    expect(switch(page, HEADS[1])).to_have_attribute("aria-pressed", "true")
+
+
+def test_a_token_is_hidden_by_a_click_and_a_bar_moved_by_keys_is_a_change_by_hand(page, address, elsewhere, shipped):
+    trace = shipped.trace(TEXT)
+    number = trace.source_tokens.index("▁book") + 1
+    changed = page.locator(".translations .line strong")
+    page.goto(f"{address}/what_if?what_if=rewrite+attention&text={TEXT}&head=cross.3.4&rewrite_key=1")
+    expect(changed).to_be_visible()
+    wait_until_idle(page)
+    page.locator(".weight_bars button").nth(number - 1).click()
+    expect(changed).to_have_text(shipped.translate([TEXT], interventions=[f"forbid:cross.*.*:{number - 1}"])[0])
+    page.wait_for_url(f"**rewrite_key={number}")
+    wait_until_idle(page)
+    page.locator(".weight_bars input").nth(number - 1).press("End")
+    page.wait_for_url("**rewrite=by+hand**")
+    weights = ",".join("1" if token == "▁book" else "0" for token in trace.source_tokens)
+    by_hand = shipped.translate([TEXT], interventions=[f"given:cross.*.*:{weights}"])[0]
+    expect(changed).to_have_text(by_hand)
+    wait_until_idle(page)
+    other = elsewhere(page.url)
+    expect(other.locator(".weight_bars .number").nth(number - 1)).to_have_text("100 %")
+    expect(other.locator(".translations .line strong")).to_have_text(by_hand)
+
+
+def drag(page: Page, number: int, weight: float) -> None:
+    """Draw a bar to a weight, the mouse still down."""
+    script = "(bar, weight) => { bar.value = weight; bar.dispatchEvent(new Event('input')); }"
+    page.locator(".weight_bars input").nth(number - 1).evaluate(script, weight)
+
+
+def test_the_answer_to_one_drag_does_not_undo_the_next(page):
+    data = {"kind": "cross", "row": 0, "row_token": "x", "tokens": ["a", "b"], "before": [0.5, 0.5], "key": 0}
+    numbers, bars = page.locator(".weight_bars .number"), page.locator(".weight_bars input")
+    mount(page, "weight_bars/bars", {**data, "after": [0.5, 0.5]})
+    drag(page, 1, 0.8)
+    bars.first.dispatch_event("change")
+    page.wait_for_function("window.reports.length === 1")
+    drag(page, 2, 0.6)
+    send_data(page, {**data, "after": [0.8, 0.2]})
+    expect(numbers).to_have_text(["40 %", "60 %"])
+    bars.nth(1).dispatch_event("change")
+    page.wait_for_function("window.reports.length === 2")
+    assert page.evaluate("window.reports") == [["weights", "0.8-0.2"], ["weights", "0.4-0.6"]]
+    send_data(page, {**data, "after": [0.3, 0.7]})  # the address decides
+    expect(numbers).to_have_text(["30 %", "70 %"])
+
+
+def test_a_translation_is_typed_and_the_link_keeps_it_until_the_next_sentence(page, address, elsewhere, shipped):
+    text, typed = "I love my teacher.", "Ich mag meine Lehrerin."
+    page.goto(f"{address}/what_if?what_if=your+translation&text={text}")
+    field = page.get_by_label("Your translation", exact=True)
+    tokens = page.locator(".translations tr").first.locator("td.token")
+    expect(tokens.first).to_be_visible()
+    wait_until_idle(page)
+    field.fill(typed)
+    field.press("Enter")
+    expect(tokens).to_have_text(shown_tokens(shipped.trace(text, target=typed).target_tokens))
+    page.wait_for_url("**own_target=Ich**")
+    expect(elsewhere(page.url).get_by_label("Your translation", exact=True)).to_have_value(typed)
+    page.get_by_label("Sentence to translate").fill("She reads a book.")
+    page.get_by_label("Sentence to translate").press("Enter")
+    expect(field).not_to_have_value(typed)
+    expect(page).not_to_have_url(re.compile("own_target"))
