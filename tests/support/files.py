@@ -22,33 +22,26 @@ _LINES = ("x = " + "[" * DEEP, "x." * 500 + "x = 1", "x = " + "{a=" * DEEP, "[" 
 
 
 def hostile_bytes(content: bytes, chance: Chance) -> bytes:
-    """The bytes with one to three faults: a cut, flipped bits, a part that is gone, twice there, strange or zero."""
-    content = bytearray(content)
+    """Return the bytes with one to three faults: a cut, flipped bits, a part that is gone, doubled, strange or zero."""
+    data = bytearray(content)
     for _ in range(chance.randint(1, 3)):
-        first = chance.randrange(len(content) + 1)
-        last = min(len(content), first + chance.choice((1, 8, 100, 10_000)))
-        match chance.randrange(7):
+        first = chance.randrange(len(data) + 1)
+        part = data[first : first + chance.choice((1, 8, 100, 10_000))]
+        size = len(part)
+        others = (b"", part * 2, chance.randbytes(size), b"\0" * size, b"\xff" * size, chance.choice(_BYTES) + part)
+        match chance.randrange(6):
             case 0:
-                del content[first:]
-            case 1:
+                del data[first:]
+            case 1 if data:
                 for _ in range(chance.randint(1, 40)):
-                    if content:
-                        content[chance.randrange(len(content))] ^= 1 << chance.randrange(8)
-            case 2:
-                del content[first:last]
-            case 3:
-                content[first:first] = content[first:last]
-            case 4:
-                content[first:last] = chance.randbytes(last - first)
-            case 5:
-                content[first:last] = bytes([chance.choice((0, 255))]) * (last - first)
-            case 6:
-                content[first:first] = chance.choice(_BYTES)
-    return bytes(content)
+                    data[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
+            case _:
+                data[first : first + size] = chance.choice(others)
+    return bytes(data)
 
 
 def hostile_value(chance: Chance) -> object:
-    """A value of JSON's, seldom the one that was expected."""
+    """Return a value of JSON, seldom an expected one."""
     match chance.randrange(8):
         case 0:
             return chance.choice((None, True, False))
@@ -96,22 +89,15 @@ def _changed(value: object, chance: Chance) -> object:
 
 
 def hostile_toml(content: bytes, chance: Chance) -> bytes:
-    """A TOML file with a setting of another value, a line that is gone, twice there or of nobody's."""
+    """Return a TOML file with another value of a setting, or a line that is gone, doubled or strange."""
     if chance.random() < 0.2:
         return hostile_bytes(content, chance)
     lines = content.decode().splitlines()
     for _ in range(chance.randint(1, 3)):
         index = chance.randrange(len(lines))
-        match chance.randrange(6):
-            case 0:
-                del lines[index]
-            case 1:
-                lines.insert(index, lines[chance.randrange(len(lines))])
-            case 2:
-                lines[index] = chance.choice(_LINES)
-            case _:
-                if "=" in lines[index]:
-                    lines[index] = f"{lines[index].split('=')[0]}= {_toml_value(chance)}"
+        line, other = lines[index], chance.choice(lines)
+        setting = f"{line.split('=')[0]}= {_toml_value(chance)}" if "=" in line else line
+        lines[index : index + 1] = chance.choice(([], [other, line], [chance.choice(_LINES)], *[[setting]] * 3))
         lines = lines or [""]
     return "\n".join(lines).encode("utf-8", "surrogatepass")
 
@@ -124,7 +110,7 @@ def _toml_value(chance: Chance) -> str:
 
 
 def hostile_tensors(content: bytes, chance: Chance) -> bytes:
-    """A safetensors file with a header that lies, or faults in its bytes."""
+    """Return a safetensors file with a wrong header, or faults in its bytes."""
     if chance.random() < 0.5:
         return hostile_bytes(content, chance)
     size = int.from_bytes(content[:8], "little")
@@ -134,7 +120,7 @@ def hostile_tensors(content: bytes, chance: Chance) -> bytes:
 
 
 def hostile_archive(content: bytes, chance: Chance) -> bytes:
-    """An .npz with faults in its bytes, or in whole members: another header, shape, type, name, or none."""
+    """Return an .npz with faults in its bytes, or in whole members: another header, shape, type, name, or none."""
     if chance.random() < 0.3:
         return hostile_bytes(content, chance)
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
@@ -161,7 +147,7 @@ def hostile_archive(content: bytes, chance: Chance) -> bytes:
 
 
 def _with_header(member: bytes, chance: Chance) -> bytes:
-    """The same values under a header that says something else of them."""
+    """Return the values under another header."""
     file = io.BytesIO(member)
     np.lib.format.read_magic(file)
     shape, _, dtype = np.lib.format.read_array_header_1_0(file)
@@ -176,7 +162,7 @@ def _with_header(member: bytes, chance: Chance) -> bytes:
 
 
 def _with_values(member: bytes, chance: Chance) -> bytes:
-    """A sound array of the same shape with strange numbers or texts, or a sound one of another."""
+    """Return a sound array with strange numbers or texts, or of another shape."""
     array = np.load(io.BytesIO(member))
     if array.dtype.kind == "U":
         texts = ("", "\ud800", "a" * 1000, "\0", "zero:cross.0.0", "forbid:cross.9.9:3@4-", "decoded", "prefix")
@@ -193,7 +179,7 @@ def _with_values(member: bytes, chance: Chance) -> bytes:
 
 
 def hostile_corpus(content: bytes, chance: Chance) -> bytes:
-    """Pairs with faults before or after they are packed, or one very long line."""
+    """Return pairs with faults before or after they are packed, or one very long line."""
     match chance.randrange(4):
         case 0:
             return gzip.compress(hostile_bytes(gzip.decompress(content), chance), 1)
