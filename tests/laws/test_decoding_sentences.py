@@ -81,11 +81,11 @@ def test_the_gain_of_beam_search_or_the_loss_of_greedy_decoding(size, alpha):
 def test_each_fate_of_greedys_path_is_told_apart():
     greedy, better = Hypothesis((5, 3), -2.0, -2.0, True), Hypothesis((6, 3), -2.5, -1.3, True)
 
-    def found(ended, beams):
+    def described(ended, beams):
         record = SearchRecord(tuple(ended), tuple(beams), ())
         return describe_search(record, greedy, Beam(2, 0.6), lambda ids: "")
 
-    assert found([better, better, greedy], [((6,), (5,))])[0]["rank"] == 3
-    fell, attempt = found([better], [((5,), (6,)), ((5, 7), (6, 7))])
+    assert described([better, better, greedy], [((6,), (5,))])[0]["rank"] == 3
+    fell, attempt = described([better], [((5,), (6,)), ((5, 7), (6, 7))])
     assert (fell["step"], fell["steps"], attempt) == (2, 2, "a wider beam.")
-    assert "unfinished" in found([better], [((5,), (6,))])[0]
+    assert "unfinished" in described([better], [((5,), (6,))])[0]

@@ -104,19 +104,19 @@ def shapes() -> list[dict]:
 
     But for a matrix of its own beside an output projection of its own, which the configuration refuses.
     """
-    fields, draw, found, met = SHAPES | MORE, random.Random(1), [], set()
-    wanted = {
+    fields, draw, result, met = SHAPES | MORE, random.Random(1), [], set()
+    remaining = {
         triple
         for three in itertools.combinations(fields.items(), 3)
         for triple in itertools.product(*([(name, value) for value in values] for name, values in three))
         if not REFUSED.issubset(triple)
     }
-    while met < wanted:
+    while met < remaining:
         some = ({name: draw.choice(values) for name, values in fields.items()} for _ in range(30))
         allowed = (each for each in some if not REFUSED.issubset(each.items()))
-        found.append(max(allowed, key=lambda each: len(triples(each) - met)))
-        met |= triples(found[-1])
-    return found
+        result.append(max(allowed, key=lambda each: len(triples(each) - met)))
+        met |= triples(result[-1])
+    return result
 
 
 @cache
@@ -130,18 +130,18 @@ def parts_add_up_to_the_logit(case):
     seen = record(case.model, [SOURCE], [case.fed], Request(keep=keep))
     for step in (0, 3, len(WORDS)):
         for against, logit in ((None, 0.0), (9, case.logits[step, 9])):
-            found = attribution_of(case.model, seen, step, TOKEN, against)
-            yield found.logit, case.logits[step, TOKEN] - logit, 1e-4
-            yield found.total, found.logit, 1e-3
+            result = attribution_of(case.model, seen, step, TOKEN, against)
+            yield result.logit, case.logits[step, TOKEN] - logit, 1e-4
+            yield result.total, result.logit, 1e-3
 
 
 def parts_add_up_to_the_score(case):
     seen = record(case.model, [SOURCE], [case.fed], Request(keep=KEPT))
     for kind, layer in itertools.product(AttentionKind, (0, 1)):
         scores = scores_of(seen.call(f"{kind.block_name(layer)}.core"))[0, 1]
-        found = score_parts_of(case.model, seen, HeadRef(kind, layer, 1), 2, 1)
-        yield found.total, scores[2, 1], 1e-4
-        yield found.grouped().total, scores[2, 1], 1e-4
+        result = score_parts_of(case.model, seen, HeadRef(kind, layer, 1), 2, 1)
+        yield result.total, scores[2, 1], 1e-4
+        yield result.grouped().total, scores[2, 1], 1e-4
         difference = score_parts_of(case.model, seen, HeadRef(kind, layer, 1), 2, 1, against=0)
         yield difference.total, scores[2, 1] - scores[2, 0], 1e-4
 
@@ -180,15 +180,15 @@ def a_block_recomputed_in_numpy_is_the_models(case):
 def attributions_start_from_the_same_log_probability(case):
     expected = case.logits[-1].log_softmax(-1)[TOKEN]
     for method in (gradient_times_input, leave_one_out):
-        found = method(case.model, SOURCE, case.fed, TOKEN)
-        yield found.log_probability, expected, 1e-4
-        yield (found.source.shape, found.prefix.shape), ((len(SOURCE),), (len(case.fed),)), 0
+        result = method(case.model, SOURCE, case.fed, TOKEN)
+        yield result.log_probability, expected, 1e-4
+        yield (result.source.shape, result.prefix.shape), ((len(SOURCE),), (len(case.fed),)), 0
 
 
 def embeddings_and_positions_sum_to_what_is_read(case):
-    found = embedding_sum(case.model, SOURCE, list("abcde"))
-    yield found.embeddings + found.positions, found.total, 1e-5
-    yield found.total, case.stream.encoder.summed, 1e-5
+    result = embedding_sum(case.model, SOURCE, list("abcde"))
+    yield result.embeddings + result.positions, result.total, 1e-5
+    yield result.total, case.stream.encoder.summed, 1e-5
 
 
 def decoding_has_the_log_probability_of_its_replay(case):
@@ -199,8 +199,8 @@ def decoding_has_the_log_probability_of_its_replay(case):
 
 def so_it_has_under_interventions(case):
     with apply_interventions(case.model, ["forbid:cross.*.*:1", "zero:decoder.1.2"]):
-        found = case.decoded()
-        yield found.log_probability, case.log_probability(found.ids), 1e-3
+        result = case.decoded()
+        yield result.log_probability, case.log_probability(result.ids), 1e-3
 
 
 def the_decoder_lens_ends_in_the_translation(case):
@@ -226,5 +226,5 @@ LAWS = (
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law.__name__)
 def test_it_holds_in_every_shape(law: Law):
     for name, case in cases().items():
-        for found, expected, tolerance in law(case):
-            np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance, err_msg=name)
+        for result, expected, tolerance in law(case):
+            np.testing.assert_allclose(result, expected, rtol=0, atol=tolerance, err_msg=name)

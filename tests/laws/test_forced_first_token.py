@@ -50,12 +50,12 @@ def test_only_a_token_that_was_chosen_can_turn(translator, traces):
     """A head turns a translation where greedy decoding from the forced token on goes another way without it."""
     turned = []
     for trace in traces:
-        found = head_importance(translator.model, trace.source_ids, trace.target_ids)
-        assert found.log_probabilities.sum() == pytest.approx(trace.log_probability, abs=1e-3)
-        for heads, _ in found.ranked():
-            assert found.of(heads.kind)[heads.layer, heads.head, 0] == 0
+        result = head_importance(translator.model, trace.source_ids, trace.target_ids)
+        assert result.log_probabilities.sum() == pytest.approx(trace.log_probability, abs=1e-3)
+        for heads, _ in result.ranked():
+            assert result.of(heads.kind)[heads.layer, heads.head, 0] == 0
             without = translator.trace(trace.source_text, interventions=[Zero.of(heads)])
-            changed = found.turned[heads.kind][heads.layer, heads.head]
+            changed = result.turned[heads.kind][heads.layer, heads.head]
             assert changed == (without.target_ids != trace.target_ids)
             turned.append(changed)
     assert not all(turned)
@@ -103,8 +103,8 @@ def test_importance_and_means_of_a_corpus_leave_it_out():
         scores = to_array(seen.logits[0].log_softmax(-1))
         rows += [scores[step, id] for step, id in enumerate(each.target[1:]) if step]
         losses.append(head_importance(model, each.source, each.target[1:]).total("cross"))
-    found = measure_importance(model, examples).importance()
-    assert found.log_probabilities == pytest.approx(np.mean(rows), abs=1e-5)
-    np.testing.assert_allclose(found.cross, sum(losses) / len(rows), atol=1e-5)
+    result = measure_importance(model, examples).importance()
+    assert result.log_probabilities == pytest.approx(np.mean(rows), abs=1e-5)
+    np.testing.assert_allclose(result.cross, sum(losses) / len(rows), atol=1e-5)
     means = measure_means(model, examples).cross[0]
     np.testing.assert_allclose(means, np.concatenate(outputs, axis=1).mean(axis=1), atol=1e-5)

@@ -122,10 +122,10 @@ CASES = [
 def test_each_is_what_is_computed_by_hand(both, intervention, change):
     model, by_hand = both
     with apply_interventions(model, [intervention], MEANS):
-        found = record(model, [SOURCE], [FED], Request(keep=())).logits[0].numpy()
-    np.testing.assert_allclose(found, by_hand(str(intervention.kind), intervention.layer, change), atol=1e-11)
+        result = record(model, [SOURCE], [FED], Request(keep=())).logits[0].numpy()
+    np.testing.assert_allclose(result, by_hand(str(intervention.kind), intervention.layer, change), atol=1e-11)
     plain = by_hand("none", 0, None)
-    assert np.abs(found - plain).max() > 1e-3, "and it is another run"
+    assert np.abs(result - plain).max() > 1e-3, "and it is another run"
 
 
 def test_a_patched_head_is_what_is_computed_by_hand(both):
@@ -133,16 +133,16 @@ def test_a_patched_head_is_what_is_computed_by_hand(both):
     for kind, rows in (("encoder", 7), ("decoder", 5), ("cross", 5)):
         patch = Patch(kind, 1, 3, value=VECTORS[6][:rows])
         with apply_interventions(model, [patch]):
-            found = record(model, [SOURCE], [FED], Request(keep=())).logits[0].numpy()
-        np.testing.assert_allclose(found, by_hand(f"{kind}.heads", 1, put(3, EVERY, VECTORS[6][:rows])), atol=1e-11)
+            result = record(model, [SOURCE], [FED], Request(keep=())).logits[0].numpy()
+        np.testing.assert_allclose(result, by_hand(f"{kind}.heads", 1, put(3, EVERY, VECTORS[6][:rows])), atol=1e-11)
 
 
 def test_a_function_on_the_decoders_own_attention_reads_nothing_that_is_masked(both):
     model, by_hand = both
     with apply_interventions(model, [Apply("decoder", lambda weights: weights + 0.1, 1)]):
-        found = record(model, [SOURCE], [FED], Request(keep=())).logits[0].numpy()
+        result = record(model, [SOURCE], [FED], Request(keep=())).logits[0].numpy()
     np.testing.assert_allclose(
-        found, by_hand("decoder", 1, lambda x: np.where(np.tri(5, dtype=bool), x + 0.1, 0)), atol=1e-11
+        result, by_hand("decoder", 1, lambda x: np.where(np.tri(5, dtype=bool), x + 0.1, 0)), atol=1e-11
     )
 
 
@@ -162,14 +162,14 @@ def test_what_is_decoded_with_a_cache_is_the_run_of_all_rows_at_once(model, inte
     means = Means(*(None if each is None else each.float() for each in vars(MEANS).values()))
     with apply_interventions(model, [intervention], means):
         if isinstance(strategy, Beam):
-            found = beam_search(model, [SOURCE], strategy)[0][0]
+            result = beam_search(model, [SOURCE], strategy)[0][0]
         else:
-            found = decode(model, [SOURCE], strategy)[0]
-        replayed = logits(model, SOURCE, [2, *found.ids[:-1]]).log_softmax(dim=-1)
-    assert replayed[range(len(found.ids)), found.ids].sum().item() == pytest.approx(found.log_probability, abs=2e-3)
+            result = decode(model, [SOURCE], strategy)[0]
+        replayed = logits(model, SOURCE, [2, *result.ids[:-1]]).log_softmax(dim=-1)
+    assert replayed[range(len(result.ids)), result.ids].sum().item() == pytest.approx(result.log_probability, abs=2e-3)
     if isinstance(strategy, Greedy):
         replayed[:, list(model.config.never_chosen)] = -torch.inf
-        assert tuple(replayed.argmax(dim=-1).tolist()) == found.ids
+        assert tuple(replayed.argmax(dim=-1).tolist()) == result.ids
 
 
 EVERYTHING = (*RESIDUAL_STREAM, "*.*.*_attention.output", "*.*.*_attention.core", "*.*.feed_forward.activate")
@@ -185,12 +185,12 @@ def test_a_patch_with_what_is_there_changes_no_bit_and_with_another_runs_stream_
             with apply_interventions(model, [Patch.from_activations(here, part, layer, head=head, position=position)]):
                 assert torch.equal(logits(model, SOURCE), here.logits[0])
         with apply_interventions(model, [Patch.from_activations(there, part, layer, head=head)]):
-            found = logits(model, SOURCE)
+            result = logits(model, SOURCE)
         # the decoder's stream is all that comes after it only behind its last layer: below, it reads the memory again
         whole = part == "encoder.stream" or (part == "decoder.stream" and layer == layers - 1)
-        assert torch.equal(found, there.logits[0]) == whole
+        assert torch.equal(result, there.logits[0]) == whole
         first = part == "decoder.stream" and layer == 0 or (part in ("decoder", "decoder.attention") and layer == 0)
-        assert torch.equal(found, here.logits[0]) == first, "before the first cross-attention nothing knows the source"
+        assert torch.equal(result, here.logits[0]) == first, "before the first cross-attention nothing knows the source"
 
 
 @pytest.mark.parametrize("intervention", [case[0] for case in CASES], ids=lambda each: str(each))

@@ -30,8 +30,8 @@ def test_a_logit_and_its_probability_by_hand(text):
         hidden, row = stream.decoder.end[step].astype(np.float64), weight[best].astype(np.float64)
         finding = logit_by_hand(stream.decoder.end[step], weight[best], logits[best], 0.5)
         places = [term["dimension"] - 1 for term in finding["terms"]]
-        for term, place in zip(finding["terms"], places, strict=True):
-            assert (term["hidden"], term["weight"]) == pytest.approx((hidden[place], row[place]))
+        for term, at in zip(finding["terms"], places, strict=True):
+            assert (term["hidden"], term["weight"]) == pytest.approx((hidden[at], row[at]))
         products = hidden * row
         left = np.delete(products, places)
         assert len(places) == 4 and abs(left).max() <= abs(products[places]).min()

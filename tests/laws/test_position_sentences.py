@@ -44,8 +44,8 @@ def test_the_angle_of_an_offset_the_wavelengths_and_the_columns_that_hardly_chan
         if angle >= 360:
             assert (finding["turns"], finding["rest"]) == (angle // 360, pytest.approx(angle % 360))
         waves = {"wave": pair, "first_wave": 0, "last_wave": pairs - 1}
-        for name, place in waves.items():
-            assert finding[name] == pytest.approx(2 * math.pi * base ** (2 * place / d_model))
+        for name, at in waves.items():
+            assert finding[name] == pytest.approx(2 * math.pi * base ** (2 * at / d_model))
         still = sum(max(column) - min(column) < finding["least_change"] for column in columns)
         assert (finding["last"], finding["columns"], finding["still"]) == (length - 1, d_model, still)
         assert ("rotation" in finding) == (offset < length) and (offset >= length or finding["error"] < 1e-4)

@@ -17,8 +17,8 @@ _LEARNED = replace(_UNDER_WAY, update=575, exact_match=0.992, measured=500, seco
 _FAILED = replace(_UNDER_WAY, update=2000, end="limit", exact_match=0.37, seconds=70)
 
 
-def _view(state: str, status: ToyStatus | None, place: int = 0) -> JobView:
-    return JobView(_SETTINGS, state, place, status, None)
+def _view(state: str, status: ToyStatus | None, position: int = 0) -> JobView:
+    return JobView(_SETTINGS, state, position, status, None)
 
 
 def test_texts_of_task_and_model():
@@ -29,7 +29,7 @@ def test_texts_of_task_and_model():
 
 
 @pytest.mark.parametrize(
-    "state, status, place, shown",
+    "state, status, position, shown",
     [
         ("waiting", None, 3, "Place 3"),
         ("running", _UNDER_WAY, 0, "20.0 updates per second: of 90 held-out sequences it writes 50 %"),
@@ -38,8 +38,8 @@ def test_texts_of_task_and_model():
         ("stopped", replace(_UNDER_WAY, update=1), 0, "after 1 update."),
     ],
 )
-def test_the_state_of_a_run_has_its_numbers(state, status, place, shown):
-    assert shown in live_content.state_text(_view(state, status, place))
+def test_the_state_of_a_run_has_its_numbers(state, status, position, shown):
+    assert shown in live_content.state_text(_view(state, status, position))
 
 
 def test_the_time_left_is_that_to_the_limit_and_two_runs_are_compared_when_both_are_over():

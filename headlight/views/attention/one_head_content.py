@@ -55,11 +55,7 @@ def head_payload(
         "sure": role.more,
         "rows": rows_named(heads.kind, by_input=by_input),
         "examples": [first],
-        "groups": [],
-        "facts": [],
-        "histograms": [],
-        "joins": [],
-        "nearest": [],
+        **dict.fromkeys(("groups", "facts", "histograms", "joins", "nearest"), []),
         "of": "",
     }
     if atlas is None or entry is None:

@@ -1,7 +1,9 @@
 """Example cards of Home, facts of its token lines, and findings on a translation and on the map of one head."""
 
+import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -26,39 +28,17 @@ class Card:
     sentences: dict[str, str]
 
 
-_IT = {f"The {animal}": f"The {animal} is hungry because it has not eaten." for animal in ("cat", "dog", "child")}
-
-
-def _card(title: str, question: str, sentence: str) -> Card:
-    return Card(title, question, {sentence: sentence})
-
-
+_FILE = Path(__file__).with_name("cards.toml")
 CARDS = {
-    ("English", "German"): (
-        _card("Where does the verb go?", "German keeps it for the end.", "I think that he has never read this book."),
-        Card("er, sie or es?", "Watch “it”: … is hungry because it has not eaten.", _IT),
-        _card("One word or two?", "“bus stop” becomes one long word.", "I am waiting at the bus stop."),
-        _card(
-            "Where does he sit?",
-            "“Bank” is a bench, “Ufer” is by the water. Which does it take?",
-            "He sat on the bank of the river.",
-        ),
-    ),
-    ("English", "French"): (
-        _card("Where does the colour go?", "Follow the line of “red”.", "The red car is very fast."),
-        _card("One word or two?", "“not” becomes two words.", "He does not speak French."),
-        _card("Where does “them” go?", "French puts it before the verb.", "I see them every day."),
-        _card(
-            "A game or a fire?", "“match” is a game, “allumette” makes fire. Which does it take?", "We won the match."
-        ),
-    ),
+    languages: tuple(Card(**card) for card in cards)
+    for languages, cards in tomllib.loads(_FILE.read_text(encoding="utf-8")).items()
 }
 
 
 def cards_of(source_language: str, target_language: str, probes: Sequence[tuple[str, str]]) -> tuple[Card, ...]:
     """Return the cards of a pair of languages; for others one for each of the first sentences of a training replay."""
     made = (Card(source, f"In its training replay: {target}", {"try it": source}) for source, target in probes[:3])
-    return CARDS.get((source_language, target_language)) or tuple(made)
+    return CARDS.get(f"{source_language} to {target_language}") or tuple(made)
 
 
 def lines_facts(trace: Trace, shown: AttentionMap) -> dict:

@@ -20,15 +20,12 @@ PLACES = 10  # by which the sentence is moved
 FLAT = 0.05  # numbers that differ by less change the ratio of two weights by 5 % at most
 _ROUNDING = 1e-3  # of the largest number
 TEMPLATES = Templates.beside(__file__)
-WHY = TEMPLATES.texts["why"]
-LOOK_FOR = TEMPLATES.texts["look_for"]
-CROSS = TEMPLATES.texts["cross"]
 
 
 def show(request: TranslationRequest) -> None:
     """Show each head's bias over distance, and between the tokens of the reader's sentence. Raises UserError."""
     model = results.translator(request.checkpoint).model
-    st.markdown(WHY)
+    st.markdown(TEMPLATES.texts["why"])
     with st.container():  # where a phone shows a figure before what is said of it, this stays with the words above
         _show_formula(model.config)
     biases = {stack: relative_bias(model, stack) for stack in Stack}
@@ -47,8 +44,8 @@ def show(request: TranslationRequest) -> None:
             show_figure(plots.bias_curves(bias, head, far, theme="page"), f"bias_{stack}", alt, finding)
             st.caption(plain(str(describe_buckets(model.config, bias))))
     show_finding(see, "another head: which of them look to a neighbour, and do any look far away?")
-    st.markdown(LOOK_FOR)
-    st.caption(CROSS)
+    st.markdown(TEMPLATES.texts["look_for"])
+    st.caption(TEMPLATES.texts["cross"])
     _show_sentence(request, biases[side], side, head)
 
 

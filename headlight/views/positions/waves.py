@@ -28,8 +28,6 @@ _MOST_LEARNED = 128
 _USUAL_PAIR = 4
 STILL = 0.1  # a column whose values differ by less than this over all positions hardly tells them apart
 TEMPLATES = Templates.beside(__file__)
-READ = TEMPLATES.texts["read"]
-MULTIPLIED = TEMPLATES.texts["multiplied"]
 
 
 def show(request: TranslationRequest) -> None:
@@ -40,8 +38,8 @@ def show(request: TranslationRequest) -> None:
         _show_learned(model)
     elif has_formula(model):
         _show_waves(model_encoding(model))
-        if model.config.positions == Positions.MULTIPLIED:
-            st.caption(plain(MULTIPLIED))
+        if model.config.positions == Positions.TEMPLATES.texts["multiplied"]:
+            st.caption(plain(TEMPLATES.texts["multiplied"]))
     else:
         show_finding(TEMPLATES("no_positions").followed_by(TEMPLATES("nothing_to_draw")))
 
@@ -66,7 +64,7 @@ def _show_waves(encoding: Encoding) -> None:
         alt = f"Unit circle of pair {pair} with the arrows of positions {position} and {position + offset}"
         show_figure(plots.rotation(shown, pair, position, offset, theme="page"), "rotation", alt, see)
     show_finding(see, "another position: both arrows rotate, the angle between them stays the same. Then pair 0.")
-    st.markdown(READ)
+    st.markdown(TEMPLATES.texts["read"])
     st.latex(formula(shown))
     st.latex(rotation_formula(shown, pair, position, offset))
     if encoding.first_position:

@@ -19,7 +19,6 @@ from transformer.interpret.trace import Trace
 
 AGREE, PARTLY = 0.7, 0.3  # rank correlations from which two methods agree, and from which they do in part
 TEMPLATES = Templates.beside(__file__)
-ATTEMPT = TEMPLATES.texts["attempt"]
 
 
 def show(request: TranslationRequest) -> None:
@@ -54,7 +53,7 @@ def show(request: TranslationRequest) -> None:
     )
     alt = f"For each source and prefix token its support for {quoted(names[0])} against {quoted(names[1])}"
     finding = describe_contrast(contrast)
-    show_result(plots.contrast(contrast, theme="page"), "contrast", alt, finding, ATTEMPT)
+    show_result(plots.contrast(contrast, theme="page"), "contrast", alt, finding, TEMPLATES.texts["attempt"])
     st.caption(TEMPLATES.texts["caption"])
 
 

@@ -27,7 +27,6 @@ from transformer.interpret.trace import Trace
 from transformer.interpret.what_if.logit_attribution import LogitAttribution
 
 TEMPLATES = Templates.beside(__file__)
-ATTEMPT = TEMPLATES.texts["attempt"]
 
 
 def show(request: TranslationRequest) -> None:
@@ -41,7 +40,9 @@ def show(request: TranslationRequest) -> None:
     step = choose_output_token(trace, shares.least_word)
     alt = "For each output token the shares of source and prefix, by ALTI+ and by rollout"
     finding = describe_shares(shares)
-    show_result(plots.source_or_prefix(shares, step, theme="page"), "source_or_prefix", alt, finding, ATTEMPT)
+    show_result(
+        plots.source_or_prefix(shares, step, theme="page"), "source_or_prefix", alt, finding, TEMPLATES.texts["attempt"]
+    )
     _show_token(trace, step, contributions.across[-1][step])
     _show_parts(request, trace, step)
     st.caption(

@@ -1,6 +1,8 @@
 """The view of two trainings that differ in one hyperparameter, in one figure."""
 
+import tomllib
 from dataclasses import dataclass, fields, replace
+from pathlib import Path
 from typing import Any
 
 import streamlit as st
@@ -31,43 +33,9 @@ class Hyperparameter:
     question: str
 
 
+_FILE = Path(__file__).with_name("hyperparameters.toml")
 HYPERPARAMETERS = {
-    "schedule": Hyperparameter(
-        "schedule",
-        {"Noam": "noam", "constant": "none", "warm-up, then constant": "constant"},
-        "When does a high learning rate hurt? Try post-norm, too.",
-    ),
-    "warm-up": Hyperparameter(
-        "warmup_steps",
-        {"200 updates": 200, "25 updates": 25, "800 updates": 800},
-        "A shorter warm-up has a higher peak. Is sooner and higher better?",
-    ),
-    "label smoothing": Hyperparameter(
-        "label_smoothing",
-        {"no smoothing": 0.0, "0.1": 0.1, "0.3": 0.3},
-        "With smoothing the loss cannot reach 0: compare the exact match instead.",
-    ),
-    "norm": Hyperparameter(
-        "norm",
-        {"pre-norm": "pre", "post-norm": "post"},
-        "Pre-norm leaves a way through all layers without a LayerNorm (Xiong et al. 2020). Does it learn sooner?",
-    ),
-    "positions": Hyperparameter(
-        "positions",
-        {
-            "sine and cosine": "sinusoidal",
-            "no positions": "none",
-            "relative (T5)": "relative",
-            "wrong (multiplied)": "multiplied",
-        },
-        "Without positions the encoder reads a bag of symbols. Relative ones learn a number for each distance (T5). "
-        "The wrong ones multiply where the formula divides. Which ones still work in sequences twice as long?",
-    ),
-    "heads": Hyperparameter(
-        "num_heads",
-        {"8 heads": 8, "1 head": 1, "2 heads": 2, "4 heads": 4},
-        "One head of 64 dimensions, or eight of 8: is one large head enough?",
-    ),
+    name: Hyperparameter(**fields) for name, fields in tomllib.loads(_FILE.read_text(encoding="utf-8")).items()
 }
 
 

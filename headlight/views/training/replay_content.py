@@ -18,7 +18,6 @@ MOST_LETTERS = 70  # of an output in a sentence
 TRY = "play it again: what improves first?"
 TEMPLATES = Templates.beside(__file__)
 ABOUT = TEMPLATES.texts["about"]
-_LOOK_FOR = TEMPLATES.texts["look_for"]
 FULL = 65535  # the weight 1, as it is sent
 
 
@@ -38,7 +37,7 @@ def replay_page(shown: dict, step: int, checkpoint: str) -> str:
     `shown` has the facts of the replay and the chosen layer and head, from 0.
     """
     source, target = (shown["facts"][f"{side}_text"] for side in ("source", "target"))
-    words = Words("The replay of a training", source, target, checkpoint, _LOOK_FOR)
+    words = Words("The replay of a training", source, target, checkpoint, TEMPLATES.texts["look_for"])
     return standalone("replay_player/player", {**shown, "step": step, "following": False}, words)
 
 

@@ -58,8 +58,8 @@ def test_the_bar_offers_the_target_languages_and_the_address_keeps_them(folder):
     app = open_address("/decoding", checkpoint=SMALL, text="red dog")
     assert app.selectbox(key="target").options == ["deu", "gos"]
     app.selectbox(key="target").set_value("gos").run()
-    own = Translator.load(folder / SMALL)
-    assert own.trace("red dog", target_language="gos").target_text.split()[0] in page_text(app)
+    translator = Translator.load(folder / SMALL)
+    assert translator.trace("red dog", target_language="gos").target_text.split()[0] in page_text(app)
     linked = open_address("/decoding", checkpoint=SMALL, text="red dog", target="gos")
     assert linked.selectbox(key="target").value == "gos" and page_text(linked) == page_text(app)
     unknown = open_address("/decoding", checkpoint=SMALL, text="red dog", target="xxx")
@@ -71,12 +71,12 @@ def test_the_bar_offers_the_target_languages_and_the_address_keeps_them(folder):
 
 
 def test_a_model_of_many_languages_is_told_both_in_the_bar_and_shows_the_given_one(folder):
-    own = Translator.load(folder / NLLB)
+    translator = Translator.load(folder / NLLB)
     app = open_address("/decoding", checkpoint=NLLB, text="red dog", target="jpn_Jpan")
     assert app.selectbox(key="source").value == "eng_Latn" and app.selectbox(key="target").value == "jpn_Jpan"
-    assert app.selectbox(key="source").options == list(own.tokenizer.source_languages)
+    assert app.selectbox(key="source").options == list(translator.tokenizer.source_languages)
     app.selectbox(key="source").set_value("deu_Latn").run()
-    trace = own.trace("red dog", target_language="jpn_Jpan", source_language="deu_Latn")
+    trace = translator.trace("red dog", target_language="jpn_Jpan", source_language="deu_Latn")
     assert trace.source_tokens[0] == "deu_Latn" and trace.target_tokens[0] == "jpn_Jpan"
     facts = decoding_facts(app)
     assert (facts["source_tokens"][0], facts["target_tokens"][0]) == ("deu_Latn", "jpn_Jpan") and not app.error
@@ -94,8 +94,8 @@ def test_a_model_of_many_languages_is_told_both_in_the_bar_and_shows_the_given_o
 def test_early_layers_are_told_the_language_too_and_the_last_one_writes_the_translation(folder, strategy):
     checkpoint = results.checkpoint(NLLB)
     choice = TranslationRequest(checkpoint, "red dog", strategy, language="jpn_Jpan", source_language="deu_Latn")
-    found, trace = what_if.early_translations(choice), results.trace(choice)
-    assert found[-1].ids == trace.target_ids and {one.ids[0] for one in found} == {trace.target_ids[0]}
+    early, trace = what_if.early_translations(choice), results.trace(choice)
+    assert early[-1].ids == trace.target_ids and {one.ids[0] for one in early} == {trace.target_ids[0]}
 
 
 def test_a_handful_of_sentence_pairs_is_enough_for_calibration_and_none_is_said(folder, tmp_path, monkeypatch):

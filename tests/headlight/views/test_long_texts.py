@@ -49,20 +49,20 @@ def only_this(folder, monkeypatch):
 
 @pytest.fixture(scope="module")
 def trace(folder) -> Trace:
-    found = results.load_translator(results.CheckpointFiles.now(folder / NAME)).trace(TEXT)
-    assert len(found.source_ids) > 500 and len(found.target_ids) > 100
-    return found
+    result = results.load_translator(results.CheckpointFiles.now(folder / NAME)).trace(TEXT)
+    assert len(result.source_ids) > 500 and len(result.target_ids) > 100
+    return result
 
 
 @pytest.fixture
 def read(folder):
-    """How many tokens the first layer of each stack has read, counted while the test runs."""
+    """Count the tokens that the first layer of each stack reads while the test runs."""
     model = results.translator(results.checkpoint(NAME)).model
     counts = {"encoder": 0, "decoder": 0}
 
     def counted(name):
-        def hook(module, given, out):
-            counts[name] += given[0].shape[0] * given[0].shape[1]
+        def hook(module, inputs, out):
+            counts[name] += inputs[0].shape[0] * inputs[0].shape[1]
 
         return hook
 
@@ -73,8 +73,8 @@ def read(folder):
 
 
 def opened(address: str, **more: str):
-    asked = {"instruction": "nothing before the text", "checkpoint": NAME, "text": TEXT, **more}
-    return open_address(address, **asked)
+    query = {"instruction": "nothing before the text", "checkpoint": NAME, "text": TEXT, **more}
+    return open_address(address, **query)
 
 
 def walk(node):
@@ -135,7 +135,7 @@ def test_sentences_of_128_tokens_a_side_come_near_no_limit(trace):
 
 @pytest.mark.parametrize("kind", ["decoder", "cross"])
 def test_masks_of_a_long_text_say_so_before_the_model_runs_over_the_batch(kind, monkeypatch):
-    def run(*asked):
+    def run(*query):
         raise AssertionError("the model ran over the batch")
 
     monkeypatch.setattr(measures, "masked_pass", run)

@@ -19,7 +19,7 @@ EVIL = "</script><script>alert(1)</script>"
 
 
 def data_of(page: str, name: str) -> dict:
-    """What stands in an element of the page that is JSON."""
+    """Return the JSON of an element of the page."""
     packed = re.search(rf'id="live_{name}">(.*?)</script>', page, re.DOTALL)[1]
     return json.loads(gzip.decompress(base64.b64decode(packed)))
 
@@ -36,7 +36,7 @@ def test_the_command_writes_a_page_and_says_its_size(tmp_path, capsys):
 
 
 @pytest.mark.parametrize(
-    "arguments, told",
+    "arguments, expected",
     [
         (["--live", "A sentence."], "Give a sentence, or --live."),
         (["A sentence.", "--lesson"], "--lesson goes with --live."),
@@ -46,11 +46,11 @@ def test_the_command_writes_a_page_and_says_its_size(tmp_path, capsys):
         (["--site", "folder", "A sentence."], "--site makes pages of all shipped models"),
     ],
 )
-def test_what_does_not_go_together_is_refused(arguments, told, tmp_path, capsys, monkeypatch):
+def test_what_does_not_go_together_is_refused(arguments, expected, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    out = [] if told.startswith(("Say", "--site")) else ["--out", "x.html"]
+    out = [] if expected.startswith(("Say", "--site")) else ["--out", "x.html"]
     assert main(["page", *arguments, *out]) == 1
-    assert told in capsys.readouterr().err
+    assert expected in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
 
 
@@ -65,8 +65,8 @@ def test_where_the_weights_come_from_is_said_on_the_page():
     checkpoint.training["data"] = {"licence": EVIL, "attribution": f"One & all; {EVIL}"}
     page = live_file(checkpoint, EVIL)
     assert EVIL not in page
-    for told in ("the weights: &lt;/script&gt;", "<li>One &amp; all</li>", "checkpoint &lt;/script&gt;"):
-        assert told in page
+    for expected in ("the weights: &lt;/script&gt;", "<li>One &amp; all</li>", "checkpoint &lt;/script&gt;"):
+        assert expected in page
 
 
 def test_a_model_that_a_browser_cannot_run_is_refused(monkeypatch):

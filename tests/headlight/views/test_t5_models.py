@@ -11,10 +11,9 @@ from support.pages import headlines, numbers, open_address, page_text, specs
 from support.t5 import write_t5
 
 from headlight.app import results
-from headlight.app.results import measures
 from headlight.plots.numbers import percent
 from headlight.views.inside.block_facts import Block
-from headlight.views.positions.relative import describe_buckets
+from headlight.views.positions.relative import describe_buckets, describe_head
 from transformer import Translator
 from transformer.checkpoint import save_checkpoint
 from transformer.exchange.importing import import_checkpoint
@@ -24,7 +23,7 @@ from transformer.interpret.attention_block import (
     differences,
     record_stages,
 )
-from transformer.interpret.relative_positions import Moved, RelativeBias, move_sentence
+from transformer.interpret.relative_positions import RelativeBias
 from transformer.model.attention import distance_ranges
 
 T5, FLAN, BYT5 = "t5", "flan-t5", "byt5"
@@ -47,8 +46,8 @@ def only_these(folder, monkeypatch):
 
 
 def opened(address: str, **more: str):
-    asked = {"instruction": "nothing before the text", **more}  # the text alone, as these tests read it
-    return open_address(address, **asked)
+    query = {"instruction": "nothing before the text", **more}  # the text alone, as these tests read it
+    return open_address(address, **query)
 
 
 def curve(app, key: str, head: int) -> tuple[np.ndarray, np.ndarray]:
@@ -62,9 +61,12 @@ def curve(app, key: str, head: int) -> tuple[np.ndarray, np.ndarray]:
 @pytest.mark.parametrize("name", [T5, FLAN, BYT5])
 def test_the_curves_and_the_map_of_the_bias_are_what_the_model_adds_to_its_scores(folder, name):
     app = opened("/positions?positions=relative+bias", checkpoint=name, text="red dog", bias_head="3", bias_reach="16")
-    own = Translator.load(folder / name)
-    trace, head = own.trace("red dog"), 2
-    for key, relative in (("encoder", own.model.encoder_relative), ("decoder", own.model.decoder_relative)):
+    translator = Translator.load(folder / name)
+    trace, head = translator.trace("red dog"), 2
+    for key, relative in (
+        ("encoder", translator.model.encoder_relative),
+        ("decoder", translator.model.decoder_relative),
+    ):
         with torch.inference_mode():
             bias = relative(40, 40)[0, head].numpy()
         distances, drawn = curve(app, key, head + 1)
@@ -74,48 +76,55 @@ def test_the_curves_and_the_map_of_the_bias_are_what_the_model_adds_to_its_score
     maps = [spec["data"][0] for spec in specs(app) if spec["data"][0]["type"] == "heatmap"]
     with torch.inference_mode():
         length = len(trace.source_ids)
-        here, later = (own.model.encoder_relative(length, length + first)[0, head].numpy() for first in (0, 10))
+        here, later = (translator.model.encoder_relative(length, length + first)[0, head].numpy() for first in (0, 10))
     assert [each["x0"] for each in maps] == [0, 10]
     np.testing.assert_allclose(numbers(maps[0]["z"]), here, atol=1e-5)
     np.testing.assert_allclose(numbers(maps[1]["z"]), later[:, 10:], atol=1e-5)
     assert "The same sentence at other positions has the same map." in headlines(app) and "rounding" in page_text(app)
 
 
-def test_moving_a_sentence_changes_nothing_here_and_much_where_positions_are_added(folder, shipped):
-    own = Translator.load(folder / FLAN)
-    moved = move_sentence(own.model, own.trace("red dog").source_ids, 10)
-    assert moved.difference < 1e-4 * moved.largest
-    added = move_sentence(shipped.model, shipped.trace("I love my teacher.").source_ids, 10)
-    assert added.difference > 0.05 * added.largest
+def bias_of(table: np.ndarray, reach: int, both_ways: bool) -> RelativeBias:
+    """Return the bias of a table [heads, 32 buckets] up to a distance."""
+    buckets = distance_ranges(torch.arange(-reach, reach + 1), 32, 128, both_ways=both_ways).numpy()
+    return RelativeBias(table[:, buckets], buckets, both_ways)
 
 
-def test_the_last_bucket_begins_where_it_is_said_to(folder):
+@pytest.mark.parametrize(("both_ways", "reach"), [(True, 511), (False, 511), (True, 60)])
+def test_the_last_bucket_begins_at_its_nearest_distance(folder, both_ways, reach):
     config = replace(Translator.load(folder / T5).model.config, relative_buckets=32, relative_distance=128)
-    said = {}
-    for both_ways, reach in ((True, 511), (False, 511), (True, 60)):
-        ranges = distance_ranges(torch.arange(-reach, reach + 1), 32, 128, both_ways=both_ways).numpy()
-        bias = RelativeBias(np.zeros((1, 2 * reach + 1)), ranges, both_ways)
-        said[both_ways, reach] = describe_buckets(config, bias)
-        last = np.flatnonzero(ranges[: reach + 1] == (15 if both_ways else 31))
-        assert not len(last) or f"the last begins at {reach - last.max()}." in said[both_ways, reach]
-    assert "the last begins at 91." in said[True, 511], "and not at the 128 of the configuration"
-    assert "beyond 60" in said[True, 60]
+    bias, per_side = bias_of(np.zeros((1, 32)), reach, both_ways), 16 if both_ways else 32
+    finding = describe_buckets(config, bias)
+    last = [
+        d
+        for d, bucket in zip(range(-reach, 1), bias.at(np.arange(-reach, 1))[1], strict=True)
+        if bucket == per_side - 1
+    ]
+    assert (finding["buckets"], finding["single"]) == (32, per_side // 2)
+    assert ("begins" in finding) == bool(last) and (not last or finding["begin"] == -max(last))
+    assert reach < 500 or not both_ways or finding["begin"] == 91, "and not at the 128 of the configuration"
+    assert last or finding["furthest"] == reach
 
 
-@pytest.mark.parametrize(("room", "starts"), [(None, [0]), (4, [0, 4])])
-def test_a_sentence_is_drawn_later_only_where_there_is_room(monkeypatch, room, starts):
-    moved = Moved(room, 0.0, 1.0) if room else None
-    monkeypatch.setattr(measures, "moved_sentence", lambda request, places: moved)
-    app = opened("/positions?positions=relative+bias", checkpoint=T5, text="red dog")
-    assert [spec["data"][0]["x0"] for spec in specs(app) if spec["data"][0]["type"] == "heatmap"] == starts
-    assert ("no room to move it" in page_text(app)) == (room is None) and not app.error
+@pytest.mark.parametrize("seed", range(4))
+def test_the_distances_that_a_head_favours_most_and_least(seed):
+    table = np.random.default_rng(seed).normal(size=(2, 32))
+    bias = bias_of(table, 200, True)
+    numbers, distances = table[1, bias.at(bias.distances)[1]], bias.distances
+    finding = describe_head(bias, "encoder", 1)
+    assert (finding["highest"], finding["lowest"]) == pytest.approx((numbers.max(), numbers.min()))
+    assert finding["factor"] == pytest.approx(np.exp(np.ptp(numbers))) and finding["head"] == 2
+    for name, at in (("high", numbers.argmax()), ("low", numbers.argmin())):
+        side = ("before", "itself", "after")[np.sign(distances[at]) + 1]
+        assert finding[name].endswith(side), (finding[name], distances[at])
+    flat = describe_head(bias_of(np.zeros((1, 32)), 9, True), "encoder", 0)
+    assert flat.name == "flat" and flat["spread"] == 0
 
 
 def block_of(folder, name: str, kind: str) -> Block:
-    own = Translator.load(folder / name)
-    trace = own.trace("red dog")
-    stages = record_stages(own.model, trace.source_ids, trace.decoder_input_ids, kind, 0)
-    parameters = block_parameters(own.model, kind, 0)
+    translator = Translator.load(folder / name)
+    trace = translator.trace("red dog")
+    stages = record_stages(translator.model, trace.source_ids, trace.decoder_input_ids, kind, 0)
+    parameters = block_parameters(translator.model, kind, 0)
     queries = trace.source_tokens if kind == "encoder" else trace.decoder_input_tokens
     keys = trace.decoder_input_tokens if kind == "decoder" else trace.source_tokens
     memory = stages.memory if kind == "cross" else None
@@ -146,16 +155,10 @@ def test_the_facts_of_a_block_have_the_bias_of_its_distances_and_nothing_that_is
 
 def test_what_the_division_would_do_is_said_of_a_model_that_does_not_divide(folder):
     app = opened("/inside?inside=why+√d_k&head=encoder.1.2", checkpoint=T5, text="red dog")
-    own = block_of(folder, T5, "encoder").stages.weights[0, 1].max(axis=-1).mean()
-    assert f"not {percent(own)}." in headlines(app)[0] or "would hardly change" in headlines(app)[0]
+    translator = block_of(folder, T5, "encoder").stages.weights[0, 1].max(axis=-1).mean()
+    assert f"not {percent(translator)}." in headlines(app)[0] or "would hardly change" in headlines(app)[0]
     drawn = str([each["name"] for each in specs(app)[0]["data"]])
     assert "without the division: the model's own" in drawn and "with the division: the model's own" not in drawn
-
-
-def test_masks_of_a_text_too_long_to_be_drawn_say_so(monkeypatch):
-    monkeypatch.setattr("headlight.views.inside.masks.MOST_CELLS", 3)
-    app = opened("/inside?inside=masks", checkpoint=T5, text="red dog")
-    assert any("Shorten the text" in each.value for each in app.warning) and not specs(app) and not app.error
 
 
 def test_a_page_names_the_extra_where_the_library_is_missing(monkeypatch):

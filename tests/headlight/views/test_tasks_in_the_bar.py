@@ -32,10 +32,10 @@ def test_the_tasks_are_offered_and_the_address_keeps_the_chosen_one(folder):
     nothing, german = "nothing before the text", PREFIXES["translation_en_to_de"]
     field = app.selectbox(key="instruction")
     assert field.options == [nothing, *PREFIXES.values()] and field.value == german
-    own = Translator.load(folder / "flan-t5")
+    translator = Translator.load(folder / "flan-t5")
     for task in (german, PREFIXES["summarization"], None):
         app.selectbox(key="instruction").set_value(task or nothing).run()
-        trace = own.trace("red dog", task=task)
+        trace = translator.trace("red dog", task=task)
         assert (task in trace.source_text) if task else trace.source_text == "red dog"
         assert all(part in page_text(app) for part in trace.target_text.split()[:2])
         linked = open_page("pages/decoding.py", checkpoint="flan-t5", text="red dog", instruction=task or nothing)
@@ -45,10 +45,3 @@ def test_the_tasks_are_offered_and_the_address_keeps_the_chosen_one(folder):
 def test_other_models_have_no_such_field():
     app = open_page("pages/decoding.py", checkpoint="own", text="red dog")
     assert not app.error and not [each for each in app.selectbox if each.key == "instruction"]
-
-
-def test_another_task_forgets_what_was_chosen_among_the_tokens_before():
-    app = open_page("pages/attention.py", checkpoint="flan-t5", text="red dog", query="2")
-    assert app.query_params["query"] == "2"
-    app.selectbox(key="instruction").set_value(PREFIXES["summarization"]).run()
-    assert not app.error and "query" not in app.query_params

@@ -114,14 +114,14 @@ def test_without_an_address_a_head_is_shown_that_aligns_this_sentence_best(check
 
 
 def test_the_url_restores_the_choice():
-    asked = {"head": "decoder.1.2-decoder.3.8", "query": "", "key": "2.4"}
-    asked |= {"view": "lines", "rows": "input token", "label": "none"}
-    assert set(asked) == {*START, "head"}
-    assert sent(open_page(PAGE, **asked))[0] == asked
+    query = {"head": "decoder.1.2-decoder.3.8", "query": "", "key": "2.4"}
+    query |= {"view": "lines", "rows": "input token", "label": "none"}
+    assert set(query) == {*START, "head"}
+    assert sent(open_page(PAGE, **query))[0] == query
 
 
 @pytest.mark.parametrize(
-    "asked, heads",
+    "query, heads",
     [
         ("encoder.2.3", "encoder.2.3"),
         ("cross.2.3-cross.1.1", "cross.2.3-cross.1.1"),
@@ -130,8 +130,8 @@ def test_the_url_restores_the_choice():
         ("cross.2.3-", "cross.2.3"),
     ],
 )
-def test_the_heads_of_the_address_are_shown_an_average_by_its_heads(asked, heads):
-    assert sent(open_page(PAGE, head=asked))[0]["head"] == heads
+def test_the_heads_of_the_address_are_shown_an_average_by_its_heads(query, heads):
+    assert sent(open_page(PAGE, head=query))[0]["head"] == heads
 
 
 def test_a_choice_goes_into_the_address():

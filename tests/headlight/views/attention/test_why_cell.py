@@ -28,21 +28,21 @@ def chosen(app, label):
 
 
 def test_the_five_largest_pairs_leave_biases_out_and_lead_to_the_heads_own_rows(shipped, trace):
-    found = explained(shipped, trace)
-    pairs = content.largest_pairs(trace, found)
+    parts = explained(shipped, trace)
+    pairs = content.largest_pairs(trace, parts)
     assert len(pairs) == content.LARGEST
     assert not any("biases" in pair.sentence for pair in pairs)
     for cell in (cell for pair in pairs for cell in pair.origins):
-        assert cell.query == (found.key if cell.head.kind == AttentionKind.ENCODER else found.query)
+        assert cell.query == (parts.key if cell.head.kind == AttentionKind.ENCODER else parts.query)
         row = trace.attention(cell.head.kind)[cell.head.layer, cell.head.head, cell.query]
         assert cell.key == row.argmax()
 
 
 def test_the_list_of_writers_begins_with_the_part_that_the_score_needs_most(shipped, trace):
-    found = explained(shipped, trace)
-    effects = [abs(found.total - found.without(content.part_of(head))) for head in content.writers(found)]
+    parts = explained(shipped, trace)
+    effects = [abs(parts.total - parts.without(content.part_of(head))) for head in content.writers(parts)]
     assert effects == sorted(effects, reverse=True)
-    assert HeadRef(AttentionKind.CROSS, 2, 0) not in content.writers(found), "it writes after the score"
+    assert HeadRef(AttentionKind.CROSS, 2, 0) not in content.writers(parts), "it writes after the score"
 
 
 def test_a_cell_without_an_address_is_the_rows_largest_beside_the_runner_up(shipped, trace):

@@ -36,5 +36,5 @@ def test_a_trace_travels_whole(trace):
 
 def test_it_opens_at_the_highest_entropy_of_what_was_open_to_choice(trace):
     entropies = np.array([9.0] + [0.1] * (len(trace.entropies) - 2) + [2])
-    given = dataclasses.replace(trace, num_forced=1, entropies=entropies)
-    assert hardest_step(given) == len(entropies) - 1
+    forced = dataclasses.replace(trace, num_forced=1, entropies=entropies)
+    assert hardest_step(forced) == len(entropies) - 1

@@ -5,8 +5,6 @@ import json
 import pytest
 from support.pages import components, open_page, page_text
 
-from headlight.app import results
-from headlight.app.results import TranslationRequest
 from transformer import Beam
 
 PAGE = "pages/decoding.py"
@@ -20,21 +18,6 @@ def shown(app) -> dict:
 
 def tokens(app) -> list[str]:
     return shown(app)["facts"]["target_tokens"]
-
-
-def head_of(app) -> tuple[int | None, int | None]:
-    given = shown(app)
-    return given["layer"], given["head"]
-
-
-def test_the_player_gets_every_step_of_the_translation(shipped):
-    app = open_page(PAGE, step="3")
-    trace = shipped.trace(SENTENCE)
-    given = shown(app)
-    assert given["step"] == 3
-    assert given["facts"]["target_tokens"] == list(trace.target_tokens)
-    assert given["facts"]["target_ranks"] == [1] * len(trace.target_ids)
-    assert not given["autoplay"]
 
 
 @pytest.mark.parametrize("step, at", [("2", 2), ("99", 6), ("0", 1)])
@@ -75,14 +58,7 @@ def test_taken_pieces_are_dropped_with_their_sentence(shipped):
 
 
 def test_every_hypothesis_of_a_beam_can_be_stepped_through(shipped):
-    found = shipped.hypotheses(SENTENCE, Beam(size=4, alpha=0.6))
-    for rank, one in enumerate(found, start=1):
+    hypotheses = shipped.hypotheses(SENTENCE, Beam(size=4, alpha=0.6))
+    for rank, one in enumerate(hypotheses, start=1):
         app = open_page(PAGE, decoding="beam", beam="4", hypothesis=str(rank))
         assert tokens(app) == [shipped.tokenizer.piece_text(id) for id in one.ids]
-
-
-def test_a_head_or_an_average_is_shown(shipped):
-    assert head_of(open_page(PAGE, head="cross.2.5")) == (1, 4)
-    assert head_of(open_page(PAGE, head="cross.all.all")) == (None, None)
-    request = TranslationRequest(results.checkpoint("en-de"), SENTENCE)
-    assert head_of(open_page(PAGE)) == results.default_head(request, "cross")

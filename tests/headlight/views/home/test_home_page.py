@@ -54,7 +54,7 @@ def test_the_home_shows_the_translation_and_the_weights_of_one_head(shipped):
 
 @pytest.mark.parametrize("pair", CARDS)
 def test_every_card_shows_what_it_asks_about(pair):
-    name = {"German": "en-de", "French": "en-fr"}[pair[1]]
+    name = {"English to German": "en-de", "English to French": "en-fr"}[pair]
     sentences = [sentence for card in CARDS[pair] for sentence in card.sentences.values()]
     translations = Translator.load(shipped_checkpoints() / name, "cpu").translate(sentences)
     for sentence, translation in zip(sentences, translations, strict=True):
@@ -71,8 +71,8 @@ def test_a_card_puts_its_sentence_into_the_field_and_shows_it(shipped):
 
 def test_a_model_without_cards_offers_sentences_of_its_training_replay():
     app = open_page(HOME, checkpoint="reverse")
-    asked = [button for button in app.button if button.key.startswith("card_")]
-    assert len(asked) == 3 and all("English" not in button.label for button in asked)
+    buttons = [button for button in app.button if button.key.startswith("card_")]
+    assert len(buttons) == 3 and all("English" not in button.label for button in buttons)
 
 
 def test_hidden_words_are_those_of_the_address_and_the_translation_is_made_without_them(shipped):
@@ -91,12 +91,12 @@ def test_hidden_words_are_those_of_the_address_and_the_translation_is_made_witho
 
 
 @pytest.mark.parametrize(
-    "hidden, kept", [("8.99", "8"), ("0", ""), ("x", ""), ("8.8", "8"), ("9" * 30, ""), ("<b>", "")]
+    "hidden, remaining", [("8.99", "8"), ("0", ""), ("x", ""), ("8.8", "8"), ("9" * 30, ""), ("<b>", "")]
 )
-def test_an_address_that_hides_what_is_not_there_loses_only_that(hidden, kept):
+def test_an_address_that_hides_what_is_not_there_loses_only_that(hidden, remaining):
     app = open_page(HOME, text=HUNGRY, hidden=hidden)
-    assert app.query_params.get("hidden", [""])[0] in (kept, hidden)
-    assert facts_of(app)["hidden"] == ([7] if kept else [])
+    assert app.query_params.get("hidden", [""])[0] in (remaining, hidden)
+    assert facts_of(app)["hidden"] == ([7] if remaining else [])
 
 
 def test_every_word_of_a_sentence_can_be_hidden_at_once():

@@ -28,8 +28,8 @@ def facts(app: AppTest) -> dict:
     return sent(app)["facts"]
 
 
-def array(given: dict, name: str) -> np.ndarray:
-    matrix = given["arrays"][name]
+def array(payload: dict, name: str) -> np.ndarray:
+    matrix = payload["arrays"][name]
     dtype = {"float16": "<f2", "float32": "<f4"}[matrix["dtype"]]
     return np.frombuffer(base64.b64decode(matrix["base64"]), dtype).reshape(matrix["shape"]).astype(np.float64)
 
@@ -38,8 +38,8 @@ def array(given: dict, name: str) -> np.ndarray:
 def example(request) -> tuple[str, dict[str, dict], ByHand]:
     """A checkpoint, what its page shows of layer 2, head 3 of each kind, and the same by hand."""
     checkpoint, text = request.param
-    asked = {"checkpoint": checkpoint, "text": text}
-    by_kind = {kind: facts(open_inside(**asked, head=f"{kind}.2.3")) for kind in ("encoder", "decoder", "cross")}
+    query = {"checkpoint": checkpoint, "text": text}
+    by_kind = {kind: facts(open_inside(**query, head=f"{kind}.2.3")) for kind in ("encoder", "decoder", "cross")}
     folder = ROOT / "checkpoints" / checkpoint
     by_hand, trace = ByHand(folder), Translator.load(folder, "cpu").trace(text)
     by_hand.run(trace.source_ids, trace.decoder_input_ids)
@@ -48,29 +48,30 @@ def example(request) -> tuple[str, dict[str, dict], ByHand]:
 
 def test_every_matrix_on_the_page_is_what_the_file_gives(example):
     _, by_kind, by_hand = example
-    for kind, given in by_kind.items():
-        expected, d_k = by_hand.stages[kind, 1], given["head_size"]
-        own = slice(2 * d_k, 3 * d_k)
+    for kind, payload in by_kind.items():
+        expected, d_k = by_hand.stages[kind, 1], payload["head_size"]
+        columns = slice(2 * d_k, 3 * d_k)
         whole = ("residual", "x", "memory", "query", "key", "value", "concatenated", "output", "total", "result")
         pairs = {name: expected[name] for name in whole}
         pairs |= {name: expected[name][2] for name in ("products", "scores", "weights")}
         for name, values in pairs.items():
-            np.testing.assert_allclose(array(given, name), values, atol=1e-4 * np.abs(values).max(), err_msg=name)
+            np.testing.assert_allclose(array(payload, name), values, atol=1e-4 * np.abs(values).max(), err_msg=name)
         stack, block = "encoder" if kind == "encoder" else "decoder", "cross" if kind == "cross" else "self"
         weights = by_hand.weights[f"{stack}.1.{block}_attention.query_key_value.weight"]
-        np.testing.assert_array_equal(array(given, "w_query"), np.split(weights, 3)[0].T[:, own])
-        assert given["arrays"]["w_query"]["dtype"] == "float16", "shipped weights are exact in half precision"
-        assert {*pairs} <= given["gaps"].keys() and max(given["gaps"].values()) < 1e-4
-        assert given["norm"] == by_hand.config["norm"] and given["batch"] == 1
+        np.testing.assert_array_equal(array(payload, "w_query"), np.split(weights, 3)[0].T[:, columns])
+        assert payload["arrays"]["w_query"]["dtype"] == "float16", "shipped weights are exact in half precision"
+        assert {*pairs} <= payload["gaps"].keys() and max(payload["gaps"].values()) < 1e-4
+        assert payload["norm"] == by_hand.config["norm"] and payload["batch"] == 1
 
 
 def test_query_key_dimension_kind_layer_and_head_come_from_the_url():
     app = open_inside(head="cross.3.5", query="2", key="4", at_dimension="130")
     assert sent(app)["chosen"] == ["2", "4", "130", ""] and not sent(app)["editable"]
-    given = facts(app)
-    assert [given[name] for name in ("kind", "layer", "head", "toy")] == ["cross", 2, 4, False]
-    assert given["embedding"] == {"scaled": True, "positioned": True, "normalised": False}
-    assert given["query_tokens"][1] == "▁Ich" and given["queries"][0] == "<s> → ▁Ich" and given["keys"][-1] == "</s>"
+    payload = facts(app)
+    assert [payload[name] for name in ("kind", "layer", "head", "toy")] == ["cross", 2, 4, False]
+    assert payload["embedding"] == {"scaled": True, "positioned": True, "normalised": False}
+    labels = payload["query_tokens"][1], payload["queries"][0], payload["keys"][-1]
+    assert labels == ("▁Ich", "<s> → ▁Ich", "</s>")
 
 
 @pytest.mark.parametrize(("rows", "first"), [("output token", "▁Ich"), ("input token", "<s>"), ("x", "<s> → ▁Ich")])
@@ -110,19 +111,19 @@ def open_toy(**query: str) -> AppTest:
 
 
 def test_the_toy_block_is_computed_from_the_tables():
-    given = facts(open_toy())
-    x, w_query, b_query = array(given, "x"), array(given, "w_query"), array(given, "b_query")
+    payload = facts(open_toy())
+    x, w_query, b_query = array(payload, "x"), array(payload, "w_query"), array(payload, "b_query")
     query = x @ w_query + b_query
-    key = array(given, "memory") @ array(given, "w_key") + array(given, "b_key")
-    np.testing.assert_allclose(array(given, "query")[:, :4], query, atol=1e-5)
-    np.testing.assert_allclose(array(given, "scores"), query @ key.T / 2, atol=1e-5)
-    assert given["heads"] == 2 and given["toy"] and given["head_size"] == 4 and sent(open_toy())["editable"]
+    key = array(payload, "memory") @ array(payload, "w_key") + array(payload, "b_key")
+    np.testing.assert_allclose(array(payload, "query")[:, :4], query, atol=1e-5)
+    np.testing.assert_allclose(array(payload, "scores"), query @ key.T / 2, atol=1e-5)
+    assert payload["heads"] == 2 and payload["toy"] and payload["head_size"] == 4 and sent(open_toy())["editable"]
 
 
 def test_the_mask_of_the_url_closes_cells_and_a_closed_row_is_shown_for_what_it_is():
     app = open_toy(toy_flipped="000111000" + 9 * "0")
-    given = facts(app)
-    assert array(given, "unmasked")[1].tolist() == [0, 0, 0] and not array(given, "weights")[1].any()
+    payload = facts(app)
+    assert array(payload, "unmasked")[1].tolist() == [0, 0, 0] and not array(payload, "weights")[1].any()
     frame = app.dataframe[-1].value
     assert frame.iloc[0].tolist() == ["not a number"] * 3
     assert frame.iloc[1].tolist() == ["0.3333"] * 3 and frame.iloc[2].tolist() == ["0.0000"] * 3

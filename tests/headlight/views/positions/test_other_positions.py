@@ -44,27 +44,15 @@ def test_without_positions_two_orders_of_the_words_are_translated_alike():
 
 
 def test_without_positions_there_is_nothing_to_draw(folder):
-    app, own = opened("positions", "none", positions="waves"), Translator.load(folder / "none")
+    app, translator = opened("positions", "none", positions="waves"), Translator.load(folder / "none")
     assert not app.get("plotly_chart")
     assert headlines(app) == ["This model adds no positions: its encoder reads a multiset."]
-    assert not has_formula(own.model)
+    assert not has_formula(translator.model)
     with pytest.raises(ValueError, match="got positions of the kind none"):
-        model_encoding(own.model)
+        model_encoding(translator.model)
 
 
 def test_what_is_multiplied_is_said_to_be():
-    said = page_text(opened("positions", "multiplied", positions="waves"))
-    assert "This model's table is made with a slip" in said
-    assert "pair 0 every 6.3, the last pair every 0.00068." in said
-
-
-@pytest.mark.parametrize(
-    "kind, words",
-    [
-        ("none", "This model adds nothing"),
-        ("multiplied", "with a slip: the position is multiplied by what should divide it"),
-    ],
-)
-def test_the_architecture_says_which(kind, words):
-    said = page_text(opened("inside", kind, inside="architecture", block="source_positions"))
-    assert words in said and "A fixed vector of sines and cosines" not in said
+    text = page_text(opened("positions", "multiplied", positions="waves"))
+    assert "This model's table is made with a slip" in text
+    assert "pair 0 every 6.3, the last pair every 0.00068." in text

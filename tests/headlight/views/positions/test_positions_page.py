@@ -19,11 +19,11 @@ def test_the_page_opens_with_the_sentence_and_its_words_in_another_order(name):
     assert texts == ["I love my teacher.", "teacher love my I."]
     traces = [loaded.trace(text) for text in texts]
     assert Counter(traces[0].source_tokens) == Counter(traces[1].source_tokens)
-    said = page_text(app)
-    assert all(trace.target_text in said for trace in traces)
+    text = page_text(app)
+    assert all(trace.target_text in text for trace in traces)
     with without_positions(loaded.model):
         (bag,) = {loaded.trace(text).target_text for text in texts}
-    assert said.count(bag) == 2 and "Try" in findings(app)[0]
+    assert text.count(bag) == 2 and "Try" in findings(app)[0]
     assert headlines(app) == ["Without positions both orders get the same translation!"]
 
 

@@ -35,9 +35,7 @@ def reverse() -> Translator:
 
 @pytest.fixture(scope="module")
 def atlas(reverse) -> Atlas:
-    found = find_atlas(FOLDER, reverse.model)
-    assert found
-    return found
+    return find_atlas(FOLDER, reverse.model)
 
 
 @pytest.fixture(scope="module")
@@ -87,11 +85,11 @@ def test_both_begin_with_the_default_head_and_show_the_one_of_the_address(revers
     assert chosen == {"head": "encoder.2.3", "x": "entropy", "y": "confidence"}
     card = sent(head_view(**address))
     assert card["name"] == "encoder self-attention layer 2, head 3"
-    own = card["examples"][0]
-    assert own["keys"] == own["queries"] == list(trace.source_tokens)
-    dense = np.zeros(len(own["keys"]) * len(own["queries"]))
-    dense[own["cells"]] = own["weights"]
-    np.testing.assert_allclose(dense.reshape(len(own["queries"]), -1), trace.attention("encoder")[1, 2], atol=0.005)
+    first = card["examples"][0]
+    assert first["keys"] == first["queries"] == list(trace.source_tokens)
+    dense = np.zeros(len(first["keys"]) * len(first["queries"]))
+    dense[first["cells"]] = first["weights"]
+    np.testing.assert_allclose(dense.reshape(len(first["queries"]), -1), trace.attention("encoder")[1, 2], atol=0.005)
 
 
 def test_the_examples_are_those_of_the_atlas(atlas):
@@ -138,12 +136,12 @@ def test_an_atlas_of_other_weights_is_said_to_be_that(copied):
 
 
 def test_headlines_hold_their_length_and_numbers_are_the_atlas_s(atlas):
-    for found in summaries_of_atlas(atlas, None):
-        check_headline(found.role.headline)
-        entry = atlas.head(found.heads.kind, found.heads.layer, found.heads.head)
-        role = entry.roles[found.pattern]
-        assert found.share == role.rows / role.eligible
-        assert f"{role.rows:,} of {role.eligible:,} rows" in found.role.more
+    for summary in summaries_of_atlas(atlas, None):
+        check_headline(summary.role.headline)
+        entry = atlas.head(summary.heads.kind, summary.heads.layer, summary.heads.head)
+        role = entry.roles[summary.pattern]
+        assert summary.share == role.rows / role.eligible
+        assert f"{role.rows:,} of {role.eligible:,} rows" in summary.role.more
 
 
 @pytest.mark.parametrize(

@@ -53,8 +53,8 @@ def test_every_bar_is_the_engines_and_the_url_restores_the_step(checkpoint):
         )[0, 2]
         for each in range(len(trace.cross))
     ]
-    asked = model, trace.source_ids, trace.decoder_input_ids[:3], trace.target_ids[2]
-    gradient, left_out = gradient_times_input(*asked), leave_one_out(*asked)
+    inputs = model, trace.source_ids, trace.decoder_input_ids[:3], trace.target_ids[2]
+    gradient, left_out = gradient_times_input(*inputs), leave_one_out(*inputs)
     expected = (
         trace.cross[:, :, 2].mean(axis=(0, 1)),
         np.mean(lengths, axis=0),
@@ -71,19 +71,19 @@ def test_every_bar_is_the_engines_and_the_url_restores_the_step(checkpoint):
 
 
 def test_leaving_out_is_done_once_a_step_and_in_parts(monkeypatch):
-    asked = []
+    inputs = []
     occlude = measures.occlude
 
     def counting(model, source, fed, predicted, positions, *against):
-        asked.append((len(fed), positions))
+        inputs.append((len(fed), positions))
         return occlude(model, source, fed, predicted, positions, *against)
 
     monkeypatch.setattr(measures, "occlude", counting)
     text = " ".join(["The old dog was too tired."] * 9)
     open_view(text=text, step="2")
-    assert len(asked) > 3 and len(asked) == len(set(asked))
+    assert len(inputs) > 3 and len(inputs) == len(set(inputs))
     open_view(text=text, step="3")
-    assert {fed for fed, _ in asked} == {2, 3}
+    assert {fed for fed, _ in inputs} == {2, 3}
 
 
 # The figure and the table by themselves
@@ -95,9 +95,9 @@ def some_values() -> dict[str, np.ndarray]:
 
 
 def test_the_table_has_each_pair_once():
-    found = correlations(some_values())
-    assert found[2, 0] == pytest.approx(rank_correlation(np.array([1, 4, 3, 1.0]), np.array([2, 4, 3, 1.0])))
-    rows = correlation_rows(found)
+    correlated = correlations(some_values())
+    assert correlated[2, 0] == pytest.approx(rank_correlation(np.array([1, 4, 3, 1.0]), np.array([2, 4, 3, 1.0])))
+    rows = correlation_rows(correlated)
     assert [name for name, _ in rows] == list(MEASURES[1:])
     assert [sum(map(bool, cells)) for _, cells in rows] == [1, 2, 3]
     assert all("–" in cells for _, cells in correlation_rows(np.full((4, 4), np.nan)))

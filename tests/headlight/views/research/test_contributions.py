@@ -31,9 +31,9 @@ def test_every_bar_is_what_the_engine_computes():
     for bars, across, part in zip(
         shown, (by_alti, by_alti, by_rollout, by_rollout), ("source", "prefix") * 2, strict=False
     ):
-        own = across[:, :width] if part == "source" else across[:, width:]
+        shares = across[:, :width] if part == "source" else across[:, width:]
         assert bars["name"].startswith(part)
-        np.testing.assert_allclose(numbers(bars["y"]), own.sum(axis=1), atol=1e-5)
+        np.testing.assert_allclose(numbers(bars["y"]), shares.sum(axis=1), atol=1e-5)
     np.testing.assert_allclose(numbers(shown[1]["base"]), numbers(shown[0]["y"]), atol=1e-5)
     assert shown[4]["y"] == pytest.approx([by_alti[:, :width].sum(axis=1).mean()] * 2)
     assert 0.3 < shown[5]["y"][0] < 0.95, "what is usual over the checkpoint's pairs"
@@ -46,7 +46,8 @@ def test_the_address_chooses_the_token_whose_contributions_are_shown():
     row = alti(loaded("en-de").model, trace.source_ids, trace.decoder_input_ids).across[-1][1]
     source = chips(app, "Contributions of the source to “liebe”")
     assert f"{row[1] * 100:.0f} %" in source and source.count("<li") == len(trace.source_tokens)
-    assert chips(app, "Contributions of the prefix to “liebe”").count("<li") == 2
+    prefix, width = chips(app, "Contributions of the prefix to “liebe”"), len(trace.source_tokens)
+    assert prefix.count("<li") == 2 and all(f"{share * 100:.0f} %" in prefix for share in row[width : width + 2])
     app.select_slider(key="step_slider").set_value(3).run()
     assert app.query_params["step"] == "4"
     assert "Contributions of the source to “Lehrer”" in chips(app, "Contributions of the source")

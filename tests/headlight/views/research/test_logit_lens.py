@@ -18,16 +18,18 @@ def wrote(*ids, log_probability=-1.5) -> Hypothesis:
 
 
 def test_the_table_marks_kept_tokens_cuts_what_has_no_end_and_takes_tokens_as_text():
-    found = [wrote(*[3] * 20, 1, log_probability=-84.25), wrote(1, 3, 0), wrote(1, 2, 0)]
+    translations = [wrote(*[3] * 20, 1, log_probability=-84.25), wrote(1, 3, 0), wrote(1, 2, 0)]
     rows = re.findall(
-        r"<tr><th scope=\"row\">(.*?)</th><td>(.*?)</td>(.*?)</tr>", early_layers_html(found, NAMES.__getitem__)
+        r"<tr><th scope=\"row\">(.*?)</th><td>(.*?)</td>(.*?)</tr>", early_layers_html(translations, NAMES.__getitem__)
     )
     assert [row[:2] for row in rows] == [("embeddings", "−84.25"), ("layer 1", "−1.50"), ("layer 2", "−1.50")]
     assert rows[0][2].count(">&lt;i&gt;<") == 11 and "… 10 more" in rows[0][2] and "<i>" not in rows[0][2]
     spans = re.findall(r'<span class="(\w+)">(.*?)</span>', rows[1][2])
     assert spans == [("kept", "a"), ("other", "&lt;i&gt;"), ("kept", "⟨end⟩")] and "more" not in rows[1][2]
     assert "… and goes on" not in rows[0][2]
-    endless = early_layers_html([replace(found[0], ids=(3,) * 9, finished=False), *found[1:]], NAMES.__getitem__)
+    endless = early_layers_html(
+        [replace(translations[0], ids=(3,) * 9, finished=False), *translations[1:]], NAMES.__getitem__
+    )
     assert endless.count("… and goes on") == 1 and "more" not in endless
 
 

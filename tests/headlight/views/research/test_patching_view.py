@@ -37,9 +37,9 @@ def seen(*best) -> Predictions:
 
 
 def test_a_source_token_that_differs_has_both_names_and_the_first_row_is_before_all_layers():
-    found = made(NOTHING)
-    assert found.row_names() == ["embeddings", "layer 1", "layer 2"]
-    assert found.column_names(QUESTION, TOKENIZER) == ["▁a'", "▁b' | ▁c'", "▁a'", "</s>'"]
+    patching = made(NOTHING)
+    assert patching.row_names() == ["embeddings", "layer 1", "layer 2"]
+    assert patching.column_names(QUESTION, TOKENIZER) == ["▁a'", "▁b' | ▁c'", "▁a'", "</s>'"]
     assert made([[0, 0]], part="decoder").column_names(QUESTION, TOKENIZER) == ["<s>", "▁b"]
     for site, columns in (("attention", ["<s>", "▁b"]), ("head", ["head 1", "head 2"])):
         other = made([[0, 0], [0, 0]], site, "cross")
@@ -84,9 +84,9 @@ def view(**query):
 
 def test_the_address_chooses_pair_site_and_cell_and_a_cell_that_is_not_there_is_the_first():
     app = view(minimal_pair="gender", patched="cross heads", patched_row="2", patched_column="5")
-    said = page_text(app)
-    assert "Clean: I love my father. → **Ich liebe meinen Vater.**" in said
-    assert "With cross-attention layer 2, head 5 from the clean run" in said
+    text = page_text(app)
+    assert "Clean: I love my father. → **Ich liebe meinen Vater.**" in text
+    assert "With cross-attention layer 2, head 5 from the clean run" in text
     assert app.select_slider(key="patched_row_slider").value == 1
     app.select_slider(key="patched_column_slider").set_value(3).run()
     assert "With cross-attention layer 2, head 4 from the clean run" in page_text(app)
@@ -120,15 +120,15 @@ def test_own_sentences_of_other_lengths_are_shown_token_by_token():
 )
 def test_what_cannot_be_patched_is_said_in_a_sentence(corrupted, complaint):
     app = view(minimal_pair="your own", clean="I love my father.", corrupted=corrupted)
-    said = page_text(app)
+    text = page_text(app)
     assert not app.error and not specs(app) and app.warning
-    assert "These two sentences cannot be patched. " in said and complaint in said
+    assert "These two sentences cannot be patched. " in text and complaint in text
 
 
 def test_a_model_without_pairs_begins_with_two_words_exchanged():
     app = view(checkpoint="reverse", text="abc def ghi")
-    said = page_text(app)
-    assert "No minimal pairs come with this checkpoint" in said
-    assert "Corrupted: def abc ghi → **ihg cba fed**" in said and len(specs(app)) == 1
+    text = page_text(app)
+    assert "No minimal pairs come with this checkpoint" in text
+    assert "Corrupted: def abc ghi → **ihg cba fed**" in text and len(specs(app)) == 1
     alone = view(checkpoint="reverse", text="abc")
     assert "cannot be patched. Both sentences have the same translation" in page_text(alone) and not alone.error

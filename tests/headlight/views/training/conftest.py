@@ -1,4 +1,4 @@
-"""What the tests of live trainings share."""
+"""Fixtures of the tests of live trainings."""
 
 from collections.abc import Iterator
 

@@ -41,9 +41,9 @@ def test_a_training_runs_to_its_end_through_the_page(jobs):
     run_until(app, lambda: not button(app, "Stop"))
     (learned,) = app.success
     assert learned.value.startswith("Learned after") and learned.icon == ":material/check_circle:"
-    given, view = replay(app), jobs.look(name)
-    facts, (trajectory,) = given["facts"], view.replay.trajectories
-    assert given["following"] and facts["steps"] == view.replay.steps.tolist()
+    payload, view = replay(app), jobs.look(name)
+    facts, (trajectory,) = payload["facts"], view.replay.trajectories
+    assert payload["following"] and facts["steps"] == view.replay.steps.tolist()
     assert facts["outputs"][-1] == trajectory.target_text and facts["source_text"] == trajectory.source_text
     assert "reads the right symbol" in headlines(app)[0] and len(headlines(app)) == 1
     values = {metric.label: metric.value for metric in app.metric}
@@ -91,9 +91,9 @@ def test_the_large_map_stays_with_its_head_while_somebody_watches_and_the_best_o
     app, shown, marked = open_live(job="one"), [], []
     for snapshots in range(1, len(cross) + 1):
         views["one"] = seen_so_far(training, snapshots, "running" if snapshots < len(cross) else "done")
-        given = replay(app.run())
-        shown.append((given["layer"], given["head"]))
-        marked.append((given["best"]["layer"], given["best"]["head"]))
+        payload = replay(app.run())
+        shown.append((payload["layer"], payload["head"]))
+        marked.append((payload["best"]["layer"], payload["best"]["head"]))
     assert marked == [best(snapshot) for snapshot in range(len(cross))] and len(set(marked)) > 2
     assert shown[1:] == [best(1)] * (len(cross) - 1), "update 10 is the first snapshot after the fifth update"
     later = replay(open_live(job="one"))

@@ -29,25 +29,25 @@ def open_replay(**query: str) -> AppTest:
 
 
 def shown(app: AppTest) -> dict:
-    """What the player was given."""
+    """Return the payload of the player."""
     (player,) = components(app)
     return json.loads(player.proto.json)
 
 
-def sent(given: dict) -> np.ndarray:
-    attention = given["facts"]["attention"]
+def sent(payload: dict) -> np.ndarray:
+    attention = payload["facts"]["attention"]
     return np.frombuffer(base64.b64decode(attention["base64"]), "<u2").reshape(attention["shape"]) / 65535
 
 
 def test_the_replay_opens_at_its_beginning_with_what_to_look_for(replay):
     app = open_replay()
-    given = shown(app)
-    facts, trajectory = given["facts"], replay.trajectories[0]
-    assert (given["step"], given["following"], given["autoplay"]) == (0, False, True)
+    payload = shown(app)
+    facts, trajectory = payload["facts"], replay.trajectories[0]
+    assert (payload["step"], payload["following"], payload["autoplay"]) == (0, False, True)
     assert facts["source_text"] == trajectory.source_text and facts["kind"] == "cross"
-    np.testing.assert_allclose(sent(given), trajectory.cross, atol=1e-5)
+    np.testing.assert_allclose(sent(payload), trajectory.cross, atol=1e-5)
     layer, head = focus_of(replay, trajectory, "cross").most_changed()
-    assert (given["layer"], given["head"]) == (layer, head), "the head that changed most"
+    assert (payload["layer"], payload["head"]) == (layer, head), "the head that changed most"
     assert headlines(app) == [output_story(replay, trajectory).headline]
     assert facts["languages"] == ["English", "French"]
 
@@ -56,20 +56,20 @@ def test_the_replay_opens_at_its_beginning_with_what_to_look_for(replay):
 def test_sentence_kind_layer_and_head_come_from_the_url(kind, replay):
     trajectory = replay.trajectories[2]
     app = open_replay(probe=trajectory.source_text, head=f"{kind}.2.5", snapshot="500")
-    given = shown(app)
-    assert (given["layer"], given["head"], given["autoplay"]) == (1, 4, False)
-    assert given["step"] == 500 and given["facts"]["target_text"] == trajectory.target_text
-    np.testing.assert_allclose(sent(given), getattr(trajectory, kind), atol=1e-5)
+    payload = shown(app)
+    assert (payload["layer"], payload["head"], payload["autoplay"]) == (1, 4, False)
+    assert payload["step"] == 500 and payload["facts"]["target_text"] == trajectory.target_text
+    np.testing.assert_allclose(sent(payload), getattr(trajectory, kind), atol=1e-5)
 
 
 def test_the_head_that_changed_most_is_a_button_away():
     app = open_replay(head="cross.1.1")
     (button,) = (button for button in app.button if "changed most" in button.label)
     button.click().run()
-    given = shown(app)
-    assert f"Show layer {given['layer'] + 1}, head {given['head'] + 1}, which changed most" == button.label
+    payload = shown(app)
+    assert f"Show layer {payload['layer'] + 1}, head {payload['head'] + 1}, which changed most" == button.label
     assert not [button for button in app.button if "changed most" in button.label]
-    assert app.segmented_control(key="head_buttons").value == str(given["head"] + 1)
+    assert app.segmented_control(key="head_buttons").value == str(payload["head"] + 1)
 
 
 def test_a_checkpoint_without_a_replay_says_which_have_one_and_leads_there(tmp_path, monkeypatch):
@@ -127,10 +127,10 @@ def open_live(following: bool, **query: str) -> AppTest:
 
 
 def test_a_replay_that_follows_its_training_opens_at_its_end_unless_the_visitor_has_scrubbed_back():
-    given = shown(open_live(following=True))
-    assert (given["step"], given["following"]) == (NEWEST, True)
-    assert (given["layer"], given["head"]) == (0, 1)
-    assert given["best"] == {"layer": 1, "head": 2, "words": "reads best"}
-    assert given["facts"]["languages"] == ["given", "wanted"]
+    payload = shown(open_live(following=True))
+    assert (payload["step"], payload["following"]) == (NEWEST, True)
+    assert (payload["layer"], payload["head"]) == (0, 1)
+    assert payload["best"] == {"layer": 1, "head": 2, "words": "reads best"}
+    assert payload["facts"]["languages"] == ["given", "wanted"]
     assert shown(open_live(following=True, snapshot="500"))["step"] == 500
     assert shown(open_live(following=False))["step"] == 0

@@ -33,9 +33,9 @@ def test_it_begins_with_the_head_that_turns_the_translation_else_with_the_greate
 
 
 def test_each_head_is_sent_with_the_loss_of_each_token():
-    found = {(one["kind"], one["layer"], one["head"]): one for one in importance_facts(importance([("decoder", 0, 2)]))}
-    assert len(found) == 12 and found["cross", 0, 1]["losses"] == [0.5, 1, 0]
-    assert [head for head, one in found.items() if one["turned"]] == [("decoder", 0, 2)]
+    facts = {(one["kind"], one["layer"], one["head"]): one for one in importance_facts(importance([("decoder", 0, 2)]))}
+    assert len(facts) == 12 and facts["cross", 0, 1]["losses"] == [0.5, 1, 0]
+    assert [head for head, one in facts.items() if one["turned"]] == [("decoder", 0, 2)]
 
 
 @pytest.mark.parametrize("ablated_by", ["zero", "mean", "uniform"])

@@ -48,10 +48,10 @@ def test_all_maps_of_the_translation_are_those_of_its_own_pass():
 
 def test_it_begins_with_the_second_best_of_a_beam_and_keeps_what_is_written_with_its_sentence():
     app = open_page(PAGE, what_if=VIEW, text=TEXT)
-    own = loaded("en-de")
-    found = [own.tokenizer.decode(each.ids) for each in own.hypotheses(TEXT, Beam(4))]
+    written = loaded("en-de")
+    translations = [written.tokenizer.decode(each.ids) for each in written.hypotheses(TEXT, Beam(4))]
     field = app.text_input(key="own_target_line")
-    assert field.value == next(each for each in found if each != trace_of("en-de", TEXT).target_text)
+    assert field.value == next(each for each in translations if each != trace_of("en-de", TEXT).target_text)
     field.set_value(OWN).run()
     assert app.query_params["own_target"] == OWN and "▁Lehrer" in sent(app)["yours"]["target_tokens"]
     app.text_input(key="text").set_value("She reads a book.").run()
@@ -63,16 +63,16 @@ def test_what_a_model_wrote_without_end_is_given_as_far_as_it_can_be_fed(monkeyp
     choice = results.TranslationRequest(results.checkpoint("en-de"), TEXT)
     endless = results.translator(choice.checkpoint).tokenizer.encode_target("Haus " * 400)
     monkeypatch.setattr(what_if, "hypotheses", lambda asked: [Hypothesis(tuple(endless), 0.0, 0.0, False)])
-    given = what_if.second_best(choice)
-    assert given.startswith("Haus Haus") and len(given) < 5 * 400
-    assert what_if.given_trace(choice, given).target_tokens[0] == "▁Haus"
+    text = what_if.second_best(choice)
+    assert text.startswith("Haus Haus") and len(text) < 5 * 400
+    assert what_if.given_trace(choice, text).target_tokens[0] == "▁Haus"
 
 
 @pytest.mark.parametrize(
-    "own, said",
+    "written, message",
     [("   ", "is empty"), ("x" * 99999, "at most"), ("Ich 🍕 dich.", "for 1 part"), ("漢 a 字", "for 2 parts")],
 )
-def test_what_cannot_be_read_is_said_in_a_sentence(own, said):
-    app = open_page(PAGE, what_if=VIEW, text=TEXT, own_target=own)
-    assert not app.error and said in page_text(app)
-    assert app.text_input(key="own_target_line").value == own, "the field stays, so that it can be mended"
+def test_what_cannot_be_read_is_said_in_a_sentence(written, message):
+    app = open_page(PAGE, what_if=VIEW, text=TEXT, own_target=written)
+    assert not app.error and message in page_text(app)
+    assert app.text_input(key="own_target_line").value == written, "the field stays, so that it can be mended"

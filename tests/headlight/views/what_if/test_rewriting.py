@@ -26,18 +26,18 @@ from transformer.model.head_ref import HeadRef
 TRACE = traces()[0]
 
 
-def asked(action, scope=SCOPES[2], concerned=CONCERNED[2], kind="cross", weights=None):
+def chosen(action, scope=SCOPES[2], concerned=CONCERNED[2], kind="cross", weights=None):
     return interventions_of(action, heads_of(scope, HeadRef(kind, 2, 5)), rows_of(concerned, 2), 1, weights)
 
 
 @pytest.mark.parametrize(
     "change, text",
     [
-        (asked(Action.FORBID), "forbid:cross.2.5:1@2"),
-        (asked(Action.FOCUS, SCOPES[1], CONCERNED[1]), "focus:cross.2.*:1@2-"),
-        (asked(Action.SHIFT, SCOPES[0], CONCERNED[0]), "shift:cross.*.*:1"),
-        (asked(Action.UNIFORM, kind="encoder"), "uniform:encoder.2.5@2"),
-        (asked(Action.BY_HAND, weights=(0.5, 0.25, 0.25)), "given:cross.2.5:0.5,0.25,0.25@2"),
+        (chosen(Action.FORBID), "forbid:cross.2.5:1@2"),
+        (chosen(Action.FOCUS, SCOPES[1], CONCERNED[1]), "focus:cross.2.*:1@2-"),
+        (chosen(Action.SHIFT, SCOPES[0], CONCERNED[0]), "shift:cross.*.*:1"),
+        (chosen(Action.UNIFORM, kind="encoder"), "uniform:encoder.2.5@2"),
+        (chosen(Action.BY_HAND, weights=(0.5, 0.25, 0.25)), "given:cross.2.5:0.5,0.25,0.25@2"),
     ],
 )
 def test_what_is_chosen_is_one_intervention(change, text):
@@ -48,12 +48,12 @@ def test_weights_of_an_address_fit_the_row_or_are_none():
     assert weights_in("0.5-0.25-0.25", 3) == (0.5, 0.25, 0.25) and weights_in("1", 1) == (1.0,)
     for wrong in ("", "0.5-0.5", "0-0-0", "a-b-c", "2-0-0", "0.5--0.5-0", "nan-0-0", "1e9-0-0", "0.12345-0-0"):
         assert weights_in(wrong, 3) is None
-    assert weights_in("1-" * 9999, 9999) is None and not asked(Action.BY_HAND)
+    assert weights_in("1-" * 9999, 9999) is None and not chosen(Action.BY_HAND)
 
 
 @pytest.mark.parametrize("kind, keys", [("cross", len(TRACE.source_tokens)), ("decoder", 3)])
 def test_the_bars_have_the_rows_weights_of_both_runs_and_no_masked_key(kind, keys):
-    change = asked(Action.FORBID, kind=kind)
+    change = chosen(Action.FORBID, kind=kind)
     target = translator().hypotheses(TRACE.source_text)[0]
     forced = translator().trace(TRACE.source_text, target=target, interventions=change)
     payload = bars_payload(HeadRef(kind, 2, 5), 2, 1, TRACE, forced)
@@ -114,9 +114,9 @@ def test_the_view_runs_every_change(action, kind):
 
 
 def test_a_change_is_sent_with_its_heads_rows_and_token():
-    (change,) = asked(Action.FOCUS, SCOPES[1], CONCERNED[1])
+    (change,) = chosen(Action.FOCUS, SCOPES[1], CONCERNED[1])
     heads, rows = {"kind": "cross", "layer": 2, "head": None}, {"first": 2, "last": None}
     assert rewriting_facts(change) == {"action": "focus", "heads": heads, "key": 1, "rows": rows}
-    (change,) = asked(Action.UNIFORM, kind="encoder")
+    (change,) = chosen(Action.UNIFORM, kind="encoder")
     heads, rows = {"kind": "encoder", "layer": 2, "head": 5}, {"first": 2, "last": 2}
     assert rewriting_facts(change) == {"action": "uniform", "heads": heads, "key": None, "rows": rows}
