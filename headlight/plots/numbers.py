@@ -30,11 +30,6 @@ def format_error(value: float) -> str:
     return scientific(value, digits=1)
 
 
-def short_weight(value: float) -> str:
-    """Return a weight with two decimals, without the leading zero: .07, .99, 1.00."""
-    return f"{value:.2f}".removeprefix("0")
-
-
 def percent_in_cell(share: float) -> str:
     """Return a share in whole percent without the sign, for a small cell: "94"."""
     return f"{share * 100:.0f}"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..arrays import read_only
-from ..data.frames import frame_of
+from ..data.frames import cell_columns, frame_of
 from ..errors import DataError
 from ..files import reading_json, save_json, write_atomically
 from ..interpret.what_if.importance import ABLATIONS, ImportanceSums
@@ -42,18 +42,11 @@ class ImportanceTable:
         """List the heads: kind, layer and head from 0, the mean loss of a token's log P in nats, its standard error and
         standard deviation, the sums over the tokens of the loss and of its square, the numbers of tokens and sentences.
         """
-        heads, counts = self.sums.heads, {name: getattr(self.sums, name) for name in ("tokens", "sentences")}
-        tables: dict[str, dict[str, np.ndarray]] = {}
-        for kind in AttentionKind:
-            rows = [row for row, head in enumerate(heads) if head.kind == kind]
-            places = {name: np.array([getattr(heads[row], name) for row in rows]) for name in ("layer", "head")}
-            numbers = {name: values[rows] for name, values in self._numbers().items()}
-            tables[str(kind)] = {
-                **places,
-                **numbers,
-                **{name: np.full(len(rows), each) for name, each in counts.items()},
-            }
-        return frame_of("kind", tables)
+        counts = {name: np.full(len(self.sums.sums), getattr(self.sums, name)) for name in ("tokens", "sentences")}
+        columns = {name: self.sums.by_kind(values) for name, values in (self._numbers() | counts).items()}
+        axes = ("layer", "head")
+        tables = {kind: {name: values[kind] for name, values in columns.items()} for kind in AttentionKind}
+        return frame_of("kind", {str(kind): cell_columns(axes, **table) for kind, table in tables.items()})
 
     def save(self, path: Path) -> None:
         """Write the table as CSV, the most important head first, and all of it as JSON beside it; raises OSError.

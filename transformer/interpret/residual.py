@@ -249,27 +249,26 @@ def decoder_lens(
     become. With pre-norm each layer's output goes through the encoder's last LayerNorm, as the last one's does; with
     post-norm each layer ends with its own. Raises ValueError for a source or prefix that does not fit the model.
     """
-    if isinstance(strategy, Beam):
-        memory = _read_early(model, [source])[:, 0]
-        count = len(memory)
-        return [best for best, *_ in beam_search(model, [source] * count, strategy, [prefix] * count, memory)]
     return decoder_lenses(model, [source], strategy, [prefix], more)[0]
 
 
 def decoder_lenses(
     model: Transformer,
     sources: Sequence[Ids],
-    strategy: Greedy | Sampling | None = None,
+    strategy: Greedy | Sampling | Beam | None = None,
     prefixes: Sequence[Ids] | None = None,
     more: int | None = None,
 ) -> list[list[Hypothesis]]:
     """Do so for several sentences, all decoded side by side, a list of layers + 1 for each sentence."""
     memory, count = _read_early(model, sources), len(sources)
-    starts = list(prefixes or [()] * count) * len(memory)
-    last = range((len(memory) - 1) * count, len(memory) * count)
-    stopped = {row: range(row % count, last.start, count) for row in last}
-    companions = None if more is None else Companions(stopped, more)
-    decoded = decode(model, [*sources] * len(memory), strategy or Greedy(), starts, memory.flatten(0, 1), companions)
+    rows, starts = [*sources] * len(memory), list(prefixes or [()] * count) * len(memory)
+    if isinstance(strategy, Beam):
+        decoded = [best for best, *_ in beam_search(model, rows, strategy, starts, memory.flatten(0, 1))]
+    else:
+        last = range(len(rows) - count, len(rows))
+        stopped = {row: range(row % count, last.start, count) for row in last}
+        companions = None if more is None else Companions(stopped, more)
+        decoded = decode(model, rows, strategy or Greedy(), starts, memory.flatten(0, 1), companions)
     return [decoded[number::count] for number in range(count)]
 
 

@@ -15,7 +15,6 @@ from headlight.plots.numbers import (
     percent,
     pluralize,
     scientific,
-    short_weight,
     signed,
 )
 from headlight.plots.tokens import chip_text, in_words, quoted_at, shown_token, shown_tokens, token_label
@@ -41,7 +40,6 @@ CASES = json.loads((TESTS / "shown_tokens.json").read_text(encoding="utf-8"))  #
         (lambda digits: signed(-1.256, digits), {0: "−1", 1: "−1.3", 2: "−1.26"}),
         (scientific, {0: "0", 0.000699: "6.99·10⁻⁴", 1.0: "1.00·10⁰", 1234567: "1.23·10⁶", 2e-13: "2.00·10⁻¹³"}),
         (format_error, {0.0: "0", 5.96e-8: "6·10⁻⁸", 1e-6: "1·10⁻⁶"}),
-        (short_weight, {0.0: ".00", 0.07: ".07", 0.9949: ".99", 0.9951: "1.00", 1.0: "1.00"}),
         (format_probability, {1.0: "> 99.9 %", 0.9991: "> 99.9 %", 0.999: "99.9 %", 0.1234: "12.3 %", 0.001: "0.1 %"}),
         (format_probability, {0.0009: "0.09 %", 0.00012: "0.01 %", 0.0000345: "0.003 %", 9e-7: "< 0.0001 %"}),
         (percent, {0: "0 %", 0.0099: "under 1 %", 0.01: "1 %", 0.9949: "99 %", 0.995: "over 99 %", 1: "100 %"}),

@@ -65,12 +65,6 @@ class Example:
     cells: tuple[int, ...]
     weights: tuple[float, ...]
 
-    def dense(self, rows: int, columns: int) -> np.ndarray:
-        """Return the map, [rows, columns], 0 where no weight was kept."""
-        whole = np.zeros(rows * columns)
-        whole[list(self.cells)] = self.weights
-        return whole.reshape(rows, columns)
-
 
 @dataclass(frozen=True)
 class Role:
@@ -175,11 +169,6 @@ class Atlas:
     def entries(self) -> list[HeadEntry]:
         """Return all heads, kind by kind and layer by layer."""
         return [entry for layers in self.heads.values() for layer in layers for entry in layer]
-
-    def map_of(self, entry: HeadEntry, example: Example) -> tuple[tuple[str, ...], tuple[str, ...], np.ndarray]:
-        """Return the tokens of an example's rows and columns, and its map, [rows, columns]."""
-        rows, _, columns = self.sentences[example.sentence].labels(entry.kind)
-        return rows, columns, example.dense(len(rows), len(columns))
 
     def to_frame(self) -> "pandas.DataFrame":
         """List the heads: kind, layer, head from 0, each measure with its standard error, the share of each label, and

@@ -76,13 +76,8 @@ def read_importance(path: Path, weights: str) -> Importance:
     table = ImportanceTable.load(path)
     if table.provenance.weights != weights:
         raise CheckpointError(f"{path} is of other weights.")
-    importance: dict[AttentionKind, np.ndarray] = {}
-    sums = table.sums
-    for kind in AttentionKind:
-        rows = [row for row, head in enumerate(sums.heads) if head.kind == kind]
-        shape = (1 + max(sums.heads[row].layer or 0 for row in rows), -1, 2)
-        importance[kind] = np.stack([sums.means[rows], sums.standard_errors[rows]], axis=-1).reshape(shape)
-    return importance
+    means, errors = (table.sums.by_kind(values) for values in (table.sums.means, table.sums.standard_errors))
+    return {kind: np.stack([means[kind], errors[kind]], axis=-1) for kind in AttentionKind}
 
 
 def _error_rates(folder: Path, model: Transformer, weights: str) -> ErrorRates | None:

@@ -263,14 +263,17 @@ class ImportanceSums:
         spread = squares - 2 * self.means * crossed + self.means**2 * self.squared_tokens
         return np.sqrt(np.maximum(spread, 0)) / self.tokens
 
+    def by_kind(self, values: np.ndarray) -> dict[AttentionKind, np.ndarray]:
+        """Return values of each head, [heads + 1], as [layers, heads] per kind."""
+        tables = {}
+        for kind in AttentionKind:
+            rows = [row for row, head in enumerate(self.heads) if head.kind == kind]
+            tables[kind] = read_only(values[rows].reshape(1 + (self.heads[rows[-1]].layer or 0), -1))
+        return tables
+
     def importance(self) -> HeadImportance:
         """Return the means as losses by kind, layer and head."""
-        kinds, layers = [head.kind for head in self.heads], [head.layer or 0 for head in self.heads]
-        losses = {}
-        for kind in AttentionKind:
-            rows = [row for row, each in enumerate(kinds) if each == kind]
-            shape = (1 + max(layers[row] for row in rows), -1)
-            losses[kind.value] = read_only(self.means[rows].reshape(shape))
+        losses = {kind.value: table for kind, table in self.by_kind(self.means).items()}
         return HeadImportance(**losses, log_probabilities=read_only(self.means[-1:].reshape(())))  # type: ignore[arg-type]
 
 

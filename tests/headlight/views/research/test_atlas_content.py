@@ -97,7 +97,7 @@ def test_the_examples_are_those_of_the_atlas(atlas):
     entry = atlas.head("decoder", 0, 1)
     assert len(card["examples"]) == 1 + len(entry.examples)
     for shown, example in zip(card["examples"][1:], entry.examples, strict=True):
-        rows, columns, _ = atlas.map_of(entry, example)
+        rows, _, columns = atlas.sentences[example.sentence].labels(entry.kind)
         assert (shown["queries"], shown["keys"]) == (list(rows), list(columns))
         assert (shown["cells"], shown["weights"]) == (list(example.cells), list(example.weights))
         assert shown["group"] == ("strongest" if example.strongest else str(example.fifth + 1))
