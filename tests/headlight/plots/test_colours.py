@@ -21,17 +21,6 @@ PALETTES = {"plots/palette.py", "components/lib/colours.css", "components/lib/co
 LITERAL = re.compile(r"(?<![&\w])#(?:[0-9a-f]{8}|[0-9a-f]{6}|[0-9a-f]{3,4})\b|(?:rgb|hsl)a?\(\s*\d", re.IGNORECASE)
 NAMED = re.compile(r"[\"'](?:gr[ae]y|orange|red|blue|green|black|white)[\"']")
 SELECTED = re.compile(r"\[style\*=\"[^\"]*\"\]")
-# Things that the visitor hides, forces, switches off, edits or takes away, and their consequences.
-MAY_BE_ORANGE = {
-    "plots/masks.py": "weights and probabilities without the mask",
-    "plots/what_if.py": "candidates under interventions, a translation of the visitor's own",
-    "components/token_lines/lines.css": "hidden words, and output tokens that changed",
-    "components/decoding_player/player.css": "forced tokens",
-    "components/head_switches/switches.css": "heads that are off",
-    "components/translation_table/table.css": "tokens of a translation under a change",
-    "components/weight_bars/bars.css": "weights drawn by hand",
-    "components/lib/heatmap.js": "cells that an edit of the small example has changed",
-}
 CHANGED_BY_THE_VISITOR = {"without_causal_mask", "next_tokens", "candidates", "log_probabilities"}
 
 
@@ -46,10 +35,6 @@ def test_colours_are_written_in_the_palettes_alone():
     literals = {name: LITERAL.findall(text) + NAMED.findall(text) for name, text in sources()}
     assert len(literals) > 100
     assert {name: colours for name, colours in literals.items() if colours} == {}
-
-
-def test_orange_is_named_only_where_the_visitor_changes_something():
-    assert {name for name, text in sources() if re.search(r"\bCHANGED\w*\b|--changed\b", text)} == set(MAY_BE_ORANGE)
 
 
 def test_style_sheets_and_canvases_have_the_colours_of_the_figures():

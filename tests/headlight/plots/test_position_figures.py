@@ -7,7 +7,6 @@ import pytest
 from support.models import encoding
 
 import headlight.plots as plots
-from headlight.plots.palette import diverging
 
 LENGTH, D_MODEL = 30, 14
 
@@ -15,20 +14,6 @@ LENGTH, D_MODEL = 30, 14
 @pytest.fixture(scope="module")
 def shown():
     return encoding(LENGTH, D_MODEL, 100.0)
-
-
-def test_a_table_runs_from_the_first_position_on_top_and_is_brown_below_zero(shown):
-    figure = plots.positions(shown.table)
-    (heatmap,) = figure.data
-    np.testing.assert_array_equal(heatmap.z, shown.table)
-    assert heatmap.z.dtype == np.float32 and (heatmap.zmin, heatmap.zmax) == (-1, 1)
-    assert figure.layout.yaxis.range[0] > figure.layout.yaxis.range[1], "the first position must be on top"
-    assert (figure.layout.yaxis.title.text, figure.layout.xaxis.title.text) == ("position", "dimension")
-    colours = diverging(1.0).colours
-    assert colours[0][1].startswith("rgba(150, 96, 47") and colours[-1][1].startswith("rgba(0, 133, 122")
-    learned = np.array([[3.0, 4.0], [0.0, 1.0], [6.0, -8.0]])
-    (heatmap,) = plots.positions(learned).data
-    assert (heatmap.zmin, heatmap.zmax) == (-8, 8)
 
 
 def test_the_framed_pair_stands_beside_the_table_as_two_waves_row_by_row(shown):

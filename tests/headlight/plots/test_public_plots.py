@@ -1,9 +1,7 @@
 """Public figures: each is typed, described and drawn, with the model's numbers; invalid options are refused."""
 
 import ast
-import inspect
 import tomllib
-from typing import get_type_hints
 
 import numpy as np
 import plotly.graph_objects as go
@@ -12,8 +10,6 @@ from support.figures import OF_OTHER_MODELS, draw_every_figure
 from support.source_files import ROOT, files, tree
 
 import headlight as hl
-from headlight.plots.layout import Theme
-from transformer.evaluation import Confidence
 
 
 @pytest.fixture(scope="module")
@@ -24,15 +20,6 @@ def trace(shipped):
 def values(figure: go.Figure, axis: str = "x") -> np.ndarray:
     """Return the numbers of a figure's first trace."""
     return np.asarray(figure.data[0][axis], dtype=float)
-
-
-@pytest.mark.parametrize("name", hl.plots.__all__)
-def test_each_figure_is_typed_and_described(name):
-    draw = getattr(hl.plots, name)
-    parameters, hints = inspect.signature(draw).parameters, get_type_hints(draw, localns={"Confidence": Confidence})
-    assert hints.keys() == {*parameters, "return"} and hints["return"] is go.Figure and hints["theme"] == Theme
-    assert parameters["theme"].kind is inspect.Parameter.KEYWORD_ONLY and parameters["theme"].default == "paper"
-    assert draw.__doc__.startswith("Draw ") and draw.__doc__.split("\n")[0].rstrip().endswith((".", ":", ","))
 
 
 @pytest.mark.parametrize("theme", ["page", "paper"])

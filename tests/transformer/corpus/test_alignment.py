@@ -10,7 +10,7 @@ from support.tiny import gold_pair
 from support.tolerance import near
 
 from transformer.corpus.alignment.aligners import Aligner, Method, aligners_of
-from transformer.corpus.alignment.gold import GoldPair, GoldSet, pharaoh
+from transformer.corpus.alignment.gold import GoldPair, GoldSet
 from transformer.corpus.alignment.links import (
     Direction,
     Reading,
@@ -21,7 +21,7 @@ from transformer.corpus.alignment.links import (
     link_table,
 )
 from transformer.corpus.alignment.measure import align_words, alignment_maps, measure_alignment
-from transformer.corpus.alignment.words import is_mark, join_words, split_text, tokenize_pair, tokens_of_words
+from transformer.corpus.alignment.words import join_words, split_text, tokenize_pair, tokens_of_words
 from transformer.data.tokenizer import Piece
 from transformer.errors import DataError, EmptyTextError, TooLongError
 from transformer.interpret.attention_block import block_parameters, record_stages
@@ -110,10 +110,6 @@ def test_words_become_a_text_as_people_write_it(words, text):
     spaced = join_words(words.split(), spaced=True)
     assert spaced.text == words and spaced.words == tuple(words.split())
     assert split_text(f" {words}  ").words == tuple(words.split())
-
-
-def test_marks_are_words_without_letters_or_digits():
-    assert [is_mark(word) for word in (".", "--", "«", "l'", "5", "ß", "…")] == [True, True, True, *[False] * 3, True]
 
 
 def test_the_maps_are_those_of_trace_norms_and_alti(shipped):
@@ -207,9 +203,3 @@ def test_a_visitors_words_are_aligned_by_one_aligner(translator):
         align_words(translator.model, translator.tokenizer, split_text("red " * 64), target, Aligner(Method.ALL))
     with pytest.raises(ValueError, match="no layer 9, head 1"):
         align_words(translator.model, translator.tokenizer, source, target, Aligner(Method.HEAD, 8, 0))
-
-
-def test_lines_of_links_are_read_by_nltk():
-    assert pharaoh([(2, 0), (0, 1), (0, 0)]) == "0-0 0-1 2-0"
-    assert Alignment.fromstring(pharaoh([(3, 1), (0, 0)])) == Alignment([(0, 0), (3, 1)])
-    assert pharaoh([(2, 0)], one_based=True) == "3-1" and pharaoh([]) == ""

@@ -4,7 +4,6 @@ import os
 from pathlib import Path
 
 import pytest
-from support.source_files import ROOT
 
 from transformer.corpus.alignment.gold import parse_links, read_gold
 from transformer.errors import DataError
@@ -80,17 +79,3 @@ def test_missing_large_and_binary_files_are_refused(tmp_path):
     os.mkfifo(folder / "target.txt")
     with pytest.raises(DataError, match="no regular file"):
         read_gold(folder)
-
-
-@pytest.mark.parametrize("name", ["en-de", "en-fr"])
-def test_the_shipped_sets_are_whole(name):
-    """40 sentences of 5 to 14 words; almost all words are linked, and the last marks with each other."""
-    gold = read_gold(ROOT / "examples" / "alignment" / name)
-    assert len(gold.pairs) == 40 == len({pair.source for pair in gold.pairs})
-    unlinked = 0
-    for pair in gold.pairs:
-        assert 5 <= len(pair.source) <= 14 and pair.sure <= pair.possible
-        unlinked += len(set(range(len(pair.source))) - {i for i, _ in pair.possible})
-        unlinked += len(set(range(len(pair.target))) - {j for _, j in pair.possible})
-        assert (len(pair.source) - 1, len(pair.target) - 1) in pair.sure
-    assert unlinked < 15 and sum(len(pair.possible - pair.sure) for pair in gold.pairs) > 40

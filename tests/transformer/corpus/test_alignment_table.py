@@ -93,16 +93,6 @@ def test_a_seed_draws_the_same_again(counts):
     assert not standard_errors(np.zeros((5, 2, 4), dtype=int)).any(), "nor have sentences without links"
 
 
-def test_a_frame_has_every_rate_and_what_it_is_made_of(table):
-    frame = table.to_frame()
-    assert len(frame) == len(table.aligners) * 4
-    rates = 1 - (frame["sure_hits"] + frame["possible_hits"]) / (frame["links"] + frame["sure"])
-    np.testing.assert_allclose(frame["error_rate"], rates)
-    row = frame[(frame["layer"] == 1) & (frame["head"] == 2) & (frame["reading"] == "input") & ~frame["punctuation"]]
-    rate, error = table.rate(Aligner(Method.HEAD, 1, 2), "input", punctuation=False)
-    assert row[["error_rate", "standard_error"]].values.tolist() == [[rate, error]]
-
-
 def test_reading_inverts_writing(translator, shipped, table, tmp_path):
     assert find_alignment(tmp_path, translator.model) is None
     save_alignment(tmp_path / "alignment.json", table)

@@ -94,16 +94,6 @@ def test_a_request_changes_outputs_as_interventions_do(model):
     assert not any(module._forward_hooks for module in model.modules())
 
 
-def test_a_padded_batch_is_recorded_as_each_sentence_alone(model):
-    sources, inputs = random_sources(3, 7), [[BEGIN, 9, 8], [BEGIN]]
-    batch = record(model, sources, inputs)
-    for number, (source, decoder_input) in enumerate(zip(sources, inputs, strict=True)):
-        alone = record_one(model, source, decoder_input)
-        assert batch.logits[number, : len(decoder_input)] == near(alone.logits)
-        cross = batch.weights("cross")[:, number, :, : len(decoder_input), : len(source)]
-        assert cross == near(alone.cross)
-
-
 def test_only_requested_modules_are_kept(model):
     source, decoder_input = random_sources(7)[0], [BEGIN, 9, 8]
     keep = ("decoder.1.feed_forward.inner", "decoder_input.positions", "positions")

@@ -69,15 +69,6 @@ def test_a_row_without_an_open_key_is_what_the_fused_kernel_makes_of_it():
     assert np.isfinite(stages.result).all()
 
 
-def test_heads_split_and_merge_without_loss_and_refuse_a_remainder():
-    x = np.arange(2 * 3 * 8).reshape(2, 3, 8)
-    heads = split_heads(x, 4)
-    assert heads.shape == (2, 4, 3, 2) and heads[1, 2, 0].tolist() == x[1, 0, 4:6].tolist()
-    assert np.array_equal(merge_heads(heads), x)
-    with pytest.raises(ValueError, match="num_heads"):
-        split_heads(x, 3)
-
-
 def test_large_scores_do_not_overflow():
     weights = softmax(np.array([[1e6, 1e6 - 1, -1e6]]), np.array([[True, True, True]]))
     assert np.allclose(weights, [[1 / (1 + np.exp(-1)), 1 / (1 + np.e), 0]])

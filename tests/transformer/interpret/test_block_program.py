@@ -10,10 +10,8 @@ import pytest
 from support.models import random_sources, small_model
 
 from transformer.interpret.attention_block import (
-    BlockParameters,
     block_parameters,
     bundle,
-    compute_stages,
     record_stages,
     script,
 )
@@ -45,13 +43,3 @@ def test_it_prints_the_numbers_of_the_model(tmp_path, kind, norm):
     gaps = [float(line.split("differs by ")[1].split()[0]) for line in out.splitlines() if "differs by" in line]
     assert len(gaps) == 9 and max(gaps) < 1e-4
     assert str(stages.weights.shape) in out
-
-
-def test_a_row_without_an_open_key_prints_zeros(tmp_path):
-    generator = np.random.default_rng(1)
-    matrices, vectors = generator.normal(size=(4, 8, 8)), generator.normal(size=(6, 8))
-    parameters = BlockParameters(*matrices, *vectors, 1e-5, 2, "post")
-    unmasked = np.ones((2, 3, 3), dtype=bool)
-    unmasked[1, 2] = False
-    stages = compute_stages(generator.normal(size=(2, 3, 8)), None, unmasked, parameters)
-    assert not run(tmp_path, stages, parameters, cross=False, sentence=1, head=0)[1][2].any()

@@ -2,10 +2,8 @@
 
 import pytest
 import torch
-from support.families import write_family
 from support.tolerance import near
 
-from transformer.exchange.importing import import_translator
 from transformer.interpret.head_patterns import word_ranges, words_of
 from transformer.interpret.what_if.hiding import hide, translate_without_each
 from transformer.model.attention import causal_mask
@@ -54,15 +52,6 @@ def test_hiding_is_the_same_as_a_memory_without_these_vectors(shipped):
     expected = logits.log_softmax(-1)[range(target.shape[1]), list(trace.target_ids)]
     replayed = shipped.trace(SENTENCES[0], target=trace.target_ids, interventions=hide(hidden))
     assert torch.tensor(replayed.log_probabilities) == near(expected.double())
-
-
-def test_a_given_first_token_stays(tmp_path):
-    write_family(tmp_path, "nllb")
-    imported = import_translator(tmp_path, "cpu")
-    trace = imported.trace("the old house is red")
-    words = word_ranges(trace.source_tokens)
-    for each in translate_without_each(imported.model, trace.source_ids, words, trace.target_ids[: trace.num_forced]):
-        assert each.ids[0] == trace.target_ids[0]
 
 
 def test_unknown_positions_and_all_of_a_source_cannot_be_hidden(shipped):

@@ -119,30 +119,10 @@ def test_leaked_weight_is_that_of_masked_cells_and_the_leakiest_head_has_the_mos
     assert leakiest_head(masked, runs[disabled], kind, SHORT) == np.unravel_index(
         leaked.sum(axis=-1).argmax(), leaked.shape[:2]
     )
+    may_leak = rows_that_may_leak(masked, runs["causal"], "decoder", SHORT).tolist()
+    assert may_leak == [True] * (masked.target_lengths[SHORT] - 1) + [False], "the last row has no later token"
     assert not leaked_weights(masked, masked, kind, SHORT).any(), "with the mask nothing leaks"
     assert leakiest_head(masked, runs["padding"], "cross", LONG) is None, "it has no padding to leak to"
-
-
-def test_the_last_decoder_row_has_no_later_token_to_leak_to(masked, runs):
-    for number in (SHORT, LONG):
-        rows = masked.target_lengths[number]
-        may_leak = rows_that_may_leak(masked, runs["causal"], "decoder", number)
-        assert may_leak.tolist() == [True] * (rows - 1) + [False], "padding stays closed"
-    assert rows_that_may_leak(masked, runs["padding"], "cross", SHORT).all()
-    assert not rows_that_may_leak(masked, runs["padding"], "cross", LONG).any()
-
-
-@pytest.mark.parametrize("kind", AttentionKind)
-def test_a_head_has_its_weights_and_tokens(masked, kind):
-    layers, _, heads = masked.attention(kind).weights.shape[:3]
-    head = masked_head(masked, kind, SHORT, layers - 1, 2)
-    np.testing.assert_array_equal(head.weights, masked.attention(kind).weights[layers - 1, SHORT, 2])
-    assert head.weights.shape == (len(head.fed), len(head.keys))
-    assert (head.predicted is None) == (kind == "encoder")
-    assert head.fed == (masked.source_tokens if kind == "encoder" else masked.decoder_input_tokens)[SHORT]
-    assert head.keys == (masked.decoder_input_tokens if kind == "decoder" else masked.source_tokens)[SHORT]
-    assert "<pad>" not in head.fed[: head.real_queries] and (head.weights[~head.unmasked] == 0).all()
-    assert (layers, heads) == (head.layers, head.heads)
 
 
 def test_unknown_masks_heads_and_empty_batches_are_refused(translator, sentences, masked, runs):

@@ -1,16 +1,11 @@
 """Decodings whose steps kept their attention: the same as a pass over all at once, and used wherever possible."""
 
-import copy
-
 import pytest
 from support.models import mark_end, random_sources, unlike_model
 from support.tolerance import near
 
-import transformer.translator
-from transformer import Translator
-from transformer.decoding.beam import Beam
 from transformer.decoding.sampling import Greedy, Sampling, decode_ids
-from transformer.interpret.activations import hooks_installed, read_decoding, record, record_encoder
+from transformer.interpret.activations import read_decoding, record, record_encoder
 from transformer.model.fused_step import keeping_step
 from transformer.model.names import AttentionKind
 
@@ -37,27 +32,3 @@ def test_a_kept_decoding_is_a_pass_over_all_at_once(length, strategy, prefix, no
             assert value is other is None or value == near(other)
     for kind in AttentionKind:
         assert read.weights(kind) == near(replayed.weights(kind))
-
-
-def test_a_trace_of_one_decoded_sentence_is_not_replayed_and_every_other_is(translator, monkeypatch):
-    replays, replay = [], transformer.translator.record_decoder
-    monkeypatch.setattr(
-        transformer.translator, "record_decoder", lambda *arguments: replays.append(arguments) or replay(*arguments)
-    )
-    model = translator.model
-    for options in ({}, {"strategy": Sampling()}, {"prefix": [8, 9]}):
-        translator.trace("red dog", **options)
-    assert not replays
-    changed = hooks_installed([(model.decoder[0].cross_attention.core, lambda module, inputs, output: output * 0)])
-    translator.trace("red dog", Beam(2))
-    translator.trace("red dog", interventions="zero:encoder.0.1")
-    translator.trace("red dog", target=[8, 9])
-    translator.record("red dog", keep=("*.*.feed_forward",))
-    translator.trace_many(["red dog", "old house"])
-    with changed:
-        translator.trace("red dog")
-    assert len(replays) == 6
-    half = Translator(copy.deepcopy(translator.checkpoint))
-    half.model.bfloat16()
-    half.trace("red dog")
-    assert len(replays) == 7

@@ -103,12 +103,3 @@ def test_the_run_without_a_head_is_that_of_a_model_without_it(kind, layer, remov
     parts = explain_score(translator, trace, *cell, against=against)
     expected = explain_score(silence(translator, removed), trace, *cell, against=against).score
     assert score_without(translator, trace, parts, removed) == pytest.approx(expected, abs=1e-4)
-
-
-def test_a_head_that_wrote_neither_side_changes_nothing():
-    translator = loaded("en-de")
-    trace = translator.trace(SENTENCE)
-    parts = explain_score(translator, trace, "encoder", 0, 1, query=3, key=1)
-    removed = HeadRef(AttentionKind.DECODER, 0, 0)
-    assert score_without(translator, trace, parts, removed) == pytest.approx(parts.score, abs=1e-5)
-    assert parts.without(StreamPart(removed.kind, 0, 0)) == pytest.approx(parts.total)

@@ -95,13 +95,6 @@ def test_greedy_chooses_the_most_probable_token_that_may_be_chosen():
     assert forced.log_probability == forced.mean_log_probability == pytest.approx(np.log(0.1))
 
 
-def test_another_token_can_be_taken_unless_the_length_limit_was_met_there(trace):
-    steps = range(len(trace.target_ids))
-    cut = dataclasses.replace(trace, finished=False)
-    assert [cut.has_room_after(step) for step in steps] == [True] * (len(steps) - 1) + [False]
-    assert all(dataclasses.replace(trace, finished=True).has_room_after(step) for step in steps)
-
-
 @pytest.mark.parametrize("layer, head", [(0, 1), (1, None), (None, 0), (None, None)])
 def test_a_map_is_one_head_or_the_average_over_what_is_not_chosen(trace, layer, head):
     for kind in AttentionKind:
