@@ -7,19 +7,9 @@ import numpy as np
 import plotly.graph_objects as go
 
 from transformer.config import Activation
-from transformer.interpret.residual import (
-    Trajectory,
-)
+from transformer.interpret.residual import Trajectory
 
-from .layout import (
-    Theme,
-    bars,
-    candidate_rows,
-    figure_of,
-    label_axis,
-    row_bars,
-    scatter,
-)
+from .layout import Theme, bars, candidate_rows, figure_of, label_axis, row_bars, scatter
 from .numbers import signed
 from .palette import BLUE, GREEN, OLIVE
 from .tokens import token_label

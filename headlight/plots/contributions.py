@@ -7,9 +7,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from transformer.interpret.attribution import (
-    Attribution,
-)
+from transformer.interpret.attribution import Attribution
 from transformer.interpret.rollout import SourceShares
 from transformer.interpret.score_parts import BIASES, ScoreParts, StreamPart
 from transformer.interpret.trace import AttentionMap, Trace

@@ -39,11 +39,7 @@ THIRD_OF_WIDTH = 345  # pixels, three maps side by side at a desk; a phone has m
 HALF_OF_WIDTH = 460  # pixels, two maps side by side
 EXTRA_COLUMNS = 2  # a gap, and a column beside the keys
 INPUT_KEY = "key: decoder input token"
-ROW_NAMES = {
-    RowLabel.BOTH: "input → output token",
-    RowLabel.PREDICTED: "output token",
-    RowLabel.FED: "input token",
-}
+ROW_NAMES = {RowLabel.BOTH: "input → output token", RowLabel.PREDICTED: "output token", RowLabel.FED: "input token"}
 
 PLAIN_CELLS = "<b>%{z:.4f}</b><extra></extra>"  # of maps with too many cells for words each
 _LARGEST_CELL = 36  # pixels

@@ -10,11 +10,7 @@ from transformer.experiments.training import Smoothing
 from transformer.training import TrainingReplay, learning_rate, noam_rate
 
 from .layout import GRID, LEFT, Theme, figure_of, percent_axis, scatter
-from .palette import (
-    OLIVE,
-    SERIES_COLOURS,
-    SERIES_SYMBOLS,
-)
+from .palette import OLIVE, SERIES_COLOURS, SERIES_SYMBOLS
 
 PAPER = 512, 4000  # d_model and warm-up of the paper's base model
 CURVE_POINTS = 400

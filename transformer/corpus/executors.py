@@ -93,11 +93,7 @@ class RayTasks:
         self._ray: Any = ray
         self._checkpoint, self._device, self._workers = checkpoint, device, workers
         cores = None if address else workers
-        quiet: dict[str, Any] = {
-            "include_dashboard": False,
-            "logging_level": logging.WARNING,
-            "log_to_driver": False,
-        }
+        quiet: dict[str, Any] = {"include_dashboard": False, "logging_level": logging.WARNING, "log_to_driver": False}
         try:
             ray.init(address or "local", num_cpus=cores, **quiet)
         except ConnectionError as error:

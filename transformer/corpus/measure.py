@@ -64,10 +64,7 @@ def measure_corpus(
 
 
 def _measure_chunk(
-    measurement: Measurement[P],
-    languages: Languages,
-    translator: Translator,
-    lines: Sequence[bytes],
+    measurement: Measurement[P], languages: Languages, translator: Translator, lines: Sequence[bytes]
 ) -> tuple[P | None, Counter[str], int]:
     """Return the sum over some lines, None where none is a pair, with the skipped lines and the number of all lines."""
     model, tokenizer = translator.model, translator.tokenizer

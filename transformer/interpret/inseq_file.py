@@ -52,9 +52,7 @@ def _output(trace: "Trace") -> dict[str, Any]:
     }
     sequences = [_instance(_DATA, "MultiDimensionalFeatureAttributionSequenceOutput", sequence)]
     return _instance(
-        _DATA,
-        "FeatureAttributionOutput",
-        {"sequence_attributions": sequences, "step_attributions": None, "info": info},
+        _DATA, "FeatureAttributionOutput", {"sequence_attributions": sequences, "step_attributions": None, "info": info}
     )
 
 

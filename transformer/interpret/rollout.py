@@ -24,15 +24,7 @@ from ..data.frames import cell_columns, frame_of
 from ..model.names import AttentionKind, SubLayerKind
 from ..model.transformer import Transformer
 from .activations import Activations, Request, record
-from .attention_block import (
-    BlockParameters,
-    Stages,
-    block_parameters,
-    centred,
-    deviation_of,
-    stage_modules,
-    stages_of,
-)
+from .attention_block import BlockParameters, Stages, block_parameters, centred, deviation_of, stage_modules, stages_of
 from .attribution import transformed_values
 from .head_patterns import is_word
 from .residual import ResidualStream, StackStream

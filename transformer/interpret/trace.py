@@ -319,7 +319,8 @@ def attention_map(
     chosen = maps if layer is None else maps[layer : layer + 1]
     chosen = chosen if head is None else chosen[:, head : head + 1]
     weights = chosen.mean(axis=(0, 1))
-    return AttentionMap(kind, layer, head, layers, heads, weights, *_labels(trace, kind), row_label=row_label)
+    labels = row_and_column_labels(kind, trace.source_tokens, trace.decoder_input_tokens, trace.target_tokens)
+    return AttentionMap(kind, layer, head, layers, heads, weights, *labels, row_label=row_label)
 
 
 def keys_of(trace: Trace, kind: AttentionKind | str) -> Labels:
@@ -337,10 +338,6 @@ def blank_masked(maps: np.ndarray, kind: AttentionKind | str) -> np.ndarray:
     if kind != AttentionKind.DECODER:
         return maps
     return np.where(np.tri(maps.shape[-1], dtype=bool), maps, np.nan)
-
-
-def _labels(trace: Trace, kind: AttentionKind) -> tuple[Labels, Labels | None, Labels]:
-    return row_and_column_labels(kind, trace.source_tokens, trace.decoder_input_tokens, trace.target_tokens)
 
 
 def row_and_column_labels(

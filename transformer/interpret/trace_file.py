@@ -85,7 +85,6 @@ class _Header:
     """Header of an array in NumPy's format; `start`: offset of the values in bytes."""
 
     shape: tuple[int, ...]
-    by_columns: bool
     dtype: np.dtype
     start: int
 
@@ -122,7 +121,7 @@ def _read(path: Path) -> dict[str, np.ndarray]:
                 raise ValueError(f"it lacks, or has too much of: {', '.join(differing[:5])}")
             headers = {name: _header(archive, name) for name in _LAYOUT}
             _check_headers(headers, most_unpacked(os.fstat(file.fileno()).st_size))
-            return {name: _array(archive, name, headers[name]) for name in _LAYOUT}
+            return {name: read_only(_array(archive, name)) for name in _LAYOUT}
 
 
 def _header(archive: zipfile.ZipFile, name: str) -> _Header:
@@ -133,8 +132,8 @@ def _header(archive: zipfile.ZipFile, name: str) -> _Header:
     with archive.open(described) as file:
         if np.lib.format.read_magic(file) != (1, 0):
             raise ValueError(f"{name} is of another version")
-        shape, by_columns, dtype = np.lib.format.read_array_header_1_0(file)
-        header = _Header(shape, by_columns, dtype, file.tell())
+        shape, _, dtype = np.lib.format.read_array_header_1_0(file)
+        header = _Header(shape, dtype, file.tell())
     if dtype.kind not in _LAYOUT[name][0]:
         raise ValueError(f"{name} is of type {dtype}")
     if min(shape, default=0) < 0 or header.bytes != described.file_size - header.start:
@@ -142,14 +141,10 @@ def _header(archive: zipfile.ZipFile, name: str) -> _Header:
     return header
 
 
-def _array(archive: zipfile.ZipFile, name: str, header: _Header) -> np.ndarray:
-    """Read the values, never more than the header declares."""
-    values = bytearray(header.bytes)
+def _array(archive: zipfile.ZipFile, name: str) -> np.ndarray:
     with archive.open(f"{name}.npy") as file:
-        file.read(header.start)
-        if file.readinto(values) != len(values) or file.read(1):  # type: ignore[attr-defined]
-            raise ValueError(f"{name} is not as long as it says")
-    return read_only(np.ndarray(header.shape, header.dtype, values, order="F" if header.by_columns else "C"))
+        array: np.ndarray = np.lib.format.read_array(file, allow_pickle=False)
+    return array
 
 
 def _check_headers(headers: Mapping[str, _Header], most: int) -> None:

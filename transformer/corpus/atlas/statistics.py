@@ -185,12 +185,7 @@ def is_shown(source: Ids, target: Ids) -> bool:
 
 
 def _of_kind(
-    kind: AttentionKind,
-    weights: np.ndarray,
-    layout: Layout,
-    keys: list[int],
-    shown: np.ndarray,
-    settings: Settings,
+    kind: AttentionKind, weights: np.ndarray, layout: Layout, keys: list[int], shown: np.ndarray, settings: Settings
 ) -> tuple[KindStatistics, np.ndarray]:
     """Return the statistics of a kind, and the confidence of its heads: [sentences, heads]."""
     sentences, heads = weights.shape[:2]
