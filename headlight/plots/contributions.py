@@ -199,8 +199,8 @@ def _stack(tokens: Sequence[str], source: np.ndarray, method: str, offset: float
 
 @dataclass(frozen=True, eq=False)
 class Contrast:
-    """Why the token `chosen` and not `other`: for each source and prefix token what it does for the one, positive, or
-    the other, by gradient times input and by leaving it out. The prefix is the decoder's input up to the step.
+    """Contrast of the token `chosen` with `other`: effects of source and prefix tokens for the one, positive, or the
+    other, by gradient times input and by leaving it out. The prefix is the decoder's input up to the step.
     """
 
     chosen: str
@@ -257,7 +257,7 @@ _MOST_WITH_DIGITS = 20  # columns
 
 
 def logit_kinds(parts: LogitAttribution, *, theme: Theme = "paper") -> go.Figure:
-    """Draw a bar per kind of part, teal to the right for what it adds, brown to the left for what it takes."""
+    """Draw a bar per kind of part, teal to the right for additions, brown to the left for subtractions."""
     names, sums = list(parts.by_kind()), np.array(list(parts.by_kind().values()))
     texts = [signed(value, 2) for value in sums.tolist()]
     hover = [f"{name}<br>adds <b>{signed(value)}</b>" for name, value in zip(names, sums.tolist(), strict=True)]
@@ -272,7 +272,7 @@ def logit_kinds(parts: LogitAttribution, *, theme: Theme = "paper") -> go.Figure
 
 
 def logit_parts(parts: LogitAttribution, *, theme: Theme = "paper") -> go.Figure:
-    """Draw layers by self-attention heads, cross-attention heads and feed-forward, coloured by what each adds."""
+    """Draw layers by self-attention heads, cross-attention heads and feed-forward, coloured by their additions."""
     (layers, heads), gap = parts.decoder.shape, np.full((len(parts.decoder), 1), BLANK)
     values = np.hstack([parts.decoder, gap, parts.cross, gap, parts.feed_forward[:, None]])
     names = [f"self-attention head {head + 1}" for head in range(heads)]
@@ -300,7 +300,7 @@ _MOST_PARTS_WITH_DIGITS = 12
 
 
 def score_parts(score: ScoreParts, *, theme: Theme = "paper") -> go.Figure:
-    """Draw parts of the query by parts of the key, heads of a layer together, coloured by what each product adds.
+    """Draw parts of the query by parts of the key, heads of a layer together, coloured by their products.
 
     Biases stand last: in their row for any query, in their column for any key; they do not set the colour scale.
     """

@@ -1,4 +1,4 @@
-"""Figures of what the model predicts: logits, probabilities, the logit lens, confidence and calibration."""
+"""Figures of predictions: logits, probabilities, the logit lens, confidence and calibration."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -71,7 +71,7 @@ def probabilities(
 
 
 def layer_names(rows: int) -> list[str]:
-    """Return what the rows of a lens are called."""
+    """Return the names of a lens's rows."""
     return ["start", *(f"layer {layer}" for layer in range(1, rows))]
 
 

@@ -31,7 +31,7 @@ def left_out_words(source: int, target: int, step: int) -> str:
 
 
 def fits_page(weights: int) -> bool:
-    """Return whether so many float32 weights, in base64, are few enough to be sent to a page."""
+    """Return True if so many float32 weights, in base64, are few enough to be sent to a page."""
     return weights * 4 * 4 / 3 <= MOST_BYTES
 
 

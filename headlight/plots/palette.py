@@ -29,7 +29,7 @@ def see_through(colour: str, opacity: float) -> str:
 # last of the ten colours that .streamlit/config.toml names for its theme.
 THEMES_FAINTEST, THEMES_STRONGEST = "#000011", "#000020"
 
-# From all but transparent over a full blue to what stands out most from the page, dark on a light one and light on a
+# From all but transparent over a full blue to the greatest contrast with the page, dark on a light one and light on a
 # dark one: more colour is more weight. One hue, so that no colour vision is excluded. It is the ramp of
 # headlight/components/lib/canvas.js.
 WEIGHT_SCALE = [[0.0, "rgba(31, 119, 224, 0.03)"], [0.5, "rgba(31, 119, 224, 0.72)"], [1.0, THEMES_STRONGEST]]

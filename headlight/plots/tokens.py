@@ -65,7 +65,7 @@ def _shown_tokens(labels: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _continues(token: str) -> bool:
-    """Return whether a token continues a word by itself: punctuation marks and special tokens do not."""
+    """Return True for a token that continues a word by itself, unlike punctuation marks and special tokens."""
     is_named = is_language(token) or _NAMED.fullmatch(token)
     return bool(token) and not (token.startswith(SPACE) or is_named or is_punctuation(token))
 

@@ -16,7 +16,7 @@ PAPER = 512, 4000  # d_model and warm-up of the paper's base model
 CURVE_POINTS = 400
 _HEIGHT = 310  # pixels of a recipe's figure
 _LOSS_TICKS = np.array([float(f"{first}e{power}") for power in range(-5, 3) for first in (1, 2, 5)])
-_HOVER = "{}<br>step %{{x:,}}<br>rate <b>%{{y:.{}~g}}</b><extra></extra>"  # of what, and digits of the rate
+_HOVER = "{}<br>step %{{x:,}}<br>rate <b>%{{y:.{}~g}}</b><extra></extra>"  # name, and digits of the rate
 
 
 def learning_rates(
@@ -62,14 +62,14 @@ def training_runs(runs: Sequence[tuple[str, TrainingReplay]], *, theme: Theme = 
     for number, (name, replay) in enumerate(runs):
         line = {"color": SERIES_COLOURS[number], "width": 2.5, "dash": _DASHES[number % 2]}
         curves = ("y", replay.losses, "loss", ".3f"), ("y2", replay.scores, "exact match", ".1%")
-        for axis, curve, what, form in curves:
+        for axis, curve, measure, form in curves:
             look = {
                 "yaxis": axis,
                 "line": line,
                 "name": name,
                 "legendgroup": name,
                 "showlegend": axis == "y",
-                "hovertemplate": f"{name}<br>update %{{x:,}}<br>{what} <b>%{{y:{form}}}</b><extra></extra>",
+                "hovertemplate": f"{name}<br>update %{{x:,}}<br>{measure} <b>%{{y:{form}}}</b><extra></extra>",
             }
             traces.append(scatter(curve[:, 0], curve[:, 1], "lines", **look))
     losses = _loss_scale([replay for _, replay in runs])

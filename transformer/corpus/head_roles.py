@@ -153,7 +153,7 @@ def sparse_tables(roles: HeadRoles) -> dict[str, dict[AttentionKind, list[list[d
 
 
 def load_roles(path: Path, model: Transformer | None = None) -> HeadRoles:
-    """Read what `save_roles` wrote, for a model of this shape; raises CheckpointError for anything else."""
+    """Read a file of `save_roles` for a model of this shape; raises CheckpointError for anything else."""
     with reading_json(path, _VERSION) as content:
         sentences = whole_number(content["sentences"], least=1)
         tables = [_tables(content[name], model) for name in ("labelled", "rows", "eligible")]

@@ -82,7 +82,7 @@ class ImportanceTable:
 
     @classmethod
     def load(cls, path: Path) -> "ImportanceTable":
-        """Read what `save` wrote beside this table; raises CheckpointError for anything else."""
+        """Read the JSON file of `save` beside this table; raises CheckpointError for anything else."""
         with reading_json(_beside(path), _VERSION) as content:
             rows = content["heads"]
             heads = tuple(HeadRef(kind, whole_number(layer), whole_number(head)) for kind, layer, head, *_ in rows)

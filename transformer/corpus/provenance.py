@@ -84,7 +84,7 @@ class Provenance:
 
     @classmethod
     def read(cls, content: dict[str, Any], **more: Any) -> Self:
-        """Read what `asdict` made of it; raises ValueError, TypeError or KeyError for anything else."""
+        """Read the fields from JSON; raises ValueError, TypeError or KeyError for anything else."""
         pairs, digests = (tuple(map(short_text, content[name])) for name in ("pairs", "digests"))
         if len(pairs) != len(digests):
             raise ValueError(f"{len(pairs)} files with {len(digests)} digests")

@@ -1,1 +1,1 @@
-"""The model at work: activations recorded in one pass, and what is measured on them."""
+"""The model at work: activations recorded in one pass, and measures of them."""

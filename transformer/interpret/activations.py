@@ -95,10 +95,10 @@ RESIDUAL_STREAM = (*EMBEDDINGS, "*.*.*_attention", "*.*.feed_forward", "*.*.*_re
 class Request:
     """Modules that a pass keeps and outputs that it changes: by default every attention is kept and nothing changed.
 
-    keep: names of modules (see `modules_named`) whose inputs and outputs are kept. change: names of modules and what to
-    a function of their output; kept outputs are the changed ones. source_mask: [batch, 1, 1, source], target_mask:
+    keep: names of modules (see `modules_named`) whose inputs and outputs are kept. change: names of modules, each with
+    a function of the output; kept outputs are the changed ones. source_mask: [batch, 1, 1, source], target_mask:
     broadcastable to [batch, 1, target, target], True = may attend; None for the masks of the ids.
-    logits_to_keep: of how many last positions logits are computed, None for all. gradients: whether the pass can be
+    logits_to_keep: number of last positions with logits, None for all. gradients: True for a pass that can be
     differentiated.
     """
 
@@ -277,7 +277,7 @@ def _recording(model: Transformer, request: Request, stack: Stack) -> Iterator[d
     with (
         torch.inference_mode(not request.gradients),
         torch.set_grad_enabled(request.gradients),
-        # first, so that the other hooks see what was changed
+        # first, so that the other hooks see the changes
         hooks_installed((module, partial(_replace, change)) for module, change in changes),
         hooks_installed((module, partial(_keep, calls[name])) for name, module in modules.items()),
     ):

@@ -111,8 +111,8 @@ def aligned_keys(weights: np.ndarray, keys: Sequence[str], outputs: Sequence[str
     """Find for each output token the source word on which all cross-attention heads together put most: [queries].
 
     weights: [layers, heads, queries, keys], of which the mean is taken in the row that predicts the token. -1 for
-    special tokens and punctuation, and where the source has no word. This is what the sentence's own heads agree on, no
-    alignment from outside.
+    special tokens and punctuation, and where the source has no word. It is the agreement of the sentence's own
+    heads, no alignment from outside.
     """
     if len(keys) != weights.shape[-1] or len(outputs) != weights.shape[-2]:
         raise ValueError(f"expected {weights.shape[-1]} keys and {weights.shape[-2]} outputs")

@@ -1,4 +1,4 @@
-"""Positional encoding as arrays: its waves, its two laws, and what adding it does to a sentence's embeddings.
+"""Positional encoding as arrays: its waves, its two laws, and its sum with a sentence's embeddings.
 
 Every table is the one that the loaded model adds.
 """
@@ -64,7 +64,7 @@ class Encoding:
 
 
 def has_formula(model: Transformer) -> bool:
-    """Tell whether a model knows the order by sines and cosines: its positions are neither learned nor missing."""
+    """Return True for a model with sines and cosines for positions, neither learned nor missing ones."""
     return model.config.positions in (Positions.SINUSOIDAL, Positions.MULTIPLIED)
 
 
@@ -78,7 +78,7 @@ def model_encoding(model: Transformer) -> Encoding:
 
 
 def position_rows(model: Transformer, stack: Stack | str = Stack.ENCODER) -> np.ndarray:
-    """Return what a side of a model adds at each position, from a formula or learned: [max_length, d_model]."""
+    """Return a side's vectors of all positions, from a formula or learned: [max_length, d_model]."""
     entry: StackInput = getattr(model, f"{Stack(stack)}_input")
     return to_array(entry.positions.table.detach().clone())
 
@@ -160,7 +160,7 @@ def repetitions(summed: EmbeddingSum) -> list[Repetition]:
 def shared_tokens(one: EmbeddingSum, other: EmbeddingSum) -> list[Repetition]:
     """List each token of one sentence with its position in another one, in the order of the first.
 
-    A token that occurs several times is paired occurrence by occurrence; what only one of them has is left out.
+    A token that occurs several times is paired occurrence by occurrence; tokens of only one of them are left out.
     """
     places: dict[str, list[int]] = {}
     for position, token in enumerate(other.tokens):

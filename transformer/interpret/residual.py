@@ -1,7 +1,7 @@
 """The residual stream of one sentence: every vector from its embedding through each sub-layer to the logits.
 
-Four ways to read it: one token's trajectory, the hidden units of a feed-forward, the logit lens, and DecoderLens, what
-the decoder makes of each encoder layer, as if it were the last (Langedijk et al. 2024).
+Four ways to read it: one token's trajectory, the hidden units of a feed-forward, the logit lens, and DecoderLens,
+the translation from each encoder layer as if it were the last (Langedijk et al. 2024).
 """
 
 from collections.abc import Iterator, Sequence
@@ -47,8 +47,8 @@ class SubLayer:
 @dataclass(frozen=True, eq=False)
 class StackStream:
     """One side of the model. embedded: rows of the embedding, times sqrt(d_model) where they are scaled; summed: plus
-    positions; start: what the first layer is given, their LayerNorm where one stands there; end: what the stack gives,
-    after its last LayerNorm where it has one; all [tokens, d_model]. Arrays are float32 and read-only.
+    positions; start: the input of the first layer, their LayerNorm where one stands there; end: the stack's output, after
+    its last LayerNorm where it has one; all [tokens, d_model]. Arrays are float32 and read-only.
     """
 
     embedded: np.ndarray
@@ -104,7 +104,7 @@ def sublayers_of(model: Transformer, stack: Stack | str) -> Iterator[tuple[int, 
 
 
 def norm_divisor(norm: nn.Module, vector: np.ndarray) -> float:
-    """Return what a norm divides this vector by: its standard deviation, of an RMSNorm its root mean square."""
+    """Return a norm's divisor of this vector: its standard deviation, of an RMSNorm its root mean square."""
     assert isinstance(norm, NORMS)
     variance = np.square(vector).mean() if isinstance(norm, nn.RMSNorm) else vector.var()
     return float(np.sqrt(variance + (norm.eps or 0.0)))
@@ -140,7 +140,7 @@ def record_hidden_units(
 def record_gates(
     model: Transformer, source: Ids, decoder_input: Ids, stack: Stack | str, layer: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Record the gates of a gated feed-forward, activated, and what they are multiplied with: [tokens, d_ff] each.
+    """Record the gates of a gated feed-forward, activated, and their factors: [tokens, d_ff] each.
 
     Raises ValueError for no such layer, and for a feed-forward that is not gated.
     """
@@ -160,7 +160,7 @@ class Trajectory:
     after each sub-layer, and the stack's end.
 
     `points` names each: (kind, layer), the layer counted from 0 and None outside the layers. norms: of the vector
-    there; changes: the norm of what was added to come there, NaN at the embedding; similarities: cosine with the
+    there; changes: the norm of the last addition, NaN at the embedding; similarities: cosine with the
     embedding; turns: cosine with the vector before, 1 at the embedding. All [points].
     """
 
@@ -174,8 +174,8 @@ class Trajectory:
 def trajectory(stack: StackStream, token: int) -> Trajectory:
     """Follow a token, counted from 0; raises ValueError for one that is not there.
 
-    A change is what was added to the vector before, ahead of any LayerNorm: the position's vector, a sub-layer's
-    output; at a LayerNorm outside of the layers, what it did.
+    A change is the addition to the vector before, ahead of any LayerNorm: the position's vector, a sub-layer's output;
+    at a LayerNorm outside of the layers, the difference that it made.
     """
     require_index("token", token, len(stack.start))
     points: list[tuple[str, int | None]] = [("embedding", None)]
@@ -245,9 +245,9 @@ def decoder_lens(
 
     The first reads the embeddings with their positions, the last is the model's own. source: ids ending with end of
     sentence; prefix: ids that each begins with; greedy without a strategy; more: tokens after the end of the last
-    layer's translation, for what finds no end, but of a beam search, whose ranking asks how long a translation might
-    become. With pre-norm each layer's output goes through the encoder's last LayerNorm, as the last one's does; with
-    post-norm each layer ends with its own. Raises ValueError for a source or prefix that does not fit the model.
+    layer's translation at which endless translations stop, except in a beam search, which ranks by the final length.
+    With pre-norm each layer's output goes through the encoder's last LayerNorm, as the last one's does; with post-norm
+    each layer ends with its own. Raises ValueError for a source or prefix that does not fit the model.
     """
     return decoder_lenses(model, [source], strategy, [prefix], more)[0]
 
@@ -284,7 +284,7 @@ def kept_positions(ids: Ids, last: Ids) -> set[int]:
 
 
 def _read_early(model: Transformer, sources: Sequence[Ids]) -> Tensor:
-    """Record what the decoder reads of each layer: [layers + 1, sentences, source, d_model]."""
+    """Record the memory of each encoder layer: [layers + 1, sentences, source, d_model]."""
     calls = record_encoder(model, sources, Request(keep=("encoder_input", "encoder.*"))).calls
     outputs = torch.stack([call.output for (call,) in calls.values()])
     with torch.inference_mode():

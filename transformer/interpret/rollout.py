@@ -52,7 +52,7 @@ class Rollout:
     """Shares of input tokens, each row summing to 1; rows after layer l are at index l - 1.
 
     encoder: [layers, source, source]; decoder: [layers, target, target], self-attention alone; across: [layers, target,
-    source + target], the decoder's rows with what they took from the source through the memory first.
+    source + target], the decoder's rows, shares of the source through the memory first.
     """
 
     encoder: np.ndarray

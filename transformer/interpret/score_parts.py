@@ -1,6 +1,6 @@
-"""Exact parts of one attention score: products of what was written into the query's stream and into the key's.
+"""Exact parts of one attention score: products of vectors in the query's residual stream and in the key's.
 
-A residual stream is a sum of vectors: the embedding, the position, what each head and each feed-forward wrote, and
+A residual stream is a sum of vectors: the embedding, the position, the outputs of heads and feed-forwards, and
 biases. Query and key are linear in it, so a score is a sum of one product for each pair of parts (Elhage et al. 2021).
 A LayerNorm between them is taken as the linear function that it is for this very vector, its standard deviation held
 at its own value, so that the parts add up to the score.
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ..translator import Translator
 
 EMBEDDING, POSITION, BIASES, RELATIVE = "embedding", "position", "biases", "relative position"
-KEPT = (*RESIDUAL_STREAM, "*.*.*_attention.core")  # what a pass must keep to be explained
+KEPT = (*RESIDUAL_STREAM, "*.*.*_attention.core")  # modules of an explained pass
 
 
 @dataclass(frozen=True)
@@ -58,9 +58,9 @@ class StreamPart:
 class ScoreParts:
     """The parts of one score of a head, or of the difference of two scores of one query. Arrays are float64, read-only.
 
-    products: [query parts, key parts], scaled as the score is; relative: what relative positions added; score: the
+    products: [query parts, key parts], scaled as the score is; relative: the bias of relative positions; score: the
     model's own. Positions count from 0. With `against`, a second key, all are those of the first key minus those of
-    the second: what softmax compares.
+    the second, the difference that softmax sees.
     """
 
     head: HeadRef
@@ -206,14 +206,14 @@ def stream_parts(model: Transformer, seen: Activations, stack: Stack, position: 
 
 
 def _before_attention(model: Transformer, seen: Activations, head: HeadRef, position: int) -> _Summands:
-    """Return the vector that the head's attention is given at a position of its queries' stack."""
+    """Return the input of the head's attention at a position of its queries' stack."""
     return _walk(model, seen, head.kind.stack, position, (head.layer or 0, head.kind.sublayer))
 
 
 def _walk(
     model: Transformer, seen: Activations, stack: Stack, position: int, until: tuple[int, SubLayerKind] | None
 ) -> _Summands:
-    """Follow a stack's stream at a position, up to what the sub-layer `until` is given, or to its end."""
+    """Follow a stack's stream at a position, up to the input of the sub-layer `until`, or to its end."""
     summands = _Summands()
     call = seen.call(f"{stack}_input.positions")
     embedded, whole = to_float64(call.inputs[0][0, position]), to_float64(call.output[0, position])
@@ -240,7 +240,7 @@ def _walk(
 def _written(
     seen: Activations, stack: Stack, layer: int, name: SubLayerKind, module: nn.Module, position: int
 ) -> Iterator[tuple[StreamPart, np.ndarray]]:
-    """Yield what a sub-layer adds to the stream at a position, head by head; its last bias is a part of its own."""
+    """Yield a sub-layer's additions to the stream at a position, head by head, and its last bias as a part."""
     if isinstance(module, MultiHeadAttention):
         kind = next(kind for kind in AttentionKind if (kind.stack, kind.sublayer) == (stack, name))
         core = to_float64(seen.call(f"{stack}.{layer}.{name}.core").output[0, :, position])  # heads d_k

@@ -33,7 +33,7 @@ class Trace:
     encoder: [layers, heads, source, source], decoder: [layers, heads, target, target],
     cross: [layers, heads, target, source]; rows are queries, columns keys, layers and heads count from 0.
     The decoder's input is the target shifted right, from begin of sentence on: row t reads `decoder_input_tokens[t]`
-    and predicts what follows it in the target, `target_tokens[t]`, to which the model gave `target_probabilities[t]`
+    and predicts the next token of the target, `target_tokens[t]`, to which the model gave `target_probabilities[t]`
     and the rank `target_ranks[t]` (1 = most probable). `entropies` are in nats.
     `candidate_ids` and `candidate_probabilities`: [target, k], most probable first.
     `origin`: "decoded", "target" or "prefix", see `Origin`.
@@ -84,7 +84,7 @@ class Trace:
         return special_share(self._maps_and_keys())
 
     def content_only(self) -> ContentMaps:
-        """Return all maps without these keys, their rows divided by what is left, and the share that was removed."""
+        """Return all maps without these keys, their rows divided by the remaining sum, and the removed shares."""
         return content_only(self._maps_and_keys())
 
     def _maps_and_keys(self) -> dict[AttentionKind, tuple[np.ndarray, tuple[str, ...]]]:

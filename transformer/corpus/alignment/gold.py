@@ -45,7 +45,7 @@ def read_gold(folder: Path, *, one_based: bool = False, target_first: bool = Fal
     A link is "i-j", word i of the source and word j of the target, or "i?j" or "ipj" where it is but possible (Och and
     Ney 2003). They count from 0, from 1 where `one_based`; with `target_first` i is the target's. Raises DataError for
     a file that is missing, larger than 8 MB, a web page, or not in UTF-8, for files of unlike numbers of lines, and,
-    naming the line, for a sentence without words, for what is no link, and for a link to a word that is not there.
+    naming the line, for a sentence without words, for an invalid link, and for a link to a word that is not there.
     """
     folder = Path(folder)
     sides = [_lines(folder / name) for name in GOLD_FILES]
@@ -75,7 +75,7 @@ def read_gold(folder: Path, *, one_based: bool = False, target_first: bool = Fal
 def parse_links(
     text: str, *, one_based: bool = False, target_first: bool = False
 ) -> tuple[frozenset[Link], frozenset[Link]]:
-    """Read a line of links, see `read_gold`: the sure ones, and all; raises ValueError for what is no link."""
+    """Read a line of links, see `read_gold`: the sure ones, and all; raises ValueError for an invalid link."""
     sure, possible = set(), set()
     for part in text.split():
         matched = _LINK.fullmatch(part)

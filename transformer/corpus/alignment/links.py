@@ -1,6 +1,6 @@
 """Links between words, read off maps of tokens, and their error rate against links of people. NumPy only.
 
-A row of a decoder's map may be read in two ways: as what its output token is aligned with, or its input token, which is
+A row of a decoder's map may be read in two ways: as the alignment of its output token, or of its input token, which is
 the output token of the row before. A trained model's maps align better with the input (Chen et al. 2020, "shift").
 """
 

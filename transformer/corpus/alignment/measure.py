@@ -47,7 +47,7 @@ def measure_alignment(
 ) -> AlignmentCounts:
     """Count the links of a gold set that every aligner finds, each pair teacher-forced on its target.
 
-    languages: target's and source's of a model that is told them; spaced: see `join_words`. A pair that is too long for
+    languages: target's and source's of a model that reads them; spaced: see `join_words`. A pair that is too long for
     the model is left out, and named in the log. Raises DataError where none is left. `progress` is called after each
     sentence with the number of sentences done.
     """

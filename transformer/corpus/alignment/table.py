@@ -80,7 +80,7 @@ class AlignmentTable:
     def chosen_heads(self) -> list[Chosen]:
         """Choose a head on each half in turn and judge it on the other: for each reading, with punctuation and without.
 
-        The lowest of many error rates is too low for what it would be elsewhere: only the other half's is to be told.
+        The lowest of many error rates is too low for other sentences: only the other half's should be reported.
         """
         rates, heads_chosen = error_rate(self.halves), []
         for marks, punctuation in enumerate(MARKS):

@@ -28,7 +28,7 @@ class Words:
 
 
 def split_text(text: str) -> Words:
-    """Take what stands between blanks as words."""
+    """Split a text into words at blanks."""
     text = well_formed(text)
     return Words(text, tuple(matched.span() for matched in re.finditer(r"\S+", text)))
 
@@ -56,7 +56,7 @@ def join_words(words: Sequence[str], *, spaced: bool = False) -> Words:
 class TokenizedPair:
     """Pair as a model reads it, and the tokens of each word.
 
-    source_ids; target_ids: what follows begin of sentence, [target]; decoder_input: the same shifted right.
+    target_ids: the ids after begin of sentence; decoder_input: the ids from begin of sentence on, without the last.
     source: [source tokens, words], target: [target tokens, words], True where a token has a character of a word.
     Special tokens are of no word.
     """

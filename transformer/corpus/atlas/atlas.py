@@ -37,7 +37,7 @@ Mean = tuple[float, float]  # a mean over sentences and its standard error
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence of the corpus: tokens of the source, of what the decoder reads, and of what it predicts."""
+    """A sentence of the corpus: tokens of the source, of the decoder's input, and of its predictions."""
 
     source: tuple[str, ...]
     fed: tuple[str, ...]
@@ -249,7 +249,7 @@ def with_fewer_examples(atlas: Atlas, per_fifth: int) -> Atlas:
 
 
 def load_atlas(path: Path, model: Transformer) -> Atlas:
-    """Read what `save_atlas` wrote for a model of this shape; raises CheckpointError for anything else."""
+    """Read a file of `save_atlas` for a model of this shape; raises CheckpointError for anything else."""
     with reading_json(path, VERSION, MOST_BYTES) as content:
         read = _Reader(content)
         heads = {}
@@ -296,7 +296,7 @@ def _thousandths(weights: tuple[float, ...]) -> list[int]:
 
 
 class _Reader:
-    """Checks what it reads: raises ValueError, TypeError or KeyError for what cannot be in an atlas."""
+    """Reader of an atlas: raises ValueError, TypeError or KeyError for impossible content."""
 
     def __init__(self, content: dict[str, Any]):
         self._content = content

@@ -62,8 +62,8 @@ def _vocabulary_of(tokenizer: TextTokenizer) -> Vocabulary:
 class Recorded:
     """Attention weights of a pass over sentence pairs.
 
-    weights: by kind [sentences, heads of all its layers, queries, keys], float32, layer after layer; what lies beyond a
-    sentence's own rows and columns is padding, of whatever value.
+    weights: by kind [sentences, heads of all its layers, queries, keys], float32, layer after layer; cells beyond
+    a sentence's own rows and columns are padding, of any value.
     """
 
     examples: Examples

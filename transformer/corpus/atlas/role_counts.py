@@ -10,8 +10,8 @@ from .batch import Layout
 def count_roles(kind: AttentionKind, weights: np.ndarray, layout: Layout, several: bool) -> np.ndarray:
     """Count labels, rows and eligible rows of each head in each sentence: [sentences, heads, 3, patterns], int64.
 
-    weights: [sentences, heads, queries, keys]; `several`: whether the model has more than one head of the kind, for the
-    alignments are those on which heads agree.
+    weights: [sentences, heads, queries, keys]; `several`: True for a model with several heads of the kind, on whose
+    agreement alignments are based.
     """
     sorts = sorts_of(kind, layout.end, layout.begin, layout.punctuation)
     of_heads = {pattern: sort[:, None] for pattern, sort in sorts.items()}

@@ -157,5 +157,5 @@ def _cosines(kind: KindStatistics) -> np.ndarray:
 
 
 def _rounded(mean: float, error: float) -> Mean:
-    """Return both to six decimals, 0 for what was measured in no sentence."""
+    """Return both to six decimals, 0 without any measured sentence."""
     return (0.0, 0.0) if np.isnan(mean) else (round(float(mean), 6), round(float(error), 6))

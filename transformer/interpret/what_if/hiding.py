@@ -1,7 +1,7 @@
 """Source words hidden from the decoder: the translation without each, all of them decoded side by side.
 
 Attention knockout (Geva et al. 2023) of one word in every head of cross-attention and every row. The encoder still
-reads the word, so that what its neighbours took over of it remains.
+reads the word, so that its neighbours still contain a part of it.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Direct logit attribution: what each head, each feed-forward and the embedding add to the logit of a token.
+"""Direct logit attribution: additions of each head, each feed-forward and the embedding to the logit of a token.
 
 The logit is a product with the last vector of the residual stream, so it is the sum of one product for each part of the
 stream (see `score_parts`), exactly. The effect of a part on the input of later parts counts as theirs: this is the
@@ -42,9 +42,7 @@ class LogitAttribution:
     logit: float
 
     def to_frame(self) -> "pandas.DataFrame":
-        """List the parts: kind as in `by_kind`, layer and head from 0, NaN for what has none, value; they add up to the
-        logit.
-        """
+        """List the parts: kind as in `by_kind`, layer and head from 0, NaN without one, and value."""
         arrays = {"self-attention": self.decoder, "cross-attention": self.cross, "feed-forward": self.feed_forward}
         tables = {}
         for kind, value in self.by_kind().items():
@@ -59,7 +57,7 @@ class LogitAttribution:
         return sum(self.by_kind().values())
 
     def by_kind(self) -> dict[str, float]:
-        """Return what each kind of part adds, all its layers and heads together."""
+        """Return the sums of each kind of part over all its layers and heads."""
         return {
             "embedding": self.embedding,
             "position": self.position,

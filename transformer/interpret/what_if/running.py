@@ -226,8 +226,8 @@ def _check(model: Transformer, each: Intervention, means: Means | None) -> None:
         ("unit", unit, config.d_ff),
     ):
         if number is not None and number >= count:
-            what = f"the {part} attention" if part.is_heads else part
-            raise InterventionError(f"{each}: {what} has {count} {name}s, counted from 0.")
+            module = f"the {part} attention" if part.is_heads else part
+            raise InterventionError(f"{each}: {module} has {count} {name}s, counted from 0.")
     if isinstance(each, Unrepeatable):
         raise InterventionError(f"{each}: what it put there was not saved with the trace, so it cannot be run again.")
     if isinstance(each, Mean) and (means is None or means.of(part) is None):
