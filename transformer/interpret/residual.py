@@ -47,8 +47,8 @@ class SubLayer:
 @dataclass(frozen=True, eq=False)
 class StackStream:
     """One side of the model. embedded: rows of the embedding, times sqrt(d_model) where they are scaled; summed: plus
-    positions; start: the input of the first layer, their LayerNorm where one stands there; end: the stack's output, after
-    its last LayerNorm where it has one; all [tokens, d_model]. Arrays are float32 and read-only.
+    positions; start: the input of the first layer, their LayerNorm where one stands there; end: the stack's output,
+    after its last LayerNorm where it has one; all [tokens, d_model]. Arrays are float32 and read-only.
     """
 
     embedded: np.ndarray
