@@ -161,20 +161,3 @@ def test_atlases_of_parts_are_pooled(folder, whole, tmp_path, capsys, translator
     (tmp_path / "a" / "statistics.json.gz").write_bytes(b"damaged")
     assert main(["merge", str(tmp_path / "a"), "--out", str(tmp_path / "d"), *model]) == 1
     assert "statistics.json.gz is damaged" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("pairs", "out", "more", "message"),
-    [
-        ("none.tsv", "out", [], "cannot be read"),
-        ("few.tsv", "out", ["--address", "auto"], "give --engine ray"),
-        ("nothing.tsv", "out", [], "No pair of nothing.tsv can be measured: 1 with an empty side"),
-        ("few.tsv", "few.tsv", [], "cannot be written: File exists"),
-    ],
-)
-def test_bad_arguments_are_refused(folder, tmp_path, capsys, pairs, out, more, message):
-    write_pairs(tmp_path / "few.tsv", make_pairs(12, 5))
-    write_pairs(tmp_path / "nothing.tsv", [("", "")])
-    arguments = ["--pairs", str(tmp_path / pairs), "--out", str(tmp_path / out), "--workers", "1", *more]
-    assert main(["atlas", "--checkpoint", str(folder / "checkpoint"), *arguments]) == 1
-    assert message in capsys.readouterr().err

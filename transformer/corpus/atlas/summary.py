@@ -123,26 +123,18 @@ class _Summary:
         """Return the tokens that a head joins most: by query, by key, and pairs of both."""
         of_query = self._tokenizer.source_piece_text if kind == AttentionKind.ENCODER else self._tokenizer.piece_text
         of_key = self._tokenizer.piece_text if kind == AttentionKind.DECODER else self._tokenizer.source_piece_text
-        lists: tuple[dict[tuple[int | None, int | None], tuple[int, float]], ...] = ({}, {}, {})
+        sums: dict[tuple[int | None, int | None], tuple[int, float]] = {}
         for (query, key), (rows, weight) in self._drawn.joins.get((kind, number), {}).items():
-            for sums, name in zip(lists, ((query, None), (None, key), (query, key)), strict=True):
+            for name in ((query, None), (None, key), (query, key)):
                 before = sums.get(name, (0, 0.0))
                 sums[name] = before[0] + rows, before[1] + weight
-        joins = []
-        for sums in lists:
-            most = sorted(sums.items(), key=lambda each: (-each[1][1], repr(each[0])))[:MOST_JOINS]
-            joins.append(
-                tuple(
-                    Join(
-                        None if query is None else of_query(query),
-                        None if key is None else of_key(key),
-                        rows,
-                        round(weight, 2),
-                    )
-                    for (query, key), (rows, weight) in most
-                )
-            )
-        return tuple(joins)
+        ranked = sorted(sums.items(), key=lambda each: (-each[1][1], repr(each[0])))
+        joins: dict[tuple[bool, bool], list[Join]] = {}
+        for (query, key), (rows, weight) in ranked:
+            texts = None if query is None else of_query(query), None if key is None else of_key(key)
+            joins.setdefault((query is None, key is None), []).append(Join(*texts, rows, round(weight, 2)))
+        orders = (False, True), (True, False), (False, False)
+        return tuple(tuple(joins.get(order, ())[:MOST_JOINS]) for order in orders)
 
     def _nearest(self, kind: AttentionKind, number: int, heads: int) -> tuple[Neighbour, ...]:
         cosines = self._cosines[kind][number]
