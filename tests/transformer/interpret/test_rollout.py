@@ -9,7 +9,7 @@ from support.models import random_sources, record_one, small_model, unlike_model
 from support.tolerance import near
 
 from transformer.config import Norm
-from transformer.interpret.attention_block import block_parameters, compute_stages, record_stages
+from transformer.interpret.attention_block import block_parameters, compute_stages, differences, record_stages
 from transformer.interpret.residual import ResidualStream, StackStream, SubLayer, record_residual_stream
 from transformer.interpret.rollout import _shares, alti, contributions, measured_mixing, multiply, roll_out
 
@@ -106,12 +106,17 @@ def by_hand(stages, parameters, row, own_last):
     return [each / sum(nearness) for each in nearness]
 
 
-@pytest.mark.parametrize("norm", list(Norm))
+RELATIVE = {"positions": "relative", "relative_buckets": 8, "relative_distance": 6}
+
+
+@pytest.mark.parametrize("changes", [{"norm": "post"}, {"norm": "pre"}, RELATIVE], ids=str)
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
-def test_contributions_are_those_of_the_formula(norm, kind):
-    parameters = block_parameters(unlike_model(norm=norm), kind, 1)
-    shown = record_stages(unlike_model(norm=norm), SOURCE, FED, kind, 1)
+def test_contributions_are_those_of_the_formula(changes, kind):
+    model = unlike_model(**changes)
+    parameters, shown = block_parameters(model, kind, 1), record_stages(model, SOURCE, FED, kind, 1)
     stages = compute_stages(shown.residual, shown.memory if kind == "cross" else None, shown.unmasked, parameters)
+    for name, gap in differences(shown, stages).items():
+        assert gap == near(0, scale=getattr(shown, name))
     shares = contributions(stages, parameters, reads_itself=kind != "cross")
     expected = [by_hand(stages, parameters, row, own_last=kind == "cross") for row in range(len(shares))]
     np.testing.assert_allclose(shares, expected, atol=1e-9)

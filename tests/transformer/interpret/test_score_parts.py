@@ -49,10 +49,11 @@ def test_the_embeddings_product_is_that_of_the_raw_weights(shipped, kind, head):
 
 def test_a_score_without_a_part_has_none_of_its_products(shipped):
     translator, trace, _ = shipped
-    parts = explain_score(translator, trace, "cross", 2, 0, query=3, key=1)
+    parts = explain_score(translator, trace, "encoder", 2, 0, query=3, key=1)
     part = next(each for each in parts.query_parts if each.head is not None)
-    rows = [number for number, each in enumerate(parts.query_parts) if each == part]
-    assert parts.without(part) == pytest.approx(parts.total - parts.products[rows].sum(), abs=1e-9)
+    row, column = parts.query_parts.index(part), parts.key_parts.index(part)
+    lost = parts.products[row].sum() + parts.products[:, column].sum() - parts.products[row, column]
+    assert parts.without(part) == pytest.approx(parts.total - lost, abs=1e-9)
 
 
 def test_the_table_and_the_largest_parts_add_up(shipped):

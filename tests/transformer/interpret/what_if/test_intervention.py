@@ -52,9 +52,7 @@ def test_parsing_inverts_writing(intervention):
 def test_a_text_counts_from_0_and_has_the_rows_last():
     assert parse("focus:cross.*.1:3@4-") == Focus("cross", None, 1, key=3, rows=Rows(4))
     assert str(Shift("decoder", 1, 2, by=-1, rows=Rows(0, 0))) == "shift:decoder.1.2:-1@0"
-    assert (
-        str(Zero("encoder.feed_forward", 2, units=[5, 17], rows=Rows(2, 4))) == "zero:encoder.feed_forward.2.5,17@2-4"
-    )
+    assert str(Zero("encoder.feed_forward", 2, units=[5, 7], rows=Rows(2, 4))) == "zero:encoder.feed_forward.2.5,7@2-4"
 
 
 REFUSED = """

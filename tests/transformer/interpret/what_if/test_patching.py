@@ -57,11 +57,7 @@ def test_patching_everything_restores_all_and_nothing_none(model, sites):
     """All of either stack's residual stream is enough: the decoder has nothing else from the source."""
     rows = [patched_logits(model, QUESTION, [cells])[2] for cells in (all_cells(model, sites=sites), ())]
     patched = torch.stack([logits(model, ONE), logits(model, OTHER), *rows])
-    assert (
-        torch.equal(patched[2], patched[0])
-        and torch.equal(patched[3], patched[1])
-        and not torch.equal(patched[1], patched[0])
-    )
+    assert torch.equal(patched[2:], patched[:2]) and not torch.equal(patched[1], patched[0])
     assert restored_shares(patched, QUESTION.tokens).tolist() == [1.0, 0.0, 1.0, 0.0]
 
 
@@ -156,12 +152,8 @@ def test_each_shipped_pair_is_told_apart_by_its_model(name):
 
 def test_damaged_pairs_are_refused(tmp_path, tokenizer):
     assert read_minimal_pairs(tmp_path) == ()
-    for text in (
-        "pair = 3",
-        "[[pair]]\nname = 'x'",
-        "no toml",
-        "[[pair]]\nname='x'\nprefix=''\nsentences=['a']\ntokens=['b','c']",
-    ):
+    one_sentence = "[[pair]]\nname='x'\nprefix=''\nsentences=['a']\ntokens=['b','c']"
+    for text in ("pair = 3", "[[pair]]\nname = 'x'", "no toml", one_sentence):
         (tmp_path / "minimal_pairs.toml").write_text(text)
         with pytest.raises(CheckpointError, match="holds no minimal pairs"):
             read_minimal_pairs(tmp_path)
@@ -176,12 +168,6 @@ def test_two_sentences_with_one_translation_ask_nothing():
 
 
 def test_second_sentences_have_two_words_exchanged_or_one_of_them_twice():
-    assert sentences_like(" one  two three") == [
-        "two one three",
-        "one three two",
-        "one one three",
-        "one two two",
-        "two two three",
-        "one three three",
-    ]
+    expected = "two one three, one three two, one one three, one two two, two two three, one three three"
+    assert sentences_like(" one  two three") == expected.split(", ")
     assert sentences_like("one one") == sentences_like("one") == sentences_like("") == []
