@@ -18,7 +18,7 @@ from support.browser import (
 from support.server import until
 from support.traces import CHECKPOINTS
 
-from headlight.plots.numbers import percent, short_weight
+from headlight.plots.numbers import percent
 from headlight.views.training.replay_content import focus_of, replay_facts
 from transformer.training.replay import REPLAY_FILE, TrainingReplay, load_replay
 
@@ -45,7 +45,7 @@ def expect_snapshot(page: Page, replay: TrainingReplay, number: int) -> None:
 def digits(replay: TrainingReplay, number: int, layer: int, head: int) -> list[str]:
     """Return the digits of a map as it is sent: in steps of 1/65,535."""
     weights = replay.trajectories[0].cross[number, layer, head].astype(float)
-    return [short_weight(weight) for weight in ((weights * 65535).round() / 65535).ravel()]
+    return [f"{weight:.2f}".removeprefix("0") for weight in ((weights * 65535).round() / 65535).ravel()]
 
 
 def slider(page: Page) -> Locator:
