@@ -38,7 +38,7 @@ def show(request: TranslationRequest) -> None:
         _show_learned(model)
     elif has_formula(model):
         _show_waves(model_encoding(model))
-        if model.config.positions == Positions.TEMPLATES.texts["multiplied"]:
+        if model.config.positions == Positions.MULTIPLIED:
             st.caption(plain(TEMPLATES.texts["multiplied"]))
     else:
         show_finding(TEMPLATES("no_positions").followed_by(TEMPLATES("nothing_to_draw")))
