@@ -1,7 +1,8 @@
-"""The command line, in this process; test_killed.py starts it as a user does."""
+"""The command line: translations, scores, traces, measurements over a corpus, and refusals."""
 
 import io
 import json
+import shutil
 import sys
 from pathlib import Path
 
@@ -10,9 +11,14 @@ import pytest
 from support.tiny import make_pairs, tiny_experiment, write_pairs, write_toml
 from support.tolerance import near
 
+import transformer
 from headlight.__main__ import main
-from transformer import Beam, Translator
+from transformer import Beam, Greedy, Translator
+from transformer.commands import corpus, measuring
+from transformer.corpus.head_roles import load_roles
+from transformer.corpus.importance_table import ImportanceTable
 from transformer.evaluation import score
+from transformer.model.names import AttentionKind
 
 pytestmark = pytest.mark.usefixtures("command_line")
 
@@ -23,20 +29,11 @@ def translate(monkeypatch, folder: Path, text: bytes, *options: str) -> int:
     return main(["translate", "--checkpoint", str(folder), *options])
 
 
-def train_arguments(folder: Path, out: str, **training) -> list[str]:
-    """The arguments of a short training run; its files are written to `folder`."""
-    config = write_toml(folder / "tiny.toml", tiny_experiment(**training))
+def train_arguments(folder: Path, out: str) -> list[str]:
+    """Write the files of a training run to `folder`; return its arguments."""
+    config = write_toml(folder / "tiny.toml", tiny_experiment())
     data, valid = write_pairs(folder / "a.tsv", make_pairs(400, 1)), write_pairs(folder / "b.tsv", make_pairs(9, 2))
     return ["train", str(config), "--data", str(data), "--valid", str(valid), "--out", str(folder / out)]
-
-
-def test_translate_keeps_the_order_and_blank_lines(monkeypatch, capsys, trained_folder):
-    sources = [source for source, _ in make_pairs(6, 5)]
-    expected = Translator.load(trained_folder, "cpu").translate(sources)
-    text = "\n".join([sources[0], "", *sources[1:3], "   ", "", *sources[3:]]) + "\n"
-    assert translate(monkeypatch, trained_folder, text.encode()) == 0
-    lines = capsys.readouterr().out.split("\n")
-    assert lines == [expected[0], "", *expected[1:3], "", "", *expected[3:], ""]
 
 
 def test_sentences_on_the_command_line_need_no_checkpoint_and_no_standard_input(
@@ -54,120 +51,11 @@ def test_sentences_on_the_command_line_need_no_checkpoint_and_no_standard_input(
     assert "config.json" in capsys.readouterr().err
 
 
-def test_a_line_that_is_too_long_leaves_a_blank_line_and_a_message_with_its_number(monkeypatch, capsys, trained_folder):
-    text = "red dog.\n" + "red " * 500 + "\n" + "x" * 1_000_000 + "\nred dog.\n"
-    assert translate(monkeypatch, trained_folder, text.encode()) == 1
-    captured = capsys.readouterr()
-    lines = captured.out.split("\n")
-    assert lines[1:3] == ["", ""] and lines[0] == lines[3] != ""
-    assert "line 2: " in captured.err and "line 3: " in captured.err
-
-
-@pytest.mark.parametrize(
-    "text", [b"\xff\xfe red\n", "🙂 日本\n".encode(), b"red\0dog\n", b"no end of line", b"red\r\n"]
-)
-def test_any_bytes_give_as_many_lines_as_they_have(monkeypatch, capsys, trained_folder, text):
-    assert translate(monkeypatch, trained_folder, text) == 0
-    assert capsys.readouterr().out.count("\n") == 1
-
-
-def test_no_input_gives_no_output(monkeypatch, capsys, trained_folder):
-    assert translate(monkeypatch, trained_folder, b"") == 0
-    assert capsys.readouterr().out == ""
-
-
-def test_translate_searches_with_a_beam(monkeypatch, capsys, trained_folder):
-    sources = [source for source, _ in make_pairs(4, 5)]
-    assert translate(monkeypatch, trained_folder, "\n".join(sources).encode(), "--beam", "3") == 0
-    expected = Translator.load(trained_folder, "cpu").translate(sources, beam=3)
-    assert capsys.readouterr().out.splitlines() == expected
-
-
-def test_the_length_penalty_is_that_of_the_command_line(capsys, tmp_path, trained_folder):
-    pairs = tmp_path / "pairs.tsv"
-    pairs.write_text("".join(f"{source}\t{target}\n" for source, target in make_pairs(6, 9)), encoding="utf-8")
-    command = ["evaluate", "--checkpoint", str(trained_folder), "--pairs", str(pairs), "--beam", "3"]
-    assert main([*command, "--alpha", "1", "--penalty", "length"]) == 0
-    said = json.loads(capsys.readouterr().out)
-    expected = Translator.load(trained_folder).translate(
-        [source for source, _ in make_pairs(6, 9)], strategy=Beam(3, 1.0, "length")
-    )
-    assert (said["alpha"], said["penalty"]) == (1.0, "length")
-    assert said["bleu"] == pytest.approx(score(expected, [target for _, target in make_pairs(6, 9)]).bleu)
-    for wrong in (["--alpha", "-1"], ["--alpha", "inf"], ["--alpha", "nan"], ["--penalty", "evil"]):
-        with pytest.raises(SystemExit):
-            main([*command, *wrong])
-
-
-@pytest.mark.parametrize("beam", ["0", "-1", "101", "many"])
-def test_an_impossible_beam_is_refused(capsys, trained_folder, beam):
-    with pytest.raises(SystemExit) as caught:
-        main(["translate", "--checkpoint", str(trained_folder), "--beam", beam])
-    assert caught.value.code == 2 and "--beam" in capsys.readouterr().err
-
-
-def test_evaluate_ends_with_a_line_of_json(capsys, trained_folder, tmp_path):
-    pairs = write_pairs(tmp_path / "test.tsv", make_pairs(30, 8))
-    assert main(["evaluate", "--checkpoint", str(trained_folder), "--pairs", str(pairs), "--beam", "2"]) == 0
-    result = json.loads(capsys.readouterr().out.splitlines()[-1])
-    assert set(result) >= {"bleu", "chrf", "signature", "sentences", "seconds"}
-    assert 60 < result["bleu"] <= 100 and 60 < result["chrf"] <= 100
-    assert result["sentences"] == 30
-    assert "tok:13a" in result["signature"] and "case:mixed" in result["signature"]
-
-
-def test_evaluate_takes_tokenized_text_as_it_is(capsys, checkpoint_folder, tmp_path, monkeypatch):
-    """Where 13a tears "3.5%" apart and finds a part of it, its words are one that is wrong."""
-    pairs = write_pairs(tmp_path / "test.tsv", [("red dog.", "ein roter Hund lief 3.5% weit")])
-    monkeypatch.setattr(Translator, "translate", lambda *_, **__: ["ein roter Hund lief 3.5& weit"])
-    found = []
-    for options in ([], ["--tokenized"]):
-        command = ["evaluate", "--checkpoint", str(checkpoint_folder), "--pairs", str(pairs), "--write", *options]
-        assert main(command) == 0
-        found.append(json.loads(capsys.readouterr().out.splitlines()[-1]))
-    assert ("tok:13a" in found[0]["signature"], "tok:none" in found[1]["signature"]) == (True, True)
-    assert found[0]["bleu"] != found[1]["bleu"] and found[0]["chrf"] == found[1]["chrf"]
-    scores = json.loads((checkpoint_folder / "training.json").read_text())["scores"]
-    assert scores["test.tsv greedy"]["bleu"] == found[0]["bleu"]
-    assert scores["test.tsv tokenized greedy"]["bleu"] == found[1]["bleu"]
-
-
-def test_evaluate_writes_its_score_only_when_asked_to(capsys, checkpoint_folder, tmp_path):
-    pairs = write_pairs(tmp_path / "test.tsv", make_pairs(3, 8))
-    arguments = ["evaluate", "--checkpoint", str(checkpoint_folder), "--pairs", str(pairs)]
-    assert main(arguments) == 0
-    assert json.loads((checkpoint_folder / "training.json").read_text()) == {"steps": 7}
-    assert main([*arguments, "--write"]) == 0
-    assert "signature" in json.loads((checkpoint_folder / "training.json").read_text())["scores"]["test.tsv greedy"]
-
-
-def test_scores_of_different_decodings_are_kept_apart(capsys, checkpoint_folder, tmp_path):
-    pairs = write_pairs(tmp_path / "test.tsv", make_pairs(3, 8))
-    arguments = ["evaluate", "--checkpoint", str(checkpoint_folder), "--pairs", str(pairs), "--write", "--beam", "2"]
-    for penalty in [], ["--alpha", "1"], ["--alpha", "1", "--penalty", "length"]:
-        assert main([*arguments, *penalty]) == 0
-    scores = json.loads((checkpoint_folder / "training.json").read_text())["scores"]
-    assert set(scores) == {"test.tsv beam 2", "test.tsv beam 2, gnmt^1", "test.tsv beam 2, length^1"}
-
-
-def test_heads_are_measured_and_written_to_the_given_file(capsys, checkpoint_folder, tmp_path):
-    pairs = write_pairs(tmp_path / "pairs.tsv", make_pairs(30, 3))
-    out = checkpoint_folder / "heads.json"
-    assert main(["heads", "--checkpoint", str(checkpoint_folder), "--pairs", str(pairs), "--out", str(out)]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    config = Translator.load(checkpoint_folder, "cpu").model.config
-    heads = config.num_heads * (config.num_encoder_layers + 2 * config.num_decoder_layers)
-    assert len(lines) == heads and lines[0].startswith("encoder layer 1 head 1: ")
-    assert json.loads(out.read_text())["pairs"] == "pairs.tsv"
-    asked = ["--pairs", str(tmp_path / "none.tsv"), "--out", str(tmp_path / "none.json")]
-    assert main(["heads", "--checkpoint", str(checkpoint_folder), *asked]) == 1
-
-
 @pytest.mark.parametrize("target", [None, "Haus rot Haus."])
 def test_trace_writes_every_weight_without_pickle(capsys, trained_folder, tmp_path, target):
     out = tmp_path / "trace.npz"
-    given = ["--target", target] if target else []
-    assert main(["trace", "big old tree.", "--checkpoint", str(trained_folder), "--out", str(out), *given]) == 0
+    options = ["--target", target] if target else []
+    assert main(["trace", "big old tree.", "--checkpoint", str(trained_folder), "--out", str(out), *options]) == 0
     text = capsys.readouterr().out.strip()
     with np.load(out, allow_pickle=False) as trace:
         assert str(trace["target_text"]) == text
@@ -181,23 +69,19 @@ def test_trace_writes_every_weight_without_pickle(capsys, trained_folder, tmp_pa
         assert trace["cross"].sum(-1) == near(1)
 
 
-def test_mistakes_are_one_friendly_line_and_status_one(capsys, trained_folder, tmp_path):
+def test_mistakes_are_one_line_and_status_one(capsys, trained_folder, tmp_path):
     model, out = ["--checkpoint", str(trained_folder)], ["--out", str(tmp_path / "t.npz")]
     long = write_pairs(tmp_path / "long.tsv", [("red dog.", "rot Hund."), ("red " * 99, "rot")])
     nothing = ["--data", "none", "--valid", "none", "--out", str(tmp_path / "c")]
     file_as_folder = train_arguments(tmp_path, "a.tsv/run")
     for arguments, message in [
-        (["trace", " ", *model, *out], "text is empty"),
-        (["trace", "red " * 99, *model, *out], "Please shorten it"),
         (["trace", "red", *model, "--out", str(tmp_path)], "cannot be written"),
         (["trace", "red", "--checkpoint", str(tmp_path / "no"), *out], "There is no checkpoint folder"),
         (["trace", "red", *model, *out, "--device", "abacus"], "There is no device"),
-        (["evaluate", *model, "--pairs", str(tmp_path / "no.tsv")], "cannot be read"),
         (["evaluate", *model, "--pairs", str(long)], "Pair 2 of"),
         (file_as_folder, "Not a directory"),
         (["train", str(tmp_path / "no.toml"), *nothing], "There is no configuration"),
         (["train", "en-dee", *nothing], "shipped: en-de, en-de-everyday, en-de-prose, en-de-words, en-fr, "),
-        (["train", "en-de", *nothing], "The corpus none cannot be read"),
         (["trace", "red", "--checkpoint", "en-xx", *out], "en-xx; those of these names are shipped: en-de, en-fr, rev"),
     ]:
         assert main(arguments) == 1
@@ -205,19 +89,159 @@ def test_mistakes_are_one_friendly_line_and_status_one(capsys, trained_folder, t
         assert len(error) == 1 and error[0].startswith("headlight: ") and message in error[0]
 
 
-def test_a_wrong_device_in_the_environment_is_told(capsys, trained_folder, tmp_path, monkeypatch):
-    monkeypatch.setenv("HEADLIGHT_DEVICE", "abacus")
-    assert main(["trace", "red", "--checkpoint", str(trained_folder), "--out", str(tmp_path / "t.npz")]) == 1
-    assert "'abacus'" in capsys.readouterr().err
+@pytest.mark.parametrize("beam", [1, 3])
+def test_translate_keeps_the_order_and_blank_lines_and_names_lines_that_are_too_long(
+    monkeypatch, capsys, trained_folder, beam
+):
+    sources = [source for source, _ in make_pairs(6, 5)]
+    expected = Translator.load(trained_folder, "cpu").translate(sources, beam=beam)
+    text = "\n".join([sources[0], "", *sources[1:3], "red " * 500, "x" * 1_000_000, *sources[3:]])
+    assert translate(monkeypatch, trained_folder, text.encode(), "--beam", str(beam)) == 1
+    printed = capsys.readouterr()
+    assert printed.out.split("\n") == [expected[0], "", *expected[1:3], "", "", *expected[3:], ""]
+    assert "line 5: " in printed.err and "line 6: " in printed.err
 
 
-def test_train_does_not_overwrite_a_run(capsys, tmp_path):
-    arguments = train_arguments(tmp_path, "run", max_steps=1, cooldown_steps=0)
-    assert main(arguments) == 0
-    assert main(arguments) == 1
-    assert "give --resume" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    "text", [b"", b"\xff\xfe red\n", "🙂 日本\n".encode(), b"red\0dog\n", b"no end of line", b"red\r\n", b"red\rdog\n"]
+)
+def test_any_bytes_give_as_many_lines_as_they_have(monkeypatch, capsys, trained_folder, text):
+    assert translate(monkeypatch, trained_folder, text) == 0
+    assert capsys.readouterr().out.count("\n") == bool(text)
 
 
-def test_a_lone_carriage_return_ends_no_line(monkeypatch, capsys, trained_folder):
-    assert translate(monkeypatch, trained_folder, b"red\rdog.\r\nbig tree.\n") == 0
-    assert len(capsys.readouterr().out.splitlines()) == 2
+def test_evaluate_prints_and_writes_the_score_of_each_decoding(capsys, trained_folder, tmp_path):
+    folder, pairs = shutil.copytree(trained_folder, tmp_path / "checkpoint"), make_pairs(30, 8)
+    command = ["evaluate", "--checkpoint", str(folder), "--pairs", str(write_pairs(tmp_path / "test.tsv", pairs))]
+    before = (folder / "training.json").read_text()
+    assert main(command) == 0 and (folder / "training.json").read_text() == before
+    for options, strategy, name in (
+        ([], Greedy(), "greedy"),
+        (["--beam", "2"], Beam(2), "beam 2"),
+        (["--beam", "2", "--alpha", "1"], Beam(2, 1.0), "beam 2, gnmt^1"),
+        (["--beam", "3", "--alpha", "1", "--penalty", "length"], Beam(3, 1.0, "length"), "beam 3, length^1"),
+    ):
+        assert main([*command, "--write", *options]) == 0
+        result = json.loads(capsys.readouterr().out.splitlines()[-1])
+        translations = Translator.load(folder, "cpu").translate([source for source, _ in pairs], strategy=strategy)
+        expected = score(translations, [target for _, target in pairs])
+        assert (result["bleu"], result["chrf"]) == pytest.approx((expected.bleu, expected.chrf))
+        assert result["sentences"] == 30 and "tok:13a" in result["signature"] and result["seconds"] > 0
+        stored = json.loads((folder / "training.json").read_text())["scores"][f"test.tsv {name}"]
+        assert stored == {key: result[key] for key in stored}
+    for wrong in (["--alpha", "-1"], ["--alpha", "nan"], ["--penalty", "evil"], ["--beam", "0"], ["--beam", "101"]):
+        with pytest.raises(SystemExit):
+            main([*command, *wrong])
+
+
+def test_evaluate_takes_tokenized_text_as_it_is(capsys, checkpoint_folder, tmp_path, monkeypatch):
+    """13a splits "3.5%" and finds a part of it; as tokenized text it is one word, which is wrong."""
+    pairs = write_pairs(tmp_path / "test.tsv", [("red dog.", "ein roter Hund lief 3.5% weit")])
+    monkeypatch.setattr(Translator, "translate", lambda *_, **__: ["ein roter Hund lief 3.5& weit"])
+    results = []
+    for options in ([], ["--tokenized"]):
+        command = ["evaluate", "--checkpoint", str(checkpoint_folder), "--pairs", str(pairs), "--write", *options]
+        assert main(command) == 0
+        results.append(json.loads(capsys.readouterr().out.splitlines()[-1]))
+    assert "tok:13a" in results[0]["signature"] and "tok:none" in results[1]["signature"]
+    assert results[0]["bleu"] != results[1]["bleu"] and results[0]["chrf"] == results[1]["chrf"]
+    scores = json.loads((checkpoint_folder / "training.json").read_text())["scores"]
+    assert scores.keys() == {"test.tsv greedy", "test.tsv tokenized greedy"}
+
+
+INSTALLED = Path(transformer.__file__).parent
+COMMANDS = {"heads": 700, "importance": 30}  # lines
+
+pytestmark = pytest.mark.usefixtures("command_line")
+
+
+def measure(command: str, folder: Path, pairs: Path, *more: object) -> int:
+    name, *options = command.split()
+    workers = [] if "--workers" in more else ["--workers", "1"]
+    arguments = ["--checkpoint", folder, "--pairs", pairs, *options, *workers, *more]
+    return main([name, *map(str, arguments)])
+
+
+def numbers_of(command: str, out: Path) -> np.ndarray:
+    """Return all numbers of a result."""
+    if command != "heads":
+        return ImportanceTable.load(out).sums.sums
+    roles = load_roles(out)
+    return np.stack([table[kind] for table in (roles.labelled, roles.rows) for kind in (AttentionKind.CROSS,)])
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_one_and_two_workers_measure_the_same(command, checkpoint_folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(measuring, "_LINES_PER_CHUNK", 8)
+    pairs = write_pairs(tmp_path / "pairs.tsv", [*make_pairs(COMMANDS[command], 3), ("", "x")])
+    results = []
+    for workers in (1, 2):
+        out = tmp_path / f"{workers}.json"
+        assert measure(command, checkpoint_folder, pairs, "--out", out, "--workers", workers) == 0
+        results.append(numbers_of(command, out))
+        content = json.loads((out if command == "heads" else tmp_path / f"{workers}.json.json").read_text())
+        assert content["provenance"]["lines"] == COMMANDS[command] + 1
+        assert content["provenance"]["skipped"] == {"with an empty side": 1}
+        assert content["provenance"]["pairs"] == ["pairs.tsv"]
+    np.testing.assert_allclose(results[0], results[1], rtol=1e-12)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_file_that_cannot_be_written_is_refused_before_anything_is_measured(
+    command, checkpoint_folder, tmp_path, monkeypatch, capsys
+):
+    pairs = write_pairs(tmp_path / "pairs.tsv", make_pairs(6, 3))
+    monkeypatch.setattr(corpus, "measure_corpus", lambda *_: pytest.fail("it was measured"))
+    for out, words in (
+        (tmp_path / "none" / "x.json", "none is no folder."),
+        (tmp_path, "is a folder: name a file."),
+        (
+            INSTALLED / "checkpoints" / "x.json",
+            "in the installed package, whose files stay as they came: say with --out",
+        ),
+    ):
+        assert measure(command, checkpoint_folder, pairs, "--out", out) == 1
+        assert words in capsys.readouterr().err.splitlines()[-1]
+        assert out.is_dir() or not out.exists()
+    assert main(["evaluate", "--checkpoint", str(INSTALLED / "x"), "--pairs", str(pairs), "--write"]) == 1
+    assert "installed package, whose files stay as they came: copy the checkpoint first" in capsys.readouterr().err
+
+
+def test_tables_of_parts_are_merged_to_the_table_of_the_whole(checkpoint_folder, tmp_path, capsys):
+    pairs = make_pairs(700, 3)
+    for name, some in (("one", pairs[:512]), ("two", pairs[512:]), ("whole", pairs)):
+        path = write_pairs(tmp_path / f"{name}.tsv", some)
+        assert measure("heads", checkpoint_folder, path, "--out", tmp_path / f"{name}.json") == 0
+    one, two, whole, out = (str(tmp_path / f"{name}.json") for name in ("one", "two", "whole", "out"))
+    capsys.readouterr()
+    assert main(["merge", one, two, "--out", out]) == 0 and "2 tables, 700 sentences" in capsys.readouterr().out
+    merged, expected = (json.loads(Path(path).read_text()) for path in (out, whole))
+    assert merged.pop("pairs") == "one.tsv, two.tsv" and expected.pop("pairs")
+    assert merged.pop("provenance")["lines"] == expected.pop("provenance")["lines"] == 700
+    assert merged == expected, "the first part ends with a chunk, so all batches are equal"
+    assert main(["merge", one, out, "--out", str(tmp_path / "no")]) == 1
+    assert "the pairs of one.tsv would count twice" in capsys.readouterr().err
+    content = json.loads(Path(two).read_text())
+    del content["provenance"]
+    Path(two).write_text(json.dumps(content))
+    assert main(["merge", one, two, "--out", str(tmp_path / "no")]) == 1
+    assert "one does not say what it was measured with" in capsys.readouterr().err
+    assert measure("importance", checkpoint_folder, tmp_path / "two.tsv", "--out", tmp_path / "other.csv") == 0
+    assert main(["merge", one, str(tmp_path / "other.csv"), "--out", str(tmp_path / "no")]) == 1
+    assert "of several measurements, heads and importance" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["translate", "evaluate", "heads", "merge"])
+def test_torchrun_of_a_command_in_one_process_is_refused(command, tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    model, out = ["--checkpoint", str(tmp_path / "none")], ["--out", str(tmp_path / "out")]
+    arguments = {
+        "translate": ["a", *model],
+        "evaluate": [*model, "--pairs", "p.tsv"],
+        "heads": [*model, "--pairs", "p.tsv", *out],
+        "merge": ["a.csv", *out],
+    }
+    assert main([command, *arguments[command]]) == 1
+    assert capsys.readouterr().err.splitlines() == [
+        f"headlight: `{command}` runs in one process: start it without torchrun."
+    ]

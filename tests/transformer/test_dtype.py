@@ -1,4 +1,4 @@
-"""Models in another type than float32: they translate and show what they do, and near what float32 says."""
+"""Models in another type than float32: translations, traces and measures near those of float32."""
 
 import numpy as np
 import pytest
@@ -7,12 +7,9 @@ from support.tolerance import near
 from support.traces import CHECKPOINTS
 
 import headlight as hl
-from transformer import Beam, Sampling, Translator
-from transformer.corpus.head_roles import measure_roles
-from transformer.data.batching import make_examples
-from transformer.interpret.attention_block import record_stages
+from transformer import Sampling, Translator
 from transformer.interpret.attribution import gradient_times_input, leave_one_out
-from transformer.interpret.residual import logit_lens, record_hidden_units, record_residual_stream
+from transformer.interpret.residual import logit_lens, record_residual_stream
 from transformer.interpret.rollout import alti
 from transformer.interpret.trace import Trace
 from transformer.interpret.what_if.importance import head_importance
@@ -21,7 +18,7 @@ from transformer.interpret.what_if.patching import Question, patching_map
 from transformer.model.device import read_dtype
 
 TEXT = "I love my teacher."
-# How far a number between 0 and 1 may be off: a weight or a probability.
+# Tolerance of a weight or a probability.
 NEAR = {"float64": 2e-5, "float32": 0, "bfloat16": 0.12, "float16": 0.02}
 ARRAYS = ("encoder", "decoder", "cross", "target_probabilities", "candidate_probabilities")
 
@@ -42,21 +39,16 @@ def test_it_translates_and_traces_near_what_float32_does(shipped, other, options
     trace = other.trace(TEXT, target=plain.target_ids)
     plain = shipped.trace(TEXT, target=plain.target_ids)
     for name in ARRAYS:
-        found = getattr(trace, name)
-        assert found.dtype == (np.float64 if name_of(other) == "float64" else np.float32)
-        np.testing.assert_allclose(found, getattr(plain, name), atol=NEAR[name_of(other)])
+        array = getattr(trace, name)
+        assert array.dtype == (np.float64 if name_of(other) == "float64" else np.float32)
+        np.testing.assert_allclose(array, getattr(plain, name), atol=NEAR[name_of(other)])
         if name in ARRAYS[:3]:
-            assert found.sum(axis=-1) == near(1)
+            assert array.sum(axis=-1) == near(1)
     assert trace.log_probability == pytest.approx(plain.log_probability, abs=10 * NEAR[name_of(other)])
+    hypothesis = other.hypotheses(TEXT, strategy=Sampling(0.8, seed=3))[0]
+    replayed = other.trace(TEXT, target=hypothesis).log_probability
+    assert replayed == pytest.approx(hypothesis.log_probability, abs=0.3)
     assert not np.array_equal(trace.cross, plain.cross)
-
-
-def test_what_a_search_scores_is_what_a_trace_says(other):
-    found = other.hypotheses(TEXT, strategy=Beam(2))[0]
-    tolerance = {"float64": 1e-5, "bfloat16": 0.3, "float16": 0.05}[name_of(other)]
-    assert other.trace(TEXT, target=found).log_probability == pytest.approx(found.log_probability, abs=tolerance)
-    drawn = other.hypotheses(TEXT, strategy=Sampling(0.8, seed=3))[0]
-    assert other.trace(TEXT, target=drawn).log_probability == pytest.approx(drawn.log_probability, abs=tolerance)
 
 
 def test_it_is_recorded_and_changed_in_its_own_type(other, tmp_path):
@@ -65,15 +57,15 @@ def test_it_is_recorded_and_changed_in_its_own_type(other, tmp_path):
     _, seen = other.record("I love my father.", keep=hl.RESIDUAL_STREAM)
     assert seen.call("encoder.2.feed_forward_residual").output.dtype == other.model.dtype == means.encoder.dtype
     patch = hl.Patch.from_activations(seen, "encoder.stream", 2)
-    asked = [
+    interventions = [
         patch,
         hl.Mean("cross", 1),
         hl.Mean("decoder.feed_forward", 0),
         hl.Uniform("encoder", 1),
         hl.Focus("cross", 2, key=1),
     ]
-    asked.append(hl.Apply("decoder", lambda weights: weights * 0.5, 1))
-    trace = other.trace(TEXT, interventions=asked, means=means)
+    interventions.append(hl.Apply("decoder", lambda weights: weights * 0.5, 1))
+    trace = other.trace(TEXT, interventions=interventions, means=means)
     assert trace.encoder[1] == near(1 / len(trace.source_ids))
     assert not np.array_equal(trace.target_probabilities, other.trace(TEXT).target_probabilities)
     trace.save(tmp_path / "trace.npz")
@@ -100,43 +92,19 @@ MEASURES = {
 def test_every_measure_is_taken_in_it(shipped, other, measure):
     trace = shipped.trace(TEXT)
     ids = trace.source_ids, trace.decoder_input_ids
-    plain, found = (MEASURES[measure](each.model, *ids).to_frame() for each in (shipped, other))
-    assert list(found.columns) == list(plain.columns) and len(found) == len(plain)
+    plain, frame = (MEASURES[measure](each.model, *ids).to_frame() for each in (shipped, other))
+    assert list(frame.columns) == list(plain.columns) and len(frame) == len(plain)
     values = plain.select_dtypes("floating").columns
-    assert len(values) and (np.isfinite(found[values]) == np.isfinite(plain[values])).all().all()
+    assert len(values) and (np.isfinite(frame[values]) == np.isfinite(plain[values])).all().all()
     if name_of(other) == "float64":
-        np.testing.assert_allclose(found[values], plain[values], atol=2e-3, rtol=2e-3)
+        np.testing.assert_allclose(frame[values], plain[values], atol=2e-3, rtol=2e-3)
 
 
-def test_hidden_units_and_stages_are_near_those_of_float32(shipped, other):
-    trace = shipped.trace(TEXT)
-    ids = trace.source_ids, trace.decoder_input_ids
-    for stack, layer in (("encoder", 1), ("decoder", 0)):
-        units = [record_hidden_units(each.model, *ids, stack, layer) for each in (shipped, other)]
-        np.testing.assert_allclose(units[1], units[0], atol=10 * NEAR[name_of(other)])
-    stages = record_stages(other.model, *ids, "cross", 1)
-    np.testing.assert_allclose(stages.weights[0], trace.cross[1], atol=NEAR[name_of(other)])
-
-
-def test_roles_over_a_corpus_have_the_rows_of_float32(shipped, other):
-    pairs = [(TEXT, "Ich liebe meinen Lehrer."), ("A dog runs.", "Ein Hund läuft.")]
-    examples = make_examples(pairs, other.tokenizer, other.model.config.max_length)
-    for each in (shipped, other):
-        roles = measure_roles(each.model, each.tokenizer, examples, "two pairs")
-        if each is shipped:
-            plain = roles
-    for kind, rows in roles.eligible.items():
-        np.testing.assert_array_equal(rows, plain.eligible[kind])
-
-
-def test_float32_is_what_there_is_without_asking(shipped):
+def test_float32_is_the_default(shipped):
     assert shipped.model.dtype == torch.float32
-    for asked in ("float32", torch.float32, None):
-        assert read_dtype(asked) == torch.float32
+    for dtype in ("float32", torch.float32, None):
+        assert read_dtype(dtype) == torch.float32
     assert read_dtype(torch.bfloat16) == read_dtype("bfloat16") == torch.bfloat16
-
-
-@pytest.mark.parametrize("dtype", ["int8", "half", torch.int64, "torch.foo", 3])
-def test_another_type_is_refused_before_the_weights_are_read(dtype):
-    with pytest.raises(ValueError, match="^dtype must be one of float32, float64, bfloat16, float16, got"):
-        hl.load("there is no such folder", "cpu", dtype)
+    for dtype in ("int8", "half", torch.int64, "torch.foo", 3):
+        with pytest.raises(ValueError, match="^dtype must be one of float32, float64, bfloat16, float16, got"):
+            hl.load("there is no such folder", "cpu", dtype)

@@ -1,35 +1,22 @@
 """Translator: the verbs that pages, notebooks and the command line use."""
 
+import logging
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+import pandas
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from support.models import zero_ablated
 from support.tiny import make_pairs
 from support.tolerance import near
 
-from transformer import Beam, Decoding, Greedy, Sampling, Translator, UserError
-from transformer.errors import CheckpointError, DeviceError, EmptyTextError, TooLongError
+from transformer import Beam, Decoding, Greedy, Translator
+from transformer.errors import CheckpointError, DeviceError, EmptyTextError, TooLongError, UserError
 from transformer.interpret.trace import Trace
 from transformer.interpret.what_if.intervention import Zero
-
-HOSTILE = [
-    "\u200b\u200d",
-    "🙂👩‍👩‍👧",
-    "<script>alert(1)</script>"[:12],
-    "日本語",
-    "red \ud800 dog",
-    "\udfff",
-    "red\0dog",
-    "\0",
-    "\u202ered",
-    "ﬁne ½",
-    "á",
-    "red</s>dog",
-    "a\rb\nc",
-    "%s {} \\",
-]
 
 
 @pytest.fixture(scope="module")
@@ -38,100 +25,15 @@ def trained(trained_folder) -> Translator:
 
 
 @pytest.mark.parametrize("beam", [1, 4])
-def test_a_trained_model_translates_and_keeps_the_order(trained, beam):
-    pairs = make_pairs(70, 5)
-    found = trained.translate([source for source, _ in pairs], beam=beam)
-    right = sum(ours == target for ours, (_, target) in zip(found, pairs, strict=True))
-    assert right >= 42, f"{right} of 70 right"
-
-
-def test_a_batch_translates_like_each_text_alone(trained):
-    texts = [source for source, _ in make_pairs(12, 6)]
-    for beam in (1, 3):
-        assert trained.translate(texts, beam=beam) == [trained.translate([text], beam=beam)[0] for text in texts]
-
-
-def test_no_text_gives_no_translation(trained):
-    assert trained.translate([]) == []
-
-
-def test_progress_counts_up_to_all_texts(trained):
-    seen = []
-    trained.translate(["red dog."] * 150, progress=seen.append)
-    assert seen == sorted(seen) and len(seen) > 1 and seen[-1] == 150
-
-
-def test_a_trace_shows_the_translation_that_translate_gives(trained):
-    for beam in (1, 4):
-        trace = trained.trace("small red cat.", beam=beam)
-        assert trace.target_text == trained.translate(["small red cat."], beam=beam)[0]
-        assert (trace.origin, trace.finished) == ("decoded", True)
-
-
-def test_a_trace_of_a_given_target_replays_that_target(trained):
-    trace = trained.trace("small red cat.", target="Haus Haus.")
-    assert (trace.target_text, trace.origin, trace.finished) == ("Haus Haus.", "target", True)
-
-
-def test_a_trace_with_a_forced_prefix_begins_with_it(trained):
-    trace = trained.trace("small red cat.", prefix="Wagen")
-    assert trace.origin == "prefix" and trace.target_text.startswith("Wagen")
-    ids = trained.tokenizer.encode("Wagen")
-    again = trained.trace("small red cat.", prefix=ids, strategy=Beam(size=3))
-    assert again.target_ids[: len(ids)] == tuple(ids)
-
-
-def test_replaying_the_decoded_target_gives_the_same_trace(trained):
-    """A decoded trace and the trace of its own text as a given target are the same maps."""
-    decoded = trained.trace("old house.")
-    given = trained.trace("old house.", target=decoded.target_text)
-    assert given.target_ids == decoded.target_ids
-    assert given.cross == near(decoded.cross)
-
-
-def test_a_target_and_a_prefix_at_once_are_refused(trained):
-    with pytest.raises(ValueError, match="not both"):
-        trained.trace("red dog.", target="rot", prefix="rot")
-
-
-def test_hypotheses_are_best_first_and_one_for_greedy(trained):
-    assert len(trained.hypotheses("red dog.")) == len(trained.hypotheses("red dog.", Sampling())) == 1
-    found = trained.hypotheses("red dog.", Beam(size=4))
-    assert len(found) == 4
-    assert [one.score for one in found] == sorted((one.score for one in found), reverse=True)
-
-
-@pytest.mark.parametrize("text", ["", " ", "\n\t ", "\ufeff", "\u200b"])
-def test_a_text_without_anything_to_read_is_called_empty(trained, text):
-    for act in (trained.trace, trained.pieces, trained.hypotheses, lambda text: trained.translate(["red", text])):
-        with pytest.raises(EmptyTextError, match="The text is empty: please write a sentence."):
-            act(text)
-
-
-def test_an_empty_target_is_called_empty(trained):
-    with pytest.raises(EmptyTextError, match="target is empty"):
-        trained.trace("red dog.", target=" ")
-
-
-@pytest.mark.parametrize("text", HOSTILE)
-def test_any_characters_can_be_translated_and_traced(trained, text, tmp_path):
-    trace = trained.trace(text)
-    assert trained.translate([text]) == [trace.target_text]
-    assert all(0 <= piece.begin <= piece.end <= len(text) for piece in trace.source_pieces)
-    assert trained.trace("red dog.", target=text).origin == "target"
-    trace.save(tmp_path / "trace.npz")
-    with np.load(tmp_path / "trace.npz", allow_pickle=False) as stored:
-        assert stored["encoder"].shape == trace.encoder.shape
-
-
-@pytest.mark.parametrize(
-    "text", ["red " * 30, "x" * 1_000_000, "red dog. " * 120_000, "🙂 " * 500_000, " " * 1_000_000]
-)
-def test_too_long_a_text_is_refused_in_one_sentence(trained, text):
-    for act in (trained.trace, trained.pieces, lambda text: trained.trace("red", target=text)):
-        with pytest.raises(UserError) as caught:
-            act(text)
-        assert len(str(caught.value)) < 120 and "\n" not in str(caught.value)
+def test_a_batch_is_translated_in_order_like_each_text_alone(trained, beam):
+    pairs, done = make_pairs(150, 5), []
+    sources = [source for source, _ in pairs]
+    translations = trained.translate(sources, beam=beam, progress=done.append)
+    assert translations[:12] == [trained.translate([text], beam=beam)[0] for text in sources[:12]]
+    assert sum(ours == target for ours, (_, target) in zip(translations, pairs, strict=True)) >= 90
+    assert done == sorted(done) and len(done) > 1 and done[-1] == 150
+    scores = [one.score for one in trained.hypotheses("red dog.", beam=beam)]
+    assert len(scores) == beam and scores == sorted(scores, reverse=True)
 
 
 def test_the_longest_text_that_fits_is_translated(trained):
@@ -143,137 +45,209 @@ def test_the_longest_text_that_fits_is_translated(trained):
         trained.trace(text + " dog")
 
 
-@pytest.mark.parametrize("length", [23, 24, 500])
-def test_a_prefix_without_room_after_it_is_refused(trained, length):
-    prefix = trained.tokenizer.encode("Hund") * length
-    if length < 24:
-        assert len(trained.trace("red dog.", prefix=prefix).target_ids) == 24
-    else:
-        with pytest.raises(TooLongError, match="prefix"):
-            trained.trace("red dog.", prefix=prefix)
-
-
 def test_unknown_characters_are_named_once_and_in_order(trained):
     assert trained.unknown_characters("red 🙂 dog 日本 🙂.") == ["🙂", "日本"]
     assert trained.unknown_characters("red dog.") == [] == trained.unknown_characters("")
     assert "" not in trained.unknown_characters("ﬁne")
 
 
-def test_a_missing_checkpoint_and_a_wrong_device_are_friendly_errors(trained_folder, tmp_path):
+def test_a_trace_of_the_decoded_target_is_the_trace_of_the_decoding(trained):
+    for beam in (1, 4):
+        decoded = trained.trace("small red cat.", beam=beam)
+        assert decoded.target_text == trained.translate(["small red cat."], beam=beam)[0]
+        assert (decoded.origin, decoded.finished) == ("decoded", True)
+        replayed = trained.trace("small red cat.", target=decoded.target_text)
+        assert (replayed.target_ids, replayed.origin) == (decoded.target_ids, "target")
+        assert replayed.cross == near(decoded.cross)
+    by_ids = trained.trace("red dog", target=[8, 9])
+    assert (by_ids.target_ids, by_ids.origin, by_ids.finished) == ((8, 9), "target", False)
+    assert trained.record("red dog", decoded=by_ids.target_ids)[0].origin == "decoded"
+    for one in trained.hypotheses("red dog", Beam(size=3)):
+        trace = trained.trace("red dog", target=one)
+        assert (trace.target_ids, trace.origin) == (one.ids, "decoded")
+        assert float(np.log(trace.target_probabilities).sum()) == near(one.log_probability)
+
+
+def test_a_translation_begins_with_its_prefix_and_has_room_for_a_token_more(trained):
+    ids = trained.tokenizer.encode("Wagen")
+    for prefix, strategy in (("Wagen", Greedy()), (ids, Beam(size=3))):
+        trace = trained.trace("small red cat.", prefix=prefix, strategy=strategy)
+        assert trace.origin == "prefix" and trace.target_ids[: len(ids)] == tuple(ids)
+    (token,) = trained.tokenizer.encode("Hund")
+    assert len(trained.trace("red dog.", prefix=[token] * 23).target_ids) == 24
+    for length in (24, 500):
+        with pytest.raises(TooLongError, match="prefix"):
+            trained.trace("red dog.", prefix=[token] * length)
+
+
+@settings(deadline=None, derandomize=True, database=None, max_examples=30)
+@given(
+    text=st.text(max_size=12)
+    | st.sampled_from(("red \ud800 dog", "\udfff", "red\0dog", "red</s>dog", "a\rb\nc", "ﬁne ½"))
+)
+def test_any_text_is_traced_and_translated_alike_or_called_empty(trained, text):
+    if not trained.can_read(text):
+        for act in (trained.trace, trained.pieces, trained.hypotheses, lambda text: trained.translate(["red", text])):
+            with pytest.raises(EmptyTextError, match="The text is empty: please write a sentence."):
+                act(text)
+        with pytest.raises(EmptyTextError, match="target is empty"):
+            trained.trace("red dog.", target=text)
+        return
+    trace = trained.trace(text)
+    assert trained.translate([text]) == [trace.target_text]
+    assert all(0 <= piece.begin <= piece.end <= len(text) for piece in trace.source_pieces)
+    assert trained.trace("red dog.", target=text).origin == "target"
+
+
+@pytest.mark.parametrize("text", ["red " * 30, "x" * 1_000_000, "🙂 " * 500_000, " " * 1_000_000])
+def test_too_long_a_text_is_refused(trained, text):
+    for act in (trained.trace, trained.pieces, lambda text: trained.trace("red", target=text)):
+        with pytest.raises(UserError) as caught:
+            act(text)
+        assert len(str(caught.value)) < 120 and "\n" not in str(caught.value)
+    assert not trained.can_read(text) and not trained.can_be_given(text)
+
+
+def test_a_decoding_is_one_value_for_several_options(translator):
+    decoding = Decoding(Beam(3), prefix=[8, 9], interventions="zero:cross.1.2")
+    assert decoding == Decoding.read(None, beam=3, prefix=(8, 9), interventions=[Zero("cross", 1, 2)])
+    assert hash(decoding) == hash(Decoding.read(decoding)) and Decoding.read(decoding, prefix=()).prefix == ()
+    assert Decoding.read(Beam(3)) == Decoding(Beam(3)) != Decoding.read(None, beam=1)
+    hypotheses = translator.hypotheses("red dog", decoding)
+    assert [one.ids[:2] for one in hypotheses] == [(8, 9)] * 3
+    assert list(translator.beam_search("red dog", decoding).ended[:3]) == hypotheses
+    (best,) = translator.best_ids(["red dog"], decoding)
+    assert best == hypotheses[0].ids == translator.trace("red dog", decoding).target_ids
+    assert translator.translate(["red dog"], decoding) == [translator.tokenizer.decode(best)]
+
+
+def test_bad_arguments_are_refused(translator, trained_folder, tmp_path):
+    for options, message in (
+        ({"target": "rot", "prefix": "rot"}, "not both"),
+        ({"beams": 3}, "no option is called beams; there are beam, strategy, prefix"),
+        *(({"target": ids}, "whole numbers") for ids in ((8.7,), ("8",), (None,))),
+        *(({"prefix": ids}, "ids must be in 0 to") for ids in ((-1,), (10_000,))),
+    ):
+        with pytest.raises(ValueError, match=message):
+            translator.trace("red dog", **options)
+    with pytest.raises(ValueError, match="a Beam, got Greedy"):
+        translator.beam_search("red dog", Greedy())
+    with pytest.raises(ValueError, match="strategy must be Greedy, Sampling or Beam, got 3"):
+        translator.translate(["red dog"], 3)
     with pytest.raises(CheckpointError, match="no checkpoint folder"):
         Translator.load(tmp_path / "nowhere")
     with pytest.raises(DeviceError):
         Translator.load(trained_folder, "abacus")
 
 
-def test_many_visitors_share_one_translator(trained):
-    """Tracing, translating and silencing at the same time: everyone gets what they would get alone."""
-    texts = ["red dog.", "small blue cat.", "old house.", "big green tree car."]
-    heads = [("encoder", 1, 0), ("cross", 0, 2)]
-
-    def trace_ablated(text: str) -> Trace:
-        with zero_ablated(trained.model, heads):
-            return trained.trace(text)
-
-    plain, ablated = [trained.trace(text) for text in texts], [trace_ablated(text) for text in texts]
-    start = threading.Barrier(8)
-
-    def visit(number: int) -> None:
-        which = number % 4
-        start.wait()
-        for turn in range(6):
-            if (turn + number) % 2:
-                found, expected = trace_ablated(texts[which]), ablated[which]
-            else:
-                found, expected = trained.trace(texts[which]), plain[which]
-                assert trained.translate([texts[which]]) == [expected.target_text]
-            assert found.target_ids == expected.target_ids
-            np.testing.assert_array_equal(found.cross, expected.cross)
-            np.testing.assert_array_equal(found.target_probabilities, expected.target_probabilities)
-
-    assert all(
-        (one.target_probabilities[0] != other.target_probabilities[0])
-        for one, other in zip(plain, ablated, strict=True)
-    )
-    with ThreadPoolExecutor(8) as pool:
-        list(pool.map(visit, range(8)))
-
-
-def test_a_hypothesis_is_traced_as_it_was_found(translator):
-    found = translator.hypotheses("red dog", Beam(size=3))
-    for one in found:
-        trace = translator.trace("red dog", target=one)
-        assert trace.target_ids == one.ids
-        assert trace.origin == "decoded"
-        assert float(np.log(trace.target_probabilities).sum()) == near(one.log_probability)
-
-
-def test_a_decoding_says_in_one_value_what_keywords_say_one_by_one(translator):
-    asked = Decoding(Beam(3), prefix=[8, 9], interventions="zero:cross.1.2")
-    assert asked == Decoding.read(None, beam=3, prefix=(8, 9), interventions=[Zero("cross", 1, 2)])
-    assert hash(asked) == hash(Decoding.read(asked)) and Decoding.read(asked, prefix=()).prefix == ()
-    assert Decoding.read(Beam(3)) == Decoding(Beam(3)) != Decoding.read(None, beam=1)
-    found = translator.hypotheses("red dog", asked)
-    assert [one.ids[:2] for one in found] == [(8, 9)] * 3
-    assert list(translator.beam_search("red dog", asked).ended[:3]) == found
-    assert translator.best_ids(["red dog"], asked) == [found[0].ids] == [translator.trace("red dog", asked).target_ids]
-    assert translator.translate(["red dog"], asked) == [translator.tokenizer.decode(found[0].ids)]
-    with pytest.raises(ValueError, match="a Beam, got Greedy"):
-        translator.beam_search("red dog", Greedy())
-    with pytest.raises(ValueError, match="strategy must be Greedy, Sampling or Beam, got 3"):
-        translator.translate(["red dog"], 3)
-
-
-def test_ids_that_were_given_are_a_target_and_not_the_models_own_translation(translator):
-    trace = translator.trace("red dog", target=[8, 9])
-    assert (trace.origin, trace.finished) == ("target", False)
-    assert translator.record("red dog", decoded=trace.target_ids)[0].origin == "decoded"
-
-
-def test_a_text_in_place_of_a_list_of_texts_is_not_read_letter_by_letter(translator):
-    for ask in (translator.translate, translator.trace_many):
-        with pytest.raises(ValueError, match="a list of texts"):
-            ask("red dog")
-
-
-@pytest.mark.parametrize("ids", [(8.7,), ("8",), (None,)])
-def test_ids_that_are_no_whole_numbers_are_refused(translator, ids):
-    with pytest.raises(ValueError, match="whole numbers"):
-        translator.trace("red dog", target=ids)
-
-
-@pytest.mark.parametrize("ids", [(-1,), (10_000,)])
-def test_ids_that_are_not_the_models_are_refused(translator, ids):
-    with pytest.raises(ValueError, match="ids must be in 0 to"):
-        translator.trace("red dog", prefix=ids)
-    assert not translator.may_begin_with(ids)
-
-
-def test_only_pieces_may_begin_a_translation_and_the_end_only_last(translator):
+def test_prefixes_are_pieces_with_the_end_only_last(translator):
     tokenizer = translator.tokenizer
     assert translator.may_begin_with((8, 9, tokenizer.end_id))
-    for prefix in ((), (tokenizer.end_id, 8), (tokenizer.pad_id,), (8, tokenizer.begin_id), (8,) * 500):
+    for prefix in (
+        (),
+        (tokenizer.end_id, 8),
+        (tokenizer.pad_id,),
+        (8, tokenizer.begin_id),
+        (8,) * 500,
+        (-1,),
+        (10_000,),
+    ):
         assert not translator.may_begin_with(prefix)
 
 
-def test_a_target_can_be_given_exactly_where_a_trace_of_it_is_no_error(shipped):
-    most = shipped.model.config.max_length - 1
-    pieces = len(shipped.tokenizer.encode_target("Haus"))
-    for target, can in (("Haus", True), ("", False), ("  ", False), ("Haus " * (most // pieces + 1), False)):
-        assert shipped.can_be_given(target) == can
-        if can:
-            assert shipped.trace("house", target=target).origin == "target"
-        else:
-            with pytest.raises(UserError):
-                shipped.trace("house", target=target)
+TEXTS = ["big red dog.", "  ", "cat.", "dog " * 40, "old bird."]
 
 
-def test_what_is_printed_takes_one_line(trained):
-    trace, activations = trained.record("one two")
-    for shown in map(repr, (trained, trace, activations)):
-        assert "\n" not in shown and len(shown) < 200
+@pytest.mark.parametrize("verb", ["translate", "trace_many", "best_ids"])
+def test_the_first_text_that_cannot_be_read_is_named_by_its_index(translator, verb):
+    read = getattr(translator, verb)
+    with pytest.raises(EmptyTextError, match=r"^texts\[1\]: The text is empty"):
+        read(TEXTS)
+    with pytest.raises(TooLongError, match=r"^texts\[1\]: The text has \d+ tokens"):
+        read(TEXTS[2:])
+    with pytest.raises(UserError, match="^The model has no target language 'de'"):
+        read(["cat."], target_language="de")
+    with pytest.raises(TooLongError, match=r"^texts\[0\]: The prefix has"):
+        read(["cat."], prefix=[5] * 20)
 
 
-def test_an_unknown_option_names_those_that_exist(trained):
-    with pytest.raises(ValueError, match="no option is called beams; there are beam, strategy, prefix"):
-        trained.translate(["one"], beams=3)
+@pytest.mark.parametrize("options", [{}, {"beam": 2}], ids=str)
+def test_skipped_texts_leave_none_and_a_line_in_the_log(translator, caplog, options):
+    done = []
+    with caplog.at_level(logging.WARNING):
+        translations = translator.translate(TEXTS, skip=True, progress=done.append, **options)
+    one, two, three = translator.translate(TEXTS[::2], **options)
+    assert translations == [one, None, two, None, three] and done[-1] == len(TEXTS)
+    (message,) = caplog.messages
+    assert message.startswith(
+        "skipped 2 of 5 texts: texts[1]: The text is empty: please write a sentence. texts[3]: The"
+    )
+    traces = translator.trace_many(TEXTS, skip=True, **options)
+    assert [trace and trace.target_text for trace in traces] == translations
+    traces = translator.trace_many(["cat.", "dog."], targets=["", "Hund."], skip=True)
+    assert traces[0] is None and traces[1].target_text == "Hund."
+    assert translator.translate(["", "  "], skip=True) == [None, None] and translator.translate([], skip=True) == []
+
+
+@pytest.mark.parametrize("skip", [False, True])
+@pytest.mark.parametrize("verb", ["translate", "trace_many"])
+def test_other_types_than_lists_of_texts_are_refused_skipped_or_not(translator, verb, skip):
+    for texts, message in (
+        (["cat.", None], r"^texts\[1\]: a text expected, got None$"),
+        ({"cat.": 1}, "^a list of texts expected, got dict$"),
+        (pandas.DataFrame({"source": ["cat."]}), "^a list of texts expected, got DataFrame$"),
+        ("cat.", "a list of texts expected, got one text"),
+    ):
+        with pytest.raises((TypeError, ValueError), match=message):
+            getattr(translator, verb)(texts, skip=skip)
+    for other in ("trace", "record", "hypotheses", "pieces", "can_read"):
+        with pytest.raises(TypeError, match="expected, got"):
+            getattr(translator, other)(b"cat.")
+    texts = ["cat.", "big dog."]
+    for same in (pandas.Series(texts), np.array(texts), iter(texts)):
+        assert translator.translate(same) == translator.translate(texts)
+
+
+@pytest.mark.parametrize("verb", ["head_importance", "measure_means"])
+def test_other_types_than_pairs_are_refused(translator, verb):
+    for pairs, message in (
+        (pandas.DataFrame({"source": ["cat."], "target": ["Katze."]}), "pairs .* expected, got DataFrame"),
+        ("cat.", "expected, got str"),
+        (["cat."], r"^pairs\[0\]: two texts expected, source and target, got 'cat.'"),
+        ([("cat.", "Katze."), ("dog.", None)], r"^pairs\[1\]: two texts expected"),
+        ([("cat.", "Katze.", "x")], r"^pairs\[0\]: two texts expected"),
+    ):
+        with pytest.raises(TypeError, match=message):
+            getattr(translator, verb)(pairs)
+
+
+def test_pairs_that_do_not_fit_are_left_out_of_a_measurement_and_logged(translator, caplog):
+    pairs = [("cat.", "Katze."), ("", "Hund."), ("dog " * 40, "Hund."), ("big dog.", "großer Hund.")]
+    with caplog.at_level(logging.WARNING):
+        importance = translator.head_importance(pairs)
+    assert "left out 2 lines: 1 with a side that has no token, 1 longer than 20 tokens" in caplog.text
+    np.testing.assert_array_equal(importance.cross, translator.head_importance([pairs[0], pairs[3]]).cross)
+
+
+def test_many_threads_share_one_translator(trained):
+    """Each thread has the results of a run alone, while other threads silence heads."""
+    texts, start = ["red dog.", "small blue cat.", "old house.", "big green tree car."], threading.Barrier(8)
+
+    def trace(text: str, ablated: bool) -> Trace:
+        with zero_ablated(trained.model, [("encoder", 1, 0), ("cross", 0, 2)] if ablated else []):
+            return trained.trace(text)
+
+    expected = {(text, ablated): trace(text, ablated) for text in texts for ablated in (False, True)}
+    assert all(
+        expected[text, False].target_probabilities[0] != expected[text, True].target_probabilities[0] for text in texts
+    )
+
+    def visit(number: int) -> None:
+        start.wait()
+        for turn in range(6):
+            key = texts[number % 4], bool((turn + number) % 2)
+            for name in ("target_ids", "cross", "target_probabilities"):
+                np.testing.assert_array_equal(getattr(trace(*key), name), getattr(expected[key], name))
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(visit, range(8)))

@@ -1,13 +1,20 @@
-"""Beam search, against greedy decoding and against enumerating every translation there is."""
-
-import itertools
+"""Beam search, against greedy decoding and a search by hand with whole passes, and its tree."""
 
 import pytest
 import torch
 from support.models import bias_logits, mark_end, random_sources, unlike_model
 from support.tolerance import near
 
-from transformer.decoding.beam import Beam, Outcome, PathOutcome, SearchRecord, beam_search, record_beam_search
+from transformer.decoding.beam import (
+    Beam,
+    Outcome,
+    PathOutcome,
+    SearchRecord,
+    beam_search,
+    path_to,
+    record_beam_search,
+    search_tree,
+)
 from transformer.decoding.sampling import Greedy, Hypothesis, decode
 from transformer.model.transformer import Transformer
 
@@ -25,32 +32,6 @@ def log_probability(model: Transformer, source: list[int], ids: tuple[int, ...])
     """Sum of the model's log-probabilities of these ids, from one teacher-forced pass."""
     rows = model(torch.tensor([source]), torch.tensor([[BEGIN, *ids[:-1]]]))[0].log_softmax(-1)
     return rows[torch.arange(len(ids)), torch.tensor(ids)].sum().item()
-
-
-def every_translation(limit: int, words: list[int]) -> list[tuple[int, ...]]:
-    """All sequences of words that end with end of sentence, or without it at the limit."""
-    ended = [(*ids, END) for length in range(limit) for ids in itertools.product(words, repeat=length)]
-    return ended + list(itertools.product(words, repeat=limit))
-
-
-@pytest.mark.parametrize(("penalty", "alpha"), [("gnmt", 0.0), ("gnmt", 0.6), ("length", 1.0)])
-@pytest.mark.parametrize("seed", [1, 2])
-def test_a_wide_beam_finds_the_best_of_all_translations(penalty, alpha, seed):
-    """Vocabulary of 6 (three ordinary words), at most 4 tokens: 1 + 3 + 9 + 27 + 81 translations, all enumerated."""
-    model = mark_end(unlike_model(seed=seed, vocab_size=6, max_length=4), 1.0)
-    source = [4, 5, 3]
-    beam = Beam(size=130, alpha=alpha, penalty=penalty)
-    results = beam_search(model, [source], beam)[0]
-    scores = {
-        ids: log_probability(model, source, ids) / beam.length_penalty(len(ids))
-        for ids in every_translation(4, [1, 4, 5])
-    }
-    ranked = sorted(scores, key=lambda ids: -scores[ids])
-    assert len(results) == len(ranked) == 121
-    assert results[0].ids == ranked[0]
-    for one in results:
-        assert one.score == near(scores[one.ids])
-    assert {one.ids for one in results} == set(ranked)
 
 
 def test_a_beam_of_one_is_greedy(model):
@@ -161,3 +142,54 @@ def test_a_fate_is_read_off_the_record():
 def test_an_impossible_beam_is_refused(settings):
     with pytest.raises(ValueError, match="must be"):
         Beam(**settings)
+
+
+TEXTS = ("I think that he has never read this book.", "Tom lives in Boston.")
+
+
+@pytest.fixture(scope="module", params=[(text, size) for text in TEXTS for size in (2, 6)], ids=str)
+def searched(request, shipped):
+    text, size = request.param
+    source = [*shipped.tokenizer.encode(text), shipped.tokenizer.end_id]
+    return source, record_beam_search(shipped.model, [source], Beam(size))[0]
+
+
+def test_every_translation_of_the_record_is_one_branch_and_grew_from_its_beginning(searched):
+    _, record = searched
+    tree = search_tree(record)
+    paths = {ids for step in record.kept for ids in step} | {one.ids for one in record.ended}
+    assert len(tree) == len(paths) and {branch.ids for branch in tree} == paths
+    for number, branch in enumerate(tree):
+        if branch.parent < 0:
+            assert len(branch.ids) == 1
+        else:
+            assert branch.parent < number and tree[branch.parent].ids == branch.ids[:-1]
+        assert [len(tree[each].ids) for each in path_to(tree, number)] == list(range(1, len(branch.ids) + 1))
+
+
+def test_the_outcome_of_a_branch_is_that_of_its_path_in_the_record(searched):
+    _, record = searched
+    tree = search_tree(record)
+    parents = {branch.parent for branch in tree}
+    for number, branch in enumerate(tree):
+        assert (branch.outcome is None) == (number in parents)
+        if branch.outcome == Outcome.ENDED:
+            assert (
+                record.ended[branch.rank - 1].ids == branch.ids and branch.score == record.ended[branch.rank - 1].score
+            )
+        else:
+            assert record.kept[len(branch.ids) - 1][branch.place - 1] == branch.ids
+        if branch.outcome == Outcome.FELL_OUT:
+            assert len(branch.ids) < len(record.kept)
+    assert {branch.outcome for branch in tree} >= {None, Outcome.ENDED, Outcome.FELL_OUT}
+
+
+@torch.no_grad()
+def test_the_log_probability_of_a_branch_is_the_models_own(searched, shipped):
+    source, record = searched
+    for branch in search_tree(record)[::3]:
+        fed = torch.tensor([[shipped.tokenizer.begin_id, *branch.ids[:-1]]])
+        expected = (
+            shipped.model(torch.tensor([source]), fed)[0].log_softmax(-1)[range(len(branch.ids)), branch.ids].sum()
+        )
+        assert branch.log_probability == near(float(expected))

@@ -18,35 +18,6 @@ WRITERS = {
     **dict.fromkeys(("t5", "mt5", "byt5", "pegasus"), write_t5),
 }
 LEARNED = awkward_texts(700, seed=2)
-# Combining marks, U+0085 and other blanks, ties between two segmentations, signs that other libraries take for a space.
-AWKWARD = (
-    *(
-        "",
-        " ",
-        "  red  dog ",
-        "a\tb\nc",
-        "\u200b",
-        "ﬁ",
-        "x\u200by",
-        "１２３ ＡＢＣ",
-        "a\u00a0b",
-        "日本語 テスト",
-        "... ---",
-    ),
-    *("▁a", "a ▁ b", "\u3000a", "cat en-XX L", "it's we'll I'D", "x\x1cy", "a\r\n b", "red\x85dog", "\x85"),
-    *(
-        "e\u0301te\u0301",
-        "x\u0323\u0301",
-        "\u0301",
-        "аa\u0308\u0323",
-        "aaaaaaa",
-        "abababab",
-        "...!!!...",
-        "ﬀi",
-        "<pad",
-        "/s>",
-    ),
-)
 SCRIPTS = (
     *("the red DOG runs, 12 cafés! ", "Привет, мир Ёж ", "Ελληνικά ἀρχή ", "مرحبا بالعالم ۱۲۳ "),
     *("שלום עולם ", "हिन्दी में ", "日本語テスト漢字 ", "한국어 각 ไทย "),
@@ -88,7 +59,7 @@ def test_a_thousand_lines_in_eight_scripts_become_their_ids(both, texts):
 
 
 def test_awkward_lines_become_their_ids(both):
-    for text in (*AWKWARD, *SENTENCES, *awkward_texts(500, seed=1)):
+    for text in (*SENTENCES, *awkward_texts(500, seed=1)):
         check(*both, text)
 
 
@@ -102,7 +73,7 @@ def test_ids_become_text_again(both):
     assert ours.decode([]) == ""
 
 
-def test_every_row_has_a_text_of_its_own(both):
+def test_every_row_has_another_text(both):
     ours, _ = both
     texts = [ours.piece_text(row) for row in range(len(ours))]
     assert len(set(texts)) == len(texts)
@@ -134,5 +105,5 @@ def test_a_tokenizer_json_alone_is_enough(family, tmp_path):
     for name in ("sentencepiece.bpe.model", "spiece.model", "vocab.json", "merges.txt"):
         (tmp_path / name).unlink(missing_ok=True)
     alone = import_checkpoint(tmp_path).tokenizer
-    for text in (*AWKWARD, *SENTENCES):
+    for text in (*SENTENCES, *awkward_texts(100, seed=3)):
         assert source_ids(alone, text) == source_ids(whole, text), text

@@ -1,127 +1,146 @@
-"""Folders that cannot be imported, broken or hostile: each is refused in one sentence, and nothing is left behind."""
+"""Folders and checkpoints of imported models that are broken or hostile: each is refused in one sentence."""
 
 import json
 import os
 import pickle
 import shutil
 import sys
+from pathlib import Path
 
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
+from support.families import write_family
 from support.marian import write_model
+from support.t5 import write_t5
 
-from transformer import __main__ as command_line
+from transformer import Translator
+from transformer.__main__ import main
+from transformer.checkpoint import load_checkpoint, save_checkpoint
 from transformer.errors import CheckpointError, DownloadError
 from transformer.exchange.importing import import_checkpoint
 
+FAMILIES = {"t5": write_t5, "flan-t5": write_t5, **dict.fromkeys(("nllb", "mbart", "bart-cnn", "m2m100"), write_family)}
+EXTRA = "pip install 'headlight-transformer[import]'"
+
 
 @pytest.fixture(scope="module")
-def sound(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("sound")
-    write_model(folder, activation_function="swish", scale_embedding=True)
-    return folder
+def sound(tmp_path_factory) -> Path:
+    """Return a folder with a model of each family, and with its checkpoint."""
+    folders = tmp_path_factory.mktemp("sound")
+    for family in ("marian", *FAMILIES):
+        (folders / family).mkdir()
+        if family == "marian":
+            write_model(folders / family, activation_function="swish", scale_embedding=True)
+        else:
+            FAMILIES[family](folders / family, family)
+        save_checkpoint(folders / f"{family} checkpoint", import_checkpoint(folders / family), torch.float32)
+    return folders
 
 
 @pytest.fixture
-def folder(sound, tmp_path):
-    return shutil.copytree(sound, tmp_path / "model")
+def copied(sound, tmp_path):
+    return lambda name: shutil.copytree(sound / name, tmp_path / name)
 
 
-def refusal(folder) -> str:
+@pytest.fixture
+def folder(copied) -> Path:
+    return copied("marian")
+
+
+def refusal(read, folder) -> str:
     with pytest.raises(CheckpointError) as caught:
-        import_checkpoint(folder)
+        read(folder)
     message = str(caught.value)
     assert message.endswith(".") and "\n" not in message and 20 < len(message) < 400, message
     return message
 
 
-def change(folder, name: str = "config.json", **changes) -> None:
-    content = json.loads((folder / name).read_text())
-    (folder / name).write_text(json.dumps(content | changes))
+def change(path: Path, **changes) -> None:
+    path.write_text(json.dumps(json.loads(path.read_text(encoding="utf-8")) | changes), encoding="utf-8")
 
 
-def change_weights(folder, work) -> None:
-    weights = load_file(folder / "model.safetensors")
-    work(weights)
-    save_file(weights, folder / "model.safetensors")
+CONFIGS = [
+    ("marian", {"model_type": "umt5"}, "'umt5', which cannot be imported: each of its layers has a bias of its own"),
+    ("marian", {"encoder_attention_heads": 2}, "attention_heads of 2 in the encoder, 4 in the decoder"),
+    (
+        "marian",
+        {"share_encoder_decoder_embeddings": False, "decoder_vocab_size": None},
+        "does not say 'decoder_vocab_size'",
+    ),
+    ("marian", {"d_model": 26, "encoder_attention_heads": 2, "decoder_attention_heads": 2}, "do not fit"),
+    ("marian", {"encoder_layers": 3}, "lacks the weights 'model.encoder.layers.2"),
+    ("marian", {"encoder_layers": 1}, "no place for"),
+    ("marian", {"pad_token_id": 3}, "padding"),
+    ("marian", {"eos_token_id": [0, 1]}, "end_id"),
+    ("mbart", {"normalize_before": False}, "normalize_before = False; only True"),
+    ("bart-cnn", {"max_position_embeddings": 41}, "positions.table should be 41 x 24 and is 42 x 24"),
+    ("nllb", {"d_model": 2}, "d_model must be at least 4"),
+    ("nllb", {"forced_bos_token_id": [3]}, "is no id"),
+    ("flan-t5", {"feed_forward_proj": "gated-tanh"}, "activation 'tanh'"),
+    ("flan-t5", {"relative_attention_num_buckets": 10}, "decoder_relative.table should be 10 x 5 and is 8 x 5"),
+    ("flan-t5", {"relative_attention_max_distance": 4}, "relative_distance must be more than 4"),
+    ("flan-t5", {"vocab_size": 100}, "fills 160 rows of a vocabulary of 100"),
+]
 
 
-@pytest.mark.parametrize(
-    "changes, said",
-    [
-        ({"model_type": "umt5"}, "'umt5', which cannot be imported: each of its layers has a bias of its own"),
-        ({"model_type": None}, "None"),
-        ({"encoder_attention_heads": 2}, "attention_heads of 2 in the encoder, 4 in the decoder"),
-        ({"decoder_ffn_dim": 40}, "ffn_dim of 36 in the encoder, 40 in the decoder"),
-        ({"activation_function": "tanh"}, "tanh"),
-        ({"activation_function": ["relu"]}, "activation"),
-        ({"normalize_before": True}, "normalize_before = True"),
-        ({"share_encoder_decoder_embeddings": False, "decoder_vocab_size": None}, "does not say 'decoder_vocab_size'"),
-        ({"d_model": 10**9}, "d_model"),
-        ({"d_model": "24"}, "d_model"),
-        ({"d_model": 26, "encoder_attention_heads": 2, "decoder_attention_heads": 2}, "do not fit"),
-        ({"encoder_layers": 3}, "lacks the weights 'model.encoder.layers.2"),
-        ({"encoder_layers": 1}, "no place for"),
-        ({"pad_token_id": 3}, "padding"),
-        ({"eos_token_id": [0, 1]}, "eos_token_id|end_id"),
-        ({"vocab_size": 10}, "vocabulary|vocab"),
-    ],
-)
-def test_what_the_engine_cannot_be_is_named(folder, changes, said):
-    change(folder, **changes)
-    with pytest.raises(CheckpointError, match=said):
-        import_checkpoint(folder)
-    refusal(folder)
+@pytest.mark.parametrize(("family", "changes", "message"), CONFIGS, ids=str)
+def test_a_configuration_that_the_engine_cannot_be_is_named(copied, family, changes, message):
+    folder = copied(family)
+    change(folder / "config.json", **changes)
+    assert message in refusal(import_checkpoint, folder)
 
 
 @pytest.mark.parametrize("name", ["config.json", "source.spm", "target.spm", "vocab.json", "model.safetensors"])
-def test_a_missing_or_damaged_file_is_refused(folder, name):
-    (folder / name).write_bytes(b"\xff\xfe garbage")
-    assert name in refusal(folder)
+def test_a_missing_or_damaged_file_is_named(folder, name):
+    for content in (b"\xff\xfe garbage", b""):
+        (folder / name).write_bytes(content)
+        assert name in refusal(import_checkpoint, folder)
+    for vocabulary in ({"a": 0}, {"<pad>": 0, "<unk>": 0, "</s>": 1}, {"<pad>": True}) if name == "vocab.json" else ():
+        (folder / name).write_text(json.dumps(vocabulary))
+        assert name in refusal(import_checkpoint, folder)
     (folder / name).unlink()
-    assert name.split(".")[0] in refusal(folder)
+    assert name.split(".")[0] in refusal(import_checkpoint, folder)
+
+
+def test_files_of_a_tokenizer_are_required_and_checked(copied):
+    nllb, mbart, bart, t5 = map(copied, ("nllb", "mbart", "bart-cnn", "t5"))
+    change(nllb / "tokenizer_config.json", extra_special_tokens=7)
+    assert "extra_special_tokens must be a list" in refusal(import_checkpoint, nllb)
+    for name in ("config.json", "generation_config.json"):
+        change(mbart / name, decoder_start_token_id=None)
+    assert "does not say 'decoder_start_token_id'" in refusal(import_checkpoint, mbart)
+    (bart / "merges.txt").write_text("a b c\n")
+    assert "cannot be read as a tokenizer" in refusal(import_checkpoint, bart)
+    (bart / "merges.txt").unlink()
+    assert "lacks files of its tokenizer: merges.txt or tokenizer.json" in refusal(import_checkpoint, bart)
+    (t5 / "harmful.py").write_text(f"open({str(t5 / 'harm')!r}, 'w')\nclass Harmful: ...\n")
+    names = {"auto_map": {"AutoTokenizer": ["harmful.Harmful"] * 2}, "tokenizer_class": "Harmful"}
+    change(t5 / "tokenizer_config.json", **names, tokenizer_file="/etc/x")
+    assert import_checkpoint(t5).tokenizer.encode("red dog") and not (t5 / "harm").exists(), "its code is not run"
+    (t5 / "spiece.model").write_bytes(b"garbage")
+    assert "spiece.model is not a SentencePiece model" in refusal(import_checkpoint, t5)
 
 
 @pytest.mark.parametrize(
-    "vocabulary", [[], {"a": 0}, {"<pad>": 0, "<unk>": 0, "</s>": 1}, {"<pad>": "0"}, {"<pad>": True}, {"<pad>": 5}]
+    ("name", "change_weight", "message"),
+    [
+        ("model.encoder.layers.0.fc1.weight", lambda w: w[:-1], "inner.weight should be 36 x 24 and is 35 x 24"),
+        ("model.decoder.layers.1.fc2.bias", lambda w: w / 0, "not finite"),
+        ("model.encoder.embed_positions.weight", lambda w: torch.randn(40, 24), "not the paper's sinusoids"),
+        ("lm_head.weight", lambda w: torch.ones(100, 24), "two embeddings: lm_head.weight"),
+        ("model.encoder.other", lambda w: torch.ones(1), "no place for: model.encoder.other"),
+    ],
 )
-def test_a_vocabulary_that_is_none_is_refused(folder, vocabulary):
-    (folder / "vocab.json").write_text(json.dumps(vocabulary))
-    assert "vocab.json" in refusal(folder)
-
-
-def test_weights_that_do_not_fit_are_refused(folder):
-    def widen(weights):
-        weights["model.encoder.layers.0.fc1.weight"] = torch.zeros(37, 24)
-
-    change_weights(folder, widen)
-    assert "feed_forward.inner.weight should be 36 x 24 and is 37 x 24" in refusal(folder)
-
-
-def test_numbers_that_are_not_finite_are_refused(folder):
-    change_weights(folder, lambda weights: weights["model.decoder.layers.1.fc2.bias"].fill_(float("nan")))
-    assert "not finite" in refusal(folder)
-
-
-def test_positions_that_are_not_the_sinusoids_are_refused(folder):
-    def learn(weights):
-        weights["model.encoder.embed_positions.weight"] = torch.randn(40, 24)
-
-    change_weights(folder, learn)
-    assert "not the paper's sinusoids" in refusal(folder)
-
-
-def test_two_embeddings_are_refused(folder):
-    def untie(weights):
-        weights["lm_head.weight"] = weights["model.shared.weight"] + 1
-
-    change_weights(folder, untie)
-    assert "two embeddings: lm_head.weight" in refusal(folder)
+def test_weights_that_do_not_fit_are_refused(folder, name, change_weight, message):
+    weights = load_file(folder / "model.safetensors")
+    weights[name] = change_weight(weights.get(name)).contiguous()
+    save_file(weights, folder / "model.safetensors")
+    assert message in refusal(import_checkpoint, folder)
 
 
 class Harmful:
-    """What a hostile file would do while it is read."""
+    """Object whose pickle makes a folder when it is read."""
 
     def __init__(self, path):
         self.path = path
@@ -134,35 +153,29 @@ class Harmful:
 def test_code_in_a_pickle_is_not_run(folder, tmp_path, write):
     (folder / "model.safetensors").unlink()
     write({"model.shared.weight": Harmful(tmp_path / "harm")}, folder / "pytorch_model.bin")
-    assert "pytorch_model.bin" in refusal(folder)
+    assert "pytorch_model.bin" in refusal(import_checkpoint, folder)
     assert not (tmp_path / "harm").exists()
 
 
-@pytest.mark.parametrize("name", ["../outside.safetensors", "/etc/passwd", "..", "", "a/b.safetensors"])
-def test_an_index_that_leaves_the_folder_is_refused(folder, tmp_path, name):
-    shutil.move(folder / "model.safetensors", tmp_path / "outside.safetensors")
-    index = {"weight_map": {"model.shared.weight": name}}
-    (folder / "model.safetensors.index.json").write_text(json.dumps(index))
-    assert "outside of its folder" in refusal(folder)
-
-
-def test_shards_are_one_model(folder, sound):
+def test_shards_are_one_model_and_an_index_stays_in_its_folder(folder, sound):
     weights = load_file(folder / "model.safetensors")
     (folder / "model.safetensors").unlink()
     names = sorted(weights)
     shards = {f"model-{number}.safetensors": names[number::3] for number in range(3)}
-    for shard, own in shards.items():
-        save_file({name: weights[name] for name in own}, folder / shard)
-    index = {"weight_map": {name: shard for shard, own in shards.items() for name in own}}
-    (folder / "model.safetensors.index.json").write_text(json.dumps(index))
-    whole, sharded = import_checkpoint(sound), import_checkpoint(folder)
-    for one, other in zip(whole.model.parameters(), sharded.model.parameters(), strict=True):
-        assert torch.equal(one, other)
+    for shard, some in shards.items():
+        save_file({name: weights[name] for name in some}, folder / shard)
+    index = folder / "model.safetensors.index.json"
+    index.write_text(json.dumps({"weight_map": {name: shard for shard, some in shards.items() for name in some}}))
+    whole, sharded = import_checkpoint(sound / "marian"), import_checkpoint(folder)
+    assert all(map(torch.equal, whole.model.parameters(), sharded.model.parameters()))
     (folder / "model-1.safetensors").unlink()
-    assert "model-1.safetensors is missing" in refusal(folder)
+    assert "model-1.safetensors is missing" in refusal(import_checkpoint, folder)
+    for name in ("../outside.safetensors", "/etc/passwd", "..", "", "a/b.safetensors"):
+        index.write_text(json.dumps({"weight_map": {"model.shared.weight": name}}))
+        assert "outside of its folder" in refusal(import_checkpoint, folder)
 
 
-def test_a_name_without_a_network_or_the_hubs_package_gets_a_sentence(monkeypatch, tmp_path):
+def test_a_name_without_a_network_or_the_hubs_package_is_refused(monkeypatch):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     with pytest.raises(DownloadError, match=r"Helsinki-NLP/nothing cannot be fetched from the hub: .+"):
         import_checkpoint("Helsinki-NLP/nothing")
@@ -173,25 +186,80 @@ def test_a_name_without_a_network_or_the_hubs_package_gets_a_sentence(monkeypatc
         import_checkpoint("../../x")
 
 
+def test_older_files_rows_without_pieces_and_a_mask_are_imported(copied):
+    """BART's models that were trained to write have no row for <mask>; others are padded to a multiple of eight."""
+    nllb, bart = copied("nllb"), copied("bart-cnn")
+    weights = load_file(nllb / "model.safetensors")
+    more = {"model.encoder.version": torch.ones(1), "model.decoder.embed_positions.weights": torch.ones(42, 24)}
+    save_file(weights | more, nllb / "model.safetensors")
+    assert import_checkpoint(nllb).training["imported"] == {"type": "m2m_100"}
+    path, weights = bart / "vocab.json", load_file(bart / "model.safetensors")
+    vocabulary = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps({**vocabulary, "more": 331}), encoding="utf-8")
+    assert "fills 332 rows of a vocabulary of 331" in refusal(import_checkpoint, bart)
+    path.write_text(json.dumps({**vocabulary, "added": 330, "<mask>": 331}), encoding="utf-8")
+    assert len(import_checkpoint(bart).tokenizer) == 331
+    change(bart / "config.json", vocab_size=336)
+    weights["model.shared.weight"] = torch.cat([weights["model.shared.weight"], torch.zeros(5, 24)])
+    weights["final_logits_bias"] = torch.cat([weights["final_logits_bias"], torch.zeros(1, 5)], dim=1)
+    save_file(weights, bart / "model.safetensors")
+    tokenizer = import_checkpoint(bart).tokenizer
+    assert len(tokenizer) == 336 and tokenizer.piece_text(335) == "<335>" and tokenizer.decode([335]) == ""
+
+
 def test_the_command_line_imports_translates_and_exports(folder, tmp_path, capsys):
     out = tmp_path / "made" / "checkpoint"
-    assert command_line.main(["import", str(folder), "--out", str(out)]) == 0
-    assert {file.name for file in out.iterdir()} >= {"config.json", "model.safetensors", "vocab.json", "source.spm"}
-    assert command_line.main(["export", str(out), "--out", str(tmp_path / "back")]) == 0
+    assert main(["import", str(folder), "--out", str(out)]) == 0
+    assert Translator.load(out, "cpu").translate(["red dog"])
+    assert main(["export", str(out), "--out", str(tmp_path / "back")]) == 0
     first, second = (load_file(each / "model.safetensors") for each in (folder, tmp_path / "back"))
-    for name, weight in second.items():
-        assert torch.equal(weight, first[name]), name
-    capsys.readouterr()
-    assert command_line.main(["import", str(folder), "--out", str(out)]) == 1
-    assert "there already" in capsys.readouterr().err
-    change(folder, model_type="t5")
-    assert command_line.main(["import", str(folder), "--out", str(tmp_path / "new" / "other")]) == 1
-    assert capsys.readouterr().err.startswith("headlight: ")
-    assert not (tmp_path / "new").exists() or not list((tmp_path / "new").iterdir())
+    assert all(torch.equal(weight, first[name]) for name, weight in second.items())
+    for broken, target, message in ((False, out, "there already"), (True, tmp_path / "new" / "other", "headlight: ")):
+        if broken:
+            change(folder / "config.json", model_type="t5")
+        capsys.readouterr()
+        assert main(["import", str(folder), "--out", str(target)]) == 1
+        assert message in capsys.readouterr().err
+    assert not list((tmp_path / "new").glob("*"))
 
 
-@pytest.mark.parametrize("name", ["source.spm", "target.spm"])
-@pytest.mark.parametrize("content", [b"", b"no model"])
-def test_a_tokenizer_that_is_none_is_named(folder, name, content):
-    (folder / name).write_bytes(content)
-    assert refusal(folder) == f"{name} is not a SentencePiece model."
+@pytest.mark.parametrize("family", ["t5", "bart-cnn", "nllb"])
+def test_without_the_library_a_sentence_names_the_extra(sound, family, monkeypatch, tmp_path, capsys):
+    monkeypatch.setitem(sys.modules, "tokenizers", None)
+    assert EXTRA in refusal(load_checkpoint, sound / f"{family} checkpoint")
+    monkeypatch.setitem(sys.modules, "transformers", None)
+    assert main(["import", str(sound / family), "--out", str(tmp_path / "out")]) == 1
+    assert EXTRA in capsys.readouterr().err and not (tmp_path / "out").exists()
+    assert import_checkpoint(sound / "marian").tokenizer.encode("red dog")
+    assert load_checkpoint(sound / "m2m100 checkpoint").tokenizer.encode("red dog")
+    assert EXTRA in refusal(import_checkpoint, sound / "m2m100")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        *({"languages": languages} for languages in ({"eng_Latn": -1}, {"eng_Latn": 3}, ["eng_Latn"])),
+        *({"size": size} for size in ("9", 10)),
+        *({"unknown": 10**9}, {"before": [True]}, {"given": 3}, {"more": 1}),
+    ],
+)
+def test_impossible_settings_of_a_tokenizer_are_refused(copied, changes):
+    folder = copied("nllb checkpoint")
+    change(folder / "imported_tokenizer.json", **changes)
+    assert "imported_tokenizer.json" in refusal(load_checkpoint, folder)
+
+
+def test_missing_files_and_bad_files_of_a_stored_tokenizer_are_named(copied):
+    nllb, t5, m2m100 = (copied(f"{family} checkpoint") for family in ("nllb", "t5", "m2m100"))
+    assert {path.name for path in t5.iterdir()} - {path.name for path in nllb.iterdir()} == set()
+    # A regular expression of a file may take time without end.
+    pattern = {"type": "Split", "pattern": {"Regex": "(a+)+$"}, "behavior": "Isolated", "invert": False}
+    change(nllb / "tokenizer.json", pre_tokenizer=pattern)
+    assert "a pattern that no known family has" in refusal(load_checkpoint, nllb)
+    for content in (b"", b"[]", b"{}", b"\xff", b'{"model": 3}', b'{"version": "1.0", "model": {}}'):
+        (t5 / "tokenizer.json").write_bytes(content)
+        assert "tokenizer.json" in refusal(load_checkpoint, t5)
+    (t5 / "imported_tokenizer.json").unlink()
+    assert "tokenizer.model" in refusal(load_checkpoint, t5)
+    (m2m100 / "source.spm").unlink()
+    assert "lacks source.spm" in refusal(load_checkpoint, m2m100)

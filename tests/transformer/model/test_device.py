@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from transformer.errors import DeviceError
-from transformer.model.device import PRIMITIVE_CACHE, choose_device, describe_device
+from transformer.model.device import PRIMITIVE_CACHE, choose_device
 
 ROOT = Path(__file__).parents[3]
 
@@ -57,12 +57,6 @@ def test_a_card_beyond_the_last_is_refused(machine):
     machine("cuda")
     with pytest.raises(DeviceError, match="this machine has 2"):
         choose_device("cuda:2")
-
-
-def test_a_cpu_is_described_by_its_number_of_threads(monkeypatch):
-    for count, text in ((2, "CPU (2 threads)"), (1, "CPU (1 thread)")):
-        monkeypatch.setattr(torch, "get_num_threads", lambda count=count: count)
-        assert describe_device(torch.device("cpu")) == text
 
 
 # Convolutions are what PyTorch gives to oneDNN on any x86 processor; oneDNN logs each operation as a hit or a miss.

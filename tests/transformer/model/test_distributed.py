@@ -94,16 +94,6 @@ def test_a_signal_to_one_process_stops_both_at_one_step_and_both_are_resumed(sce
     assert progress_of(folder / "whole")["step"] == 14
 
 
-def test_an_error_in_one_process_ends_both_with_a_sentence_each(scenarios):
-    folder, statuses, errors = scenarios
-    assert statuses["fail"] == [1, 1], errors
-    assert sorted(line for line in errors.splitlines() if line.startswith("headlight: ")) == [
-        "headlight: Process 2 of 2 stopped because another one has.",
-        "headlight: the disk cannot be written: No space left on device; --resume goes on from the last save.",
-    ]
-    assert progress_of(folder / "failed")["step"] == 3
-
-
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_the_shares_of_a_batch_are_its_rows_and_their_losses_add_up(tokenizer, count):
     """Also where a process gets no row: a loss and a gradient of 0."""

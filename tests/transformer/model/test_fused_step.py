@@ -97,17 +97,6 @@ def test_many_sentences_attend_by_products_to_the_same_logits(changed, sources, 
         assert state.step(newest) == near(logits)
 
 
-@torch.inference_mode()
-def test_a_sentence_of_many_whose_source_is_hidden_reads_nothing():
-    model, hidden = made(), torch.zeros(len(MANY), max(map(len, MANY)), dtype=torch.bool)
-    hidden[4] = hidden[9, 1] = True
-    mask, caches = through_modules(model, MANY, 8)
-    state, newest = DecodingState(model, MANY, 8, hidden=hidden), torch.full((len(MANY),), 2)
-    expected = model.step(newest[:, None], caches, mask & ~hidden[:, None, None])
-    assert expected.isfinite().all()
-    assert state.step(newest) == near(expected)
-
-
 def test_a_batch_is_translated_as_each_sentence_alone_and_shrinks_to_sizes_that_products_like(monkeypatch):
     model, sizes, hidden = made(max_length=70), [], FusedStep.hidden  # each ends at its own limit at the latest
     alone = [decode_ids(model, [source], Greedy())[0] for source in MANY]
@@ -144,18 +133,6 @@ def test_a_weight_that_was_changed_is_the_one_that_is_used():
 
 
 @torch.inference_mode()
-def test_more_positions_than_the_model_has_are_refused():
-    model = made()
-    state = DecodingState(model, SOURCES[:1], 13)
-    for _ in range(12):
-        state.step(torch.tensor([4]))
-    with pytest.raises(ValueError, match="13 positions asked for, the model has 12"):
-        state.step(torch.tensor([4]))
-    with pytest.raises(ValueError, match="14 positions asked for, the model has 12"):
-        DecodingState(model, [[5] * 14, *SOURCES], 13)
-
-
-@torch.inference_mode()
 def test_a_stack_with_a_hook_is_run_through_its_modules():
     model = made()
     expected = decode_ids(model, SOURCES[:1], Greedy())
@@ -166,3 +143,20 @@ def test_a_stack_with_a_hook_is_run_through_its_modules():
             assert isinstance(decoding_step(model), FusedStep) == (module not in decoder)
             assert decode_ids(model, SOURCES[:1], Greedy()) == expected
         assert calls == [module] * (len(expected[0]) if module in decoder else 1)
+
+
+@torch.inference_mode()
+def test_a_hidden_source_of_many_is_not_read_and_positions_are_limited():
+    model, hidden = made(), torch.zeros(len(MANY), max(map(len, MANY)), dtype=torch.bool)
+    hidden[4] = hidden[9, 1] = True
+    mask, caches = through_modules(model, MANY, 8)
+    state, newest = DecodingState(model, MANY, 8, hidden=hidden), torch.full((len(MANY),), 2)
+    expected = model.step(newest[:, None], caches, mask & ~hidden[:, None, None])
+    assert expected.isfinite().all() and state.step(newest) == near(expected)
+    state = DecodingState(model, SOURCES[:1], 13)
+    for _ in range(12):
+        state.step(torch.tensor([4]))
+    with pytest.raises(ValueError, match="13 positions asked for, the model has 12"):
+        state.step(torch.tensor([4]))
+    with pytest.raises(ValueError, match="14 positions asked for, the model has 12"):
+        DecodingState(model, [[5] * 14, *SOURCES], 13)

@@ -1,10 +1,8 @@
-"""Jobs with real processes: the line, the stop, users who leave, results and their time, and every mishap."""
+"""Jobs with real processes: the queue, stopping, users who leave, results and their lifetime, and failures."""
 
-import os
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -27,7 +25,7 @@ HOSTILE = ["", "../../etc", "/etc/passwd", ".", "x" * 100_000, "\x00", "a,b", "%
 
 
 class Clock:
-    """A clock that stands still until it is told to go on."""
+    """A clock that a test sets."""
 
     def __init__(self):
         self.now = 1000.0
@@ -47,14 +45,14 @@ def running(at_once: int = 1, clock: Callable[[], float] = time.monotonic) -> It
 
 @pytest.fixture(autouse=True)
 def own_folder(tmp_path, monkeypatch) -> Path:
-    """Temporary folders of these jobs stand in one of the test's own."""
+    """Put the temporary folders of the jobs into a folder of the test."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     return tmp_path
 
 
 @pytest.fixture
 def idle(monkeypatch) -> None:
-    """Processes that do nothing, for whatever is not about training: PyTorch takes seconds to read."""
+    """Let jobs run processes that do nothing: importing PyTorch takes seconds."""
     popen = module.subprocess.Popen
     monkeypatch.setattr(module.subprocess, "Popen", lambda command, **options: popen(IDLE, **options))
 
@@ -89,6 +87,9 @@ def test_never_more_run_than_may_and_the_line_moves_up(idle):
         jobs.stop(names[0])
         until(lambda: jobs.look(names[2]).state == "running")
         assert [jobs.look(name).state for name in names] == ["stopped", "running", "running", "stopped", "waiting"]
+        processes(jobs)[1].kill()
+        until(lambda: jobs.look(names[4]).state == "running")
+        assert jobs.look(names[1]).state == "failed"
         assert sum(process.poll() is None for process in processes(jobs)) == 2
 
 
@@ -105,18 +106,15 @@ def test_a_stopped_job_keeps_what_it_has():
         assert jobs.look(name).state == "stopped"
 
 
-def test_stopping_what_has_just_ended_leaves_it_done():
-    with running() as jobs:
-        (name,) = jobs.submit(SHORT)
-        until(lambda: b'"limit"' in read(jobs, name, STATUS_FILE))
-        jobs.stop(name)
-        assert jobs.look(name).state == "done"
-
-
 def test_a_job_that_nobody_looks_at_is_ended_and_its_result_goes_in_time(idle, own_folder):
     clock = Clock()
     with running(clock=clock) as jobs:
         watched, left, waiting = jobs.submit(LONG, LONG, LONG)
+        jobs.leave(watched), jobs.leave("unknown")
+        clock.now += 4
+        jobs.look(watched)  # by another user in time
+        clock.now += 4
+        jobs.tick()
         folder = jobs._jobs[watched].folder
         for _ in range(3):  # minutes in a hidden tab, which looks once a minute
             clock.now += 60
@@ -138,121 +136,14 @@ def test_a_job_that_nobody_looks_at_is_ended_and_its_result_goes_in_time(idle, o
         assert not folder.exists()
 
 
-def test_of_many_results_those_looked_at_last_are_kept(idle, monkeypatch):
-    clock = Clock()
-    with running(clock=clock) as jobs:
-        names = jobs.submit(*[LONG] * 4)
-        for name in names:
-            jobs.stop(name)
-        for name in (names[2], names[0], names[3]):
-            clock.now += 1
-            jobs.look(name)
-        monkeypatch.setattr(module, "_MOST_KEPT", 2)
-        jobs.tick()
-        assert [jobs.look(name) is not None for name in names] == [True, False, False, True]
-
-
-def test_a_job_that_is_left_goes_on_only_if_someone_else_looks(idle):
-    clock = Clock()
-    with running(at_once=2, clock=clock) as jobs:
-        shared, alone = jobs.submit(LONG, LONG)
-        jobs.leave(shared), jobs.leave(alone), jobs.leave("unknown")
-        clock.now += 4
-        jobs.look(shared)
-        clock.now += 4
-        jobs.tick()
-        assert (jobs.look(shared).state, jobs.look(alone).state) == ("running", "left")
-
-
-def test_a_process_that_breaks_off_is_a_failed_job_and_the_log_says_why(monkeypatch, caplog):
-    monkeypatch.setattr(module, "asdict", lambda settings: {"no_such_option": 1})
-    with running() as jobs:
-        (name,) = jobs.submit(SHORT)
-        until(lambda: jobs.look(name).state == "failed")
-        assert jobs.look(name).status is None and not jobs.look(name).active
-    assert "no-such-option" in caplog.text
-
-
-def test_a_killed_process_is_a_failed_job_and_the_next_one_starts(idle):
-    with running() as jobs:
-        first, second = jobs.submit(LONG, LONG)
-        processes(jobs)[0].kill()
-        until(lambda: jobs.look(second).state == "running")
-        assert jobs.look(first).state == "failed"
-
-
-def test_where_no_process_can_be_started_the_job_fails_and_the_line_moves_on(monkeypatch, caplog):
-    def refuse(*arguments, **options):
-        raise OSError(11, "Resource temporarily unavailable")
-
-    with running() as jobs:
-        monkeypatch.setattr(module.subprocess, "Popen", refuse)
-        first, second = jobs.submit(LONG, LONG)
-        until(lambda: jobs.look(second).state == "failed")
-        assert jobs.look(first).state == "failed"
-        monkeypatch.undo()
-        assert "could not be started" in caplog.text
-
-
-def test_a_full_line_takes_all_or_none(idle):
-    with running() as jobs:
-        jobs.submit(*[LONG] * (module.MOST_WAITING - 1))
-        jobs.submit(LONG)
-        until(lambda: sum(job.state == "waiting" for job in jobs._jobs.values()) == module.MOST_WAITING - 1)
-        before = len(jobs._jobs)
-        with pytest.raises(BusyError, match="59 trainings are waiting already; please try again"):
-            jobs.submit(LONG, LONG)
-        assert len(jobs._jobs) == before == len(list(jobs._folder.iterdir()))
-        jobs.submit(LONG)
-
-
-def test_a_disk_without_room_is_said_in_a_sentence(monkeypatch):
-    def refuse(*arguments, **options):
-        raise OSError(28, "No space left on device")
-
-    with running() as jobs, monkeypatch.context() as patched:
-        patched.setattr(Path, "mkdir", refuse)
-        with pytest.raises(BusyError, match="no room"):
-            jobs.submit(SHORT)
-        assert not jobs._jobs
-
-
-def test_thirty_at_once_are_served_in_order(idle):
-    with running(at_once=2) as jobs:
-        names = []
-        threads = [threading.Thread(target=lambda: names.extend(jobs.submit(LONG))) for _ in range(30)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        states = [jobs.look(name).state for name in names]
-        assert states.count("running") == 2 and states.count("waiting") == 28
-        assert sorted(jobs.look(name).place for name in names) == [0, 0, *range(1, 29)]
-
-
 @pytest.mark.parametrize("name", HOSTILE)
-def test_an_unknown_name_is_nobodys(name, idle):
+def test_an_unknown_name_has_no_job(name, idle):
     with running() as jobs:
-        jobs.submit(LONG)
-        assert jobs.look(name) is None
+        (known,) = jobs.submit(LONG)
+        assert jobs.look(name) is None and len(known) == 12 and known.replace("-", "").replace("_", "").isalnum()
         jobs.stop(name)
         jobs.leave(name)
         assert [job.state for job in jobs._jobs.values()] == ["running"]
-
-
-def test_names_cannot_be_guessed_and_stand_in_an_address(idle):
-    with running() as jobs:
-        names = jobs.submit(*[LONG] * 20)
-        assert len(set(names)) == 20
-        assert all(len(name) == 12 and name.replace("-", "").replace("_", "").isalnum() for name in names)
-
-
-@pytest.mark.parametrize("content", [b"", b'{"update": 3', b"[]", b'{"other": 1}', b"\xff\xfe", b"null"])
-def test_a_status_that_cannot_be_read_is_none(content, idle):
-    with running() as jobs:
-        (name,) = jobs.submit(LONG)
-        (jobs._jobs[name].folder / STATUS_FILE).write_bytes(content)
-        assert jobs.look(name).status is None and jobs.look(name).state == "running"
 
 
 def test_a_replay_that_is_half_there_does_not_hide_the_one_before():
@@ -266,40 +157,11 @@ def test_a_replay_that_is_half_there_does_not_hide_the_one_before():
             assert jobs.look(name).replay.steps.tolist() == [0, 3]
         path.unlink()
         assert jobs.look(name).replay.steps.tolist() == [0, 3]
+        for content in (b"", b'{"update": 3', b"[]", b'{"other": 1}', b"\xff\xfe", b"null"):
+            (jobs._jobs[name].folder / STATUS_FILE).write_bytes(content)
+            assert jobs.look(name).status is None and jobs.look(name).state == "done"
         jobs._jobs[name].forget_replay()
         assert jobs.look(name).replay is None
-
-
-def test_closing_leaves_no_process_and_no_folder(idle, own_folder):
-    with running(at_once=2) as jobs:
-        jobs.submit(*[LONG] * 4)
-        started = processes(jobs)
-        assert len(started) == 2 and len(list(own_folder.iterdir())) == 1
-        jobs.close()
-        assert all(process.returncode is not None for process in started)
-        assert list(own_folder.iterdir()) == []
-        with pytest.raises(BusyError):
-            jobs.submit(LONG)
-        jobs.close()
-
-
-def test_what_a_killed_server_left_is_removed_by_the_next_one_and_nothing_else(own_folder, monkeypatch):
-    left, other = (own_folder / name for name in ("headlight-jobs-left", "headlight-x"))
-    for folder in (left, other):
-        (folder / "job").mkdir(parents=True)
-    with running() as jobs, running() as neighbour:
-        assert not left.exists() and (other / "job").exists()
-        assert jobs._folder.is_dir() and neighbour._folder.is_dir() and jobs._folder != neighbour._folder
-
-
-def test_where_nobody_can_tell_whose_a_folder_is_it_is_removed_after_a_day(own_folder, monkeypatch):
-    monkeypatch.setattr(module, "fcntl", None)
-    old, new = own_folder / "headlight-jobs-old", own_folder / "headlight-jobs-new"
-    for folder in (old, new):
-        (folder / "job").mkdir(parents=True)
-    os.utime(old, (time.time() - 90_000,) * 2)
-    with running():
-        assert not old.exists() and (new / "job").exists()
 
 
 def test_a_training_ends_with_the_server_that_was_killed_before_it_had_begun(tmp_path):
@@ -320,35 +182,51 @@ def test_a_training_ends_with_the_server_that_was_killed_before_it_had_begun(tmp
         assert not left.exists()
 
 
-def test_a_folder_that_the_system_cleaned_away_is_made_anew(idle):
+def test_a_full_line_or_disk_takes_no_training_of_a_request(idle, monkeypatch):
+    def refuse(*arguments, **options):
+        raise OSError(28, "No space left on device")
+
     with running() as jobs:
-        jobs._folder.rmdir()
-        (name,) = jobs.submit(LONG)
-        assert jobs.look(name).state == "running"
-
-
-def test_by_default_one_runs_a_core():
-    with running(at_once=None) as jobs:
-        assert 1 <= jobs.at_once <= os.cpu_count()
-
-
-def test_trainings_give_way_to_users_and_use_one_thread(monkeypatch):
-    seen = {}
-    popen = module.subprocess.Popen
-
-    def note(command, **options):
-        seen.update(options, command=command)
-        return popen(IDLE, **options)
-
-    monkeypatch.setattr(module.subprocess, "Popen", note)
-    with running() as jobs:
+        jobs._folder.rmdir()  # as a system may that cleans up
+        jobs.submit(*[LONG] * (module.MOST_WAITING - 1))
         jobs.submit(LONG)
-    assert seen["env"]["OMP_NUM_THREADS"] == "1"
-    assert module.shutil.which("nice") is None or seen["command"][1:3] == ["-n", "10"]
+        until(lambda: sum(job.state == "waiting" for job in jobs._jobs.values()) == module.MOST_WAITING - 1)
+        before = len(jobs._jobs)
+        with pytest.raises(BusyError, match="59 trainings are waiting already; please try again"):
+            jobs.submit(LONG, LONG)
+        with monkeypatch.context() as patched, pytest.raises(BusyError, match="no room"):
+            patched.setattr(Path, "mkdir", refuse)
+            jobs.submit(SHORT)
+        assert len(jobs._jobs) == before == len(list(jobs._folder.iterdir()))
+        jobs.submit(LONG)
 
 
-def read(jobs: Jobs, name: str, file: str) -> bytes:
-    try:
-        return (jobs._jobs[name].folder / file).read_bytes()
-    except OSError:
-        return b""
+def test_a_process_that_fails_or_cannot_start_is_a_failed_job_with_a_line_in_the_log(monkeypatch, caplog):
+    def refuse(*arguments, **options):
+        raise OSError(11, "Resource temporarily unavailable")
+
+    monkeypatch.setattr(module, "asdict", lambda settings: {"no_such_option": 1})
+    with running() as jobs:
+        (name,) = jobs.submit(SHORT)
+        until(lambda: jobs.look(name).state == "failed")
+        assert jobs.look(name).status is None and not jobs.look(name).active and "no-such-option" in caplog.text
+        monkeypatch.setattr(module.subprocess, "Popen", refuse)
+        first, second = jobs.submit(LONG, LONG)
+        until(lambda: jobs.look(second).state == "failed")
+        assert jobs.look(first).state == "failed" and "could not be started" in caplog.text
+
+
+def test_closing_leaves_no_process_and_no_folder_and_a_killed_servers_are_removed(idle, own_folder):
+    left, other = (own_folder / name for name in ("headlight-jobs-left", "headlight-x"))
+    for folder in (left, other):
+        (folder / "job").mkdir(parents=True)
+    with running(at_once=2) as jobs, running() as neighbour:
+        assert not left.exists() and (other / "job").exists()
+        assert jobs._folder.is_dir() and neighbour._folder.is_dir() and jobs._folder != neighbour._folder
+        jobs.submit(*[LONG] * 4)
+        started = processes(jobs)
+        assert len(started) == 2
+        jobs.close()
+        assert all(process.returncode is not None for process in started) and not jobs._folder.exists()
+        with pytest.raises(BusyError):
+            jobs.submit(LONG)

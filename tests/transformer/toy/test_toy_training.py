@@ -1,22 +1,19 @@
-"""Training on a toy task: what repeats, what the rate does, that it learns, and what it leaves behind."""
+"""Toy tasks and training on them: answers, settings, sequences, learning rate, result and files."""
 
 import json
 import random
-import subprocess
-import sys
 from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
 import torch
-from support.server import ROOT, is_alive, until
 
 from transformer import __main__ as command_line
 from transformer.decoding.sampling import Greedy, decode
-from transformer.errors import UserError
+from transformer.errors import ConfigError, UserError
 from transformer.model.transformer import Transformer
-from transformer.toy.settings import HELD_OUT, STATUS_FILE, UNTIL_INPUT_ENDS, ToySettings
-from transformer.toy.training import ToyTraining, toy_rate, train_toy
+from transformer.toy.settings import HELD_OUT, STATUS_FILE, Task, ToySettings, ToyTokenizer
+from transformer.toy.training import ToyData, ToyTraining, toy_rate, train_toy
 from transformer.training.replay import REPLAY_FILE, load_replay
 
 QUICK = ToySettings(vocabulary=5, length=6, d_model=16, num_layers=1, num_heads=2, warmup_steps=5, max_updates=6)
@@ -42,20 +39,25 @@ def learned() -> tuple[ToyTraining, list]:
     return run(EASY)
 
 
-def test_the_same_seed_gives_the_same_run_bit_for_bit():
+def test_the_seed_alone_decides_and_the_global_random_state_stays():
+    before = torch.get_rng_state()
     (first, _), (second, _), (other, _) = run(QUICK), run(QUICK), run(replace(QUICK, seed=2))
+    assert torch.equal(torch.get_rng_state(), before)
     assert first.losses == second.losses != other.losses
     for one, two, three in zip(*(training.model.parameters() for training in (first, second, other)), strict=True):
         assert one.equal(two)
         assert one.dim() == 1 or not one.equal(three)  # biases and norms of all seeds begin alike
 
 
-def test_a_training_leaves_everyone_elses_random_numbers_alone():
-    torch.manual_seed(5)
-    expected = torch.rand(3)
-    torch.manual_seed(5)
-    run(QUICK)
-    assert torch.rand(3).equal(expected)
+def test_a_small_task_is_learned_within_its_limit_with_a_status_after_each_update(learned):
+    _, statuses = learned
+    last = statuses[-1]
+    assert (last.end, last.measured) == ("goal", HELD_OUT) and last.exact_match >= 0.99
+    assert last.loss < 0.3 < statuses[10].loss
+    assert [status.update for status in statuses] == list(range(len(statuses)))
+    assert statuses[0].loss is None and not any(status.end for status in statuses[:-1])
+    assert all(later.seconds >= earlier.seconds for earlier, later in zip(statuses, statuses[1:], strict=False))
+    assert last.updates_a_second == pytest.approx(last.update / last.seconds)
 
 
 @pytest.mark.parametrize(("field", "value"), [*OTHER_VALUES.items(), ("positions", "relative")])
@@ -84,29 +86,6 @@ def test_all_schedules_have_the_same_highest_rate(warmup):
     assert rates["none"] == pytest.approx([peak] * 200)
 
 
-def test_a_small_task_is_learned_within_its_limit(learned):
-    _, statuses = learned
-    last = statuses[-1]
-    assert (last.end, last.measured) == ("goal", HELD_OUT) and last.exact_match >= 0.99
-    assert last.loss < 0.3 < statuses[10].loss
-
-
-@pytest.mark.parametrize("task", ["copy", "reverse", "sort"])
-def test_each_task_is_learned_with_relative_positions(task):
-    training, statuses = run(replace(EASY, task=task, positions="relative"))
-    assert statuses[-1].end == "goal"
-    for table in (training.model.encoder_relative.table, training.model.decoder_relative.table):
-        assert table.std() > 0.1
-
-
-def test_where_it_stands_is_told_after_every_update(learned):
-    _, statuses = learned
-    assert [status.update for status in statuses] == list(range(len(statuses)))
-    assert statuses[0].loss is None and not any(status.end for status in statuses[:-1])
-    assert all(later.seconds >= earlier.seconds for earlier, later in zip(statuses, statuses[1:], strict=False))
-    assert statuses[-1].updates_a_second == pytest.approx(statuses[-1].update / statuses[-1].seconds)
-
-
 def test_the_exact_match_is_that_of_decoding_one_by_one(learned):
     training, statuses = learned
     task, tokenizer, right = EASY.task, training.tokenizer, 0
@@ -125,30 +104,12 @@ def test_the_replay_has_some_25_snapshots_from_0_to_the_end(learned):
     assert (gaps[:-1] == gaps[0]).all() and gaps[-1] <= gaps[0]
     assert replay.scores[-1].tolist() == [statuses[-1].update, statuses[-1].exact_match]
     assert replay.score_name == "exact match"
-
-
-def test_the_replays_last_snapshot_writes_what_the_model_learned(learned):
-    training, _ = learned
-    trajectory = training.replay().trajectories[0]
+    (trajectory,) = replay.trajectories
     assert training.tokenizer.encode(trajectory.source_text) == list(training.data.held_out[0])
     assert trajectory.target_text == " ".join(EASY.task.answer(trajectory.source_text.split()))
     (written,) = decode(training.model, [[*training.data.held_out[0], 2]], Greedy())
     assert trajectory.outputs[-1] == training.tokenizer.decode(written.ids) == trajectory.target_text
     assert trajectory.outputs[0] != trajectory.target_text
-
-
-def test_a_long_replay_is_downsampled_and_keeps_its_first_and_newest_snapshot():
-    training = ToyTraining(QUICK)
-    for update in range(0, 331, 10):
-        if update % training._snapshot_every == 0:
-            training._record(update)
-    assert training.recorder.steps == list(range(0, 321, 20))
-
-
-def test_a_run_that_learns_nothing_ends_at_its_limit():
-    _, statuses = run(QUICK)
-    assert (statuses[-1].update, statuses[-1].end) == (6, "limit")
-    assert statuses[-1].loss is not None and statuses[-1].exact_match < 0.99
 
 
 def test_a_loss_that_is_no_number_ends_the_run():
@@ -173,39 +134,17 @@ def test_the_command_line_trains_and_prints_the_end(tmp_path, capsys):
     assert command_line.main(["toy", *options, "--out", str(tmp_path / "new" / "folder")]) == 0
     assert json.loads(capsys.readouterr().out)["end"] == "limit"
     assert load_replay(tmp_path / "new" / "folder" / REPLAY_FILE).steps[-1] == 6
-
-
-def test_the_command_line_refuses_what_cannot_be_in_a_sentence(tmp_path, capsys):
     assert command_line.main(["toy", "--num-heads=7", "--out", str(tmp_path)]) == 1
     assert capsys.readouterr().err == "headlight: num_heads must divide d_model: 64 is not a multiple of 7.\n"
 
 
-def test_a_training_ends_when_whoever_started_it_is_gone(tmp_path):
-    """A program in between starts it, says its number, and is killed."""
-    long = replace(QUICK, goal=1.0, max_updates=5000, vocabulary=26, length=20)
-    options = [f"--{name.replace('_', '-')}={value}" for name, value in asdict(long).items()]
-    command = [sys.executable, "-m", "transformer", "toy", *options, "--out", str(tmp_path), UNTIL_INPUT_ENDS]
-    starter = (
-        f"import subprocess\nchild = subprocess.Popen({command!r}, stdin=subprocess.PIPE)\n"
-        "print(child.pid, flush=True)\nchild.wait()"
-    )
-    with subprocess.Popen([sys.executable, "-c", starter], cwd=ROOT, stdout=subprocess.PIPE, text=True) as parent:
-        child = int(parent.stdout.readline())
-        until((tmp_path / STATUS_FILE).exists)
-        assert is_alive(child), "it goes on while somebody may write to it"
-        parent.kill()
-    until(lambda: not is_alive(child))
-    assert json.loads((tmp_path / STATUS_FILE).read_text())["end"] == ""
-
-
-def test_learned_positions_end_where_they_were_trained():
-    _, statuses = run(replace(QUICK, positions="learned", max_updates=1))
-    assert statuses[-1].end == "limit" and statuses[-1].symbols_when_longer is None
-
-
-@pytest.mark.parametrize("positions", ["sinusoidal", "relative", "none"])
-def test_the_end_says_how_many_symbols_stand_right_in_sequences_twice_as_long(positions):
+@pytest.mark.parametrize("positions", ["sinusoidal", "relative", "none", "learned"])
+def test_the_last_status_has_the_share_of_right_symbols_in_sequences_twice_as_long(positions):
     training, statuses = run(replace(QUICK, positions=positions, max_updates=30))
+    assert statuses[-1].end == "limit"
+    if positions == "learned":  # there are none for later tokens
+        assert statuses[-1].symbols_when_longer is None
+        return
     assert [status.symbols_when_longer for status in statuses[:-1]] == [None] * 30
     with torch.random.fork_rng():
         long = Transformer(replace(training.model.config, max_length=13)).eval()
@@ -220,3 +159,77 @@ def test_the_end_says_how_many_symbols_stand_right_in_sequences_twice_as_long(po
             written.append(int(logits[0, -1].argmax()))
         right += sum(one == other for one, other in zip(written[1:], row[::-1], strict=False))
     assert statuses[-1].symbols_when_longer == pytest.approx(right / 1200)
+
+
+# The smallest task there may be: half of its 2,048 sequences would soon be met by chance.
+SMALLEST = ToySettings(vocabulary=2, length=11)
+
+
+@pytest.mark.parametrize(
+    "task, expected",
+    [
+        ("copy", [{0}, {1}, {2}, {3}]),
+        ("reverse", [{3}, {2}, {1}, {0}]),
+        ("sort", [{1, 3}, {1, 3}, {0}, {2}]),  # which of two equal symbols comes first, nobody can say
+    ],
+)
+def test_the_positions_of_an_answer_are_where_its_symbols_stand(task, expected):
+    sequence = ("c", "a", "z", "a")
+    assert (
+        Task(task).answer((5, 3, 9, 3)) == {"copy": [5, 3, 9, 3], "reverse": [3, 9, 3, 5], "sort": [3, 3, 5, 9]}[task]
+    )
+    assert Task(task).positions(sequence) == expected
+    assert [sequence[min(where)] for where in Task(task).positions(sequence)] == Task(task).answer(sequence)
+
+
+def test_the_tokens_begin_with_three_special_tokens():
+    tokenizer = ToyTokenizer("letters", 5)
+    assert len(tokenizer) == 8
+    assert tokenizer.encode("a e c") == [3, 7, 5]
+    assert tokenizer.decode([1, 7, 3, 2, 0]) == "e a"
+    assert [tokenizer.piece_text(id) for id in range(4)] == ["<pad>", "<s>", "</s>", "a"]
+    with pytest.raises(KeyError):
+        tokenizer.encode("f")
+    assert ToyTokenizer("digits", 10).decode(range(13)) == "0 1 2 3 4 5 6 7 8 9"
+
+
+@pytest.mark.parametrize(
+    "changes, message",
+    [
+        ({"task": "shuffle"}, "task must be one of copy, reverse, sort, not 'shuffle'"),
+        ({"symbols": "runes"}, "symbols must be one of letters, digits, not 'runes'"),
+        ({"symbols": "digits"}, "There are 10 digits; 11 were asked for"),
+        ({"vocabulary": 27}, "vocabulary must be between 2 and 26, not 27"),
+        ({"length": 1}, "length must be between 2 and 20, not 1"),
+        ({"vocabulary": 2, "length": 10}, "2 symbols make only 1024 sequences of length 10.*learn them by heart"),
+        ({"num_heads": 6}, "num_heads must divide d_model: 64 is not a multiple of 6"),
+        ({"rate_factor": float("nan")}, "rate_factor must be in"),
+        ({"label_smoothing": 1.0}, "label_smoothing must be in"),
+        ({"goal": 0.0}, "goal must be in"),
+        ({"max_updates": 0}, "max_updates must be between"),
+    ],
+)
+def test_impossible_settings_are_refused(changes, message):
+    with pytest.raises(ConfigError, match=message):
+        ToySettings(**changes)
+
+
+@pytest.mark.parametrize("task", Task)
+def test_batches_are_shifted_by_one(task):
+    settings = ToySettings(task=task, vocabulary=5, length=7)
+    source, fed, predicted = ToyData(settings).batch(9)
+    assert source.shape == fed.shape == predicted.shape == (9, 8)
+    for row in range(9):
+        *symbols, end = source[row].tolist()
+        assert end == ToyTokenizer.end_id and all(3 <= id < 8 for id in symbols)
+        assert fed[row].tolist() == [ToyTokenizer.begin_id, *task.answer(symbols)]
+        assert predicted[row].tolist() == [*task.answer(symbols), ToyTokenizer.end_id]
+
+
+def test_no_held_out_sequence_is_trained_on():
+    data = ToyData(SMALLEST)
+    held_out = set(data.held_out)
+    assert len(data.held_out) == len(held_out) == HELD_OUT
+    seen = {tuple(row[:-1]) for _ in range(150) for row in data.batch(64)[0].tolist()}
+    assert not seen & held_out
+    assert len(seen) > 1500, "nearly all others were met, so some of those held out would have been"

@@ -1,39 +1,43 @@
-"""The replay of a training: it keeps what the model itself shows, survives the disk, and leaves the training alone."""
+"""The replay of a training: it equals traces of the model, survives its file, and does not change the training."""
 
 import json
 import struct
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import safetensors.torch
 import torch
-from support.models import random_ids, small_config, small_model
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.models import small_model
+from support.short_run import PAIRS, VALID, Killed, experiment, stop_at
 from support.tiny import VOCABULARY
 from support.tolerance import near
 
-from transformer.checkpoint import find_checkpoints
-from transformer.errors import CheckpointError
+from transformer.config import ReplayConfig
+from transformer.errors import CheckpointError, ConfigError
+from transformer.files import load_checksummed
 from transformer.model.names import AttentionKind
-from transformer.model.transformer import Transformer
 from transformer.training.replay import (
     REPLAY_FILE,
-    ProbeTrajectory,
     TrainingReplay,
     load_replay,
     snapshot_steps,
 )
 from transformer.training.replay_recorder import ReplayRecorder
+from transformer.training.state import Progress
+from transformer.training.trainer import train
 from transformer.translator import Translator
 
-CHECKPOINTS = Path(__file__).parents[3] / "checkpoints"
 PROBES = [("red dog tree.", "rot Hund."), ("small blue bird car.", "klein Wagen.")]
 LOSSES, SCORES = [(2, 4.5), (4, 3.25)], [(4, 11.5)]
 
 
 @pytest.fixture(scope="module")
 def replay(tokenizer) -> TrainingReplay:
-    """Three snapshots of a model whose weights are made anew for each."""
+    """Return a replay of three snapshots, each of a model with other weights."""
     recorder = ReplayRecorder(tokenizer, PROBES)
     for step in (0, 2, 5):
         recorder.record(small_model(seed=step + 1, vocab_size=VOCABULARY), step)
@@ -47,17 +51,7 @@ def saved(replay, tmp_path) -> Path:
     return path
 
 
-def same_trajectory(one: ProbeTrajectory, other: ProbeTrajectory, tolerance: float) -> None:
-    for name in ("source_text", "target_text", "source_tokens", "decoder_input_tokens", "target_tokens", "outputs"):
-        assert getattr(one, name) == getattr(other, name), name
-    for name in (*AttentionKind, "probabilities"):
-        np.testing.assert_allclose(getattr(one, name), getattr(other, name), atol=tolerance, err_msg=name)
-
-
-# What a recorder keeps
-
-
-def test_a_snapshot_is_what_a_trace_of_the_same_weights_shows(replay, translator, tokenizer):
+def test_a_snapshot_equals_a_trace_of_the_same_weights(replay, translator, tokenizer):
     recorder = ReplayRecorder(tokenizer, PROBES)
     recorder.record(translator.model, 7)
     for trajectory, (source, target) in zip(recorder.replay([], [], "BLEU").trajectories, PROBES, strict=True):
@@ -80,247 +74,136 @@ def test_a_replay_has_every_snapshot_kind_layer_and_head(replay):
         assert trajectory.decoder.shape == (3, 3, 4, target, target)
         assert trajectory.cross.shape == (3, 3, 4, target, source)
         assert trajectory.probabilities.shape == (3, target) and len(trajectory.outputs) == 3
-        assert (trajectory.decoder_input_tokens[0], trajectory.decoder_input_tokens[1:]) == (
-            "<s>",
-            trajectory.target_tokens[:-1],
-        )
-        np.testing.assert_array_equal(np.triu(trajectory.decoder, 1), 0)
-        for kind in AttentionKind:
-            assert getattr(trajectory, kind).sum(axis=-1) == near(1)
-            assert not np.array_equal(getattr(trajectory, kind)[0], getattr(trajectory, kind)[1]), (
-                "each snapshot is its own"
-            )
+        assert not np.array_equal(trajectory.cross[0], trajectory.cross[1]), "each snapshot has other weights"
+        with pytest.raises(ValueError, match="read-only"):
+            trajectory.cross[0] = 0
 
 
-def test_a_replay_is_shared_and_cannot_be_changed(replay, saved):
-    for one in (replay, load_replay(saved)):
-        for array in (one.steps, one.losses, one.scores, one.trajectories[0].cross, one.trajectories[1].probabilities):
-            with pytest.raises(ValueError, match="read-only"):
-                array[0] = 0
+@settings(deadline=None, derandomize=True, database=None)
+@given(st.integers(1, 200_000))
+def test_snapshots_rise_from_0_to_the_last_step_by_a_constant_factor(last):
+    steps = snapshot_steps(last)
+    assert steps[0] == 0 and steps[-1] == last and len(steps) <= 25
+    assert all(type(step) is int for step in steps) and (np.diff(steps) > 0).all()
+    ratios = np.array(steps[2:]) / np.array(steps[1:-1])
+    assert last < 50_000 or (len(steps) == 25 and ratios.max() / ratios.min() < 1.05)
 
 
-@pytest.mark.parametrize("probes", [[], [("", "rot")], [("red", "")]])
-def test_a_probe_without_a_token_cannot_be_recorded(probes, tokenizer):
-    with pytest.raises(ValueError, match="probes"):
-        ReplayRecorder(tokenizer, probes)
-
-
-def test_before_the_first_snapshot_there_is_no_replay(tokenizer):
-    with pytest.raises(ValueError, match="no snapshot"):
-        ReplayRecorder(tokenizer, PROBES).replay([], [], "BLEU")
-
-
-# The training does not notice
-
-
-def trained(recorder: ReplayRecorder | None) -> Transformer:
-    """A model after six steps with dropout, recorded after each one or not."""
-    torch.manual_seed(3)
-    model = Transformer(small_config(vocab_size=VOCABULARY, dropout=0.3)).train()
-    optimiser = torch.optim.Adam(model.parameters(), lr=1e-3)
-    source, target = random_ids(8, 7, vocab_size=VOCABULARY), random_ids(8, 5, seed=2, vocab_size=VOCABULARY)
-    for step in range(6):
-        if recorder:
-            recorder.record(model, step)
-        optimiser.zero_grad()
-        model(source, target).sum().backward()
-        optimiser.step()
-    assert model.training
-    return model
-
-
-def test_a_recorded_training_ends_with_the_same_weights_bit_for_bit(tokenizer):
-    plain, recorded = trained(None), trained(ReplayRecorder(tokenizer, PROBES))
-    for (name, one), other in zip(plain.named_parameters(), recorded.parameters(), strict=True):
-        assert torch.equal(one, other), name
-
-
-@pytest.mark.parametrize("training", [True, False])
-def test_the_model_is_left_as_it_was_even_when_a_shot_fails(training, tokenizer, monkeypatch):
-    model = small_model(vocab_size=VOCABULARY).train(training)
-    recorder = ReplayRecorder(tokenizer, PROBES)
-    recorder.record(model, 0)
-    assert model.training == training
-    monkeypatch.setattr("transformer.training.replay_recorder.decode", lambda *_: 1 / 0)
-    with pytest.raises(ZeroDivisionError):
-        recorder.record(model, 1)
-    assert model.training == training and recorder.steps == [0]
-
-
-# Which snapshots
-
-
-def test_snapshots_rise_from_0_to_the_last_step_each_about_as_many_times_the_one_before():
-    for steps in (1, 7, 24, 100, 650, 5000, 123_456):
-        found = snapshot_steps(steps)
-        assert found[0] == 0 and found[-1] == steps and len(found) <= 25
-        assert all(type(step) is int for step in found) and (np.diff(found) > 0).all()
-    ratios = np.array(found[2:]) / np.array(found[1:-1])
-    assert ratios.max() / ratios.min() < 1.05
-    assert len(snapshot_steps(5000)) == 25 and snapshot_steps(1) == [0, 1]
-
-
-def test_thinning_keeps_every_second_snapshot_and_the_first(tokenizer, replay):
-    recorder = ReplayRecorder(tokenizer, PROBES)
-    recorder.resume(replay, until=5)
-    recorder.downsample()
-    thinned = recorder.replay(LOSSES, SCORES, "BLEU")
-    assert thinned.steps.tolist() == [0, 5]
-    for one, other in zip(replay.trajectories, thinned.trajectories, strict=True):
-        np.testing.assert_array_equal(one.cross[::2], other.cross)
-        assert one.outputs[::2] == other.outputs
-
-
-def test_a_replay_is_taken_up_where_the_training_goes_on(tokenizer, saved):
+def test_a_recorder_goes_on_from_a_replay_of_its_probes(tokenizer, saved):
     loaded, model = load_replay(saved), small_model(seed=9, vocab_size=VOCABULARY)
     recorder, fresh = ReplayRecorder(tokenizer, PROBES), ReplayRecorder(tokenizer, PROBES)
     recorder.resume(loaded, until=3)
     assert recorder.steps == [0, 2], "step 5 is done again"
     for each in (recorder, fresh):
         each.record(model, 4)
+    halved = ReplayRecorder(tokenizer, PROBES)
+    halved.resume(loaded, until=5)
+    halved.downsample()
+    assert halved.steps == [0, 5]
+    np.testing.assert_array_equal(
+        halved.replay(LOSSES, SCORES, "BLEU").trajectories[1].cross, loaded.trajectories[1].cross[::2]
+    )
     longer, only = recorder.replay(LOSSES, SCORES, "BLEU"), fresh.replay(LOSSES, SCORES, "BLEU")
     for before, now, after in zip(loaded.trajectories, longer.trajectories, only.trajectories, strict=True):
         np.testing.assert_array_equal(now.encoder[:2], before.encoder[:2])
         np.testing.assert_array_equal(now.encoder[2], after.encoder[0])
         assert now.outputs == (*before.outputs[:2], *after.outputs)
         assert now.decoder_input_tokens == before.decoder_input_tokens
-
-
-def test_a_replay_of_other_probes_is_not_taken_up(tokenizer, replay):
     with pytest.raises(ValueError, match="other probes"):
-        ReplayRecorder(tokenizer, PROBES[:1]).resume(replay, until=5)
+        ReplayRecorder(tokenizer, PROBES[:1]).resume(loaded, until=5)
+    with pytest.raises(ValueError, match="no snapshot"):
+        ReplayRecorder(tokenizer, PROBES).replay([], [], "BLEU")
+    for probes in ([], [("", "rot")], [("red", "")]):
+        with pytest.raises(ValueError, match="probes"):
+            ReplayRecorder(tokenizer, probes)
 
 
-# On disk
+def test_a_replay_survives_its_file(replay, saved):
+    def check(stored: TrainingReplay) -> None:
+        loaded = load_replay(saved)
+        for name in ("steps", "losses", "scores"):
+            np.testing.assert_array_equal(getattr(stored, name), getattr(loaded, name))
+        assert (loaded.score_name, len(loaded.trajectories)) == (stored.score_name, len(stored.trajectories))
+        for one, other in zip(stored.trajectories, loaded.trajectories, strict=True):
+            for name, value in vars(one).items():
+                if isinstance(value, np.ndarray):
+                    np.testing.assert_allclose(value, getattr(other, name), atol=0.0003, err_msg=name)
+                else:
+                    assert value == getattr(other, name), name
+
+    check(replay)
+    assert list(saved.parent.iterdir()) == [saved]
+    odd = replace(replay.trajectories[0], outputs=("", "<img src=x onerror=alert(1)>\n\0", "größer “👩‍🏫” \u202e"))
+    empty = np.zeros((0, 2))
+    other = TrainingReplay(replay.steps, (odd,), empty, empty, "exact match")
+    other.save(saved)
+    check(other)
 
 
-def test_a_replay_comes_back_from_disk_as_it_was(replay, saved):
-    loaded = load_replay(saved)
-    for name in ("steps", "losses", "scores"):
-        np.testing.assert_array_equal(getattr(replay, name), getattr(loaded, name))
-    assert (loaded.score_name, len(loaded.trajectories)) == ("BLEU", 2)
-    for one, other in zip(replay.trajectories, loaded.trajectories, strict=True):
-        same_trajectory(one, other, tolerance=0.0003)
-    assert list(saved.parent.iterdir()) == [saved], "no part is left lying about"
-
-
-def test_any_text_survives(replay, tmp_path):
-    trajectory = replay.trajectories[0]
-    outputs = ("", "<img src=x onerror=alert(1)>\n\0", "größer “👩‍🏫” \u202e")
-    probe = ProbeTrajectory(**{**vars(trajectory), "outputs": outputs})
-    odd = TrainingReplay(replay.steps, (probe,), replay.losses, replay.scores, "exact match")
-    odd.save(tmp_path / REPLAY_FILE)
-    loaded = load_replay(tmp_path / REPLAY_FILE)
-    assert loaded.trajectories[0].outputs == outputs and loaded.score_name == "exact match"
-
-
-def test_a_replay_without_losses_or_scores_yet_is_a_replay(replay, tmp_path, tokenizer):
-    recorder = ReplayRecorder(tokenizer, PROBES)
-    recorder.record(small_model(vocab_size=VOCABULARY), 0)
-    recorder.replay([], [], "BLEU").save(tmp_path / REPLAY_FILE)
-    loaded = load_replay(tmp_path / REPLAY_FILE)
-    assert loaded.losses.shape == loaded.scores.shape == (0, 2)
-
-
-def rewrite(path: Path, **changes) -> None:
-    """Write the replay anew with some tensors changed; None takes one out."""
-    tensors = {**safetensors.torch.load_file(path), **changes}
-    kept = {name: tensor.contiguous() for name, tensor in tensors.items() if tensor is not None}
-    safetensors.torch.save_file(kept, path)
-
-
-def text(value) -> torch.Tensor:
+def text(value: object) -> torch.Tensor:
     return torch.tensor(list(json.dumps(value).encode()), dtype=torch.uint8)
 
 
-def cross(replay: TrainingReplay, **changes) -> torch.Tensor:
-    array = replay.trajectories[0].cross.astype(np.float16).copy()
-    array[0, 0, 0, 0, 0] = changes.get("value", 0.5)
-    return torch.tensor(array)
-
-
-DAMAGES = {
-    "a weight that is no number": lambda replay: {"0/cross": cross(replay, value=float("nan"))},
-    "a weight above 1": lambda replay: {"0/cross": cross(replay, value=1.5)},
-    "a weight below 0": lambda replay: {"0/cross": cross(replay, value=-0.1)},
-    "a map too few": lambda replay: {"0/cross": cross(replay)[:, :, :, :, 1:]},
-    "a snapshot too few": lambda replay: {"0/cross": cross(replay)[1:]},
-    "other heads": lambda replay: {"0/cross": cross(replay)[:, :, 1:]},
-    "no layer": lambda replay: {"0/encoder": torch.zeros(3, 0, 4, *replay.trajectories[0].encoder.shape[3:])},
-    "one number": lambda replay: {"0/cross": torch.tensor(0.5)},
-    "no maps": lambda replay: {"1/decoder": None},
-    "no texts": lambda replay: {"texts": None},
-    "texts that are no JSON": lambda replay: {"texts": torch.tensor([255, 1, 2], dtype=torch.uint8)},
-    "texts of another kind": lambda replay: {"texts": text([1, 2, 3])},
-    "no trajectories": lambda replay: {"texts": text({"score_name": "BLEU", "trajectories": []})},
-    "trajectories of another kind": lambda replay: {"texts": text({"score_name": "BLEU", "trajectories": [7]})},
-    "deeply nested texts": lambda replay: {"texts": torch.tensor(list(b"[" * 100_000), dtype=torch.uint8)},
-    "steps that fall": lambda replay: {"steps": torch.tensor([0, 5, 2])},
-    "steps below 0": lambda replay: {"steps": torch.tensor([-1, 2, 5])},
-    "steps that are no whole numbers": lambda replay: {"steps": torch.tensor([0.0, 2.5, 5.0])},
-    "steps as a table": lambda replay: {"steps": torch.tensor([[0, 2, 5]])},
-    "no steps": lambda replay: {"steps": torch.tensor([], dtype=torch.int64)},
-    "endless losses": lambda replay: {"losses": torch.tensor([[2.0, float("inf")]])},
-    "losses out of order": lambda replay: {"losses": torch.tensor([[4.0, 1.0], [2.0, 1.0]])},
-    "scores as a list": lambda replay: {"scores": torch.tensor([1.0, 2.0])},
-    "a probability above 1": lambda replay: {
-        "0/probabilities": torch.full(replay.trajectories[0].probabilities.shape, 2.0)
-    },
+DAMAGES = {  # of the stored tensor `name`
+    "a weight that is not finite": ("0/cross", lambda cross: cross.log()),
+    "a weight above 1": ("0/cross", lambda cross: cross + 1),
+    "a weight below 0": ("0/encoder", lambda encoder: -encoder),
+    "a position too few": ("0/cross", lambda cross: cross[..., 1:]),
+    "a snapshot too few": ("0/cross", lambda cross: cross[1:]),
+    "other heads": ("0/cross", lambda cross: cross[:, :, 1:]),
+    "no layer": ("0/encoder", lambda encoder: encoder[:, :0]),
+    "no maps": ("1/decoder", lambda decoder: None),
+    "texts that are no JSON": ("texts", lambda texts: torch.tensor([255, 1, 2], dtype=torch.uint8)),
+    "no trajectories": ("texts", lambda texts: text({"score_name": "BLEU", "trajectories": []})),
+    "steps that fall": ("steps", lambda steps: steps[[0, 2, 1]]),
+    "steps below 0": ("steps", lambda steps: steps - 1),
+    "steps that are no whole numbers": ("steps", lambda steps: steps + 0.5),
+    "no steps": ("steps", lambda steps: steps[:0]),
+    "endless losses": ("losses", lambda losses: losses / 0),
+    "losses out of order": ("losses", lambda losses: losses.flip(0)),
+    "scores as a list": ("scores", lambda scores: scores[:, 0]),
+    "a probability above 1": ("0/probabilities", lambda probabilities: probabilities + 1),
+    "a token too few": ("0/probabilities", lambda probabilities: probabilities[:, 1:]),
 }
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_a_damaged_replay_gets_one_sentence(damage, replay, saved):
-    rewrite(saved, **DAMAGES[damage](replay))
+def test_a_replay_whose_parts_do_not_fit_is_refused(damage, saved):
+    name, change = DAMAGES[damage]
+    tensors = safetensors.torch.load_file(saved)
+    tensors[name] = change(tensors[name])
+    present = {name: tensor.contiguous() for name, tensor in tensors.items() if tensor is not None}
+    safetensors.torch.save_file(present, saved)
     with pytest.raises(CheckpointError, match="is damaged or no training replay") as raised:
         load_replay(saved)
     assert "\n" not in str(raised.value)
 
 
-@pytest.mark.parametrize(
-    "content", [b"", b"\x80\x04N.", b"\0" * 1000, struct.pack("<Q", 2**62) + b"{}", b"not a replay"]
-)
-def test_what_is_no_replay_gets_one_sentence(content, saved):
-    saved.write_bytes(content)
-    with pytest.raises(CheckpointError, match="is damaged or no training replay"):
-        load_replay(saved)
-
-
-def test_every_beginning_of_a_replay_is_recognised_as_a_part(saved):
+def test_cut_missing_and_huge_files_and_other_bytes_are_refused(tmp_path, saved, monkeypatch):
     content = saved.read_bytes()
-    for length in range(0, len(content), max(1, len(content) // 40)):
-        saved.write_bytes(content[:length])
-        with pytest.raises(CheckpointError):
+    cuts = [content[:length] for length in range(0, len(content), max(1, len(content) // 20))]
+    for other in (*cuts, b"\x80\x04N.", b"\0" * 1000, struct.pack("<Q", 2**62) + b"{}", b"not a replay"):
+        saved.write_bytes(other)
+        with pytest.raises(CheckpointError, match="is damaged or no training replay"):
             load_replay(saved)
-
-
-def test_a_missing_a_misplaced_and_a_huge_replay_get_one_sentence(tmp_path, saved, monkeypatch):
-    with pytest.raises(CheckpointError, match="is missing"):
-        load_replay(tmp_path / "nowhere" / REPLAY_FILE)
-    with pytest.raises(CheckpointError):
-        load_replay(tmp_path)
-    monkeypatch.setattr("transformer.training.replay._LARGEST_FILE", 1000)
+    for path in (tmp_path / "nowhere" / REPLAY_FILE, tmp_path):
+        with pytest.raises(CheckpointError, match="is missing|no training replay"):
+            load_replay(path)
+    monkeypatch.setattr("transformer.training.replay._LARGEST_FILE", 10)
     with pytest.raises(CheckpointError, match="larger than"):
         load_replay(saved)
 
 
-# The replays that come with the checkpoints
-
-REPLAYS = [path / REPLAY_FILE for path in find_checkpoints(CHECKPOINTS) if (path / REPLAY_FILE).is_file()]
-
-
-def test_a_replay_comes_with_a_checkpoint():
-    assert REPLAYS
-
-
-@pytest.mark.parametrize("path", REPLAYS, ids=lambda path: path.parent.name)
-def test_a_shipped_replay_shows_the_training_of_its_checkpoint_and_is_small(path):
+@pytest.mark.parametrize("name", ["en-de", "en-fr", "reverse"])
+def test_a_shipped_replay_shows_the_training_of_its_checkpoint_and_is_small(name, checkpoints):
+    path = checkpoints / name / REPLAY_FILE
     replay, translator = load_replay(path), Translator.load(path.parent, "cpu")
+    training = translator.checkpoint.training
     assert path.stat().st_size <= 2_000_000
     assert replay.steps[0] == 0 and 20 <= len(replay.steps) <= 25
-    given = translator.checkpoint.training.get("earlier_steps", 0)  # of runs that this one went on from
-    earlier = given[-1] if isinstance(given, list) else given
-    assert replay.steps[-1] == earlier + translator.checkpoint.training["steps"] and (earlier in replay.steps)
+    earlier = training.get("earlier_steps", 0)  # of runs that this one went on from
+    earlier = earlier[-1] if isinstance(earlier, list) else earlier
+    assert replay.steps[-1] == earlier + training["steps"] and earlier in replay.steps
     history = [(earlier + row["step"], row["valid_bleu"]) for row in translator.checkpoint.history]
     np.testing.assert_allclose(replay.scores[-len(history) :], history, rtol=1e-5)  # history.csv has six digits
     assert earlier or len(replay.scores) == len(history)
@@ -330,6 +213,68 @@ def test_a_shipped_replay_shows_the_training_of_its_checkpoint_and_is_small(path
         for kind in AttentionKind:
             np.testing.assert_allclose(getattr(trajectory, kind).sum(axis=-1), 1, atol=0.005)
         first, last = (np.log(trajectory.probabilities[snapshot] + 1e-4).mean() for snapshot in (0, -1))
-        training = translator.checkpoint.training
-        least = 0.1 if "warm_start" in training and training.get("replay_start") != "random weights" else 2
-        assert last > first + least, "it learns, less where it had before"
+        warm = "warm_start" in training and training.get("replay_start") != "random weights"
+        assert last > first + (0.1 if warm else 2), "it learns, less where it had learned before"
+    assert any(trajectory.outputs[-1] == trajectory.target_text for trajectory in replay.trajectories)
+
+
+CPU = torch.device("cpu")
+RUN_PROBES = [["red dog.", "rot Hund."], ["big old tree.", "groß alt Baum."]]
+
+
+def recorded(probes=RUN_PROBES):
+    return replace(experiment(), replay=ReplayConfig(probes))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Return the folder of the short run with a replay of two probes."""
+    out = tmp_path_factory.mktemp("recorded") / "run"
+    train(recorded(), PAIRS, VALID, out, CPU)
+    return out
+
+
+def test_the_replay_has_every_snapshot_the_losses_and_the_scores_and_leaves_the_training_alone(folder, tmp_path):
+    train(recorded([]), PAIRS, VALID, tmp_path / "run", CPU)
+    state, without = (load_checksummed(out / "resume" / "state.safetensors") for out in (folder, tmp_path / "run"))
+    for name in state.keys() - {"progress"}:
+        assert torch.equal(state[name], without[name]), name
+    assert (folder / "model.safetensors").read_bytes() == (tmp_path / "run" / "model.safetensors").read_bytes()
+    assert not list((tmp_path / "run").rglob("replay*"))
+    replay, history = (
+        load_replay(folder / "replay.safetensors"),
+        json.loads(bytes(state["progress"].tolist()))["history"],
+    )
+    assert replay.steps.tolist() == snapshot_steps(12) and replay.score_name == "BLEU"
+    assert [[each.source_text, each.target_text] for each in replay.trajectories] == RUN_PROBES
+    assert replay.losses[:, 0].tolist() == list(range(1, 13))
+    assert replay.scores.tolist() == [[row["step"], row["valid_bleu"]] for row in history]
+    means = [replay.losses[part, 1].mean() for part in (slice(5), slice(5, 10), slice(10, None))]
+    assert means == pytest.approx([row["train_loss"] for row in history])
+
+
+def test_a_checkpoint_has_its_replay_before_the_end_and_other_probes_do_not_resume_it(tmp_path, monkeypatch):
+    with monkeypatch.context() as patch:
+        stop_at(patch, "learning_rate", 9, Killed)
+        with pytest.raises(Killed):
+            train(recorded(), PAIRS, VALID, tmp_path / "run", CPU)
+    assert load_replay(tmp_path / "run" / "replay.safetensors").steps[-1] == 5
+    with pytest.raises(ConfigError, match="is of other probes than the configuration's"):
+        train(recorded(RUN_PROBES[:1]), PAIRS, VALID, tmp_path / "run", CPU, resume=True)
+
+
+@pytest.mark.parametrize(("text", "tokens"), [("red " * 30, "[0-9]+"), ("\u200b", "0")])
+def test_a_probe_that_the_model_cannot_read_is_refused(tmp_path, text, tokens):
+    with pytest.raises(ConfigError, match=f"probe .* has {tokens} tokens; the model reads 1 to 23"):
+        train(recorded([["red dog.", text]]), PAIRS, VALID, tmp_path / "run", CPU)
+
+
+def test_a_long_run_has_a_curve_of_300_points():
+    progress, losses = Progress(), np.random.default_rng(1).random(6000)
+    for step, loss in enumerate(losses, start=1):
+        progress.step = step
+        progress.count(float(loss), 6000)
+    steps, means = zip(*progress.curve, strict=True)
+    assert steps == tuple(range(20, 6001, 20))
+    np.testing.assert_allclose(means, losses.reshape(300, 20).mean(1))
+    assert progress.take_mean_loss() == pytest.approx(losses.mean()) and progress.take_mean_loss() == 0

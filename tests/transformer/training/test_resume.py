@@ -1,22 +1,28 @@
 """A run that was killed and resumed ends as if it had never stopped, bit for bit."""
 
+import json
+import logging
+import os
 import shutil
 import signal
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import torch
 from support.short_run import CPU, PAIRS, VALID, Killed, end_of, experiment, run, stop_at
+from support.tiny import make_pairs, write_pairs, write_toml
 
-from transformer.config import ModelConfig
-from transformer.errors import CheckpointError, ConfigError
+from transformer.__main__ import main
+from transformer.errors import CheckpointError
+from transformer.files import load_checksummed, save_checksummed
 from transformer.training import updates
 from transformer.training.state import SavedRun
-from transformer.training.trainer import train
+from transformer.training.trainer import interruptions_held, train
 
 
 @pytest.mark.parametrize(
-    ("place", "call", "stop"),
+    ("function", "call", "stop"),
     [
         ("learning_rate", 2, Killed),  # before anything was saved
         ("projected_cross_entropy", 8, Killed),  # in the middle of a step
@@ -29,16 +35,13 @@ from transformer.training.trainer import train
         ("sync_folder", 4, Killed),  # a save renamed but not yet certain
     ],
 )
-def test_a_stopped_run_ends_like_an_uninterrupted_one(tmp_path, monkeypatch, uninterrupted, place, call, stop):
+def test_a_stopped_run_ends_like_an_uninterrupted_one(tmp_path, monkeypatch, uninterrupted, function, call, stop):
     with monkeypatch.context() as patch:
-        stop_at(patch, place, call, stop)
+        stop_at(patch, function, call, stop)
         with pytest.raises(stop):
             run(tmp_path)
     run(tmp_path, resume=SavedRun(tmp_path / "resume").exists())
-    end = end_of(tmp_path)
-    assert end["state"] == uninterrupted["state"]
-    assert end["progress"] == uninterrupted["progress"]
-    assert end["files"] == uninterrupted["files"]
+    assert end_of(tmp_path) == uninterrupted
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -62,20 +65,28 @@ def test_a_polite_signal_finishes_the_step_saves_and_goes_on_from_there(tmp_path
     assert end_of(tmp_path) == uninterrupted
 
 
-def test_resuming_a_finished_run_changes_nothing(tmp_path, uninterrupted):
-    run(tmp_path)
+def test_resuming_begins_anew_where_nothing_was_saved_and_changes_nothing_of_a_finished_run(tmp_path, uninterrupted):
+    run(tmp_path, resume=True)
     run(tmp_path, resume=True)
     assert end_of(tmp_path) == uninterrupted
 
 
-def test_resuming_where_nothing_was_saved_begins_anew(tmp_path, uninterrupted):
-    run(tmp_path, resume=True)
-    assert end_of(tmp_path) == uninterrupted
+@pytest.mark.parametrize(
+    "changes",
+    [{"d_model": 24}, {"num_encoder_layers": 1}, {"num_decoder_layers": 3}, {"share_embeddings": False}]
+    + [{"num_heads": 2}, {"dropout": 0.3}, {"max_length": 30}],
+    ids=str,
+)
+def test_a_run_of_another_model_is_not_resumed(stopped_run, tmp_path, changes):
+    folder, plain = shutil.copytree(stopped_run, tmp_path / "run"), experiment()
+    other = replace(plain, model=replace(plain.model, **changes))
+    with pytest.raises(CheckpointError, match="does not fit this configuration|is of another model"):
+        train(other, PAIRS, VALID, folder, CPU, resume=True)
 
 
 @pytest.fixture(scope="module")
-def killed(tmp_path_factory) -> Path:
-    """A run killed at step 5."""
+def stopped_run(tmp_path_factory) -> Path:
+    """Return the folder of a run that was killed at step 5."""
     folder = tmp_path_factory.mktemp("killed") / "run"
     with pytest.MonkeyPatch.context() as patch:
         stop_at(patch, "learning_rate", 5, Killed)
@@ -84,38 +95,166 @@ def killed(tmp_path_factory) -> Path:
     return folder
 
 
+def step_of(path: Path) -> int:
+    return json.loads(bytes(load_checksummed(path)["progress"].tolist()))["step"]
+
+
+@pytest.fixture(scope="module")
+def killed_at_11(tmp_path_factory) -> Path:
+    """A run killed at step 11: its last save is of step 10, with a validation; the one before it is of step 9."""
+    folder = tmp_path_factory.mktemp("killed") / "run"
+    with pytest.MonkeyPatch.context() as patch:
+        stop_at(patch, "learning_rate", 11, Killed)
+        with pytest.raises(Killed):
+            run(folder)
+    assert step_of(folder / "resume" / "state.safetensors") == 10
+    assert step_of(folder / "resume" / "previous.safetensors") == 9
+    return folder
+
+
 @pytest.fixture
-def stopped(killed, tmp_path) -> Path:
-    """A copy of the killed run, to go on from."""
-    return Path(shutil.copytree(killed, tmp_path / "run"))
+def stopped(killed_at_11, tmp_path) -> Path:
+    """A copy of the killed run to damage."""
+    return Path(shutil.copytree(killed_at_11, tmp_path / "run"))
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [{"d_model": 24}, {"d_ff": 40}, {"num_encoder_layers": 1}, {"num_decoder_layers": 3}, {"share_embeddings": False}],
-    ids=str,
-)
-def test_a_run_of_another_shape_is_not_resumed(stopped, changes):
-    plain = experiment()
-    model = ModelConfig(**{**plain.as_dict()["model"], **changes})
-    other = replace(plain, model=model)
-    with pytest.raises(CheckpointError, match="does not fit this configuration"):
-        train(other, PAIRS, VALID, stopped, CPU, resume=True)
+def flip(path: Path, at: float) -> None:
+    """Change one bit of a file, `place` of the way into it."""
+    content = bytearray(path.read_bytes())
+    content[int(at * (len(content) - 1))] ^= 4
+    path.write_bytes(content)
 
 
-@pytest.mark.parametrize("changes", [{"num_heads": 2}, {"dropout": 0.3}, {"max_length": 30}], ids=str)
-def test_a_run_of_another_model_with_the_same_shapes_is_not_resumed(stopped, changes):
-    plain = experiment()
-    assert all(getattr(plain.model, name) != value for name, value in changes.items())
-    other = replace(plain, model=replace(plain.model, **changes))
-    with pytest.raises(CheckpointError, match="is of another model"):
-        train(other, PAIRS, VALID, stopped, CPU, resume=True)
+DAMAGE = {
+    "emptied": lambda path: path.write_bytes(b""),
+    "cut": lambda path: path.write_bytes(path.read_bytes()[: path.stat().st_size // 2]),
+    "last byte missing": lambda path: path.write_bytes(path.read_bytes()[:-1]),
+    "a bit of its header": lambda path: flip(path, 0.01),
+    "a bit of its content": lambda path: flip(path, 0.6),
+    "something else": lambda path: path.write_bytes(b"\x80\x02}q\x00."),
+}
 
 
-def test_resuming_where_a_finished_checkpoint_lies_without_its_run_leaves_it_alone(tmp_path):
-    run(tmp_path)
-    shutil.rmtree(tmp_path / "resume")  # as in a fresh clone: the unfinished run is not part of the repository
-    before = (tmp_path / "model.safetensors").read_bytes()
-    with pytest.raises(ConfigError, match="no unfinished run"):
-        run(tmp_path, resume=True)
-    assert (tmp_path / "model.safetensors").read_bytes() == before
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_where_the_last_save_is_damaged_the_one_before_it_is_used(stopped, uninterrupted, caplog, damage):
+    state = stopped / "resume" / "state.safetensors"
+    DAMAGE[damage](state)
+    with caplog.at_level(logging.WARNING):
+        run(stopped, resume=True)
+    assert caplog.messages == [
+        f"{state} is damaged (kept as state.damaged): going back to the save before it, of step 9."
+    ]
+    assert end_of(stopped) == uninterrupted
+
+
+def test_no_bit_of_a_save_changes_unnoticed(tmp_path):
+    path = tmp_path / "sealed"
+    save_checksummed(path, {"step/a": torch.tensor(3.0), "weight/a": torch.arange(6.0).reshape(2, 3)})
+    content = path.read_bytes()
+    assert set(load_checksummed(path)) == {"step/a", "weight/a"}
+    for at in range(len(content)):
+        path.write_bytes(content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :])
+        with pytest.raises(CheckpointError, match="is damaged"):
+            load_checksummed(path)
+
+
+@pytest.mark.parametrize("rename", [1, 2])
+def test_killed_between_the_renames_of_a_save_it_goes_on_from_one_that_is_whole(
+    stopped, uninterrupted, monkeypatch, rename
+):
+    with monkeypatch.context() as patch:
+        names, original = [], os.replace
+
+        def replace(source, target):
+            if Path(target).stem in ("state", "previous"):
+                names.append(Path(target).stem)
+                if len(names) == rename:
+                    raise Killed
+            original(source, target)
+
+        patch.setattr(os, "replace", replace)
+        with pytest.raises(Killed):
+            run(stopped, resume=True)
+    assert names == ["previous", "state"][:rename]
+    assert (stopped / "resume" / "state.safetensors").exists() == (rename == 1)
+    (stopped / "resume" / "next.safetensorsabc.part").write_bytes(b"half")
+    (stopped / "training.jsonabc.part").write_bytes(b"half")
+    run(stopped, resume=True)
+    assert end_of(stopped) == uninterrupted and not list(stopped.rglob("*.part"))
+
+
+def test_torchruns_copy_is_the_same_interruption_and_a_later_one_stops_at_once(monkeypatch):
+    with interruptions_held() as stop:
+        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGTERM)
+        assert stop.is_set()
+    monkeypatch.setattr("transformer.training.trainer._ONE_INTERRUPTION", 0)
+    with pytest.raises(KeyboardInterrupt), interruptions_held():
+        signal.raise_signal(signal.SIGTERM)
+        signal.raise_signal(signal.SIGTERM)
+
+
+def test_damaged_weights_and_replays_are_left_out_with_a_warning_and_two_damaged_saves_refused(stopped, caplog):
+    folder = stopped / "resume"
+    flip(folder / "snapshot-0000010.safetensors", 0.6)
+    flip(folder / "replay.safetensors", 0.01)
+    with caplog.at_level(logging.WARNING):
+        run(stopped, resume=True)
+    assert (
+        "The next mean of weights leaves step 10 out." in caplog.text and "The replay begins at step 10." in caplog.text
+    )
+    assert end_of(stopped)["progress"]["averaged_steps"] == [12]
+    for name in ("state", "previous"):
+        flip(folder / f"{name}.safetensors", 0.6)
+    with pytest.raises(CheckpointError, match="previous.safetensors is damaged"):
+        run(stopped, resume=True)
+
+
+def test_a_disk_that_is_full_ends_the_run_with_a_sentence(tmp_path, monkeypatch):
+    save, calls = SavedRun.save, []
+
+    def full(*state):
+        calls.append(1)
+        if len(calls) in (1, 3):
+            raise OSError(28, "No space left on device", "next.safetensors")
+        save(*state)
+
+    monkeypatch.setattr(SavedRun, "save", full)
+    for resume, message in ((False, "nothing was saved yet"), (True, "--resume goes on from the last save")):
+        with pytest.raises(
+            CheckpointError, match=f"next.safetensors cannot be written: No space left on device; {message}"
+        ):
+            run(tmp_path, resume=resume)
+
+
+@pytest.mark.usefixtures("command_line")
+def test_a_killed_run_of_the_command_line_on_several_corpora_ends_like_a_whole_one(tmp_path, monkeypatch, capsys):
+    """Over several epochs, each with other pieces and another half of the first corpus."""
+    config = write_toml(tmp_path / "short.toml", experiment())
+    command = ["train", str(config), "--out"]
+    for options, name in (([], "`train` in [data]: add it, or give --data"), (["--data", "a.tsv"], "give --valid")):
+        assert main([*command, str(tmp_path / "run"), *options]) == 1
+        assert name in capsys.readouterr().err and not (tmp_path / "run").exists()
+    short = replace(experiment(), training=replace(experiment().training, batch_tokens=400, segmentation_dropout=0.3))
+    files = 'train = [{file = "a.tsv", weight = 0.5}, {file = "b.tsv", weight = 1.5}]\nvalid = "valid.tsv"\n'
+    config.write_text(write_toml(config, short).read_text().replace("[data]\n", "[data]\n" + files))
+    for name, pairs in (("a", PAIRS), ("b", make_pairs(90, 8)), ("valid", VALID)):
+        write_pairs(tmp_path / f"{name}.tsv", pairs)
+    assert main([*command, str(tmp_path / "whole")]) == 0
+    with monkeypatch.context() as patch:
+        stop_at(patch, "learning_rate", 8, Killed)
+        with pytest.raises(Killed):
+            main([*command, str(tmp_path / "stopped")])
+    assert main([*command, str(tmp_path / "stopped"), "--resume"]) == 0
+    end = end_of(tmp_path / "whole")
+    assert end == end_of(tmp_path / "stopped") and end["progress"]["epoch"] >= 1
+    training = json.loads((tmp_path / "whole" / "training.json").read_text())
+    assert training["training_pairs"] == len(PAIRS) + 90 and training["data"] == experiment().as_dict()["data"]
+    assert training["training_files"] == [
+        {"file": "a.tsv", "weight": 0.5, "pairs": len(PAIRS)},
+        {"file": "b.tsv", "weight": 1.5, "pairs": 90},
+    ]
+    other = write_pairs(tmp_path / "other.tsv", make_pairs(70, 5))
+    assert main([*command, str(tmp_path / "other"), "--data", str(other)]) == 0, "options come before the configuration"
+    training = json.loads((tmp_path / "other" / "training.json").read_text())
+    assert training["training_pairs"] == 70 and "training_files" not in training

@@ -3,15 +3,23 @@
 import csv
 import json
 import logging
+import shutil
+from dataclasses import replace
 
 import pytest
 import torch
+from support.short_run import Killed, stop_at
 from support.tiny import make_pairs, tiny_experiment
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from transformer.checkpoint import load_checkpoint
-from transformer.errors import ConfigError, DataError
+from transformer.config import ReplayConfig
+from transformer.errors import CheckpointError, ConfigError, DataError
 from transformer.evaluation import Score
+from transformer.training.monitoring import ProgressLog
 from transformer.training.optimization import learning_rate, smoothed_cross_entropy
+from transformer.training.replay import load_replay
+from transformer.training.state import Progress
 from transformer.training.trainer import Trainer, train
 from transformer.training.validation import validation_loss, validation_score
 
@@ -34,16 +42,13 @@ def test_the_loss_falls_and_the_translations_become_good(history):
     assert losses == sorted(losses, reverse=True) and losses[-1] < 0.5
     assert history[-1]["train_loss"] < history[0]["train_loss"]
     assert history[-1]["valid_bleu"] > 60
-
-
-def test_history_has_the_rate_of_its_step(history):
     experiment = tiny_experiment()
     for row in history:
-        expected = learning_rate(int(row["step"]), experiment.model.d_model, experiment.training)
-        assert row["rate"] == pytest.approx(expected, rel=1e-4)
+        rate = learning_rate(int(row["step"]), experiment.model.d_model, experiment.training)
+        assert row["rate"] == pytest.approx(rate, rel=1e-4)
 
 
-def test_the_checkpoint_says_how_it_came_to_be(trained_folder):
+def test_the_checkpoint_records_its_training(trained_folder):
     training = json.loads((trained_folder / "training.json").read_text())
     assert training["data"] == {
         "name": "Tiny pairs",
@@ -57,21 +62,16 @@ def test_the_checkpoint_says_how_it_came_to_be(trained_folder):
     assert training["device"].startswith("CPU (")
     assert set(training["scores"]) == {"valid_loss", "validation greedy"}
     assert "tok:13a" in training["scores"]["validation greedy"]["signature"]
+    checkpoint, pairs = load_checkpoint(trained_folder), make_pairs(40, 2)[:30]
+    again = validation_score(checkpoint.model, checkpoint.tokenizer, pairs)
+    assert again.bleu == pytest.approx(training["scores"]["validation greedy"]["bleu"], abs=3)
 
 
 def made_up_score(bleu: float) -> Score:
     return Score(bleu=bleu, chrf=0.0, signature="none", sentences=1)
 
 
-def test_the_checkpoint_scores_what_it_says(trained_folder):
-    checkpoint = load_checkpoint(trained_folder)
-    scores = checkpoint.training["scores"]
-    pairs = make_pairs(40, 2)[:30]
-    again = validation_score(checkpoint.model, checkpoint.tokenizer, pairs)
-    assert again.bleu == pytest.approx(scores["validation greedy"]["bleu"], abs=3)
-
-
-def test_the_best_validation_is_kept_and_not_the_last(tokenizer, tmp_path, monkeypatch):
+def test_the_best_validation_is_saved_and_not_the_last(tokenizer, tmp_path, monkeypatch):
     scores = iter([5.0, 20.0, 10.0])
     monkeypatch.setattr("transformer.training.validation.validation_score", lambda *_: made_up_score(next(scores)))
     make_trainer(tokenizer, tmp_path, max_steps=6, validate_every=2, save_every=2, cooldown_steps=0).run()
@@ -80,7 +80,7 @@ def test_the_best_validation_is_kept_and_not_the_last(tokenizer, tmp_path, monke
     assert [row["valid_bleu"] for row in checkpoint.history] == [5.0, 20.0, 10.0]
 
 
-def test_the_kept_weights_are_the_mean_of_the_last_validations(tokenizer, tmp_path, monkeypatch):
+def test_the_saved_weights_are_the_mean_of_the_last_validations(tokenizer, tmp_path, monkeypatch):
     seen = []
     settings = {"max_steps": 6, "validate_every": 2, "save_every": 2, "average_last": 2, "cooldown_steps": 0}
     trainer = make_trainer(tokenizer, tmp_path, **settings)
@@ -115,68 +115,141 @@ def test_a_step_is_one_clipped_adam_update_at_the_schedules_rate(tokenizer, tmp_
         replica.grad = gradient * min(1.0, 0.5 / norm.item())
     torch.optim.Adam(replicas, lr=rate, betas=(0.9, 0.98), eps=1e-9).step()
     for (name, parameter), replica in zip(trainer.model.named_parameters(), replicas, strict=True):
-        found, expected = parameter.detach(), replica.detach()
+        updated, expected = parameter.detach(), replica.detach()
         if name.endswith("query_key_value.bias"):
             # A key's changes no weight of attention: its gradient is rounding, which Adam makes as large as any other.
-            found, expected = (each.view(3, -1)[[0, 2]] for each in (found, expected))
-        torch.testing.assert_close(found, expected, atol=rate * 1e-2, rtol=0)
+            updated, expected = (each.view(3, -1)[[0, 2]] for each in (updated, expected))
+        torch.testing.assert_close(updated, expected, atol=rate * 1e-2, rtol=0)
 
 
-def test_two_runs_of_one_seed_are_equal_and_another_seed_differs(tokenizer, tmp_path):
-    weights = []
-    for number, seed in enumerate([3, 3, 4]):
-        trainer = make_trainer(tokenizer, tmp_path / str(number), seed=seed, max_steps=4, cooldown_steps=0)
-        trainer.run()
-        weights.append(torch.cat([p.detach().flatten() for p in trainer.model.parameters()]))
-    assert torch.equal(weights[0], weights[1]) and not torch.equal(weights[0], weights[2])
-
-
-def test_validation_loss_is_the_mean_a_token_whatever_the_batches(trained_folder, tokenizer, tmp_path):
-    model = load_checkpoint(trained_folder).model
-    examples = make_trainer(tokenizer, tmp_path).loader.examples
-    assert validation_loss(model, examples, 50) == pytest.approx(validation_loss(model, examples, 5000), rel=1e-4)
-
-
-def test_bfloat16_trains_too(tokenizer, tmp_path):
-    trainer = make_trainer(tokenizer, tmp_path, precision="bfloat16", max_steps=3, cooldown_steps=0)
-    trainer.run()
-    assert trainer.progress.step == 3 and next(trainer.model.parameters()).dtype == torch.float32
-
-
-def test_validation_pairs_that_are_too_long_are_left_out(tokenizer, tmp_path):
+def test_a_validation_leaves_long_pairs_out_and_its_loss_is_the_mean_of_all_tokens(trained_folder, tokenizer, tmp_path):
     pairs = [("red " * 60, "rot."), *make_pairs(5, 2)]
     trainer = Trainer(tiny_experiment(), tokenizer, make_pairs(20, 1), pairs, tmp_path, CPU)
     assert trainer.validator.pairs == pairs[1:] and len(trainer.validator.examples) == 5
-
-
-def test_a_corpus_without_a_short_enough_pair_is_refused(tokenizer, tmp_path):
+    model, examples = load_checkpoint(trained_folder).model, trainer.loader.examples
+    assert validation_loss(model, examples, 50) == pytest.approx(validation_loss(model, examples, 5000), rel=1e-4)
     with pytest.raises(DataError, match="No pair of the corpus fits a model of 24 tokens a side: 1 line"):
-        Trainer(tiny_experiment(), tokenizer, [("red " * 60, "rot.")], make_pairs(3, 2), tmp_path, CPU)
-
-
-def test_progress_is_logged_with_rate_speed_and_remaining_time(tokenizer, tmp_path, caplog, monkeypatch):
-    monkeypatch.setattr("transformer.training.monitoring._REPORT_SECONDS", 0)
-    with caplog.at_level(logging.INFO):
-        make_trainer(tokenizer, tmp_path, max_steps=3, cooldown_steps=0).run()
-    for word in ("parameters", "step 2/3", "loss ", "rate ", "target tokens/s", "min left", "validation at step 3"):
-        assert word in caplog.text
+        Trainer(tiny_experiment(), tokenizer, pairs[:1], make_pairs(3, 2), tmp_path, CPU)
 
 
 @pytest.mark.parametrize("finished", [True, False])
-def test_an_existing_run_is_not_overwritten_without_resume(tmp_path, finished):
+def test_an_existing_run_and_a_checkpoint_without_its_run_are_not_overwritten(tmp_path, finished):
     experiment = tiny_experiment(max_steps=2, validate_every=2 if finished else 1, cooldown_steps=0, save_every=1)
     train(experiment, make_pairs(400, 1), make_pairs(5, 2), tmp_path / "run", CPU)
     before = {path: path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()}
     with pytest.raises(ConfigError, match="already holds a run; give --resume"):
         train(experiment, make_pairs(400, 1), make_pairs(5, 2), tmp_path / "run", CPU)
     assert {path: path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()} == before
+    shutil.rmtree(tmp_path / "run" / "resume")  # as in a fresh clone
+    for resume in (False, True):
+        with pytest.raises(ConfigError, match="already holds a checkpoint and no unfinished run"):
+            train(experiment, make_pairs(400, 1), make_pairs(5, 2), tmp_path / "run", CPU, resume=resume)
+    assert all(path.read_bytes() == before[path] for path in (tmp_path / "run").rglob("*"))
 
 
-def test_a_checkpoint_without_its_run_is_not_overwritten_either(checkpoint_folder):
-    """A shipped checkpoint has no resume folder; training into it by mistake must not destroy it."""
-    before = {path.name: path.read_bytes() for path in checkpoint_folder.iterdir()}
-    with pytest.raises(ConfigError, match="already holds"):
-        train(
-            tiny_experiment(max_steps=1, cooldown_steps=0), make_pairs(400, 1), make_pairs(5, 2), checkpoint_folder, CPU
-        )
-    assert {path.name: path.read_bytes() for path in checkpoint_folder.iterdir()} == before
+CPU = torch.device("cpu")
+PAIRS, VALID = make_pairs(400, 1), make_pairs(5, 2)
+
+
+def experiment(**training):
+    settings = {"max_steps": 20, "validate_every": 2, "save_every": 3, "cooldown_steps": 0, **training}
+    return replace(tiny_experiment(**settings), replay=ReplayConfig([["red dog.", "rot Hund."]]))
+
+
+def score_like(monkeypatch, scores: list[float]) -> None:
+    """Let the validations give these scores, one after the other."""
+    coming = iter(scores)
+    monkeypatch.setattr(
+        "transformer.training.validation.validation_score",
+        lambda *_: Score(next(coming), chrf=0.0, signature="", sentences=1),
+    )
+
+
+def test_a_run_ends_early_after_so_many_validations_without_a_better_one(tmp_path, monkeypatch, caplog):
+    score_like(monkeypatch, [5.0, 9.0, 9.0, 7.0, 8.0, 20.0])
+    with caplog.at_level(logging.INFO):
+        train(experiment(patience=3), PAIRS, VALID, tmp_path / "run", CPU)
+    assert "no better BLEU in 3 validations: stopped early, at step 10" in caplog.messages
+    checkpoint = load_checkpoint(tmp_path / "run")
+    assert checkpoint.training["steps"] == 4
+    assert checkpoint.training["stopped_early"] == {"step": 10, "patience": 3}
+    assert load_replay(tmp_path / "run" / "replay.safetensors").steps[-1] == 10
+
+
+def test_patience_counts_across_an_interruption_and_the_end_is_final(tmp_path, monkeypatch):
+    score_like(monkeypatch, [5.0, 4.0, 3.0])
+    with monkeypatch.context() as patch:
+        stop_at(patch, "learning_rate", 6, Killed)
+        with pytest.raises(Killed):
+            train(experiment(patience=2), PAIRS, VALID, tmp_path / "run", CPU)
+    train(experiment(patience=2), PAIRS, VALID, tmp_path / "run", CPU, resume=True)
+    assert load_checkpoint(tmp_path / "run").training["stopped_early"] == {"step": 6, "patience": 2}
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    train(experiment(patience=2), PAIRS, VALID, tmp_path / "run", CPU, resume=True)
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+
+
+def test_a_warm_start_begins_with_the_weights_and_the_tokenizer_of_a_checkpoint(trained_folder, tmp_path, caplog):
+    """With so small a rate that the weights are still those of the checkpoint."""
+    settings = {"max_steps": 2, "rate_factor": 1e-6}
+    with caplog.at_level(logging.INFO):
+        train(experiment(**settings), make_pairs(400, 99), VALID, tmp_path / "warm", CPU, warm_start=trained_folder)
+    start, warm = load_checkpoint(trained_folder), load_checkpoint(tmp_path / "warm")
+    assert warm.tokenizer.model == start.tokenizer.model and "learning a tokenizer" not in caplog.text
+    for ours, theirs in zip(warm.model.parameters(), start.model.parameters(), strict=True):
+        torch.testing.assert_close(ours, theirs, atol=1e-3, rtol=0)
+    assert warm.training["warm_start"] == str(trained_folder)
+    assert warm.history[0]["valid_loss"] < 0.5
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"num_heads": 2, "norm": "pre"}, "num_heads is 4 there, 2 here; norm is post there, pre here"),
+        ({"share_embeddings": False}, "share_embeddings is True there, False here"),
+    ],
+)
+def test_a_warm_start_from_another_shape_is_refused_with_what_differs(trained_folder, tmp_path, changes, message):
+    plain = experiment()
+    other = replace(plain, model=replace(plain.model, **changes))
+    with pytest.raises(CheckpointError, match=message):
+        train(other, PAIRS, VALID, tmp_path / "run", CPU, warm_start=trained_folder)
+    assert not (tmp_path / "run").exists()
+
+
+def read_events(folder) -> dict[str, list[tuple[int, float]]]:
+    events = EventAccumulator(str(folder)).Reload()
+    return {tag: [(event.step, event.value) for event in events.Scalars(tag)] for tag in events.Tags()["scalars"]}
+
+
+def test_event_files_hold_the_curves_and_go_on_where_a_killed_run_is_resumed(tmp_path, monkeypatch):
+    """Killed after step 11, saved at step 10: both sessions write step 11, which must count once."""
+    out, events = tmp_path / "run", tmp_path / "events"
+    with monkeypatch.context() as patch:
+        stop_at(patch, "learning_rate", 12, Killed)
+        with pytest.raises(Killed):
+            train(experiment(validate_every=4, save_every=5), PAIRS, VALID, out, CPU, tensorboard=events)
+    train(experiment(validate_every=4, save_every=5), PAIRS, VALID, out, CPU, resume=True, tensorboard=events)
+    curves, history = read_events(events), load_checkpoint(out).history
+    assert [step for step, _ in curves["loss/training"]] == list(range(1, 21))
+    assert [step for step, _ in curves["rate"]] == list(range(1, 21))
+    assert [step for step, _ in curves["BLEU/validation"]] == [4, 8, 12, 16, 20]
+    losses = dict(curves["loss/validation"])
+    assert history and all(losses[row["step"]] == pytest.approx(row["valid_loss"], rel=1e-4) for row in history)
+
+
+def test_a_line_has_mean_loss_rate_speed_and_remaining_time_since_the_line_before(monkeypatch, caplog):
+    now = [100.0]
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    progress = Progress(seconds=50.0)
+    log = ProgressLog(progress, max_steps=12)
+    with caplog.at_level(logging.INFO):
+        for loss in (9.0, 5.0, 3.0, 1.0):
+            now[0] += 10
+            progress.step += 1
+            log.count(loss, tokens=250, rate=1e-3)
+    assert log.seconds() == 90
+    assert caplog.messages == [
+        "step 2/12  epoch 1  loss 7.000  rate 1.00e-03  25 target tokens/s  2 min left",
+        "step 4/12  epoch 1  loss 2.000  rate 1.00e-03  25 target tokens/s  1 min left",
+    ]

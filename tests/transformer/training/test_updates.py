@@ -1,17 +1,27 @@
-"""Updates: several batches as one, and losses that are no number."""
+"""Updates: several batches as one, and losses that are not finite."""
 
 from dataclasses import replace
 
 import pytest
 import torch
+from support.models import BATCH, TARGET, random_ids, small_config
 from support.tiny import make_pairs, tiny_experiment
 from support.tolerance import near
+from torch.nn import functional as F
 
+from transformer.config import TrainingConfig
+from transformer.data.batching import collate, epoch_batches, make_examples
 from transformer.data.pairs import Pairs
 from transformer.errors import DataError
 from transformer.model.distributed import Processes
+from transformer.model.transformer import Transformer
+from transformer.training import fused_loss, updates
+from transformer.training import loader as loading
+from transformer.training.fused_loss import projected_cross_entropy
 from transformer.training.loader import Update, load_updates
+from transformer.training.optimization import learning_rate, noam_rate, smoothed_cross_entropy
 from transformer.training.trainer import Trainer
+from transformer.training.updates import Objective, Updater
 
 CPU = torch.device("cpu")
 PAIRS = Pairs(make_pairs(60, 1), range(101, 161), "pairs.tsv")
@@ -19,10 +29,6 @@ PAIRS = Pairs(make_pairs(60, 1), range(101, 161), "pairs.tsv")
 
 def make_trainer(tokenizer, out, **training) -> Trainer:
     return Trainer(tiny_experiment(**training), tokenizer, PAIRS, make_pairs(9, 2), out, CPU)
-
-
-def weights(trainer: Trainer) -> torch.Tensor:
-    return torch.cat([p.detach().flatten() for p in trainer.model.parameters()])
 
 
 def gradients(trainer: Trainer) -> torch.Tensor:
@@ -66,19 +72,19 @@ def zip_steps(trainer: Trainer, steps: int):
 
 
 @pytest.mark.parametrize("accumulate", [1, 3])
-def test_a_loss_that_is_no_number_stops_the_run_and_names_its_batch(tokenizer, tmp_path, accumulate):
-    """Where one token's source embedding is broken, only the batches with that token are to blame."""
+def test_a_loss_that_is_not_finite_stops_the_run_and_names_its_batch(tokenizer, tmp_path, accumulate):
+    """Break one token's source embedding: only the batches with that token have such a loss."""
     plain = tiny_experiment(accumulate=accumulate, batch_tokens=40)
     experiment = replace(plain, model=replace(plain.model, share_embeddings=False))
     trainer = Trainer(experiment, tokenizer, PAIRS, make_pairs(9, 2), tmp_path, CPU)
     updates = [update for update, _ in zip_steps(Trainer(experiment, tokenizer, PAIRS, PAIRS, tmp_path, CPU), 6)]
     batches = [(update, number) for update in updates for number in range(len(update.batches))]
-    seen = set()
+    earlier = set()
     for update, number in batches:  # the first batch, not the very first one, with a token that is new
-        new = {id for example in update.batches[number] for id in example.source} - seen
-        if seen and new:
+        new = {id for example in update.batches[number] for id in example.source} - earlier
+        if earlier and new:
             break
-        seen |= new
+        earlier |= new
     with torch.no_grad():
         trainer.model.source_embedding.weight[new.pop()] = float("inf")
     lines = sorted(line for example in update.batches[number] for line in example.lines)
@@ -90,21 +96,164 @@ def test_a_loss_that_is_no_number_stops_the_run_and_names_its_batch(tokenizer, t
         "training stopped."
     )
     assert trainer.progress.step == update.step - 1 and min(lines) > 100
-
-
-def test_weights_stay_as_they_are_where_a_gradient_is_no_number(tokenizer, tmp_path):
     trainer = make_trainer(tokenizer, tmp_path)
     weight = trainer.model.encoder[0].feed_forward.inner.weight
     weight.register_hook(lambda gradient: gradient * float("nan"))
-    before = weights(trainer)
+    before = weight.detach().clone()
     with pytest.raises(DataError, match=r"The gradient's norm is nan at step 1 \(epoch 1, batch 1, lines 1"):
         trainer.run()
-    assert torch.equal(weights(trainer), before)
+    assert torch.equal(weight, before)
 
 
-def test_without_known_lines_the_batch_alone_is_named(tokenizer, tmp_path):
-    trainer = Trainer(tiny_experiment(), tokenizer, make_pairs(20, 1), make_pairs(3, 2), tmp_path, CPU)
-    with torch.no_grad():
-        trainer.model.encoder[0].feed_forward.inner.bias[0] = float("nan")
-    with pytest.raises(DataError, match=r"The loss is nan at step 1 \(epoch 1, batch 1\); training stopped"):
-        trainer.run()
+CPU = torch.device("cpu")
+
+
+@pytest.fixture
+def some_updates(tokenizer):
+    """Updates of one to three batches."""
+    examples = make_examples(make_pairs(60, 4), tokenizer, 24)
+    batches = epoch_batches(examples, 60, 0.0, 24, seed=1)
+    return [batches[:1], batches[1:4], batches[4:6]]
+
+
+def test_every_batch_arrives_as_it_is_collated_and_no_random_number_is_drawn(some_updates):
+    before = torch.get_rng_state()
+    loaded = list(load_updates(some_updates, 0, CPU, Processes()))
+    assert torch.equal(torch.get_rng_state(), before)
+    assert [len(batches) for batches in loaded] == [1, 3, 2]
+    for update, batches in zip(some_updates, loaded, strict=True):
+        for batch, tensors in zip(update, batches, strict=True):
+            assert all(map(torch.equal, tensors, collate(batch, 0)))
+
+
+def test_the_processes_that_prepare_batches_for_a_gpu_yield_the_same(some_updates, monkeypatch):
+    """On a CPU, without pinned memory."""
+
+    class Prefetching(loading.DataLoader):
+        def __init__(self, *arguments, num_workers, **named):
+            super().__init__(*arguments, num_workers=2, **named)
+
+    before, expected = torch.get_rng_state(), list(load_updates(some_updates, 0, CPU, Processes(1, 2)))
+    monkeypatch.setattr(loading, "DataLoader", Prefetching)
+    loaded = list(load_updates(some_updates, 0, CPU, Processes(1, 2)))
+    assert torch.equal(torch.get_rng_state(), before)
+    for theirs, ours in zip(expected, loaded, strict=True):
+        for batch, same in zip(theirs, ours, strict=True):
+            assert all(map(torch.equal, batch, same))
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.5])
+def test_loss_is_the_sum_over_real_tokens_of_the_smoothed_targets_cross_entropy(smoothing):
+    logits = torch.randn(BATCH, TARGET, 31, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+    target, log_p, expected = random_ids(BATCH, TARGET), logits.log_softmax(-1), 0.0
+    target[1, 3:], target[4, 1:] = 0, 0
+    for row, step in (target != 0).nonzero().tolist():
+        q = torch.full((31,), smoothing / 31, dtype=torch.float64)
+        q[target[row, step]] += 1 - smoothing
+        expected -= (q * log_p[row, step]).sum().item()
+    assert smoothed_cross_entropy(logits, target, 0, smoothing).item() == pytest.approx(expected)
+    assert smoothed_cross_entropy(logits, torch.zeros_like(target), 0, smoothing) == 0
+
+
+def test_a_constant_schedule_warms_up_to_its_factor_and_stays():
+    training = TrainingConfig(schedule="constant", rate_factor=0.002, warmup_steps=10, max_steps=100)
+    assert learning_rate(5, 256, training) == pytest.approx(0.001)
+    assert learning_rate(10, 256, training) == learning_rate(100, 256, training) == pytest.approx(0.002)
+
+
+def test_the_rate_cools_down_linearly_to_almost_zero_over_the_last_steps():
+    training = TrainingConfig(
+        schedule="constant", rate_factor=1.0, warmup_steps=1, max_steps=100, cooldown_steps=20, save_every=1
+    )
+    assert learning_rate(80, 256, training) == 1.0
+    assert [learning_rate(step, 256, training) for step in (81, 90, 100)] == pytest.approx([20 / 21, 11 / 21, 1 / 21])
+
+
+def test_the_noam_rate_rises_to_its_peak_and_falls_with_the_root_of_the_step():
+    assert noam_rate(4000, 512, 4000) == pytest.approx(6.99e-4, rel=1e-3), "the paper's base model"
+    training = TrainingConfig(rate_factor=2.0, warmup_steps=400)
+    for step, share in ((1, 1 / 400), (100, 1 / 4), (400, 1), (401, (400 / 401) ** 0.5), (1600, 1 / 2)):
+        assert noam_rate(step, 128, 400) == pytest.approx(share * 128**-0.5 / 20)
+        assert learning_rate(step, 128, training) == pytest.approx(share * 128**-0.5 / 10)
+    with pytest.raises(ValueError, match="count from 1, got 0"):
+        noam_rate(0, 256, 400)
+
+
+WORDS, WIDTH = 31, 24
+SETTINGS = TrainingConfig(precision="float32")
+
+
+@pytest.fixture(params=[3, 7, 512])
+def block(request, monkeypatch) -> int:
+    """Set the positions of a block: blocks that end within a sentence, with a rest and without, and one for all."""
+    monkeypatch.setattr(fused_loss, "_POSITIONS_AT_ONCE", request.param)
+    return request.param
+
+
+def batch() -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Return source, decoder input and target, with padding in all of them and a sentence without a target."""
+    source, target = random_ids(BATCH, 9), random_ids(BATCH, TARGET + 1, seed=2)
+    source[1, 4:], target[1, 3:], target[2, 2:], target[5, 1:] = 0, 0, 0, 0
+    return source, target[:, :-1], target[:, 1:]
+
+
+def tensors(dtype=torch.float64, bias=True) -> list:
+    """Return vectors, weight and bias, all of which need a gradient."""
+    generator = torch.Generator().manual_seed(1)
+    shapes = [(BATCH, TARGET, WIDTH), (WORDS, WIDTH), *([(WORDS,)] if bias else [])]
+    return [torch.randn(shape, dtype=dtype, generator=generator, requires_grad=True) for shape in shapes]
+
+
+def compare(parts: list, smoothing: float) -> list[float]:
+    """Return the relative distances of one pass from PyTorch's own operations: of the loss and of each gradient."""
+    target = batch()[2]
+    hidden, weight, bias = [*parts, None][:3]
+    plain = smoothed_cross_entropy(F.linear(hidden, weight, bias), target, 0, smoothing)
+    fused = projected_cross_entropy(hidden, weight, bias, target, 0, smoothing)
+    # As where the loss is divided by its tokens.
+    both = ((loss, *torch.autograd.grad(0.3 * loss, parts)) for loss in (plain, fused))
+    return [((one - other).abs().max() / one.abs().max()).item() for one, other in zip(*both, strict=True)]
+
+
+def test_padding_has_exactly_no_influence(block):
+    hidden, weight, bias = tensors()
+    target = batch()[2]
+    padded = target == 0
+    hiddens = hidden, hidden.detach().masked_fill(padded[..., None], float("nan")).requires_grad_()
+    losses = [projected_cross_entropy(each, weight, bias, target, 0, 0.1) for each in hiddens]
+    one, other = (torch.autograd.grad(loss, [each, weight, bias]) for loss, each in zip(losses, hiddens, strict=True))
+    assert torch.equal(*losses) and all(map(torch.equal, one, other))
+    assert padded.any() and (one[0][padded] == 0).all()
+    alone = projected_cross_entropy(hidden, weight, bias, torch.zeros_like(target), 0, 0.1)
+    assert alone == 0 and all((each == 0).all() for each in torch.autograd.grad(alone, [hidden, weight, bias]))
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.5])
+def test_loss_and_gradients_are_those_of_the_logits(block, smoothing, bias):
+    assert max(compare(tensors(bias=bias), smoothing)) < 1e-12
+    assert max(compare(tensors(torch.float32, bias), smoothing)) < 1e-5
+
+
+@pytest.mark.parametrize("scale", [1.0, 0.3])
+@pytest.mark.parametrize("changes", [{}, {"share_embeddings": False, "output_bias": True}, {"norm": "pre"}])
+def test_an_update_has_the_loss_and_every_gradient_of_the_plain_path(block, changes, scale):
+    torch.manual_seed(1)
+    model = Transformer(small_config(dropout=0.0, **changes)).double().train()
+    model.output_projection.scale = scale
+    source, fed, predicted = batch()
+    plain = smoothed_cross_entropy(model(source, fed), predicted, 0, SETTINGS.label_smoothing)
+    fused = Objective(model, SETTINGS)(source, fed, predicted)
+    torch.testing.assert_close(fused, plain, rtol=1e-12, atol=0)
+    expected, gradients = (torch.autograd.grad(loss, list(model.parameters())) for loss in (plain, fused))
+    for (name, _), one, other in zip(model.named_parameters(), expected, gradients, strict=True):
+        torch.testing.assert_close(other, one, atol=1e-10, rtol=0, msg=lambda text, name=name: f"{name}: {text}")
+
+
+@pytest.mark.parametrize("precision", ["float32", "bfloat16", "auto"])
+def test_only_float32_on_a_cpu_takes_the_one_pass(precision, monkeypatch):
+    calls, original = [], updates.projected_cross_entropy
+    monkeypatch.setattr(updates, "projected_cross_entropy", lambda *arguments: calls.append(1) or original(*arguments))
+    model = Transformer(small_config()).train()
+    Updater(model, replace(SETTINGS, precision=precision), Processes()).learn([batch()], 20, 1e-3)
+    assert len(calls) == (precision != "bfloat16")

@@ -1,17 +1,24 @@
-"""The toy block: numbers from a seed, tables to change, and impossible sizes."""
+"""Small experiments: the toy block, products of random vectors, label smoothing."""
+
+import math
 
 import numpy as np
 import pytest
+import torch
 
 from transformer.errors import ConfigError
 from transformer.experiments.attention import (
     TABLES,
     ToyShape,
+    measure_random_products,
     rounding_gaps,
+    softmax_jacobian_norm,
     table,
     toy_numbers,
     with_table,
 )
+from transformer.experiments.training import Smoothing
+from transformer.training.optimization import smoothed_cross_entropy
 
 SHAPE = ToyShape()
 
@@ -67,3 +74,62 @@ def test_bad_tables_and_sizes_are_refused():
 def test_single_precision_is_near_but_not_the_same():
     gaps = rounding_gaps(toy_numbers(SHAPE, 1).stages())
     assert 0 < max(gaps.values()) < 1e-6
+
+
+def test_products_of_random_vectors_spread_by_the_root_of_their_length():
+    spread = measure_random_products(1)
+    assert np.allclose(spread.products, np.sqrt(spread.sizes), rtol=0.1)
+    assert np.allclose(spread.scores, 1, rtol=0.1)
+    assert spread.largest[-1] > 0.9 and spread.largest_scaled.max() < 0.45
+    assert np.array_equal(measure_random_products(1).largest, spread.largest)
+
+
+def test_throughput_is_the_sum_of_softmaxs_derivatives():
+    generator = np.random.default_rng(2)
+    scores = generator.normal(size=6)
+
+    def softmax(values):
+        powers = np.exp(values)
+        return powers / powers.sum()
+
+    total = 0.0
+    for key in range(6):
+        moved = scores.copy()
+        moved[key] += 1e-6
+        total += np.abs(softmax(moved) - softmax(scores)).sum() / 1e-6
+    assert softmax_jacobian_norm(softmax(scores)) == pytest.approx(total, rel=1e-4)
+    assert softmax_jacobian_norm(np.array([0.0, 1.0, 0.0])) == 0
+
+
+EPSILONS = (0.0, 0.1, 0.35, 0.9)
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.parametrize("classes", [3, 5, 11])
+@pytest.mark.parametrize("confidence", [0.01, 0.5, 0.97])
+def test_the_loss_is_that_of_pytorch_and_of_the_training(epsilon, classes, confidence):
+    probabilities = torch.full((1, classes), (1 - confidence) / (classes - 1), dtype=torch.float64)
+    probabilities[0, 2] = confidence
+    logits, right = probabilities.log(), torch.tensor([2])
+    loss = Smoothing(epsilon, classes).cross_entropy(confidence)
+    theirs = torch.nn.CrossEntropyLoss(label_smoothing=epsilon)(logits, right).item()
+    trained = smoothed_cross_entropy(logits[None], right[None], pad_id=0, smoothing=epsilon).item()
+    assert loss == pytest.approx(theirs, rel=1e-12) == pytest.approx(trained, rel=1e-12)
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.parametrize("classes", [3, 5, 11])
+def test_the_masses_sum_to_one_and_the_entropy_is_the_least_loss(epsilon, classes):
+    smoothing = Smoothing(epsilon, classes)
+    masses = [smoothing.right, *[smoothing.wrong] * (classes - 1)]
+    assert math.fsum(masses) == pytest.approx(1, rel=1e-15)
+    assert smoothing.entropy == pytest.approx(-sum(m * math.log(m) for m in masses if m), abs=1e-15)
+    assert all(smoothing.cross_entropy(p / 1000) >= smoothing.entropy - 1e-12 for p in range(1, 1001))
+
+
+def test_impossible_values_are_refused():
+    for settings in ((-0.1, 5), (1.0, 5), (math.nan, 5), (0.1, 1)):
+        with pytest.raises(ConfigError):
+            Smoothing(*settings)
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        Smoothing(0.1, 5).cross_entropy(1.5)

@@ -1,0 +1,222 @@
+"""Marian's and T5's models: languages, prefixes of tasks, two vocabularies, export, and the way back."""
+
+import copy
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file
+from support.marian import LANGUAGES, make_opus_like, write_model, write_two_vocabularies
+from support.t5 import PREFIXES, write_t5
+from support.texts import SENTENCES
+from support.tolerance import near
+from transformers import MarianMTModel, MarianTokenizer
+
+from transformer import Translator
+from transformer.__main__ import main
+from transformer.checkpoint import load_checkpoint, save_checkpoint
+from transformer.data.pairs import read_pairs
+from transformer.data.tokenizer import source_ids
+from transformer.errors import CheckpointError, EmptyTextError, UserError
+from transformer.exchange.exporting import export_marian
+from transformer.exchange.importing import exact_dtype, import_checkpoint, import_translator
+from transformer.interpret.parameters import blocks_of
+
+AWKWARD = ("", " ", ">>deu<<", ">>deu<< red dog", ">>xxx<< a", ">> <<", "a >>deu<< b", "<<", ">>")
+
+
+def test_codes_of_languages_and_target_texts_become_their_ids(both):
+    ours, theirs = both
+    for text in (*SENTENCES, *AWKWARD):
+        target = theirs(text_target=text)["input_ids"]
+        assert ours.tokenizer.encode_target(text) == target[:-1], text
+        assert source_ids(ours.tokenizer, text) == theirs(text)["input_ids"], text
+    assert [f">>{language}<<" for language in ours.tokenizer.languages] == sorted(LANGUAGES)
+
+
+def test_the_smallest_exact_type_changes_no_number(both):
+    model = copy.deepcopy(both[0].model)
+    assert exact_dtype(model) == torch.float32
+    for dtype, size in ((torch.float16, 1.0), (torch.bfloat16, 1e-9)):  # so small are none in half precision
+        for parameter, weight in zip(model.parameters(), both[0].model.parameters(), strict=True):
+            parameter.data = (weight.data * size).to(dtype).float()
+        assert exact_dtype(model) == dtype
+
+
+def test_a_target_language_is_the_first_piece_typed_or_as_an_option(both, shipped):
+    ours, _ = both
+    typed = ours.trace(">>gos<< red dog")
+    chosen = ours.trace("red dog", target_language="gos")
+    assert chosen.source_tokens[0] == ">>gos<<" and chosen.source_ids == typed.source_ids
+    assert np.array_equal(chosen.cross, typed.cross)
+    assert ours.translate(["red dog"], target_language="gos") == ours.translate([">>gos<< red dog"])
+    assert ours.trace(">>deu<< red dog", target_language="gos").source_tokens[0] == ">>deu<<", "the typed one counts"
+    with pytest.raises(UserError, match="no target language 'fra': choose among deu, gos"):
+        ours.translate(["red dog"], target_language="fra")
+    with pytest.raises(EmptyTextError):
+        ours.translate([" "], target_language="gos")
+    with pytest.raises(UserError, match="it translates into one language"):
+        shipped.trace("I love my teacher.", target_language="deu")
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory):
+    """Return the import of a model of transformers with random weights, and their tokenizer."""
+    folder = tmp_path_factory.mktemp("marian")
+    write_model(folder, activation_function="swish", scale_embedding=True)
+    return Translator(import_checkpoint(folder)), MarianTokenizer.from_pretrained(folder)
+
+
+@pytest.fixture(scope="module")
+def exported(checkpoints, tmp_path_factory):
+    """Return folders of en-de as a Marian model, and under a vocabulary like opus-mt's."""
+    folder = tmp_path_factory.mktemp("exported")
+    export_marian(load_checkpoint(checkpoints / "en-de"), folder / "marian")
+    make_opus_like(folder / "marian", folder / "opus")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def sources(checkpoints):
+    return [source for source, _ in read_pairs(checkpoints / "en-de" / "samples.tsv")][:100]
+
+
+def test_transformers_translates_a_hundred_sentences_with_the_exported_model_token_for_token(
+    exported, shipped, sources
+):
+    model = MarianMTModel.from_pretrained(exported / "marian").eval()
+    tokenizer = MarianTokenizer.from_pretrained(exported / "marian")
+    batch = tokenizer(sources, return_tensors="pt", padding=True)
+    assert [row[: row.index(shipped.tokenizer.end_id) + 1] for row in batch["input_ids"].tolist()] == [
+        [*shipped.tokenizer.encode(text), shipped.tokenizer.end_id] for text in sources
+    ]
+    output = model.generate(**batch, num_beams=1, do_sample=False)
+    for row, ids in zip(output.tolist(), shipped.best_ids(sources), strict=True):
+        assert row[1 : len(ids) + 1] == list(ids)
+    assert [tokenizer.decode(row, skip_special_tokens=True) for row in output] == shipped.translate(sources)
+
+
+def test_a_trained_model_comes_back_from_an_opus_like_folder_as_it_went(exported, shipped, sources):
+    back = import_translator(exported / "opus", "cpu")
+    assert back.model.config == dataclasses.replace(
+        shipped.model.config, vocab_size=11_999, output_bias=True, pad_id=11_998, begin_id=11_998, end_id=0
+    )
+    assert back.translate(sources) == shipped.translate(sources)
+    for text in sources[:20]:
+        trace, other = shipped.trace(text), back.trace(text)
+        assert other.source_pieces[0].text == trace.source_pieces[0].text
+        assert [(p.begin, p.end) for p in other.source_pieces] == [(p.begin, p.end) for p in trace.source_pieces]
+        assert other.target_tokens == trace.target_tokens and other.decoder_input_tokens[0] == "<pad>"
+        for kind in ("encoder", "decoder", "cross"):
+            assert other.attention(kind) == near(trace.attention(kind))
+    data = back.checkpoint.data
+    assert (data["name"], data["licence"]) == ("Helsinki-NLP/opus-mt-en-de", "cc-by-4.0")
+    assert (data["source_language"], data["target_language"]) == ("English", "German")
+
+
+def test_a_model_of_another_shape_is_refused_and_nothing_is_overwritten(exported, checkpoints, shipped, tmp_path):
+    with pytest.raises(CheckpointError, match="pre-norm, and Marian's models are post-norm"):
+        export_marian(load_checkpoint(checkpoints / "reverse"), tmp_path / "out")
+    assert not list(tmp_path.iterdir())
+    before = (exported / "marian" / "config.json").stat().st_mtime_ns
+    with pytest.raises(CheckpointError, match="there already"):
+        export_marian(shipped.checkpoint, exported / "marian")
+    assert (exported / "marian" / "config.json").stat().st_mtime_ns == before
+
+
+SOURCES, TARGETS = ((5, 9, 3, 0), (7, 0), (57, 11, 6, 8, 21, 0)), ((2, 64, 8), (2, 12, 3, 5, 9), (2, 66))
+
+
+@pytest.fixture(scope="module")
+def two_folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("two")
+
+
+@pytest.fixture(scope="module")
+def two(two_folder):
+    theirs = write_two_vocabularies(two_folder)
+    return theirs, Translator(import_checkpoint(two_folder)), MarianTokenizer.from_pretrained(two_folder)
+
+
+def test_each_side_has_the_ids_and_texts_of_its_own_vocabulary(two, two_folder):
+    _, ours, theirs = two
+    for text in (*SENTENCES, "red dog"):
+        assert [*ours.tokenizer.encode(text), 0] == theirs(text)["input_ids"]
+        target = theirs(text_target=text)["input_ids"]
+        assert ours.tokenizer.encode_target(text) == target[:-1]
+    trace = ours.trace("red dog", target="rot Hund")
+    source, target = (json.loads((two_folder / name).read_text()) for name in ("vocab.json", "target_vocab.json"))
+    assert [source[token] for token in trace.source_tokens] == list(trace.source_ids)
+    assert [target[token] for token in trace.target_tokens] == list(
+        trace.target_ids
+    ) and trace.target_text == "rot Hund"
+    assert ours.may_begin_with([len(target) - 1]) and not ours.may_begin_with([len(target)])
+
+
+def test_each_matrix_is_counted_once_and_special_pieces_have_one_id_in_both(two, tmp_path):
+    _, ours, _ = two
+    count, blocks = ours.model.count_parameters(), blocks_of(ours.model)
+    assert sum(block.parameters for block in blocks) == count
+    shared = {block.name: block.shared_with for block in blocks if block.shared_with}
+    assert shared == {"generator": "target_embedding"}
+    with pytest.raises(CheckpointError, match="its languages have a vocabulary each"):
+        export_marian(ours.checkpoint, tmp_path / "out")
+    save_checkpoint(tmp_path, ours.checkpoint, torch.float32)
+    vocabulary = json.loads((tmp_path / "target_vocab.json").read_text())
+    swapped = {"<pad>": vocabulary["</s>"], "</s>": vocabulary["<pad>"]}
+    (tmp_path / "target_vocab.json").write_text(json.dumps(vocabulary | swapped))
+    with pytest.raises(CheckpointError, match="unlike ids"):
+        load_checkpoint(tmp_path)
+
+
+@pytest.fixture
+def t5_folder(tmp_path):
+    t5_folder = tmp_path / "model"
+    t5_folder.mkdir()
+    write_t5(t5_folder, "flan-t5")
+    return t5_folder
+
+
+def test_prefixes_of_tasks_are_imported_and_come_first(t5_folder, tmp_path):
+    ours = import_translator(t5_folder, "cpu")
+    assert ours.checkpoint.prefixes == PREFIXES
+    chosen = ours.trace("red dog", task="translate English to German:")
+    typed = ours.trace("translate English to German: red dog")
+    assert chosen.source_text == typed.source_text and chosen.source_ids == typed.source_ids
+    assert chosen.source_ids != ours.trace("red dog").source_ids
+    again = ours.trace("translate English to German: red dog", task="translate English to German: ")
+    assert again.source_text == typed.source_text, "a typed prefix is not added again"
+    assert ours.translate(["red dog"], task=PREFIXES["summarization"]) == ours.translate(["summarize: red dog"])
+    with pytest.raises(CheckpointError):
+        import_translator(tmp_path, "cpu")
+
+
+def test_pickled_weights_and_an_unused_bias_are_imported(t5_folder):
+    expected = import_translator(t5_folder, "cpu").translate(["red dog"])
+    weights = load_file(t5_folder / "model.safetensors")
+    weights["decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight"] = torch.zeros(8, 5)
+    weights["decoder.embed_tokens.weight"] = weights["shared.weight"]
+    torch.save(weights, t5_folder / "pytorch_model.bin")
+    (t5_folder / "model.safetensors").unlink()
+    assert import_translator(t5_folder, "cpu").translate(["red dog"]) == expected
+
+
+@pytest.mark.usefixtures("command_line")
+def test_commands_use_the_languages_and_the_prefix_of_their_options(both, t5_folder, tmp_path, capsys):
+    folder, made, pairs, tables = tmp_path / "marian", str(tmp_path / "t5"), tmp_path / "pairs.tsv", []
+    save_checkpoint(folder, both[0].checkpoint)
+    for start, *options in (("",), ("", "--target-language", "gos"), (">>gos<< ",)):
+        pairs.write_text("".join(f"{start}{text}\tred dog\n" for text in ("red dog", "red cat", "dog")))
+        out = tmp_path / f"{len(tables)}.csv"
+        measure = ["importance", "--checkpoint", str(folder), "--pairs", str(pairs), "--out", str(out)]
+        assert main([*measure, *options]) == 0
+        tables.append(out.read_text())
+    assert tables[1] == tables[2] != tables[0]
+    assert main(["import", str(t5_folder), "--out", made]) == 0
+    task = PREFIXES["translation_en_to_de"]
+    capsys.readouterr()
+    assert main(["translate", "red dog", "small cat", "--prefix", task, "--checkpoint", made]) == 0
+    expected = Translator.load(made).translate([f"{task} red dog", f"{task} small cat"])
+    assert capsys.readouterr().out.splitlines() == expected
