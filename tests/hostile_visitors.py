@@ -95,7 +95,7 @@ async def problems(run: Awaitable[Run]) -> list[str]:
         ended = await asyncio.wait_for(run, PATIENCE)
     except TimeoutError:
         return ["hangs"]
-    return ended.exceptions + [text for text in ended.told if "Traceback" in text]
+    return ended.exceptions + [message for message in ended.messages if "Traceback" in message]
 
 
 async def show(address: str, shown: Path, real: Path, seed: int, numbers: range) -> list[str]:
