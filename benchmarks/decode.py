@@ -1,8 +1,7 @@
-"""How long one sentence takes to translate and to trace, and batches; beside others with the same trained weights.
+"""Times of one sentence, translated and traced, and of batches; beside other libraries with the same trained weights.
 
-The others: transformers' Marian, and CTranslate2 in float32 and int8. None is timed that translates in another way, but
-for int8, which rounds: how many sentences it translates alike is printed. And beside what reading the weights takes:
-from memory at each step, or from memory once and then from the cache, in which a step's weights have room.
+The others: transformers' Marian, and CTranslate2 in float32 and int8. All of them must give the same translations, but
+for int8, which rounds: the number of sentences that it translates alike is printed.
 
 python -m benchmarks.decode --pairs TEST.tsv.gz [--checkpoint FOLDER] [--rounds N]
 """
@@ -23,7 +22,6 @@ from transformers import MarianMTModel
 from benchmarks.timing import (
     describe_load,
     describe_machine,
-    memory_bandwidth,
     milliseconds,
     print_table,
     time_interleaved,
@@ -34,7 +32,6 @@ from transformer.data.batching import Ids
 from transformer.data.pairs import read_pairs
 from transformer.data.tokenizer import source_ids
 from transformer.exchange import export_marian
-from transformer.model.transformer import Transformer
 
 try:
     import ctranslate2
@@ -89,10 +86,10 @@ def _serve(parent: Connection, folder: str, options: dict) -> None:
             batch, length = parent.recv()
         except EOFError:  # the parent has ended
             return
-        found = run.translate_batch(
+        results = run.translate_batch(
             batch, beam_size=1, max_batch_size=0, max_input_length=0, max_decoding_length=length, return_end_token=True
         )
-        parent.send([each.hypotheses[0] for each in found])
+        parent.send([each.hypotheses[0] for each in results])
 
 
 def _specification(model: MarianMTModel, tokens: list[str], begin: str):
@@ -116,8 +113,7 @@ BARS = {  # at each of the lengths
     "trace / Marian with maps": (0.7, 0.7),
     "translate / CTranslate2 float32": (1.0, 1.15),
 }
-FLOORS = 1.8
-SENTENCES_A_SECOND = 200
+SENTENCES_PER_SECOND = 200
 SHARE_OF_CTRANSLATE2 = 1.0  # of its sentences a second in float32
 
 
@@ -139,8 +135,6 @@ def main() -> None:
     arguments = parser.parse_args()
     translator = Translator.load(arguments.checkpoint, "cpu")
     texts = [source for source, _ in read_pairs(arguments.pairs)]
-    once, step = bytes_read(translator.model)
-    bandwidth, cached = memory_bandwidth(), memory_bandwidth(round(step / 2**20), rounds=200)
     fast, watched = (make_marian(translator, kind) for kind in ("sdpa", "eager"))
     peers = {f"CTranslate2 {kind}": CTranslate2Peer(translator, kind) for kind in WEIGHTS} if ctranslate2 else {}
     print(describe_machine("transformers", *(["ctranslate2"] if peers else [])))
@@ -148,19 +142,12 @@ def main() -> None:
     if not peers:
         print(MISSING)
     plain, eager = (model.config._attn_implementation for model in (fast, watched))
-    print(f"{bandwidth / 1e9:.1f} GB/s read from memory, {cached / 1e9:.1f} over a step's weights again and again")
-    print(f"weights read: {once / 1e6:.1f} MB once a sentence, {step / 1e6:.1f} MB a step")
     print(f"Marian's attention: {plain}, with maps {eager}, the only one that returns them")
     cases = [make_case(translator, find_text(translator, texts, length)) for length in SOURCE_LENGTHS]
     runs = [contenders(translator, case, fast, watched) | peers_of(peers, case) for case in cases]
     seconds = [time_interleaved(each, arguments.rounds) for each in runs]
-    steps = [len(case.target_ids) for case in cases]
-    floors = {
-        "weights from memory": [(once + count * step) / bandwidth for count in steps],
-        "weights from memory, then cache": [(once + step) / bandwidth + (count - 1) * step / cached for count in steps],
-    }
-    print_times(cases, seconds, floors)
-    print_ratios(cases, seconds, floors)
+    print_times(cases, seconds)
+    print_ratios(cases, seconds)
     print_batches(translator, peers, texts, max(1, arguments.rounds // 6))
     print(describe_load())
 
@@ -206,7 +193,7 @@ def contenders(
 
 @torch.inference_mode()
 def generate(model: MarianMTModel, case: Case, *, with_maps: bool) -> None:
-    """Greedy decoding with Marian's own cache; what it finds must be what is found here, or nothing is timed."""
+    """Decode greedily with Marian's cache; its translation must be ours, or nothing is timed."""
     output = model.generate(
         torch.tensor([case.source_ids]),
         attention_mask=torch.ones(1, len(case.source_ids), dtype=torch.int64),
@@ -229,40 +216,22 @@ def peers_of(peers: dict[str, CTranslate2Peer], case: Case) -> dict[str, Callabl
     return {name: partial(peer.translate, [case.source_ids]) for name, peer in peers.items()}
 
 
-def bytes_read(model: Transformer) -> tuple[int, int]:
-    """Return the bytes of the weights that are used once a sentence, and of those that a greedy step reads.
-
-    Cross-attention's W_K and W_V, two thirds of its first projection, are used once: the memory does not change. The
-    output projection is read in 8 bits where its greatest logit is found so.
-    """
-    memory = sum(_bytes(layer.cross_attention.query_key_value) for layer in model.decoder) * 2 // 3
-    once = _bytes(model.encoder) + _bytes(model.encoder_norm) + memory
-    with torch.inference_mode():
-        rough = model.output_projection.rough_choice() is not None
-    output = model.output_projection.weight.numel() if rough else _bytes(model.output_projection)
-    return once, _bytes(model.decoder) - memory + _bytes(model.decoder_norm) + output
-
-
-def print_times(cases: list[Case], seconds: list[dict[str, list[float]]], floors: dict[str, list[float]]) -> None:
+def print_times(cases: list[Case], seconds: list[dict[str, list[float]]]) -> None:
     """Milliseconds a sentence, a column a case."""
     head = ["milliseconds: median (fastest - slowest)"]
     head += [f"{len(case.source_ids)} source, {len(case.target_ids)} new tokens" for case in cases]
     rows = [[name, *(milliseconds(each[name]) for each in seconds)] for name in seconds[0]]
-    rows += [[f"floor: {name}", *(f"{floor * 1e3:.1f}" for floor in each)] for name, each in floors.items()]
     print_table("One sentence", head, rows)
 
 
-def print_ratios(cases: list[Case], seconds: list[dict[str, list[float]]], floors: dict[str, list[float]]) -> None:
-    """Ratios against their bars, each the median of the rounds' own: what disturbs a round disturbs both."""
+def print_ratios(cases: list[Case], seconds: list[dict[str, list[float]]]) -> None:
+    """Print ratios against their bars, medians over the rounds: noise of a round affects both contenders."""
     rows = []
     for name, bars in BARS.items():
         ours, theirs = name.split(" / ")
         if theirs in seconds[0]:
             ratios = [_ratio(each[ours], each[theirs]) for each in seconds]
             rows.append([name, *map(verdict, ratios, bars)])
-    for name, each_floor in floors.items():
-        fastest = [min(each["translate"]) / floor for each, floor in zip(seconds, each_floor, strict=True)]
-        rows.append([f"fastest translate / {name}", *(verdict(ratio, FLOORS) for ratio in fastest)])
     print_table("Ratios, median of rounds", ["", *(f"{len(case.source_ids)} source tokens" for case in cases)], rows)
 
 
@@ -282,7 +251,7 @@ def print_batches(translator: Translator, peers: dict[str, CTranslate2Peer], tex
     for name, times in taken.items():
         rates = [len(group) / statistics.median(each) for group, each in zip(groups, times, strict=True)]
         mean = sum(map(len, groups)) / sum(map(statistics.median, times))
-        bar = verdict(mean, SENTENCES_A_SECOND, at_most=False) if name == OURS else f"{mean:.2f}"
+        bar = verdict(mean, SENTENCES_PER_SECOND, at_most=False) if name == OURS else f"{mean:.2f}"
         rows.append([name, f"{rates[0]:.0f}", bar, f"{min(rates):.0f} - {max(rates):.0f}", alike[name]])
     head = ["sentences a second", f"first {BATCH}", f"mean over {len(groups)} batches", "slowest - fastest", "alike"]
     print_table(f"Greedy, batches of {BATCH}", head, rows)
@@ -293,25 +262,21 @@ def print_batches(translator: Translator, peers: dict[str, CTranslate2Peer], tex
 
 
 def count_alike(translator: Translator, peer: CTranslate2Peer, groups: Sequence[Sequence[str]], sources: list) -> str:
-    """How many of all sentences a peer translates token for token as here; in float32 it has to be all."""
+    """Count the sentences that a peer translates token for token as here; in float32 it has to be all."""
     pairs = [
         (ours, theirs)
         for group, batch in zip(groups, sources, strict=True)
         for ours, theirs in zip(translator.best_ids(group), peer.translate(batch), strict=True)
     ]
-    said = f"{sum(ours == theirs for ours, theirs in pairs)} of {len(pairs)}"
+    text = f"{sum(ours == theirs for ours, theirs in pairs)} of {len(pairs)}"
     if peer.weights == "float32" and not all(ours == theirs for ours, theirs in pairs):
-        raise SystemExit(f"CTranslate2 translates only {said} sentences alike.")
-    return said
+        raise SystemExit(f"CTranslate2 translates only {text} sentences alike.")
+    return text
 
 
 def _ratio(ours: Sequence[float], theirs: Sequence[float]) -> float:
     """Return the median over the rounds of one's seconds divided by the other's."""
     return statistics.median(one / other for one, other in zip(ours, theirs, strict=True))
-
-
-def _bytes(module: torch.nn.Module) -> int:
-    return sum(parameter.nbytes for parameter in module.parameters())
 
 
 if __name__ == "__main__":

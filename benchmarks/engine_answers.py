@@ -1,4 +1,4 @@
-"""Ask the engine of the browser in node: what tests and benchmarks hold against PyTorch."""
+"""Answers of the browser's engine in node, for comparison with PyTorch in tests and benchmarks."""
 
 import json
 import shutil
@@ -17,14 +17,14 @@ _ARRAY = "array"
 
 @dataclass(frozen=True)
 class Run:
-    """What one model is asked with one kernel, "plain" or "simd": verbs, each with what it is given.
+    """Questions to one model with one kernel, "plain" or "simd": verbs of tests/javascript/answers.js with arguments.
 
-    model: its name among those that `ask_engine` is given. The verbs are those of tests/javascript/answers.js.
+    model: its name among the models of `ask_engine`.
     """
 
     model: str
     kernel: str
-    asked: Sequence[Sequence[object]]
+    questions: Sequence[Sequence[object]]
 
 
 def ask_engine(folder: Path, models: Mapping[str, tuple[dict, bytes]], runs: Sequence[Run]) -> list[list[Any]]:
@@ -36,8 +36,8 @@ def ask_engine(folder: Path, models: Mapping[str, tuple[dict, bytes]], runs: Seq
     for name, (header, content) in models.items():
         (folder / f"{name}.json").write_text(json.dumps(header), encoding="utf-8")
         (folder / f"{name}.bin").write_bytes(content)
-    asked = [{"model": run.model, "kernel": run.kernel, "asked": run.asked} for run in runs]
-    (folder / "asked.json").write_text(json.dumps(asked), encoding="utf-8")  # surrogates as escapes
+    content = [{"model": run.model, "kernel": run.kernel, "asked": run.questions} for run in runs]
+    (folder / "asked.json").write_text(json.dumps(content), encoding="utf-8")  # surrogates as escapes
     node = shutil.which("node")
     if node is None:
         raise FileNotFoundError("node is needed to run the engine.")

@@ -12,7 +12,7 @@ import random
 import statistics
 from collections.abc import Sequence
 
-from playwright.sync_api import Browser, Error, Page, sync_playwright
+from playwright.sync_api import Browser, Error, Page, Playwright, sync_playwright
 
 from .peer_pages import HEADS, LAYERS, model_view_html, random_trace, serve_views
 from .timing import describe_load, describe_machine, print_table, spread, verdict
@@ -33,6 +33,7 @@ PEER_LIMIT = 60.0  # seconds that BertViz gets for 128 tokens
 SENTENCES = 50
 SETTLE = 500  # ms of rest before each timed act
 MOVES = 40
+HEAD = ["contender", "seconds: median (least - most)", "bar", "kB"]
 # What the pointer moves over, and how many places of it there are at most
 TARGETS = {"a cell of the map": ".map canvas", "a head": ".overview canvas", "a token": ".query_tokens button"}
 
@@ -144,48 +145,46 @@ def _beside_the_peer(browser: Browser, server: Server, rounds: int) -> None:
             sent.append(explorer.bytes)
     explorer.page.context.close()
     peer.context.close()
-    own, other = (statistics.median(seconds[1:]) for seconds in (ours, theirs))
+    median, other = (statistics.median(seconds[1:]) for seconds in (ours, theirs))
     size, peer_size = statistics.median(sent), statistics.median(map(len, views.values()))
     rows = [
-        ["explorer", spread(ours[1:], 3), verdict(own, BARS["drawn 32"]), f"{size / 1000:,.0f}"],
+        ["explorer", spread(ours[1:], 3), verdict(median, BARS["drawn 32"]), f"{size / 1000:,.0f}"],
         ["BertViz", spread(theirs[1:], 3), "", f"{peer_size / 1000:,.0f}"],
-        ["ratio", verdict(other / own, BARS["sooner"], at_most=False), "", verdict(size / peer_size, BARS["bytes"])],
+        ["ratio", verdict(other / median, BARS["sooner"], at_most=False), "", verdict(size / peer_size, BARS["bytes"])],
     ]
-    head = ["32 tokens a side", "seconds: median (least - most)", "bar", "kB"]
-    print_table("From the data's arrival to all heads drawn", head, rows)
+    print_table("32 tokens per side, from the data's arrival to all heads drawn", HEAD, rows)
 
 
-def _long_sentences(browser: Browser, playwright, server: Server) -> None:
-    """128 tokens a side: the explorer thrice, BertViz once, with a limit, in a browser of its own."""
-    explorer = Explorer(browser, server, SIDES[1])
-    seconds = [explorer.next_sentence() for _ in range(3)]
-    bar, size = verdict(statistics.median(seconds), BARS["drawn 128"]), f"{explorer.bytes / 1000:,.0f}"
-    explorer.page.context.close()
-    view = model_view_html(random_trace(SIDES[1], 1))
-    other = launch(playwright)
+def _long_sentences(browser: Browser, playwright: Playwright, server: Server) -> None:
+    """Draw 128 tokens per side: thrice in the explorer, once in BertViz, with a limit and in another browser."""
+    view, other = model_view_html(random_trace(SIDES[1], 1)), launch(playwright)
     peer = _page(other)
     with serve_views({"view.html": view}) as address:
         peer.goto(address)
         peer.wait_for_function("window.ready")
         peer.evaluate(f"void show('view.html', {LAYERS * HEADS}).then((ms) => (window.result = ms))")
         try:
-            took = peer.wait_for_function("window.result", timeout=PEER_LIMIT * 1000).json_value() / 1000
-            words = f"{took:.2f}"
+            seconds = peer.wait_for_function("window.result", timeout=PEER_LIMIT * 1000).json_value() / 1000
+            words = f"{seconds:.2f}"
         except Error as error:  # it took too long, or the page crashed
             words = f"none: {str(error).splitlines()[0]}"
     other.close()
-    rows = [["explorer", spread(seconds, 3), bar, size], ["BertViz", words, "", f"{len(view) / 1000:,.0f}"]]
-    print_table("The same", ["128 tokens a side", "seconds: median (least - most)", "bar", "kB"], rows)
+    rows = [_drawn(browser, server, SIDES[1], (LAYERS, HEADS), 3, BARS["drawn 128"])]
+    rows.append(["BertViz", words, "", f"{len(view) / 1000:,.0f}"])
+    print_table("128 tokens per side", HEAD, rows)
+
+
+def _drawn(browser: Browser, server: Server, side: int, shape: tuple[int, int], rounds: int, bar: float) -> list[str]:
+    """Return a row of the times from the data's arrival to all heads drawn."""
+    explorer = Explorer(browser, server, side, shape)
+    seconds = [explorer.next_sentence() for _ in range(rounds)]
+    explorer.page.context.close()
+    return ["explorer", spread(seconds, 3), verdict(statistics.median(seconds), bar), f"{explorer.bytes / 1000:,.0f}"]
 
 
 def _wide(browser: Browser, server: Server, rounds: int) -> None:
-    """12 layers of 16 heads, without the peer."""
-    explorer = Explorer(browser, server, SIDES[0], WIDE)
-    seconds = [explorer.next_sentence() for _ in range(rounds)]
-    bar, size = verdict(statistics.median(seconds), BARS["drawn wide"]), f"{explorer.bytes / 1000:,.0f}"
-    explorer.page.context.close()
-    head = ["12 x 16 heads of three kinds", "seconds: median (least - most)", "bar", "kB"]
-    print_table("The same", head, [[f"{SIDES[0]} tokens a side", spread(seconds, 3), bar, size]])
+    rows = [_drawn(browser, server, SIDES[0], WIDE, rounds, BARS["drawn wide"])]
+    print_table("12 layers of 16 heads of three kinds, 32 tokens per side", HEAD, rows)
 
 
 def _hover(browser: Browser, server: Server, cases: Sequence[tuple[int, tuple[int, int]]]) -> None:
@@ -194,10 +193,10 @@ def _hover(browser: Browser, server: Server, cases: Sequence[tuple[int, tuple[in
         explorer = Explorer(browser, server, side, shape)
         explorer.page.wait_for_timeout(SETTLE)
         for name, selector in TARGETS.items():
-            found = _moves(explorer.page, selector)
-            bar = verdict(statistics.median(found), BARS["hover"])
+            times = _moves(explorer.page, selector)
+            bar = verdict(statistics.median(times), BARS["hover"])
             where = f"{name}, {side} tokens a side" + f", {shape[0]} x {shape[1]} heads" * (shape == WIDE)
-            rows.append([where, bar, f"{max(found):.0f}", len(found)])
+            rows.append([where, bar, f"{max(times):.0f}", len(times)])
         explorer.page.context.close()
     head = ["pointer over", "ms to the frame: median", "slowest", "moves"]
     print_table("From the pointer's move to the frame that says what is there", head, rows)
@@ -210,7 +209,7 @@ def _moves(page: Page, selector: str) -> list[float]:
     """
     chance, targets = random.Random(1), page.locator(f".explorer {selector}")
     targets.first.scroll_into_view_if_needed()
-    found = []
+    times = []
     for _ in range(4 * MOVES):
         box = targets.nth(chance.randrange(targets.count())).bounding_box()
         x, y = (box[start] + chance.uniform(0.2, 0.9) * box[size] for start, size in (("x", "width"), ("y", "height")))
@@ -219,10 +218,10 @@ def _moves(page: Page, selector: str) -> list[float]:
         page.evaluate("hovers.length = 0, 0")
         page.mouse.move(x, y)
         page.wait_for_timeout(60)
-        found += [milliseconds for milliseconds, changed in page.evaluate("hovers") if changed]
-        if len(found) >= MOVES:
-            return found
-    raise RuntimeError(f"only {len(found)} moves over {selector} changed what is said")
+        times += [milliseconds for milliseconds, changed in page.evaluate("hovers") if changed]
+        if len(times) >= MOVES:
+            return times
+    raise RuntimeError(f"only {len(times)} moves over {selector} changed what is said")
 
 
 def _memory(browser: Browser, server: Server) -> None:

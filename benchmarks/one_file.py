@@ -10,6 +10,7 @@ Needs node, and for `speed` a Chromium and playwright.
 import argparse
 import json
 import random
+import re
 import statistics
 import tempfile
 import time
@@ -49,7 +50,13 @@ VIEWS = ("home", "attention", "decoding", "heads", "inside")
 UNBARRED = "Chromium plain", "heads"  # all heads are promised with the kernel
 LOSS = 0.2  # of BLEU
 SECONDS = 2.0  # for each measurement of a round
-KEYS = ("heads", "heads cpu", "heads first", "opened", "megabytes", "share", "megabytes ablating")
+COLUMNS = {  # title of a column by the key of a measurement
+    "trace": "trace, ms",
+    "heads": "72 heads, ms",
+    "heads first": "first such, ms",
+    "opened": "first translation, s",
+    "megabytes": "MB",
+}
 
 
 @dataclass(frozen=True)
@@ -68,10 +75,10 @@ class Model:
         round_weights(rounded.model)
         return cls(Path(name).name, load_checkpoint(locate(name)), packed, Translator(rounded))
 
-    def ask(self, kernel: str, asked: Sequence[Sequence[object]]) -> list:
+    def ask(self, kernel: str, questions: Sequence[Sequence[object]]) -> list:
         """Ask the engine in node."""
         with tempfile.TemporaryDirectory() as folder:
-            [answers] = ask_engine(Path(folder), {self.name: self.packed}, [Run(self.name, kernel, asked)])
+            [answers] = ask_engine(Path(folder), {self.name: self.packed}, [Run(self.name, kernel, questions)])
         return answers
 
     def sources(self, texts: Sequence[str]) -> list[list[int]]:
@@ -91,11 +98,11 @@ def compare(model: Model, texts: Sequence[str]) -> None:
             _furthest(model, kernel, [(sources[at], greedy[at]) for at in some], far)
         heads = [(sources[at], greedy[at]) for at in range(min(ABLATED, len(sources)))]
         turned = _losses(model, kernel, heads, far)
-        found = model.ask(kernel, [["decode", source, {}] for source in sources[:most]])
+        decoded = model.ask(kernel, [["decode", source, {}] for source in sources[:most]])
         searched = model.ask(kernel, [["beam", source, {}] for source in sources[:most]])
-        same = sum(one["targetIds"] == ids for one, ids in zip(found, greedy, strict=False))
+        same = sum(one["targetIds"] == ids for one, ids in zip(decoded, greedy, strict=False))
         same_beams = sum(one["ended"][0]["ids"] == ids for one, ids in zip(searched, beams, strict=False))
-        count = len(found)
+        count = len(decoded)
         differences = [f"{value:.1e}" for value in far.values()]
         rows.append((kernel, *differences, turned, f"{same} of {count}", f"{same_beams} of {count}"))
     head = ("kernel", "logits", *AttentionKind, "losses of heads", "heads that turn otherwise", "greedy", "beam 4")
@@ -104,8 +111,8 @@ def compare(model: Model, texts: Sequence[str]) -> None:
 
 def _furthest(model: Model, kernel: str, pairs: Sequence[tuple[list[int], list[int]]], far: dict[str, float]) -> None:
     """Note the greatest differences of logits and maps."""
-    asked = [question for pair in pairs for question in (["logits", *pair], ["replay", *pair])]
-    answers = iter(model.ask(kernel, asked))
+    questions = [question for pair in pairs for question in (["logits", *pair], ["replay", *pair])]
+    answers = iter(model.ask(kernel, questions))
     for source, target in pairs:
         seen = record(model.translator.model, [source], [[model.translator.model.config.begin_id, *target[:-1]]])
         logits, replay = next(answers), next(answers)
@@ -122,8 +129,8 @@ def _losses(model: Model, kernel: str, pairs: Sequence[tuple[list[int], list[int
         expected = head_importance(model.translator.model, source, target)
         assert expected.turned is not None
         for each in answer["each"]:
-            kind, *place = each["head"].split(".")
-            at = tuple(map(int, place))
+            kind, *numbers = each["head"].split(".")
+            at = tuple(map(int, numbers))
             far["losses"] = max(far["losses"], float(np.abs(each["losses"] - expected.of(kind)[at]).max()))
             otherwise += bool(each["turned"] != expected.turned[kind][at])
     return otherwise
@@ -132,85 +139,79 @@ def _losses(model: Model, kernel: str, pairs: Sequence[tuple[list[int], list[int
 def compare_bleu(model: Model, pairs: Sequence[tuple[str, str]], name: str) -> None:
     """Print the BLEU of greedy translations with the shipped weights and with int8's."""
     sources, references = [source for source, _ in pairs], [[target for _, target in pairs]]
-    found = [Translator(each).translate(sources) for each in (model.shipped, model.translator.checkpoint)]
-    shipped, rounded = (sacrebleu.corpus_bleu(texts, references).score for texts in found)
-    same = sum(one == other for one, other in zip(*found, strict=True))
+    both = [Translator(each).translate(sources) for each in (model.shipped, model.translator.checkpoint)]
+    shipped, rounded = (sacrebleu.corpus_bleu(texts, references).score for texts in both)
+    same = sum(one == other for one, other in zip(*both, strict=True))
     rows = [(name, len(pairs), f"{shipped:.2f}", f"{rounded:.2f}", same, verdict(shipped - rounded, LOSS))]
     print_table("What int8 costs", ("pairs", "of them", "shipped", "int8", "the same", "BLEU lost"), rows)
 
 
 def measure(model: Model, rounds: int) -> None:
-    """Print times of one sentence in PyTorch, node and Chromium, taken in turn, and what a page weighs."""
-    text, translator = SENTENCE, model.translator
-    trace = translator.trace(text)
+    """Print times of one sentence in PyTorch, node and Chromium, taken in turn, and the memory of a page."""
+    translator, results = model.translator, {}
+    trace = translator.trace(SENTENCE)
     ids = list(trace.source_ids), list(trace.target_ids)
-    found: dict[str, list[dict[str, float]]] = {}
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         page = Path(folder) / "live.html"
-        page.write_text(live_file(model.shipped, model.name, None, text), encoding="utf-8")
+        page.write_text(live_file(model.shipped, model.name, None, SENTENCE), encoding="utf-8")
         browser = launch(playwright)
         for _ in range(rounds):
-            found.setdefault("PyTorch", []).append(_in_pytorch(translator, text, *ids))
+            results.setdefault("PyTorch", []).append(_in_pytorch(translator, *ids))
             for kernel in BARS:
-                found.setdefault(f"node {kernel}", []).append(_in_node(model, kernel, text, *ids))
-                found.setdefault(f"Chromium {kernel}", []).append(_in_chromium(browser, page, kernel, ids[1]))
+                results.setdefault(f"node {kernel}", []).append(_in_node(model, kernel, *ids))
+                results.setdefault(f"Chromium {kernel}", []).append(_in_chromium(browser, page, kernel, ids[1]))
         typing = _typing(browser, page)
         browser.close()
-        _print_measured(found, len(ids[0]), len(ids[1]), page.stat().st_size)
+        _print_measured(results)
+        print(f"the file: {verdict(page.stat().st_size / 1e6, FILE)} MB")
     for view, milliseconds in typing.items():
         print(f"typing in {view}, the main thread's longest task: {verdict(milliseconds, LONGEST)} ms of the processor")
 
 
-def _print_measured(found: dict[str, list[dict[str, float]]], source: int, target: int, size: int) -> None:
-    rows = [(name, *(_least(rounds, key) for key in ("trace", "cpu", *KEYS))) for name, rounds in found.items()]
-    times = ("trace, ms", "processor's", "72 heads, ms", "processor's", "first such, ms", "first translation, s")
-    head = ("", *times, "MB", "share", "MB while ablating")
-    print_table(
-        f"{source} + {target} tokens, the least of {len(found['PyTorch'])} rounds, {describe_load()}", head, rows
-    )
-    # What else the machine does makes all slower, so ratios are of the same round; of several the median.
+def _print_measured(results: dict[str, list[dict[str, float]]]) -> None:
+    rows = [
+        (name, *(f"{min(each[key] for each in rounds):.1f}" if key in rounds[0] else "" for key in COLUMNS))
+        for name, rounds in results.items()
+    ]
+    print_table(f"The least of {len(results['PyTorch'])} rounds, {describe_load()}", ("", *COLUMNS.values()), rows)
+    # Other load makes all slower, so a ratio is of one round; of several the median.
     for name in ("Chromium simd", "Chromium plain"):
         for key, bar in (("trace", BARS[name.split()[1]]), ("heads", HEADS)):
-            ratios = [one[key] / other[key] for one, other in zip(found[name], found["PyTorch"], strict=True)]
-            least = min(each[key] for each in found[name]) / min(each[key] for each in found["PyTorch"])
-            said = (
-                f"{statistics.median(ratios):.2f}"
-                if (name, key) == UNBARRED
-                else verdict(statistics.median(ratios), bar)
-            )
-            print(f"{name}, {key}: {said} of PyTorch's; least by least {least:.2f}")
-        print(f"{name}, opened to the first translation: {verdict(min(e['opened'] for e in found[name]), OPENING)} s")
-        print(f"{name}, memory: {verdict(min(each['megabytes'] for each in found[name]), MEGABYTES)} MB")
-    print(f"the file: {verdict(size / 1e6, FILE)} MB")
+            pairs = zip(results[name], results["PyTorch"], strict=True)
+            ratio = statistics.median(one[key] / other[key] for one, other in pairs)
+            print(f"{name}, {key}: {f'{ratio:.2f}' if (name, key) == UNBARRED else verdict(ratio, bar)} of PyTorch's")
+        for key, bar, unit in (
+            ("opened", OPENING, "s to the first translation"),
+            ("megabytes", MEGABYTES, "MB of memory"),
+        ):
+            print(f"{name}: {verdict(min(each[key] for each in results[name]), bar)} {unit}")
 
 
-def _least(rounds: list[dict[str, float]], key: str) -> str:
-    return f"{min(each[key] for each in rounds):.1f}" if key in rounds[0] else ""
-
-
-def _in_pytorch(translator: Translator, text: str, source: list[int], target: list[int]) -> dict[str, float]:
+def _in_pytorch(translator: Translator, source: list[int], target: list[int]) -> dict[str, float]:
     torch.set_num_threads(1)
-    own, own_cpu = _timed(lambda: translator.trace(text))
-    heads, heads_cpu = _timed(lambda: head_importance(translator.model, source, target))
-    return {"trace": own, "cpu": own_cpu, "heads": heads, "heads cpu": heads_cpu}
+    trace = _least_milliseconds(lambda: translator.trace(SENTENCE))
+    return {"trace": trace, "heads": _least_milliseconds(lambda: head_importance(translator.model, source, target))}
 
 
-def _timed(work: Callable[[], object]) -> tuple[float, float]:
-    """Milliseconds: the least of as many runs as fit, and the processor's time of one in the mean."""
+def _least_milliseconds(work: Callable[[], object]) -> float:
+    """Return the least time of as many runs as fit into SECONDS."""
     work()
-    found, start, end = [], time.process_time(), time.perf_counter() + SECONDS
-    while time.perf_counter() < end or len(found) < 3:
+    times, end = [], time.perf_counter() + SECONDS
+    while time.perf_counter() < end or len(times) < 3:
         before = time.perf_counter()
         work()
-        found.append(1e3 * (time.perf_counter() - before))
-    return min(found), 1e3 * (time.process_time() - start) / len(found)
+        times.append(1e3 * (time.perf_counter() - before))
+    return min(times)
 
 
-def _in_node(model: Model, kernel: str, text: str, source: list[int], target: list[int]) -> dict[str, float]:
-    asked = [["time", SECONDS, ["trace", text, {}]], ["time", SECONDS, ["losses", source, target]], ["megabytes"]]
-    own, heads, megabytes = model.ask(kernel, asked)
-    times = {"trace": min(own["all"]), "cpu": own["cpu"], "heads": min(heads["all"]), "heads cpu": heads["cpu"]}
-    return {**times, "megabytes": megabytes}
+def _in_node(model: Model, kernel: str, source: list[int], target: list[int]) -> dict[str, float]:
+    questions = [
+        ["time", SECONDS, ["trace", SENTENCE, {}]],
+        ["time", SECONDS, ["losses", source, target]],
+        ["megabytes"],
+    ]
+    trace, heads, megabytes = model.ask(kernel, questions)
+    return {"trace": min(trace["all"]), "heads": min(heads["all"]), "megabytes": megabytes}
 
 
 # What the page itself asks for, and waits for: messages from and to its worker included.
@@ -240,7 +241,7 @@ _COMPILES = "'wasm-unsafe-eval'"  # the word in the page's policy without which 
 
 
 def _in_chromium(browser: Browser, page: Path, kernel: str, target: list[int]) -> dict[str, float]:
-    """Open the page from the disk, offline, and time what it computes; memory is the process's of the page."""
+    """Open the page from the disk, offline, and time its computations; memory is that of the page's process."""
     if kernel == "plain":
         text = page.read_text("utf-8")
         page = page.with_name("plain.html")
@@ -250,25 +251,21 @@ def _in_chromium(browser: Browser, page: Path, kernel: str, target: list[int]) -
     tab.goto(page.as_uri())
     tab.locator("body[data-shown]").wait_for()
     opened = tab.evaluate("performance.now()") / 1e3
-    found = tab.evaluate(_MEASURE, [target, SECONDS])
-    assert ("WebAssembly" in found["where"]) == (kernel == "simd"), found
-    ablating, _ = _megabytes_without_garbage(browser, tab)
+    times = tab.evaluate(_MEASURE, [target, SECONDS])
+    assert ("WebAssembly" in times["where"]) == (kernel == "simd"), times
     while len(tab.workers) > 1:  # the helper leaves
         tab.wait_for_timeout(100)
-    megabytes, share = _megabytes_without_garbage(browser, tab)
+    context.new_cdp_session(tab).send("HeapProfiler.collectGarbage")
+    megabytes = _renderer_megabytes(browser)
     context.close()
-    memory = {"megabytes": megabytes, "share": share, "megabytes ablating": ablating}
-    return {**memory, "trace": found["trace"], "heads": found["heads"], "heads first": found["first"], "opened": opened}
-
-
-def _megabytes_without_garbage(browser: Browser, tab: Page) -> tuple[float, float]:
-    tab.context.new_cdp_session(tab).send("HeapProfiler.collectGarbage")
-    return _renderer_megabytes(browser)
+    return {"trace": times["trace"], "heads": times["heads"], "heads first": times["first"], "opened": opened} | {
+        "megabytes": megabytes
+    }
 
 
 def _typing(browser: Browser, page: Path) -> dict[str, float]:
     """Type a sentence in each view; return the longest task of the page's main thread, the processor's milliseconds."""
-    context, found = browser.new_context(offline=True), {}
+    context, longest = browser.new_context(offline=True), {}
     tab = context.new_page()
     tab.goto(page.as_uri())
     field = tab.locator("#live_text")
@@ -280,37 +277,30 @@ def _typing(browser: Browser, page: Path) -> dict[str, float]:
         with _main_thread_tasks(browser, tab) as tasks:
             field.press_sequentially(f"{SENTENCE} {SENTENCE}", delay=60, timeout=120_000)
             tab.wait_for_timeout(1000)
-        found[view] = max(tasks)
+        longest[view] = max(tasks)
     context.close()
-    return found
+    return longest
 
 
 @contextmanager
 def _main_thread_tasks(browser: Browser, page: Page) -> Iterator[list[float]]:
-    """Record the tasks of a page's main thread; the list has the processor's milliseconds of each once all is over."""
-    found: list[float] = []
+    """Record the tasks of a page's main thread; after the block the list has their milliseconds of the processor."""
+    times: list[float] = []
     browser.start_tracing(page=page, categories=["toplevel", "disabled-by-default-devtools.timeline"])
-    yield found
+    yield times
     events = json.loads(browser.stop_tracing())["traceEvents"]
     named = [each for each in events if each.get("name") == "thread_name" and each["args"]["name"] == "CrRendererMain"]
     threads = {(each["pid"], each["tid"]) for each in named}
     tasks = (each for each in events if each.get("ph") == "X" and each["name"].endswith("RunTask"))
-    found += [each["tdur"] / 1e3 for each in tasks if (each["pid"], each["tid"]) in threads and "tdur" in each]
+    times += [each["tdur"] / 1e3 for each in tasks if (each["pid"], each["tid"]) in threads and "tdur" in each]
 
 
-def _renderer_megabytes(browser: Browser) -> tuple[float, float]:
-    """What the largest of the browser's renderers has in memory, and its share of that where pages are shared.
-
-    Of the first some 120 MB are the browser's own program, which a blank page has as well.
-    """
+def _renderer_megabytes(browser: Browser) -> float:
+    """Return the memory of the largest renderer, of which some 120 MB are a blank page's."""
     processes = browser.new_browser_cdp_session().send("SystemInfo.getProcessInfo")["processInfo"]
-    found = []
-    for each in processes:
-        if each["type"] == "renderer":
-            lines = Path(f"/proc/{each['id']}/smaps_rollup").read_text().splitlines()[1:]
-            kilobytes = {line.split(":")[0]: int(line.split()[1]) for line in lines}
-            found.append((kilobytes["Rss"] * 1.024e-3, kilobytes["Pss"] * 1.024e-3))
-    return max(found)
+    numbers = [each["id"] for each in processes if each["type"] == "renderer"]
+    texts = [Path(f"/proc/{number}/smaps_rollup").read_text() for number in numbers]
+    return max(int(re.search(r"Rss:\s+(\d+)", text)[1]) * 1.024e-3 for text in texts)
 
 
 def main() -> None:

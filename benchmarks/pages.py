@@ -1,7 +1,7 @@
-"""How fast the app feels: cold start, a new sentence, each change of page; bytes sent and memory held.
+"""Speed of the app: cold start, a new sentence, each change of page; bytes sent and memory of the server.
 
-Beside it, in the same run and in turns, an app with nothing but one small heatmap a page (`bare.py`): what Streamlit,
-Plotly and the browser take by themselves. Run with `python -m benchmarks.pages`.
+Beside it, in the same run and in turns, an app with nothing but one small heatmap per page (`bare.py`): the time of
+Streamlit, Plotly and the browser. Run with `python -m benchmarks.pages`.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""What all benchmarks share: interleaved timing, a description of the machine, tables."""
+"""Interleaved timing, a description of the machine, and tables for all benchmarks."""
 
 import os
 import platform
@@ -26,12 +26,6 @@ def time_interleaved(
     return {name: values[warmup:] for name, values in seconds.items()}
 
 
-def memory_bandwidth(megabytes: int = 512, rounds: int = 10) -> float:
-    """Bytes a second that all threads together read: the fastest sum over a buffer far larger than any cache."""
-    buffer = torch.ones(megabytes * 2**20 // 4)
-    return buffer.nbytes / min(time_interleaved({"sum": buffer.sum}, rounds)["sum"])
-
-
 def describe_machine(*packages: str) -> str:
     """Processor, threads, and the versions of Python, torch and these other packages."""
     versions = [f"{package} {__import__(package).__version__}" for package in ("torch", *packages)]
@@ -40,7 +34,7 @@ def describe_machine(*packages: str) -> str:
 
 
 def describe_load() -> str:
-    """How many processes wanted a core in the last minute: where more than there are, times are long and unsteady."""
+    """Return the load of the last minute: above the number of cores, times are long and unsteady."""
     return f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
 
 

@@ -20,21 +20,20 @@ import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from .timing import describe_machine, print_table, verdict
-from .visit import ROOT, Server, serve
+from .timing import describe_machine, print_table
+from .visit import ROOT, serve
 from .websocket_visitor import Run, WebsocketVisitor, marked
 
 HOME = "home"
 PAGES = (HOME, "decoding", "attention", "inside", "what_if", "positions", "research")
 SHOW_THE_SENTENCE = {HOME, "decoding", "attention", "inside"}  # on arrival, as its tokens
 FIRST_MARK = 10_000
-MEMORY_BAR = 1.05  # of an hour's last quarter to its second
 AFTER = 5.0  # seconds of rest after a load, then a single visitor
 
 
 @dataclass
 class Load:
-    """What visitors met under a load; `runs` are those that ended in the measured time, `seconds` long."""
+    """Runs of visitors under a load; `runs` are those that ended in the measured time, `seconds` long."""
 
     seconds: float
     runs: list[Run] = field(default_factory=list)
@@ -70,14 +69,9 @@ def main() -> None:
     )
     parser.add_argument("--every", type=float, default=5.0, help="seconds from one sentence of a visitor to the next")
     parser.add_argument("--seconds", type=float, default=25.0, help="how long each load is measured")
-    parser.add_argument("--wander", type=float, metavar="MINUTES", help="visitors go through all pages; memory alone")
     parser.add_argument("--address", help="measure a server that runs already, without memory and bare app")
     arguments = parser.parse_args()
     print(describe_machine("streamlit"))
-    if arguments.wander:
-        with serve("app.py") as server:
-            asyncio.run(wander(server, arguments.visitors[0], arguments.every, arguments.wander * 60))
-        return
     marks = itertools.count(FIRST_MARK)
     rows = []
     with contextlib.ExitStack() as servers:
@@ -148,31 +142,31 @@ async def load(
     address: str, page: str, visitors: int, every: float, seconds: float, marks: Iterator[int], settle: float = 0.0
 ) -> Load:
     """So many visitors at once on a page. Measured is what ends within `seconds`, once all have arrived."""
-    found = Load(seconds)
+    result = Load(seconds)
     arrived, over = asyncio.Semaphore(0), asyncio.Event()
     ended: list[Run] = []
 
     async def visit(start: float) -> None:
         await asyncio.sleep(start)
-        own = f"headlight={uuid.uuid4().hex}"  # behind deploy/nginx.conf.template it leads to one of the replicas
+        cookie = f"headlight={uuid.uuid4().hex}"  # behind deploy/nginx.conf.template it leads to one of the replicas
         try:
-            async with WebsocketVisitor(address, _address(page), own) as visitor:
+            async with WebsocketVisitor(address, _address(page), cookie) as visitor:
                 await visitor.arrive()
-                found.all_runs += 1
+                result.all_runs += 1
                 arrived.release()
                 due = time.monotonic() + every * random.random()
                 for mark, text in _texts(marks):
                     await asyncio.sleep(max(0.0, due - time.monotonic()))
                     run = await visitor.ask(text)
                     ended.append(run)
-                    found.all_runs += 1
-                    found.unanswered += mark not in run.marks and page in SHOW_THE_SENTENCE
+                    result.all_runs += 1
+                    result.unanswered += mark not in run.marks and page in SHOW_THE_SENTENCE
                     due = max(due + every * (0.5 + random.random()), run.ended)
                     await _look_until_whole(visitor, run, due)
-                    found.strangers += bool(run.marks - {mark})
+                    result.strangers += bool(run.marks - {mark})
         except Exception as error:  # noqa: BLE001 (whatever ends a session is counted)
             if not over.is_set():
-                found.broken += 1
+                result.broken += 1
                 print(f"    a visitor's session ended: {type(error).__name__}: {error}")
                 arrived.release()
 
@@ -187,8 +181,8 @@ async def load(
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
-    found.runs = [run for run in ended if since <= run.ended <= until]
-    return found
+    result.runs = [run for run in ended if since <= run.ended <= until]
+    return result
 
 
 async def _look_until_whole(visitor: WebsocketVisitor, run: Run, due: float) -> None:
@@ -199,41 +193,6 @@ async def _look_until_whole(visitor: WebsocketVisitor, run: Run, due: float) -> 
                 last = await visitor.look_again()
                 run.exceptions.extend(last.exceptions)
                 run.marks |= last.marks
-
-
-async def wander(server: Server, visitors: int, every: float, seconds: float) -> None:
-    """Visitors who go from page to page, a new sentence on each; prints the memory, and what became of it."""
-    marks, megabytes, faults, runs = itertools.count(FIRST_MARK), [], [], 0
-
-    async def visit() -> None:
-        nonlocal runs
-        async with WebsocketVisitor(server.address) as visitor:
-            await visitor.arrive()
-            for _, text in _texts(marks):
-                await asyncio.sleep(every * 2 * random.random())
-                for run in (await visitor.go(_address(random.choice(PAGES))), await visitor.ask(text)):
-                    faults.extend(run.exceptions)
-                    runs += 1
-
-    tasks = [asyncio.create_task(visit()) for _ in range(visitors)]
-    until = time.monotonic() + seconds
-    while time.monotonic() < until:
-        await asyncio.sleep(min(15.0, seconds / 40))
-        megabytes.append(server.megabytes)
-        if len(megabytes) % 20 == 1:
-            print(f"{time.monotonic() - until + seconds:.0f} s: {megabytes[-1]:.0f} MB, {runs} runs", flush=True)
-    for task in tasks:
-        task.cancel()
-    broken = [
-        result for result in await asyncio.gather(*tasks, return_exceptions=True) if isinstance(result, Exception)
-    ]
-    quarter = len(megabytes) // 4
-    quarters = [statistics.median(megabytes[start * quarter : (start + 1) * quarter]) for start in range(4)]
-    ratio = verdict(quarters[3] / quarters[1], MEMORY_BAR)
-    print(f"memory by quarters {', '.join(f'{each:.0f}' for each in quarters)} MB; last / second {ratio}")
-    print(
-        f"{runs} runs, {len(faults)} exceptions, {len(broken)} broken visitors {sorted({*faults, *map(str, broken)})}"
-    )
 
 
 def _address(page: str) -> str:

@@ -25,18 +25,18 @@ _KEPT = 2  # runs after which a browser forgets a large message that has not com
 
 @dataclass
 class Run:
-    """One run of the page's script: when it was asked for and over (time.monotonic), and what came."""
+    """One run of the page's script: its start and end (time.monotonic), and its messages."""
 
-    asked: float
+    started: float
     ended: float = 0.0
     exceptions: list[str] = field(default_factory=list)
-    told: list[str] = field(default_factory=list)  # what boxes of information, warning and error say
+    messages: list[str] = field(default_factory=list)  # in boxes of information, warning and error
     marks: set[int] = field(default_factory=set)
 
     @property
     def seconds(self) -> float:
         """From the question to the last message of the answer."""
-        return self.ended - self.asked
+        return self.ended - self.started
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ class WebsocketVisitor:
     async def press(self, label: str) -> Run:
         """Press a button that the page has shown, by its label."""
         message = BackMsg()
-        message.CopyFrom(self._asked)
+        message.CopyFrom(self._last)
         state = message.rerun_script.widget_states.widgets.add()
         state.id, state.trigger_value = self._buttons[label], True
         return await self._run(message)
@@ -119,7 +119,7 @@ class WebsocketVisitor:
     async def report(self, key: str, event: str, value: object) -> Run:
         """Report something from a component of the page, by its key, as a browser does."""
         component, message = self.components[key], BackMsg()
-        message.CopyFrom(self._asked)
+        message.CopyFrom(self._last)
         message.rerun_script.fragment_id, message.rerun_script.page_script_hash = component.part, self._script
         state = message.rerun_script.widget_states.widgets.add()
         state.id = _TRIGGER.format(component.id)
@@ -134,7 +134,7 @@ class WebsocketVisitor:
 
     @property
     def is_whole(self) -> bool:
-        """Whether the page has all its parts; some come later where many wait."""
+        """True once the page has all its parts; some come later where many wait."""
         return self._again is None
 
     async def look_again(self) -> Run:
@@ -145,7 +145,7 @@ class WebsocketVisitor:
         part, seconds = self._again
         await asyncio.sleep(seconds)
         message = BackMsg()
-        message.CopyFrom(self._asked)
+        message.CopyFrom(self._last)
         message.rerun_script.fragment_id, message.rerun_script.page_script_hash = part, self._script
         message.rerun_script.is_auto_rerun = True
         return await self._run(message)
@@ -168,7 +168,7 @@ class WebsocketVisitor:
         self._of_part = bool(message.rerun_script.fragment_id)
         self._of_another = self._unfinished
         if not self._of_part:
-            self._asked, self._again = message, None
+            self._last, self._again = message, None
             self._runs += 1
             self._kept = {name: last for name, last in self._kept.items() if self._runs - last <= _KEPT}
         del message.rerun_script.cached_message_hashes[:]
@@ -192,7 +192,7 @@ class WebsocketVisitor:
             self._script = message.navigation.page_script_hash
             self._pages = {page.url_pathname: page.page_script_hash for page in message.navigation.app_pages}
         if kind == "page_info_changed":
-            self._asked.rerun_script.query_string = message.page_info_changed.query_string
+            self._last.rerun_script.query_string = message.page_info_changed.query_string
         self._note_component(message.hash or message.ref_hash, message.delta)
         self._note_element(message.delta.new_element, run)
         finished = message.script_finished
@@ -217,13 +217,13 @@ class WebsocketVisitor:
     def _note_component(self, name: str, delta: Delta) -> None:
         """Note a component with its data, also where the message comes again by its name."""
         shown = delta.new_element.bidi_component
-        found = self._sent.get(name)
+        component = self._sent.get(name)
         if shown.WhichOneof("data") == "json":
-            found = Component(shown.id, delta.fragment_id, json.loads(shown.json))
-        if found:
-            self.components[found.id.rpartition("-")[2]] = found
+            component = Component(shown.id, delta.fragment_id, json.loads(shown.json))
+        if component:
+            self.components[component.id.rpartition("-")[2]] = component
             if name:
-                self._sent[name] = found
+                self._sent[name] = component
 
     def _note_element(self, element: Element, run: Run) -> None:
         if element.HasField("heading") and element.heading.tag == "h1":
@@ -231,7 +231,7 @@ class WebsocketVisitor:
         if element.HasField("exception"):
             run.exceptions.append(element.exception.message)
         if element.HasField("alert"):
-            run.told.append(element.alert.body)
+            run.messages.append(element.alert.body)
         if element.HasField("button"):
             self._buttons[element.button.label] = element.button.id
         if element.HasField("text_input") and element.text_input.label == FIELD:
