@@ -15,8 +15,8 @@ __version__ = "1.0.0"
 def open_door(package: str, file: str) -> tuple[Callable[[str], Any], list[str]]:
     """Return `__getattr__` and `__all__` of a package: the names that the stub beside its `__init__` exports, `X as X`.
 
-    So what a package offers is listed once, for readers, type checkers and Python, and using one name does not import
-    the modules of all others.
+    The public names of a package are listed once, for readers, type checkers and Python, and using one name does not
+    import the modules of all others.
     """
     homes = {
         alias.name: ("." * node.level + (node.module or ""), alias.name)
@@ -29,10 +29,10 @@ def open_door(package: str, file: str) -> tuple[Callable[[str], Any], list[str]]
     def import_name(name: str) -> Any:
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        module, found = homes[name]
+        module, attribute = homes[name]
         if module == ".":
-            return importlib.import_module(f".{found}", package)
-        return getattr(importlib.import_module(module, package), found)
+            return importlib.import_module(f".{attribute}", package)
+        return getattr(importlib.import_module(module, package), attribute)
 
     return import_name, sorted(homes)
 

@@ -30,7 +30,7 @@ def main(arguments: list[str] | None = None) -> int:
 def run(program: str, more: Callable[[], Iterable[Commands]], arguments: list[str] | None) -> int:
     """Run one command of this package or of the modules that `more` imports, for the program of this name.
 
-    Returns the exit status. Ctrl-C ends it without a word while modules are imported, which takes seconds.
+    Returns the exit status. Ctrl-C ends it silently while modules are imported, which takes seconds.
     """
     with _ending_silently():
         from .commands import aligning, atlas, making, measuring, translating
@@ -46,8 +46,8 @@ def run(program: str, more: Callable[[], Iterable[Commands]], arguments: list[st
     except BrokenPipeError:
         return 1
     except (UserError, OSError) as error:  # OSError: a disk that is full, a folder that is a file
-        told = f"{error.filename}: {error.strerror}." if isinstance(error, OSError) and error.filename else error
-        print(f"headlight: {told}", file=sys.stderr)
+        text = f"{error.filename}: {error.strerror}." if isinstance(error, OSError) and error.filename else error
+        print(f"headlight: {text}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 130
@@ -55,7 +55,7 @@ def run(program: str, more: Callable[[], Iterable[Commands]], arguments: list[st
 
 @contextlib.contextmanager
 def _ending_silently() -> Iterator[None]:
-    """Let Ctrl-C end the process at once in the block, unless somebody else has a say in it."""
+    """Let Ctrl-C end the process at once in the block, unless another handler is set."""
     ours = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if ours:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -69,8 +69,8 @@ def _parser(program: str, modules: Iterable[Commands]) -> argparse.ArgumentParse
     parser.add_argument("--version", action="version", version=f"headlight {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
-    def command(name: str, run: Callable[[argparse.Namespace], int | None], told: str) -> argparse.ArgumentParser:
-        subparser = commands.add_parser(name, help=told)
+    def command(name: str, run: Callable[[argparse.Namespace], int | None], text: str) -> argparse.ArgumentParser:
+        subparser = commands.add_parser(name, help=text)
         subparser.set_defaults(run=run, name=name, shared=False)
         return subparser
 

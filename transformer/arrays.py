@@ -1,4 +1,4 @@
-"""What many do with NumPy arrays: share them read-only, and the few formulas that stand in several places."""
+"""NumPy arrays: read-only conversion from tensors, softmax, entropy and cosine."""
 
 import numpy as np
 import torch
@@ -6,7 +6,7 @@ from torch import Tensor
 
 
 def read_only(array: np.ndarray) -> np.ndarray:
-    """Return the array itself, made read-only: a trace is shared by all who look at it."""
+    """Make an array read-only and return it: threads share traces."""
     array.setflags(write=False)
     return array
 

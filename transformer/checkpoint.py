@@ -13,7 +13,7 @@ from torch.overrides import TorchFunctionMode
 from .config import ModelConfig, ReplayConfig, TrainingConfig, build
 from .data.tokenizer import TOKENIZER_FILE, TextTokenizer, Tokenizer
 from .errors import CheckpointError, ConfigError
-from .exchange import IMPORTED_FILES, SETTINGS, ImportedTokenizer
+from .exchange import SETTINGS, ImportedTokenizer
 from .files import load_tensors, object_bytes, read_object, reading, save_tensors, shipped_checkpoints, write_atomically
 from .model.transformer import Transformer
 from .untrusted import MOST_DESCRIPTION, open_regular, read_regular
@@ -22,7 +22,6 @@ WEIGHTS_FILE = "model.safetensors"
 HISTORY_FILE = "history.csv"
 VERSION = 3
 VERSIONS = (1, 2, VERSION)  # that can be read; the second knows Marian's models, the third other libraries' besides
-TOKENIZER_FILES = (TOKENIZER_FILE, *IMPORTED_FILES)  # those that exist in a checkpoint's folder
 
 
 @dataclass
@@ -40,14 +39,14 @@ class Checkpoint:
 
     @property
     def data(self) -> dict[str, str]:
-        """What `training` says of the corpus: name, languages, licence, attribution; only what is text."""
+        """Texts of `training` about the corpus: name, languages, licence, attribution."""
         data = self.training.get("data")
         items = data.items() if isinstance(data, dict) else ()
         return {name: value for name, value in items if isinstance(value, str)}
 
     @property
     def bleu(self) -> dict[str, float]:
-        """What `training` says of BLEU, by test set and decoding."""
+        """BLEU in `training`, by test set and decoding."""
         scores = self.training.get("scores")
         scored = {}
         for name, score in scores.items() if isinstance(scores, dict) else ():
@@ -57,24 +56,24 @@ class Checkpoint:
 
     @property
     def probes(self) -> list[tuple[str, str]]:
-        """The pairs of source and target that its training replay shows; empty where `training` has none."""
+        """Pairs of source and target in the training replay; empty where `training` has none."""
         replay = self._recorded(ReplayConfig, "replay")
         return list(replay.probes) if replay else []
 
     @property
     def prefixes(self) -> dict[str, str]:
-        """What a text may begin with to say what is to be done with it, by the task's name, as an import found it."""
+        """Prefixes of a text for each task of an imported model, by the task's name."""
         imported = self.training.get("imported")
         prefixes = imported.get("prefixes") if isinstance(imported, dict) else None
         items = prefixes.items() if isinstance(prefixes, dict) else ()
         return {name: prefix for name, prefix in items if isinstance(prefix, str) and prefix.strip()}
 
     def settings(self, *needed: str) -> TrainingConfig | None:
-        """How `training` says the model was trained; None where a `needed` setting is missing or one cannot be."""
+        """Return the settings of the training; None where a `needed` one is missing or one is invalid."""
         return self._recorded(TrainingConfig, "training", *needed)
 
     def _recorded(self, kind: type, table: str, *needed: str):
-        """Return a table of the configuration that `training` has, as a `kind`; None where it is not whole or sound."""
+        """Return a table of the configuration in `training`, as a `kind`; None where it is incomplete or invalid."""
         configuration = self.training.get("configuration")
         recorded = configuration.get(table) if isinstance(configuration, dict) else None
         if not isinstance(recorded, dict) or not recorded.keys() >= set(needed):
@@ -85,7 +84,7 @@ class Checkpoint:
             return None
 
     def add_score(self, folder: Path, pairs: str, decoding: str, score: dict) -> None:
-        """Add what these pairs scored with this decoding ("greedy", "beam 5") to the training.json in `folder`."""
+        """Add the score of these pairs under this decoding ("greedy", "beam 5") to the training.json in `folder`."""
         key = f"{pairs} {decoding}"
         before = self.training.get("scores")
         self.training["scores"] = {**(before if isinstance(before, dict) else {}), key: score}
@@ -112,10 +111,7 @@ def save_history(folder: Path, history: list[dict]) -> None:
 
 
 def locate(name: str | Path) -> Path:
-    """Return the checkpoint folder that is meant: the folder of this path, else the shipped checkpoint of this name.
-
-    Where there is neither, the path as it was given: `load_checkpoint` says that it is missing.
-    """
+    """Return the folder of this path, else the shipped checkpoint of this name, else the path unchanged."""
     folder, shipped = Path(name), shipped_checkpoints() / name
     named = folder.name == str(name) and not folder.is_dir() and (shipped / "config.json").is_file()
     return shipped if named else folder
@@ -147,18 +143,18 @@ def load_checkpoint(folder: Path, device: torch.device | str = "cpu", dtype: tor
             f"the model wants {config.vocab_size} and {(config.pad_id, config.begin_id, config.end_id)}."
         )
     weights = load_tensors(folder / WEIGHTS_FILE)
-    model = place(build_model(config, weights, folder), device, dtype)
+    model = move_model(build_model(config, weights, folder), device, dtype)
     training = read_object(folder / "training.json")
     return Checkpoint(model, tokenizer, training, _read_history(folder / HISTORY_FILE))
 
 
 def _shipped_names() -> str:
-    """Return what may be meant instead of a folder that is not there: "; by their names alone: en-de, en-fr"."""
+    """Return the end of a message about a missing folder: "; those of these names are shipped: en-de, en-fr"."""
     names = [path.name for path in find_checkpoints(shipped_checkpoints())]
     return f"; those of these names are shipped: {', '.join(names)}" if names else ""
 
 
-def place(model: Transformer, device: torch.device | str, dtype: torch.dtype = torch.float32) -> Transformer:
+def move_model(model: Transformer, device: torch.device | str, dtype: torch.dtype = torch.float32) -> Transformer:
     """Move a model to a device, in a type, and put it in eval mode; returns it."""
     return model.to(device, dtype).eval()
 
@@ -213,7 +209,7 @@ def _load_tokenizer(folder: Path, config: ModelConfig) -> TextTokenizer:
 
 
 class _Uninitialised(TorchFunctionMode):
-    """Within it tensors keep what they have where modules would draw random values: they are about to be overwritten.
+    """Mode in which modules leave new tensors uninitialised instead of drawing random values.
 
     Drawing from a normal distribution on the meta device would import PyTorch's whole compiler, 1.5 seconds of it.
     """

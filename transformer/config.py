@@ -11,21 +11,21 @@ from .untrusted import read_toml
 
 
 class Norm(StrEnum):
-    """Where LayerNorm stands: after each residual sum (paper, 5.4), or before each sub-layer."""
+    """Position of LayerNorm: after each residual sum (paper, 5.4), or before each sub-layer."""
 
     POST = "post"
     PRE = "pre"
 
 
 class NormType(StrEnum):
-    """How vectors are normalised: LayerNorm (Ba et al. 2016), or RMSNorm, without mean and bias (Zhang et al. 2019)."""
+    """Normalisation of vectors: LayerNorm (Ba et al. 2016), or RMSNorm, without mean and bias (Zhang et al. 2019)."""
 
     LAYER = "layer"
     RMS = "rms"
 
 
 class Positions(StrEnum):
-    """What tells the order of tokens (paper, 3.5); a bias on scores by distance (T5: Raffel et al. 2020, 2.1)."""
+    """Encoding of positions (paper, 3.5), or a bias on scores by distance (T5: Raffel et al. 2020, 2.1)."""
 
     SINUSOIDAL = "sinusoidal"
     LEARNED = "learned"
@@ -35,7 +35,7 @@ class Positions(StrEnum):
 
 
 class Activation(StrEnum):
-    """What a feed-forward does to its hidden units: ReLU (paper, 3.3), or another (Hendrycks and Gimpel 2016)."""
+    """Activation of the hidden units: ReLU (paper, 3.3), or another (Hendrycks and Gimpel 2016)."""
 
     RELU = "relu"
     GELU = "gelu"
@@ -51,7 +51,7 @@ class FeedForwardType(StrEnum):
 
 
 class Schedule(StrEnum):
-    """How the learning rate goes on after warm-up: falling (paper, 5.3), or as it is."""
+    """Learning rate after warm-up: falling (paper, 5.3), or constant."""
 
     NOAM = "noam"
     CONSTANT = "constant"
@@ -171,7 +171,7 @@ class ModelConfig:
 
     @property
     def ties_output(self) -> bool:
-        """Whether the output projection has the matrix of the target's embedding."""
+        """True where the output projection has the matrix of the target's embedding."""
         return self.share_embeddings and not self.separate_output
 
     @property
@@ -192,7 +192,7 @@ class ModelConfig:
 
 @dataclass(frozen=True)
 class TokenizerConfig:
-    """How the joint SentencePiece model is learned: number of pieces and the share of characters it must cover."""
+    """Training of the joint SentencePiece model: number of pieces and the share of characters to cover."""
 
     vocab_size: int = 8000
     character_coverage: float = 1.0
@@ -205,7 +205,7 @@ class TokenizerConfig:
 
 @dataclass(frozen=True)
 class TrainingConfig:
-    """How a model is trained (paper, section 5).
+    """Settings of a training (paper, section 5).
 
     `batch_tokens` bounds sentences times the longer side's padded length. `rate_factor` multiplies the schedule;
     with `schedule` = "constant" it is the rate itself after warm-up. The rate falls linearly to zero over the last
@@ -252,7 +252,7 @@ class TrainingConfig:
 
 @dataclass(frozen=True)
 class DataConfig:
-    """What a corpus is and under which licence: shown wherever its checkpoint is shown."""
+    """Name, languages and licence of a corpus, shown with its checkpoint."""
 
     name: str
     source_language: str
@@ -266,7 +266,7 @@ class DataConfig:
 
 @dataclass(frozen=True)
 class ReplayConfig:
-    """What is recorded while a model is trained: `probes`, each a source and a target; none for no replay."""
+    """Probes of the training replay, each a source and a target; none for no replay."""
 
     probes: tuple[tuple[str, str], ...] = ()
 

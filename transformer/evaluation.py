@@ -1,4 +1,4 @@
-"""How good translations are: BLEU and chrF; and how well probabilities match what is right."""
+"""Scores of translations: BLEU and chrF; and the calibration of probabilities."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -44,7 +44,7 @@ class DecodingOptions(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Decoding:
-    """How a text is decoded. Fields are checked and brought into one form, so that it can be part of a cache's key.
+    """Settings of the decoding of a text, checked and in one form, so that they can be part of a cache's key.
 
     prefix: a text or ids that the translation begins with; the languages: those of a model that has several, see
     `TextReader.addressed`; task: what a text begins with for a model that is so told what to do with it (T5), see
@@ -157,13 +157,13 @@ class Translator(TextReader):
         that the model does not have, ValueError for one text in place of a list, and TypeError for what is no text:
         none of these is skipped.
         """
-        asked, texts = Decoding.read(decoding, **options), self._texts(texts)
-        readings = self._readings(texts, asked, skip=skip)
-        batch = max(1, _BATCH // asked.strategy.size) if isinstance(asked.strategy, Beam) else _BATCH
+        decoding, texts = Decoding.read(decoding, **options), self._texts(texts)
+        readings = self._readings(texts, decoding, skip=skip)
+        batch = max(1, _BATCH // decoding.strategy.size) if isinstance(decoding.strategy, Beam) else _BATCH
         translations: dict[int, str] = {}
         for some in _batches(readings, batch):
-            with apply_interventions(self.model, asked.interventions, asked.means):
-                best = self._best_ids(list(some.values()), asked.strategy)
+            with apply_interventions(self.model, decoding.interventions, decoding.means):
+                best = self._best_ids(list(some.values()), decoding.strategy)
             translations.update(zip(some, map(self.tokenizer.decode, best), strict=True))
             if progress:
                 progress(len(texts) - len(readings) + len(translations))
@@ -173,33 +173,33 @@ class Translator(TextReader):
         self, texts: Sequence[str], decoding: Decoding | Strategy | None = None, **options: Unpack[DecodingOptions]
     ) -> list[tuple[int, ...]]:
         """Return the best translation of each of a few texts as ids, decoded in one batch; raises as `translate`."""
-        asked = Decoding.read(decoding, **options)
-        readings = list(self._readings(self._texts(texts), asked).values())
-        with apply_interventions(self.model, asked.interventions, asked.means):
-            return list(map(tuple, self._best_ids(readings, asked.strategy)))
+        decoding = Decoding.read(decoding, **options)
+        readings = list(self._readings(self._texts(texts), decoding).values())
+        with apply_interventions(self.model, decoding.interventions, decoding.means):
+            return list(map(tuple, self._best_ids(readings, decoding.strategy)))
 
     def hypotheses(
         self, text: str, decoding: Decoding | Strategy | None = None, **options: Unpack[DecodingOptions]
     ) -> list[Hypothesis]:
         """Return the translations that the search found for one text, best first: one, or up to the beam's size."""
-        asked = Decoding.read(decoding, **options)
-        if isinstance(asked.strategy, Beam):
-            return list(self.beam_search(text, asked).ended[: asked.strategy.size])
-        reading = self._read(text, asked)
-        with apply_interventions(self.model, asked.interventions, asked.means):
-            return decode(self.model, [reading.source_ids], asked.strategy, [reading.prefix_ids])
+        decoding = Decoding.read(decoding, **options)
+        if isinstance(decoding.strategy, Beam):
+            return list(self.beam_search(text, decoding).ended[: decoding.strategy.size])
+        reading = self._read(text, decoding)
+        with apply_interventions(self.model, decoding.interventions, decoding.means):
+            return decode(self.model, [reading.source_ids], decoding.strategy, [reading.prefix_ids])
 
     def beam_search(self, text: str, decoding: Decoding | Beam, **options: Unpack[DecodingOptions]) -> SearchRecord:
         """All translations of one text that the search found, and what the beam held at each step.
 
         Raises ValueError for another strategy than a beam.
         """
-        asked = Decoding.read(decoding, **options)
-        if not isinstance(asked.strategy, Beam):
-            raise ValueError(f"a beam search expects a Beam, got {asked.strategy!r}")
-        reading = self._read(text, asked)
-        with apply_interventions(self.model, asked.interventions, asked.means):
-            return record_beam_search(self.model, [reading.source_ids], asked.strategy, [reading.prefix_ids])[0]
+        decoding = Decoding.read(decoding, **options)
+        if not isinstance(decoding.strategy, Beam):
+            raise ValueError(f"a beam search expects a Beam, got {decoding.strategy!r}")
+        reading = self._read(text, decoding)
+        with apply_interventions(self.model, decoding.interventions, decoding.means):
+            return record_beam_search(self.model, [reading.source_ids], decoding.strategy, [reading.prefix_ids])[0]
 
     def trace(
         self,
@@ -233,10 +233,11 @@ class Translator(TextReader):
 
         `decoded`: the ids of the translation, where it has been decoded before. Raises as `trace`.
         """
-        reading = self._read(text, asked := Decoding.read(decoding, **options), target)
+        decoding = Decoding.read(decoding, **options)
+        reading = self._read(text, decoding, target)
         if decoded is not None:
             reading = replace(reading, target_ids=self._known_target(decoded))
-        (trace,), activations = self._record([reading], asked, Request(keep=(*ATTENTION, *keep)))
+        (trace,), activations = self._record([reading], decoding, Request(keep=(*ATTENTION, *keep)))
         return trace, activations
 
     @overload
@@ -278,11 +279,11 @@ class Translator(TextReader):
         skip: None in place of the trace of a text, or target, that `translate` would skip. Raises as `translate` and
         `trace`.
         """
-        asked, texts = Decoding.read(decoding, **options), self._texts(texts)
-        readings = self._readings(texts, asked, targets, skip=skip)
+        decoding, texts = Decoding.read(decoding, **options), self._texts(texts)
+        readings = self._readings(texts, decoding, targets, skip=skip)
         traces: dict[int, Trace] = {}
         for some in _batches(readings, _TRACED):
-            traces.update(zip(some, self._record(list(some.values()), asked, Request())[0], strict=True))
+            traces.update(zip(some, self._record(list(some.values()), decoding, Request())[0], strict=True))
             if progress:
                 progress(len(texts) - len(readings) + len(traces))
         return [traces.get(index) for index in range(len(texts))]
@@ -320,7 +321,7 @@ class Translator(TextReader):
     def _readings(
         self,
         texts: Sequence[str],
-        asked: Decoding,
+        decoding: Decoding,
         targets: Sequence[Target] | None = None,
         *,
         skip: bool = False,
@@ -330,7 +331,7 @@ class Translator(TextReader):
         each_target = repeat(None, len(texts)) if targets is None else targets
         for index, (text, target) in enumerate(zip(texts, each_target, strict=True)):
             try:
-                readings[index] = self._read(text, asked, target)
+                readings[index] = self._read(text, decoding, target)
             except (EmptyTextError, TooLongError) as error:
                 skipped.append(f"texts[{index}]: {error}")
                 if not skip:
@@ -340,16 +341,16 @@ class Translator(TextReader):
             logger.warning("skipped %d of %d texts: %s", len(skipped), len(texts), named)
         return readings
 
-    def _read(self, text: str, asked: Decoding, target: Target | None = None) -> "_Reading":
+    def _read(self, text: str, decoding: Decoding, target: Target | None = None) -> "_Reading":
         """Read a text and what its translation begins with, or the whole target, as ids; raises as `trace`."""
-        if target is not None and len(asked.prefix):
+        if target is not None and len(decoding.prefix):
             raise ValueError("a trace takes a target or a prefix, not both")
-        text = self.addressed(text, asked.target_language, asked.source_language, asked.task)
-        source_ids, prefix_ids = self._source_ids(text), self._prefix_ids(asked.prefix, text)
+        text = self.addressed(text, decoding.target_language, decoding.source_language, decoding.task)
+        source_ids, prefix_ids = self._source_ids(text), self._prefix_ids(decoding.prefix, text)
         if target is None:
             if len(prefix_ids) >= length_limits(self.model, [source_ids])[0]:
                 raise TooLongError(f"The prefix has {len(prefix_ids)} tokens, more than this translation may have.")
-            return _Reading(text, source_ids, prefix_ids, Origin.PREFIX if len(asked.prefix) else Origin.DECODED)
+            return _Reading(text, source_ids, prefix_ids, Origin.PREFIX if len(decoding.prefix) else Origin.DECODED)
         if isinstance(target, Hypothesis):
             return _Reading(text, source_ids, prefix_ids, Origin.DECODED, self._known_target(target.ids))
         return _Reading(text, source_ids, prefix_ids, Origin.TARGET, self._target_ids(target, text))
@@ -358,29 +359,31 @@ class Translator(TextReader):
         if not isinstance(target, str):
             return self._known_target(target)
         ids = self._checked_ids(target, "target")
-        return [*self._given(text), *ids, self.tokenizer.end_id]
+        return [*self.tokenizer.forced_ids(text), *ids, self.tokenizer.end_id]
 
     def _record(
-        self, readings: Sequence["_Reading"], asked: Decoding, request: Request
+        self, readings: Sequence["_Reading"], decoding: Decoding, request: Request
     ) -> tuple[list[Trace], Activations]:
         """One batch: the targets that are not there are decoded, then all are replayed in one teacher-forced pass.
 
-        A single sentence need not be replayed where the steps of its decoding kept all that is asked for.
+        A single sentence need not be replayed where the steps of its decoding kept all that is decoding for.
         """
-        with apply_interventions(self.model, asked.interventions, asked.means):
+        with apply_interventions(self.model, decoding.interventions, decoding.means):
             encoder = record_encoder(self.model, [each.source_ids for each in readings], request)
-            given = [each.target_ids for each in readings if each.target_ids is not None]
-            plain = request.keep == ATTENTION and len(readings) == 1 and not given and not asked.interventions
+            replayed = [each.target_ids for each in readings if each.target_ids is not None]
+            plain = request.keep == ATTENTION and len(readings) == 1 and not replayed and not decoding.interventions
             step = keeping_step(self.model) if plain else None
-            if step and not isinstance(asked.strategy, Beam):
+            if step and not isinstance(decoding.strategy, Beam):
                 sources, prefixes = [readings[0].source_ids], [readings[0].prefix_ids]
-                targets: Sequence[Ids] = decode_ids(self.model, sources, asked.strategy, prefixes, encoder.memory, step)
+                targets: Sequence[Ids] = decode_ids(
+                    self.model, sources, decoding.strategy, prefixes, encoder.memory, step
+                )
                 seen = read_decoding(self.model, encoder, step)
             else:
-                targets = given or self._best_ids(readings, asked.strategy, encoder.memory)
+                targets = replayed or self._best_ids(readings, decoding.strategy, encoder.memory)
                 decoder_inputs = [[self.tokenizer.begin_id, *ids[:-1]] for ids in targets]
                 seen = record_decoder(self.model, encoder, decoder_inputs, request)
-        make, interventions = self.trace_class.from_activations, read_all(asked.interventions)
+        make, interventions = self.trace_class.from_activations, read_all(decoding.interventions)
         traces = [
             make(seen.sentence(at), self.tokenizer, reading.text, ids, reading.origin, interventions)
             for at, (reading, ids) in enumerate(zip(readings, targets, strict=True))

@@ -43,7 +43,7 @@ def logits(cut: Truncation, name: Callable[[int], str], most: int = SHOWN, *, th
     ids = cut.order[:most]
     hover = [
         f"{token_label(name(int(id)))} (id {id})<br>logit {signed(cut.logits[id])}<br>"
-        f"probability {format_probability(cut.own[id])}"
+        f"probability {format_probability(cut.plain[id])}"
         for id in ids
     ]
     shown = row_bars(cut.logits[ids], hover, PROBABILITY, texts=[signed(value, 2) for value in cut.logits[ids]])
@@ -57,16 +57,16 @@ def probabilities(
     """Draw the probabilities of these tokens: softmax as markers, the sampling distribution as bars."""
     ids = cut.order[:most]
     hover = [
-        f"{token_label(name(int(id)))}, {'kept' if cut.kept[id] else 'truncated'}<br>softmax of the logits "
-        f"{format_probability(cut.own[id])}<br>sampling distribution {format_probability(cut.final[id])}"
+        f"{token_label(name(int(id)))}, {'kept' if cut.retained[id] else 'truncated'}<br>softmax of the logits "
+        f"{format_probability(cut.plain[id])}<br>sampling distribution {format_probability(cut.final[id])}"
         for id in ids
     ]
-    symbols = ["diamond-open" if cut.kept[id] else "x-thin-open" for id in ids]
+    symbols = ["diamond-open" if cut.retained[id] else "x-thin-open" for id in ids]
     marker = {"symbol": symbols, "size": 10, "color": OLIVE, "line": {"width": 2}}
     look = {"name": "softmax of the logits", "marker": marker, "hovertext": hover, "hoverinfo": "text"}
-    diamonds = scatter(cut.own[ids], list(range(len(ids))), "markers", **look)
+    diamonds = scatter(cut.plain[ids], list(range(len(ids))), "markers", **look)
     traces = [row_bars(cut.final[ids], hover, PROBABILITY, "sampling distribution"), diamonds]
-    end = max(0.05, 1.08 * float(max(cut.final.max(), cut.own.max())))
+    end = max(0.05, 1.08 * float(max(cut.final.max(), cut.plain.max())))
     return _named(traces, ids, name, percent_axis(end, "probability"), theme, top=49)
 
 

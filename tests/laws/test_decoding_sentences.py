@@ -47,7 +47,7 @@ def check_fate(finding, text, record, greedy, beam):
     if "ended" in finding:
         assert ended[finding["rank"] - 1] == greedy.ids
         return
-    steps = finding["step"] if "fell_out" in finding else len(record.kept)
+    steps = finding["step"] if "fell_out" in finding else len(record.beams)
     by_hand = beams_by_hand(text, beam.size, steps)
     if "fell_out" in finding:
         assert finding["steps"] == len(greedy.ids) and greedy.ids[:steps] not in by_hand.pop()

@@ -124,7 +124,7 @@ def _of_what_if(translator: Translator, trace: Trace, other: Trace) -> dict:
     patched = patching_map(translator.model, question, Site.RESIDUAL, "encoder")
     columns = patched.column_names(question, translator.tokenizer)
     stream = residual.record_residual_stream(translator.model, trace.source_ids, trace.decoder_input_ids)
-    old, new = (truncate(stream.logits[step]).own for step in (1, 2))
+    old, new = (truncate(stream.logits[step]).plain for step in (1, 2))
     return {
         "patching": _with(plots.patching, patched, columns),
         "candidates": _with(plots.candidates, old, new, translator.tokenizer.piece_text),

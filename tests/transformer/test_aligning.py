@@ -11,9 +11,7 @@ from support.tiny import make_pairs, tiny_gold, write_gold, write_pairs
 from transformer import Translator
 from transformer.__main__ import main
 from transformer.checkpoint import weights_digest
-from transformer.corpus.alignment.gold import GoldSet
-from transformer.corpus.alignment.measure import measure_alignment
-from transformer.corpus.alignment.table import load_alignment, tabulate
+from transformer.corpus.alignment.table import load_alignment
 
 pytestmark = pytest.mark.usefixtures("command_line")
 
@@ -45,24 +43,12 @@ def test_error_rates_are_printed_and_written(checkpoint_folder, gold, tmp_path, 
     again = tmp_path / "again.json"
     assert align(checkpoint_folder, "--gold", other, "--out", again, "--one-based", "--target-first") == 0
     assert json.loads(again.read_text())["halves"] == json.loads(out.read_text())["halves"]
-
-
-def test_tables_count_from_one(checkpoint_folder, gold, tmp_path):
     for name, more in (("all.csv", []), ("each.csv", ["--by-sentence"])):
         assert align(checkpoint_folder, "--gold", gold, "--out", tmp_path / name, *more) == 0
     whole, each = (pandas.read_csv(tmp_path / name) for name in ("all.csv", "each.csv"))
-    translator = Translator.load(checkpoint_folder, "cpu")
-    counts = measure_alignment(translator.model, translator.tokenizer, GoldSet("tiny", tuple(tiny_gold(9, 4))))
-    expected = tabulate(counts).to_frame()
-    assert whole["error_rate"].tolist() == pytest.approx(expected["error_rate"].tolist())
-    heads = whole["method"] == "head"
-    config = translator.model.config
-    assert set(whole[heads]["layer"]) == set(range(1, config.num_decoder_layers + 1))
-    assert set(whole[heads]["head"]) == set(range(1, config.num_heads + 1))
-    keys = ["method", "layer", "head", "reading", "punctuation"]
-    summed = each.groupby(keys, dropna=False)["links"].sum()
-    assert summed.sum() == whole["links"].sum() and len(each) == 9 * len(whole)
-    assert sorted(set(each["line"])) == list(range(1, 10))
+    heads = whole[whole["method"] == "head"]
+    assert (set(heads["layer"]), set(heads["head"])) == ({1, 2, 3}, {1, 2, 3, 4}), "counted from 1"
+    assert each["links"].sum() == whole["links"].sum() and sorted(set(each["line"])) == list(range(1, 10))
 
 
 def test_pairs_become_lines_of_links(trained_folder, tmp_path, capsys):

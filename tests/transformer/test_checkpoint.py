@@ -68,14 +68,6 @@ def test_a_failed_write_leaves_the_old_file_and_no_rubbish(tmp_path, monkeypatch
     assert path.read_bytes() == b"old" and list(tmp_path.iterdir()) == [path]
 
 
-@pytest.mark.parametrize(
-    "training", [{}, {"data": [1], "scores": "many"}, {"data": {"name": 3}, "scores": {"x": {"bleu": "a"}}}]
-)
-def test_training_json_may_hold_anything(translator, training):
-    checkpoint = Checkpoint(translator.model, translator.tokenizer, training)
-    assert checkpoint.data == {} and checkpoint.bleu == {}
-
-
 def test_the_output_projection_keeps_its_first_name_in_files(tmp_path, tokenizer):
     """A checkpoint with embeddings of its own, as every version has written it: its projection is called generator."""
     model = small_model(vocab_size=len(tokenizer), share_embeddings=False)
@@ -158,24 +150,16 @@ def test_a_config_that_does_not_fit_or_is_impossible_is_refused(checkpoint_folde
     refusal(checkpoint_folder)
 
 
-@pytest.mark.parametrize("name", ["config.json", "training.json"])
-@pytest.mark.parametrize(
-    "content",
-    ["", "[]", "3", "null", '"text"', "[" * 100_000, "{", "1" * 5000, "NaN", "{'a': 1}"],
-    ids=lambda content: content[:8],
-)
-def test_json_of_another_type_or_nested_too_deep_is_refused(checkpoint_folder, name, content):
-    (checkpoint_folder / name).write_text(content)
-    assert name in refusal(checkpoint_folder)
-
-
 def test_a_tokenizer_of_another_size_is_refused_with_both_sizes(checkpoint_folder):
     lines = [side for pair in make_pairs(400, 1) for side in pair]
     other = Tokenizer.train(lines, TokenizerConfig(VOCABULARY - 5))
     (checkpoint_folder / "tokenizer.model").write_bytes(other.model)
     message = refusal(checkpoint_folder)
     assert "85 pieces" in message and "the model wants 90" in message
-    (checkpoint_folder / "config.json").write_text(json.dumps({"version": 1, "model": ["d_model", 24]}))
+    for content in ("[]", "[" * 100_000, "NaN"):
+        (checkpoint_folder / "config.json").write_text(content)
+        assert "JSON" in refusal(checkpoint_folder)
+    (checkpoint_folder / "config.json").write_text('{"version": 1, "model": [3]}')
     assert "describes no model" in refusal(checkpoint_folder)
 
 
@@ -265,18 +249,6 @@ def test_a_shipped_checkpoint_is_complete_and_at_most_40_megabytes(folder, shipp
     assert sum((folder / name).stat().st_size for name in names) <= 40e6
     assert [path.name for path in find_checkpoints(CHECKPOINTS)] == sorted(SENTENCES)
     assert len(read_samples(folder, shipped.tokenizer, shipped.model.config.max_length)) > 300
-
-
-def test_training_json_has_data_configuration_and_scores(folder):
-    training = json.loads((folder / "training.json").read_text(encoding="utf-8"))
-    for name in ("name", "licence", "attribution", "source_language", "target_language"):
-        assert training["data"][name]
-    assert set(training["configuration"]) - {"replay"} == {"model", "tokenizer", "training", "data"}
-    assert training["steps"] > 0 and training["seed"] == training["configuration"]["training"]["seed"]
-    assert training["device"]
-    scored = [score for score in training["scores"].values() if isinstance(score, dict)]
-    assert scored, "run evaluate --write on the test pairs"
-    assert all(score["bleu"] > 20 and "version:" in score["signature"] for score in scored)
 
 
 @pytest.mark.parametrize("name", ["en-de", "en-fr"])

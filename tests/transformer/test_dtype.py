@@ -11,7 +11,6 @@ from transformer import Sampling, Translator
 from transformer.interpret.attribution import gradient_times_input, leave_one_out
 from transformer.interpret.residual import logit_lens, record_residual_stream
 from transformer.interpret.rollout import alti
-from transformer.interpret.trace import Trace
 from transformer.interpret.what_if.importance import head_importance
 from transformer.interpret.what_if.logit_attribution import attribute_logit
 from transformer.interpret.what_if.patching import Question, patching_map
@@ -49,29 +48,6 @@ def test_it_translates_and_traces_near_what_float32_does(shipped, other, options
     replayed = other.trace(TEXT, target=hypothesis).log_probability
     assert replayed == pytest.approx(hypothesis.log_probability, abs=0.3)
     assert not np.array_equal(trace.cross, plain.cross)
-
-
-def test_it_is_recorded_and_changed_in_its_own_type(other, tmp_path):
-    pairs = [(TEXT, "Ich liebe meinen Lehrer."), ("A dog runs.", "Ein Hund läuft.")]
-    means = other.measure_means(pairs)
-    _, seen = other.record("I love my father.", keep=hl.RESIDUAL_STREAM)
-    assert seen.call("encoder.2.feed_forward_residual").output.dtype == other.model.dtype == means.encoder.dtype
-    patch = hl.Patch.from_activations(seen, "encoder.stream", 2)
-    interventions = [
-        patch,
-        hl.Mean("cross", 1),
-        hl.Mean("decoder.feed_forward", 0),
-        hl.Uniform("encoder", 1),
-        hl.Focus("cross", 2, key=1),
-    ]
-    interventions.append(hl.Apply("decoder", lambda weights: weights * 0.5, 1))
-    trace = other.trace(TEXT, interventions=interventions, means=means)
-    assert trace.encoder[1] == near(1 / len(trace.source_ids))
-    assert not np.array_equal(trace.target_probabilities, other.trace(TEXT).target_probabilities)
-    trace.save(tmp_path / "trace.npz")
-    assert np.array_equal(Trace.load(tmp_path / "trace.npz").cross, trace.cross)
-    losses = other.head_importance(pairs)
-    assert np.isfinite(losses.cross).all() and losses.cross.any()
 
 
 MEASURES = {

@@ -50,8 +50,8 @@ def add_commands(command: AddCommand) -> None:
     align.add_argument("--seed", type=int, default=0, help="of the standard errors, drawn by sentences; 0 by default")
     which = f"the head to align with, such as 1.5 (layer 1, head 5); the best of {ALIGNMENT_FILE} by default"
     align.add_argument("--head", type=_head, metavar="LAYER.HEAD", help=which)
-    told = "the token of a row that is aligned: the one it predicts, or the one it is fed"
-    align.add_argument("--reading", choices=tuple(map(str, Reading)), help=told)
+    token = "the token of a row that is aligned: the one it predicts, or the one it is fed"
+    align.add_argument("--reading", choices=tuple(map(str, Reading)), help=token)
     directions = "the side whose every word gets links, target by default; both: links found from both sides; either"
     align.add_argument("--direction", choices=tuple(map(str, Direction)), default="target", help=directions)
     add_languages(align)
@@ -154,8 +154,8 @@ def _print_links(options: argparse.Namespace, translator: Translator) -> int:
         except (EmptyTextError, TooLongError) as error:
             print(f"headlight: line {number}: {error}", file=sys.stderr)
             status, links = 1, []
-        told = pharaoh(links, one_based=options.one_based)
-        print("\t".join([source, target, told]) if shown else told)
+        line = pharaoh(links, one_based=options.one_based)
+        print("\t".join([source, target, line]) if shown else line)
     for _ in lines:
         print()
     return status
@@ -189,8 +189,8 @@ def _chosen(options: argparse.Namespace, translator: Translator) -> tuple[Aligne
     return aligner, Reading(options.reading or reading)
 
 
-def _not_measured(told: str) -> UserError:
-    return UserError(f"Which head aligns was not measured for this checkpoint: give {told}.")
+def _not_measured(options: str) -> UserError:
+    return UserError(f"Which head aligns was not measured for this checkpoint: give {options}.")
 
 
 def _head(text: str) -> tuple[int, int]:

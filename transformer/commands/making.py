@@ -54,11 +54,11 @@ def add_commands(command: AddCommand) -> None:
     for field in fields(ToySettings):
         kind = type(field.default)
         kind = str if issubclass(kind, StrEnum) else kind  # settings check the names among them
-        told = f"{_TOY[field.name]}; %(default)s by default"
-        toy.add_argument(f"--{field.name.replace('_', '-')}", type=kind, default=field.default, help=told)
+        text = f"{_TOY[field.name]}; %(default)s by default"
+        toy.add_argument(f"--{field.name.replace('_', '-')}", type=kind, default=field.default, help=text)
     toy.add_argument("--out", type=Path, required=True, help="the folder for status.json and replay.safetensors")
-    told = "end when standard input does: with the program that started it and holds the other end"
-    toy.add_argument(UNTIL_INPUT_ENDS, action="store_true", help=told)
+    end = "end when standard input does: with the program that started it and holds the other end"
+    toy.add_argument(UNTIL_INPUT_ENDS, action="store_true", help=end)
     importing = command("import", _import, "make a checkpoint of a model of Marian, BART, NLLB, T5 or another family")
     importing.add_argument("model", help="a folder in Hugging Face's layout, or a name on its hub")
     importing.add_argument("--out", type=Path, required=True, help="the checkpoint folder to make")

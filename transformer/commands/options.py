@@ -1,4 +1,4 @@
-"""What several commands share: options for a checkpoint, a device and a search, and a progress report."""
+"""Options of several commands: checkpoint, device and search; and a progress report."""
 
 import argparse
 import logging
@@ -19,28 +19,23 @@ logger = logging.getLogger(__name__)
 
 
 class AddCommand(Protocol):
-    """Adds a command of this name to the parser: what it runs, and what `--help` says of it; returns its own parser."""
+    """Function that adds a command: its name, its function and its help; returns the parser of the command."""
 
     def __call__(
-        self, name: str, run: Callable[[argparse.Namespace], int | None], told: str
+        self, name: str, run: Callable[[argparse.Namespace], int | None], text: str
     ) -> argparse.ArgumentParser: ...
 
 
 def add_checkpoint(parser: argparse.ArgumentParser, *, required: bool = True) -> None:
     """Add --checkpoint; where it is not required, the shipped English to German one is the default."""
-    told = f"a checkpoint folder, or the name of a shipped one{'' if required else f' ({DEFAULT_CHECKPOINT})'}"
+    text = f"a checkpoint folder, or the name of a shipped one{'' if required else f' ({DEFAULT_CHECKPOINT})'}"
     default = None if required else DEFAULT_CHECKPOINT  # argparse passes a default that is text through `type`
-    parser.add_argument("--checkpoint", type=locate, required=required, default=default, help=told)
+    parser.add_argument("--checkpoint", type=locate, required=required, default=default, help=text)
 
 
 def add_device(parser: argparse.ArgumentParser) -> None:
     """Add --device."""
     parser.add_argument("--device", help="cpu, cuda, cuda:1 or mps; otherwise HEADLIGHT_DEVICE, otherwise the best")
-
-
-def add_pairs(parser: argparse.ArgumentParser, told: str = "sentence pairs, TSV or TSV.gz") -> None:
-    """Add --pairs."""
-    parser.add_argument("--pairs", type=Path, required=True, help=told)
 
 
 def add_search(parser: argparse.ArgumentParser) -> None:
@@ -61,10 +56,10 @@ def add_languages(parser: argparse.ArgumentParser) -> None:
 
 
 def add_addressing(parser: argparse.ArgumentParser) -> None:
-    """Add what `addressing` returns: the languages, and the task of a model that is told it."""
+    """Add the options of `addressing`: the languages, and the prefix of a task."""
     add_languages(parser)
-    told = "put before each text, for a model that is so told what to do with it: 'translate English to German:' (T5)"
-    parser.add_argument("--prefix", metavar="TEXT", help=told)
+    text = "put before each text, for a model with tasks: 'translate English to German:' (T5)"
+    parser.add_argument("--prefix", metavar="TEXT", help=text)
 
 
 def addressing(options: argparse.Namespace) -> tuple[str | None, str | None, str | None]:

@@ -1,4 +1,4 @@
-"""What a trained model does with sentences: translate, evaluate, trace."""
+"""Commands with sentences: translate, evaluate, trace."""
 
 import argparse
 import io
@@ -17,7 +17,6 @@ from ..translator import Translator
 from .options import (
     AddCommand,
     add_checkpoint,
-    add_pairs,
     add_search,
     addressing,
     refuse_installed,
@@ -33,9 +32,11 @@ def add_commands(command: AddCommand) -> None:
     add_checkpoint(translate, required=False)
     evaluate = command("evaluate", _evaluate, "BLEU and chrF on pairs; the last line is JSON")
     add_checkpoint(evaluate)
-    add_pairs(evaluate, "pairs to translate and compare with")
-    told = "the text is tokenized already: BLEU takes its words as they are (sacreBLEU's tokenize=none)"
-    evaluate.add_argument("--tokenized", action="store_const", const="none", default="13a", help=told)
+    evaluate.add_argument(
+        "--pairs", type=Path, required=True, help="pairs to translate and compare with, TSV or TSV.gz"
+    )
+    tokenized = "the text is tokenized already: BLEU takes its words as they are (sacreBLEU's tokenize=none)"
+    evaluate.add_argument("--tokenized", action="store_const", const="none", default="13a", help=tokenized)
     evaluate.add_argument("--write", action="store_true", help="also write the score into training.json")
     trace = command("trace", _trace, "write every attention weight of one sentence as arrays")
     add_sentence(trace, ".npz")
@@ -93,8 +94,8 @@ def _evaluate(options: argparse.Namespace) -> None:
     if options.write:
         refuse_installed(options.checkpoint / "training.json", "copy the checkpoint first")
     translator = Translator.load(options.checkpoint, options.device)
-    told = addressing(options)
-    pairs = [(translator.addressed(source, *told), target) for source, target in read_pairs(options.pairs)]
+    address = addressing(options)
+    pairs = [(translator.addressed(source, *address), target) for source, target in read_pairs(options.pairs)]
     for number, (source, _) in enumerate(pairs, start=1):
         try:
             translator.pieces(source)

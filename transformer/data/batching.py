@@ -1,4 +1,4 @@
-"""Pairs as examples, bucketed by length into padded batches, and what padding costs."""
+"""Pairs as examples, bucketed by length into padded batches."""
 
 import logging
 import random
@@ -63,19 +63,19 @@ def fitting(pairs: TextPairs, tokenizer: TextTokenizer, max_length: int) -> tupl
     """
     lines: Sequence[int | None] = pairs.lines if isinstance(pairs, Pairs) else [None] * len(pairs)
     name = pairs.name if isinstance(pairs, Pairs) else "the corpus"
-    kept, examples, skipped = [], [], SkippedLines()
+    usable, examples, skipped = [], [], SkippedLines()
     for pair, line, (example, reason) in zip(pairs, lines, encode_pairs(pairs, tokenizer, max_length), strict=True):
         if reason:
             skipped.add(reason, line)
         else:
-            kept.append(pair)
+            usable.append(pair)
             examples.append(example if line is None else replace(example, lines=(line,)))
     if not examples:
         why = skipped.report() or "there is none"
         raise DataError(f"No pair of {name} fits a model of {max_length} tokens a side: {why}.")
     if skipped:
         logger.warning("%s: left out %s", name, skipped.report())
-    return kept, examples
+    return usable, examples
 
 
 def encode_pairs(pairs: TextPairs, tokenizer: TextTokenizer, max_length: int) -> Iterator[tuple[Example, str]]:
@@ -86,7 +86,7 @@ def encode_pairs(pairs: TextPairs, tokenizer: TextTokenizer, max_length: int) ->
         before, after = tokenizer.frame(text)
         example = Example(
             source=(*before, *source, *after),
-            target=(tokenizer.begin_id, *tokenizer.given(text), *target, tokenizer.end_id),
+            target=(tokenizer.begin_id, *tokenizer.forced_ids(text), *target, tokenizer.end_id),
         )
         if not source or not target:
             yield example, "with a side that has no token"

@@ -8,6 +8,7 @@ import logging
 import os
 import random
 import re
+import shutil
 import string
 import urllib.error
 import urllib.request
@@ -30,9 +31,7 @@ LONGEST = 46  # characters of a random text; an everyday sentence has as many
 SPLITS = {"train": 200_000, "valid": 1000, "test": 2000}  # pairs of random texts
 
 _HELD_OUT = 2000  # pairs of Tatoeba each in valid and test
-_CHUNK = 1 << 16
 _NOT_WRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES)
-_REPORT_BYTES = 1 << 20
 _MARKS = ".,?!'-"
 _LONGEST_WORD = 9
 
@@ -40,9 +39,9 @@ _LONGEST_WORD = 9
 def download_tatoeba(pair: str, out: Path, url: str | None = None) -> list[Path]:
     """Fetch the pairs of `pair` into out/tatoeba.PAIR.{train,valid,test}.tsv.gz; returns the three paths.
 
-    An interrupted download is taken up where it stopped. Sentences that share a side (but for case and punctuation)
-    come into the same split. The publisher's file grows over time, so the split is the same only for the same file.
-    Raises DownloadError when the publisher cannot be reached or sends something else, or it cannot be written.
+    Sentences that share a side (but for case and punctuation) come into the same split, which depends on the file: the
+    publisher's grows over time. Raises DownloadError when the publisher cannot be reached or sends something else, or
+    the corpus cannot be written.
     """
     if pair not in TATOEBA:
         raise DownloadError(f"There is no Tatoeba pair {pair!r} here; choose from {', '.join(TATOEBA)}.")
@@ -76,10 +75,10 @@ def split_pairs(pairs: list[tuple[str, str]]) -> dict[str, list[tuple[str, str]]
     """
     groups = _connected_groups(pairs)
     order = sorted(groups, key=lambda group: hashlib.sha256("\t".join(group[0]).encode()).digest())
-    wanted = min(_HELD_OUT, len(pairs) // 10)
+    size = min(_HELD_OUT, len(pairs) // 10)
     splits: dict[str, list[tuple[str, str]]] = {"train": [], "valid": [], "test": []}
     for group in order:
-        open_split = next((name for name in ("test", "valid") if len(splits[name]) < wanted), "train")
+        open_split = next((name for name in ("test", "valid") if len(splits[name]) < size), "train")
         small = len({source for source, _ in group}) == 1
         splits[open_split if small else "train"].extend(group[:1] if small and open_split != "train" else group)
     random.Random(1).shuffle(splits["train"])
@@ -87,48 +86,24 @@ def split_pairs(pairs: list[tuple[str, str]]) -> dict[str, list[tuple[str, str]]
 
 
 def _fetch(url: str, path: Path) -> None:
-    """Download to path.part, going on where an earlier try stopped, and rename when complete."""
+    """Download to path.part and rename when complete."""
     part = path.with_suffix(".part")
-    done = part.stat().st_size if part.exists() else 0
-    headers = {"User-Agent": "Mozilla/5.0 (compatible; headlight)"}
-    if done:
-        headers["Range"] = f"bytes={done}-"
+    request = urllib.request.Request(url, headers={"User-Agent": "Mozilla/5.0 (compatible; headlight)"})
     try:
-        with urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=30) as answer:
-            if answer.status != 206:
-                done = 0  # the server sends all of it
-            length = answer.headers.get("Content-Length")
-            total = done + int(length) if length else None
-            done = _receive(answer, part, done, total)
+        with urllib.request.urlopen(request, timeout=30) as answer, part.open("wb") as file:
+            shutil.copyfileobj(answer, file)
+            expected = answer.headers.get("Content-Length")
     except urllib.error.HTTPError as error:
-        if error.code == 416:  # nothing comes after what is on disk: it is all there, or of another file
-            if error.headers.get("Content-Range") == f"bytes */{done}":
-                part.rename(path)
-                return
-            part.unlink()
         raise DownloadError(f"{url} answered {error.code} {error.reason}; please try again later.") from error
     except (OSError, http.client.HTTPException) as error:
         number = getattr(error, "errno", None)
-        if number in _NOT_WRITABLE:  # what the network raises has no such number
+        if number in _NOT_WRITABLE:  # errors of the network have other numbers or none
             raise DownloadError(f"{part} cannot be written ({os.strerror(number)}).") from error
-        reason = getattr(error, "reason", error)
-        raise DownloadError(f"{url} cannot be reached ({reason}); what has come so far is kept.") from error
-    if total is not None and done != total:
-        raise DownloadError(f"{url} stopped after {done} of {total} bytes; run the command again to go on.")
+        raise DownloadError(f"{url} cannot be reached ({getattr(error, 'reason', error)}).") from error
+    size = part.stat().st_size
+    if expected and size != int(expected):
+        raise DownloadError(f"{url} stopped after {size} of {expected} bytes; please try again.")
     part.rename(path)
-
-
-def _receive(answer: http.client.HTTPResponse, part: Path, done: int, total: int | None) -> int:
-    """Append what comes to the file, which has `done` bytes, and return how many it has then."""
-    with part.open("ab" if done else "wb") as file:
-        reported = done
-        while chunk := answer.read(_CHUNK):
-            file.write(chunk)
-            done += len(chunk)
-            if done - reported >= _REPORT_BYTES:
-                logger.info("%.1f of %s MB", done / 1e6, f"{total / 1e6:.1f}" if total else "?")
-                reported = done
-    return done
 
 
 def _read_archive(archive: Path) -> Iterator[tuple[str, str]]:

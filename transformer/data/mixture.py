@@ -1,4 +1,4 @@
-"""What a run learns from: one corpus or several, and how often an epoch sees each of their pairs."""
+"""The training pairs of a run: one corpus or several, each with its weight in an epoch."""
 
 import dataclasses
 import random
@@ -124,10 +124,10 @@ class MixedExamples:
 
 
 def turns(count: int, weight: float, epoch: int, seed: str) -> list[int]:
-    """Which of `count` examples have their turn in this epoch, in order, each as often as it has.
+    """Return the indices of an epoch among `count` examples, in order and repeated.
 
-    They take turns in an order that is shuffled once, `weight` rounds an epoch: so at the end of any epoch each has
-    been seen as often as any other, or once more.
+    Examples take turns in an order that is shuffled once, `weight` rounds per epoch: at the end of any epoch each has
+    been used as often as any other, or once more.
     """
     first, end = round(epoch * weight * count), round((epoch + 1) * weight * count)
     order = list(range(count))

@@ -8,19 +8,17 @@ from ..errors import EmptyTextError, TooLongError, UserError
 from .batching import Ids
 from .tokenizer import Piece, TextTokenizer, is_addressed, unknown_parts, well_formed
 
-_MAX_CHARACTERS_A_TOKEN = 64  # a longer text is refused before it is tokenized
+_MAX_CHARACTERS_PER_TOKEN = 64  # a longer text is refused before it is tokenized
 
 
 class TextReader:
-    """What a translator reads: languages, pieces, prefixes and targets, checked against the model's vocabulary and
-    length.
-    """
+    """Reader of languages, texts, prefixes and targets, checked against the model's vocabulary and length."""
 
     def __init__(self, tokenizer: TextTokenizer, config: ModelConfig):
         self.tokenizer = tokenizer
         self._config = config
         # Positions that are not for pieces: on both sides the end of sentence's, and a language's where there is one.
-        self._special_tokens = max(sum(map(len, tokenizer.frame(""))), 1 + len(tokenizer.given("")))
+        self._special_tokens = max(sum(map(len, tokenizer.frame(""))), 1 + len(tokenizer.forced_ids("")))
 
     def addressed(
         self, text: str, target_language: str | None, source_language: str | None = None, task: str | None = None
@@ -32,11 +30,11 @@ class TextReader:
         UserError for a language that is not there, and TypeError for what is no text.
         """
         _require_text(text)
-        wanted = (
+        sides = (
             ("target", target_language, self.tokenizer.languages, "it translates into one language"),
             ("source", source_language, self.tokenizer.source_languages, "it is not told which it reads"),
         )
-        for side, language, languages, otherwise in wanted:
+        for side, language, languages, otherwise in sides:
             if language and text.strip() and not is_addressed(text) and language not in languages:
                 which = f"choose among {', '.join(languages)}" if languages else otherwise
                 raise UserError(f"The model has no {side} language {language!r}: {which}.")
@@ -95,9 +93,6 @@ class TextReader:
         before, after = self.tokenizer.frame(text)
         return [*before, *self._checked_ids(text, "text"), *after]
 
-    def _given(self, text: str) -> list[int]:
-        return list(self.tokenizer.given(text))
-
     def _known(self, ids: Ids) -> list[int]:
         """Return the ids as a list of int; raises ValueError where one is no whole number or not in the vocabulary."""
         try:
@@ -119,9 +114,9 @@ class TextReader:
     def _prefix_ids(self, prefix: str | Ids, text: str) -> list[int]:
         """Return what a translation begins with: what is given, then a text's ids; or ids that are asked for, alone."""
         if isinstance(prefix, str):
-            ids = [*self._given(text), *self.tokenizer.encode_target(well_formed(prefix))]
+            ids = [*self.tokenizer.forced_ids(text), *self.tokenizer.encode_target(well_formed(prefix))]
         else:
-            ids = self._known(prefix) or self._given(text)
+            ids = self._known(prefix) or list(self.tokenizer.forced_ids(text))
         if len(ids) >= self._config.max_length:
             raise TooLongError(f"The prefix has {len(ids)} tokens; the model has {self._config.max_length}.")
         return ids
@@ -130,7 +125,7 @@ class TextReader:
         """Return the ids of a "text" or a "target", refused when there are none or too many for the positions."""
         _require_text(text)
         limit = self._config.max_length - self._special_tokens
-        if len(text) > limit * _MAX_CHARACTERS_A_TOKEN:
+        if len(text) > limit * _MAX_CHARACTERS_PER_TOKEN:
             raise TooLongError(f"The {side} has {len(text):,} characters; the model reads at most {limit} tokens.")
         encode = self.tokenizer.encode_target if side == "target" else self.tokenizer.encode
         ids = encode(well_formed(text))

@@ -31,10 +31,10 @@ class Piece:
 
 
 class TextTokenizer(Protocol):
-    """What the engine asks of a tokenizer, of whichever make: text to pieces and ids, and back.
+    """Tokenizer of any kind: text to pieces and ids, and back.
 
-    The special tokens are padding, what stands for anything unknown, the decoder's first input, and the end. What has a
-    body here is a model's with one vocabulary and one language a side, whose sources end with the end of sentence.
+    The special tokens are padding, the unknown token, the decoder's first input, and the end. Methods with a body are
+    those of a model with one vocabulary and one language per side, whose sources end with the end of sentence.
     """
 
     pad_id: int
@@ -46,7 +46,7 @@ class TextTokenizer(Protocol):
 
     @property
     def files(self) -> dict[str, bytes]:
-        """What a checkpoint's folder keeps of it, by name."""
+        """Files for a checkpoint's folder, by name."""
         return dict(self._files)
 
     @property
@@ -72,8 +72,8 @@ class TextTokenizer(Protocol):
         """Return the special tokens that the encoder reads before and after the pieces of a source text."""
         return (), (self.end_id,)
 
-    def given(self, text: str) -> tuple[int, ...]:
-        """With what the translation of a source text begins, without being chosen: its language's id, or nothing."""
+    def forced_ids(self, text: str) -> tuple[int, ...]:
+        """Return the first ids of the translation of a source text that are not chosen: its language's, or none."""
         return ()
 
     @property
@@ -121,7 +121,7 @@ def unknown_parts(tokenizer: TextTokenizer, text: str) -> list[str]:
 
 
 def is_addressed(text: str) -> bool:
-    """Whether a text itself names the languages that a model of several is told: ">>deu<< A sentence."."""
+    """Return whether a text names its languages itself: ">>deu<< A sentence."."""
     return _ADDRESS.match(text) is not None
 
 
@@ -188,8 +188,8 @@ class Tokenizer(TextTokenizer):
                 minloglevel=2,
             )
         except (RuntimeError, OSError) as error:
-            said = _THEIR_PLACE.sub("", str(error)).strip() or "the sentences hold too little text."
-            raise DataError(f"A tokenizer of {config.vocab_size} pieces cannot be learned: {said}") from error
+            reason = _THEIR_PLACE.sub("", str(error)).strip() or "the sentences hold too little text."
+            raise DataError(f"A tokenizer of {config.vocab_size} pieces cannot be learned: {reason}") from error
         return cls(model.getvalue())
 
     def __len__(self) -> int:

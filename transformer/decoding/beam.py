@@ -26,7 +26,7 @@ MOST = 1000  # translations in a beam: memory grows with it
 
 
 class Penalty(Name):
-    """How a translation's log-probability is made independent of its length."""
+    """Length penalty: the divisor of a translation's log-probability."""
 
     GNMT = "gnmt"
     LENGTH = "length"
@@ -63,7 +63,7 @@ class Beam:
 
 
 class Outcome(Name):
-    """How a path may leave a search."""
+    """End of a path in a search."""
 
     ENDED = "ended"
     FELL_OUT = "fell out"
@@ -72,40 +72,39 @@ class Outcome(Name):
 
 @dataclass(frozen=True)
 class PathOutcome:
-    """What became of one path in a search.
+    """Outcome of one path in a search.
 
-    It ended, at `place` in the ranking of all that ended; or it fell out, at token `place`, where the beam kept better
-    ones; both count from 1. Or it was open: in the beam, unfinished, when the search stopped.
+    The path ended, `position` being its rank among all that ended; or it fell out at token `position`, where the beam
+    had better ones; both count from 1. Or it was open: in the beam, unfinished, when the search stopped.
     """
 
     outcome: Outcome
-    place: int = 0
+    position: int = 0
 
 
 @dataclass(frozen=True)
 class SearchRecord:
     """A search of one sentence: all translations that ended, best first, and the unfinished ones kept at each step.
 
-    ended: ranked by score, one that reached its length limit among them. kept: for each step the unfinished
-    translations that were in the beam after it, as ids, most probable first. score_bounds: for each of the last of
-    these the highest score that it could still have reached. log_probabilities: of what was kept, step by step, in
-    nats.
+    ended: ranked by score, one that reached its length limit among them. beams: for each step the unfinished
+    translations that were in the beam after it, as ids, most probable first. score_bounds: for each of the last beam
+    the highest score that it could still have reached. log_probabilities: of all beams, step by step, in nats.
     """
 
     ended: tuple[Hypothesis, ...]
-    kept: tuple[tuple[tuple[int, ...], ...], ...]
+    beams: tuple[tuple[tuple[int, ...], ...], ...]
     score_bounds: tuple[float, ...]
     log_probabilities: tuple[tuple[float, ...], ...] = ()
 
     def outcome_of(self, ids: Ids) -> PathOutcome:
-        """Return what became of the path with these ids."""
+        """Return the outcome of the path with these ids."""
         ids = tuple(ids)
-        for place, one in enumerate(self.ended, start=1):
+        for rank, one in enumerate(self.ended, start=1):
             if one.ids == ids:
-                return PathOutcome(Outcome.ENDED, place)
-        for place, kept in enumerate(self.kept, start=1):
-            if ids[:place] not in kept:
-                return PathOutcome(Outcome.FELL_OUT, place)
+                return PathOutcome(Outcome.ENDED, rank)
+        for step, beam in enumerate(self.beams, start=1):
+            if ids[:step] not in beam:
+                return PathOutcome(Outcome.FELL_OUT, step)
         return PathOutcome(Outcome.OPEN)
 
 
@@ -118,11 +117,11 @@ class _Search:
     pasts: list[tuple[int, ...]]
     scores: list[float]
     ended: list[Hypothesis] = field(default_factory=list)
-    kept: list[tuple[tuple[int, ...], ...]] = field(default_factory=list)
+    beams: list[tuple[tuple[int, ...], ...]] = field(default_factory=list)
     log_probabilities: list[tuple[float, ...]] = field(default_factory=list)
 
     def score_bounds(self, beam: Beam) -> list[float]:
-        """For each unfinished translation the highest score it can still get.
+        """Return the highest score that each unfinished translation can still reach.
 
         Its log-probability only falls from here on, and the penalty is largest at the length limit.
         """
@@ -142,7 +141,7 @@ def beam_search(
     prefixes: Sequence[Ids] | None = None,
     memory: torch.Tensor | None = None,
 ) -> list[list[Hypothesis]]:
-    """For each sentence of the batch its translations found, best first, at most `beam.size` of them.
+    """Search the translations of each sentence of the batch; return them best first, at most `beam.size` each.
 
     sources, prefixes and memory as in `decode`; the search as in `record_beam_search`.
     """
@@ -194,7 +193,7 @@ def record_beam_search(
     return [
         SearchRecord(
             ended=tuple(sorted(search.ended, key=lambda one: -one.score)),
-            kept=tuple(search.kept),
+            beams=tuple(search.beams),
             score_bounds=tuple(search.score_bounds(beam)),
             log_probabilities=tuple(search.log_probabilities),
         )
@@ -212,12 +211,12 @@ def _best_candidates(
     for number, search in enumerate(active):
         if step < len(search.prefix):
             token = search.prefix[step]
-            given = is_forced(model, search.prefix, step)
-            forced[number] = token, scores[number] if given else totals[number, :, token].clone()
+            unscored = is_forced(model, search.prefix, step)
+            forced[number] = token, scores[number] if unscored else totals[number, :, token].clone()
     totals = forbid_specials(totals, model)
-    for number, (token, kept) in forced.items():
+    for number, (token, total) in forced.items():
         totals[number] = -math.inf
-        totals[number, :, token] = kept
+        totals[number, :, token] = total
     best, indices = totals.flatten(1).topk(min(size, totals[0].numel()), dim=1)
     return best.tolist(), indices.tolist()
 
@@ -239,7 +238,7 @@ def _advance(
             pasts.append(past)
             scores.append(total)
             origins.append(origin)
-    search.kept.append(tuple(pasts))
+    search.beams.append(tuple(pasts))
     search.log_probabilities.append(tuple(scores))
     missing = beam.size - len(pasts)
     search.scores = scores + [-math.inf] * missing
@@ -258,7 +257,7 @@ def best_ids(
 ) -> list[list[int]]:
     """Return the best translation of each source, without its score, which only a beam search has to know."""
     if isinstance(strategy, Beam):
-        return [list(found[0].ids) for found in beam_search(model, sources, strategy, prefixes, memory)]
+        return [list(hypotheses[0].ids) for hypotheses in beam_search(model, sources, strategy, prefixes, memory)]
     return decode_ids(model, sources, strategy, prefixes, memory)
 
 
@@ -272,46 +271,46 @@ class Branch:
     """One translation under way, or ended.
 
     ids: its tokens so far; parent: the number of the branch that it grew from, -1 for the first token's;
-    log_probability: of all its tokens, in nats; place: in the beam after its step, from 1, None for one that ended.
+    log_probability: of all its tokens, in nats; position: in the beam after its step, from 1, None for one that ended.
     outcome: None where it went on, else how it left the search; rank, from 1, and score of one that ended.
     """
 
     ids: tuple[int, ...]
     parent: int
     log_probability: float
-    place: int | None = None
+    position: int | None = None
     outcome: Outcome | None = None
     rank: int | None = None
     score: float | None = None
 
 
 def search_tree(record: SearchRecord) -> tuple[Branch, ...]:
-    """All branches of a recorded search, those of a step after those of the step before."""
+    """Return all branches of a recorded search, ordered by step."""
     ended = {one.ids: (rank, one) for rank, one in enumerate(record.ended, start=1)}
-    steps = max([len(record.kept), *map(len, ended)])
+    steps = max([len(record.beams), *map(len, ended)])
     numbers: dict[tuple[int, ...], int] = {}
-    went_on = {ids[:-1] for kept in record.kept for ids in kept} | {ids[:-1] for ids in ended}
+    went_on = {ids[:-1] for beam in record.beams for ids in beam} | {ids[:-1] for ids in ended}
     branches: list[Branch] = []
     for step in range(1, steps + 1):
         here: list[tuple[tuple[int, ...], int | None]] = [(ids, None) for ids in ended if len(ids) == step]
-        if step <= len(record.kept):
-            here += [(ids, place) for place, ids in enumerate(record.kept[step - 1])]
-        for ids, place in here:
+        if step <= len(record.beams):
+            here += [(ids, index) for index, ids in enumerate(record.beams[step - 1])]
+        for ids, index in here:
             parent = numbers.get(ids[:-1], -1)
-            if place is None:
+            if index is None:
                 rank, one = ended[ids]
                 branch = Branch(ids, parent, one.log_probability, None, Outcome.ENDED, rank, one.score)
             else:
-                last = Outcome.OPEN if step == len(record.kept) else Outcome.FELL_OUT
+                last = Outcome.OPEN if step == len(record.beams) else Outcome.FELL_OUT
                 outcome = None if ids in went_on else last
-                branch = Branch(ids, parent, record.log_probabilities[step - 1][place], place + 1, outcome)
+                branch = Branch(ids, parent, record.log_probabilities[step - 1][index], index + 1, outcome)
             numbers[ids] = len(branches)
             branches.append(branch)
     return tuple(branches)
 
 
 def path_to(branches: Sequence[Branch], number: int) -> list[int]:
-    """Return the branches on the way to one of them, the first token's first, itself last."""
+    """Return the numbers of the branches from the first token to a branch."""
     way = []
     while number >= 0:
         way.append(number)

@@ -227,9 +227,9 @@ def _decode(
         rows = [row for row, sentence in enumerate(running) if sentence is not None]
         if not rows:
             break
-        kept = padded(len(rows))
-        if kept < len(running):
-            rows += [row for row, sentence in enumerate(running) if sentence is None][: kept - len(rows)]
+        size = padded(len(rows))
+        if size < len(running):
+            rows += [row for row, sentence in enumerate(running) if sentence is None][: size - len(rows)]
             selected = torch.tensor(rows, device=model.device)
             state.select(selected)
             tokens, running = tokens[selected], [running[row] for row in rows]
@@ -245,12 +245,12 @@ def check_batch(model: Transformer, sources: Sequence[Ids], prefixes: Sequence[I
     """Return the prefixes as lists, or empty ones; raises ValueError where sources or prefixes do not fit the model."""
     if not sources or not all(0 < len(source) <= model.config.max_length for source in sources):
         raise ValueError(f"sources must have 1 to {model.config.max_length} ids, got {[len(s) for s in sources]}")
-    given = [list(map(int, prefix)) for prefix in prefixes] if prefixes is not None else [[] for _ in sources]
-    if len(given) != len(sources):
-        raise ValueError(f"one prefix a source expected, got {len(given)} for {len(sources)}")
-    if any(len(prefix) >= limit for prefix, limit in zip(given, length_limits(model, sources), strict=True)):
+    lists = [list(map(int, prefix)) for prefix in prefixes] if prefixes is not None else [[] for _ in sources]
+    if len(lists) != len(sources):
+        raise ValueError(f"one prefix a source expected, got {len(lists)} for {len(sources)}")
+    if any(len(prefix) >= limit for prefix, limit in zip(lists, length_limits(model, sources), strict=True)):
         raise ValueError("a prefix is as long as its translation may become")
-    return given
+    return lists
 
 
 def _chooser(model: Transformer, strategy: Greedy | Sampling) -> Callable[[Tensor], Tensor]:
@@ -288,15 +288,15 @@ def _force(tokens: Tensor, running: list[int | None], prefixes: list[list[int]],
 class Truncation:
     """One step's distribution as sampling draws from it. All arrays are [vocab], by id, and probabilities sum to 1.
 
-    own: softmax of the logits; scaled: softmax of the logits / temperature; kept: True where a token may still be
-    drawn; final: scaled, 0 where not kept, divided by what remains. `order` has the ids by falling logit, `forbidden`
+    plain: softmax of the logits; scaled: softmax of the logits / temperature; retained: True where a token may still be
+    drawn; final: scaled, 0 where not retained, divided by its sum. `order` has the ids by falling logit, `forbidden`
     those that are never drawn.
     """
 
     logits: np.ndarray
-    own: np.ndarray
+    plain: np.ndarray
     scaled: np.ndarray
-    kept: np.ndarray
+    retained: np.ndarray
     final: np.ndarray
     order: np.ndarray
     forbidden: tuple[int, ...] = ()
@@ -314,14 +314,14 @@ def truncate(
     if not temperature > 0 or top_k < 0 or not 0 < top_p <= 1:
         raise ValueError(f"cannot truncate with temperature={temperature}, top_k={top_k}, top_p={top_p}")
     logits = np.asarray(logits, dtype=np.float64)
-    own, scaled = softmax(logits), softmax(logits / temperature)
+    plain, scaled = softmax(logits), softmax(logits / temperature)
     order = np.argsort(-logits, kind="stable")
     allowed = order[~np.isin(order, list(forbidden))]
-    kept = np.zeros(logits.shape, dtype=bool)
-    kept[allowed[: top_k or len(allowed)]] = True
+    retained = np.zeros(logits.shape, dtype=bool)
+    retained[allowed[: top_k or len(allowed)]] = True
     if top_p < 1:
-        among = np.where(kept, scaled, 0.0)[allowed] / scaled[kept].sum()
+        among = np.where(retained, scaled, 0.0)[allowed] / scaled[retained].sum()
         before = np.cumsum(among) - among  # the mass of all better ones
-        kept[allowed[before >= top_p]] = False
-    final = np.where(kept, scaled, 0.0)
-    return Truncation(logits, own, scaled, kept, final / final.sum(), order, tuple(forbidden))
+        retained[allowed[before >= top_p]] = False
+    final = np.where(retained, scaled, 0.0)
+    return Truncation(logits, plain, scaled, retained, final / final.sum(), order, tuple(forbidden))

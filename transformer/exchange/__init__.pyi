@@ -1,5 +1,4 @@
 from .exporting import export_marian as export_marian
-from .imported_tokenizer import IMPORTED_FILES as IMPORTED_FILES
 from .imported_tokenizer import SETTINGS as SETTINGS
 from .imported_tokenizer import ImportedTokenizer as ImportedTokenizer
 from .importing import exact_dtype as exact_dtype

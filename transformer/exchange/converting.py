@@ -45,16 +45,16 @@ _BYT5_SENTINELS = 125
 def convert_tokenizer(description: Description, config: ModelConfig) -> ImportedTokenizer:
     """Return the tokenizer of a folder; raises CheckpointError for missing, damaged or misfitting files."""
     files = imported.read_files(description.folder, NEEDED)
-    said = _parsed(files, TOKENIZER_CONFIG)
-    classes = (said.get("tokenizer_class"), description.stored.get("tokenizer_class"))
+    stored = _parsed(files, TOKENIZER_CONFIG)
+    classes = (stored.get("tokenizer_class"), description.stored.get("tokenizer_class"))
     if description.kind == "marian":
-        kept, settings = _marian(files, description.folder, config)
+        contents, settings = _marian(files, description.folder, config)
     elif description.kind in T5S and "ByT5Tokenizer" in classes and not files.keys() & {_T5, FAST}:
-        kept, settings = _bytes(config), _settings(config, unknown=2, before=[], after=[config.end_id])
+        contents, settings = _bytes(config), _settings(config, unknown=2, before=[], after=[config.end_id])
     else:
-        theirs = _opened(description, config, files, said)
-        kept, settings = _kept(theirs, files), _framed(theirs, description, config, said)
-    return ImportedTokenizer({imported.SETTINGS: settings.file, **kept}, config.begin_id)
+        theirs = _opened(description, config, files, stored)
+        contents, settings = _contents(theirs, files), _framed(theirs, description, config, stored)
+    return ImportedTokenizer({imported.SETTINGS: settings.file, **contents}, config.begin_id)
 
 
 def _settings(config: ModelConfig, **more: Any) -> Settings:
@@ -71,8 +71,8 @@ def _marian(files: Mapping[str, bytes], folder: Path, config: ModelConfig) -> tu
     ids = imported.read_vocabulary(files[VOCABULARY])
     _require_special(folder, config, ids["<pad>"], ids["</s>"])
     names = (*MARIAN_FILES, TARGET_VOCABULARY) if config.target_vocab_size else MARIAN_FILES
-    kept = {name: files[name] for name in names if name in files}
-    return kept, _settings(config, unknown=ids["<unk>"], before=[], after=[config.end_id])
+    contents = {name: files[name] for name in names if name in files}
+    return contents, _settings(config, unknown=ids["<unk>"], before=[], after=[config.end_id])
 
 
 def _bytes(config: ModelConfig) -> dict[str, bytes]:
@@ -97,7 +97,7 @@ def _class_name(description: Description, config: ModelConfig, files: Mapping[st
     return _CLASSES[description.kind]
 
 
-def _opened(description: Description, config: ModelConfig, files: Mapping[str, bytes], said: dict) -> Any:
+def _opened(description: Description, config: ModelConfig, files: Mapping[str, bytes], stored: dict) -> Any:
     """Return the tokenizer that `transformers` makes of the files, without the network and without code of theirs."""
     name = _class_name(description, config, files)
     _require_files(description.folder, files, _VOCABULARIES[name])
@@ -107,7 +107,7 @@ def _opened(description: Description, config: ModelConfig, files: Mapping[str, b
         import transformers
     except ImportError as error:
         raise imported.missing_extra("Importing a model of this family") from error
-    taken = {key: said[key] for key in _TAKEN if said.get(key) is not None}
+    taken = {key: stored[key] for key in _TAKEN if stored.get(key) is not None}
     with tempfile.TemporaryDirectory() as staged, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for file, content in {**files, TOKENIZER_CONFIG: object_bytes(taken)}.items():
@@ -121,27 +121,27 @@ def _opened(description: Description, config: ModelConfig, files: Mapping[str, b
     return theirs
 
 
-def _kept(theirs: Any, files: Mapping[str, bytes]) -> dict[str, bytes]:
+def _contents(theirs: Any, files: Mapping[str, bytes]) -> dict[str, bytes]:
     """Return the files for a checkpoint: a tokenizer.json, or a SentencePiece model and its vocabulary (M2M100)."""
     if backend := getattr(theirs, "backend_tokenizer", None):
         return {FAST: backend.to_str().encode()}
     return {SOURCE: files[_MULTILINGUAL], VOCABULARY: object_bytes({**theirs.encoder, **theirs.lang_token_to_id})}
 
 
-def _framed(theirs: Any, description: Description, config: ModelConfig, said: Mapping[str, Any]) -> Settings:
+def _framed(theirs: Any, description: Description, config: ModelConfig, stored: Mapping[str, Any]) -> Settings:
     """Return the special tokens around a text: read off a text that `theirs` encodes."""
-    given, languages = description.first_token(), {}
+    forced, languages = description.first_token(), {}
     if description.kind in ("mbart", "m2m_100"):
         tokens = {**theirs.get_added_vocab(), **getattr(theirs, "lang_token_to_id", {})}
         languages = {token.strip("_"): each for token, each in tokens.items() if _LANGUAGE.fullmatch(token)}
         if not languages:
             raise CheckpointError(f"{description.folder} names no languages.")
-        source = _first([said.get("src_lang"), *_PREFERRED, *languages], languages)
+        source = _first([stored.get("src_lang"), *_PREFERRED, *languages], languages)
         theirs.src_lang = source
         if config.begin_id != config.end_id:  # the only target language is the decoder's first input
-            given = None
-        elif given not in languages.values():
-            given = languages[_first([said.get("tgt_lang"), *_PREFERRED, *languages], languages, but=source)]
+            forced = None
+        elif forced not in languages.values():
+            forced = languages[_first([stored.get("tgt_lang"), *_PREFERRED, *languages], languages, but=source)]
     whole, inner = (theirs("a", add_special_tokens=special)["input_ids"] for special in (True, False))
     at = next(at for at in range(len(whole)) if whole[at : at + len(inner)] == inner)
     return _settings(
@@ -149,14 +149,14 @@ def _framed(theirs: Any, description: Description, config: ModelConfig, said: Ma
         unknown=theirs.unk_token_id,
         before=whole[:at],
         after=whole[at + len(inner) :],
-        given=[] if given is None else [given],
+        forced=[] if forced is None else [forced],
         languages=languages,
     )
 
 
-def _first(wanted: Iterable[object], codes: Mapping[str, int], but: str = "") -> str:
+def _first(preferred: Iterable[object], codes: Mapping[str, int], but: str = "") -> str:
     """Return the first of the wanted codes that exists and is not `but`; a code may be written as its token."""
-    plain = (code.strip("_") for code in wanted if isinstance(code, str))
+    plain = (code.strip("_") for code in preferred if isinstance(code, str))
     return next((code for code in plain if code in codes and code != but), next(iter(codes)))
 
 

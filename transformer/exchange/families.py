@@ -1,4 +1,4 @@
-"""What a folder in Hugging Face's layout says of its model: its family, shape, tokenizer and languages."""
+"""The configuration of a folder in Hugging Face's layout: family, shape, first token and prefixes of tasks."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -29,9 +29,11 @@ _BARTS_NAMES = _COMMON_NAMES | {
 
 @dataclass(frozen=True)
 class Family:
-    """What the models of one `model_type` have alike. `only`: what a configuration may say only so, since neither
-    transformers nor this engine has another form of it; `otherwise`: what holds where it says nothing; `names`: how it
-    calls what a model's configuration has here, of BART's models and of those that took their names from them."""
+    """Common properties of the models of one `model_type`.
+
+    only: settings with a single value that can be imported; otherwise: defaults; config: fields of ModelConfig;
+    names: their names for other fields, by ours.
+    """
 
     only: Mapping[str, object]
     otherwise: Mapping[str, object]
@@ -137,7 +139,7 @@ class Description:
         family = FAMILIES[self.kind]
         try:
             return ModelConfig(
-                **{ours: self._said(theirs) for ours, theirs in family.names.items()},
+                **{ours: self._setting(theirs) for ours, theirs in family.names.items()},
                 **family.config,
                 **self._feed_forward(),
                 **self._positions(),
@@ -161,23 +163,23 @@ class Description:
         As `task_specific_params` has them: {"translation_en_to_de": "translate English to German:"}.
         """
         tasks = self.stored.get("task_specific_params")
-        said = {name: task.get("prefix") for name, task in _items(tasks) if isinstance(task, dict)}
+        prefixes = {name: task.get("prefix") for name, task in _items(tasks) if isinstance(task, dict)}
         sound = {
             str(name): prefix.strip()
-            for name, prefix in said.items()
+            for name, prefix in prefixes.items()
             if isinstance(prefix, str) and prefix.strip() and len(prefix) <= _MOST_PREFIX and prefix.isprintable()
         }
         return dict(list(sound.items())[:_MOST_PREFIXES])
 
-    def _said(self, name: str) -> Any:
+    def _setting(self, name: str) -> Any:
         otherwise: dict[str, Any] = {"dropout": 0.1, **FAMILIES[self.kind].otherwise}
         if self.kind in T5S:
             otherwise["num_decoder_layers"] = self.stored.get("num_layers")
         return {**otherwise, **self.stored}[name]
 
     def _feed_forward(self) -> dict[str, Any]:
-        """What a feed-forward does, which T5's models say as "relu" or "gated-gelu", and this GELU is the newer."""
-        activation, kind = self._said("feed_forward_proj" if self.kind in T5S else "activation_function"), {}
+        """Return type and activation of feed-forwards: T5's "gated-gelu" has the newer GELU."""
+        activation, kind = self._setting("feed_forward_proj" if self.kind in T5S else "activation_function"), {}
         if self.kind in T5S and isinstance(activation, str):
             gated = activation.startswith("gated-")
             kind = {"feed_forward": FeedForwardType.GATED if gated else FeedForwardType.PLAIN}
@@ -204,10 +206,13 @@ class Description:
         a little larger, and its first token stands after the padding's position (modeling_m2m_100.py)."""
         if self.kind != "m2m_100":
             return {}
-        d_model = self._said("d_model")
+        d_model = self._setting("d_model")
         if type(d_model) is not int or d_model < 4:
             raise ConfigError(f"d_model must be at least 4 for its positions, not {d_model!r}.")
-        return {"position_base": _BASE ** (d_model / (d_model - 2)), "first_position": self._said("pad_token_id") + 1}
+        return {
+            "position_base": _BASE ** (d_model / (d_model - 2)),
+            "first_position": self._setting("pad_token_id") + 1,
+        }
 
     def _vocabularies(self) -> dict[str, Any]:
         shared = self.stored.get("share_encoder_decoder_embeddings", True)
@@ -215,7 +220,7 @@ class Description:
             # transformers 5 says so in a setting of its own, and calls every output tied (configuration_t5.py).
             tied = self.stored.get("tie_word_embeddings") is not False
             return {"scale_output": self.stored.get("scale_decoder_outputs", tied)}
-        return {} if self.kind != "marian" or shared else {"target_vocab_size": self._said("decoder_vocab_size")}
+        return {} if self.kind != "marian" or shared else {"target_vocab_size": self._setting("decoder_vocab_size")}
 
 
 def read_description(folder: Path) -> Description:

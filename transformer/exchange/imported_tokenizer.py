@@ -19,6 +19,7 @@ MARIAN_SPECIAL = ("<pad>", "<unk>", "</s>")
 IMPORTED_FILES = (SETTINGS, FAST, *MARIAN_FILES, TARGET_VOCABULARY)
 
 _ADDRESS = re.compile(r">>(?:(?P<source>[\w-]+)>>)?(?P<target>[\w-]*)<< ?")
+_FORCED = "given"  # name of `Settings.forced` in files
 _PATTERNS = (" {2,}", "\\n", "\n")  # regular expressions of the published families; others may never end
 _VISIBLE = (*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100))
 _HIDDEN = [byte for byte in range(256) if byte not in _VISIBLE]
@@ -31,8 +32,8 @@ class Settings:
     """Special tokens of an imported tokenizer.
 
     size, target_size: rows of the embeddings, of which the last may have no piece. before, after: ids around a source
-    text; given: ids with which a translation begins, without being chosen. languages: the id of each language's token,
-    by code; a text that names a language replaces the language in `before`, `after` and `given`.
+    text; forced: ids with which a translation begins, without being chosen. languages: the id of each language's token,
+    by code; a text that names a language replaces the language in `before`, `after` and `forced`.
     """
 
     size: int
@@ -42,12 +43,12 @@ class Settings:
     unknown: int
     before: list
     after: list
-    given: list = field(default_factory=list)
+    forced: list = field(default_factory=list)
     languages: dict = field(default_factory=dict)
 
     def __post_init__(self):
         check_types(self)
-        ids = [self.pad, self.end, self.unknown, *self.before, *self.after, *self.given, *self.languages.values()]
+        ids = [self.pad, self.end, self.unknown, *self.before, *self.after, *self.forced, *self.languages.values()]
         require(all(type(each) is int and 0 <= each < self.size for each in ids), "an id is not in the vocabulary")
         require(len(set(self.languages.values())) == len(self.languages), "two languages have one id")
         named = set(self.languages.values()) & {*self.before, *self.after}
@@ -56,7 +57,7 @@ class Settings:
     @property
     def file(self) -> bytes:
         """Content of the file in a checkpoint's folder."""
-        return object_bytes(asdict(self))
+        return object_bytes({_FORCED if name == "forced" else name: each for name, each in asdict(self).items()})
 
 
 class _Reader(Protocol):
@@ -85,8 +86,8 @@ class _FastReader:
         guarded(FAST, lambda: self.pieces("a"))
 
     def pieces(self, text: str) -> list[Piece]:
-        found = self._tokenizer.encode(text, add_special_tokens=False)
-        columns = zip(found.ids, found.tokens, found.offsets, strict=True)
+        encoded = self._tokenizer.encode(text, add_special_tokens=False)
+        columns = zip(encoded.ids, encoded.tokens, encoded.offsets, strict=True)
         return [Piece(token_id, self._shown(piece), *span) for token_id, piece, span in columns]
 
     def decode(self, ids: list[int]) -> str:
@@ -119,8 +120,8 @@ class _SentencePieceReader:
 
     def pieces(self, text: str) -> list[Piece]:
         at = text.find("<<") + 2 if self._coded and text.startswith(">>") and "<<" in text else 0
-        found = self._processor.encode(text[at:], return_type="offset_mapping")
-        columns = zip(found["pieces"], found["offsets"], strict=True)
+        encoded = self._processor.encode(text[at:], return_type="offset_mapping")
+        columns = zip(encoded["pieces"], encoded["offsets"], strict=True)
         parts = [(text[:at], 0, at)] if at else []
         parts += [(piece, at + begin, at + end) for piece, (begin, end) in columns]
         return [Piece(self.ids.get(piece, self.ids["<unk>"]), piece, begin, end) for piece, begin, end in parts]
@@ -149,7 +150,7 @@ class ImportedTokenizer(TextTokenizer):
             known = 1 + max((token_id for piece, token_id in reader.ids.items() if piece != "<mask>"), default=0)
             if known > size:
                 raise CheckpointError(f"The tokenizer fills {known:,} rows of a vocabulary of {size:,}.")
-        around = {*settings.before, *settings.after, *settings.given, *self._codes}
+        around = {*settings.before, *settings.after, *settings.forced, *self._codes}
         self._special = {self.pad_id, self.end_id, begin_id, *around} - {self.unknown_id}
 
     @classmethod
@@ -160,7 +161,7 @@ class ImportedTokenizer(TextTokenizer):
     @property
     def languages(self) -> tuple[str, ...]:
         if self._settings.languages:
-            return self.source_languages if self._settings.given else ()
+            return self.source_languages if self._settings.forced else ()
         return tuple(sorted(piece[2:-2] for piece in self._source.ids if re.fullmatch(">>.*<<", piece)))
 
     @property
@@ -170,7 +171,7 @@ class ImportedTokenizer(TextTokenizer):
     @property
     def default_languages(self) -> tuple[str, str]:
         around = (*self._settings.before, *self._settings.after)
-        sides = (around, self._settings.given)
+        sides = (around, self._settings.forced)
         source, target = ([self._codes[each] for each in ids if each in self._codes] for ids in sides)
         return "".join(source), "".join(target)
 
@@ -182,11 +183,11 @@ class ImportedTokenizer(TextTokenizer):
 
     def frame(self, text: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
         source, _, _ = self._read_address(text)
-        return self._told(self._settings.before, source), self._told(self._settings.after, source)
+        return self._addressed(self._settings.before, source), self._addressed(self._settings.after, source)
 
-    def given(self, text: str) -> tuple[int, ...]:
+    def forced_ids(self, text: str) -> tuple[int, ...]:
         _, target, _ = self._read_address(text)
-        return self._told(self._settings.given, target)
+        return self._addressed(self._settings.forced, target)
 
     @property
     def target_size(self) -> int:
@@ -200,8 +201,8 @@ class ImportedTokenizer(TextTokenizer):
 
     def pieces(self, text: str) -> list[Piece]:
         *_, start = self._read_address(text)
-        found = self._known(self._source.pieces(text[start:]), len(self))
-        return [replace(piece, begin=start + piece.begin, end=start + piece.end) for piece in found] if start else found
+        pieces = self._known(self._source.pieces(text[start:]), len(self))
+        return [replace(piece, begin=start + piece.begin, end=start + piece.end) for piece in pieces]
 
     def target_pieces(self, text: str) -> list[Piece]:
         return self._known(self._target.pieces(text), self.target_size)
@@ -222,7 +223,7 @@ class ImportedTokenizer(TextTokenizer):
             for piece in pieces
         ]
 
-    def _told(self, ids: list[int], code: str) -> tuple[int, ...]:
+    def _addressed(self, ids: list[int], code: str) -> tuple[int, ...]:
         """Return ids with the default language replaced by the language of this code, if any."""
         return tuple(self._settings.languages[code] if code and each in self._codes else each for each in ids)
 
@@ -288,8 +289,10 @@ def library() -> Any:
 
 def _read_settings(files: dict[str, bytes]) -> Settings:
     try:
-        return build(Settings, parse_json(files.get(SETTINGS, b"")), SETTINGS)
-    except (ValueError, ConfigError) as error:
+        stored = parse_json(files.get(SETTINGS, b""))
+        renamed = {"forced" if name == _FORCED else name: value for name, value in stored.items()}
+        return build(Settings, renamed, SETTINGS)
+    except (AttributeError, ValueError, ConfigError) as error:
         raise CheckpointError(f"{SETTINGS} describes no tokenizer: {str(error).removesuffix('.')}.") from error
 
 

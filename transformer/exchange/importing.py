@@ -7,7 +7,7 @@ from pathlib import Path
 
 import torch
 
-from ..checkpoint import Checkpoint, build_model, place
+from ..checkpoint import Checkpoint, build_model, move_model
 from ..config import ModelConfig, Positions
 from ..errors import CheckpointError, DownloadError
 from ..files import read_object, reading
@@ -42,7 +42,7 @@ def import_checkpoint(name: str | Path) -> Checkpoint:
     description = read_description(folder)
     config = description.shape()
     tokenizer = convert_tokenizer(description, config)
-    config = dataclasses.replace(config, forced_first_token=bool(tokenizer.given("")))
+    config = dataclasses.replace(config, forced_first_token=bool(tokenizer.forced_ids("")))
     stored = layout.read_weights(folder)
     if description.kind in T5S:
         config, weights = _t5_weights(stored, config, folder)
@@ -65,7 +65,7 @@ def import_translator(
     chosen, computed_in = choose_device(str(device) if device else None), read_dtype(dtype)
     keep_freed_memory()
     checkpoint = import_checkpoint(name)
-    place(checkpoint.model, chosen, computed_in)
+    move_model(checkpoint.model, chosen, computed_in)
     return Translator(checkpoint)
 
 
@@ -140,8 +140,8 @@ def _renamed(
         except KeyError as error:
             raise CheckpointError(f"{folder} lacks the weights {error}.") from error
         except (RuntimeError, IndexError, TypeError) as error:
-            said = f"The weights of {part.theirs[0]} in {folder} do not fit its {layout.CONFIG}."
-            raise CheckpointError(said) from error
+            message = f"The weights of {part.theirs[0]} in {folder} do not fit its {layout.CONFIG}."
+            raise CheckpointError(message) from error
     if left:
         raise CheckpointError(f"{folder} has weights that this engine has no place for: {', '.join(sorted(left)[:3])}.")
     return weights
@@ -172,8 +172,8 @@ def _take_positions(left: dict[str, torch.Tensor], config: ModelConfig, folder: 
 
 def _origin(name: str, description: Description) -> dict[str, str]:
     """Return what is known of the model: its name, its languages, the licence that its card names."""
-    folder, said = description.folder, description.stored.get("_name_or_path")
-    data = {"name": said if isinstance(said, str) and said else name}
+    folder, stored = description.folder, description.stored.get("_name_or_path")
+    data = {"name": stored if isinstance(stored, str) and stored else name}
     languages = read_object(folder / TOKENIZER_CONFIG) if (folder / TOKENIZER_CONFIG).exists() else {}
     for ours, theirs in (("source_language", "source_lang"), ("target_language", "target_lang")):
         if isinstance(languages.get(theirs), str):

@@ -1,4 +1,4 @@
-"""Where Hugging Face's transformers keeps the weights of Marian, BART, mBART and M2M100, and how they lie there.
+"""Names and order of the weights of Marian, BART, mBART and M2M100 in Hugging Face's transformers.
 
 Two things differ besides names. Query, key and value are three matrices there and one here. And where the positional
 encoding is computed, it has its sines in the first half of the dimensions and its cosines in the second
@@ -86,7 +86,7 @@ def _norm(ours: str, theirs: str) -> Iterator[Part]:
 
 
 def in_turn(d_model: int) -> Tensor:
-    """Where each dimension, sines and cosines in turn, lies in the order by halves: [d_model], to be indexed with."""
+    """Return the index of each dimension, sines and cosines in turn, in the order by halves: [d_model]."""
     half = torch.arange(d_model // 2)
     return torch.stack([half, half + d_model // 2], dim=1).flatten()
 

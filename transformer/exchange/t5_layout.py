@@ -1,4 +1,4 @@
-"""Where Hugging Face's transformers keeps the weights of T5's models (modeling_t5.py)."""
+"""Names of the weights of T5's models in Hugging Face's transformers (modeling_t5.py)."""
 
 from collections.abc import Iterator
 

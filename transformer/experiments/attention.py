@@ -20,7 +20,7 @@ _SAMPLES, _KEYS = 400, 10  # rows that are drawn for each size, keys a row
 
 @dataclass(frozen=True, eq=False)
 class RandomProducts:
-    """What random queries and keys do at each of `sizes`: [sizes], averages over many rows of `keys` keys.
+    """Products of random queries and keys at each of `sizes`: [sizes], averages over many rows of `keys` keys.
 
     Their components are independent, normal, with mean 0 and variance 1. `products` and `scores` are the standard
     deviations of q k and of q k / sqrt(d_k); `largest` and `largest_scaled` the mean largest weight of a row's softmax

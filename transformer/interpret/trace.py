@@ -141,7 +141,7 @@ class Trace:
             candidate_probabilities=predicted.best_probabilities,
             candidate_tokens=tuple(tuple(map(tokenizer.piece_text, row)) for row in predicted.best_ids.tolist()),
             interventions=interventions,
-            num_forced=len(tokenizer.given(source_text)),
+            num_forced=len(tokenizer.forced_ids(source_text)),
         )
 
     @property

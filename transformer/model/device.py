@@ -1,4 +1,4 @@
-"""Which device computes, and how its memory is kept."""
+"""Choice of the device and number type, and settings of its memory."""
 
 import ctypes
 import os

@@ -50,7 +50,7 @@ class Processes:
         return module if self.count == 1 else DistributedDataParallel(module, forward_sync_buffers=False)
 
     def describe(self, device: torch.device) -> str:
-        """Where a run computes, in words."""
+        """Return the devices of a run in words."""
         text = describe_device(device)
         return text if self.count == 1 else f"{self.count} processes, each on {text}"
 

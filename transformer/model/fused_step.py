@@ -108,7 +108,7 @@ class FusedStep:
             x = self._add(x, layer.forward_norm, layer.feed_forward)
         x, first = model.encoder_norm(x), dict(zip(order, accumulate(map(len, rows), initial=0), strict=False))
         all_of = range(max(lengths))  # those after a sentence's end are masked, and have its last token once more
-        at = torch.tensor([[first[row] + min(place, end - 1) for place in all_of] for row, end in enumerate(lengths)])
+        at = torch.tensor([[first[row] + min(at, end - 1) for at in all_of] for row, end in enumerate(lengths)])
         both = (layer.key_value(x)[at].view(*at.shape, 2, self.num_heads, -1).transpose(1, 3) for layer in self.layers)
         return [LayerCache(each[:, :, 0], each[:, :, 1], capacity) for each in both]
 
@@ -127,10 +127,10 @@ class FusedStep:
         x = F.embedding(ids, first.embedding.weight) * first.embedding.scale + first.positions.table[places]
         return first.norm(x)
 
-    def _add(self, x: Tensor, norm: _Norm, sublayer: Callable[..., Tensor], *given: object) -> Tensor:
+    def _add(self, x: Tensor, norm: _Norm, sublayer: Callable[..., Tensor], *arguments: object) -> Tensor:
         if self.norm_first:
-            return x + sublayer(torch.layer_norm(x, *norm), *given)
-        return torch.layer_norm(x + sublayer(x, *given), *norm)
+            return x + sublayer(torch.layer_norm(x, *norm), *arguments)
+        return torch.layer_norm(x + sublayer(x, *arguments), *norm)
 
     def _attend_within(self, x: Tensor, layer: _Layer, groups: list[tuple[int, int]]) -> Tensor:
         """Attend within each sentence: the rows are groups of so long sentences, so many of them."""

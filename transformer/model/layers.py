@@ -296,8 +296,8 @@ class Dropout(nn.Dropout):
         dropped = min(round(self.p * _STEPS), _STEPS - 1)
         draws = torch.empty(-(-x.numel() // 4), dtype=torch.int64).random_(-(2**63), None)
         bits = draws.view(torch.int16)[: x.numel()].view(x.shape)
-        kept = (bits >= dropped - _STEPS // 2).to(x.dtype)
-        return x * kept.mul_(_STEPS / (_STEPS - dropped))
+        mask = (bits >= dropped - _STEPS // 2).to(x.dtype)
+        return x * mask.mul_(_STEPS / (_STEPS - dropped))
 
 
 class OutputProjection(Linear):

@@ -37,7 +37,7 @@ class AttentionKind(Name):
 
     @property
     def stack(self) -> Stack:
-        """Where its queries are."""
+        """The stack that computes the queries."""
         return Stack.ENCODER if self is AttentionKind.ENCODER else Stack.DECODER
 
     @property
@@ -47,7 +47,7 @@ class AttentionKind(Name):
 
     @property
     def sublayer(self) -> SubLayerKind:
-        """Which sub-layer of a layer it is."""
+        """The sub-layer of a layer."""
         return SubLayerKind.CROSS_ATTENTION if self is AttentionKind.CROSS else SubLayerKind.SELF_ATTENTION
 
     def block_name(self, layer: int | str) -> str:
@@ -56,8 +56,8 @@ class AttentionKind(Name):
 
 
 class Part(Name):
-    """What can be changed in a run: the heads of a kind of attention, named as the kind is; what an attention adds to
-    the residual stream, all heads together; a feed-forward's hidden units; and the residual stream itself.
+    """Part of a model that can be changed in a run: the heads of a kind of attention, named like the kind; the output
+    of an attention, all heads together; the hidden units of a feed-forward; and the residual stream.
     """
 
     ENCODER = "encoder"

@@ -28,7 +28,7 @@ class RoughChoice:
 
     @staticmethod
     def is_exact_here() -> bool:
-        """Whether this processor sums products of bytes in 32 bits; older ones lose digits, or are slower so."""
+        """Return whether this processor sums products of bytes in 32 bits; older ones lose digits, or are slower."""
         return torch.cpu._is_vnni_supported()
 
     @np.errstate(all="ignore")

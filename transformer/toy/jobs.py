@@ -20,37 +20,29 @@ from ..training import REPLAY_FILE, TrainingReplay, load_replay
 from ..untrusted import parse_json
 from .settings import STATUS_FILE, UNTIL_INPUT_ENDS, ToySettings, ToyStatus
 
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
-
 logger = logging.getLogger(__name__)
 
 MOST_WAITING = 60
 _PATIENCE = 75.0  # seconds without a look after which a user counts as gone; a hidden tab looks once a minute
 _GRACE = 5.0  # seconds for another user to look at a job that one has left
-_KEPT = 1800.0  # seconds a result lives on after its last look
-_MOST_KEPT = 200  # results, 2 MB each at most; of more, those last looked at longest ago go first
-_FORGOTTEN = 86_400.0  # seconds after which a folder that nothing was added to is one, where that cannot be asked
+_LIFETIME = 1800.0  # seconds of a result after its last look
 _TICK = 0.5
 _ACTIVE = ("waiting", "running")
-_PREFIX = "headlight-jobs-"
 _ROOT = Path(__file__).parents[2]
 _LAST_LINES = 3  # of a failed job's output, for the log
 
 
 @dataclass(frozen=True)
 class JobView:
-    """What a user sees of a job.
+    """State of a job for a user.
 
-    `state` is "waiting" (at `place` in the line, from 1), "running", "done", "stopped", "left" (nobody looked) or
+    `state` is "waiting" (at `position` in the queue, from 1), "running", "done", "stopped", "left" (nobody looked) or
     "failed"; `status` and `replay` are what there is so far, None before.
     """
 
     settings: ToySettings
     state: str
-    place: int
+    position: int
     status: ToyStatus | None
     replay: TrainingReplay | None
 
@@ -76,7 +68,7 @@ class _Job:
 
     @property
     def alive(self) -> bool:
-        """Whether its process is there; asking also reaps one that has ended."""
+        """Return whether its process runs; also reap one that has ended."""
         return self.process is not None and self.process.poll() is None
 
     def status(self) -> ToyStatus | None:
@@ -108,10 +100,9 @@ class Jobs:
     def __init__(self, at_once: int | None = None, clock: Callable[[], float] = time.monotonic):
         self.at_once = at_once or usable_cores()
         self._clock = clock
-        _remove_stale()
-        self._folder, in_use = _new_folder()
-        self._line, lifeline = os.pipe()  # what children read, and the end that closes with this process
-        self._handles = [handle for handle in (in_use, self._line, lifeline) if handle is not None]
+        self._folder = Path(tempfile.mkdtemp(prefix="headlight-jobs-"))
+        self._line, lifeline = os.pipe()  # the end that children read, and the end that closes with this process
+        self._handles = [self._line, lifeline]
         self._jobs: dict[str, _Job] = {}  # in the order of their coming
         self._lock = threading.Lock()
         self._closed = threading.Event()
@@ -149,8 +140,8 @@ class Jobs:
             job.looked = self._clock()
             self._see(job)
             waiting = [other for other in self._jobs.values() if other.state == "waiting"]
-            place = waiting.index(job) + 1 if job.state == "waiting" else 0
-            return JobView(job.settings, job.state, place, job.status(), job.replay())
+            position = waiting.index(job) + 1 if job.state == "waiting" else 0
+            return JobView(job.settings, job.state, position, job.status(), job.replay())
 
     def stop(self, name: str) -> None:
         """End a job that waits or runs; what it has so far stays. Does nothing for any other."""
@@ -193,9 +184,8 @@ class Jobs:
             if now - job.looked > _PATIENCE:
                 self._end(job, "left")
                 job.forget_replay()
-        over = sorted((job.looked, name) for name, job in self._jobs.items() if not job.active)
-        for index, (looked, name) in enumerate(over):
-            if now - looked > _KEPT or index < len(over) - _MOST_KEPT:
+        for name, job in list(self._jobs.items()):
+            if not job.active and now - job.looked > _LIFETIME:
                 shutil.rmtree(self._jobs.pop(name).folder, ignore_errors=True)
 
     def _start(self, job: _Job) -> None:
@@ -245,34 +235,3 @@ class Jobs:
                 self.tick()
             except Exception:  # whatever it is: without this thread nobody in line would ever be served
                 logger.exception("the toy trainings could not be looked after")
-
-
-def _new_folder() -> tuple[Path, int | None]:
-    """Make a folder, and mark it as in use for as long as this process holds the handle, where the system can do that.
-
-    It gets its name once it is locked, so that one of this name without a lock is what a killed server left.
-    """
-    made, handle = Path(tempfile.mkdtemp(prefix="headlight-new-")), None
-    if fcntl:
-        handle = os.open(made, os.O_RDONLY)
-        fcntl.flock(handle, fcntl.LOCK_EX)
-    return made.rename(made.with_name(_PREFIX + made.name.removeprefix("headlight-new-"))), handle
-
-
-def _remove_stale() -> None:
-    """Remove folders of servers that were killed: those that nobody holds, or, where nobody can tell, of yesterday."""
-    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
-        with contextlib.suppress(OSError):
-            if _is_free(folder) if fcntl else time.time() - folder.stat().st_mtime > _FORGOTTEN:
-                shutil.rmtree(folder, ignore_errors=True)
-
-
-def _is_free(folder: Path) -> bool:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        return True
-    except BlockingIOError:
-        return False
-    finally:
-        os.close(handle)

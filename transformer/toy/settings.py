@@ -1,4 +1,4 @@
-"""What a toy training is asked for, and what it reports: all that a server needs to know of its process."""
+"""Settings and status of a toy training: the interface between a server and the process of a training."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ SYMBOLS = {"letters": "abcdefghijklmnopqrstuvwxyz", "digits": "0123456789"}
 
 
 class Task(StrEnum):
-    """What is to be made of a sequence."""
+    """Task: copy, reverse or sort."""
 
     COPY = "copy"
     REVERSE = "reverse"
@@ -23,9 +23,9 @@ class Task(StrEnum):
         return list(sequence) if self is Task.COPY else list(reversed(sequence))
 
     def positions(self, sequence: Sequence) -> list[set[int]]:
-        """For each symbol of the answer, where it may be read from: several places where a sorted symbol recurs."""
+        """Return the source positions of each symbol of the answer: several where a sorted symbol recurs."""
         if self is Task.SORT:
-            return [{index for index, symbol in enumerate(sequence) if symbol == wanted} for wanted in sorted(sequence)]
+            return [{index for index, symbol in enumerate(sequence) if symbol == each} for each in sorted(sequence)]
         return [{index} for index in self.answer(range(len(sequence)))]
 
 
@@ -72,7 +72,7 @@ _BOUNDS = {
 
 
 class ToySchedule(StrEnum):
-    """How the learning rate goes: it rises and falls (paper, eq. 3), rises and stays, or is the same throughout."""
+    """Learning rate: it rises and falls (paper, eq. 3), rises and stays, or is constant."""
 
     NOAM = "noam"
     CONSTANT = "constant"
@@ -150,7 +150,7 @@ class ToySettings:
 
 @dataclass(frozen=True)
 class ToyStatus:
-    """Where a run stands: updates done, mean loss in nats a token, share of held-out sequences written entirely right.
+    """Status of a run: updates done, mean loss in nats per token, share of held-out sequences that are all right.
 
     `loss` is None before the first update, `measured` the number of sequences behind `exact_match`. `end` says how the
     run ended: "goal", "limit", or "" while it goes on; `symbols_when_longer` is then the share of symbols that stand

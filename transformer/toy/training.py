@@ -29,7 +29,7 @@ _CHECK_EVERY = 25  # updates between two measurements
 _GLANCE = 100  # held-out sequences of a first look; all are measured when these are good
 _SNAPSHOT_EVERY = 10  # updates between two snapshots, twice as many each time that there are too many
 _MOST_SNAPSHOTS = 32
-_LOSSES_A_POINT = 5
+_LOSSES_PER_POINT = 5
 _REPORT_SECONDS = 0.5
 
 
@@ -103,7 +103,7 @@ class ToyTraining:
         for update in itertools.count(1):
             recent.append(self.update(update))
             end = "limit" if update == settings.max_updates else ""
-            if len(recent) == _LOSSES_A_POINT or end:
+            if len(recent) == _LOSSES_PER_POINT or end:
                 self.losses.append((update, sum(recent) / len(recent)))
                 recent.clear()
             if update % _CHECK_EVERY == 0 or end:

@@ -1,4 +1,4 @@
-"""What each update of a run learns from: examples of an epoch in batches, and their tensors on the training device."""
+"""Batches of the updates of a run, as examples and as tensors on the training device."""
 
 import functools
 import signal
@@ -25,7 +25,7 @@ _SHOWN_LINES = 8  # line numbers named of a batch that cannot be learned from
 
 @dataclass(frozen=True)
 class Update:
-    """What one update learns from, and where it stands: `step`, `epoch` and the number of its `first` batch, from 1."""
+    """Batches of one update, with its `step`, `epoch` and the number of its `first` batch, from 1."""
 
     batches: Sequence[Examples]
     step: int
@@ -38,7 +38,7 @@ class Update:
         return sum(len(example.target) - 1 for batch in self.batches for example in batch)
 
     def describe(self, number: int) -> str:
-        """Where its batch of this number, from 0, is to be found: step, epoch, batch, and lines of the corpus."""
+        """Return step, epoch, batch and lines of the corpus of its batch of this number, from 0."""
         origins = sorted(origin for example in self.batches[number] for origin in example.places)
         lines = [f"{file}:{line}" if file else line for file, line in origins]
         shown = f", lines {first_of(lines, _SHOWN_LINES)} of the corpus" if lines else ""
@@ -46,7 +46,7 @@ class Update:
 
 
 class UpdateLoader:
-    """A run's pairs as examples, and what each update learns from; raises DataError when no pair fits the model."""
+    """Loader of a run's updates; raises DataError when no pair fits the model."""
 
     def __init__(
         self,

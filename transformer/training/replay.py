@@ -1,4 +1,4 @@
-"""Training replay: what a model attended to, and wrote, at some steps of its training; a file of its checkpoint."""
+"""Training replay: attention and output of a model at some steps of its training; a file of its checkpoint."""
 
 import json
 from collections.abc import Sequence
@@ -149,7 +149,7 @@ def _check(replay: TrainingReplay) -> None:
 
 
 def _is_complete(trajectory: ProbeTrajectory, snapshots: int) -> bool:
-    """Whether a trajectory has all that it should, of each of so many snapshots."""
+    """Return whether a trajectory has all parts, for this number of snapshots."""
     source, target = len(trajectory.source_tokens), len(trajectory.decoder_input_tokens)
     return (
         source * target > 0
@@ -165,7 +165,7 @@ def _is_complete(trajectory: ProbeTrajectory, snapshots: int) -> bool:
 
 
 def _are_weights(maps: np.ndarray, snapshots: int, shape: tuple[int, int]) -> bool:
-    """Whether these are weights of so many snapshots, each [layers, heads, *shape]."""
+    """Return whether these are weights of this number of snapshots, each [layers, heads, *shape]."""
     fits = maps.ndim == 5 and maps.shape[0] == snapshots and maps.shape[3:] == shape
     return fits and maps.size > 0 and _are_shares(maps)
 
@@ -175,5 +175,5 @@ def _are_shares(values: np.ndarray) -> bool:
 
 
 def _rises(curve: np.ndarray) -> bool:
-    """Whether these are points [points, 2] in the order of their steps."""
+    """Return whether these are points [points, 2] in the order of their steps."""
     return curve.ndim == 2 and curve.shape[1] == 2 and bool((np.diff(curve[:, 0]) >= 0).all())

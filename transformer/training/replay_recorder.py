@@ -23,7 +23,7 @@ logger = logging.getLogger(__name__)
 
 
 class Vocabulary(Protocol):
-    """What a recorder needs of a tokenizer: ids of a text, and the text of ids."""
+    """Tokenizer of a recorder: ids of a text, and the text of ids."""
 
     begin_id: int
     end_id: int
@@ -65,9 +65,9 @@ class ReplayRecorder:
         """Go on from a replay, its snapshots after step `until` left out; raises ValueError for one of other probes."""
         if [(trajectory.source_text, trajectory.target_text) for trajectory in replay.trajectories] != self.probes:
             raise ValueError("the replay is of other probes")
-        kept = [number for number, step in enumerate(replay.steps) if step <= until]
-        self.steps = [int(replay.steps[number]) for number in kept]
-        self._snapshots = [[_snapshot(trajectory, number) for trajectory in replay.trajectories] for number in kept]
+        numbers = [number for number, step in enumerate(replay.steps) if step <= until]
+        self.steps = [int(replay.steps[number]) for number in numbers]
+        self._snapshots = [[_snapshot(trajectory, number) for trajectory in replay.trajectories] for number in numbers]
 
     def replay(
         self, losses: Sequence[tuple[int, float]], scores: Sequence[tuple[int, float]], score_name: str

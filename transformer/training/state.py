@@ -1,7 +1,6 @@
-"""An unfinished training run: where it stands, and its folder on disk, complete enough to go on as if never stopped."""
+"""An unfinished training run: its progress and its folder on disk, from which it goes on as if never stopped."""
 
 import json
-import logging
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -10,19 +9,17 @@ from torch import Tensor, nn
 
 from ..config import TrainingConfig
 from ..errors import CheckpointError
-from ..files import load_checksummed, save_checksummed, sync_folder
+from ..files import load_checksummed, save_checksummed
 from ..untrusted import parse_json
 from .optimization import Adam
 
-logger = logging.getLogger(__name__)
-
-_LAST, _BEFORE, _NEXT = "state.safetensors", "previous.safetensors", "next.safetensors"
+_STATE = "state.safetensors"
 _POINTS = 300  # of the curve of losses, at most, whatever the number of steps
 
 
 @dataclass
 class Progress:
-    """Where a run of `model` stands: optimiser steps done, the epoch and its next batch, what was measured.
+    """Progress of a run of `model`: optimiser steps done, the epoch and its next batch, measurements.
 
     `averaged_steps` are the steps whose weights the next mean is made of, `history` has one dictionary a validation,
     `curve` pairs of a step and the mean loss up to it. A save holds all of it, so a resumed run measures what a whole
@@ -76,26 +73,26 @@ class Progress:
         return mean
 
     def _validations_without_gain(self) -> int:
-        """How many validations came after the one with the best BLEU, the first of equals."""
+        """Return the number of validations after the one with the best BLEU, the first of equals."""
         scores = [row["valid_bleu"] for row in self.history]
         return len(scores) - 1 - scores.index(max(scores)) if scores else 0
 
 
 class SavedRun:
-    """The folder of an unfinished run: its last two saves and the weights of the next mean, each with a checksum."""
+    """The folder of an unfinished run: its last save and the weights of the next mean, each with a checksum."""
 
     def __init__(self, folder: Path):
         self.folder = Path(folder)
 
     def exists(self) -> bool:
         """Return True where a run was saved."""
-        return (self.folder / _LAST).exists() or (self.folder / _BEFORE).exists()
+        return (self.folder / _STATE).exists()
 
     def save(self, model: nn.Module, optimizer: Adam, progress: Progress, random: Tensor) -> None:
         """Write weights, Adam's moments, random state and progress as one file, in one piece.
 
-        random: [processes, bytes], as `random_state` gives it. The save before this one is kept; raises OSError, both
-        earlier ones whole, when this one cannot be written.
+        random: [processes, bytes], from `random_state`. Raises OSError, the earlier save still whole, when it cannot be
+        written.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
         tensors = {"random": random}
@@ -104,23 +101,16 @@ class SavedRun:
             for key, value in optimizer.state[parameter].items():
                 tensors[f"{key}/{name}"] = value
         tensors["progress"] = torch.tensor(list(json.dumps(asdict(progress)).encode()), dtype=torch.uint8)
-        last, before, following = (self.folder / name for name in (_LAST, _BEFORE, _NEXT))
-        save_checksummed(following, tensors)
-        # Killed between these two, it leaves the save before as the only one.
-        if last.exists():
-            last.replace(before)
-        following.replace(last)
-        sync_folder(self.folder)
+        save_checksummed(self.folder / _STATE, tensors)
 
     def load(self, model: nn.Module, optimizer: Adam) -> tuple[Progress, Tensor]:
-        """Put weights and Adam's moments back; returns the progress and every process's random state.
+        """Restore weights and Adam's moments; return the progress and every process's random state.
 
-        Goes back to the save before the last, and says so in the log, where the last is damaged; raises CheckpointError
-        when none is sound, or it does not fit the model.
+        Raises CheckpointError when the save is missing or damaged, or does not fit the model.
         """
-        tensors = self._load_last()
+        tensors = load_checksummed(self.folder / _STATE)
         try:
-            progress = _read_progress(tensors)
+            progress = Progress(**parse_json(bytes(tensors["progress"].tolist())))
             expected = {f"weight/{name}" for name, _ in model.named_parameters()}
             for name in tensors:
                 if name.startswith("weight/") and name not in expected:
@@ -148,42 +138,13 @@ class SavedRun:
                 mean[name] = mean[name] + weight / len(steps) if name in mean else weight / len(steps)
         return mean
 
-    def with_sound_weights(self, steps: list[int]) -> list[int]:
-        """Those of these steps whose weights can be read; the log names the others, which a mean must do without."""
-        sound = []
-        for step in steps:
-            try:
-                load_checksummed(self._weights(step))
-                sound.append(step)
-            except CheckpointError as error:
-                logger.warning("%s The next mean of weights leaves step %d out.", error, step)
-        return sound
-
     def drop_weights(self, keep: list[int]) -> None:
         """Delete the weights kept of all steps but these."""
-        kept = {self._weights(step) for step in keep}
-        for path in self.folder.glob("snapshot-*.safetensors"):
-            if path not in kept:
-                path.unlink()
+        for path in {*self.folder.glob("snapshot-*.safetensors")} - {self._weights(step) for step in keep}:
+            path.unlink()
 
     def _weights(self, step: int) -> Path:
         return self.folder / f"snapshot-{step:07d}.safetensors"
-
-    def _load_last(self) -> dict[str, Tensor]:
-        """Return the last save, or the one before it where the last is damaged; the damaged one is put aside."""
-        last, before = self.folder / _LAST, self.folder / _BEFORE
-        if not self.exists():
-            raise CheckpointError(f"There is no saved run in {self.folder}.")
-        try:
-            return load_checksummed(last if last.exists() else before)
-        except CheckpointError:
-            if not (last.exists() and before.exists()):
-                raise
-        damaged = last.replace(last.with_suffix(".damaged"))
-        tensors = load_checksummed(before)
-        message = "%s is damaged (kept as %s): going back to the save before it, of step %d."
-        logger.warning(message, last, damaged.name, _read_progress(tensors).step)
-        return tensors
 
 
 def random_state(device: torch.device) -> Tensor:
@@ -200,7 +161,3 @@ def restore_random_state(state: Tensor, device: torch.device) -> None:
     torch.set_rng_state(state[:size].clone())
     if device.type == "cuda" and len(state) > size:
         torch.cuda.set_rng_state(state[size:].clone(), device)
-
-
-def _read_progress(tensors: dict[str, Tensor]) -> Progress:
-    return Progress(**parse_json(bytes(tensors["progress"].tolist())))

@@ -76,12 +76,8 @@ class Trainer:
         self.progress.warm_start = name
 
     def resume(self) -> None:
-        """Go on from the last sound save of `out`; raises CheckpointError when it does not fit."""
-        if not self.processes.first:
-            self.processes.wait()  # until the first has put a damaged save aside
+        """Go on from the last save of `out`; raises CheckpointError when it is damaged or does not fit."""
         progress, random = self.saved_run.load(self.model, self.updater.optimizer)
-        if self.processes.first:
-            self.processes.wait()
         if progress.model != self.progress.model:
             raise CheckpointError(f"The saved run in {self.saved_run.folder} is of another model: {progress.model}.")
         self.progress, self._saved_step = progress, progress.step
@@ -91,8 +87,6 @@ class Trainer:
             message = "saved by %d processes, resumed by %d: dropout is seeded anew"
             logger.info(message, len(random), self.processes.count)
             self._reseed()
-        needed = progress.averaged_steps[max(0, len(progress.averaged_steps) - self.settings.average_last + 1) :]
-        progress.averaged_steps = self.saved_run.with_sound_weights(needed)
         self.replay.resume(progress.step)
         logger.info("resumed at step %d, epoch %d", progress.step, progress.epoch + 1)
 
@@ -103,12 +97,12 @@ class Trainer:
         logger.info("%d parameters, %d pairs, on %s", self.model.count_parameters(), pairs, where)
         self.model.train()
         log = ProgressLog(self.progress, self.settings.max_steps)
-        with attention_kernel(self.device), interruptions_held() as asked_to_stop:
+        with attention_kernel(self.device), interruptions_held() as stop:
             self._record_replay()
             for update, tensors in self.loader.remaining(self.progress):
                 self._step(update, tensors, log)
                 # Agreed upon, so that all processes leave after the same step.
-                if any(self.processes.sums(asked_to_stop.is_set())):
+                if any(self.processes.sums(stop.is_set())):
                     self._save(log)
                     self.processes.wait()  # until the first has saved
                     logger.info("stopped at step %d; --resume goes on from here", self.progress.step)
@@ -116,7 +110,7 @@ class Trainer:
             self._finish()
 
     def _step(self, update: Update, tensors: list[Tensors], log: ProgressLog) -> None:
-        """One update, and what is due after it."""
+        """Make one update, then validate and save when due."""
         settings, progress = self.settings, self.progress
         rate = learning_rate(update.step, self.experiment.model.d_model, settings)
         try:
@@ -197,14 +191,14 @@ def interruptions_held() -> Iterator[threading.Event]:
 
     Other threads than the main one receive no signals and may not set handlers: nothing is held there.
     """
-    asked = threading.Event()
+    stop = threading.Event()
     last = time.monotonic()
 
     def hold(*_: object) -> None:
         nonlocal last
-        if not asked.is_set():
+        if not stop.is_set():
             logger.info("stopping after this step; interrupt again to stop at once")
-            asked.set()
+            stop.set()
             last = time.monotonic()
         elif time.monotonic() - last > _ONE_INTERRUPTION:
             raise KeyboardInterrupt
@@ -212,13 +206,10 @@ def interruptions_held() -> Iterator[threading.Event]:
     numbers = (signal.SIGINT, signal.SIGTERM) if threading.current_thread() is threading.main_thread() else ()
     before = [(number, signal.signal(number, hold)) for number in numbers]
     try:
-        yield asked
+        yield stop
     finally:
         for number, handler in before:
             signal.signal(number, handler)
-
-
-logger = logging.getLogger(__name__)
 
 
 def train(
@@ -265,21 +256,21 @@ def train(
     try:
         trainer.run()
     except OSError as error:
-        kept = "--resume goes on from the last save" if saved_run.exists() else "nothing was saved yet"
-        raise CheckpointError(f"{error.filename or out} cannot be written: {error.strerror}; {kept}.") from error
+        saved = "--resume goes on from the last save" if saved_run.exists() else "nothing was saved yet"
+        raise CheckpointError(f"{error.filename or out} cannot be written: {error.strerror}; {saved}.") from error
     finally:
         if trainer.events:
             trainer.events.close()
 
 
 def _tidy(out: Path) -> None:
-    """Delete what a run that was killed while it wrote has left half written."""
+    """Delete partial files of a run that was killed while it wrote."""
     for part in (*out.glob("*.part"), *out.glob("resume/*.part")):
         part.unlink()
 
 
 def _save_tokenizer(folder: Path, start: Checkpoint | None, pairs: TextPairs | Mixture, experiment: Experiment) -> None:
-    """Put the run's tokenizer where every process, and a resumed run, reads it."""
+    """Write the run's tokenizer to the folder from which every process, and a resumed run, reads it."""
     folder.mkdir(parents=True, exist_ok=True)
     if start:
         tokenizer = start.tokenizer
@@ -294,11 +285,12 @@ def _save_tokenizer(folder: Path, start: Checkpoint | None, pairs: TextPairs | M
 def _load_start(folder: Path, config: ModelConfig) -> Checkpoint:
     """Return the checkpoint to begin with; raises CheckpointError when it is not of this shape."""
     checkpoint = load_checkpoint(folder, torch.device("cpu"))
-    given, wanted = asdict(checkpoint.model.config), asdict(config)
-    for name in ("dropout", "max_length"):  # no weight depends on these
-        del given[name], wanted[name]
+    there, here = asdict(checkpoint.model.config), asdict(config)
+    shape = here.keys() - {"dropout", "max_length"}  # no weight depends on these
     differing = [
-        f"{name} is {given[name]} there, {wanted[name]} here" for name in wanted if given[name] != wanted[name]
+        f"{name} is {there[name]} there, {here[name]} here"
+        for name in here
+        if name in shape and there[name] != here[name]
     ]
     if differing:
         raise CheckpointError(f"{folder} cannot be begun with, its shape is another: {'; '.join(differing)}.")

@@ -1,4 +1,4 @@
-"""How good a model is on sentences it was not trained on, and the checkpoint folder of the best so far."""
+"""Validation on held-out sentences, and the checkpoint folder of the best weights so far."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -52,11 +52,11 @@ class Validator:
 
 
 class RunCheckpoint:
-    """The checkpoint folder of a run: its best validation's weights, all of the history; `place`: where it runs."""
+    """The checkpoint folder of a run: the weights of its best validation, and its history; `devices`: in words."""
 
-    def __init__(self, folder: Path, experiment: Experiment, tokenizer: Tokenizer, place: str, corpus: MixedExamples):
+    def __init__(self, folder: Path, experiment: Experiment, tokenizer: Tokenizer, devices: str, corpus: MixedExamples):
         self.folder, self.experiment, self.tokenizer = folder, experiment, tokenizer
-        self.place, self.corpus = place, corpus
+        self.devices, self.corpus = devices, corpus
 
     def save(self, model: Transformer, progress: Progress, score: Score) -> None:
         """Write all of it for the weights of the newest validation, which scored `score`."""
@@ -73,7 +73,7 @@ class RunCheckpoint:
             "steps": row["step"],
             "averaged_steps": progress.averaged_steps,
             "seed": self.experiment.training.seed,
-            "device": self.place,
+            "device": self.devices,
             "torch": torch.__version__,
             "seconds": row["seconds"],
             "training_pairs": len(self.corpus.all),

@@ -153,13 +153,13 @@ def tempered(run: Run) -> Answer:
     step, model = choice.step, results.translator(run.request.checkpoint).model
     logits = results.residual_stream(run.greedy).logits[step]
     cuts = {each: truncate(logits, each, forbidden=model.config.never_chosen) for each in (SHARP, 1.0, FLAT)}
-    best = int(cuts[1.0].order[cuts[1.0].kept[cuts[1.0].order]][0])
+    best = int(cuts[1.0].order[cuts[1.0].retained[cuts[1.0].order]][0])
     chances = {temperature: float(cut.final[best]) for temperature, cut in cuts.items()}
     if chances[SHARP] - chances[1.0] < NEAR_CHANCES or chances[1.0] - chances[FLAT] < NEAR_CHANCES:
         raise Undecided("The model is so sure here that the temperature hardly changes anything.")
     word = quoted(choice.names["word"])
     written = {each: format_probability(value) for each, value in chances.items()}
-    ratio = float(f"{np.divide(*cuts[1.0].final[cuts[1.0].order[cuts[1.0].kept[cuts[1.0].order]][:2]]):.4g}")
+    ratio = float(f"{np.divide(*cuts[1.0].final[cuts[1.0].order[cuts[1.0].retained[cuts[1.0].order]][:2]]):.4g}")
     feedback = {
         SHARP: f"That is what temperature {SHARP:g} gives.",
         1.0: "That is what the logits give as they are, at temperature 1.",

@@ -47,13 +47,13 @@ def softmax_by_hand(cut: Truncation, token_id: int, probability: float) -> Findi
 
 def describe_cut(cut: Truncation, name: Callable[[int], str], temperature: float) -> Finding:
     """Return the number of tokens that may be drawn, the chances of the best, and the tokens never chosen."""
-    best = int(cut.order[cut.kept[cut.order]][0])
+    best = int(cut.order[cut.retained[cut.order]][0])
     tempered = TEMPLATES("tempered", scaled=cut.scaled[best], temperature=temperature)
     finding = TEMPLATES(
-        "cut", kept=int(cut.kept.sum()), tokens=len(cut.kept), best=name(best), drawn=float(cut.final[best])
+        "cut", kept=int(cut.retained.sum()), tokens=len(cut.retained), best=name(best), drawn=float(cut.final[best])
     )
     return finding.followed_by(
-        TEMPLATES("own", own=cut.own[best], tempered="" if temperature == 1 else tempered),
-        TEMPLATES("lost", lost=cut.scaled[~cut.kept].sum()),
+        TEMPLATES("own", own=cut.plain[best], tempered="" if temperature == 1 else tempered),
+        TEMPLATES("lost", lost=cut.scaled[~cut.retained].sum()),
         TEMPLATES("never", never=tuple(map(name, cut.forbidden))) if cut.forbidden else None,
     )

@@ -26,7 +26,7 @@ def branch_facts(
             "token": name(branch.ids[-1]),
             "parent": branch.parent,
             "log_probability": branch.log_probability,
-            "place": branch.place,
+            "place": branch.position,
             "outcome": None if branch.outcome is None else str(branch.outcome),
             "rank": branch.rank,
             "score": branch.score,
@@ -62,7 +62,7 @@ def _digits(one: float, other: float) -> int:
 def _describe_fate(fate: PathOutcome, length: int, beam: Beam) -> Finding:
     """Return the fate in the search of greedy's translation, which is no less probable."""
     if fate.outcome == Outcome.ENDED:
-        return TEMPLATES("ended", rank=fate.place, alpha=beam.alpha)
+        return TEMPLATES("ended", rank=fate.position, alpha=beam.alpha)
     if fate.outcome == Outcome.FELL_OUT:
-        return TEMPLATES("fell_out", step=fate.place, steps=length, size=beam.size)
+        return TEMPLATES("fell_out", step=fate.position, steps=length, size=beam.size)
     return TEMPLATES("unfinished", alpha=beam.alpha)

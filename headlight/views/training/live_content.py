@@ -55,7 +55,7 @@ def state_text(view: JobView) -> str:
     after = f"after {pluralize(status.update, 'update')}" if status else "before its first update"
     match view.state:
         case "waiting":
-            return f"Place {view.place} in the line. Leave this page open, and your training starts by itself."
+            return f"Place {view.position} in the line. Leave this page open, and your training starts by itself."
         case "failed":
             return f"The training broke off {after}; please start it again."
         case "stopped":

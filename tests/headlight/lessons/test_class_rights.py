@@ -45,7 +45,7 @@ class Listener(WebsocketVisitor):
     async def push(self, button: str) -> Run:
         """Report that a button was pressed, by its id, whether the page has it or not."""
         message = BackMsg()
-        message.CopyFrom(self._asked)
+        message.CopyFrom(self._last)
         state = message.rerun_script.widget_states.widgets.add()
         state.id, state.trigger_value = button, True
         return await self._run(message)

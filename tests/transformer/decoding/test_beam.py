@@ -116,7 +116,7 @@ def test_the_record_is_that_of_a_search_by_hand(beam, seed):
     ended, unfinished = search_by_hand(model, source, beam)
     totals = {one.ids: one.log_probability for one in record.ended}
     assert totals.keys() == ended.keys() and list(totals.values()) == near([ended[ids] for ids in totals])
-    assert [list(step) for step in record.kept] == unfinished
+    assert [list(step) for step in record.beams] == unfinished
     assert all(one.finished == (one.ids[-1] == END) for one in record.ended)
     scores = [one.score for one in record.ended]
     assert scores == sorted(scores, reverse=True)
@@ -157,7 +157,7 @@ def searched(request, shipped):
 def test_every_translation_of_the_record_is_one_branch_and_grew_from_its_beginning(searched):
     _, record = searched
     tree = search_tree(record)
-    paths = {ids for step in record.kept for ids in step} | {one.ids for one in record.ended}
+    paths = {ids for step in record.beams for ids in step} | {one.ids for one in record.ended}
     assert len(tree) == len(paths) and {branch.ids for branch in tree} == paths
     for number, branch in enumerate(tree):
         if branch.parent < 0:
@@ -178,9 +178,9 @@ def test_the_outcome_of_a_branch_is_that_of_its_path_in_the_record(searched):
                 record.ended[branch.rank - 1].ids == branch.ids and branch.score == record.ended[branch.rank - 1].score
             )
         else:
-            assert record.kept[len(branch.ids) - 1][branch.place - 1] == branch.ids
+            assert record.beams[len(branch.ids) - 1][branch.position - 1] == branch.ids
         if branch.outcome == Outcome.FELL_OUT:
-            assert len(branch.ids) < len(record.kept)
+            assert len(branch.ids) < len(record.beams)
     assert {branch.outcome for branch in tree} >= {None, Outcome.ENDED, Outcome.FELL_OUT}
 
 

@@ -211,16 +211,16 @@ def truncated_by_hand(logits, temperature, top_k, top_p, forbidden) -> list[floa
 def test_truncation_is_the_textbooks(logits, temperature, top_k, top_p, forbidden):
     result = truncate(np.float32(logits), temperature, top_k, top_p, tuple(forbidden))
     assert result.final == near(truncated_by_hand(logits, temperature, top_k, top_p, forbidden))
-    assert (result.final > 0).tolist() == result.kept.tolist()
-    assert result.own == near(torch.tensor(logits).softmax(-1)) and result.forbidden == tuple(forbidden)
+    assert (result.final > 0).tolist() == result.retained.tolist()
+    assert result.plain == near(torch.tensor(logits).softmax(-1)) and result.forbidden == tuple(forbidden)
     assert result.scaled == near((torch.tensor(logits) / temperature).softmax(-1))
     assert result.order.tolist() == sorted(range(len(logits)), key=lambda token: -logits[token])
-    assert result.logits.tolist() == logits and result.logits.dtype == result.own.dtype == np.float64
+    assert result.logits.tolist() == logits and result.logits.dtype == result.plain.dtype == np.float64
 
 
 def test_the_fewest_tokens_with_half_the_mass_are_one_of_two_equal_ones_and_without_a_cut_all_stay():
-    assert truncate(np.zeros(2), top_p=0.5).kept.tolist() == [True, False]
-    assert truncate(np.array([500.0, -500.0, 0.0])).kept.all()
+    assert truncate(np.zeros(2), top_p=0.5).retained.tolist() == [True, False]
+    assert truncate(np.array([500.0, -500.0, 0.0])).retained.all()
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,7 @@ def test_a_text_that_only_begins_like_an_address_has_no_language(both):
 
 def test_a_forced_first_token_begins_every_translation_and_is_in_no_score(both, family):
     _, ours, _ = both
-    forced = ours.tokenizer.given("red dog")
+    forced = ours.tokenizer.forced_ids("red dog")
     assert bool(forced) == (family not in ("mbart", "bart")) == ours.model.config.forced_first_token
     for strategy in (Greedy(), Beam(3)):
         one = ours.hypotheses("red dog", strategy)[0]

@@ -6,16 +6,12 @@ import math
 import numpy as np
 import pytest
 import torch
-from support.models import LIKE_T5, random_ids, random_sources, small_model
-from support.tolerance import near
+from support.models import LIKE_T5, random_ids, small_model
 from transformers.models.t5.modeling_t5 import T5Attention
 
 from transformer.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from transformer.exchange.exporting import export_marian
 from transformer.exchange.int8 import pack
-from transformer.interpret.activations import Request, record, scores_of, weights_of
-from transformer.interpret.attention_block import record_stages
-from transformer.interpret.positions import without_positions
 from transformer.interpret.relative_positions import relative_bias
 from transformer.model.attention import distance_ranges
 from transformer.model.fused_step import decoding_step, is_covered
@@ -45,22 +41,6 @@ def test_the_bias_of_two_positions_is_that_of_their_distance(name, stack):
 
 
 @EVERY
-def test_scores_are_recorded_before_and_after_the_bias(name):
-    model, source, fed = small_model(**LIKE_T5[name]), random_sources(6)[0], [0, 8, 9, 7]
-    seen = record(model, [source], [fed], Request(keep=("*.*.*.core", "*_relative")))
-    for kind, stack in (("encoder", "encoder"), ("decoder", "decoder")):
-        (core, *_), stages = seen.attention(kind), record_stages(model, source, fed, kind, 0)
-        bias = seen.call(f"{stack}_relative").output[0]
-        torch.testing.assert_close(core.inputs[0] @ core.inputs[1].mT + bias, scores_of(core))
-        assert stages.products + stages.bias == near(stages.scores)
-        np.testing.assert_array_equal(stages.bias, bias)
-        assert stages.bias.any()
-    assert not record_stages(model, source, fed, "cross", 0).bias.any()
-    rows = weights_of(seen.attention("decoder")[0])
-    torch.testing.assert_close(rows.sum(-1), torch.ones_like(rows[..., 0]))
-
-
-@EVERY
 @torch.inference_mode()
 def test_a_step_is_the_last_row_of_the_whole_pass(name):
     model = small_model(**LIKE_T5[name]).double()
@@ -72,16 +52,6 @@ def test_a_step_is_the_last_row_of_the_whole_pass(name):
     caches = model.start_caches(model.encode(source, None), 5)
     model.step(target[:, :2], caches, None)
     torch.testing.assert_close(model.step(target[:, 2:], caches, None), logits[-1])
-
-
-@EVERY
-@torch.inference_mode()
-def test_without_positions_the_encoder_knows_no_order(name):
-    model, source = small_model(**LIKE_T5[name]), random_ids(1, 6)
-    order = torch.tensor([3, 0, 5, 1, 4, 2])
-    with without_positions(model):
-        torch.testing.assert_close(model.encode(source[:, order], None), model.encode(source, None)[:, order])
-    assert not torch.allclose(model.encode(source[:, order], None), model.encode(source, None)[:, order], atol=1e-2)
 
 
 @EVERY

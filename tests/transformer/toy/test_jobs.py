@@ -66,12 +66,12 @@ def test_a_job_runs_to_its_end_while_the_next_one_waits_in_line():
         (first,), (second,) = jobs.submit(SHORT), jobs.submit(replace(SHORT, task="sort"))
         assert jobs.look(first).state == "running" and jobs.look(first).active
         waiting = jobs.look(second)
-        assert (waiting.state, waiting.place, waiting.status, waiting.replay) == ("waiting", 1, None, None)
+        assert (waiting.state, waiting.position, waiting.status, waiting.replay) == ("waiting", 1, None, None)
         until(lambda: jobs.look(first).state == "done")
         until(lambda: jobs.look(second).state == "done")
         for name, task in ((first, "reverse"), (second, "sort")):
             view = jobs.look(name)
-            assert view.settings.task == task and not view.active and view.place == 0
+            assert view.settings.task == task and not view.active and view.position == 0
             assert (view.status.end, view.status.update) == ("limit", 3)
             assert view.replay.steps.tolist() == [0, 3]
         until(lambda: all(process.poll() == 0 for process in processes(jobs)))
@@ -81,9 +81,9 @@ def test_never_more_run_than_may_and_the_line_moves_up(idle):
     with running(at_once=2) as jobs:
         names = jobs.submit(*[LONG] * 5)
         assert [jobs.look(name).state for name in names] == ["running"] * 2 + ["waiting"] * 3
-        assert [jobs.look(name).place for name in names] == [0, 0, 1, 2, 3]
+        assert [jobs.look(name).position for name in names] == [0, 0, 1, 2, 3]
         jobs.stop(names[3])
-        assert [jobs.look(name).place for name in names] == [0, 0, 1, 0, 2]
+        assert [jobs.look(name).position for name in names] == [0, 0, 1, 0, 2]
         jobs.stop(names[0])
         until(lambda: jobs.look(names[2]).state == "running")
         assert [jobs.look(name).state for name in names] == ["stopped", "running", "running", "stopped", "waiting"]
@@ -177,9 +177,6 @@ def test_a_training_ends_with_the_server_that_was_killed_before_it_had_begun(tmp
         child = int(server.stdout.readline())
         server.kill()
     until(lambda: not is_alive(child))
-    (left,) = tmp_path.glob("headlight-jobs-*")
-    with running():
-        assert not left.exists()
 
 
 def test_a_full_line_or_disk_takes_no_training_of_a_request(idle, monkeypatch):
@@ -216,17 +213,12 @@ def test_a_process_that_fails_or_cannot_start_is_a_failed_job_with_a_line_in_the
         assert jobs.look(first).state == "failed" and "could not be started" in caplog.text
 
 
-def test_closing_leaves_no_process_and_no_folder_and_a_killed_servers_are_removed(idle, own_folder):
-    left, other = (own_folder / name for name in ("headlight-jobs-left", "headlight-x"))
-    for folder in (left, other):
-        (folder / "job").mkdir(parents=True)
-    with running(at_once=2) as jobs, running() as neighbour:
-        assert not left.exists() and (other / "job").exists()
-        assert jobs._folder.is_dir() and neighbour._folder.is_dir() and jobs._folder != neighbour._folder
+def test_closing_leaves_no_process_and_no_folder(idle, own_folder):
+    with running(at_once=2) as jobs:
         jobs.submit(*[LONG] * 4)
         started = processes(jobs)
-        assert len(started) == 2
+        assert len(started) == 2 and len(list(own_folder.iterdir())) == 1
         jobs.close()
-        assert all(process.returncode is not None for process in started) and not jobs._folder.exists()
+        assert all(process.returncode is not None for process in started) and list(own_folder.iterdir()) == []
         with pytest.raises(BusyError):
             jobs.submit(LONG)

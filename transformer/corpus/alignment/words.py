@@ -80,7 +80,7 @@ def tokenize_pair(
     text = tokenizer.address(source.text, *languages)
     added = len(text) - len(source.text)
     before, after = tokenizer.frame(text)
-    forced = tokenizer.given(text)
+    forced = tokenizer.forced_ids(text)
     pieces, of_target = tokenizer.pieces(text), tokenizer.target_pieces(target.text)
     spans = [(begin + added, end + added) for begin, end in source.spans]
     target_ids = (*forced, *(piece.id for piece in of_target), tokenizer.end_id)

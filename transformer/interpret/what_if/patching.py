@@ -283,7 +283,7 @@ class MinimalPair:
         if not pieces.keys() >= set(self.tokens):
             raise CheckpointError(f"{' and '.join(self.tokens)} must be pieces of the tokenizer.")
         clean, corrupted = (tuple(source_ids(tokenizer, sentence)) for sentence in self.sentences)
-        fed = (tokenizer.begin_id, *tokenizer.given(self.sentences[0]), *tokenizer.encode_target(self.prefix))
+        fed = (tokenizer.begin_id, *tokenizer.forced_ids(self.sentences[0]), *tokenizer.encode_target(self.prefix))
         return Question(clean, corrupted, fed, (pieces[self.tokens[0]], pieces[self.tokens[1]]))
 
 

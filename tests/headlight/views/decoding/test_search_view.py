@@ -29,7 +29,7 @@ def test_the_facts_of_a_branch_are_the_searchs():
     tree, reads = what_if.branches(choice), what_if.branch_reads(choice, 0, 0)
     facts = json.loads(json.dumps(branch_facts(tree, reads, translator().tokenizer.piece_text)))
     for branch, fact in zip(tree, facts, strict=True):
-        assert (tuple(fact["ids"]), fact["parent"], fact["place"]) == (branch.ids, branch.parent, branch.place)
+        assert (tuple(fact["ids"]), fact["parent"], fact["place"]) == (branch.ids, branch.parent, branch.position)
         assert fact["outcome"] == branch.outcome and fact["rank"] == branch.rank
         assert fact["log_probability"] == branch.log_probability and fact["score"] == branch.score
 
