@@ -3,7 +3,7 @@
 6 layers of 8 heads, all three kinds, 32 and 128 tokens a side; and without BertViz 12 layers of 16 heads, as NLLB-600M
 has them, 32 tokens a side. From the moment the data are in the browser to the frame in which all heads stand, those of
 all three kinds in the explorer, of the first kind in BertViz, which shows one at a time; bytes of the data; then, for
-the explorer, pointer to frame, and memory after 50 sentences. Run with `python -m benchmarks.explorer`, after
+the explorer, pointer to frame. Run with `python -m benchmarks.explorer`, after
 `pip install --no-deps bertviz==1.4.1`: its model_view needs torch alone. `--wide` needs none.
 """
 
@@ -18,19 +18,10 @@ from .peer_pages import HEADS, LAYERS, model_view_html, random_trace, serve_view
 from .timing import describe_load, describe_machine, print_table, spread, verdict
 from .visit import Server, launch, serve
 
-BARS = {
-    "drawn 32": 0.4,
-    "drawn wide": 1.0,
-    "drawn 128": 2.0,
-    "sooner": 5.0,
-    "bytes": 0.1,
-    "hover": 50.0,
-    "memory": 1.1,
-}
+BARS = {"drawn 32": 0.4, "drawn wide": 1.0, "drawn 128": 2.0, "sooner": 5.0, "bytes": 0.1, "hover": 50.0}
 SIDES = (32, 128)
 WIDE = (12, 16)  # layers and heads of NLLB-600M, all three kinds of 192 heads
 PEER_LIMIT = 60.0  # seconds that BertViz gets for 128 tokens
-SENTENCES = 50
 SETTLE = 500  # ms of rest before each timed act
 MOVES = 40
 HEAD = ["contender", "seconds: median (least - most)", "bar", "kB"]
@@ -94,7 +85,6 @@ def main() -> None:
         _long_sentences(browser, playwright, server)
         _wide(browser, server, rounds)
         _hover(browser, server, [*((side, (LAYERS, HEADS)) for side in SIDES), (SIDES[0], WIDE)])
-        _memory(browser, server)
         browser.close()
 
 
@@ -222,26 +212,6 @@ def _moves(page: Page, selector: str) -> list[float]:
         if len(times) >= MOVES:
             return times
     raise RuntimeError(f"only {len(times)} moves over {selector} changed what is said")
-
-
-def _memory(browser: Browser, server: Server) -> None:
-    """Memory and elements of the page after the fifth and the last sentence, garbage collected."""
-    explorer = Explorer(browser, server, SIDES[0])
-    tools = explorer.page.context.new_cdp_session(explorer.page)
-    held, rows = [], []
-    while explorer.number < SENTENCES:
-        explorer.next_sentence()
-        if explorer.number in (5, SENTENCES):
-            tools.send("HeapProfiler.collectGarbage")
-            usage = tools.send("Runtime.getHeapUsage")
-            held.append((usage["usedSize"] + usage.get("backingStorageSize", 0)) / 1e6)
-            nodes = tools.send("Memory.getDOMCounters")["nodes"]
-            rows.append([f"{explorer.number} sentences", f"{held[-1]:.1f}", f"{nodes:,}", ""])
-    sent = (SENTENCES - 5) * explorer.bytes / 1e6
-    explorer.page.context.close()
-    rows[-1][-1] = verdict(held[1] / held[0], BARS["memory"])
-    print_table("Memory of the page", ["after", "MB, arrays included", "elements", "ratio"], rows)
-    print(f"\nthe sentences between weighed {sent:.0f} MB")
 
 
 if __name__ == "__main__":

@@ -2,9 +2,9 @@
 
 python -m benchmarks.one_file [equal] [speed] [bleu] [--checkpoint en-de] [--pairs PAIRS.tsv] [--rounds N]
 
-equal: logits, maps, translations and single heads beside PyTorch with the same int8 weights. speed: node and Chromium
-beside PyTorch on one thread, in turn. bleu: greedy translations of --pairs with the shipped weights and with int8's.
-Needs node, and for `speed` a Chromium and playwright.
+equal: logits, maps, translations and single heads beside PyTorch with the same int8 weights. speed: Chromium beside
+PyTorch on one thread, in turn. bleu: greedy translations of --pairs with the shipped weights and with int8's.
+`equal` needs node, `speed` a Chromium and playwright.
 """
 
 import argparse
@@ -147,7 +147,7 @@ def compare_bleu(model: Model, pairs: Sequence[tuple[str, str]], name: str) -> N
 
 
 def measure(model: Model, rounds: int) -> None:
-    """Print times of one sentence in PyTorch, node and Chromium, taken in turn, and the memory of a page."""
+    """Print times of one sentence in PyTorch and Chromium, taken in turn, and the memory of a page."""
     translator, results = model.translator, {}
     trace = translator.trace(SENTENCE)
     ids = list(trace.source_ids), list(trace.target_ids)
@@ -158,7 +158,6 @@ def measure(model: Model, rounds: int) -> None:
         for _ in range(rounds):
             results.setdefault("PyTorch", []).append(_in_pytorch(translator, *ids))
             for kernel in BARS:
-                results.setdefault(f"node {kernel}", []).append(_in_node(model, kernel, *ids))
                 results.setdefault(f"Chromium {kernel}", []).append(_in_chromium(browser, page, kernel, ids[1]))
         typing = _typing(browser, page)
         browser.close()
@@ -180,11 +179,8 @@ def _print_measured(results: dict[str, list[dict[str, float]]]) -> None:
             pairs = zip(results[name], results["PyTorch"], strict=True)
             ratio = statistics.median(one[key] / other[key] for one, other in pairs)
             print(f"{name}, {key}: {f'{ratio:.2f}' if (name, key) == UNBARRED else verdict(ratio, bar)} of PyTorch's")
-        for key, bar, unit in (
-            ("opened", OPENING, "s to the first translation"),
-            ("megabytes", MEGABYTES, "MB of memory"),
-        ):
-            print(f"{name}: {verdict(min(each[key] for each in results[name]), bar)} {unit}")
+        opened, megabytes = (min(each[key] for each in results[name]) for key in ("opened", "megabytes"))
+        print(f"{name}: {verdict(opened, OPENING)} s to the first translation, {verdict(megabytes, MEGABYTES)} MB")
 
 
 def _in_pytorch(translator: Translator, source: list[int], target: list[int]) -> dict[str, float]:
@@ -202,16 +198,6 @@ def _least_milliseconds(work: Callable[[], object]) -> float:
         work()
         times.append(1e3 * (time.perf_counter() - before))
     return min(times)
-
-
-def _in_node(model: Model, kernel: str, source: list[int], target: list[int]) -> dict[str, float]:
-    questions = [
-        ["time", SECONDS, ["trace", SENTENCE, {}]],
-        ["time", SECONDS, ["losses", source, target]],
-        ["megabytes"],
-    ]
-    trace, heads, megabytes = model.ask(kernel, questions)
-    return {"trace": min(trace["all"]), "heads": min(heads["all"]), "megabytes": megabytes}
 
 
 # What the page itself asks for, and waits for: messages from and to its worker included.
@@ -258,9 +244,8 @@ def _in_chromium(browser: Browser, page: Path, kernel: str, target: list[int]) -
     context.new_cdp_session(tab).send("HeapProfiler.collectGarbage")
     megabytes = _renderer_megabytes(browser)
     context.close()
-    return {"trace": times["trace"], "heads": times["heads"], "heads first": times["first"], "opened": opened} | {
-        "megabytes": megabytes
-    }
+    measured = {"trace": times["trace"], "heads": times["heads"], "heads first": times["first"]}
+    return measured | {"opened": opened, "megabytes": megabytes}
 
 
 def _typing(browser: Browser, page: Path) -> dict[str, float]:

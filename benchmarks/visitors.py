@@ -14,7 +14,6 @@ import asyncio
 import contextlib
 import itertools
 import random
-import statistics
 import time
 import uuid
 from collections.abc import Iterator, Sequence
@@ -28,7 +27,6 @@ HOME = "home"
 PAGES = (HOME, "decoding", "attention", "inside", "what_if", "positions", "research")
 SHOW_THE_SENTENCE = {HOME, "decoding", "attention", "inside"}  # on arrival, as its tokens
 FIRST_MARK = 10_000
-AFTER = 5.0  # seconds of rest after a load, then a single visitor
 
 
 @dataclass
@@ -81,14 +79,11 @@ def main() -> None:
         for page, count in itertools.product(arguments.pages, arguments.visitors):
             numbers = (count, arguments.every, arguments.seconds)
             floor = asyncio.run(load(bare.address, "", *numbers, marks)) if bare else None
-            before = asyncio.run(alone(address, page, marks))
             spent = app.processor_seconds if app else float("nan")
             measured = asyncio.run(load(address, page, *numbers, marks))
             cost = (app.processor_seconds - spent) / max(measured.all_runs, 1) if app else float("nan")
             memory = app.megabytes if app else float("nan")
-            time.sleep(AFTER)
-            after = asyncio.run(alone(address, page, marks))
-            rows.append(_row(page, count, measured, floor, memory, cost, (before, after)))
+            rows.append(_row(page, count, measured, floor, memory, cost))
             print("; ".join(rows[-1]), flush=True)
             for message in sorted(set(measured.exceptions))[:3]:
                 print(f"    {message}")
@@ -102,14 +97,11 @@ def main() -> None:
         "runs/s",
         "MB",
         "ms of processor a run",
-        "alone before, after s",
     ]
     print_table("From a sentence asked for to the run's end", [*head, "exceptions, strange, missing, broken"], rows)
 
 
-def _row(
-    page: str, count: int, measured: Load, floor: Load | None, memory: float, cost: float, single: tuple[float, float]
-) -> list[str]:
+def _row(page: str, count: int, measured: Load, floor: Load | None, memory: float, cost: float) -> list[str]:
     bare = floor.quantile(0.5) if floor else float("nan")
     middle = measured.quantile(0.5)
     faults = (len(measured.exceptions), measured.strangers, measured.unanswered, measured.broken)
@@ -123,24 +115,11 @@ def _row(
         f"{measured.rate:.1f}",
         f"{memory:.0f}",
         f"{1e3 * cost:.0f}",
-        "{:.2f}, {:.2f}".format(*single),
         ", ".join(map(str, faults)),
     ]
 
 
-async def alone(address: str, page: str, marks: Iterator[int], sentences: int = 5) -> float:
-    """Return the median of one visitor's seconds, nobody else there."""
-    async with WebsocketVisitor(address, _address(page)) as visitor:
-        await visitor.arrive()
-        title = "headlight" if page == HOME else page.replace("_", " ")
-        if title[:8] not in visitor.title.lower():
-            raise RuntimeError(f"asked for the page {page!r}, got {visitor.title!r}")
-        return statistics.median([(await visitor.ask(next(_texts(marks))[1])).seconds for _ in range(sentences)])
-
-
-async def load(
-    address: str, page: str, visitors: int, every: float, seconds: float, marks: Iterator[int], settle: float = 0.0
-) -> Load:
+async def load(address: str, page: str, visitors: int, every: float, seconds: float, marks: Iterator[int]) -> Load:
     """So many visitors at once on a page. Measured is what ends within `seconds`, once all have arrived."""
     result = Load(seconds)
     arrived, over = asyncio.Semaphore(0), asyncio.Event()
@@ -152,6 +131,9 @@ async def load(
         try:
             async with WebsocketVisitor(address, _address(page), cookie) as visitor:
                 await visitor.arrive()
+                title = "headlight" if page == HOME else page.replace("_", " ")
+                if title[:8] not in visitor.title.lower():
+                    raise RuntimeError(f"asked for the page {page!r}, got {visitor.title!r}")
                 result.all_runs += 1
                 arrived.release()
                 due = time.monotonic() + every * random.random()
@@ -173,7 +155,7 @@ async def load(
     tasks = [asyncio.create_task(visit(every * number / visitors)) for number in range(visitors)]
     for _ in tasks:
         await arrived.acquire()
-    await asyncio.sleep(settle or every)
+    await asyncio.sleep(every)
     since = time.monotonic()
     await asyncio.sleep(seconds)
     until = time.monotonic()
