@@ -5,11 +5,10 @@ import json
 import os
 import re
 import stat
-import struct
 import tomllib
 from io import BufferedReader
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 MEGABYTE = 1 << 20
 MOST_SETTINGS = MEGABYTE // 4  # bytes of a TOML file
@@ -22,8 +21,6 @@ _MOST_CONTAINERS = 2_000_000  # a vocabulary's merges are a pair each
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 # For a name of so many parts `tomllib` takes time by the square of them.
 _LONG_NAME = re.compile(r"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*"|'[^'\n]*')[ \t]*+\.[ \t]*+){64}""")
-_ARCHIVE_END, _LARGE_ARCHIVE = b"PK\x05\x06", b"PK\x06\x07"  # ZIP's application note, 4.3.15 and 4.3.16
-_END = 22  # bytes, without the comment that may follow
 
 
 def open_at_once(path: Path) -> BufferedReader:
@@ -98,20 +95,6 @@ def read_toml(path: Path) -> dict[str, Any]:
         return _not_too_deep(tomllib.loads(text))
     except RecursionError:
         raise ValueError("it is nested too deep") from None
-
-
-def check_archive(file: BinaryIO, most: int) -> None:
-    """Raise ValueError where the list of a ZIP archive's files has more than `most` bytes: reading it takes ten times
-    as much memory.
-    """
-    size = os.fstat(file.fileno()).st_size
-    file.seek(max(0, size - _END - (1 << 16)))
-    end = file.read()
-    at = len(end) - _END if end[-_END:].startswith(_ARCHIVE_END) else end.rfind(_ARCHIVE_END)
-    is_large = _LARGE_ARCHIVE in end[max(0, at - 20) : max(0, at)]
-    if is_large or (0 <= at <= len(end) - _END and struct.unpack_from("<L", end, at + 12)[0] > most):
-        raise ValueError("it lists too many files")
-    file.seek(0)
 
 
 def whole_number(value: object, least: int = 0) -> int:

@@ -145,8 +145,6 @@ def test_evaluate_takes_tokenized_text_as_it_is(capsys, checkpoint_folder, tmp_p
 INSTALLED = Path(transformer.__file__).parent
 COMMANDS = {"heads": 700, "importance": 30}  # lines
 
-pytestmark = pytest.mark.usefixtures("command_line")
-
 
 def measure(command: str, folder: Path, pairs: Path, *more: object) -> int:
     name, *options = command.split()

@@ -143,15 +143,8 @@ def test_bad_arguments_are_refused(translator, trained_folder, tmp_path):
 def test_prefixes_are_pieces_with_the_end_only_last(translator):
     tokenizer = translator.tokenizer
     assert translator.may_begin_with((8, 9, tokenizer.end_id))
-    for prefix in (
-        (),
-        (tokenizer.end_id, 8),
-        (tokenizer.pad_id,),
-        (8, tokenizer.begin_id),
-        (8,) * 500,
-        (-1,),
-        (10_000,),
-    ):
+    special = (tokenizer.end_id, 8), (tokenizer.pad_id,), (8, tokenizer.begin_id)
+    for prefix in ((), *special, (8,) * 500, (-1,), (10_000,)):
         assert not translator.may_begin_with(prefix)
 
 

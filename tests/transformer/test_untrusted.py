@@ -75,13 +75,8 @@ def test_other_bytes_and_json_that_overflows_are_refused(content, why):
 
 @pytest.mark.parametrize(
     "content",
-    ["x = " + "[" * 65 + "]" * 65, "x = " + "[" * 5000, "x = " + "{a = " * 5000, ".".join("a" * 60_000) + " = 1"]
-    + [
-        "[" + " . ".join('"a"' for _ in range(9000)) + "]",
-        "x = {" + ".".join(["'b'"] * 9000) + " = 1}",
-        'a = "\\ud800"',
-    ]
-    + ["a = 1\n" * 50_000, "x", "\ufeff", "a = 1" + "\n" * 300_000],
+    ["x = " + "[" * 65 + "]" * 65, "x = " + "{a = " * 5000, ".".join("a" * 60_000) + " = 1", 'a = "\\ud800"']
+    + ["x = {" + ".".join(["'b'"] * 9000) + " = 1}", "x", "\ufeff", "a = 1" + "\n" * 300_000],
     ids=lambda content: content[:12],
 )
 def test_other_bytes_and_toml_that_overflows_or_takes_long_are_refused(tmp_path, content):
@@ -160,12 +155,8 @@ def test_a_trace_that_would_fill_the_memory_is_refused_by_what_its_headers_say(t
     assert sentence == f"{path} is no trace: it would unpack to more than 64 MB."
     assert megabytes < 30
     members = stored_trace(translator, tmp_path / "real.npz")
-    for change, message in (
-        ({"compression": zipfile.ZIP_BZIP2}, "compressed in another way"),
-        ({"members": {**members, **{f"{number:070}": b"" for number in range(10_000)}}}, "lists too many files"),
-    ):
-        with pytest.raises(DataError, match=message):
-            Trace.load(write_archive(**{"path": path, "members": members, **change}))
+    with pytest.raises(DataError, match="compressed in another way"):
+        Trace.load(write_archive(path, members, zipfile.ZIP_BZIP2))
 
 
 def test_a_corpus_that_unpacks_to_a_hundred_times_its_size_is_refused(tmp_path):

@@ -17,14 +17,13 @@ from ..arrays import read_only
 from ..data.tokenizer import Piece
 from ..errors import DataError, InterventionError
 from ..model.names import Name
-from ..untrusted import MEGABYTE, check_archive, most_unpacked, open_regular, size_text
+from ..untrusted import MEGABYTE, most_unpacked, open_regular, size_text
 from .what_if.intervention import parse_saved
 
 # Limits of an unpacked file in bytes: of all arrays, and of all but the weights.
 # The longest trace of a large BART, 1,024 tokens on both sides, has 2.2 GB of weights; of NLLB with 200 tokens, 90 MB.
 _MOST_BYTES, _MOST_TEXTS = 4096 * MEGABYTE, 64 * MEGABYTE
 _MOST = {"source": 8192, "target": 8192, "candidates": 1000, "interventions": 10_000}  # largest sizes
-_MOST_NAMES = MEGABYTE  # bytes of the archive's list of arrays
 _NUMBER, _WHOLE, _TEXT, _YES_OR_NO = "f", "iu", "U", "b"  # kinds of NumPy's types
 # Each array, its kind and the names of its sizes: equal names have equal lengths.
 _LAYOUT: Mapping[str, tuple[str, tuple[str, ...]]] = {
@@ -112,16 +111,14 @@ def load_fields(path: Path) -> dict[str, Any]:
 
 
 def _read(path: Path) -> dict[str, np.ndarray]:
-    with open_regular(path) as file:
-        check_archive(file, _MOST_NAMES)
-        with zipfile.ZipFile(file) as archive:
-            stored = {member.filename.removesuffix(".npy") for member in archive.infolist()}
-            if stored != _LAYOUT.keys():
-                differing = sorted(stored ^ _LAYOUT.keys())
-                raise ValueError(f"it lacks, or has too much of: {', '.join(differing[:5])}")
-            headers = {name: _header(archive, name) for name in _LAYOUT}
-            _check_headers(headers, most_unpacked(os.fstat(file.fileno()).st_size))
-            return {name: read_only(_array(archive, name)) for name in _LAYOUT}
+    with open_regular(path) as file, zipfile.ZipFile(file) as archive:
+        stored = {member.filename.removesuffix(".npy") for member in archive.infolist()}
+        if stored != _LAYOUT.keys():
+            differing = sorted(stored ^ _LAYOUT.keys())
+            raise ValueError(f"it lacks, or has too much of: {', '.join(differing[:5])}")
+        headers = {name: _header(archive, name) for name in _LAYOUT}
+        _check_headers(headers, most_unpacked(os.fstat(file.fileno()).st_size))
+        return {name: read_only(_array(archive, name)) for name in _LAYOUT}
 
 
 def _header(archive: zipfile.ZipFile, name: str) -> _Header:

@@ -65,13 +65,9 @@ def test_a_file_without_a_usable_pair_is_refused(tmp_path, content):
         read_pairs(path)
 
 
-@pytest.mark.parametrize("damage", ["truncated", "no gzip", "flipped"])
-def test_a_damaged_or_missing_file_is_refused(tmp_path, damage):
-    content = gzip.compress("".join(f"{number}\t{number * 7919}\n" for number in range(3000)).encode())
-    middle = len(content) // 2
-    flipped = content[:middle] + bytes(byte ^ 0xFF for byte in content[middle : middle + 40]) + content[middle + 40 :]
+def test_a_damaged_or_missing_file_is_refused(tmp_path):
     path = tmp_path / "pairs.tsv.gz"
-    path.write_bytes({"truncated": content[:middle], "no gzip": b"a\tb\n", "flipped": flipped}[damage])
+    path.write_bytes(gzip.compress(b"a\tb\n")[:-5])
     for unreadable in (path, tmp_path / "gone.tsv", tmp_path):
         with pytest.raises(DataError, match="cannot be read"):
             read_pairs(unreadable)

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from support.models import bias_logits, mark_end, random_sources, unlike_model
+from support.models import mark_end, random_sources, unlike_model
 from support.tolerance import near
 
 from transformer.decoding.beam import (
@@ -34,15 +34,6 @@ def log_probability(model: Transformer, source: list[int], ids: tuple[int, ...])
     return rows[torch.arange(len(ids)), torch.tensor(ids)].sum().item()
 
 
-def test_a_beam_of_one_is_greedy(model):
-    sources = random_sources(9, 2, 20, 5, 13)
-    greedy = decode(model, sources, Greedy())
-    for ours, expected in zip(beam_search(model, sources, Beam(size=1)), greedy, strict=True):
-        assert [one.ids for one in ours] == [expected.ids]
-        assert ours[0].log_probability == near(expected.log_probability)
-        assert ours[0].finished == expected.finished
-
-
 def test_a_batch_of_various_lengths_searches_like_each_sentence_alone(model):
     sources = random_sources(9, 2, 20, 5, 5, 13, 3)
     for source, together in zip(sources, beam_search(model, sources, Beam(size=3)), strict=True):
@@ -66,19 +57,6 @@ def test_a_forced_special_token_is_obeyed_as_greedy_does(model, prefix, size):
     assert results and list(results[0].ids[: len(prefix)]) == prefix
     if size == 1:
         assert results[0].ids == decode(model, sources, Greedy(), [prefix])[0].ids
-
-
-def test_padding_and_begin_are_never_emitted_though_the_model_loves_them():
-    model = bias_logits(unlike_model(), {PAD: 1e4, BEGIN: 1e4})
-    for results in beam_search(model, random_sources(2, 5, 11), Beam(size=4)):
-        assert results and not any({PAD, BEGIN} & set(one.ids) for one in results)
-
-
-def test_the_length_limit_ends_an_endless_translation():
-    model = bias_logits(unlike_model(max_length=60), {END: -1e4})
-    for limit, results in zip((53, 60), beam_search(model, random_sources(3, 40), Beam(size=2)), strict=True):
-        assert [len(one.ids) for one in results] == [limit, limit]
-        assert not any(one.finished for one in results)
 
 
 def search_by_hand(model: Transformer, source: list[int], beam: Beam) -> tuple[dict, list[list]]:

@@ -63,24 +63,15 @@ def change(path: Path, **changes) -> None:
 CONFIGS = [
     ("marian", {"model_type": "umt5"}, "'umt5', which cannot be imported: each of its layers has a bias of its own"),
     ("marian", {"encoder_attention_heads": 2}, "attention_heads of 2 in the encoder, 4 in the decoder"),
-    (
-        "marian",
-        {"share_encoder_decoder_embeddings": False, "decoder_vocab_size": None},
-        "does not say 'decoder_vocab_size'",
-    ),
+    ("marian", {"share_encoder_decoder_embeddings": False, "decoder_vocab_size": None}, "not say 'decoder_vocab_size'"),
     ("marian", {"d_model": 26, "encoder_attention_heads": 2, "decoder_attention_heads": 2}, "do not fit"),
     ("marian", {"encoder_layers": 3}, "lacks the weights 'model.encoder.layers.2"),
-    ("marian", {"encoder_layers": 1}, "no place for"),
-    ("marian", {"pad_token_id": 3}, "padding"),
-    ("marian", {"eos_token_id": [0, 1]}, "end_id"),
     ("mbart", {"normalize_before": False}, "normalize_before = False; only True"),
     ("bart-cnn", {"max_position_embeddings": 41}, "positions.table should be 41 x 24 and is 42 x 24"),
-    ("nllb", {"d_model": 2}, "d_model must be at least 4"),
     ("nllb", {"forced_bos_token_id": [3]}, "is no id"),
     ("flan-t5", {"feed_forward_proj": "gated-tanh"}, "activation 'tanh'"),
     ("flan-t5", {"relative_attention_num_buckets": 10}, "decoder_relative.table should be 10 x 5 and is 8 x 5"),
     ("flan-t5", {"relative_attention_max_distance": 4}, "relative_distance must be more than 4"),
-    ("flan-t5", {"vocab_size": 100}, "fills 160 rows of a vocabulary of 100"),
 ]
 
 
@@ -129,7 +120,6 @@ def test_files_of_a_tokenizer_are_required_and_checked(copied):
         ("model.decoder.layers.1.fc2.bias", lambda w: w / 0, "not finite"),
         ("model.encoder.embed_positions.weight", lambda w: torch.randn(40, 24), "not the paper's sinusoids"),
         ("lm_head.weight", lambda w: torch.ones(100, 24), "two embeddings: lm_head.weight"),
-        ("model.encoder.other", lambda w: torch.ones(1), "no place for: model.encoder.other"),
     ],
 )
 def test_weights_that_do_not_fit_are_refused(folder, name, change_weight, message):

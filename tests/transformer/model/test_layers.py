@@ -1,18 +1,14 @@
-"""Positions, dropout and both layers, against the formulas and against PyTorch's layers."""
+"""Positions and dropout, against the formulas."""
 
 import math
 
 import pytest
 import torch
-from support.models import BATCH, SOURCE, TARGET, copy_layer, small_config
+from support.models import BATCH, TARGET, small_config
 from support.tolerance import near
-from torch import nn
 
-from transformer.model.attention import causal_mask
 from transformer.model.layers import (
-    DecoderLayer,
     Dropout,
-    EncoderLayer,
     PositionalEncoding,
     sinusoidal_positions,
 )
@@ -22,37 +18,6 @@ D_MODEL = 24
 
 def random(*shape: int, seed: int = 1) -> torch.Tensor:
     return torch.randn(*shape, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
-
-
-def ours_and_torchs(our_kind, torch_kind, norm: str):
-    """Both kinds of layer in float64 with the same random weights, dropout off."""
-    torch.manual_seed(1)
-    theirs = torch_kind(D_MODEL, 4, 40, dropout=0.0, batch_first=True, norm_first=norm == "pre", dtype=torch.float64)
-    with torch.no_grad():
-        for parameter in theirs.parameters():
-            parameter.add_(0.2 * torch.randn_like(parameter))
-        ours = our_kind(small_config(dropout=0.0, norm=norm)).double()
-        copy_layer(ours, theirs)
-    return ours, theirs
-
-
-@pytest.mark.parametrize("norm", ["post", "pre"])
-def test_encoder_layer_equals_torchs(norm):
-    ours, theirs = ours_and_torchs(EncoderLayer, nn.TransformerEncoderLayer, norm)
-    x = random(BATCH, SOURCE, D_MODEL)
-    padded = torch.arange(SOURCE).expand(BATCH, SOURCE) >= torch.arange(BATCH)[:, None].clamp(min=2)
-    expected = theirs(x, src_key_padding_mask=padded)
-    torch.testing.assert_close(ours(x, ~padded[:, None, None, :]), expected)
-
-
-@pytest.mark.parametrize("norm", ["post", "pre"])
-def test_decoder_layer_equals_torchs(norm):
-    ours, theirs = ours_and_torchs(DecoderLayer, nn.TransformerDecoderLayer, norm)
-    x, memory = random(BATCH, TARGET, D_MODEL), random(BATCH, SOURCE, D_MODEL, seed=2)
-    padded = torch.arange(SOURCE).expand(BATCH, SOURCE) >= torch.arange(BATCH)[:, None].clamp(min=2)
-    causal = causal_mask(TARGET)
-    expected = theirs(x, memory, tgt_mask=~causal, memory_key_padding_mask=padded)
-    torch.testing.assert_close(ours(x, memory, causal, ~padded[:, None, None, :]), expected)
 
 
 def test_positional_encoding_takes_exactly_its_length_and_not_one_more():

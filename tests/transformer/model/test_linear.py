@@ -65,15 +65,11 @@ def test_it_is_a_linear_map(shape, bias, monkeypatch):
         expected = F.linear(x, projection.weight, projection.bias)
         torch.testing.assert_close(projection(x), expected)
         torch.testing.assert_close(copy.deepcopy(projection).double()(x.double()).float(), expected)
+        torch.testing.assert_close(
+            projection(x.expand(3, *shape, 10).transpose(0, -2)), projection(x).expand(3, *shape, 31).transpose(0, -2)
+        )
         monkeypatch.setattr(linear, "onednn_product", None)
         torch.testing.assert_close(projection(x), expected)
-
-
-def test_rows_that_are_not_contiguous_are_multiplied_too(projection):
-    x = torch.randn(4, 7, 10)
-    with torch.inference_mode():
-        for each in (x[:, -1], x.transpose(0, 1), x[:, ::2]):
-            torch.testing.assert_close(projection(each), F.linear(each, projection.weight))
 
 
 def test_a_model_that_has_decoded_can_be_copied_and_a_changed_weight_is_used_at_once(projection):
@@ -101,7 +97,6 @@ def test_a_weight_changed_by_an_optimizer_is_used_at_once(projection, fused):
 
 
 SHAPES = [(5, 7, 16, 48), (3, 4, 48, 16), (6, 1, 24, 24)]  # sentences, positions, in, out
-TOLERANCE = 1e-5  # of the largest value
 
 
 @pytest.fixture
@@ -132,25 +127,6 @@ def make(shape, dtype=torch.float32) -> tuple[Linear, torch.Tensor, torch.Tensor
     return layer, x, torch.randn(sentences, positions, out, dtype=dtype)
 
 
-def errors(shape) -> list[float]:
-    """Return the distances of output and gradients from PyTorch's in float64, relative to the largest value."""
-    layer, x, outer = make(shape)
-    ours = layer(x)
-    ours.backward(outer)
-    results = [ours, x.grad, layer.weight.grad, layer.bias.grad]
-    exact = [each.detach().double().requires_grad_() for each in (x, layer.weight, layer.bias)]
-    theirs = F.linear(*exact)
-    theirs.backward(outer.double())
-    right = [theirs, *(each.grad for each in exact)]
-    return [((mine - yours).abs().max() / yours.abs().max()).item() for mine, yours in zip(results, right, strict=True)]
-
-
-@pytest.mark.parametrize("shape", SHAPES)
-def test_output_and_gradients_are_pytorchs(shape, always, calls):
-    assert max(errors(shape)) < TOLERANCE
-    assert len(calls) == 3, "one product forward and two backward, all by oneDNN"
-
-
 @pytest.mark.parametrize("shape", SHAPES)
 def test_its_derivatives_are_right_to_the_last_digits(shape):
     layer, x, _ = make(shape, torch.float64)
@@ -165,8 +141,9 @@ def test_a_part_of_the_outputs_is_that_part_and_its_gradient_no_other(always, ca
     part.backward(outer[..., 16:])
     assert len(calls) == 3
     assert (layer.weight.grad[:16] == 0).all() and (layer.bias.grad[:16] == 0).all()
-    expected = torch.einsum("spo,spi->oi", outer[..., 16:], x.detach())
-    assert layer.weight.grad[16:] == near(expected)
+    assert layer.weight.grad[16:] == near(torch.einsum("spo,spi->oi", outer[..., 16:], x.detach()))
+    assert layer.bias.grad[16:] == near(outer[..., 16:].sum((0, 1)))
+    assert x.grad == near(outer[..., 16:] @ layer.weight[16:].detach())
 
 
 def test_pytorch_multiplies_where_nothing_is_learned_or_little_or_in_another_precision(calls):

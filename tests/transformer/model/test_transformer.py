@@ -20,24 +20,17 @@ def torchs_logits(ours: Transformer, source: torch.Tensor, target: torch.Tensor)
     """Return the logits of nn.Transformer with random weights, which are copied into `ours`."""
     config = ours.config
     torch.manual_seed(3)
-    theirs = nn.Transformer(
-        config.d_model,
-        config.num_heads,
-        config.num_encoder_layers,
-        config.num_decoder_layers,
-        config.d_ff,
-        dropout=0.0,
-        batch_first=True,
-        norm_first=config.norm == "pre",
-        dtype=torch.float64,
-    )
+    layers = (config.num_encoder_layers, config.num_decoder_layers)
+    options = {"dropout": 0.0, "batch_first": True, "norm_first": config.norm == "pre", "dtype": torch.float64}
+    theirs = nn.Transformer(config.d_model, config.num_heads, *layers, config.d_ff, **options)
     if config.norm == "post":  # PyTorch adds a last norm there too, which the paper has not
         theirs.encoder.norm = theirs.decoder.norm = None
     with torch.no_grad():
-        for our_layer, their_layer in zip(
-            [*ours.encoder, *ours.decoder], [*theirs.encoder.layers, *theirs.decoder.layers], strict=True
-        ):
-            copy_layer(our_layer, their_layer)
+        for parameter in theirs.parameters():
+            parameter.add_(0.2 * torch.randn_like(parameter))
+        for stack in ("encoder", "decoder"):
+            for layer, their_layer in zip(getattr(ours, stack), getattr(theirs, stack).layers, strict=True):
+                copy_layer(layer, their_layer)
         if config.norm == "pre":
             theirs.encoder.norm.load_state_dict(ours.encoder_norm.state_dict())
             theirs.decoder.norm.load_state_dict(ours.decoder_norm.state_dict())

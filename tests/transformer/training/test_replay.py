@@ -147,17 +147,10 @@ def text(value: object) -> torch.Tensor:
 DAMAGES = {  # of the stored tensor `name`
     "a weight that is not finite": ("0/cross", lambda cross: cross.log()),
     "a weight above 1": ("0/cross", lambda cross: cross + 1),
-    "a position too few": ("0/cross", lambda cross: cross[..., 1:]),
     "a snapshot too few": ("0/cross", lambda cross: cross[1:]),
-    "other heads": ("0/cross", lambda cross: cross[:, :, 1:]),
-    "no maps": ("1/decoder", lambda decoder: None),
     "no trajectories": ("texts", lambda texts: text({"score_name": "BLEU", "trajectories": []})),
     "steps that fall": ("steps", lambda steps: steps[[0, 2, 1]]),
-    "steps below 0": ("steps", lambda steps: steps - 1),
-    "no steps": ("steps", lambda steps: steps[:0]),
-    "losses out of order": ("losses", lambda losses: losses.flip(0)),
     "scores as a list": ("scores", lambda scores: scores[:, 0]),
-    "a probability above 1": ("0/probabilities", lambda probabilities: probabilities + 1),
     "a token too few": ("0/probabilities", lambda probabilities: probabilities[:, 1:]),
 }
 
@@ -175,9 +168,7 @@ def test_a_replay_whose_parts_do_not_fit_is_refused(damage, saved):
 
 
 def test_cut_missing_and_huge_files_and_other_bytes_are_refused(tmp_path, saved, monkeypatch):
-    content = saved.read_bytes()
-    cuts = [content[:length] for length in range(0, len(content), max(1, len(content) // 20))]
-    for other in (*cuts, b"\x80\x04N.", b"\0" * 1000, struct.pack("<Q", 2**62) + b"{}", b"not a replay"):
+    for other in (saved.read_bytes()[:-1], b"\x80\x04N.", struct.pack("<Q", 2**62) + b"{}"):
         saved.write_bytes(other)
         with pytest.raises(CheckpointError, match="is damaged or no training replay"):
             load_replay(saved)

@@ -147,7 +147,6 @@ def test_an_existing_run_and_a_checkpoint_without_its_run_are_not_overwritten(tm
     assert all(path.read_bytes() == before[path] for path in (tmp_path / "run").rglob("*"))
 
 
-CPU = torch.device("cpu")
 PAIRS, VALID = make_pairs(400, 1), make_pairs(5, 2)
 
 
