@@ -42,6 +42,8 @@ def _files(checkpoint: Checkpoint) -> dict[str, bytes]:
         if not is_marians:
             raise CheckpointError(f"This model cannot be written as one of Marian's: {why}.")
     activations = {ours: theirs for theirs, ours in ACTIVATIONS.items()} | {Activation.SILU: "swish"}
+    ids = {"pad": config.pad_id, "eos": config.end_id, "decoder_start": config.begin_id}
+    special = {f"{name}_token_id": token_id for name, token_id in ids.items()}
     described = {
         "architectures": ["MarianMTModel"],
         "model_type": "marian",
@@ -60,16 +62,12 @@ def _files(checkpoint: Checkpoint) -> dict[str, bytes]:
         "share_encoder_decoder_embeddings": True,
         "tie_word_embeddings": True,
         "is_encoder_decoder": True,
-        "pad_token_id": config.pad_id,
-        "eos_token_id": config.end_id,
-        "decoder_start_token_id": config.begin_id,
+        **special,
         "forced_eos_token_id": None,
         "dtype": "float32",
     }
     generation = {
-        "pad_token_id": config.pad_id,
-        "eos_token_id": config.end_id,
-        "decoder_start_token_id": config.begin_id,
+        **special,
         "bad_words_ids": [[token_id] for token_id in config.never_chosen],
         "max_length": config.max_length,
         "num_beams": 1,

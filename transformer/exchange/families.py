@@ -12,8 +12,6 @@ from .layout import ACTIVATIONS, CONFIG, GENERATION
 
 _STACKS = ("encoder", "decoder")
 _BASE = 10000.0
-
-
 _COMMON = ("vocab_size", "d_model", "pad_token_id", "decoder_start_token_id", "eos_token_id")
 _COMMON_NAMES = dict(zip(("vocab_size", "d_model", "pad_id", "begin_id", "end_id"), _COMMON, strict=True))
 _BARTS_NAMES = _COMMON_NAMES | {
@@ -106,22 +104,10 @@ FAMILIES = {
         otherwise={"activation_function": "gelu", "scale_embedding": False, "decoder_start_token_id": 0},
         config={"norm": Norm.PRE, "output_bias": True},
     ),
-    "t5": Family(only={}, otherwise=_T5_OTHERWISE, config=_T5, names=_T5S_NAMES),
-    "mt5": Family(
-        only={}, otherwise={**_T5_OTHERWISE, "feed_forward_proj": "gated-gelu"}, config=_T5, names=_T5S_NAMES
-    ),
+    "t5": Family({}, _T5_OTHERWISE, _T5, _T5S_NAMES),
+    "mt5": Family({}, {**_T5_OTHERWISE, "feed_forward_proj": "gated-gelu"}, _T5, _T5S_NAMES),
 }
 T5S = ("t5", "mt5")
-_OTHERS = {  # and why they cannot be
-    "umt5": "each of its layers has a bias of its own for distances",
-    "switch_transformers": "each of its tokens goes to another feed-forward",
-    "longt5": "its encoder reads but a part of a text at a time",
-    "t5gemma": "its positions are rotations",
-    "t5gemma2": "its positions are rotations",
-    "pegasus_x": "its encoder reads but a part of a text at a time",
-    "bigbird_pegasus": "its encoder reads but a part of a text at a time",
-    "whisper": "it reads sound",
-}
 _MOST_PREFIX, _MOST_PREFIXES = 200, 50  # characters, and how many are offered
 
 
@@ -229,8 +215,7 @@ def read_description(folder: Path) -> Description:
     kind = stored.get("model_type")
     if not isinstance(kind, str) or kind not in FAMILIES:
         known = "Marian's (opus-mt), BART's, mBART's, Pegasus's, M2M100's, of which NLLB is one, and T5's and mT5's"
-        why = f", which cannot be imported: {_OTHERS[kind]}. Those" if kind in _OTHERS else "; models"
-        raise CheckpointError(f"{folder} is of type {kind!r}{why} that can be imported are {known}.")
+        raise CheckpointError(f"{folder} is of type {kind!r}; models that can be imported are {known}.")
     generation = read_object(folder / GENERATION) if (folder / GENERATION).exists() else {}
     names = ("pad_token_id", "eos_token_id", "decoder_start_token_id", "forced_bos_token_id")
     more = {name: generation[name] for name in names if name in generation and stored.get(name) is None}

@@ -61,7 +61,7 @@ def change(path: Path, **changes) -> None:
 
 
 CONFIGS = [
-    ("marian", {"model_type": "umt5"}, "'umt5', which cannot be imported: each of its layers has a bias of its own"),
+    ("marian", {"model_type": "umt5"}, "'umt5'; models that can be imported are Marian's"),
     ("marian", {"encoder_attention_heads": 2}, "attention_heads of 2 in the encoder, 4 in the decoder"),
     ("marian", {"share_encoder_decoder_embeddings": False, "decoder_vocab_size": None}, "not say 'decoder_vocab_size'"),
     ("marian", {"d_model": 26, "encoder_attention_heads": 2, "decoder_attention_heads": 2}, "do not fit"),
