@@ -111,7 +111,7 @@ def same_beam(
     prefix: Sequence[int],
     interventions: Sequence[str] = (),
 ) -> None:
-    """Hold all that a search ended with and kept against PyTorch's."""
+    """Compare all that a search ended with and kept to PyTorch's."""
     with apply_interventions(model, list(interventions)):
         expected = record_beam_search(model, [source], beam, [prefix])[0]
     assert [tuple(each["ids"]) for each in answer["ended"]] == [each.ids for each in expected.ended]
@@ -119,7 +119,7 @@ def same_beam(
     scores = [[each["logProbability"], each["score"]] for each in answer["ended"]]
     near = {"rtol": 1e-6, "atol": NEAR}
     np.testing.assert_allclose(scores, [[each.log_probability, each.score] for each in expected.ended], **near)
-    assert [[tuple(ids) for ids in paths] for paths in answer["kept"]] == list(map(list, expected.kept))
+    assert [[tuple(ids) for ids in paths] for paths in answer["kept"]] == list(map(list, expected.beams))
     np.testing.assert_allclose(sum(answer["logProbabilities"], []), sum(expected.log_probabilities, ()), **near)
     np.testing.assert_allclose(answer["scoreBounds"], expected.score_bounds, **near)
 
