@@ -61,15 +61,6 @@ def test_the_fused_core_is_the_weights_times_the_values_and_zero_where_all_keys_
     torch.testing.assert_close(ScaledDotProductAttention()(query, key, value, *arguments), weights @ value)
 
 
-def test_self_attention_equals_torchs_multihead_attention():
-    ours, theirs = ours_and_torchs()
-    x, mask = random(BATCH, SOURCE, D_MODEL), causal_mask(SOURCE)
-    expected, weights = theirs(x, x, x, attn_mask=~mask, average_attn_weights=False)
-    torch.testing.assert_close(ours(x, x, mask), expected)
-    query, key, _ = ours.project(x)
-    torch.testing.assert_close(attention_weights(query, key, mask), weights)
-
-
 def test_cross_attention_with_padding_and_its_gradients_equal_torchs_multihead_attention():
     ours, theirs = ours_and_torchs()
     x, memory = random(BATCH, TARGET, D_MODEL), random(BATCH, SOURCE, D_MODEL, seed=2)
