@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final, Literal, TypeVar
+from typing import Any, Final, Literal, TypeVar
 
 import streamlit as st
 
@@ -31,6 +31,14 @@ def _obey(key: str, options: Sequence[str] | None = None, kind: Callable[[str], 
     if value is not None and (options is None or value in options):
         with contextlib.suppress(ValueError):
             st.session_state[key] = kind(value)
+
+
+def _sync(
+    widget: str, value: object, key: str, start: str = "", text: Callable[[Any], str] = str
+) -> Callable[[], None]:
+    """Set a widget to a value; return a callback that writes the widget's new value into the address."""
+    st.session_state[widget] = value
+    return lambda: url_state.write(key, text(st.session_state[widget]), start)
 
 
 def one_of(
@@ -89,12 +97,8 @@ def show_views(
 def switch(label: str, key: str) -> bool:
     """Show a switch and return its state; the address has "1" for on."""
     widget = f"{key}_switch"
-    st.session_state[widget] = url_state.read(key) == "1"
-
-    def choose() -> None:
-        url_state.write(key, "1" if st.session_state[widget] else "")
-
-    return st.toggle(label, key=widget, on_change=choose)
+    change = _sync(widget, url_state.read(key) == "1", key, text=lambda on: "1" if on else "")
+    return st.toggle(label, key=widget, on_change=change)
 
 
 def from_list(
@@ -149,15 +153,9 @@ def slider_over(label: str, names: Sequence[str], key: str, start: int, width: W
         url_state.write(key, first, first)
     if len(names) < 2:
         return 0
-    st.session_state[widget] = number - 1
-    st.select_slider(
-        label,
-        range(len(names)),
-        format_func=lambda index: names[index],
-        key=widget,
-        on_change=lambda: url_state.write(key, str(st.session_state[widget] + 1), first),
-        width=width,
-    )
+    change = _sync(widget, number - 1, key, first, lambda index: str(index + 1))
+    indices = range(len(names))
+    st.select_slider(label, indices, format_func=names.__getitem__, key=widget, on_change=change, width=width)
     return st.session_state[widget]
 
 
@@ -223,17 +221,12 @@ def choose_among(
 ) -> str:
     """Show a list of options: values in the address and their labels; `start` replaces an unknown value."""
     value, widget = url_state.read(key, start), f"{key}_list"
-    st.session_state[widget] = value if value in options else start
-
-    def choose() -> None:
-        url_state.write(key, st.session_state[widget], start)
-
     return st.selectbox(
         label,
         list(options),
         format_func=options.__getitem__,
         key=widget,
-        on_change=choose,
+        on_change=_sync(widget, value if value in options else start, key, start),
         width=width,
         label_visibility=visibility,
     )
@@ -248,12 +241,7 @@ def write_line(label: str, key: str, start: str, subject: str) -> str:
         value = start
         url_state.write(key, start, start)
     st.session_state[noted] = subject, value
-    st.session_state[widget] = value
-
-    def take() -> None:
-        url_state.write(key, st.session_state[widget], start)
-
-    return st.text_input(label, key=widget, on_change=take)
+    return st.text_input(label, key=widget, on_change=_sync(widget, value, key, start))
 
 
 def choose_side() -> str:

@@ -17,6 +17,7 @@ from .choices import numbers
 
 # In the session, as in an address: the last chosen head, and its replacement on a page without it.
 _CHOSEN, _SHOWN = "head_chosen", "head_shown"
+_BUTTONS = "head_buttons_shown"  # in the session: the page and the kinds of the last buttons
 
 Shapes = Mapping[str, tuple[int, ...]]  # layers and heads of each kind
 Start = Callable[[str], tuple[int, int]]  # the layer and head of a kind to begin with
@@ -61,7 +62,9 @@ def head_in_address(shapes: Shapes, start: Start, first: str | None = None, *, a
     kind.
     """
     text = url_state.in_address("head").get("head", "")
-    is_new = url_state.is_new_here(f"head of {' '.join(sorted(shapes))}")  # a view of other kinds cannot show the head
+    buttons = url_state.page_shown(), *sorted(shapes)  # a view of other kinds cannot show the head
+    is_new = url_state.came_from_another_page() or st.session_state.get(_BUTTONS) != buttons
+    st.session_state[_BUTTONS] = buttons
     named = _first_of(text, shapes)
     if named is not None and text != st.session_state.get(_SHOWN):
         st.session_state[_CHOSEN] = text

@@ -1,7 +1,7 @@
-"""Pages: their groups in the sidebar, their titles, and the hand-over of the bar's request to a page.
+"""Pages: their groups in the sidebar, their titles, and the bar's request for a page.
 
-This module imports neither PyTorch nor Plotly: until app.py has run once in a server's life, Streamlit takes a link to
-a page in pages/ for a script of its own and runs it alone, before `main` has prepared their import.
+This module imports neither PyTorch nor Plotly: before the first run of app.py Streamlit takes a link to a page in
+pages/ for a script of its own and runs it alone, before `main` has prepared their import.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 HOME = "home"
 _FOLDER = entry_folder() / "pages"
-# The heading of each group, and the titles of its pages by their names in addresses.
+# The headings of groups, and the titles of pages by their names in addresses.
 GROUPS = {
     "": {HOME: "Home", "lessons": "Lessons"},
     "See it work": {"decoding": "Decoding", "attention": "Attention", "what_if": "What if"},
@@ -38,18 +38,17 @@ _REQUEST, _ROOM = "request", "beside_title"
 
 
 def navigation() -> Page:
-    """Register all pages and return the one that the URL asks for."""
+    """Register all pages and return the page in the address."""
     page = _register()
     url_state.note_page(page.url_path)
     return page
 
 
 def _register() -> Page:
-    pages = list(map(copy.copy, _pages()))  # `navigation` notes in them which one may run
-    return st.navigation(pages)
+    return st.navigation(list(map(copy.copy, _pages())))  # which marks the page that may run
 
 
-@functools.cache  # Streamlit looks for every page's file each time that it is made: 3 ms a run
+@functools.cache  # making pages looks for their files: 3 ms per run
 def _pages() -> list[Page]:
     return [
         st.Page(_FOLDER / f"{name}.py", title=title, default=name == HOME)
@@ -59,7 +58,7 @@ def _pages() -> list[Page]:
 
 
 def page_names() -> tuple[str, ...]:
-    """Return the names of all pages, as their addresses have them, HOME first."""
+    """Return the names of all pages in addresses, HOME first."""
     return tuple(name for pages in GROUPS.values() for name in pages)
 
 
@@ -67,7 +66,7 @@ def page_names() -> tuple[str, ...]:
 def group_headings() -> str:
     """Return the groups' headings as a style for the sidebar's list of pages.
 
-    Streamlit's own headings put list items outside their list, which screen readers stumble over (axe: "list").
+    Streamlit's own headings put list items outside their list (axe: "list").
     """
     rules, child = [], 1
     for heading_text, pages in GROUPS.items():
@@ -80,14 +79,14 @@ def group_headings() -> str:
 
 
 def is_home(page: Page) -> bool:
-    """Return whether it is the page that the bare address opens."""
+    """Return whether a page is the one of the bare address."""
     return not page.url_path
 
 
 def run_page(page: Page, request: TranslationRequest) -> None:
-    """Title a page, unless it is the home, and run its script, with a message in place of what the user cannot have.
+    """Show a page's title, except on Home, and run its script; show a UserError as a message.
 
-    A script takes no arguments: what the bar chose waits in the session until `take_request` takes it.
+    A script takes no arguments: the request waits in the session for `take_request`.
     """
     from transformer.errors import UserError
 
@@ -103,9 +102,9 @@ def run_page(page: Page, request: TranslationRequest) -> None:
 
 
 def take_request() -> TranslationRequest:
-    """Return the bar's request for the page's script, and remove it from the session.
+    """Return the bar's request, and remove it from the session.
 
-    A script that Streamlit runs alone has none: registering the pages ends that, and the next run begins at app.py.
+    A script that Streamlit runs alone has none: registering the pages makes the next run begin at app.py.
     """
     if _REQUEST not in st.session_state:
         _register()
@@ -114,10 +113,9 @@ def take_request() -> TranslationRequest:
 
 
 def show_name() -> None:
-    """Show the name and one sentence above Home.
+    """Show the name and one sentence above Home, with a style of this page alone.
 
-    Its style is on this page alone. As a `:has()` in the style of all pages, it made every change of any page, and each
-    label that Plotly measures, ask for the style of the whole page anew: 14 ms instead of 0.5.
+    A `:has()` in the style of all pages took 14 ms in place of 0.5 for each change of a page and label of Plotly's.
     """
     st.html(style(_HOME_STYLE))
     row = st.container(horizontal=True, gap=None, key="name")
@@ -134,5 +132,5 @@ def _show_title(title: str) -> None:
 
 
 def beside_title() -> DeltaGenerator | contextlib.AbstractContextManager:
-    """Return the container beside the title for the first caller of a run, a null context for others."""
+    """Return the container beside the title for the first caller in a run, a null context for others."""
     return st.session_state.pop(_ROOM, contextlib.nullcontext())

@@ -9,8 +9,7 @@ from streamlit.errors import StreamlitAPIException
 
 from .parameters import PARAMETERS
 
-# In the session: the pages of the last run and of this run; the number of runs, and the last run of each choice.
-_PAGES, _RUNS, _LOOKED = "pages_seen", "runs_seen", "looked_in_run"
+_PAGES = "pages_seen"  # in the session: the pages of the last run and of this run
 _ORDERED = "ordered_address"  # in the session: values for this run that take precedence over address and widgets
 
 
@@ -111,19 +110,10 @@ def came_from_another_page() -> bool:
     return before != now
 
 
-def is_new_here(name: str) -> bool:
-    """Return whether the widgets of this name were absent from the last run: another page, or another view of it."""
-    looked, run = st.session_state.setdefault(_LOOKED, {}), st.session_state.get(_RUNS, 0)
-    new = came_from_another_page() or looked.get(name, -1) < run - 1
-    looked[name] = run
-    return new
-
-
 def note_page(path: str) -> None:
     """Remember the page of this run; called once per run, before the page."""
     _, before = st.session_state.get(_PAGES, (None, None))
     st.session_state[_PAGES] = (before, path)
-    st.session_state[_RUNS] = st.session_state.get(_RUNS, 0) + 1
 
 
 def page_shown() -> str:

@@ -41,14 +41,10 @@ def plain(text: str) -> str:
 
 def show_finding(finding: Finding, attempt: str = "") -> None:
     """Show a finding: its headline, and behind "more" its details and an experiment."""
-    st.html(_finding_html(finding, attempt))
-
-
-def _finding_html(finding: Finding, attempt: str = "", css: str = "") -> str:
     more = f"<p>{_escape(finding.more)}</p>" if finding.more else ""
     tried = f"<p><strong>Try</strong> {_escape(attempt)}</p>" if attempt else ""
     folded = f"<details><summary>more</summary>{more}{tried}</details>" if more or tried else ""
-    return f'<div class="finding{css}"><p class="headline">{_escape(finding.headline)}</p>{folded}</div>'
+    st.html(f'<div class="finding"><p class="headline">{_escape(finding.headline)}</p>{folded}</div>')
 
 
 def _escape(text: str) -> str:
@@ -137,24 +133,17 @@ def show_table(
     else:
         marks = masked or [[False] * len(header)] * len(rows)
         styles = [[' class="closed"' if mark else "" for mark in row] for row in marks]
-    head = "".join(_cell(text, "th", ' scope="col"') for text in header)
-    body = "".join(
-        f'<tr><th scope="row">{html.escape(name)}</th>{_cells(cells, row_styles)}</tr>'
-        for (name, cells), row_styles in zip(rows, styles, strict=True)
-    )
+    head = "".join(f'<th scope="col">{html.escape(text)}</th>' for text in header)
+    body = ""
+    for (name, cells), row_styles in zip(rows, styles, strict=True):
+        body += f'<tr><th scope="row">{html.escape(name)}</th>'
+        body += "".join(f"<td{style}>{html.escape(cell)}</td>" for cell, style in zip(cells, row_styles, strict=True))
+        body += "</tr>"
     st.html(
         f'<div class="places" tabindex="0" role="region" aria-label="{html.escape(label)}">'
         f'<table><thead><tr><th scope="row">{html.escape(corner)}</th>{head}</tr></thead>'
         f"<tbody>{body}</tbody></table></div>"
     )
-
-
-def _cells(cells: Sequence[str], styles: Sequence[str]) -> str:
-    return "".join(_cell(text, "td", style) for text, style in zip(cells, styles, strict=True))
-
-
-def _cell(text: str, tag: str, attributes: str = "") -> str:
-    return f"<{tag}{attributes}>{html.escape(text)}</{tag}>"
 
 
 def can_be_presented() -> bool:

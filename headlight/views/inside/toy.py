@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from headlight.app import bar, url_state
 from headlight.app.choices import numbers as numbers_to
@@ -56,24 +55,14 @@ def _choose() -> tuple[ToyNumbers, int, int]:
         shape, mask = _sizes()
         seed = slider("Seed", 1, 20, "toy_block_seed")
     with st.container(horizontal=True, gap="medium"):
-        with _beside("Sentence"):
-            sentence = one_of("Sentence", numbers_to(shape.batch), "toy_row", visibility="collapsed")
-        with _beside("Head"):
-            head = one_of("Head", numbers_to(shape.num_heads), "toy_head", visibility="collapsed")
+        sentence = one_of("Sentence", numbers_to(shape.batch), "toy_row")
+        head = one_of("Head", numbers_to(shape.num_heads), "toy_head")
     owner, row = f"{shape} {seed}", int(sentence) - 1
     numbers = _with_edits(toy_numbers(shape, seed, mask), owner)
     numbers = replace(numbers, unmasked=numbers.unmasked ^ _flipped(numbers))
     numbers = _edit(numbers, owner, one_of("Table to change", TABLES, "toy_table"), row)
     st.caption(TEMPLATES.texts["caption"])
     return numbers, row, int(head) - 1
-
-
-def _beside(label: str) -> DeltaGenerator:
-    """Show the name of a row of buttons; return the container for these, beside it."""
-    name = f"compact_toy_{label}"
-    row = st.container(horizontal=True, vertical_alignment="center", gap="small", key=name, width="content")
-    row.markdown(label, width="content")
-    return row
 
 
 def _sizes() -> tuple[ToyShape, str]:
