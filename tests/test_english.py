@@ -20,19 +20,21 @@ UNCHECKED = ("headlight/components/node_modules",)
 def faults(path: Path) -> Iterator[str]:
     """Yield the faults of a file, each with its line."""
     for node in ast.walk(tree(path)):
+        line = getattr(node, "lineno", 1)
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            if re.split(r"\W", (ast.get_docstring(node) or "").lower(), maxsplit=1)[0] in FIRST_WORDS:
-                yield f"{getattr(node, 'lineno', 1)}: first word of a docstring"
+            word = re.split(r"\W", (ast.get_docstring(node) or "").lower(), maxsplit=1)[0]
+            if word in FIRST_WORDS:
+                yield f"{line}: docstring begins with {word}"
         match node:
-            case ast.ClassDef(name=name) | ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
-                names = [name.lower()]
-            case ast.arg(arg=name) | ast.Name(id=name, ctx=ast.Store()) | ast.Attribute(attr=name, ctx=ast.Store()):
-                names = [name]
-            case _:
-                continue
-        for name in names:
-            if name.strip("_") in NAMES or CONSTANT.search(name):
-                yield f"{node.lineno}: {name}"
+            case (
+                ast.ClassDef(name=name)
+                | ast.FunctionDef(name=name)
+                | ast.AsyncFunctionDef(name=name)
+                | ast.arg(arg=name)
+                | ast.Name(id=name, ctx=ast.Store())
+                | ast.Attribute(attr=name, ctx=ast.Store())
+            ) if (name if name.isupper() else name.lower()).strip("_") in NAMES or CONSTANT.search(name):
+                yield f"{line}: {name}"
 
 
 @pytest.mark.parametrize("room", ROOMS)

@@ -141,7 +141,7 @@ def test_traces_and_refusals_are_those_of_pytorch(tmp_path):
         for name in FIELDS:
             value = getattr(expected, name)
             value = list(value) if isinstance(value, tuple) and not isinstance(value[0], tuple) else value
-            assert answer["value"][re.sub(r"_(.)", lambda found: found[1].upper(), name)] == value, name
+            assert answer["value"][re.sub(r"_(.)", lambda match: match[1].upper(), name)] == value, name
 
     def refused(answer, error, options):
         with pytest.raises(error) as raised:
