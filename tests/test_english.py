@@ -14,7 +14,38 @@ FIRST_WORDS = {"what", "who", "whoever", "where", "whose", "whether", "how", "wh
 NAMES = {"told", "posed", "found", "asked", "kept", "said", "heard", "wanted", "own", "place", "given"}
 CONSTANT = re.compile(r"^_?A_|[A-Z]_AN?_")  # FILES_PER_VISITOR, not FILES_A_VISITOR
 ROOMS = ("transformer", "headlight", "pages", "benchmarks", "examples", "tests")
-UNCHECKED = ("headlight/components/node_modules",)
+UNCHECKED = (  # to be rewritten
+    "benchmarks/",
+    "headlight/classroom/",
+    "headlight/components/node_modules/",
+    "headlight/exercises.py",
+    "headlight/lessons/",
+    "headlight/plots/",
+    "headlight/views/attention/why_cell.py",
+    "tests/headlight/classroom/",
+    "tests/headlight/lessons/",
+    "tests/headlight/views/",
+    "tests/hostile.py",
+    "tests/laws/",
+    "tests/support/",
+    "tests/test_interrupted.py",
+    "tests/transformer/",
+    "transformer/__init__.py",
+    "transformer/__main__.py",
+    "transformer/arrays.py",
+    "transformer/checkpoint.py",
+    "transformer/commands/",
+    "transformer/config.py",
+    "transformer/data/",
+    "transformer/decoding/",
+    "transformer/evaluation.py",
+    "transformer/exchange/",
+    "transformer/experiments/attention.py",
+    "transformer/model/",
+    "transformer/toy/",
+    "transformer/training/",
+    "transformer/translator.py",
+)
 
 
 def faults(path: Path) -> Iterator[str]:
