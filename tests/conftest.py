@@ -42,9 +42,9 @@ LONGEST = ("test_live_file", "test_views", "test_class", "test_lessons", "test_d
 # Files that start processes, train until something is learned, or go through every shape of model.
 SLOW = {
     *("test_atlas_command", "test_class_killed", "test_class_replicas", "test_class_rights", "test_cold_start"),
-    *("test_distributed", "test_every_shape", "test_examples", "test_host", "test_hostile", "test_imported_models"),
-    *("test_interrupted", "test_jobs", "test_live_page", "test_nginx", "test_package", "test_resume"),
-    *("test_toy_training", "test_untrusted"),
+    *("test_distributed", "test_engine", "test_every_shape", "test_examples", "test_host", "test_hostile"),
+    *("test_imported_models", "test_interrupted", "test_jobs", "test_live_page", "test_many_visitors"),
+    *("test_nginx", "test_package", "test_resume", "test_toy_training", "test_untrusted"),
 }
 NIGHTLY = {"test_nginx", "test_class_replicas"}  # files that need more than Python and browsers
 

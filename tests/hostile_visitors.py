@@ -1,9 +1,9 @@
 """Visitors of the hostile campaign: drawn addresses and texts, sent to a real server over its websocket.
 
-    PYTHONPATH=. python tests/hostile_visitors.py [--seed 1] [--count 400] [--checkpoints 150]
+    PYTHONPATH=. python tests/hostile_visitors.py [--seed 1] [--count 400]
 
-A case is an address, a text, or a checkpoint with damaged files that a page displays. It fails on an exception on the
-page, a traceback in the log, or a run that does not end. Memory is the server's maximum before and after the cases.
+A case is an address or a text. It fails on an exception on the page, a traceback in the log, or a run that does not
+end. Memory is the server's maximum before and after the cases.
 """
 
 import argparse
@@ -11,7 +11,6 @@ import asyncio
 import os
 import random
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -20,8 +19,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import parse_qsl, quote, urlencode
 
-from hostile import hostile_text, write_checkpoint
-from support.files import hostile_bytes, hostile_value, spoil
+from hostile import hostile_text
+from support.files import hostile_bytes, hostile_value
 from support.pages import VIEWS
 from support.server import ROOT, free_port, wait_for
 
@@ -98,22 +97,6 @@ async def problems(run: Awaitable[Run]) -> list[str]:
     return ended.exceptions + [message for message in ended.messages if "Traceback" in message]
 
 
-async def show(address: str, shown: Path, real: Path, seed: int, numbers: range) -> list[str]:
-    """Put a damaged checkpoint into the server's folder, and open a page that displays it."""
-    wrong = []
-    for number in numbers:
-        chance = random.Random(f"{seed} shown {number}")
-        shutil.rmtree(shown, ignore_errors=True)
-        shutil.copytree(real, shown)
-        spoil(shown, chance)
-        page, _, query = chance.choice(ADDRESSES).partition("?")
-        query = urlencode([each for each in parse_qsl(query) if each[0] != "checkpoint"] + [("text", "big red dog.")])
-        async with WebsocketVisitor(address, page) as visitor:
-            failures = await problems(visitor.open(query))
-            wrong += [f"shown {number}: {page}?{query}: {problem}" for problem in failures]
-    return wrong
-
-
 async def open_all(address: str) -> None:
     """Open every example address."""
     for each in ADDRESSES:
@@ -127,37 +110,21 @@ def memory(server: subprocess.Popen) -> int:
     return int(re.search(r"VmHWM:\s+(\d+)", Path(f"/proc/{server.pid}/status").read_text())[1]) // 1024
 
 
-def campaign(seed: int, count: int, *, damaged: bool) -> tuple[list[str], int, int]:
-    """Run the cases; return the failures, and the memory before and after them."""
-    with tempfile.TemporaryDirectory() as folder:
-        log, real, shown = (Path(folder) / name for name in ("log", "real", "checkpoints"))
-        if damaged:
-            write_checkpoint(real)
-            shutil.copytree(real, shown / "sound")
-        with logged(log, **({"HEADLIGHT_CHECKPOINTS": str(shown)} if damaged else {})) as (server, address):
-            asyncio.run(open_all(address))
-            before, numbers = memory(server), range(count)
-            cases = show(address, shown / "sound", real, seed, numbers) if damaged else visit(address, seed, numbers)
-            wrong = asyncio.run(cases)
-            text = log.read_text(errors="replace")
-            wrong += [
-                text[max(0, match.start() - 300) : match.start() + 3000] for match in re.finditer("Traceback", text)
-            ]
-            return wrong, before, memory(server)
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=400)
-    parser.add_argument("--checkpoints", type=int, default=150)
-    options, any_wrong = parser.parse_args(), False
-    for kind, count in (("addresses and texts", options.count), ("checkpoints", options.checkpoints)):
-        wrong, before, after = campaign(options.seed, count, damaged=kind == "checkpoints")
-        print(f"{count} cases of {kind}, {len(wrong)} wrong; memory {after} MB ({before} before)", flush=True)
-        print(*wrong, sep="\n", flush=True)
-        any_wrong |= bool(wrong)
-    return int(any_wrong)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        log = Path(folder) / "log"
+        with logged(log) as (server, address):
+            asyncio.run(open_all(address))
+            before = memory(server)
+            wrong = asyncio.run(visit(address, options.seed, range(options.count)))
+            text, after = log.read_text(errors="replace"), memory(server)
+    wrong += [text[max(0, each.start() - 300) : each.start() + 3000] for each in re.finditer("Traceback", text)]
+    print(f"{options.count} cases, {len(wrong)} wrong; memory {after} MB ({before} before)", *wrong, sep="\n")
+    return int(bool(wrong))
 
 
 if __name__ == "__main__":

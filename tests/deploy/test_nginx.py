@@ -83,14 +83,6 @@ def expect_inside(window: Page) -> None:
     expect(window.locator("li.step.split .formula")).to_contain_text("h = 4")
 
 
-def download(window: Page) -> str:
-    """Download the program of the page, check that it is an archive, and return its address."""
-    with window.expect_download() as caught:
-        window.get_by_role("button", name="Download program and arrays").click()
-    assert caught.value.path().read_bytes()[:2] == b"PK"
-    return caught.value.url
-
-
 def test_fresh_replicas_answer_for_every_page_at_once(either):
     async def title(page: str) -> str:
         async with WebsocketVisitor(either.address, page) as visitor:
@@ -130,7 +122,10 @@ def test_the_base_path_without_its_slash_is_redirected_and_nothing_above_is_serv
 
 def test_a_download_is_served_by_every_replica(window, below):
     expect_inside(window)
-    path = download(window).removeprefix(below.address)
+    with window.expect_download() as download:
+        window.get_by_role("button", name="Download program and arrays").click()
+    assert download.value.path().read_bytes()[:2] == b"PK"
+    path = download.value.url.removeprefix(below.address)
     assert path.startswith("/media/")
     for replica in below.replicas:
         assert below.get(path, Cookie=cookies_of(below, replica, 1)[0])[0] == 200
@@ -250,12 +245,9 @@ def test_the_visitors_of_a_killed_replica_go_on_with_the_other(window, below):
     window.get_by_label("Sentence to translate").press("Enter")
     window.wait_for_url("**head=cross.*.4**")
     expect(window.get_by_role("group", name="Key").get_by_role("button").nth(1)).to_contain_text("love")
-
-    # The replica comes back and takes new visitors of its cookies; its former visitors miss nothing.
-    dying.start()
+    dying.start()  # and takes the visitors of its cookies again
     dying.wait()
     until(lambda: replica_of(below, window) is dying)
-    download(window)
 
 
 def test_the_log_has_no_sentences_and_replicas_write_no_files(either, app, window):

@@ -7,6 +7,7 @@ import resource
 import subprocess
 import sys
 import urllib.request
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,19 @@ LARGE = {"task": "sort", "symbols_long": "20", "number_of_letters": "26", "toy_w
 SOFT, HARD, SILENT = 200, 256, 90  # open files, and websockets of which nobody reads
 
 
+@contextlib.contextmanager
+def running(**environment: str) -> Iterator[tuple[subprocess.Popen, str]]:
+    """Start a server; yield its process and its address, and kill it at the end."""
+    port = free_port()
+    server, address = start(port, **environment), f"http://localhost:{port}"
+    try:
+        wait_for(f"{address}/_stcore/health", server)
+        yield server, address
+    finally:
+        server.kill()
+        server.wait()
+
+
 def processes_with(text: str) -> list[int]:
     """Return the processes whose command line contains a text."""
     pids = []
@@ -34,9 +48,6 @@ def processes_with(text: str) -> list[int]:
 
 
 def test_a_killed_server_takes_its_training_and_model_process_along(tmp_path):
-    port = free_port()
-    address, server = f"http://localhost:{port}", start(port, TMPDIR=str(tmp_path), HEADLIGHT_MODEL_PROCESS="1")
-
     def model_processes() -> list[int]:
         spawned = processes_with("spawn_main")
         return [pid for pid in spawned if Path(f"/proc/{pid}/stat").read_text().split()[3] == str(server.pid)]
@@ -52,14 +63,10 @@ def test_a_killed_server_takes_its_training_and_model_process_along(tmp_path):
         async with WebsocketVisitor(address, "decoding") as visitor:
             assert not (await visitor.arrive(text=text)).exceptions
 
-    try:
-        wait_for(f"{address}/_stcore/health", server)
+    with running(TMPDIR=str(tmp_path), HEADLIGHT_MODEL_PROCESS="1") as (server, address):
         aside(visit()).result(timeout=300)
         children = [*until(lambda: processes_with(str(tmp_path))), *model_processes()]
         assert len(children) >= 2
-    finally:
-        server.kill()
-        server.wait()
     until(lambda: not any(map(is_alive, children)))
 
 
@@ -83,12 +90,8 @@ def test_a_server_with_a_screen_opens_a_browser_at_its_address(options, tmp_path
 
 
 def test_a_low_limit_of_open_files_is_raised_and_visitors_are_admitted_up_to_it():
-    port = free_port()
-    server, address = start(port), f"http://localhost:{port}"
-    resource.prlimit(server.pid, resource.RLIMIT_NOFILE, (SOFT, HARD))
-
     async def visit() -> None:
-        url = f"ws://localhost:{port}/_stcore/stream"
+        url = f"{address.replace('http', 'ws')}/_stcore/stream"
         async with WebsocketVisitor(address, "decoding") as visitor:
             assert not (await visitor.arrive(text="I see a tree.")).exceptions
             assert resource.prlimit(server.pid, resource.RLIMIT_NOFILE) == (HARD, HARD)
@@ -105,12 +108,9 @@ def test_a_low_limit_of_open_files_is_raised_and_visitors_are_admitted_up_to_it(
             async with WebsocketVisitor(address, "decoding") as later:
                 assert not (await later.arrive(text="I see a house.")).exceptions
 
-    try:
-        wait_for(f"{address}/_stcore/health", server)
+    with running() as (server, address):
+        resource.prlimit(server.pid, resource.RLIMIT_NOFILE, (SOFT, HARD))
         aside(visit()).result(timeout=300)
-    finally:
-        server.kill()
-        server.wait()
 
 
 @pytest.mark.parametrize(

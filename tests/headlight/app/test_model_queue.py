@@ -50,20 +50,14 @@ def all_served(visitors: list[threading.Thread]) -> bool:
     return not any(visitor.is_alive() for visitor in visitors)
 
 
-@pytest.fixture
-def impatient(monkeypatch) -> None:
-    """Report positions in the line at once."""
-    monkeypatch.setattr(model_queue, "_PATIENCE", 0.0)
-
-
-def batches_into(batches: list, failing: tuple[str, ...] = ()):
-    """Return a function that computes batches and adds each to `batches`."""
+def batches_into(batches: list):
+    """Return a function that computes batches and adds each to `batches`; the item "failure" fails."""
 
     def compute(model, items):
         batches.append(list(items))
         for item in items:
-            if item in failing:
-                raise ValueError(item)
+            if item == "failure":
+                raise ValueError
             yield None if item == "nothing" else f"{model}: {item}"
 
     return compute
@@ -97,7 +91,8 @@ def test_turns_come_in_the_order_of_arrival_after_nested_turns_and_errors(queue,
     assert all_served(visitors) and served == list("abcd") and not queue.has_turn()
 
 
-def test_waiting_visitors_hear_their_position_and_at_last_zero(queue, served, impatient):
+def test_waiting_visitors_hear_their_position_and_at_last_zero(queue, served, monkeypatch):
+    monkeypatch.setattr(model_queue, "_PATIENCE", 0.0)
     positions = []
     with queue.turn():
         visitors = visit(queue, served, "first") + visit(queue, served, "second", tell=positions.append)
@@ -108,7 +103,8 @@ def test_waiting_visitors_hear_their_position_and_at_last_zero(queue, served, im
 
 
 @pytest.mark.parametrize("when", ["while waiting", "as the turn comes"])
-def test_a_leaving_visitor_does_not_take_the_turn_along(when, queue, served, impatient):
+def test_a_leaving_visitor_does_not_take_the_turn_along(when, queue, served, monkeypatch):
+    monkeypatch.setattr(model_queue, "_PATIENCE", 0.0)
     passed_on = threading.Event()
 
     def leave(ahead: int) -> None:
@@ -140,15 +136,15 @@ def test_the_line_moves_on_between_the_parts_of_a_long_task(queue, served):
     assert all_served(visitors) and served == ["a", "b", "late"]
 
 
-def test_a_batch_has_each_waiting_request_of_its_kind_once_and_is_computed_once(queue, served):
-    compute, other = batches_into(served), batches_into(served)
-    alone, first, *others = (Request(compute, "m", item) for item in ("alone", "first", "b", "nothing", "c"))
+def test_a_batch_has_each_waiting_request_of_its_kind_once_up_to_a_failure(queue, served):
+    compute, other, items = batches_into(served), batches_into(served), ["first", "b", "nothing", "c", "failure", "d"]
+    alone, first, *others = (Request(compute, "m", item) for item in ("alone", *items))
     with queue.turn(alone):
         assert queue.result(None) is None and queue.result(alone) is None and served == [], "alone it is the caller's"
         different = Request(compute, "another model", "a"), Request(other, "m", "a"), None
         visitors = visit_with(queue, *others, others[0], *different, first)
-        assert queue.result(first) == "m: first" and served == [["first", "b", "nothing", "c"]]
-        assert [queue.result(request) for request in others] == ["m: b", None, "m: c"] and len(served) == 1
+        assert queue.result(first) == "m: first" and served == [items]
+        assert [queue.result(request) for request in others] == ["m: b", None, "m: c", None, None] and len(served) == 1
     assert all_served(visitors)
 
 
@@ -159,15 +155,6 @@ def test_batches_and_the_number_of_results_are_limited(queue):
     requests = [Request(compute, "m", number) for number in range(RESULTS + 1)]
     assert [queue.result(request) for request in requests] == [None] * len(requests)
     assert requests[0] not in queue._results and len(queue._results) == RESULTS
-
-
-def test_a_failed_batch_has_the_results_before_the_failure(queue, served):
-    compute = batches_into(served, failing=("b",))
-    requests = [Request(compute, "m", item) for item in "abc"]
-    with queue.turn():
-        visitors = visit_with(queue, *requests)
-        assert [queue.result(request) for request in requests] == ["m: a", None, None] and served == [["a", "b", "c"]]
-    assert all_served(visitors)
 
 
 @pytest.fixture

@@ -1,11 +1,12 @@
 """The register of URL parameters: every widget takes its name from it, and every example address opens."""
 
 import ast
+import re
 from pathlib import Path
 from urllib.parse import parse_qs
 
 import pytest
-from support.pages import open_page
+from support.pages import check_headline, headlines, open_page, page_text, specs
 from support.source_files import files, tree
 
 from headlight.app.parameters import PARAMETERS
@@ -57,10 +58,14 @@ def test_the_example_addresses_have_every_parameter_and_every_page():
 
 
 @pytest.mark.parametrize("address", ADDRESSES)
-def test_an_address_opens_and_keeps_its_values(address):
+def test_an_address_opens_keeps_its_values_and_has_short_headlines(address):
     """An invalid value, or a default, would leave the address."""
     query = {name: values if len(values) > 1 else values[0] for name, values in query_of(address).items()}
     app = open_page(f"pages/{address.partition('?')[0]}.py", **query)
     for name, value in query.items():
         assert app.query_params.get(name, PARAMETERS[name].default) == value, name
     assert not app.exception and not app.error
+    for headline in headlines(app):
+        check_headline(headline)
+    captions = [spec["layout"]["meta"]["caption"] for spec in specs(app)]
+    assert not re.search(r"▁|</s>|<s>|<pad>|<unk>|\\", "\n".join([page_text(app), *captions])), "raw tokens"
