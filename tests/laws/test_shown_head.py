@@ -2,28 +2,22 @@
 
 import numpy as np
 import pytest
+from support.head_rows import word
 
 from transformer import Translator
 from transformer.corpus.head_roles import ROLES_FILE, load_roles, plainest_head
 from transformer.files import shipped_checkpoints
 
 SENTENCES = 200
-MARKS = set(".,!?;:…«»„“”\"'()-")
-
-
-def is_word(token: str) -> bool:
-    return any(sign.isalnum() for sign in token) and not (token[0] == "<" and token[-1] == ">")
 
 
 def aligned_rows(trace) -> np.ndarray:
-    """In how many rows whose output is a word each head's largest weight lies on the word that all heads together
-    weigh most: [layers, heads].
-    """
+    """Count the rows of words in which a head looks most at the word of all heads' mean weight: [layers, heads]."""
     together = trace.cross.astype(np.float64).mean(axis=(0, 1))
-    words = [key for key, token in enumerate(trace.source_tokens) if is_word(token)]
+    words = [key for key, token in enumerate(trace.source_tokens) if word(token)]
     counted = np.zeros(trace.cross.shape[:2], dtype=int)
     for row, token in enumerate(trace.target_tokens):
-        if not (words and is_word(token)):
+        if not (words and word(token)):
             continue
         best = max(words, key=lambda key: together[row, key])
         for layer, head in np.ndindex(counted.shape):
@@ -40,7 +34,7 @@ def test_no_other_head_aligns_the_sentence_better_than_the_one_that_is_shown(nam
     other_heads = 0
     for trace in loaded.trace_many(texts):
         layer, head = plainest_head(trace, "cross", roles)
-        counted, rows = aligned_rows(trace), sum(map(is_word, trace.target_tokens))
+        counted, rows = aligned_rows(trace), sum(map(word, trace.target_tokens))
         if rows >= 3:  # with fewer, anything looks like a pattern, and the corpus decides
             assert counted[layer, head] == counted.max(), trace.source_text
         other_heads += (layer, head) != roles.default_head("cross")
@@ -50,5 +44,5 @@ def test_no_other_head_aligns_the_sentence_better_than_the_one_that_is_shown(nam
 def test_of_heads_that_align_a_sentence_alike_the_corpus_decides(shipped):
     roles = load_roles(shipped_checkpoints() / "en-de" / ROLES_FILE, shipped.model)
     trace = shipped.trace("Yes.")
-    assert sum(map(is_word, trace.target_tokens)) < 3
+    assert sum(map(word, trace.target_tokens)) < 3
     assert plainest_head(trace, "cross", roles) == roles.default_head("cross")
