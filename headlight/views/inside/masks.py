@@ -41,7 +41,7 @@ from transformer.interpret.trace import RowLabel
 from transformer.model.head_ref import HeadRef
 
 from . import masks_content as content
-from .masks_content import LABELS, TEMPLATES
+from .masks_content import TEMPLATES
 
 # The mask that each kind of attention would miss: for real rows of the decoder padding is always later.
 _MASK_OF = {"decoder": DisabledMask.CAUSAL, "encoder": DisabledMask.PADDING, "cross": DisabledMask.PADDING}
@@ -52,9 +52,9 @@ def show(request: TranslationRequest) -> None:
     show_translation(request)
     controls = st.container(horizontal=True, vertical_alignment="center", gap="medium")
     main = st.container()
-    fold = st.expander(LABELS["batch"], key="batch", on_change="rerun")
+    fold = st.expander(TEMPLATES.texts["label_batch"], key="batch", on_change="rerun")
     with fold:
-        second = replace(request, text=line(LABELS["second"], "second"))
+        second = replace(request, text=line(TEMPLATES.texts["label_second"], "second"))
         batch = _batch(request, second) if fold.open else None
         if batch:
             _show_batch(batch, second)
@@ -128,7 +128,7 @@ def _show_head(request: TranslationRequest, second: TranslationRequest, chosen: 
     left, middle, right = st.columns([4, 4, 3], gap="small")
     _show_maps((left, middle), head, leaking, leak[0] if leak else "")
     with right:
-        st.markdown(f"**{LABELS['next']}**")
+        st.markdown(f"**{TEMPLATES.texts['label_next']}**")
         alt = "Probability of each next token, with the mask and without"
         dots = plots.next_tokens(masked, disabled, sentence, theme="page")
         show_figure(dots, "next_tokens", alt, change[0] if change else "")
@@ -147,10 +147,10 @@ def _show_maps(
     name = f"{KIND_NAMES[head.kind]}, {head_name(head.layer, head.head, head.layers, head.heads)}"
     left, right = columns
     with left, phone_container(len(head.keys), "masked_head"):
-        st.markdown(f"**{LABELS['with']}**")
+        st.markdown(f"**{TEMPLATES.texts['label_with']}**")
         show_figure(plots.masked_weights(head, rows, theme="page"), "with_the_mask", f"Weights with the mask: {name}")
     with right, phone_container(len(head.keys), "leaking_head"):
-        st.markdown(f"**{LABELS['without']}**")
+        st.markdown(f"**{TEMPLATES.texts['label_without']}**")
         alt = f"Weights without the mask, the model run again: {name}"
         show_figure(plots.without_causal_mask(head, leaking, rows, theme="page"), "leaking", alt, see)
 
@@ -158,7 +158,7 @@ def _show_maps(
 def _show_batch(batch: BatchView, second: TranslationRequest) -> None:
     """Show the batch as the model reads it, padding hatched, and the decoder's masks of its shorter sentence."""
     show_warnings(second)
-    st.caption(plain(f"{LABELS['translated']} {results.trace(second).target_text}"))
+    st.caption(plain(f"{TEMPLATES.texts['label_translated']} {results.trace(second).target_text}"))
     for name, sentences, lengths in (
         ("source", batch.source_tokens, batch.source_lengths),
         ("target fed", batch.decoder_input_tokens, batch.target_lengths),
@@ -188,7 +188,7 @@ def _show_masks(batch: BatchView, sentence: int) -> None:
     for name, cells in masks.items():
         shown = {reason: masked for reason, masked in reasons.items() if not cells[masked].any()}
         figure = plots.mask(cells, tokens, shown, theme="page")
-        panels.append(Panel(LABELS[name], figure, TEMPLATES.texts[name], key=name))
+        panels.append(Panel(TEMPLATES.texts[f"label_{name}"], figure, TEMPLATES.texts[name], key=name))
     show_panels(f"sentence {sentence + 1}", *panels)
     if begins := TEMPLATES.texts.get({"<pad>": "begins_with_pad", "</s>": "begins_with_end"}.get(tokens[0], "")):
         st.caption(begins)

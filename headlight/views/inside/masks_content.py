@@ -10,17 +10,6 @@ from transformer.interpret.mask_ablation import DisabledMask, MaskedHead, Masked
 from transformer.model.head_ref import HeadRef
 
 TEMPLATES = Templates.beside(__file__)
-LABELS = {
-    "without": "Without the mask",
-    "with": "With the mask",
-    "next": "Each next token",
-    "batch": "The batch and its masks",
-    "second": "Second sentence of the batch",
-    "translated": "Translation of the second sentence:",
-    "padding_mask": "Padding mask",
-    "causal_mask": "Causal mask",
-    "target_mask": "Both",
-}
 
 
 def describe_masks(batch: BatchView, sentence: int) -> Finding:

@@ -2,11 +2,13 @@
 
 import numpy as np
 import pytest
+from support.head_rows import word
 from support.pages import open_page
 from support.traces import replayed
 
 from headlight.views.attention import why_content as content
 from transformer.interpret.score_parts import explain_score
+from transformer.interpret.trace import keys_of
 from transformer.model.head_ref import HeadRef
 from transformer.model.names import AttentionKind
 
@@ -25,6 +27,15 @@ def explained(shipped, trace, kind="cross", layer=2, head=3, query=3, key=2, aga
 
 def chosen(app, label):
     return next(each.value for each in app.selectbox if each.label == label)
+
+
+@pytest.mark.parametrize("kind", AttentionKind)
+def test_it_begins_with_the_row_of_the_greatest_weight_on_a_word_that_has_a_choice(trace, kind):
+    maps, words = trace.attention(kind), [at for at, token in enumerate(keys_of(trace, kind)) if word(token)]
+    for layer, head in np.ndindex(maps.shape[:2]):
+        best = maps[layer, head][:, words].max(axis=1)[int(kind == "decoder") :]
+        query = content.default_query(trace, HeadRef(kind, layer, head))
+        assert query - int(kind == "decoder") == best.argmax()
 
 
 def test_the_five_largest_pairs_leave_biases_out_and_lead_to_the_heads_own_rows(shipped, trace):
