@@ -130,9 +130,9 @@ class _Summary:
                 sums[name] = before[0] + rows, before[1] + weight
         ranked = sorted(sums.items(), key=lambda each: (-each[1][1], repr(each[0])))
         joins: dict[tuple[bool, bool], list[Join]] = {}
-        for (query, key), (rows, weight) in ranked:
-            texts = None if query is None else of_query(query), None if key is None else of_key(key)
-            joins.setdefault((query is None, key is None), []).append(Join(*texts, rows, round(weight, 2)))
+        for (one, other), (rows, weight) in ranked:
+            texts = None if one is None else of_query(one), None if other is None else of_key(other)
+            joins.setdefault((one is None, other is None), []).append(Join(*texts, rows, round(weight, 2)))
         orders = (False, True), (True, False), (False, False)
         return tuple(tuple(joins.get(order, ())[:MOST_JOINS]) for order in orders)
 
