@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from headlight.app.finding import Finding
+from headlight.app.finding import Finding, Templates
 from headlight.components.standalone import Words, standalone
 from headlight.plots.names import kind_head_name, one_head_name, sentence_case
 from headlight.plots.numbers import percent, pluralize, signed, two_digits
@@ -23,14 +23,7 @@ _FACTS = {
     "confidence": ("confidence", "mean over rows of the greatest weight on another key than the end of sentence"),
     "entropy": ("entropy", "mean entropy of a row in nats: 0 where one key has all weight"),
 }
-_LABELS = (
-    "In a sentence a head has the label of the first pattern that at least 90 % of its rows follow (previous, same, "
-    "next, mirrored) or 80 % (the others), of those that could."
-)
-_LOOK_FOR = (
-    "A thick line: the token below looked hard at the token above. Do the strongest examples and those of the other "
-    "fifths look alike? Then the head does the same everywhere."
-)
+TEMPLATES = Templates.beside(__file__)
 
 
 def head_payload(
@@ -80,7 +73,7 @@ def head_payload(
             }
             for each in entry.nearest[:3]
         ],
-        "of": f"{provenance_words(atlas)} {_LABELS}",
+        "of": f"{describe_corpus(atlas)} {TEMPLATES.texts['labels']}",
     }
 
 
@@ -97,12 +90,7 @@ def reads_by_input(heads: HeadRef, entry: HeadEntry | None) -> bool:
 
 def rows_named(kind: AttentionKind | str, *, by_input: bool) -> str:
     """Return the caption of the tokens above and below the lines."""
-    return {
-        "encoder": "Tokens below look at tokens above: the source, twice.",
-        "decoder": "Tokens below look at tokens above: the decoder's input, twice.",
-        "cross": f"Tokens below look at the source above; each row has the name of its "
-        f"{'input' if by_input else 'output'} token.",
-    }[kind]
+    return str(TEMPLATES(f"rows_{kind}", named_by="input" if by_input else "output"))
 
 
 def own_example(heads: HeadRef, trace: Trace, *, by_input: bool) -> dict:
@@ -210,31 +198,27 @@ def joins(entry: HeadEntry) -> list[dict]:
 _SHOWN = 6
 
 
-def provenance_words(atlas: Atlas) -> str:
-    """Describe the corpus of an atlas."""
-    source = atlas.provenance
-    skipped = sum(source.skipped.values())
-    left = f"; {pluralize(skipped, 'line')} skipped" if skipped else ""
-    tokens = f"{atlas.tokens[0]:,} source and {atlas.tokens[1]:,} target tokens"
-    return (
-        f"Over {pluralize(atlas.sentences_measured, 'sentence')} of {', '.join(source.pairs)}, {tokens}{left}, the "
-        f"reference translations fed. Pairs are counted in a sample of {source.sample:,} of them. ± is one standard "
-        "error over sentences."
+def describe_corpus(atlas: Atlas) -> Finding:
+    """Return the corpus of an atlas."""
+    source, lines = atlas.provenance, sum(atlas.provenance.skipped.values())
+    return TEMPLATES(
+        "corpus",
+        sentences=atlas.sentences_measured,
+        pairs=tuple(source.pairs),
+        source_tokens=atlas.tokens[0],
+        target_tokens=atlas.tokens[1],
+        skipped=TEMPLATES("skipped", lines=lines) if lines else "",
+        sample=source.sample,
     )
 
 
 def head_page(payload: dict, trace: Trace, checkpoint: str) -> str:
     """Return one HTML file of a head."""
     title = f"{sentence_case(payload['name'])}: what it does"
-    words = Words(title, trace.source_text, trace.target_text, checkpoint, _LOOK_FOR, payload["of"])
+    words = Words(title, trace.source_text, trace.target_text, checkpoint, TEMPLATES.texts["look_for"], payload["of"])
     return standalone("head_card/card", payload, words)
 
 
 def how_to_make(checkpoint: str) -> str:
     """Explain how to make an atlas for a checkpoint, in Markdown."""
-    checkpoint = checkpoint.replace("`", "")
-    return (
-        f"`{checkpoint}` has no atlas, so this is your sentence alone. Make one of a few thousand pairs or more: "
-        f"`headlight atlas --checkpoint checkpoints/{checkpoint} --pairs PAIRS.tsv --out FOLDER`, and put "
-        "`FOLDER/atlas.json` into the checkpoint's folder."
-    )
+    return str(TEMPLATES("how_to_make", checkpoint=checkpoint.replace("`", "")))
