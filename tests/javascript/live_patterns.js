@@ -11,10 +11,10 @@ function decoded(trace) {
 }
 
 export default {
-  patterns: (trace, { law, roles }) => patternFacts(decoded(trace), law, roles),
-  plainest: (trace, { law, roles }) => {
+  patterns: (trace, { rules, roles }) => patternFacts(decoded(trace), rules, roles),
+  plainest: (trace, { rules, roles }) => {
     const { cross, sourceTokens, targetTokens } = decoded(trace);
-    const { layer, head } = plainestHead(measureHeads("cross", cross, sourceTokens, targetTokens, law), roles, law);
+    const { layer, head } = plainestHead(measureHeads("cross", cross, sourceTokens, targetTokens, rules), roles, rules);
     return [layer, head];
   },
 };

@@ -1,6 +1,10 @@
 // Going to another step: the page and its address change in several steps, which Back takes back as one.
 
 const ACTS = ["pointerdown", "keydown", "popstate"];
+// Destinations in place of a step; 0 would be no report.
+export const LEAVE = -1;
+export const TO_LIST = -2;
+export const TO_NEXT = -3;
 export const LONGEST = 15_000; // ms until a move that never ends is given up
 
 let since = 0;

@@ -4,11 +4,12 @@
 import { button, element, setWords } from "../lib/canvas.js";
 import { Component, mounted } from "../lib/mount.js";
 import { Memory, storage } from "./memory.js";
-import { LONGEST, beginMove, endMove, holdFocus, holdsFocus, isMoving, notesMove } from "./moving.js";
+import {
+  LEAVE, LONGEST, TO_LIST, TO_NEXT, beginMove, endMove, holdFocus, holdsFocus, isMoving, notesMove,
+} from "./moving.js";
 
 const HAVE_ARROWS = "input, textarea, select, canvas, [role=slider], [role=region], [role=radiogroup]";
 const ASK_AGAIN_AFTER = 400; // ms from the first drawing until what is remembered is sent: not while it is being made
-const LEAVE = -1, TO_LIST = -2, TO_NEXT = -3; // in place of a step; 0 would be taken for nothing
 const NARROW = 640; // pixels: a phone's sheet
 const APP = "[data-testid=stApp]", LOOK = 50, SETTLED = 2000; // ms
 const FOLDED = "headlight-lesson-folded";

@@ -2,11 +2,11 @@
 // feedback were computed in Python for the sentences of a lesson (headlight/lessons/export.py); they are shown here.
 
 import { Memory } from "../lesson_panel/memory.js";
+import { LEAVE, TO_LIST, TO_NEXT } from "../lesson_panel/moving.js";
 import { default as panel } from "../lesson_panel/panel.js";
 import { button, element } from "../lib/canvas.js";
 import { MINUS } from "../lib/format.js";
 
-const LEAVE = -1, TO_LIST = -2, TO_NEXT = -3; // in place of a step, as in panel.js
 const PLACE = /^([a-z][a-z0-9_]*)(?:\.(\d{1,2}))?$/; // in the address: "attention.3"
 const NO_SENTENCE = "This step is about another sentence.";
 // The containers that a step may blur, by their names in the app.

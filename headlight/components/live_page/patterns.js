@@ -1,5 +1,5 @@
 // Patterns of attention heads in one sentence, as in transformer/interpret/head_patterns.py: the positions of the rows'
-// largest weights, their sharpness, and the name of the pattern. `law` has the thresholds and marks from there.
+// largest weights, their sharpness, and the name of the pattern. `rules` has the thresholds and marks from there.
 
 import { isMarks } from "../lib/tokens.js";
 
@@ -58,13 +58,14 @@ function alignedKeys({ shape: [layers, heads, queries, keys], weights }, sources
 
 // All heads of a kind, layer by layer: {kind, layer, head, counts: {pattern: [rows, eligible]}, entropy, confidence,
 // label, tied}. map: {shape, weights}; outputs: the output tokens.
-export function measureHeads(kind, map, keys, outputs, law) {
+export function measureHeads(kind, map, keys, outputs, rules) {
   const [layers, heads, queries, width] = map.shape, causal = kind === "decoder", measured = [];
   const aligned = kind === "cross" && layers * heads > 1 ? alignedKeys(map, keys, outputs) : null;
   for (let place = 0; place < layers * heads; place++) {
     const at = place * queries * width, rows = rowsOf(map.weights, at, queries, width, causal);
-    const counts = countsOf(kind, rows, keys, aligned, law);
-    const reached = Object.entries(law.thresholds).find(([pattern, least]) => shareOf(counts[pattern], law) >= least);
+    const counts = countsOf(kind, rows, keys, aligned, rules);
+    const reaches = ([pattern, least]) => shareOf(counts[pattern], rules) >= least;
+    const reached = Object.entries(rules.thresholds).find(reaches);
     const values = (row) => map.weights.subarray(at + row * width, at + (row + 1) * width);
     measured.push({
       kind, layer: Math.floor(place / heads), head: place % heads, counts, tied: rows.tied,
@@ -91,7 +92,7 @@ function confidenceOf(choice, values, keys) {
   return meanOf(choice, (row) => others.reduce((most, at) => Math.max(most, values(row)[at]), 0)) || 0;
 }
 
-function countsOf(kind, { maxima, choice }, keys, aligned, law) {
+function countsOf(kind, { maxima, choice }, keys, aligned, rules) {
   const counted = (follows, could = () => true) => {
     let rows = 0, eligible = 0;
     choice.forEach((has, row) => {
@@ -109,7 +110,7 @@ function countsOf(kind, { maxima, choice }, keys, aligned, law) {
     "beginning of sentence": begins,
     punctuation: keys.map(isMarks),
   };
-  const counts = Object.fromEntries(Object.keys(law.thresholds).map((pattern) => [pattern, [0, 0]]));
+  const counts = Object.fromEntries(Object.keys(rules.thresholds).map((pattern) => [pattern, [0, 0]]));
   for (const [pattern, sort] of Object.entries(columns)) {
     if (sort.some(Boolean)) counts[pattern] = counted((row) => sort[maxima[row]]);
   }
@@ -120,7 +121,7 @@ function countsOf(kind, { maxima, choice }, keys, aligned, law) {
       counts[pattern] = counted((row) => maxima[row] === row + offset, there);
     }
   }
-  if (kind !== "decoder") counts.mirrored = mirrored(maxima, choice, law);
+  if (kind !== "decoder") counts.mirrored = mirrored(maxima, choice, rules);
   if (!aligned) return counts;
   // Here rows without a choice count, too; the row's input token is the output token of the row before.
   const inputs = [-1, ...aligned.slice(0, -1)];
@@ -140,11 +141,11 @@ function mirrored(maxima, choice, { leastRows: least }) {
 }
 
 // The measures of all heads of a trace by kind, as facts of the explorer (`pattern_facts` of headlight/app/facts.py).
-export function patternFacts(trace, law, roles) {
+export function patternFacts(trace, rules, roles) {
   const { sourceTokens, decoderInputTokens, targetTokens } = trace;
   const facts = ["encoder", "decoder", "cross"].map((kind) => {
     const keys = kind === "decoder" ? decoderInputTokens : sourceTokens;
-    return [kind, factsOfKind(measureHeads(kind, trace[kind], keys, targetTokens, law), roles)];
+    return [kind, factsOfKind(measureHeads(kind, trace[kind], keys, targetTokens, rules), roles)];
   });
   return Object.fromEntries(facts);
 }
@@ -167,11 +168,11 @@ function factsOfKind(measured, roles) {
 // The head of a kind whose pattern one sees at a glance: of cross-attention the best aligner of this sentence, of
 // self-attention the best to read the token before or after; of several the best over the corpus; where no corpus was
 // measured, the most confident head (head_roles.py).
-export function plainestHead(measured, roles, law) {
+export function plainestHead(measured, roles, rules) {
   const largest = (value) => measured.reduce((best, each) => (value(each) > value(best) ? each : best));
   if (!roles) return largest(({ confidence }) => confidence);
   const patterns = measured[0].kind === "cross" ? ["alignment"] : ["previous", "next"];
-  const here = ({ counts }) => Math.max(...patterns.map((pattern) => shareOf(counts[pattern], law) || 0));
+  const here = ({ counts }) => Math.max(...patterns.map((pattern) => shareOf(counts[pattern], rules) || 0));
   const corpus = ({ kind, layer, head }) => Math.max(...patterns.map((pattern) => {
     const [rows, eligible] = ["rows", "eligible"].map((of) => roles[of][kind][layer][head][pattern] ?? 0);
     return rows / Math.max(eligible, 1);

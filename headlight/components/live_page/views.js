@@ -37,9 +37,10 @@ export class View {
 
   // The cross-attention head that the address names, else the one with the plainest pattern.
   head(params, trace) {
-    const { law, roles } = this.words, named = headIn(params, { cross: trace.cross.shape });
+    const { rules, roles } = this.words, named = headIn(params, { cross: trace.cross.shape });
     if (named) return named;
-    return plainestHead(measureHeads("cross", trace.cross, trace.sourceTokens, trace.targetTokens, law), roles, law);
+    const measured = measureHeads("cross", trace.cross, trace.sourceTokens, trace.targetTokens, rules);
+    return plainestHead(measured, roles, rules);
   }
 }
 
@@ -98,8 +99,9 @@ export class Attention extends View {
 
   // As headlight/views/attention/explorer_content.py has them; weights are whole, not parts.
   factsOf(trace) {
-    const { law, roles } = this.words, id = [...trace.sourceIds, ...trace.targetIds].join("-");
-    return { ...trace, ...law, id, steps: 1, patterns: patternFacts(trace, law, roles), sentences: roles?.sentences };
+    const { rules, roles } = this.words, id = [...trace.sourceIds, ...trace.targetIds].join("-");
+    const patterns = patternFacts(trace, rules, roles);
+    return { ...trace, ...rules, id, steps: 1, patterns, sentences: roles?.sentences };
   }
 
   // In the app a component beside the explorer hands on what the address says.

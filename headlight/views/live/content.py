@@ -56,7 +56,7 @@ def live_words(
     first = TEXT if read in ("English", "") or not probes else probes[0][0]
     return {
         "text": text or first,
-        "law": {"thresholds": THRESHOLDS, "leastRows": LEAST_ROWS},
+        "rules": {"thresholds": THRESHOLDS, "leastRows": LEAST_ROWS},
         "options": OPTIONS,
         "replay": replay_words(replay, sides, checkpoint.training),
         "cards": [vars(card) for card in cards],
