@@ -86,10 +86,10 @@ def penalty(beam: Beam, length: int) -> float:
 
 
 @pytest.mark.parametrize("beam", [Beam(1), Beam(2), Beam(3, 1.0, "length"), Beam(4, 0.0), Beam(5, 2.0)], ids=str)
-@pytest.mark.parametrize("seed", [1, 2, 3, 4])
+@pytest.mark.parametrize("seed", [1, 2, 3, 7])  # in the last, an unfinished path wins after enough have ended
 def test_the_record_is_that_of_a_search_by_hand(beam, seed):
     model = mark_end(unlike_model(seed=seed, vocab_size=9, max_length=12), 3.0)
-    source = [4 + seed, 5, 3]
+    source = [4 + seed % 5, 5, 3]
     (record,) = record_beam_search(model, [source], beam)
     ended, unfinished = search_by_hand(model, source, beam)
     totals = {one.ids: one.log_probability for one in record.ended}
