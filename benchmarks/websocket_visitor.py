@@ -20,7 +20,7 @@ _MARK = re.compile(rb"Ask((?:" + _BETWEEN + rb"\d){5,})")
 _TITLE = re.compile(rb' title="[^"]*"')  # the same token again, to the letter
 _ESCAPED_SPACE = b"\\u2581"
 _TRIGGER = "$$STREAMLIT_INTERNAL_KEY_{}__events"  # the id of what a component reports, by its own
-_KEPT = 2  # runs after which a browser forgets a large message that has not come again (global.maxCachedMessageAge)
+_CACHED_RUNS = 2  # until a browser forgets a large message (global.maxCachedMessageAge)
 
 
 @dataclass
@@ -70,7 +70,7 @@ class WebsocketVisitor:
         self._script = ""  # the page's hash
         self._pages: dict[str, str] = {}  # address -> hash
         self._again: tuple[str, float] | None = None  # a part that is to run again, and after how many seconds
-        self._kept: dict[str, int] = {}  # large messages by their hash -> the run in which they last came
+        self._cached: dict[str, int] = {}  # large messages by their hash -> the run in which they last came
         self._runs = 0
         self._unfinished = False  # a run has begun and is not over, also one that nobody waits for any more
         self.title = ""  # of the page that came
@@ -170,9 +170,9 @@ class WebsocketVisitor:
         if not self._of_part:
             self._last, self._again = message, None
             self._runs += 1
-            self._kept = {name: last for name, last in self._kept.items() if self._runs - last <= _KEPT}
+            self._cached = {name: last for name, last in self._cached.items() if self._runs - last <= _CACHED_RUNS}
         del message.rerun_script.cached_message_hashes[:]
-        message.rerun_script.cached_message_hashes.extend(self._kept)
+        message.rerun_script.cached_message_hashes.extend(self._cached)
         await self._socket.send(message.SerializeToString())
         while not self._over(await self._socket.recv(), run):
             pass
@@ -187,7 +187,7 @@ class WebsocketVisitor:
         message = ForwardMsg.FromString(data)
         kind = message.WhichOneof("type")
         if message.metadata.cacheable or message.ref_hash:
-            self._kept[message.hash or message.ref_hash] = self._runs
+            self._cached[message.hash or message.ref_hash] = self._runs
         if message.WhichOneof("type") == "navigation":
             self._script = message.navigation.page_script_hash
             self._pages = {page.url_pathname: page.page_script_hash for page in message.navigation.app_pages}

@@ -51,12 +51,12 @@ def check(exercise: str, function: Callable[..., Tensor]) -> Verdict:
     """
     if exercise not in EXERCISES:
         raise ValueError(f"exercise must be one of {', '.join(EXERCISES)}, got {exercise!r}")
-    asked = EXERCISES[exercise]()
+    task = EXERCISES[exercise]()
     try:
-        result = function(*asked.arguments)
+        result = function(*task.arguments)
     except Exception as error:  # the student's own code
         return Verdict(False, f"Your function raises {type(error).__name__}: {error}")
-    return _compare(result, asked)
+    return _compare(result, task)
 
 
 def _compare(result: object, exercise: Exercise) -> Verdict:
