@@ -149,7 +149,7 @@ def test_a_beam_search_is_a_tree_to_continue_from(page_of_file, rounded):
     show(page, "decoding", text=SENTENCE)
     page.get_by_role("combobox", name="Decoding").select_option("beam")
     page.get_by_role("combobox", name="View").select_option("beam search")
-    buttons = page.locator(".stage button")
+    buttons = page.locator("[data-view=decoding] .stage button")
     expect(buttons).to_have_count(len(search_tree(rounded.beam_search(SENTENCE, Beam()))))
     page.get_by_label("Beam size").fill("2")
     page.get_by_label("Beam size").press("Enter")
