@@ -41,7 +41,7 @@ class RateLimit:
 
 
 class Presence:
-    """Participants of each class and the time of their last request to this server; noted in the store by and by."""
+    """Participants of each class and the time of their last request to this server; the store gets them in batches."""
 
     def __init__(self, store: "SqliteStore"):
         self._store, self._lock = store, threading.Lock()
@@ -80,14 +80,14 @@ class Presence:
         return self._store.admit(code, participant)
 
     def _forget(self, code: str) -> None:
-        """Forget classes that are gone, and another one that had the code."""
+        """Forget classes that are gone, and an earlier one of this code."""
         for key in list(self._seen):
             if key[0] == code or self._store.read(key[0]) is None:
                 del self._seen[key], self._flushed[key]
 
 
 def hash_participant(classroom: Classroom, number: str) -> str:
-    """Return a participant's number as it is stored: it identifies nobody in another class."""
+    """Return the hash of a participant's number, which differs from class to class."""
     return hashlib.sha256(f"{classroom.salt}{number}".encode()).hexdigest()[:24]
 
 

@@ -1,4 +1,4 @@
-"""The way into a class: the address that a phone can reach, as a link, and as the QR code of it.
+"""The way into a class: an address that a phone can reach, as a link and as its QR code.
 
 Neither is ever one of this computer alone: `localhost` on a phone is the phone.
 """
@@ -17,7 +17,7 @@ _NOWHERE = "192.0.2.1"  # kept for documentation (RFC 5737): nothing is sent, th
 
 @dataclass(frozen=True)
 class Door:
-    """How a phone comes in: the link, "" where none can; other links that may work; what the teacher has to know."""
+    """A phone's way in: the link, "" without any; other links that may work; a problem, for the teacher."""
 
     link: str
     others: tuple[str, ...] = ()
@@ -44,7 +44,7 @@ def door_of(url: str, path: str, listens: str, networks: tuple[str, ...]) -> Doo
 
 
 def is_local(host: str) -> bool:
-    """Return whether a host's name or address is the computer's own, as it calls itself."""
+    """Return whether a host's name or address can be reached from this computer alone."""
     with contextlib.suppress(ValueError):
         address = ipaddress.ip_address(host.partition("%")[0])
         return address.is_loopback or address.is_unspecified
@@ -57,13 +57,13 @@ def _in_address(host: str) -> str:
 
 def own_networks() -> tuple[str, ...]:
     """Return the addresses of IPv4 that this computer has in its networks, the one it would go out by first."""
-    found = []
-    with contextlib.suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
-        asking.connect((_NOWHERE, 9))
-        found.append(asking.getsockname()[0])
+    addresses = []
+    with contextlib.suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.connect((_NOWHERE, 9))
+        addresses.append(probe.getsockname()[0])
     with contextlib.suppress(OSError):
-        found += socket.gethostbyname_ex(socket.gethostname())[2]
-    return tuple(dict.fromkeys(each for each in found if not is_local(each)))
+        addresses += socket.gethostbyname_ex(socket.gethostname())[2]
+    return tuple(dict.fromkeys(each for each in addresses if not is_local(each)))
 
 
 @functools.lru_cache(maxsize=64)

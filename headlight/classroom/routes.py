@@ -1,14 +1,14 @@
-"""What phones in a class ask the server for: a page of a few kilobytes, and every two seconds how the class stands.
+"""HTTP routes of phones in a class: a page of a few kilobytes, and the class's state every two seconds.
 
     GET  /c                       the field for a code
     GET  /c/CODE                  the page, the same for all
     GET  /c/CODE/state?v=17       204 where version 17 is the newest, else less than 700 bytes of JSON
     POST /c/CODE/answer           {"round": 3, "choice": 1}; 200 once it is durable, repeated at will
     GET  /c/CODE/try              leads to the app, where the question can be tried, once it is revealed
-    POST /c/CODE/answers.csv      the teacher's table; her secret as "Authorization: Bearer SECRET"
+    POST /c/CODE/answers.csv      the teacher's table; the secret as "Authorization: Bearer SECRET"
 
-A participant is a random number of 64 bits that the browser makes and sends as the header `participant`, which no page
-of another site can: it is kept only as a hash with the class's salt. What a store is asked for runs in threads of its
+A participant is a random number of 64 bits of the browser's. It sends the number as the header `participant`, which no
+page of another site can; the store has only a hash with the class's salt. Requests to the store run in threads of their
 own, so that a slow disk holds up no visitor.
 """
 
@@ -19,7 +19,7 @@ import hashlib
 import json
 import re
 import threading
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache, partial
 from pathlib import Path
@@ -63,7 +63,7 @@ _FOLDER = Path(__file__).parent
 
 
 class Refusal(Exception):  # noqa: N818 -- an answer as any other
-    """What the server answers in place of what was asked for: a status and a sentence."""
+    """A refused request: a status and a sentence."""
 
     def __init__(self, status: int, sentence: str):
         super().__init__(sentence)
@@ -71,22 +71,14 @@ class Refusal(Exception):  # noqa: N818 -- an answer as any other
 
 
 class Page:
-    """The student's page as one file, which runs nothing and loads nothing but itself."""
+    """The student's page as one file, which loads nothing and runs only its own script."""
 
     def __init__(self, door: str):
         style, script = (self._read(f"student.{kind}") for kind in ("css", "js"))
-        policy = {
-            "default-src": "'none'",
-            "style-src": _hash_of(style),
-            "script-src": _hash_of(script),
-            "connect-src": "'self'",
-            "img-src": "data:",
-            "form-action": "'self'",
-            "base-uri": "'none'",
-            "frame-ancestors": "'none'",
-        }
         self._headers = {
-            "Content-Security-Policy": "; ".join(f"{name} {value}" for name, value in policy.items()),
+            "Content-Security-Policy": f"default-src 'none'; style-src {_hash_of(style)}; "
+            f"script-src {_hash_of(script)}; connect-src 'self'; img-src data:; form-action 'self'; "
+            "base-uri 'none'; frame-ancestors 'none'",
             "Cache-Control": "no-store",
             "Referrer-Policy": "no-referrer",
             "X-Content-Type-Options": "nosniff",
@@ -104,13 +96,13 @@ class Page:
 
     def response(self, status: int = 200, *, code: str = "", error: str = "") -> HTMLResponse:
         """Return the page for a class, or with a sentence above the field for a code. Neither has a sign of HTML's."""
-        filled = {"code": code, "title": code, "error": error}
-        page = re.sub(r"\{\{(code|title|error)\}\}", lambda found: filled[found[1]], self._page)
+        values = {"code": code, "title": code, "error": error}
+        page = re.sub(r"\{\{(code|title|error)\}\}", lambda match: values[match[1]], self._page)
         return HTMLResponse(page, status, self._headers)
 
 
 class Desk:
-    """What the routes do, each in a thread."""
+    """Handlers of the routes, each in a thread."""
 
     def __init__(self, door: str, store: Callable[[], "SqliteStore"] = open_store):
         self.door, self.page, self._open = door, Page(door), store
@@ -120,7 +112,7 @@ class Desk:
         self._final_tally = lru_cache(maxsize=1000)(self._tally)
 
     async def run(self, function: Callable[..., Response], *arguments: object) -> Response:
-        """Run what asks the store; what it refuses is its answer."""
+        """Run a handler; a refusal is its answer."""
         try:
             return await asyncio.get_running_loop().run_in_executor(self._threads, partial(function, *arguments))
         except Refusal as refusal:
@@ -130,12 +122,12 @@ class Desk:
 
     @property
     def store(self) -> "SqliteStore":
-        """Return the store, which is opened when somebody first asks for a class."""
+        """Return the store, which is opened by the first request for a class."""
         return self._open()
 
     @property
     def presence(self) -> Presence:
-        """Return who is where."""
+        """Return the presence of participants."""
         with self._opening:
             if self._presence is None:
                 self._presence = Presence(self.store)
@@ -144,37 +136,37 @@ class Desk:
     def enter(self, code: str, address: str) -> Response:
         """Return the page for a code, as it was typed."""
         try:
-            found = self._find(code, address)
+            classroom = self._find(code, address)
         except Refusal as refusal:
             return self.page.response(refusal.status, error=refusal.sentence)
         except StoreError:
             return self.page.response(503, error=_UNREACHABLE)
-        if found.code != code:
-            return RedirectResponse(f"{self.door}/{found.code}", 303)
-        return self.page.response(code=found.code)
+        if classroom.code != code:
+            return RedirectResponse(f"{self.door}/{classroom.code}", 303)
+        return self.page.response(code=classroom.code)
 
     def _find(self, code: str, address: str) -> Classroom:
         """Return the class of a code. Raises Refusal."""
         read = read_code(code)
-        found = self.store.read(read) if read else None
-        if found is None:
+        classroom = self.store.read(read) if read else None
+        if classroom is None:
             limited = self._wrong.is_exceeded(address)
             raise Refusal(429, _WAIT) if limited else Refusal(404, _NONE.format(read) if read else _NO_CODE)
-        if found.phase == Phase.ENDED:
+        if classroom.phase == Phase.ENDED:
             raise Refusal(410, _OVER)
-        return found
+        return classroom
 
     def state(self, code: str, address: str, number: str, known: int) -> Response:
-        """Return how a class stands, to one who knows a version of it."""
+        """Return a class's state to a participant, who knows a version of it."""
         classroom = self._find(code, address)
         participant = self._admitted(classroom, number, address)
         if known == classroom.version:
-            return Response(status_code=204, headers=_NOT_KEPT)
+            return Response(status_code=204, headers=_NO_STORE)
         current = classroom.current
         choice = self.store.answer_of(classroom.code, current.number, participant) if current else None
         is_revealed = current is not None and classroom.phase == Phase.REVEALED
         tally = self._final_tally(classroom.code, current) if current and is_revealed else None
-        return JSONResponse(state_of(classroom, choice, tally, known, sign_of(participant)), headers=_NOT_KEPT)
+        return JSONResponse(state_of(classroom, choice, tally, known, sign_of(participant)), headers=_NO_STORE)
 
     def _tally(self, code: str, closed: Round) -> Tally:
         return tally_of(closed, self.store.answers(code, closed.number))
@@ -194,7 +186,7 @@ class Desk:
         participant = self._admitted(classroom, number, address)
         answer = Answer(round=current.number, participant=participant, choice=choice, at=self.store.now())
         self._let_pass(self.store.answer(classroom.code, answer))
-        return JSONResponse({"kept": choice}, headers=_NOT_KEPT)
+        return JSONResponse({"kept": choice}, headers=_NO_STORE)
 
     def _admitted(self, classroom: Classroom, number: str, address: str) -> str:
         """Return a participant's hashed number once they are in. Raises Refusal."""
@@ -208,7 +200,7 @@ class Desk:
             raise Refusal(*_REFUSED[outcome])
 
     def try_it(self, code: str, address: str) -> Response:
-        """Lead to where the question can be tried."""
+        """Redirect to the app's page of the question."""
         classroom = self._find(code, address)
         current = classroom.current
         if current is None or classroom.phase != Phase.REVEALED or not current.truth.link:
@@ -224,18 +216,18 @@ class Desk:
             content = Teacher(self.store, classroom.code, secret).csv()
         except NotTheTeacherError as error:
             raise Refusal(403, str(error)) from None
-        headers = {**_NOT_KEPT, "Content-Disposition": f'attachment; filename="class-{classroom.code}.csv"'}
+        headers = {**_NO_STORE, "Content-Disposition": f'attachment; filename="class-{classroom.code}.csv"'}
         return Response(content, media_type="text/csv", headers=headers)
 
 
 def state_of(
     classroom: Classroom, choice: str | None, tally: Tally | None, known: int, sign: str = ""
 ) -> dict[str, object]:
-    """Return what a phone needs of a class that it knows in a version: 0 for none. sign: of the participant.
+    """Return a class's state for a phone that knows a version of it, 0 for none. sign: of the participant.
 
-    The question is left out where it is known, its longest texts are cut to fit: the wall has them whole. Nothing of
-    what is right is in it unless the class is in the phase REVEALED. Who missed the question gets that first, as of an
-    older version, and asks for the rest at once.
+    A known question is left out; texts that are too long are cut: the wall has them whole. Nothing of the truth is in
+    it before the phase REVEALED. A phone that missed the question gets it first, as of an older version, and asks for
+    the rest at once.
     """
     state: dict[str, object] = {"v": classroom.version, "phase": str(classroom.phase), "me": sign}
     current = classroom.current
@@ -244,20 +236,19 @@ def state_of(
     question = current.question
     state |= {"round": current.number, "yours": None if choice is None else _as_sent(question, choice)}
     if not current.version <= known <= classroom.version:
-        asked = state | {"kind": str(question.kind), "text": question.text, "options": list(question.options)}
-        asked |= {"about": question.about} if question.about else {}
-        if classroom.phase != Phase.REVEALED:
-            return _fitted(asked)
-        return _fitted(asked | {"v": current.version, "phase": str(Phase.CLOSED), "more": True})
-    if classroom.phase == Phase.REVEALED and tally is not None:
+        state |= {"kind": str(question.kind), "text": question.text, "options": list(question.options)}
+        state |= {"about": question.about} if question.about else {}
+        if classroom.phase == Phase.REVEALED:
+            state |= {"v": current.version, "phase": str(Phase.CLOSED), "more": True}
+    elif classroom.phase == Phase.REVEALED and tally is not None:
         truth = current.truth
         state |= {"counts": tally.counts, "n": tally.answered, "right": truth.right, "near": tally.right}
-        state |= {"said": truth.told(question, choice), "try": bool(truth.link)}
+        state |= {"said": truth.feedback_on(question, choice), "try": bool(truth.link)}
     return _fitted(state)
 
 
 def _as_sent(question: Question, choice: str) -> object:
-    """Return a kept choice as the page sends it."""
+    """Return a stored choice as the page sends it."""
     chosen = question.chosen(choice)
     return float(choice) if question.kind == Kind.NUMBER else chosen[0] if question.kind == Kind.ONE else chosen
 
@@ -267,18 +258,14 @@ _TEXTS = ("text", "about", "said")  # of a state, which may be cut
 
 def _fitted(state: dict[str, object]) -> dict[str, object]:
     """Return a state whose texts are cut, the longest first, until it is short enough."""
-    cut, most = state, max(len(text) for text in (*(str(state.get(name, "")) for name in _TEXTS), *_options(state)))
+    options = state.get("options")
+    labels = options if isinstance(options, list) else []
+    cut, most = state, max(len(text) for text in (*(str(state.get(name, "")) for name in _TEXTS), *labels))
     while len(json.dumps(cut, ensure_ascii=False, separators=(",", ":")).encode()) >= MOST_BYTES:
         most -= 1
-        texts = {name: _cut(str(state[name]), most) for name in _TEXTS if name in state}
-        options = {"options": [_cut(each, most) for each in _options(state)]} if "options" in state else {}
-        cut = state | texts | options
+        cut = state | {name: _cut(str(state[name]), most) for name in _TEXTS if name in state}
+        cut |= {"options": [_cut(each, most) for each in labels]} if labels else {}
     return cut
-
-
-def _options(state: Mapping[str, object]) -> list[str]:
-    options = state.get("options", [])
-    return options if isinstance(options, list) else []
 
 
 def _cut(text: str, most: int) -> str:
@@ -337,7 +324,7 @@ def class_routes(store: Callable[[], "SqliteStore"] = open_store) -> list[Route]
 
 @contextlib.asynccontextmanager
 async def housekeeping() -> AsyncIterator[None]:
-    """Delete classes past their time every ten minutes while the server runs, also those that an earlier one left."""
+    """Delete classes past their time every ten minutes while the server runs, also those of an earlier server."""
 
     def purge() -> None:
         with contextlib.suppress(StoreError):
@@ -356,11 +343,11 @@ async def housekeeping() -> AsyncIterator[None]:
         task.cancel()
 
 
-_NOT_KEPT = {"Cache-Control": "no-store"}
+_NO_STORE = {"Cache-Control": "no-store"}
 
 
 def _refused(status: int, sentence: str) -> Response:
-    headers = {**_NOT_KEPT, **({"Retry-After": "1"} if status in (429, 503) else {})}
+    headers = {**_NO_STORE, **({"Retry-After": "1"} if status in (429, 503) else {})}
     return JSONResponse({"error": sentence}, status, headers)
 
 

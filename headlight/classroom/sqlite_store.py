@@ -26,7 +26,7 @@ from .store import (
     judge,
 )
 
-_VERSION = 1  # of the tables: a file of another one holds classes of another day
+_VERSION = 2  # of the tables: a file of another version has classes of another day
 _TABLES = """
 CREATE TABLE class (code TEXT PRIMARY KEY, ends REAL NOT NULL, document TEXT NOT NULL);
 CREATE TABLE participant (
@@ -38,7 +38,7 @@ CREATE TABLE answer (
   choice TEXT NOT NULL, at REAL NOT NULL, PRIMARY KEY (code, round, participant)
 ) WITHOUT ROWID;
 """
-_PATIENCE = 10.0  # seconds that a write waits for another process's
+_PATIENCE = 10.0  # seconds that a write waits for one of another process
 
 
 class SqliteStore:
@@ -69,7 +69,7 @@ class SqliteStore:
                     writer.execute(f"PRAGMA user_version = {_VERSION}")
 
     def _check_folder(self) -> None:
-        """Make the file's folder where it is not there; where everybody may make one, it has to be this user's."""
+        """Make the file's folder if it is missing; in a folder that all may write to, it has to be this user's."""
         folder = self._path.parent
         folder.mkdir(mode=0o700, exist_ok=True)
         is_anybodys = folder.parent.stat().st_mode & stat.S_IWOTH
@@ -84,7 +84,7 @@ class SqliteStore:
 
     @contextlib.contextmanager
     def _write(self, *, durable: bool = True) -> Iterator[sqlite3.Connection]:
-        """Within the block nobody else writes; after it a durable change is on the disk."""
+        """Exclude all other writers from the block; after it a durable change is on the disk."""
         with self._writing, _reachable():
             # NORMAL too survives the end of this process; only FULL waits for the disk.
             self._writer.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
@@ -101,7 +101,7 @@ class SqliteStore:
             return self._reader.execute(query, values).fetchall()
 
     def create(self, classroom: Classroom) -> None:
-        """Keep a new class. Raises CodeTakenError, and NoRoomError if there are `MOST_CLASSES` already."""
+        """Store a new class. Raises CodeTakenError, and NoRoomError if there are `MOST_CLASSES` already."""
         if not self._path.exists() or self._path.stat().st_ino != self._file:  # the system tidied its temporary files
             self.close()
             self._open()
@@ -153,7 +153,7 @@ class SqliteStore:
                 writer.execute(f"DELETE FROM answer WHERE code = ? AND round = ? {whom}", (code, number, *value))
 
     def admit(self, code: str, participant: str) -> Outcome:
-        """Let a participant in: KEPT, also for a participant who is in already; LOCKED, FULL, or NO_CLASS."""
+        """Admit a participant: KEPT, also for one who is in already; LOCKED, FULL, or NO_CLASS."""
         with self._write(durable=False) as writer:
             if self._is_in(writer, code, participant):
                 return Outcome.KEPT
@@ -163,9 +163,9 @@ class SqliteStore:
             return outcome
 
     def answer(self, code: str, answer: Answer) -> Outcome:
-        """Keep an answer in place of the participant's last one of the round, if the round is open.
+        """Store an answer in place of the participant's last one of the round, if the round is open.
 
-        A participant who is not in yet is let in. The same choice again is KEPT, and its time stays.
+        A new participant is admitted. The same choice again is KEPT, and its time stays.
         """
         with self._write() as writer:
             last = self._answers(writer, code, answer.round, "AND participant = ?", answer.participant)
@@ -192,7 +192,7 @@ class SqliteStore:
             return self._answers(self._reader, code, number)
 
     def note_seen(self, code: str, participants: Mapping[str, float]) -> None:
-        """Note when participants, who are in, were last seen."""
+        """Note the times at which participants were last seen."""
         with self._write(durable=False) as writer:
             rows = [(seen, code, participant) for participant, seen in participants.items()]
             writer.executemany("UPDATE participant SET seen = max(seen, ?) WHERE code = ? AND participant = ?", rows)
@@ -219,7 +219,7 @@ class SqliteStore:
             self._reader.close()
 
     def _empty_log(self) -> None:
-        """Take what was deleted out of the write-ahead log too; where another process reads, the next time does."""
+        """Remove deleted rows from the write-ahead log too; where another process reads, the next call does."""
         with self._writing, _reachable():
             self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 

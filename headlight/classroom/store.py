@@ -1,6 +1,6 @@
-"""Data of a class that predicts together, and the rules for answers; `teaching` has the life of a class.
+"""Data of a class that predicts together, and the rules for answers; `teaching` has the acts of its teacher.
 
-Kept are the class, its questions, answers by participants' random numbers, hashed with a salt of the class, and times.
+Stored are the class, its questions, times, and answers by participants' random numbers, hashed with the class's salt.
 All of it is gone twelve hours after the class was opened, an hour after the teacher's last act, or when they end it.
 """
 
@@ -23,7 +23,7 @@ _LINK = re.compile(r"[a-z_]*(\?[^\s\\]*)?")  # a page of the app and its query, 
 
 
 class ClassError(Exception):
-    """What a class cannot have or do; its text is one friendly sentence."""
+    """An act that a class refuses; its text is one friendly sentence."""
 
 
 class NoClassError(ClassError):
@@ -39,7 +39,7 @@ class CodeTakenError(ClassError):
 
 
 class NoRoomError(ClassError):
-    """There are as many classes, or rounds of one, as can be kept."""
+    """There are as many classes, or rounds of one, as allowed."""
 
 
 class StoreError(ClassError):
@@ -47,7 +47,7 @@ class StoreError(ClassError):
 
 
 class Phase(StrEnum):
-    """Where a class stands."""
+    """Phase of a class."""
 
     LOBBY = "lobby"  # open, nothing asked yet
     ASKING = "asking"
@@ -57,7 +57,7 @@ class Phase(StrEnum):
 
 
 class Kind(StrEnum):
-    """How a question is answered, by the names that lessons have for it."""
+    """Way of answering a question, by the names of lessons."""
 
     ONE = "one"  # of several options
     SEVERAL = "several"  # of the options
@@ -65,7 +65,7 @@ class Kind(StrEnum):
 
 
 class Outcome(StrEnum):
-    """What became of an answer, or of somebody who wants to join."""
+    """Outcome of an answer, or of an attempt to join."""
 
     KEPT = "kept"  # the answer is durable; the participant is in
     CLOSED = "closed"  # this round takes no answers, or no longer
@@ -79,9 +79,7 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked, as it stood when it was asked: a text and its options, or none for a NUMBER.
-
-    about: the sentence that the question is about, "" for none.
+    """A question: a text and its options, or none for a NUMBER; about: its sentence, "" for none.
 
     Raises ValueError where there are too few options or too much text.
     """
@@ -101,7 +99,7 @@ class Question:
             raise ValueError(f"a question of the kind {self.kind} has {least} to {most} options: {self.options}")
 
     def read_choice(self, choice: object) -> str:
-        """Return an answer as it is kept: "2", "0,3" or "0.52"; raises ValueError for what answers no such question."""
+        """Return an answer as it is stored: "2", "0,3" or "0.52". Raises ValueError for answers of other questions."""
         if self.kind == Kind.NUMBER:
             if isinstance(choice, (int, float)) and not isinstance(choice, bool) and abs(choice) < 1e15:
                 return f"{choice:.6g}"
@@ -116,17 +114,17 @@ class Question:
         return ",".join(map(str, sorted(chosen)))
 
     def chosen(self, choice: str) -> list[int]:
-        """Return the indices of the options in a kept answer."""
+        """Return the indices of the options in a stored answer."""
         return [] if self.kind == Kind.NUMBER else [int(each) for each in choice.split(",") if each]
 
 
 @dataclass(frozen=True)
 class Truth:
-    """What a question is answered by. No participant gets any of it before it is revealed.
+    """Answer of a question. No participant gets any of it before it is revealed.
 
-    right: indices of right options, none where nothing is right or wrong. value, margin: of a NUMBER. feedback: for
-    each option what who chose it is told; sentence: what all others are told. link: a page of this app with its query,
-    such as "decoding?lesson=decoding.3", where a student can try it.
+    right: indices of right options, none where nothing is right or wrong. value, margin: of a NUMBER. feedback: on each
+    option; sentence: for all others. link: a page of this app with its query, such as "decoding?lesson=decoding.3",
+    where a student can try the question.
     """
 
     sentence: str = ""
@@ -146,15 +144,15 @@ class Truth:
             raise ValueError(f"the number is not finite: {self.value} ± {self.margin}")
 
     def is_right(self, question: Question, choice: str) -> bool | None:
-        """Return whether a kept answer is right, None where nothing is right or wrong."""
+        """Return whether a stored answer is right, None where nothing is right or wrong."""
         if question.kind == Kind.NUMBER:
             return None if self.value is None else abs(float(choice) - self.value) <= self.margin
         if question.kind == Kind.ONE:
             return question.chosen(choice)[0] in self.right if self.right else None
         return set(question.chosen(choice)) == set(self.right) if self.right else None
 
-    def told(self, question: Question, choice: str | None) -> str:
-        """Return what a participant is told, by their kept answer or None."""
+    def feedback_on(self, question: Question, choice: str | None) -> str:
+        """Return the feedback for a participant, by their stored answer or None."""
         if choice is not None and question.kind == Kind.ONE and len(self.feedback) == len(question.options):
             return self.feedback[question.chosen(choice)[0]] or self.sentence
         return self.sentence
@@ -162,10 +160,10 @@ class Truth:
 
 @dataclass(frozen=True)
 class Round:
-    """A question that is or was asked: `step` of which lesson's it is, such as "attention.3", and times.
+    """A round of a question: its step, such as "attention.3", and times.
 
-    version: of the class when it was asked. closed: None while it is open. discarded: it counts for nothing. hands: how
-    many were raised for each option, as the teacher counted them; () for none.
+    version: of the class when the round began. closed: None while it is open. discarded: it counts for nothing. hands:
+    raised hands for each option, as the teacher counted them; () for none.
     """
 
     number: int  # from 1
@@ -173,18 +171,21 @@ class Round:
     truth: Truth
     step: str
     version: int
-    asked: float
+    opened: float
     closed: float | None = None
     discarded: bool = False
     hands: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "hands", tuple(self.hands))
 
 
 @dataclass(frozen=True)
 class Classroom:
     """A class: `version` grows with each change of it, not with answers. Times are seconds since 1970.
 
-    teacher: hash of her secret. salt: of participants' numbers. lesson, step: where she is. locked: for newcomers.
-    removed: participants whom the teacher has removed.
+    teacher: hash of the teacher's secret. salt: of participants' numbers. lesson, step: of the teacher. locked: for
+    newcomers. removed: participants whom the teacher has removed.
     """
 
     code: str
@@ -200,9 +201,13 @@ class Classroom:
     locked: bool = False
     removed: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "phase", Phase(self.phase))
+        object.__setattr__(self, "removed", tuple(self.removed))
+
     @property
     def current(self) -> Round | None:
-        """Return the round that is asked, closed or revealed."""
+        """Return the open, closed or revealed round."""
         return self.rounds[-1] if self.rounds and self.phase not in (Phase.LOBBY, Phase.ENDED) else None
 
     def document(self) -> str:
@@ -210,7 +215,7 @@ class Classroom:
         return json.dumps(asdict(self), ensure_ascii=False, separators=(",", ":"))
 
     def ended(self, now: float) -> "Classroom":
-        """Return what is left of it when it is over: that it was there."""
+        """Return the rest of a class that is over: its code."""
         return Classroom(
             code=self.code,
             teacher="",
@@ -223,28 +228,20 @@ class Classroom:
         )
 
 
-@lru_cache(maxsize=MOST_CLASSES)  # of most requests it is the same as of the one before
+@lru_cache(maxsize=MOST_CLASSES)  # most requests find the document of the request before
 def from_document(document: str) -> Classroom:
     """Return the class that `Classroom.document` wrote."""
     content = json.loads(document)
     rounds = tuple(
-        Round(
-            **each
-            | {
-                "question": Question(**each["question"]),
-                "truth": Truth(**each["truth"]),
-                "hands": tuple(each.get("hands", ())),
-            }
-        )
+        Round(**each | {"question": Question(**each["question"]), "truth": Truth(**each["truth"])})
         for each in content["rounds"]
     )
-    removed = tuple(content.get("removed", ()))
-    return Classroom(**content | {"rounds": rounds, "phase": Phase(content["phase"]), "removed": removed})
+    return Classroom(**content | {"rounds": rounds})
 
 
 @dataclass(frozen=True)
 class Answer:
-    """A participant's answer in a round: their hashed number, the choice as `Question.read_choice` has it, and when."""
+    """A participant's answer in a round: hashed number, choice as `Question.read_choice` returns it, and time."""
 
     round: int
     participant: str
@@ -253,7 +250,7 @@ class Answer:
 
 
 def judge(classroom: Classroom | None, answer: Answer, last: Answer | None, *, is_in: bool, others: int) -> Outcome:
-    """Return what becomes of an answer, by the participant's last one of its round and how many are in the class."""
+    """Return the outcome of an answer, by the participant's last one of its round and the number of participants."""
     if classroom is None:
         return Outcome.NO_CLASS
     if classroom.phase != Phase.ASKING or len(classroom.rounds) != answer.round:
@@ -266,7 +263,7 @@ def judge(classroom: Classroom | None, answer: Answer, last: Answer | None, *, i
 
 
 def entry(classroom: Classroom | None, others: int) -> Outcome:
-    """Return what becomes of somebody who is not in yet, where so many others are."""
+    """Return the outcome of an attempt to join a class of so many others."""
     if classroom is None or classroom.phase == Phase.ENDED:
         return Outcome.NO_CLASS
     if classroom.locked:

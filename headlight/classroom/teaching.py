@@ -1,17 +1,17 @@
-"""The life of a class, as its teacher leads it: opened, asked, closed, revealed, asked again, ended.
+"""The acts of a class's teacher: open, ask, close, reveal, ask again, end.
 
-    store = open_store()                       # the server's own; cheap, the same each time
+    store = open_store()                       # the server's; cheap, the same each time
     teacher = open_class(store, lesson="attention")
-    teacher.code, teacher.secret               # for the wall; for her alone
+    teacher.code, teacher.secret               # for the wall; for the teacher alone
     teacher.ask(Question("Same or another?", ("the same", "another")), Truth("It is another.", right=(1,)))
     teacher.look().here, teacher.look().tally.answered
     teacher.close_round(); teacher.look().tally.counts
     teacher.ask_again()                        # the same question once more, beside the first round
     teacher.reveal(); teacher.csv(); teacher.end()
 
-`Teacher(store, code, secret)` goes on with a class, in another process too. Whatever it does raises NotTheTeacherError
-with a wrong secret, NoClassError after the end, and StoreError where asking again is right: all are ClassErrors, whose
-text is a sentence to show.
+`Teacher(store, code, secret)` leads a class in another process too. Every act raises NotTheTeacherError with a wrong
+secret, NoClassError after the end, and StoreError where a repetition is right: all are ClassErrors, whose text is a
+sentence to show.
 """
 
 import csv
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 ALPHABET = "2346789CDFHJKMNPRTVWX"  # no vowels; of those that look alike (B8, 0DOQ, 5S, 6G, 1IL, 2Z, UV) at most one
 LENGTH, SIGN_LENGTH = 5, 4
-HERE = 30.0  # seconds since which somebody was seen who is here: a phone in a pocket asks every ten seconds
+HERE = 30.0  # seconds of presence after a request: a phone in a pocket asks every ten seconds
 _TRIES = 50
 _HAND = ""  # in place of a participant
 MOST_HANDS = 999  # for an option
@@ -58,9 +58,9 @@ MOST_HANDS = 999  # for an option
 
 @dataclass(frozen=True)
 class Tally:
-    """What was answered in a round: how many chose each option, or all numbers in their order.
+    """Answers of a round: the count of each option, or all numbers in their order.
 
-    answered: participants. right: how many of them are right, None where nothing is right or wrong.
+    answered: number of participants. right: number of right ones, None where nothing is right or wrong.
     """
 
     answered: int
@@ -71,7 +71,7 @@ class Tally:
 
 @dataclass(frozen=True)
 class View:
-    """View of the teacher: the class, the signs of those who are here, and the current round's answers so far."""
+    """View of the teacher: the class, the signs of present participants, and the current round's answers so far."""
 
     classroom: Classroom
     signs: tuple[str, ...]
@@ -79,7 +79,7 @@ class View:
 
     @property
     def here(self) -> int:
-        """Return how many are here."""
+        """Return the number of present participants."""
         return len(self.signs)
 
 
@@ -97,15 +97,15 @@ class Row:
 
 
 def read_code(text: str) -> str:
-    """Return a code as it is kept, however it was typed; "" where it is none."""
+    """Return a typed code in its stored form, "" for any other text."""
     code = "".join(text[: 4 * LENGTH].upper().replace("-", " ").split())
     return code if len(code) == LENGTH and set(code) <= set(ALPHABET) else ""
 
 
 def sign_of(participant: str) -> str:
-    """Return the short sign by which the teacher and a participant's phone call them."""
+    """Return the short sign of a participant for the teacher and the phone."""
     number, letters = crc32(participant.encode()), len(ALPHABET)
-    return "".join(ALPHABET[number // letters**place % letters] for place in range(SIGN_LENGTH))
+    return "".join(ALPHABET[number // letters**digit % letters] for digit in range(SIGN_LENGTH))
 
 
 def open_class(store: "SqliteStore", lesson: str = "", step: int = 0) -> "Teacher":
@@ -130,13 +130,13 @@ def open_class(store: "SqliteStore", lesson: str = "", step: int = 0) -> "Teache
 
 
 class Teacher:
-    """A class in the hand of who has its secret; every act checks it, and returns the class as it then is."""
+    """Teacher's handle to a class, authorised by its secret; every act returns the class after it."""
 
     def __init__(self, store: "SqliteStore", code: str, secret: str):
         self._store, self.code, self.secret = store, read_code(code), secret
 
     def look(self) -> View:
-        """Return how the class stands, to be asked for about once a second."""
+        """Return the state of the class, about once per second."""
         classroom = self._read()
         here = self._store.seen_since(self.code, self._store.now() - HERE)
         signs = tuple(sorted(map(sign_of, here)))
@@ -144,8 +144,8 @@ class Teacher:
         return View(classroom=classroom, signs=signs, tally=tally)
 
     def ask(self, question: Question, truth: Truth | None = None, step: str = "") -> Classroom:
-        """Ask a question as it stands now; one that is open is closed. `step` is its place, such as "attention.3"."""
-        return self._change(lambda old: self._asked(old, question, truth or Truth(), step))
+        """Ask a question; an open one is closed. step: in addresses, such as "attention.3"."""
+        return self._change(lambda old: self._with_round(old, question, truth or Truth(), step))
 
     def ask_again(self) -> Classroom:
         """Ask the last question once more, in a round of its own: none of its answers counts for the new one."""
@@ -154,7 +154,7 @@ class Teacher:
             if not old.rounds:
                 raise ClassError("Nothing has been asked yet.")
             last = old.rounds[-1]
-            return self._asked(old, last.question, last.truth, last.step)
+            return self._with_round(old, last.question, last.truth, last.step)
 
         return self._change(again)
 
@@ -180,15 +180,15 @@ class Teacher:
         return self._change(without)
 
     def wait(self) -> Classroom:
-        """Show nothing on phones but that they are in: between two questions."""
+        """Clear the phones between two questions."""
         return self._change(
             lambda old: old if old.phase == Phase.LOBBY else replace(self._closed(old, Phase.LOBBY), phase=Phase.LOBBY)
         )
 
     def count_hands(self, hands: tuple[int, ...]) -> Classroom:
-        """Note how many hands were raised for each option of the question, in place of what was noted before.
+        """Note the raised hands for each option of the question, in place of earlier ones.
 
-        They count beside the answers of phones, or without any. Raises ClassError where that question has no hands.
+        They count beside the answers of phones. Raises ClassError where the question has no hands.
         """
 
         def counted(old: Classroom) -> Classroom:
@@ -202,7 +202,7 @@ class Teacher:
         return self._change(counted)
 
     def lock(self, locked: bool = True) -> Classroom:
-        """Let nobody in who is not in yet, or again everybody."""
+        """Lock the class to newcomers, or unlock it."""
         return self._change(lambda old: old if old.locked == locked else replace(old, locked=locked))
 
     def remove(self, sign: str) -> Classroom:
@@ -230,13 +230,13 @@ class Teacher:
         return classroom
 
     def go(self, lesson: str, step: int) -> Classroom:
-        """Note where in which lesson she is, for another device of hers."""
+        """Note the teacher's lesson and step, for another device of theirs."""
         return self._change(
             lambda old: old if (old.lesson, old.step) == (lesson, step) else replace(old, lesson=lesson, step=step)
         )
 
     def tally(self, number: int) -> Tally:
-        """Return what was answered in a round, counted from 1, for two rounds of one question side by side."""
+        """Return the answers of a round, counted from 1."""
         rounds = {each.number: each for each in self._read().rounds}
         if number not in rounds:
             raise ClassError(f"There is no round {number}.")
@@ -247,7 +247,7 @@ class Teacher:
         classroom = self._read()
         rounds = [each for each in classroom.rounds if not each.discarded]
         answers = {each.number: self._store.answers(self.code, each.number) for each in rounds}
-        known = sorted({answer.participant for given in answers.values() for answer in given})
+        known = sorted({answer.participant for each in answers.values() for answer in each})
         names = {_HAND: 0} | {participant: number for number, participant in enumerate(known, start=1)}
         return [
             Row(
@@ -257,7 +257,7 @@ class Teacher:
                 participant=names[answer.participant],
                 answer=_in_words(each.question, answer.choice),
                 right=each.truth.is_right(each.question, answer.choice),
-                seconds=max(0.0, answer.at - each.asked),
+                seconds=max(0.0, answer.at - each.opened),
             )
             for each in rounds
             for answer in (*_hands(each), *answers[each.number])
@@ -275,9 +275,9 @@ class Teacher:
         return text.getvalue().encode()
 
     def end(self) -> Classroom:
-        """End the class and delete all that is kept of it: first take its `rows` or `csv`. Nothing can be undone.
+        """End the class and delete its data for good: first take its `rows` or `csv`.
 
-        For an hour the code says that the class is over.
+        For an hour the store knows that the class is over.
         """
         return self._change(lambda old: old.ended(self._store.now()))
 
@@ -303,13 +303,13 @@ class Teacher:
 
         return self._store.change(self.code, checked)
 
-    def _asked(self, old: Classroom, question: Question, truth: Truth, step: str) -> Classroom:
+    def _with_round(self, old: Classroom, question: Question, truth: Truth, step: str) -> Classroom:
         if len(old.rounds) >= MOST_ROUNDS:
             raise NoRoomError(f"A class can ask {MOST_ROUNDS} times: please open another one.")
         old = self._closed(old, Phase.CLOSED)
         now = self._store.now()
         number, version = len(old.rounds) + 1, old.version + 1
-        new = Round(number=number, question=question, truth=truth, step=step[:100], version=version, asked=now)
+        new = Round(number=number, question=question, truth=truth, step=step[:100], version=version, opened=now)
         return replace(old, phase=Phase.ASKING, rounds=(*old.rounds, new))
 
     def _closed(self, old: Classroom, phase: Phase) -> Classroom:
@@ -320,35 +320,32 @@ class Teacher:
         closed = self._store.now() if last.closed is None else last.closed
         return replace(old, phase=phase, rounds=(*old.rounds[:-1], replace(last, closed=closed)))
 
-    def _tally(self, asked: Round) -> Tally:
-        return tally_of(asked, self._store.answers(self.code, asked.number))
+    def _tally(self, current: Round) -> Tally:
+        return tally_of(current, self._store.answers(self.code, current.number))
 
 
-def tally_of(asked: Round, answers: list[Answer]) -> Tally:
-    """Return what was answered in a round, raised hands among it."""
-    question, choices = asked.question, [answer.choice for answer in (*_hands(asked), *answers)]
-    right = [asked.truth.is_right(question, choice) for choice in choices]
+def tally_of(current: Round, answers: list[Answer]) -> Tally:
+    """Return the tally of a round, raised hands among its answers."""
+    question, truth = current.question, current.truth
+    choices = [answer.choice for answer in (*_hands(current), *answers)]
     chosen = [index for choice in choices for index in question.chosen(choice)]
+    is_judged = bool(truth.right) or truth.value is not None
     return Tally(
         answered=len(choices),
         counts=tuple(chosen.count(index) for index in range(len(question.options))),
         numbers=tuple(sorted(map(float, choices))) if question.kind == Kind.NUMBER else (),
-        right=None if not _is_judged(asked) else sum(map(bool, right)),
+        right=sum(bool(truth.is_right(question, choice)) for choice in choices) if is_judged else None,
     )
 
 
-def _hands(asked: Round) -> list[Answer]:
-    """Return raised hands as answers, each given when the round was closed."""
-    at = asked.asked if asked.closed is None else asked.closed
+def _hands(current: Round) -> list[Answer]:
+    """Return raised hands as answers at the end of the round."""
+    at = current.opened if current.closed is None else current.closed
     return [
-        Answer(round=asked.number, participant=_HAND, choice=str(option), at=at)
-        for option, count in enumerate(asked.hands)
+        Answer(round=current.number, participant=_HAND, choice=str(option), at=at)
+        for option, count in enumerate(current.hands)
         for _ in range(count)
     ]
-
-
-def _is_judged(asked: Round) -> bool:
-    return bool(asked.truth.right) or asked.truth.value is not None
 
 
 def _in_words(question: Question, choice: str) -> str:

@@ -1,12 +1,13 @@
-"""What a measure finds of a run, as the answer to a question: options, the right one, and what is so of each.
+"""Answers of measures: options, the right ones, and the numbers that decide.
 
-Measures are a closed register: a lesson's file names one of them with its arguments. What is right is nowhere a
-constant: it is measured on the model and the sentence of a `Run`.
+Measures are a closed register: a lesson's file names one of them with its arguments. No right answer is a constant: it
+is measured on the model and the sentence of a `Run`.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass, field, replace
-from typing import TypeGuard
+from numbers import Integral, Real
+from typing import Any, TypeGuard
 
 from headlight.app import results
 from headlight.app.results import TranslationRequest
@@ -14,14 +15,17 @@ from headlight.plots.numbers import percent
 from headlight.plots.tokens import NOTHING
 from transformer import Greedy, Translator
 from transformer.interpret.trace import Trace
+from transformer.model.head_ref import HeadRef
 from transformer.model.names import Name
 
-RELATIVE = 0.02  # how far an estimated number may lie from the measured one, as a share of it
+RELATIVE = 0.02  # share of a measured number by which an estimate may be off
+# Names, or their last words, that count from 0 in code and from 1 in texts and addresses.
+INDICES = frozenset({"layer", "head", "row", "key", "query", "step", "dimension", "token", "against"})
 Value = str | int | float | bool
 
 
 class Kind(Name):
-    """How a question is answered."""
+    """Way of answering a question."""
 
     ONE = "one"  # of several options
     SEVERAL = "several"  # of the options, all that are right
@@ -31,35 +35,44 @@ class Kind(Name):
 
 @dataclass(frozen=True)
 class Option:
-    """An option by a `name` that is kept, its label, and what is so of it: "This row puts .03 on “eaten”." """
+    """An option: its `name` in records, its label, its feedback, and its measured number where numbers decide."""
 
     name: str
     label: str
-    told: str = ""
+    feedback: str = ""
+    value: float | None = None
+
+
+def largest(options: Iterable[Option]) -> set[str]:
+    """Return the name of the option whose number is the largest."""
+    return {max(options, key=lambda option: option.value or 0.0).name}
 
 
 @dataclass(frozen=True)
 class Answer:
     """The answer to a question about one run.
 
-    right: names of the right options. value: of a NUMBER, with how far off an estimate may be: by `tolerance`, or where
-    that is None by `relative`, a share of it; what it can be at all lies within `bounds`, where there are some. done:
-    whether what is to be done has been done. truth: one sentence with its numbers, which ends every feedback.
-    calculation: how it is found, with its numbers, the last hint. names: texts for {names} in the file. Tokens in all
-    of them are as the tokenizer writes them, between quotation marks.
+    right: names of the right options. value: of a NUMBER, within `bounds`; an estimate may be off by `tolerance`, for
+    None by the share RELATIVE. done: of a DO. truth: one sentence with its numbers, which ends every feedback.
+    calculation: the last hint. names: values of {names} in the file, see `texts`. Tokens in all texts are as the
+    tokenizer writes them, between quotation marks.
     """
 
     kind: Kind
     truth: str
     calculation: str
     options: tuple[Option, ...] = ()
-    right: frozenset[str] = frozenset()
+    right: Set[str] = frozenset()
     value: float = 0.0
     tolerance: float | None = None
-    relative: float = RELATIVE
     bounds: tuple[float, float] | None = None
     done: bool = False
-    names: Mapping[str, str] = field(default_factory=dict)
+    names: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """Return the names as texts and addresses have them: INDICES from 1, shares in percent, heads as addresses."""
+        return {name: _text_of(name, value) for name, value in self.names.items()}
 
     def is_right(self, choice: object) -> bool:
         """Return whether a choice is right: an option's name, several names, or a number; of a DO, whether it is done.
@@ -76,15 +89,23 @@ class Answer:
 
     @property
     def margin(self) -> float:
-        """Return how far off an estimated number may be."""
-        return self.relative * abs(self.value) if self.tolerance is None else self.tolerance
+        """Return the error that an estimated number may have."""
+        return RELATIVE * abs(self.value) if self.tolerance is None else self.tolerance
 
     @property
     def scale(self) -> str:
-        """Say of a NUMBER what it may be, and how near an estimate must come; that tells nothing of the answer."""
-        near = percent(self.relative) if self.tolerance is None else number_words(self.tolerance)
+        """Return the range of a NUMBER and the precision of an estimate in words, which reveal nothing of its value."""
+        near = percent(RELATIVE) if self.tolerance is None else number_words(self.tolerance)
         within = "" if self.bounds is None else "From {} to {}. ".format(*map(number_words, self.bounds))
         return f"{within}Within {near} of it counts as right."
+
+
+def _text_of(name: str, value: object) -> str:
+    if isinstance(value, HeadRef):
+        return value.address
+    if isinstance(value, Integral):
+        return str(int(value) + (name.rpartition("_")[2] in INDICES))
+    return percent(float(value)) if isinstance(value, Real) else str(value)
 
 
 def _is_number(choice: object) -> TypeGuard[float]:
@@ -108,19 +129,19 @@ def translated(text: str) -> str:
 
 
 class Undecided(Exception):  # noqa: N818 -- no error: the sentence does not decide the question
-    """A sentence or a model does not decide a question; its text is a sentence that says why."""
+    """A sentence or a model does not decide a question; the text is a sentence with the reason."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """What a measure measures: a translation, and for a DO what the address of the page says now."""
+    """Subject of a measure: a translation, and for a DO the address of the page."""
 
     request: TranslationRequest
     address: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def greedy(self) -> TranslationRequest:
-        """Return the same text translated greedily, with nothing forced."""
+        """Return the request for the same text translated greedily, with nothing forced."""
         return replace(self.request, strategy=Greedy(), prefix=(), rank=1)
 
     @property
@@ -145,6 +166,6 @@ def measure(function: Measure) -> Measure:
 
 
 def of_the_page(function: Measure) -> Measure:
-    """Mark a measure of something that is done on the page: it reads `Run.address`, and is never kept."""
+    """Mark a measure that reads `Run.address`: its answers are not cached."""
     function.reads_address = True  # type: ignore[attr-defined]
     return function

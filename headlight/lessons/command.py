@@ -28,10 +28,10 @@ def add_commands(command: AddCommand) -> None:
     printed.add_argument("--out", type=Path, required=True, help="the .html file to write")
     printed.add_argument("--answers", action="store_true", help="with the answers")
     printed.add_argument("--text", help="a sentence of your own (the lesson's)")
-    posed = actions.add_parser("pose", help="print every step of all lessons as it is posed for sentences of your own")
-    posed.add_argument("--sentences", type=Path, required=True, metavar="FILE", help="a text file, one per line")
+    proofread = actions.add_parser("pose", help="print every step of all lessons for sentences of your own")
+    proofread.add_argument("--sentences", type=Path, required=True, metavar="FILE", help="a text file, one per line")
     actions.add_parser("measures", help="list the measures that a lesson may ask for, as a table in Markdown")
-    for parser in (check, printed, posed):
+    for parser in (check, printed, proofread):
         add_checkpoint(parser, required=False)
 
 
@@ -53,7 +53,7 @@ def _list(options: argparse.Namespace) -> int:
 
 
 def _check(options: argparse.Namespace) -> int:
-    """Read each file, and put each of its steps for its own sentences: what no sentence decides is said, too."""
+    """Check each file, and each of its steps for its own sentences."""
     from .file import LessonError, read_lesson
 
     wrong = 0
@@ -69,26 +69,26 @@ def _check(options: argparse.Namespace) -> int:
             print(problem)
         wrong += bool(problems)
         if not problems:
-            asked = sum(step.is_question for step in lesson.steps)
-            print(f"{path.name}: {len(lesson.steps)} steps, {asked} questions: right.")
+            questions = sum(step.is_question for step in lesson.steps)
+            print(f"{path.name}: {len(lesson.steps)} steps, {questions} questions: right.")
     return 1 if wrong else 0
 
 
 def _unmeasured(lesson: "Lesson", path: Path, checkpoint: Path) -> list[str]:
-    """Return a sentence for each step whose question none of its sentences decides, or that uses unknown names."""
+    """Return a sentence for each step that none of its sentences decides, or that uses unknown names."""
     from .answer import Run
     from .file import line_of
-    from .posed import pose_somehow, unknown_names
+    from .step_view import pose_decided, unknown_names
 
     problems = []
     for number in range(len(lesson.steps)):
         run = Run(_request(checkpoint, _first_sentence(lesson, number)))
-        posed = pose_somehow(lesson, number, run, lesson.sentences_of(number))
-        place = f"{path.name}, line {line_of(path, number + 1)}"
-        if posed.undecided:
-            problems.append(f"{place}: no sentence decides this step for {checkpoint.name}: {posed.undecided}")
-        for name in sorted(unknown_names(posed)):
-            problems.append(f"{place}: “{{{name}}}” is no name that the step's measure says.")
+        view = pose_decided(lesson, number, run, lesson.sentences_of(number))
+        line = f"{path.name}, line {line_of(path, number + 1)}"
+        if view.undecided:
+            problems.append(f"{line}: no sentence decides this step for {checkpoint.name}: {view.undecided}")
+        for name in sorted(unknown_names(view)):
+            problems.append(f"{line}: “{{{name}}}” is no name that the step's measure says.")
     return problems
 
 
@@ -109,8 +109,8 @@ def _pose(options: argparse.Namespace) -> None:
 
     from .answer import Run
     from .file import read_lessons
-    from .posed import pose
     from .printout import printout
+    from .step_view import pose
 
     lessons, _ = read_lessons()
     for line in read_lines(options.sentences):
@@ -134,9 +134,9 @@ def _request(checkpoint: Path, text: str) -> "TranslationRequest":
 
 
 def _measures(options: argparse.Namespace) -> None:
-    from .register import measures_told
+    from .register import table_of_measures
 
-    print(measures_told(), end="")
+    print(table_of_measures(), end="")
 
 
 def expect_no_page() -> None:

@@ -19,11 +19,11 @@ from transformer.errors import UserError
 from transformer.exchange import round_weights
 from transformer.experiments.attention import toy_numbers
 
-from .answer import Kind, Run
+from .answer import Answer, Kind, Run
 from .file import Lesson
 from .measures.hand import SHAPE
 from .overview import TITLES
-from .posed import Posed, Try, off_words, payload_of, pose
+from .step_view import StepView, Try, off_words, payload_of, pose
 
 # Views of the file by the app's page, and the figures of that page which the view has; "" is the page's first one.
 _VIEWS = {
@@ -50,15 +50,15 @@ def export_lessons(lessons: Sequence[Lesson], checkpoint: Path) -> dict:
         copy = Path(folder) / checkpoint.resolve().name
         write_rounded(checkpoint, copy)
         exported = [_lesson(lesson, CheckpointFiles.now(copy)) for lesson in lessons]
-    places = [
-        answer[place]
+    seeds = {
+        answer[moment]["said"].get(_EXAMPLE)
         for lesson in exported
         for step in lesson["steps"]
         for answer in step["answers"].values()
-        for place in ("at", "shown")
-    ]
-    seeds = {place["said"][_EXAMPLE] for place in places if _EXAMPLE in place["said"]}
-    return {"lessons": exported, "examples": {seed: _example(int(seed)) for seed in sorted(seeds)}}
+        for moment in ("at", "shown")
+    }
+    examples = {seed: toy_block(toy_numbers(SHAPE, int(seed)), 0, 0).facts() for seed in sorted(filter(None, seeds))}
+    return {"lessons": exported, "examples": examples}
 
 
 def write_rounded(checkpoint: Path, copy: Path) -> None:
@@ -86,87 +86,74 @@ def _step(lesson: Lesson, number: int, checkpoint: CheckpointFiles) -> dict:
     """
     step, texts = lesson.steps[number], lesson.sentences_of(number) or (str(PARAMETERS["text"].default),)
     steps = [pose(lesson, number, Run(TranslationRequest(checkpoint, text))) for text in texts]
-    decided = [posed for posed in steps if not posed.undecided] or steps[:1]
+    decided = [view for view in steps if not view.undecided] or steps[:1]
     return {
-        "judged": any(posed.answer and step.is_question and posed.answer.kind != Kind.DO for posed in decided),
+        "judged": any(view.answer and step.is_question and view.answer.kind != Kind.DO for view in decided),
         "any": not step.answer,
         "veil": step.veil,
         "cover": step.cover,
-        "answers": {posed.run.request.text: _answer(posed) for posed in decided},
+        "answers": {view.run.request.text: _answer(view) for view in decided},
     }
 
 
-def _answer(posed: Posed) -> dict:
+def _answer(view: StepView) -> dict:
     """Return the panel of a step as it begins, its answer, and the views that show both."""
-    step, panel = posed.step, payload_of(posed, Try())
-    told = _told(posed) if "ask" in panel else None
+    step, panel = view.step, payload_of(view, Try())
+    feedback = _feedback(view) if "ask" in panel else None
     if panel.get("kind") == Kind.DO:
         panel |= {"kind": "", "undecided": _UNJUDGED}
     return {
         "panel": {name: value for name, value in panel.items() if name not in ("look", "tried")},
-        "told": told,
-        "at": _place(posed, step.page, posed.address() or {}),
-        "shown": _place(posed, step.show_page or step.page, posed.address(shown=True) or {}),
+        "told": feedback,
+        "at": _destination(step.page, view.address() or {}),
+        "shown": _destination(step.show_page or step.page, view.address(shown=True) or {}),
     }
 
 
-def _told(posed: Posed) -> dict:
-    """Return what is right, the hints, and the feedback on each choice and on all of them."""
-    answer = posed.answer
+def _feedback(view: StepView) -> dict:
+    """Return the right answer, the hints, the feedback on each choice, and the truth for all of them."""
+    answer = view.answer
     assert answer is not None
     return {
         "right": sorted(answer.right),
         "value": answer.value,
         "margin": answer.margin,
-        "hints": posed.hints(),
-        "said": _said(posed),
-        "truth": _truth_when_done(posed) if answer.kind == Kind.DO else posed.feedback(None),
+        "hints": view.hints(),
+        "said": _feedback_by_choice(view, answer),
+        "truth": _truth_when_done(view) if answer.kind == Kind.DO else view.feedback(None),
     }
 
 
-def _truth_when_done(posed: Posed) -> str:
+def _truth_when_done(view: StepView) -> str:
     """Return the feedback once the step is done as its address shows; the last hint where that does not do it."""
-    address, request = posed.address(shown=True) or {}, posed.run.request
-    done = pose(posed.lesson, posed.number, Run(replace(request, text=address.get("text", request.text)), address))
-    return done.feedback(None) if done.answer and done.answer.done else posed.hints()[-1]
+    address, request = view.address(shown=True) or {}, view.run.request
+    done = pose(view.lesson, view.number, Run(replace(request, text=address.get("text", request.text)), address))
+    return done.feedback(None) if done.answer and done.answer.done else view.hints()[-1]
 
 
-def _said(posed: Posed) -> dict[str, str]:
+def _feedback_by_choice(view: StepView, answer: Answer) -> dict[str, str]:
     """Return the feedback on a choice: by an option's name; of several options by the counts of right and wrong ones,
     "2 1"; on a number that is too low or too high.
     """
-    answer = posed.answer
-    assert answer is not None
     if answer.kind == Kind.NUMBER:
         return {"low": off_words(answer, -math.inf), "high": off_words(answer, math.inf)}
     if answer.kind == Kind.ONE:
-        return {option.name: posed.feedback(option.name, whole=False) for option in answer.options}
-    if answer.kind == Kind.DO:
-        return {}
+        return {option.name: view.feedback(option.name, whole=False) for option in answer.options}
     right = sorted(answer.right)
     wrong = [option.name for option in answer.options if option.name not in answer.right]
     return {
-        f"{hit} {others}": posed.feedback([*right[:hit], *wrong[:others]], whole=False)
-        for hit in range(len(right) + 1)
+        f"{hit} {others}": view.feedback([*right[:hit], *wrong[:others]], whole=False)
+        for hit in range(len(right) + 1 if answer.kind == Kind.SEVERAL else 0)
         for others in range(len(wrong) + 1)
     }
 
 
-def _place(posed: Posed, page: str, address: Mapping[str, str]) -> dict:
+def _destination(page: str, address: Mapping[str, str]) -> dict:
     """Return the file's view and its address for a page of the app, and a line where the file lacks the figure."""
     view, figures = _VIEWS.get(page, ("home", set()))
     name = _FIGURES.get(page, page)
     missing = "" if address.get(name, "") in figures else f"The app has this figure on its page {TITLES[page]}."
+    values = {key: value for key, value in address.items() if key != page or key != name}
     if "head" in address and (view in ("home", "attention") or missing):
-        selected = {key: address[key] for key in ("head", "query", "key", *OPTIONS) if key in address}
-        return {"view": "attention", "said": selected, "missing": missing}
-    return {
-        "view": view,
-        "said": {key: address[key] for key in address if key != page or key != name},
-        "missing": missing,
-    }
-
-
-def _example(seed: int) -> dict:
-    """Return the facts of the small example: made-up numbers of one head."""
-    return toy_block(toy_numbers(SHAPE, seed), 0, 0).facts()
+        view, values = "attention", {key: values[key] for key in ("head", "query", "key", *OPTIONS) if key in values}
+    return {"view": view, "said": values, "missing": missing}

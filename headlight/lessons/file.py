@@ -14,8 +14,7 @@
     hints = ["Look at the row of “{word}”."]
     show = {tokens = "q{row}"}               # what the address gets besides when the answer is shown
 
-{names} are filled with what the step's measure says. Numbers are measured: a digit stands in `code` or in
-a paper's year alone.
+{names} are filled by the step's measure. Numbers are measured: a digit stands in `code` or in a paper's year alone.
 """
 
 import os
@@ -39,24 +38,12 @@ MOST_STEPS, MOST_HINTS, MOST_WORDS = 20, 3, 60
 NAME = re.compile(r"\{([a-z_]+)\}")
 _FILE_NAME = re.compile(r"[a-z][a-z0-9_]{0,30}")
 _NO_MEASURE = re.compile(r"`[^`]*`|\b(?:19|20)\d\d\b")  # code, and the year of a paper
-_TEXTS = {"title": str, "goal": str, "minutes": int, "sentences": list, "step": list, "number": int}
-_STEP = {
-    "page": str,
-    "at": dict,
-    "say": str,
-    "ask": str,
-    "answer": dict,
-    "note": str,
-    "sample": str,
-    "hints": list,
-    "show": dict,
-    "show_page": str,
-    "veil": list,
-    "cover": list,
-    "look": str,
-    "sentences": list,
-}
-_NEEDED = {"title", "goal", "minutes", "step"}
+_LESSON = {"title": str, "goal": str, "minutes": int, "sentences": list, "step": list, "number": int}
+_STEP = (
+    dict.fromkeys(("page", "say", "ask", "note", "sample", "show_page", "look"), str)
+    | dict.fromkeys(("at", "answer", "show"), dict)
+    | dict.fromkeys(("hints", "veil", "cover", "sentences"), list)
+)
 
 
 class LessonError(UserError):
@@ -67,10 +54,10 @@ class LessonError(UserError):
 class Step:
     """One step: a page with its address, a text, and perhaps a question, or a `note` to write, which is not judged.
 
-    sample: an answer that a learner may compare what they wrote with.
-    answer: a measure's name; arguments: what it is told. show: what the address gets besides `at` when the answer is
-    shown, on `show_page` where it is another one. veil: keys of containers that are blurred until it is answered;
-    cover: of those that stay so, because a later step asks about them. look: the key of what is brought into sight.
+    sample: an answer to compare a written one with. answer: a measure's name, with its arguments. show: additions to
+    the address `at` when the answer is shown, on `show_page` where it is another one. veil: keys of containers that
+    are blurred until it is answered; cover: of those that stay so, because a later step asks about them. look: the key
+    of a part to scroll to.
     """
 
     page: str
@@ -91,13 +78,13 @@ class Step:
 
     @property
     def is_question(self) -> bool:
-        """Return whether it asks something that is measured."""
+        """Return whether it has a measured question."""
         return bool(self.ask and self.answer)
 
 
 @dataclass(frozen=True)
 class Lesson:
-    """A lesson by the `name` of its file. number: where it stands among the others, the first ones first."""
+    """A lesson by the `name` of its file. number: its rank in the list."""
 
     name: str
     title: str
@@ -117,13 +104,13 @@ def lesson_files(folder: str | Path | None = None) -> dict[str, Path]:
 
     A lesson of the folder replaces the shipped one of its name.
     """
-    own = folder or os.environ.get(LESSONS_VARIABLE)
-    folders = [SHIPPED, *([Path(own)] if own else [])]
+    added = folder or os.environ.get(LESSONS_VARIABLE)
+    folders = [SHIPPED, *([Path(added)] if added else [])]
     return {path.stem: path for each in folders if each.is_dir() for path in sorted(each.glob("*.toml"))}
 
 
 def read_lessons(folder: str | Path | None = None) -> tuple[list[Lesson], list[str]]:
-    """Return the lessons in their order, and for each file that cannot be read a sentence that says why."""
+    """Return the lessons in their order, and a sentence with the reason for each file that cannot be read."""
     lessons, problems = [], []
     for path in lesson_files(folder).values():
         try:
@@ -142,14 +129,12 @@ def read_lesson(path: str | Path) -> Lesson:
     except (OSError, ValueError, tomllib.TOMLDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise LessonError(f"{path.name} cannot be read: {reason}.") from None
-    # Of the shipped ones the tests have looked for problems: that imports every measure.
+    # The tests check the shipped files: a check imports every measure.
     for problem in () if path.parent == SHIPPED else problems_of(path, content):
         raise LessonError(f"{path.name}, line {_line(text, problem)}: {problem.words}")
-    steps = tuple(map(_step, content["step"]))
-    texts = {key: content[key] for key in ("title", "goal", "minutes")}
-    return Lesson(
-        path.stem, **texts, steps=steps, sentences=tuple(content.get("sentences", ())), number=content.get("number", 99)
-    )
+    fields = _frozen(content)
+    steps = tuple(map(_step, fields.pop("step")))
+    return Lesson(path.stem, steps=steps, **fields)
 
 
 def line_of(path: Path, step: int) -> int:
@@ -158,14 +143,18 @@ def line_of(path: Path, step: int) -> int:
 
 
 def _step(table: Mapping[str, Any]) -> Step:
-    values: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in table.items()}
-    answer = dict(values.pop("answer", {}))
-    return Step(answer=answer.pop("from", ""), arguments=answer, **values)
+    values = _frozen(table)
+    arguments = dict(values.pop("answer", {}))
+    return Step(answer=arguments.pop("from", ""), arguments=arguments, **values)
+
+
+def _frozen(table: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: tuple(value) if isinstance(value, list) else value for key, value in table.items()}
 
 
 @dataclass(frozen=True)
 class _Problem:
-    """What is wrong, in which step, counted from 1 (0: above all steps), and in which field."""
+    """A mistake: a sentence, its step, counted from 1 (0: above all steps), and its field."""
 
     words: str
     step: int = 0
@@ -185,10 +174,10 @@ def _line(text: str, problem: _Problem) -> int:
 
 
 def problems_of(path: Path, content: Mapping[str, Any]) -> Iterator[_Problem]:
-    """Yield what is wrong with a file's content, step by step."""
+    """Yield the mistakes in a file's content, step by step."""
     if not _FILE_NAME.fullmatch(path.stem):
         yield _Problem("The file's name must be of small letters, digits and _, beginning with a letter.")
-    yield from _wrong_fields(content, _TEXTS, _NEEDED, 0)
+    yield from _wrong_fields(content, _LESSON, {"title", "goal", "minutes", "step"}, 0)
     yield from _wrong_list(content, "sentences", 0)
     if not 1 <= content["minutes"] <= 90:
         yield _Problem("“minutes” must be from 1 to 90.", key="minutes")

@@ -1,4 +1,4 @@
-"""What words of a translation mean in English, for learners who do not read its language."""
+"""Meanings of a translation's words in English, for learners who do not read its language."""
 
 import tomllib
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""A lesson as a teacher reads it: every step for one checkpoint and sentence, with what is right."""
+"""A lesson for its teacher: every step for one checkpoint and sentence, with the right answer."""
 
 from dataclasses import dataclass, replace
 
@@ -7,20 +7,20 @@ from headlight.app.results import TranslationRequest
 
 from .answer import Kind, Run, number_words
 from .file import Lesson
-from .posed import Posed, Text, pose_somehow
+from .step_view import StepView, plain_text, pose_decided
 
 TITLES = {name: title for pages in GROUPS.values() for name, title in pages.items()}
 
 
 @dataclass(frozen=True)
-class ToldStep:
-    """A step for one run: what is said and asked, the options, and what is right, all as texts."""
+class StepSummary:
+    """A step for one run as texts: its question, or else its note, the options, and the right answer."""
 
     number: int
     page: str
     sentence: str
-    said: str
-    asked: str
+    say: str
+    ask: str
     kind: str
     options: tuple[str, ...]
     answer: str
@@ -28,50 +28,45 @@ class ToldStep:
 
     @property
     def question(self) -> str:
-        """Return what is asked, or where nothing is, what is said."""
-        return self.asked or self.said
+        """Return the question, or without any the text."""
+        return self.ask or self.say
 
 
-def overview(lesson: Lesson, request: TranslationRequest) -> list[ToldStep]:
+def overview(lesson: Lesson, request: TranslationRequest) -> list[StepSummary]:
     """Return a lesson's steps for a sentence, or where that does not decide one, for the lesson's own that does.
 
     Raises UserError.
     """
-    return [_told(pose_for(lesson, number, request)) for number in range(len(lesson.steps))]
+    return [_summary(pose_for(lesson, number, request)) for number in range(len(lesson.steps))]
 
 
-def pose_for(lesson: Lesson, number: int, request: TranslationRequest) -> Posed:
-    """Put a step, from 0, for a request's sentence, or for the step's own where it has some. Raises UserError."""
-    own = lesson.steps[number].sentences
-    if own and request.text not in own:
-        request = replace(request, text=own[0])
-    return pose_somehow(lesson, number, Run(request), lesson.sentences_of(number))
+def pose_for(lesson: Lesson, number: int, request: TranslationRequest) -> StepView:
+    """Return a step, from 0, for a request's sentence, or for the step's own where it has some. Raises UserError."""
+    sentences = lesson.steps[number].sentences
+    if sentences and request.text not in sentences:
+        request = replace(request, text=sentences[0])
+    return pose_decided(lesson, number, Run(request), lesson.sentences_of(number))
 
 
-def _told(posed: Posed) -> ToldStep:
-    step, answer = posed.step, posed.answer
-    said, asked = map(plain_text, posed.glossed(posed.text(step.say), posed.text(step.ask) if answer else []))
-    labels = {option.name: posed.label(option) for option in posed.options}
+def _summary(view: StepView) -> StepSummary:
+    step, answer = view.step, view.answer
+    say, ask = map(plain_text, view.glossed(view.text(step.say), view.text(step.ask) if answer else []))
+    labels = {option.name: view.label(option) for option in view.options}
     if answer is None or not step.is_question:
-        right, why, kind = posed.undecided or plain_text(posed.text(step.sample)), "", ""
+        right, why, kind = view.undecided or view.plain(step.sample), "", ""
     else:
-        kind, why = str(answer.kind), posed.fill(answer.truth)
+        kind, why = str(answer.kind), view.fill(answer.truth)
         right = ", ".join(labels[name] for name in labels if name in answer.right)
         if answer.kind == Kind.NUMBER:
             right = number_words(answer.value)
-    return ToldStep(
-        posed.number + 1,
-        TITLES[step.page],
-        posed.run.request.text,
-        said,
-        asked or plain_text(posed.text(step.note)),
-        kind or ("note" if step.note else ""),
-        tuple(labels.values()),
-        f"{right}. {why}" if right and why else right or why,
-        why,
+    return StepSummary(
+        number=view.number + 1,
+        page=TITLES[step.page],
+        sentence=view.run.request.text,
+        say=say,
+        ask=ask or view.plain(step.note),
+        kind=kind or ("note" if step.note else ""),
+        options=tuple(labels.values()),
+        answer=f"{right}. {why}" if right and why else right or why,
+        why=why,
     )
-
-
-def plain_text(text: Text) -> str:
-    """Return a styled text without its styles."""
-    return "".join(part for _, part in text)

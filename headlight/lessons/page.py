@@ -1,4 +1,4 @@
-"""The page Lessons: the next lesson above all others, a lesson as its teacher reads it, and a class."""
+"""The page Lessons: the next lesson above all others, a lesson for its teacher, and a class."""
 
 from functools import partial
 
@@ -27,8 +27,8 @@ def show_lessons(request: TranslationRequest) -> None:
     """Show the next lesson, and below it a card for each lesson."""
     del request
     bar.hide_sentence()
-    found, problems = panel.lessons()
-    numbered = list(enumerate(found, start=1))
+    lessons, problems = panel.lessons()
+    numbered = list(enumerate(lessons, start=1))
     following = next((each for each in numbered if _open_questions(each[1])), None)
     if following:
         _show_next(*following)
@@ -55,23 +55,20 @@ def _show_next(number: int, lesson: Lesson) -> None:
 
 
 def _show_card(number: int, lesson: Lesson) -> None:
-    asked = _questions(lesson)
-    done = len(asked) - len(_open_questions(lesson))
+    questions = _questions(lesson)
+    done = len(questions) - len(_open_questions(lesson))
+    words = f"{lesson.minutes} min" + (f", {done} of {len(questions)} questions answered" if done else "")
     with st.container(border=True, horizontal=True, vertical_alignment="center", key=f"lesson_card_{lesson.name}"):
         with st.container(gap=None):
             st.markdown(f"**{number}. {plain(lesson.title)}**")
-            st.caption(f"{lesson.minutes} min" + (f", {done} of {len(asked)} questions answered" if done else ""))
-        st.button(
-            "Again" if done == len(asked) else "Begin",
-            key=f"begin_{lesson.name}",
-            on_click=panel.begin,
-            args=(lesson.name,),
-        )
+            st.caption(words)
+        label = "Again" if done == len(questions) else "Begin"
+        st.button(label, key=f"begin_{lesson.name}", on_click=panel.begin, args=(lesson.name,))
         _offer_class(lesson, "card")
 
 
 def _questions(lesson: Lesson) -> list[int]:
-    """Return the steps of a lesson that ask something, counted from 1."""
+    """Return the steps of a lesson with a question, counted from 1."""
     return [number for number, step in enumerate(lesson.steps, start=1) if step.is_question]
 
 
@@ -113,8 +110,8 @@ def _choose_lesson() -> Lesson:
     return titles[from_list("Lesson", list(titles), "lesson_told", width=420)]
 
 
-def _offer_class(lesson: Lesson, place: str) -> None:
-    key = f"teach_{lesson.name}_{place}"
+def _offer_class(lesson: Lesson, where: str) -> None:
+    key = f"teach_{lesson.name}_{where}"
     st.button("Teach this lesson", key=key, icon=":material/groups:", on_click=panel.teach, args=(lesson.name,))
 
 

@@ -1,36 +1,35 @@
-"""A step as plain text with everything that a student may read, for authors who proofread a lesson."""
+"""A step as plain text, with all that a student may read, for authors who proofread a lesson."""
 
 from collections.abc import Iterator
 
 from .answer import Kind, number_words
-from .overview import plain_text
-from .posed import Posed
+from .step_view import StepView, plain_text
 
 
-def printout(posed: Posed) -> str:
+def printout(view: StepView) -> str:
     """Return the step's texts, its options with their feedback, its hints and its answer, one per line."""
-    return "\n".join(_lines(posed)) + "\n"
+    return "\n".join(_lines(view)) + "\n"
 
 
-def _lines(posed: Posed) -> Iterator[str]:
-    step, answer = posed.step, posed.answer
-    yield f"[{posed.lesson.name} {posed.number + 1}] {posed.run.request.text}"
-    if posed.undecided:
-        yield f"  not asked: {posed.undecided}"
+def _lines(view: StepView) -> Iterator[str]:
+    step, answer = view.step, view.answer
+    yield f"[{view.lesson.name} {view.number + 1}] {view.run.request.text}"
+    if view.undecided:
+        yield f"  not asked: {view.undecided}"
         return
-    say, ask = map(plain_text, posed.glossed(posed.text(step.say), posed.text(step.ask)))
+    say, ask = map(plain_text, view.glossed(view.text(step.say), view.text(step.ask)))
     yield f"  {say}"
     for label, text in (("note", step.note), ("sample", step.sample)):
         if text:
-            yield f"  {label}: {plain_text(posed.text(text))}"
+            yield f"  {label}: {view.plain(text)}"
     if answer is None or not step.is_question:
         return
     yield f"  ask: {ask}"
-    for option in posed.options:
+    for option in view.options:
         mark = "+" if option.name in answer.right else "-"
-        yield f"  {mark} {posed.label(option)} | {posed.feedback(option.name, whole=False)}"
+        yield f"  {mark} {view.label(option)} | {view.feedback(option.name, whole=False)}"
     if answer.kind == Kind.NUMBER:
         yield f"  + {number_words(answer.value)} | {answer.scale}"
-    for hint in posed.hints():
+    for hint in view.hints():
         yield f"  hint: {hint}"
-    yield f"  truth: {posed.feedback(None)}"
+    yield f"  truth: {view.feedback(None)}"

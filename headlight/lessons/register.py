@@ -1,4 +1,4 @@
-"""The closed register of measures: whether a lesson's file asks for one rightly, and what it finds."""
+"""The closed register of measures: checks of a lesson's arguments, and answers."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -10,21 +10,18 @@ from headlight.app.results import TranslationRequest
 from .answer import MEASURES, Answer, Run, Undecided, Value
 
 
-def _measures() -> Mapping[str, Callable[..., Answer]]:
-    """Return all measures by their names. They are imported when the first is asked for: a first visit asks for none.
-
-    With what they import they take a thirtieth of the time that the app needs to start.
-    """
+def all_measures() -> Mapping[str, Callable[..., Answer]]:
+    """Return all measures by their names. They are imported at the first call: they take a thirtieth of the start."""
     from . import measures  # noqa: F401 -- its modules enter their functions into MEASURES
 
     return MEASURES
 
 
 def wrong_arguments(name: str, arguments: Mapping[str, Any]) -> str:
-    """Return what is wrong with a measure's name and arguments in one sentence, "" where nothing is."""
-    if name not in _measures():
-        return f"There is no measure “{name}”; there are {', '.join(sorted(_measures()))}."
-    _, *parameters = inspect.signature(_measures()[name]).parameters.values()
+    """Return the first mistake in a measure's name and arguments in one sentence, "" without any."""
+    if name not in all_measures():
+        return f"There is no measure “{name}”; there are {', '.join(sorted(all_measures()))}."
+    parameters = _parameters(all_measures()[name])
     types = {parameter.name: parameter.annotation for parameter in parameters}
     for key, value in arguments.items():
         if key not in types:
@@ -36,43 +33,37 @@ def wrong_arguments(name: str, arguments: Mapping[str, Any]) -> str:
     return f"The measure “{name}” needs the argument “{missing[0]}”." if missing else ""
 
 
-def measures_told() -> str:
-    """Return all measures as a table in Markdown: each with its arguments and what it asks."""
+def _parameters(function: Callable[..., Answer]) -> list[inspect.Parameter]:
+    return list(inspect.signature(function).parameters.values())[1:]
+
+
+def table_of_measures() -> str:
+    """Return all measures as a table in Markdown, each with its arguments and its question."""
     rows = ["| measure | arguments | what it asks |", "|---|---|---|"]
-    for name, function in sorted(_measures().items()):
-        _, *parameters = inspect.signature(function).parameters.values()
-        arguments = ", ".join(f"`{each}`".replace("'", '"') for each in parameters) or "none"
+    for name, function in sorted(all_measures().items()):
+        arguments = ", ".join(f"`{each}`".replace("'", '"') for each in _parameters(function)) or "none"
         rows.append(f"| `{name}` | {arguments} | {(inspect.getdoc(function) or '').splitlines()[0]} |")
     return "\n".join(rows) + "\n"
 
 
 def answer_of(run: Run, name: str, arguments: Mapping[str, Any]) -> Answer:
-    """Return what a measure finds; once for a run, but for what is to be done, which is looked at each time.
+    """Return a measure's answer, cached per request, but of a measure of the page.
 
     Raises Undecided where the sentence decides nothing, UserError where it cannot be translated.
     """
-    found = _measured(run.request, name, tuple(sorted(arguments.items())), run.address)
-    if isinstance(found, Undecided):
-        raise found
-    return found
-
-
-def _measured(
-    request: TranslationRequest, name: str, arguments: tuple[tuple[str, Value], ...], address: Mapping[str, str]
-) -> Answer | Undecided:
-    reads_address = bool(getattr(_measures()[name], "reads_address", False))
-    if reads_address:
-        return _measure(Run(request, address), name, arguments)
-    return _kept(request, name, arguments)
+    if getattr(all_measures()[name], "reads_address", False):
+        return all_measures()[name](run, **arguments)
+    answer = _cached_answer(run.request, name, tuple(sorted(arguments.items())))
+    if isinstance(answer, Undecided):
+        raise answer
+    return answer
 
 
 @results.cached(max_entries=256, show_spinner=False)
-def _kept(request: TranslationRequest, name: str, arguments: tuple[tuple[str, Value], ...]) -> Answer | Undecided:
-    return _measure(Run(request), name, arguments)
-
-
-def _measure(run: Run, name: str, arguments: tuple[tuple[str, Value], ...]) -> Answer | Undecided:
+def _cached_answer(
+    request: TranslationRequest, name: str, arguments: tuple[tuple[str, Value], ...]
+) -> Answer | Undecided:
     try:
-        return _measures()[name](run, **dict(arguments))
+        return all_measures()[name](Run(request), **dict(arguments))
     except Undecided as undecided:
         return undecided

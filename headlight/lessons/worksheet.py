@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from .file import Lesson
-from .overview import ToldStep
+from .overview import StepSummary
 
 _STYLE = Path(__file__).with_name("worksheet.css").read_text(encoding="utf-8")
 _LINES = 3
 
 
-def worksheet(lesson: Lesson, steps: Sequence[ToldStep], *, answers: bool) -> str:
+def worksheet(lesson: Lesson, steps: Sequence[StepSummary], *, answers: bool) -> str:
     """Return the worksheet of a lesson as an HTML page; every text in it is escaped."""
     parts = "".join(_section(step, answers=answers) for step in steps)
     name = "" if answers else '<p class="name">Name <span></span> Date <span></span></p>'
@@ -22,15 +22,16 @@ def worksheet(lesson: Lesson, steps: Sequence[ToldStep], *, answers: bool) -> st
     )
 
 
-def _section(step: ToldStep, *, answers: bool) -> str:
-    told = (
-        f'<p class="where">{html.escape(step.page)} · {html.escape(step.sentence)}</p><p>{html.escape(step.said)}</p>'
-    )
-    asked = f'<p class="ask">{html.escape(step.asked)}</p>' if step.asked else ""
+def _section(step: StepSummary, *, answers: bool) -> str:
+    parts = [f'<p class="where">{html.escape(step.page)} · {html.escape(step.sentence)}</p>']
+    parts.append(f"<p>{html.escape(step.say)}</p>")
     options = "".join(f"<li>{html.escape(option)}</li>" for option in step.options)
-    space = f"<ul>{options}</ul>" if options else '<div class="line"></div>' * (_LINES if step.kind == "note" else 1)
-    if not step.asked:
-        space = ""
-    elif answers:
-        space = (f"<ul>{options}</ul>" if options else "") + f'<p class="answer">{html.escape(step.answer)}</p>'
-    return f"<section><h2>Step {step.number}</h2>{told}{asked}{space}</section>"
+    if step.ask:
+        parts.append(f'<p class="ask">{html.escape(step.ask)}</p>')
+        if options:
+            parts.append(f"<ul>{options}</ul>")
+        if answers:
+            parts.append(f'<p class="answer">{html.escape(step.answer)}</p>')
+        elif not options:
+            parts.append('<div class="line"></div>' * (_LINES if step.kind == "note" else 1))
+    return f"<section><h2>Step {step.number}</h2>{''.join(parts)}</section>"

@@ -11,7 +11,7 @@ from headlight.app import results
 from headlight.app.results import TranslationRequest
 from headlight.lessons.answer import Kind, Run
 from headlight.lessons.file import Lesson, read_lessons
-from headlight.lessons.posed import Posed, pose
+from headlight.lessons.step_view import StepView, pose
 
 LESSONS = {lesson.name: lesson for lesson in read_lessons()[0]}
 FIRST = next(iter(LESSONS.values()))
@@ -84,7 +84,7 @@ class Keys(Mouse):
         self.page.wait_for_function(f"() => ({_FOCUSED})()?.closest('.lesson')")
 
 
-def question_on(page: Page, lesson: Lesson) -> Posed:
+def question_on(page: Page, lesson: Lesson) -> StepView:
     """Return the step that the panel shows, for the sentence in the bar."""
     number = int(parse_qs(urlparse(page.url).query)["lesson"][0].split(".")[1]) - 1
     text = page.get_by_label("Sentence to translate").input_value()
@@ -107,7 +107,7 @@ def begin(page: Page, address: str, lesson: Lesson = FIRST) -> None:
     expect_step(page, lesson, 1)
 
 
-def go_to_choice(page: Page, lesson: Lesson) -> Posed:
+def go_to_choice(page: Page, lesson: Lesson) -> StepView:
     """Go on until a question with one right option."""
     for number in range(1, len(lesson.steps) + 1):
         expect_step(page, lesson, number)
@@ -118,7 +118,7 @@ def go_to_choice(page: Page, lesson: Lesson) -> Posed:
     raise AssertionError(f"{lesson.name} has no such question")
 
 
-def option(page: Page, question: Posed, *, right: bool) -> Locator:
+def option(page: Page, question: StepView, *, right: bool) -> Locator:
     names = [each.name for each in question.options]
     number = next(at for at, name in enumerate(names) if (name in question.answer.right) == right)
     return page.locator(".lesson .options button").nth(number)
@@ -235,7 +235,7 @@ def test_a_lesson_is_walked_through_to_its_end(visitor, address, name, hand):
     expect(page.get_by_role("heading", name="Lessons", exact=True)).to_be_visible()
 
 
-def answer_question(page: Page, question: Posed, press: Mouse, *, wrong_first: bool) -> None:
+def answer_question(page: Page, question: StepView, press: Mouse, *, wrong_first: bool) -> None:
     """Answer a question; show a task's solution."""
     answer, feedback = question.answer, page.locator(".lesson .feedback")
     if answer.kind == Kind.DO:

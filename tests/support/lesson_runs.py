@@ -1,8 +1,9 @@
-"""Ten sentences that no lesson has, as runs of shipped checkpoints, for the laws of lessons' measures."""
+"""Runs for tests of lessons' measures: sentences that no lesson has, as runs of shipped checkpoints."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 from support.head_rows import word
 
 from headlight.app import results
@@ -14,19 +15,15 @@ LANGUAGES = ("en-de", "en-fr")
 SENTENCES = (
     "She reads a book.",
     "The man who lives next door is a doctor.",
-    "We have to go home now.",
     "My little brother is afraid of the big dog.",
     "Do you want to go to the cinema with me tonight?",
-    "It was raining so hard that we stayed at home.",
-    "If I had more money, I would buy a new house.",
     "They have been waiting for you since this morning.",
     "Nobody knows why he left.",
-    "The children are playing in the garden.",
 )
 
 
 def named(tokens: Sequence[str]) -> list[str]:
-    """The tokens as a lesson names them: a piece that continues a word with a dot before it."""
+    """Return the tokens as a lesson names them: a piece that continues a word with a dot before it."""
     befores = ("</s>", *tokens)
     return [
         f"·{token}" if word(token) and token[0] != "▁" and before not in ("<s>", "</s>", "<pad>", "▁") else token
@@ -34,34 +31,45 @@ def named(tokens: Sequence[str]) -> list[str]:
     ]
 
 
+def softmax(scores: np.ndarray) -> np.ndarray:
+    """Return the softmax over the last axis in float64."""
+    powers = np.exp(scores.astype(np.float64) - scores.max(axis=-1, keepdims=True))
+    return powers / powers.sum(axis=-1, keepdims=True)
+
+
 def run_of(checkpoint: str, text: str, **address: str) -> Run:
-    """A run of a shipped checkpoint, with what the address of the page says."""
+    """Return a run of a shipped checkpoint, with values of the page's address."""
     return Run(TranslationRequest(results.checkpoint(checkpoint), text), address)
 
 
 def run_in(folder: Path, text: str) -> Run:
-    """A run of a checkpoint in a folder."""
+    """Return a run of a checkpoint in a folder."""
     return Run(TranslationRequest(CheckpointFiles.now(folder), text))
 
 
-def measured(run: Run, measure: str, **arguments: str | int | float | bool) -> Answer | str:
-    """Return a measure's answer, or the sentence that says why the run decides nothing."""
+def outcome_of(run: Run, measure: str, **arguments: str | int) -> Answer | str:
+    """Return a measure's answer, or the sentence with the reason why the run decides nothing."""
     try:
         return answer_of(run, measure, arguments)
     except Undecided as undecided:
         return str(undecided)
 
 
-def decided(
-    checkpoint: str, measure: str, *more: str, **arguments: str | int | float | bool
-) -> list[tuple[Run, Answer]]:
-    """All sentences, and some more, that decide a measure, with what it finds; each other one says why not."""
-    answers = []
-    for text in (*SENTENCES, *more):
-        run = run_of(checkpoint, text)
-        answer = measured(run, measure, **arguments)
-        if isinstance(answer, str):
-            assert answer[0].isupper() and answer.endswith("."), answer
-        else:
-            answers.append((run, answer))
-    return answers
+def decided(checkpoint: str, measure: str, *more: str, least: int = 2, **arguments: str | int) -> list:
+    """Return all sentences, and some more, that decide a measure, as pairs of a run and its answer."""
+    runs = [run_of(checkpoint, text) for text in (*SENTENCES, *more)]
+    answers = [(run, outcome_of(run, measure, **arguments)) for run in runs]
+    decided = [(run, answer) for run, answer in answers if isinstance(answer, Answer)]
+    assert len(decided) >= least, answers
+    return decided
+
+
+def numbers_of(answer: Answer) -> dict[str, float]:
+    """Return the number of each option that has one."""
+    return {option.name: option.value for option in answer.options if option.value is not None}
+
+
+def right_of(answer: Answer) -> str:
+    """Return the one right option's name."""
+    (name,) = answer.right
+    return name

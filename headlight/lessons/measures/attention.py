@@ -8,7 +8,7 @@ import numpy as np
 
 from headlight.app import results
 from headlight.app.results import what_if
-from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, measure, of_the_page, translated
+from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, largest, measure, of_the_page, translated
 from headlight.plots.numbers import percent
 from headlight.plots.tokens import NOTHING, quoted, quoted_at
 from transformer import Greedy
@@ -20,7 +20,9 @@ from .wording import (
     NEAR,
     head_in,
     head_names,
+    in_percent,
     is_whole_word,
+    lead,
     listed,
     quoted_all,
     readable,
@@ -31,42 +33,37 @@ LINE = 0.3  # a weight that is drawn as a line to be seen
 PLAIN = 0.4  # by which a row's largest weight leads, to be seen at once
 LONGEST = 90  # letters of a translation that is an option
 NEGATIONS = frozenset({"not", "never", "no", "nobody", "nothing"})
-_HARMLESS, _MISSED = 3, 3  # options of either sort
+_PER_SORT = 3  # options that are harmless, and that are missed
 
 
 @measure
 def most_read(run: Run, kind: str) -> Answer:
     """Ask which key the head that is shown first reads most, in the plain row whose key stands farthest from it.
 
-    names: layer and head (from 1), heads (of this kind), row (from 1), word (what the row predicts), key (from 1) and
-    read (what it reads).
+    names: layer, head, heads (of this kind), row, word (what the row predicts), key and read (what it reads).
     """
     trace = run.trace
     layer, head = results.default_head(run.request, kind)
     weights = trace.attention(kind)[layer, head]
-    outputs = trace.source_tokens if kind == "encoder" else trace.target_tokens
-    words, keys = readable(outputs), readable(keys_of(trace, kind))
-    row = _farthest_plain_row(weights, outputs, keys_of(trace, kind), _agreed(trace) if kind == "cross" else None)
+    outputs, keys = trace.source_tokens if kind == "encoder" else trace.target_tokens, keys_of(trace, kind)
+    row = _farthest_plain_row(weights, outputs, keys, _agreed(trace) if kind == "cross" else None)
+    words, named = readable(outputs), readable(keys)
     ranked = np.argsort(-weights[row], kind="stable")
     best, shares = int(ranked[0]), [percent(float(weight)) for weight in weights[row]]
+    options = token_options(
+        keys, [key for key in ranked if is_word(named[key])], weights[row], lambda key: f"That gets {shares[key]}."
+    )
     return Answer(
         Kind.ONE,
-        f"While it writes {quoted(words[row])}, this head looks at {quoted_at(keys, best)}: {shares[best]}.",
+        f"While it writes {quoted(words[row])}, this head looks at {quoted_at(named, best)}: {shares[best]}.",
         "The largest weights of this row: "
-        + ", ".join(f"{quoted_at(keys, key)} {shares[key]}" for key in ranked[:MOST_OPTIONS])
+        + ", ".join(f"{quoted_at(named, key)} {shares[key]}" for key in ranked[:MOST_OPTIONS])
         + ".",
-        token_options(
-            keys_of(trace, kind), [key for key in ranked if is_word(keys[key])], lambda key: f"That gets {shares[key]}."
-        ),
-        frozenset({str(best)}),
-        names={
-            **head_names(layer, head),
-            "heads": str(trace.attention(kind).shape[0] * trace.attention(kind).shape[1]),
-            "row": str(row + 1),
-            "word": words[row],
-            "key": str(best + 1),
-            "read": keys[best],
-        },
+        options,
+        largest(options),
+        names=head_names(layer, head)
+        | {"heads": trace.attention(kind)[..., 0, 0].size, "row": row, "word": words[row]}
+        | {"key": best, "read": named[best]},
     )
 
 
@@ -81,15 +78,17 @@ def _farthest_plain_row(
 
     agreed: the key of each row on which it must stand. Raises Undecided without any row that has one.
     """
-    ordered, largest = np.sort(weights, axis=1), weights.argmax(axis=1)
-    lead = ordered[:, -1] - ordered[:, -2] if weights.shape[1] > 1 else np.zeros(len(weights))
-    rows = [row for row, key in enumerate(largest) if is_word(words[row]) and is_word(keys[key]) and lead[row] >= PLAIN]
-    rows = [row for row in rows if agreed is None or agreed[row] == largest[row]]
+    largest_key, leads = weights.argmax(axis=1), [lead(row) for row in weights]
+    rows = [
+        row
+        for row, key in enumerate(largest_key)
+        if is_word(words[row]) and is_word(keys[key]) and leads[row] >= PLAIN and (agreed is None or agreed[row] == key)
+    ]
     if not rows:
         raise Undecided("No row of this head reads one word clearly more than all others here.")
-    whole = [row for row in rows if is_whole_word(words, row) and is_whole_word(keys, largest[row])]
-    whole = [row for row in whole if words[row] != keys[largest[row]]] or whole  # a name that stays would tell
-    return max(whole or rows, key=lambda row: (abs(row - largest[row]), lead[row]))
+    whole = [row for row in rows if is_whole_word(words, row) and is_whole_word(keys, largest_key[row])]
+    whole = [row for row in whole if words[row] != keys[largest_key[row]]] or whole  # a name that stays would tell
+    return max(whole or rows, key=lambda row: (abs(row - largest_key[row]), leads[row]))
 
 
 @measure
@@ -100,36 +99,31 @@ def without_word(run: Run) -> Answer:
     (its number among the words, from 1), translation, left.
     """
     before, words, left = _hidden_words(run)
-    changed = [at for at, text in enumerate(left) if _only_words(text) != _only_words(before.target_text)]
+    text = before.target_text
+    changed = [at for at in range(len(words)) if _only_words(left[at]) != _only_words(text)]
     if not any(is_word(words[at]) for at in changed):
         raise Undecided("Here each word alone can be hidden, and the translation stays the same.")
     once = [each for each in changed if is_word(words[each]) and words.count(words[each]) == 1]
     if not once:
         raise Undecided("The words that this translation needs stand in the sentence twice.")
     hidable = [each for each in once if _is_negation(words[each])][:1] or once
-    number = max(hidable, key=lambda each: _alike(before.target_text, left[each]))
-    others = [each for each in changed if _only_words(left[each]) != _only_words(left[number])]
-    others.sort(key=lambda each: -_alike(left[number], left[each]))
-    feedback = {left[number]: "", before.target_text: "So it reads with all its words."}
+    number = max(hidable, key=lambda each: _alike(text, left[each]))
+    others = sorted(changed, key=lambda each: -_alike(left[number], left[each]))
+    feedback = {left[number]: "", text: "So it reads with all its words."}
     for each in others:
         if _only_words(left[each]) not in map(_only_words, feedback):
             feedback[left[each]] = f"That is left without {quoted_at(words, each, 'word')}."
-    if max(map(len, list(feedback)[:MOST_OPTIONS])) > LONGEST:
+    texts = list(feedback)[:MOST_OPTIONS]
+    if max(map(len, texts)) > LONGEST:
         raise Undecided("This translation is too long to choose among several ways to read it.")
     hidden = quoted_at(words, number, "word")
-    texts = list(feedback)[:MOST_OPTIONS]
     return Answer(
         Kind.ONE,
         f"Without {hidden} it reads {translated(left[number])}",
-        f"With all words it reads {translated(before.target_text)} What {hidden} alone told is missing, or guessed.",
-        tuple(Option(str(at), quoted(text) if text else NOTHING, feedback[text]) for at, text in enumerate(texts)),
-        frozenset({"0"}),
-        names={
-            "word": words[number],
-            "key": str(number + 1),
-            "translation": before.target_text,
-            "left": left[number],
-        },
+        f"With all words it reads {translated(text)} What {hidden} alone told is missing, or guessed.",
+        tuple(Option(str(at), quoted(each) if each else NOTHING, feedback[each]) for at, each in enumerate(texts)),
+        {"0"},
+        names={"word": words[number], "key": number, "translation": text, "left": left[number]},
     )
 
 
@@ -169,17 +163,17 @@ def harmless_words(run: Run) -> Answer:
     if not harmless or not missed:
         which = "Each word and mark is missed" if not harmless else "No word or mark alone is missed"
         raise Undecided(f"{which} here when it is hidden.")
-    chosen = sorted([*harmless[:_HARMLESS], *missed[:_MISSED]])
+    chosen = sorted([*harmless[:_PER_SORT], *missed[:_PER_SORT]])
     name = [quoted_at(words, number, "word") for number in range(len(words))]
     return Answer(
         Kind.SEVERAL,
         f"{len(harmless)} of {len(words)} words and marks can go, one at a time: "
         f"{listed([name[each] for each in harmless])}.",
         f"Without {name[missed[0]]} it reads {translated(left[missed[0]])} It reads as before without "
-        f"{' or '.join(name[each] for each in harmless[:_HARMLESS])}.",
+        f"{' or '.join(name[each] for each in harmless[:_PER_SORT])}.",
         tuple(Option(str(each), name[each], f"Without it: {translated(left[each])}") for each in chosen),
-        frozenset(str(each) for each in chosen if each in harmless),
-        names={"key": str(harmless[0] + 1), "count": str(len(harmless)), "of": str(len(words))},
+        {str(each) for each in harmless[:_PER_SORT]},
+        names={"key": harmless[0], "count": len(harmless), "of": len(words)},
     )
 
 
@@ -187,33 +181,24 @@ def harmless_words(run: Run) -> Answer:
 def mean_of_heads(run: Run) -> Answer:
     """Ask for the mean of all cross-attention heads in percent, at the weight that `most_read` asks for.
 
-    names: layer and head, row and key (from 1), word, read, weight (of the one head), heads (how many there are).
+    names: layer, head, row, key, word, read, weight (of the one head), heads (how many there are).
     """
     trace, at = run.trace, results.default_head(run.request, "cross")
     row = _farthest_plain_row(trace.cross[at], trace.target_tokens, trace.source_tokens, _agreed(trace))
-    pair = row, int(trace.cross[at][row].argmax())
-    count, own = trace.cross.shape[0] * trace.cross.shape[1], float(trace.cross[at][pair])
-    mean = float(trace.cross.mean(axis=(0, 1), dtype=np.float64)[pair])
-    if abs(own - mean) < NEAR:
+    key = int(trace.cross[at][row].argmax())
+    weights = trace.cross[..., row, key]
+    weight, mean = float(weights[at]), float(weights.mean(dtype=np.float64))
+    if abs(weight - mean) < NEAR:
         raise Undecided("One head and the mean of all hardly differ here.")
-    word, read = readable(trace.target_tokens)[pair[0]], readable(trace.source_tokens)[pair[1]]
+    word, read = readable(trace.target_tokens)[row], readable(trace.source_tokens)[key]
     return Answer(
         Kind.NUMBER,
-        f"On average the {count} heads put {percent(mean)} on {quoted(read)}, this one {percent(own)}.",
-        f"The weights of all {count} heads for {quoted(word)} on {quoted(read)}, added and divided by {count}: "
-        f"{percent(mean)}.",
-        value=100 * mean,
-        tolerance=100 * NEAR,
-        bounds=(0.0, 100.0),
-        names={
-            **head_names(*at),
-            "row": str(pair[0] + 1),
-            "key": str(pair[1] + 1),
-            "word": word,
-            "read": read,
-            "weight": percent(own),
-            "heads": str(count),
-        },
+        f"On average the {weights.size} heads put {percent(mean)} on {quoted(read)}, this one {percent(weight)}.",
+        f"The weights of all {weights.size} heads for {quoted(word)} on {quoted(read)}, added and divided by "
+        f"{weights.size}: {percent(mean)}.",
+        **in_percent(mean),
+        names=head_names(*at)
+        | {"row": row, "key": key, "word": word, "read": read, "weight": weight, "heads": weights.size},
     )
 
 
@@ -223,22 +208,20 @@ def lines_cross(run: Run) -> Answer:
     """Ask for a sentence in which two lines cross: a later output word reads an earlier source word.
 
     Of each output word the strongest line counts, from LINE on, of the head in the address or else the first one.
-    names: layer and head (from 1) to begin with.
+    names: layer and head to begin with.
     """
     trace, first = run.trace, results.default_head(run.request, "cross")
-    asked = head_in(run.address)
-    is_there = asked and asked.fits({"cross": trace.cross.shape[:2]})
-    weights = trace.cross[(asked.layer, asked.head) if asked and is_there else first]
+    chosen = head_in(run.address)
+    is_there = chosen and chosen.fits({"cross": trace.cross.shape[:2]})
+    weights = trace.cross[(chosen.layer, chosen.head) if chosen and is_there else first]
     lines = strong_lines(weights, trace.source_tokens, trace.target_tokens)
     crossing = next(((one, other) for one in lines for other in lines if one[0] < other[0] and one[1] > other[1]), None)
     outputs, sources = readable(trace.target_tokens), readable(trace.source_tokens)
     read = [f"{quoted(outputs[row])} reads {quoted(sources[key])}" for row, key in lines]
+    truth = "No two of the strongest lines cross in this sentence."
     if crossing:
-        words = quoted_all(outputs[row] for row, _ in crossing)
-        keys = quoted_all(sources[key] for _, key in crossing)
+        words, keys = quoted_all(outputs[row] for row, _ in crossing), quoted_all(sources[key] for _, key in crossing)
         truth = f"The lines of {words} cross: they read {keys}, which stand the other way round in the source."
-    else:
-        truth = "No two of the strongest lines cross in this sentence."
     return Answer(
         Kind.DO,
         truth,

@@ -1,14 +1,15 @@
-"""Measures of how a translation comes about: token by token, with one forced, drawn at random, and by beam search."""
+"""Measures of decoding: token by token, with a token forced, by temperature, and by beam search."""
 
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from headlight.app import results, url_state
 from headlight.app.results import TranslationRequest
-from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, measure, of_the_page, translated
+from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, largest, measure, of_the_page, translated
 from headlight.plots.numbers import format_probability, pluralize, signed
 from headlight.plots.tokens import quoted, quoted_at
 from transformer import Beam
@@ -37,16 +38,19 @@ class _Choice:
         return readable_candidates(self.trace, self.trace.candidate_tokens[self.step])[self.second]
 
     @property
-    def names(self) -> dict[str, str]:
-        """Return step (from 1), word (what was written), chance, second, and prefix: what forces the second."""
-        trace, step = self.trace, self.step
-        forced = (*trace.target_ids[:step], int(trace.candidate_ids[step][self.second]))
+    def prefix(self) -> tuple[int, ...]:
+        """Return the ids that force the second candidate."""
+        return (*self.trace.target_ids[: self.step], int(self.trace.candidate_ids[self.step][self.second]))
+
+    @property
+    def names(self) -> dict[str, Any]:
+        """Return step, word (what was written), chance, second, and prefix: what forces the second."""
         return {
-            "step": str(step + 1),
-            "word": readable(trace.target_tokens)[step],
-            "chance": format_probability(float(trace.target_probabilities[step])),
+            "step": self.step,
+            "word": readable(self.trace.target_tokens)[self.step],
+            "chance": format_probability(float(self.trace.target_probabilities[self.step])),
             "second": self.second_token,
-            "prefix": ".".join(map(str, forced)),
+            "prefix": _dotted(self.prefix),
         }
 
 
@@ -54,31 +58,30 @@ class _Choice:
 def hardest_token(run: Run) -> Answer:
     """Ask at which token the entropy of the next-token distribution is highest.
 
-    names: step (from 1), word (what it wrote there).
+    names: step, word (what it wrote there).
     """
     trace = results.trace(run.greedy)
     ranked = sorted(trace.scored_steps, key=lambda step: -trace.entropies[step])
     hardest = ranked[0]
     others = [step for step in ranked if trace.entropies[hardest] - trace.entropies[step] >= NEAR_NATS]
-    if not others or trace.candidate_probabilities[hardest, 0] > SURE:
+    candidates = trace.candidate_probabilities[hardest]
+    if not others or candidates[0] > SURE:
         raise Undecided("The model is about equally sure of all tokens of this translation, or sure of each.")
-    offered = [hardest, *_spread(others, MOST_OPTIONS - 1)]
     words = readable(trace.target_tokens)
-    named = {step: quoted_at(words, step, "step") for step in offered}
-    feedback = {step: f"There it is {trace.entropies[step] + 0.0:.2f} nats." for step in offered}
-    best = format_probability(float(trace.candidate_probabilities[hardest, 0]))
-    listed = trace.candidate_probabilities[hardest]
+    entropy = {step: float(trace.entropies[step] + 0.0) for step in (hardest, *_spread(others, MOST_OPTIONS - 1))}
+    options = tuple(
+        Option(str(step + 1), quoted_at(words, step, "step"), f"There it is {value:.2f} nats.", value)
+        for step, value in entropy.items()
+    )
     return Answer(
         Kind.ONE,
-        f"The entropy is highest at step {hardest + 1}, {named[hardest]}: {trace.entropies[hardest]:.2f} nats. The "
-        f"best token has {best}, the {len(listed)} best {format_probability(float(listed.sum()))}; all others "
-        "share the rest.",
-        "The entropies in nats: "
-        + ", ".join(f"{named[step]} {trace.entropies[step] + 0.0:.2f}" for step in offered)
-        + ".",
-        tuple(Option(str(step + 1), named[step], feedback[step]) for step in offered),
-        frozenset({str(hardest + 1)}),
-        names={"step": str(hardest + 1), "word": words[hardest]},
+        f"The entropy is highest at step {hardest + 1}, {options[0].label}: {entropy[hardest]:.2f} nats. The "
+        f"best token has {format_probability(float(candidates[0]))}, the {len(candidates)} best "
+        f"{format_probability(float(candidates.sum()))}; all others share the rest.",
+        "The entropies in nats: " + ", ".join(f"{option.label} {option.value:.2f}" for option in options) + ".",
+        options,
+        largest(options),
+        names={"step": hardest, "word": words[hardest]},
     )
 
 
@@ -90,20 +93,20 @@ def second_candidate(run: Run) -> Answer:
     """
     choice = _open_choice(run)
     trace, step = choice.trace, choice.step
-    rows = _looking_apart(trace, step)[:MOST_OPTIONS]
-    chances = [format_probability(float(trace.candidate_probabilities[step, row])) for row in rows]
     looks = readable_candidates(trace, trace.candidate_tokens[step])
-    tokens = [quoted(looks[row]) for row in rows]
+    chances = {at: float(trace.candidate_probabilities[step, at]) for at in _looking_apart(trace, step)[:MOST_OPTIONS]}
+    words = {at: format_probability(chance) for at, chance in chances.items()}
+    options = tuple(
+        Option(str(int(trace.candidate_ids[step, at])), quoted(looks[at]), f"It has {words[at]}.", chance)
+        for at, chance in chances.items()
+    )
     return Answer(
         Kind.ONE,
-        f"Second came {tokens[0]} with {chances[0]}, behind {quoted(choice.names['word'])} with "
+        f"Second came {options[0].label} with {words[choice.second]}, behind {quoted(choice.names['word'])} with "
         f"{choice.names['chance']}.",
-        "The candidates: " + ", ".join(map(" ".join, zip(tokens, chances, strict=True))) + ".",
-        tuple(
-            Option(str(int(trace.candidate_ids[step, row])), token, f"It has {chance}.")
-            for row, token, chance in zip(rows, tokens, chances, strict=True)
-        ),
-        frozenset({str(int(trace.candidate_ids[step, rows[0]]))}),
+        f"The candidates: {', '.join(f'{quoted(looks[at])} {chance}' for at, chance in words.items())}.",
+        options,
+        largest(options),
         names=choice.names,
     )
 
@@ -118,12 +121,12 @@ def after_forcing(run: Run) -> Answer:
     trace, step = choice.trace, choice.step
     if not trace.has_room_after(step):
         raise Undecided("This translation is too long to force another token.")
-    forced = results.trace(replace(run.greedy, prefix=url_state.token_ids(choice.names["prefix"])))
+    forced = results.trace(replace(run.greedy, prefix=choice.prefix))
     before, now = ([*map(str.lower, each.target_tokens[step + 1 :])] for each in (trace, forced))
     if not before:
         raise Undecided("Nothing follows the token that could be another one here.")
     gone, new = Counter(before) - Counter(now), Counter(now) - Counter(before)
-    found = "stay" if before == now else "new" if new else "moved"
+    outcome = "stay" if before == now else "new" if new else "moved"
     labels = {
         "stay": "they stay unchanged",
         "moved": "the same ones in another order, or fewer",
@@ -138,7 +141,7 @@ def after_forcing(run: Run) -> Answer:
         f"Before, it wrote: {translated(trace.target_text)}",
         feedback,
         tuple(Option(name, label, feedback) for name, label in labels.items()),
-        frozenset({found}),
+        {outcome},
         names=choice.names,
     )
 
@@ -150,29 +153,31 @@ def tempered(run: Run) -> Answer:
     names: those of `_Choice`, and temperature.
     """
     choice = _open_choice(run)
-    step, model = choice.step, results.translator(run.request.checkpoint).model
-    logits = results.residual_stream(run.greedy).logits[step]
-    cuts = {each: truncate(logits, each, forbidden=model.config.never_chosen) for each in (SHARP, 1.0, FLAT)}
-    best = int(cuts[1.0].order[cuts[1.0].retained[cuts[1.0].order]][0])
-    chances = {temperature: float(cut.final[best]) for temperature, cut in cuts.items()}
+    logits = results.residual_stream(run.greedy).logits[choice.step]
+    cuts = {
+        each: truncate(logits, each, forbidden=run.translator.model.config.never_chosen) for each in (SHARP, 1.0, FLAT)
+    }
+    ranked = cuts[1.0].order[cuts[1.0].retained[cuts[1.0].order]]
+    chances = {temperature: float(cut.final[ranked[0]]) for temperature, cut in cuts.items()}
     if chances[SHARP] - chances[1.0] < NEAR_CHANCES or chances[1.0] - chances[FLAT] < NEAR_CHANCES:
         raise Undecided("The model is so sure here that the temperature hardly changes anything.")
     word = quoted(choice.names["word"])
     written = {each: format_probability(value) for each, value in chances.items()}
-    ratio = float(f"{np.divide(*cuts[1.0].final[cuts[1.0].order[cuts[1.0].retained[cuts[1.0].order]][:2]]):.4g}")
+    ratio = float(f"{np.divide(*cuts[1.0].final[ranked[:2]]):.4g}")
     feedback = {
         SHARP: f"That is what temperature {SHARP:g} gives.",
         1.0: "That is what the logits give as they are, at temperature 1.",
         FLAT: f"That is what temperature {FLAT:g} gives.",
     }
+    options = tuple(Option(f"{each:g}", written[each], feedback[each], chances[each]) for each in chances)
     return Answer(
         Kind.ONE,
         f"{word} has {written[SHARP]} at temperature {SHARP:g}, {written[1.0]} at 1, {written[FLAT]} at {FLAT:g}.",
         f"Divided by {SHARP:g} the logits are twice as far apart, which squares the ratio of any two tokens: of "
         f"{word} to the next one from {ratio:g} to {ratio**2:.4g}.",
-        tuple(Option(f"{each:g}", written[each], feedback[each]) for each in chances),
-        frozenset({f"{SHARP:g}"}),
-        names={**choice.names, "temperature": f"{SHARP:g}"},
+        options,
+        largest(options),
+        names=choice.names | {"temperature": f"{SHARP:g}"},
     )
 
 
@@ -182,37 +187,34 @@ def best_of_beam(run: Run, size: int) -> Answer:
 
     names: size.
     """
-    tokenizer, greedy = results.translator(run.request.checkpoint).tokenizer, results.hypotheses(run.greedy)[0]
-    found = _ended(run, Beam(size, 0.0))
-    own = tokenizer.decode(list(greedy.ids))
-    found.setdefault(own, greedy)
-    first, *others = sorted(found, key=lambda text: -found[text].log_probability)
-    if first == own or not others or found[first].log_probability - found[others[0]].log_probability < NEAR:
+    decode, greedy = run.translator.tokenizer.decode, results.hypotheses(run.greedy)[0]
+    beam = results.search(replace(run.greedy, strategy=Beam(size, 0.0))).ended[:size]
+    hypotheses: dict[str, Hypothesis] = {}  # each text once, the best first
+    for one in (*beam, greedy):
+        hypotheses.setdefault(decode(list(one.ids)), one)
+    log_p = {text: one.log_probability for text, one in hypotheses.items()}
+    first, *others = sorted(log_p, key=lambda text: -log_p[text])
+    of_greedy = decode(list(greedy.ids))
+    if first == of_greedy or log_p[first] - log_p[others[0]] < NEAR:
         raise Undecided("Beam search finds no translation here that is plainly more probable than greedy's.")
-    offered = list(dict.fromkeys((first, own, *others)))[:MOST_OPTIONS]
-    log_p = {text: f"log P {signed(found[text].log_probability, 2)}" for text in found}
+    words = {text: f"log P {signed(value, 2)}" for text, value in log_p.items()}
+    offered = list(dict.fromkeys((first, of_greedy, *others)))[:MOST_OPTIONS]
+    options = tuple(
+        Option(_dotted(hypotheses[text].ids), f"“{text}”", f"It has {words[text]}.", log_p[text]) for text in offered
+    )
     return Answer(
         Kind.ONE,
-        f"“{first}” has {log_p[first]}, the highest; greedy's “{own}” has {log_p[own]}.",
-        "The sum of all tokens' log-probabilities: " + "; ".join(f"“{text}” {log_p[text]}" for text in offered) + ".",
-        tuple(Option(_ids(found[text]), f"“{text}”", f"It has {log_p[text]}.") for text in offered),
-        frozenset({_ids(found[first])}),
-        names={"size": str(size)},
+        f"“{first}” has {words[first]}, the highest; greedy's “{of_greedy}” has {words[of_greedy]}.",
+        "The sum of all tokens' log-probabilities: " + "; ".join(f"“{text}” {words[text]}" for text in offered) + ".",
+        options,
+        largest(options),
+        names={"size": size},
     )
 
 
-def _ended(run: Run, beam: Beam) -> dict[str, Hypothesis]:
-    """Return the translations that a beam search found, best first, each text once."""
-    decode = results.translator(run.request.checkpoint).tokenizer.decode
-    found = results.search(replace(run.greedy, strategy=beam)).ended[: beam.size]
-    first: dict[str, Hypothesis] = {}
-    for one in found:
-        first.setdefault(decode(list(one.ids)), one)
-    return first
-
-
-def _ids(one: Hypothesis) -> str:
-    return ".".join(map(str, one.ids))
+def _dotted(ids: Sequence[int]) -> str:
+    """Return token ids as `url_state.token_ids` reads them."""
+    return ".".join(map(str, ids))
 
 
 @measure
@@ -220,28 +222,27 @@ def _ids(one: Hypothesis) -> str:
 def longer_translation(run: Run) -> Answer:
     """Ask for a forced beginning that makes the translation longer; the address says what is forced.
 
-    names: prefix (one that does, as an address has it), step (its last token's, from 1).
+    names: prefix (one that does, as an address has it), step (its last token's).
     """
     request = run.greedy
     forced = url_state.token_ids(run.address.get("prefix", ""))
-    if not results.translator(run.request.checkpoint).may_begin_with(forced):
+    if not run.translator.may_begin_with(forced):
         forced = ()
-    own = results.trace(request)
-    now = results.trace(replace(request, prefix=forced)) if forced else own
-    words = [_words(each) for each in (own, now)]
-    counted = f"It has {pluralize(words[1], 'word')}, and without anything forced {words[0]}."
-    feedback = f"“{now.target_text}” {counted}" if forced else f"Nothing is forced yet: “{own.target_text}”"
-    longer = _longer(request) or (forced if words[1] > words[0] else ())
+    free = results.trace(request)
+    now = results.trace(replace(request, prefix=forced)) if forced else free
+    before, after = _words(free), _words(now)
+    longer = _longer(request) or (forced if after > before else ())
     if not longer:
         raise Undecided("No likely candidate that is forced makes this translation longer.")
-    piece = results.translator(request.checkpoint).tokenizer.piece_text(longer[-1])
+    counted = f"It has {pluralize(after, 'word')}, and without anything forced {before}."
+    piece = run.translator.tokenizer.piece_text(longer[-1])
     return Answer(
         Kind.DO,
-        feedback,
-        f"The model's own translation has {pluralize(words[0], 'word')}. It gets longer with a candidate of step "
-        f"{len(longer)}: {quoted(readable_candidates(own, [piece])[0])}.",
-        done=words[1] > words[0],
-        names={"prefix": ".".join(map(str, longer)), "step": str(len(longer))},
+        f"“{now.target_text}” {counted}" if forced else f"Nothing is forced yet: “{free.target_text}”",
+        f"The model's own translation has {pluralize(before, 'word')}. It gets longer with a candidate of step "
+        f"{len(longer)}: {quoted(readable_candidates(free, [piece])[0])}.",
+        done=after > before,
+        names={"prefix": _dotted(longer), "step": len(longer) - 1},
     )
 
 
@@ -252,17 +253,16 @@ def _words(trace: Trace) -> int:
 @results.cached(max_entries=64, show_spinner=False)
 def _longer(request: TranslationRequest) -> tuple[int, ...]:
     """Return ids that make a translation of more words when they are forced, the likeliest last one; () without any."""
-    own = results.trace(request)
-    words = _words(own)
-    others = [
-        (float(own.candidate_probabilities[step, row]), step, int(own.candidate_ids[step, row]))
-        for step in own.scored_steps
-        if own.has_room_after(step)
-        for row in _others(own, step)[:MOST_OPTIONS]
+    free = results.trace(request)
+    candidates = [
+        (float(free.candidate_probabilities[step, at]), step, int(free.candidate_ids[step, at]))
+        for step in free.scored_steps
+        if free.has_room_after(step)
+        for at in _others(free, step)[:MOST_OPTIONS]
     ]
-    for _, step, token in sorted(others, reverse=True)[:MOST_FORCED]:
-        prefix = (*own.target_ids[:step], token)
-        if _words(results.trace(replace(request, prefix=prefix))) > words:
+    for _, step, token in sorted(candidates, reverse=True)[:MOST_FORCED]:
+        prefix = (*free.target_ids[:step], token)
+        if _words(results.trace(replace(request, prefix=prefix))) > _words(free):
             return prefix
     return ()
 
@@ -273,41 +273,40 @@ def _open_choice(run: Run) -> _Choice:
     The hardest step is taken only where it is the only one: its candidates are shown where that one is asked for.
     """
     trace = results.trace(run.greedy)
-    found: list[tuple[float, int, int]] = []
+    choices: list[tuple[bool, float, int, int]] = []
     hardest = max(trace.scored_steps, key=lambda step: trace.entropies[step])
     for step in trace.scored_steps:
-        rows = _looking_apart(trace, step)
-        if len(rows) < 2 or rows[0] != _others(trace, step)[0]:
+        apart = _looking_apart(trace, step)
+        if len(apart) < 2 or apart[0] != _others(trace, step)[0]:
             continue
         if trace.target_tokens[0].startswith(SPACE) and not trace.target_tokens[step].startswith(SPACE):
             continue  # a mark, or within a word
-        second, third = (float(trace.candidate_probabilities[step, row]) for row in rows[:2])
+        second, third = (float(trace.candidate_probabilities[step, at]) for at in apart[:2])
         if second - third >= NEAR_CHANCES:
-            found.append((second, step, rows[0]))
-    if not found:
+            choices.append((step != hardest, second, step, apart[0]))
+    if not choices:
         raise Undecided("At no step of this translation is one token plainly the second.")
-    _, step, row = max(found, key=lambda each: (each[1] != hardest, each))
-    return _Choice(trace, step, row)
+    *_, step, second_at = max(choices)
+    return _Choice(trace, step, second_at)
 
 
 def _others(trace: Trace, step: int) -> list[int]:
-    """Return the rows of a step's candidates that might have been taken instead, most probable first."""
+    """Return the places of a step's candidates that might have been taken instead, most probable first."""
     tokens, ids = trace.candidate_tokens[step], trace.candidate_ids[step].tolist()
     taken = trace.target_ids[step]
-    return [row for row, each in enumerate(ids) if each != taken and tokens[row] not in trace.never_chosen]
+    return [at for at, each in enumerate(ids) if each != taken and tokens[at] not in trace.never_chosen]
 
 
 def _looking_apart(trace: Trace, step: int) -> list[int]:
     """Return those of `_others` that look like neither the token that was taken nor one before them."""
-    found: list[int] = []
+    apart: list[int] = []
     tokens, taken = trace.candidate_tokens[step], trace.target_tokens[step]
-    for row in _others(trace, step):
-        if not any(is_a_form(tokens[row], other) for other in (taken, *(tokens[each] for each in found))):
-            found.append(row)
-    return found
+    for at in _others(trace, step):
+        if not any(is_a_form(tokens[at], other) for other in (taken, *(tokens[each] for each in apart))):
+            apart.append(at)
+    return apart
 
 
 def _spread(steps: Sequence[int], count: int) -> list[int]:
-    """Return so many of some steps: the first, the last, and what lies between at equal distances."""
-    places = np.linspace(0, len(steps) - 1, min(count, len(steps))).round().astype(int)
-    return [steps[place] for place in places]
+    """Return so many of some steps: the first, the last, and those between at equal distances."""
+    return [steps[at] for at in np.linspace(0, len(steps) - 1, min(count, len(steps))).round().astype(int)]

@@ -1,4 +1,4 @@
-"""Measures of whether attention explains an output token: weights beside what leaving out, or changing them, does."""
+"""Measures of attention as an explanation: weights beside the effects of leaving out tokens or evening weights."""
 
 import re
 from dataclasses import dataclass, replace
@@ -7,7 +7,7 @@ import numpy as np
 
 from headlight.app import results
 from headlight.app.results import measures, what_if
-from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, measure, translated
+from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, largest, measure, translated
 from headlight.plots.contributions import other_candidates
 from headlight.plots.names import one_head_name
 from headlight.plots.numbers import percent, signed
@@ -26,8 +26,10 @@ from .wording import (
     NEAR_CHANCES,
     NEAR_NATS,
     head_names,
+    in_percent,
     is_a_form,
     is_whole_word,
+    lead,
     listed,
     moved,
     quoted_all,
@@ -36,16 +38,16 @@ from .wording import (
     word_steps,
 )
 
-TOLD = 0.05  # how far ahead a weight must be to be called the largest; its number is told
+LEAST_LEAD = 0.05  # of the largest weight, whose number is shown
 MOST_STEPS = 20  # of a long sentence
-ROUGHLY = 0.2  # how far off a correlation may be estimated
+ROUGHLY = 0.2  # error of an estimated correlation
 PRONOUNS = {"German": frozenset({"er", "sie", "es", "ihn"}), "French": frozenset({"il", "elle"})}
 ENGLISH = frozenset({"he", "she", "it", "him", "her", "they", "them"})
 MOST_CHOICES = 4  # steps that are tried for one at which a token decides
 
 
 def left_out(run: Run, step: int, against: int | None = None) -> Attribution:
-    """Return what log P of a step's token loses without each token, by the page's own passes."""
+    """Return the log P that a step's token loses without each token, by the page's own passes."""
     source = len(run.trace.source_ids)
     parts = parts_to_occlude(source, step + 1)
     return concatenate([measures.occlusion(run.request, step, part, against) for part in parts], source)
@@ -61,59 +63,51 @@ def _disagreeing_step(run: Run) -> tuple[int, int, int]:
 
     Of several the one where leaving out decides most clearly, whole words first. Raises Undecided without any.
     """
-    trace, found = run.trace, {}
+    trace = run.trace
+    steps: list[tuple[bool, float, int, int, int]] = []
     for step in word_steps(trace)[:MOST_STEPS]:
         weights = mean_weights(trace, step)
-        order = np.argsort(-weights)
-        if len(order) < 2 or weights[order[0]] - weights[order[1]] < TOLD:
+        if len(weights) < 2 or lead(weights) < LEAST_LEAD:
             continue
-        lost = left_out(run, step).source
-        second, first = np.argsort(lost)[-2:]
-        names_itself = trace.source_tokens[first] == trace.target_tokens[step]
-        if first != order[0] and lost[first] >= MISSED and is_word(trace.source_tokens[first]) and not names_itself:
-            found[step] = (float(lost[first] - lost[second]), int(order[0]), int(first))
-    found = {step: each for step, each in found.items() if each[0] >= NEAR_NATS}
-    if not found:
+        heavy, lost = int(weights.argmax()), left_out(run, step).source
+        missed = int(lost.argmax())
+        token = trace.source_tokens[missed]
+        if heavy == missed or lost[missed] < MISSED or not is_word(token) or token == trace.target_tokens[step]:
+            continue
+        if lead(lost) >= NEAR_NATS:
+            whole = is_whole_word(trace.target_tokens, step) and is_whole_word(trace.source_tokens, missed)
+            steps.append((whole, lead(lost), -step, heavy, missed))
+    if not steps:
         raise Undecided("Here the token of most weight is the one that is missed most, at every word.")
-
-    def order_of(step: int) -> tuple[bool, float]:
-        missed = found[step][2]
-        whole = is_whole_word(trace.target_tokens, step) and is_whole_word(trace.source_tokens, missed)
-        return whole, found[step][0]
-
-    step = max(found, key=order_of)
-    return (step, *found[step][1:])
+    _, _, negative, heavy, missed = max(steps)
+    return -negative, heavy, missed
 
 
 @measure
 def missed_most(run: Run) -> Answer:
     """Ask which source token an output word misses most when it is left out, where another one has most weight.
 
-    names: word, step (from 1), heavy (the source token of most weight), weight, missed.
+    names: word, step, heavy (the source token of most weight), weight, missed.
     """
     trace = run.trace
     step, heavy, missed = _disagreeing_step(run)
     lost, weights = left_out(run, step).source, mean_weights(trace, step)
     source, word = readable(trace.source_tokens), readable(trace.target_tokens)[step]
     ranked = np.argsort(-lost, kind="stable")
-    offered = [missed, heavy, *(key for key in (*np.argsort(-weights), *ranked) if is_word(source[key]))]
-    names = {key: quoted_at(source, key) for key in (heavy, missed)}
+    words = (key for key in (*np.argsort(-weights), *ranked) if is_word(source[key]))
+    options = token_options(
+        trace.source_tokens, (missed, heavy, *words), lost, lambda key: f"Without it log P {moved(lost[key])}."
+    )
     return Answer(
         Kind.ONE,
-        f"Without {names[missed]} log P of {quoted(word)} {moved(lost[missed])}, without {names[heavy]} it "
-        f"{moved(lost[heavy])}, though that one has most weight.",
+        f"Without {quoted_at(source, missed)} log P of {quoted(word)} {moved(lost[missed])}, without "
+        f"{quoted_at(source, heavy)} it {moved(lost[heavy])}, though that one has most weight.",
         "Left out, each costs the word so much log P: "
         + ", ".join(f"{quoted_at(source, key)} {signed(float(lost[key]), 2)}" for key in ranked[:MOST_OPTIONS])
         + ".",
-        token_options(trace.source_tokens, offered, lambda key: f"Without it log P {moved(lost[key])}."),
-        frozenset({str(missed)}),
-        names={
-            "word": word,
-            "step": str(step + 1),
-            "heavy": source[heavy],
-            "weight": percent(float(weights[heavy])),
-            "missed": source[missed],
-        },
+        options,
+        largest(options),
+        names={"word": word, "step": step, "heavy": source[heavy], "weight": weights[heavy], "missed": source[missed]},
     )
 
 
@@ -121,18 +115,15 @@ def missed_most(run: Run) -> Answer:
 def ranks_agree(run: Run) -> Answer:
     """Ask for the rank correlation of weight and leaving out over the source tokens.
 
-    At the step of `missed_most`, or where there is none at the word that depends most on one token. names: word, step
-    (from 1).
+    At the step of `missed_most`, or where there is none at the word that depends most on one token. names: word, step.
     """
     trace, step = run.trace, _step_to_rank(run)
-    lost, weights = left_out(run, step).source, mean_weights(trace, step)
-    correlation = rank_correlation(np.abs(weights), np.abs(lost))
+    lost, weights = np.abs(left_out(run, step).source), mean_weights(trace, step)
+    correlation = rank_correlation(weights, lost)
     if np.isnan(correlation):
         raise Undecided("There are too few tokens here whose ranks could be compared.")
-    first, second = (
-        listed([quoted_at(readable(trace.source_tokens), key) for key in np.argsort(-values)[:3]])
-        for values in (weights, np.abs(lost))
-    )
+    source = readable(trace.source_tokens)
+    first, second = (listed([quoted_at(source, key) for key in np.argsort(-values)[:3]]) for values in (weights, lost))
     return Answer(
         Kind.NUMBER,
         f"Their ranks correlate with {signed(correlation, 2)}.",
@@ -141,7 +132,7 @@ def ranks_agree(run: Run) -> Answer:
         value=correlation,
         tolerance=ROUGHLY,
         bounds=(-1.0, 1.0),
-        names={"word": readable(trace.target_tokens)[step], "step": str(step + 1)},
+        names={"word": readable(trace.target_tokens)[step], "step": step},
     )
 
 
@@ -173,11 +164,11 @@ def _pronoun_steps(run: Run) -> list[int]:
 
 def _pronoun_candidates(run: Run, step: int) -> dict[str, float]:
     """Return the pronouns among a step's candidates with their probabilities, the likeliest first."""
-    found: dict[str, float] = {}
+    candidates: dict[str, float] = {}
     for token, chance in zip(run.trace.candidate_tokens[step], run.trace.candidate_probabilities[step], strict=True):
         if token.startswith(SPACE) and _bare(token) in _pronouns(run):
-            found.setdefault(_bare(token), float(chance))
-    return found
+            candidates.setdefault(_bare(token), float(chance))
+    return candidates
 
 
 def _pronoun_of_it(run: Run) -> int:
@@ -201,22 +192,27 @@ def pronoun_of_another(run: Run, nouns: str) -> Answer:
     texts = {word: run.request.text.replace(noun, word, 1) for word in nouns.split() if word != noun}
     runs = {word: Run(replace(run.request, text=text)) for word, text in texts.items()}
     steps = {word: steps[0] for word, each in runs.items() if len(steps := _pronoun_steps(each)) == 1}
-    found = {word: _bare(runs[word].trace.target_tokens[step]) for word, step in steps.items()}
-    other = next((word for word in found if found[word] != now), None)
+    pronouns = {word: _bare(runs[word].trace.target_tokens[step]) for word, step in steps.items()}
+    other = next((word for word in pronouns if pronouns[word] != now), None)
     if other is None:
         raise Undecided("The pronoun stays the same with each of the other nouns.")
-    shown = list(_pronoun_candidates(runs[other], steps[other]).items())[:MOST_OPTIONS]
-    if len(shown) < 2 or shown[0][0] != found[other] or shown[0][1] - shown[1][1] < NEAR_CHANCES:
+    then, chances = pronouns[other], _pronoun_candidates(runs[other], steps[other])
+    shown = list(chances)[:MOST_OPTIONS]
+    if len(shown) < 2 or shown[0] != then or chances[then] - chances[shown[1]] < NEAR_CHANCES:
         raise Undecided("Two pronouns are about equally probable after the other noun.")
+    options = tuple(
+        Option(word, quoted(word), f"After {quoted(other)} it has {percent(chances[word])}.", chances[word])
+        for word in shown
+    )
     return Answer(
         Kind.ONE,
-        f"It writes {quoted(found[other])}: {translated(runs[other].trace.target_text)}",
+        f"It writes {quoted(then)}: {translated(runs[other].trace.target_text)}",
         f"With {quoted(noun)} it wrote {quoted(now)}. Now the probabilities are "
-        + listed([f"{quoted(word)} {percent(chance)}" for word, chance in shown])
+        + listed([f"{quoted(word)} {percent(chances[word])}" for word in shown])
         + ".",
-        tuple(Option(word, quoted(word), f"After {quoted(other)} it has {percent(chance)}.") for word, chance in shown),
-        frozenset({found[other]}),
-        names={"word": now, "noun": noun, "other": other, "sentence": texts[other], "pronoun": found[other]},
+        options,
+        largest(options),
+        names={"word": now, "noun": noun, "other": other, "sentence": texts[other], "pronoun": then},
     )
 
 
@@ -224,7 +220,7 @@ def pronoun_of_another(run: Run, nouns: str) -> Answer:
 def source_share(run: Run) -> Answer:
     """Ask what percentage of a word comes from the source, by ALTI+; the rest is from what was written before.
 
-    It is the last pronoun, or else the last word, after the first token. names: word, step (from 1), share, rest.
+    It is the last pronoun, or else the last word, after the first token. names: word, step, share, rest.
     """
     tokens = run.trace.target_tokens
     words = [step for step in word_steps(run.trace) if step and is_whole_word(tokens, step)]
@@ -237,15 +233,8 @@ def source_share(run: Run) -> Answer:
         Kind.NUMBER,
         f"By ALTI+ {percent(share)} of {word} comes from the source, the rest from what was written before it.",
         f"The contributions of all source tokens to {word} add up to {percent(share)}, by ALTI+.",
-        value=100 * share,
-        tolerance=10.0,
-        bounds=(0.0, 100.0),
-        names={
-            "word": tokens[step],
-            "step": str(step + 1),
-            "share": percent(share),
-            "rest": percent(1 - share),
-        },
+        **in_percent(share),
+        names={"word": tokens[step], "step": step, "share": share, "rest": 1 - share},
     )
 
 
@@ -258,7 +247,7 @@ def decides_choice(run: Run) -> Answer:
     """
     trace, begin = run.trace, len(run.trace.source_tokens)
     for choice in _rivals(run)[:MOST_CHOICES]:
-        values = _bars(left_out(run, choice.step, choice.rival_id))
+        values = _losses(left_out(run, choice.step, choice.rival_id))
         ranked = [int(at) for at in np.argsort(-values) if at != begin and np.isfinite(values[at])]
         is_clear = len(ranked) > 2 and values[ranked[0]] >= max(MISSED, values[ranked[1]] + NEAR_NATS)
         if is_clear and _writes_a_word(run, choice):
@@ -274,18 +263,19 @@ def decides_choice(run: Run) -> Answer:
         return f"{quoted_at(prefix, at - begin)} of the translation so far"
 
     heavy = int(mean_weights(trace, step).argmax())
+    margin = f"the lead of {quoted(word)} over {quoted(rival)}"
     shown = list(dict.fromkeys((ranked[0], heavy, *ranked)))[:MOST_OPTIONS]
-    lead = f"the lead of {quoted(word)} over {quoted(rival)}"
     loss = {at: f"{'falls' if values[at] > 0 else 'rises'} by {signed(abs(float(values[at])), 2)}" for at in shown}
+    options = tuple(Option(str(at), named(at), f"Without it {margin} {loss[at]}.", float(values[at])) for at in shown)
     return Answer(
         Kind.ONE,
-        f"Without {named(ranked[0])} {lead} {loss[ranked[0]]}, more than without any other token.",
-        f"What {lead} loses, left out: "
+        f"Without {options[0].label} {margin} {loss[ranked[0]]}, more than without any other token.",
+        f"What {margin} loses, left out: "
         + ", ".join(f"{named(at)} {signed(float(values[at]), 2)}" for at in shown)
         + ".",
-        tuple(Option(str(at), named(at), f"Without it {lead} {loss[at]}.") for at in shown),
-        frozenset({str(ranked[0])}),
-        names={"word": word, "other": rival, "against": rival, "step": str(step + 1), "least": f"{MISSED:g}"},
+        options,
+        largest(options),
+        names={"word": word, "other": rival, "against": rival, "step": step, "least": f"{MISSED:g}"},
     )
 
 
@@ -304,11 +294,11 @@ def _rivals(run: Run) -> list[_Rival]:
     """Return the likeliest rival of each whole word after the first token, first where the choice was closest."""
     trace, pronouns, best = run.trace, _pronoun_steps(run), list[_Rival]()
     for step in (each for each in word_steps(trace) if each and is_whole_word(trace.target_tokens, each)):
-        own = trace.target_tokens[step]
+        written = trace.target_tokens[step]
         rivals = [
             _Rival(step in pronouns[-1:] and _bare(token) in _pronouns(run), chance, step, token, id)
             for token, (id, chance) in other_candidates(trace, step).items()
-            if token.startswith(SPACE) and is_word(token) and not is_a_form(token, own)
+            if token.startswith(SPACE) and is_word(token) and not is_a_form(token, written)
         ]
         best += sorted(rivals)[-1:]
     return sorted(best, reverse=True)
@@ -321,32 +311,32 @@ def _writes_a_word(run: Run, choice: _Rival) -> bool:
     return is_whole_word(forced.target_tokens, choice.step)
 
 
-def _bars(found: Attribution) -> np.ndarray:
-    """Return the values of source, then prefix; what cannot be left out has less than all others."""
-    return np.nan_to_num(np.concatenate([found.source, found.prefix]), nan=-np.inf)
+def _losses(attribution: Attribution) -> np.ndarray:
+    """Return the losses without source, then prefix tokens; the least of all for those that cannot be left out."""
+    return np.nan_to_num(np.concatenate([attribution.source, attribution.prefix]), nan=-np.inf)
 
 
 @measure
 def even_weights(run: Run) -> Answer:
     """Ask whose weights can be made equal in every row, and the translation stays the same.
 
-    Options: the head that is shown first, and all heads of each layer. names: layer and head (from 1), head_name.
+    Options: the head that is shown first, and all heads of each layer. names: layer, head, head_name.
     """
     trace = run.trace
     layer, head = results.default_head(run.request, "cross")
     layers = range(trace.cross.shape[0])[-(MOST_OPTIONS - 1) :]
-    asked = {f"{one_head_name(layer, head)} alone": HeadRef(AttentionKind.CROSS, layer, head)}
-    asked |= {f"all heads of layer {each + 1}": HeadRef(AttentionKind.CROSS, each) for each in layers}
-    texts = {name: what_if.changed_trace(run.request, (Uniform.of(heads),)) for name, heads in asked.items()}
-    same = [name for name, after in texts.items() if after.target_ids == trace.target_ids]
-    if not same or len(same) == len(asked):
+    changed = {f"{one_head_name(layer, head)} alone": HeadRef(AttentionKind.CROSS, layer, head)}
+    changed |= {f"all heads of layer {each + 1}": HeadRef(AttentionKind.CROSS, each) for each in layers}
+    after = {name: what_if.changed_trace(run.request, (Uniform.of(heads),)) for name, heads in changed.items()}
+    same = [name for name, each in after.items() if each.target_ids == trace.target_ids]
+    if len(same) in (0, len(after)):
         raise Undecided("Here the translation stays the same with all of these, or with none.")
-    changed = next(name for name in texts if name not in same)
+    other = next(name for name in after if name not in same)
     return Answer(
         Kind.SEVERAL,
         f"The translation stays the same with equal weights in {quoted_all(same)}.",
-        f"With equal weights in {quoted(changed)} it reads {translated(texts[changed].target_text)}",
-        tuple(Option(str(at), name) for at, name in enumerate(asked)),
-        frozenset(str(at) for at, name in enumerate(asked) if name in same),
+        f"With equal weights in {quoted(other)} it reads {translated(after[other].target_text)}",
+        tuple(Option(str(at), name) for at, name in enumerate(after)),
+        {str(at) for at, name in enumerate(after) if name in same},
         names=head_names(layer, head),
     )

@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from headlight.app import results
 from headlight.app.parameters import PARAMETERS
 from headlight.app.results import measures
-from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, measure, number_words, of_the_page
+from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, largest, measure, number_words, of_the_page
 from headlight.plots.numbers import signed
 from headlight.plots.tokens import quoted
 from transformer.arrays import softmax
@@ -17,12 +18,12 @@ from transformer.interpret.attention_block import Stages, compute_stages
 from transformer.interpret.head_patterns import is_word
 from transformer.interpret.trace import keys_of
 
-from .wording import MOST_OPTIONS, NEAR, head_names, readable
+from .wording import MOST_OPTIONS, NEAR, head_names, lead, readable
 
 SHAPE = ToyShape(batch=1, tokens=3, d_model=4, num_heads=1)  # small enough for pencil and paper
 SEEDS = range(1, 21)  # that the page offers
 NEAR_NUMBERS = 0.05  # between two options that are numbers
-BY_HAND = 0.05  # how far a number computed by hand may be rounded
+BY_HAND = 0.05  # rounding error of a number computed by hand
 _TABLES = {"query": "W_Q", "key": "W_K", "value": "W_V"}
 
 
@@ -32,12 +33,12 @@ def toy_projection(run: Run, seed: int, token: int, dimension: int, of: str = "q
 
     names: the example's address, token and dimension, table, its column and the token's row as lists, and bias.
     """
-    numbers, stages, names = _example(seed, token)
-    if of not in _TABLES or not 1 <= dimension <= SHAPE.d_model:
-        raise Undecided(f"The small example has queries, keys and values of {SHAPE.d_model} dimensions.")
-    row = numbers.x[0, token - 1]
-    column = getattr(numbers.parameters, f"w_{of}")[:, dimension - 1]
-    bias = float(getattr(numbers.parameters, f"b_{of}")[dimension - 1])
+    numbers, stages, names = _example(seed, token, dimension)
+    if of not in _TABLES:
+        raise Undecided(f"The small example has {', '.join(_TABLES)}.")
+    row, parameters = numbers.x[0, token - 1], numbers.parameters
+    column = getattr(parameters, f"w_{of}")[:, dimension - 1]
+    bias = float(getattr(parameters, f"b_{of}")[dimension - 1])
     value = float(getattr(stages, of)[0, token - 1, dimension - 1])
     terms = " + ".join(f"{_factor(x)} × {_factor(weight)}" for x, weight in zip(row, column, strict=True))
     return Answer(
@@ -47,13 +48,7 @@ def toy_projection(run: Run, seed: int, token: int, dimension: int, of: str = "q
         value=value,
         tolerance=BY_HAND,
         names=names
-        | {
-            "dimension": str(dimension),
-            "table": _TABLES[of],
-            "row": _listed(row),
-            "column": _listed(column),
-            "bias": number_words(bias),
-        },
+        | {"table": _TABLES[of], "row": _listed(row), "column": _listed(column), "bias": number_words(bias)},
     )
 
 
@@ -61,28 +56,36 @@ def toy_projection(run: Run, seed: int, token: int, dimension: int, of: str = "q
 def toy_best_key(run: Run, seed: int, token: int) -> Answer:
     """Ask which key of the small example has the largest product with a token's query; tokens count from 1.
 
-    names: the example's address, query, and key, the token whose key it is, from 1.
+    names: the example's address, query, and key, the token whose key it is.
     """
     _, stages, names = _example(seed, token)
-    products, weights = stages.products[0, 0, token - 1], stages.weights[0, 0, token - 1]
-    best = _plainest(weights)
+    products = stages.products[0, 0, token - 1]
+    best = _plainest(stages.weights[0, 0, token - 1])
+    query = stages.query[0, token - 1]
+    sums = [
+        f"{_token(key)}: "
+        + " + ".join(f"{_factor(q, 2)} × {_factor(k, 2)}" for q, k in zip(query, factors, strict=True))
+        + f" = {signed(products[key], 2)}"
+        for key, factors in enumerate(stages.key[0])
+    ]
+    options = tuple(
+        Option(str(key + 1), _token(key), _product_words(product, 2), float(product))
+        for key, product in enumerate(products)
+    )
     return Answer(
         Kind.ONE,
         f"The key of token {best + 1} has the largest product with the query of token {token}: "
         f"{signed(products[best], 2)}.",
-        _products_in_words(stages, token - 1),
-        tuple(
-            Option(str(key + 1), _token(key), "" if key == best else _told_product(product, 2))
-            for key, product in enumerate(products)
-        ),
-        frozenset({str(best + 1)}),
-        names=names | {"key": str(best + 1)},
+        f"{'; '.join(sums)}.",
+        options,
+        largest(options),
+        names=names | {"key": best},
     )
 
 
 @measure
 def toy_score(run: Run, seed: int, token: int) -> Answer:
-    """Ask what the division makes of a token's largest product in the small example; tokens count from 1.
+    """Ask for the score that the division makes of a token's largest product in the small example; tokens count from 1.
 
     names: the example's address, query, key, product, and d_k.
     """
@@ -90,14 +93,13 @@ def toy_score(run: Run, seed: int, token: int) -> Answer:
     key = int(stages.products[0, 0, token - 1].argmax())
     product, score = (float(part[0, 0, token - 1, key]) for part in (stages.products, stages.scores))
     root = number_words(np.sqrt(stages.d_k))
-    calculation = f"{signed(product, 2)} / √{stages.d_k} = {signed(product, 2)} / {root} = {signed(score, 2)}."
     return Answer(
         Kind.NUMBER,
         f"The score of token {token} for token {key + 1} is {signed(score, 2)}.",
-        calculation,
+        f"{signed(product, 2)} / √{stages.d_k} = {signed(product, 2)} / {root} = {signed(score, 2)}.",
         value=score,
         tolerance=BY_HAND,
-        names=names | {"key": str(key + 1), "product": signed(product, 2), "d_k": str(stages.d_k)},
+        names=names | {"key": key, "product": signed(product, 2), "d_k": stages.d_k},
     )
 
 
@@ -110,11 +112,11 @@ def toy_largest_weight(run: Run, seed: int, token: int) -> Answer:
     _, stages, names = _example(seed, token)
     weights = stages.weights[0, 0, token - 1]
     best = _plainest(weights)
-    without = softmax(stages.products[0, 0, token - 1]).max()
-    values = (weights[best], without, 1 / SHAPE.tokens)
-    if min(abs(one - other) for at, one in enumerate(values) for other in values[:at]) < NEAR_NUMBERS:
+    undivided = softmax(stages.products[0, 0, token - 1]).max()
+    values = [float(value) for value in (weights[best], undivided, 1 / SHAPE.tokens)]
+    if np.diff(np.sort(values)).min() < NEAR_NUMBERS:
         raise Undecided("In this row of the small example the possible answers lie too near one another.")
-    told = (
+    feedback = (
         "",
         "Softmax would give that without the division by √d_k.",
         f"That is an equal share of {SHAPE.tokens} tokens; softmax prefers the larger score.",
@@ -127,10 +129,10 @@ def toy_largest_weight(run: Run, seed: int, token: int) -> Answer:
         f"{powers}; {np.exp(scores[best]):.2f} / {np.exp(scores).sum():.2f} = {signed(weights[best], 2)}.",
         tuple(
             Option(name, signed(value, 2), words)
-            for name, value, words in zip(("softmax", "undivided", "equal"), values, told, strict=True)
+            for name, value, words in zip(("softmax", "undivided", "equal"), values, feedback, strict=True)
         ),
-        frozenset({"softmax"}),
-        names=names | {"key": str(best + 1)},
+        {"softmax"},
+        names=names | {"key": best},
     )
 
 
@@ -140,9 +142,7 @@ def toy_output(run: Run, seed: int, token: int, dimension: int) -> Answer:
 
     names: the example's address, query, dimension, and the values in it as a list.
     """
-    _, stages, names = _example(seed, token)
-    if not 1 <= dimension <= SHAPE.d_model:
-        raise Undecided(f"The small example has {SHAPE.d_model} dimensions.")
+    _, stages, names = _example(seed, token, dimension)
     weights, values = stages.weights[0, 0, token - 1], stages.value[0, :, dimension - 1]
     output = float(stages.concatenated[0, token - 1, dimension - 1])
     terms = " + ".join(f"{signed(float(w), 2)} × {_factor(v, 2)}" for w, v in zip(weights, values, strict=True))
@@ -152,7 +152,7 @@ def toy_output(run: Run, seed: int, token: int, dimension: int) -> Answer:
         f"{terms} = {signed(output, 2)}.",
         value=output,
         tolerance=BY_HAND,
-        names=names | {"dimension": str(dimension), "values": _listed(values, 2)},
+        names=names | {"values": _listed(values, 2)},
     )
 
 
@@ -165,25 +165,23 @@ def toy_masked(run: Run, seed: int, token: int) -> Answer:
     mask that does it.
     """
     numbers, stages, names = _example(seed, token)
-    ranked = np.argsort(-stages.weights[0, 0, token - 1], kind="stable")
+    most, target, *_ = np.argsort(-stages.weights[0, 0, token - 1], kind="stable")
     solution = np.zeros((1, SHAPE.tokens, SHAPE.tokens), dtype=bool)
-    solution[0, token - 1, ranked[0]] = True
+    solution[0, token - 1, most] = True
     solved = _weights_under(numbers, solution)[token - 1]
-    if solved[ranked[1]] < np.delete(solved, ranked[1]).max() + NEAR:
+    if solved.argmax() != target or lead(solved) < NEAR:
         raise Undecided("In this row of the small example two tokens are read nearly alike.")
-    target = int(ranked[1])
     weights = _weights_under(numbers, _flipped(run.address, names))[token - 1]
-    done = bool(weights[target] > np.delete(weights, target).max())
     return Answer(
         Kind.DO,
         f"The weights of token {token} are now {', '.join(map(_share, weights))}.",
         f"The scores of this row are {_listed(stages.scores[0, 0, token - 1], 2)}: mask the largest, in the row of "
-        f"token {token} the column of token {ranked[0] + 1}.",
-        done=done,
+        f"token {token} the column of token {most + 1}.",
+        done=bool(weights[target] > np.delete(weights, target).max()),
         names=names
         | {
             "key": _token(target),
-            "most": _token(int(ranked[0])),
+            "most": _token(most),
             "flipped": "".join("1" if cell else "0" for cell in solution.flatten()),
         },
     )
@@ -193,8 +191,8 @@ def toy_masked(run: Run, seed: int, token: int) -> Answer:
 def best_key(run: Run, kind: str) -> Answer:
     """Ask which key has the largest product with one query of the head shown first, in its plainest row.
 
-    names: layer, head and its first dimension, query and key (from 1), other_key (another one), word (what the row
-    predicts, in the encoder the row's own token), read (the token whose key it is), and d_k.
+    names: layer, head and its first dimension, query and key, other_key (another one), word (what the row predicts, in
+    the encoder the row's own token), read (the token whose key it is), and d_k.
     """
     trace = run.trace
     layer, head = results.default_head(run.request, kind)
@@ -205,51 +203,44 @@ def best_key(run: Run, kind: str) -> Answer:
     row = _plainest_row(
         weights, [is_word(word) and word != tokens[key] for word, key in zip(words, weights.argmax(1), strict=True)]
     )
-    word = words[row]
     products = np.where(stages.unmasked[0, row], stages.products[0, head, row], -np.inf)
     ranked = [int(key) for key in np.argsort(-products, kind="stable")[:MOST_OPTIONS] if np.isfinite(products[key])]
     if len({tokens[key] for key in ranked}) < len(ranked):
         raise Undecided("A word stands here twice, so that its name does not say which key is meant.")
     best = ranked[0]
+    options = tuple(
+        Option(str(key + 1), quoted(tokens[key]), _product_words(products[key]), float(products[key])) for key in ranked
+    )
     return Answer(
         Kind.ONE,
         f"The key of {quoted(tokens[best])} has the largest product with this query: {signed(products[best], 1)}.",
         "The largest products of this row: "
         + ", ".join(f"{quoted(tokens[key])} {signed(products[key], 1)}" for key in ranked)
         + ".",
-        tuple(
-            Option(str(key + 1), quoted(tokens[key]), "" if key == best else _told_product(products[key]))
-            for key in ranked
-        ),
-        frozenset({str(best + 1)}),
-        names={
-            **head_names(layer, head),
-            "dimension": str(head * stages.d_k + 1),
-            "query": str(row + 1),
-            "key": str(best + 1),
-            "other_key": str(ranked[-1] + 1),
-            "word": word,
-            "read": tokens[best],
-            "d_k": str(stages.d_k),
-        },
+        options,
+        largest(options),
+        names=head_names(layer, head)
+        | {"dimension": head * stages.d_k, "query": row, "key": best, "other_key": ranked[-1]}
+        | {"word": words[row], "read": tokens[best], "d_k": stages.d_k},
     )
 
 
-def _example(seed: int, token: int) -> tuple[ToyNumbers, Stages, dict[str, str]]:
-    """Return the small example of a seed, what it computes, and names: how an address asks for it, and its query."""
-    if seed not in SEEDS or not 1 <= token <= SHAPE.tokens:
+def _example(seed: int, token: int, dimension: int = 1) -> tuple[ToyNumbers, Stages, dict[str, Any]]:
+    """Return the small example of a seed, its results, and names: its address, the token, its query, the dimension."""
+    if seed not in SEEDS or not 1 <= token <= SHAPE.tokens or not 1 <= dimension <= SHAPE.d_model:
         raise Undecided(
-            f"The small example has {SHAPE.tokens} tokens, and seeds from {SEEDS.start} to {SEEDS.stop - 1}."
+            f"The small example has {SHAPE.tokens} tokens of {SHAPE.d_model} dimensions, and seeds from {SEEDS.start} "
+            f"to {SEEDS.stop - 1}."
         )
     numbers = toy_numbers(SHAPE, seed)
     names = {"seed": seed, "batch": SHAPE.batch, "tokens": SHAPE.tokens, "d_model": SHAPE.d_model}
-    names |= {"heads": SHAPE.num_heads, "token": token}
-    return numbers, numbers.stages(), {key: str(value) for key, value in names.items()} | {"query": _token(token - 1)}
+    names |= {"heads": SHAPE.num_heads, "token": token - 1, "dimension": dimension - 1}
+    return numbers, numbers.stages(), names | {"query": _token(token - 1)}
 
 
-def _flipped(address: Mapping[str, str], names: Mapping[str, str]) -> np.ndarray:
-    """Return which cells of the example's mask an address flips; none where it asks for another example."""
-    asked = {
+def _flipped(address: Mapping[str, str], names: Mapping[str, Any]) -> np.ndarray:
+    """Return the cells of the example's mask that an address flips; none where it shows another example."""
+    example = {
         "toy_block_seed": names["seed"],
         "toy_batch": names["batch"],
         "toy_tokens": names["tokens"],
@@ -257,12 +248,12 @@ def _flipped(address: Mapping[str, str], names: Mapping[str, str]) -> np.ndarray
         "toy_num_heads": names["heads"],
         "toy_mask": "none",
     }
-    cells = np.zeros((SHAPE.batch, SHAPE.tokens, SHAPE.tokens), dtype=bool)
+    shape = (SHAPE.batch, SHAPE.tokens, SHAPE.tokens)
     digits = address.get("toy_flipped", "")
-    is_ours = all(address.get(key, str(PARAMETERS[key].default)) == value for key, value in asked.items())
-    if not is_ours or not re.fullmatch(f"[01]{{{cells.size}}}", digits):
-        return cells
-    return np.array([digit == "1" for digit in digits]).reshape(cells.shape)
+    is_shown = all(address.get(key, str(PARAMETERS[key].default)) == str(value) for key, value in example.items())
+    if not is_shown or not re.fullmatch(f"[01]{{{np.prod(shape)}}}", digits):
+        return np.zeros(shape, dtype=bool)
+    return np.array([digit == "1" for digit in digits]).reshape(shape)
 
 
 def _weights_under(numbers: ToyNumbers, flipped: np.ndarray) -> np.ndarray:
@@ -273,35 +264,25 @@ def _weights_under(numbers: ToyNumbers, flipped: np.ndarray) -> np.ndarray:
 
 def _plainest(weights: np.ndarray) -> int:
     """Return the key that a row of the small example reads most. Raises Undecided where another is near."""
-    second, first = np.sort(weights)[-2:]
-    if first - second < NEAR:
+    if lead(weights) < NEAR:
         raise Undecided("In this row of the small example two tokens are read nearly alike.")
     return int(weights.argmax())
 
 
-def _plainest_row(weights: np.ndarray, taken: Sequence[bool]) -> int:
-    """Return the row, of those that are `taken`, in which one key is read most plainly. Raises Undecided."""
+def _plainest_row(weights: np.ndarray, eligible: Sequence[bool]) -> int:
+    """Return the eligible row in which one key is read most plainly. Raises Undecided."""
     if weights.shape[1] < 2:
         raise Undecided("There is only one key here, and nothing to compare.")
-    ordered = np.sort(weights, axis=1)
-    row = int(np.where((ordered[:, -2] > 0) & taken, ordered[:, -1] - ordered[:, -2], 0).argmax())
-    if not taken[row] or ordered[row, -1] - ordered[row, -2] < NEAR or not ordered[row, -2]:
-        raise Undecided("No row of this head reads one word clearly more than all others here.")
-    return row
-
-
-def _products_in_words(stages: Stages, row: int) -> str:
-    """Return how each product of a row of the small example comes about."""
-    query, keys = stages.query[0, row], stages.key[0]
-    sums = [
-        " + ".join(f"{_factor(q, 2)} × {_factor(k, 2)}" for q, k in zip(query, key, strict=True))
-        + f" = {signed(product, 2)}"
-        for key, product in zip(keys, stages.products[0, 0, row], strict=True)
+    leads = [
+        lead(row) if is_eligible and np.count_nonzero(row) > 1 else 0.0
+        for row, is_eligible in zip(weights, eligible, strict=True)
     ]
-    return "; ".join(f"{_token(key)}: {words}" for key, words in enumerate(sums)) + "."
+    if max(leads) < NEAR:
+        raise Undecided("No row of this head reads one word clearly more than all others here.")
+    return int(np.argmax(leads))
 
 
-def _told_product(value: float, digits: int = 1) -> str:
+def _product_words(value: float, digits: int = 1) -> str:
     return f"Its product with this query is {signed(value, digits)}."
 
 

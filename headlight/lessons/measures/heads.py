@@ -1,4 +1,4 @@
-"""Measures of what single heads do, and of what becomes of a translation without them."""
+"""Measures of single heads, and of translations without them."""
 
 from collections.abc import Sequence
 from difflib import SequenceMatcher
@@ -7,9 +7,9 @@ import numpy as np
 
 from headlight.app import results
 from headlight.app.results import what_if
-from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, measure, of_the_page, translated
+from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, largest, measure, of_the_page, translated
 from headlight.plots.names import kind_head_name, sentence_case
-from headlight.plots.numbers import pluralize
+from headlight.plots.numbers import pluralize, signed
 from transformer.interpret.head_patterns import HeadMeasures, Pattern, measure_heads, words_of
 from transformer.interpret.trace import masked_maps
 from transformer.interpret.what_if.importance import ABLATIONS, HeadImportance
@@ -29,7 +29,7 @@ NEIGHBOURS = {"next": Pattern.NEXT, "previous": Pattern.PREVIOUS}
 def head_of_dimension(run: Run) -> Answer:
     """Ask which head has a dimension of the queries: neighbouring ones make a head.
 
-    names: dimension (from 1), width (of all heads together), heads, d_k, layer, head (from 1).
+    names: dimension, width (of all heads together), heads, d_k, layer, head.
     """
     config = run.translator.model.config
     count, size = config.num_heads, config.d_k
@@ -40,21 +40,16 @@ def head_of_dimension(run: Run) -> Answer:
     first, last = right * size + 1, (right + 1) * size
     near = (right + 1 if right + 1 < count else right - 1, right - 1)
     options = list(dict.fromkeys((right, dimension % count, *near, count - 1, 0)))[:MOST_OPTIONS]
-    feedback = {head: f"It has the dimensions {head * size + 1} to {(head + 1) * size}." for head in options}
     return Answer(
         Kind.ONE,
         f"Head {right + 1} has the dimensions {first} to {last}.",
         f"Each head has {size} neighbouring dimensions: {dimension} of them come before, which fill {right} heads.",
-        tuple(Option(str(head), f"head {head + 1}", feedback[head]) for head in options),
-        frozenset({str(right)}),
-        names={
-            "dimension": str(dimension + 1),
-            "width": str(count * size),
-            "heads": str(count),
-            "d_k": str(size),
-            "layer": "1",
-            "head": str(right + 1),
-        },
+        tuple(
+            Option(str(head), f"head {head + 1}", f"It has the dimensions {head * size + 1} to {(head + 1) * size}.")
+            for head in options
+        ),
+        {str(right)},
+        names={"dimension": dimension, "width": count * size, "heads": count, "d_k": size, "layer": 0, "head": right},
     )
 
 
@@ -62,26 +57,28 @@ def head_of_dimension(run: Run) -> Answer:
 def neighbour_head(run: Run, pattern: str) -> Answer:
     """Ask which head of the encoder reads the "next" or the "previous" token most often in this sentence.
 
-    names: layer and head (from 1), head_name, rows.
+    names: layer, head, head_name, rows.
     """
     heads = _neighbour_heads(run, pattern)
-    best, chosen = heads[0], NEIGHBOURS[pattern]
+    best, reads = heads[0], NEIGHBOURS[pattern]
+    options = tuple(
+        Option(
+            key_of(head),
+            name_of(head),
+            f"It reads the {pattern} token {in_rows(head, reads)}.",
+            float(head.counts[reads].rows),
+        )
+        for head in heads
+    )
     return Answer(
         Kind.ONE,
-        f"{sentence_case(name_of(best))} reads the {pattern} token {in_rows(best, chosen)}.",
-        f"Rows whose largest weight is on the {pattern} token, out of {best.counts[chosen].eligible}: "
-        + "; ".join(f"{name_of(head)}: {head.counts[chosen].rows}" for head in heads)
+        f"{sentence_case(name_of(best))} reads the {pattern} token {in_rows(best, reads)}.",
+        f"Rows whose largest weight is on the {pattern} token, out of {best.counts[reads].eligible}: "
+        + "; ".join(f"{name_of(head)}: {head.counts[reads].rows}" for head in heads)
         + ".",
-        tuple(
-            Option(
-                key_of(head),
-                name_of(head),
-                f"It reads the {pattern} token {in_rows(head, chosen)}.",
-            )
-            for head in heads
-        ),
-        frozenset({key_of(best)}),
-        names={**names_of(best), "rows": in_rows(best, chosen)},
+        options,
+        largest(options),
+        names=names_of(best) | {"rows": in_rows(best, reads)},
     )
 
 
@@ -109,30 +106,31 @@ def _neighbour_heads(run: Run, pattern: str) -> list[HeadMeasures]:
 def without_neighbour_head(run: Run, pattern: str) -> Answer:
     """Ask what becomes of the translation without the head that reads the "next" or the "previous" token.
 
-    names: as `neighbour_head`, and off (the head as an address has it), loss (of log P in nats).
+    names: as `neighbour_head`, and off (the head), loss (of log P in nats) and changed (words and marks).
     """
-    found = neighbour_head(run, pattern)
-    head = HeadRef(AttentionKind.ENCODER, *(int(found.names[name]) - 1 for name in ("layer", "head")))
+    neighbour = neighbour_head(run, pattern).names
+    head = HeadRef(AttentionKind.ENCODER, neighbour["layer"], neighbour["head"])
     loss = float(what_if.importance(run.request, Zero.name).total(head.kind)[head.layer, head.head])
     before, after = run.trace, what_if.changed_trace(run.request, (Zero.of(head),))
-    count = changed_words(words_of(before.target_tokens), words_of(after.target_tokens))
-    name = kind_head_name(head)
-    share = count / max(1, len(words_of(before.target_tokens)))
+    words = words_of(before.target_tokens)
+    count = changed_words(words, words_of(after.target_tokens))
+    share = count / max(1, len(words))
     if abs(share - 0.5) <= NEAR:
         raise Undecided("About half of the translation changes without the head that reads its neighbour.")
     outcome = "one word or mark changes" if count == 1 else f"{count or 'no'} words or marks change"
     feedback = f"Without it log P of the old translation {moved(loss)}."
+    labels = {
+        "same": "it stays the same",
+        "some": "some of its words or marks change",
+        "most": "most of its words or marks change",
+    }
     return Answer(
         Kind.ONE,
-        f"Without {name}, {outcome}; log P of the old translation {moved(loss)}.",
+        f"Without {kind_head_name(head)}, {outcome}; log P of the old translation {moved(loss)}.",
         f"With it: {translated(before.target_text)} Without it: {translated(after.target_text)}",
-        (
-            Option("same", "it stays the same", feedback),
-            Option("some", "some of its words or marks change", feedback),
-            Option("most", "most of its words or marks change", feedback),
-        ),
-        frozenset({"same" if not count else "some" if share < 0.5 else "most"}),
-        names={**found.names, "off": head.address},
+        tuple(Option(name, label, feedback) for name, label in labels.items()),
+        {"same" if not count else "some" if share < 0.5 else "most"},
+        names={**neighbour, "off": head, "loss": signed(loss, 2), "changed": count},
     )
 
 
@@ -157,7 +155,6 @@ def heads_that_change(run: Run) -> Answer:
         "half": f"{few + 1} to {most['half']}",
         "more": f"more than {most['half']}",
     }
-    found = next(name for name, limit in most.items() if number <= limit)
     return Answer(
         Kind.ONE,
         f"{number or 'None'} of {heads} heads {'changes' if number < 2 else 'change'} it alone.",
@@ -166,8 +163,8 @@ def heads_that_change(run: Run) -> Answer:
             Option(name, label, f"It is {'more' if number > most[name] else 'fewer'} than that.")
             for name, label in labels.items()
         ),
-        frozenset({found}),
-        names={"heads": str(heads), "count": str(number)},
+        {next(name for name, limit in most.items() if number <= limit)},
+        names={"heads": heads, "count": number},
     )
 
 
@@ -175,10 +172,9 @@ def heads_that_change(run: Run) -> Answer:
 def most_missed(run: Run) -> Answer:
     """Ask without which head the translation loses most: the most missed one of each kind, or the best aligner.
 
-    names: off (the head as an address has it), head_name, loss (in nats).
+    names: off (the head), head_name, aligner (the name of the best aligner).
     """
-    importance = what_if.importance(run.request, Zero.name)
-    ranked = importance.ranked()
+    ranked = what_if.importance(run.request, Zero.name).ranked()
     losses = dict(ranked)
     aligner = HeadRef(AttentionKind.CROSS, *results.default_head(run.request, "cross"))
     of_kinds = [next(head for head, _ in ranked if head.kind == kind) for kind in AttentionKind]
@@ -187,14 +183,16 @@ def most_missed(run: Run) -> Answer:
     if len(heads) < 2 or losses[best] < MISSED or losses[best] - losses[heads[1]] < NEAR_NATS:
         raise Undecided("No head is missed much here, or two are missed alike.")
     name = {head: kind_head_name(head) for head in heads}
-    feedback = {head: f"Without it log P {moved(losses[head])}." for head in heads}
+    options = tuple(
+        Option(head.address, name[head], f"Without it log P {moved(losses[head])}.", losses[head]) for head in heads
+    )
     return Answer(
         Kind.ONE,
         f"Without {name[best]}, log P of the translation {moved(losses[best])} nats, the most of all heads.",
         "Without each: " + "; ".join(f"{name[head]}: log P {moved(losses[head])}" for head in heads) + ".",
-        tuple(Option(head.address, name[head], feedback[head]) for head in heads),
-        frozenset({best.address}),
-        names={"off": best.address, "head_name": name[best], "aligner": name[aligner]},
+        options,
+        largest(options),
+        names={"off": best, "head_name": name[best], "aligner": name[aligner]},
     )
 
 
@@ -215,16 +213,15 @@ def break_with_few(run: Run) -> Answer:
     now = what_if.changed_trace(run.request, tuple(map(ablate.of, off))) if off else run.trace
     done = now.target_ids != run.trace.target_ids
     without = f"Without {pluralize(len(off), 'head')}"
-    feedback = f"{without} the translation stays the same." if off else "No head is off yet."
+    truth = f"{without} the translation stays the same." if off else "No head is off yet."
     if done:
-        reads = f"{without} it reads {translated(now.target_text)}"
-        feedback = f"{reads} In the order of their loss it takes {len(enough)}."
+        truth = f"{without} it reads {translated(now.target_text)} In the order of their loss it takes {len(enough)}."
     return Answer(
         Kind.DO,
-        feedback,
+        truth,
         f"Switch heads off in the order of their loss: after {len(enough)} the translation changes.",
         done=done,
-        names={"least": str(len(enough)), "off": heads_address(enough)},
+        names={"least": len(enough), "off": heads_address(enough)},
     )
 
 

@@ -1,9 +1,9 @@
-"""Measures of how a model learns: of the replay of its training, its learning rate, and a training under way."""
+"""Measures of learning: of the replay of a training, and of a training under way."""
 
 import textwrap
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -38,21 +38,25 @@ OF_THE_TASK = "reverse"  # the checkpoint whose training stands for a live one o
 class _Replayed:
     """A checkpoint's replay, the trajectory of the run's sentence or else the first one, and its first training's end.
 
-    end: the number of the snapshots up to which one and the same training goes, the last of them included.
+    end: index of the last snapshot of the first training.
     """
 
     replay: TrainingReplay
     trajectory: ProbeTrajectory
     end: int
 
-    @property
-    def names(self) -> dict[str, str]:
-        """Return probe, its target, and updates: how long the training is."""
-        return {
+    def names(self, kind: str = "cross", snapshot: int | None = None) -> dict[str, Any]:
+        """Return probe, target, updates, kind and its head that changed most, and the update of a snapshot if given."""
+        _, (layer, head) = self.focus(kind)
+        names = {
             "probe": self.trajectory.source_text,
             "target": self.trajectory.target_text,
             "updates": f"{self.replay.steps[-1]:,}",
+            "kind": kind,
+            **head_names(layer, head),
+            "head_name": f"{kind_words(kind)} {one_head_name(layer, head)}",
         }
+        return names if snapshot is None else names | {"snapshot": self.replay.steps[snapshot]}
 
     @property
     def during(self) -> str:
@@ -63,24 +67,41 @@ class _Replayed:
         """Return the update of a snapshot, as it is written."""
         return f"update {self.replay.steps[snapshot]:,}"
 
+    def focus(self, kind: str) -> tuple[Focus, tuple[int, int]]:
+        """Return a kind's focus, and the head that changed most, with which the replay begins. Raises Undecided."""
+        focus = focus_of(self.replay, self.trajectory, kind)
+        if not focus.known:
+            raise Undecided("In this sentence no row has more than one key to read.")
+        return focus, focus.most_changed()
+
+    def sharpening(self, kind: str) -> np.ndarray:
+        """Return the focus of the head that changed most at each snapshot of the first training."""
+        focus, head = self.focus(kind)
+        return np.asarray(focus.values[: self.end + 1, *head], dtype=np.float64)
+
+    @property
+    def losses(self) -> np.ndarray:
+        """Return the loss at each snapshot of the first training: the first known one before the first update's."""
+        steps, losses = self.replay.losses.T
+        return np.interp(self.replay.steps, steps, losses)[: self.end + 1]
+
 
 @measure
 def first_output(run: Run) -> Answer:
     """Ask what the model writes before its first update.
 
-    names: probe, target, updates, and those of `_head_names`.
+    names: those of `_Replayed`, tokens (how many it writes) and most (how many of them are the commonest one).
     """
     replayed = _replayed(run)
-    training = results.translator(run.request.checkpoint).checkpoint.training
+    training = run.translator.checkpoint.training
     if replayed.replay.steps[0] or ("warm_start" in training and not begins_at_random(training)):
         raise Undecided("This replay does not begin with random weights.")
     written = replayed.trajectory.outputs[0]
-    tokens = [piece.id for piece in results.translator(run.request.checkpoint).tokenizer.pieces(written)]
+    tokens = [piece.id for piece in run.translator.tokenizer.pieces(written)]
     most = max(Counter(tokens).values(), default=0)
     share = most / len(tokens) if tokens else 0.0
     if VARIES < share < REPEATS:
         raise Undecided("What it writes at first is neither plainly one token nor plainly many.")
-    found = "nothing" if not tokens else "repeats" if share >= REPEATS else "varies"
     labels = {
         "repeats": "one token again and again",
         "varies": "many different tokens without any sense",
@@ -92,9 +113,9 @@ def first_output(run: Run) -> Answer:
         Kind.ONE,
         f"Before the first update it writes: {_quoted(written)}",
         f"Look at the replay at update 0. {counted}",
-        tuple(Option(name, label, "" if name == found else counted) for name, label in labels.items()),
-        frozenset({found}),
-        names={**replayed.names, **_head_names("cross", *_focus(replayed, "cross")[1])},
+        tuple(Option(name, label, counted) for name, label in labels.items()),
+        {"nothing" if not tokens else "repeats" if share >= REPEATS else "varies"},
+        names=replayed.names() | {"tokens": len(tokens), "most": most},
     )
 
 
@@ -102,7 +123,7 @@ def first_output(run: Run) -> Answer:
 def first_right(run: Run) -> Answer:
     """Ask at which snapshot the model writes the target for the first time.
 
-    names: probe, target, updates, snapshot, and those of `_head_names`.
+    names: those of `_Replayed`.
     """
     replayed = _replayed(run)
     outputs, target = replayed.trajectory.outputs, replayed.trajectory.target_text
@@ -110,22 +131,18 @@ def first_right(run: Run) -> Answer:
     if not any(right) or right[0]:
         raise Undecided("At no snapshot does it write this sentence's target for the first time.")
     first, steps = right.index(True), replayed.replay.steps
-    ordered = sorted({first, *(_nearest(steps, factor * steps[first]) for factor in FACTORS)})
-    told = {at: f"By then it wrote: {_quoted(outputs[at])}" for at in ordered}
-    told |= {at: "By then it wrote it, but not for the first time." for at in ordered if right[at] and at > first}
-    if len(ordered) < 2:
+    snapshots = sorted({first, *(_nearest(steps, factor * steps[first]) for factor in FACTORS)})
+    feedback = {at: f"By then it wrote: {_quoted(outputs[at])}" for at in snapshots}
+    feedback |= {at: "By then it wrote it, but not for the first time." for at in snapshots if right[at] and at > first}
+    if len(snapshots) < 2:
         raise Undecided("The replay of this model's training has too few snapshots to choose from.")
     return Answer(
         Kind.ONE,
-        f"The first snapshot at which it writes the target is {replayed.update(first)} of {replayed.names['updates']}.",
+        f"The first snapshot at which it writes the target is {replayed.update(first)} of {steps[-1]:,}.",
         f"At the snapshot before, {replayed.update(first - 1)}, it still wrote: {_quoted(outputs[first - 1])}",
-        tuple(Option(str(steps[at]), replayed.update(at), told[at]) for at in ordered),
-        frozenset({str(steps[first])}),
-        names={
-            **replayed.names,
-            "snapshot": str(steps[first]),
-            **_head_names("cross", *_focus(replayed, "cross")[1]),
-        },
+        tuple(Option(str(steps[at]), replayed.update(at), feedback[at]) for at in snapshots),
+        {str(steps[first])},
+        names=replayed.names(snapshot=first),
     )
 
 
@@ -133,40 +150,32 @@ def first_right(run: Run) -> Answer:
 def loss_or_head(run: Run, kind: str) -> Answer:
     """Ask which comes first: half the fall of the loss, or half the sharpening of the kind's head that changed most.
 
-    Both are followed to the end of the first training. names: probe, target, updates, snapshot (where the head is half
-    as sharp), kind, layer and head (from 1), head_name, spread and sharp: its rows' largest weight at both ends.
+    Both are followed to the end of the first training. names: those of `_Replayed` (snapshot: where the head is half
+    as sharp), at_loss, spread and sharp: its rows' largest weight at both ends.
     """
     replayed = _replayed(run)
-    focus, (layer, head) = _focus(replayed, kind)
-    half = _half_way(focus.values[: replayed.end + 1, layer, head])
-    at_loss = _half_of_loss(replayed)
+    values, losses = replayed.sharpening(kind), replayed.losses
+    half, at_loss = _half_way(values), int((losses <= (losses[0] + losses[-1]) / 2).argmax())
     if half == at_loss:
         raise Undecided("Here both come between the same two snapshots.")
-    found = "loss" if at_loss < half else "head"
-    begin, middle, end = (percent(focus.values[at, layer, head]) for at in (0, half, replayed.end))
-    losses = [f"{loss:.2f}" for loss in _losses(replayed)[[0, at_loss, replayed.end]]]
-    name = one_head_name(layer, head)
-    told = {
-        "loss": f"It goes from {losses[0]} to {losses[2]} {replayed.during}, past half at {replayed.update(at_loss)}.",
+    begin, middle, end = (percent(values[at]) for at in (0, half, -1))
+    feedback = {
+        "loss": f"It goes from {losses[0]:.2f} to {losses[-1]:.2f} {replayed.during}, past half at "
+        f"{replayed.update(at_loss)}.",
         "head": f"Its rows' largest weight goes from {begin} to {end}, past half at {replayed.update(half)}.",
     }
     labels = {"loss": "half of the fall of the loss", "head": "half of the sharpening of this head"}
+    names = replayed.names(kind, half)
     return Answer(
         Kind.ONE,
         f"The loss passes half of its fall at {replayed.update(at_loss)}, the head half of its sharpening at "
         f"{replayed.update(half)}.",
-        f"The loss is halfway down at {(_losses(replayed)[0] + _losses(replayed)[replayed.end]) / 2:.2f}, lower from "
-        f"{replayed.update(at_loss)} on. {sentence_case(name)} goes from {begin} to {end}: at "
+        f"The loss is halfway down at {(losses[0] + losses[-1]) / 2:.2f}, lower from {replayed.update(at_loss)} on. "
+        f"{sentence_case(one_head_name(names['layer'], names['head']))} goes from {begin} to {end}: at "
         f"{replayed.update(half)} it is {middle}.",
-        tuple(Option(each, label, told[each]) for each, label in labels.items()),
-        frozenset({found}),
-        names={
-            **replayed.names,
-            "snapshot": str(replayed.replay.steps[half]),
-            "spread": begin,
-            "sharp": end,
-            **_head_names(kind, layer, head),
-        },
+        tuple(Option(name, label, feedback[name]) for name, label in labels.items()),
+        {"loss" if at_loss < half else "head"},
+        names=names | {"at_loss": replayed.replay.steps[at_loss], "spread": values[0], "sharp": values[-1]},
     )
 
 
@@ -174,17 +183,16 @@ def loss_or_head(run: Run, kind: str) -> Answer:
 def first_sharp_kind(run: Run) -> Answer:
     """Ask in which kind of attention the head that changed most is half as sharp first.
 
-    names: probe, target, updates, snapshot, kind, layer and head (from 1) of the first one.
+    names: those of `_Replayed` for the first kind.
     """
     replayed = _replayed(run)
-    half, heads, told = {}, {}, {}
+    half, feedback = {}, {}
     for kind in map(str, AttentionKind):
-        focus, heads[kind] = _focus(replayed, kind)
-        values = focus.values[: replayed.end + 1, *heads[kind]]
+        values = replayed.sharpening(kind)
         half[kind] = _half_way(values)
-        told[kind] = (
-            f"Its {one_head_name(*heads[kind])} goes from {percent(values[0])} to {percent(values[-1])} and "
-            f"is past half of that at {replayed.update(half[kind])}."
+        feedback[kind] = (
+            f"Its {one_head_name(*replayed.focus(kind)[1])} goes from {percent(values[0])} to {percent(values[-1])} "
+            f"and is past half of that at {replayed.update(half[kind])}."
         )
     first, second = sorted(half, key=lambda kind: half[kind])[:2]
     if half[first] == half[second]:
@@ -193,14 +201,13 @@ def first_sharp_kind(run: Run) -> Answer:
         Kind.ONE,
         f"First comes {kind_words(first)}, at {replayed.update(half[first])}; the next one only at "
         f"{replayed.update(half[second])}.",
-        " ".join(f"{sentence_case(kind_words(kind))}: {words[0].lower()}{words[1:]}" for kind, words in told.items()),
-        tuple(Option(kind, kind_words(kind), words) for kind, words in told.items()),
-        frozenset({first}),
-        names={
-            **replayed.names,
-            "snapshot": str(replayed.replay.steps[half[first]]),
-            **_head_names(first, *heads[first]),
-        },
+        " ".join(f"{sentence_case(kind_words(kind))}: {text[0].lower()}{text[1:]}" for kind, text in feedback.items()),
+        tuple(
+            Option(kind, kind_words(kind), text, float(replayed.replay.steps[half[kind]]))
+            for kind, text in feedback.items()
+        ),
+        {first},
+        names=replayed.names(first, half[first]),
     )
 
 
@@ -218,31 +225,33 @@ def path_through_map(run: Run) -> Answer:
         task, replay = OF_THE_TASK, replays.replay(results.checkpoint(OF_THE_TASK))
     else:
         raise Undecided("Here is no training of this task yet.")
-    largest = replay.trajectories[0].cross[-1].argmax(axis=-1)  # layers heads queries
-    rows = np.arange(largest.shape[-1])
-    count = len(rows)
-    counts = {"main": _longest(largest - rows), "other": _longest(largest + rows)}
+    keys = replay.trajectories[0].cross[-1].argmax(axis=-1)  # layers heads queries
+    rows = np.arange(keys.shape[-1])
+    counts = {"main": _longest(keys - rows), "other": _longest(keys + rows)}
     longest = max(counts, key=lambda name: counts[name])
-    found = longest if counts[longest] > count / 2 else "none"
-    if found != "none" and abs(counts["main"] - counts["other"]) < count / 4:
+    outcome = longest if counts[longest] > len(rows) / 2 else "none"
+    if outcome != "none" and abs(counts["main"] - counts["other"]) < len(rows) / 4:
         raise Undecided("By now this training has no plain path through a map.")
-    labels = {
-        "main": "the one from top left to bottom right",
-        "other": "the one from top right to bottom left",
-        "none": "no diagonal: there will be no path",
-    }
-    told = {name: f"At most {counts[name]} of {count} rows lie on one line parallel to it." for name in counts}
-    told["none"] = f"In one head {counts[longest]} of {count} rows lie on one line."
-    line = {"main": "top left to bottom right", "other": "top right to bottom left"}[longest]
+    lines = {"main": "top left to bottom right", "other": "top right to bottom left"}
+    options = [
+        Option(
+            name,
+            f"the one from {line}",
+            f"At most {counts[name]} of {len(rows)} rows lie on one line parallel to it.",
+            float(counts[name]),
+        )
+        for name, line in lines.items()
+    ]
+    neither = f"In one head {counts[longest]} of {len(rows)} rows lie on one line."
     return Answer(
         Kind.ONE,
-        f"At update {replay.steps[-1]:,} of a training on “{task}”, {counts[longest]} of {count} rows of one head have "
-        f"their largest weight on one line, parallel to that from {line}.",
+        f"At update {replay.steps[-1]:,} of a training on “{task}”, {counts[longest]} of {len(rows)} rows of one head "
+        f"have their largest weight on one line, parallel to that from {lines[longest]}.",
         "To write the first letter it must read the last one, to write the second the one before it."
         if task == Task.REVERSE
         else "To write the first letter it must read the first one, to write the second the one after it.",
-        tuple(Option(name, label, told[name]) for name, label in labels.items()),
-        frozenset({found}),
+        (*options, Option("none", "no diagonal: there will be no path", neither)),
+        {outcome},
         names={"task": task},
     )
 
@@ -253,18 +262,16 @@ def learned_live(run: Run) -> Answer:
     """Ask for a live training that reaches its goal; the address names it. names: goal, the exact match to reach."""
     view = _job(run)
     status = view.status if view else None
-    if view is None:
-        told = "No training has been started here yet."
-    elif status and status.end == "goal":
-        told = f"After {pluralize(status.update, 'update')} it writes {exact_match_text(status)} entirely right."
-    else:
-        told = state_text(view)
+    done = bool(status and status.end == "goal")
+    truth = state_text(view) if view else "No training has been started here yet."
+    if status and done:
+        truth = f"After {pluralize(status.update, 'update')} it writes {exact_match_text(status)} entirely right."
     return Answer(
         Kind.DO,
-        told,
+        truth,
         "Press “Start training”, and wait: the training ends by itself when it has reached its goal.",
-        done=bool(status and status.end == "goal"),
-        names={"goal": percent((view.settings if view else ToySettings()).goal)},
+        done=done,
+        names={"goal": (view.settings if view else ToySettings()).goal},
     )
 
 
@@ -289,42 +296,16 @@ def _replayed(run: Run) -> _Replayed:
     return _Replayed(replay, trajectory, int(np.searchsorted(replay.steps, last, side="right")) - 1)
 
 
-def _focus(replayed: _Replayed, kind: str) -> tuple[Focus, tuple[int, int]]:
-    """Return a kind's focus, and the head that changed most, with which the replay begins."""
-    focus = focus_of(replayed.replay, replayed.trajectory, kind)
-    if not focus.known:
-        raise Undecided("In this sentence no row has more than one key to read.")
-    return focus, focus.most_changed()
-
-
 def _nearest(steps: np.ndarray, update: float) -> int:
     """Return the snapshot nearest to an update, but the one at 0, by their ratio."""
     return 1 + int(np.abs(np.log(steps[1:] / update)).argmin())
 
 
-def _half_way(values: Sequence[float] | np.ndarray) -> int:
+def _half_way(values: np.ndarray) -> int:
     """Return the first snapshot past half of the way from the first to the last. Raises Undecided without a rise."""
-    values = np.asarray(values, dtype=np.float64)
     if values[-1] - values[0] < RISE:
         raise Undecided("In this training a head hardly becomes sharper.")
     return int((values >= (values[0] + values[-1]) / 2).argmax())
-
-
-def _losses(replayed: _Replayed) -> np.ndarray:
-    """Return the loss at each snapshot, as the replay has it: the first one known before the first update's."""
-    steps, losses = replayed.replay.losses.T
-    return np.asarray(np.interp(replayed.replay.steps, steps, losses))
-
-
-def _half_of_loss(replayed: _Replayed) -> int:
-    losses = _losses(replayed)[: replayed.end + 1]
-    return int((losses <= (losses[0] + losses[-1]) / 2).argmax())
-
-
-def _head_names(kind: str, layer: int, head: int) -> dict[str, str]:
-    """Return kind, layer and head (from 1) as an address has them, and head_name with its kind."""
-    names = head_names(layer, head)
-    return {"kind": kind, **names, "head_name": f"{kind_words(kind)} {names['head_name']}"}
 
 
 def _longest(lines: np.ndarray) -> int:

@@ -1,6 +1,6 @@
-"""Measures of the masks: what a row may read, and what leaks where it may read what comes later."""
+"""Measures of the masks: the tokens that a row may read, and the leaks from later ones without the causal mask."""
 
-from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
@@ -13,25 +13,25 @@ from transformer.data.tokenizer import SPACE
 from transformer.interpret.mask_ablation import MaskedPass, leaked_weights, leakiest_head, rows_that_may_leak
 from transformer.interpret.trace import Trace
 
-from .wording import MOST_OPTIONS, NEAR, NEAR_CHANCES, head_names, readable
+from .wording import MOST_OPTIONS, NEAR, NEAR_CHANCES, head_names, in_percent, readable
 
 
 @measure
 def open_cells(run: Run) -> Answer:
     """Ask how many tokens a row of the decoder's self-attention may read, in the middle of the translation.
 
-    names: layer and head of the decoder to begin with and its first dimension, row (from 1), fed (its own token), and
-    length, how many are fed.
+    names: layer and head of the decoder to begin with and its first dimension, row, fed (its own token), and length,
+    how many are fed.
     """
     trace = run.trace
     length = len(trace.decoder_input_tokens)
     if length < 5:
         raise Undecided("This translation is too short: its rows are all nearly the first or the last.")
-    row = _plain_rows(trace, range(2, length - 1))[0] + 1
+    row = _plain_rows(trace, range(2, length - 1))[0]
     layer, head = results.default_head(run.request, "decoder")
     mask = measures.padded_batch(run.request, run.request.text).target_mask[0, 0]
-    may_read = int(mask[row - 1].sum())
-    told = {
+    may_read = int(mask[row].sum())
+    feedback = {
         may_read: "",
         may_read - 1: "That leaves out the row's own token, which it is fed.",
         may_read + 1: "That would be one too many: the very token that it is to predict.",
@@ -39,17 +39,14 @@ def open_cells(run: Run) -> Answer:
     }
     return Answer(
         Kind.ONE,
-        f"Row {row} may read {pluralize(may_read, 'token')}: its own and all before it.",
-        f"Row {row} is fed token {row}: it and the {row - 1} before it are open, the {length - row} after it are not.",
-        tuple(Option(str(count), pluralize(count, "token"), words) for count, words in told.items()),
-        frozenset({str(may_read)}),
-        names={
-            **head_names(layer, head),
-            "dimension": str(head * run.translator.model.config.d_k + 1),
-            "row": str(row),
-            "fed": readable(trace.decoder_input_tokens)[row - 1],
-            "length": str(length),
-        },
+        f"Row {row + 1} may read {pluralize(may_read, 'token')}: its own and all before it.",
+        f"Row {row + 1} is fed token {row + 1}: it and the {row} before it are open, the {length - row - 1} after it "
+        "are not.",
+        tuple(Option(str(count), pluralize(count, "token"), text) for count, text in feedback.items()),
+        {str(may_read)},
+        names=head_names(layer, head)
+        | {"dimension": head * run.translator.model.config.d_k, "row": row, "length": length}
+        | {"fed": readable(trace.decoder_input_tokens)[row]},
     )
 
 
@@ -57,18 +54,12 @@ def open_cells(run: Run) -> Answer:
 def leak_effect(run: Run) -> Answer:
     """Ask what becomes of the next tokens' probabilities when every row may read what comes later.
 
-    names: layer and head of the decoder to begin with.
+    names: layer and head of the decoder to begin with, and both means, with_mask and without_mask.
     """
     before, after, _ = _probabilities(run)
     mean, without = float(before.mean()), float(after.mean())
     if abs(mean - without) < NEAR_CHANCES:
         raise Undecided("Without the mask the probabilities of this sentence stay nearly the same.")
-    right = "fall" if without < mean else "rise"
-    told = {
-        "rise": "That would be copying. When should it have learned that?",
-        "fall": "Then a look ahead would disturb it more than help.",
-        "same": "Then a look ahead would count for nothing.",
-    } | {right: ""}
     return Answer(
         Kind.ONE,
         f"Their mean goes from {percent(mean)} to {percent(without)}. In training the mask was on: it never had a "
@@ -76,12 +67,12 @@ def leak_effect(run: Run) -> Answer:
         f"Their mean over {pluralize(len(before), 'step')} is {percent(mean)} with the mask and {percent(without)} "
         "without it.",
         (
-            Option("rise", "they rise", told["rise"]),
-            Option("fall", "they fall", told["fall"]),
-            Option("same", "they hardly change", told["same"]),
+            Option("rise", "they rise", "That would be copying. When should it have learned that?"),
+            Option("fall", "they fall", "Then a look ahead would disturb it more than help."),
+            Option("same", "they hardly change", "Then a look ahead would count for nothing."),
         ),
-        frozenset({right}),
-        names=_first_head(run),
+        {"fall" if without < mean else "rise"},
+        names=_first_head(run) | {"with_mask": mean, "without_mask": without},
     )
 
 
@@ -98,17 +89,20 @@ def leak_spared(run: Run) -> Answer:
     if len(losing) < 2 or abs(losses[last]) > NEAR_CHANCES:
         raise Undecided("Without the mask this sentence does not lose enough to tell its last token from the others.")
     labels = {at: quoted_at(tokens, steps[at], "step") for at in (*losing, last)}
-    changes = _changes(before, after, labels)
+    changes = {
+        at: f"from {format_probability(float(before[at]))} to {format_probability(float(after[at]))}" for at in labels
+    }
+    listed = "; ".join(f"{labels[at]} {changes[at]}" for at in sorted(labels))
     return Answer(
         Kind.ONE,
         f"{labels[last]} goes {changes[last]}: its row is the last one, with nothing after it to be read.",
-        _all_changes(labels, changes),
+        f"The probabilities with the mask and without: {listed}.",
         tuple(
-            Option(str(steps[at] + 1), label, "" if at == last else f"Its probability goes {changes[at]}.")
+            Option(str(steps[at] + 1), label, f"Its probability goes {changes[at]}.", float(losses[at]))
             for at, label in labels.items()
         ),
-        frozenset({str(steps[last] + 1)}),
-        names={**_first_head(run), "token": tokens[steps[last]]},
+        {str(steps[last] + 1)},
+        names=_first_head(run) | {"token": tokens[steps[last]]},
     )
 
 
@@ -116,14 +110,14 @@ def leak_spared(run: Run) -> Answer:
 def leaked_weight(run: Run) -> Answer:
     """Ask what percentage of its weight a row gives to later tokens without the mask, in the head that leaks most.
 
-    names: that head's layer and head.
+    names: layer and head.
     """
     masked, disabled = _passes(run)
-    place = leakiest_head(masked, disabled, "decoder", 0)
-    if place is None or len(run.trace.target_tokens) < 3:
+    head = leakiest_head(masked, disabled, "decoder", 0)
+    if head is None or len(run.trace.target_tokens) < 3:
         raise Undecided("This translation is too short for anything to leak.")
     rows = rows_that_may_leak(masked, disabled, "decoder", 0)
-    leaks = leaked_weights(masked, disabled, "decoder", 0)[place][rows]
+    leaks = leaked_weights(masked, disabled, "decoder", 0)[head][rows]
     mean = float(leaks.mean())
     if mean < NEAR:
         raise Undecided("Without the mask no head of this model reads later tokens much here.")
@@ -131,10 +125,8 @@ def leaked_weight(run: Run) -> Answer:
         Kind.NUMBER,
         f"Without the mask a row of this head gives {percent(mean)} of its weight to later tokens on average.",
         f"Row by row, without the last, it leaks {', '.join(map(percent, leaks))}. Their mean is {percent(mean)}.",
-        value=100 * mean,
-        tolerance=100 * NEAR,
-        bounds=(0.0, 100.0),
-        names=head_names(*place),
+        **in_percent(mean),
+        names=head_names(*head),
     )
 
 
@@ -142,7 +134,7 @@ def leaked_weight(run: Run) -> Answer:
 def shifted_row(run: Run) -> Answer:
     """Ask which token a row of the decoder is to predict in training, by the token that it is fed.
 
-    names: row (from 1), fed, following, layer and head of the decoder to begin with.
+    names: row, fed, following, layer and head of the decoder to begin with.
     """
     trace = run.trace
     row = _distinct_row(trace)
@@ -157,15 +149,10 @@ def shifted_row(run: Run) -> Answer:
         Kind.ONE,
         f"The row that is fed {quoted(fed[row])} is to predict {quoted(following[row])}, which stands one cell to the "
         "right of the diagonal: masked.",
-        f"The tokens fed are {_sequence(fed)}. Each row predicts the next one.",
-        tuple(Option(token, quoted(token), told) for token, told in options.items()),
-        frozenset({following[row]}),
-        names={
-            **_first_head(run),
-            "row": str(row + 1),
-            "fed": fed[row],
-            "following": following[row],
-        },
+        f"The tokens fed are {', '.join(map(quoted, fed))}. Each row predicts the next one.",
+        tuple(Option(token, quoted(token), feedback) for token, feedback in options.items()),
+        {following[row]},
+        names=_first_head(run) | {"row": row, "fed": fed[row], "following": following[row]},
     )
 
 
@@ -206,22 +193,6 @@ def _probabilities(run: Run) -> tuple[np.ndarray, np.ndarray, range]:
     return before, after, steps
 
 
-def _changes(before: np.ndarray, after: np.ndarray, places: Iterable[int]) -> dict[int, str]:
-    """Return from what to what the probability of each of these tokens goes without the mask."""
-    return {
-        at: f"from {format_probability(float(before[at]))} to {format_probability(float(after[at]))}" for at in places
-    }
-
-
-def _all_changes(labels: dict[int, str], changes: dict[int, str]) -> str:
-    listed = "; ".join(f"{labels[at]} {changes[at]}" for at in sorted(labels))
-    return f"The probabilities with the mask and without: {listed}."
-
-
-def _first_head(run: Run) -> dict[str, str]:
+def _first_head(run: Run) -> dict[str, Any]:
     """Return layer and head of the decoder to begin with."""
     return head_names(*results.default_head(run.request, "decoder"))
-
-
-def _sequence(tokens: tuple[str, ...]) -> str:
-    return ", ".join(map(quoted, tokens))

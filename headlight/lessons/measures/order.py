@@ -1,4 +1,4 @@
-"""Measures of what tells the model the order of the words: its positions, and what adding them does to a sentence."""
+"""Measures of the order of words: positions, and the effects of adding them to a sentence's embeddings."""
 
 import re
 from dataclasses import replace
@@ -7,7 +7,7 @@ import numpy as np
 
 from headlight.app import results
 from headlight.app.results import measures
-from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, measure, of_the_page
+from headlight.lessons.answer import Answer, Kind, Option, Run, Undecided, largest, measure, of_the_page
 from headlight.plots.numbers import signed
 from headlight.plots.tokens import quoted
 from headlight.views.positions.word_order_content import exchanged, plainest
@@ -43,10 +43,9 @@ def translated_without_positions(run: Run) -> Answer:
     traces = [results.trace(each) for each in (one, other)]
     if one.text == other.text or sorted(traces[0].source_ids) != sorted(traces[1].source_ids):
         raise Undecided("With its first and its last word exchanged this sentence has not the same tokens.")
-    kept = [trace.target_text for trace in traces]
+    positioned = [trace.target_text for trace in traces]
     without = [measures.translation_without_positions(each) for each in (one, other)]
-    found = "same" if without[0] == without[1] else "kept" if without == kept else "others"
-    told = f"Without positions the model writes {_both(*without)}; with them {_both(*kept)}"
+    outcome = "same" if without[0] == without[1] else "kept" if without == positioned else "others"
     options = {
         "kept": ("the two that they have with positions", "Then something else would have to tell the order."),
         "same": ("one and the same translation for both", "Then nothing but the positions would tell the order."),
@@ -54,12 +53,12 @@ def translated_without_positions(run: Run) -> Answer:
     }
     return Answer(
         Kind.ONE,
-        told,
+        f"Without positions the model writes {_both(*without)}; with them {_both(*positioned)}",
         f"Both sentences have the same {len(traces[0].source_ids)} tokens, and so the encoder is given the same "
         "vectors, in another order that nothing tells it.",
         tuple(Option(name, *texts) for name, texts in options.items()),
-        frozenset({found}),
-        names={"first": one.text, "second": other.text, "as_first": kept[0], "as_second": kept[1]},
+        {outcome},
+        names={"first": one.text, "second": other.text, "as_first": positioned[0], "as_second": positioned[1]},
     )
 
 
@@ -84,7 +83,7 @@ def position_length(run: Run) -> Answer:
         f"In each pair sin² + cos² = 1, and there are {pairs} pairs: the length is √{pairs} = {length:.1f}.",
         value=length,
         tolerance=0.5,
-        names={"pairs": str(pairs), "d_model": str(table.d_model)},
+        names={"pairs": pairs, "d_model": table.d_model},
     )
 
 
@@ -104,8 +103,8 @@ def copies_apart(run: Run) -> Answer:
     embedding = float(summed.norms[0][copy.first])
     lengths = {"not": 0.0, "embedding": embedding}
     lengths |= {} if model.config.positions == Positions.NONE else {"positions": between}
-    found = min(lengths, key=lambda name: abs(lengths[name] - copy.after))
-    if any(abs(value - copy.after) < APART * embedding for name, value in lengths.items() if name != found):
+    nearest = min(lengths, key=lambda name: abs(lengths[name] - copy.after))
+    if any(abs(value - copy.after) < APART * embedding for name, value in lengths.items() if name != nearest):
         raise Undecided(f"The two copies of {quoted(copy.token)} are about as far apart as something else here.")
     options = {
         "not": ("no distance: they stay one vector", f"They are {copy.after:.2f} apart."),
@@ -123,12 +122,12 @@ def copies_apart(run: Run) -> Answer:
     return Answer(
         Kind.ONE,
         f"The two copies of {quoted(copy.token)} are {copy.before:.2f} apart before the addition and {copy.after:.2f} "
-        f"after it: {near[found]}.",
+        f"after it: {near[nearest]}.",
         "The embedding falls out: (embedding + first position) − (embedding + second position) is the difference of "
         f"both positions, and that is {between:.2f} long.",
         tuple(Option(name, *options[name]) for name in lengths),
-        frozenset({found}),
-        names={"word": copy.token, "first": str(copy.first), "second": str(copy.second)},
+        {nearest},
+        names={"word": copy.token, "first": copy.first, "second": copy.second},
     )
 
 
@@ -150,12 +149,7 @@ def rotation_angle(run: Run, pair: int, position: int, offset: int) -> Answer:
         f"A shift by {offset} turns pair {pair} by {angle:.1f}°, from position {position} and from any other.",
         f"One step turns it by {one:.2f}°, wherever it begins: {offset} × {one:.2f}° = {angle:.1f}°.",
         value=angle,
-        names={
-            "pair": str(pair),
-            "position": str(position),
-            "offset": str(offset),
-            "one": f"{one:.2f}°",
-        },
+        names={"pair": pair, "position": position, "offset": offset, "one": f"{one:.2f}°"},
     )
 
 
@@ -167,27 +161,20 @@ def turned_around(run: Run) -> Answer:
     names: pair, offset, enough (an offset that does it, where there is one).
     """
     table = _formula(run)
-    last = table.d_model // 2 - 1
-    pair = min(_whole(run.address.get("pair", ""), USUAL_PAIR), last)
+    pair = min(_whole(run.address.get("pair", ""), USUAL_PAIR), table.d_model // 2 - 1)
     offset = max(1, _whole(run.address.get("offset", ""), USUAL_OFFSET))
-    angle, left = _degrees(table, pair, offset), _from_full(_degrees(table, pair, offset))
-    offsets = range(1, MOST_OFFSET + 1)
-    found = [each for each in offsets if _degrees(table, pair, each) > 360 - FULL]
-    found = [each for each in found if _from_full(_degrees(table, pair, each)) <= FULL]
-    where = f"An offset of {found[0]} does it." if found else "This pair is too slow: take one of a lower number."
-    done = angle > 360 - FULL and left <= FULL
-    same = "points almost" if done else "does not yet point"
+    angle = _degrees(table, pair, offset)
+    turns = (_degrees(table, pair, each) for each in range(1, MOST_OFFSET + 1))
+    enough = next((at for at, turn in enumerate(turns, start=1) if _is_around(turn)), None)
+    hint = f"An offset of {enough} does it." if enough else "This pair is too slow: take one of a lower number."
+    same = "points almost" if _is_around(angle) else "does not yet point"
     return Answer(
         Kind.DO,
         f"With an offset of {offset} pair {pair} has turned by {angle:,.1f}° and {same} where it did: it is "
-        f"{left:.1f}° away from the nearest whole turn.",
-        f"One step turns it by {_degrees(table, pair, 1):.2f}°; look for a multiple close to 360°, 720°, … {where}",
-        done=done,
-        names={
-            "pair": str(pair),
-            "offset": str(offset),
-            "enough": str((found or [offset])[0]),
-        },
+        f"{_from_full(angle):.1f}° away from the nearest whole turn.",
+        f"One step turns it by {_degrees(table, pair, 1):.2f}°; look for a multiple close to 360°, 720°, … {hint}",
+        done=_is_around(angle),
+        names={"pair": pair, "offset": offset, "enough": enough or offset},
     )
 
 
@@ -200,44 +187,45 @@ def most_alike(run: Run) -> Answer:
     if pairs[0][1] >= table.length - 2:
         raise Undecided("This model has too few positions to compare distances.")
     products = positions.dot_products(table)
-    cosines = [
-        float(products[pair] / np.sqrt(products[pair[0], pair[0]] * products[pair[1], pair[1]])) for pair in pairs
-    ]
-    ranked = sorted(cosines)
-    if ranked[-1] - ranked[-2] < APART:
+    cosines = {
+        (one, other): float(products[one, other] / np.sqrt(products[one, one] * products[other, other]))
+        for one, other in pairs
+    }
+    options = tuple(
+        Option(
+            str(other - one),
+            f"positions {one} and {other}",
+            f"They are {other - one} apart, and their cosine is {signed(value, 2)}.",
+            value,
+        )
+        for (one, other), value in cosines.items()
+    )
+    first, second = sorted(cosines, key=lambda pair: -cosines[pair])[:2]
+    if cosines[first] - cosines[second] < APART:
         raise Undecided("In this model two of these pairs are about equally alike.")
-    best = pairs[cosines.index(ranked[-1])]
-    told = [
-        f"They are {b - a} apart, and their cosine is {signed(value, 2)}."
-        for (a, b), value in zip(pairs, cosines, strict=True)
-    ]
     return Answer(
         Kind.ONE,
-        f"Positions {best[0]} and {best[1]} are most alike, with a cosine of {signed(ranked[-1], 2)}: the distance "
-        "alone decides, not where they stand.",
+        f"Positions {first[0]} and {first[1]} are most alike, with a cosine of {signed(cosines[first], 2)}: the "
+        "distance alone decides, not where they stand.",
         "The cosines: "
-        + ", ".join(f"{signed(value, 2)} at distance {b - a}" for (a, b), value in zip(pairs, cosines, strict=True))
+        + ", ".join(f"{signed(value, 2)} at distance {b - a}" for (a, b), value in cosines.items())
         + ".",
-        tuple(Option(str(b - a), f"positions {a} and {b}", words) for (a, b), words in zip(pairs, told, strict=True)),
-        frozenset({str(best[1] - best[0])}),
+        options,
+        largest(options),
     )
 
 
 def _formula(run: Run) -> Encoding:
     """Return the model's own table. Raises Undecided where no formula made it."""
-    model = _model(run)
+    model = run.translator.model
     if model.config.positions != Positions.SINUSOIDAL:
         raise Undecided("This model's positions are not made of sines and cosines, so there is nothing to compute.")
     return positions.model_encoding(model)
 
 
 def _sum(run: Run) -> tuple[Transformer, EmbeddingSum]:
-    trace, model = results.trace(run.greedy), _model(run)
+    trace, model = results.trace(run.greedy), run.translator.model
     return model, positions.embedding_sum(model, trace.source_ids, trace.source_tokens)
-
-
-def _model(run: Run) -> Transformer:
-    return results.translator(run.request.checkpoint).model
 
 
 def _degrees(table: Encoding, pair: int, offset: int) -> float:
@@ -245,8 +233,13 @@ def _degrees(table: Encoding, pair: int, offset: int) -> float:
 
 
 def _from_full(angle: float) -> float:
-    """Return how many degrees an angle is away from whole turns."""
+    """Return the degrees by which an angle is away from whole turns."""
     return min(angle % 360, 360 - angle % 360)
+
+
+def _is_around(angle: float) -> bool:
+    """Return whether an arrow that has turned so far points the same way again."""
+    return angle > 360 - FULL and _from_full(angle) <= FULL
 
 
 def _whole(text: str, otherwise: int) -> int:

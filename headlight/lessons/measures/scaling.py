@@ -29,7 +29,7 @@ _BIASED = "This model adds a bias by distance after the division, so that withou
 def spread_growth(run: Run, seed: int, factor: int) -> Answer:
     """Ask how much wider the products of random vectors spread with so many times the dimensions.
 
-    names: seed, low and high, the two sizes, and factor.
+    names: seed, low and high, the two sizes, factor, and spread, the growth.
     """
     spread = _random(seed)
     low = next((size for size in (64, *SIZES) if size * factor in SIZES and factor > 1), None)
@@ -55,8 +55,8 @@ def spread_growth(run: Run, seed: int, factor: int) -> Answer:
             )
             for name, times in candidates.items()
         ),
-        frozenset({right}),
-        names={"seed": str(seed), "low": str(low), "high": str(low * factor), "factor": str(factor)},
+        {right},
+        names={"seed": seed, "low": low, "high": low * factor, "factor": factor, "spread": f"{after / before:.2f}"},
     )
 
 
@@ -64,8 +64,8 @@ def spread_growth(run: Run, seed: int, factor: int) -> Answer:
 def row_without_root(run: Run, kind: str) -> Answer:
     """Ask for the largest weight of a row of the head shown first, were its products not divided.
 
-    The row is the one that this changes most. names: layer, head and its first dimension, query (from 1), word (what
-    the row predicts, in the encoder its own token), now (its largest weight), and d_k.
+    The row is the one that this changes most. names: layer, head and its first dimension, query, word (what the row
+    predicts, in the encoder its own token), now (its largest weight), and d_k.
     """
     layer, head, stages = _head(run, kind)
     if not stages.is_divided:
@@ -79,7 +79,7 @@ def row_without_root(run: Run, kind: str) -> Answer:
     values = {"undivided": float(without[row]), "same": float(divided[row]), "twice": twice}
     if min(values["undivided"] - values["same"], values["same"] - twice) < NEAR:
         raise Undecided("The division hardly changes the largest weight of any row of this head here.")
-    told = {
+    feedback = {
         "undivided": "",
         "same": "It has this now: after the division.",
         "twice": "It would have this if it were divided twice: dividing makes a row flatter.",
@@ -90,14 +90,11 @@ def row_without_root(run: Run, kind: str) -> Answer:
         f"Without the division the largest weight of this row would be {high}, not {low}.",
         f"Without it every score is {np.sqrt(stages.d_k):.2f} times as large, and so is its lead over the others: the "
         f"largest weight goes from {low} to {high}.",
-        tuple(Option(name, percent(value), told[name]) for name, value in values.items()),
-        frozenset({"undivided"}),
-        names=_named(layer, head, stages)
-        | {
-            "query": str(row + 1),
-            "word": readable(run.trace.source_tokens if kind == "encoder" else run.trace.target_tokens)[row],
-            "now": low,
-        },
+        tuple(Option(name, percent(value), feedback[name], value) for name, value in values.items()),
+        {"undivided"},
+        names=head_names(layer, head)
+        | {"dimension": head * stages.d_k, "d_k": stages.d_k, "query": row, "now": values["same"]}
+        | {"word": readable(run.trace.source_tokens if kind == "encoder" else run.trace.target_tokens)[row]},
     )
 
 
@@ -105,39 +102,36 @@ def row_without_root(run: Run, kind: str) -> Answer:
 def typical_gradient(run: Run, seed: int) -> Answer:
     """Ask what the division does to the gradient that reaches the products of the largest random vectors.
 
-    names: seed and d_k.
+    names: seed, d_k, times (the growth), undivided and divided (the mean largest weights).
     """
     spread = _random(seed)
     size, times = spread.sizes[-1], float(spread.typical_ratio[-1])
     if times < LEAST_TIMES:
         raise Undecided("With these random vectors the division hardly changes a typical gradient.")
-    told = {
-        "chain": f"Dividing by √{size} = {number_words(np.sqrt(size))} alone would do that; but it also changes how "
-        "much softmax lets through.",
-        "same": f"For that softmax would have to let {number_words(np.sqrt(size))} times as much through, no more.",
-        "grown": "",
-    }
-    labels = {
-        "chain": "it becomes smaller, by the number that is divided by",
-        "same": "it stays about as large",
-        "grown": "it becomes much larger",
-    }
+    root, through = number_words(np.sqrt(size)), number_words(times * np.sqrt(size))
     return Answer(
         Kind.ONE,
         f"In the median row, the middle one of all rows, it becomes {number_words(times)} times as large: undivided, "
         "the saturated softmax let almost nothing through.",
-        f"The division makes it {number_words(np.sqrt(size))} times smaller. But softmax then lets "
-        f"{number_words(times * np.sqrt(size))} times as much through in the median row, since its largest weight is "
-        f"no longer nearly 1. Together: {number_words(times * np.sqrt(size))} / {number_words(np.sqrt(size))}, about "
+        f"The division makes it {root} times smaller. But softmax then lets {through} times as much through in the "
+        f"median row, since its largest weight is no longer nearly 1. Together: {through} / {root}, about "
         f"{number_words(times)} times as large.",
-        tuple(Option(name, labels[name], told[name]) for name in labels),
-        frozenset({"grown"}),
-        names={
-            "seed": str(seed),
-            "d_k": str(size),
-            "undivided": percent(spread.largest[-1]),
-            "divided": percent(spread.largest_scaled[-1]),
-        },
+        (
+            Option(
+                "chain",
+                "it becomes smaller, by the number that is divided by",
+                f"Dividing by √{size} = {root} alone would do that; but it also changes how much softmax lets through.",
+            ),
+            Option(
+                "same",
+                "it stays about as large",
+                f"For that softmax would have to let {root} times as much through, no more.",
+            ),
+            Option("grown", "it becomes much larger"),
+        ),
+        {"grown"},
+        names={"seed": seed, "d_k": size, "times": number_words(times)}
+        | {"undivided": spread.largest[-1], "divided": spread.largest_scaled[-1]},
     )
 
 
@@ -148,28 +142,24 @@ def size_without_effect(run: Run, seed: int) -> Answer:
     names: seed.
     """
     spread = _random(seed)
-    changes = {size: float(spread.largest[at] - spread.largest_scaled[at]) for at, size in enumerate(spread.sizes)}
-    sizes = (1, 8, 64, 512)
-    best, second = sorted(sizes, key=changes.__getitem__)[:2]
+    shares = {size: (float(spread.largest[at]), float(spread.largest_scaled[at])) for at, size in enumerate(SIZES)}
+    changes = {size: shares[size][0] - shares[size][1] for size in (1, 8, 64, 512)}
+    best, second = sorted(changes, key=changes.__getitem__)[:2]
     if changes[second] - changes[best] < NEAR:
         raise Undecided("With these random vectors the division changes two sizes nearly alike.")
-    pairs = {size: [f"{each} %" for each in format_distinct(*_largest(spread, size), digits=0)] for size in sizes}
+    words = {
+        size: "the mean largest weight is {} % without the division and {} % with it".format(
+            *format_distinct(*(100 * share for share in shares[size]), digits=0)
+        )
+        for size in changes
+    }
     return Answer(
         Kind.ONE,
-        f"At d_k {best} the mean largest weight is {pairs[best][0]} without the division and {pairs[best][1]} with it.",
+        f"At d_k {best} {words[best]}.",
         f"√{best} = {number_words(np.sqrt(best))}: dividing by it changes nothing.",
-        tuple(
-            Option(
-                str(size),
-                f"d_k {size}",
-                f"There the mean largest weight is {pairs[size][0]} without the division, {pairs[size][1]} with it."
-                if size != best
-                else "",
-            )
-            for size in sizes
-        ),
-        frozenset({str(best)}),
-        names={"seed": str(seed)},
+        tuple(Option(str(size), f"d_k {size}", f"There {words[size]}.", change) for size, change in changes.items()),
+        {str(best)},
+        names={"seed": seed},
     )
 
 
@@ -178,36 +168,29 @@ def size_without_effect(run: Run, seed: int) -> Answer:
 def quiet_head(run: Run) -> Answer:
     """Ask for a head whose rows' largest weights hardly change without the division.
 
-    names: limit, the head of cross-attention that changes most (layer and head, from 1), to begin with, and the head
-    that changes least of all (quiet_kind, quiet_layer, quiet_head).
+    names: limit, layer and head of the head of cross-attention that changes most, to begin with, and quiet_kind,
+    quiet_layer and quiet_head of the head that changes least of all.
     """
     now, rises = _largest_weights(run)
-    start = max((heads for heads in rises if heads.kind == "cross"), key=rises.__getitem__)
+    start = max((head for head in rises if head.kind == AttentionKind.CROSS), key=rises.__getitem__)
     quietest = min(rises, key=rises.__getitem__)
     if rises[quietest] >= HARDLY or rises[start] < PLAINLY:
         raise Undecided("The division changes all heads of this model alike in this sentence.")
     shown = head_in(run.address)
-    done, here = False, "The page shows no single head of this sentence."
+    truth = "The page shows no single head of this sentence."
     if shown in rises:
-        done = rises[shown] < HARDLY
-        here = (
+        truth = (
             f"In {kind_head_name(shown)} the largest weight is {percent(now[shown])} on average; without the division "
             f"it would rise by {_points(rises[shown])}."
         )
     return Answer(
         Kind.DO,
-        here,
+        truth,
         f"Compare the two marks of each row. In {kind_head_name(quietest)} they nearly meet: "
         f"{_points(rises[quietest])} apart on average.",
-        done=done,
-        names={
-            "limit": _points(HARDLY),
-            "layer": str((start.layer or 0) + 1),
-            "head": str((start.head or 0) + 1),
-            "quiet_kind": str(quietest.kind),
-            "quiet_layer": str((quietest.layer or 0) + 1),
-            "quiet_head": str((quietest.head or 0) + 1),
-        },
+        done=shown in rises and rises[shown] < HARDLY,
+        names={"limit": _points(HARDLY), "layer": start.layer, "head": start.head}
+        | {"quiet_kind": quietest.kind, "quiet_layer": quietest.layer, "quiet_head": quietest.head},
     )
 
 
@@ -218,24 +201,10 @@ def _random(seed: int) -> RandomProducts:
     return measure_random_products(seed)
 
 
-def _largest(spread: RandomProducts, size: int) -> tuple[float, float]:
-    """Return the mean largest weights at a size in percent, without the division and with it."""
-    at = spread.sizes.index(size)
-    return 100 * float(spread.largest[at]), 100 * float(spread.largest_scaled[at])
-
-
 def _head(run: Run, kind: str) -> tuple[int, int, Stages]:
-    """Return the head of a kind that the pages begin with, from 0, and what its block computes."""
+    """Return the head of a kind that the pages begin with, from 0, and the stages of its block."""
     layer, head = results.default_head(run.request, kind)
     return layer, head, measures.stages(run.request, kind, layer)[0]
-
-
-def _named(layer: int, head: int, stages: Stages) -> dict[str, str]:
-    return {
-        **head_names(layer, head),
-        "dimension": str(head * stages.d_k + 1),
-        "d_k": str(stages.d_k),
-    }
 
 
 def _largest_weights(run: Run) -> tuple[dict[HeadRef, float], dict[HeadRef, float]]:

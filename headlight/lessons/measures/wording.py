@@ -1,7 +1,10 @@
-"""What measures share: margins, options made of tokens, and how heads, tokens and numbers are written."""
+"""Shared parts of measures: margins, options made of tokens, and names of heads, tokens and numbers."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from os.path import commonprefix
+from typing import Any
+
+import numpy as np
 
 from headlight.lessons.answer import Option, Run, Undecided
 from headlight.plots.names import one_head_name
@@ -20,22 +23,34 @@ MOST_OPTIONS = 4
 
 
 def token_options(
-    tokens: Sequence[str], places: Iterable[int], told: Callable[[int], str], noun: str = "position"
+    tokens: Sequence[str], positions: Iterable[int], values: np.ndarray, feedback: Callable[[int], str]
 ) -> tuple[Option, ...]:
-    """Return an option for each place of a sentence, the first MOST_OPTIONS of them, each place once."""
-    chosen, names = list(dict.fromkeys(map(int, places)))[:MOST_OPTIONS], readable(tokens)
-    return tuple(Option(str(place), quoted_at(names, place, noun), told(place)) for place in chosen)
+    """Return an option with its number for the first MOST_OPTIONS positions of a sentence. Raises Undecided."""
+    chosen, names = list(dict.fromkeys(map(int, positions)))[:MOST_OPTIONS], readable(tokens)
+    if len(chosen) < 2:
+        raise Undecided("There is only one word here, and nothing to choose from.")
+    return tuple(Option(str(at), quoted_at(names, at), feedback(at), float(values[at])) for at in chosen)
 
 
-def head_names(layer: int, head: int) -> dict[str, str]:
-    """Return layer and head, given from 0, as addresses count them, and head_name."""
-    return {"layer": str(layer + 1), "head": str(head + 1), "head_name": one_head_name(layer, head)}
+def head_names(layer: int, head: int) -> dict[str, Any]:
+    """Return the names of a head: layer, head and head_name."""
+    return {"layer": layer, "head": head, "head_name": one_head_name(layer, head)}
 
 
 def head_in(address: Mapping[str, str]) -> HeadRef | None:
     """Return the head of an address, None where it names no single one."""
     head = HeadRef.parse(address.get("head", ""))
     return None if head is None or None in (head.layer, head.head) else head
+
+
+def in_percent(share: float) -> dict[str, Any]:
+    """Return the fields of a NUMBER that is a percentage, estimated within ten."""
+    return {"value": 100 * share, "tolerance": 10.0, "bounds": (0.0, 100.0)}
+
+
+def lead(row: np.ndarray) -> float:
+    """Return the distance of a row's largest number to the second, 0 for fewer than two."""
+    return float(np.subtract(*np.sort(row)[:-3:-1])) if len(row) > 1 else 0.0
 
 
 def readable(tokens: Sequence[str]) -> tuple[str, ...]:
@@ -55,13 +70,13 @@ def readable_candidates(trace: Trace, tokens: Sequence[str]) -> tuple[str, ...]:
     return tuple(look if look.startswith(CONTINUED) else token for token, look in zip(tokens, shown, strict=True))
 
 
-def is_whole_word(tokens: Sequence[str], place: int) -> bool:
-    """Return True for a token that is a word by itself: no piece continues it, nor an apostrophe or a hyphen."""
-    return tokens[place].startswith(SPACE) and range(place, place + 1) in word_ranges(tokens)
+def is_whole_word(tokens: Sequence[str], at: int) -> bool:
+    """Return whether a token is a word of its own, not a part of one."""
+    return tokens[at].startswith(SPACE) and range(at, at + 1) in word_ranges(tokens)
 
 
 def is_a_form(one: str, other: str) -> bool:
-    """Return True for two tokens of which one continues the other, gern and gerne, or ends otherwise: bois and boit."""
+    """Return whether one token continues the other, gern and gerne, or ends otherwise: bois and boit."""
     letters = [token.removeprefix(SPACE).lower() for token in (one, other)]
     shared = len(commonprefix(letters))
     return shared == min(map(len, letters)) or (shared >= 3 and 2 * shared >= max(map(len, letters)))
@@ -78,7 +93,7 @@ def quoted_all(texts: Iterable[str]) -> str:
 
 
 def moved(loss: float) -> str:
-    """Say how log P moves that loses so many nats: "falls by 0.43", "rises by 0.12", "stays as it is"."""
+    """Return the change of a log P that loses so many nats in words: "falls by 0.43", "rises by 0.12"."""
     digits = signed(abs(loss), 2)
     return "stays as it is" if digits == "0.00" else f"{'falls' if loss > 0 else 'rises'} by {digits}"
 

@@ -1,23 +1,24 @@
-"""What stands on the teacher's screen of a class: computed of how the class stands and of where her page is."""
+"""Payload of the teacher's screen of a class, computed from the class and the teacher's page."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
 from headlight.app.results import TranslationRequest
 from headlight.classroom import Classroom, Kind, Phase, Round, Tally, View
 
 from ..answer import number_words
-from .asking import Asked
+from .asking import ClassQuestion
 
 MOST_BINS = 6  # of a histogram of numbers
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where the teacher's page is: a lesson's step, from 1, with its texts and its question, or nothing but a page.
+class Screen:
+    """Page of the teacher: a lesson's step, from 1, with its texts and its question, or nothing but a page.
 
-    away: the page shows something else than the step's figure. question: what can be asked, or a sentence that says why
-    nothing can. tokens: of the sentence, for a question of her own.
+    away: the page is another one than the step's. question: of the step, or a sentence with the reason why there is
+    none. tokens: of the sentence, for a question of the teacher's own.
     """
 
     page: str
@@ -28,15 +29,15 @@ class Place:
     step: int = 0
     of: int = 0
     say: Sequence[tuple[str, str]] = ()
-    question: Asked | str = ""
+    question: ClassQuestion | str = ""
     tokens: tuple[str, ...] = ()
 
 
-def board(view: View, place: Place, before: Sequence[Tally] = (), *, bars: bool = False) -> dict:
-    """Return what the teacher's screen shows, ready for JSON.
+def board(view: View, screen: Screen, before: Sequence[Tally] = (), *, bars: bool = False) -> dict:
+    """Return the payload of the teacher's screen, ready for JSON.
 
-    before: of the rounds in which the current question was asked already. bars: whether she wants the histogram, which
-    a round that takes answers has not yet: nobody is to follow the crowd.
+    before: of the earlier rounds of the current question. bars: the teacher wants the histogram, which an open round
+    does not have: nobody is to follow the crowd.
     """
     classroom, current = view.classroom, view.classroom.current
     shown = bars_shown(classroom, bars)
@@ -48,13 +49,13 @@ def board(view: View, place: Place, before: Sequence[Tally] = (), *, bars: bool 
         "signs": list(view.signs),
         "locked": classroom.locked,
         "rounds": len(classroom.rounds),
-        "title": place.title,
-        "step": place.step,
-        "of": place.of,
-        "say": list(place.say),
-        "why": place.question if isinstance(place.question, str) else "",
-        "tokens": list(place.tokens),
-        "acts": acts(classroom, place, shown),
+        "title": screen.title,
+        "step": screen.step,
+        "of": screen.of,
+        "say": list(screen.say),
+        "why": screen.question if isinstance(screen.question, str) else "",
+        "tokens": list(screen.tokens),
+        "acts": acts(classroom, screen, shown),
     }
     if current is None or view.tally is None:
         return content
@@ -78,72 +79,67 @@ def board(view: View, place: Place, before: Sequence[Tally] = (), *, bars: bool 
     return content
 
 
-def bars_shown(classroom: Classroom, wanted: bool) -> bool:
-    """Return whether the histogram is to be seen, where the teacher wants it."""
-    return classroom.phase == Phase.REVEALED or (wanted and classroom.phase == Phase.CLOSED)
+def bars_shown(classroom: Classroom, bars: bool) -> bool:
+    """Return whether the histogram is visible, where the teacher wants it or not."""
+    return classroom.phase == Phase.REVEALED or (bars and classroom.phase == Phase.CLOSED)
 
 
-def acts(classroom: Classroom, place: Place, shown: bool) -> list[str]:
-    """Return what she can do now, by the names that the screen has for it, the next thing first."""
-    onward = ["next"] if place.step else []
+def acts(classroom: Classroom, screen: Screen, shown: bool) -> list[str]:
+    """Return the teacher's possible acts, by the screen's names, the next one first."""
+    onward = ["next"] if screen.step else []
     match classroom.phase:
         case Phase.ASKING:
             return ["close", "reveal", *onward]
         case Phase.CLOSED:
             return [*([] if shown else ["bars"]), "reveal", "again", *onward]
-    back = ["back"] if classroom.lesson and (place.away or not place.step) else []
-    possible = [*back, *(["ask"] if _is_new(classroom, place) else []), *onward]
+    back = ["back"] if classroom.lesson and (screen.away or not screen.step) else []
+    possible = [*back, *(["ask"] if _is_new(classroom, screen) else []), *onward]
     if classroom.phase == Phase.REVEALED:
         return [*reversed(possible), "again"]
     return possible
 
 
-def _is_new(classroom: Classroom, place: Place) -> bool:
-    """Return whether the page's question is another one than that which was asked last, or about another sentence."""
+def _is_new(classroom: Classroom, screen: Screen) -> bool:
+    """Return whether the page's question is another one than the last, or about another sentence."""
     current = classroom.current
-    if isinstance(place.question, str):
+    if isinstance(screen.question, str):
         return False
-    if current is None:
-        return True
-    return (place.question.question, place.question.step) != (current.question, current.step)
+    return current is None or (screen.question.question, screen.question.step) != (current.question, current.step)
 
 
 def same_before(classroom: Classroom) -> list[Round]:
-    """Return the rounds in which the current question was asked already, one after the other, just before."""
-    found: list[Round] = []
-    current = classroom.current
-    if current is None:
-        return found
-    for each in reversed(classroom.rounds[:-1]):
-        if each.discarded:
-            continue
-        if (each.question, each.step, each.truth.link) != (current.question, current.step, current.truth.link):
-            break
-        found.insert(0, each)
-    return found
+    """Return the earlier rounds of the current question, one after the other, just before it."""
+
+    def key(each: Round) -> tuple[object, ...]:
+        return each.question, each.step, each.truth.link
+
+    rounds = [each for each in classroom.rounds if not each.discarded]
+    if classroom.current is None:
+        return []
+    return list(takewhile(lambda each: key(each) == key(rounds[-1]), rounds[-2::-1]))[::-1]
 
 
 def _histogram(current: Round, tallies: Sequence[Tally]) -> tuple[list[str], list[list[int]]]:
-    """Return a label for each bar, and its length in each round: options, or ranges that hold all numbers."""
+    """Return a label for each bar, and its length in each round: of options, or of ranges of numbers."""
     if current.question.kind != Kind.NUMBER:
         return list(current.question.options), [list(tally.counts) for tally in tallies]
     return binned([tally.numbers for tally in tallies])
 
 
-def binned(rounds: Sequence[Sequence[float]], most: int = MOST_BINS) -> tuple[list[str], list[list[int]]]:
-    """Return ranges of numbers as labels, and how many numbers of each round are in each.
+def binned(rounds: Sequence[Sequence[float]]) -> tuple[list[str], list[list[int]]]:
+    """Return ranges of numbers as labels, and the count of each round's numbers in each.
 
-    The middle nine tenths of all have ranges of one width, so that a joker's 1e9 takes no room: the first and the last
-    range hold what lies beyond.
+    The middle nine tenths of all numbers have ranges of one width, so that a joker's 1e9 takes no room; outliers are in
+    the first and the last range.
     """
     numbers = sorted(number for each in rounds for number in each)
     if not numbers:
         return [], [[] for _ in rounds]
     low, high = numbers[len(numbers) // 20], numbers[-1 - len(numbers) // 20]
     values = sorted(set(numbers))
-    if len(values) <= most:
+    if len(values) <= MOST_BINS:
         return [number_words(each) for each in values], [[each.count(value) for value in values] for each in rounds]
-    width = (high - low) / most or 1.0
-    labels = [f"{number_words(low + at * width)} to {number_words(low + (at + 1) * width)}" for at in range(most)]
-    places = [[min(max(int((number - low) / width), 0), most - 1) for number in each] for each in rounds]
-    return labels, [[each.count(at) for at in range(most)] for each in places]
+    width = (high - low) / MOST_BINS or 1.0
+    labels = [f"{number_words(low + at * width)} to {number_words(low + (at + 1) * width)}" for at in range(MOST_BINS)]
+    bins = [[min(max(int((number - low) / width), 0), MOST_BINS - 1) for number in each] for each in rounds]
+    return labels, [[each.count(at) for at in range(MOST_BINS)] for each in bins]

@@ -1,13 +1,14 @@
-"""The teacher's desk: a strip below every page while she leads a class, which looks for answers every second.
+"""The teacher's desk: a strip below every page of a class, which is refreshed every second.
 
-What she may do stands on the class's secret. It is in her session and in her browser, which gives it to a new session
-of hers; the address has the code alone. Every act asks the store, which knows a hash of it.
+The class's secret authorises the teacher. It is in the session and in the browser, which sends it to a new session; the
+address has the code alone. Every act is checked by the store, which has a hash of the secret.
 """
 
 import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 import streamlit as st
 from streamlit import config
@@ -39,43 +40,49 @@ from headlight.components.show import class_desk
 from headlight.plots.tokens import shown_tokens
 from transformer.errors import UserError
 
-from ..posed import Posed
-from .asking import asked_about, own_question, question_of
-from .board import Place, bars_shown, board, same_before
+from ..step_view import StepView
+from .asking import own_question, question_of, subject_of
+from .board import Screen, bars_shown, board, same_before
 
 REFRESH = 1.0  # seconds
 STYLE, PRESENTED = (Path(__file__).with_name(f"{name}.css") for name in ("desk", "presented"))
-# In the session: the secrets by code; the round whose histogram is wanted; tallies of closed rounds, which stay; the
-# sentence that the last act came to; how many acts were done; whether the page is to follow.
-_SECRETS, _BARS, _FINAL = "class_secrets", "class_bars", "class_final"
-_SAID, _TURN, _MOVES = "class_said", "class_turn", "class_moves"
-_REFUSED = "class_refused"  # why there is no class, until it is said
-_FORGET = "class_forget"  # codes of classes that are over: the browser forgets their secrets
-_OPENED = "class_opened"  # limit of classes that are opened here
+# Keys of the session.
+_SECRETS = "class_secrets"  # by code
+_BARS = "class_bars"  # the round whose histogram is shown
+_FINAL = "class_final"  # tallies of closed rounds, which stay
+_SAID = "class_said"  # reply to the last act
+_TURN = "class_turn"  # number of acts
+_MOVES = "class_moves"  # the page is to follow
+_REFUSED = "class_refused"  # reason why there is no class, until it is shown
+_FORGET = "class_forget"  # codes of ended classes: the browser forgets their secrets
+_OPENED = "class_opened"  # limit of opened classes
 _MOST_SECRET = 100  # letters
 MOST_PER_SESSION, MOST_PER_ADDRESS, PERIOD = 10, 30, 3600.0  # classes that may be opened within so many seconds
 
 
+class Go(Protocol):
+    """Lead the page to a lesson's step, from 0, its answer shown or not; "" keeps the bar's text or checkpoint."""
+
+    def __call__(self, name: str, step: int, shown: bool = False, text: str = "", checkpoint: str = "") -> None: ...
+
+
 @dataclass(frozen=True)
 class Ways:
-    """Where the desk leads the page: to a lesson's step, from 0, its answer shown or not, or to the summary.
+    """Destinations to which the desk leads the page: a lesson's step, and the summary."""
 
-    `go` also takes the text and the checkpoint that the page is to have, "" for those of the bar.
-    """
-
-    go: Callable[[str, int, bool, str, str], None]
+    go: Go
     summary: Callable[[], None]
 
 
 def code_in_address() -> str:
-    """Return the code of the class whose teacher this page is for, "" where it is for none."""
+    """Return the code of the class in the address, "" without one."""
     return read_code(url_state.read("class"))
 
 
 def open_for(lesson: str, step: int = 0) -> bool:
-    """Open a class for a lesson at a step, from 0, and lead it from now on; to be called in a callback.
+    """Open a class for a lesson at a step, from 0, and lead it; to be called in a callback.
 
-    Returns whether there is one; if not, `show_refusal` says why.
+    Return whether there is one; if not, `show_refusal` shows the reason.
     """
     try:
         _limit_openings()
@@ -102,13 +109,13 @@ def _openings() -> RateLimit:
 
 
 def show_refusal() -> None:
-    """Say once why there is no class."""
-    if said := st.session_state.pop(_REFUSED, ""):
-        st.toast(plain(said), icon=":material/warning:", duration="long")
+    """Show once the reason why there is no class."""
+    if reason := st.session_state.pop(_REFUSED, ""):
+        st.toast(plain(reason), icon=":material/warning:", duration="long")
 
 
 def tell(words: str) -> None:
-    """Say a sentence to the teacher until the next act."""
+    """Show a sentence to the teacher until the next act."""
     st.session_state[_SAID] = words
 
 
@@ -139,7 +146,7 @@ def end(teacher: Teacher) -> None:
 
 
 def go_on(code: str) -> None:
-    """Lead a class whose secret this browser has; to be called in a callback."""
+    """Open the desk of a class whose secret this browser has; to be called in a callback."""
     url_state.write("class", read_code(code))
 
 
@@ -152,67 +159,65 @@ def _secrets() -> dict[str, str]:
     return st.session_state.setdefault(_SECRETS, {})
 
 
-def is_revealed(code: str, posed: Posed) -> bool:
+def is_revealed(code: str, view: StepView) -> bool:
     """Return whether the class has seen the answer of a step."""
     try:
         teacher = leading(code)
         classroom = teacher.look().classroom if teacher else None
     except ClassError:
         return False
-    if classroom is None:
+    current, question = classroom.current if classroom else None, question_of(view)
+    if classroom is None or current is None or isinstance(question, str) or classroom.phase != Phase.REVEALED:
         return False
-    current, asked = classroom.current, question_of(posed)
-    if current is None or isinstance(asked, str) or classroom.phase != Phase.REVEALED:
-        return False
-    return (current.step, current.question) == (asked.step, asked.question)
+    return (current.step, current.question) == (question.step, question.question)
 
 
-def show(code: str, place: Place, ways: Ways) -> None:
-    """Show the desk of a class, or whom it is for where this session lacks the secret."""
+def show(code: str, screen: Screen, ways: Ways) -> None:
+    """Show the desk of a class, or a field for the teacher's link where this session lacks the secret."""
     st.html(style(STYLE))
     if is_presented():
         st.html(style(PRESENTED))
-    st.fragment(_refresh, run_every=REFRESH)(code, place, ways)
+    st.fragment(_refresh, run_every=REFRESH)(code, screen, ways)
 
 
-def place_on(page: str, request: TranslationRequest, posed: Posed | None, *, away: bool = False) -> Place:
-    """Return where the teacher's page is; `away` says that it shows something else than its step's figure."""
+def screen_of(page: str, request: TranslationRequest, view: StepView | None, *, away: bool = False) -> Screen:
+    """Return the teacher's screen; `away`: the page is another one than the step's."""
     try:
         tokens = tuple(shown_tokens(results.trace(request).source_tokens))
     except UserError:
         tokens = ()
-    if posed is None:
-        return Place(page, request, question="Go back to the lesson to ask its questions.", tokens=tokens)
-    return Place(
+    if view is None:
+        return Screen(page, request, question="Go back to the lesson to ask its questions.", tokens=tokens)
+    return Screen(
         page=page,
         request=request,
-        lesson=posed.lesson.name,
+        lesson=view.lesson.name,
         away=away,
-        title=posed.lesson.title,
-        step=posed.number + 1,
-        of=len(posed.lesson.steps),
-        say=posed.text(posed.step.say),
-        question=question_of(posed),
+        title=view.lesson.title,
+        step=view.number + 1,
+        of=len(view.lesson.steps),
+        say=view.text(view.step.say),
+        question=question_of(view),
         tokens=tokens,
     )
 
 
-def _refresh(code: str, place: Place, ways: Ways) -> None:
+def _refresh(code: str, screen: Screen, ways: Ways) -> None:
     """Draw the desk anew: a part of the page that runs by itself and computes nothing."""
     if st.session_state.pop(_MOVES, False):
         st.rerun()
-    payload = _payload(code, place)
-    payload |= {"said": st.session_state.get(_SAID, ""), "turn": st.session_state.get(_TURN, 0), "page": place.page}
+    payload = _payload(code, screen)
+    payload |= {"said": st.session_state.get(_SAID, ""), "turn": st.session_state.get(_TURN, 0), "page": screen.page}
     class_desk(
         payload,
         "class_desk",
-        act=lambda act: _act(code, place, ways, act),
-        rights=lambda given: _take_rights(code, given),
+        act=lambda act: _act(code, screen, ways, act),
+        rights=lambda secret: _take_rights(code, secret),
     )
 
 
-def _payload(code: str, place: Place) -> dict:
-    """Return what the desk shows. Who lacks the secret gets nothing of the class but the code, which they have."""
+def _payload(code: str, screen: Screen) -> dict:
+    """Return the desk's payload; for a session without the secret nothing but the code, which it has."""
     try:
         teacher = leading(code)
         if teacher is None:
@@ -220,7 +225,7 @@ def _payload(code: str, place: Place) -> dict:
         view = teacher.look()
         bars = st.session_state.get(_BARS) == (code, len(view.classroom.rounds))
         before = _final(teacher, view.classroom) if bars_shown(view.classroom, bars) else ()
-        content = board(view, place, before, bars=bars)
+        content = board(view, screen, before, bars=bars)
     except StoreError:
         return {"code": code, "away": "The class cannot be reached: trying again. No answer that was sent is lost."}
     except NoClassError as error:
@@ -239,13 +244,11 @@ def _payload(code: str, place: Place) -> dict:
 
 
 def _final(teacher: Teacher, classroom: Classroom) -> tuple[Tally, ...]:
-    """Return what was answered when the question was asked before, read once."""
-    kept = st.session_state.setdefault(_FINAL, {})
-    for each in same_before(classroom):
-        key = (teacher.code, each.number)
-        if key not in kept:
-            kept[key] = teacher.tally(each.number)
-    return tuple(kept[teacher.code, each.number] for each in same_before(classroom))
+    """Return the tallies of the question's earlier rounds, each read once."""
+    tallies = st.session_state.setdefault(_FINAL, {})
+    keys = [(teacher.code, each.number) for each in same_before(classroom)]
+    tallies |= {key: teacher.tally(key[1]) for key in keys if key not in tallies}
+    return tuple(tallies[key] for key in keys)
 
 
 def _door(code: str) -> Door:
@@ -258,24 +261,24 @@ def _networks() -> tuple[str, ...]:
     return own_networks()
 
 
-def _take_rights(code: str, given: object) -> None:
-    """Take the secret that the browser has of this class, if it is right."""
+def _take_rights(code: str, secret: object) -> None:
+    """Accept the browser's secret of this class, if it is right."""
     st.session_state[_TURN] = st.session_state.get(_TURN, 0) + 1
-    if not isinstance(given, str) or not 0 < len(given) <= _MOST_SECRET:
+    if not isinstance(secret, str) or not 0 < len(secret) <= _MOST_SECRET:
         st.session_state[_SAID] = "This is no teacher link."
         return
     try:
-        Teacher(open_store(), code, given).look()
+        Teacher(open_store(), code, secret).look()
     except ClassError as error:
         st.session_state[_SAID] = str(error)
         return
     st.session_state[_SAID] = ""
-    _secrets()[code] = given
+    _secrets()[code] = secret
     st.session_state[_MOVES] = True
 
 
-def _act(code: str, place: Place, ways: Ways, act: object) -> None:
-    """Do what she wants, unless the class has changed since she saw it: then her screen was late, and shows it next."""
+def _act(code: str, screen: Screen, ways: Ways, act: object) -> None:
+    """Do an act of the teacher's, unless the class has changed since: then the screen was late, and shows it next."""
     st.session_state[_TURN] = st.session_state.get(_TURN, 0) + 1
     st.session_state[_SAID] = ""
     if not isinstance(act, Mapping):
@@ -290,18 +293,18 @@ def _act(code: str, place: Place, ways: Ways, act: object) -> None:
             return
         classroom = teacher.look().classroom
         if act.get("v") == classroom.version:
-            st.session_state[_SAID] = _do(teacher, classroom, place, ways, act)
+            st.session_state[_SAID] = _do(teacher, classroom, screen, ways, act)
     except ClassError as error:
         st.session_state[_SAID] = str(error)
 
 
-def _do(teacher: Teacher, classroom: Classroom, place: Place, ways: Ways, act: Mapping) -> str:
-    """Do an act; returns a sentence where it cannot be done. Raises ClassError."""
+def _do(teacher: Teacher, classroom: Classroom, screen: Screen, ways: Ways, act: Mapping) -> str:
+    """Do an act; return a sentence where it cannot be done. Raises ClassError."""
     match act.get("name"):
-        case "ask" if not isinstance(place.question, str):
-            teacher.ask(place.question.question, place.question.truth, place.question.step)
+        case "ask" if not isinstance(screen.question, str):
+            teacher.ask(screen.question.question, screen.question.truth, screen.question.step)
         case "own":
-            return _ask_own(teacher, place, act)
+            return _ask_own(teacher, screen, act)
         case "close":
             teacher.close_round()
         case "bars" if classroom.phase == Phase.CLOSED:
@@ -310,12 +313,12 @@ def _do(teacher: Teacher, classroom: Classroom, place: Place, ways: Ways, act: M
             teacher.ask_again()
         case "reveal":
             _reveal(teacher, ways)
-        case "next" if place.step:
+        case "next" if screen.step:
             if classroom.phase in (Phase.ASKING, Phase.CLOSED):
                 teacher.discard()
-            _go_on(teacher, place, ways)
+            _go_on(teacher, screen, ways)
         case "back" if classroom.lesson:
-            ways.go(classroom.lesson, classroom.step, False, "", "")
+            ways.go(classroom.lesson, classroom.step)
             st.session_state[_MOVES] = True
         case "discard":
             teacher.discard()
@@ -333,14 +336,14 @@ def _do(teacher: Teacher, classroom: Classroom, place: Place, ways: Ways, act: M
     return ""
 
 
-def _ask_own(teacher: Teacher, place: Place, act: Mapping) -> str:
+def _ask_own(teacher: Teacher, screen: Screen, act: Mapping) -> str:
     text, options, right = act.get("text"), act.get("options"), act.get("right")
     if not isinstance(text, str) or not isinstance(options, list) or not all(isinstance(each, str) for each in options):
         return "This is no question."
-    asked = own_question(text, options, right if isinstance(right, int) else None, place.page, place.request)
-    if isinstance(asked, str):
-        return asked
-    teacher.ask(asked.question, asked.truth, asked.step)
+    question = own_question(text, options, right if isinstance(right, int) else None, screen.page, screen.request)
+    if isinstance(question, str):
+        return question
+    teacher.ask(question.question, question.truth, question.step)
     return ""
 
 
@@ -352,21 +355,21 @@ def _count_hands(teacher: Teacher, hands: object) -> str:
 
 
 def _reveal(teacher: Teacher, ways: Ways) -> None:
-    """Show the class what is right, and lead her page to where it is seen, of the sentence that was asked about."""
+    """Reveal the answer to the class, and lead the teacher's page to its figure, for the question's sentence."""
     current = teacher.reveal().current
     lesson, _, number = current.step.rpartition(".") if current else ("", "", "")
     if current is not None and lesson and number.isdecimal():
-        checkpoint, text = asked_about(current)
+        checkpoint, text = subject_of(current)
         ways.go(lesson, int(number) - 1, True, text, checkpoint)
     st.session_state[_MOVES] = True
 
 
-def _go_on(teacher: Teacher, place: Place, ways: Ways) -> None:
+def _go_on(teacher: Teacher, screen: Screen, ways: Ways) -> None:
     """Go to the next step, or past the last one to the summary; phones wait."""
     teacher.wait()
-    if place.step < place.of:
-        teacher.go(place.lesson, place.step)
-        ways.go(place.lesson, place.step, False, "", "")
+    if screen.step < screen.of:
+        teacher.go(screen.lesson, screen.step)
+        ways.go(screen.lesson, screen.step)
     else:
         ways.summary()
     st.session_state[_MOVES] = True

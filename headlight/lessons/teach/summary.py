@@ -1,4 +1,4 @@
-"""A class as a whole: its way in, all that was asked of it in one table, the answers as a file, and its end."""
+"""A class as a whole: a table of its rounds, the answers as a file, and its end."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -63,22 +63,23 @@ def _csv(teacher: Teacher) -> bytes:
         return str(error).encode()
 
 
-def cells_of(asked: Round, tally: Tally) -> Sequence[str]:
+def cells_of(closed: Round, tally: Tally) -> Sequence[str]:
     """Return a round's cells in the table, as HEADER has them."""
     right = "" if tally.right is None else f"{tally.right} of {tally.answered}"
-    seconds = "" if asked.closed is None else f"{max(0.0, asked.closed - asked.asked):.0f} s"
-    return (asked.question.text, str(tally.answered), chosen(asked, tally), right, seconds)
+    seconds = "" if closed.closed is None else f"{max(0.0, closed.closed - closed.opened):.0f} s"
+    return (closed.question.text, str(tally.answered), _chosen(closed, tally), right, seconds)
 
 
-def chosen(asked: Round, tally: Tally) -> str:
-    """Return what was chosen how often, the right options marked; of numbers the middle one and their range."""
-    if asked.question.kind == Kind.NUMBER:
+def _chosen(closed: Round, tally: Tally) -> str:
+    """Return the counts of options, the right ones marked; of numbers the median, the range and the right one."""
+    question, truth = closed.question, closed.truth
+    if question.kind == Kind.NUMBER:
         if not tally.numbers:
             return ""
-        low, high = number_words(tally.numbers[0]), number_words(tally.numbers[-1])
-        middle = number_words(tally.numbers[len(tally.numbers) // 2])
-        right = "" if asked.truth.value is None else f"; right is {number_words(asked.truth.value)}"
+        low, middle, high = (number_words(tally.numbers[at]) for at in (0, len(tally.numbers) // 2, -1))
+        right = "" if truth.value is None else f"; right is {number_words(truth.value)}"
         return f"{low} to {high}, the middle one {middle}{right}"
-    marks = ["✓ " if at in asked.truth.right else "" for at in range(len(asked.question.options))]
-    labelled = zip(marks, asked.question.options, tally.counts, strict=True)
-    return " · ".join(f"{mark}{label}: {count}" for mark, label, count in labelled)
+    return " · ".join(
+        f"{'✓ ' if at in truth.right else ''}{label}: {count}"
+        for at, (label, count) in enumerate(zip(question.options, tally.counts, strict=True))
+    )

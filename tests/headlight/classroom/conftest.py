@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 from support.classes import Clock
 
+from headlight.classroom import Teacher, open_class
 from headlight.classroom.sqlite_store import SqliteStore
 
 
@@ -15,7 +16,12 @@ def clock() -> Clock:
 
 @pytest.fixture
 def store(clock, tmp_path) -> Iterator[SqliteStore]:
-    """An empty store."""
-    found = SqliteStore(tmp_path / "classes.sqlite3", clock)
-    yield found
-    found.close()
+    """Yield an empty store."""
+    opened = SqliteStore(tmp_path / "classes.sqlite3", clock)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def teacher(store) -> Teacher:
+    return open_class(store)

@@ -1,34 +1,36 @@
-"""What the teacher's screen has in each phase: nothing of who chose what before she wants it seen."""
+"""The teacher's screen in each phase: no choice of anybody before the teacher wants the histogram."""
 
 import json
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from headlight.app import results
 from headlight.app.results import TranslationRequest
-from headlight.classroom import Kind, Phase, Question, Tally, Teacher, Truth, open_class
+from headlight.classroom import Kind, Question, Tally, Teacher, Truth, open_class
 from headlight.classroom.sqlite_store import SqliteStore
 from headlight.classroom.store import Answer
-from headlight.lessons.teach.asking import Asked, link_to
-from headlight.lessons.teach.board import Place, acts, binned, board, same_before
+from headlight.lessons.teach.asking import ClassQuestion, link_to
+from headlight.lessons.teach.board import Screen, acts, binned, board, same_before
 from headlight.lessons.teach.summary import cells_of
 
 REQUEST = TranslationRequest(results.checkpoint("en-de"), "I love my teacher.")
 LINK = link_to("decoding", REQUEST, {})
-ASKED = Asked(
-    Question("Which?", ("left", "middle", "far right", "none")),
+QUESTION = ClassQuestion(
+    Question("Which?", ("left", "middle", "far right", "none"), about=REQUEST.text),
     Truth("It is the middle.", right=(1,), feedback=("No.", "Yes.", "No.", "No."), link=LINK),
     "attention.2",
 )
-PLACE = Place("decoding", REQUEST, "attention", title="What is attention?", step=2, of=7, question=ASKED)
+SCREEN = Screen("decoding", REQUEST, "attention", title="What is attention?", step=2, of=7, question=QUESTION)
 
 
 @pytest.fixture
 def store(tmp_path):
-    found = SqliteStore(tmp_path / "classes.sqlite3")
-    yield found
-    found.close()
+    opened = SqliteStore(tmp_path / "classes.sqlite3")
+    yield opened
+    opened.close()
 
 
 @pytest.fixture
@@ -36,8 +38,8 @@ def teacher(store) -> Teacher:
     return open_class(store, "attention", 1)
 
 
-def ask(teacher: Teacher, asked: Asked = ASKED) -> int:
-    return teacher.ask(asked.question, asked.truth, asked.step).current.number
+def ask(teacher: Teacher, question: ClassQuestion = QUESTION) -> int:
+    return teacher.ask(question.question, question.truth, question.step).current.number
 
 
 def answer(store, teacher: Teacher, number: int, *choices: str) -> None:
@@ -45,38 +47,34 @@ def answer(store, teacher: Teacher, number: int, *choices: str) -> None:
         store.answer(teacher.code, Answer(round=number, participant=f"p{at}", choice=choice, at=store.now()))
 
 
-def shown(teacher: Teacher, place: Place = PLACE, before=(), bars: bool = False) -> dict:
-    return json.loads(json.dumps(board(teacher.look(), place, before, bars=bars)))
+def shown(teacher: Teacher, screen: Screen = SCREEN, before=(), bars: bool = False) -> dict:
+    return json.loads(json.dumps(board(teacher.look(), screen, before, bars=bars)))
 
 
 def test_from_the_lobby_to_the_reveal(store, teacher):
     lobby = shown(teacher)
     assert lobby["acts"] == ["ask", "next"] and "asked" not in lobby and lobby["here"] == 0
-    number = ask(teacher)
-    answer(store, teacher, number, "1", "1", "2")
+    ask(teacher)
+    answer(store, teacher, 1, "1", "1", "2")
     asking = shown(teacher, bars=True)
-    assert asking["acts"] == ["close", "reveal", "next"]
-    assert asking["asked"]["answered"] == 3 and asking["asked"]["options"] == list(ASKED.question.options)
+    assert asking["acts"] == ["close", "reveal", "next"] and "middle." not in json.dumps(asking)
+    assert asking["asked"]["answered"] == 3 and asking["asked"]["options"] == list(QUESTION.question.options)
     assert (asking["asked"]["bars"], asking["asked"]["right"], asking["asked"]["told"]) == ([], [], "")
-    assert "middle." not in json.dumps(asking)
     teacher.close_round()
-    closed = shown(teacher)
+    closed, seen = shown(teacher), shown(teacher, bars=True)
     assert closed["acts"] == ["bars", "reveal", "again", "next"] and closed["asked"]["bars"] == []
-    seen = shown(teacher, bars=True)
-    assert seen["acts"] == ["reveal", "again", "next"]
-    assert seen["asked"]["bars"] == [[0, 2, 1, 0]] and seen["asked"]["right"] == []
+    assert seen["acts"] == ["reveal", "again", "next"] and seen["asked"]["right"] == []
     teacher.reveal()
-    revealed = shown(teacher)
-    assert revealed["acts"] == ["next", "again"]
+    revealed = shown(teacher, replace(SCREEN, request=replace(REQUEST, text="Another one.")))
+    assert revealed["acts"] == ["next", "again"] and revealed["asked"]["about"] == REQUEST.text
     assert (revealed["asked"]["right"], revealed["asked"]["told"]) == ([1], "It is the middle.")
-    assert revealed["asked"]["bars"] == [[0, 2, 1, 0]]
+    assert revealed["asked"]["bars"] == seen["asked"]["bars"] == [[0, 2, 1, 0]]
     teacher.wait()
     assert shown(teacher)["acts"] == ["ask", "next"]
 
 
 def test_rounds_of_one_question_stand_side_by_side_and_no_others(store, teacher):
-    other = Asked(Question("Other?", ("a", "b")), Truth(link=LINK))
-    ask(teacher, other)
+    ask(teacher, ClassQuestion(Question("Other?", ("a", "b")), Truth(link=LINK)))
     answer(store, teacher, ask(teacher), "0", "0")
     answer(store, teacher, teacher.ask_again().current.number, "3")
     teacher.discard()
@@ -85,56 +83,44 @@ def test_rounds_of_one_question_stand_side_by_side_and_no_others(store, teacher)
     before = [teacher.tally(each.number) for each in same_before(teacher.look().classroom)]
     seen = shown(teacher, before=before, bars=True)["asked"]
     assert seen["bars"] == [[2, 0, 0, 0], [1, 2, 0, 0]] and seen["time"] == 2
-    ask(teacher, replace(ASKED, truth=replace(ASKED.truth, link=link_to("decoding", replace(REQUEST, text="x"), {}))))
+    other = replace(QUESTION.truth, link=link_to("decoding", replace(REQUEST, text="x"), {}))
+    ask(teacher, replace(QUESTION, truth=other))
     assert same_before(teacher.look().classroom) == [], "the same words about another sentence"
 
 
-def test_the_sentence_of_a_question_stays_whatever_the_bar_has(teacher):
-    ask(teacher, replace(ASKED, question=replace(ASKED.question, about=REQUEST.text)))
-    moved = replace(PLACE, request=replace(REQUEST, text="Another one."))
-    for act in (lambda: None, teacher.close_round, teacher.reveal):
-        act()
-        assert shown(teacher)["asked"]["about"] == shown(teacher, moved)["asked"]["about"] == REQUEST.text
+def test_possible_acts_depend_on_the_page(teacher):
+    classroom, elsewhere = teacher.look().classroom, Screen("masks", REQUEST, question="None here.")
+    assert acts(classroom, replace(SCREEN, question="Undecided."), False) == ["next"]
+    assert acts(classroom, replace(SCREEN, away=True), False) == ["back", "ask", "next"]
+    assert acts(classroom, elsewhere, False) == ["back"] and acts(replace(classroom, lesson=""), elsewhere, False) == []
+    ask(teacher, ClassQuestion(Question("Own?", ("Yes", "No")), Truth(link=LINK)))
+    assert acts(teacher.reveal(), SCREEN, True) == ["next", "ask", "again"]
 
 
-def test_what_can_be_done_where(teacher):
-    classroom = teacher.look().classroom
-    assert acts(classroom, replace(PLACE, question="Undecided."), False) == ["next"]
-    assert acts(classroom, replace(PLACE, away=True), False) == ["back", "ask", "next"]
-    assert acts(classroom, Place("masks", REQUEST, question="None here."), False) == ["back"]
-    assert acts(replace(classroom, lesson=""), Place("masks", REQUEST, question="None here."), False) == []
-    ask(teacher, Asked(Question("Own?", ("Yes", "No")), Truth(link=LINK)))
-    revealed = teacher.reveal()
-    assert acts(revealed, PLACE, True)[0] == "next" and "ask" in acts(revealed, PLACE, True)
+@given(st.lists(st.lists(st.floats(-1e9, 1e9), max_size=40), min_size=1, max_size=3))
+def test_numbers_are_binned_without_loss(rounds):
+    labels, counts = binned(rounds)
+    assert len(labels) <= 6 and {len(each) for each in counts} == {len(labels)}
+    assert [sum(each) for each in counts] == list(map(len, rounds))
 
 
-def test_numbers_are_binned_without_loss_and_a_joker_takes_no_room():
-    first, second = [0.1 * at for at in range(40)], [1.0, 1.5, 2.0, 2.5, 1e9]
-    labels, counts = binned([first, second])
-    assert len(labels) == len(counts[0]) == len(counts[1]) <= 6
-    assert sum(counts[0]) == 40 and sum(counts[1]) == 5 and max(counts[0]) < 20
-    assert binned([[2.0, 2.0, 1.0]]) == (["1", "2"], [[1, 2]])
-    assert binned([[], []]) == ([], [[], []])
-    assert binned([[3.0] * 7 + [9.0]]) == (["3", "9"], [[7, 1]])
+def test_a_joker_takes_no_room_and_few_numbers_have_a_bar_each():
+    _, counts = binned([[0.1 * at for at in range(40)], [1.0, 1.5, 2.0, 2.5, 1e9]])
+    assert max(counts[0]) < 20
+    assert binned([[2.0, 2.0, 1.0]]) == (["1", "2"], [[1, 2]]) and binned([[], []]) == ([], [[], []])
 
 
-def test_a_number_has_a_histogram_and_a_row(store, teacher):
-    number = ask(
-        teacher, Asked(Question("How much?", kind=Kind.NUMBER), Truth("It is 2.", value=2.0, margin=0.1, link=LINK))
-    )
-    answer(store, teacher, number, "2", "2.05", "7", "2")
+def test_a_round_has_a_row_with_its_counts_or_numbers(store, teacher):
+    truth = Truth("It is 2.", value=2.0, margin=0.1, link=LINK)
+    ask(teacher, ClassQuestion(Question("How much?", kind=Kind.NUMBER), truth))
+    answer(store, teacher, 1, "2", "2.05", "7", "2")
     revealed = teacher.reveal()
     seen = shown(teacher)["asked"]
     assert seen["labels"] == ["2", "2.05", "7"] and seen["bars"] == [[2, 1, 1]]
-    cells = cells_of(revealed.current, teacher.tally(number))
+    cells = cells_of(revealed.current, teacher.tally(1))
     assert cells[:4] == ("How much?", "4", "2 to 7, the middle one 2.05; right is 2", "3 of 4")
-
-
-def test_a_round_has_a_row_with_its_counts(store, teacher):
-    number = ask(teacher)
-    answer(store, teacher, number, "1", "0")
+    answer(store, teacher, ask(teacher), "1", "0")
     closed = teacher.close_round()
-    row = cells_of(replace(closed.current, asked=10.0, closed=31.4), teacher.tally(number))
+    row = cells_of(replace(closed.current, opened=10.0, closed=31.4), teacher.tally(2))
     assert row == ("Which?", "2", "left: 1 · ✓ middle: 1 · far right: 0 · none: 0", "1 of 2", "21 s")
     assert cells_of(closed.current, Tally(0, (0, 0, 0, 0)))[3] == ""
-    assert closed.phase == Phase.CLOSED

@@ -4,8 +4,7 @@ import os
 import sqlite3
 import subprocess
 import sys
-import urllib.error
-import urllib.request
+from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 
 import pytest
@@ -21,18 +20,18 @@ from headlight.lessons.teach import desk
 
 DESK = "class_desk"
 QUESTION = Question("Whose question is this?", ("the teacher's", "somebody's"))
-TRUTH = Truth("It is hers alone.", right=(0,))
+TRUTH = Truth("It is leader alone.", right=(0,))
 WHO = "5f0c93d2a1"
 ACTS = ("ask", "own", "close", "bars", "again", "reveal", "next", "back", "discard", "hands", "lock", "summary")
 
 
 class Listener(WebsocketVisitor):
-    """A visitor who keeps all that the server says."""
+    """A visitor who keeps all bytes of the server."""
 
-    heard = b""
+    received = b""
 
     def _over(self, data: bytes, run: Run) -> bool:
-        self.heard += data
+        self.received += data
         return super()._over(data, run)
 
     @property
@@ -53,12 +52,12 @@ class Listener(WebsocketVisitor):
 
 @pytest.fixture
 def teacher(store) -> Teacher:
-    """Of a class that has a question, closed, with one answer."""
-    found = open_class(store, "attention", 1)
-    found.ask(QUESTION, TRUTH, "attention.2")
-    store.answer(found.code, Answer(round=1, participant=WHO, choice="0", at=store.now()))
-    found.close_round()
-    return found
+    """Return the teacher of a class with a closed question and one answer."""
+    opened = open_class(store, "attention", 1)
+    opened.ask(QUESTION, TRUTH, "attention.2")
+    store.answer(opened.code, Answer(round=1, participant=WHO, choice="0", at=store.now()))
+    opened.close_round()
+    return opened
 
 
 async def arrive(stack: AsyncExitStack, school: str, code: str, page: str = "decoding", **more: str) -> Listener:
@@ -68,164 +67,137 @@ async def arrive(stack: AsyncExitStack, school: str, code: str, page: str = "dec
     return visitor
 
 
-def told(visitor: Listener, teacher: Teacher) -> list[str]:
-    """What of the class a visitor heard that is not for them."""
+def leaked(visitor: Listener, teacher: Teacher) -> list[str]:
+    """Return the class's secrets that a visitor has received."""
     secrets = (teacher.secret, QUESTION.text, QUESTION.options[1], TRUTH.sentence, WHO, "Answers as CSV")
-    return [each for each in secrets if each.encode() in visitor.heard]
+    return [each for each in secrets if each.encode() in visitor.received]
 
 
-def test_without_the_secret_nothing_is_told_and_nothing_done(school, store, teacher):
-    async def intrude() -> None:
-        before = store.read(teacher.code)
+def lead(work: Callable[[AsyncExitStack], Awaitable[None]]) -> None:
+    """Run visitors in a thread of their own."""
+
+    async def main() -> None:
         async with AsyncExitStack() as stack:
-            own = open_class(store)
-            for page, more in (("decoding", {"lesson": "attention.2"}), ("lessons", {"lessons": "a class"})):
-                visitor = await arrive(stack, school, teacher.code, page, **more)
-                assert visitor.desk["asks"] and set(visitor.desk) == {"code", "asks", "said", "turn", "page"}
-                for name in ACTS:
-                    run = await visitor.act(name, text="Mine?", options=["a", "b"], right=0, hands=[9, 9])
-                    assert not run.exceptions
-                for secret in (own.secret, teacher.secret[:-1], "", " ", "x" * 5000, None, 3, [teacher.code], {"a": 1}):
-                    run = await visitor.report(DESK, "rights", secret)
-                    assert not run.exceptions and visitor.desk["said"] and visitor.desk["asks"], secret
-                    await visitor.act("reveal")
-                for strange in (None, "reveal", 7, ["reveal"], {"name": ["reveal"]}, {"name": "reveal", "v": "2"}):
-                    assert not (await visitor.report(DESK, "act", strange)).exceptions
-                assert told(visitor, teacher) == []
-                assert store.read(teacher.code) == before
+            await work(stack)
 
-    aside(intrude()).result()
+    aside(main()).result()
 
 
-def test_the_teacher_herself_is_told_and_obeyed_and_a_button_of_hers_is_nobody_elses(school, store, teacher):
-    async def lead() -> None:
-        async with AsyncExitStack() as stack:
-            hers = await arrive(stack, school, teacher.code, "lessons", lessons="a class")
-            other = await arrive(stack, school, teacher.code, "lessons", lessons="a class")
-            run = await hers.report(DESK, "rights", teacher.secret)
-            assert not run.exceptions and hers.desk["asked"]["text"] == QUESTION.text
-            assert {QUESTION.text, "Answers as CSV"} <= set(told(hers, teacher))
-            assert TRUTH.sentence.encode() not in hers.heard, "nor to her screen before it is to be seen"
+def test_without_the_secret_nothing_is_sent_and_nothing_done(school, store, teacher):
+    async def intrude(stack: AsyncExitStack) -> None:
+        before, other_secret = store.read(teacher.code), open_class(store).secret
+        wrong = (other_secret, teacher.secret[:-1], "", " ", "x" * 5000, None, 3, [teacher.code], {"a": 1})
+        strange = (None, "reveal", 7, ["reveal"], {"name": ["reveal"]}, {"name": "reveal", "v": "2"})
+        for page, more in (("decoding", {"lesson": "attention.2"}), ("lessons", {"lessons": "a class"})):
+            visitor = await arrive(stack, school, teacher.code, page, **more)
+            assert visitor.desk["asks"] and set(visitor.desk) == {"code", "asks", "said", "turn", "page"}
+            for name in ACTS:
+                run = await visitor.act(name, text="Mine?", options=["a", "b"], right=0, hands=[9, 9])
+                assert not run.exceptions
+            for secret in wrong:
+                run = await visitor.report(DESK, "rights", secret)
+                assert not run.exceptions and visitor.desk["said"] and visitor.desk["asks"], secret
+                await visitor.act("reveal")
+            for each in strange:
+                assert not (await visitor.report(DESK, "act", each)).exceptions
+            assert leaked(visitor, teacher) == [] and store.read(teacher.code) == before
 
-            await other.push(hers._buttons["Delete it now"])
-            assert store.read(teacher.code).phase == Phase.CLOSED
-            late = hers.desk["v"]
-            await hers.act("own", text="Yours?", options=["a", "b", "c", "d"], right=None)
-            assert hers.desk["asked"]["options"] == ["a", "b", "c", "d"] and hers.desk["said"] == ""
-            await hers.act("own", text="", options=["a", "b"], right=None)
-            assert hers.desk["said"] == "Write the question first."
-            for wrong in (
-                {},
-                {"text": 3, "options": ["a", "b"]},
-                {"text": "?", "options": "ab"},
-                {"text": "?", "options": [1]},
-            ):
-                await hers.act("own", **wrong)
-                assert hers.desk["said"], wrong
-            await hers.report(DESK, "act", {"name": "close", "v": late})
-            assert store.read(teacher.code).phase == Phase.ASKING, "of a screen that was late"
-            await hers.act("close")
-            for hands in (None, [1, 2], [1, 2, 3, -4], [1, 2, 3, "4"], [True, 1, 2, 3]):
-                await hers.act("hands", hands=hands)
-                assert hers.desk["said"], hands
-            await hers.act("hands", hands=[0, 2, 0, 1])
-            assert (hers.desk["asked"]["answered"], hers.desk["said"]) == (3, "")
-            await hers.act("bars")
-            assert hers.desk["asked"]["bars"] == [[0, 2, 0, 1]]
-            await hers.act("reveal")
-            assert store.read(teacher.code).phase == Phase.REVEALED
-            assert told(other, teacher) == []
-            await hers.push(hers._buttons["Delete it now"])
-            assert store.read(teacher.code).phase == Phase.ENDED
-            await other.look_again()
-            assert other.desk["asks"]
-
-    aside(lead()).result()
+    lead(intrude)
 
 
-def test_an_ended_class_and_a_store_that_is_away_are_said_in_a_sentence(school, store, teacher):
-    async def lead() -> None:
-        async with AsyncExitStack() as stack:
-            hers = await arrive(stack, school, teacher.code)
-            await hers.report(DESK, "rights", teacher.secret)
-            teacher.end()
-            run = await hers.look_again()
-            assert hers.desk["gone"] == f"The class {teacher.code} has ended." and not run.exceptions
-            await hers.act("reveal")
-            assert "secret" not in hers.desk
-            await hers.act("leave")
-            late = await arrive(stack, school, teacher.code)
+def test_the_teacher_leads_the_class_and_nobody_else_can_press_a_button_of_theirs(school, store, teacher):
+    async def work(stack: AsyncExitStack) -> None:
+        leader = await arrive(stack, school, teacher.code, "lessons", lessons="a class")
+        other = await arrive(stack, school, teacher.code, "lessons", lessons="a class")
+        run = await leader.report(DESK, "rights", teacher.secret)
+        assert not run.exceptions and leader.desk["asked"]["text"] == QUESTION.text
+        assert {QUESTION.text, "Answers as CSV"} <= set(leaked(leader, teacher))
+        assert TRUTH.sentence.encode() not in leader.received, "nor on the teacher's screen before the reveal"
+        await other.push(leader._buttons["Delete it now"])
+        assert store.read(teacher.code).phase == Phase.CLOSED
+        late = leader.desk["v"]
+        await leader.act("own", text="Yours?", options=["a", "b", "c", "d"], right=None)
+        assert leader.desk["asked"]["options"] == ["a", "b", "c", "d"] and leader.desk["said"] == ""
+        for text, options in (("", ["a", "b"]), (None, None), (3, ["a", "b"]), ("?", "ab"), ("?", [1])):
+            await leader.act("own", text=text, options=options, right=None)
+            assert leader.desk["said"], text
+        await leader.report(DESK, "act", {"name": "close", "v": late})
+        assert store.read(teacher.code).phase == Phase.ASKING, "of a screen that was late"
+        await leader.act("close")
+        for hands in (None, [1, 2], [1, 2, 3, -4], [1, 2, 3, "4"], [True, 1, 2, 3]):
+            await leader.act("hands", hands=hands)
+            assert leader.desk["said"], hands
+        await leader.act("hands", hands=[0, 2, 0, 1])
+        assert (leader.desk["asked"]["answered"], leader.desk["said"]) == (3, "")
+        await leader.act("bars")
+        assert leader.desk["asked"]["bars"] == [[0, 2, 0, 1]]
+        await leader.act("reveal")
+        assert store.read(teacher.code).phase == Phase.REVEALED and leaked(other, teacher) == []
+        await leader.push(leader._buttons["Delete it now"])
+        assert store.read(teacher.code).phase == Phase.ENDED
+        await other.look_again()
+        assert other.desk["asks"]
+
+    lead(work)
+
+
+def test_an_ended_class_an_unknown_one_and_a_limit_are_named_in_a_sentence(school, store, teacher):
+    async def work(stack: AsyncExitStack) -> None:
+        leader = await arrive(stack, school, teacher.code)
+        await leader.report(DESK, "rights", teacher.secret)
+        teacher.end()
+        run = await leader.look_again()
+        assert leader.desk["gone"] == f"The class {teacher.code} has ended." and not run.exceptions
+        await leader.act("reveal")
+        assert "secret" not in leader.desk
+        await leader.act("leave")
+        gone = {teacher.code: f"The class {teacher.code} has ended.", "22222": "There is no class 22222, or no longer."}
+        for code, sentence in gone.items():
+            late = await arrive(stack, school, code)
             await late.report(DESK, "rights", teacher.secret)
-            assert late.desk["said"] == f"The class {teacher.code} has ended."
-            nowhere = await arrive(stack, school, "22222")
-            await nowhere.report(DESK, "rights", teacher.secret)
-            assert nowhere.desk["said"] == "There is no class 22222, or no longer."
-            for code in ("?", "", "x" * 5000, "<b>"):
-                strange = await arrive(stack, school, code)
-                assert DESK not in strange.components
+            assert late.desk["said"] == sentence
+        for code in ("?", "", "x" * 5000, "<b>"):
+            assert DESK not in (await arrive(stack, school, code)).components
+        visitor = await stack.enter_async_context(Listener(school, "lessons"))
+        for opened in range(desk.MOST_PER_SESSION + 1):
+            await visitor.arrive(lessons="for the teacher")
+            assert b"Too many classes" not in visitor.received, opened
+            await visitor.press("Teach this lesson")
+        assert b"Too many classes were opened from here within an hour" in visitor.received
 
-    aside(lead()).result()
+    lead(work)
 
 
-def test_a_store_that_cannot_be_reached_is_said_in_a_sentence(tmp_path):
+def test_a_store_that_cannot_be_reached_is_named_in_a_sentence(tmp_path):
     path = tmp_path / "classes.sqlite3"
+    with serve(**{FILE_VARIABLE: str(path)}) as address:
 
-    async def lead(address: str) -> None:
-        async with AsyncExitStack() as stack:
+        async def work(stack: AsyncExitStack) -> None:
             teacher = open_class(SqliteStore(path), "attention", 1)
-            hers = await arrive(stack, address, teacher.code)
-            await hers.report(DESK, "rights", teacher.secret)
-            assert hers.desk["here"] == 0
+            leader = await arrive(stack, address, teacher.code)
+            await leader.report(DESK, "rights", teacher.secret)
+            assert leader.desk["here"] == 0
             with sqlite3.connect(path) as other:
                 other.execute("DROP TABLE class")
-            run = await hers.look_again()
-            assert hers.desk["away"].startswith("The class cannot be reached: trying again.") and not run.exceptions
+            run = await leader.look_again()
+            assert leader.desk["away"].startswith("The class cannot be reached: trying again.") and not run.exceptions
             visitor = await arrive(stack, address, "22222")
             run = await visitor.report(DESK, "rights", "a-secret-of-another-day")
             assert visitor.desk["said"].startswith("The file of the classes cannot be used") and not run.exceptions
             lessons = await stack.enter_async_context(Listener(address, "lessons"))
             await lessons.arrive(lessons="for the teacher")
             run = await lessons.press("Teach this lesson")
-            assert not run.exceptions and b"The file of the classes cannot be used" in lessons.heard.replace(b"\\", b"")
+            assert not run.exceptions
+            assert b"The file of the classes cannot be used" in lessons.received.replace(b"\\", b"")
 
-    with serve(**{FILE_VARIABLE: str(path)}) as address:
-        aside(lead(address)).result()
+        lead(work)
 
 
-def test_a_server_whose_classes_can_have_no_file_says_so_and_does_not_start(tmp_path):
+def test_a_server_whose_classes_can_have_no_file_does_not_start(tmp_path):
     (tmp_path / "text").write_text("no database, and longer than its header would be" * 10)
-    for path in (tmp_path, tmp_path / "text", tmp_path / "text" / "classes.sqlite3"):
+    for path in (tmp_path / "text", tmp_path / "text" / "classes.sqlite3"):
         command = [sys.executable, "-m", "streamlit", "run", "app.py", f"--server.port={free_port()}"]
         environment = os.environ | {FILE_VARIABLE: str(path)}
         server = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
         assert server.returncode and "Traceback" not in server.stderr
         assert f"{FILE_VARIABLE}={path}: The file of the classes cannot be used" in server.stderr
-
-
-def test_a_session_opens_so_many_classes_and_is_then_told_to_go_on(school, store):
-    async def lead() -> None:
-        async with AsyncExitStack() as stack:
-            visitor = await stack.enter_async_context(Listener(school, "lessons"))
-            for opened in range(desk.MOST_PER_SESSION + 1):
-                await visitor.arrive(lessons="for the teacher")
-                assert b"Too many classes" not in visitor.heard, opened
-                await visitor.press("Teach this lesson")
-            assert b"Too many classes were opened from here within an hour" in visitor.heard
-
-    aside(lead()).result()
-
-
-def test_the_table_is_for_who_has_the_secret(school, teacher):
-    def table(secret: str) -> tuple[int, bytes]:
-        request = urllib.request.Request(f"{school}/c/{teacher.code}/answers.csv", method="POST")
-        request.add_header("Authorization", f"Bearer {secret}")
-        try:
-            with urllib.request.urlopen(request) as response:
-                return response.status, response.read()
-        except urllib.error.HTTPError as error:
-            return error.code, error.read()
-
-    assert table(teacher.secret)[0] == 200 and QUESTION.text.encode() in table(teacher.secret)[1]
-    for wrong in ("", teacher.secret[:-1], teacher.code):
-        status, content = table(wrong)
-        assert status == 403 and QUESTION.text.encode() not in content

@@ -1,4 +1,4 @@
-"""Lessons as data for the one-file page: what the app would ask and say with the weights of that page."""
+"""Lessons as data for the one-file page: the app's questions and feedback with the weights of that page."""
 
 import json
 from pathlib import Path
@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 from support.traces import CHECKPOINTS, rounded_checkpoint
 
-from headlight.app.results import CheckpointFiles, TranslationRequest
+from headlight.app.results import TranslationRequest
 from headlight.lessons.answer import Kind, Run
 from headlight.lessons.export import export_lessons
 from headlight.lessons.file import read_lesson, read_lessons
-from headlight.lessons.posed import Posed, Try, payload_of, pose
+from headlight.lessons.step_view import StepView, Try, payload_of, pose
 from transformer.errors import UserError
 
 LESSONS = read_lessons()[0]
@@ -22,71 +22,52 @@ def exported() -> dict:
     return json.loads(json.dumps(export_lessons(LESSONS, CHECKPOINTS / "en-de"), allow_nan=False))
 
 
-@pytest.fixture(scope="module")
-def rounded(tmp_path_factory) -> CheckpointFiles:
-    return rounded_checkpoint(tmp_path_factory.mktemp("rounded"), "en-de")
-
-
-def choices(posed: Posed) -> list:
-    """Choices of a question, with the name of the feedback on each."""
-    answer = posed.answer
+def choices(view: StepView) -> list:
+    """Return choices of a question, with the name of the feedback on each."""
+    answer, names = view.answer, [option.name for option in view.answer.options]
     if answer.kind == Kind.ONE:
-        return [(option.name, option.name) for option in answer.options]
-    if answer.kind != Kind.SEVERAL:
-        return []
-    names = [option.name for option in answer.options]
-    some = [names[:count] for count in range(1, len(names) + 1)]
+        return [(name, name) for name in names]
+    some = [names[:count] for count in range(1, len(names) + 1)] if answer.kind == Kind.SEVERAL else []
     return [(each, f"{len(answer.right & set(each))} {len(set(each) - answer.right)}") for each in some]
 
 
-def same_answer(answer: dict, posed: Posed) -> None:
-    """Hold an exported answer against the app's panel before and after a choice, and after the answer is shown."""
-    panel, told = json.loads(json.dumps(payload_of(posed, Try()))), answer["told"]
+def compare(answer: dict, view: StepView) -> None:
+    """Compare an exported answer with the app's panel before and after a choice, and after the answer is shown."""
+    panel, feedback = json.loads(json.dumps(payload_of(view, Try()))), answer["told"]
     is_judged = panel.get("kind") != Kind.DO
     for name, value in answer["panel"].items():
         assert value == panel[name] or (name in ("kind", "undecided") and not is_judged), name
-    if told is None:
-        assert "ask" not in panel
+    assert (feedback is None) == ("ask" not in panel)
+    if feedback is None:
         return
-    assert told["hints"] == posed.hints() and set(told["right"]) == posed.answer.right
-    for choice, name in choices(posed):
-        assert told["said"][name] == payload_of(posed, Try(choice))["feedback"]
-        said = " ".join(filter(None, (told["said"][name], told["truth"])))
-        assert said == payload_of(posed, Try(choice, shown=True))["feedback"]
-    if posed.answer.kind == Kind.NUMBER:
+    assert feedback["hints"] == view.hints() and set(feedback["right"]) == view.answer.right
+    for choice, name in choices(view):
+        assert feedback["said"][name] == payload_of(view, Try(choice))["feedback"]
+        whole = " ".join(filter(None, (feedback["said"][name], feedback["truth"])))
+        assert whole == payload_of(view, Try(choice, shown=True))["feedback"]
+    if view.answer.kind == Kind.NUMBER:
         for off in (-1.01, -0.99, 0.99, 1.01):
-            value = told["value"] + off * told["margin"]
-            assert posed.answer.is_right(value) == (abs(off) < 1)
-            if abs(off) > 1:
-                side = told["said"]["low" if off < 0 else "high"]
-                assert payload_of(posed, Try(value))["feedback"].endswith(side)
+            value = feedback["value"] + off * feedback["margin"]
+            side = "" if abs(off) < 1 else feedback["said"]["low" if off < 0 else "high"]
+            assert view.answer.is_right(value) == (not side) and view.feedback(value, whole=False).endswith(side)
 
 
-def test_every_answer_is_that_of_the_app_for_the_lessons_sentences(exported, rounded):
-    kinds = set()
-    for lesson, told in zip(LESSONS, exported["lessons"], strict=True):
-        for number, step in enumerate(told["steps"]):
-            assert set(step["answers"]) <= set(lesson.sentences_of(number))
+def test_every_answer_is_that_of_the_app_and_every_step_has_a_view(exported, tmp_path):
+    kinds, rounded = set(), rounded_checkpoint(tmp_path, "en-de")
+    for lesson, data in zip(LESSONS, exported["lessons"], strict=True):
+        for number, step in enumerate(data["steps"]):
+            assert step["answers"] and set(step["answers"]) <= set(lesson.sentences_of(number))
             for text in lesson.sentences_of(number):
-                posed = pose(lesson, number, Run(TranslationRequest(rounded, text)))
-                if posed.undecided:
+                view = pose(lesson, number, Run(TranslationRequest(rounded, text)))
+                if view.undecided:
                     assert text not in step["answers"] or len(step["answers"]) == 1
                     continue
-                same_answer(step["answers"][text], posed)
-                kinds |= {posed.answer.kind} if posed.answer else set()
+                compare(step["answers"][text], view)
+                kinds |= {view.answer.kind} if view.answer else set()
+            for target in (answer[moment] for answer in step["answers"].values() for moment in ("at", "shown")):
+                seed = target["said"].get("toy_block_seed")
+                assert target["view"] in VIEWS and (seed is None or seed in exported["examples"])
     assert kinds == set(Kind)
-
-
-def test_every_step_leads_to_a_view_of_the_file_or_says_where_the_app_has_its_figure(exported):
-    for lesson in exported["lessons"]:
-        for step in lesson["steps"]:
-            assert step["answers"]
-            for answer in step["answers"].values():
-                for place in (answer["at"], answer["shown"]):
-                    assert place["view"] in VIEWS
-                    assert not place["missing"] or place["missing"].startswith("The app has this figure on its page ")
-                    seed = place["said"].get("toy_block_seed")
-                    assert seed is None or seed in exported["examples"]
 
 
 def test_a_lesson_without_a_sentence_and_one_without_an_answer(tmp_path: Path):

@@ -1,40 +1,31 @@
-"""What lessons ask about a training, against its replay's file, its schedule's formula, and trainings of one's own."""
+"""Measures of a training against its replay's file, and against trainings of these tests."""
 
-import re
 from collections import Counter
 
 import numpy as np
 import pytest
 from safetensors.numpy import load_file
-from support.lesson_runs import LANGUAGES, measured, run_in, run_of
+from support.lesson_runs import LANGUAGES, numbers_of, outcome_of, right_of, run_in, run_of
 from support.server import until
 from support.traces import CHECKPOINTS
 
 from headlight.app.results import training_runs
 from headlight.lessons.answer import Answer
-from headlight.lessons.register import answer_of
 from transformer.toy.settings import Task, ToySettings
 from transformer.untrusted import parse_json
 
-ALL = (*LANGUAGES, "reverse")
+ALL = pytest.mark.parametrize("checkpoint", (*LANGUAGES, "reverse"))
 FIRST_END = {"en-de": 6000, "en-fr": 5000, "reverse": 4000}  # of the first of several trainings, as training.json says
-REPLAYED = ("first_output", "first_right", "first_sharp_kind")  # measures without arguments that read a replay
 
 
-def stored(checkpoint: str, number: int = 0) -> tuple[dict, dict]:
-    """The arrays of a replay's file, and what is written of one of its trajectories."""
+def stored(checkpoint: str) -> tuple[dict, list[dict]]:
+    """Return the arrays of a replay's file, and its trajectories' texts."""
     arrays = load_file(CHECKPOINTS / checkpoint / "replay.safetensors")
-    header = parse_json(arrays["texts"].tobytes())
-    return arrays, header["trajectories"][number]
-
-
-def probes(checkpoint: str) -> list[tuple[int, str]]:
-    """The number of each trajectory, with its sentence."""
-    return [(number, stored(checkpoint, number)[1]["source_text"]) for number in range(3)]
+    return arrays, parse_json(arrays["texts"].tobytes())["trajectories"]
 
 
 def sharpest(arrays: dict, number: int, kind: str, last: int) -> tuple[tuple[int, int], np.ndarray]:
-    """The head whose rows' largest weights changed most, and their mean at each snapshot up to the last."""
+    """Return the head whose rows' largest weights changed most, and their mean at each snapshot up to the last."""
     maps = arrays[f"{number}/{kind}"].astype(np.float64)  # snapshots layers heads rows keys
     first_row = 1 if kind == "decoder" else 0  # the first row of the masked decoder has a single key
     maxima = maps.max(axis=-1)[..., first_row:].mean(axis=-1)
@@ -44,152 +35,108 @@ def sharpest(arrays: dict, number: int, kind: str, last: int) -> tuple[tuple[int
 
 
 def half_way(values: np.ndarray) -> int:
-    middle = (values[0] + values[-1]) / 2
-    return next(
-        at for at, value in enumerate(values) if (value >= middle if values[-1] > values[0] else value <= middle)
-    )
+    middle, sign = (values[0] + values[-1]) / 2, np.sign(values[-1] - values[0])
+    return next(at for at, value in enumerate(values) if sign * (value - middle) >= 0)
 
 
-def end_of(arrays: dict, checkpoint: str) -> int:
-    return max(at for at, step in enumerate(arrays["steps"]) if step <= FIRST_END[checkpoint])
-
-
-@pytest.mark.parametrize("checkpoint", ALL)
-def test_what_it_writes_first_is_what_the_replay_has(checkpoint):
-    for number, text in probes(checkpoint):
-        answer = answer_of(run_of(checkpoint, text), "first_output", {})
-        _, told = stored(checkpoint, number)
-        written = told["outputs"][0]
-        symbols = written.split() if " " in written else list(written)
-        share = max(Counter(symbols).values()) / len(symbols)
-        assert answer.right == {"repeats"} and share > 0.6
-        assert answer.names["probe"] == text and answer.names["target"] == told["target_text"]
-        assert answer.truth.startswith(f"Before the first update it writes: “{written[:20]}")
-
-
-@pytest.mark.parametrize("checkpoint", ALL)
-def test_it_is_right_for_the_first_time_where_no_snapshot_before_is(checkpoint):
+@ALL
+def test_the_first_output_and_the_first_right_one_are_those_of_the_replay(checkpoint):
+    arrays, trajectories = stored(checkpoint)
     decided = 0
-    for number, text in probes(checkpoint):
-        answer = measured(run_of(checkpoint, text), "first_right")
-        arrays, told = stored(checkpoint, number)
-        right = [output.split() == told["target_text"].split() for output in told["outputs"]]
+    for text in trajectories[:3]:
+        run, steps = run_of(checkpoint, text["source_text"]), arrays["steps"]
+        first = outcome_of(run, "first_output")
+        symbols = text["outputs"][0].split() if " " in text["outputs"][0] else list(text["outputs"][0])
+        assert right_of(first) == "repeats" and max(Counter(symbols).values()) > 0.6 * len(symbols)
+        assert first.names["most"] >= 0.6 * first.names["tokens"] and f"“{text['outputs'][0][:20]}" in first.truth
+        assert (first.names["probe"], first.names["target"]) == (text["source_text"], text["target_text"])
+        answer = outcome_of(run, "first_right")
+        right = [output.split() == text["target_text"].split() for output in text["outputs"]]
+        assert isinstance(answer, Answer) == any(right)
         if not any(right):
-            assert isinstance(answer, str) and answer.endswith(".")
             continue
-        assert isinstance(answer, Answer)
         decided += 1
-        step = arrays["steps"][right.index(True)]
-        assert answer.right == {str(step)} == {answer.names["snapshot"]} and f"update {step:,} of" in answer.truth
-        assert len(answer.options) >= 3
+        step = steps[right.index(True)]
+        assert right_of(answer) == str(step) == str(answer.names["snapshot"]) and len(answer.options) >= 3
         for option in answer.options:
-            at = arrays["steps"].tolist().index(int(option.name))
-            assert option.label == f"update {int(option.name):,}"
-            assert told["outputs"][at].split()[0][:20] in option.told or (right[at] and at > right.index(True))
+            at = steps.tolist().index(int(option.name))
+            assert text["outputs"][at].split()[0][:20] in option.feedback or (right[at] and at > right.index(True))
     assert decided >= 2
 
 
-@pytest.mark.parametrize("checkpoint", ALL)
-def test_of_loss_and_head_that_one_is_first_which_is_past_half_before(checkpoint):
-    for number, text in probes(checkpoint):
-        arrays, _ = stored(checkpoint, number)
-        last = end_of(arrays, checkpoint)
-        (layer, head), values = sharpest(arrays, number, "cross", last)
-        losses = np.interp(arrays["steps"], *arrays["losses"].T)[: last + 1]
-        at_head, at_loss = half_way(values), half_way(losses)
-        answer = measured(run_of(checkpoint, text), "loss_or_head", kind="cross")
-        if at_head == at_loss:
-            assert isinstance(answer, str)
-            continue
-        assert isinstance(answer, Answer) and answer.right == {"loss" if at_loss < at_head else "head"}
-        steps = arrays["steps"]
-        assert f"{steps[at_loss]:,}, the head half of its sharpening at update {steps[at_head]:,}." in answer.truth
-        shown = {"kind": "cross", "layer": str(layer + 1), "head": str(head + 1), "snapshot": str(steps[at_head])}
-        assert shown.items() <= answer.names.items()
-        for name, value in (("spread", values[0]), ("sharp", values[-1])):
-            told = re.fullmatch(r"(?:over |under )?(\d+) %", answer.names[name])
-            assert told and int(told[1]) == pytest.approx(100 * value, abs=1.05)
-
-
-@pytest.mark.parametrize("checkpoint", ALL)
-def test_the_first_sharp_kind_is_past_half_before_both_others(checkpoint):
-    decided = 0
-    for number, text in probes(checkpoint):
-        arrays, _ = stored(checkpoint, number)
-        last = end_of(arrays, checkpoint)
+@ALL
+def test_halves_of_loss_and_sharpening_are_those_of_the_replay(checkpoint):
+    arrays, trajectories = stored(checkpoint)
+    steps = arrays["steps"]
+    last = max(at for at, step in enumerate(steps) if step <= FIRST_END[checkpoint])
+    kinds, at_loss = 0, half_way(np.interp(steps, *arrays["losses"].T)[: last + 1])
+    for number, text in enumerate(trajectories[:3]):
+        run = run_of(checkpoint, text["source_text"])
         heads = {kind: sharpest(arrays, number, kind, last) for kind in ("encoder", "decoder", "cross")}
         half = {kind: half_way(values) for kind, (_, values) in heads.items()}
-        first, second, _ = sorted(half, key=lambda kind: half[kind])
-        answer = measured(run_of(checkpoint, text), "first_sharp_kind")
-        if half[first] == half[second]:
-            assert isinstance(answer, str)
-            continue
-        decided += 1
-        assert isinstance(answer, Answer) and answer.right == {first} == {answer.names["kind"]}
-        assert (int(answer.names["layer"]) - 1, int(answer.names["head"]) - 1) == heads[first][0]
-        for option in answer.options:
-            assert option.told.endswith(f"update {arrays['steps'][half[option.name]]:,}.")
-    assert decided >= 2
+        answer, (head, values) = outcome_of(run, "loss_or_head", kind="cross"), heads["cross"]
+        assert isinstance(answer, Answer) == (half["cross"] != at_loss)
+        if isinstance(answer, Answer):
+            names = answer.names
+            assert right_of(answer) == ("loss" if at_loss < half["cross"] else "head")
+            assert (names["layer"], names["head"]) == head and names["kind"] == "cross"
+            assert (names["snapshot"], names["at_loss"]) == (steps[half["cross"]], steps[at_loss])
+            assert (names["spread"], names["sharp"]) == pytest.approx((values[0], values[-1]), abs=1e-3)
+        answer, (first, second, _) = outcome_of(run, "first_sharp_kind"), sorted(half, key=half.get)
+        assert isinstance(answer, Answer) == (half[first] != half[second])
+        if isinstance(answer, Answer):
+            kinds += 1
+            assert right_of(answer) == first == answer.names["kind"]
+            assert (answer.names["layer"], answer.names["head"]) == heads[first][0]
+            assert numbers_of(answer) == {kind: steps[at] for kind, at in half.items()}
+    assert kinds >= 2
 
 
-def test_another_sentence_is_asked_about_by_the_first_of_the_replay():
-    answer = answer_of(run_of("en-de", "Nobody knows why he left."), "first_right", {})
-    assert answer.names["probe"] == "I love my teacher."
+def test_another_sentence_takes_the_first_of_the_replay_and_a_model_without_one_has_no_question(checkpoint_folder):
+    assert (
+        outcome_of(run_of("en-de", "Nobody knows why he left."), "first_right").names["probe"] == "I love my teacher."
+    )
+    for measure, arguments in (("first_output", {}), ("first_right", {}), ("loss_or_head", {"kind": "cross"})):
+        run = run_in(checkpoint_folder, "red dog.")
+        assert outcome_of(run, measure, **arguments) == "There is no replay of this model's training."
 
 
-def test_a_model_without_a_replay_has_none_to_ask_about(checkpoint_folder):
-    run = run_in(checkpoint_folder, "red dog.")
-    for measure in REPLAYED:
-        assert measured(run, measure) == "There is no replay of this model's training."
-    assert measured(run, "loss_or_head", kind="cross") == "There is no replay of this model's training."
+def longest_lines(maps: np.ndarray) -> dict[str, int]:
+    """Return the most rows of one head whose largest weights lie on one line, by its direction."""
+    rows = np.arange(maps.shape[-2])
+    heads = maps.reshape(-1, *maps.shape[-2:]).argmax(axis=-1)
+    lines = {"main": [head - rows for head in heads], "other": [head + rows for head in heads]}
+    return {name: max(Counter(each.tolist()).most_common(1)[0][1] for each in many) for name, many in lines.items()}
 
 
 def test_the_path_of_the_shipped_training_to_reverse_goes_against_the_main_diagonal():
-    answer = answer_of(run_of("en-de", "I love my teacher."), "path_through_map", {})
-    cross = stored("reverse")[0]["0/cross"][-1]
-    layers, heads, rows, _ = cross.shape
-    largest = cross.reshape(layers * heads, rows, -1).argmax(axis=-1)
-    best = {"main": 0, "other": 0}
-    for head in largest:
-        for line in range(-rows, 2 * rows):
-            best["main"] = max(best["main"], sum(column - row == line for row, column in enumerate(head)))
-            best["other"] = max(best["other"], sum(column + row == line for row, column in enumerate(head)))
-    assert answer.right == {"other"} and best["other"] > 2 * best["main"]
-    for name, most in best.items():
-        assert f"At most {most} of {rows} rows" in next(each.told for each in answer.options if each.name == name)
-    assert answer.names == {"task": "reverse"}
+    answer = outcome_of(run_of("en-de", "I love my teacher."), "path_through_map")
+    best = longest_lines(stored("reverse")[0]["0/cross"][-1])
+    assert right_of(answer) == "other" and best["other"] > 2 * best["main"]
+    assert numbers_of(answer) == best and answer.texts == {"task": "reverse"}
 
 
 def test_a_job_that_is_unknown_has_learned_nothing():
     for job in ("", "nobody-knows-it"):
-        answer = answer_of(run_of("en-de", "Yes.", job=job), "learned_live", {})
-        assert not answer.done and answer.truth == "No training has been started here yet."
+        assert not outcome_of(run_of("en-de", "Yes.", job=job), "learned_live").done
 
 
-@pytest.fixture(scope="module")
-def copied() -> str:
-    """The name of a training that learned to copy."""
-    (name,) = training_runs.jobs().submit(ToySettings(task=Task.COPY, vocabulary=8, length=6, d_model=32, num_heads=4))
-    until(lambda: not training_runs.jobs().look(name).active)
-    return name
-
-
-def test_a_live_training_is_asked_about_itself(copied):
-    view = training_runs.jobs().look(copied)
-    learned = answer_of(run_of("en-de", "Yes.", job=copied), "learned_live", {})
-    assert learned.done == (view.status.end == "goal")
-    assert f"{view.status.update}" in learned.truth and "entirely right" in learned.truth
-    path = answer_of(run_of("en-de", "Yes.", job=copied), "path_through_map", {})
-    largest = view.replay.trajectories[0].cross[-1].argmax(axis=-1).reshape(-1, 7)
-    counts = [Counter((head - np.arange(7)).tolist()).most_common(1)[0][1] for head in largest]
-    assert path.names == {"task": "copy"} and path.right == {"main"} and max(counts) >= 4
-    assert f"{max(counts)} of 7 rows" in path.truth
+def test_a_live_training_is_measured_itself():
+    jobs = training_runs.jobs()
+    (name,) = jobs.submit(ToySettings(task=Task.COPY, vocabulary=8, length=6, d_model=32, num_heads=4))
+    until(lambda: not jobs.look(name).active)
+    view = jobs.look(name)
+    learned, path = (
+        outcome_of(run_of("en-de", "Yes.", job=name), each) for each in ("learned_live", "path_through_map")
+    )
+    assert learned.done == (view.status.end == "goal") and f"{view.status.update}" in learned.truth
+    assert numbers_of(path) == longest_lines(view.replay.trajectories[0].cross[-1])
+    assert path.texts == {"task": "copy"} and right_of(path) == "main"
 
 
 def test_a_training_that_was_stopped_has_not_learned():
     jobs = training_runs.jobs()
     (name,) = jobs.submit(ToySettings(max_updates=5000))
-    assert not answer_of(run_of("en-de", "Yes.", job=name), "learned_live", {}).done
+    assert not outcome_of(run_of("en-de", "Yes.", job=name), "learned_live").done
     jobs.stop(name)
-    stopped = answer_of(run_of("en-de", "Yes.", job=name), "learned_live", {})
-    assert not stopped.done and stopped.truth.startswith("Stopped")
+    assert not outcome_of(run_of("en-de", "Yes.", job=name), "learned_live").done

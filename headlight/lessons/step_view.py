@@ -1,8 +1,8 @@
-"""A step of a lesson put to a learner: its texts filled, its question measured, its hints, feedback on a choice."""
+"""A step of a lesson for one run: its texts filled, its question measured, its hints, feedback on a choice."""
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from zlib import crc32
@@ -25,8 +25,8 @@ Text = list[tuple[str, str]]  # parts of a text with their style, "" for none
 
 
 @dataclass(frozen=True)
-class Posed:
-    """A step as it stands for one run: `answer` is None where nothing is asked, or `undecided` says why it is not."""
+class StepView:
+    """A step for one run: `answer` is None where nothing is asked, or where `undecided` has the reason."""
 
     lesson: Lesson
     number: int  # of the step, from 0
@@ -41,75 +41,88 @@ class Posed:
 
     @property
     def key(self) -> str:
-        """Return a name for this very question: another checkpoint, sentence, language or task asks anew."""
+        """Return the question's key: another checkpoint, sentence, language or task has another one."""
         request = self.run.request
-        told = [told for told in (request.language, request.source_language, request.task) if told]
-        return " ".join([f"{self.lesson.name}.{self.number + 1}", request.checkpoint.name, *told, request.text])
+        parts = filter(None, (request.language, request.source_language, request.task))
+        return " ".join([self.address_of_step, request.checkpoint.name, *parts, request.text])
+
+    @property
+    def address_of_step(self) -> str:
+        """Return the step as addresses have it: "attention.3"."""
+        return f"{self.lesson.name}.{self.number + 1}"
 
     @property
     def options(self) -> tuple[Option, ...]:
-        """Return the options in an order of their own, the same each time the question is put."""
+        """Return the options in a shuffled order, which is the same for the same question."""
         if self.answer is None:
             return ()
         return tuple(sorted(self.answer.options, key=lambda option: crc32(f"{option.name} {self.key}".encode())))
 
     def text(self, words: str) -> Text:
-        """Return one of the step's texts with its names filled, in parts by style; nothing where nothing fills them."""
+        """Return one of the step's texts with its names filled, in parts by style; [] where nothing fills them."""
         if self.undecided and NAME.search(words):
             return []
         return [(style, self.fill(part)) for style, part in map(_styled, filter(None, _STYLED.split(words)))]
 
+    @property
+    def _names(self) -> dict[str, str]:
+        return self.answer.texts if self.answer else {}
+
     def fill(self, words: str) -> str:
-        """Return a text with what the measure says in place of {names}; one that it does not say stays."""
-        names = self.answer.names if self.answer else {}
-        return in_words(NAME.sub(lambda found: names.get(found[1], found[0]), words))
+        """Return a text with its {names} filled; one that the measure lacks stays."""
+        names = self._names
+        return in_words(NAME.sub(lambda match: names.get(match[1], match[0]), words))
+
+    def plain(self, words: str) -> str:
+        """Return a text with its names filled and without its styles."""
+        return plain_text(self.text(words))
 
     def glossed(self, *texts: Text) -> list[Text]:
-        """Return texts with what a word of the translation means behind it where it first stands.
+        """Return texts with the meaning of a word of the translation behind its first occurrence.
 
         A token that a piece continues has no meaning of its own, and a meaning that is an option would tell the answer.
         """
         if self.answer is None:
             return list(texts)
-        trace, told = results.trace(self.run.request), set[str]()
+        trace = results.trace(self.run.request)
         meanings = glosses(self.run.translator.checkpoint.data.get("target_language", ""))
-        told |= {token.removeprefix(SPACE) for token in trace.source_tokens}
+        unexplained = {token.removeprefix(SPACE) for token in trace.source_tokens}
         looks = shown_tokens(trace.target_tokens)
-        told |= {look for look, after in pairwise(looks) if after.startswith(CONTINUED)}
+        unexplained |= {look for look, after in pairwise(looks) if after.startswith(CONTINUED)}
         options = {name for option in self.answer.options for name, _ in _QUOTED.findall(self.fill(option.label))}
 
-        def meaning(found: re.Match[str]) -> str:
-            word = found[1]
-            if word not in meanings or word in told or options & set(meanings[word].split("/")):
-                return found[0]
-            told.add(word)
-            return f"“{word}” ({meanings[word]}" + (", " if found[2] else ")")
+        def meaning(match: re.Match[str]) -> str:
+            word = match[1]
+            if word not in meanings or word in unexplained or options & set(meanings[word].split("/")):
+                return match[0]
+            unexplained.add(word)
+            return f"“{word}” ({meanings[word]}" + (", " if match[2] else ")")
 
         return [[(style, _QUOTED.sub(meaning, part)) for style, part in text] for text in texts]
 
     def label(self, option: Option) -> str:
-        """Return an option's label with its names filled, and what it means where each option has a meaning."""
+        """Return an option's label with its names filled, and its meaning where each option has one."""
         labels = {each.name: self.fill(each.label) for each in self.options}
-        glossed = {name: "".join(part for _, part in self.glossed([("", text)])[0]) for name, text in labels.items()}
+        glossed = {name: plain_text(self.glossed([("", text)])[0]) for name, text in labels.items()}
         return (labels if any(labels[name] == glossed[name] for name in labels) else glossed)[option.name]
 
     def address(self, *, shown: bool = False) -> dict[str, str] | None:
-        """Return what the page's address has, when the answer is `shown` too; None where its names are not known."""
-        values = {**self.step.at, **(self.step.show if shown else {})}
-        names = self.answer.names if self.answer else {}
+        """Return the page's address, with the answer `shown` or not; None where its names are not known."""
+        values, names = {**self.step.at, **(self.step.show if shown else {})}, self._names
         if any(name not in names for value in values.values() for name in NAME.findall(value)):
             return None
-        return {key: NAME.sub(lambda found: names[found[1]], value) for key, value in values.items()}
+        return {key: NAME.sub(lambda match: names[match[1]], value) for key, value in values.items()}
 
     def hints(self) -> list[str]:
-        """Return three hints: where to look, what falls away, the calculation; the file's own come first."""
+        """Return three hints: the file's, a narrower choice, the calculation."""
         if self.answer is None:
             return []
-        own = [self.fill(hint) for hint in self.step.hints]
-        return [*own, *filter(None, (self.narrowed(),)), in_words(self.answer.calculation)][:MOST_HINTS]
+        narrowed = self.narrowed()
+        of_file = [self.fill(hint) for hint in self.step.hints]
+        return [*of_file, *([narrowed] if narrowed else []), in_words(self.answer.calculation)][:MOST_HINTS]
 
     def narrowed(self) -> str:
-        """Return what an option less, or a range, leaves to choose from; "" where that would be the answer."""
+        """Return a hint that excludes an option, or a range; "" where that would be the answer."""
         answer = self.answer
         assert answer is not None
         if answer.kind == Kind.NUMBER:
@@ -124,20 +137,17 @@ class Posed:
         return in_words(f"It is not {_inside(wrong[0].label)}")
 
     def feedback(self, choice: object, *, whole: bool = True) -> str:
-        """Return what was predicted, what is so of it, and what is: this only where the `whole` may be told.
-
-        Of something to be done it says how things stand, which tells no answer.
-        """
+        """Return the feedback on a choice, and for the `whole` the truth; of a DO the state, which tells no answer."""
         answer = self.answer
         if answer is None:
             return ""
         truth = answer.truth if whole or answer.kind == Kind.DO else ""
         if whole and answer.kind == Kind.DO and not answer.done:
-            truth = f"{truth} {answer.calculation}"  # what cannot be shown is told
+            truth = f"{truth} {answer.calculation}"
         return in_words(" ".join(filter(None, (self.predicted(choice), truth))))
 
     def predicted(self, choice: object) -> str:
-        """Return what was predicted and what is so of it; "" where it is right: the truth says that."""
+        """Return the choice and the feedback on it; "" for a right one: the truth says that."""
         answer = self.answer
         assert answer is not None
         labels = {option.name: option for option in answer.options}
@@ -145,7 +155,7 @@ class Posed:
             option = labels[choice]
             if choice in answer.right:
                 return ""
-            return " ".join(filter(None, (f"You said {_inside(option.label)}", option.told)))
+            return " ".join(filter(None, (f"You said {_inside(option.label)}", option.feedback)))
         if answer.kind == Kind.SEVERAL and isinstance(choice, list):
             chosen = {each for each in choice if isinstance(each, str) and each in labels}
             hit, others = len(answer.right & chosen), len(chosen - answer.right)
@@ -160,7 +170,7 @@ class Posed:
 
 
 def off_words(answer: Answer, number: float) -> str:
-    """Say on which side of the measured number an estimate lies; "" of one that is right."""
+    """Return the side of the measured number on which an estimate lies in words; "" for one that is right."""
     if answer.is_right(number):
         return ""
     return "That is too low." if number < answer.value else "That is too high."
@@ -171,6 +181,11 @@ def _inside(label: str) -> str:
     return ended(label if "“" in label else f"“{label}”")
 
 
+def plain_text(text: Text) -> str:
+    """Return a styled text without its styles."""
+    return "".join(part for _, part in text)
+
+
 def _styled(part: str) -> tuple[str, str]:
     for mark, style in _STYLES.items():
         if part.startswith(mark) and part.endswith(mark) and len(part) > 2 * len(mark):
@@ -178,46 +193,42 @@ def _styled(part: str) -> tuple[str, str]:
     return "", part
 
 
-def pose(lesson: Lesson, number: int, run: Run) -> Posed:
-    """Put a step, counted from 0, to a learner for a run. Raises UserError where the text cannot be translated."""
+def pose(lesson: Lesson, number: int, run: Run) -> StepView:
+    """Return a step, counted from 0, for a run. Raises UserError where the text cannot be translated."""
     step = lesson.steps[number]
     if not step.answer:
-        return Posed(lesson, number, run)
+        return StepView(lesson, number, run)
     try:
         answer = answer_of(run, step.answer, step.arguments)
         if len({in_words(option.label) for option in answer.options}) < len(answer.options):
             raise Undecided("Two of the answers would look alike here.")
-        return Posed(lesson, number, run, answer)
+        return StepView(lesson, number, run, answer)
     except Undecided as undecided:
-        return Posed(lesson, number, run, undecided=in_words(str(undecided)))
+        return StepView(lesson, number, run, undecided=in_words(str(undecided)))
 
 
-def pose_somehow(lesson: Lesson, number: int, run: Run, sentences: Sequence[str]) -> Posed:
-    """Put a step for the run's text, or where that decides nothing for the first of `sentences` that does."""
-    first = posed = pose(lesson, number, run)
+def pose_decided(lesson: Lesson, number: int, run: Run, sentences: Sequence[str]) -> StepView:
+    """Return a step for the run's text, or where that decides nothing for the first of `sentences` that does."""
+    first = view = pose(lesson, number, run)
     for text in sentences[:_MOST_TRIED]:
-        if not posed.undecided:
-            return posed
+        if not view.undecided:
+            return view
         if text != run.request.text:
-            posed = pose(lesson, number, replace(run, request=replace(run.request, text=text)))
-    return first if posed.undecided else posed
+            view = pose(lesson, number, replace(run, request=replace(run.request, text=text)))
+    return first if view.undecided else view
 
 
-def names_used(step: Step) -> set[str]:
-    """Return the {names} that a step's texts and addresses use."""
+def unknown_names(view: StepView) -> set[str]:
+    """Return the {names} in a step's texts and addresses that its measure lacks."""
+    step = view.step
     texts = [step.say, step.ask, step.note, step.sample, *step.hints, *step.at.values(), *step.show.values()]
-    return {name for text in texts for name in NAME.findall(text)}
-
-
-def unknown_names(posed: Posed) -> set[str]:
-    """Return the {names} of a step that its measure does not say."""
-    known: Mapping[str, str] = posed.answer.names if posed.answer else {}
-    return set() if posed.undecided else names_used(posed.step) - known.keys()
+    used = {name for text in texts for name in NAME.findall(text)}
+    return set() if view.undecided else used - (view.answer.names.keys() if view.answer else set())
 
 
 @dataclass
 class Try:
-    """Attempt of a learner at a question: their choice, hints taken, whether it was shown, whether it was right."""
+    """Attempt at a question: the choice, the number of hints taken, and two flags, answer shown and choice right."""
 
     choice: object = None
     hints: int = 0
@@ -225,37 +236,37 @@ class Try:
     right: bool = False
 
 
-def payload_of(posed: Posed, tried: Try) -> dict:
-    """Return what the panel shows of a step, ready for JSON; what is right is in it only once it was found or shown."""
-    step, answer = posed.step, posed.answer
+def payload_of(view: StepView, tried: Try) -> dict:
+    """Return the panel's payload, ready for JSON; it has the right answer only once that was chosen or shown."""
+    step, answer = view.step, view.answer
     over = tried.right or tried.shown
-    said, asked = posed.glossed(posed.text(step.say), posed.text(step.ask))
+    say, ask = view.glossed(view.text(step.say), view.text(step.ask))
     payload: dict = {
-        "key": posed.key,
-        "name": posed.lesson.name,
-        "title": posed.lesson.title,
-        "step": posed.number + 1,
-        "of": len(posed.lesson.steps),
-        "say": said,
-        "note": posed.text(step.note),
-        "sample": posed.text(step.sample),
-        "undecided": posed.undecided,
+        "key": view.key,
+        "name": view.lesson.name,
+        "title": view.lesson.title,
+        "step": view.number + 1,
+        "of": len(view.lesson.steps),
+        "say": say,
+        "note": view.text(step.note),
+        "sample": view.text(step.sample),
+        "undecided": view.undecided,
         "look": step.look,
-        "others": bool(posed.undecided and posed.lesson.sentences_of(posed.number)),
+        "others": bool(view.undecided and view.lesson.sentences_of(view.number)),
         "moves": bool(step.show or step.show_page),
-        "tried": {"choice": tried.choice, "hints": tried.hints, "shown": tried.shown, "right": tried.right},
-        "last": posed.number + 1 == len(posed.lesson.steps),
+        "tried": vars(tried),
+        "last": view.number + 1 == len(view.lesson.steps),
     }
     if answer and step.is_question:
-        hints = posed.hints()
+        hints = view.hints()
         payload |= {
-            "ask": asked,
+            "ask": ask,
             "kind": str(answer.kind),
-            "options": [[option.name, posed.label(option)] for option in posed.options],
+            "options": [[option.name, view.label(option)] for option in view.options],
             "scale": answer.scale if answer.kind == Kind.NUMBER else "",
             "hints": hints[: tried.hints],
             "more_hints": len(hints) - tried.hints if not over else 0,
-            "feedback": posed.feedback(tried.choice, whole=over) if over or tried.choice is not None else "",
+            "feedback": view.feedback(tried.choice, whole=over) if over or tried.choice is not None else "",
             "right": sorted(answer.right) if over else [],
         }
     return payload

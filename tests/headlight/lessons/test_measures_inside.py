@@ -1,0 +1,538 @@
+"""Measures of attention's stages, masks, scores, positions and the division, against NumPy and the file of weights."""
+
+import base64
+import copy
+import json
+import re
+from functools import cache
+
+import numpy as np
+import pytest
+from support.by_hand import ByHand
+from support.head_rows import word
+from support.lesson_runs import (
+    LANGUAGES,
+    SENTENCES,
+    decided,
+    named,
+    numbers_of,
+    outcome_of,
+    right_of,
+    run_in,
+    run_of,
+    softmax,
+)
+from support.models import LIKE_T5, small_config
+from support.pages import components, headlines, open_page
+from support.traces import CHECKPOINTS
+
+from headlight.app.results import measures
+from headlight.lessons.answer import Answer, Run
+from headlight.lessons.file import SHIPPED, read_lesson
+from headlight.lessons.step_view import StepView, pose
+from headlight.plots import numbers
+from headlight.views.inside.scaling import describe_head, describe_random
+from transformer import Translator
+from transformer.checkpoint import Checkpoint, save_checkpoint
+from transformer.experiments.attention import ToyShape, measure_random_products, table, toy_numbers
+from transformer.interpret.head_patterns import is_punctuation
+from transformer.interpret.score_parts import explain_score
+from transformer.interpret.what_if.intervention import Zero
+from transformer.model.head_ref import HeadRef
+from transformer.model.transformer import Transformer
+
+BOTH = pytest.mark.parametrize("checkpoint", LANGUAGES)
+ALL = pytest.mark.parametrize("checkpoint", [*LANGUAGES, "reverse"])
+TOKENS = range(1, 4)
+NEAR = 0.1
+SIZES, SAMPLES, KEYS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512), 400, 10
+D_K = 32  # of both checkpoints
+TEXT = "The cat is hungry because it has not eaten."
+
+
+class WithoutMask(ByHand):
+    """The model with every decoder row open to the end."""
+
+    def attend(self, place, kind, layer, stream, memory, causal) -> np.ndarray:
+        return super().attend(place, kind, layer, stream, memory, causal=False)
+
+
+@cache
+def by_hand(checkpoint: str, model: type[ByHand] = ByHand) -> ByHand:
+    return model(CHECKPOINTS / checkpoint)
+
+
+def model_of(run: Run, model: type[ByHand] = ByHand) -> ByHand:
+    """Return the model in NumPy, whose stages are this run's."""
+    found = by_hand(run.request.checkpoint.name, model)
+    found.logits = found.run(run.trace.source_ids, run.trace.decoder_input_ids)
+    return found
+
+
+def small_example(seed: int, open_to: np.ndarray | None = None) -> dict[str, np.ndarray]:
+    """Return the stages of one head over three tokens, from the tables of the page."""
+    toy = toy_numbers(ToyShape(1, 3, 4, 1), seed)
+    x, biases = table(toy, "X"), table(toy, "biases")
+    query, key, value = (x @ table(toy, f"W_{name}") + biases[at] for at, name in enumerate("QKV"))
+    products = np.einsum("qd,kd->qk", query, key)
+    weights = softmax(products / 2 if open_to is None else np.where(open_to, products / 2, -np.inf))
+    return {"query": query, "key": key, "value": value, "products": products, "weights": weights}
+
+
+def toy(measure: str, address: dict[str, str] | None = None, **arguments) -> Answer | str:
+    return outcome_of(run_of("en-de", TEXT, **(address or {})), measure, **arguments)
+
+
+def number(text: str) -> float:
+    return float(text.replace(",", "").replace("−", "-"))
+
+
+@pytest.mark.parametrize("of", ["query", "key", "value"])
+def test_a_projection_is_the_row_times_the_column_and_the_bias(of):
+    for seed in range(1, 21):
+        for (row, column), value in np.ndenumerate(small_example(seed)[of]):
+            answer = toy("toy_projection", seed=seed, token=row + 1, dimension=column + 1, of=of)
+            assert answer.value == pytest.approx(value, abs=1e-12)
+            factors = ([number(each) for each in answer.names[name].split(", ")] for name in ("row", "column"))
+            assert np.dot(*factors) + number(answer.names["bias"]) == pytest.approx(value, abs=1e-9)
+
+
+def test_keys_scores_weights_and_outputs_of_the_small_example_are_those_by_hand():
+    decisions = set()
+    for seed, token in ((seed, token) for seed in range(1, 21) for token in TOKENS):
+        expected, row = small_example(seed), token - 1
+        products, weights = expected["products"][row], expected["weights"][row]
+        best, largest = (toy(name, seed=seed, token=token) for name in ("toy_best_key", "toy_largest_weight"))
+        assert toy("toy_score", seed=seed, token=token).value == pytest.approx(products.max() / 2, abs=1e-12)
+        output = toy("toy_output", seed=seed, token=token, dimension=2).value
+        assert output == pytest.approx((weights @ expected["value"])[1], abs=1e-12)
+        is_plain = np.sort(weights)[-1] - np.sort(weights)[-2] >= NEAR
+        assert isinstance(best, Answer) == is_plain
+        values = {"softmax": weights.max(), "undivided": softmax(products).max(), "equal": 1 / 3}
+        decisions.add(isinstance(largest, Answer))
+        assert isinstance(largest, Answer) == (is_plain and np.diff(sorted(values.values())).min() >= 0.05)
+        if is_plain:
+            assert numbers_of(best) == pytest.approx({str(at + 1): value for at, value in enumerate(products)})
+            assert right_of(best) == str(products.argmax() + 1)
+        if isinstance(largest, Answer):
+            labels = {option.name: float(option.label) for option in largest.options}
+            assert labels == pytest.approx(values, abs=0.0051) and right_of(largest) == "softmax"
+    assert decisions == {True, False}
+
+
+def test_masking_the_key_that_is_read_most_is_done_by_the_address_of_this_example_alone():
+    done = 0
+    for seed, token in ((seed, token) for seed in range(1, 21, 3) for token in TOKENS):
+        address = {"toy_block_seed": str(seed), "toy_batch": "1", "toy_d_model": "4", "toy_num_heads": "1"}
+        arguments = {"measure": "toy_masked", "seed": seed, "token": token}
+        answer = toy(address=address, **arguments)
+        if isinstance(answer, str):
+            continue
+        done += 1
+        target = np.argsort(-small_example(seed)["weights"][token - 1])[1]
+        assert not answer.done and answer.names["key"] == f"token {target + 1}"
+        for masks in ("".join("01"[at == cell] for at in range(9)) for cell in range(9)):
+            open_to = np.array([digit == "0" for digit in masks]).reshape(3, 3)
+            weights = small_example(seed, open_to)["weights"][token - 1]
+            masked = toy(address=address | {"toy_flipped": masks}, **arguments)
+            assert masked.done == (weights.argmax() == target)
+        solved = address | {"toy_flipped": answer.names["flipped"]}
+        open_to = np.array([digit == "0" for digit in solved["toy_flipped"]]).reshape(3, 3)
+        shown = [
+            float(each) for each in re.findall(r"(?<= )(?:\d\.\d\d|0)(?=[,.])", toy(address=solved, **arguments).truth)
+        ]
+        assert shown == pytest.approx(list(small_example(seed, open_to)["weights"][token - 1]), abs=0.0051)
+        for changes in ({"toy_tokens": "4"}, {"toy_mask": "causal"}, {"toy_block_seed": str(seed % 20 + 1)}):
+            assert not toy(address=solved | changes, **arguments).done
+        for strange in ("", "0" * 8, "2" * 9, "1" * 9):
+            assert not toy(address=address | {"toy_flipped": strange}, **arguments).done
+    assert done >= 8
+
+
+@pytest.mark.parametrize(
+    ("measure", "arguments"),
+    [
+        *[("toy_best_key", {"seed": seed, "token": token}) for seed, token in ((0, 1), (21, 1), (1, 0), (1, 4))],
+        ("toy_masked", {"seed": -1, "token": 1}),
+        ("toy_output", {"seed": 1, "token": 1, "dimension": 5}),
+        *[
+            ("toy_projection", {"seed": 1, "token": 1, "dimension": at, "of": of})
+            for at, of in ((0, "key"), (1, "mask"))
+        ],
+        *[("spread_growth", {"seed": 1, "factor": factor}) for factor in (0, 1, 3, -2, 10**9)],
+        *[("typical_gradient", {"seed": seed}) for seed in (0, -1, 100)],
+        *[
+            ("rotation_angle", {"pair": at, "position": 5, "offset": by})
+            for at, by in ((200, 3), (100, 1), (4, 500), (0, 50))
+        ],
+    ],
+)
+def test_arguments_of_no_example_are_undecided(measure, arguments):
+    assert isinstance(toy(measure, **arguments), str)
+
+
+@BOTH
+@pytest.mark.parametrize("kind", ["cross", "encoder", "decoder"])
+def test_the_best_key_of_the_model_has_the_largest_product_by_hand(checkpoint, kind):
+    for run, answer in decided(checkpoint, "best_key", kind=kind):
+        trace, names = run.trace, answer.names
+        stages = model_of(run).stages[kind, names["layer"]]
+        head, row = names["head"], names["query"]
+        products, weights = stages["products"][head, row], stages["weights"][head]
+        tokens = named(trace.decoder_input_tokens if kind == "decoder" else trace.source_tokens)
+        outputs = named(trace.source_tokens if kind == "encoder" else trace.target_tokens)
+        eligible = [word(one) and one != tokens[key] for one, key in zip(outputs, weights.argmax(axis=1), strict=True)]
+        top = np.sort(weights, axis=1)
+        leads = np.where((top[:, -2] > 0) & eligible, top[:, -1] - top[:, -2], 0)
+        assert leads[row] == pytest.approx(leads.max(), abs=1e-4)
+        last = row + 1 if kind == "decoder" else len(products)
+        assert right_of(answer) == str(products[:last].argmax() + 1) == str(names["key"] + 1)
+        shown = {option.name: option.label for option in answer.options}
+        assert all(label == f"“{tokens[int(name) - 1]}”" for name, label in shown.items())
+        assert numbers_of(answer) == pytest.approx({name: products[int(name) - 1] for name in shown}, abs=1e-3)
+        assert names["dimension"] == head * stages["query"].shape[1] // 8 and names["d_k"] == D_K
+    assert isinstance(outcome_of(run_of("en-de", "no no no no no no"), "best_key", kind="encoder"), str)
+
+
+def array(view: StepView, name: str) -> np.ndarray:
+    """Return an array of the page that a step shows with its answer."""
+    page = open_page("pages/inside.py", **view.address(shown=True), text=view.run.request.text)
+    (steps,) = (found for found in components(page) if found.proto.component_name.endswith("steps"))
+    sent = json.loads(steps.proto.json)["facts"]["arrays"][name]
+    values = np.frombuffer(base64.b64decode(sent["base64"]), {"float16": "<f2", "float32": "<f4"}[sent["dtype"]])
+    return values.reshape(sent["shape"]).astype(np.float64)
+
+
+def test_the_page_of_each_step_shows_the_right_number():
+    lesson = read_lesson(SHIPPED / "qkv.toml")
+    views = [pose(lesson, at, run_of("en-de", lesson.sentences[0])) for at in range(7)]
+    names, answers = [view.answer.names for view in views], [view.answer for view in views]
+    token, dimension = ([each.get(name) for each in names] for name in ("token", "dimension"))
+    assert array(views[0], "query")[token[0], dimension[0]] == pytest.approx(answers[0].value, abs=1e-6)
+    assert right_of(answers[1]) == str(array(views[1], "products")[token[1]].argmax() + 1)
+    assert array(views[2], "scores")[token[2]].max() == pytest.approx(answers[2].value, abs=1e-6)
+    label = next(option.label for option in answers[3].options if option.name in answers[3].right)
+    assert array(views[3], "weights")[token[3]].max() == pytest.approx(float(label), abs=0.0051)
+    assert array(views[4], "concatenated")[token[4], dimension[4]] == pytest.approx(answers[4].value, abs=1e-6)
+    masked = array(views[5], "weights")[token[5]]
+    assert f"token {masked.argmax() + 1}" == names[5]["key"] and masked.min() == 0
+    assert right_of(answers[6]) == str(array(views[6], "products")[names[6]["query"]].argmax() + 1)
+
+
+def test_widgets_count_where_the_address_lacks_their_value():
+    address = {"toy_batch": "1", "toy_d_model": "4", "toy_num_heads": "1", "toy_flipped": "000001000"}
+    text = read_lesson(SHIPPED / "qkv.toml").sentences[0]
+    page = open_page("pages/inside.py", lesson="qkv.6", inside="small example", text=text, **address)
+
+    def is_right() -> bool:
+        (panel,) = (found for found in components(page) if "lesson" in found.proto.component_name)
+        return json.loads(panel.proto.json)["tried"]["right"]
+
+    assert not is_right(), "this is another seed's example"
+    page.slider(key="toy_block_seed").set_value(16).run()
+    assert "toy_block_seed" not in page.query_params and is_right()
+
+
+def probabilities(run: Run) -> tuple[np.ndarray, np.ndarray]:
+    """Return the probabilities of the translation's tokens with the causal mask and without."""
+    ids = list(run.trace.target_ids)
+    with_mask, without = (softmax(model_of(run, model).logits) for model in (ByHand, WithoutMask))
+    return with_mask[range(len(ids)), ids], without[range(len(ids)), ids]
+
+
+@BOTH
+def test_a_row_may_read_its_own_token_and_all_before(checkpoint):
+    for run, answer in decided(checkpoint, "open_cells"):
+        tokens, row = run.trace.decoder_input_tokens, answer.names["row"]
+        open_to = model_of(run).stages["decoder", 0]["weights"].sum(axis=0)[row] > 0
+        assert right_of(answer) == str(open_to.sum()) and len(answer.options) == 4
+        assert answer.names["fed"] == named(tokens)[row] and answer.names["length"] == len(tokens)
+        assert answer.names["dimension"] == answer.names["head"] * D_K
+
+
+@BOTH
+def test_probabilities_without_the_mask_are_those_of_the_model_by_hand(checkpoint):
+    for run, answer in decided(checkpoint, "leak_effect"):
+        before, after = probabilities(run)
+        means = answer.names["with_mask"], answer.names["without_mask"]
+        assert means == pytest.approx((before.mean(), after.mean()), abs=1e-3) and abs(means[0] - means[1]) > 0.05
+        assert right_of(answer) == ("rise" if after.mean() > before.mean() else "fall")
+    for run, answer in decided(checkpoint, "leak_spared"):
+        before, after = probabilities(run)
+        losses = numbers_of(answer)
+        assert losses == pytest.approx({name: (before - after)[int(name) - 1] for name in losses}, abs=2e-3)
+        assert right_of(answer) == str(len(before)) and abs(losses.pop(right_of(answer))) < 0.051
+        assert len(losses) >= 2 and min(losses.values()) > 0.099
+        assert answer.names["token"] == named(run.trace.target_tokens)[-1]
+
+
+@BOTH
+def test_the_leaked_weight_is_the_mean_of_the_head_that_leaks_most(checkpoint):
+    for run, answer in decided(checkpoint, "leaked_weight"):
+        model = model_of(run, WithoutMask)
+        weights = np.stack([model.stages["decoder", layer]["weights"] for layer in range(3)])
+        leaks = np.triu(weights, 1).sum(axis=-1)[..., :-1].mean(axis=-1)
+        assert leaks[answer.names["layer"], answer.names["head"]] == pytest.approx(leaks.max(), abs=1e-4)
+        assert answer.value == pytest.approx(100 * leaks.max(), abs=0.1)
+
+
+@BOTH
+def test_a_row_predicts_the_token_after_the_one_that_it_is_fed(checkpoint):
+    for run, answer in decided(checkpoint, "shifted_row"):
+        written = named([run.translator.tokenizer.piece_text(each) for each in run.trace.target_ids])
+        at = written.index(answer.names["fed"])
+        assert written.count(answer.names["fed"]) == 1 and right_of(answer) == written[at + 1]
+        assert answer.names["row"] == at + 1 and len(answer.options) == 4
+
+
+def test_the_page_says_the_numbers_of_the_lesson_on_masks():
+    lesson, run = read_lesson(SHIPPED / "mask.toml"), run_of("en-de", "Yesterday I saw your brother in the city.")
+    views = [
+        pose(lesson, at, run) for at, step in enumerate(lesson.steps) if step.answer in ("leak_effect", "leaked_weight")
+    ]
+    for view in views:
+        text = "".join(headlines(open_page("pages/inside.py", **view.address(shown=True), text=run.request.text)))
+        shown = [float(each) for each in re.findall(r"([\d.]+) %", text)]
+        means = [100 * view.answer.names.get(name, view.answer.value / 100) for name in ("with_mask", "without_mask")]
+        assert all(min(abs(each - mean) for each in shown) < 0.6 for mean in means), shown
+
+
+@cache
+def drawn(seed: int, size: int) -> np.ndarray:
+    """Return the products of the page's random vectors: [rows, keys]."""
+    generator = np.random.default_rng([seed, size])
+    queries = generator.standard_normal((SAMPLES, 1, size))
+    return np.einsum("rod,rkd->rk", queries, generator.standard_normal((SAMPLES, KEYS, size)))
+
+
+@pytest.mark.parametrize("factor", [2, 4, 8])
+def test_random_products_spread_by_the_root_of_their_dimensions(factor):
+    for seed in (1, 2, 3):
+        answer = toy("spread_growth", seed=seed, factor=factor)
+        low, high = answer.names["low"], answer.names["high"]
+        growth = drawn(seed, high).std() / drawn(seed, low).std()
+        assert high == factor * low and float(answer.names["spread"]) == pytest.approx(growth, abs=0.0051)
+        times = {"same": 1, "root": factor**0.5, "factor": factor, "square": factor**2}
+        assert right_of(answer) == min(times, key=lambda name: abs(np.log(times[name] / growth))) == "root"
+        for option in answer.options:
+            deviation = number(re.search(r"would be ([\d.,]+) at", option.feedback)[1])
+            assert deviation == pytest.approx(drawn(seed, low).std() * times[option.name], rel=0.01)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3, 4])
+def test_the_typical_gradient_and_the_size_without_effect_are_those_by_hand(seed):
+    answer, products = toy("typical_gradient", seed=seed), drawn(seed, SIZES[-1])
+
+    def through(scores: np.ndarray) -> np.ndarray:
+        weights = softmax(scores)
+        return np.abs(weights[:, :, None] * (np.eye(KEYS) - weights[:, None, :])).sum(axis=(1, 2))
+
+    divided, undivided = through(products / np.sqrt(SIZES[-1])) / np.sqrt(SIZES[-1]), through(products)
+    times, by_mean = np.median(divided) / np.median(undivided), divided.mean() / undivided.mean()
+    assert right_of(answer) == "grown" and number(answer.names["times"]) == pytest.approx(times, rel=0.01) and times > 2
+    shown = str(describe_random(measure_random_products(seed)))
+    assert f"is {times:,.2f} times as large by the rows' median, and {by_mean:,.2f} times by their mean" in shown
+    for name, scores in (("undivided", products), ("divided", products / np.sqrt(SIZES[-1]))):
+        assert answer.names[name] == pytest.approx(softmax(scores).max(axis=1).mean())
+    answer = toy("size_without_effect", seed=seed)
+    changes = {
+        str(size): np.subtract(
+            *(softmax(part).max(axis=1).mean() for part in (drawn(seed, size), drawn(seed, size) / size**0.5))
+        )
+        for size in (1, 8, 64, 512)
+    }
+    assert numbers_of(answer) == pytest.approx(changes) and right_of(answer) == min(changes, key=changes.get)
+
+
+def largest(stages: dict[str, np.ndarray], head: int, kind: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return the largest weight of each row of a head, without the division and with it."""
+    products = stages["products"][head]
+    if kind == "decoder":
+        products = np.where(np.tri(*products.shape, dtype=bool), products, -np.inf)
+    return softmax(products).max(axis=1), softmax(products / np.sqrt(D_K)).max(axis=1)
+
+
+@BOTH
+def test_a_row_without_the_division_has_the_largest_weight_of_its_products_softmax(checkpoint):
+    for run, answer in decided(checkpoint, "row_without_root", kind="cross"):
+        layer, head, row = (answer.names[name] for name in ("layer", "head", "query"))
+        stages = model_of(run).stages["cross", layer]
+        without, divided = largest(stages, head, "cross")
+        assert (without - divided)[row] == pytest.approx((without - divided).max(), abs=1e-4)
+        twice = softmax(stages["products"][head] / D_K).max(axis=1)[row]
+        expected = {"undivided": without[row], "same": divided[row], "twice": twice}
+        assert numbers_of(answer) == pytest.approx(expected, abs=1e-4) and right_of(answer) == "undivided"
+        assert answer.names["word"] == named(run.trace.target_tokens)[row]
+        text = str(describe_head(measures.stages(run.request, "cross", layer)[0], head, run.trace.decoder_input_tokens))
+        assert f"from {numbers.percent(divided[row])} to {numbers.percent(without[row])}" in text
+
+
+@BOTH
+def test_a_quiet_head_is_one_with_a_small_rise(checkpoint):
+    run, answer = decided(checkpoint, "quiet_head", TEXT, least=3)[-1]
+    model, rises = model_of(run), {}
+    for (kind, layer), stages in model.stages.items():
+        for head in range(8):
+            without, divided = largest(stages, head, str(kind))
+            rises[HeadRef(kind, layer, head)] = without.mean() - divided.mean()
+    names = answer.names
+    quiet = HeadRef(names["quiet_kind"], names["quiet_layer"], names["quiet_head"])
+    loud = max(rise for head, rise in rises.items() if head.kind == "cross")
+    assert rises[quiet] == pytest.approx(min(rises.values()), abs=1e-4) and not answer.done
+    assert rises[HeadRef("cross", names["layer"], names["head"])] == pytest.approx(loud, abs=1e-4)
+    for head, rise in rises.items():
+        shown = outcome_of(run_of(checkpoint, run.request.text, head=head.address), "quiet_head")
+        assert abs(rise - 0.05) < 1e-3 or shown.done == (rise < 0.05)
+        words = "less than 1" if rise < 0.005 else f"{100 * rise:.0f}"
+        assert f"by {words} percentage point" in shown.truth or abs(rise * 100 % 1 - 0.5) < 0.05
+    for address in (f"{quiet.kind}.all.1", f"{quiet.kind}.1.0", f"{quiet.kind}.99.1", "x.1.1", str(quiet.kind), ""):
+        assert not outcome_of(run_of(checkpoint, run.request.text, head=address), "quiet_head").done
+
+
+def parts_of(run: Run, names):
+    """Return the parts of the lead of the cell that an answer names."""
+    head = names["cell_head"]
+    cell = head.kind, head.layer, head.head, names["row"], names["key"]
+    return explain_score(run.translator, run.trace, *cell, against=names["against"])
+
+
+@BOTH
+@pytest.mark.parametrize("side", ["query", "key"])
+def test_the_part_that_carries_the_lead_has_the_largest_sum_of_products(checkpoint, side):
+    for run, answer in decided(checkpoint, "part_of_lead", side=side, least=1):
+        frame, head = parts_of(run, answer.names).to_frame(), answer.names["cell_head"]
+        frame = frame[~frame[f"{side}_kind"].isin(["biases", "relative position"])]
+        sums = frame.groupby([f"{side}_kind", f"{side}_layer"], dropna=False)["value"].sum()
+        expected = sums.nlargest(len(answer.options))
+        assert sorted(numbers_of(answer).values(), reverse=True) == pytest.approx(list(expected), abs=1e-4)
+        order = np.argsort(-run.trace.cross[head.layer, head.head, answer.names["row"]])
+        assert [answer.names["key"], answer.names["against"]] == list(order[:2])
+
+
+@BOTH
+def test_the_row_without_the_part_is_that_of_a_run_without_the_head(checkpoint):
+    for run, answer in decided(checkpoint, "row_without_part"):
+        removed, head, trace = answer.names["removed"], answer.names["cell_head"], run.trace
+        under = run.translator.trace(trace.source_text, target=trace.target_ids, interventions=[Zero.of(removed)])
+        before, after = (each.cross[head.layer, head.head, answer.names["row"]] for each in (trace, under))
+        outcome = "kept" if after[answer.names["key"]] >= 0.75 * before[answer.names["key"]] else "less"
+        assert right_of(answer) == (outcome if after.argmax() == answer.names["key"] else "other")
+    for run, answer in decided(checkpoint, "predicted_or_run"):
+        parts, names = parts_of(run, answer.names), answer.names
+        part = next(each for each in (*parts.query_parts, *parts.key_parts) if each.head_ref == names["removed"])
+        predicted, lead = (number(names[name]) for name in ("predicted", "run"))
+        assert predicted == pytest.approx(parts.without(part), abs=0.006)
+        assert abs(lead - predicted) > 0.03 or right_of(answer) == "alike"
+        assert abs(lead - predicted) < 0.07 or right_of(answer) == ("higher" if lead > predicted else "lower")
+
+
+@BOTH
+def test_resting_weight_is_that_on_end_and_punctuation(checkpoint):
+    for run, answer in decided(checkpoint, "resting_share"):
+        tokens, cross = run.trace.source_tokens, run.trace.cross.astype(float)
+        rests = [token == "</s>" or is_punctuation(token) for token in tokens]
+        assert answer.value == pytest.approx(100 * cross[..., rests].sum(-1).mean(), abs=1e-3)
+    for run, answer in decided(checkpoint, "resting_head"):
+        shares = run.trace.cross[..., -1].astype(float).mean(axis=-1)
+        chosen = numbers_of(answer)
+        heads = {name: HeadRef.parse(name) for name in chosen}
+        assert chosen == pytest.approx({name: shares[head.layer, head.head] for name, head in heads.items()}, abs=1e-5)
+        assert chosen.pop(right_of(answer)) == pytest.approx(shares.max(), abs=1e-5)
+        assert answer.names["resting"].address == right_of(answer) and shares.max() - max(chosen.values()) > 0.099
+
+
+def waves(length: int, d_model: int) -> np.ndarray:
+    """Return the paper's table: sines in even dimensions, cosines in odd ones."""
+    angles = np.arange(length)[:, None] / 10000 ** (np.arange(0, d_model, 2) / d_model)
+    return np.stack([np.sin(angles), np.cos(angles)], axis=-1).reshape(length, d_model)
+
+
+@BOTH
+def test_both_orders_are_one_to_an_encoder_without_positions(checkpoint):
+    blind = Translator.load(CHECKPOINTS / checkpoint, "cpu")
+    entry = blind.model.encoder_input
+    entry.positions = copy.deepcopy(entry.positions)  # which it shares with the decoder
+    entry.positions.table.zero_()
+    for run, answer in decided(checkpoint, "translated_without_positions"):
+        first, *words, last = run.request.text[:-1].split()
+        texts = [run.request.text, " ".join([last, *words, first]) + run.request.text[-1]]
+        assert [answer.names["first"], answer.names["second"]] == texts
+        one, other = blind.translate(texts)
+        assert right_of(answer) == ("same" if one == other else "others") and f"“{one}”" in answer.truth
+        assert [answer.names["as_first"], answer.names["as_second"]] == run.translator.translate(texts)
+    for text in ("Stop.", "Tom Tom", "?"):
+        assert isinstance(outcome_of(run_of(checkpoint, text), "translated_without_positions"), str)
+
+
+@BOTH
+def test_a_position_is_as_long_as_the_root_of_its_pairs_and_copies_are_as_far_apart(checkpoint):
+    for run, answer in decided(checkpoint, "position_length"):
+        model, d_model = run.translator.model, run.translator.model.config.d_model
+        rows = model.encoder_input.embedding.weight[list(run.trace.source_ids)].detach().numpy() * d_model**0.5
+        lengths, position = np.linalg.norm(rows, axis=1), (d_model / 2) ** 0.5
+        assert answer.value == pytest.approx(position, rel=1e-5) and answer.names["pairs"] == d_model // 2
+        assert f"{(lengths > position).sum()} of {len(rows)} are longer" in answer.truth
+        assert f"from {lengths.min():.1f} to {lengths.max():.1f}" in answer.truth
+    for text in ("The old man saw the old dog.", "He said that he knew that man.", "I know that you know him."):
+        run = run_of(checkpoint, text)
+        answer = outcome_of(run, "copies_apart")
+        first, second = answer.names["first"], answer.names["second"]
+        assert run.trace.source_tokens[first] == run.trace.source_tokens[second] == answer.names["word"]
+        one, other = waves(second + 1, d_model)[[first, second]]
+        assert right_of(answer) == "positions" and f"{np.linalg.norm(one - other):.2f}" in answer.truth
+
+
+@pytest.mark.parametrize("positions", ["none", "relative"])
+def test_a_model_without_sines_is_not_asked_about_them(tmp_path, tokenizer, positions):
+    changes = {"positions": "none"} if positions == "none" else {**LIKE_T5["t5-1.0"], "begin_id": 2}
+    model = Transformer(small_config(vocab_size=len(tokenizer), **changes))
+    save_checkpoint(tmp_path / "small", Checkpoint(model, tokenizer, {}, []))
+    run = run_in(tmp_path / "small", "red dog red.")
+    for name in ("position_length", "most_alike", "turned_around", "translated_without_positions"):
+        assert isinstance(outcome_of(run, name), str)
+    copies = outcome_of(run, "copies_apart")
+    assert isinstance(copies, str) if positions == "relative" else right_of(copies) == "not"
+
+
+def test_where_a_bias_is_added_the_division_is_not_asked_about(tmp_path, tokenizer):
+    changes = {"relative_buckets": 8, "relative_distance": 11}
+    model = Transformer(small_config(vocab_size=len(tokenizer), positions="relative", **changes))
+    for relative in (model.encoder_relative, model.decoder_relative):
+        relative.table.data.normal_(std=3.0)
+    save_checkpoint(tmp_path / "relative", Checkpoint(model, tokenizer, {}, []))
+    run = run_in(tmp_path / "relative", "red dog red.")
+    for measure, arguments in (("row_without_root", {"kind": "encoder"}), ("quiet_head", {})):
+        assert "adds a bias by distance" in outcome_of(run, measure, **arguments)
+
+
+@ALL
+@pytest.mark.parametrize(("pair", "position", "offset"), [(4, 20, 3), (4, 0, 5), (9, 7, 2), (0, 11, 4)])
+def test_the_angle_is_that_between_two_arrows(checkpoint, pair, position, offset):
+    run = run_of(checkpoint, SENTENCES[0])
+    answer = outcome_of(run, "rotation_angle", pair=pair, position=position, offset=offset)
+    table = waves(position + offset + 1, run.translator.model.config.d_model)
+    angles = np.degrees(np.arctan2(table[:, 2 * pair], table[:, 2 * pair + 1]))  # of the clock's hand of each position
+    assert answer.value % 360 == pytest.approx((angles[position + offset] - angles[position]) % 360, abs=1e-3)
+    assert answer.value == pytest.approx(offset * float(answer.names["one"].rstrip("°")), abs=0.1)
+
+
+@pytest.mark.parametrize("pair", [0, 4, 12])
+def test_an_arrow_is_back_where_it_points_the_same_way_after_whole_turns(pair):
+    for offset in range(1, 65):
+        answer = outcome_of(run_of("en-de", SENTENCES[0], pair=str(pair), offset=str(offset)), "turned_around")
+        turned = offset * 10000 ** (-2 * pair / 256)
+        assert answer.done == (np.cos(turned) >= np.cos(np.radians(10)) and turned > np.radians(350)), offset
+        assert f"{np.degrees(turned):,.1f}°" in answer.truth
+    for nonsense in ({"offset": "-3"}, {"pair": "x"}, {"pair": "9999"}):
+        assert not outcome_of(run_of("en-de", SENTENCES[0], **{"offset": "3", **nonsense}), "turned_around").done
+
+
+@ALL
+def test_of_two_positions_the_nearest_pair_is_most_alike(checkpoint):
+    run = run_of(checkpoint, SENTENCES[0])
+    answer, config = outcome_of(run, "most_alike"), run.translator.model.config
+    table, cosines = waves(config.max_length, config.d_model), {}
+    for option in answer.options:
+        one, other = table[list(map(int, option.label.removeprefix("positions ").split(" and ")))]
+        cosines[option.name] = one @ other / np.linalg.norm(one) / np.linalg.norm(other)
+    assert numbers_of(answer) == pytest.approx(cosines, abs=1e-5) and right_of(answer) == max(cosines, key=cosines.get)
