@@ -12,6 +12,7 @@ from headlight.app.widgets import offer_download, plain, show_table
 from . import panel
 from .file import Lesson
 from .overview import overview
+from .teach.desk import CLASS
 from .teach.summary import show_class
 from .worksheet import worksheet
 
@@ -115,4 +116,4 @@ def _offer_class(lesson: Lesson, where: str) -> None:
     st.button("Teach this lesson", key=key, icon=":material/groups:", on_click=panel.teach, args=(lesson.name,))
 
 
-VIEWS = {LESSONS: show_lessons, TEACHER: show_teacher, panel.CLASS: show_class_view}
+VIEWS = {LESSONS: show_lessons, TEACHER: show_teacher, CLASS: show_class_view}

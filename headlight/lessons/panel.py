@@ -6,7 +6,7 @@ take the ordered values (`url_state.order`).
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
@@ -24,42 +24,26 @@ from headlight.components.show import lesson_panel
 from transformer.errors import UserError
 
 from .answer import Kind, Run
+from .destination import Destination, go_to, go_to_list, take
 from .file import Lesson, lesson_files, read_lessons
 from .step_view import StepView, Try, payload_of, pose, pose_decided
 from .teach import desk
 
 STYLE, DOCKED = (Path(__file__).with_name(f"{name}.css") for name in ("panel", "docked"))
-LESSONS_PAGE, CLASS = "lessons", "a class"  # the page of lessons, and its view of a class
+LESSONS_PAGE = "lessons"
 OF_FINDINGS = ("findings", "more")  # in a step's veil: properties of lib/finding.css, which components have, too
 WAYS = {"pages/lessons.py": "All lessons", "pages/decoding.py": "See it translate, token by token"}
 _LINES = "home_lines"  # the container of the token lines, which read --answers
 # Keys of the session.
-_DESTINATION = "lesson_going"  # of the next run
 _ORDER = "lesson_order"  # page and values that a run of that page shows
 _TRIES = "lesson_tries"  # attempts by question
 _BEGUN = "lesson_begun"  # the first run is over
 _OWN = "lesson_own"  # the visitor's sentence, while a step is about one of the lesson's
 _MOVES = "lesson_moves"  # number of moves: the browser waits for its arrival
-_TO_LIST = "lesson_to_list"  # address of the page of lessons, until that is opened
 _THROUGH = "lessons_through_page"  # the lesson that was chosen below a page
 _RESTORED = "lesson_restored"  # the browser's memory has come
 MOST_TRIES, MOST_LETTERS = 400, 600  # of a browser's memory
 _STEP = re.compile(r"([a-z][a-z0-9_]{0,30})(?:\.(\d{1,2}))?")
-
-
-@dataclass(frozen=True)
-class _Destination:
-    """A lesson's step, from 0, with its answer `shown` or not; `begins`: the lesson begins there.
-
-    text, checkpoint: of the bar, "" for the present ones.
-    """
-
-    name: str
-    step: int
-    shown: bool = False
-    text: str = ""
-    checkpoint: str = ""
-    begins: bool = False
 
 
 def lessons() -> tuple[list[Lesson], list[str]]:
@@ -80,7 +64,7 @@ def lesson_named(name: str) -> Lesson | None:
 
 def begin(name: str, step: int = 0) -> None:
     """Begin a lesson at a step, counted from 0; to be called in a callback."""
-    st.session_state[_DESTINATION] = _Destination(name, step, begins=True)
+    go_to(Destination(name, step, begins=True))
 
 
 def start_run() -> None:
@@ -119,9 +103,10 @@ _NO_HANDLERS: dict[str, Any] = dict.fromkeys(("choose", "hint", "show", "go", "t
 
 def follow(request: TranslationRequest) -> None:
     """Open the visitor's destination, or that of the address of a new visit: then this run ends."""
-    if (to_list := st.session_state.pop(_TO_LIST, None)) is not None:
-        _open(LESSONS_PAGE, to_list)
-    destination = st.session_state.pop(_DESTINATION, None) or _addressed()
+    destination, address_of_list = take()
+    if address_of_list is not None:
+        _open(LESSONS_PAGE, address_of_list)
+    destination = destination or _addressed()
     st.session_state[_BEGUN] = True
     lesson = lesson_named(destination.name) if destination else None
     if destination is None or lesson is None:
@@ -139,7 +124,7 @@ def follow(request: TranslationRequest) -> None:
     _open(view.step.show_page if destination.shown and view.step.show_page else view.step.page, values)
 
 
-def _view_at(lesson: Lesson, destination: _Destination, request: TranslationRequest) -> StepView:
+def _view_at(lesson: Lesson, destination: Destination, request: TranslationRequest) -> StepView:
     """Return the step of a destination; a class begins with the teacher's sentence where it decides every question."""
     number, begins = min(destination.step, len(lesson.steps) - 1), destination.begins
     undecided = undecided_questions(lesson, request) if begins and desk.code_in_address() else None
@@ -206,16 +191,16 @@ def _defaults(lesson: Lesson) -> dict[str, str]:
     return {name: str(value) for name, value in defaults.items() if isinstance(value, (str, int, float))}
 
 
-def _addressed() -> _Destination | None:
+def _addressed() -> Destination | None:
     """Return the destination of the address of a visit that begins: its step's page, where it opened another one."""
     lesson, step = _step_in_address()
     if lesson is None or (step is not None and st.session_state.get(_BEGUN)):
         return None
     if step is None:
-        return _Destination(lesson.name, 0, begins=True)
+        return Destination(lesson.name, 0, begins=True)
     begins = "text" not in url_state.written()
     if step < len(lesson.steps) and _page_name() == HOME and (begins or HOME not in _pages_of(lesson, step)):
-        return _Destination(lesson.name, step, begins=begins)
+        return Destination(lesson.name, step, begins=begins)
     return None
 
 
@@ -299,11 +284,11 @@ def _pose_shown(lesson: Lesson, number: int, request: TranslationRequest) -> Ste
 def _show_desk(code: str, request: TranslationRequest, lesson: Lesson | None, number: int | None) -> None:
     """Show a teacher's desk, with the question of the step in the address where there is one."""
     if lesson is None or number is None or number >= len(lesson.steps):
-        desk.show(code, desk.screen_of(_page_name(), request, None), _WAYS)
+        desk.show(code, desk.screen_of(_page_name(), request, None))
         return
     view = _pose_shown(lesson, number, request)
     _veil(view, lifted=desk.is_revealed(code, view))
-    desk.show(code, desk.screen_of(_page_name(), request, view, away=_is_away(view)), _WAYS)
+    desk.show(code, desk.screen_of(_page_name(), request, view, away=_is_away(view)))
 
 
 def _veil(view: StepView, *, lifted: bool) -> None:
@@ -323,18 +308,6 @@ def teach(name: str, step: int = 0) -> None:
     """Open a class for a lesson at a step, counted from 0, and begin it; to be called in a callback."""
     if desk.open_for(name, step):
         begin(name, step)
-
-
-def _go_to(name: str, step: int, shown: bool = False, text: str = "", checkpoint: str = "") -> None:
-    st.session_state[_DESTINATION] = _Destination(name, step, shown, text, checkpoint)
-
-
-def _go_to_summary() -> None:
-    url_state.write("lesson", "")
-    st.session_state[_TO_LIST] = {"lessons": CLASS}
-
-
-_WAYS = desk.Ways(_go_to, _go_to_summary)
 
 
 def end_of(lesson: Lesson) -> dict:
@@ -393,7 +366,7 @@ def _show(view: StepView, tried: Try) -> None:
     """Reveal the answer, and let the figure show it."""
     tried.shown = tried.shown or not tried.right
     if view.step.show or view.step.show_page:
-        _go_to(view.lesson.name, view.number, shown=True)
+        go_to(Destination(view.lesson.name, view.number, shown=True))
 
 
 def _go(lesson: Lesson, step: int) -> None:
@@ -402,11 +375,11 @@ def _go(lesson: Lesson, step: int) -> None:
     The end stands beside the last step's figure: only the panel changes.
     """
     if 1 <= step <= len(lesson.steps):
-        _go_to(lesson.name, step - 1)
+        go_to(Destination(lesson.name, step - 1))
         return
     url_state.write("lesson", f"{lesson.name}.{len(lesson.steps) + 1}" if step > 0 else "")
     if step == TO_LIST:
-        st.session_state[_TO_LIST] = {}
+        go_to_list({})
     if step == TO_NEXT and (following := _following(lesson)):
         begin(following.name)
 

@@ -36,18 +36,15 @@ def head_of_dimension(run: Run) -> Answer:
     if count < 2:
         raise Undecided("This model has one head only: all dimensions are its own.")
     right = count // 2
-    dimension = right * size + size // 2  # from 0
-    first, last = right * size + 1, (right + 1) * size
+    dimension = right * size + size // 2
     near = (right + 1 if right + 1 < count else right - 1, right - 1)
-    options = list(dict.fromkeys((right, dimension % count, *near, count - 1, 0)))[:MOST_OPTIONS]
+    heads = list(dict.fromkeys((right, dimension % count, *near, count - 1, 0)))[:MOST_OPTIONS]
+    spans = {head: f"has the dimensions {head * size + 1} to {(head + 1) * size}." for head in heads}
     return Answer(
         Kind.ONE,
-        f"Head {right + 1} has the dimensions {first} to {last}.",
+        f"Head {right + 1} {spans[right]}",
         f"Each head has {size} neighbouring dimensions: {dimension} of them come before, which fill {right} heads.",
-        tuple(
-            Option(str(head), f"head {head + 1}", f"It has the dimensions {head * size + 1} to {(head + 1) * size}.")
-            for head in options
-        ),
+        tuple(Option(str(head), f"head {head + 1}", f"It {span}") for head, span in spans.items()),
         {str(right)},
         names={"dimension": dimension, "width": count * size, "heads": count, "d_k": size, "layer": 0, "head": right},
     )

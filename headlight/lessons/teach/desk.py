@@ -5,10 +5,8 @@ address has the code alone. Every act is checked by the store, which has a hash 
 """
 
 import functools
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Protocol
 
 import streamlit as st
 from streamlit import config
@@ -40,10 +38,12 @@ from headlight.components.show import class_desk
 from headlight.plots.tokens import shown_tokens
 from transformer.errors import UserError
 
+from ..destination import Destination, go_to, go_to_list
 from ..step_view import StepView
 from .asking import own_question, question_of, subject_of
 from .board import Screen, bars_shown, board, same_before
 
+CLASS = "a class"  # the view of the page of lessons
 REFRESH = 1.0  # seconds
 STYLE, PRESENTED = (Path(__file__).with_name(f"{name}.css") for name in ("desk", "presented"))
 # Keys of the session.
@@ -58,20 +58,6 @@ _FORGET = "class_forget"  # codes of ended classes: the browser forgets their se
 _OPENED = "class_opened"  # limit of opened classes
 _MOST_SECRET = 100  # letters
 MOST_PER_SESSION, MOST_PER_ADDRESS, PERIOD = 10, 30, 3600.0  # classes that may be opened within so many seconds
-
-
-class Go(Protocol):
-    """Lead the page to a lesson's step, from 0, its answer shown or not; "" keeps the bar's text or checkpoint."""
-
-    def __call__(self, name: str, step: int, shown: bool = False, text: str = "", checkpoint: str = "") -> None: ...
-
-
-@dataclass(frozen=True)
-class Ways:
-    """Destinations to which the desk leads the page: a lesson's step, and the summary."""
-
-    go: Go
-    summary: Callable[[], None]
 
 
 def code_in_address() -> str:
@@ -172,12 +158,12 @@ def is_revealed(code: str, view: StepView) -> bool:
     return (current.step, current.question) == (question.step, question.question)
 
 
-def show(code: str, screen: Screen, ways: Ways) -> None:
+def show(code: str, screen: Screen) -> None:
     """Show the desk of a class, or a field for the teacher's link where this session lacks the secret."""
     st.html(style(STYLE))
     if is_presented():
         st.html(style(PRESENTED))
-    st.fragment(_refresh, run_every=REFRESH)(code, screen, ways)
+    st.fragment(_refresh, run_every=REFRESH)(code, screen)
 
 
 def screen_of(page: str, request: TranslationRequest, view: StepView | None, *, away: bool = False) -> Screen:
@@ -202,7 +188,7 @@ def screen_of(page: str, request: TranslationRequest, view: StepView | None, *, 
     )
 
 
-def _refresh(code: str, screen: Screen, ways: Ways) -> None:
+def _refresh(code: str, screen: Screen) -> None:
     """Draw the desk anew: a part of the page that runs by itself and computes nothing."""
     if st.session_state.pop(_MOVES, False):
         st.rerun()
@@ -211,7 +197,7 @@ def _refresh(code: str, screen: Screen, ways: Ways) -> None:
     class_desk(
         payload,
         "class_desk",
-        act=lambda act: _act(code, screen, ways, act),
+        act=lambda act: _act(code, screen, act),
         rights=lambda secret: _take_rights(code, secret),
     )
 
@@ -277,7 +263,7 @@ def _take_rights(code: str, secret: object) -> None:
     st.session_state[_MOVES] = True
 
 
-def _act(code: str, screen: Screen, ways: Ways, act: object) -> None:
+def _act(code: str, screen: Screen, act: object) -> None:
     """Do an act of the teacher's, unless the class has changed since: then the screen was late, and shows it next."""
     st.session_state[_TURN] = st.session_state.get(_TURN, 0) + 1
     st.session_state[_SAID] = ""
@@ -293,12 +279,12 @@ def _act(code: str, screen: Screen, ways: Ways, act: object) -> None:
             return
         classroom = teacher.look().classroom
         if act.get("v") == classroom.version:
-            st.session_state[_SAID] = _do(teacher, classroom, screen, ways, act)
+            st.session_state[_SAID] = _do(teacher, classroom, screen, act)
     except ClassError as error:
         st.session_state[_SAID] = str(error)
 
 
-def _do(teacher: Teacher, classroom: Classroom, screen: Screen, ways: Ways, act: Mapping) -> str:
+def _do(teacher: Teacher, classroom: Classroom, screen: Screen, act: Mapping) -> str:
     """Do an act; return a sentence where it cannot be done. Raises ClassError."""
     match act.get("name"):
         case "ask" if not isinstance(screen.question, str):
@@ -312,14 +298,13 @@ def _do(teacher: Teacher, classroom: Classroom, screen: Screen, ways: Ways, act:
         case "again":
             teacher.ask_again()
         case "reveal":
-            _reveal(teacher, ways)
+            _reveal(teacher)
         case "next" if screen.step:
             if classroom.phase in (Phase.ASKING, Phase.CLOSED):
                 teacher.discard()
-            _go_on(teacher, screen, ways)
+            _go_on(teacher, screen)
         case "back" if classroom.lesson:
-            ways.go(classroom.lesson, classroom.step)
-            st.session_state[_MOVES] = True
+            _lead(Destination(classroom.lesson, classroom.step))
         case "discard":
             teacher.discard()
         case "hands":
@@ -331,8 +316,7 @@ def _do(teacher: Teacher, classroom: Classroom, screen: Screen, ways: Ways, act:
         case "empty":
             teacher.empty()
         case "summary":
-            ways.summary()
-            st.session_state[_MOVES] = True
+            _lead_to_summary()
     return ""
 
 
@@ -354,22 +338,33 @@ def _count_hands(teacher: Teacher, hands: object) -> str:
     return ""
 
 
-def _reveal(teacher: Teacher, ways: Ways) -> None:
+def _reveal(teacher: Teacher) -> None:
     """Reveal the answer to the class, and lead the teacher's page to its figure, for the question's sentence."""
     current = teacher.reveal().current
     lesson, _, number = current.step.rpartition(".") if current else ("", "", "")
+    st.session_state[_MOVES] = True
     if current is not None and lesson and number.isdecimal():
         checkpoint, text = subject_of(current)
-        ways.go(lesson, int(number) - 1, True, text, checkpoint)
-    st.session_state[_MOVES] = True
+        _lead(Destination(lesson, int(number) - 1, True, text, checkpoint))
 
 
-def _go_on(teacher: Teacher, screen: Screen, ways: Ways) -> None:
+def _go_on(teacher: Teacher, screen: Screen) -> None:
     """Go to the next step, or past the last one to the summary; phones wait."""
     teacher.wait()
     if screen.step < screen.of:
         teacher.go(screen.lesson, screen.step)
-        ways.go(screen.lesson, screen.step)
+        _lead(Destination(screen.lesson, screen.step))
     else:
-        ways.summary()
+        _lead_to_summary()
+
+
+def _lead(destination: Destination) -> None:
+    """Lead the teacher's page to a step."""
+    go_to(destination)
+    st.session_state[_MOVES] = True
+
+
+def _lead_to_summary() -> None:
+    url_state.write("lesson", "")
+    go_to_list({"lessons": CLASS})
     st.session_state[_MOVES] = True

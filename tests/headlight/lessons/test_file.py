@@ -21,7 +21,7 @@ say = "Look."
 page = "attention"
 at = {head = "cross.{layer}.1"}
 say = "Each row has **weights**, see `w_1`."
-ask = "What is read for “{word}”?"
+ask = "What is <b>read</b> for “{word}”?"
 answer = {from = "most_read", kind = "cross"}
 hints = ["Look at the row."]
 show = {query = "{row}"}
@@ -117,7 +117,7 @@ def test_the_command_lists_checks_and_prints(tmp_path, capsys):
     assert "bare.toml, line 10: no sentence decides this step for en-de: " in output
     page = tmp_path / "page.html"
     assert main(["lessons", "worksheet", str(right), "--out", str(page)]) == 0
-    assert "What is read for" in page.read_text(encoding="utf-8")
+    assert "What is &lt;b&gt;read&lt;/b&gt; for" in page.read_text(encoding="utf-8")
     assert main(["lessons", "worksheet", "no lesson", "--out", str(page)]) == 1
     assert "There is no lesson “no lesson”" in capsys.readouterr().err
 

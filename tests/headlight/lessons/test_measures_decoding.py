@@ -24,8 +24,7 @@ from headlight.lessons.answer import Run
 from headlight.lessons.measures.explanation import PRONOUNS, _pronoun_steps
 from headlight.lessons.measures.wording import NEAR_CHANCES, NEAR_NATS, is_a_form, is_whole_word
 from headlight.plots.numbers import format_probability
-from transformer import Beam, Greedy
-from transformer.decoding.beam import beam_search
+from transformer import Greedy
 from transformer.decoding.sampling import decode
 from transformer.interpret.rollout import alti
 
@@ -128,29 +127,6 @@ def test_the_tokens_after_a_forced_one_are_those_of_the_model(checkpoint):
 
 
 @BOTH
-def test_temperature_divides_the_logits(checkpoint):
-    for run, answer in decided(checkpoint, "tempered", *SEARCHED):
-        allowed = logits_of(run)[1][answer.names["step"]]
-        allowed[list(run.translator.model.config.never_chosen)] = -np.inf
-        numbers = numbers_of(answer)
-        expected = {name: softmax(allowed / float(name)).max() for name in ("0.5", "1", "1.5")}
-        assert numbers == pytest.approx(expected, abs=1e-4) and right_of(answer) == "0.5"
-
-
-@BOTH
-def test_the_best_of_the_beam_is_the_most_probable_one_of_another_search(checkpoint):
-    for run, answer in decided(checkpoint, "best_of_beam", *SEARCHED, least=1, size=4):
-        model, source, decoded = run.translator.model, list(run.trace.source_ids), run.translator.tokenizer.decode
-        greedy = decode(model, [source], Greedy())[0]
-        ended = {".".join(map(str, one.ids)): one for one in (*beam_search(model, [source], Beam(4, 0.0))[0], greedy)}
-        best, labels = ended[right_of(answer)], {option.label for option in answer.options}
-        assert best.log_probability == max(one.log_probability for one in ended.values()) > greedy.log_probability
-        assert {f"“{decoded(list(one.ids))}”" for one in (best, greedy)} <= labels
-        numbers = numbers_of(answer)
-        assert numbers == pytest.approx({name: ended[name].log_probability for name in numbers}, abs=1e-4)
-
-
-@BOTH
 def test_a_translation_is_longer_when_it_has_more_words_than_the_models_own(checkpoint):
     outcomes = set()
     for run, _ in decided(checkpoint, "longer_translation")[:3]:
@@ -205,20 +181,6 @@ def test_the_token_missed_most_costs_most_and_does_not_have_most_weight(checkpoi
         assert np.sort(lost)[-1] - np.sort(lost)[-2] >= NEAR_NATS - 1e-4 and lost[missed] >= 1 and word(names["word"])
         assert right_of(answer) == str(missed) and str(heavy) in numbers
         assert numbers == pytest.approx({name: lost[int(name)] for name in numbers}, abs=2e-3)
-
-
-@BOTH
-def test_the_rank_correlation_is_that_of_the_ranks(checkpoint):
-    def ranks(values: np.ndarray) -> np.ndarray:
-        return np.array([np.mean(np.flatnonzero(np.sort(values) == value)) for value in values])
-
-    for run, answer in decided(checkpoint, "ranks_agree", *MORE)[:4]:
-        weights = run.trace.cross[:, :, answer.names["step"]].astype(np.float64).mean(axis=(0, 1))
-        lost = np.abs(lost_without(run, answer.names["step"])[: len(weights)])
-        expected = np.corrcoef(ranks(weights), ranks(lost))[0, 1]
-        assert answer.value == pytest.approx(expected, abs=0.08), "values closer than float32 may change places"
-        missed = outcome_of(run, "missed_most")
-        assert isinstance(missed, str) or missed.names["step"] == answer.names["step"]
 
 
 def whole_words(run: Run, words: frozenset[str]) -> list[int]:

@@ -8,7 +8,6 @@ from support.by_hand import by_hand, hiding, log_probabilities, loss_under, stay
 from support.head_rows import Head, mark, word
 from support.lesson_runs import LANGUAGES, SENTENCES, decided, named, numbers_of, outcome_of, right_of, run_of
 
-from headlight.app import results
 from headlight.lessons.answer import Run
 from headlight.lessons.measures import alignment
 from headlight.lessons.measures.alignment import PLAINLY
@@ -78,31 +77,6 @@ def test_a_row_is_fed_the_output_token_before_it(checkpoint):
         labels = {option.name: option.label for option in answer.options}
         assert len(labels) == 4 and f"“{fed[row]}”" in labels[right_of(answer)]
         assert all(label.startswith(f"“{written[int(name)]}”") for name, label in labels.items())
-
-
-@BOTH
-def test_the_aligner_reads_the_word_of_its_output(checkpoint):
-    for run, answer in decided(checkpoint, "read_when_fed", *MORE):
-        trace, names = run.trace, answer.names
-        row, weights = names["row"], trace.cross[names["layer"], names["head"], names["row"]]
-        mean = trace.cross.astype(np.float64).mean(axis=(0, 1))
-        words = [key for key, token in enumerate(trace.source_tokens) if word(token)]
-        now, before = (max(words, key=mean[each].__getitem__) for each in (row, row - 1))
-        assert now != before and right_of(answer) == str(now) == str(weights.argmax()) and now == needed(run)[row]
-        assert np.sort(weights)[-1] - np.sort(weights)[-2] >= NEAR - 1e-6 and str(before) in numbers_of(answer)
-        assert numbers_of(answer) == {name: weights[int(name)] for name in numbers_of(answer)}
-        assert names["fed"] == named(trace.decoder_input_tokens)[row]
-        assert (names["word"], names["read"]) == (named(trace.target_tokens)[row], named(trace.source_tokens)[now])
-
-
-@BOTH
-def test_the_head_that_looks_up_its_input_fits_better_by_its_input(checkpoint):
-    for run, answer in decided(checkpoint, "better_reading", *MORE):
-        heads = counted(run)
-        best = max(heads, key=lambda name: share(heads[name][INPUT]))
-        assert best == key_of(answer.names)
-        expected = {name: share(heads[best][pattern]) for name, pattern in (("output", OUTPUT), ("input", INPUT))}
-        assert numbers_of(answer) == pytest.approx(expected) and right_of(answer) == max(expected, key=expected.get)
 
 
 @BOTH
@@ -275,19 +249,11 @@ def test_the_neighbour_head_reads_a_neighbour_most_often(checkpoint, name, patte
 @BOTH
 def test_without_the_neighbour_head_it_reads_as_by_hand(checkpoint):
     for run, answer in decided(checkpoint, "without_neighbour_head", *MORE, pattern="next"):
-        head, before = answer.names["off"], run.trace.target_text
+        head = answer.names["off"]
         off = without_heads((head.kind, head.layer, head.head))
         assert (right_of(answer) == "same") == stays(run, off) == (answer.names["changed"] == 0)
-        after = before if stays(run, off) else written(run, off)
-        assert f"Without it: “{after}”" in answer.calculation and f"With it: “{before}”" in answer.calculation
-        assert float(answer.names["loss"].replace("−", "-")) == pytest.approx(loss_under(run, off), abs=0.0051)
-        if right_of(answer) != "same":
-            most = answer.names["changed"] > len(words_of_target(run)) / 2
-            assert right_of(answer) == ("most" if most else "some")
-
-
-def words_of_target(run: Run) -> list[str]:
-    return [token for token in named(run.trace.target_tokens) if token[0] != "·" and token != "</s>"]
+        after = run.trace.target_text if stays(run, off) else written(run, off)
+        assert f"With it: “{run.trace.target_text}” Without it: “{after}”" in answer.calculation
 
 
 @pytest.mark.parametrize(
@@ -298,42 +264,19 @@ def test_changed_words_are_counted_on_the_longer_side(old, new, count):
     assert changed_words(old.split(), new.split()) == count
 
 
-def all_heads(run: Run) -> list[tuple[str, int, int]]:
-    return [
-        (kind, *at)
-        for kind in ("encoder", "decoder", "cross")
-        for at in np.ndindex(run.trace.attention(kind).shape[:2])
-    ]
-
-
 @BOTH
-def test_the_heads_that_change_a_translation_are_counted_as_by_hand(checkpoint):
+def test_heads_that_change_a_translation_or_are_missed_do_so_by_hand(checkpoint):
     limits = {"none": (0, 0), "few": (1, 14), "half": (15, 36), "more": (37, 72)}
-    answers = decided(checkpoint, "heads_that_change", *MORE)
-    for _, answer in answers:
+    for _, answer in decided(checkpoint, "heads_that_change", *MORE):
         low, high = limits[right_of(answer)]
         assert low <= answer.names["count"] <= high and answer.names["heads"] == 72
-    run, answer = answers[0]
-    assert answer.names["count"] == sum(not stays(run, without_heads(head)) for head in all_heads(run))
-
-
-@BOTH
-def test_the_head_missed_most_costs_most_by_hand(checkpoint):
-    for number, (run, answer) in enumerate(decided(checkpoint, "most_missed", *MORE)[:4]):
+    for run, answer in decided(checkpoint, "most_missed", *MORE)[:3]:
         heads = [HeadRef.parse(option.name) for option in answer.options]
         losses = {head.address: loss_under(run, without_heads((head.kind, head.layer, head.head))) for head in heads}
         second, first = sorted(losses.values())[-2:]
-        assert numbers_of(answer) == pytest.approx(losses, abs=1e-3) and right_of(answer) == answer.names["off"].address
-        assert losses[right_of(answer)] == first >= max(second + NEAR_NATS - 1e-4, 0.99)
-        layer, head = results.default_head(run.request, "cross")
-        assert f"cross.{layer + 1}.{head + 1}" in losses and {each.kind for each in heads} == {
-            "encoder",
-            "decoder",
-            "cross",
-        }
-        if not number:
-            every = {head: loss_under(run, without_heads(head)) for head in all_heads(run)}
-            assert HeadRef(*max(every, key=every.get)) == answer.names["off"]
+        assert numbers_of(answer) == pytest.approx(losses, abs=1e-3) and first >= max(second + NEAR_NATS - 1e-4, 0.99)
+        assert right_of(answer) == answer.names["off"].address
+        assert {each.kind for each in heads} == {"encoder", "decoder", "cross"}
 
 
 @BOTH

@@ -132,6 +132,10 @@ def test_a_live_training_is_measured_itself():
     assert learned.done == (view.status.end == "goal") and f"{view.status.update}" in learned.truth
     assert numbers_of(path) == longest_lines(view.replay.trajectories[0].cross[-1])
     assert path.texts == {"task": "copy"} and right_of(path) == "main"
+    (name,) = jobs.submit(ToySettings(task=Task.SORT, max_updates=20))
+    until(lambda: not jobs.look(name).active)
+    path = outcome_of(run_of("en-de", "Yes.", job=name), "path_through_map")
+    assert path.texts == {"task": "reverse"}, "sorting has no path"
 
 
 def test_a_training_that_was_stopped_has_not_learned():
