@@ -83,19 +83,6 @@ class View:
         return len(self.signs)
 
 
-@dataclass(frozen=True)
-class Row:
-    """One participant's answer in one round. participant: a number that means nothing else."""
-
-    round: int
-    step: str
-    question: str
-    participant: int
-    answer: str
-    right: bool | None
-    seconds: float  # from the question to the answer
-
-
 def read_code(text: str) -> str:
     """Return a typed code in its stored form, "" for any other text."""
     code = "".join(text[: 4 * LENGTH].upper().replace("-", " ").split())
@@ -242,40 +229,29 @@ class Teacher:
             raise ClassError(f"There is no round {number}.")
         return self._tally(rounds[number])
 
-    def rows(self) -> list[Row]:
-        """Return every answer of every round that counts, by round and participant; hands are of participant 0."""
-        classroom = self._read()
-        rounds = [each for each in classroom.rounds if not each.discarded]
+    def csv(self) -> bytes:
+        """Return every answer of every round that counts as CSV in UTF-8, without a cell that a spreadsheet calculates.
+
+        Participants have numbers that mean nothing else; raised hands are of participant 0.
+        """
+        rounds = [each for each in self._read().rounds if not each.discarded]
         answers = {each.number: self._store.answers(self.code, each.number) for each in rounds}
         known = sorted({answer.participant for each in answers.values() for answer in each})
         names = {_HAND: 0} | {participant: number for number, participant in enumerate(known, start=1)}
-        return [
-            Row(
-                round=each.number,
-                step=each.step,
-                question=each.question.text,
-                participant=names[answer.participant],
-                answer=_in_words(each.question, answer.choice),
-                right=each.truth.is_right(each.question, answer.choice),
-                seconds=max(0.0, answer.at - each.opened),
-            )
-            for each in rounds
-            for answer in (*_hands(each), *answers[each.number])
-        ]
-
-    def csv(self) -> bytes:
-        """Return the rows as CSV in UTF-8, with no cell that a spreadsheet would calculate."""
         text = io.StringIO()
         writer = csv.writer(text, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
         writer.writerow(["round", "step", "question", "participant", "answer", "right", "seconds"])
-        for row in self.rows():
-            right = "" if row.right is None else "yes" if row.right else "no"
-            cells = (row.round, row.step, row.question, row.participant, row.answer, right, round(row.seconds, 1))
-            writer.writerow(map(as_text, cells))
+        for each in rounds:
+            for answer in (*_hands(each), *answers[each.number]):
+                right = {None: "", True: "yes", False: "no"}[each.truth.is_right(each.question, answer.choice)]
+                seconds = round(max(0.0, answer.at - each.opened), 1)
+                words = _in_words(each.question, answer.choice)
+                cells = (each.number, each.step, each.question.text, names[answer.participant], words, right, seconds)
+                writer.writerow(map(as_text, cells))
         return text.getvalue().encode()
 
     def end(self) -> Classroom:
-        """End the class and delete its data for good: first take its `rows` or `csv`.
+        """End the class and delete its data for good: first take its `csv`.
 
         For an hour the store knows that the class is over.
         """

@@ -92,9 +92,9 @@ def test_no_response_has_the_truth_before_it_is_revealed(phone, teacher):
 
 def test_the_page_is_small_and_runs_nothing_but_itself(phone, address, teacher):
     for path, status, code in (("", 200, ""), (f"/{teacher.code}", 200, teacher.code), ("/22222", 404, "")):
-        found, body = phone.ask(path)
+        returned, body = phone.ask(path)
         page, policy = body.decode(), phone.response.headers["Content-Security-Policy"]
-        assert found == status and len(body) < PAGE_BYTES and f'data-code="{code}"' in page
+        assert returned == status and len(body) < PAGE_BYTES and f'data-code="{code}"' in page
         for tag, rule in (("style", "style-src"), ("script", "script-src")):
             (content,) = re.findall(rf"<{tag}>(.*?)</{tag}>", page, re.DOTALL)
             digest = base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()

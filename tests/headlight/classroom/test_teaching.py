@@ -42,7 +42,6 @@ ACTS: dict[str, Callable[[Teacher], object]] = {
     "count hands": lambda teacher: teacher.count_hands((1, 2, 3)),
     "go": lambda teacher: teacher.go("mask", 2),
     "tally": lambda teacher: teacher.tally(1),
-    "rows": Teacher.rows,
     "csv": Teacher.csv,
     "end": Teacher.end,
 }
@@ -54,6 +53,10 @@ def say(store, teacher: Teacher, number: int, **choices: object) -> None:
     for name, choice in choices.items():
         answer = Answer(round=number, participant=name, choice=question.read_choice(choice), at=store.now())
         assert store.answer(teacher.code, answer) == Outcome.KEPT
+
+
+def table(teacher: Teacher) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(teacher.csv().decode())))
 
 
 def test_codes_cannot_be_misread_and_are_read_however_they_are_typed(store):
@@ -163,10 +166,10 @@ def test_raised_hands_count_beside_the_answers_of_phones_and_in_the_table(store,
     tally = teacher.look().tally
     assert (tally.answered, tally.counts, tally.right) == (9, (4, 5, 0), 5)
     teacher.close_round()
-    rows = teacher.rows()
-    assert [row.participant for row in rows].count(0) == 7 and {row.participant for row in rows} == {0, 1, 2}
-    assert sorted(row.answer for row in rows if not row.participant) == ["cat"] * 3 + ["dog"] * 4
-    assert all(row.right == (row.answer == "dog") for row in rows)
+    rows = table(teacher)
+    assert [row["participant"] for row in rows].count("0") == 7 and {row["participant"] for row in rows} == set("012")
+    assert sorted(row["answer"] for row in rows if row["participant"] == "0") == ["cat"] * 3 + ["dog"] * 4
+    assert all((row["right"] == "yes") == (row["answer"] == "dog") for row in rows)
     teacher.ask_again()
     assert teacher.look().tally.answered == 0, "a round has hands of its own"
     for wrong in ((1, 2), (1, 2, -1), (1, 2, 1000), ()):
@@ -200,8 +203,7 @@ def test_the_table_has_every_answer_that_counts_and_names_participants_by_number
     teacher.ask(SEVERAL, Truth(right=(1,)), "mask.1")
     say(store, teacher, 3, beta=[1, 2], delta=[])
     assert teacher.look().classroom.current.number == 3 and teacher.look().classroom.rounds[1].discarded
-    table = list(csv.DictReader(io.StringIO(teacher.csv().decode())))
-    assert [tuple(row.values()) for row in table] == [
+    assert [tuple(row.values()) for row in table(teacher)] == [
         ("1", "attention.4", WORD.text, "1", "cat", "no", "4.0"),
         ("1", "attention.4", WORD.text, "2", "dog", "yes", "4.0"),
         ("3", "mask.1", SEVERAL.text, "2", "red, dog", "no", "0.0"),
@@ -213,11 +215,11 @@ def test_the_table_has_every_answer_that_counts_and_names_participants_by_number
 def test_no_cell_of_the_table_is_calculated(store, teacher, text):
     teacher.ask(Question(text, (text, "other")), Truth(right=(0,)), text)
     say(store, teacher, 1, **{text: 0})
-    (row,) = csv.DictReader(io.StringIO(teacher.csv().decode()))
+    (row,) = table(teacher)
     assert row["question"] == row["answer"] == row["step"] == f"'{text}" and row["participant"] == "1"
 
 
-def test_what_is_no_question_and_no_answer_is_refused():
+def test_malformed_questions_and_answers_are_refused():
     for kind, options in (
         (Kind.ONE, ()),
         (Kind.ONE, ("alone",)),
@@ -250,7 +252,7 @@ def test_a_link_leads_nowhere_but_into_the_app(link):
     assert Truth(link="what_if?text=%2F%2Fevil&lesson=a.1").link
 
 
-def test_texts_are_one_line_without_what_turns_the_writing_around_and_of_a_bounded_length():
+def test_texts_are_one_line_of_a_bounded_length_without_control_characters():
     question = Question(" a\nb\x00\u202ec\u2028d ", ("x" * 5000, "y"))
     assert question.text == "a b c d" and len(question.options[0]) == 200
     assert len(Question("z" * 5000, ("x", "y")).text) == 600

@@ -34,12 +34,12 @@ def test_every_question_of_the_shipped_lessons_can_be_asked_of_a_class(lesson):
     questions = 0
     for number, step in enumerate(lesson.steps):
         there = pose_for(lesson, number, REQUEST)
-        text, found = there.run.request.text, question_of(there)
-        if isinstance(found, str):
-            assert not step.is_question or there.answer is None or there.answer.kind == answer.Kind.DO, found
+        text, class_question = there.run.request.text, question_of(there)
+        if isinstance(class_question, str):
+            assert not step.is_question or there.answer is None or there.answer.kind == answer.Kind.DO, class_question
             continue
         questions += 1
-        question, truth = found.question, found.truth
+        question, truth = class_question.question, class_question.truth
         assert "{" not in question.text and "▁" not in question.text + "".join(question.options)
         assert question.text == plain_text(there.glossed(there.text(step.ask))[0]), "with meanings of words"
         labels = {option.name: there.label(option) for option in there.answer.options}
@@ -47,8 +47,8 @@ def test_every_question_of_the_shipped_lessons_can_be_asked_of_a_class(lesson):
         page, _, query = truth.link.partition("?")
         values = {name: value[0] for name, value in parse_qs(query, keep_blank_values=True).items()}
         assert page == ("" if step.page == "home" else step.page) and set(values) <= set(PARAMETERS)
-        assert values["lesson"] == found.step == f"{lesson.name}.{number + 1}"
-        assert values["text"] == text and subject_of(round_of(found)) == ("en-de", text)
+        assert values["lesson"] == class_question.step == f"{lesson.name}.{number + 1}"
+        assert values["text"] == text and subject_of(round_of(class_question)) == ("en-de", text)
         assert question.about == ("" if step.page == "training" else text)
     assert questions >= 3
 
@@ -70,10 +70,10 @@ def test_options_have_their_feedback_and_a_number_its_margin():
 
 
 def test_a_question_of_the_teachers_own():
-    found = own_question(" Which? ", ["a", "", " b ", "c"], 2, "masks", REQUEST)
-    assert found.question.options == ("a", "b", "c") and found.question.text == "Which?"
-    assert found.truth.right == (1,) and found.truth.sentence == "Right is: b" and found.step == ""
-    assert found.truth.link.startswith("masks?") and subject_of(round_of(found)) == ("en-de", REQUEST.text)
+    question = own_question(" Which? ", ["a", "", " b ", "c"], 2, "masks", REQUEST)
+    assert question.question.options == ("a", "b", "c") and question.question.text == "Which?"
+    assert question.truth.right == (1,) and question.truth.sentence == "Right is: b" and question.step == ""
+    assert question.truth.link.startswith("masks?") and subject_of(round_of(question)) == ("en-de", REQUEST.text)
     for right in (None, 1, 9, -1):
         assert own_question("Which?", ["a", "", "b"], right, "home", REQUEST).truth.right == ()
     for text, options in (("  ", "ab"), ("Which?", ["a", " "]), ("Which?", "abcdefghi"), ("Which?", ["a", "a "])):

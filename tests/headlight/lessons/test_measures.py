@@ -98,7 +98,7 @@ def test_small_models_of_other_shapes_are_measured_or_undecided(small, name, arg
 
 @pytest.mark.parametrize("checkpoint", LANGUAGES)
 @pytest.mark.parametrize(("lesson", "number"), STEPS, ids=lambda each: getattr(each, "name", each))
-def test_the_shown_address_does_what_a_step_asks_to_do_and_the_first_one_does_not(checkpoint, lesson, number):
+def test_a_step_to_be_done_is_done_by_its_shown_address_and_not_by_its_first_one(checkpoint, lesson, number):
     sentences = lesson.sentences_of(number)
     view = pose_decided(lesson, number, run_of(checkpoint, sentences[0]), sentences)
     if view.answer.kind == Kind.DO and view.step.show:

@@ -47,8 +47,8 @@ TEXT = "The cat is hungry because it has not eaten."
 class WithoutMask(ByHand):
     """The model with every decoder row open to the end."""
 
-    def attend(self, place, kind, layer, stream, memory, causal) -> np.ndarray:
-        return super().attend(place, kind, layer, stream, memory, causal=False)
+    def attend(self, *arguments, **_) -> np.ndarray:
+        return super().attend(*arguments[:5], causal=False)
 
 
 @cache
@@ -58,9 +58,9 @@ def by_hand(checkpoint: str, model: type[ByHand] = ByHand) -> ByHand:
 
 def model_of(run: Run, model: type[ByHand] = ByHand) -> ByHand:
     """Return the model in NumPy, whose stages are this run's."""
-    found = by_hand(run.request.checkpoint.name, model)
-    found.logits = found.run(run.trace.source_ids, run.trace.decoder_input_ids)
-    return found
+    in_numpy = by_hand(run.request.checkpoint.name, model)
+    in_numpy.logits = in_numpy.run(run.trace.source_ids, run.trace.decoder_input_ids)
+    return in_numpy
 
 
 def small_example(seed: int, open_to: np.ndarray | None = None) -> dict[str, np.ndarray]:
@@ -194,7 +194,7 @@ def test_widgets_count_where_the_address_lacks_their_value():
     page = open_page("pages/inside.py", lesson="qkv.6", inside="small example", text=text, **address)
 
     def is_right() -> bool:
-        (panel,) = (found for found in components(page) if "lesson" in found.proto.component_name)
+        (panel,) = (each for each in components(page) if "lesson" in each.proto.component_name)
         return json.loads(panel.proto.json)["tried"]["right"]
 
     assert not is_right(), "this is another seed's example"
@@ -397,7 +397,7 @@ def test_a_position_is_as_long_as_the_root_of_its_pairs_and_copies_are_as_far_ap
 
 
 @pytest.mark.parametrize("positions", ["none", "relative"])
-def test_a_model_without_sines_is_not_asked_about_them(tmp_path, tokenizer, positions):
+def test_a_model_without_sines_has_no_question_about_them(tmp_path, tokenizer, positions):
     changes = {"positions": "none"} if positions == "none" else {**LIKE_T5["t5-1.0"], "begin_id": 2}
     model = Transformer(small_config(vocab_size=len(tokenizer), **changes))
     save_checkpoint(tmp_path / "small", Checkpoint(model, tokenizer, {}, []))
@@ -408,7 +408,7 @@ def test_a_model_without_sines_is_not_asked_about_them(tmp_path, tokenizer, posi
     assert isinstance(copies, str) if positions == "relative" else right_of(copies) == "not"
 
 
-def test_where_a_bias_is_added_the_division_is_not_asked_about(tmp_path, tokenizer):
+def test_a_model_with_a_bias_has_no_question_about_the_division(tmp_path, tokenizer):
     changes = {"relative_buckets": 8, "relative_distance": 11}
     model = Transformer(small_config(vocab_size=len(tokenizer), positions="relative", **changes))
     for relative in (model.encoder_relative, model.decoder_relative):
