@@ -75,9 +75,9 @@ def describe_cell(trace: Trace, parts: ScoreParts) -> Finding:
     name, query = "looks" if score >= 0 else "looks_less", row_names(trace, head.kind)[parts.query]
     key, weight = keys[parts.key], {"key": keys[parts.key], "weight": row[parts.key]}
     heaviest = {"side": side, "part": part_name(part), "value": value}
-    if parts.against is None:
-        above, weights = "", TEMPLATES("weight", **weight)
-    else:
+    above: Finding | str = ""
+    weights = TEMPLATES("weight", **weight)
+    if parts.against is not None:
         above, other = TEMPLATES("above", other=keys[parts.against]), keys[parts.against]
         weights = TEMPLATES("weights", **weight, other=other, other_weight=row[parts.against])
     sums = TEMPLATES("score", key=key, score=score, above=above, total=parts.total, **heaviest)

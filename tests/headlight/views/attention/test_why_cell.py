@@ -7,7 +7,7 @@ from support.pages import open_page
 from support.traces import replayed
 
 from headlight.views.attention import why_content as content
-from transformer.interpret.score_parts import explain_score
+from transformer.interpret.score_parts import BIASES, explain_score
 from transformer.interpret.trace import keys_of
 from transformer.model.head_ref import HeadRef
 from transformer.model.names import AttentionKind
@@ -36,6 +36,22 @@ def test_it_begins_with_the_row_of_the_greatest_weight_on_a_word_that_has_a_choi
         best = maps[layer, head][:, words].max(axis=1)[int(kind == "decoder") :]
         query = content.default_query(trace, HeadRef(kind, layer, head))
         assert query - int(kind == "decoder") == best.argmax()
+
+
+@pytest.mark.parametrize("kind", AttentionKind)
+@pytest.mark.parametrize("query", [2, 5])
+def test_the_part_named_has_the_largest_sum_of_products(shipped, trace, kind, query):
+    parts = explained(shipped, trace, kind, query=query, key=2, against=1)
+    finding, sums = content.describe_cell(trace, parts), []
+    for side, axis in ((parts.query_parts, 1), (parts.key_parts, 0)):
+        sums += zip(parts.products.sum(axis=axis).tolist(), side, strict=True)
+    choose = max if parts.score >= 0 else min
+    value, part = choose((each for each in sums if each[1].kind != BIASES), key=lambda each: each[0])
+    assert finding["heaviest"] == part and finding["value"] == pytest.approx(value)
+    assert (finding.name == "looks") == (parts.score >= 0)
+    assert (finding["score"], finding["total"]) == pytest.approx((parts.score, parts.products.sum()), abs=1e-4)
+    row = trace.attention(kind)[2, 3, query]
+    assert (finding["weight"], finding["other_weight"]) == (row[2], row[1])
 
 
 def test_the_five_largest_pairs_leave_biases_out_and_lead_to_the_heads_own_rows(shipped, trace):
