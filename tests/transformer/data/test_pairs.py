@@ -78,6 +78,7 @@ def test_examples_carry_their_special_tokens(tokenizer):
     assert example.source == (*tokenizer.encode("red dog."), 3)
     assert example.target == (2, *tokenizer.encode("rot Hund."), 3)
     assert make_examples([("red dog.", "rot Hund.")], tokenizer, example.length) == [example]
+    assert (Example((5, 3), (2, 6, 7, 8, 3)).length, Example((5, 6, 7, 8, 3), (2, 6, 3)).length) == (4, 5)
     for pairs in ([("red dog.", "rot."), ("red.", "rot " * 30)], []):
         with pytest.raises(DataError, match="2 lines: 2 longer than 3 tokens|there is none"):
             make_examples(pairs, tokenizer, 3)
