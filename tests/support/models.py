@@ -2,7 +2,6 @@
 
 import contextlib
 import copy
-from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,12 +13,10 @@ from transformer.arrays import to_array
 from transformer.checkpoint import load_checkpoint, save_checkpoint
 from transformer.config import ModelConfig
 from transformer.data.batching import pad
-from transformer.decoding.beam import beam_search
-from transformer.decoding.sampling import Greedy, decode
 from transformer.interpret.activations import modules_named, record
 from transformer.interpret.positions import Encoding
 from transformer.interpret.what_if.running import apply_interventions
-from transformer.model.attention import MultiHeadAttention, attention_weights
+from transformer.model.attention import MultiHeadAttention
 from transformer.model.layers import DecoderLayer, sinusoidal_positions
 from transformer.model.names import AttentionKind
 from transformer.model.transformer import Transformer
@@ -148,31 +145,6 @@ def copy_layer(ours, theirs) -> None:
     ours.feed_forward_residual.norm.load_state_dict(last.state_dict())
     ours.feed_forward.inner.load_state_dict(theirs.linear1.state_dict())
     ours.feed_forward.outer.load_state_dict(theirs.linear2.state_dict())
-
-
-def stitched_while_decoding(model: Transformer, source: list[int], strategy=None) -> tuple[dict, list[int]]:
-    """Attention as cached decoding computes it, row by row, {(kind, layer): [heads, rows, keys]}, and what was fed."""
-    rows = defaultdict(list)
-    handles = []
-    for kind in AttentionKind:
-        for layer, block in enumerate(attention_blocks(model, kind)):
-
-            def hook(core, arguments, output, layer_name=(kind, layer)):
-                query, key, _, mask, bias, scale = arguments
-                rows[layer_name].append(attention_weights(query, key, mask, bias, scale)[0])
-
-            handles.append(block.core.register_forward_hook(hook))
-    try:
-        output = beam_search(model, [source], strategy)[0][0] if strategy else decode(model, [source], Greedy())[0]
-    finally:
-        for handle in handles:
-            handle.remove()
-    stitched = {}
-    for (kind, layer), pieces in rows.items():
-        keys = max(piece.shape[-1] for piece in pieces)
-        padded = [torch.nn.functional.pad(piece, (0, keys - piece.shape[-1])) for piece in pieces]
-        stitched[kind, layer] = torch.cat(padded, dim=1)
-    return stitched, [model.config.begin_id, *output.ids[:-1]]
 
 
 _THEIR_MAPS = {"encoder": "encoder_attentions", "decoder": "decoder_attentions", "cross": "cross_attentions"}
