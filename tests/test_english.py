@@ -15,13 +15,9 @@ NAMES = {"told", "posed", "found", "asked", "kept", "said", "heard", "wanted", "
 CONSTANT = re.compile(r"^_?A_|[A-Z]_AN?_")  # FILES_PER_VISITOR, not FILES_A_VISITOR
 ROOMS = ("transformer", "headlight", "pages", "benchmarks", "examples", "tests")
 UNCHECKED = (  # to be rewritten
-    "headlight/classroom/",
     "headlight/components/node_modules/",
-    "headlight/lessons/",
     "headlight/plots/",
     "headlight/views/attention/why_cell.py",
-    "tests/headlight/classroom/",
-    "tests/headlight/lessons/",
     "tests/headlight/views/what_if/test_own_translation.py",
     "tests/support/",
     "tests/transformer/interpret/what_if/test_importance.py",
