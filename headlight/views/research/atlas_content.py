@@ -44,6 +44,7 @@ MEASURES = {
 }
 ALIGNMENT_ERROR = "alignment_error"
 _LABEL = "label "  # before a pattern, as a measure: in what share of the sentences a head has the label
+SPECIAL = ("weight without content", "mean weight on beginning, end, language tags and punctuation together")
 IMPORTANCE = ("lost without it, nats", "log P that a token of the translation loses without the head")
 ERROR_RATE = ("alignment error", "alignment error rate against gold links, the lower of both readings; cross-attention")
 
@@ -66,6 +67,7 @@ def summaries_of_atlas(atlas: Atlas, alignment: AlignmentTable | None) -> list[H
 
 def _summary(entry: HeadEntry, sentences: int, rate: tuple[float, float | None] | None) -> HeadSummary:
     values: dict[str, tuple[float, float | None]] = dict(entry.measures)
+    values["special"] = (sum(entry.measures[name][0] for name in ("beginning", "end", "punctuation")), None)
     for pattern in Pattern:
         if entry.roles.get(pattern):
             values[_LABEL + pattern] = entry.share(pattern, sentences)
@@ -80,19 +82,21 @@ def _summary(entry: HeadEntry, sentences: int, rate: tuple[float, float | None] 
 
 def summaries_of_sentence(trace: Trace) -> list[HeadSummary]:
     """Return all heads by one sentence alone."""
-    measured = []
+    special, summaries = trace.special_share(), []
     for kind in AttentionKind:
-        measured += measure_heads(kind, masked_maps(trace, kind), keys_of(trace, kind), trace.target_tokens)
-    return [_of_sentence(each) for each in measured]
+        measured = measure_heads(kind, masked_maps(trace, kind), keys_of(trace, kind), trace.target_tokens)
+        shares = special.total(kind)
+        summaries += [_of_sentence(each, float(shares[each.layer, each.head])) for each in measured]
+    return summaries
 
 
-def _of_sentence(measured: HeadMeasures) -> HeadSummary:
+def _of_sentence(measured: HeadMeasures, special: float) -> HeadSummary:
     counts = {
         pattern: Role(int(pattern == measured.label), share.rows, share.eligible)
         for pattern, share in measured.counts.items()
     }
     pattern, share = plainest_pattern(counts)
-    values = {"confidence": measured.confidence, "entropy": measured.entropy}
+    values = {"confidence": measured.confidence, "entropy": measured.entropy, "special": special}
     return HeadSummary(
         HeadRef(measured.kind, measured.layer, measured.head),
         {name: (float(value), None) for name, value in values.items() if not math.isnan(value)},
@@ -193,7 +197,7 @@ def _measures_of(summaries: Sequence[HeadSummary]) -> dict[str, tuple[str, str]]
         _LABEL + pattern: (f"“{pattern}” sentences", f"share of sentences in which the head has the label “{pattern}”")
         for pattern in Pattern
     }
-    every = {**MEASURES, "importance": IMPORTANCE, ALIGNMENT_ERROR: ERROR_RATE, **labelled}
+    every = {**MEASURES, "special": SPECIAL, "importance": IMPORTANCE, ALIGNMENT_ERROR: ERROR_RATE, **labelled}
     return {name: every[name] for name in every if any(name in each.values for each in summaries)}
 
 

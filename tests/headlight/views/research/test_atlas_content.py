@@ -73,6 +73,9 @@ def test_every_head_is_in_the_finder_with_what_the_atlas_says(atlas):
     ]
     for name in MEASURES:
         np.testing.assert_allclose(finder["values"][name], [each.measures[name] for each in entries], atol=1e-4)
+    parts = ("beginning", "end", "punctuation")
+    special = [sum(each.measures[name][0] for name in parts) for each in entries]
+    np.testing.assert_allclose([value for value, _ in finder["values"]["special"]], special, atol=1e-4)
     assert {measure["name"] for measure in finder["measures"]} == set(finder["values"])
 
 
@@ -114,7 +117,14 @@ def test_without_an_atlas_the_page_says_how_to_make_one_and_shows_the_sentence(c
     assert len(finder["heads"]) == len(summaries_of_sentence(trace)) and set(finder["values"]) == {
         "confidence",
         "entropy",
+        "special",
     }
+    shares = trace.special_share().total("cross")
+    shown = {
+        (each["kind"], each["layer"], each["head"]): value
+        for each, (value, _) in zip(finder["heads"], finder["values"]["special"], strict=True)
+    }
+    assert shown["cross", 0, 1] == pytest.approx(shares[0, 1], abs=1e-4)
     assert len(card["examples"]) == 1 and not card["groups"] and not card["facts"]
 
 
