@@ -6,49 +6,47 @@ are safetensors in base64, scores are [attended tokens, generated tokens, layers
 
 import base64
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from safetensors.numpy import save
 
 from ..files import write_atomically
 
-if TYPE_CHECKING:
-    from .trace import Trace
-
 _DATA, _TYPES = "inseq.data.attribution", "inseq.utils.typing"
 
 
-def save_inseq(trace: "Trace", path: str | PathLike[str]) -> None:
-    """Write a trace's maps and probabilities as a JSON file of inseq; raises OSError."""
+def save_inseq(path: str | PathLike[str], trace: Mapping[str, Any]) -> None:
+    """Write maps and probabilities, a trace's fields by name, as a JSON file of inseq; raises OSError."""
     content = json.dumps(_output(trace), ensure_ascii=False)
     write_atomically(Path(path), content.encode())
 
 
-def _output(trace: "Trace") -> dict[str, Any]:
-    steps = len(trace.target_ids)
-    masked = np.where(np.tril(np.ones((steps, steps), bool)), trace.decoder, np.nan)
+def _output(trace: Mapping[str, Any]) -> dict[str, Any]:
+    steps = len(trace["target_ids"])
+    masked = np.where(np.tril(np.ones((steps, steps), bool)), trace["decoder"], np.nan)
     last = np.full((1, steps, *masked.shape[:2]), np.nan)  # no step attends to the last token
     sequence = {
-        "source": _tokens(trace.source_tokens, trace.source_ids),
+        "source": _tokens(trace["source_tokens"], trace["source_ids"]),
         "target": _tokens(
-            (trace.decoder_input_tokens[0], *trace.target_tokens), (trace.decoder_input_ids[0], *trace.target_ids)
+            (trace["decoder_input_tokens"][0], *trace["target_tokens"]),
+            (trace["decoder_input_ids"][0], *trace["target_ids"]),
         ),
-        "source_attributions": _tensor(_keys_first(trace.cross)),
+        "source_attributions": _tensor(_keys_first(trace["cross"])),
         "target_attributions": _tensor(np.concatenate([_keys_first(masked), last])),
-        "step_scores": {"probability": _tensor(trace.target_probabilities)},
-        "sequence_scores": {"encoder_self_attentions": _tensor(_keys_first(trace.encoder))},
+        "step_scores": {"probability": _tensor(trace["target_probabilities"])},
+        "sequence_scores": {"encoder_self_attentions": _tensor(_keys_first(trace["encoder"]))},
         "attr_pos_start": 1,  # the begin of sentence is not generated
         "attr_pos_end": steps + 1,
         "_num_dimensions": 2,  # layers and heads, over which inseq aggregates
     }
     info = {
         "attribution_method": "attention",
-        "input_texts": [trace.source_text],
-        "generated_texts": [trace.target_text],
+        "input_texts": [trace["source_text"]],
+        "generated_texts": [trace["target_text"]],
     }
     sequences = [_instance(_DATA, "MultiDimensionalFeatureAttributionSequenceOutput", sequence)]
     return _instance(

@@ -198,7 +198,7 @@ class Trace:
 
     def to_inseq(self, path: str | Path) -> None:
         """Write maps and probabilities as a file of inseq: `inseq.FeatureAttributionOutput.load(path)` reads it."""
-        save_inseq(self, path)
+        save_inseq(path, vars(self))
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
