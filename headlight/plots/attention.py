@@ -1,5 +1,7 @@
 """Figures of attention: the weights of a head, and the effect of the division by the root of d_k."""
 
+from dataclasses import replace
+
 import numpy as np
 import plotly.graph_objects as go
 
@@ -21,6 +23,7 @@ from .heatmap import (
 )
 from .layout import Theme, figure_of, line_at, logarithmic_axis, note_at, percent_axis, scatter, token_rows
 from .names import head_name, sentence_case
+from .numbers import percent
 from .palette import BLUE, GREY, MIDDLE_GREY, OLIVE
 from .tokens import token_label
 
@@ -36,18 +39,27 @@ def head(
     head: int | None = None,
     rows: RowLabel | str = "predicted",
     side: int = HALF_OF_WIDTH,
+    content_only: bool = False,
     theme: Theme = "paper",
 ) -> go.Figure:
     """Draw the weights of a head, from 0 to 1: rows are queries, columns keys, cells under the causal mask blank.
 
     `kind`: "encoder", "decoder" or "cross"; `layer` and `head` count from 0; without one of them, the mean over all
     layers or heads. `rows` names a decoder row after the token it predicts, the one it is "fed", or "both". The figure
-    fits into a square of `side` pixels. Raises ValueError for a head that the trace does not have.
+    fits into a square of `side` pixels. `content_only` leaves end, language tags and punctuation out of the keys,
+    divides each row by its rest, and names the share that was left out. Raises ValueError for a head that the trace
+    does not have.
     """
+    bar = "weight"
+    if content_only:
+        content, kind = trace.content_only(), AttentionKind(kind)
+        removed = content.removed[kind][tuple(slice(None) if each is None else each for each in (layer, head))]
+        bar = f"weight on content; {percent(float(removed.mean()))} left out"
+        trace = replace(trace, **{kind: content.weights[kind]})
     shown = attention_map(trace, kind, layer, head, rows)
     name = sentence_case(head_name(shown.layer, shown.head, shown.layers, shown.heads))
     words = [f"{name}<br>{row_words(shown, row)}" for row in range(len(shown.weights))]
-    cells = Cells(shown.weights, hover_texts(words, shown.keys, weight_words(shown.weights)), bar="weight")
+    cells = Cells(shown.weights, hover_texts(words, shown.keys, weight_words(shown.weights)), bar=bar)
     names, texts = axis_names(shown.kind, shown.row_label), weight_texts(shown.weights)
     return heatmap_figure(Heatmap((cells,), shown.queries, shown.keys, *names, side, texts).within(side), theme)
 

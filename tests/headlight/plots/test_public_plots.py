@@ -42,6 +42,13 @@ def test_every_function_that_draws_is_public():
     assert drawing - {"heatmap_figure"} == set(hl.plots.__all__)
 
 
+def test_a_map_of_content_sums_to_one_and_names_the_share_that_was_left_out(trace):
+    figure = hl.plots.head(trace, "cross", layer=2, head=4, content_only=True)
+    np.testing.assert_allclose(values(figure, "z").sum(axis=-1), 1, atol=1e-5)
+    left_out = trace.content_only().removed["cross"][2, 4].mean()
+    assert f"{100 * left_out:.0f} % left out" in figure.data[0].colorbar.title.text
+
+
 def test_log_probabilities_add_up_to_those_of_the_trace(trace):
     sums = values(hl.plots.log_probabilities(trace, trace), "y")
     assert sums[-1] == pytest.approx(np.log(trace.target_probabilities).sum(), rel=1e-5)
