@@ -25,8 +25,11 @@ from support.models import LIKE_T5, small_config
 from support.pages import components, open_page
 from support.traces import CHECKPOINTS
 
+from headlight.app import results
+from headlight.app.results import measures
 from headlight.lessons.answer import Answer, Run
 from headlight.lessons.file import SHIPPED, read_lesson
+from headlight.lessons.measures import order
 from transformer import Translator
 from transformer.checkpoint import Checkpoint, save_checkpoint
 from transformer.experiments.attention import ToyShape, table, toy_numbers
@@ -362,7 +365,7 @@ def waves(length: int, d_model: int) -> np.ndarray:
 
 
 @BOTH
-def test_both_orders_are_one_to_an_encoder_without_positions(checkpoint):
+def test_both_orders_are_one_to_an_encoder_without_positions(checkpoint, monkeypatch):
     blind = Translator.load(CHECKPOINTS / checkpoint, "cpu")
     entry = blind.model.encoder_input
     entry.positions = copy.deepcopy(entry.positions)  # which it shares with the decoder
@@ -374,6 +377,12 @@ def test_both_orders_are_one_to_an_encoder_without_positions(checkpoint):
         one, other = blind.translate(texts)
         assert right_of(answer) == ("same" if one == other else "others") and f"“{one}”" in answer.truth
         assert [answer.names["as_first"], answer.names["as_second"]] == run.translator.translate(texts)
+    for outcome, translate in (
+        ("others", lambda each: each.text),
+        ("kept", lambda each: results.trace(each).target_text),
+    ):
+        monkeypatch.setattr(measures, "translation_without_positions", translate)
+        assert right_of(order.translated_without_positions(run)) == outcome
     for text in ("Stop.", "Tom Tom", "?"):
         assert isinstance(outcome_of(run_of(checkpoint, text), "translated_without_positions"), str)
 
