@@ -166,7 +166,7 @@ def test_shards_are_one_model_and_an_index_stays_in_its_folder(folder, sound):
 
 
 def test_a_name_without_a_network_or_the_hubs_package_is_refused(monkeypatch):
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     with pytest.raises(DownloadError, match=r"Helsinki-NLP/nothing cannot be fetched from the hub: .+"):
         import_checkpoint("Helsinki-NLP/nothing")
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
