@@ -54,6 +54,7 @@ PARAMETERS = {
     "view": Parameter("explorer: map or lines", "map"),
     "label": Parameter("explorer: pattern of the heads that are not faint", "all"),
     "against_key": Parameter("why this cell: the key to compare with, from 1, or none; without it the runner-up", ""),
+    "opened": Parameter("why this cell: the layer whose heads are drawn one by one, such as encoder.2 from 1", ""),
     "removed": Parameter("why this cell: the head whose part is removed, such as cross.2.4 from 1", ""),
     # Inside attention.
     "inside": Parameter("view", "step by step"),

@@ -299,12 +299,13 @@ _PART_ROW, _ABOVE_PARTS, _LEAST_LIMIT = 24, 110, 1e-6
 _MOST_PARTS_WITH_DIGITS = 12
 
 
-def score_parts(score: ScoreParts, *, theme: Theme = "paper") -> go.Figure:
+def score_parts(score: ScoreParts, *, opened: StreamPart | None = None, theme: Theme = "paper") -> go.Figure:
     """Draw parts of the query by parts of the key, heads of a layer together, coloured by their products.
 
+    The heads of the group `opened`, such as `StreamPart("encoder", 0)`, are drawn one by one.
     Biases stand last: in their row for any query, in their column for any key; they do not set the colour scale.
     """
-    grouped = score.grouped()
+    grouped = score.grouped(opened)
     sides = (grouped.query_parts, "any query"), (grouped.key_parts, "any key")
     orders = [[*_places(parts, biases=False), *_places(parts, biases=True)] for parts, _ in sides]
     values = grouped.products[np.ix_(*orders)]

@@ -84,10 +84,10 @@ class ScoreParts:
         relative, score = self.relative - other.relative, self.score - other.score
         return replace(self, against=other.key, products=products, relative=relative, score=score)
 
-    def grouped(self) -> "ScoreParts":
-        """Return the same with the heads of each kind and layer added up."""
-        rows, row_groups = _groups(self.query_parts)
-        columns, column_groups = _groups(self.key_parts)
+    def grouped(self, opened: StreamPart | None = None) -> "ScoreParts":
+        """Return the same with the heads of each kind and layer added up, but for those of the group `opened`."""
+        rows, row_groups = _groups(self.query_parts, opened)
+        columns, column_groups = _groups(self.key_parts, opened)
         products = np.zeros((len(row_groups), len(column_groups)))
         np.add.at(products, (rows[:, None], columns), self.products)
         return replace(self, query_parts=row_groups, key_parts=column_groups, products=read_only(products))
@@ -279,10 +279,11 @@ def _attention(model: Transformer, head: HeadRef) -> MultiHeadAttention:
     return attention
 
 
-def _groups(parts: tuple[StreamPart, ...]) -> tuple[np.ndarray, tuple[StreamPart, ...]]:
-    """Return for each part the number of its group, and the groups."""
-    groups = tuple(dict.fromkeys(part.group for part in parts))
-    return np.array([groups.index(part.group) for part in parts]), groups
+def _groups(parts: tuple[StreamPart, ...], opened: StreamPart | None) -> tuple[np.ndarray, tuple[StreamPart, ...]]:
+    """Return for each part the number of its group, and the groups; a part of `opened` is a group of its own."""
+    owners = [part if part.group == opened else part.group for part in parts]
+    groups = tuple(dict.fromkeys(owners))
+    return np.array([groups.index(owner) for owner in owners]), groups
 
 
 def _columns(part: StreamPart) -> tuple[str, float, float]:

@@ -14,7 +14,7 @@ from headlight.app.results import TranslationRequest, what_if
 from headlight.app.selection import parse_numbers
 from headlight.app.widgets import offer_table, plain, show_figure, show_finding, show_warnings
 from headlight.plots.tokens import shown_tokens
-from transformer.interpret.score_parts import ScoreParts
+from transformer.interpret.score_parts import ScoreParts, StreamPart
 from transformer.interpret.trace import Trace, keys_of
 from transformer.model.head_ref import HeadRef
 
@@ -48,10 +48,30 @@ def _show_cell(request: TranslationRequest, trace: Trace) -> None:
             _show_removal(request, parts)
     with figure, st.container(key="crowded_1_score_parts"):
         alt = "Parts of the query by parts of the key, coloured by what their product adds to the score"
-        show_figure(plots.score_parts(parts, theme="page"), "score_parts", alt, finding)
+        opened = _choose_group(parts)
+        show_figure(plots.score_parts(parts, opened=opened, theme="page"), "score_parts", alt, finding)
         with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
             offer_view("This head in this sentence", "attention", "explorer")
             offer_table("Every part as CSV", parts.to_frame, "score_parts.csv")
+
+
+def _choose_group(parts: ScoreParts) -> StreamPart | None:
+    """Show a list of the layers whose heads wrote before; return the one to draw head by head, None for none."""
+    written = (part.group for part in (*parts.query_parts, *parts.key_parts) if part.head_ref is not None)
+    groups = {f"{group.kind}.{(group.layer or 0) + 1}": group for group in dict.fromkeys(written)}
+    if not groups:
+        return None
+    address = url_state.read("opened")
+    st.session_state["why_opened"] = address if address in groups else ""
+    opened = st.selectbox(
+        "Heads one by one",
+        ["", *groups],
+        format_func=lambda each: each.replace(".", " heads, layer ") if each else "none",
+        key="why_opened",
+        on_change=lambda: url_state.write("opened", st.session_state["why_opened"]),
+        width=220,
+    )
+    return groups.get(opened)
 
 
 def _choose_cell(trace: Trace, head: HeadRef) -> Cell:

@@ -65,6 +65,17 @@ def test_the_table_and_the_largest_parts_add_up(shipped):
     assert [abs(value) for *_, value in everything] == sorted((abs(value) for *_, value in everything), reverse=True)
 
 
+def test_an_opened_group_has_its_heads_one_by_one(shipped):
+    translator, trace, _ = shipped
+    found, group = explain_score(translator, trace, "cross", 2, 3, query=3, key=2), StreamPart("encoder", 0)
+    whole, opened = found.grouped(), found.grouped(group)
+    heads = [place for place, part in enumerate(opened.key_parts) if part.head_ref is not None]
+    assert [opened.key_parts[place].head for place in heads] == list(range(8))
+    expected = whole.products[:, whole.key_parts.index(group)]
+    np.testing.assert_allclose(opened.products[:, heads].sum(axis=1), expected, atol=1e-9)
+    assert opened.total == pytest.approx(found.total, abs=1e-9)
+
+
 @pytest.mark.parametrize(
     ("layer", "head", "query", "key"), [(9, 0, 0, 0), (0, 8, 0, 0), (0, 0, 99, 0), (0, 0, 0, 99), (0, -1, 0, 0)]
 )

@@ -88,3 +88,9 @@ def test_a_part_that_a_head_wrote_leads_to_that_heads_cell():
     assert not app.exception
     assert app.query_params["head"] in (address, [address])
     assert chosen(app, "Query") == int(query)
+
+
+def test_a_layer_can_be_opened_into_its_heads():
+    app = open_page(PAGE, **VIEW, text=SENTENCE, head="cross.3.4", query="4", opened="encoder.2")
+    assert not app.exception and chosen(app, "Heads one by one") == "encoder.2"
+    assert chosen(open_page(PAGE, **VIEW, text=SENTENCE, head="cross.3.4", opened="x.9"), "Heads one by one") == ""
