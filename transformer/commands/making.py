@@ -6,7 +6,7 @@ from dataclasses import asdict, fields
 from enum import StrEnum
 from pathlib import Path
 
-from ..checkpoint import load_checkpoint, locate, save_checkpoint
+from ..checkpoint import Checkpoint, load_checkpoint, locate, save_checkpoint
 from ..config import load_experiment, locate_config
 from ..data.corpora import TATOEBA, download_tatoeba, write_reversals
 from ..data.mixture import CorpusFile, Mixture, named_files
@@ -14,10 +14,14 @@ from ..data.pairs import read_pairs
 from ..errors import ConfigError
 from ..files import new_folder
 from ..model.device import bound_primitive_cache, choose_device
+from ..model.names import AttentionKind
 from ..toy.lifeline import end_with_standard_input
 from ..toy.settings import UNTIL_INPUT_ENDS, ToySettings
+from ..translator import Translator
 from .options import AddCommand, add_device
 
+SAMPLE = "The cat is hungry because it has not eaten."
+MOST_WITHOUT_CONTENT = 0.6  # as in the app's explorer
 _TOY = {  # what each setting is
     "task": "what the model learns to do with a sequence: copy, reverse or sort",
     "symbols": "what sequences consist of: letters or digits",
@@ -114,6 +118,18 @@ def _import(options: argparse.Namespace) -> None:
     with new_folder(options.out) as made:
         save_checkpoint(made, checkpoint, exact_dtype(checkpoint.model))
     print(f"{options.out}: {checkpoint.model.count_parameters() / 1e6:.1f} M parameters")
+    share = _share_without_content(checkpoint)
+    if share > MOST_WITHOUT_CONTENT:
+        print(
+            f"{share:.0%} of its cross-attention in a sample sentence rests on the end, language tags and punctuation: "
+            "`trace.content_only()`, or “content only” in the explorer, shows the rest."
+        )
+
+
+def _share_without_content(checkpoint: Checkpoint) -> float:
+    """Measure the share of cross-attention on keys without content in one pass over a sample sentence, copied."""
+    trace = Translator(checkpoint).trace(SAMPLE, target=SAMPLE)
+    return float(trace.special_share().total(AttentionKind.CROSS).mean())
 
 
 def _export(options: argparse.Namespace) -> None:

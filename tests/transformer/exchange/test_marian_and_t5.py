@@ -17,6 +17,7 @@ from transformers import MarianMTModel, MarianTokenizer
 from transformer import Translator
 from transformer.__main__ import main
 from transformer.checkpoint import load_checkpoint, save_checkpoint
+from transformer.commands import making
 from transformer.data.pairs import read_pairs
 from transformer.data.tokenizer import source_ids
 from transformer.errors import CheckpointError, EmptyTextError, UserError
@@ -201,6 +202,16 @@ def test_pickled_weights_and_an_unused_bias_are_imported(t5_folder):
     torch.save(weights, t5_folder / "pytorch_model.bin")
     (t5_folder / "model.safetensors").unlink()
     assert import_translator(t5_folder, "cpu").translate(["red dog"]) == expected
+
+
+@pytest.mark.usefixtures("command_line")
+def test_an_import_states_a_large_share_without_content(exported, tmp_path, capsys, monkeypatch):
+    trace = import_translator(exported / "opus", "cpu").trace(making.SAMPLE, target=making.SAMPLE)
+    share = trace.special_share().total("cross").mean()
+    for limit in (share - 0.01, share + 0.01):
+        monkeypatch.setattr(making, "MOST_WITHOUT_CONTENT", limit)
+        assert main(["import", str(exported / "opus"), "--out", str(tmp_path / str(limit))]) == 0
+        assert (f"{share:.0%} of its cross-attention" in capsys.readouterr().out) == (share > limit)
 
 
 @pytest.mark.usefixtures("command_line")
