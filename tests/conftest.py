@@ -100,7 +100,7 @@ def checked_figures() -> Iterator[None]:
 
     def check(figure: Figure) -> dict:
         sent = to_dict(figure)
-        assert unpacked(sent) == unpacked(go.Figure(figure._given).to_dict())
+        assert unpacked(sent) == unpacked(go.Figure(figure._content).to_dict())
         orjson.dumps(sent, option=PLOTLY_OPTIONS)  # other values Plotly would convert one by one
         return sent
 

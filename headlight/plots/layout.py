@@ -45,19 +45,19 @@ class Figure(go.Figure):
     """
 
     def __init__(self, content: dict):
-        self._given = content
+        self._content = content
 
     def __getattr__(self, name: str):
-        if name == "_given" or "_data" in vars(self):
+        if name == "_content" or "_data" in vars(self):
             raise AttributeError(name)
-        super().__init__(self._given)
+        super().__init__(self._content)
         return getattr(self, name)
 
     def to_dict(self) -> dict:
         """Return the figure for Plotly's JavaScript, arrays packed."""
         if "_data" in vars(self):
             return super().to_dict()
-        data, layout = (_written(self._given[part]) for part in ("data", "layout"))
+        data, layout = (_written(self._content[part]) for part in ("data", "layout"))
         return {"data": data, "layout": {"template": _template(pio.templates.default), **layout}}
 
 
@@ -85,7 +85,7 @@ def enlarged(figure: go.Figure, times: float) -> go.Figure:
 
 def as_written(figure: go.Figure) -> dict:
     """Return the dict that the figure was made of or, after an access to its properties, its present state."""
-    return figure._given if isinstance(figure, Figure) and "_data" not in vars(figure) else figure.to_dict()
+    return figure._content if isinstance(figure, Figure) and "_data" not in vars(figure) else figure.to_dict()
 
 
 def _longer(bar: dict, times: float) -> dict:

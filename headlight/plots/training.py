@@ -49,10 +49,10 @@ def learning_rates(
     return figure_of(traces, _HEIGHT, theme=theme, x=x, y=y, top=10, bottom=10, showlegend=True, hoverlabel=LEFT)
 
 
-def _some_steps(last_step: int, *kept: int) -> np.ndarray:
-    """Return some of the steps from 1 to `last_step`, in order, the `kept` ones among them."""
+def _some_steps(last_step: int, *required: int) -> np.ndarray:
+    """Return some of the steps from 1 to `last_step`, in order, the `required` ones among them."""
     evenly = np.linspace(1, last_step, CURVE_POINTS)
-    inside = [step for step in kept if 1 <= step <= last_step]
+    inside = [step for step in required if 1 <= step <= last_step]
     return np.unique(np.concatenate([evenly, inside]).round().astype(np.int64))
 
 

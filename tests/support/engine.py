@@ -24,21 +24,21 @@ class Dialogue:
 
     def __init__(self) -> None:
         self.models: dict[str, tuple[dict, bytes]] = {}
-        self.asked: dict[tuple[str, str], list[tuple[Sequence[object], Callable[[Any], object]]]] = {}
+        self.questions: dict[tuple[str, str], list[tuple[Sequence[object], Callable[[Any], object]]]] = {}
 
     def question(self, model: str, kernel: str, question: Sequence[object]) -> Callable[..., None]:
         """Add a question, a verb and what it is given; returns who is told the check, called with its answer first."""
 
         def answered_by(check: Callable[..., object], *arguments: object) -> None:
-            questions = self.asked.setdefault((model, kernel), [])
+            questions = self.questions.setdefault((model, kernel), [])
             questions.append((question, lambda answer: check(answer, *arguments)))
 
         return answered_by
 
     def hold(self, folder: Path) -> None:
         """Ask node, and check all that it answers."""
-        runs = [Run(*key, [question for question, _ in questions]) for key, questions in self.asked.items()]
-        for answers, questions in zip(ask_engine(folder, self.models, runs), self.asked.values(), strict=True):
+        runs = [Run(*key, [question for question, _ in questions]) for key, questions in self.questions.items()]
+        for answers, questions in zip(ask_engine(folder, self.models, runs), self.questions.values(), strict=True):
             for answer, (_, check) in zip(answers, questions, strict=True):
                 check(answer)
 

@@ -44,8 +44,8 @@ def _drawings(translator: Translator, trace: Trace, other: Trace) -> dict[str, C
     return drawings
 
 
-def _with(draw: Callable[..., go.Figure], *given: object) -> Callable[..., go.Figure]:
-    return lambda theme: draw(*given, theme=theme)
+def _with(draw: Callable[..., go.Figure], *arguments: object) -> Callable[..., go.Figure]:
+    return lambda theme: draw(*arguments, theme=theme)
 
 
 def _of_decoding(translator: Translator, trace: Trace, other: Trace) -> dict:

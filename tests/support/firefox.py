@@ -50,13 +50,13 @@ class Firefox:
         """Open a file and wait until it is read."""
         self.ask("WebDriver:Navigate", url=path.as_uri())
 
-    def evaluate(self, script: str, *given: object) -> Any:
-        """Return what a function's body gives on the page, `given` its `arguments`."""
-        return self.ask("WebDriver:ExecuteScript", script=script, args=list(given), sandbox=None)
+    def evaluate(self, script: str, *arguments: object) -> Any:
+        """Return what a function's body gives on the page, with these `arguments`."""
+        return self.ask("WebDriver:ExecuteScript", script=script, args=list(arguments), sandbox=None)
 
-    def wait_for(self, script: str, *given: object) -> Any:
+    def wait_for(self, script: str, *arguments: object) -> Any:
         """Wait until a function's body gives something on the page, and return that."""
-        return until(lambda: self.evaluate(script, *given), PATIENCE)
+        return until(lambda: self.evaluate(script, *arguments), PATIENCE)
 
     def type(self, selector: str, text: str) -> None:
         """Write a text into a field, letter by letter, in place of what stands there."""

@@ -64,10 +64,10 @@ def wait_for(url: str, server: subprocess.Popen, seconds: float = 300) -> None:
     raise TimeoutError(f"{url} did not answer")
 
 
-Found = TypeVar("Found")
+Value = TypeVar("Value")
 
 
-def until(look: Callable[[], Found], seconds: float = 300.0) -> Found:
+def until(look: Callable[[], Value], seconds: float = 300.0) -> Value:
     """Return the first true value of `look`; fail after some seconds."""
     deadline = time.monotonic() + seconds
     while not (value := look()):

@@ -175,11 +175,13 @@ class KeepingStep(FusedStep):
         super().__init__(model)
         self.caches: list[LayerCache] = []
         self.vectors: list[Tensor] = []
-        self._kept: list[Tensor] = []
+        self._pairs: list[Tensor] = []
 
     def attended(self, layer: int) -> tuple[Tensor, ...]:
         """Return queries and outputs of a layer's self-attention, and those of its cross-attention: 4 x its keys."""
-        return tuple(torch.cat(self._kept[at :: 4 * len(self.layers)], dim=2) for at in range(4 * layer, 4 * layer + 4))
+        return tuple(
+            torch.cat(self._pairs[at :: 4 * len(self.layers)], dim=2) for at in range(4 * layer, 4 * layer + 4)
+        )
 
     def hidden(self, tokens: Tensor, caches: list[LayerCache], source_mask: Tensor | None) -> Tensor:
         """Return what the output projection is given: [rows, d_model]."""
@@ -189,7 +191,7 @@ class KeepingStep(FusedStep):
 
     def _attend(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, bias: Tensor | None) -> Tensor:
         output = super()._attend(query, key, value, mask, bias)
-        self._kept += query, output
+        self._pairs += query, output
         return output
 
 

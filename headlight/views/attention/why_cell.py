@@ -84,7 +84,7 @@ def _choose_cell(trace: Trace, head: HeadRef) -> Cell:
         queries,
         range(len(queries)),
         start,
-        lambda place: content.origin(trace, head, place),
+        lambda position: content.origin(trace, head, position),
     )
     allowed = content.keys_by_weight(trace, head, query)
 
@@ -103,7 +103,7 @@ def _choose_cell(trace: Trace, head: HeadRef) -> Cell:
         keys,
         others,
         runner_up,
-        lambda place: compared if place == NOTHING else replace(compared, against=place),
+        lambda position: compared if position == NOTHING else replace(compared, against=position),
     )
     return compared if against == NOTHING else replace(compared, against=against)
 

@@ -67,13 +67,13 @@ def test_the_table_and_the_largest_parts_add_up(shipped):
 
 def test_an_opened_group_has_its_heads_one_by_one(shipped):
     translator, trace, _ = shipped
-    found, group = explain_score(translator, trace, "cross", 2, 3, query=3, key=2), StreamPart("encoder", 0)
-    whole, opened = found.grouped(), found.grouped(group)
-    heads = [place for place, part in enumerate(opened.key_parts) if part.head_ref is not None]
-    assert [opened.key_parts[place].head for place in heads] == list(range(8))
+    parts, group = explain_score(translator, trace, "cross", 2, 3, query=3, key=2), StreamPart("encoder", 0)
+    whole, opened = parts.grouped(), parts.grouped(group)
+    heads = [at for at, part in enumerate(opened.key_parts) if part.head_ref is not None]
+    assert [opened.key_parts[at].head for at in heads] == list(range(8))
     expected = whole.products[:, whole.key_parts.index(group)]
     np.testing.assert_allclose(opened.products[:, heads].sum(axis=1), expected, atol=1e-9)
-    assert opened.total == pytest.approx(found.total, abs=1e-9)
+    assert opened.total == pytest.approx(parts.total, abs=1e-9)
 
 
 @pytest.mark.parametrize(

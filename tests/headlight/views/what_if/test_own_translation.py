@@ -62,7 +62,7 @@ def test_it_begins_with_the_second_best_of_a_beam_and_keeps_what_is_written_with
 def test_what_a_model_wrote_without_end_is_given_as_far_as_it_can_be_fed(monkeypatch):
     choice = results.TranslationRequest(results.checkpoint("en-de"), TEXT)
     endless = results.translator(choice.checkpoint).tokenizer.encode_target("Haus " * 400)
-    monkeypatch.setattr(what_if, "hypotheses", lambda asked: [Hypothesis(tuple(endless), 0.0, 0.0, False)])
+    monkeypatch.setattr(what_if, "hypotheses", lambda request: [Hypothesis(tuple(endless), 0.0, 0.0, False)])
     text = what_if.second_best(choice)
     assert text.startswith("Haus Haus") and len(text) < 5 * 400
     assert what_if.given_trace(choice, text).target_tokens[0] == "▁Haus"

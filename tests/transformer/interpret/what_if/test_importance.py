@@ -149,7 +149,9 @@ def test_each_ablation_by_its_name_is_a_model_changed_by_a_hook(translator, exam
 
     for kind, layer, head in (("encoder", 1, 2), ("cross", 2, 0)):
         core, outputs = attention_blocks(model, kind)[layer].core, []
-        handle = core.register_forward_hook(lambda *call, kept=outputs, at=head: kept.append(call[2][0, at].double()))
+        handle = core.register_forward_hook(
+            lambda *call, outputs=outputs, at=head: outputs.append(call[2][0, at].double())
+        )
         whole = [log_p(each) for each in examples]
         handle.remove()
         mean = torch.cat(outputs).mean(dim=0).float()
