@@ -26,12 +26,12 @@ BUDGETS = {  # lines of code per room
     "headlight/app": 3130,
     "headlight/classroom": 1780,
     "headlight/components": 15850,
-    "headlight/lessons": 5600,
+    "headlight/lessons": 5640,
     "headlight/plots": 2360,
     "headlight/views": 6000,
     "pages": 90,
     "benchmarks": 1990,
-    "tests": 31960,
+    "tests": 31970,
 }
 
 # Packages that a room may not import although they are installed.

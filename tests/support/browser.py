@@ -99,10 +99,18 @@ _TOO_WIDE = """() => {
 }"""
 
 
+# True when no colour is on its way to another one: axe would read one in between.
+_SETTLED = """() => {
+  const roots = [document, ...[...document.querySelectorAll('*')].map((each) => each.shadowRoot).filter(Boolean)];
+  return !roots.flatMap((root) => root.getAnimations()).some((each) => each instanceof CSSTransition);
+}"""
+
+
 def accessibility_problems(page: Page) -> list[str]:
     """Return the grave findings of axe, and a page wider than its screen."""
     if not page.evaluate("'axe' in window"):
         page.evaluate(_AXE)
+    page.wait_for_function(_SETTLED)
     problems = page.evaluate(_GRAVE)
     if page.evaluate(_TOO_WIDE):
         problems.append("the page is wider than the screen")

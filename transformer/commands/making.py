@@ -11,7 +11,7 @@ from ..config import load_experiment, locate_config
 from ..data.corpora import TATOEBA, download_tatoeba, write_reversals
 from ..data.mixture import CorpusFile, Mixture, named_files
 from ..data.pairs import read_pairs
-from ..errors import ConfigError
+from ..errors import ConfigError, TooLongError
 from ..files import new_folder
 from ..model.device import bound_primitive_cache, choose_device
 from ..model.names import AttentionKind
@@ -127,8 +127,14 @@ def _import(options: argparse.Namespace) -> None:
 
 
 def _share_without_content(checkpoint: Checkpoint) -> float:
-    """Measure the share of cross-attention on keys without content in one pass over a sample sentence, copied."""
-    trace = Translator(checkpoint).trace(SAMPLE, target=SAMPLE)
+    """Measure the share of cross-attention on keys without content in one pass over a sample sentence, copied.
+
+    0 for a model with too few positions for the sentence.
+    """
+    try:
+        trace = Translator(checkpoint).trace(SAMPLE, target=SAMPLE)
+    except TooLongError:
+        return 0.0
     return float(trace.special_share().total(AttentionKind.CROSS).mean())
 
 

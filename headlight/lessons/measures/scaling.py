@@ -20,6 +20,8 @@ from .wording import NEAR, head_in, head_names, readable
 
 SEEDS = range(1, 100)  # that the page offers
 HARDLY, PLAINLY = 0.05, 0.1  # a change of a head's mean largest weight
+DROPPED = 0.1  # share of the weights that dropout sets to 0 (paper, 5.4)
+LEAST_DROPPED = 0.25  # of a row's largest weight, and of the rest, for sums that differ plainly
 LEAST_TIMES = 2.0  # by which a gradient must have grown
 _NOT_DIVIDED = "This model does not divide its products by √d_k."
 _BIASED = "This model adds a bias by distance after the division, so that without it not every score grows alike."
@@ -95,6 +97,41 @@ def row_without_root(run: Run, kind: str) -> Answer:
         names=head_names(layer, head)
         | {"dimension": head * stages.d_k, "d_k": stages.d_k, "query": row, "now": values["same"]}
         | {"word": readable(run.trace.source_tokens if kind == "encoder" else run.trace.target_tokens)[row]},
+    )
+
+
+@measure
+def row_with_dropout(run: Run, kind: str) -> Answer:
+    """Ask for the sum of a row of the head shown first after dropout of its largest weight, as in training.
+
+    The row is the one whose largest weight is nearest to a half. names: layer, head and its first dimension, query,
+    word (what the row predicts, in the encoder its own token), key and weight, those of the largest weight.
+    """
+    layer, head, stages = _head(run, kind)
+    weights = np.asarray(stages.weights[0, head], dtype=np.float64)
+    row = int(np.abs(weights.max(axis=-1) - 0.5).argmin())
+    key, weight = int(weights[row].argmax()), round(float(weights[row].max()), 2)  # as shown, to compute by hand
+    if not LEAST_DROPPED < weight < 1 - LEAST_DROPPED:
+        raise Undecided("In each row of this head here one token has nearly all the weight, or none has much.")
+    sums = {"scaled": (1 - weight) / (1 - DROPPED), "one": 1.0, "rest": 1 - weight, "nothing": 1 / (1 - DROPPED)}
+    feedback = {
+        "scaled": "",
+        "one": "It is 1 on average over many draws. One draw has no reason to be.",
+        "rest": f"That is what is left. But dropout also divides it by {1 - DROPPED}.",
+        "nothing": "That would be a row of which nothing was dropped.",
+    }
+    tokens = readable(run.trace.source_tokens if kind == "encoder" else run.trace.target_tokens)
+    keys = readable(run.trace.decoder_input_tokens if kind == "decoder" else run.trace.source_tokens)
+    return Answer(
+        Kind.ONE,
+        f"The row sums to {percent(sums['scaled'])}: the weights that are left, {percent(sums['rest'])}, divided by "
+        f"{1 - DROPPED}.",
+        f"(100 % − {percent(weight)}) / {1 - DROPPED} = {percent(sums['scaled'])}. A row that keeps all its weights "
+        f"sums to {percent(sums['nothing'])}, and the mean over many draws is 100 %.",
+        tuple(Option(name, percent(value), feedback[name]) for name, value in sums.items()),
+        {"scaled"},
+        names=head_names(layer, head)
+        | {"dimension": head * stages.d_k, "query": row, "word": tokens[row], "key": keys[key], "weight": weight},
     )
 
 
