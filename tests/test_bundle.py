@@ -123,6 +123,12 @@ def test_markup_and_style_include_others(tmp_path):
     assert parts.style.endswith(f".x {{\n{(lib / 'chips.css').read_text('utf-8')}}}\n/* as chips.css has it */\n")
 
 
+def test_texts_around_a_component_are_set_as_text():
+    marked = "<b>red</b>"
+    page = standalone("token_lines/lines", {}, Words(*[marked] * 6))
+    assert marked not in page and page.count("&lt;b&gt;red&lt;/b&gt;") >= 5
+
+
 def test_a_page_refuses_a_script_that_ends_early_and_data_that_is_no_json(tmp_path):
     for name, content in {"x.js": 'export default "</SCRIPT>";\n', "x.html": "<p></p>", "x.css": ""}.items():
         (tmp_path / name).write_text(content)

@@ -1,6 +1,7 @@
 """Figures of attention: the weights of a head, and the effect of the division by the root of d_k."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -55,7 +56,8 @@ def head(
         content, kind = trace.content_only(), AttentionKind(kind)
         removed = content.removed[kind][tuple(slice(None) if each is None else each for each in (layer, head))]
         bar = f"weight on content; {percent(float(removed.mean()))} left out"
-        trace = replace(trace, **{kind: content.weights[kind]})
+        weights: dict[str, Any] = {kind: content.weights[kind]}
+        trace = replace(trace, **weights)
     shown = attention_map(trace, kind, layer, head, rows)
     name = sentence_case(head_name(shown.layer, shown.head, shown.layers, shown.heads))
     words = [f"{name}<br>{row_words(shown, row)}" for row in range(len(shown.weights))]

@@ -50,7 +50,9 @@ def check(answer: Answer, *, shown: bool) -> None:
             text = f"{option.label} {option.feedback} {answer.truth}".replace("stays as it is", "by 0.00")
             assert not shown or option.value is None or any(form in text for form in forms(option.value)), option
     elif answer.kind == Kind.SEVERAL:
-        assert 0 < len(answer.right) < len(names)
+        right = sorted(answer.right)
+        assert 0 < len(right) < len(names) and answer.is_right(right)
+        assert not answer.is_right(right[1:]) and not answer.is_right(names)
     elif answer.kind == Kind.NUMBER:
         low, high = answer.bounds or (answer.value, answer.value)
         assert low <= answer.value <= high and answer.margin > 0

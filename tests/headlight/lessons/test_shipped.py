@@ -1,5 +1,7 @@
 """The shipped lessons: every step is decided by one of its sentences, with either language."""
 
+from dataclasses import replace
+
 import pytest
 from support.lesson_runs import LANGUAGES, run_of
 
@@ -45,3 +47,5 @@ def test_the_worksheet_has_every_question_and_the_answers_only_on_demand(lesson)
     assert plain.count("<section>") == answers.count("<section>") == len(lesson.steps)
     assert 'class="answer"' not in plain and answers.count('class="answer"') >= 3
     assert not any(step.why and step.why in plain for step in steps)
+    marked = [replace(step, ask="<b>Which?</b>") if step.ask else step for step in steps]
+    assert "<b>Which?" not in worksheet(lesson, marked, answers=True)
