@@ -31,7 +31,7 @@ BUDGETS = {  # lines of code per room
     "headlight/views": 6000,
     "pages": 90,
     "benchmarks": 1990,
-    "tests": 31980,
+    "tests": 32000,
 }
 
 # Packages that a room may not import although they are installed.

@@ -6,6 +6,7 @@ from pathlib import Path
 from urllib.parse import parse_qs
 
 import pytest
+from streamlit.testing.v1 import AppTest
 from support.pages import check_headline, headlines, open_page, page_text, specs
 from support.source_files import files, tree
 
@@ -69,3 +70,17 @@ def test_an_address_opens_keeps_its_values_and_has_short_headlines(address):
         check_headline(headline)
     captions = [spec["layout"]["meta"]["caption"] for spec in specs(app)]
     assert not re.search(r"▁|</s>|<s>|<pad>|<unk>|\\", "\n".join([page_text(app), *captions])), "raw tokens"
+
+
+@pytest.mark.parametrize(("text", "number"), [("7", 7), ("0", 3), ("000", 3), ("-1", 3), ("x", 3), ("1234567", 3)])
+def test_a_number_of_an_address_is_positive_and_short(text, number):
+    def page():
+        import streamlit as st
+
+        from headlight.app.url_state import read_number
+
+        st.text(read_number("step", 3))
+
+    app = AppTest.from_function(page, default_timeout=60)
+    app.query_params["step"] = text
+    assert app.run().text[0].value == str(number)
