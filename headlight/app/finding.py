@@ -22,7 +22,7 @@ def short(value: float) -> str:
     return f"{value:.1f}" if value < 100 else f"{value:,.0f}"
 
 
-# What may stand behind the colon of a field, besides Python's own formats; some take an argument after a blank.
+# Formats behind the colon of a field, besides Python's own; some take an argument after a blank.
 FORMATS: dict[str, Callable[..., str]] = {
     "count": pluralize,  # {rows:count row}: "3 rows"
     "error": format_error,

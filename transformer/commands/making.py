@@ -13,6 +13,7 @@ from ..data.mixture import CorpusFile, Mixture, named_files
 from ..data.pairs import read_pairs
 from ..errors import ConfigError, TooLongError
 from ..files import new_folder
+from ..interpret.content import MOST_WITHOUT_CONTENT
 from ..model.device import bound_primitive_cache, choose_device
 from ..model.names import AttentionKind
 from ..toy.lifeline import end_with_standard_input
@@ -21,7 +22,6 @@ from ..translator import Translator
 from .options import AddCommand, add_device
 
 SAMPLE = "The cat is hungry because it has not eaten."
-MOST_WITHOUT_CONTENT = 0.6  # as in the app's explorer
 _TOY = {  # what each setting is
     "task": "what the model learns to do with a sequence: copy, reverse or sort",
     "symbols": "what sequences consist of: letters or digits",
@@ -135,7 +135,7 @@ def _share_without_content(checkpoint: Checkpoint) -> float:
         trace = Translator(checkpoint).trace(SAMPLE, target=SAMPLE)
     except TooLongError:
         return 0.0
-    return float(trace.special_share().total(AttentionKind.CROSS).mean())
+    return trace.special_share().mean(AttentionKind.CROSS)
 
 
 def _export(options: argparse.Namespace) -> None:

@@ -27,6 +27,7 @@ def is_language(token: str) -> bool:
     return _LANGUAGE.fullmatch(token) is not None
 
 
+MOST_WITHOUT_CONTENT = 0.6  # share of cross-attention; above it, the explorer and the import state the share
 SORTS: Mapping[str, Callable[[str], bool]] = {
     "end": is_end,
     "begin": is_begin,
@@ -52,6 +53,10 @@ class SpecialShare:
     def total(self, kind: AttentionKind | str) -> np.ndarray:
         """Sum the sorts: [layers, heads]."""
         return np.asarray(self.by_kind[AttentionKind(kind)].sum(axis=-1))
+
+    def mean(self, kind: AttentionKind | str) -> float:
+        """Average the sum of the sorts over all heads of a kind."""
+        return float(self.total(kind).mean())
 
     def to_frame(self) -> "pandas.DataFrame":
         """List a row per head and sort: kind, layer, head, sort, share. Layers and heads count from 0."""

@@ -13,6 +13,7 @@ from headlight.plots.names import KIND_NAMES, ROW_LABELS
 from headlight.plots.numbers import percent
 from transformer.arrays import require_index
 from transformer.corpus import HeadRoles, plainest_head
+from transformer.interpret.content import MOST_WITHOUT_CONTENT
 from transformer.interpret.head_patterns import LEAST_ROWS, Pattern, measure_heads
 from transformer.interpret.trace import Trace, keys_of, masked_maps
 from transformer.model.head_ref import HeadRef
@@ -32,7 +33,6 @@ OPTIONS = {
 }
 DEFAULTS = {name: options[0] for name, options in OPTIONS.items()}
 CROSS_FIRST = ("cross", "encoder", "decoder")  # the default kind first
-MOST_WITHOUT_CONTENT = 0.6  # share of cross-attention; above it the explorer says so
 
 _LOOK_FOR = (
     "Hover over a small map to see it large, choose it to keep it. Hover over a token or a cell for its numbers. Below "
@@ -51,7 +51,7 @@ def explorer_blob(trace: Trace, roles: HeadRoles | None = None) -> bytes:
 
 def describe_sinks(trace: Trace) -> str:
     """Return the caption on cross-attention to keys without content, where it is most of the weight; else ""."""
-    share = float(trace.special_share().total(AttentionKind.CROSS).mean())
+    share = trace.special_share().mean(AttentionKind.CROSS)
     if share <= MOST_WITHOUT_CONTENT:
         return ""
     return (
