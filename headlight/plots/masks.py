@@ -133,7 +133,8 @@ def next_tokens(masked: MaskedPass, disabled: MaskedPass, sentence: int, *, them
     y = {**token_rows(names), "title": row_titled("step: input token → output token")}
     traces = [lines, with_mask, without]
     height = steps * _ROW_HEIGHT + 110
-    return figure_of(traces, height, theme=theme, x=x, y=y, top=52, bottom=60, legend=LEGEND_BELOW)
+    legend = LEGEND_BELOW | {"x": 1, "xanchor": "right"}  # left of the button that downloads the figure
+    return figure_of(traces, height, theme=theme, x=x, y=y, top=52, bottom=60, legend=legend)
 
 
 def _labels(head: MaskedHead, row_label: str, rows: int) -> tuple[tuple[str, ...], tuple[str, ...], str, str]:
