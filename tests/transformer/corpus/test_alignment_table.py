@@ -63,19 +63,14 @@ def test_the_head_is_chosen_on_one_half_and_judged_on_the_other():
     assert (first.half, first.head, first.there, first.elsewhere) == (0, Aligner(Method.HEAD, 0, 0), 0.0, 0.75)
     assert (second.half, second.head, second.there, second.elsewhere) == (1, Aligner(Method.HEAD, 0, 1), 0.25, 1.0)
     assert all(each.there == each.elsewhere == 1 for each in chosen if each.reading == "input")
-    table = tabulate(made([[(4, 4), (0, 4)], [(4, 4), (1, 4)], [(4, 4), (0, 4)], [(0, 4), (1, 4)]]))
+    whole = made([[(4, 4), (0, 4)], [(4, 4), (1, 4)], [(4, 4), (0, 4)], [(0, 4), (1, 4)]])
+    whole.counts[:, 2:] = 4  # the means are without a fault, and only heads are chosen
+    table = tabulate(whole)
     first = next(each for each in table.chosen_heads() if each.reading == "output")
     assert (first.half, first.head) == (0, Aligner(Method.HEAD, 0, 0))
     assert table.errors[0, 0, 0, 0] == 0 < first.standard_error == table.errors[1, 0, 0, 0], "of the other half"
-
-
-def test_only_heads_are_chosen():
-    whole = made([[(1, 4), (2, 4)]] * 2)
-    whole.counts[:, 2:] = 4  # the means are without a fault
-    table = tabulate(whole)
-    assert table.best_head() == (Aligner(Method.HEAD, 0, 1), Reading.OUTPUT)
+    assert table.best_head() == (Aligner(Method.HEAD, 0, 0), Reading.OUTPUT)
     assert table.rate(Aligner(Method.ALL), "input") == (0.0, 0.0)
-    assert table.rate(Aligner(Method.HEAD, 0, 0), "output", punctuation=False)[0] == 0.75
 
 
 def test_a_standard_error_is_that_of_a_mean_where_the_rate_is_one():
@@ -105,26 +100,15 @@ def test_reading_inverts_writing(translator, shipped, table, tmp_path):
         load_alignment(tmp_path / "alignment.json", shipped.model)
 
 
-def set_count(index: int, value: object):
-    return broken(lambda content: content["halves"][0][0][0][0].__setitem__(index, value))
-
-
 @pytest.mark.parametrize(
     "damage",
     [
-        lambda content: "",
-        broken(lambda content: content.pop("halves")),
         broken(lambda content: content.update(version=2)),
         broken(lambda content: content.update(sentences=0)),
         broken(lambda content: content["aligners"][0].__setitem__(1, 7)),
         broken(lambda content: content["halves"].pop()),
-        set_count(0, -1),
-        set_count(0, 10**6),
-        set_count(2, 2**60),
-        set_count(2, 1.5),
-        broken(lambda content: content["errors"][0][0][0].__setitem__(0, -0.1)),
+        broken(lambda content: content["halves"][0][0][0][0].__setitem__(0, 10**6)),
         broken(lambda content: content["errors"][0][0][0].__setitem__(0, 1.1)),
-        broken(lambda content: content["errors"][0][0][0].__setitem__(0, float("nan"))),
     ],
 )
 def test_a_damaged_file_is_refused(translator, table, tmp_path, damage):

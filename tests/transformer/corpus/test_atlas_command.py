@@ -1,7 +1,6 @@
 """`headlight atlas`: the contents of its files, the pooling of atlases, and refusals."""
 
 import csv
-import json
 from pathlib import Path
 
 import numpy as np
@@ -83,40 +82,15 @@ def test_an_examples_map_is_that_of_its_trace(folder, whole):
         for example in (entry.examples[0], entry.examples[-1]):
             sentence = atlas.sentences[example.sentence]
             texts = ("".join(tokens[:-1]).replace("▁", " ").strip() for tokens in (sentence.source, sentence.target))
-            source, target = texts
-            trace = translator.trace(source, target=target)
-            rows, _, columns = sentence.labels(kind)
-            expected, drawn = trace.attention(kind)[0, 1], np.zeros((len(rows), len(columns)))
-            assert drawn.shape == expected.shape
+            expected = translator.trace(next(texts), target=next(texts)).attention(kind)[0, 1]
+            drawn = np.zeros_like(expected)
             np.put(drawn, example.cells, example.weights)
-            drawn_cells = drawn > 0
-            assert abs(drawn - expected)[drawn_cells].max() < 1e-3
-            dropped = (expected * ~drawn_cells).max(axis=-1)
-            eighth = (drawn_cells.sum(axis=-1) >= 8) | (dropped < 0.006)
-            assert eighth.all()
+            dropped = (expected * (drawn == 0)).max(axis=-1)
+            assert abs(drawn - expected)[drawn > 0].max() < 1e-3
+            assert (((drawn > 0).sum(axis=-1) >= 8) | (dropped < 0.006)).all()
 
 
-def test_importance_is_that_of_the_same_weights(folder, tmp_path, capsys, translator):
-    few = write_pairs(tmp_path / "few.tsv", make_pairs(12, 5))
-    measured = ["--checkpoint", str(folder / "checkpoint"), "--pairs", str(few)]
-    assert main(["importance", *measured, "--out", str(tmp_path / "heads.csv")]) == 0
-    table = ["--importance", str(tmp_path / "heads.csv"), "--workers", "1"]
-    assert main(["atlas", *measured, "--out", str(tmp_path / "out"), *table]) == 0
-    atlas = find_atlas(tmp_path / "out", translator.model)
-    rows = list(csv.DictReader((tmp_path / "heads.csv").read_text().splitlines()))
-    assert len(rows) == len(every_head(translator.model))
-    for row in rows:
-        importance = atlas.head(row["kind"], int(row["layer"]) - 1, int(row["head"]) - 1).importance
-        expected = float(row["loss_in_nats_a_token"]), float(row["standard_error"])
-        assert importance == near(expected)
-    table_content = json.loads((tmp_path / "heads.csv.json").read_text())
-    table_content["provenance"]["weights"] = "0" * 64
-    (tmp_path / "heads.csv.json").write_text(json.dumps(table_content))
-    assert main(["atlas", *measured, "--out", str(tmp_path / "other"), *table]) == 1
-    assert "is of other weights" in capsys.readouterr().err
-
-
-def test_alignment_error_rates_are_those_of_the_same_weights(tmp_path, translator):
+def test_importance_and_alignment_error_rates_are_those_of_the_same_weights(tmp_path, translator, capsys):
     folder = tmp_path / "checkpoint"
     save_checkpoint(folder, translator.checkpoint)
     aligners = aligners_of(translator.model)
@@ -125,15 +99,25 @@ def test_alignment_error_rates_are_those_of_the_same_weights(tmp_path, translato
     head = next(row for row, each in enumerate(aligners) if (each.method, each.layer, each.head) == ("head", 0, 2))
     halves[:, head, 1, 0] = 3, 3, 4, 4
     errors = np.zeros((3, len(aligners), 2, 2))
-    few = write_pairs(tmp_path / "few.tsv", make_pairs(12, 5))
+    few, table = write_pairs(tmp_path / "few.tsv", make_pairs(12, 5)), tmp_path / "heads.csv"
+    measured = ["--checkpoint", str(folder), "--pairs", str(few), "--workers", "1", "--out"]
+    assert main(["importance", *measured, str(table)]) == 0
+    rows = list(csv.DictReader(table.read_text().splitlines()))
+    assert len(rows) == len(every_head(translator.model))
+    atlases = ["atlas", *measured[:-1], "--importance", str(table), "--out"]
     for weights, expected in ((weights_digest(folder), [0.625, 0.625, 0.25, 0.625]), ("0" * 64, [None] * 4)):
         save_alignment(folder / "alignment.json", AlignmentTable("gold", 2, weights, aligners, halves, errors))
         out = tmp_path / weights[:8]
-        arguments = ["--checkpoint", str(folder), "--pairs", str(few), "--out", str(out), "--workers", "1"]
-        assert main(["atlas", *arguments]) == 0
+        assert main([*atlases, str(out)]) == 0
         atlas = find_atlas(out, translator.model)
         assert [atlas.head("cross", 0, at).alignment_error_rate for at in range(4)] == expected
         assert atlas.head("encoder", 0, 0).alignment_error_rate is None
+        for row in rows:
+            importance = atlas.head(row["kind"], int(row["layer"]) - 1, int(row["head"]) - 1).importance
+            assert importance == near((float(row["loss_in_nats_a_token"]), float(row["standard_error"])))
+    content = table.with_name("heads.csv.json")
+    content.write_text(content.read_text().replace(weights_digest(folder), "0" * 64))
+    assert main([*atlases, str(tmp_path / "other")]) == 1 and "is of other weights" in capsys.readouterr().err
 
 
 def test_atlases_of_parts_are_pooled(folder, whole, tmp_path, capsys, translator):

@@ -43,9 +43,6 @@ def test_counts_are_those_of_each_sentence_alone(shipped, roles, kind):
                 expected["eligible"][cell] += head.counts[pattern].eligible
     for name, counts in expected.items():
         np.testing.assert_array_equal(getattr(roles, name)[kind], counts)
-    layer, head, column = np.unravel_index(expected["labelled"].argmax(), expected["labelled"].shape)
-    assert roles.sentences == len(PAIRS)
-    assert roles.share(kind, layer, head, list(Pattern)[column]) == expected["labelled"].max() / len(PAIRS)
 
 
 def test_reading_inverts_writing(shipped, roles, tmp_path):
@@ -60,14 +57,9 @@ def test_reading_inverts_writing(shipped, roles, tmp_path):
 @pytest.mark.parametrize(
     "damage",
     [
-        lambda content: "",
-        broken(lambda content: content.pop("labelled")),
         broken(lambda content: content.update(version=2)),
-        broken(lambda content: content.update(sentences=0)),
-        broken(lambda content: content["rows"]["encoder"].pop()),
         broken(lambda content: content["rows"]["cross"][0].pop()),
         broken(lambda content: content["rows"]["encoder"][0][0].update(previous=10**9)),
-        broken(lambda content: content["rows"]["encoder"][0][0].update(dancing=1)),
         broken(lambda content: content["labelled"]["encoder"][0][0].update(previous=6)),
     ],
 )
@@ -77,11 +69,6 @@ def test_a_damaged_file_is_refused(shipped, roles, tmp_path, damage):
     path.write_text(damage(json.loads(path.read_text())))
     with pytest.raises(CheckpointError, match="heads.json cannot be read"):
         load_roles(path, shipped.model)
-
-
-def test_a_corpus_without_pairs_is_refused(shipped):
-    with pytest.raises(ValueError, match="at least one"):
-        measure_roles(shipped.model, shipped.tokenizer, [], "none")
 
 
 @pytest.mark.parametrize("name", ["en-de", "en-fr", "reverse"])

@@ -115,6 +115,7 @@ def test_two_processes_give_the_sums_of_one(pool, checkpoint_folder, tmp_path):
     assert list(pool.map(identity_but_refused, [2, 1, 0, 5, 9, 4, 7])) == [2, 1, 0, 5, 9, 4, 7], "in order"
 
 
+@pytest.mark.slow
 def test_a_local_ray_gives_the_sums_of_one_process(checkpoint_folder, tmp_path, monkeypatch):
     monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
     monkeypatch.setenv("RAY_raylet_start_wait_time_s", "300")
@@ -123,7 +124,8 @@ def test_a_local_ray_gives_the_sums_of_one_process(checkpoint_folder, tmp_path, 
         assert_same_sums(checkpoint_folder, tmp_path, executor)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_a_stopped_command_leaves_no_file_and_no_worker(checkpoint_folder, tmp_path, number):
     """Also when the command is killed: its workers notice."""
     pairs, out = write_pairs(tmp_path / "pairs.tsv", make_pairs(500, 3) * 400), tmp_path / "heads.json"

@@ -74,7 +74,7 @@ def assert_same(sampled: Statistics, expected: Statistics) -> None:
             np.testing.assert_allclose(sampled.sample[key][kind], by_kind[kind], atol=1e-5)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_any_split_in_any_order_has_the_same_statistics(alone, vocabulary, counted, seed):
     generator = random.Random(seed)
     sentences, parts = generator.sample(alone, len(alone)), []
@@ -96,13 +96,6 @@ def test_reading_inverts_writing(counted):
     for damaged in (b"", b"no gzip"):
         with pytest.raises((ValueError, OSError, EOFError)):
             Statistics.from_bytes(damaged)
-
-
-def test_the_sample_has_each_sentence_once_and_depends_on_the_seed(alone, vocabulary, counted):
-    sampled = {counted.ids[key] for key in counted.sample}
-    assert len(sampled) == SETTINGS.sample
-    other = statistics(together(alone), vocabulary, Settings(seed=1, sample=25, strongest=4))
-    assert sampled != {other.ids[key] for key in other.sample}
 
 
 def maps_of(kind: AttentionKind, part: Recorded) -> np.ndarray:
