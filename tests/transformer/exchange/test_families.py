@@ -12,7 +12,6 @@ from transformer import Beam, Greedy, Translator
 from transformer.data.tokenizer import source_ids
 from transformer.errors import EmptyTextError, UserError
 from transformer.exchange.importing import import_checkpoint, import_translator
-from transformer.interpret.what_if.patching import MinimalPair
 
 
 @pytest.fixture(scope="module", params=FAMILIES)
@@ -26,16 +25,6 @@ def both(family, tmp_path_factory):
     folder = tmp_path_factory.mktemp(family)
     theirs, tokenizer = write_family(folder, family)
     return theirs, Translator(import_checkpoint(folder)), tokenizer
-
-
-def test_a_minimal_pair_is_read_as_its_sentences_and_its_prefix_are(both):
-    ours = both[1]
-    piece = ours.tokenizer.piece_text(ours.tokenizer.encode_target("cat")[0])
-    pair = MinimalPair("x", ("red dog", "red dog"), "small", (piece, piece))
-    question = pair.question(ours.tokenizer)
-    traces = [ours.trace(text, prefix="small") for text in pair.sentences]
-    assert (question.clean, question.corrupted) == tuple(trace.source_ids for trace in traces)
-    assert question.fed == traces[0].decoder_input_ids[: len(question.fed)]
 
 
 def test_a_text_that_only_begins_like_an_address_has_no_language(both):
@@ -60,17 +49,12 @@ def test_a_forced_first_token_begins_every_translation_and_is_in_no_score(both, 
         assert trace.decoder_input_ids == (ours.tokenizer.begin_id, *one.ids[:-1])
     replayed = ours.trace("red dog", target="small cat")
     assert replayed.target_ids == (*forced, *ours.tokenizer.encode_target("small cat"), ours.tokenizer.end_id)
-    begun = ours.trace("red dog", prefix="small cat")
-    assert (
-        begun.target_ids[: len(forced) + 2] == (*forced, *ours.tokenizer.encode_target("small cat"))[: len(forced) + 2]
-    )
+    begun = ours.trace("red dog", prefix="small cat").target_ids
+    assert begun[: len(replayed.target_ids) - 1] == replayed.target_ids[:-1]
     assert ours.trace("red dog", prefix=[7]).target_ids[0] == 7, "ids are the whole prefix"
-    never = set(ours.model.config.never_chosen)
-    assert ours.tokenizer.end_id not in never and ours.may_begin_with([7, 8]) and not ours.may_begin_with([1])
-    assert not ours.may_begin_with([ours.tokenizer.end_id, 7]) and ours.may_begin_with([7, ours.tokenizer.end_id])
-    for text in ("", "  "):
-        with pytest.raises(EmptyTextError):
-            ours.trace(text)
+    assert ours.tokenizer.end_id not in ours.model.config.never_chosen
+    with pytest.raises(EmptyTextError):
+        ours.trace(" ")
 
 
 @pytest.mark.parametrize("family", ["nllb", "m2m100", "mbart50"], indirect=True, scope="module")
@@ -90,9 +74,6 @@ def test_the_languages_are_tokens_of_both_sides(both, family):
     assert (typed.source_ids[0], typed.target_ids[0]) == (ids[source], ids[other]), "the typed language counts"
     assert [chosen.source_text[p.begin : p.end] for p in chosen.source_pieces][1].strip() == "red"
     assert chosen.target_text == ours.translate(["red dog"], target_language=other, source_language=third)[0]
-    assert (
-        ours.translate(["red dog", "cat"], target_language=other)[0] == ours.trace(f">>{other}<< red dog").target_text
-    )
     for side in ("target", "source"):
         with pytest.raises(UserError, match=f"no {side} language 'xx': choose among "):
             ours.translate(["red dog"], **{f"{side}_language": "xx"})

@@ -51,15 +51,15 @@ def check(ours, theirs, text: str) -> None:
     assert [piece.id for piece in ours.target_pieces(text)] == ours.encode_target(text)
 
 
-@settings(max_examples=100, deadline=None, derandomize=True, database=None)
-@given(texts=st.lists(lines, min_size=10, max_size=10))
-def test_a_thousand_lines_in_eight_scripts_become_their_ids(both, texts):
+@settings(max_examples=25, deadline=None, derandomize=True, database=None)
+@given(texts=st.lists(lines, min_size=8, max_size=8))
+def test_lines_in_eight_scripts_become_their_ids(both, texts):
     for text in texts:
         check(*both, text)
 
 
 def test_awkward_lines_become_their_ids(both):
-    for text in (*SENTENCES, *awkward_texts(500, seed=1)):
+    for text in (*SENTENCES, *awkward_texts(150, seed=1)):
         check(*both, text)
 
 
@@ -105,5 +105,5 @@ def test_a_tokenizer_json_alone_is_enough(family, tmp_path):
     for name in ("sentencepiece.bpe.model", "spiece.model", "vocab.json", "merges.txt"):
         (tmp_path / name).unlink(missing_ok=True)
     alone = import_checkpoint(tmp_path).tokenizer
-    for text in (*SENTENCES, *awkward_texts(100, seed=3)):
+    for text in (*SENTENCES, *awkward_texts(50, seed=3)):
         assert source_ids(alone, text) == source_ids(whole, text), text

@@ -44,10 +44,9 @@ def test_what_is_packed_is_what_a_rounded_model_has(shape):
     model = small_model(**shape)
     header, content = pack_weights(model)
     assert all(each.get("scales", each["offset"]) % 4 == 0 for each in header["tensors"]), "aligned for floats"
-    assert json.loads(json.dumps(header))["config"]["num_decoder_layers"] == 3
     before = {name: weight.clone() for name, weight in model.named_parameters()}
     round_weights(model)
-    weights = unpacked(header, content)
+    weights = unpacked(json.loads(json.dumps(header)), content)
     assert weights.keys() == before.keys()
     for name, weight in model.named_parameters():
         np.testing.assert_array_equal(weights[name], weight.detach().numpy(), err_msg=name)
@@ -81,7 +80,5 @@ CHANGES = {
 def test_a_tokenizer_that_the_browser_does_not_know_is_refused(change, tokenizer):
     model = small_model(vocab_size=len(tokenizer))
     assert pack(Checkpoint(model, tokenizer))[0]["tokenizer"]["controls"] == [0, 2, 3]
-    with pytest.raises(CheckpointError, match="its tokenizer is of another make"):
-        pack(Checkpoint(small_model(), object()))
     with pytest.raises(CheckpointError, match="^This model cannot run in a browser: its tokenizer "):
         pack(Checkpoint(model, changed(tokenizer, change)))

@@ -7,8 +7,8 @@ import json
 import numpy as np
 import pytest
 import torch
-from safetensors.torch import load_file
 from support.marian import LANGUAGES, make_opus_like, write_model, write_two_vocabularies
+from support.models import small_model
 from support.t5 import PREFIXES, write_t5
 from support.texts import SENTENCES
 from support.tolerance import near
@@ -16,14 +16,13 @@ from transformers import MarianMTModel, MarianTokenizer
 
 from transformer import Translator
 from transformer.__main__ import main
-from transformer.checkpoint import load_checkpoint, save_checkpoint
+from transformer.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from transformer.commands import making
 from transformer.data.pairs import read_pairs
 from transformer.data.tokenizer import source_ids
 from transformer.errors import CheckpointError, EmptyTextError, UserError
 from transformer.exchange.exporting import export_marian
 from transformer.exchange.importing import exact_dtype, import_checkpoint, import_translator
-from transformer.interpret.parameters import blocks_of
 
 AWKWARD = ("", " ", ">>deu<<", ">>deu<< red dog", ">>xxx<< a", ">> <<", "a >>deu<< b", "<<", ">>")
 
@@ -81,12 +80,10 @@ def exported(checkpoints, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def sources(checkpoints):
-    return [source for source, _ in read_pairs(checkpoints / "en-de" / "samples.tsv")][:100]
+    return [source for source, _ in read_pairs(checkpoints / "en-de" / "samples.tsv")][:24]
 
 
-def test_transformers_translates_a_hundred_sentences_with_the_exported_model_token_for_token(
-    exported, shipped, sources
-):
+def test_transformers_translates_with_the_exported_model_token_for_token(exported, shipped, sources, tmp_path):
     model = MarianMTModel.from_pretrained(exported / "marian").eval()
     tokenizer = MarianTokenizer.from_pretrained(exported / "marian")
     batch = tokenizer(sources, return_tensors="pt", padding=True)
@@ -97,77 +94,50 @@ def test_transformers_translates_a_hundred_sentences_with_the_exported_model_tok
     for row, ids in zip(output.tolist(), shipped.best_ids(sources), strict=True):
         assert row[1 : len(ids) + 1] == list(ids)
     assert [tokenizer.decode(row, skip_special_tokens=True) for row in output] == shipped.translate(sources)
+    for checkpoint, folder, message in (
+        (shipped.checkpoint, exported / "marian", "there already"),
+        (Checkpoint(small_model(norm="pre"), shipped.tokenizer), tmp_path / "out", "pre-norm, and Marian's models are"),
+    ):
+        with pytest.raises(CheckpointError, match=message):
+            export_marian(checkpoint, folder)
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_trained_model_comes_back_from_an_opus_like_folder_as_it_went(exported, shipped, sources):
-    back = import_translator(exported / "opus", "cpu")
+    back, last = import_translator(exported / "opus", "cpu"), len(shipped.tokenizer) - 2
     assert back.model.config == dataclasses.replace(
-        shipped.model.config, vocab_size=11_999, output_bias=True, pad_id=11_998, begin_id=11_998, end_id=0
+        shipped.model.config, vocab_size=last + 1, output_bias=True, pad_id=last, begin_id=last, end_id=0
     )
     assert back.translate(sources) == shipped.translate(sources)
-    for text in sources[:20]:
+    for text in sources[:4]:
         trace, other = shipped.trace(text), back.trace(text)
         assert other.source_pieces[0].text == trace.source_pieces[0].text
         assert [(p.begin, p.end) for p in other.source_pieces] == [(p.begin, p.end) for p in trace.source_pieces]
         assert other.target_tokens == trace.target_tokens and other.decoder_input_tokens[0] == "<pad>"
         for kind in ("encoder", "decoder", "cross"):
             assert other.attention(kind) == near(trace.attention(kind))
-    data = back.checkpoint.data
-    assert (data["name"], data["licence"]) == ("Helsinki-NLP/opus-mt-en-de", "cc-by-4.0")
-    assert (data["source_language"], data["target_language"]) == ("English", "German")
+    origin = {"name": "Helsinki-NLP/opus-mt-en-de", "licence": "cc-by-4.0", "source_language": "English"}
+    assert origin.items() <= back.checkpoint.data.items()
 
 
-def test_a_model_of_another_shape_is_refused_and_nothing_is_overwritten(exported, checkpoints, shipped, tmp_path):
-    with pytest.raises(CheckpointError, match="pre-norm, and Marian's models are post-norm"):
-        export_marian(load_checkpoint(checkpoints / "reverse"), tmp_path / "out")
-    assert not list(tmp_path.iterdir())
-    before = (exported / "marian" / "config.json").stat().st_mtime_ns
-    with pytest.raises(CheckpointError, match="there already"):
-        export_marian(shipped.checkpoint, exported / "marian")
-    assert (exported / "marian" / "config.json").stat().st_mtime_ns == before
-
-
-SOURCES, TARGETS = ((5, 9, 3, 0), (7, 0), (57, 11, 6, 8, 21, 0)), ((2, 64, 8), (2, 12, 3, 5, 9), (2, 66))
-
-
-@pytest.fixture(scope="module")
-def two_folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("two")
-
-
-@pytest.fixture(scope="module")
-def two(two_folder):
-    theirs = write_two_vocabularies(two_folder)
-    return theirs, Translator(import_checkpoint(two_folder)), MarianTokenizer.from_pretrained(two_folder)
-
-
-def test_each_side_has_the_ids_and_texts_of_its_own_vocabulary(two, two_folder):
-    _, ours, theirs = two
+def test_each_side_has_the_ids_and_texts_of_its_own_vocabulary(tmp_path):
+    write_two_vocabularies(tmp_path)
+    ours, theirs = Translator(import_checkpoint(tmp_path)), MarianTokenizer.from_pretrained(tmp_path)
     for text in (*SENTENCES, "red dog"):
         assert [*ours.tokenizer.encode(text), 0] == theirs(text)["input_ids"]
         target = theirs(text_target=text)["input_ids"]
         assert ours.tokenizer.encode_target(text) == target[:-1]
     trace = ours.trace("red dog", target="rot Hund")
-    source, target = (json.loads((two_folder / name).read_text()) for name in ("vocab.json", "target_vocab.json"))
+    source, target = (json.loads((tmp_path / name).read_text()) for name in ("vocab.json", "target_vocab.json"))
     assert [source[token] for token in trace.source_tokens] == list(trace.source_ids)
-    assert [target[token] for token in trace.target_tokens] == list(
-        trace.target_ids
-    ) and trace.target_text == "rot Hund"
+    assert [target[token] for token in trace.target_tokens] == list(trace.target_ids)
+    assert trace.target_text == "rot Hund"
     assert ours.may_begin_with([len(target) - 1]) and not ours.may_begin_with([len(target)])
-
-
-def test_each_matrix_is_counted_once_and_special_pieces_have_one_id_in_both(two, tmp_path):
-    _, ours, _ = two
-    count, blocks = ours.model.count_parameters(), blocks_of(ours.model)
-    assert sum(block.parameters for block in blocks) == count
-    shared = {block.name: block.shared_with for block in blocks if block.shared_with}
-    assert shared == {"generator": "target_embedding"}
     with pytest.raises(CheckpointError, match="its languages have a vocabulary each"):
         export_marian(ours.checkpoint, tmp_path / "out")
     save_checkpoint(tmp_path, ours.checkpoint, torch.float32)
-    vocabulary = json.loads((tmp_path / "target_vocab.json").read_text())
-    swapped = {"<pad>": vocabulary["</s>"], "</s>": vocabulary["<pad>"]}
-    (tmp_path / "target_vocab.json").write_text(json.dumps(vocabulary | swapped))
+    swapped = {"<pad>": target["</s>"], "</s>": target["<pad>"]}
+    (tmp_path / "target_vocab.json").write_text(json.dumps(target | swapped))
     with pytest.raises(CheckpointError, match="unlike ids"):
         load_checkpoint(tmp_path)
 
@@ -192,16 +162,6 @@ def test_prefixes_of_tasks_are_imported_and_come_first(t5_folder, tmp_path):
     assert ours.translate(["red dog"], task=PREFIXES["summarization"]) == ours.translate(["summarize: red dog"])
     with pytest.raises(CheckpointError):
         import_translator(tmp_path, "cpu")
-
-
-def test_pickled_weights_and_an_unused_bias_are_imported(t5_folder):
-    expected = import_translator(t5_folder, "cpu").translate(["red dog"])
-    weights = load_file(t5_folder / "model.safetensors")
-    weights["decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight"] = torch.zeros(8, 5)
-    weights["decoder.embed_tokens.weight"] = weights["shared.weight"]
-    torch.save(weights, t5_folder / "pytorch_model.bin")
-    (t5_folder / "model.safetensors").unlink()
-    assert import_translator(t5_folder, "cpu").translate(["red dog"]) == expected
 
 
 @pytest.mark.usefixtures("command_line")

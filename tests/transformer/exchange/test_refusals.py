@@ -2,7 +2,6 @@
 
 import json
 import os
-import pickle
 import shutil
 import sys
 from pathlib import Path
@@ -64,13 +63,11 @@ CONFIGS = [
     ("marian", {"model_type": "umt5"}, "'umt5'; models that can be imported are Marian's"),
     ("marian", {"encoder_attention_heads": 2}, "attention_heads of 2 in the encoder, 4 in the decoder"),
     ("marian", {"share_encoder_decoder_embeddings": False, "decoder_vocab_size": None}, "not say 'decoder_vocab_size'"),
-    ("marian", {"d_model": 26, "encoder_attention_heads": 2, "decoder_attention_heads": 2}, "do not fit"),
     ("marian", {"encoder_layers": 3}, "lacks the weights 'model.encoder.layers.2"),
     ("mbart", {"normalize_before": False}, "normalize_before = False; only True"),
     ("bart-cnn", {"max_position_embeddings": 41}, "positions.table should be 41 x 24 and is 42 x 24"),
     ("nllb", {"forced_bos_token_id": [3]}, "is no id"),
     ("flan-t5", {"feed_forward_proj": "gated-tanh"}, "activation 'tanh'"),
-    ("flan-t5", {"relative_attention_num_buckets": 10}, "decoder_relative.table should be 10 x 5 and is 8 x 5"),
     ("flan-t5", {"relative_attention_max_distance": 4}, "relative_distance must be more than 4"),
 ]
 
@@ -87,20 +84,17 @@ def test_a_missing_or_damaged_file_is_named(folder, name):
     for content in (b"\xff\xfe garbage", b""):
         (folder / name).write_bytes(content)
         assert name in refusal(import_checkpoint, folder)
-    for vocabulary in ({"a": 0}, {"<pad>": 0, "<unk>": 0, "</s>": 1}, {"<pad>": True}) if name == "vocab.json" else ():
-        (folder / name).write_text(json.dumps(vocabulary))
+    if name == "vocab.json":
+        (folder / name).write_text(json.dumps({"<pad>": 0, "<unk>": 0, "</s>": 1}))
         assert name in refusal(import_checkpoint, folder)
     (folder / name).unlink()
     assert name.split(".")[0] in refusal(import_checkpoint, folder)
 
 
 def test_files_of_a_tokenizer_are_required_and_checked(copied):
-    nllb, mbart, bart, t5 = map(copied, ("nllb", "mbart", "bart-cnn", "t5"))
+    nllb, bart, t5 = map(copied, ("nllb", "bart-cnn", "t5"))
     change(nllb / "tokenizer_config.json", extra_special_tokens=7)
     assert "extra_special_tokens must be a list" in refusal(import_checkpoint, nllb)
-    for name in ("config.json", "generation_config.json"):
-        change(mbart / name, decoder_start_token_id=None)
-    assert "does not say 'decoder_start_token_id'" in refusal(import_checkpoint, mbart)
     (bart / "merges.txt").write_text("a b c\n")
     assert "cannot be read as a tokenizer" in refusal(import_checkpoint, bart)
     (bart / "merges.txt").unlink()
@@ -129,22 +123,14 @@ def test_weights_that_do_not_fit_are_refused(folder, name, change_weight, messag
     assert message in refusal(import_checkpoint, folder)
 
 
-class Harmful:
-    """Object whose pickle makes a folder when it is read."""
+def test_code_in_a_pickle_is_not_run(folder, tmp_path):
+    class Harmful:
+        def __reduce__(self):
+            return os.mkdir, (str(tmp_path / "harm"),)
 
-    def __init__(self, path):
-        self.path = path
-
-    def __reduce__(self):
-        return os.mkdir, (str(self.path),)
-
-
-@pytest.mark.parametrize("write", [torch.save, lambda content, path: path.write_bytes(pickle.dumps(content))])
-def test_code_in_a_pickle_is_not_run(folder, tmp_path, write):
     (folder / "model.safetensors").unlink()
-    write({"model.shared.weight": Harmful(tmp_path / "harm")}, folder / "pytorch_model.bin")
-    assert "pytorch_model.bin" in refusal(import_checkpoint, folder)
-    assert not (tmp_path / "harm").exists()
+    torch.save({"model.shared.weight": Harmful()}, folder / "pytorch_model.bin")
+    assert "pytorch_model.bin" in refusal(import_checkpoint, folder) and not (tmp_path / "harm").exists()
 
 
 def test_shards_are_one_model_and_an_index_stays_in_its_folder(folder, sound):
@@ -204,13 +190,10 @@ def test_the_command_line_imports_translates_and_exports(folder, tmp_path, capsy
     assert main(["export", str(out), "--out", str(tmp_path / "back")]) == 0
     first, second = (load_file(each / "model.safetensors") for each in (folder, tmp_path / "back"))
     assert all(torch.equal(weight, first[name]) for name, weight in second.items())
-    for broken, target, message in ((False, out, "there already"), (True, tmp_path / "new" / "other", "headlight: ")):
-        if broken:
-            change(folder / "config.json", model_type="t5")
-        capsys.readouterr()
-        assert main(["import", str(folder), "--out", str(target)]) == 1
-        assert message in capsys.readouterr().err
-    assert not list((tmp_path / "new").glob("*"))
+    capsys.readouterr()
+    assert main(["import", str(folder), "--out", str(out)]) == 1 and "there already" in capsys.readouterr().err
+    change(folder / "config.json", model_type="t5")
+    assert main(["import", str(folder), "--out", str(tmp_path / "new")]) == 1 and not (tmp_path / "new").exists()
 
 
 @pytest.mark.parametrize("family", ["t5", "bart-cnn", "nllb"])
@@ -228,9 +211,8 @@ def test_without_the_library_a_sentence_names_the_extra(sound, family, monkeypat
 @pytest.mark.parametrize(
     "changes",
     [
-        *({"languages": languages} for languages in ({"eng_Latn": -1}, {"eng_Latn": 3}, ["eng_Latn"])),
-        *({"size": size} for size in ("9", 10)),
-        *({"unknown": 10**9}, {"before": [True]}, {"given": 3}, {"more": 1}),
+        *({"languages": {"eng_Latn": 3}}, {"size": 10}, {"unknown": 10**9}),
+        *({"before": [True]}, {"given": 3}, {"more": 1}),
     ],
 )
 def test_impossible_settings_of_a_tokenizer_are_refused(copied, changes):
@@ -241,12 +223,11 @@ def test_impossible_settings_of_a_tokenizer_are_refused(copied, changes):
 
 def test_missing_files_and_bad_files_of_a_stored_tokenizer_are_named(copied):
     nllb, t5, m2m100 = (copied(f"{family} checkpoint") for family in ("nllb", "t5", "m2m100"))
-    assert {path.name for path in t5.iterdir()} - {path.name for path in nllb.iterdir()} == set()
     # A regular expression of a file may take time without end.
     pattern = {"type": "Split", "pattern": {"Regex": "(a+)+$"}, "behavior": "Isolated", "invert": False}
     change(nllb / "tokenizer.json", pre_tokenizer=pattern)
     assert "a pattern that no known family has" in refusal(load_checkpoint, nllb)
-    for content in (b"", b"[]", b"{}", b"\xff", b'{"model": 3}', b'{"version": "1.0", "model": {}}'):
+    for content in (b"", b"{}", b'{"version": "1.0", "model": {}}'):
         (t5 / "tokenizer.json").write_bytes(content)
         assert "tokenizer.json" in refusal(load_checkpoint, t5)
     (t5 / "imported_tokenizer.json").unlink()
