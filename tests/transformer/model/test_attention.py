@@ -39,15 +39,6 @@ def ours_and_torchs() -> tuple[MultiHeadAttention, nn.MultiheadAttention]:
     return ours, theirs
 
 
-def test_padded_cells_are_exactly_zero_even_with_huge_scores():
-    key = random(1, HEADS, 5, D_K)
-    key[:, :, 3:] = 1e6
-    mask = padding_mask(torch.tensor([[5, 6, 7, 0, 0]]), 0)
-    weights = attention_weights(random(1, HEADS, TARGET, D_K).abs(), key, mask)
-    assert (weights[..., 3:] == 0).all()
-    torch.testing.assert_close(weights.sum(-1), torch.ones(1, HEADS, TARGET, dtype=torch.float64))
-
-
 @pytest.mark.parametrize("masked", [False, True])
 @pytest.mark.parametrize("biased", [False, True])
 def test_the_fused_core_is_the_weights_times_the_values_and_zero_where_all_keys_are_masked(masked, biased):
@@ -55,9 +46,10 @@ def test_the_fused_core_is_the_weights_times_the_values_and_zero_where_all_keys_
     value, bias = random(BATCH, HEADS, SOURCE, D_K, seed=3), random(1, HEADS, TARGET, SOURCE, seed=5)
     mask = random(BATCH, 1, TARGET, SOURCE, seed=4) > -0.5
     mask[1, 0, 2] = False
+    key[~mask[:, :, :1].mT.expand(-1, HEADS, -1, D_K)] *= 1e3
     arguments = mask if masked else None, bias if biased else None, 0.3 if biased else None
     weights = attention_weights(query, key, *arguments)
-    assert not masked or not weights[1, :, 2].any()
+    assert not masked or not weights[~mask.expand_as(weights)].any()
     torch.testing.assert_close(ScaledDotProductAttention()(query, key, value, *arguments), weights @ value)
 
 
@@ -104,12 +96,3 @@ def test_a_source_of_all_padding_gives_no_nan_forwards_or_backwards(backends):
         logits.sum().backward()
     assert logits.isfinite().all()
     assert all(parameter.grad.isfinite().all() for parameter in model.parameters())
-
-
-@torch.inference_mode()
-def test_padding_changes_nothing_for_the_words_beside_it():
-    model = small_model()
-    source, target = random_ids(BATCH, SOURCE), random_ids(BATCH, TARGET, seed=2)
-    padded_source = torch.cat([source, torch.zeros(BATCH, 3, dtype=torch.long)], dim=1)
-    padded_target = torch.cat([target, torch.zeros(BATCH, 2, dtype=torch.long)], dim=1)
-    assert model(padded_source, padded_target)[:, :TARGET] == near(model(source, target))

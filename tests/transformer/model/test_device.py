@@ -58,6 +58,7 @@ for size in (*range(20, 90), 89, 20):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("capacity", "last"), [(None, "cache_miss"), ("2000", "cache_hit")])
 def test_onednn_keeps_64_primitives_unless_the_environment_names_another_number(capacity, last):
     """The newest shape is a hit, the first of 70 a miss, or a hit where 2,000 are allowed."""

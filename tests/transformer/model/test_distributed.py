@@ -2,7 +2,6 @@
 
 import json
 import os
-import signal
 import subprocess
 import sys
 from dataclasses import replace
@@ -49,7 +48,8 @@ def progress_of(out: Path) -> dict:
     return json.loads(bytes(load_checksummed(out / "resume" / "state.safetensors")["progress"].tolist()))
 
 
-def test_two_processes_have_the_losses_of_one(tmp_path, monkeypatch):
+@pytest.mark.usefixtures("command_line")
+def test_two_processes_have_the_losses_of_one(tmp_path):
     """50 steps of 3 accumulated batches each, some of a single row, of which one process gets nothing."""
     config = tiny_experiment(max_steps=50, batch_tokens=24, accumulate=3, validate_every=25, cooldown_steps=10)
     command = arguments(tmp_path, config, make_pairs(400, 1))
@@ -57,10 +57,7 @@ def test_two_processes_have_the_losses_of_one(tmp_path, monkeypatch):
     assert done.returncode == 0, done.stderr
     assert done.stderr.count("validation at step 25") == 1, "one process logs"
     assert "2 processes, each on CPU" in json.loads((tmp_path / "two" / "training.json").read_text())["device"]
-    monkeypatch.setenv("HEADLIGHT_DEVICE", "cpu")
-    before = signal.getsignal(signal.SIGTERM)
     assert main([*command, str(tmp_path / "one")]) == 0
-    signal.signal(signal.SIGTERM, before)
     one, two = progress_of(tmp_path / "one"), progress_of(tmp_path / "two")
     assert [step for step, _ in two["curve"]] == list(range(1, 51))
     assert [loss for _, loss in two["curve"]] == pytest.approx([loss for _, loss in one["curve"]], rel=1e-4)

@@ -15,11 +15,8 @@ numbers = st.none() | st.integers(0, 9998)
 @given(st.builds(HeadRef, st.sampled_from(list(AttentionKind)), numbers, numbers))
 def test_an_address_is_parsed_to_its_head(reference):
     assert HeadRef.parse(reference.address) == reference
-
-
-def test_addresses_count_from_one():
-    assert HeadRef("cross", 2, 3).address == "cross.3.4"
-    assert HeadRef("encoder").address == "encoder.all.all"
+    numbers = ("all" if each is None else str(each + 1) for each in (reference.layer, reference.head))
+    assert reference.address == ".".join((reference.kind, *numbers))
 
 
 @pytest.mark.parametrize(
@@ -37,12 +34,9 @@ def test_several_heads_are_those_that_a_model_has_each_once():
         assert parse_heads(text, SHAPES) == ()
 
 
-def test_a_reference_holds_its_heads():
-    assert HeadRef("cross", 1).holds("cross", 1, 2) and HeadRef("cross", None, 2).holds("cross", 5)
-    assert not HeadRef("cross", 1).holds("cross", 0, 2) and not HeadRef("cross", 1).holds("encoder", 1, 2)
-
-
-def test_impossible_numbers_and_kinds_are_refused():
+def test_a_reference_holds_its_heads_and_has_no_impossible_one():
     for arguments in (("cross", -1), ("sideways",)):
         with pytest.raises(ValueError, match=r"count from 0|kind must be one of"):
             HeadRef(*arguments)
+    assert HeadRef("cross", 1).holds("cross", 1, 2) and HeadRef("cross", None, 2).holds("cross", 5)
+    assert not HeadRef("cross", 1).holds("cross", 0, 2) and not HeadRef("cross", 1).holds("encoder", 1, 2)

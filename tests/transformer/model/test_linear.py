@@ -13,7 +13,7 @@ from transformer.model.layers import OutputProjection
 from transformer.model.linear import Linear
 
 
-@pytest.mark.parametrize("rows", [1, 2, 13, 16, 17, 64, 65, 200, 300])
+@pytest.mark.parametrize("rows", [1, 2, 16, 17, 65, 300])
 @pytest.mark.parametrize("bias", [False, True])
 @pytest.mark.parametrize("part", [(0, 12), (0, 7), (7, 12)], ids=str)
 def test_every_number_of_rows_and_outputs_is_the_same_map(rows, bias, part):
@@ -24,8 +24,7 @@ def test_every_number_of_rows_and_outputs_is_the_same_map(rows, bias, part):
     expected = F.linear(x, linear.weight, linear.bias)[:, first:last].detach()
     with torch.no_grad():
         product = linear.product(first, last)
-    assert product.__name__ == "multiply"  # by copies
-    with torch.no_grad():
+        assert product.__name__ == "multiply"  # by copies
         assert product(x) == near(expected)
         assert product(x[:, None]) == near(expected[:, None])
 
@@ -57,7 +56,7 @@ def projection():
 
 
 @pytest.mark.parametrize("bias", [False, True])
-@pytest.mark.parametrize("shape", [(), (1,), (4,), (2, 3), (16,), (2, 70), (300,), (0,), (2, 0)])
+@pytest.mark.parametrize("shape", [(), (4,), (2, 70), (2, 0)])
 def test_it_is_a_linear_map(shape, bias, monkeypatch):
     torch.manual_seed(3)
     projection, x = OutputProjection(10, 31, bias=bias), torch.randn(*shape, 10)
@@ -72,23 +71,14 @@ def test_it_is_a_linear_map(shape, bias, monkeypatch):
         torch.testing.assert_close(projection(x), expected)
 
 
-def test_a_model_that_has_decoded_can_be_copied_and_a_changed_weight_is_used_at_once(projection):
-    x = torch.randn(4, 10)
-    with torch.no_grad():
-        before = projection(x)
-        assert projection._copies is not None
-        copied = copy.deepcopy(projection)
-        copied.weight.mul_(2)
-        torch.testing.assert_close(copied(x), 2 * before)
-        torch.testing.assert_close(projection(x), before)
-        projection.weight.copy_(torch.randn(31, 10))
-        torch.testing.assert_close(projection(x), F.linear(x, projection.weight))
-
-
 @pytest.mark.parametrize("fused", [True, False])
-def test_a_weight_changed_by_an_optimizer_is_used_at_once(projection, fused):
+def test_a_weight_of_a_copy_changed_by_an_optimizer_is_used_at_once(projection, fused):
     """A fused optimizer changes weights without counting it: a model that decodes while it learns must not lag."""
-    x, optimizer = torch.randn(4, 10), torch.optim.Adam(projection.parameters(), lr=0.1, fused=fused)
+    with torch.no_grad():
+        projection(torch.zeros(1, 10))
+    assert projection._copies is not None
+    projection, x = copy.deepcopy(projection), torch.randn(4, 10)
+    optimizer = torch.optim.Adam(projection.parameters(), lr=0.1, fused=fused)
     for _ in range(3):
         with torch.inference_mode():
             torch.testing.assert_close(projection(x), F.linear(x, projection.weight))
@@ -96,7 +86,7 @@ def test_a_weight_changed_by_an_optimizer_is_used_at_once(projection, fused):
         optimizer.step()
 
 
-SHAPES = [(5, 7, 16, 48), (3, 4, 48, 16), (6, 1, 24, 24)]  # sentences, positions, in, out
+SHAPES = [(5, 7, 4, 6), (6, 1, 5, 3)]  # sentences, positions, in, out
 
 
 @pytest.fixture
@@ -135,7 +125,7 @@ def test_its_derivatives_are_right_to_the_last_digits(shape):
 
 
 def test_a_part_of_the_outputs_is_that_part_and_its_gradient_no_other(always, calls):
-    layer, x, outer = make(SHAPES[0])
+    layer, x, outer = make((5, 7, 16, 48))
     part = layer.product(16)(x)
     torch.testing.assert_close(part, F.linear(x, layer.weight, layer.bias)[..., 16:])
     part.backward(outer[..., 16:])

@@ -66,7 +66,15 @@ def test_rounding_that_raises_one_token_and_lowers_another_does_not_decide():
     assert choose(digits * 0.01, torch.ones(1, 32)) == ([7], [7], 0)
 
 
-@pytest.mark.parametrize("lead", [0.0, 1e-6, 1e-5, 5e-5])
+def test_vectors_without_a_finite_scale_and_ties_of_most_tokens_are_left_to_all_logits():
+    noise, x = random(20)
+    vectors = torch.zeros(1, 32), torch.full((1, 32), torch.nan), torch.full((2, 32), torch.inf)
+    for weight, each in (*((noise, vector) for vector in vectors), (1 + 1e-2 * noise, x)):
+        chosen, expected, calls = choose(weight, each)
+        assert chosen == expected and calls == 1
+
+
+@pytest.mark.parametrize("lead", [0.0, 1e-6, 5e-5])
 @pytest.mark.parametrize(("rows", "close"), [(1, 0), (20, 7)])
 def test_a_lead_within_the_difference_of_kernels_is_left_to_all_logits(lead, rows, close):
     weight, x = random(rows)
@@ -74,18 +82,6 @@ def test_a_lead_within_the_difference_of_kernels_is_left_to_all_logits(lead, row
     weight[203] = weight[17] * (1 + lead)
     chosen, expected, calls = choose(weight, x)
     assert chosen == expected and chosen[close] == (203 if lead else 17) and calls == 1
-
-
-@pytest.mark.parametrize("x", [torch.zeros(1, 32), torch.full((1, 32), torch.nan), torch.full((2, 32), torch.inf)])
-def test_vectors_without_a_finite_scale_are_left_to_all_logits(x):
-    chosen, expected, calls = choose(random(1)[0], x)
-    assert chosen == expected and calls == 1
-
-
-def test_where_most_tokens_could_be_the_greatest_they_are_not_gathered():
-    noise, x = random(20)
-    chosen, expected, calls = choose(1 + 1e-2 * noise, x)
-    assert chosen == expected and calls == 1
 
 
 @pytest.mark.parametrize("sources", [[[5, 9, 8, 3]], [[5, 9, 8, 3], [4, 3], [7, 6, 9, 4, 10, 3]]])
