@@ -11,17 +11,12 @@ import pytest
 import torch
 from support.short_run import PAIRS, VALID, end_of, experiment
 from support.tiny import make_pairs, tiny_experiment, write_pairs, write_toml
-from support.tolerance import near
 
 from transformer.__main__ import main
-from transformer.data.batching import make_examples
 from transformer.errors import DeviceError
 from transformer.files import load_checksummed
-from transformer.model.distributed import Processes, joined
-from transformer.model.transformer import Transformer
-from transformer.training.loader import load_updates
+from transformer.model.distributed import joined
 from transformer.training.trainer import train
-from transformer.training.updates import Objective
 
 ROOT = Path(__file__).parents[3]
 TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
@@ -89,29 +84,6 @@ def test_a_signal_to_one_process_stops_both_at_one_step_and_both_are_resumed(sce
         train(longer, PAIRS, VALID, folder / "whole", CPU, resume=True)
     assert "saved by 2 processes, resumed by 1: dropout is seeded anew" in caplog.text
     assert progress_of(folder / "whole")["step"] == 14
-
-
-@pytest.mark.parametrize("count", [1, 2, 3])
-def test_the_shares_of_a_batch_are_its_rows_and_their_losses_add_up(tokenizer, count):
-    """Also where a process gets no row: a loss and a gradient of 0."""
-    config = tiny_experiment()
-    examples = make_examples(make_pairs(12, 3), tokenizer, 24)
-    torch.manual_seed(1)
-    objective = Objective(Transformer(config.model), config.training)
-    for batch in (examples[:2], examples[2:9], examples[9:10]):
-        whole = loss_and_gradient(objective, batch, Processes())
-        shares = [loss_and_gradient(objective, batch, Processes(rank, count)) for rank in range(count)]
-        torch.testing.assert_close(sum(loss for loss, _ in shares), whole[0])
-        assert sum(gradient for _, gradient in shares) == near(whole[1])
-        assert all(loss.isfinite() for loss, _ in shares)
-
-
-def loss_and_gradient(objective: Objective, batch, processes: Processes) -> tuple[torch.Tensor, torch.Tensor]:
-    (((source, fed, predicted),),) = load_updates([[batch]], 0, CPU, processes)
-    objective.zero_grad()
-    loss = objective(source, fed, predicted)
-    loss.backward()
-    return loss.detach(), torch.cat([p.grad.flatten() for p in objective.parameters()])
 
 
 def test_several_processes_on_a_device_that_cannot_are_refused(monkeypatch):

@@ -62,19 +62,6 @@ def test_a_snapshot_equals_a_trace_of_the_same_weights(replay, translator, token
         tokens = (trajectory.source_tokens, trajectory.decoder_input_tokens, trajectory.target_tokens)
         assert tokens == (trace.source_tokens, trace.decoder_input_tokens, trace.target_tokens)
         assert trajectory.outputs == (translator.translate([source])[0],)
-
-
-def test_a_replay_has_every_snapshot_kind_layer_and_head(replay):
-    assert replay.steps.tolist() == [0, 2, 5]
-    assert replay.losses.tolist() == [list(point) for point in LOSSES] and replay.scores.tolist() == [list(SCORES[0])]
-    for trajectory in replay.trajectories:
-        source, target = len(trajectory.source_tokens), len(trajectory.decoder_input_tokens)
-        assert source != target, "so that swapped axes would show"
-        assert trajectory.encoder.shape == (3, 2, 4, source, source)
-        assert trajectory.decoder.shape == (3, 3, 4, target, target)
-        assert trajectory.cross.shape == (3, 3, 4, target, source)
-        assert trajectory.probabilities.shape == (3, target) and len(trajectory.outputs) == 3
-        assert not np.array_equal(trajectory.cross[0], trajectory.cross[1]), "each snapshot has other weights"
         with pytest.raises(ValueError, match="read-only"):
             trajectory.cross[0] = 0
 
@@ -96,19 +83,16 @@ def test_a_recorder_goes_on_from_a_replay_of_its_probes(tokenizer, saved):
     assert recorder.steps == [0, 2], "step 5 is done again"
     for each in (recorder, fresh):
         each.record(model, 4)
-    halved = ReplayRecorder(tokenizer, PROBES)
-    halved.resume(loaded, until=5)
-    halved.downsample()
-    assert halved.steps == [0, 5]
-    np.testing.assert_array_equal(
-        halved.replay(LOSSES, SCORES, "BLEU").trajectories[1].cross, loaded.trajectories[1].cross[::2]
-    )
     longer, only = recorder.replay(LOSSES, SCORES, "BLEU"), fresh.replay(LOSSES, SCORES, "BLEU")
     for before, now, after in zip(loaded.trajectories, longer.trajectories, only.trajectories, strict=True):
         np.testing.assert_array_equal(now.encoder[:2], before.encoder[:2])
         np.testing.assert_array_equal(now.encoder[2], after.encoder[0])
         assert now.outputs == (*before.outputs[:2], *after.outputs)
         assert now.decoder_input_tokens == before.decoder_input_tokens
+    recorder.downsample()
+    assert recorder.steps == [0, 4]
+    halved = recorder.replay(LOSSES, SCORES, "BLEU")
+    np.testing.assert_array_equal(halved.trajectories[1].cross, longer.trajectories[1].cross[::2])
     with pytest.raises(ValueError, match="other probes"):
         ReplayRecorder(tokenizer, PROBES[:1]).resume(loaded, until=5)
     with pytest.raises(ValueError, match="no snapshot"):
@@ -119,36 +103,25 @@ def test_a_recorder_goes_on_from_a_replay_of_its_probes(tokenizer, saved):
 
 
 def test_a_replay_survives_its_file(replay, saved):
-    def check(stored: TrainingReplay) -> None:
+    odd = replace(replay.trajectories[0], outputs=("", "<img src=x onerror=alert(1)>\n\0", "größer “👩‍🏫” \u202e"))
+    empty = np.zeros((0, 2))
+    for stored in (replay, TrainingReplay(replay.steps, (odd,), empty, empty, "exact match")):
+        stored.save(saved)
         loaded = load_replay(saved)
-        for name in ("steps", "losses", "scores"):
-            np.testing.assert_array_equal(getattr(stored, name), getattr(loaded, name))
-        assert (loaded.score_name, len(loaded.trajectories)) == (stored.score_name, len(stored.trajectories))
-        for one, other in zip(stored.trajectories, loaded.trajectories, strict=True):
+        pairs = [(stored, loaded), *zip(stored.trajectories, loaded.trajectories, strict=True)]
+        for one, other in pairs:
             for name, value in vars(one).items():
                 if isinstance(value, np.ndarray):
                     np.testing.assert_allclose(value, getattr(other, name), atol=0.0003, err_msg=name)
-                else:
+                elif name != "trajectories":
                     assert value == getattr(other, name), name
-
-    check(replay)
     assert list(saved.parent.iterdir()) == [saved]
-    odd = replace(replay.trajectories[0], outputs=("", "<img src=x onerror=alert(1)>\n\0", "größer “👩‍🏫” \u202e"))
-    empty = np.zeros((0, 2))
-    other = TrainingReplay(replay.steps, (odd,), empty, empty, "exact match")
-    other.save(saved)
-    check(other)
-
-
-def text(value: object) -> torch.Tensor:
-    return torch.tensor(list(json.dumps(value).encode()), dtype=torch.uint8)
 
 
 DAMAGES = {  # of the stored tensor `name`
     "a weight that is not finite": ("0/cross", lambda cross: cross.log()),
     "a weight above 1": ("0/cross", lambda cross: cross + 1),
     "a snapshot too few": ("0/cross", lambda cross: cross[1:]),
-    "no trajectories": ("texts", lambda texts: text({"score_name": "BLEU", "trajectories": []})),
     "steps that fall": ("steps", lambda steps: steps[[0, 2, 1]]),
     "scores as a list": ("scores", lambda scores: scores[:, 0]),
     "a token too few": ("0/probabilities", lambda probabilities: probabilities[:, 1:]),
@@ -159,12 +132,9 @@ DAMAGES = {  # of the stored tensor `name`
 def test_a_replay_whose_parts_do_not_fit_is_refused(damage, saved):
     name, change = DAMAGES[damage]
     tensors = safetensors.torch.load_file(saved)
-    tensors[name] = change(tensors[name])
-    present = {name: tensor.contiguous() for name, tensor in tensors.items() if tensor is not None}
-    safetensors.torch.save_file(present, saved)
-    with pytest.raises(CheckpointError, match="is damaged or no training replay") as raised:
+    safetensors.torch.save_file(tensors | {name: change(tensors[name]).contiguous()}, saved)
+    with pytest.raises(CheckpointError, match="is damaged or no training replay"):
         load_replay(saved)
-    assert "\n" not in str(raised.value)
 
 
 def test_cut_missing_and_huge_files_and_other_bytes_are_refused(tmp_path, saved, monkeypatch):

@@ -2,10 +2,8 @@
 
 import json
 import logging
-import shutil
 import signal
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 import torch
@@ -25,9 +23,7 @@ from transformer.training.trainer import interruptions_held, train
     [
         ("learning_rate", 2, Killed),  # before anything was saved
         ("projected_cross_entropy", 8, Killed),  # in the middle of a step
-        ("projected_cross_entropy", 8, KeyboardInterrupt),
-        ("validation_score", 1, Killed),  # within a validation
-        ("validation_score", 1, KeyboardInterrupt),
+        ("validation_score", 1, KeyboardInterrupt),  # within a validation
         ("save_checkpoint", 2, Killed),  # a validation measured but not kept
         ("drop_weights", 2, Killed),  # a validation kept and saved but not tidied up
         ("save", 3, Killed),  # instead of a save
@@ -70,53 +66,16 @@ def test_resuming_begins_anew_where_nothing_was_saved_and_changes_nothing_of_a_f
     assert end_of(tmp_path) == uninterrupted
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [{"d_model": 24}, {"num_encoder_layers": 1}, {"num_decoder_layers": 3}, {"share_embeddings": False}]
-    + [{"num_heads": 2}, {"dropout": 0.3}, {"max_length": 30}],
-    ids=str,
-)
-def test_a_run_of_another_model_is_not_resumed(stopped_run, tmp_path, changes):
-    folder, plain = shutil.copytree(stopped_run, tmp_path / "run"), experiment()
-    other = replace(plain, model=replace(plain.model, **changes))
-    with pytest.raises(CheckpointError, match="does not fit this configuration|is of another model"):
-        train(other, PAIRS, VALID, folder, CPU, resume=True)
-
-
-@pytest.fixture(scope="module")
-def stopped_run(tmp_path_factory) -> Path:
-    """Return the folder of a run that was killed at step 5."""
-    folder = tmp_path_factory.mktemp("killed") / "run"
-    with pytest.MonkeyPatch.context() as patch:
-        stop_at(patch, "learning_rate", 5, Killed)
-        with pytest.raises(Killed):
-            run(folder)
-    return folder
-
-
-def flip(path: Path, at: float) -> None:
-    """Change one bit of a file; at: share of the file before it."""
-    content = bytearray(path.read_bytes())
-    content[int(at * (len(content) - 1))] ^= 4
-    path.write_bytes(content)
-
-
-DAMAGE = {
-    "emptied": lambda path: path.write_bytes(b""),
-    "last byte missing": lambda path: path.write_bytes(path.read_bytes()[:-1]),
-    "a bit of its content": lambda path: flip(path, 0.6),
-}
-
-
 def test_no_bit_of_a_save_changes_unnoticed(tmp_path):
     path = tmp_path / "sealed"
     save_checksummed(path, {"step/a": torch.tensor(3.0), "weight/a": torch.arange(6.0).reshape(2, 3)})
     content = path.read_bytes()
     assert set(load_checksummed(path)) == {"step/a", "weight/a"}
     for at in range(len(content)):
-        path.write_bytes(content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :])
-        with pytest.raises(CheckpointError, match="is damaged"):
-            load_checksummed(path)
+        for damaged in (content[:at], content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :]):
+            path.write_bytes(damaged)
+            with pytest.raises(CheckpointError, match="is damaged"):
+                load_checksummed(path)
 
 
 def test_torchruns_copy_is_the_same_interruption_and_a_later_one_stops_at_once(monkeypatch):
@@ -152,9 +111,8 @@ def test_a_killed_run_of_the_command_line_on_several_corpora_ends_like_a_whole_o
     """Over several epochs, each with other pieces and another half of the first corpus."""
     config = write_toml(tmp_path / "short.toml", experiment())
     command = ["train", str(config), "--out"]
-    for options, name in (([], "`train` in [data]: add it, or give --data"), (["--data", "a.tsv"], "give --valid")):
-        assert main([*command, str(tmp_path / "run"), *options]) == 1
-        assert name in capsys.readouterr().err and not (tmp_path / "run").exists()
+    assert main([*command, str(tmp_path / "run"), "--data", "a.tsv"]) == 1
+    assert "give --valid" in capsys.readouterr().err and not (tmp_path / "run").exists()
     short = replace(experiment(), training=replace(experiment().training, batch_tokens=400, segmentation_dropout=0.3))
     files = 'train = [{file = "a.tsv", weight = 0.5}, {file = "b.tsv", weight = 1.5}]\nvalid = "valid.tsv"\n'
     config.write_text(write_toml(config, short).read_text().replace("[data]\n", "[data]\n" + files))
@@ -174,26 +132,25 @@ def test_a_killed_run_of_the_command_line_on_several_corpora_ends_like_a_whole_o
         {"file": "a.tsv", "weight": 0.5, "pairs": len(PAIRS)},
         {"file": "b.tsv", "weight": 1.5, "pairs": 90},
     ]
-    other = write_pairs(tmp_path / "other.tsv", make_pairs(70, 5))
-    assert main([*command, str(tmp_path / "other"), "--data", str(other)]) == 0, "options come before the configuration"
-    training = json.loads((tmp_path / "other" / "training.json").read_text())
-    assert training["training_pairs"] == 70 and "training_files" not in training
 
 
-@pytest.mark.parametrize("damage", DAMAGE)
-def test_a_damaged_save_is_refused_and_a_damaged_replay_begins_anew(tmp_path, caplog, damage):
+def test_a_damaged_save_and_one_of_another_model_are_refused_and_a_damaged_replay_begins_anew(tmp_path, caplog):
     with pytest.MonkeyPatch.context() as patch:
         stop_at(patch, "learning_rate", 11, Killed)
         with pytest.raises(Killed):
             run(tmp_path)
+    for changes in ({"d_model": 24}, {"num_decoder_layers": 3}, {"num_heads": 2}, {"dropout": 0.3}):
+        other = replace(experiment(), model=replace(experiment().model, **changes))
+        with pytest.raises(CheckpointError, match="does not fit this configuration|is of another model"):
+            train(other, PAIRS, VALID, tmp_path, CPU, resume=True)
     folder = tmp_path / "resume"
     (folder / "state.safetensorsabc.part").write_bytes(b"half")
     save = (folder / "state.safetensors").read_bytes()
-    DAMAGE[damage](folder / "state.safetensors")
+    (folder / "state.safetensors").write_bytes(save[:-1])
     with pytest.raises(CheckpointError, match="state.safetensors is damaged"):
         run(tmp_path, resume=True)
     (folder / "state.safetensors").write_bytes(save)
-    flip(folder / "replay.safetensors", 0.01)
+    (folder / "replay.safetensors").write_bytes(b"")
     with caplog.at_level(logging.WARNING):
         run(tmp_path, resume=True)
     assert "The replay begins at step 10." in caplog.text and not list(tmp_path.rglob("*.part"))
