@@ -16,7 +16,7 @@ from transformer.checkpoint import save_checkpoint
 from transformer.data.batching import Example
 from transformer.exchange.importing import import_translator
 from transformer.interpret.activations import Request, record
-from transformer.interpret.rollout import SourceShares, alti
+from transformer.interpret.rollout import alti
 from transformer.interpret.what_if.importance import head_importance, measure_importance
 from transformer.interpret.what_if.intervention import Zero
 from transformer.interpret.what_if.running import measure_means
@@ -24,7 +24,7 @@ from transformer.interpret.what_if.running import measure_means
 TEXTS = ("red dog", "small cat", "the old house is red")
 
 
-@pytest.fixture(scope="module", params=["nllb", "m2m100", "mbart50", "bart-cnn"])
+@pytest.fixture(scope="module", params=["nllb", "bart-cnn"])
 def translator(request, tmp_path_factory) -> Translator:
     folder = tmp_path_factory.mktemp(request.param)
     write_family(folder, request.param)
@@ -48,16 +48,14 @@ def test_log_p_is_that_of_the_search(translator, traces):
 
 def test_only_a_token_that_was_chosen_can_turn(translator, traces):
     """A head turns a translation where greedy decoding from the forced token on goes another way without it."""
-    turned = []
-    for trace in traces:
-        result = head_importance(translator.model, trace.source_ids, trace.target_ids)
-        assert result.log_probabilities.sum() == pytest.approx(trace.log_probability, abs=1e-3)
-        for heads, _ in result.ranked():
-            assert result.of(heads.kind)[heads.layer, heads.head, 0] == 0
-            without = translator.trace(trace.source_text, interventions=[Zero.of(heads)])
-            changed = result.turned[heads.kind][heads.layer, heads.head]
-            assert changed == (without.target_ids != trace.target_ids)
-            turned.append(changed)
+    trace, turned = traces[0], []
+    result = head_importance(translator.model, trace.source_ids, trace.target_ids)
+    assert result.log_probabilities.sum() == pytest.approx(trace.log_probability, abs=1e-3)
+    for heads, _ in result.ranked()[::2]:
+        assert result.of(heads.kind)[heads.layer, heads.head, 0] == 0
+        without = translator.trace(trace.source_text, interventions=[Zero.of(heads)])
+        turned.append(bool(result.turned[heads.kind][heads.layer, heads.head]))
+        assert turned[-1] == (without.target_ids != trace.target_ids)
     assert not all(turned)
 
 
@@ -68,14 +66,6 @@ def test_findings_count_the_tokens_that_were_chosen(traces):
         assert (total["log_probability"], total["tokens"]) == (pytest.approx(chosen.sum()), len(chosen))
         assert describe_where(trace).name == "all_first" and most_doubtful_step(trace) >= 1
         assert least_probable_token(trace)["token"].position == 1 + int(chosen.argmin())
-
-
-def test_shares_of_the_forced_token_count_in_no_mean():
-    shares = SourceShares(
-        ("▁x", "▁a", "▁b", "</s>"), np.array([0, 0.8, 0.2, 0.5]), np.array([1, 0.5, 0.5, 0.2]), None, 1
-    )
-    assert shares.mean_alti == pytest.approx(0.5) and shares.mean_rollout == pytest.approx(0.4)
-    assert (shares.least, shares.least_word, shares.most) == (2, 2, 1)
 
 
 def test_what_is_usual_of_the_source_leaves_it_out(translator, tmp_path):

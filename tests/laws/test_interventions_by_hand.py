@@ -113,6 +113,11 @@ CASES = [
     (Apply("encoder", halved, 1, 2), on_head(2, EVERY, halved)),
     (Apply("cross", halved, 2, 0, rows=Rows(2)), on_head(0, slice(2, 9), halved)),
     (Apply("cross", halved, 0), halved),
+    (Apply("decoder", lambda weights: weights + 0.1, 1), lambda x: np.where(np.tri(5, dtype=bool), x + 0.1, 0)),
+    *(
+        (Patch(kind, 1, 3, value=VECTORS[6][:rows]), put(3, EVERY, VECTORS[6][:rows]))
+        for kind, rows in (("encoder", 7), ("decoder", 5), ("cross", 5))
+    ),
 ]
 
 
@@ -123,27 +128,10 @@ def test_each_is_what_is_computed_by_hand(both, intervention, change):
     model, by_hand = both
     with apply_interventions(model, [intervention], MEANS):
         result = record(model, [SOURCE], [FED], Request(keep=())).logits[0].numpy()
-    np.testing.assert_allclose(result, by_hand(str(intervention.kind), intervention.layer, change), atol=1e-11)
+    part = f"{intervention.kind}{'.heads' * (isinstance(intervention, Patch) and intervention.kind.is_heads)}"
+    np.testing.assert_allclose(result, by_hand(part, intervention.layer, change), atol=1e-11)
     plain = by_hand("none", 0, None)
     assert np.abs(result - plain).max() > 1e-3, "and it is another run"
-
-
-def test_a_patched_head_is_what_is_computed_by_hand(both):
-    model, by_hand = both
-    for kind, rows in (("encoder", 7), ("decoder", 5), ("cross", 5)):
-        patch = Patch(kind, 1, 3, value=VECTORS[6][:rows])
-        with apply_interventions(model, [patch]):
-            result = record(model, [SOURCE], [FED], Request(keep=())).logits[0].numpy()
-        np.testing.assert_allclose(result, by_hand(f"{kind}.heads", 1, put(3, EVERY, VECTORS[6][:rows])), atol=1e-11)
-
-
-def test_a_function_on_the_decoders_own_attention_reads_nothing_that_is_masked(both):
-    model, by_hand = both
-    with apply_interventions(model, [Apply("decoder", lambda weights: weights + 0.1, 1)]):
-        result = record(model, [SOURCE], [FED], Request(keep=())).logits[0].numpy()
-    np.testing.assert_allclose(
-        result, by_hand("decoder", 1, lambda x: np.where(np.tri(5, dtype=bool), x + 0.1, 0)), atol=1e-11
-    )
 
 
 @pytest.fixture(scope="module", params=["post", "pre"])
@@ -154,22 +142,6 @@ def model(request):
 def logits(model, source, fed=FED):
     with torch.inference_mode():
         return model(torch.tensor([source]), torch.tensor([fed]))[0]
-
-
-@pytest.mark.parametrize("strategy", [Greedy(), Beam(3), Sampling(1.2, seed=4)], ids=["greedy", "beam", "sampled"])
-@pytest.mark.parametrize("intervention", [case[0] for case in CASES], ids=lambda each: str(each))
-def test_what_is_decoded_with_a_cache_is_the_run_of_all_rows_at_once(model, intervention, strategy):
-    means = Means(*(None if each is None else each.float() for each in vars(MEANS).values()))
-    with apply_interventions(model, [intervention], means):
-        if isinstance(strategy, Beam):
-            result = beam_search(model, [SOURCE], strategy)[0][0]
-        else:
-            result = decode(model, [SOURCE], strategy)[0]
-        replayed = logits(model, SOURCE, [2, *result.ids[:-1]]).log_softmax(dim=-1)
-    assert replayed[range(len(result.ids)), result.ids].sum().item() == pytest.approx(result.log_probability, abs=2e-3)
-    if isinstance(strategy, Greedy):
-        replayed[:, list(model.config.never_chosen)] = -torch.inf
-        assert tuple(replayed.argmax(dim=-1).tolist()) == result.ids
 
 
 EVERYTHING = (*RESIDUAL_STREAM, "*.*.*_attention.output", "*.*.*_attention.core", "*.*.feed_forward.activate")
@@ -194,15 +166,21 @@ def test_a_patch_with_what_is_there_changes_no_bit_and_with_another_runs_stream_
 
 
 @pytest.mark.parametrize("intervention", [case[0] for case in CASES], ids=lambda each: str(each))
-def test_a_sentence_runs_in_a_batch_as_alone(model, intervention):
+def test_a_sentence_runs_in_a_batch_as_alone_and_with_a_cache_as_all_rows_at_once(model, intervention):
     sources, feds = [SOURCE, OTHER[3:], [*SOURCE[:4], *OTHER[:5], 3]], [FED, FED[:2], [*FED, 7]]
     means = Means(*(None if each is None else each.float() for each in vars(MEANS).values()))
     with apply_interventions(model, [intervention], means):
         together = record(model, sources, feds, Request(keep=())).logits
-        decoded = decode(model, sources, Greedy())
         for number, (source, fed) in enumerate(zip(sources, feds, strict=True)):
             torch.testing.assert_close(together[number, : len(fed)], logits(model, source, fed), atol=2e-5, rtol=2e-5)
-            assert decode(model, [source], Greedy())[0].ids == decoded[number].ids
+        greedy = decode(model, sources, Greedy())
+        (beam, *_), sampled = beam_search(model, [SOURCE], Beam(3))[0], decode(model, sources, Sampling(1.2, seed=4))
+        for source, one in zip([*sources, *sources, SOURCE], [*greedy, *sampled, beam], strict=True):
+            replayed = logits(model, source, [2, *one.ids[:-1]]).log_softmax(dim=-1)
+            assert replayed[range(len(one.ids)), one.ids].sum().item() == pytest.approx(one.log_probability, abs=2e-3)
+            if one in greedy:
+                replayed[:, list(model.config.never_chosen)] = -torch.inf
+                assert tuple(replayed.argmax(dim=-1).tolist()) == one.ids
     with apply_interventions_side_by_side(model, [(), [intervention], ()], means):
         beside = record(model, sources, feds, Request(keep=())).logits
     torch.testing.assert_close(beside[1], together[1], atol=2e-5, rtol=2e-5)

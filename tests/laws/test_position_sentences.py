@@ -6,7 +6,6 @@ from collections import Counter
 import numpy as np
 import pytest
 from support.models import encoding
-from support.texts import SENTENCES
 from support.traces import loaded, trace_of
 
 from headlight.views.positions.waves import (
@@ -20,7 +19,7 @@ from headlight.views.positions.word_order_content import describe_order, exchang
 from transformer.interpret.positions import embedding_sum, without_positions
 from transformer.model.names import Stack
 
-SETTINGS = [(length, d, base) for length in (2, 7, 128) for d in (2, 16, 256) for base in (2.0, 100.0, 1e4)]
+SETTINGS = [(2, 16, 2.0), (7, 2, 100.0), (7, 16, 1e4), (128, 256, 1e4)]
 
 
 def table(length: int, d_model: int, base: float) -> np.ndarray:
@@ -69,12 +68,19 @@ def test_learned_rows_are_described_by_their_norms():
     assert [tuple(each.numbers.values()) for each in norms] == [("encoder", 1, 10, 3), ("decoder", 1, 5, 0)]
 
 
-@pytest.mark.parametrize("text", [*SENTENCES[:12], *SENTENCES[30:]])
-def test_the_order_of_words_without_positions(text):
-    model, other = loaded("en-de").model, exchanged(text)
-    traces = [trace_of("en-de", each) for each in (text, other) if each.strip()]
-    if len(traces) < 2:
-        return
+@pytest.mark.parametrize(
+    "text, other",
+    [
+        ("I love my teacher.", "teacher love my I."),
+        ("The old man saw the old dog.", "dog old man saw the old The."),
+        ("Yes.", "No."),
+        ("no no", "no no"),
+        ("Tom sees Mary.", "Mary sees Tom."),
+    ],
+)
+def test_the_order_of_words_without_positions(text, other):
+    model = loaded("en-de").model
+    traces = [trace_of("en-de", each) for each in (text, other)]
     one, two = (trace.source_tokens for trace in traces)
     sums = [embedding_sum(model, trace.source_ids, trace.source_tokens) for trace in traces]
     without = []

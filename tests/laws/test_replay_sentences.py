@@ -1,38 +1,16 @@
-"""Laws of training replays: the focus of each head, and the update at which the model wrote the target."""
+"""Laws of training replays: the update at which the model wrote the target, and earlier trainings."""
 
 from dataclasses import replace
-from functools import cache
 
-import numpy as np
 import pytest
-from support.traces import CHECKPOINTS, KINDS
+from support.traces import CHECKPOINTS
 
 from headlight.views.training import replay_content as content
 from transformer.training.replay import REPLAY_FILE, load_replay
 
-NAMES = ("en-de", "en-fr", "reverse")
-
-
-@cache
-def replay_of(name: str):
-    return load_replay(CHECKPOINTS / name / REPLAY_FILE)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("name", NAMES)
-def test_the_focus_of_a_head_is_the_mean_of_its_rows_largest_weights(name, kind):
-    for trajectory in replay_of(name).trajectories:
-        maps = getattr(trajectory, kind).astype(np.float64)
-        widths = [row + 1 if kind == "decoder" else maps.shape[-1] for row in range(maps.shape[-2])]
-        rows = [row for row, width in enumerate(widths) if width > 1]
-        focus = content.focus_of(replay_of(name), trajectory, kind)
-        largest = [maps[..., row, : widths[row]].max(axis=-1) for row in rows]
-        np.testing.assert_allclose(focus.values, np.mean(largest, axis=0), rtol=1e-6)
-        assert focus.uniform == pytest.approx(np.mean([1 / widths[row] for row in rows]))
-
 
 def test_the_update_at_which_the_model_wrote_the_target():
-    replay = replay_of("reverse")
+    replay = load_replay(CHECKPOINTS / "reverse" / REPLAY_FILE)
     target, steps = replay.trajectories[0].target_text, replay.steps.tolist()
     for right in ("", "0000", "0001", "1111", "0110", "0101", "1000"):
         outputs = [target if each == "1" else "x y" for each in right] or replay.trajectories[0].outputs

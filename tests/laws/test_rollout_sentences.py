@@ -1,16 +1,15 @@
 """Laws of the findings on rollout, by products of maps made here."""
 
-from dataclasses import replace
 from functools import cache
 
 import numpy as np
 import pytest
-from support.traces import made_map, traces, translator
+from support.texts import SENTENCES
+from support.traces import made_map, trace_of, translator
 
-from headlight.views.research.rollout import HALVES, MEASURED, METHODS, describe_diagonal, describe_shares
-from transformer.interpret.attention_block import block_parameters, record_stages
+from headlight.views.research.rollout import HALVES, MEASURED, describe_diagonal, describe_shares
 from transformer.interpret.residual import record_residual_stream
-from transformer.interpret.rollout import alti, contributions, half_and_half, measured_mixing, roll_out, share_map
+from transformer.interpret.rollout import half_and_half, measured_mixing, roll_out, share_map
 from transformer.interpret.trace import attention_map
 
 
@@ -41,7 +40,7 @@ def by_hand(trace, mixing):
 def cases():
     """Each sentence with each mixing: trace, mixing, the page's rollout, and the one by hand."""
     model, rows = translator().model, []
-    for trace in traces():
+    for trace in (trace_of("en-de", text) for text in SENTENCES[:36:6]):
         maps = trace.encoder, trace.decoder, trace.cross
         stream = record_residual_stream(model, trace.source_ids, trace.decoder_input_ids)
         for name, mixing in ((HALVES, half_and_half(*maps)), (MEASURED, measured_mixing(stream))):
@@ -93,43 +92,3 @@ def test_the_share_that_stays_with_a_token_and_the_part_that_no_attention_touche
                     assert ("aside" in finding) == (kind == "decoder"), "what the mask makes so is not counted"
                     assert kind == "encoder" or finding["first"].position == 0
                     assert ("always" in finding) == (name == HALVES), "what cannot change is not said as if it did"
-
-
-def test_rollout_depends_on_what_its_description_names():
-    """Other values with the same weights leave a half each as it is, and change the measure by norms."""
-    changed = dict.fromkeys((HALVES, MEASURED), False)
-    for trace in traces():
-        maps, model = (trace.encoder, trace.decoder, trace.cross), translator().model
-        stream = record_residual_stream(model, trace.source_ids, trace.decoder_input_ids)
-        sublayers = (
-            replace(one, change=one.change * 2) if one.name == "cross_attention" else one
-            for one in stream.decoder.sublayers
-        )
-        doubled = replace(stream, decoder=replace(stream.decoder, sublayers=tuple(sublayers)))
-        measured = measured_mixing(stream), measured_mixing(doubled)
-        for name, mixings in ((HALVES, (half_and_half(*maps),) * 2), (MEASURED, measured)):
-            one, other = (roll_out(*maps, mixing).across for mixing in mixings)
-            changed[name] |= bool(np.abs(one - other).max() > 1e-3)
-    for name, is_changed in changed.items():
-        assert is_changed == ("measured by norms" in METHODS[name]) != ("It leaves out values" in METHODS[name])
-
-
-def test_the_shares_of_alti_are_products_of_contributions():
-    model = translator().model
-    for trace in traces()[:36:7]:
-        rollout, layers = alti(model, trace.source_ids, trace.decoder_input_ids), {}
-        for kind in ("encoder", "decoder", "cross"):
-            stages = [
-                record_stages(model, trace.source_ids, trace.decoder_input_ids, kind, layer) for layer in range(3)
-            ]
-            layers[kind] = [
-                contributions(each, block_parameters(model, kind, layer), reads_itself=kind != "cross")
-                for layer, each in enumerate(stages)
-            ]
-        memory = layers["encoder"][2] @ layers["encoder"][1] @ layers["encoder"][0]
-        width, prefix = len(memory), np.eye(len(trace.decoder_input_tokens))  # each row's shares of the prefix
-        for layer in range(3):
-            prefix = layers["cross"][layer][:, width:] * (layers["decoder"][layer] @ prefix)
-            np.testing.assert_allclose(rollout.source_share()[layer], 1 - prefix.sum(axis=1), atol=1e-6)
-        finding = describe_diagonal(share_map(rollout, trace, "encoder", 2, "fed"), None)
-        assert finding["kept"] == pytest.approx(np.diagonal(memory).mean()) and finding.name == "own_token"

@@ -4,11 +4,9 @@ import numpy as np
 import pytest
 from support.head_rows import word
 
-from transformer import Translator
-from transformer.corpus.head_roles import ROLES_FILE, load_roles, plainest_head
-from transformer.files import shipped_checkpoints
+from transformer.corpus.head_roles import ROLES_FILE, HeadRoles, load_roles, plainest_head
 
-SENTENCES = 200
+SENTENCES = 40
 
 
 def aligned_rows(trace) -> np.ndarray:
@@ -25,24 +23,24 @@ def aligned_rows(trace) -> np.ndarray:
     return counted
 
 
-@pytest.mark.parametrize("name", ["en-de", "en-fr"])
-def test_no_other_head_aligns_the_sentence_better_than_the_one_that_is_shown(name):
-    loaded = Translator.load(shipped_checkpoints() / name, "cpu")
-    roles = load_roles(shipped_checkpoints() / name / ROLES_FILE, loaded.model)
-    lines = (shipped_checkpoints() / name / "samples.tsv").read_text(encoding="utf-8").splitlines()
-    texts = [line.split("\t")[0] for line in lines[: SENTENCES // 2]]
+@pytest.fixture(scope="module")
+def roles(checkpoints, shipped) -> HeadRoles:
+    return load_roles(checkpoints / "en-de" / ROLES_FILE, shipped.model)
+
+
+def test_no_other_head_aligns_the_sentence_better_than_the_one_that_is_shown(checkpoints, shipped, roles):
+    lines = (checkpoints / "en-de" / "samples.tsv").read_text(encoding="utf-8").splitlines()[:SENTENCES]
     other_heads = 0
-    for trace in loaded.trace_many(texts):
+    for trace in shipped.trace_many([line.split("\t")[0] for line in lines]):
         layer, head = plainest_head(trace, "cross", roles)
         counted, rows = aligned_rows(trace), sum(map(word, trace.target_tokens))
         if rows >= 3:  # with fewer, anything looks like a pattern, and the corpus decides
             assert counted[layer, head] == counted.max(), trace.source_text
         other_heads += (layer, head) != roles.default_head("cross")
-    assert other_heads > len(texts) / 10, "the sentence decides"
+    assert other_heads > SENTENCES / 10, "the sentence decides"
 
 
-def test_of_heads_that_align_a_sentence_alike_the_corpus_decides(shipped):
-    roles = load_roles(shipped_checkpoints() / "en-de" / ROLES_FILE, shipped.model)
+def test_of_heads_that_align_a_sentence_alike_the_corpus_decides(shipped, roles):
     trace = shipped.trace("Yes.")
     assert sum(map(word, trace.target_tokens)) < 3
     assert plainest_head(trace, "cross", roles) == roles.default_head("cross")

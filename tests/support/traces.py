@@ -14,7 +14,6 @@ from headlight.app.results import CheckpointFiles
 from headlight.lessons.export import write_rounded
 from headlight.plots.tokens import shown_tokens
 from transformer.checkpoint import Checkpoint, load_checkpoint
-from transformer.decoding.sampling import Sampling
 from transformer.exchange.int8 import round_weights
 from transformer.interpret.attention_block import Stages, record_stages
 from transformer.interpret.residual import ResidualStream, record_residual_stream
@@ -59,14 +58,6 @@ def labels(trace: Trace, kind: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return queries, trace.decoder_input_tokens if kind == "decoder" else trace.source_tokens
 
 
-def some_blocks() -> list[tuple[str, str, str, int]]:
-    """Checkpoint, text, kind and layer: every sentence once or more, every kind and layer of both checkpoints often."""
-    post = [("en-de", text, KINDS[at % 3], at // 3 % 3) for at, text in enumerate(SENTENCES)]
-    short = [("en-de", text, kind, layer) for text in ("a", "Tom Tom Tom") for kind in KINDS for layer in range(3)]
-    pre = [("reverse", "a b c d", kind, layer) for kind in KINDS for layer in range(2)]
-    return post + short + pre
-
-
 NAME = "en-de"
 
 
@@ -79,15 +70,6 @@ def translator() -> Translator:
 def traces() -> tuple[Trace, ...]:
     """Every sentence with its greedy translation, as the pages show it."""
     return tuple(replayed(translator(), text) for text in SENTENCES)
-
-
-@cache
-def all_traces() -> tuple[Trace, ...]:
-    """The greedy translations, and some that were drawn or begin with what was forced."""
-    chosen = traces()[3:23:4]
-    drawn = [translator().trace(one.source_text, strategy=Sampling(1.5, seed=3)) for one in chosen]
-    forced = [translator().trace(one.source_text, prefix=(int(one.candidate_ids[0][-1]),)) for one in chosen]
-    return (*traces(), *drawn, *forced)
 
 
 @cache
