@@ -160,6 +160,22 @@ def run_until(app: AppTest, condition: Callable[[], bool], seconds: float = 300)
         assert not app.exception
 
 
+def payload(app: AppTest, index: int = 0) -> dict:
+    """Return the JSON that a component of the page receives."""
+    return json.loads(components(app)[index].proto.json)
+
+
 def fact_array(fact: dict) -> np.ndarray:
-    """Return an array of float32 that headlight/app/facts.py has encoded."""
-    return np.frombuffer(base64.b64decode(fact["base64"]), "<f4").reshape(fact["shape"])
+    """Return an array that headlight/app/facts.py has encoded."""
+    dtype = np.dtype(fact["dtype"]).newbyteorder("<")
+    return np.frombuffer(base64.b64decode(fact["base64"]), dtype).reshape(fact["shape"])
+
+
+def unpack_facts(blob: bytes) -> tuple[dict, dict[str, np.ndarray]]:
+    """Return the facts and arrays of `pack_facts`, read in the way of lib/facts.js: uint16 begins at an even byte."""
+    length = int.from_bytes(blob[:4], "little")
+    assert length % 2 == 0
+    facts, numbers, arrays = json.loads(blob[4 : 4 + length]), np.frombuffer(blob[4 + length :], "<u2"), {}
+    for name, shape in facts["arrays"].items():
+        arrays[name], numbers = numbers[: np.prod(shape)].reshape(shape), numbers[np.prod(shape) :]
+    return facts, arrays

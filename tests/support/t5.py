@@ -122,10 +122,10 @@ def _write_tokenizer(folder: Path, family: str, more: Sequence[str]) -> PreTrain
 NAME = "summaries"
 TEXT = " ".join(["red dog sees the small house and"] * 60)[:1395]
 HALF = TEXT[:600]  # its weights, too, are more than are sent at once
-_SUMMARIZER_SHAPE = {"d_model": 32, "d_kv": 4, "d_ff": 32, "num_layers": 6, "num_decoder_layers": 6, "num_heads": 8}
+_SUMMARIZER_SHAPE = {"d_model": 32, "d_kv": 4, "d_ff": 32, "num_heads": 8}
 
 
-def write_summarizer(made: Path, folder: Path) -> None:
-    """A checkpoint like T5's of random weights, 6 + 6 layers of 8 heads; `made` is an empty folder on the way."""
-    write_t5(made, "t5", n_positions=512, **_SUMMARIZER_SHAPE)
+def write_summarizer(made: Path, folder: Path, layers: int = 6) -> None:
+    """Write a T5 with random weights and 8 heads per layer; `made` is an empty folder for its original files."""
+    write_t5(made, "t5", n_positions=512, num_layers=layers, num_decoder_layers=layers, **_SUMMARIZER_SHAPE)
     save_checkpoint(folder / NAME, import_checkpoint(made), torch.float32)

@@ -12,27 +12,27 @@ from headlight.__main__ import main
 from headlight.components.live import COMPONENTS, Entry, index_page
 from headlight.views.live.content import live_file, live_size
 from headlight.views.live.site import write_site
-from transformer.checkpoint import load_checkpoint
+from transformer.checkpoint import Checkpoint, load_checkpoint
 from transformer.errors import CheckpointError
 
 EVIL = "</script><script>alert(1)</script>"
 
 
-def data_of(page: str, name: str) -> dict:
-    """Return the JSON of an element of the page."""
-    packed = re.search(rf'id="live_{name}">(.*?)</script>', page, re.DOTALL)[1]
-    return json.loads(gzip.decompress(base64.b64decode(packed)))
+@pytest.fixture
+def reverse() -> Checkpoint:
+    return load_checkpoint(CHECKPOINTS / "reverse")
 
 
-def test_the_command_writes_a_page_and_says_its_size(tmp_path, capsys):
+def test_the_command_writes_a_page_of_the_expected_size(tmp_path, capsys, reverse):
     path = tmp_path / "live.html"
     assert main(["page", "--live", "--checkpoint", "reverse", "--text", EVIL, "--out", str(path)]) == 0
-    page = path.read_text(encoding="utf-8")
-    assert capsys.readouterr().out == f"{path.stat().st_size / 1e6:.1f} MB\n"
-    words = data_of(page, "words")
+    page, size = path.read_text(encoding="utf-8"), path.stat().st_size
+    assert capsys.readouterr().out == f"{size / 1e6:.1f} MB\n"
+    assert live_size(reverse) == pytest.approx(size, abs=150_000)
+    packed = re.search(r'id="live_words">(.*?)</script>', page, re.DOTALL)[1]
+    words = json.loads(gzip.decompress(base64.b64decode(packed)))
     assert words["text"] == EVIL and EVIL not in page
-    assert words["roles"]["sentences"] > 0, "what its heads do over a corpus goes along"
-    assert set(words["styles"]) == {*COMPONENTS.values(), "shared"}
+    assert words["roles"]["sentences"] > 0 and set(words["styles"]) == {*COMPONENTS.values(), "shared"}
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_the_command_writes_a_page_and_says_its_size(tmp_path, capsys):
         (["--site", "folder", "A sentence."], "--site makes pages of all shipped models"),
     ],
 )
-def test_what_does_not_go_together_is_refused(arguments, expected, tmp_path, capsys, monkeypatch):
+def test_options_that_exclude_each_other_are_refused(arguments, expected, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     out = [] if expected.startswith(("Say", "--site")) else ["--out", "x.html"]
     assert main(["page", *arguments, *out]) == 1
@@ -54,30 +54,22 @@ def test_what_does_not_go_together_is_refused(arguments, expected, tmp_path, cap
     assert not list(tmp_path.iterdir())
 
 
-def test_its_size_is_known_before_it_is_made():
-    checkpoint = load_checkpoint(CHECKPOINTS / "reverse")
-    page = live_file(checkpoint, "reverse")
-    assert live_size(checkpoint) == pytest.approx(len(page.encode()), abs=150_000)
-
-
-def test_where_the_weights_come_from_is_said_on_the_page():
-    checkpoint = load_checkpoint(CHECKPOINTS / "reverse")
-    checkpoint.training["data"] = {"licence": EVIL, "attribution": f"One & all; {EVIL}"}
-    page = live_file(checkpoint, EVIL)
+def test_the_page_names_the_origin_of_the_weights(reverse):
+    reverse.training["data"] = {"licence": EVIL, "attribution": f"One & all; {EVIL}"}
+    page = live_file(reverse, EVIL)
     assert EVIL not in page
     for expected in ("the weights: &lt;/script&gt;", "<li>One &amp; all</li>", "checkpoint &lt;/script&gt;"):
         assert expected in page
 
 
-def test_a_model_that_a_browser_cannot_run_is_refused(monkeypatch):
-    checkpoint = load_checkpoint(CHECKPOINTS / "reverse")
+def test_a_model_that_a_browser_cannot_run_is_refused(monkeypatch, reverse):
     monkeypatch.setattr("transformer.exchange.int8.MOST_WEIGHTS", 1000)
     for make in (live_size, lambda one: live_file(one, "reverse")):
         with pytest.raises(CheckpointError, match="cannot run in a browser"):
-            make(checkpoint)
+            make(reverse)
 
 
-def test_a_site_has_an_index_and_each_page_also_compressed(tmp_path, monkeypatch):
+def test_a_site_has_an_index_and_compressed_pages_with_the_same_bytes_each_time(tmp_path):
     folder = tmp_path / "site" / "new"
     pages = write_site(folder, [CHECKPOINTS / "reverse"])
     assert [page.name for page in pages] == ["index.html", "reverse.html"]
@@ -87,13 +79,9 @@ def test_a_site_has_an_index_and_each_page_also_compressed(tmp_path, monkeypatch
     assert '<a href="reverse.html">' in index and "million weights" in index
     before = pages[1].with_name("reverse.html.gz").read_bytes()
     write_site(folder, [CHECKPOINTS / "reverse"])
-    assert pages[1].with_name("reverse.html.gz").read_bytes() == before, "the same bytes whenever it is made"
-    assert "Lessons" not in index, "a task of letters has none"
+    assert pages[1].with_name("reverse.html.gz").read_bytes() == before
     with pytest.raises(CheckpointError, match="no checkpoint"):
         write_site(folder, [])
-    monkeypatch.setattr("transformer.exchange.int8.MOST_WEIGHTS", 1000)
-    with pytest.raises(CheckpointError, match="cannot run in a browser"):
-        write_site(folder, [CHECKPOINTS / "reverse"])
 
 
 def test_the_index_of_a_site_leads_to_each_lesson():

@@ -4,13 +4,11 @@ import string
 import tomllib
 
 import pytest
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
-from support.captions import as_percent
 from support.pages import ROOT, check_headline
 
-from headlight.app.finding import Finding, Formatter, Templates, TokenAt, short
-from headlight.plots.numbers import format_probability, percent
+from headlight.app.finding import Templates, TokenAt, short
 from transformer.model.head_ref import HeadRef
 
 VIEWS = {
@@ -107,20 +105,3 @@ def test_text_of_a_visitor_is_no_template():
 def test_a_short_number_is_near_its_value(value):
     text = short(value)
     assert float(text.replace(",", "")) == pytest.approx(value, rel=0.06) and len(text) < 14
-
-
-@given(st.floats(0, 1))
-@example(0.0)
-@example(1.0)
-@example(0.995)
-@example(3e-5)
-def test_a_printed_share_is_true_and_claims_neither_nothing_nor_all(share):
-    for text in (percent(share), format_probability(share)):
-        assert as_percent(text, share), text
-        assert text.strip("0. %") or share == 0, text
-        assert text != "100 %" or share == 1
-
-
-def test_a_tuple_is_joined_by_its_format():
-    assert Formatter().vformat("{a: or }", (), {"a": (1, "x")}) == "1 or x"
-    assert isinstance(Templates({"a": "b"})("a"), Finding)

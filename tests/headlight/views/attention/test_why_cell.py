@@ -80,7 +80,7 @@ def test_a_cell_without_an_address_is_the_rows_largest_beside_the_runner_up(ship
     assert (chosen(app, "Key"), chosen(app, "Compared with")) == (1, -1)
 
 
-def test_a_part_that_a_head_wrote_leads_to_that_heads_cell():
+def test_a_part_leads_to_the_cell_of_its_head_and_a_layer_opens_into_its_heads():
     app = open_page(PAGE, **VIEW, text=SENTENCE, head="cross.3.4", query="4", key="3")
     button = next(each for each in app.button if each.key and each.key.startswith("origin_"))
     _, address, query = button.key.split("_")
@@ -88,9 +88,6 @@ def test_a_part_that_a_head_wrote_leads_to_that_heads_cell():
     assert not app.exception
     assert app.query_params["head"] in (address, [address])
     assert chosen(app, "Query") == int(query)
-
-
-def test_a_layer_can_be_opened_into_its_heads():
     app = open_page(PAGE, **VIEW, text=SENTENCE, head="cross.3.4", query="4", opened="encoder.2")
-    assert not app.exception and chosen(app, "Heads one by one") == "encoder.2"
+    assert chosen(app, "Heads one by one") == "encoder.2"
     assert chosen(open_page(PAGE, **VIEW, text=SENTENCE, head="cross.3.4", opened="x.9"), "Heads one by one") == ""

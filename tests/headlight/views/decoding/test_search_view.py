@@ -3,8 +3,7 @@
 import json
 
 import numpy as np
-import pytest
-from support.pages import components, open_page
+from support.pages import open_page, payload
 from support.traces import translator
 
 from headlight.app.results import TranslationRequest, checkpoint, what_if
@@ -34,20 +33,16 @@ def test_the_facts_of_a_branch_are_the_searchs():
         assert fact["log_probability"] == branch.log_probability and fact["score"] == branch.score
 
 
-@pytest.mark.parametrize("strategy", [{"decoding": "beam", "beam": "3", "alpha": "0.0"}, {}])
-def test_the_view_has_a_table_and_a_tree_and_searches_on_from_a_branch(strategy, shipped):
-    beam = Beam(3, 0.0) if strategy else Beam()
-    app = open_page("pages/decoding.py", decoding_view="beam search", text=TEXT, **strategy)
+def test_the_view_has_a_table_and_a_tree_and_searches_on_from_a_branch(shipped):
+    query = {"decoding_view": "beam search", "text": TEXT, "decoding": "beam", "beam": "3", "alpha": "0.0"}
+    app = open_page("pages/decoding.py", **query)
     table = next(element.proto.body for element in app.get("html") if "What beam search found" in element.proto.body)
-    for one in shipped.hypotheses(TEXT, beam):
+    for one in shipped.hypotheses(TEXT, Beam(3, 0.0)):
         assert f"<td>{one.score:.3f}</td>" in table and f">{one.log_probability:.3f}</td>" in table
-    (tree,) = components(app)
-    branches = json.loads(tree.proto.json)["branches"]
+    branches = payload(app)["branches"]
     other = max((each for each in branches if len(each["ids"]) == 3), key=lambda each: each["place"] or 0)["ids"]
-    prefix = ".".join(map(str, other))
-    app = open_page("pages/decoding.py", decoding_view="beam search", text=TEXT, prefix=prefix, **strategy)
-    (tree,) = components(app)
-    after = json.loads(tree.proto.json)["branches"]
+    app = open_page("pages/decoding.py", **query, prefix=".".join(map(str, other)))
+    after = payload(app)["branches"]
     assert after[2]["ids"] == other
     assert all(each["ids"][:3] == other for each in after if len(each["ids"]) >= 3)
     assert app.button(key="from_the_start")

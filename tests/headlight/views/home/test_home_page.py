@@ -47,7 +47,6 @@ def test_the_home_shows_the_translation_and_the_weights_of_one_head(shipped):
     np.testing.assert_array_equal(fact_array(facts["target_probabilities"]), trace.target_probabilities)
     head = trace.cross[lines["layer"], lines["head"]]
     np.testing.assert_array_equal(fact_array(facts["shown_cross"]), head)
-    assert head.max(axis=1).mean() > 0.7, "a head that shows something"
     assert (lines["rows"], lines["layout"], facts["head_counts"]) == ("predicted", "alone", list(trace.cross.shape[:2]))
     assert facts["hidden"] == [] and facts["unhidden_tokens"] == list(trace.target_tokens)
 
@@ -76,34 +75,23 @@ def test_a_model_without_cards_offers_sentences_of_its_training_replay():
 
 
 def test_hidden_words_are_those_of_the_address_and_the_translation_is_made_without_them(shipped):
-    app = open_page(HOME, text=HUNGRY, hidden="8")
-    facts, trace = facts_of(app), shipped.trace(HUNGRY)
+    facts, trace = facts_of(open_page(HOME, text=HUNGRY, hidden="8")), shipped.trace(HUNGRY)
     assert facts["hidden"] == [7] and facts["unhidden_tokens"] == list(trace.target_tokens)
-    without = shipped.trace(HUNGRY, interventions=["forbid:cross.*.*:7"])
-    assert facts["target_tokens"] == list(without.target_tokens) and "▁nicht" not in facts["target_tokens"]
-    same = [
-        key
-        for key in range(len(trace.source_tokens) - 1)
-        if shipped.translate([HUNGRY], interventions=[f"forbid:cross.*.*:{key}"]) == [trace.target_text]
-    ]
-    assert facts["harmless"] == same and 0 < len(same) <= 3
-    assert facts["target_text"] == without.target_text
+    words = range(len(trace.source_tokens) - 1)
+    without = [shipped.trace(HUNGRY, interventions=[f"forbid:cross.*.*:{key}"]) for key in words]
+    assert facts["target_tokens"] == list(without[7].target_tokens)
+    assert facts["target_text"] == without[7].target_text
+    assert facts["harmless"] == [key for key in words if without[key].target_text == trace.target_text]
+    everything = facts_of(open_page(HOME, text=HUNGRY, hidden=".".join(str(key + 1) for key in words)))
+    assert everything["hidden"] == list(words)
+    assert everything["harmless"] is None, "measured for one hidden word alone"
 
 
-@pytest.mark.parametrize(
-    "hidden, remaining", [("8.99", "8"), ("0", ""), ("x", ""), ("8.8", "8"), ("9" * 30, ""), ("<b>", "")]
-)
-def test_an_address_that_hides_what_is_not_there_loses_only_that(hidden, remaining):
+@pytest.mark.parametrize(("hidden", "remaining"), [("8.99", "8"), ("x", ""), ("8.8", "8"), ("9" * 30, "")])
+def test_an_address_loses_hidden_words_that_the_sentence_does_not_have(hidden, remaining):
     app = open_page(HOME, text=HUNGRY, hidden=hidden)
     assert app.query_params.get("hidden", [""])[0] in (remaining, hidden)
     assert facts_of(app)["hidden"] == ([7] if remaining else [])
-
-
-def test_every_word_of_a_sentence_can_be_hidden_at_once():
-    app = open_page(HOME, text=HUNGRY, hidden="1.2.3.4.5.6.7.8.9.10")
-    assert not app.exception and facts_of(app)["hidden"] == list(range(10))
-    assert facts_of(app)["target_tokens"] == ["</s>"], "so nothing is left"
-    assert facts_of(app)["harmless"] is None, "measured for one hidden word alone"
 
 
 def test_the_map_shows_the_head_of_the_lines_and_the_tokens_below(shipped):
