@@ -73,7 +73,16 @@ def test_a_damaged_or_missing_file_is_refused(tmp_path):
             read_pairs(unreadable)
 
 
+class German(Tokenizer):
+    """Tokenizer of a model whose targets begin with a token for their language."""
+
+    def forced_ids(self, text: str) -> list[int]:
+        return [17]
+
+
 def test_examples_carry_their_special_tokens(tokenizer):
+    (german,) = make_examples([("red dog.", "rot Hund.")], German(tokenizer.model), 24)
+    assert german.target == (2, 17, *tokenizer.encode("rot Hund."), 3)
     (example,) = make_examples([("red dog.", "rot Hund.")], tokenizer, 24)
     assert example.source == (*tokenizer.encode("red dog."), 3)
     assert example.target == (2, *tokenizer.encode("rot Hund."), 3)
@@ -99,17 +108,11 @@ def test_pairs_that_do_not_fit_the_model_are_left_out_by_reason_with_their_lines
 
 def test_every_example_is_in_one_batch_of_the_epoch_and_little_of_it_is_padding(examples):
     batches = epoch_batches(examples, 240, 0.0, 24, seed=1)
-    assert sorted(e.source + e.target for batch in batches for e in batch) == sorted(
-        e.source + e.target for e in examples
-    )
+    assert sorted(e.lines for batch in batches for e in batch) == sorted(e.lines for e in examples)
+    assert batches == epoch_batches(examples, 240, 0.0, 24, seed=1) != epoch_batches(examples, 240, 0.0, 24, seed=2)
     sources = [collate(batch, 0)[0] for batch in batches]
     assert max(ids.numel() for ids in sources) <= 240
     assert sum(int((ids == 0).sum()) for ids in sources) < 0.2 * sum(ids.numel() for ids in sources)
-
-
-def test_the_same_seed_gives_the_same_batches_and_another_seed_others(examples):
-    assert epoch_batches(examples, 120, 0.3, 24, seed=1) == epoch_batches(examples, 120, 0.3, 24, seed=1)
-    assert epoch_batches(examples, 120, 0.3, 24, seed=1) != epoch_batches(examples, 120, 0.3, 24, seed=2)
 
 
 def test_joined_examples_have_both_texts_and_one_end_of_sentence_within_the_limit(examples):
@@ -132,22 +135,10 @@ def test_what_is_predicted_at_a_position_is_fed_at_the_next():
     assert predicted.tolist() == [[6, 7, 3], [8, 3, 0]]
 
 
-SHIPPED = ("en-de", "en-fr")
-
-
-@pytest.fixture(scope="module")
-def shipped(request) -> dict[str, list[Example]]:
-    folder = request.config.rootpath / "checkpoints"
-    return {
-        name: read_samples(folder / name, Tokenizer.load(folder / name / "tokenizer.model"), 128) for name in SHIPPED
-    }
-
-
-@pytest.mark.parametrize("name", SHIPPED)
 @pytest.mark.parametrize("budget", [1, 17, 256, 10_000])
-def test_batches_hold_every_example_once_and_are_closed_no_sooner_than_the_budget_asks(shipped, name, budget):
-    batches = fill_batches(shipped[name], budget)
-    assert [each for batch in batches for each in batch] == shipped[name]
+def test_batches_hold_every_example_once_and_are_closed_no_sooner_than_at_the_budget(examples, budget):
+    batches = fill_batches(examples, budget)
+    assert [each for batch in batches for each in batch] == examples
     for batch in batches:
         assert len(batch) * max(e.length for e in batch) <= budget or len(batch) == 1
     for batch, after in zip(batches, batches[1:], strict=False):
@@ -164,29 +155,21 @@ def test_missing_and_unreadable_samples_are_refused(tmp_path, tokenizer):
     assert len(read_samples(tmp_path, tokenizer, 24)) == MOST_SAMPLES
 
 
-@pytest.fixture(scope="module")
-def opened(tokenizer):
+def test_an_opened_batch_is_what_training_gets(tokenizer):
     batch = make_examples([("red dog.", "rot Hund."), ("a small old car.", "klein alt Wagen.")], tokenizer, 24)
-    lengths = [(len(e.source), len(e.target) - 1) for e in batch]
-    return batch, view_batch(*collate(batch, tokenizer.pad_id), lengths, tokenizer)
-
-
-def test_an_opened_batch_is_what_training_gets(opened, tokenizer):
-    batch, inside = opened
     source, fed, following = collate(batch, tokenizer.pad_id)
+    inside = view_batch(source, fed, following, [(len(e.source), len(e.target) - 1) for e in batch], tokenizer)
     for tokens, ids in (
         (inside.source_tokens, source),
         (inside.decoder_input_tokens, fed),
         (inside.target_tokens, following),
     ):
         assert tokens == tuple(tuple(map(tokenizer.piece_text, row)) for row in ids.tolist())
+    for tokens, lengths in ((source, inside.source_lengths), (following, inside.target_lengths)):
+        assert tuple((tokens != 0).sum(dim=1).tolist()) == tuple(lengths)
     np.testing.assert_array_equal(inside.source_mask, padding_mask(source, 0).numpy())
     np.testing.assert_array_equal(inside.target_padding_mask, padding_mask(fed, 0).numpy())
     np.testing.assert_array_equal(inside.causal_mask, causal_mask(fed.shape[1]).numpy())
     np.testing.assert_array_equal(inside.target_mask, target_mask(fed, 0).numpy())
-    for row in range(len(batch)):
-        assert inside.source_tokens[row][: inside.source_lengths[row]].count("<pad>") == 0
-        assert set(inside.target_tokens[row][inside.target_lengths[row] :]) <= {"<pad>"}
-        assert inside.target_tokens[row][inside.target_lengths[row] - 1] == "</s>"
     with pytest.raises(ValueError, match="read-only"):
         inside.source_mask[:] = True

@@ -42,13 +42,6 @@ def test_a_batch_of_various_lengths_searches_like_each_sentence_alone(model):
         assert [one.score for one in together] == near([one.score for one in alone])
 
 
-def test_every_translation_begins_with_its_prefix(model):
-    sources, prefixes = random_sources(4, 9, 7), [[7, 8, 9], [], [30]]
-    for prefix, results in zip(prefixes, beam_search(model, sources, Beam(size=3), prefixes), strict=True):
-        assert len({one.ids for one in results}) == 3
-        assert all(list(one.ids[: len(prefix)]) == prefix for one in results)
-
-
 @pytest.mark.parametrize("prefix", [[9, END], [PAD], [BEGIN, 7]])
 @pytest.mark.parametrize("size", [1, 3])
 def test_a_forced_special_token_is_obeyed_as_greedy_does(model, prefix, size):
@@ -122,52 +115,23 @@ def test_an_impossible_beam_is_refused(settings):
         Beam(**settings)
 
 
-TEXTS = ("I think that he has never read this book.", "Tom lives in Boston.")
-
-
-@pytest.fixture(scope="module", params=[(text, size) for text in TEXTS for size in (2, 6)], ids=str)
-def searched(request, shipped):
-    text, size = request.param
-    source = [*shipped.tokenizer.encode(text), shipped.tokenizer.end_id]
-    return source, record_beam_search(shipped.model, [source], Beam(size))[0]
-
-
-def test_every_translation_of_the_record_is_one_branch_and_grew_from_its_beginning(searched):
-    _, record = searched
+@pytest.mark.parametrize("size", [2, 6])
+def test_the_tree_has_every_translation_of_the_record_once_with_its_outcome(model, size):
+    (source,) = random_sources(9)
+    (record,) = record_beam_search(model, [source], Beam(size))
     tree = search_tree(record)
-    paths = {ids for step in record.beams for ids in step} | {one.ids for one in record.ended}
-    assert len(tree) == len(paths) and {branch.ids for branch in tree} == paths
+    paths, parents = {ids for step in record.beams for ids in step}, {branch.parent for branch in tree}
+    assert sorted(branch.ids for branch in tree) == sorted(paths | {one.ids for one in record.ended})
     for number, branch in enumerate(tree):
-        if branch.parent < 0:
-            assert len(branch.ids) == 1
-        else:
-            assert branch.parent < number and tree[branch.parent].ids == branch.ids[:-1]
-        assert [len(tree[each].ids) for each in path_to(tree, number)] == list(range(1, len(branch.ids) + 1))
-
-
-def test_the_outcome_of_a_branch_is_that_of_its_path_in_the_record(searched):
-    _, record = searched
-    tree = search_tree(record)
-    parents = {branch.parent for branch in tree}
-    for number, branch in enumerate(tree):
+        assert [tree[each].ids for each in path_to(tree, number)] == [
+            branch.ids[:length] for length in range(1, len(branch.ids) + 1)
+        ]
         assert (branch.outcome is None) == (number in parents)
         if branch.outcome == Outcome.ENDED:
-            assert (
-                record.ended[branch.rank - 1].ids == branch.ids and branch.score == record.ended[branch.rank - 1].score
-            )
+            ended = record.ended[branch.rank - 1]
+            assert (ended.ids, ended.score) == (branch.ids, branch.score)
         else:
             assert record.beams[len(branch.ids) - 1][branch.position - 1] == branch.ids
-        if branch.outcome == Outcome.FELL_OUT:
-            assert len(branch.ids) < len(record.beams)
+        assert branch.outcome != Outcome.FELL_OUT or len(branch.ids) < len(record.beams)
+        assert branch.log_probability == near(log_probability(model, source, branch.ids))
     assert {branch.outcome for branch in tree} >= {None, Outcome.ENDED, Outcome.FELL_OUT}
-
-
-@torch.no_grad()
-def test_the_log_probability_of_a_branch_is_the_models_own(searched, shipped):
-    source, record = searched
-    for branch in search_tree(record)[::3]:
-        fed = torch.tensor([[shipped.tokenizer.begin_id, *branch.ids[:-1]]])
-        expected = (
-            shipped.model(torch.tensor([source]), fed)[0].log_softmax(-1)[range(len(branch.ids)), branch.ids].sum()
-        )
-        assert branch.log_probability == near(float(expected))

@@ -42,9 +42,9 @@ def replay(model: Transformer, source: list[int], ids: tuple[int, ...]) -> torch
 
 
 @torch.no_grad()
-def plain_greedy(model: Transformer, source: list[int]) -> list[int]:
+def plain_greedy(model: Transformer, source: list[int], prefix: list[int]) -> list[int]:
     """Decode greedily with a full pass for each token, no cache, no batch."""
-    ids: list[int] = []
+    ids = [*prefix]
     while len(ids) < min(len(source) + LENGTH_MARGIN, model.config.max_length):
         logits = model(torch.tensor([source]), torch.tensor([[BEGIN, *ids]]))[0, -1]
         logits[[PAD, BEGIN]] = -torch.inf
@@ -55,21 +55,26 @@ def plain_greedy(model: Transformer, source: list[int]) -> list[int]:
 
 
 def test_cached_greedy_decoding_equals_plain_decoding(model):
+    """Sources of various lengths in one batch, some with a prefix."""
     sources = random_sources(*range(2, 20), seed=10)
-    results = [list(decode(model, [source], Greedy())[0].ids) for source in sources]
-    assert results == [plain_greedy(model, source) for source in sources]
+    prefixes = [[11, 12] if len(source) % 5 == 0 else [] for source in sources]
+    results = [list(one.ids) for one in decode(model, sources, Greedy(), prefixes)]
+    assert results == list(map(plain_greedy, [model] * len(sources), sources, prefixes))
     assert len({len(ids) for ids in results}) > 3, "the test needs translations of various lengths"
 
 
-@pytest.mark.parametrize("lengths", [(9, 2, 20, 5, 5, 13, 3, 17), (17, 3, 17, 3), (1, 9)])
-def test_a_batch_of_various_lengths_decodes_like_each_sentence_alone(model, lengths):
-    sources = random_sources(*lengths, seed=30)
-    together = decode(model, sources, Greedy())
-    for source, results in zip(sources, together, strict=True):
-        alone = decode(model, [source], Greedy())[0]
-        assert results.ids == alone.ids
-        assert results.finished == alone.finished
-        assert results.log_probability == near(alone.log_probability)
+def test_a_hidden_source_token_is_read_by_no_step(model):
+    sources, hidden = random_sources(4, 9, 7), torch.zeros(3, 9, dtype=torch.bool)
+    hidden[0, 1] = hidden[1, 5] = hidden[1, 6] = True
+    for source, row, one in zip(sources, hidden, decode(model, sources, Greedy(), hidden=hidden), strict=True):
+        with torch.inference_mode():
+            caches = model.start_caches(model.encode(torch.tensor([source]), None), len(one.ids))
+            steps = [
+                model.step(torch.tensor([[id]]), caches, ~row[None, None, None, : len(source)])
+                for id in (BEGIN, *one.ids[:-1])
+            ]
+        rows = torch.cat(steps).log_softmax(-1)
+        assert one.log_probability == near(rows[torch.arange(len(one.ids)), torch.tensor(one.ids)].sum().item())
 
 
 @pytest.mark.parametrize("strategy", [*STRATEGIES, Beam(3)])
@@ -125,14 +130,6 @@ def test_a_translation_begins_with_its_prefix(model, strategy):
         assert len(results.ids) > len(prefix)
     ended = decode(model, random_sources(5), strategy, [[9, END]])[0]
     assert ended.ids == (9, END) and ended.finished
-
-
-def test_what_follows_a_prefix_is_what_the_model_would_say(model):
-    source, prefix = random_sources(6)[0], [11, 12]
-    results = decode(model, [source], Greedy(), [prefix])[0]
-    rows = replay(model, source, results.ids)
-    rows[:, [PAD, BEGIN]] = -torch.inf
-    assert rows.argmax(-1).tolist()[len(prefix) :] == list(results.ids[len(prefix) :])
 
 
 def test_the_seed_alone_decides_and_the_global_random_state_stays(model):

@@ -1,5 +1,6 @@
 """Updates: several batches as one, and losses that are not finite."""
 
+import copy
 from dataclasses import replace
 
 import pytest
@@ -17,7 +18,7 @@ from transformer.model.transformer import Transformer
 from transformer.training import fused_loss, updates
 from transformer.training import loader as loading
 from transformer.training.loader import Update, load_updates
-from transformer.training.optimization import learning_rate, noam_rate, smoothed_cross_entropy
+from transformer.training.optimization import Adam, learning_rate, noam_rate, smoothed_cross_entropy
 from transformer.training.trainer import Trainer
 from transformer.training.updates import Objective, Updater
 
@@ -135,6 +136,19 @@ def test_loss_is_the_sum_over_real_tokens_of_the_smoothed_targets_cross_entropy(
         expected -= (q * log_p[row, step]).sum().item()
     assert smoothed_cross_entropy(logits, target, 0, smoothing).item() == pytest.approx(expected)
     assert smoothed_cross_entropy(logits, torch.zeros_like(target), 0, smoothing) == 0
+
+
+def test_adam_is_pytorchs_with_the_papers_constants():
+    ours = torch.nn.Linear(5, 3, dtype=torch.float64)
+    theirs = copy.deepcopy(ours)
+    adam, expected = Adam(ours), torch.optim.Adam(theirs.parameters(), betas=(0.9, 0.98), eps=1e-9)
+    for rate in (0.02, 0.01, 0.1):
+        expected.param_groups[0]["lr"] = rate
+        for one, other in zip(ours.parameters(), theirs.parameters(), strict=True):
+            one.grad = other.grad = torch.randn_like(one)
+        adam.step(rate)
+        expected.step()
+        assert all(map(torch.allclose, ours.parameters(), theirs.parameters()))
 
 
 def test_a_constant_schedule_warms_up_stays_and_cools_down_linearly_to_almost_zero():
