@@ -1,5 +1,6 @@
 """The command line: translations, scores, traces, measurements over a corpus, and refusals."""
 
+import dataclasses
 import io
 import json
 import shutil
@@ -15,10 +16,8 @@ import transformer
 from headlight.__main__ import main
 from transformer import Beam, Greedy, Translator
 from transformer.commands import corpus, measuring
-from transformer.corpus.head_roles import load_roles
 from transformer.corpus.importance_table import ImportanceTable
 from transformer.evaluation import score
-from transformer.model.names import AttentionKind
 
 pytestmark = pytest.mark.usefixtures("command_line")
 
@@ -51,10 +50,10 @@ def test_sentences_on_the_command_line_need_no_checkpoint_and_no_standard_input(
     assert "config.json" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("target", [None, "Haus rot Haus."])
-def test_trace_writes_every_weight_without_pickle(capsys, trained_folder, tmp_path, target):
-    out, options = tmp_path / "trace.npz", ["--target", target] if target else []
-    assert main(["trace", "big old tree.", "--checkpoint", str(trained_folder), "--out", str(out), *options]) == 0
+def test_trace_writes_every_weight_without_pickle(capsys, trained_folder, tmp_path):
+    out, target = tmp_path / "trace.npz", "Haus rot Haus."
+    arguments = ["--checkpoint", str(trained_folder), "--out", str(out), "--target", target]
+    assert main(["trace", "big old tree.", *arguments]) == 0
     expected = Translator.load(trained_folder, "cpu").trace("big old tree.", target=target)
     assert capsys.readouterr().out.strip() == expected.target_text
     with np.load(out, allow_pickle=False) as trace:
@@ -96,7 +95,7 @@ def test_translate_keeps_the_order_and_blank_lines_and_names_lines_that_are_too_
 
 
 @pytest.mark.parametrize(
-    "text", [b"", b"\xff\xfe red\n", "🙂 日本\n".encode(), b"red\0dog\n", b"no end of line", b"red\r\n", b"red\rdog\n"]
+    "text", [b"", b"\xff\xfe red\n", "🙂 日本\n".encode(), b"red\0dog\n", b"no end of line", b"red\rdog\r\n"]
 )
 def test_any_bytes_give_as_many_lines_as_they_have(monkeypatch, capsys, trained_folder, text):
     assert translate(monkeypatch, trained_folder, text) == 0
@@ -104,22 +103,21 @@ def test_any_bytes_give_as_many_lines_as_they_have(monkeypatch, capsys, trained_
 
 
 def test_evaluate_prints_and_writes_the_score_of_each_decoding(capsys, trained_folder, tmp_path):
-    folder, pairs = shutil.copytree(trained_folder, tmp_path / "checkpoint"), make_pairs(30, 8)
+    folder, pairs = shutil.copytree(trained_folder, tmp_path / "checkpoint"), make_pairs(9, 8)
     command = ["evaluate", "--checkpoint", str(folder), "--pairs", str(write_pairs(tmp_path / "test.tsv", pairs))]
     before = (folder / "training.json").read_text()
     assert main(command) == 0 and (folder / "training.json").read_text() == before
     for options, strategy, name in (
         ([], Greedy(), "greedy"),
+        (["--tokenized"], Greedy(), "tokenized greedy"),
         (["--beam", "2"], Beam(2), "beam 2"),
-        (["--beam", "2", "--alpha", "1"], Beam(2, 1.0), "beam 2, gnmt^1"),
         (["--beam", "3", "--alpha", "1", "--penalty", "length"], Beam(3, 1.0, "length"), "beam 3, length^1"),
     ):
         assert main([*command, "--write", *options]) == 0
         result = json.loads(capsys.readouterr().out.splitlines()[-1])
         translations = Translator.load(folder, "cpu").translate([source for source, _ in pairs], strategy=strategy)
-        expected = score(translations, [target for _, target in pairs])
-        assert (result["bleu"], result["chrf"]) == pytest.approx((expected.bleu, expected.chrf))
-        assert result["sentences"] == 30 and "tok:13a" in result["signature"] and result["seconds"] > 0
+        expected = score(translations, [target for _, target in pairs], "none" if "--tokenized" in options else "13a")
+        assert result.items() >= dataclasses.asdict(expected).items() and result["seconds"] > 0
         stored = json.loads((folder / "training.json").read_text())["scores"][f"test.tsv {name}"]
         assert stored == {key: result[key] for key in stored}
     for wrong in (["--alpha", "-1"], ["--alpha", "nan"], ["--penalty", "evil"], ["--beam", "0"], ["--beam", "101"]):
@@ -127,23 +125,7 @@ def test_evaluate_prints_and_writes_the_score_of_each_decoding(capsys, trained_f
             main([*command, *wrong])
 
 
-def test_evaluate_takes_tokenized_text_as_it_is(capsys, checkpoint_folder, tmp_path, monkeypatch):
-    """13a splits "3.5%" and finds a part of it; as tokenized text it is one word, which is wrong."""
-    pairs = write_pairs(tmp_path / "test.tsv", [("red dog.", "ein roter Hund lief 3.5% weit")])
-    monkeypatch.setattr(Translator, "translate", lambda *_, **__: ["ein roter Hund lief 3.5& weit"])
-    results = []
-    for options in ([], ["--tokenized"]):
-        command = ["evaluate", "--checkpoint", str(checkpoint_folder), "--pairs", str(pairs), "--write", *options]
-        assert main(command) == 0
-        results.append(json.loads(capsys.readouterr().out.splitlines()[-1]))
-    assert "tok:13a" in results[0]["signature"] and "tok:none" in results[1]["signature"]
-    assert results[0]["bleu"] != results[1]["bleu"] and results[0]["chrf"] == results[1]["chrf"]
-    scores = json.loads((checkpoint_folder / "training.json").read_text())["scores"]
-    assert scores.keys() == {"test.tsv greedy", "test.tsv tokenized greedy"}
-
-
 INSTALLED = Path(transformer.__file__).parent
-COMMANDS = {"heads": 700, "importance": 30}  # lines
 
 
 def measure(command: str, folder: Path, pairs: Path, *more: object) -> int:
@@ -153,62 +135,49 @@ def measure(command: str, folder: Path, pairs: Path, *more: object) -> int:
     return main([name, *map(str, arguments)])
 
 
-def numbers_of(command: str, out: Path) -> np.ndarray:
-    """Return all numbers of a result."""
-    if command != "heads":
-        return ImportanceTable.load(out).sums.sums
-    roles = load_roles(out)
-    return np.stack([table[kind] for table in (roles.labelled, roles.rows) for kind in (AttentionKind.CROSS,)])
-
-
-@pytest.mark.parametrize("command", COMMANDS)
-def test_one_and_two_workers_measure_the_same(command, checkpoint_folder, tmp_path, monkeypatch):
+def test_one_and_two_workers_measure_the_same(checkpoint_folder, tmp_path, monkeypatch):
     monkeypatch.setattr(measuring, "_LINES_PER_CHUNK", 8)
-    pairs = write_pairs(tmp_path / "pairs.tsv", [*make_pairs(COMMANDS[command], 3), ("", "x")])
-    results = []
+    pairs, contents = write_pairs(tmp_path / "pairs.tsv", [*make_pairs(30, 3), ("", "x")]), []
     for workers in (1, 2):
-        out = tmp_path / f"{workers}.json"
-        assert measure(command, checkpoint_folder, pairs, "--out", out, "--workers", workers) == 0
-        results.append(numbers_of(command, out))
-        content = json.loads((out if command == "heads" else tmp_path / f"{workers}.json.json").read_text())
-        assert content["provenance"]["lines"] == COMMANDS[command] + 1
-        assert content["provenance"]["skipped"] == {"with an empty side": 1}
-        assert content["provenance"]["pairs"] == ["pairs.tsv"]
-    np.testing.assert_allclose(results[0], results[1], rtol=1e-12)
+        out = tmp_path / "importance.csv"
+        assert measure("importance", checkpoint_folder, pairs, "--out", out, "--workers", workers) == 0
+        contents.append(ImportanceTable.load(out).sums.sums)
+        provenance = json.loads((tmp_path / "importance.csv.json").read_text())["provenance"]
+        expected = {"lines": 31, "skipped": {"with an empty side": 1}, "pairs": ["pairs.tsv"]}
+        assert provenance.items() >= expected.items()
+    np.testing.assert_allclose(*contents, rtol=1e-12)
 
 
-@pytest.mark.parametrize("command", COMMANDS)
 def test_a_file_that_cannot_be_written_is_refused_before_anything_is_measured(
-    command, checkpoint_folder, tmp_path, monkeypatch, capsys
+    checkpoint_folder, tmp_path, monkeypatch, capsys
 ):
     pairs = write_pairs(tmp_path / "pairs.tsv", make_pairs(6, 3))
     monkeypatch.setattr(corpus, "measure_corpus", lambda *_: pytest.fail("it was measured"))
+    installed = "in the installed package, whose files stay as they came: "
     for out, words in (
         (tmp_path / "none" / "x.json", "none is no folder."),
         (tmp_path, "is a folder: name a file."),
-        (
-            INSTALLED / "checkpoints" / "x.json",
-            "in the installed package, whose files stay as they came: say with --out",
-        ),
+        (INSTALLED / "checkpoints" / "x.json", f"{installed}say with --out"),
     ):
-        assert measure(command, checkpoint_folder, pairs, "--out", out) == 1
+        assert measure("heads", checkpoint_folder, pairs, "--out", out) == 1
         assert words in capsys.readouterr().err.splitlines()[-1]
         assert out.is_dir() or not out.exists()
     assert main(["evaluate", "--checkpoint", str(INSTALLED / "x"), "--pairs", str(pairs), "--write"]) == 1
-    assert "installed package, whose files stay as they came: copy the checkpoint first" in capsys.readouterr().err
+    assert f"{installed}copy the checkpoint first" in capsys.readouterr().err
 
 
-def test_tables_of_parts_are_merged_to_the_table_of_the_whole(checkpoint_folder, tmp_path, capsys):
-    pairs = make_pairs(700, 3)
-    for name, some in (("one", pairs[:512]), ("two", pairs[512:]), ("whole", pairs)):
+def test_tables_of_parts_are_merged_to_the_table_of_the_whole(checkpoint_folder, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(measuring, "_LINES_PER_CHUNK", 8)
+    pairs = make_pairs(30, 3)
+    for name, some in (("one", pairs[:16]), ("two", pairs[16:]), ("whole", pairs)):
         path = write_pairs(tmp_path / f"{name}.tsv", some)
         assert measure("heads", checkpoint_folder, path, "--out", tmp_path / f"{name}.json") == 0
     one, two, whole, out = (str(tmp_path / f"{name}.json") for name in ("one", "two", "whole", "out"))
     capsys.readouterr()
-    assert main(["merge", one, two, "--out", out]) == 0 and "2 tables, 700 sentences" in capsys.readouterr().out
+    assert main(["merge", one, two, "--out", out]) == 0 and "2 tables, 30 sentences" in capsys.readouterr().out
     merged, expected = (json.loads(Path(path).read_text()) for path in (out, whole))
     assert merged.pop("pairs") == "one.tsv, two.tsv" and expected.pop("pairs")
-    assert merged.pop("provenance")["lines"] == expected.pop("provenance")["lines"] == 700
+    assert merged.pop("provenance")["lines"] == expected.pop("provenance")["lines"] == 30
     assert merged == expected, "the first part ends with a chunk, so all batches are equal"
     assert main(["merge", one, out, "--out", str(tmp_path / "no")]) == 1
     assert "the pairs of one.tsv would count twice" in capsys.readouterr().err
