@@ -21,7 +21,7 @@ from transformer.training.replay import REPLAY_FILE
 SHORT = ToySettings(vocabulary=5, length=6, d_model=16, num_layers=1, num_heads=2, max_updates=3)
 LONG = replace(SHORT, vocabulary=26, length=20, goal=1.0, max_updates=5000)
 IDLE = [sys.executable, "-S", "-c", "import time; time.sleep(600)"]
-HOSTILE = ["", "../../etc", "/etc/passwd", ".", "x" * 100_000, "\x00", "a,b", "%2e%2e", "output"]
+HOSTILE = ["", "../../etc", "/etc/passwd", ".", "x" * 100_000, "\x00", "output"]
 
 
 class Clock:
@@ -57,24 +57,36 @@ def idle(monkeypatch) -> None:
     monkeypatch.setattr(module.subprocess, "Popen", lambda command, **options: popen(IDLE, **options))
 
 
+def refuse(*arguments, **options):
+    raise OSError(28, "No space left on device")
+
+
 def processes(jobs: Jobs) -> list:
     return [job.process for job in jobs._jobs.values() if job.process is not None]
 
 
-def test_a_job_runs_to_its_end_while_the_next_one_waits_in_line():
+def test_a_job_runs_to_its_end_and_a_damaged_replay_does_not_hide_the_one_before():
     with running() as jobs:
-        (first,), (second,) = jobs.submit(SHORT), jobs.submit(replace(SHORT, task="sort"))
+        first, second = jobs.submit(SHORT, replace(SHORT, task="sort"))
         assert jobs.look(first).state == "running" and jobs.look(first).active
         waiting = jobs.look(second)
         assert (waiting.state, waiting.position, waiting.status, waiting.replay) == ("waiting", 1, None, None)
-        until(lambda: jobs.look(first).state == "done")
-        until(lambda: jobs.look(second).state == "done")
         for name, task in ((first, "reverse"), (second, "sort")):
+            until(lambda name=name: jobs.look(name).state == "done")
             view = jobs.look(name)
             assert view.settings.task == task and not view.active and view.position == 0
             assert (view.status.end, view.status.update) == ("limit", 3)
             assert view.replay.steps.tolist() == [0, 3]
         until(lambda: all(process.poll() == 0 for process in processes(jobs)))
+        path = jobs._jobs[first].folder / REPLAY_FILE
+        for content in (path.read_bytes()[:999], b"", b"no replay"):
+            path.write_bytes(content)
+            assert jobs.look(first).replay.steps.tolist() == [0, 3]
+        path.unlink()
+        assert jobs.look(first).replay.steps.tolist() == [0, 3]
+        for content in (b'{"update": 3', b"[]", b'{"other": 1}', b"\xff\xfe", b"null"):
+            (jobs._jobs[first].folder / STATUS_FILE).write_bytes(content)
+            assert jobs.look(first).status is None and jobs.look(first).state == "done"
 
 
 def test_never_more_run_than_may_and_the_line_moves_up(idle):
@@ -97,20 +109,18 @@ def test_a_stopped_job_keeps_what_it_has():
     with running() as jobs:
         (name,) = jobs.submit(LONG)
         until(lambda: (status := jobs.look(name).status) and status.update > 0)
-        jobs.stop(name)
-        view = jobs.look(name)
-        assert view.state == "stopped" and view.status.end == "" and view.replay.steps[0] == 0
-        (process,) = processes(jobs)
-        until(lambda: process.poll() is not None)
-        jobs.stop(name)
-        assert jobs.look(name).state == "stopped"
+        for _ in range(2):
+            jobs.stop(name)
+            view = jobs.look(name)
+            assert view.state == "stopped" and view.status.end == "" and view.replay.steps[0] == 0
+        until(lambda: processes(jobs)[0].poll() is not None)
 
 
-def test_a_job_that_nobody_looks_at_is_ended_and_its_result_goes_in_time(idle, own_folder):
+def test_a_job_that_nobody_looks_at_is_ended_and_its_result_goes_in_time(idle):
     clock = Clock()
     with running(clock=clock) as jobs:
         watched, left, waiting = jobs.submit(LONG, LONG, LONG)
-        jobs.leave(watched), jobs.leave("unknown")
+        jobs.leave(watched)
         clock.now += 4
         jobs.look(watched)  # by another user in time
         clock.now += 4
@@ -120,13 +130,11 @@ def test_a_job_that_nobody_looks_at_is_ended_and_its_result_goes_in_time(idle, o
             clock.now += 60
             assert jobs.look(watched).state == "running"
             jobs.tick()
-        assert jobs.look(watched).state == "running"
         assert jobs.look(left).state == jobs.look(waiting).state == "left"
         clock.now += 76
         jobs.tick()
         assert jobs.look(watched).state == "left"
-        (process,) = processes(jobs)
-        until(lambda: process.poll() is not None)
+        until(lambda: processes(jobs)[0].poll() is not None)
         clock.now += 1799
         jobs.tick()
         assert folder.is_dir() and jobs.look(watched).state == "left", "a look keeps it for half an hour more"
@@ -136,32 +144,15 @@ def test_a_job_that_nobody_looks_at_is_ended_and_its_result_goes_in_time(idle, o
         assert not folder.exists()
 
 
-@pytest.mark.parametrize("name", HOSTILE)
-def test_an_unknown_name_has_no_job(name, idle):
+def test_an_unknown_name_has_no_job(idle):
     with running() as jobs:
         (known,) = jobs.submit(LONG)
-        assert jobs.look(name) is None and len(known) == 12 and known.replace("-", "").replace("_", "").isalnum()
-        jobs.stop(name)
-        jobs.leave(name)
+        assert len(known) == 12 and known.replace("-", "").replace("_", "").isalnum()
+        for name in HOSTILE:
+            jobs.stop(name)
+            jobs.leave(name)
+            assert jobs.look(name) is None
         assert [job.state for job in jobs._jobs.values()] == ["running"]
-
-
-def test_a_replay_that_is_half_there_does_not_hide_the_one_before():
-    with running() as jobs:
-        (name,) = jobs.submit(SHORT)
-        until(lambda: jobs.look(name).state == "done")
-        path = jobs._jobs[name].folder / REPLAY_FILE
-        whole = path.read_bytes()
-        for content in (whole[: len(whole) // 2], b"", b"no replay"):
-            path.write_bytes(content)
-            assert jobs.look(name).replay.steps.tolist() == [0, 3]
-        path.unlink()
-        assert jobs.look(name).replay.steps.tolist() == [0, 3]
-        for content in (b"", b'{"update": 3', b"[]", b'{"other": 1}', b"\xff\xfe", b"null"):
-            (jobs._jobs[name].folder / STATUS_FILE).write_bytes(content)
-            assert jobs.look(name).status is None and jobs.look(name).state == "done"
-        jobs._jobs[name].forget_replay()
-        assert jobs.look(name).replay is None
 
 
 def test_a_training_ends_with_the_server_that_was_killed_before_it_had_begun(tmp_path):
@@ -180,28 +171,20 @@ def test_a_training_ends_with_the_server_that_was_killed_before_it_had_begun(tmp
 
 
 def test_a_full_line_or_disk_takes_no_training_of_a_request(idle, monkeypatch):
-    def refuse(*arguments, **options):
-        raise OSError(28, "No space left on device")
-
     with running() as jobs:
         jobs._folder.rmdir()  # as a system may that cleans up
-        jobs.submit(*[LONG] * (module.MOST_WAITING - 1))
-        jobs.submit(LONG)
+        jobs.submit(*[LONG] * module.MOST_WAITING)
         until(lambda: sum(job.state == "waiting" for job in jobs._jobs.values()) == module.MOST_WAITING - 1)
-        before = len(jobs._jobs)
         with pytest.raises(BusyError, match="59 trainings are waiting already; please try again"):
             jobs.submit(LONG, LONG)
         with monkeypatch.context() as patched, pytest.raises(BusyError, match="no room"):
             patched.setattr(Path, "mkdir", refuse)
             jobs.submit(SHORT)
-        assert len(jobs._jobs) == before == len(list(jobs._folder.iterdir()))
+        assert len(jobs._jobs) == module.MOST_WAITING == len(list(jobs._folder.iterdir()))
         jobs.submit(LONG)
 
 
 def test_a_process_that_fails_or_cannot_start_is_a_failed_job_with_a_line_in_the_log(monkeypatch, caplog):
-    def refuse(*arguments, **options):
-        raise OSError(11, "Resource temporarily unavailable")
-
     monkeypatch.setattr(module, "asdict", lambda settings: {"no_such_option": 1})
     with running() as jobs:
         (name,) = jobs.submit(SHORT)
