@@ -45,12 +45,20 @@ def losses():
     return head_importance(MODEL, ONE, NEXT)
 
 
-def mean_losses():
-    return type(losses())(**{kind: losses().total(kind) for kind in KINDS}, log_probabilities=0)
+def residuals_patched():
+    return patching_map(MODEL, Question(ONE, OTHER, FED, (7, 11)), "residual", "encoder")
 
 
-def patched(*site):
-    return patching_map(MODEL, Question(ONE, OTHER, FED, (7, 11)), *site)
+def heads_patched():
+    return patching_map(MODEL, Question(ONE, OTHER, FED, (7, 11)), "head", "cross")
+
+
+def gradients():
+    return gradient_times_input(MODEL, ONE, FED, 5)
+
+
+def contributions():
+    return alti(MODEL, ONE, FED)
 
 
 def source_shares():
@@ -61,21 +69,11 @@ def source_shares():
     ("measure", "count", "value", "cell"),
     [
         (losses, 8 * 4 * 4, "loss", lambda table, row: table.of(row.kind)[row.layer, row.head, row.step]),
-        (mean_losses, 8 * 4, "loss", lambda table, row: table.of(row.kind)[row.layer, row.head]),
+        (residuals_patched, 3 * 7, "share", lambda table, row: table.shares[row.layer, row.position]),
+        (heads_patched, 3 * 4, "share", lambda table, row: table.shares[row.layer, row.head]),
+        (gradients, 7 + 4, "value", lambda table, row: getattr(table, row.side)[row.position]),
         (
-            lambda: patched("residual", "encoder"),
-            3 * 7,
-            "share",
-            lambda table, row: table.shares[row.layer, row.position],
-        ),
-        (lambda: patched("head", "cross"), 12, "share", lambda table, row: table.shares[row.layer, row.head]),
-        (
-            lambda: gradient_times_input(MODEL, ONE, FED, 5),
-            *(11, "value", lambda table, row: getattr(table, row.side)[row.position]),
-        ),
-        (
-            lambda: alti(MODEL, ONE, FED),
-            *(2 * 49 + 3 * 16 + 3 * 44, "share"),
+            *(contributions, 2 * 49 + 3 * 16 + 3 * 44, "share"),
             lambda table, row: getattr(table, row.rows_of)[row.layer, row.query, row.key],
         ),
         (source_shares, 6, "share", lambda table, row: getattr(table, row.method.strip("+").lower())[row.step]),
@@ -107,7 +105,7 @@ def test_shares_of_keys_without_content(trace):
     share, content = trace.special_share(), trace.content_only()
     for row in rows_of(share.to_frame(), 8 * 4 * len(SORTS)):
         assert row.share == share.by_kind[row.kind][row.layer, row.head, list(SORTS).index(row.sort)]
-    for row in rows_of(content.to_frame(), sum(np.prod(trace.attention(kind).shape[:3]) for kind in KINDS))[::3]:
+    for row in rows_of(content.to_frame(), sum(np.prod(trace.attention(kind).shape[:3]) for kind in KINDS)):
         weights = content.weights[row.kind][row.layer, row.head, row.query]
         assert (row.largest_key, row.weight) == (weights.argmax(), weights.max())
         assert row.removed == content.removed[row.kind][row.layer, row.head, row.query]
@@ -132,20 +130,18 @@ def test_parts_of_a_logit():
     assert frame.groupby("kind", observed=True).value.sum().to_dict() == pytest.approx(parts.by_kind())
     rows = {(row.kind, row.layer, row.head): row.value for row in rows_of(frame, 3 * 4 * 2 + 3 + 3)}
     assert rows["cross-attention", 2, 3] == parts.cross[2, 3]
-    assert frame[frame.kind == "feed-forward"]["head"].isna().all() and frame[frame.kind == "biases"].layer.isna().all()
 
 
 def test_the_residual_stream_and_its_lens():
     stream = record_residual_stream(MODEL, ONE, FED)
     frame = stream.to_frame()
     rows_of(frame, 7 * (2 + 2 * 2) + 4 * (2 + 3 * 3))
-    for name, stack, token in (("encoder", stream.encoder, 3), ("decoder", stream.decoder, 1)):
-        followed, rows = trajectory(stack, token), frame[(frame["stack"] == name) & (frame.position == token)]
-        layers = [None if np.isnan(layer) else layer for layer in rows.layer]
-        assert list(zip(rows.point, layers, strict=True)) == list(followed.points)
-        for column, values in (("norm", "norms"), ("change", "changes"), ("similarity", "similarities")):
-            np.testing.assert_array_equal(rows[column], getattr(followed, values))
-        np.testing.assert_array_equal(rows.turn, followed.turns)
+    followed, rows = trajectory(stream.decoder, 1), frame[(frame["stack"] == "decoder") & (frame.position == 1)]
+    layers = [None if np.isnan(layer) else layer for layer in rows.layer]
+    assert list(zip(rows.point, layers, strict=True)) == list(followed.points)
+    names = {"norm": "norms", "change": "changes", "similarity": "similarities", "turn": "turns"}
+    for column, values in names.items():
+        np.testing.assert_array_equal(rows[column], getattr(followed, values))
     lens = logit_lens(MODEL, stream, NEXT)
     for row in rows_of(lens.to_frame(), 4 * 4):
         at = row.layer, row.step

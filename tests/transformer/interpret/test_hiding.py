@@ -8,11 +8,7 @@ from transformer.interpret.head_patterns import word_ranges, words_of
 from transformer.interpret.what_if.hiding import hide, translate_without_each
 from transformer.model.attention import causal_mask
 
-SENTENCES = (
-    "The dog is hungry because it has not eaten.",
-    "I can't swim, and I don't want to learn it.",
-    "Machine learning models are trained on large amounts of data.",
-)
+SENTENCE = "I can't swim, and I don't want to learn it."
 
 
 def test_words_and_runs_of_marks_are_ranges_and_special_tokens_are_in_none():
@@ -26,37 +22,31 @@ def test_words_and_runs_of_marks_are_ranges_and_special_tokens_are_in_none():
 
 
 def test_each_translation_is_that_of_decoding_under_the_interventions(shipped):
-    for text in SENTENCES:
-        trace = shipped.trace(text)
-        words = word_ranges(trace.source_tokens)
-        changed = 0
-        for word, hypothesis in zip(words, translate_without_each(shipped.model, trace.source_ids, words), strict=True):
-            alone = shipped.trace(text, interventions=hide(word))
-            assert hypothesis.ids == alone.target_ids
-            assert hypothesis.log_probability == near(alone.log_probability)
-            assert (alone.cross[..., list(word)] == 0).all()
-            changed += hypothesis.ids != trace.target_ids
-        assert changed
+    trace = shipped.trace(SENTENCE)
+    words, changed = word_ranges(trace.source_tokens), 0
+    for word, hypothesis in zip(words, translate_without_each(shipped.model, trace.source_ids, words), strict=True):
+        alone = shipped.trace(SENTENCE, interventions=hide(word))
+        assert hypothesis.ids == alone.target_ids and hypothesis.log_probability == near(alone.log_probability)
+        assert (alone.cross[..., list(word)] == 0).all()
+        changed += hypothesis.ids != trace.target_ids
+    assert changed
 
 
-def test_hiding_is_the_same_as_a_memory_without_these_vectors(shipped):
-    trace, hidden = shipped.trace(SENTENCES[0]), (1, 7)
-    source = torch.tensor([trace.source_ids])
-    target = torch.tensor([trace.decoder_input_ids])
-    visible = [position for position in range(source.shape[1]) if position not in hidden]
-    with torch.inference_mode():
-        memory = shipped.model.encode(source, None)[:, visible]
-        logits = shipped.model.output_projection(
-            shipped.model.decode(target, memory, causal_mask(target.shape[1]), None)
-        )[0]
-    expected = logits.log_softmax(-1)[range(target.shape[1]), list(trace.target_ids)]
-    replayed = shipped.trace(SENTENCES[0], target=trace.target_ids, interventions=hide(hidden))
-    assert torch.tensor(replayed.log_probabilities) == near(expected.double())
+@torch.inference_mode()
+def test_hiding_is_the_same_as_a_memory_without_these_vectors(translator):
+    hidden, model = (1, 3), translator.model
+    trace = translator.trace("big red dog.", target="rot Hund", interventions=hide(hidden))
+    fed = torch.tensor([trace.decoder_input_ids])
+    visible = [position for position in range(len(trace.source_ids)) if position not in hidden]
+    memory = model.encode(torch.tensor([trace.source_ids]), None)[:, visible]
+    logits = model.output_projection(model.decode(fed, memory, causal_mask(fed.shape[1]), None))[0]
+    expected = logits.log_softmax(-1)[range(fed.shape[1]), list(trace.target_ids)]
+    assert torch.tensor(trace.log_probabilities) == near(expected.double())
 
 
-def test_unknown_positions_and_all_of_a_source_cannot_be_hidden(shipped):
-    source = shipped.trace("Yes.").source_ids
+def test_unknown_positions_and_all_of_a_source_cannot_be_hidden(translator):
+    source = [5, 6, 3]
     for positions in ([len(source)], [-1], range(len(source))):
         with pytest.raises(ValueError, match="cannot hide"):
-            translate_without_each(shipped.model, source, [positions])
-    assert translate_without_each(shipped.model, source, []) == []
+            translate_without_each(translator.model, source, [positions])
+    assert translate_without_each(translator.model, source, []) == []

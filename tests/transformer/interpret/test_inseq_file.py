@@ -20,8 +20,8 @@ def tensor(text: str) -> np.ndarray:
     return load(base64.b64decode(text))["attribution"].transpose(2, 3, 1, 0)
 
 
-def test_inseqs_layout_holds_the_traces_numbers(shipped, tmp_path):
-    trace, path = shipped.trace("I love my teacher."), tmp_path / "out.json"
+def test_inseqs_layout_holds_the_traces_numbers(translator, tmp_path):
+    trace, path = translator.trace("big red dog.", target="rot Hund"), tmp_path / "out.json"
     trace.to_inseq(path)
     stored = json.loads(path.read_text("utf-8"))
     assert stored["__instance_type__"] == ["inseq.data.attribution", "FeatureAttributionOutput"]

@@ -79,19 +79,16 @@ def test_the_lens_projects_every_layer_by_itself(norm):
 @pytest.mark.parametrize("norm", ["pre", "post"])
 def test_the_trajectory_goes_through_every_sublayer(norm):
     stack = record_residual_stream(small_model(3, norm=norm), SOURCE, FED).decoder
-    followed = trajectory(stack, 2)
-    end = [("norm", None)] if norm == "pre" else []
+    followed, end = trajectory(stack, 2), [("norm", None)] * (norm == "pre")
     names = [(name, layer) for layer in range(3) for name in ("self_attention", "cross_attention", "feed_forward")]
     assert list(followed.points) == [("embedding", None), ("positions", None), *names, *end]
-    afters = [block.after[2] for block in stack.sublayers]
-    vectors = np.stack([stack.embedded[2], stack.start[2], *afters, *([stack.end[2]] if end else [])])
-    assert followed.norms == near(np.linalg.norm(vectors, axis=1))
-    assert np.isnan(followed.changes[0])
-    changes = [block.change[2] for block in stack.sublayers]
-    assert followed.changes[1:11] == near(np.linalg.norm([stack.start[2] - stack.embedded[2], *changes], axis=1))
-    first, before = torch.tensor(vectors[:1]), torch.tensor(vectors[[0, *range(len(vectors) - 1)]])
-    assert followed.similarities == near(F.cosine_similarity(torch.tensor(vectors), first))
-    assert followed.turns == near(F.cosine_similarity(torch.tensor(vectors), before))
+    afters = [stack.embedded, stack.start, *(block.after for block in stack.sublayers), *[stack.end] * len(end)]
+    vectors = torch.tensor(np.stack(afters)[:, 2])
+    assert followed.norms == near(vectors.norm(dim=1))
+    changes = np.stack([stack.start - stack.embedded, *(block.change for block in stack.sublayers)])[:, 2]
+    assert np.isnan(followed.changes[0]) and followed.changes[1:11] == near(np.linalg.norm(changes, axis=1))
+    assert followed.similarities == near(F.cosine_similarity(vectors, vectors[:1]))
+    assert followed.turns[1:] == near(F.cosine_similarity(vectors[1:], vectors[:-1]))
     for token in (-1, len(FED)):
         with pytest.raises(ValueError, match="token"):
             trajectory(stack, token)
