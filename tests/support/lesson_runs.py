@@ -55,13 +55,25 @@ def outcome_of(run: Run, measure: str, **arguments: str | int) -> Answer | str:
         return str(undecided)
 
 
-def decided(checkpoint: str, measure: str, *more: str, least: int = 2, **arguments: str | int) -> list:
-    """Return all sentences, and some more, that decide a measure, as pairs of a run and its answer."""
-    runs = [run_of(checkpoint, text) for text in (*SENTENCES, *more)]
-    answers = [(run, outcome_of(run, measure, **arguments)) for run in runs]
-    decided = [(run, answer) for run, answer in answers if isinstance(answer, Answer)]
-    assert len(decided) >= least, answers
-    return decided
+def decided(measure: str, *more: str, most: int = 4, **arguments: str | int) -> list[tuple[Run, Answer]]:
+    """Return the first runs of the sentences, and of some more, that decide a measure, with their answers.
+
+    The languages take turns.
+    """
+    found: list[tuple[Run, Answer]] = []
+    for at, text in enumerate((*SENTENCES, *more)):
+        run = run_of(LANGUAGES[at % 2], text)
+        answer = outcome_of(run, measure, **arguments)
+        found += [(run, answer)] if isinstance(answer, Answer) else []
+        if len(found) == most:
+            break
+    assert found, measure
+    return found
+
+
+def again(run: Run, measure: str, **address: str) -> Answer | str:
+    """Return a measure's outcome for the same sentence and checkpoint at another address."""
+    return outcome_of(run_of(run.request.checkpoint.name, run.request.text, **address), measure)
 
 
 def numbers_of(answer: Answer) -> dict[str, float]:

@@ -12,6 +12,7 @@ from support.head_rows import word
 from support.lesson_runs import (
     LANGUAGES,
     SENTENCES,
+    again,
     decided,
     named,
     numbers_of,
@@ -21,7 +22,7 @@ from support.lesson_runs import (
     run_of,
     softmax,
 )
-from support.models import LIKE_T5, small_config
+from support.models import small_config
 from support.pages import components, open_page
 from support.traces import CHECKPOINTS
 
@@ -38,7 +39,6 @@ from transformer.interpret.what_if.intervention import Zero
 from transformer.model.head_ref import HeadRef
 from transformer.model.transformer import Transformer
 
-BOTH = pytest.mark.parametrize("checkpoint", LANGUAGES)
 ALL = pytest.mark.parametrize("checkpoint", [*LANGUAGES, "reverse"])
 TOKENS = range(1, 4)
 NEAR = 0.1
@@ -133,45 +133,33 @@ def test_masking_the_key_that_is_read_most_is_done_by_the_address_of_this_exampl
             weights = small_example(seed, open_to)["weights"][token - 1]
             masked = toy(address=address | {"toy_flipped": masks}, **arguments)
             assert masked.done == (weights.argmax() == target)
-        solved = address | {"toy_flipped": answer.names["flipped"]}
-        open_to = np.array([digit == "0" for digit in solved["toy_flipped"]]).reshape(3, 3)
-        shown = [
-            float(each) for each in re.findall(r"(?<= )(?:\d\.\d\d|0)(?=[,.])", toy(address=solved, **arguments).truth)
-        ]
-        assert shown == pytest.approx(list(small_example(seed, open_to)["weights"][token - 1]), abs=0.0051)
-        for changes in ({"toy_tokens": "4"}, {"toy_mask": "causal"}, {"toy_block_seed": str(seed % 20 + 1)}):
-            assert not toy(address=solved | changes, **arguments).done
-        for strange in ("", "0" * 8, "2" * 9, "1" * 9):
-            assert not toy(address=address | {"toy_flipped": strange}, **arguments).done
+            if masks == answer.names["flipped"]:
+                shown = map(float, re.findall(r"(?<= )(?:\d\.\d\d|0)(?=[,.])", masked.truth))
+                assert list(shown) == pytest.approx(list(weights), abs=0.0051)
+        solved = {"toy_flipped": answer.names["flipped"]}
+        others = {"toy_tokens": "4"}, {"toy_mask": "causal"}, {"toy_block_seed": str(seed % 20 + 1)}
+        strange = ({"toy_flipped": each} for each in ("", "0" * 8, "2" * 9, "1" * 9))
+        assert not any(toy(address=address | solved | each, **arguments).done for each in (*others, *strange))
     assert done >= 8
 
 
-@pytest.mark.parametrize(
-    ("measure", "arguments"),
-    [
-        *[("toy_best_key", {"seed": seed, "token": token}) for seed, token in ((0, 1), (21, 1), (1, 0), (1, 4))],
-        ("toy_masked", {"seed": -1, "token": 1}),
-        ("toy_output", {"seed": 1, "token": 1, "dimension": 5}),
-        *[
-            ("toy_projection", {"seed": 1, "token": 1, "dimension": at, "of": of})
-            for at, of in ((0, "key"), (1, "mask"))
-        ],
-        *[("spread_growth", {"seed": 1, "factor": factor}) for factor in (0, 1, 3, -2, 10**9)],
-        *[("typical_gradient", {"seed": seed}) for seed in (0, -1, 100)],
-        *[
-            ("rotation_angle", {"pair": at, "position": 5, "offset": by})
-            for at, by in ((200, 3), (100, 1), (4, 500), (0, 50))
-        ],
-    ],
-)
-def test_arguments_of_no_example_are_undecided(measure, arguments):
-    assert isinstance(toy(measure, **arguments), str)
+def test_arguments_of_no_example_are_undecided():
+    for seed, token in ((0, 1), (21, 1), (1, 0), (1, 4)):
+        assert isinstance(toy("toy_best_key", seed=seed, token=token), str)
+    assert isinstance(toy("toy_masked", seed=-1, token=1), str)
+    for at, of in ((0, "key"), (5, "key"), (1, "mask")):
+        assert isinstance(toy("toy_projection", seed=1, token=1, dimension=at, of=of), str)
+    for factor in (0, 1, 3, -2, 10**9):
+        assert isinstance(toy("spread_growth", seed=1, factor=factor), str)
+    for seed in (0, -1, 100):
+        assert isinstance(toy("typical_gradient", seed=seed), str)
+    for at, by in ((200, 3), (100, 1), (4, 500), (0, 50)):
+        assert isinstance(toy("rotation_angle", pair=at, position=5, offset=by), str)
 
 
-@BOTH
 @pytest.mark.parametrize("kind", ["cross", "encoder", "decoder"])
-def test_the_best_key_of_the_model_has_the_largest_product_by_hand(checkpoint, kind):
-    for run, answer in decided(checkpoint, "best_key", kind=kind):
+def test_the_best_key_of_the_model_has_the_largest_product_by_hand(kind):
+    for run, answer in decided("best_key", kind=kind):
         trace, names = run.trace, answer.names
         stages = model_of(run).stages[kind, names["layer"]]
         head, row = names["head"], names["query"]
@@ -212,9 +200,8 @@ def probabilities(run: Run) -> tuple[np.ndarray, np.ndarray]:
     return with_mask[range(len(ids)), ids], without[range(len(ids)), ids]
 
 
-@BOTH
-def test_a_row_may_read_its_own_token_and_all_before(checkpoint):
-    for run, answer in decided(checkpoint, "open_cells"):
+def test_a_row_may_read_its_own_token_and_all_before():
+    for run, answer in decided("open_cells"):
         tokens, row = run.trace.decoder_input_tokens, answer.names["row"]
         open_to = model_of(run).stages["decoder", 0]["weights"].sum(axis=0)[row] > 0
         assert right_of(answer) == str(open_to.sum()) and len(answer.options) == 4
@@ -222,14 +209,13 @@ def test_a_row_may_read_its_own_token_and_all_before(checkpoint):
         assert answer.names["dimension"] == answer.names["head"] * D_K
 
 
-@BOTH
-def test_probabilities_without_the_mask_are_those_of_the_model_by_hand(checkpoint):
-    for run, answer in decided(checkpoint, "leak_effect"):
+def test_probabilities_without_the_mask_are_those_of_the_model_by_hand():
+    for run, answer in decided("leak_effect"):
         before, after = probabilities(run)
         means = answer.names["with_mask"], answer.names["without_mask"]
         assert means == pytest.approx((before.mean(), after.mean()), abs=1e-3) and abs(means[0] - means[1]) > 0.05
         assert right_of(answer) == ("rise" if after.mean() > before.mean() else "fall")
-    for run, answer in decided(checkpoint, "leak_spared"):
+    for run, answer in decided("leak_spared"):
         before, after = probabilities(run)
         losses = numbers_of(answer)
         assert losses == pytest.approx({name: (before - after)[int(name) - 1] for name in losses}, abs=2e-3)
@@ -238,9 +224,8 @@ def test_probabilities_without_the_mask_are_those_of_the_model_by_hand(checkpoin
         assert answer.names["token"] == named(run.trace.target_tokens)[-1]
 
 
-@BOTH
-def test_a_row_predicts_the_token_after_the_one_that_it_is_fed(checkpoint):
-    for run, answer in decided(checkpoint, "shifted_row"):
+def test_a_row_predicts_the_token_after_the_one_that_it_is_fed():
+    for run, answer in decided("shifted_row"):
         written = named([run.translator.tokenizer.piece_text(each) for each in run.trace.target_ids])
         at = written.index(answer.names["fed"])
         assert written.count(answer.names["fed"]) == 1 and right_of(answer) == written[at + 1]
@@ -277,9 +262,8 @@ def largest(stages: dict[str, np.ndarray], head: int, kind: str) -> tuple[np.nda
     return softmax(products).max(axis=1), softmax(products / np.sqrt(D_K)).max(axis=1)
 
 
-@BOTH
-def test_a_row_without_the_division_has_the_largest_weight_of_its_products_softmax(checkpoint):
-    for run, answer in decided(checkpoint, "row_without_root", kind="cross"):
+def test_a_row_without_the_division_has_the_largest_weight_of_its_products_softmax():
+    for run, answer in decided("row_without_root", kind="cross"):
         layer, head, row = (answer.names[name] for name in ("layer", "head", "query"))
         stages = model_of(run).stages["cross", layer]
         without, divided = largest(stages, head, "cross")
@@ -290,9 +274,8 @@ def test_a_row_without_the_division_has_the_largest_weight_of_its_products_softm
         assert answer.names["word"] == named(run.trace.target_tokens)[row]
 
 
-@BOTH
-def test_a_quiet_head_is_one_with_a_small_rise(checkpoint):
-    run, answer = decided(checkpoint, "quiet_head", TEXT, least=3)[-1]
+def test_a_quiet_head_is_one_with_a_small_rise():
+    ((run, answer),) = decided("quiet_head", TEXT, most=1)
     model, rises = model_of(run), {}
     for (kind, layer), stages in model.stages.items():
         for head in range(8):
@@ -304,12 +287,12 @@ def test_a_quiet_head_is_one_with_a_small_rise(checkpoint):
     assert rises[quiet] == pytest.approx(min(rises.values()), abs=1e-4) and not answer.done
     assert rises[HeadRef("cross", names["layer"], names["head"])] == pytest.approx(loud, abs=1e-4)
     for head, rise in rises.items():
-        shown = outcome_of(run_of(checkpoint, run.request.text, head=head.address), "quiet_head")
+        shown = again(run, "quiet_head", head=head.address)
         assert abs(rise - 0.05) < 1e-3 or shown.done == (rise < 0.05)
         words = "less than 1" if rise < 0.005 else f"{100 * rise:.0f}"
         assert f"by {words} percentage point" in shown.truth or abs(rise * 100 % 1 - 0.5) < 0.05
     for address in (f"{quiet.kind}.all.1", f"{quiet.kind}.1.0", f"{quiet.kind}.99.1", "x.1.1", str(quiet.kind), ""):
-        assert not outcome_of(run_of(checkpoint, run.request.text, head=address), "quiet_head").done
+        assert not again(run, "quiet_head", head=address).done
 
 
 def parts_of(run: Run, names):
@@ -319,10 +302,9 @@ def parts_of(run: Run, names):
     return explain_score(run.translator, run.trace, *cell, against=names["against"])
 
 
-@BOTH
 @pytest.mark.parametrize("side", ["query", "key"])
-def test_the_part_that_carries_the_lead_has_the_largest_sum_of_products(checkpoint, side):
-    for run, answer in decided(checkpoint, "part_of_lead", side=side, least=1):
+def test_the_part_that_carries_the_lead_has_the_largest_sum_of_products(side):
+    for run, answer in decided("part_of_lead", side=side):
         frame, head = parts_of(run, answer.names).to_frame(), answer.names["cell_head"]
         frame = frame[~frame[f"{side}_kind"].isin(["biases", "relative position"])]
         sums = frame.groupby([f"{side}_kind", f"{side}_layer"], dropna=False)["value"].sum()
@@ -332,23 +314,21 @@ def test_the_part_that_carries_the_lead_has_the_largest_sum_of_products(checkpoi
         assert [answer.names["key"], answer.names["against"]] == list(order[:2])
 
 
-@BOTH
-def test_the_row_without_the_part_is_that_of_a_run_without_the_head(checkpoint):
-    for run, answer in decided(checkpoint, "row_without_part"):
+def test_the_row_without_the_part_is_that_of_a_run_without_the_head():
+    for run, answer in decided("row_without_part"):
         removed, head, trace = answer.names["removed"], answer.names["cell_head"], run.trace
         under = run.translator.trace(trace.source_text, target=trace.target_ids, interventions=[Zero.of(removed)])
         before, after = (each.cross[head.layer, head.head, answer.names["row"]] for each in (trace, under))
         outcome = "kept" if after[answer.names["key"]] >= 0.75 * before[answer.names["key"]] else "less"
         assert right_of(answer) == (outcome if after.argmax() == answer.names["key"] else "other")
-    for _, answer in decided(checkpoint, "predicted_or_run"):
+    for _, answer in decided("predicted_or_run"):
         gap = number(answer.names["run"]) - number(answer.names["predicted"])
         assert abs(gap) > 0.03 or right_of(answer) == "alike"
         assert abs(gap) < 0.07 or right_of(answer) == ("higher" if gap > 0 else "lower")
 
 
-@BOTH
-def test_the_head_that_rests_most_gives_most_to_the_end(checkpoint):
-    for run, answer in decided(checkpoint, "resting_head"):
+def test_the_head_that_rests_most_gives_most_to_the_end():
+    for run, answer in decided("resting_head"):
         shares, heads = run.trace.cross[..., -1].astype(float).mean(axis=-1), map(HeadRef.parse, numbers_of(answer))
         assert numbers_of(answer) == pytest.approx(
             {head.address: shares[head.layer, head.head] for head in heads}, abs=1e-5
@@ -364,13 +344,12 @@ def waves(length: int, d_model: int) -> np.ndarray:
     return np.stack([np.sin(angles), np.cos(angles)], axis=-1).reshape(length, d_model)
 
 
-@BOTH
-def test_both_orders_are_one_to_an_encoder_without_positions(checkpoint, monkeypatch):
-    blind = Translator.load(CHECKPOINTS / checkpoint, "cpu")
-    entry = blind.model.encoder_input
-    entry.positions = copy.deepcopy(entry.positions)  # which it shares with the decoder
-    entry.positions.table.zero_()
-    for run, answer in decided(checkpoint, "translated_without_positions"):
+def test_both_orders_are_one_to_an_encoder_without_positions(monkeypatch):
+    for run, answer in decided("translated_without_positions", most=2):
+        blind = Translator.load(CHECKPOINTS / run.request.checkpoint.name, "cpu")
+        entry = blind.model.encoder_input
+        entry.positions = copy.deepcopy(entry.positions)  # which it shares with the decoder
+        entry.positions.table.zero_()
         first, *words, last = run.request.text[:-1].split()
         texts = [run.request.text, " ".join([last, *words, first]) + run.request.text[-1]]
         assert [answer.names["first"], answer.names["second"]] == texts
@@ -384,46 +363,38 @@ def test_both_orders_are_one_to_an_encoder_without_positions(checkpoint, monkeyp
         monkeypatch.setattr(measures, "translation_without_positions", translate)
         assert right_of(order.translated_without_positions(run)) == outcome
     for text in ("Stop.", "Tom Tom", "?"):
-        assert isinstance(outcome_of(run_of(checkpoint, text), "translated_without_positions"), str)
+        assert isinstance(outcome_of(run_of("en-de", text), "translated_without_positions"), str)
 
 
-@BOTH
-def test_a_position_is_as_long_as_the_root_of_its_pairs_and_copies_are_as_far_apart(checkpoint):
-    for run, answer in decided(checkpoint, "position_length"):
+def test_a_position_is_as_long_as_the_root_of_its_pairs_and_copies_are_as_far_apart():
+    for run, answer in decided("position_length"):
         model, d_model = run.translator.model, run.translator.model.config.d_model
         rows = model.encoder_input.embedding.weight[list(run.trace.source_ids)].detach().numpy() * d_model**0.5
         lengths, position = np.linalg.norm(rows, axis=1), (d_model / 2) ** 0.5
         assert answer.value == pytest.approx(position, rel=1e-5) and answer.names["pairs"] == d_model // 2
         assert f"{(lengths > position).sum()} of {len(rows)} are longer" in answer.truth
         assert f"from {lengths.min():.1f} to {lengths.max():.1f}" in answer.truth
-    for text in ("The old man saw the old dog.", "He said that he knew that man.", "I know that you know him."):
-        run = run_of(checkpoint, text)
-        answer = outcome_of(run, "copies_apart")
+    for run, answer in decided("copies_apart", "The old man saw the old dog.", "I know that you know him."):
         first, second = answer.names["first"], answer.names["second"]
         assert run.trace.source_tokens[first] == run.trace.source_tokens[second] == answer.names["word"]
-        one, other = waves(second + 1, d_model)[[first, second]]
+        one, other = waves(second + 1, run.translator.model.config.d_model)[[first, second]]
         assert right_of(answer) == "positions" and f"{np.linalg.norm(one - other):.2f}" in answer.truth
 
 
 @pytest.mark.parametrize("positions", ["none", "relative"])
-def test_a_model_without_sines_has_no_question_about_them(tmp_path, tokenizer, positions):
-    changes = {"positions": "none"} if positions == "none" else {**LIKE_T5["t5-1.0"], "begin_id": 2}
-    model = Transformer(small_config(vocab_size=len(tokenizer), **changes))
+def test_a_model_without_sines_has_no_question_about_them_and_one_with_a_bias_none_about_the_division(
+    tmp_path, tokenizer, positions
+):
+    changes = {"relative_buckets": 8, "relative_distance": 11} if positions == "relative" else {}
+    model = Transformer(small_config(vocab_size=len(tokenizer), positions=positions, **changes))
     save_checkpoint(tmp_path / "small", Checkpoint(model, tokenizer, {}, []))
     run = run_in(tmp_path / "small", "red dog red.")
     for name in ("position_length", "most_alike", "turned_around", "translated_without_positions"):
         assert isinstance(outcome_of(run, name), str)
-    copies = outcome_of(run, "copies_apart")
-    assert isinstance(copies, str) if positions == "relative" else right_of(copies) == "not"
-
-
-def test_a_model_with_a_bias_has_no_question_about_the_division(tmp_path, tokenizer):
-    changes = {"relative_buckets": 8, "relative_distance": 11}
-    model = Transformer(small_config(vocab_size=len(tokenizer), positions="relative", **changes))
-    for relative in (model.encoder_relative, model.decoder_relative):
-        relative.table.data.normal_(std=3.0)
-    save_checkpoint(tmp_path / "relative", Checkpoint(model, tokenizer, {}, []))
-    run = run_in(tmp_path / "relative", "red dog red.")
+    if positions == "none":
+        assert right_of(outcome_of(run, "copies_apart")) == "not"
+        return
+    assert isinstance(outcome_of(run, "copies_apart"), str)
     for measure, arguments in (("row_without_root", {"kind": "encoder"}), ("quiet_head", {})):
         assert "adds a bias by distance" in outcome_of(run, measure, **arguments)
 
