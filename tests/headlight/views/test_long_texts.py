@@ -76,8 +76,8 @@ def opened(address: str, **more: str):
 
 def sent_by(node) -> int:
     """Return the bytes of an element with its children."""
-    own, children = getattr(node, "proto", None), getattr(node, "children", {}).values()
-    return getattr(own, "ByteSize", int)() + sum(map(sent_by, children))
+    proto, children = getattr(node, "proto", None), getattr(node, "children", {}).values()
+    return getattr(proto, "ByteSize", int)() + sum(map(sent_by, children))
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,12 @@
-"""Atlas and the view of one head through Streamlit's own test runner: numbers, addresses, broken files."""
+"""Atlas and the view of one head through Streamlit's test runner: numbers, addresses, broken files."""
 
 import json
 import shutil
 
 import numpy as np
 import pytest
-from support.pages import ROOT, check_headline, components, open_page, page_text
+from support.pages import ROOT, open_page, page_text, payload
+from support.traces import loaded, trace_of
 
 from headlight.app import results
 from headlight.views.attention.one_head_content import GROUPS, head_payload
@@ -16,7 +17,6 @@ from headlight.views.research.atlas_content import (
     summaries_of_sentence,
     with_error,
 )
-from transformer import Translator
 from transformer.corpus.atlas.atlas import Atlas, Role, find_atlas
 from transformer.corpus.atlas.roles import roles_of
 from transformer.corpus.head_roles import plainest_head
@@ -29,18 +29,13 @@ TEXT = "abc xyz"
 
 
 @pytest.fixture(scope="module")
-def reverse() -> Translator:
-    return Translator.load(FOLDER, "cpu")
+def atlas() -> Atlas:
+    return find_atlas(FOLDER, loaded("reverse").model)
 
 
 @pytest.fixture(scope="module")
-def atlas(reverse) -> Atlas:
-    return find_atlas(FOLDER, reverse.model)
-
-
-@pytest.fixture(scope="module")
-def trace(reverse) -> Trace:
-    return reverse.trace(TEXT)
+def trace() -> Trace:
+    return trace_of("reverse", TEXT)
 
 
 @pytest.fixture
@@ -59,14 +54,8 @@ def head_view(**query: str):
     return open_page("pages/attention.py", **{"checkpoint": "reverse", "text": TEXT, "attention": "one head"} | query)
 
 
-def sent(app) -> dict:
-    """The payload of the finder or the card."""
-    (component,) = components(app)
-    return json.loads(component.proto.json)
-
-
 def test_every_head_is_in_the_finder_with_what_the_atlas_says(atlas):
-    finder = sent(atlas_page())
+    finder = payload(atlas_page())
     entries = atlas.entries()
     assert [(each["kind"], each["layer"], each["head"]) for each in finder["heads"]] == [
         (each.kind, each.layer, each.head) for each in entries
@@ -79,24 +68,23 @@ def test_every_head_is_in_the_finder_with_what_the_atlas_says(atlas):
     assert {measure["name"] for measure in finder["measures"]} == set(finder["values"])
 
 
-def test_both_begin_with_the_default_head_and_show_the_one_of_the_address(reverse, atlas, trace):
-    layer, head = plainest_head(trace, "cross", roles_of(atlas))
-    assert sent(atlas_page())["chosen"]["head"] == f"cross.{layer + 1}.{head + 1}"
-    assert sent(head_view())["name"] == f"cross-attention layer {layer + 1}, head {head + 1}"
-    address = {"head": "encoder.2.3"}
-    chosen = sent(atlas_page(x="entropy", **address))["chosen"]
+def test_both_begin_with_the_default_head_and_show_the_one_of_the_address(atlas, trace):
+    default = HeadRef("cross", *plainest_head(trace, "cross", roles_of(atlas)))
+    assert payload(atlas_page())["chosen"]["head"] == default.address
+    assert payload(head_view())["name"] == f"cross-attention layer {default.layer + 1}, head {default.head + 1}"
+    chosen = payload(atlas_page(x="entropy", head="encoder.2.3"))["chosen"]
     assert chosen == {"head": "encoder.2.3", "x": "entropy", "y": "confidence"}
-    card = sent(head_view(**address))
+    card = payload(head_view(head="encoder.2.3"))
     assert card["name"] == "encoder self-attention layer 2, head 3"
     first = card["examples"][0]
     assert first["keys"] == first["queries"] == list(trace.source_tokens)
-    dense = np.zeros(len(first["keys"]) * len(first["queries"]))
+    dense = np.zeros(len(first["keys"]) ** 2)
     dense[first["cells"]] = first["weights"]
-    np.testing.assert_allclose(dense.reshape(len(first["queries"]), -1), trace.attention("encoder")[1, 2], atol=0.005)
+    np.testing.assert_allclose(dense.reshape(len(first["keys"]), -1), trace.encoder[1, 2], atol=0.005)
 
 
 def test_the_examples_are_those_of_the_atlas(atlas):
-    card = sent(head_view(head="decoder.1.2"))
+    card = payload(head_view(head="decoder.1.2"))
     entry = atlas.head("decoder", 0, 1)
     assert len(card["examples"]) == 1 + len(entry.examples)
     for shown, example in zip(card["examples"][1:], entry.examples, strict=True):
@@ -113,41 +101,28 @@ def test_without_an_atlas_the_page_says_how_to_make_one_and_shows_the_sentence(c
     (copied / "atlas.json").unlink()
     app = atlas_page(checkpoint="mine")
     assert "headlight atlas --checkpoint checkpoints/mine --pairs PAIRS.tsv --out FOLDER" in page_text(app)
-    finder, card = sent(app), sent(head_view(checkpoint="mine"))
-    assert len(finder["heads"]) == len(summaries_of_sentence(trace)) and set(finder["values"]) == {
-        "confidence",
-        "entropy",
-        "special",
-    }
-    shares = trace.special_share().total("cross")
-    shown = {
-        (each["kind"], each["layer"], each["head"]): value
-        for each, (value, _) in zip(finder["heads"], finder["values"]["special"], strict=True)
-    }
-    assert shown["cross", 0, 1] == pytest.approx(shares[0, 1], abs=1e-4)
+    finder, card = payload(app), payload(head_view(checkpoint="mine"))
+    assert len(finder["heads"]) == len(summaries_of_sentence(trace))
+    assert set(finder["values"]) == {"confidence", "entropy", "special"}
+    heads = [(each["kind"], each["layer"], each["head"]) for each in finder["heads"]]
+    value, _ = finder["values"]["special"][heads.index(("cross", 0, 1))]
+    assert value == pytest.approx(trace.special_share().total("cross")[0, 1], abs=1e-4)
     assert len(card["examples"]) == 1 and not card["groups"] and not card["facts"]
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"version": 1}', b"\xff", b"[" * 100_000, b'{"version": 99}'])
-def test_a_broken_atlas_is_said_and_nothing_else_is_lost(copied, content):
-    (copied / "atlas.json").write_bytes(content)
+@pytest.mark.parametrize("content", [b"{", b'{"version": 1}', b"[" * 100_000, None])
+def test_a_broken_atlas_gets_a_message_and_the_page_shows_the_sentence(copied, content):
+    other = json.loads((copied / "atlas.json").read_bytes())
+    other["provenance"]["weights"] = "0" * 64
+    (copied / "atlas.json").write_bytes(content or json.dumps(other).encode())
     app = atlas_page(checkpoint="mine")
-    assert "atlas.json" in app.warning[0].value.replace("\\", "")
-    assert sent(app)["heads"] and sent(head_view(checkpoint="mine"))["headline"]
-    files = results.checkpoint("mine")
-    assert results.roles(files) is not None, "heads.json still says what the heads do"
+    assert ("atlas.json" if content else "other weights") in app.warning[0].value.replace("\\", "")
+    assert payload(app)["heads"] and payload(head_view(checkpoint="mine"))["headline"]
+    assert results.roles(results.checkpoint("mine")) is not None, "heads.json is read nevertheless"
 
 
-def test_an_atlas_of_other_weights_is_said_to_be_that(copied):
-    content = json.loads((copied / "atlas.json").read_bytes())
-    content["provenance"]["weights"] = "0" * 64
-    (copied / "atlas.json").write_text(json.dumps(content))
-    assert "other weights" in atlas_page(checkpoint="mine").warning[0].value
-
-
-def test_headlines_hold_their_length_and_numbers_are_the_atlas_s(atlas):
+def test_summaries_have_the_numbers_of_the_atlas(atlas):
     for summary in summaries_of_atlas(atlas, None):
-        check_headline(summary.role.headline)
         entry = atlas.head(summary.heads.kind, summary.heads.layer, summary.heads.head)
         role = entry.roles[summary.pattern]
         assert summary.share == role.rows / role.eligible
@@ -169,7 +144,7 @@ def test_the_plainest_pattern_is_the_label_of_most_sentences_else_that_of_most_r
     assert plainest_pattern(roles, sentences)[0] == pattern
 
 
-def test_importance_and_error_rate_are_shown_with_their_errors_where_they_were_measured(atlas, trace):
+def test_importance_and_error_rate_have_their_errors(atlas, trace):
     summary = next(each for each in summaries_of_atlas(atlas, None) if each.heads == HeadRef("cross", 0, 0))
     payload = head_payload(summary.heads, summary.role, trace, atlas, (0.25, 0.03), ("gold", 40))
     importance, error_rate = (each["value"] for each in payload["facts"][:2])

@@ -1,4 +1,4 @@
-"""Early exits on their page: both tables, for numbers made by hand and as a visitor opens them."""
+"""Early exits: the table of translations by hand, and both tables on the page."""
 
 import html
 import re
@@ -33,22 +33,18 @@ def test_the_table_marks_kept_tokens_cuts_what_has_no_end_and_takes_tokens_as_te
     assert endless.count("… and goes on") == 1 and "more" not in endless
 
 
-def view(**query):
-    return open_page("pages/research.py", research="logit lens", **query)
-
-
-def test_both_tables_end_in_the_translation(shipped):
-    text, app = "The dog sleeps.", view(text="The dog sleeps.")
+def test_both_tables_end_in_the_greedy_translation_also_where_sampling_is_chosen(shipped):
+    text = "The dog sleeps."
     trace = shipped.trace(text)
+    app = open_page("pages/research.py", research="logit lens", text=text, decoding="sampling", seed="7")
     bodies = "".join(element.proto.body for element in app.get("html"))
     lens, early = re.findall(r"(?s)<tbody>(.*?)</tbody>", bodies)
     assert lens.count("<tr>") == early.count("<tr>") == 4
     last = re.findall(r'<span class="\w+">(.*?)</span>', early.rpartition("<tr>")[2])
     assert list(map(html.unescape, last)) == shown_tokens(trace.target_tokens)
+    assert "It decodes greedily" in page_text(app)
 
 
-def test_it_is_greedy_instead_of_sampled_and_says_so():
-    assert "It decodes greedily" in page_text(view(decoding="sampling", seed="7"))
-    beam = page_text(view(decoding="beam", beam="3"))
-    assert "greedily" not in beam and "last LayerNorm. Blue" not in beam
-    assert "through the encoder's last LayerNorm. Blue" in page_text(view(checkpoint="reverse", text="abc"))
+def test_the_norm_of_a_pre_norm_model_is_named():
+    app = open_page("pages/research.py", research="logit lens", checkpoint="reverse", text="abc")
+    assert "through the encoder's last LayerNorm. Blue" in page_text(app) and "greedily" not in page_text(app)

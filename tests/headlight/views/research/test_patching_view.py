@@ -1,14 +1,14 @@
-"""Activation patching on its page: names, sentences and the map for numbers made by hand, and what an address asks."""
+"""Activation patching: names and cells of maps by hand, and the page with its address."""
 
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from support.pages import numbers, open_page, page_text, specs, tables
+from support.pages import numbers, open_page, page_text, specs
 
 from headlight.views.research.patching import CellName, candidate_rows
 from transformer.interpret.activations import Predictions
-from transformer.interpret.what_if.patching import PATCHED, Cell, PatchingMap, Question
+from transformer.interpret.what_if.patching import PATCHED, Cell, PatchingMap, Question, question_of
 
 NAMES = ("<s>", "▁a", "▁b", "▁c", "</s>", "<b>")
 QUESTION = Question((1, 2, 1, 4), (1, 3, 1, 4), (0, 2), (2, 5))
@@ -51,7 +51,6 @@ def test_a_source_token_that_differs_has_both_names_and_the_first_row_is_before_
     [
         ([[0, 1.0, 0], [0, 0.6, 0], [0.2, 0.4, 0.1]], (1, 1)),
         ([[0, 0.5, 0], [0.1, 0, 0.2]], (0, 1)),
-        ([[0, 0.6], [0.5, 9.0]], (0, 1)),
         ([[0.1, 0.2], [np.nan, np.nan]], (0, 1)),
         ([[np.nan, np.nan]], (0, 0)),
     ],
@@ -82,53 +81,43 @@ def view(**query):
     return open_page("pages/research.py", research="patching", **query)
 
 
-def test_the_address_chooses_pair_site_and_cell_and_a_cell_that_is_not_there_is_the_first():
+def test_the_address_chooses_pair_site_and_cell_and_an_invalid_cell_is_replaced():
     app = view(minimal_pair="gender", patched="cross heads", patched_row="2", patched_column="5")
-    text = page_text(app)
-    assert "Clean: I love my father. → **Ich liebe meinen Vater.**" in text
-    assert "With cross-attention layer 2, head 5 from the clean run" in text
-    assert app.select_slider(key="patched_row_slider").value == 1
+    assert "Clean: I love my father. → **" in page_text(app)
+    assert "With cross-attention layer 2, head 5 from the clean run" in page_text(app)
     app.select_slider(key="patched_column_slider").set_value(3).run()
     assert "With cross-attention layer 2, head 4 from the clean run" in page_text(app)
     assert app.query_params["patched_column"] == "4"
     app.selectbox(key="patched").set_value("decoder stream").run()
     assert not app.exception and "the decoder's vector at" in page_text(app)
-    far = page_text(view(patched_row="99", patched_column="x"))
-    assert "With the encoder's vector at “child | children” after layer 3 from the clean run" in far
+    assert page_text(view(patched_row="99", patched_column="x")) == page_text(view())
 
 
 @pytest.mark.parametrize("patched", PATCHED)
-def test_whatever_is_patched_has_a_map_of_its_size(patched):
-    app = view(patched=patched)
-    shapes = {"encoder stream": (4, 6), "decoder stream": (4, 3), "cross-attention": (3, 3)}
-    (spec,) = specs(app)
+def test_each_part_has_a_map_of_its_size(patched, shipped):
+    texts = {"clean": "I love my father.", "corrupted": "I love my mother."}
+    question = question_of(*map(shipped.trace, texts.values()))
+    sources, steps = len(question.clean), len(question.fed)
+    shapes = {"encoder stream": (4, sources), "decoder stream": (4, steps), "cross-attention": (3, steps)}
+    (spec,) = specs(view(minimal_pair="your own", patched=patched, **texts))
     assert numbers(spec["data"][0]["z"]).shape == shapes.get(patched, (3, 8))
-    assert "<table>" in tables(app) and ">das" in tables(app)
-
-
-def test_own_sentences_of_other_lengths_are_shown_token_by_token():
-    app = view(minimal_pair="your own", clean="I love my father.", corrupted="I love my old father.")
-    (warning,) = app.warning
-    assert "The sentences have 6 and 7 tokens" in warning.value and not specs(app)
-    pieces = [each.proto.body for each in app.get("html") if "<ol" in each.proto.body]
-    assert [body.count("<li") for body in pieces] == [6, 7] and "old" in pieces[1]
 
 
 @pytest.mark.parametrize(
-    "corrupted, complaint",
-    [("I love my father.", "same translation"), ("x " * 200, "at most 127")],
+    ("corrupted", "complaint"),
+    [
+        ("I love my father.", "same translation"),
+        ("x " * 200, "at most 127"),
+        ("I love my old father.", "only where both have as many"),
+    ],
 )
-def test_what_cannot_be_patched_is_said_in_a_sentence(corrupted, complaint):
+def test_sentences_that_cannot_be_patched_get_a_message(corrupted, complaint):
     app = view(minimal_pair="your own", clean="I love my father.", corrupted=corrupted)
-    text = page_text(app)
     assert not app.error and not specs(app) and app.warning
-    assert "These two sentences cannot be patched. " in text and complaint in text
+    assert "These two sentences cannot be patched. " in page_text(app) and complaint in page_text(app)
 
 
-def test_a_model_without_pairs_begins_with_two_words_exchanged():
+def test_a_model_without_pairs_begins_with_two_exchanged_words():
     app = view(checkpoint="reverse", text="abc def ghi")
-    text = page_text(app)
-    assert "No minimal pairs come with this checkpoint" in text
-    assert "Corrupted: def abc ghi → **ihg cba fed**" in text and len(specs(app)) == 1
-    alone = view(checkpoint="reverse", text="abc")
-    assert "cannot be patched. Both sentences have the same translation" in page_text(alone) and not alone.error
+    assert "No minimal pairs come with this checkpoint" in page_text(app) and len(specs(app)) == 1
+    assert "Corrupted: def abc ghi → **" in page_text(app)

@@ -1,12 +1,12 @@
 """Facts of the replay player: the replay's own numbers."""
 
-import base64
 import dataclasses
 import json
 
 import numpy as np
 import pytest
 from support.models import small_model
+from support.pages import fact_array
 from support.tiny import VOCABULARY
 
 from headlight.views.training.replay_content import attention_maps, focus_of, replay_facts
@@ -33,27 +33,23 @@ def facts_of(replay: TrainingReplay, trajectory: ProbeTrajectory, kind: str, hea
     return replay_facts(replay, trajectory, kind, focus_of(replay, trajectory, kind), heads, NAMES)
 
 
-def decoded(fact: dict) -> np.ndarray:
-    return np.frombuffer(base64.b64decode(fact["base64"]), f"<{np.dtype(fact['dtype']).str[1:]}").reshape(fact["shape"])
-
-
 @pytest.mark.parametrize("kind", AttentionKind)
-def test_weights_travel_to_four_decimals_and_masked_ones_as_nothing(kind, replay):
+def test_weights_are_sent_to_four_decimals_and_masked_ones_as_zero(kind, replay):
     trajectory = replay.trajectories[0]
     facts = json.loads(json.dumps(facts_of(replay, trajectory, kind, [(1, 2)])))
     maps = attention_maps(trajectory, kind)
-    np.testing.assert_allclose(decoded(facts["attention"]) / 65535, np.nan_to_num(maps), atol=1e-5)
-    np.testing.assert_allclose(decoded(facts["focus"]).shape, maps.shape[:3])
+    np.testing.assert_allclose(fact_array(facts["attention"]) / 65535, np.nan_to_num(maps), atol=1e-5)
+    np.testing.assert_allclose(fact_array(facts["focus"]).shape, maps.shape[:3])
     keys = trajectory.decoder_input_tokens if kind == "decoder" else trajectory.source_tokens
     measured = [measure_head(kind, each[1, 2], tuple(keys)).label for each in maps]
     assert [each and each["label"] for each in facts["patterns"]["1.2"]] == measured
 
 
-def test_curves_have_known_numbers_alone_and_texts_are_the_recordings(replay):
+def test_curves_have_finite_numbers_alone_and_texts_are_those_of_the_replay(replay):
     trajectory = replay.trajectories[0]
     facts = facts_of(replay, trajectory, "cross")
-    assert decoded(facts["losses"]).tolist() == [[15, 5], [150, 0.5]]
-    assert decoded(facts["scores"]).tolist() == [[20, 3], [100, 34.5]]
+    assert fact_array(facts["losses"]).tolist() == [[15, 5], [150, 0.5]]
+    assert fact_array(facts["scores"]).tolist() == [[20, 3], [100, 34.5]]
     assert (facts["steps"], facts["outputs"]) == (list(STEPS), list(trajectory.outputs))
     assert facts["languages"] == list(NAMES) and 0 < facts["uniform"] < 1
 
