@@ -64,7 +64,6 @@ def test_json_is_read_like_python_does(text):
         (b"[" * 65 + b"]" * 65, "nested too deep"),
         (b"[" + b"[]," * 2_000_000 + b"[]]", "lists and objects"),
         (b"1" * 5000, "4300 digits"),
-        (b"{", "Expecting"),
     ],
     ids=lambda value: str(value[:12]),
 )
@@ -75,8 +74,7 @@ def test_other_bytes_and_json_that_overflows_are_refused(content, why):
 
 @pytest.mark.parametrize(
     "content",
-    ["x = " + "[" * 65 + "]" * 65, "x = " + "{a = " * 5000, ".".join("a" * 60_000) + " = 1", 'a = "\\ud800"']
-    + ["x = {" + ".".join(["'b'"] * 9000) + " = 1}", "x", "\ufeff", "a = 1" + "\n" * 300_000],
+    ["x = " + "{a = " * 5000, ".".join("a" * 60_000) + " = 1", 'a = "\\ud800"', "a = 1" + "\n" * 300_000],
     ids=lambda content: content[:12],
 )
 def test_other_bytes_and_toml_that_overflows_or_takes_long_are_refused(tmp_path, content):
