@@ -51,16 +51,6 @@ def test_weights_of_another_precision_are_read(checkpoint_folder, dtype):
     assert next(load_checkpoint(checkpoint_folder).model.parameters()).dtype == torch.float32
 
 
-def test_scores_are_added_to_training_json(checkpoint_folder):
-    checkpoint = load_checkpoint(checkpoint_folder)
-    checkpoint.add_score(checkpoint_folder, "test.tsv", "greedy", {"bleu": 10.0})
-    checkpoint.add_score(checkpoint_folder, "test.tsv", "beam 4", {"bleu": 11.0})
-    assert load_checkpoint(checkpoint_folder).training == {
-        "steps": 7,
-        "scores": {"test.tsv greedy": {"bleu": 10.0}, "test.tsv beam 4": {"bleu": 11.0}},
-    }
-
-
 def test_a_failed_write_leaves_the_old_file_and_no_rubbish(tmp_path, monkeypatch):
     path = tmp_path / "file"
     path.write_bytes(b"old")
@@ -111,8 +101,6 @@ def test_a_pickle_in_disguise_is_refused_and_never_run(checkpoint_folder, tmp_pa
         folder = shutil.copytree(checkpoint_folder, tmp_path / f"attack on {name}")
         (folder / name).write_bytes(pickle.dumps(Attack()))
         refusal(folder)
-    torch.save({"a": Attack()}, checkpoint_folder / "model.safetensors")
-    refusal(checkpoint_folder)
     assert not (tmp_path / "owned").exists()
 
 

@@ -1,6 +1,5 @@
 """Gold sets from files: words, links, and refusals."""
 
-import os
 from pathlib import Path
 
 import pytest
@@ -44,9 +43,7 @@ def test_a_set_has_its_words_and_links(tmp_path):
         ("a b", "c", "2-0", r"to word 2 of the source, which has 2 words \(do these links count from 1\?\)"),
         ("a b", "c", "7-0", r"to word 7 of the source, which has 2 words\."),
         ("a", "b", "0:0", "'0:0' is no link such as 3-4"),
-        ("a", "b", "-1-0", "is no link"),
         ("a", "b", "٠-0", "is no link"),
-        ("a", "b", "x" * 10_000, r"'x{40}' is no link"),
         ("a", "b", "0?0", "has no sure link"),
         ("<!DOCTYPE html>\n<html>", "b", "0-0", "source.txt is a web page"),
     ],
@@ -54,15 +51,6 @@ def test_a_set_has_its_words_and_links(tmp_path):
 def test_a_wrong_line_is_named(tmp_path, source, target, links, message):
     with pytest.raises(DataError, match=message):
         read_gold(write(tmp_path / "gold", source, target, links))
-
-
-def test_links_from_one_are_not_from_zero(tmp_path):
-    for links, message in (
-        ("0-1", "'0-1' counts from 0, and links that count from 1 are"),
-        ("3-1", "link to word 3 of"),
-    ):
-        with pytest.raises(DataError, match=message):
-            read_gold(write(tmp_path / "gold", "a b", "b", links), one_based=True)
 
 
 def test_missing_large_and_binary_files_are_refused(tmp_path):
@@ -75,7 +63,7 @@ def test_missing_large_and_binary_files_are_refused(tmp_path):
     (folder / "target.txt").write_bytes(b"b" * (8 * 2**20 + 1))
     with pytest.raises(DataError, match="target.txt cannot be read: it is larger than 8 MB"):
         read_gold(folder)
-    (folder / "target.txt").unlink()
-    os.mkfifo(folder / "target.txt")
-    with pytest.raises(DataError, match="no regular file"):
-        read_gold(folder)
+    (folder / "links.txt").write_text("0-1")
+    (folder / "target.txt").write_text("b")
+    with pytest.raises(DataError, match="'0-1' counts from 0, and links that count from 1 are"):
+        read_gold(folder, one_based=True)

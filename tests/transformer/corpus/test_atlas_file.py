@@ -84,12 +84,11 @@ def test_a_damaged_file_is_refused(atlas, reverse, tmp_path, damage):
         load_atlas(path, reverse.model)
 
 
-def test_other_models_large_files_and_no_json_are_refused(atlas, reverse, shipped, tmp_path):
+def test_other_models_and_large_files_are_refused(atlas, reverse, shipped, tmp_path):
     path = tmp_path / "atlas.json"
-    for content in (b"", b"[" * 100_000, b"[]", to_json(atlas) + b" " * file.MOST_BYTES):
-        path.write_bytes(content)
-        with pytest.raises(CheckpointError, match="cannot be read"):
-            load_atlas(path, reverse.model)
+    path.write_bytes(to_json(atlas) + b" " * file.MOST_BYTES)
+    with pytest.raises(CheckpointError, match="cannot be read"):
+        load_atlas(path, reverse.model)
     save_atlas(path, atlas)
     with pytest.raises(CheckpointError, match="its heads are not those"):
         load_atlas(path, shipped.model)

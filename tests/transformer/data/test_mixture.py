@@ -109,9 +109,7 @@ def test_files_are_named_with_their_weights_relative_to_the_configuration(tmp_pa
     ("line", "message"),
     [
         ('train = [{file = "a.tsv", weight = 0}]', r"weight of a.tsv must be a positive number, .* not 0\.$"),
-        ('train = [{file = "a.tsv", weight = 1e9}]', r"between 0.001 and 1,000, not 1000000000.0\.$"),
         ('train = [{file = "a.tsv", wieght = 2}]', r"Unknown setting 'wieght' in \[data.train\]; choose from file, w"),
-        ("train = [{file = 3}]", r"file must be str, not 3\.$"),
         ('train = ["a.tsv"]', r"`train` in \[data\] must be a file or a list such as"),
         ('trian = "a.tsv"', r"Unknown setting 'trian' in \[data\]; choose from name, .*, train, valid"),
     ],

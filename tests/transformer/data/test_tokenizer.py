@@ -11,19 +11,13 @@ from transformer.errors import CheckpointError, DataError
 
 SETTINGS = settings(deadline=None, derandomize=True, database=None)
 HOSTILE = [
-    "red 🙂 dog",
-    "👩‍👩‍👧 cat",
-    "<b>red</b> & 'dog'",
-    "日本語 und Ελληνικά",
+    "👩‍👩‍👧 日本語 Ελληνικά",
     "old\u200bcat",
-    "\u202ered",
     "red\0dog",
     "ﬁne ½ e\u0301",
-    "red   dog ",
     "\tbig\ttree\n",
-    "red</s>dog <pad> <s>",
+    "red</s>dog <s>",
     "㍿ car",
-    "a" * 300,
 ]
 
 

@@ -69,11 +69,6 @@ def test_cross_attention_with_padding_and_its_gradients_equal_torchs_multihead_a
     assert ours.output.weight.grad == near(theirs.out_proj.weight.grad)
 
 
-def test_num_heads_must_divide_d_model():
-    with pytest.raises(ValueError, match="d_model=10 and num_heads=4"):
-        MultiHeadAttention(10, 4)
-
-
 def test_masks_are_true_on_words_and_on_the_present_and_the_past():
     assert padding_mask(torch.tensor([[5, 6, 0], [7, 0, 0]]), 0).tolist() == [
         [[[True, True, False]]],

@@ -132,13 +132,3 @@ def test_a_stack_with_a_hook_is_run_through_its_modules():
             assert isinstance(decoding_step(model), FusedStep) == (module not in decoder)
             assert decode_ids(model, SOURCES[:1], Greedy()) == expected
         assert calls == [module] * (len(expected[0]) if module in decoder else 1)
-
-
-@torch.inference_mode()
-def test_positions_are_limited():
-    model = made()
-    state = DecodingState(model, SOURCES[:1], 13)
-    for _ in range(12):
-        state.step(torch.tensor([4]))
-    with pytest.raises(ValueError, match="13 positions asked for, the model has 12"):
-        state.step(torch.tensor([4]))

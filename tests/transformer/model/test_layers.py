@@ -25,6 +25,8 @@ def test_positional_encoding_takes_exactly_its_length_and_not_one_more():
     assert encoding(torch.zeros(1, 20, D_MODEL)).shape == (1, 20, D_MODEL)
     with pytest.raises(ValueError, match="21 positions asked for, the model has 20"):
         encoding(torch.zeros(1, 1, D_MODEL), start=20)
+    with pytest.raises(ValueError, match="even"):
+        sinusoidal_positions(10, 7)
 
 
 @pytest.mark.parametrize(("positions", "sign"), [("sinusoidal", -1), ("multiplied", 1), ("none", None)])
@@ -39,11 +41,6 @@ def test_positions_are_the_papers_sines_and_cosines_or_those_of_the_slip_from_a_
     assert sign is not None or not table.any()
     torch.testing.assert_close(encoding(x, start=9), x + table[9:14])
     assert list(encoding.state_dict()) == []
-
-
-def test_sinusoids_need_an_even_d_model():
-    with pytest.raises(ValueError, match="even"):
-        sinusoidal_positions(10, 7)
 
 
 @pytest.mark.parametrize("p", [0.1, 0.3, 0.75])

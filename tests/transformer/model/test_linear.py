@@ -89,25 +89,6 @@ def test_a_weight_of_a_copy_changed_by_an_optimizer_is_used_at_once(projection, 
 SHAPES = [(5, 7, 4, 6), (6, 1, 5, 3)]  # sentences, positions, in, out
 
 
-@pytest.fixture
-def always(monkeypatch):
-    """Let oneDNN have even the smallest products."""
-    monkeypatch.setattr(products, "_FEWEST_PRODUCTS", 1)
-
-
-@pytest.fixture
-def calls(monkeypatch) -> list:
-    """The shapes that oneDNN multiplies."""
-    shapes, original = [], products.onednn_product
-
-    def counted(x, weight, *arguments):
-        shapes.append((tuple(x.shape), tuple(weight.shape)))
-        return original(x, weight, *arguments)
-
-    monkeypatch.setattr(products, "onednn_product", counted)
-    return shapes
-
-
 def make(shape, dtype=torch.float32) -> tuple[Linear, torch.Tensor, torch.Tensor]:
     """A map, its input and the gradient of its output."""
     torch.manual_seed(1)
@@ -124,28 +105,14 @@ def test_its_derivatives_are_right_to_the_last_digits(shape):
     assert torch.autograd.gradcheck(lambda x, weight: products._Linear.apply(x, weight, None), (x, layer.weight))
 
 
-def test_a_part_of_the_outputs_is_that_part_and_its_gradient_no_other(always, calls):
+def test_a_part_of_the_outputs_is_that_part_and_its_gradient_no_other(monkeypatch):
+    monkeypatch.setattr(products, "_FEWEST_PRODUCTS", 1)  # oneDNN has even the smallest products
     layer, x, outer = make((5, 7, 16, 48))
     part = layer.product(16)(x)
+    assert "_Linear" in part.grad_fn.name()
     torch.testing.assert_close(part, F.linear(x, layer.weight, layer.bias)[..., 16:])
     part.backward(outer[..., 16:])
-    assert len(calls) == 3
     assert (layer.weight.grad[:16] == 0).all() and (layer.bias.grad[:16] == 0).all()
     assert layer.weight.grad[16:] == near(torch.einsum("spo,spi->oi", outer[..., 16:], x.detach()))
     assert layer.bias.grad[16:] == near(outer[..., 16:].sum((0, 1)))
     assert x.grad == near(outer[..., 16:] @ layer.weight[16:].detach())
-
-
-def test_pytorch_multiplies_where_nothing_is_learned_or_little_or_in_another_precision(calls):
-    layer, x, _ = make((8, 32, 128, 128))
-    layer(x)
-    assert len(calls) == 1
-    layer(x[:1])  # too little
-    layer.double()(x.double())
-    layer.float().eval()(x)
-    layer.train()
-    with torch.no_grad():
-        layer(x)
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        assert layer(x).dtype == torch.bfloat16
-    assert len(calls) == 1

@@ -8,9 +8,7 @@ import torch
 from support.models import LIKE_T5, random_ids, small_model
 from transformers.models.t5.modeling_t5 import T5Attention
 
-from transformer.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
-from transformer.exchange.exporting import export_marian
-from transformer.exchange.int8 import pack
+from transformer.checkpoint import load_checkpoint
 from transformer.interpret.relative_positions import relative_bias
 from transformer.model.attention import distance_ranges
 from transformer.model.fused_step import decoding_step, is_covered
@@ -51,20 +49,6 @@ def test_a_step_is_the_last_row_of_the_whole_pass(name):
     caches = model.start_caches(model.encode(source, None), 5)
     model.step(target[:, :2], caches, None)
     torch.testing.assert_close(model.step(target[:, 2:], caches, None), logits[-1])
-
-
-@EVERY
-def test_a_checkpoint_survives_its_files_and_is_neither_exported_nor_run_in_a_browser(name, tokenizer, tmp_path):
-    ids = {"vocab_size": len(tokenizer), "begin_id": tokenizer.begin_id}
-    checkpoint = Checkpoint(small_model(**{**LIKE_T5[name], **ids}), tokenizer)
-    save_checkpoint(tmp_path / "kept", checkpoint, torch.float32)
-    loaded = load_checkpoint(tmp_path / "kept").model
-    assert loaded.config == checkpoint.model.config
-    source, target = random_ids(1, 6), random_ids(1, 5, seed=2)
-    torch.testing.assert_close(loaded(source, target), checkpoint.model(source, target))
-    for refused in (pack, lambda each: export_marian(each, tmp_path / "out")):
-        with pytest.raises(Exception, match="This model cannot"):
-            refused(checkpoint)
 
 
 def test_an_older_checkpoint_loads_unchanged(checkpoint_folder):

@@ -27,7 +27,6 @@ from transformer.training.replay import (
     snapshot_steps,
 )
 from transformer.training.replay_recorder import ReplayRecorder
-from transformer.training.state import Progress
 from transformer.training.trainer import train
 from transformer.translator import Translator
 
@@ -123,7 +122,6 @@ DAMAGES = {  # of the stored tensor `name`
     "a weight above 1": ("0/cross", lambda cross: cross + 1),
     "a snapshot too few": ("0/cross", lambda cross: cross[1:]),
     "steps that fall": ("steps", lambda steps: steps[[0, 2, 1]]),
-    "scores as a list": ("scores", lambda scores: scores[:, 0]),
     "a token too few": ("0/probabilities", lambda probabilities: probabilities[:, 1:]),
 }
 
@@ -142,9 +140,8 @@ def test_cut_missing_and_huge_files_and_other_bytes_are_refused(tmp_path, saved,
         saved.write_bytes(other)
         with pytest.raises(CheckpointError, match="is damaged or no training replay"):
             load_replay(saved)
-    for path in (tmp_path / "nowhere" / REPLAY_FILE, tmp_path):
-        with pytest.raises(CheckpointError, match="is missing|no training replay"):
-            load_replay(path)
+    with pytest.raises(CheckpointError, match="is missing"):
+        load_replay(tmp_path / "nowhere" / REPLAY_FILE)
     monkeypatch.setattr("transformer.training.replay._LARGEST_FILE", 10)
     with pytest.raises(CheckpointError, match="larger than"):
         load_replay(saved)
@@ -212,14 +209,3 @@ def test_a_checkpoint_has_its_replay_before_the_end_and_other_probes_do_not_resu
 def test_a_probe_that_the_model_cannot_read_is_refused(tmp_path, text, tokens):
     with pytest.raises(ConfigError, match=f"probe .* has {tokens} tokens; the model reads 1 to 23"):
         train(recorded([["red dog.", text]]), PAIRS, VALID, tmp_path / "run", CPU)
-
-
-def test_a_long_run_has_a_curve_of_300_points():
-    progress, losses = Progress(), np.random.default_rng(1).random(6000)
-    for step, loss in enumerate(losses, start=1):
-        progress.step = step
-        progress.count(float(loss), 6000)
-    steps, means = zip(*progress.curve, strict=True)
-    assert steps == tuple(range(20, 6001, 20))
-    np.testing.assert_allclose(means, losses.reshape(300, 20).mean(1))
-    assert progress.take_mean_loss() == pytest.approx(losses.mean()) and progress.take_mean_loss() == 0

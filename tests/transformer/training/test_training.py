@@ -16,10 +16,8 @@ from transformer.checkpoint import load_checkpoint
 from transformer.config import ReplayConfig
 from transformer.errors import CheckpointError, ConfigError, DataError
 from transformer.evaluation import Score
-from transformer.training.monitoring import ProgressLog
 from transformer.training.optimization import learning_rate, smoothed_cross_entropy
 from transformer.training.replay import load_replay
-from transformer.training.state import Progress
 from transformer.training.trainer import Trainer, train
 from transformer.training.validation import validation_loss, validation_score
 
@@ -135,17 +133,9 @@ def experiment(**training):
     return replace(tiny_experiment(**settings), replay=ReplayConfig([["red dog.", "rot Hund."]]))
 
 
-def score_like(monkeypatch, scores: list[float]) -> None:
-    """Let the validations give these scores, one after the other."""
-    coming = iter(scores)
-    monkeypatch.setattr(
-        "transformer.training.validation.validation_score",
-        lambda *_: Score(next(coming), chrf=0.0, signature="", sentences=1),
-    )
-
-
 def test_a_run_ends_early_after_so_many_validations_without_a_better_one(tmp_path, monkeypatch, caplog):
-    score_like(monkeypatch, [5.0, 9.0, 9.0, 7.0, 8.0, 20.0])
+    scores = (Score(bleu, chrf=0.0, signature="", sentences=1) for bleu in (5.0, 9.0, 9.0, 7.0, 8.0, 20.0))
+    monkeypatch.setattr("transformer.training.validation.validation_score", lambda *_: next(scores))
     with caplog.at_level(logging.INFO):
         train(experiment(patience=3), PAIRS, VALID, tmp_path / "run", CPU)
     assert "no better BLEU in 3 validations: stopped early, at step 10" in caplog.messages
@@ -153,19 +143,6 @@ def test_a_run_ends_early_after_so_many_validations_without_a_better_one(tmp_pat
     assert checkpoint.training["steps"] == 4
     assert checkpoint.training["stopped_early"] == {"step": 10, "patience": 3}
     assert load_replay(tmp_path / "run" / "replay.safetensors").steps[-1] == 10
-
-
-def test_patience_counts_across_an_interruption_and_the_end_is_final(tmp_path, monkeypatch):
-    score_like(monkeypatch, [5.0, 4.0, 3.0])
-    with monkeypatch.context() as patch:
-        stop_at(patch, "learning_rate", 6, Killed)
-        with pytest.raises(Killed):
-            train(experiment(patience=2), PAIRS, VALID, tmp_path / "run", CPU)
-    train(experiment(patience=2), PAIRS, VALID, tmp_path / "run", CPU, resume=True)
-    assert load_checkpoint(tmp_path / "run").training["stopped_early"] == {"step": 6, "patience": 2}
-    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
-    train(experiment(patience=2), PAIRS, VALID, tmp_path / "run", CPU, resume=True)
-    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
 
 
 def test_a_warm_start_begins_with_the_weights_and_the_tokenizer_of_a_checkpoint(trained_folder, tmp_path, caplog):
@@ -208,20 +185,3 @@ def test_event_files_hold_the_curves_and_go_on_where_a_killed_run_is_resumed(tmp
     assert [step for step, _ in curves["BLEU/validation"]] == [4, 8, 12, 16, 20]
     losses = dict(curves["loss/validation"])
     assert history and all(losses[row["step"]] == pytest.approx(row["valid_loss"], rel=1e-4) for row in history)
-
-
-def test_a_line_has_mean_loss_rate_speed_and_remaining_time_since_the_line_before(monkeypatch, caplog):
-    now = [100.0]
-    monkeypatch.setattr("time.monotonic", lambda: now[0])
-    progress = Progress(seconds=50.0)
-    log = ProgressLog(progress, max_steps=12)
-    with caplog.at_level(logging.INFO):
-        for loss in (9.0, 5.0, 3.0, 1.0):
-            now[0] += 10
-            progress.step += 1
-            log.count(loss, tokens=250, rate=1e-3)
-    assert log.seconds() == 90
-    assert caplog.messages == [
-        "step 2/12  epoch 1  loss 7.000  rate 1.00e-03  25 target tokens/s  2 min left",
-        "step 4/12  epoch 1  loss 2.000  rate 1.00e-03  25 target tokens/s  1 min left",
-    ]
