@@ -10,7 +10,7 @@ from support.browser import go_back, wait_until_idle
 from support.families import write_family
 from support.marian import write_model
 from support.server import serve
-from support.t5 import HALF, write_summarizer, write_t5
+from support.t5 import HALF, write_summarizer
 from support.t5 import NAME as SUMMARIZER
 from support.traces import step_names
 
@@ -21,22 +21,20 @@ from transformer.checkpoint import save_checkpoint
 from transformer.exchange.importing import import_checkpoint
 
 # The model, its target language, and a head: layer and number, from 1.
-CHOSEN = [("opus", "gos", (2, 3)), ("bart-cnn", "", (1, 4)), ("nllb", "jpn_Jpan", (2, 1))]
+CHOSEN = [("opus", "gos", (2, 3)), ("nllb", "jpn_Jpan", (2, 1))]
 ERRORS = "[data-testid=stException], [data-testid=stAlertContentError]"
 TEXT, WHOLE_TEXT = "red dog", "instruction=nothing+before+the+text"
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Imported checkpoints with random weights: like opus-mt, BART, NLLB, ByT5 and a summarizer of long texts."""
+    """Imported checkpoints with random weights: like opus-mt, NLLB and a summarizer of long texts."""
     made, folder = tmp_path_factory.mktemp("models"), tmp_path_factory.mktemp("checkpoints")
-    for name in ("opus", "bart-cnn", "nllb", "byt5", SUMMARIZER):
+    for name in ("opus", "nllb", SUMMARIZER):
         (made / name).mkdir()
     write_model(made / "opus", activation_function="swish", scale_embedding=False)
-    for name in ("bart-cnn", "nllb"):
-        write_family(made / name, name)
-    write_t5(made / "byt5", "byt5")
-    for name in ("opus", "bart-cnn", "nllb", "byt5"):
+    write_family(made / "nllb", "nllb")
+    for name in ("opus", "nllb"):
         save_checkpoint(folder / name, import_checkpoint(made / name), torch.float32)
     write_summarizer(made / SUMMARIZER, folder)
     return folder
@@ -62,14 +60,13 @@ def go(page: Page, name: str) -> None:
 
 
 def test_a_model_is_chosen_with_its_language_and_a_weight_is_read(page, address, folder):
-    page.goto(f"{address}/attention?checkpoint=byt5&head=cross.1.1&text={TEXT.replace(' ', '+')}")
+    page.goto(f"{address}/attention?checkpoint=opus&head=cross.1.1&text={TEXT.replace(' ', '+')}")
     expect(page.locator(".readout")).not_to_be_empty()
     for name, language, (layer, head) in CHOSEN:
         go(page, "Attention")
         choose(page, "Checkpoint", name)
-        if language:
-            choose(page, "Target language", language)
-        trace = Translator.load(folder / name, "cpu").trace(TEXT, target_language=language or None)
+        choose(page, "Target language", language)
+        trace = Translator.load(folder / name, "cpu").trace(TEXT, target_language=language)
         expect(page.locator(".query_tokens button")).to_have_count(len(trace.target_ids))
         page.get_by_text("Table of the heads").click()
         page.get_by_role("button", name=f"layer {layer}, head {head}", exact=True).click()
@@ -82,21 +79,6 @@ def test_a_model_is_chosen_with_its_language_and_a_weight_is_read(page, address,
         expect(page.locator(".place")).to_contain_text(step_names(trace)[hardest])
         expect(page.locator("td.piece button").first).to_have_text(shown_token(trace.candidate_tokens[hardest][0]))
         expect(page.locator(ERRORS)).to_have_count(0)
-
-
-def test_the_bias_by_distance_is_in_a_figure_a_sum_and_the_diagram(page, address, folder):
-    model = Translator.load(folder / "byt5").model
-    with torch.inference_mode():
-        bias = model.encoder_relative(8, 8)[0, 0, 1, 0].item()
-    query = f"checkpoint=byt5&text={TEXT.replace(' ', '+')}"
-    page.goto(f"{address}/positions?{query}&positions=relative+bias")
-    expect(page.locator(".js-plotly-plot")).to_have_count(4)
-    page.goto(f"{address}/inside?{query}&head=encoder.1.1&query=2&key=1&at_step=bias")
-    expect(page.locator("li.step.bias .hand")).to_contain_text(f": {bias:.4f}".replace("-", "−"))
-    page.goto(f"{address}/inside?{query}&inside=architecture")
-    for name in ("Relative bias", "RMSNorm"):
-        expect(page.locator(".box", has_text=name).first).to_be_visible()
-    expect(page.locator(ERRORS)).to_have_count(0)
 
 
 def test_the_map_of_a_long_text_comes_when_its_head_is_chosen(page, address, folder):

@@ -22,7 +22,6 @@ from headlight.views.training.replay_content import focus_of, replay_facts
 from transformer.training.replay import REPLAY_FILE, TrainingReplay, load_replay
 
 NAME = "en-fr"
-LEARNED_SOON = {"task": "copy", "symbols_long": "4", "number_of_letters": "7", "toy_width": "32", "toy_layers": "1"}
 # Takes minutes: a test stops it long before.
 LARGE = {"task": "sort", "symbols_long": "20", "number_of_letters": "26", "toy_width": "128", "toy_layers": "3"}
 
@@ -59,6 +58,11 @@ def test_a_snapshot_has_its_map_probabilities_and_curves_and_the_link_keeps_it(p
     slider(page).fill(str(number))
     expect_snapshot(page, replay, number)
     expect(page.locator("table.map td[id]")).to_have_text(digits(replay, number, 2, 4))
+    page.get_by_role("grid").focus()
+    for key in ("ArrowRight", "ArrowDown", "ArrowDown", "ArrowDown", "ArrowRight"):
+        page.keyboard.press(key)
+    expect(page.locator(".head .readout")).to_contain_text(f": {percent(trajectory.cross[number, 2, 4, 3, 2])}")
+    expect(page.get_by_role("grid")).to_have_attribute("aria-activedescendant", "cell-3-2")
     chances = [f"{100 * chance:.0f} %" for chance in trajectory.probabilities[number]]
     expect(page.locator(".chips .note")).to_have_text(chances)
     score = replay.scores[replay.scores[:, 0] <= step][-1, 1]
@@ -97,33 +101,6 @@ def test_the_replay_is_moved_by_keys_by_its_strip_and_by_playing(page, address, 
     assert texts_shown(page) == ["Play", "Pause", "Play"]
     expect(page).to_have_url(re.compile(f"snapshot={replay.steps[-1]}"))
     assert player.evaluate("player => player.marked"), "drawn again while playing"
-
-
-def test_a_map_is_read_cell_by_cell_and_another_head_is_chosen(page, address, replay):
-    page.goto(link(address, "replay", snapshot=str(replay.steps[13]), head="cross.3.5"))
-    expect_snapshot(page, replay, 13)
-    wait_until_idle(page)
-    table, trajectory = page.get_by_role("grid"), replay.trajectories[0]
-    table.focus()
-    for key in ("ArrowRight", "ArrowDown", "ArrowDown", "ArrowDown", "ArrowRight"):
-        page.keyboard.press(key)
-    expect(page.locator(".head .readout")).to_contain_text(f": {percent(trajectory.cross[13, 2, 4, 3, 2])}")
-    expect(table).to_have_attribute("aria-activedescendant", "cell-3-2")
-    canvas = page.locator("canvas.all")
-    canvas.scroll_into_view_if_needed()
-    box, (layers, heads) = canvas.bounding_box(), trajectory.cross.shape[1:3]
-    left, above = 46, 18  # pixels of the names of layers and heads, as in lib/thumbnails.js
-    across, down = (box["width"] - left - 2) // heads, (box["height"] - above) / layers
-    page.mouse.move(box["x"] + left + across + 4, box["y"] + above + 4)
-    expect(page.locator(".heads .readout")).to_contain_text(percent(trajectory.cross[13, 0, 1, 0, 0]))
-    page.mouse.down()
-    page.mouse.up()
-    expect(page).to_have_url(re.compile(r"head=cross\.1\.2"))
-    assert down > 20
-    page.goto(link(address, "replay", snapshot=str(replay.steps[13]), head="decoder.1.1"))
-    expect_snapshot(page, replay, 13)
-    rows = len(trajectory.decoder_input_tokens)
-    expect(page.locator("table.map td.closed")).to_have_text([""] * (rows * (rows - 1) // 2))
 
 
 def growing(replay: TrainingReplay, numbers: list[int], step: int = -1) -> dict:
@@ -166,29 +143,20 @@ def updates(page: Page) -> Locator:
     return page.get_by_test_id("stMetric").filter(has_text="Update").get_by_test_id("stMetricValue").first
 
 
-def test_a_training_is_watched_to_its_end_by_two_browsers(visitor, address):
-    page, phone = visitor(), visitor("phone", width=390, height=844)
-    page.goto(link(address, "train live", **LEARNED_SOON))
-    press(page, "Start training")
-    expect(page).to_have_url(re.compile("job="))
-    phone.goto(page.url)
-    expect(phone.locator(".place")).to_be_visible()
-    until(lambda: not accessibility_problems(phone))  # the page draws itself every second
-    learned = page.get_by_text("Learned after")
-    expect(learned).to_be_visible()
-    expect(page.get_by_text("✓ exactly")).to_be_visible()
-    expect(phone.get_by_text("Learned after")).to_have_text(learned.inner_text())
-    expect(phone.locator(".place")).to_have_text(page.locator(".place").inner_text())
-
-
-def test_a_training_goes_on_beside_translations_asks_before_it_is_left_and_is_stopped(page, address, elsewhere):
+def test_a_training_is_shared_goes_on_beside_translations_asks_before_it_is_left_and_is_stopped(
+    page, address, elsewhere, shipped
+):
     page.goto(link(address, "train live", **LARGE))
     press(page, "Start training")
     expect(updates(page)).to_be_visible()
-    other = elsewhere(address)
+    expect(page).to_have_url(re.compile("job="))
+    other = elsewhere(page.url)
+    expect(other.locator(".place")).to_be_visible()
+    until(lambda: not accessibility_problems(other))  # the page draws itself every second
+    other.goto(address)
     other.get_by_label("Sentence to translate").fill("Where is my cat?")
     other.get_by_label("Sentence to translate").press("Enter")
-    expect(other.get_by_text("Katze").first).to_be_visible()
+    expect(other.locator(".token_lines .whole")).to_have_text(shipped.translate(["Where is my cat?"])[0])
     before = updates(page).inner_text()
     expect(updates(page)).not_to_have_text(before)
     page.locator(".st-key-head_buttons").get_by_text("3", exact=True).click()
@@ -202,15 +170,3 @@ def test_a_training_goes_on_beside_translations_asks_before_it_is_left_and_is_st
     stopped = updates(page).inner_text()
     page.reload()
     expect(updates(page)).to_have_text(stopped)
-
-
-def test_two_runs_share_one_figure_and_stop_together(visitor, address):
-    page = visitor(scheme="dark")
-    page.goto(link(address, "compare runs", hyperparameter="norm"))
-    press(page, "Start both")
-    expect(page.locator(".legendtext")).to_have_text(["pre-norm", "post-norm"])
-    press(page, "Stop both")
-    expect(page.get_by_text("Stopped after")).to_have_count(2)
-    expect(page.locator(".finding .headline")).to_be_visible()
-    wait_until_idle(page)
-    until(lambda: not accessibility_problems(page))
