@@ -1,7 +1,6 @@
 """Attention: the explorer is pointed at, clicked, moved by keys and touched, and its choice goes along."""
 
 import contextlib
-import dataclasses
 import re
 import threading
 from urllib.parse import quote
@@ -10,19 +9,19 @@ import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page, WebSocketRoute, expect
 from streamlit.proto.BackMsg_pb2 import BackMsg
-from support.browser import expect_accessible, mount, wait_until_idle
+from support.browser import expect_accessible, wait_until_idle
 from support.chromium import PATIENCE
 from support.traces import step_names
 
 from headlight.plots.numbers import percent
 from headlight.plots.tokens import shown_token
-from headlight.views.attention.explorer_content import explorer_blob
+from transformer.interpret.head_patterns import word_ranges
 
 SENTENCE = "I don't love my teacher."
 QUERIES, KEYS = ".query_tokens button", ".key_tokens button"
 CHOSEN = f"{QUERIES}[aria-pressed=true]"
-EVIL = "<img src=x onerror=window.hurt=1>"
-TOP = 0.87 * 7 * len("teacher") + 14  # pixels of the columns' names
+LONGEST = "teacher"  # the columns' longest name
+TOP = 0.87 * 7 * len(LONGEST) + 14  # pixels of the columns' names
 
 
 @pytest.fixture(scope="module")
@@ -107,27 +106,6 @@ def test_tokens_are_chosen_in_both_views_and_the_link_keeps_them(page, address, 
     expect(page.locator(CHOSEN)).to_have_text(names)
     page.keyboard.press("Escape")
     expect(page).not_to_have_url(re.compile("query="))
-    page.get_by_role("combobox", name="Checkpoint").click()
-    page.get_by_role("option", name="reverse").click()
-    expect(title(page)).to_have_text(re.compile("layer [12], head [1-4]$"))
-
-
-def test_everything_is_reached_by_keys(page, address, trace):
-    open_explorer(page, address, head="cross.1.1")
-    page.locator(".overview canvas").focus()
-    for key in ("ArrowRight", "ArrowDown", "Enter"):
-        page.keyboard.press(key)
-    page.locator(".map canvas").focus()
-    expect(title(page)).to_have_text("Cross-attention: layer 2, head 2")
-    for key in ("ArrowRight", "ArrowRight", "ArrowDown"):  # the first goes to the first cell
-        page.keyboard.press(key)
-    expect_weight(page, trace.cross[1, 1, 1, 1])
-    page.keyboard.press("Enter")
-    expect(page.locator(CHOSEN)).to_have_text(step_names(trace)[1])
-    page.locator(QUERIES).first.press("End")
-    expect(page.locator(QUERIES).last).to_be_focused()
-    page.keyboard.press("Enter")
-    expect(page.locator(CHOSEN)).to_have_text(step_names(trace)[-1])
 
 
 def weights_table(page: Page) -> np.ndarray:
@@ -146,7 +124,8 @@ def test_the_table_has_the_weights_also_of_words_and_of_content(page, address, t
     open_options(page)
     page.locator("[name=words]").select_option("words")
     expect(page.locator(KEYS).nth(1)).to_have_text("don't")
-    groups = [[0], [1, 2, 3], *([selector] for selector in range(4, len(weights)))]
+    words = word_ranges(trace.source_tokens)
+    groups = [*map(list, words), *([position] for position in range(words[-1].stop, len(weights)))]
     merged = np.array([[weights[np.ix_(row, column)].sum() / len(row) for column in groups] for row in groups])
     np.testing.assert_allclose(weights_table(page), merged, atol=5.1e-4)
 
@@ -192,18 +171,6 @@ def test_a_head_chosen_just_before_a_link_goes_along_and_the_page_that_is_left_i
         expect(page.locator(".place")).to_contain_text("Step 1 of")
         assert reruns() == [True, False]
         expect(page.get_by_role("radiogroup", name="Head").get_by_role("radio", name="5")).to_be_checked()
-
-
-def test_hostile_tokens_are_text(page, trace):
-    names = ("source_tokens", "decoder_input_tokens", "target_tokens")
-    sides = {name: (EVIL, *getattr(trace, name)[1:]) for name in names}
-    mount(page, "attention_explorer/explorer", explorer_blob(dataclasses.replace(trace, **sides)))
-    page.get_by_text("Table of these weights").click()
-    page.locator(QUERIES).first.hover()
-    expect(page.locator(KEYS).first).to_have_attribute("title", EVIL)
-    for selector in (".readout", "details.weights thead th"):
-        expect(page.locator(selector).filter(has_text=EVIL).first).to_be_visible()
-    assert page.locator("img").count() == 0 and page.evaluate("window.hurt") is None
 
 
 def test_a_finger_chooses_heads_and_cells_and_opened_tables_fit_a_phone(visitor, address, trace):

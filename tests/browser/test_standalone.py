@@ -10,13 +10,11 @@ import pytest
 from playwright.sync_api import Page, expect
 from support.browser import expect_accessible, wait_until_idle
 from support.chromium import new_visitor
-from support.traces import CHECKPOINTS, step_names
+from support.traces import step_names
 
-import headlight as hl
 from headlight.plots.numbers import percent
 from headlight.views.attention.explorer_content import DEFAULTS, explorer_blob, explorer_page, select_heads
 from transformer.interpret.trace import Trace
-from transformer.training.replay import REPLAY_FILE, load_replay
 
 SENTENCE = "I don't love my teacher."
 EVIL = "</script><img src=x onerror=window.hurt=1><!--<script>"
@@ -31,22 +29,6 @@ def trace(shipped) -> Trace:
 
 def expect_weight(page: Page, weight: float) -> None:
     expect(page.locator(".readout")).to_contain_text(f": {percent(weight)}.")
-
-
-def test_the_explorer_opens_with_its_heads_and_every_weight(open_alone, trace):
-    page = open_alone(explorer_page(trace, "en-de", selection=select_heads(trace, "encoder", 2, 4)), "dark", 390)
-    expect(page.locator(".heads_name")).to_have_text("Encoder self-attention: layer 3, head 5")
-    expect(page.get_by_text(f"Translation: {trace.target_text}")).to_be_visible()
-    page.locator(".map canvas").focus()
-    for key in ("ArrowDown", "ArrowDown", "ArrowRight"):  # the first goes to the first cell
-        page.keyboard.press(key)
-    expect_weight(page, trace.encoder[2, 4, 1, 1])
-    page.get_by_role("button", name="cross", exact=True).click()
-    page.locator(QUERIES).nth(3).click()
-    expect_weight(page, trace.cross[2, 4, 3].max())
-    page.get_by_role("button", name="lines", exact=True).click()
-    expect(page.locator(".readers button").nth(3)).to_have_attribute("aria-pressed", "true")
-    expect_accessible(page)
 
 
 def test_hostile_text_stays_text_also_in_its_picture(open_alone, trace, tmp_path):
@@ -65,14 +47,6 @@ def test_hostile_text_stays_text_also_in_its_picture(open_alone, trace, tmp_path
     weights = trace.cross[1, 2]
     np.testing.assert_allclose(drawn, np.sort(weights[weights >= 0.02]), atol=1e-3)
     assert page.locator("img").count() == 0 and page.evaluate("window.hurt") is None
-
-
-def test_a_notebooks_frame_is_alive(open_alone, trace):
-    frame = hl.Trace(**vars(trace)).show("cross", 1, 2)._repr_html_()
-    page = open_alone(f"<!doctype html><meta charset=utf-8>{frame}").frame_locator("iframe")
-    expect(page.locator(".heads_name")).to_have_text("Cross-attention: layer 2, head 3")
-    page.locator(QUERIES).nth(2).hover()
-    expect(page.locator(".readout")).to_contain_text(f": {percent(trace.cross[1, 2, 2].max())}.")
 
 
 def test_nothing_is_let_in_or_out(browser, trace, tmp_path):
@@ -128,17 +102,4 @@ def test_a_decoding_is_saved_and_stepped(page, address, open_alone, tmp_path, tr
         cross = read["values_cross_attention"]
     np.testing.assert_allclose(cross.ravel(), trace.cross[:, :, 3].ravel(), atol=1e-5)
     alone.keyboard.press("Escape")
-    expect_accessible(alone)
-
-
-def test_the_replay_of_a_training_is_saved(page, address, open_alone, tmp_path):
-    replay = load_replay(CHECKPOINTS / "reverse" / REPLAY_FILE)
-    query = f"training=replay&checkpoint=reverse&head=cross.2.1&snapshot={replay.steps[5]}"
-    alone = open_alone(saved_page(page, f"{address}/training?{query}", tmp_path))
-    expect(alone.locator(".place")).to_have_text(f"Update {replay.steps[5]:,} of {replay.steps[-1]:,}")
-    alone.locator("table.map td[id]").nth(3).hover()
-    weight = replay.trajectories[0].cross[5, 1, 0].flat[3]
-    expect(alone.locator(".head .readout")).to_contain_text(f": {percent(weight)}")
-    alone.get_by_role("slider", name="Snapshot of the training").press("ArrowRight")
-    expect(alone.locator(".place")).to_have_text(f"Update {replay.steps[6]:,} of {replay.steps[-1]:,}")
     expect_accessible(alone)

@@ -6,7 +6,6 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 from support.browser import go_back, mount, send_data, wait_until_idle
 
-from headlight.plots.tokens import shown_tokens
 from transformer.interpret.what_if.importance import head_importance
 
 TEXT = "I think that he has never read this book."
@@ -38,9 +37,6 @@ def test_heads_are_switched_off_and_on_by_mouse_and_keys_and_the_link_keeps_them
     page.goto(f"{address}/what_if?text={TEXT}")
     changed = page.locator(".translations .line").filter(has_text=re.compile("^Without ")).locator("strong")
     expect(changed).to_have_text(without(shipped, first))
-    assert without(shipped, first) != without(shipped)
-    table = page.locator(".translations .scroller")
-    assert table.evaluate("place => place.scrollWidth <= place.clientWidth"), "both translations fit"
     wait_until_idle(page)
     switch(page, first).focus()
     page.keyboard.press("Escape")
@@ -57,10 +53,8 @@ def test_heads_are_switched_off_and_on_by_mouse_and_keys_and_the_link_keeps_them
     other = elsewhere(page.url)
     for name in HEADS:
         expect(switch(other, name)).to_have_attribute("aria-pressed", "true")
-    switch(page, HEADS[1]).click()
-    page.wait_for_url(f"**off={HEADS[0]}")
     go_back(page)
-    expect(switch(page, HEADS[1])).to_have_attribute("aria-pressed", "true")
+    expect(switch(page, HEADS[1])).to_have_attribute("aria-pressed", "false")
 
 
 def test_a_token_is_hidden_by_a_click_and_a_bar_moved_by_keys_is_a_change_by_hand(page, address, elsewhere, shipped):
@@ -106,21 +100,3 @@ def test_the_answer_to_one_drag_does_not_undo_the_next(page):
     assert page.evaluate("window.reports") == [["weights", "0.8-0.2"], ["weights", "0.4-0.6"]]
     send_data(page, {**data, "after": [0.3, 0.7]})  # the address decides
     expect(numbers).to_have_text(["30 %", "70 %"])
-
-
-def test_a_translation_is_typed_and_the_link_keeps_it_until_the_next_sentence(page, address, elsewhere, shipped):
-    text, typed = "I love my teacher.", "Ich mag meine Lehrerin."
-    page.goto(f"{address}/what_if?what_if=your+translation&text={text}")
-    field = page.get_by_label("Your translation", exact=True)
-    tokens = page.locator(".translations tr").first.locator("td.token")
-    expect(tokens.first).to_be_visible()
-    wait_until_idle(page)
-    field.fill(typed)
-    field.press("Enter")
-    expect(tokens).to_have_text(shown_tokens(shipped.trace(text, target=typed).target_tokens))
-    page.wait_for_url("**own_target=Ich**")
-    expect(elsewhere(page.url).get_by_label("Your translation", exact=True)).to_have_value(typed)
-    page.get_by_label("Sentence to translate").fill("She reads a book.")
-    page.get_by_label("Sentence to translate").press("Enter")
-    expect(field).not_to_have_value(typed)
-    expect(page).not_to_have_url(re.compile("own_target"))
