@@ -34,6 +34,13 @@ class Positions(StrEnum):
     RELATIVE = "relative"
 
 
+class TokenizerType(StrEnum):
+    """Kind of SentencePiece model: merges (Sennrich et al. 2016), or pieces with probabilities (Kudo 2018)."""
+
+    BPE = "bpe"
+    UNIGRAM = "unigram"
+
+
 class Activation(StrEnum):
     """Activation of the hidden units: ReLU (paper, 3.3), or another (Hendrycks and Gimpel 2016)."""
 
@@ -192,10 +199,11 @@ class ModelConfig:
 
 @dataclass(frozen=True)
 class TokenizerConfig:
-    """Training of the joint SentencePiece model: number of pieces and the share of characters to cover."""
+    """Training of the joint SentencePiece model: number of pieces, the share of characters to cover, and its kind."""
 
     vocab_size: int = 8000
     character_coverage: float = 1.0
+    model_type: TokenizerType = TokenizerType.BPE
 
     def __post_init__(self):
         check_types(self)
@@ -213,8 +221,9 @@ class TrainingConfig:
     The weights that are validated and kept are the mean of the last `average_last` validations' (paper, 6.1); after
     `patience` validations in a row without a better BLEU the run ends early (0: never). `join_probability` is the share
     of pairs that are read together with the next one as one longer example, so that a corpus of short sentences also
-    teaches later positions. `segmentation_dropout` is the probability with which each merge of byte-pair encoding is
-    left out in the sources, anew each epoch (Provilkov et al. 2020). Times are in optimiser steps.
+    teaches later positions. `segmentation_dropout` draws the pieces of the sources anew each epoch: of byte-pair
+    encoding it is the probability that a merge is left out (Provilkov et al. 2020), of a unigram model the share of
+    sources whose pieces are drawn (Kudo 2018). Times are in optimiser steps.
     """
 
     max_steps: int = 100_000

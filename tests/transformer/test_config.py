@@ -99,7 +99,12 @@ def test_an_impossible_setting_of_a_training_is_named(names, value):
 
 
 def test_impossible_tokenizers_and_probes_are_named():
-    for changes in ({"vocab_size": 7}, {"character_coverage": 0.0}, {"character_coverage": 1.5}):
+    for changes in (
+        {"vocab_size": 7},
+        {"character_coverage": 0.0},
+        {"character_coverage": 1.5},
+        {"model_type": "word"},
+    ):
         with pytest.raises(ConfigError, match=next(iter(changes))):
             TokenizerConfig(**changes)
     for probes in ("red", [["red"]], [["red", 3]], [["red", " "]], {"red": "rot"}):

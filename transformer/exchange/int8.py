@@ -8,7 +8,6 @@ import dataclasses
 
 import numpy as np
 import torch
-from sentencepiece import sentencepiece_model_pb2
 
 from ..checkpoint import Checkpoint
 from ..config import Activation, FeedForwardType, ModelConfig, NormType, Positions
@@ -111,26 +110,34 @@ def _require_few(count: int) -> None:
 
 
 def _tokenizer(tokenizer) -> dict:
-    """Return what the engine's tokenizer needs; raises CheckpointError for one that it cannot be."""
+    """Return the data of the engine's tokenizer; raises CheckpointError for one that it cannot be.
+
+    The `scores` are those of a unigram model. Byte-pair encoding needs none: its pieces stand in the order of merges.
+    """
     _require(isinstance(tokenizer, Tokenizer), "its tokenizer is of another make")
-    proto = sentencepiece_model_pb2.ModelProto.FromString(tokenizer.model)  # type: ignore[attr-defined]
-    kinds, normalizer, pieces = type(proto.pieces[0]), proto.normalizer_spec, proto.pieces
+    proto = tokenizer.proto
+    kinds, trainer, normalizer, pieces = type(proto.pieces[0]), proto.trainer_spec, proto.normalizer_spec, proto.pieces
     normal = [piece for piece in pieces if piece.type == kinds.NORMAL]
-    is_bpe = proto.trainer_spec.model_type == proto.trainer_spec.BPE and not proto.trainer_spec.byte_fallback
+    is_unigram = trainer.model_type == trainer.UNIGRAM
     splits_words = (
         normalizer.name == "nmt_nfkc"
         and normalizer.add_dummy_prefix
         and normalizer.remove_extra_whitespaces
         and normalizer.escape_whitespaces
+        and not trainer.treat_whitespace_as_suffix
     )
-    _require(is_bpe and splits_words, "its tokenizer is not byte-pair encoding with the normaliser nmt_nfkc")
+    is_known = splits_words and trainer.model_type in (trainer.BPE, trainer.UNIGRAM)
+    _require(is_known, "its tokenizer is not byte-pair encoding or a unigram model with the normaliser nmt_nfkc")
     known = {kinds.NORMAL, kinds.UNKNOWN, kinds.CONTROL}
     is_ordered = all(before.score > after.score for before, after in zip(normal, normal[1:], strict=False))
     in_words = all(SPACE not in piece.piece[1:] for piece in normal)  # merges stay within a word
-    is_plain = {piece.type for piece in pieces} <= known and is_ordered and in_words
+    is_plain = {piece.type for piece in pieces} <= known and (is_unigram or is_ordered and in_words)
     _require(is_plain, "its tokenizer has pieces of another kind")
-    return {
+    data = {
         "pieces": [piece.piece for piece in pieces],
         "unknown": tokenizer.unknown_id,
         "controls": [number for number, piece in enumerate(pieces) if piece.type == kinds.CONTROL],
     }
+    if is_unigram:  # the shortest decimals that are these float32
+        data["scores"] = [float(str(np.float32(piece.score))) for piece in pieces]
+    return data

@@ -1,4 +1,5 @@
-// SentencePiece's BPE with its `nmt_nfkc` normaliser: text to ids and back, equal to Python's `sentencepiece`.
+// SentencePiece's BPE and unigram model with its `nmt_nfkc` normaliser: text to ids and back, equal to Python's
+// `sentencepiece`.
 //
 // The normaliser is a table of 225,276 rules (240,007 bytes in tokenizer.model), and none of it is needed here. Of its
 // 5,009 rules for one character all but 46 say what String.prototype.normalize("NFKC") says; the 46 are below. The
@@ -15,6 +16,7 @@ const BLANKS = new Set("\t\n\f\r\u061c\u1680\u200b\u200c\u200e\u200f\u2028\u2029
 const DROPPED = new Set("\x01\x02\x03\x04\x05\x06\x07\b\v\x7f\x8f\x9f");
 for (let code = 0x0e; code < 0x20; code++) DROPPED.add(String.fromCharCode(code));
 const KEPT = "\uff5e";
+const UNKNOWN_PENALTY = 10; // SentencePiece's: an unknown character's score is so much less than the least piece's
 const LONE_SURROGATE = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
 
 function ofOne(character) {
@@ -56,22 +58,53 @@ export function normalized(text) {
 }
 
 export class Tokenizer {
-  // pieces: texts by id, the earlier learned the earlier merged; unknown: an id; controls: ids that no text has.
-  constructor({ pieces, unknown, controls }) {
+  // pieces: texts by id; unknown: an id; controls: ids that no text has; scores: log-probabilities of a unigram model's
+  // pieces, null for BPE, whose earlier pieces are merged first.
+  constructor({ pieces, unknown, controls, scores = null }) {
     Object.assign(this, { pieces, unknown, controls: new Set(controls) });
     this.ids = new Map(pieces.map((piece, id) => [piece, id]));
     for (const id of [unknown, ...controls]) this.ids.delete(pieces[id]);
+    if (!scores) return;
+    this.scores = Float32Array.from(scores);
+    this.unknownScore = Math.min(...Array.from(this.ids.values(), (id) => this.scores[id])) - UNKNOWN_PENALTY;
+    this.longest = Math.max(...Array.from(this.ids.keys(), (piece) => [...piece].length)); // characters
   }
 
   encode(text) {
-    const ids = [];
-    // No piece has a blank but as its first character (build.py makes sure), so that no merge joins two words.
-    for (const word of normalized(text).split(/(?=\u2581)/u)) this.encodeWord(word, ids);
+    const ids = [], spelled = normalized(text);
+    for (const part of this.scores ? this.likeliest(spelled) : this.merged(spelled)) {
+      const id = this.ids.get(part) ?? this.unknown;
+      if (id !== this.unknown || ids.at(-1) !== this.unknown) ids.push(id); // a run of unknown ones is one
+    }
     return ids;
   }
 
+  // The parts with the largest sum of scores (Viterbi), the longer first part of equal ones. The sums are rounded to 32
+  // bits after each part as SentencePiece's are: it decides which are equal.
+  likeliest(text) {
+    const characters = [...text], count = characters.length;
+    const sums = new Float32Array(count + 1).fill(-Infinity, 1), begins = new Int32Array(count + 1); // by a part's end
+    for (let begin = 0; begin < count; begin++) {
+      let part = "", score = this.unknownScore; // of one character without a piece
+      for (let end = begin + 1; end <= Math.min(begin + this.longest, count); end++) {
+        part += characters[end - 1];
+        const sum = Math.fround(sums[begin] + (this.scores[this.ids.get(part)] ?? score));
+        if (sum > sums[end]) [sums[end], begins[end]] = [sum, begin];
+        score = -Infinity;
+      }
+    }
+    const parts = [];
+    for (let end = count; end > 0; end = begins[end]) parts.push(characters.slice(begins[end], end).join(""));
+    return parts.reverse();
+  }
+
+  // No piece has a blank but as its first character (int8.py makes sure), so that no merge joins two words.
+  merged(text) {
+    return text.split(/(?=\u2581)/u).flatMap((word) => this.mergedWord(word));
+  }
+
   // Merge the two neighbours whose piece was learned first, the left ones of equal ones, until none is a piece.
-  encodeWord(word, ids) {
+  mergedWord(word) {
     const parts = [...word];
     const merged = (at) => this.ids.get(parts[at] + parts[at + 1]) ?? Infinity;
     const ranks = parts.slice(1).map((_, at) => merged(at)); // of each part with the next one
@@ -84,10 +117,7 @@ export class Tokenizer {
       if (best > 0) ranks[best - 1] = merged(best - 1);
       if (best < ranks.length) ranks[best] = merged(best);
     }
-    for (const part of parts) {
-      const id = this.ids.get(part) ?? this.unknown;
-      if (id !== this.unknown || ids.at(-1) !== this.unknown) ids.push(id); // a run of unknown ones is one
-    }
+    return parts;
   }
 
   decode(ids) {

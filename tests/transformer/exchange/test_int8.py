@@ -5,7 +5,6 @@ import json
 import numpy as np
 import pytest
 import torch
-from sentencepiece import sentencepiece_model_pb2
 from support.models import small_model
 
 from transformer.checkpoint import Checkpoint
@@ -61,12 +60,12 @@ def test_a_model_that_is_too_large_is_refused(monkeypatch):
 
 def changed(tokenizer: Tokenizer, change) -> Tokenizer:
     """Return a tokenizer with a change in its file."""
-    proto = sentencepiece_model_pb2.ModelProto.FromString(tokenizer.model)
-    change(proto)
+    change(proto := tokenizer.proto)
     return Tokenizer(proto.SerializeToString())
 
 
 CHANGES = {
+    "words as pieces": lambda proto: setattr(proto.trainer_spec, "model_type", proto.trainer_spec.WORD),
     "another normaliser": lambda proto: setattr(proto.normalizer_spec, "name", "nmt_nfkc_cf"),
     "blanks that are kept": lambda proto: setattr(proto.normalizer_spec, "remove_extra_whitespaces", False),
     "no blank before a text": lambda proto: setattr(proto.normalizer_spec, "add_dummy_prefix", False),
