@@ -19,10 +19,7 @@ from transformer.interpret.what_if.importance import every_head
 from transformer.model.names import AttentionKind
 from transformer.translator import Translator
 
-
-@pytest.fixture(autouse=True)
-def alone(command_line):
-    """Run on the CPU, and leave the handlers of this process as they are."""
+pytestmark = pytest.mark.usefixtures("command_line")
 
 
 @pytest.fixture(scope="module")
@@ -40,18 +37,10 @@ def command(folder: Path, out: Path, *more: object) -> list[str]:
     return ["atlas", "--checkpoint", str(folder / "checkpoint"), "--pairs", *pairs, "--out", str(out), *map(str, more)]
 
 
-@pytest.fixture(scope="module")
-def whole(folder, translator) -> Path:
-    """Make the atlas in one process."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("HEADLIGHT_DEVICE", "cpu")
-        patch.setattr("signal.signal", lambda *_: None)
-        assert main(command(folder, folder / "whole", "--workers", 1)) == 0
-    return folder / "whole"
-
-
-def test_the_files_have_the_statistics_of_the_corpus(folder, whole, translator):
-    atlas = find_atlas(folder / "whole", translator.model)
+def test_the_files_have_the_statistics_of_the_corpus_and_maps_of_its_traces(folder, translator):
+    whole = folder / "whole"
+    assert main(command(folder, whole, "--workers", 1)) == 0
+    atlas = find_atlas(whole, translator.model)
     skipped = {"longer than 20 tokens a side": 1, "with an empty side": 1, "with more than one tab": 1}
     provenance = atlas.provenance
     assert (atlas.sentences_measured, provenance.lines, provenance.skipped) == (2400, 2403, skipped)
@@ -72,11 +61,7 @@ def test_the_files_have_the_statistics_of_the_corpus(folder, whole, translator):
         assert [each.cosine for each in entry.nearest] == pytest.approx(-np.sort(-cosines)[:5], abs=1e-4)
     frame = atlas.to_frame()
     assert len(frame) == len(every_head(translator.model)) and frame["importance"].isna().all()
-
-
-def test_an_examples_map_is_that_of_its_trace(folder, whole):
     translator = Translator.load(folder / "checkpoint", "cpu")
-    atlas = find_atlas(folder / "whole", translator.model)
     for kind in AttentionKind:
         entry = atlas.head(kind, 0, 1)
         for example in (entry.examples[0], entry.examples[-1]):
@@ -120,10 +105,10 @@ def test_importance_and_alignment_error_rates_are_those_of_the_same_weights(tmp_
     assert main([*atlases, str(tmp_path / "other")]) == 1 and "is of other weights" in capsys.readouterr().err
 
 
-def test_atlases_of_parts_are_pooled(folder, whole, tmp_path, capsys, translator):
+def test_atlases_of_parts_are_pooled(folder, tmp_path, capsys, translator):
     """The first part ends with a chunk, so that the batches are those of the whole."""
     lines = (folder / "one.tsv").read_bytes().splitlines(keepends=True)
-    parts = {"a": lines[:512], "b": lines[512:900], "all": lines[:900]}
+    parts = {"a": lines[:512], "b": lines[512:600], "all": lines[:600]}
     model = ["--checkpoint", str(folder / "checkpoint")]
     for name, some in parts.items():
         (tmp_path / f"{name}.tsv").write_bytes(b"".join(some))
@@ -134,11 +119,11 @@ def test_atlases_of_parts_are_pooled(folder, whole, tmp_path, capsys, translator
     assert statistics[0].ids == statistics[1].ids
     np.testing.assert_allclose(*(each.kinds["cross"].sums for each in statistics), rtol=1e-9)
     pooled, expected = (find_atlas(tmp_path / name, translator.model) for name in ("both", "all"))
-    assert pooled.provenance.pairs == ("b.tsv", "a.tsv") and pooled.provenance.lines == 900
+    assert pooled.provenance.pairs == ("b.tsv", "a.tsv") and pooled.provenance.lines == 600
     for entry, other in zip(pooled.entries(), expected.entries(), strict=True):
         assert (entry.roles, entry.greatest) == (other.roles, other.greatest)
         assert len(entry.examples) == len(other.examples)
-    assert "2 atlases, 900 sentences" in capsys.readouterr().out
+    assert "2 atlases, 600 sentences" in capsys.readouterr().out
     twice = ["merge", str(tmp_path / "b"), str(tmp_path / "both"), "--out", str(tmp_path / "c")]
     assert main([*twice, *model]) == 1 and "b.tsv would count twice" in capsys.readouterr().err
     assert main(twice) == 1 and "say with --checkpoint" in capsys.readouterr().err

@@ -24,18 +24,8 @@ from transformer.interpret.what_if.running import sum_vectors
 ROOT = Path(__file__).parents[3]
 
 
-class Count(Counter):
-    """Sentences and tokens of a batch."""
-
-
-def count_tokens(model, tokenizer, examples) -> Count:
-    return Count(sentences=len(examples), tokens=sum(len(each.source) + len(each.target) for each in examples))
-
-
-@pytest.fixture
-def pool(checkpoint_folder):
-    with closing(ProcessPool(checkpoint_folder, "cpu", 2)) as pool:
-        yield pool
+def count_tokens(model, tokenizer, examples) -> Counter:
+    return Counter(sentences=len(examples), tokens=sum(len(each.source) + len(each.target) for each in examples))
 
 
 def test_chunks_are_the_lines_of_all_files(tmp_path):
@@ -81,23 +71,6 @@ def test_a_corpus_that_is_missing_empty_or_there_twice_is_refused(tmp_path):
         Corpus.open([path, path])
 
 
-def test_a_killed_worker_ends_the_job(pool):
-    with pytest.raises(UserError, match="A worker process was killed: is there enough memory"):
-        list(pool.map(identity_but_killed, range(9)))
-
-
-def test_items_are_read_as_they_are_needed(pool):
-    read: list[int] = []
-
-    def items():
-        for number in range(100):
-            read.append(number)
-            yield number + 10
-
-    results = pool.map(identity_but_refused, items())
-    assert next(results) == 10 and len(read) <= 6
-
-
 def assert_same_sums(checkpoint_folder, tmp_path, executor) -> None:
     """Compare with one process, and require that errors of a task are raised."""
     corpus = Corpus.open([write_pairs(tmp_path / "pairs.tsv", make_pairs(70, 3))])
@@ -110,9 +83,21 @@ def assert_same_sums(checkpoint_folder, tmp_path, executor) -> None:
         list(executor.map(identity_but_refused, range(9)))
 
 
-def test_two_processes_give_the_sums_of_one(pool, checkpoint_folder, tmp_path):
-    assert_same_sums(checkpoint_folder, tmp_path, pool)
-    assert list(pool.map(identity_but_refused, [2, 1, 0, 5, 9, 4, 7])) == [2, 1, 0, 5, 9, 4, 7], "in order"
+def test_two_processes_give_the_sums_of_one_in_order_until_one_is_killed(checkpoint_folder, tmp_path):
+    """Items are read as they are needed."""
+    read: list[int] = []
+
+    def items():
+        for number in range(100):
+            read.append(number)
+            yield number + 10
+
+    with closing(ProcessPool(checkpoint_folder, "cpu", 2)) as pool:
+        assert_same_sums(checkpoint_folder, tmp_path, pool)
+        assert list(pool.map(identity_but_refused, [2, 1, 0, 5, 9, 4, 7])) == [2, 1, 0, 5, 9, 4, 7]
+        assert next(pool.map(identity_but_refused, items())) == 10 and len(read) <= 6
+        with pytest.raises(UserError, match="A worker process was killed: is there enough memory"):
+            list(pool.map(identity_but_killed, range(9)))
 
 
 @pytest.mark.slow

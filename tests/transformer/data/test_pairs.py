@@ -58,14 +58,11 @@ def test_lines_that_are_no_pair_are_counted_by_reason_with_their_numbers(tmp_pat
 @pytest.mark.parametrize(
     "content", [b"", b"\n\n", b"no tab at all\n", random.Random(1).randbytes(50).replace(b"\t", b"x")]
 )
-def test_a_file_without_a_usable_pair_is_refused(tmp_path, content):
+def test_a_file_without_a_usable_pair_damaged_or_missing_is_refused(tmp_path, content):
     path = tmp_path / "pairs.tsv"
     path.write_bytes(content)
     with pytest.raises(DataError, match="no usable pair .*: (it is empty|[0-9]+ lines?: .*(tab|UTF-8))"):
         read_pairs(path)
-
-
-def test_a_damaged_or_missing_file_is_refused(tmp_path):
     path = tmp_path / "pairs.tsv.gz"
     path.write_bytes(gzip.compress(b"a\tb\n")[:-5])
     for unreadable in (path, tmp_path / "gone.tsv", tmp_path):

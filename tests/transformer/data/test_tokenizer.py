@@ -10,15 +10,7 @@ from transformer.data.tokenizer import SPACE, Tokenizer
 from transformer.errors import CheckpointError, DataError
 
 SETTINGS = settings(deadline=None, derandomize=True, database=None)
-HOSTILE = [
-    "👩‍👩‍👧 日本語 Ελληνικά",
-    "old\u200bcat",
-    "red\0dog",
-    "ﬁne ½ e\u0301",
-    "\tbig\ttree\n",
-    "red</s>dog <s>",
-    "㍿ car",
-]
+HOSTILE = ["👩‍👩‍👧 日本語", "old\u200bcat", "red\0dog", "ﬁne ½ e\u0301", "\tbig\n", "red</s>dog <s>", "㍿"]
 
 
 words = st.sampled_from([*WORDS, *WORDS.values()])

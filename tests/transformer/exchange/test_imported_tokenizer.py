@@ -17,6 +17,7 @@ WRITERS = {
     **dict.fromkeys(("bart", "mbart", "mbart50", "m2m100", "nllb"), write_family),
     **dict.fromkeys(("t5", "mt5", "byt5", "pegasus"), write_t5),
 }
+ADDRESSED = ("", " ", ">>deu<<", ">>deu<< red dog", ">>xxx<< a", ">> <<", "a >>deu<< b", "<<", ">>")
 LEARNED = awkward_texts(700, seed=2)
 SCRIPTS = (
     *("the red DOG runs, 12 cafés! ", "Привет, мир Ёж ", "Ελληνικά ἀρχή ", "مرحبا بالعالم ۱۲۳ "),
@@ -59,7 +60,7 @@ def test_lines_in_eight_scripts_become_their_ids(both, texts):
 
 
 def test_awkward_lines_become_their_ids(both):
-    for text in (*SENTENCES, *awkward_texts(150, seed=1)):
+    for text in (*SENTENCES, *ADDRESSED, *awkward_texts(150, seed=1)):
         check(*both, text)
 
 

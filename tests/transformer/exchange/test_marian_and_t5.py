@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 import torch
-from support.marian import LANGUAGES, make_opus_like, write_model, write_two_vocabularies
+from support.marian import make_opus_like, write_model, write_two_vocabularies
 from support.models import LIKE_T5, small_model
 from support.t5 import PREFIXES, write_t5
 from support.texts import SENTENCES
@@ -19,21 +19,9 @@ from transformer.__main__ import main
 from transformer.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from transformer.commands import making
 from transformer.data.pairs import read_pairs
-from transformer.data.tokenizer import source_ids
 from transformer.errors import CheckpointError, EmptyTextError, UserError
 from transformer.exchange.exporting import export_marian
 from transformer.exchange.importing import exact_dtype, import_checkpoint, import_translator
-
-AWKWARD = ("", " ", ">>deu<<", ">>deu<< red dog", ">>xxx<< a", ">> <<", "a >>deu<< b", "<<", ">>")
-
-
-def test_codes_of_languages_and_target_texts_become_their_ids(both):
-    ours, theirs = both
-    for text in (*SENTENCES, *AWKWARD):
-        target = theirs(text_target=text)["input_ids"]
-        assert ours.tokenizer.encode_target(text) == target[:-1], text
-        assert source_ids(ours.tokenizer, text) == theirs(text)["input_ids"], text
-    assert [f">>{language}<<" for language in ours.tokenizer.languages] == sorted(LANGUAGES)
 
 
 def test_the_smallest_exact_type_changes_no_number(both):

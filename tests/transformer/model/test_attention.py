@@ -1,14 +1,11 @@
-"""Scaled dot-product and multi-head attention, against PyTorch's, and masks (True = may attend)."""
+"""Scaled dot-product attention against PyTorch's, and masks (True = may attend)."""
 
 import pytest
 import torch
 from support.models import BATCH, SOURCE, TARGET, random_ids, small_model
-from support.tolerance import near
-from torch import nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from transformer.model.attention import (
-    MultiHeadAttention,
     ScaledDotProductAttention,
     attention_weights,
     causal_mask,
@@ -17,26 +14,10 @@ from transformer.model.attention import (
 )
 
 HEADS, D_K = 4, 6
-D_MODEL = HEADS * D_K
 
 
 def random(*shape: int, seed: int = 1) -> torch.Tensor:
     return torch.randn(*shape, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
-
-
-def ours_and_torchs() -> tuple[MultiHeadAttention, nn.MultiheadAttention]:
-    """Return both kinds of multi-head attention in float64 with the same weights and biases."""
-    torch.manual_seed(1)
-    theirs = nn.MultiheadAttention(D_MODEL, HEADS, batch_first=True, dtype=torch.float64)
-    ours = MultiHeadAttention(D_MODEL, HEADS).double()
-    with torch.no_grad():
-        theirs.in_proj_bias.normal_()
-        theirs.out_proj.bias.normal_()
-        ours.query_key_value.weight.copy_(theirs.in_proj_weight)
-        ours.query_key_value.bias.copy_(theirs.in_proj_bias)
-        ours.output.weight.copy_(theirs.out_proj.weight)
-        ours.output.bias.copy_(theirs.out_proj.bias)
-    return ours, theirs
 
 
 @pytest.mark.parametrize("masked", [False, True])
@@ -51,22 +32,6 @@ def test_the_fused_core_is_the_weights_times_the_values_and_zero_where_all_keys_
     weights = attention_weights(query, key, *arguments)
     assert not masked or not weights[~mask.expand_as(weights)].any()
     torch.testing.assert_close(ScaledDotProductAttention()(query, key, value, *arguments), weights @ value)
-
-
-def test_cross_attention_with_padding_and_its_gradients_equal_torchs_multihead_attention():
-    ours, theirs = ours_and_torchs()
-    x, memory = random(BATCH, TARGET, D_MODEL), random(BATCH, SOURCE, D_MODEL, seed=2)
-    padded = torch.arange(SOURCE).expand(BATCH, SOURCE) >= torch.arange(BATCH)[:, None].clamp(min=1)
-    expected, weights = theirs(x, memory, memory, key_padding_mask=padded, average_attn_weights=False)
-    mask = ~padded[:, None, None, :]
-    output = ours(x, memory, mask)
-    torch.testing.assert_close(output, expected)
-    key, _ = ours.project_memory(memory)
-    torch.testing.assert_close(attention_weights(ours.project_query(x), key, mask), weights)
-    output.square().sum().backward()
-    expected.square().sum().backward()
-    assert ours.query_key_value.weight.grad == near(theirs.in_proj_weight.grad)
-    assert ours.output.weight.grad == near(theirs.out_proj.weight.grad)
 
 
 def test_masks_are_true_on_words_and_on_the_present_and_the_past():

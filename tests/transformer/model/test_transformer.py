@@ -1,19 +1,13 @@
-"""The whole model, against nn.Transformer and against the laws of a causal decoder."""
+"""The whole model, against nn.Transformer."""
 
 import pytest
 import torch
 from support.models import BATCH, SOURCE, TARGET, copy_layer, random_ids, small_config, small_model
-from support.tolerance import near
 from torch import nn
 
 from transformer.model.attention import causal_mask
 from transformer.model.layers import sinusoidal_positions
 from transformer.model.transformer import Transformer
-
-
-@pytest.fixture(params=["post", "pre"])
-def model(request) -> Transformer:
-    return small_model(norm=request.param)
 
 
 def torchs_logits(ours: Transformer, source: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
@@ -60,18 +54,6 @@ def test_the_whole_model_equals_nn_transformer(norm, share):
     logits = ours(source, target)
     words = target != 0
     torch.testing.assert_close(logits[words], expected[words])
-
-
-@torch.inference_mode()
-def test_cached_steps_give_the_logits_of_the_full_pass(model):
-    source, target = random_ids(BATCH, SOURCE), random_ids(BATCH, TARGET, seed=2)
-    source[1, 4:], source[6, 2:] = 0, 0
-    full = model(source, target)
-    mask = (source != 0)[:, None, None, :]
-    caches = model.start_caches(model.encode(source, mask), capacity=TARGET)
-    for step in range(TARGET):
-        logits = model.step(target[:, step : step + 1], caches, mask)
-        assert logits == near(full[:, step])
 
 
 def test_shared_embeddings_are_one_matrix_that_begins_with_the_spread_that_brings_them_to_one():

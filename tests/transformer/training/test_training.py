@@ -1,6 +1,5 @@
 """Training end to end on a tiny language."""
 
-import csv
 import json
 import logging
 import shutil
@@ -28,13 +27,8 @@ def make_trainer(tokenizer, out, **training) -> Trainer:
     return Trainer(tiny_experiment(**training), tokenizer, make_pairs(60, 1), make_pairs(9, 2), out, CPU)
 
 
-@pytest.fixture(scope="module")
-def history(trained_folder) -> list[dict]:
-    with open(trained_folder / "history.csv", newline="") as file:
-        return [{name: float(value) for name, value in row.items()} for row in csv.DictReader(file)]
-
-
-def test_the_loss_falls_and_the_translations_become_good(history):
+def test_the_loss_falls_and_the_translations_become_good(trained_folder):
+    history = load_checkpoint(trained_folder).history
     assert [row["step"] for row in history] == [100, 200, 250]
     losses = [row["valid_loss"] for row in history]
     assert losses == sorted(losses, reverse=True) and losses[-1] < 0.5
