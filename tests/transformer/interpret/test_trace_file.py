@@ -28,23 +28,19 @@ def saved(trace, tmp_path) -> Path:
     return tmp_path / "trace.npz"
 
 
-@pytest.mark.parametrize("name", ["trace.npz", "trace.out"])
 @pytest.mark.parametrize(
     "changes", [{}, {"finished": False, "source_text": "'\"<\n🙂 ", "target_text": "", "num_forced": 2}]
 )
-def test_reading_inverts_writing(trace, tmp_path, name, changes):
+def test_reading_inverts_writing(trace, tmp_path, changes):
     expected = dataclasses.replace(trace, **changes)
-    expected.save(tmp_path / name)
-    assert [path.name for path in tmp_path.iterdir()] == [name]
-    loaded = Trace.load(tmp_path / name)
+    expected.save(tmp_path / "trace.out")
+    assert [path.name for path in tmp_path.iterdir()] == ["trace.out"]
+    loaded = vars(Trace.load(tmp_path / "trace.out"))
     for field, value in vars(expected).items():
-        loaded_value = getattr(loaded, field)
-        assert type(loaded_value) is type(value), field
+        assert type(loaded[field]) is type(value), field
+        np.testing.assert_equal(loaded[field], value)
         if isinstance(value, np.ndarray):
-            assert loaded_value.dtype == value.dtype and not loaded_value.flags.writeable
-            np.testing.assert_array_equal(loaded_value, value)
-        else:
-            assert loaded_value == value, field
+            assert loaded[field].dtype == value.dtype and not loaded[field].flags.writeable
 
 
 def rewrite(path: Path, **changed: np.ndarray | bytes | None) -> None:
@@ -68,11 +64,14 @@ class Evil:
         return exec, ("import builtins; builtins.ran = True",)
 
 
+HEADER = "{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999,), }    \n"
+
+
 @pytest.mark.parametrize(
     "name, value",
     [
         ("source_tokens", np.array([Evil()] * 7, dtype=object)),
-        ("encoder", np.float32(1)),
+        ("encoder", np.array(1, dtype=np.float32)),
         ("encoder", np.full((2, 4, 7, 7), np.nan, dtype=np.float32)),
         ("decoder", np.zeros((3, 4, 2, 2), dtype=np.float32)),
         ("cross", np.zeros((0, 4, 11, 7), dtype=np.float32)),
@@ -81,61 +80,51 @@ class Evil:
         ("target_tokens", None),
         ("another", np.zeros(1)),
         ("entropies", b"\x93NUMPY\x01\x00\x2f\x00{'descr': '<f4', 'shape': (3,), 'never closed'\n"),
-        (
-            "entropies",
-            b"\x93NUMPY\x01\x00\x46\x00{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999,), }    \n",
-        ),
+        ("entropies", b"\x93NUMPY\x01\x00\x46\x00" + HEADER.encode()),
         ("source_spans", np.zeros((50, 2), dtype=np.int64)),
     ],
 )
 def test_a_file_that_is_no_trace_is_refused_and_runs_nothing(saved, name, value):
-    rewrite(saved, **{name: np.asarray(value) if isinstance(value, np.generic) else value})
+    rewrite(saved, **{name: value})
     with pytest.raises(DataError, match="is no trace: "):
         Trace.load(saved)
-    assert not hasattr(builtins, "ran")
-
-
-def test_bytes_that_are_no_archive_are_refused(tmp_path):
     for content in (b"", b"PK\x03\x04", pickle.dumps(Evil())):
-        (tmp_path / "x.npz").write_bytes(content)
+        saved.write_bytes(content)
         with pytest.raises(DataError):
-            Trace.load(tmp_path / "x.npz")
+            Trace.load(saved)
+    saved.unlink()
     with pytest.raises(DataError, match="cannot be read"):
-        Trace.load(tmp_path / "none.npz")
+        Trace.load(saved)
     assert not hasattr(builtins, "ran")
 
 
 def test_a_damaged_file_never_fails_otherwise(saved, trace):
     whole = saved.read_bytes()
-    for position in np.random.default_rng(3).integers(0, len(whole), 60):
+    for position in np.random.default_rng(3).integers(0, len(whole), 40):
         saved.write_bytes(whole[:position] + bytes([whole[position] ^ 0x55]) + whole[position + 1 :])
         with contextlib.suppress(DataError):
             assert Trace.load(saved).encoder.shape == trace.encoder.shape
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"beam": 3}, {"prefix": "Das", "interventions": ["forbid:cross.*.*:1@2-"]}], ids=str
+    "options",
+    [
+        {},
+        {"beam": 3},
+        {"prefix": "rot", "interventions": ["forbid:cross.*.*:1@2-"]},
+        {"targets": ["rot", "Hund alt"], "interventions": "uniform:cross.*.*"},
+    ],
+    ids=str,
 )
-def test_traces_made_together_are_those_made_alone(shipped, options):
-    texts = ["I love my teacher.", "No.", "The old man next door says that he has seen a garden.", "We don't know him."]
-    done = []
-    together = shipped.trace_many(texts, progress=done.append, **options)
-    assert done == [4]
-    for text, each in zip(texts, together, strict=True):
-        assert_near(each, shipped.trace(text, **options))
-
-
-def test_given_targets_are_traced_together_each_with_its_text(shipped):
-    texts, targets = ["No.", "I love my teacher."], ["Ja, gern.", shipped.hypotheses("I love my teacher.")[0]]
-    together = shipped.trace_many(texts, targets=targets, interventions="uniform:cross.*.*")
-    assert [each.origin for each in together] == ["target", "decoded"]
-    for text, target, each in zip(texts, targets, together, strict=True):
-        assert_near(each, shipped.trace(text, target=target, interventions="uniform:cross.*.*"))
-
-
-def assert_near(trace: Trace, alone: Trace) -> None:
-    for kind in AttentionKind:
-        assert trace.attention(kind) == near(alone.attention(kind))
-    assert trace.target_probabilities == near(alone.target_probabilities)
-    for name in ("source_pieces", "target_ids", "target_text", "origin", "interventions"):
-        assert getattr(trace, name) == getattr(alone, name)
+def test_traces_made_together_are_those_made_alone(translator, options):
+    texts, done = ["big red dog.", "cat"], []
+    together = translator.trace_many(texts, progress=done.append, **options)
+    assert done == [2]
+    targets = options.pop("targets", [None, None])
+    for text, target, trace in zip(texts, targets, together, strict=True):
+        alone = translator.trace(text, target=target, **options)
+        for kind in AttentionKind:
+            assert trace.attention(kind) == near(alone.attention(kind))
+        assert trace.target_probabilities == near(alone.target_probabilities)
+        for name in ("source_pieces", "target_ids", "target_text", "origin", "interventions"):
+            assert getattr(trace, name) == getattr(alone, name)

@@ -1,4 +1,4 @@
-"""Importance of heads: all at once as one at a time, against NumPy, over a corpus, and as pooled tables."""
+"""Importance of heads: all at once as one at a time, over a corpus, and as pooled tables."""
 
 import csv
 import hashlib
@@ -31,11 +31,7 @@ from transformer.interpret.what_if.importance import (
     measure_importance,
 )
 from transformer.interpret.what_if.intervention import Mean, Uniform, Zero
-from transformer.interpret.what_if.running import (
-    Means,
-    apply_interventions,
-    apply_interventions_side_by_side,
-)
+from transformer.interpret.what_if.running import Means, apply_interventions
 from transformer.model.names import AttentionKind
 
 BEGIN = 2
@@ -49,35 +45,25 @@ def log_probabilities(model, source=SOURCE, target=TARGET):
 
 @pytest.mark.parametrize("norm, ablate", [("post", Zero), ("pre", Mean), ("pre", Uniform)])
 def test_all_heads_at_once_are_each_head_alone(norm, ablate):
+    """And parts of the heads, in any order, are joined to all of them."""
     model = unlike_model(norm=norm)
-    means = Means(torch.randn(2, 4, 6), torch.randn(3, 4, 6), torch.randn(3, 4, 6))
+    means, heads = Means(*torch.randn(3, 3, 4, 6)), every_head(model)[::-1]
     importance = head_importance(model, SOURCE, TARGET, ablate, means)
-    assert (importance.encoder.shape, importance.decoder.shape, importance.cross.shape) == (
-        (2, 4, 4),
-        (3, 4, 4),
-        (3, 4, 4),
-    )
-    whole = log_probabilities(model)
+    parts = [head_losses(model, SOURCE, TARGET, some, ablate, means) for some in (heads[:5], heads[5:])]
+    whole, again = log_probabilities(model), joined(model, parts)
     assert importance.log_probabilities == near(whole)
-    for heads in every_head(model):
-        with apply_interventions(model, [ablate.of(heads)], means):
-            alone = whole - log_probabilities(model)
-        assert importance.of(heads.kind)[heads.layer, heads.head] == near(alone, scale=whole)
-    ranked = importance.ranked()
-    assert len(ranked) == 2 * 4 + 2 * 3 * 4
-    assert [loss for _, loss in ranked] == sorted((loss for _, loss in ranked), reverse=True)
-    assert ranked[0][1] == pytest.approx(importance.of(ranked[0][0].kind)[ranked[0][0].layer, ranked[0][0].head].sum())
-
-
-def test_parts_of_the_heads_in_any_order_are_joined_to_all_of_them():
-    model = unlike_model()
-    whole, heads = head_importance(model, SOURCE, TARGET), every_head(model)[::-1]
-    parts = [head_losses(model, SOURCE, TARGET, some) for some in (heads[:5], heads[5:6], heads[6:])]
-    importance = joined(model, parts)
     for kind in AttentionKind:
-        assert importance.of(kind) == near(whole.of(kind), scale=whole.log_probabilities)
-        assert np.array_equal(importance.turned[kind], whole.turned[kind])
-    assert importance.log_probabilities == near(whole.log_probabilities)
+        assert importance.of(kind).shape == (2 if kind == "encoder" else 3, 4, 4)
+        assert again.of(kind) == near(importance.of(kind), scale=whole)
+        assert np.array_equal(again.turned[kind], importance.turned[kind])
+    for head in heads:
+        with apply_interventions(model, [ablate.of(head)], means):
+            alone = whole - log_probabilities(model)
+        assert importance.of(head.kind)[head.layer, head.head] == near(alone, scale=whole)
+    ranked = importance.ranked()
+    assert {head for head, _ in ranked} == set(heads)
+    assert [loss for _, loss in ranked] == sorted((loss for _, loss in ranked), reverse=True)
+    assert ranked[0][1] == pytest.approx(importance.total(ranked[0][0].kind)[ranked[0][0].layer, ranked[0][0].head])
 
 
 def test_turning_heads_are_those_without_which_greedy_decoding_differs():
@@ -85,28 +71,16 @@ def test_turning_heads_are_those_without_which_greedy_decoding_differs():
     model = bias_logits(unlike_model(), {0: 30.0, 3: 1.0})
     (best,) = decode(model, [SOURCE], Greedy())
     importance, turned = head_importance(model, SOURCE, best.ids), []
-    for heads in every_head(model):
-        with apply_interventions(model, [Zero.of(heads)]):
+    for head in every_head(model):
+        with apply_interventions(model, [Zero.of(head)]):
             turned.append(decode(model, [SOURCE], Greedy())[0].ids != best.ids)
-        assert importance.turned[heads.kind][heads.layer, heads.head] == turned[-1]
+        assert importance.turned[head.kind][head.layer, head.head] == turned[-1]
     assert 0 < sum(turned) < len(turned)
-
-
-def test_each_sentence_of_a_batch_has_interventions_of_its_own():
-    model, fed = unlike_model(), [BEGIN, 9, 8, 7]
-    sentences = random_sources(7, 7, 5, seed=4)
-    by_sentence = [["focus:cross.*.*:1@1-"], [], ["zero:encoder.1.2", "shift:decoder.0.*:-1"]]
-    with apply_interventions_side_by_side(model, by_sentence):
-        together = record(model, sentences, [fed] * 3).logits
-    for number, (source, interventions) in enumerate(zip(sentences, by_sentence, strict=True)):
-        with apply_interventions(model, interventions):
-            alone = record(model, [source], [fed]).logits[0]
-        assert together[number] == near(alone)
 
 
 @pytest.fixture(scope="module")
 def examples(translator, tokenizer):
-    return make_examples(make_pairs(9, 3), tokenizer, translator.model.config.max_length)
+    return make_examples(make_pairs(7, 3), tokenizer, translator.model.config.max_length)
 
 
 @pytest.fixture(autouse=True)
@@ -114,63 +88,64 @@ def small_batches(monkeypatch):
     monkeypatch.setattr(data_sums, "TOKENS_PER_BATCH", 24)
 
 
-def test_the_sums_have_every_token_and_its_square(translator, examples):
+def test_the_sums_have_every_token_and_its_square_and_those_of_parts_add_up(translator, examples):
     alone = [head_importance(translator.model, each.source, each.target[1:]) for each in examples]
     done: list[int] = []
     measured = measure_importance(translator.model, examples, progress=done.append)
     assert done[-1] == len(examples) and done == sorted(set(done)) and len(done) > 2
-    assert (measured.sentences, measured.tokens) == (9, sum(len(each.target) - 1 for each in examples))
-    assert measured.heads == tuple(every_head(translator.model))
-    losses = [
-        *([each.of(head.kind)[head.layer, head.head] for each in alone] for head in measured.heads),
-        [each.log_probabilities for each in alone],
-    ]
     tokens = np.array([len(each.target) - 1 for each in examples])
+    assert (measured.sentences, measured.tokens) == (len(examples), tokens.sum())
+    assert measured.heads == tuple(every_head(translator.model))
+    losses = [[each.of(head.kind)[head.layer, head.head] for each in alone] for head in measured.heads]
+    losses.append([each.log_probabilities for each in alone])
     log_p = np.concatenate(losses[-1])
-    for values, row, mean, deviation, error in zip(
-        losses, measured.sums, measured.means, measured.deviations, measured.standard_errors, strict=True
-    ):
+    for row, values in enumerate(losses):
         every, of_sentences = np.concatenate(values), np.array([each.sum() for each in values])
         expected = every.sum(), (every**2).sum(), (of_sentences**2).sum(), (of_sentences * tokens).sum()
-        np.testing.assert_allclose(row, expected, rtol=1e-3, atol=2e-4)
-        assert mean == near(every.mean(), scale=log_p) and deviation == near(every.std(), scale=log_p)
-        residuals = of_sentences - every.mean() * tokens
-        assert error == near(np.sqrt((residuals**2).sum()) / tokens.sum(), scale=log_p)
+        np.testing.assert_allclose(measured.sums[row], expected, rtol=1e-3, atol=2e-4)
+        assert measured.means[row] == near(every.mean(), scale=log_p)
+        assert measured.deviations[row] == near(every.std(), scale=log_p)
+        error = np.sqrt(((of_sentences - every.mean() * tokens) ** 2).sum()) / tokens.sum()
+        assert measured.standard_errors[row] == near(error, scale=log_p)
+    both = measure_importance(translator.model, examples[:3]) + measure_importance(translator.model, examples[3:])
+    assert both.sums == near(measured.sums)
+    for name in ("tokens", "squared_tokens", "sentences"):
+        assert getattr(both, name) == getattr(measured, name)
+    with pytest.raises(ValueError, match="same heads"):
+        both + replace(both, heads=both.heads[::-1])
 
 
 @pytest.mark.parametrize("ablation", ["zero", "mean", "uniform"])
 def test_each_ablation_by_its_name_is_a_model_changed_by_a_hook(translator, examples, ablation):
     """Replace one head by zero, its mean over all tokens of the examples, or the mean of the values."""
-    model = translator.model
-    measured = translator.head_importance(make_pairs(9, 3), ablation)
+    model, (kind, layer, head) = translator.model, ("cross", 2, 0)
+    core, outputs = attention_blocks(model, kind)[layer].core, []
 
-    def log_p(example):
-        return log_probabilities(model, example.source, list(example.target[1:]))
+    def log_p():
+        return np.concatenate([log_probabilities(model, each.source, list(each.target[1:])) for each in examples])
 
-    for kind, layer, head in (("encoder", 1, 2), ("cross", 2, 0)):
-        core, outputs = attention_blocks(model, kind)[layer].core, []
-        handle = core.register_forward_hook(
-            lambda *call, outputs=outputs, at=head: outputs.append(call[2][0, at].double())
-        )
-        whole = [log_p(each) for each in examples]
-        handle.remove()
-        mean = torch.cat(outputs).mean(dim=0).float()
+    def keep(_, inputs, output):
+        outputs.append(output[0, head].double())
 
-        def replace(_, inputs, output, at=head, mean=mean):
-            filling = {"zero": 0 * mean, "mean": mean, "uniform": inputs[2][:, at].mean(dim=1, keepdim=True)}
-            output = output.clone()
-            output[:, at] = filling[ablation]
-            return output
+    def replaced(_, inputs, output):
+        filling = {"zero": 0 * mean, "mean": mean, "uniform": inputs[2][:, head].mean(dim=1, keepdim=True)}
+        output = output.clone()
+        output[:, head] = filling[ablation]
+        return output
 
-        handle = core.register_forward_hook(replace)
-        losses = [before - log_p(each) for before, each in zip(whole, examples, strict=True)]
-        handle.remove()
-        loss, scale = measured.of(kind)[layer, head], np.concatenate(whole)
-        assert loss == near(np.concatenate(losses).mean(), scale=scale) and loss != near(0, scale=scale)
+    handle = core.register_forward_hook(keep)
+    whole = log_p()
+    handle.remove()
+    mean = torch.cat(outputs).mean(dim=0).float()
+    handle = core.register_forward_hook(replaced)
+    expected = (whole - log_p()).mean()
+    handle.remove()
+    loss = translator.head_importance(make_pairs(7, 3), ablation).of(kind)[layer, head]
+    assert loss == near(expected, scale=whole) and loss != near(0, scale=whole)
 
 
 def test_given_means_take_the_place_of_those_over_the_same_pairs(translator):
-    some, others = make_pairs(9, 3), make_pairs(9, 4)
+    some, others = make_pairs(2, 3), make_pairs(2, 4)
     alone, with_same, with_other = (
         translator.head_importance(some, "mean", means=means).cross
         for means in (None, translator.measure_means(some), translator.measure_means(others))
@@ -180,22 +155,9 @@ def test_given_means_take_the_place_of_those_over_the_same_pairs(translator):
         translator.head_importance(some, "half")
 
 
-def test_parts_of_a_corpus_add_up_to_the_whole(translator, examples):
-    whole = measure_importance(translator.model, examples)
-    both = measure_importance(translator.model, examples[:4]) + measure_importance(translator.model, examples[4:])
-    assert both.means == near(whole.means)
-    assert both.standard_errors == near(whole.standard_errors, scale=whole.means)
-    for name in ("tokens", "squared_tokens", "sentences"):
-        assert getattr(both, name) == getattr(whole, name)
-    with pytest.raises(ValueError, match="same heads"):
-        whole + replace(whole, heads=whole.heads[::-1])
-
-
 @pytest.fixture
-def command(checkpoint_folder, tmp_path, monkeypatch):
+def command(checkpoint_folder, tmp_path, command_line):
     """Run `importance` over some pairs, into a file; returns the exit status."""
-    monkeypatch.setenv("HEADLIGHT_DEVICE", "cpu")
-    monkeypatch.setattr("signal.signal", lambda *_: None)
 
     def run(pairs, out, *more):
         path = str(write_pairs(tmp_path / f"{out.stem}.tsv", pairs))
@@ -205,78 +167,58 @@ def command(checkpoint_folder, tmp_path, monkeypatch):
     return run
 
 
-@pytest.mark.parametrize("ablation", ["zero", "mean", "uniform"])
-def test_the_command_writes_a_table(command, checkpoint_folder, tmp_path, ablation):
+def test_the_command_writes_a_table(command, checkpoint_folder, tmp_path):
     out, translator = tmp_path / "heads.csv", Translator.load(checkpoint_folder, "cpu")
-    assert command(make_pairs(4, 3), out, "--ablation", ablation) == 0
+    assert command(make_pairs(4, 3), out, "--ablation", "uniform") == 0
     rows = list(csv.DictReader(out.read_text().splitlines()))
     examples = make_examples(make_pairs(4, 3), translator.tokenizer, translator.model.config.max_length)
-    sums = measure_importance(translator.model, examples, ablation)
-    ranked = sums.importance().ranked()
+    sums = measure_importance(translator.model, examples, "uniform")
     numbers = {"loss_in_nats_a_token": sums.means, "standard_error": sums.standard_errors}
     numbers |= {"standard_deviation": sums.deviations, "sum": sums.sums[:, 0], "sum_of_squares": sums.sums[:, 1]}
-    assert len(rows) == len(ranked)
-    for row, (head, _) in zip(rows, ranked, strict=True):
-        assert row["intervention"] == str(ABLATIONS[ablation].of(head))
+    for row, (head, _) in zip(rows, sums.importance().ranked(), strict=True):
+        assert row["intervention"] == str(ABLATIONS["uniform"].of(head))
         assert (row["kind"], int(row["layer"]), int(row["head"])) == (head.kind, head.layer + 1, head.head + 1)
         assert (int(row["tokens"]), int(row["sentences"])) == (sums.tokens, 4)
-        at = sums.heads.index(head)
-        expected = [values[at] for values in numbers.values()]
+        expected = [values[sums.heads.index(head)] for values in numbers.values()]
         assert [float(row[name]) for name in numbers] == near(expected, scale=sums.means * sums.tokens)
     loaded = ImportanceTable.load(out)
     digest = hashlib.sha256((checkpoint_folder / "model.safetensors").read_bytes()).hexdigest()
-    assert (loaded.ablation, loaded.provenance.weights, loaded.provenance.lines) == (ablation, digest, 4)
+    assert (loaded.ablation, loaded.provenance.weights, loaded.provenance.lines) == ("uniform", digest, 4)
     assert loaded.provenance.pairs == ("heads.tsv",)
     frame = loaded.to_frame().sort_values("loss_in_nats_a_token", ascending=False, kind="stable")
     for name in numbers:
         assert [f"{each:.6f}" for each in frame[name]] == [row[name] for row in rows]
-    assert sorted(path.name for path in tmp_path.glob("heads.csv*")) == ["heads.csv", "heads.csv.json"]
 
 
 def test_tables_of_parts_are_merged_to_that_of_the_whole(command, tmp_path, capsys):
-    pairs = make_pairs(9, 3)
+    pairs = make_pairs(4, 3)
     whole, one, two, out = (tmp_path / f"{name}.csv" for name in ("all", "one", "two", "out"))
-    assert [command(pairs, whole), command(pairs[:4], one), command(pairs[4:], two)] == [0, 0, 0]
+    assert [command(pairs, whole), command(pairs[:2], one), command(pairs[2:], two)] == [0, 0, 0]
     assert main(["merge", str(one), str(two), "--out", str(out)]) == 0
     merged, expected = ImportanceTable.load(out), ImportanceTable.load(whole)
-    assert merged.sums.means == near(expected.sums.means)
-    assert merged.sums.standard_errors == near(expected.sums.standard_errors, scale=expected.sums.means)
-    assert (merged.sums.tokens, merged.sums.sentences) == (expected.sums.tokens, 9)
-    assert merged.provenance.pairs == ("one.tsv", "two.tsv") and merged.provenance.lines == 9
-    stored = json.loads((tmp_path / "two.csv.json").read_text())
+    assert merged.sums.sums == near(expected.sums.sums) and merged.sums.sentences == merged.provenance.lines == 4
+    assert merged.provenance.pairs == ("one.tsv", "two.tsv")
+    first, second = (json.loads((tmp_path / f"{name}.csv.json").read_text()) for name in ("one", "two"))
     for content, message in (
-        ({"provenance": {**stored["provenance"], "weights": "0" * 64}}, "same weights"),
+        ({"provenance": {**second["provenance"], "weights": "0" * 64}}, "same weights"),
         ({"ablation": "mean"}, "same ablation"),
-        ({"provenance": json.loads((tmp_path / "one.csv.json").read_text())["provenance"]}, "would count twice"),
+        ({"provenance": first["provenance"]}, "would count twice"),
     ):
-        (tmp_path / "other.csv.json").write_text(json.dumps(stored | content))
+        (tmp_path / "other.csv.json").write_text(json.dumps(second | content))
         assert main(["merge", str(one), str(tmp_path / "other.csv"), "--out", str(out)]) == 1
         assert message in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"version": 2},
-        {"tokens": 3},
-        {"ablation": "burnt"},
-        {"provenance": {}},
-        {"heads": [["encoder", 0, 0, float("nan"), 1, 1, 1]]},
-        {"heads": [["encoder", 0, -1, 1, 1, 1, 1]]},
-        {"heads": [["encoder", 0, 0, 1, -1, 1, 1]]},
-        {"heads": [["encoder", 0, 0, 2**121, 2**243, 1, 1]]},
-        {"heads": [["encoder", 0, 0, 7, 7, 7, 7]]},
-        {"heads": []},
-        {"log_probability": [1]},
-    ],
-)
-def test_a_damaged_table_is_refused(tmp_path, change):
-    ones = np.full((33, 4), 7.0)
-    sums = ImportanceSums(tuple(every_head(unlike_model())), ones, 7, 25, 2)
+def test_a_damaged_table_is_refused(tmp_path):
+    sums = ImportanceSums(tuple(every_head(unlike_model())), np.full((33, 4), 7.0), 7, 25, 2)
     path = tmp_path / "heads.csv"
     ImportanceTable(sums, "zero", Provenance(("a.tsv",), ("e" * 64,), "f" * 64, "1.0.0", 2, {})).save(path)
     assert np.array_equal(ImportanceTable.load(path).sums.sums, sums.sums)
     stored = json.loads((tmp_path / "heads.csv.json").read_text())
-    (tmp_path / "heads.csv.json").write_text(json.dumps(stored | change))
-    with pytest.raises(CheckpointError, match="heads.csv.json cannot be read"):
-        ImportanceTable.load(path)
+    changes = [{"version": 2}, {"tokens": 3}, {"ablation": "burnt"}, {"provenance": {}}, {"log_probability": [1]}]
+    rows = [[0, float("nan"), 1, 1, 1], [-1, 1, 1, 1, 1], [0, 1, -1, 1, 1], [0, 2**121, 2**243, 1, 1], [0, 7, 7, 7, 7]]
+    changes += [{"heads": [["encoder", 0, *row]]} for row in rows]
+    for change in (*changes, {"heads": []}):
+        (tmp_path / "heads.csv.json").write_text(json.dumps(stored | change))
+        with pytest.raises(CheckpointError, match="heads.csv.json cannot be read"):
+            ImportanceTable.load(path)

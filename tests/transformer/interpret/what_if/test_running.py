@@ -12,7 +12,12 @@ from support.tolerance import near
 from transformer.data.batching import make_examples
 from transformer.decoding.sampling import Greedy, decode
 from transformer.interpret.activations import ATTENTION, Request, record
-from transformer.interpret.what_if.running import Means, apply_interventions, measure_means
+from transformer.interpret.what_if.running import (
+    Means,
+    apply_interventions,
+    apply_interventions_side_by_side,
+    measure_means,
+)
 from transformer.model.names import AttentionKind
 
 BEGIN = 2
@@ -25,7 +30,6 @@ EXAMPLES = (
     "forbid:cross.*.*:2",
     "forbid:encoder.*.*:1@0-4",
     "shift:decoder.*.1:-1",
-    "shift:cross.0.*:1@3",
     "given:cross.*.0:0,1,0,3@1-3",
     "uniform:encoder.1.3~zero:decoder.0.0@2~forbid:cross.2.*:0@3-",
 )
@@ -37,10 +41,9 @@ def model(request):
 
 
 @pytest.fixture(scope="module")
-def means(model):
+def means():
     generator = torch.Generator().manual_seed(4)
-    shapes = ((2, 4, 6), (3, 4, 6), (3, 4, 6))
-    return Means(*(torch.randn(shape, generator=generator) for shape in shapes))
+    return Means(*(torch.randn(layers, 4, 6, generator=generator) for layers in (2, 3, 3)))
 
 
 def logits(model, source, fed):
@@ -51,19 +54,28 @@ def logits(model, source, fed):
 @pytest.mark.parametrize("text", EXAMPLES)
 def test_decoding_step_by_step_is_what_all_rows_at_once_predict(model, means, text):
     """Law of every intervention: cached decoding and the replay of its output are one run."""
-    plain = [decode(model, [source], Greedy())[0] for source in random_sources(7, 9, seed=3)]
     moved = 0.0
-    for source, before in zip(random_sources(7, 9, seed=3), plain, strict=True):
+    for source in random_sources(7, 9, seed=3):
+        before = decode(model, [source], Greedy())[0]
         with apply_interventions(model, text.split("~"), means):
             decoded = decode(model, [source], Greedy())[0]
             replayed = logits(model, source, [BEGIN, *decoded.ids[:-1]]).log_softmax(dim=-1)
         allowed = replayed.clone()
         allowed[:, list(model.config.never_chosen)] = -torch.inf
         assert tuple(allowed.argmax(dim=-1).tolist()) == decoded.ids
-        log_p = replayed[range(len(decoded.ids)), decoded.ids].sum().item()
-        assert log_p == near(decoded.log_probability)
+        assert replayed[range(len(decoded.ids)), decoded.ids].sum().item() == near(decoded.log_probability)
         moved += abs(decoded.log_probability - before.log_probability)
     assert moved > 1e-3
+
+
+def test_each_sentence_of_a_batch_has_interventions_of_its_own(model):
+    fed, sentences = [BEGIN, 9, 8, 7], random_sources(7, 7, 5, seed=4)
+    by_sentence = [["focus:cross.*.*:1@1-"], [], ["zero:encoder.1.2", "shift:decoder.0.*:-1"]]
+    with apply_interventions_side_by_side(model, by_sentence):
+        together = record(model, sentences, [fed] * 3).logits
+    for number, (source, interventions) in enumerate(zip(sentences, by_sentence, strict=True)):
+        with apply_interventions(model, interventions):
+            assert together[number] == near(record(model, [source], [fed]).logits[0])
 
 
 def test_an_intervention_on_one_row_leaves_earlier_ones_bit_for_bit(model):
@@ -75,31 +87,21 @@ def test_an_intervention_on_one_row_leaves_earlier_ones_bit_for_bit(model):
         assert torch.equal(changed[:2], plain[:2]) and not torch.equal(changed[2], plain[2])
 
 
-def test_mean_ablation_puts_the_mean_there(model, means):
-    source, fed = random_sources(7)[0], [BEGIN, 9, 8]
-    with apply_interventions(model, ["mean:cross.1.2@1-"], means):
-        core = record(model, [source], [fed]).call("decoder.1.cross_attention.core")
-    assert torch.equal(core.output[0, 2, 1:], means.cross[1, 2].expand(2, 6))
-    assert not torch.equal(core.output[0, 2, 0], means.cross[1, 2])
-
-
 def test_the_trace_shows_what_was_rewritten_and_says_so(translator):
     text, interventions = "big red dog.", ["focus:cross.1.2:3@1-", "zero:decoder.0.1", "uniform:encoder.1.*"]
     plain = translator.trace(text, target="Hund rot alt")
     trace = translator.trace(text, target="Hund rot alt", interventions=interventions)
     assert list(map(str, trace.interventions)) == interventions and plain.interventions == ()
-    assert np.array_equal(
-        trace.cross[1, 2, 1:], np.eye(len(trace.source_ids))[[3] * (len(trace.decoder_input_ids) - 1)]
-    )
+    assert (trace.cross[1, 2, 1:] == np.eye(len(trace.source_ids))[3]).all()
     assert trace.encoder[1] == near(1 / len(trace.source_ids))
     assert np.array_equal(trace.decoder[0], plain.decoder[0]), "an ablated head still shows its weights"
     assert not np.array_equal(trace.target_probabilities, plain.target_probabilities)
 
 
 @pytest.mark.parametrize("norm", ["post", "pre"])
-def test_means_are_those_of_all_real_tokens(tokenizer, norm):
+def test_means_are_those_of_all_real_tokens_and_mean_ablation_puts_them_there(tokenizer, norm):
     model = unlike_model(norm=norm, vocab_size=90)
-    examples = make_examples(make_pairs(9, 3), tokenizer, model.config.max_length)
+    examples = make_examples(make_pairs(5, 3), tokenizer, model.config.max_length)
     means, keep = measure_means(model, examples), (*ATTENTION, "*.*.feed_forward.inner")
     calls = [record(model, [each.source], [each.target[:-1]], Request(keep=keep)).call for each in examples]
     for kind, layer, head in product(AttentionKind, (0, 1), (0, 3)):
@@ -108,5 +110,8 @@ def test_means_are_those_of_all_real_tokens(tokenizer, norm):
     for stack, layer in (("encoder", 1), ("decoder", 0), ("decoder", 2)):
         rows = [call(f"{stack}.{layer}.feed_forward.inner").output[0].double().clamp_min(0) for call in calls]
         assert means.of(f"{stack}.feed_forward")[layer] == near(torch.cat(rows).mean(dim=0).float())
+    with apply_interventions(model, ["mean:cross.1.2@1-"], means):
+        output = record(model, [[5, 6, 3]], [[BEGIN, 9, 8]]).call("decoder.1.cross_attention.core").output[0, 2]
+    assert [torch.equal(row, means.cross[1, 2]) for row in output] == [False, True, True]
     with pytest.raises(ValueError, match="at least one"):
         measure_means(model, [])
