@@ -9,8 +9,9 @@ import torch
 from support.models import mark_end, random_sources, record_one, unlike_model, zero_ablated
 from support.tolerance import near
 
-from transformer.decoding.sampling import Greedy, decode
-from transformer.interpret.activations import Request, record
+from transformer.decoding.sampling import Greedy, Sampling, decode, decode_ids
+from transformer.interpret.activations import Request, read_decoding, record, record_encoder
+from transformer.model.fused_step import keeping_step
 from transformer.model.names import AttentionKind
 from transformer.model.transformer import Transformer
 
@@ -60,21 +61,6 @@ def test_many_threads_on_one_model_see_only_their_own_results(model):
         list(pool.map(visit, range(4)))
 
 
-def test_a_request_changes_outputs_as_interventions_do(model):
-    source, decoder_input = random_sources(7)[0], [BEGIN, 9, 8]
-
-    def without_head(output: torch.Tensor) -> torch.Tensor:
-        output = output.clone()
-        output[:, 3] = 0.0
-        return output
-
-    change = tuple((f"{name}_attention.core", without_head) for name in ("encoder.0.self", "decoder.2.cross"))
-    requested = record(model, [source], [decoder_input], Request(change=change))
-    with zero_ablated(model, [("encoder", 0, 3), ("cross", 2, 3)]):
-        assert torch.equal(requested.logits, record(model, [source], [decoder_input]).logits)
-    assert not torch.equal(requested.logits[0], unobserved(model, source, decoder_input))
-
-
 def test_only_requested_modules_are_kept(model):
     source, decoder_input = random_sources(7)[0], [BEGIN, 9, 8]
     keep = ("decoder.1.feed_forward.inner", "decoder_input.positions", "positions")
@@ -89,9 +75,30 @@ def test_only_requested_modules_are_kept(model):
         record(model, [source], [decoder_input], Request(keep=("decoder.3.core",)))
 
 
+@pytest.mark.parametrize("norm, prefix", [("post", []), ("pre", [9, 4, 11])])
+@pytest.mark.parametrize("strategy", [Greedy(), Sampling(seed=5)])
+@pytest.mark.parametrize("length", [1, 7])
+def test_a_decoding_that_kept_its_attention_is_a_pass_over_all_at_once(length, strategy, norm, prefix):
+    model, (source,) = mark_end(unlike_model(seed=4, norm=norm), 2.0), random_sources(length)
+    encoder, step = record_encoder(model, [source]), keeping_step(model)
+    (ids,) = decode_ids(model, [source], strategy, [prefix], encoder.memory, step)
+    read, replayed = read_decoding(model, encoder, step), record(model, [source], [[BEGIN, *ids[:-1]]])
+    assert ids[: len(prefix)] == prefix and len(ids) > 1
+    assert set(read.calls) == set(replayed.calls) and len(read.calls) == 2 + 3 + 3
+    for name in ("logits", "memory", "hidden"):
+        assert getattr(read, name) == near(getattr(replayed, name))
+    for name, (expected,) in replayed.calls.items():
+        call = read.call(name)
+        assert call.output == near(expected.output)
+        for value, other in zip(call.inputs, expected.inputs, strict=True):
+            assert value is other is None or value == near(other)
+    for kind in AttentionKind:
+        assert read.weights(kind) == near(replayed.weights(kind))
+
+
 @pytest.mark.parametrize(
     ("sources", "fed"),
-    [([[5, 3], [6, 3]], [[BEGIN]]), ([[]], [[BEGIN]]), ([[5, 3]], [[]]), ([[31, 3]], [[BEGIN]]), ([[5, 3]], [[-1]])],
+    [([[5, 3]] * 2, [[BEGIN]]), ([[]], [[BEGIN]]), ([[5, 3]], [[]]), ([[31, 3]], [[BEGIN]]), ([[5, 3]], [[-1]])],
 )
 def test_sentences_that_the_model_cannot_read_are_refused(model, sources, fed):
     with pytest.raises(ValueError, match="expected|needs ids"):

@@ -24,7 +24,7 @@ from transformer.model.names import AttentionKind
 
 ONE, OTHER = (tuple(source) for source in random_sources(7, 7, seed=5))
 FED, NEXT = (2, 9, 8, 5), (9, 8, 5, 3)
-KINDS = list(AttentionKind)
+KINDS, ROLES = list(AttentionKind), ("labelled", "rows", "eligible")
 MODEL = unlike_model()
 
 
@@ -117,9 +117,8 @@ def test_roles_of_heads(translator):
     roles = measure_roles(model, tokenizer, examples, "made up")
     for row in rows_of(roles.to_frame(), 32 * len(Pattern)):
         at = row.layer, row.head, list(Pattern).index(row.pattern)
-        counted = tuple(table[row.kind][at] for table in (roles.labelled, roles.rows, roles.eligible))
-        assert (row.labelled, row.rows, row.eligible, row.sentences) == (*counted, 5)
-        values = [1] * row.labelled + [0] * (5 - row.labelled)
+        assert [getattr(roles, name)[row.kind][at] for name in ROLES] == [getattr(row, name) for name in ROLES]
+        values = [1] * row.labelled + [0] * (row.sentences - row.labelled)
         assert (row.share, row.standard_error) == pytest.approx((np.mean(values), np.std(values) / 5**0.5))
 
 

@@ -1,15 +1,18 @@
-"""Traces as files, and several made at once: reading inverts writing, and a hostile file is refused."""
+"""Traces as files, inseq's too, and several made at once: reading inverts writing, a hostile file is refused."""
 
+import base64
 import builtins
 import contextlib
 import dataclasses
 import io
+import json
 import pickle
 import zipfile
 from pathlib import Path
 
 import numpy as np
 import pytest
+import safetensors.numpy
 from support.tolerance import near
 
 from transformer import Trace
@@ -112,7 +115,6 @@ def test_a_damaged_file_never_fails_otherwise(saved, trace):
         {},
         {"beam": 3},
         {"prefix": "rot", "interventions": ["forbid:cross.*.*:1@2-"]},
-        {"targets": ["rot", "Hund alt"], "interventions": "uniform:cross.*.*"},
     ],
     ids=str,
 )
@@ -120,11 +122,50 @@ def test_traces_made_together_are_those_made_alone(translator, options):
     texts, done = ["big red dog.", "cat"], []
     together = translator.trace_many(texts, progress=done.append, **options)
     assert done == [2]
-    targets = options.pop("targets", [None, None])
-    for text, target, trace in zip(texts, targets, together, strict=True):
-        alone = translator.trace(text, target=target, **options)
-        for kind in AttentionKind:
-            assert trace.attention(kind) == near(alone.attention(kind))
-        assert trace.target_probabilities == near(alone.target_probabilities)
-        for name in ("source_pieces", "target_ids", "target_text", "origin", "interventions"):
-            assert getattr(trace, name) == getattr(alone, name)
+    for text, trace in zip(texts, together, strict=True):
+        assert_near(trace, translator.trace(text, **options))
+
+
+def test_given_targets_are_traced_together_each_with_its_text(translator):
+    texts, targets = ["big red dog.", "cat"], ["rot", translator.hypotheses("cat")[0]]
+    together = translator.trace_many(texts, targets=targets, interventions="uniform:cross.*.*")
+    assert [each.origin for each in together] == ["target", "decoded"]
+    for text, target, each in zip(texts, targets, together, strict=True):
+        assert_near(each, translator.trace(text, target=target, interventions="uniform:cross.*.*"))
+
+
+def assert_near(trace: Trace, alone: Trace) -> None:
+    for kind in AttentionKind:
+        assert trace.attention(kind) == near(alone.attention(kind))
+    assert trace.target_probabilities == near(alone.target_probabilities)
+    for name in ("source_pieces", "target_ids", "target_text", "origin", "interventions"):
+        assert getattr(trace, name) == getattr(alone, name)
+
+
+def attributes(value):
+    """Return the attributes of an instance in inseq's layout, and of what it holds."""
+    if isinstance(value, dict):
+        return {name: attributes(each) for name, each in value.get("attributes", value).items()}
+    return [attributes(each) for each in value] if isinstance(value, list) else value
+
+
+def tensor(text: str) -> np.ndarray:
+    """Return a score in inseq's layout with layers and heads first, as in a trace."""
+    return safetensors.numpy.load(base64.b64decode(text))["attribution"].transpose(2, 3, 1, 0)
+
+
+def test_inseqs_layout_holds_the_traces_numbers(trace, tmp_path):
+    trace.to_inseq(tmp_path / "out.json")
+    stored = json.loads((tmp_path / "out.json").read_text("utf-8"))
+    assert stored["__instance_type__"] == ["inseq.data.attribution", "FeatureAttributionOutput"]
+    output = attributes(stored)
+    (sequence,) = output["sequence_attributions"]
+    assert [each["token"] for each in sequence["source"]] == list(trace.source_tokens)
+    assert [each["id"] for each in sequence["target"]] == [trace.decoder_input_ids[0], *trace.target_ids]
+    assert (sequence["attr_pos_start"], sequence["attr_pos_end"]) == (1, len(trace.target_ids) + 1)
+    np.testing.assert_array_equal(tensor(sequence["source_attributions"]), trace.cross)
+    np.testing.assert_array_equal(tensor(sequence["sequence_scores"]["encoder_self_attentions"]), trace.encoder)
+    decoder = tensor(sequence["target_attributions"])
+    assert np.isnan(decoder[..., -1]).all()  # no step attends to the last token
+    np.testing.assert_array_equal(np.nan_to_num(decoder[..., :-1]), trace.decoder)
+    assert output["info"]["generated_texts"] == [trace.target_text]

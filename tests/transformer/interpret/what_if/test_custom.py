@@ -85,11 +85,12 @@ def test_every_verb_runs_under_them_and_the_trace_shows_the_new_weights(translat
     _, other = translator.record("old blue cat.", keep=hl.RESIDUAL_STREAM)
     patch = hl.Patch.from_activations(other, "encoder.stream", 1, position=2)
     made = hl.Apply("cross", lambda weights: weights.flip(-1), layer=1, head=2)
-    interventions = [patch, made, hl.Zero("decoder.feed_forward", 1, units=[3])]
+    interventions = [patch, made, hl.Zero("decoder.feed_forward", 1, units=[3]), "zero:decoder.0.1"]
     trace, seen = translator.record(text, interventions=interventions, keep=hl.RESIDUAL_STREAM)
     plain = translator.trace(text, target=trace.target_ids)
     assert torch.equal(seen.call("encoder.0.feed_forward_residual").output[0, 2], patch.vectors)
     assert not np.array_equal(trace.encoder[1], plain.encoder[1]) and np.array_equal(trace.encoder[0], plain.encoder[0])
+    assert np.array_equal(trace.decoder[0], plain.decoder[0]), "an ablated head still shows its weights"
     core = seen.attention("cross")[1]
     scores = core.inputs[0] @ core.inputs[1].transpose(-1, -2) / 6**0.5
     assert trace.cross[1, 2] == near(scores.softmax(-1)[0, 2].flip(-1))

@@ -1,8 +1,7 @@
-"""Runs under interventions: step by step as all at once, alone as in a batch, and shown by the trace."""
+"""Runs under interventions: step by step as all at once, and means over a corpus."""
 
 from itertools import product
 
-import numpy as np
 import pytest
 import torch
 from support.models import mark_end, random_sources, unlike_model
@@ -12,12 +11,7 @@ from support.tolerance import near
 from transformer.data.batching import make_examples
 from transformer.decoding.sampling import Greedy, decode
 from transformer.interpret.activations import ATTENTION, Request, record
-from transformer.interpret.what_if.running import (
-    Means,
-    apply_interventions,
-    apply_interventions_side_by_side,
-    measure_means,
-)
+from transformer.interpret.what_if.running import Means, apply_interventions, measure_means
 from transformer.model.names import AttentionKind
 
 BEGIN = 2
@@ -66,36 +60,6 @@ def test_decoding_step_by_step_is_what_all_rows_at_once_predict(model, means, te
         assert replayed[range(len(decoded.ids)), decoded.ids].sum().item() == near(decoded.log_probability)
         moved += abs(decoded.log_probability - before.log_probability)
     assert moved > 1e-3
-
-
-def test_each_sentence_of_a_batch_has_interventions_of_its_own(model):
-    fed, sentences = [BEGIN, 9, 8, 7], random_sources(7, 7, 5, seed=4)
-    by_sentence = [["focus:cross.*.*:1@1-"], [], ["zero:encoder.1.2", "shift:decoder.0.*:-1"]]
-    with apply_interventions_side_by_side(model, by_sentence):
-        together = record(model, sentences, [fed] * 3).logits
-    for number, (source, interventions) in enumerate(zip(sentences, by_sentence, strict=True)):
-        with apply_interventions(model, interventions):
-            assert together[number] == near(record(model, [source], [fed]).logits[0])
-
-
-def test_an_intervention_on_one_row_leaves_earlier_ones_bit_for_bit(model):
-    source, fed = random_sources(7)[0], [BEGIN, 9, 8, 7, 6]
-    plain = logits(model, source, fed)
-    for text in ("focus:cross.*.*:1@2-", "zero:decoder.*.*@2", "uniform:cross.1.3@2-3"):
-        with apply_interventions(model, [text]):
-            changed = logits(model, source, fed)
-        assert torch.equal(changed[:2], plain[:2]) and not torch.equal(changed[2], plain[2])
-
-
-def test_the_trace_shows_what_was_rewritten_and_says_so(translator):
-    text, interventions = "big red dog.", ["focus:cross.1.2:3@1-", "zero:decoder.0.1", "uniform:encoder.1.*"]
-    plain = translator.trace(text, target="Hund rot alt")
-    trace = translator.trace(text, target="Hund rot alt", interventions=interventions)
-    assert list(map(str, trace.interventions)) == interventions and plain.interventions == ()
-    assert (trace.cross[1, 2, 1:] == np.eye(len(trace.source_ids))[3]).all()
-    assert trace.encoder[1] == near(1 / len(trace.source_ids))
-    assert np.array_equal(trace.decoder[0], plain.decoder[0]), "an ablated head still shows its weights"
-    assert not np.array_equal(trace.target_probabilities, plain.target_probabilities)
 
 
 @pytest.mark.parametrize("norm", ["post", "pre"])
