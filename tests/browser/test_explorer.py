@@ -1,16 +1,12 @@
 """Attention: the explorer is pointed at, clicked, moved by keys and touched, and its choice goes along."""
 
-import contextlib
 import re
-import threading
 from urllib.parse import quote
 
 import numpy as np
 import pytest
-from playwright.sync_api import Locator, Page, WebSocketRoute, expect
-from streamlit.proto.BackMsg_pb2 import BackMsg
+from playwright.sync_api import Locator, Page, expect
 from support.browser import expect_accessible, wait_until_idle
-from support.chromium import PATIENCE
 from support.traces import step_names
 
 from headlight.plots.numbers import percent
@@ -59,11 +55,6 @@ def thumbnail(page: Page, layer: int, head: int) -> dict[str, float]:
     return {"x": 46 + (head - 0.5) * across - 4, "y": 18 + (layer - 0.5) * (high - 18) / 3 - 11}
 
 
-def open_options(page: Page) -> None:
-    page.locator(".options summary").click()
-    expect(page.locator(".options .panel")).to_be_visible()
-
-
 def test_pointing_shows_weights_and_heads_and_a_click_keeps_them(page, address, trace):
     open_explorer(page, address, head="cross.2.3")
     rows, columns = trace.cross.shape[2:]
@@ -85,7 +76,7 @@ def test_pointing_shows_weights_and_heads_and_a_click_keeps_them(page, address, 
     page.locator(QUERIES).nth(1).click()
     mean = float((trace.cross[2, 1, 1] + trace.cross[0, 3, 1]).max()) / 2
     expect_weight(page, mean)
-    open_options(page)
+    page.locator(".options summary").click()
     page.locator("[name=together]").select_option("sum")
     page.keyboard.press("Escape")
     expect(page.locator(".options summary")).to_be_focused()
@@ -121,7 +112,7 @@ def test_the_table_has_the_weights_also_of_words_and_of_content(page, address, t
     page.get_by_text("Table of these weights").click()
     weights = trace.encoder[1, 2]
     np.testing.assert_allclose(weights_table(page), weights, atol=5.1e-5)
-    open_options(page)
+    page.locator(".options summary").click()
     page.locator("[name=words]").select_option("words")
     expect(page.locator(KEYS).nth(1)).to_have_text("don't")
     words = word_ranges(trace.source_tokens)
@@ -131,46 +122,11 @@ def test_the_table_has_the_weights_also_of_words_and_of_content(page, address, t
 
     open_explorer(page, address, head="cross.2.3")
     page.get_by_text("Table of these weights").click()
-    open_options(page)
+    page.locator(".options summary").click()
     page.locator("[name=specials]").select_option("renormalised")
     content = trace.cross[1, 2, :-1, :-1]
     expect(page.locator(KEYS)).to_have_count(content.shape[1])
     np.testing.assert_allclose(weights_table(page), content / content.sum(axis=1, keepdims=True), atol=5.1e-4)
-
-
-def test_a_head_chosen_just_before_a_link_goes_along_and_the_page_that_is_left_is_silent(browser, address):
-    """Streamlit takes a late report of the left page for a request to return. The server's messages are held back."""
-    sent, held, busy = [], [], threading.Event()
-    sides: list[WebSocketRoute] = []
-
-    def connect(page_side: WebSocketRoute) -> None:
-        server = page_side.connect_to_server()
-        page_side.on_message(lambda message: (sent.append(BackMsg.FromString(message)), server.send(message)))
-        server.on_message(lambda message: held.append(message) if busy.is_set() else page_side.send(message))
-        sides.append(page_side)
-
-    def reruns() -> list[bool]:
-        return [bool(each.rerun_script.fragment_id) for each in sent if each.HasField("rerun_script")]
-
-    with contextlib.closing(browser.new_page(viewport={"width": 1366, "height": 768})) as page:
-        page.set_default_timeout(PATIENCE)
-        page.clock.install()
-        page.route_web_socket(re.compile("_stcore/stream"), connect)
-        open_explorer(page, address, head="cross.1.1")
-        busy.set()
-        sent.clear()
-        page.locator(".overview canvas").click(position=thumbnail(page, 2, 5))
-        page.get_by_role("link", name="Decoding", exact=True).click()
-        page.clock.run_for(120_000)
-        page.locator(".overview canvas").click(position=thumbnail(page, 3, 2))
-        page.clock.run_for(120_000)
-        assert reruns() == [True]
-        while held:
-            sides[-1].send(held.pop(0))
-        busy.clear()
-        expect(page.locator(".place")).to_contain_text("Step 1 of")
-        assert reruns() == [True, False]
-        expect(page.get_by_role("radiogroup", name="Head").get_by_role("radio", name="5")).to_be_checked()
 
 
 def test_a_finger_chooses_heads_and_cells_and_opened_tables_fit_a_phone(visitor, address, trace):
@@ -188,5 +144,5 @@ def test_a_finger_chooses_heads_and_cells_and_opened_tables_fit_a_phone(visitor,
     for table in ("heads", "weights"):
         page.locator(f"details.{table} summary").tap()
         expect(page.locator(f"details.{table} td").first).to_be_visible()
-    open_options(page)
+    page.locator(".options summary").click()
     expect_accessible(page)

@@ -3,12 +3,8 @@
 import re
 from urllib.parse import quote
 
-import pytest
 from playwright.sync_api import Locator, Page, expect
 from support.browser import wait_for_keys, wait_until_idle
-
-STEPS = ("project", "split", "products", "scale", "mask", "softmax", "values", "concatenate", "output", "residual")
-SUM = re.compile(r"(?:=|:|gives:) (-?[\d.]+)\. The model has (-?[\d.]+), difference \S+\.$", re.MULTILINE)
 
 
 def open_inside(page: Page, address: str, **query: str) -> None:
@@ -23,13 +19,6 @@ def open_inside(page: Page, address: str, **query: str) -> None:
 def hand(page: Page, step: str) -> Locator:
     """Return the sum that a step writes out."""
     return page.locator(f"li.step.{step} .hand")
-
-
-def expect_sum(page: Page, step: str) -> None:
-    """Expect the written sum to be the model's number."""
-    text = hand(page, step).inner_text().replace("−", "-")
-    recomputed, computed = SUM.search(text).groups()
-    assert float(recomputed) == pytest.approx(float(computed), abs=1.1e-4)
 
 
 def shown(page: Page) -> Locator:
@@ -55,12 +44,6 @@ def test_one_step_at_a_time_by_buttons_and_arrow_keys_and_the_link_keeps_it(page
     page.wait_for_url("**at_step=all**")
 
 
-def test_every_step_writes_out_a_sum_that_is_the_models(page, address):
-    open_inside(page, address, head="decoder.2.3", query="3", key="2", at_dimension="70")
-    for step in (*STEPS, "norm_last"):
-        expect_sum(page, step)
-
-
 def test_a_cell_is_pointed_at_clicked_and_chosen_by_keys_and_the_link_keeps_it(page, address, elsewhere):
     open_inside(page, address, head="encoder.1.1", query="3", key="2")
     before = hand(page, "products").text_content()
@@ -69,7 +52,6 @@ def test_a_cell_is_pointed_at_clicked_and_chosen_by_keys_and_the_link_keeps_it(p
     corner = {"x": box["width"] - 20, "y": box["height"] - 15}
     canvas.hover(position=corner)
     expect(hand(page, "products")).to_contain_text("“⟨end⟩” reading “⟨end⟩”:")
-    expect_sum(page, "products")
     page.mouse.move(5, 5)
     expect(hand(page, "products")).to_have_text(before)
     canvas.click(position=corner)

@@ -16,7 +16,6 @@ from headlight.lessons.step_view import StepView, pose
 LESSONS = {lesson.name: lesson for lesson in read_lessons()[0]}
 FIRST = next(iter(LESSONS.values()))
 PHONE = {"width": 390, "height": 844}
-OWN = "My father drinks tea every day."
 _FOCUSED = """() => {
     let element = document.activeElement;
     while (element?.shadowRoot?.activeElement) element = element.shadowRoot.activeElement;
@@ -139,21 +138,6 @@ def test_a_wrong_answer_a_hint_and_the_right_one_which_this_browser_remembers(pa
     expect(feedback).to_contain_text(question.fill(question.answer.truth))
     page.goto(f"{address}/lessons")
     expect(page.locator(f".st-key-lesson_card_{FIRST.name}")).to_contain_text("1 of ")
-
-
-def test_an_own_sentence_gives_way_for_a_step_that_it_does_not_decide(page, address):
-    order = LESSONS["order"]
-    number = next(at for at, step in enumerate(order.steps, start=1) if step.answer == "copies_apart")
-    page.goto(f"{address}/positions?lesson=order.{number}&text={OWN}")
-    expect_step(page, order, number)
-    sentence = page.get_by_role("textbox", name="Sentence to translate")
-    expect(page.locator(".lesson .undecided")).to_be_visible()
-    expect(sentence).to_have_value(OWN)
-    page.get_by_role("button", name="Take a sentence that decides it").click()
-    expect(page.locator(".lesson .options button").first).to_be_visible()
-    wait_until_idle(page)
-    page.locator(".lesson .next").click()
-    page.wait_for_url("**text=My+father**")
 
 
 def test_back_restores_page_and_step_and_the_lesson_is_left(page, address):

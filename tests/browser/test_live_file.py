@@ -18,10 +18,9 @@ from headlight.lessons.file import read_lessons
 from headlight.plots.tokens import chip_text, shown_token
 from headlight.views.live.content import live_file
 from headlight.views.live.replay import find_replay, reduced
-from transformer import Beam, Translator
+from transformer import Translator
 from transformer.checkpoint import load_checkpoint
 from transformer.corpus.head_roles import ROLES_FILE, load_roles
-from transformer.decoding.beam import search_tree
 from transformer.exchange.int8 import round_weights
 from transformer.interpret.attention_block import record_stages
 from transformer.interpret.head_patterns import word_ranges
@@ -126,27 +125,6 @@ def test_decoding_continues_from_a_forced_token(page_of_file, rounded, trace):
         expect(page.locator(".place").last).to_be_visible()
         expect(page.locator(".branch")).to_be_hidden()
         assert "prefix" not in page.url
-
-
-def test_a_beam_search_is_a_tree_to_continue_from(page_of_file, rounded):
-    page = page_of_file
-    show(page, "decoding", text=SENTENCE)
-    page.get_by_role("combobox", name="Decoding").select_option("beam")
-    page.get_by_role("combobox", name="View").select_option("beam search")
-    buttons = page.locator("[data-view=decoding] .stage button")
-    expect(buttons).to_have_count(len(search_tree(rounded.beam_search(SENTENCE, Beam()))))
-    page.get_by_label("Beam size").fill("2")
-    page.get_by_label("Beam size").press("Enter")
-    branches = search_tree(rounded.beam_search(SENTENCE, Beam(2)))
-    expect(buttons).to_have_count(len(branches))
-    number = next(at for at in range(len(branches)) if "best" not in (buttons.nth(at).get_attribute("class") or ""))
-    buttons.nth(number).click()
-    page.wait_for_url("**prefix=*")
-    prefix = [int(each) for each in page.url.split("prefix=")[1].split("&")[0].split(".")]
-    further = rounded.beam_search(SENTENCE, Beam(2), prefix=prefix)
-    expect(page.locator(".found_so strong")).to_have_text(rounded.tokenizer.decode(list(further.ended[0].ids)))
-    page.get_by_role("button", name="From the start").click()
-    expect(buttons).to_have_count(len(branches))
 
 
 def loss_of(label: str) -> float:

@@ -1,13 +1,12 @@
 """A page that was saved from the app or a notebook: opened from a disk without a network, it is as alive."""
 
 import dataclasses
-from pathlib import Path
 from urllib.parse import quote
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 from support.browser import expect_accessible, wait_until_idle
 from support.chromium import new_visitor
 from support.traces import step_names
@@ -25,10 +24,6 @@ SVG = "{http://www.w3.org/2000/svg}"
 @pytest.fixture(scope="module")
 def trace(shipped) -> Trace:
     return shipped.trace(SENTENCE)
-
-
-def expect_weight(page: Page, weight: float) -> None:
-    expect(page.locator(".readout")).to_contain_text(f": {percent(weight)}.")
 
 
 def test_hostile_text_stays_text_also_in_its_picture(open_alone, trace, tmp_path):
@@ -65,41 +60,17 @@ def test_nothing_is_let_in_or_out(browser, trace, tmp_path):
     context.close()
 
 
-def saved_page(page: Page, url: str, folder: Path) -> str:
-    """Return the page that the app's button saves."""
-    page.goto(url)
+def test_attention_is_saved_with_its_choice(page, address, open_alone, tmp_path, trace):
+    query = f"text={quote(SENTENCE)}&head=decoder.2.3&view=lines&query=3"
+    page.goto(f"{address}/attention?{query}")
     button = page.get_by_role("button", name="Download as a page")
     expect(button).to_be_visible()
     wait_until_idle(page)
     with page.expect_download() as saving:
         button.click()
-    saving.value.save_as(folder / "saved.html")
-    return (folder / "saved.html").read_text(encoding="utf-8")
-
-
-def test_attention_is_saved_with_its_choice(page, address, open_alone, tmp_path, trace):
-    query = f"text={quote(SENTENCE)}&head=decoder.2.3&view=lines&query=3"
-    alone = open_alone(saved_page(page, f"{address}/attention?{query}", tmp_path))
+    saving.value.save_as(tmp_path / "saved.html")
+    alone = open_alone((tmp_path / "saved.html").read_text(encoding="utf-8"))
     expect(alone.locator(".heads_name")).to_have_text("Masked decoder self-attention: layer 2, head 3")
     expect(alone.locator(".readers [aria-pressed=true]")).to_have_text(step_names(trace)[2])
-    expect_weight(alone, trace.decoder[1, 2, 2].max())
-
-
-def test_a_decoding_is_saved_and_stepped(page, address, open_alone, tmp_path, trace):
-    query = f"text={quote(SENTENCE)}&head=cross.3.1&step=2"
-    alone = open_alone(saved_page(page, f"{address}/decoding?{query}", tmp_path))
-    for step in (2, 3):
-        expect(alone.locator(".place")).to_contain_text(f"Step {step} of {len(trace.target_ids)}: ")
-        weights = [f"{100 * weight:.0f} %" for weight in trace.cross[2, 0, step - 1]]
-        expect(alone.locator(".source .chip .note")).to_have_text(weights)
-        alone.get_by_role("button", name="One step forward").click()
-    expect(alone.locator("tbody tr:not(.taken) button:enabled")).to_have_count(0)
-    alone.locator(".heads .download").click()
-    with alone.expect_download() as saving:
-        alone.locator(".heads [data-take=npz]").click()
-    saving.value.save_as(tmp_path / "heads.npz")
-    with np.load(tmp_path / "heads.npz", allow_pickle=False) as read:
-        cross = read["values_cross_attention"]
-    np.testing.assert_allclose(cross.ravel(), trace.cross[:, :, 3].ravel(), atol=1e-5)
-    alone.keyboard.press("Escape")
+    expect(alone.locator(".readout")).to_contain_text(f": {percent(trace.decoder[1, 2, 2].max())}.")
     expect_accessible(alone)

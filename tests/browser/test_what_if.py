@@ -4,7 +4,7 @@ import re
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
-from support.browser import go_back, mount, send_data, wait_until_idle
+from support.browser import go_back, wait_until_idle
 
 from transformer.interpret.what_if.importance import head_importance
 
@@ -77,26 +77,3 @@ def test_a_token_is_hidden_by_a_click_and_a_bar_moved_by_keys_is_a_change_by_han
     other = elsewhere(page.url)
     expect(other.locator(".weight_bars .number").nth(number - 1)).to_have_text("100 %")
     expect(other.locator(".translations .line strong")).to_have_text(by_hand)
-
-
-def drag(page: Page, number: int, weight: float) -> None:
-    """Draw a bar to a weight, the mouse still down."""
-    script = "(bar, weight) => { bar.value = weight; bar.dispatchEvent(new Event('input')); }"
-    page.locator(".weight_bars input").nth(number - 1).evaluate(script, weight)
-
-
-def test_the_answer_to_one_drag_does_not_undo_the_next(page):
-    data = {"kind": "cross", "row": 0, "row_token": "x", "tokens": ["a", "b"], "before": [0.5, 0.5], "key": 0}
-    numbers, bars = page.locator(".weight_bars .number"), page.locator(".weight_bars input")
-    mount(page, "weight_bars/bars", {**data, "after": [0.5, 0.5]})
-    drag(page, 1, 0.8)
-    bars.first.dispatch_event("change")
-    page.wait_for_function("window.reports.length === 1")
-    drag(page, 2, 0.6)
-    send_data(page, {**data, "after": [0.8, 0.2]})
-    expect(numbers).to_have_text(["40 %", "60 %"])
-    bars.nth(1).dispatch_event("change")
-    page.wait_for_function("window.reports.length === 2")
-    assert page.evaluate("window.reports") == [["weights", "0.8-0.2"], ["weights", "0.4-0.6"]]
-    send_data(page, {**data, "after": [0.3, 0.7]})  # the address decides
-    expect(numbers).to_have_text(["30 %", "70 %"])
