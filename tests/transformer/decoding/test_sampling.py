@@ -225,14 +225,8 @@ def test_the_fewest_tokens_with_half_the_mass_are_one_of_two_equal_ones_and_with
 
 def test_the_confidence_is_that_of_each_token_alone():
     model = unlike_model(3)
-    generator = np.random.default_rng(1)
-    examples = [
-        Example(
-            (*generator.integers(4, 31, size=size).tolist(), 3),
-            (2, *generator.integers(4, 31, size=size + 1).tolist(), 3),
-        )
-        for size in (2, 5, 3, 7, 4)
-    ]
+    sources, targets = random_sources(2, 5, 3, 7), random_sources(4, 2, 6, 5, seed=9)
+    examples = [Example(tuple(source), (BEGIN, *target)) for source, target in zip(sources, targets, strict=True)]
     result = concatenate([measure_confidence(model, examples[:2]), measure_confidence(model, examples[2:])])
     expected = []
     with torch.inference_mode():

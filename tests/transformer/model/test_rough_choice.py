@@ -44,17 +44,6 @@ def test_it_is_the_token_of_the_greatest_logit(rows, scale):
         assert chosen == expected and (calls == 0 or rows > 1)
 
 
-def test_leads_far_below_a_byte_s_unit_decide_all_rows_together():
-    """Each even row has two rows of bytes that are alike, of which the first or the second has the greater logit."""
-    weight, x = random(20)
-    for row in range(0, 20, 2):
-        weight[17 + row] = x[row] / x[row].norm()
-        weight[203 + row] = weight[17 + row] * (1 + (row % 4 - 1) * 3e-3)
-    chosen, expected, calls = choose(weight, x)
-    assert chosen == expected and calls == 0
-    assert {203 + row for row in range(2, 20, 4)} | {17 + row for row in range(0, 20, 4)} <= set(chosen)
-
-
 def test_rounding_that_raises_one_token_and_lowers_another_does_not_decide():
     """Token 7's bytes are 30 less than token 3's, nearly two bounds, and its logit is greater."""
     digits = torch.full((9, 32), -20.0)
