@@ -5,6 +5,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -91,15 +92,24 @@ def test_turns_come_in_the_order_of_arrival_after_nested_turns_and_errors(queue,
     assert all_served(visitors) and served == list("abcd") and not queue.has_turn()
 
 
-def test_waiting_visitors_hear_their_position_and_at_last_zero(queue, served, monkeypatch):
+def test_a_waiting_visitor_sees_a_notice_until_the_turn_comes(served, monkeypatch):
     monkeypatch.setattr(model_queue, "_PATIENCE", 0.0)
-    positions = []
-    with queue.turn():
-        visitors = visit(queue, served, "first") + visit(queue, served, "second", tell=positions.append)
-        until(lambda: len(positions) > 1)
-    assert all_served(visitors) and positions[:2] == [2, 2] and positions[-1] == 0
-    with queue.turn(tell=lambda ahead: pytest.fail("a visitor who need not wait hears nothing")):
-        pass
+    texts: list[str] = []
+    notice = SimpleNamespace(info=lambda text, icon: texts.append(text), empty=lambda: texts.append(""))
+
+    def wait() -> None:
+        with model_queue.in_turn(notice, None):
+            pass
+
+    with model_queue.queue.turn():
+        visitors = visit(model_queue.queue, served, "first")
+        visitors.append(threading.Thread(target=wait, daemon=True))
+        visitors[-1].start()
+        until(lambda: len(texts) > 1)
+    assert all_served(visitors) and texts[0].startswith("2 other visitors are ahead") and texts[-1] == ""
+    texts.clear()
+    wait()
+    assert texts == [], "without others there is no notice"
 
 
 @pytest.mark.parametrize("when", ["while waiting", "as the turn comes"])
@@ -170,15 +180,29 @@ def upper(*texts: str) -> list[Request]:
     return [Request(map, str.upper, text) for text in texts]
 
 
-def test_the_process_computes_the_requests_next_in_the_line(queue, helps):
+def test_the_process_computes_the_requests_next_in_the_line_also_late(queue, helps, tmp_path, monkeypatch):
     requests = upper(*(f"text {number} 😀\ud800" for number in range(2 * BATCH + 2)))
     with queue.turn():
         visitors = visit_with(queue, *requests)
         until(lambda: all(each in queue._results for each in requests[: 2 * BATCH]))
         assert not any(each in queue._results for each in requests[2 * BATCH :]), "they have time"
         assert [queue.result(each) for each in requests[:BATCH]] == [each.item.upper() for each in requests[:BATCH]]
-        assert queue.result(*upper("late")) is None, "a visitor who has not waited computes it"
+        assert queue.result(*upper("late")) is None, "a visitor without waiting computes it"
     assert all_served(visitors) and queue._process
+
+    monkeypatch.setattr(model_queue, "_PATIENCE", 0.0)
+    for name in "abc":
+        os.mkfifo(tmp_path / name)  # reading blocks until something is written
+    hanging = [Request(map, Path.read_text, tmp_path / name) for name in "abc"]
+    with queue.turn():
+        visitors = visit_with(queue, *hanging)
+        until(lambda: hanging[0] in queue._results)
+        assert queue.result(hanging[0]) is None and queue._process, "it may only be slow"
+        for request in hanging:
+            request.item.write_text("at last")
+        until(lambda: not queue._is_computing)
+        assert [queue.result(each) for each in hanging] == ["at last"] * 3
+    assert all_served(visitors)
 
 
 @pytest.mark.parametrize("reason", ["few wait", "forbidden", "one core", "a GPU"])
@@ -209,20 +233,4 @@ def test_without_its_process_the_server_computes_alone_and_stops_trying(failure,
         visitors += visit_with(queue, *upper("a", "b", "c"))
         until(lambda: not (queue._process or queue._is_computing or queue._starts))
         assert queue.result(*upper("b")) == "B"
-    assert all_served(visitors)
-
-
-def test_a_result_that_the_process_returns_late_is_taken_later(queue, helps, tmp_path, monkeypatch):
-    monkeypatch.setattr(model_queue, "_PATIENCE", 0.0)
-    for name in "abc":
-        os.mkfifo(tmp_path / name)  # reading blocks until something is written
-    hanging = [Request(map, Path.read_text, tmp_path / name) for name in "abc"]
-    with queue.turn():
-        visitors = visit_with(queue, *hanging)
-        until(lambda: hanging[0] in queue._results)
-        assert queue.result(hanging[0]) is None and queue._process, "it may only be slow"
-        for request in hanging:
-            request.item.write_text("at last")
-        until(lambda: not queue._is_computing)
-        assert [queue.result(each) for each in hanging] == ["at last"] * 3
     assert all_served(visitors)

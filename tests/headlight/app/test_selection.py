@@ -38,7 +38,7 @@ def test_averages_are_expanded_to_single_heads():
     assert expanded == (HeadRef("encoder", 0, 1), HeadRef("encoder", 1, 1))
 
 
-@pytest.mark.parametrize("head", ["", "x", "cross.2.1", "cross.1.1-", "cross.1.1-encoder.1.1", "cross.1.1-cross.9.9"])
+@pytest.mark.parametrize("head", ["", "x", "cross.2.1", "cross.1.1-", "cross.1.1-encoder.1.1"])
 def test_invalid_heads_are_replaced(head):
     selection = Selection.parse({"head": head, "query": "5.9", "key": "5"}, TRACE, START)
     assert selection == Selection((START,), queries=(4,))

@@ -7,14 +7,13 @@ from urllib.parse import parse_qs
 
 import pytest
 from streamlit.testing.v1 import AppTest
-from support.pages import check_headline, headlines, open_page, page_text, specs
+from support.pages import ROOT, check_headline, headlines, open_page, page_text, payload, specs
 from support.source_files import files, tree
 
 from headlight.app.parameters import PARAMETERS
 from headlight.app.url_state import default_of
 
 PACKAGES = ("app", "pages", "headlight.views", "headlight.lessons", "headlight.app")
-SOURCES = {path: path.read_text("utf-8") for package in PACKAGES for path in files(package)}
 LINES = (Path(__file__).parent / "addresses.txt").read_text(encoding="utf-8").splitlines()
 ADDRESSES = [line for line in LINES if not line.startswith("#")]
 
@@ -25,24 +24,11 @@ def query_of(address: str) -> dict[str, list[str]]:
 
 def test_only_the_shared_widgets_bind_parameters():
     readers = {"choices", "url_state", "explorer"}  # the explorer reads parameters of links from other pages
-    for path in SOURCES:
-        bound = [
-            node.lineno
-            for node in ast.walk(tree(path))
-            if isinstance(node, ast.keyword)
-            and node.arg == "bind"
-            or isinstance(node, ast.Attribute)
-            and node.attr == "query_params"
-        ]
-        assert path.stem in readers or not bound, f"{path.name}: {bound}"
-
-
-def test_every_parameter_has_a_meaning_and_a_user():
-    texts = "".join(text for path, text in SOURCES.items() if path.stem != "parameters")
-    for name, parameter in PARAMETERS.items():
-        assert parameter.meaning and (f'"{name}"' in texts or name.startswith(("first_", "second_", "number_of_"))), (
-            name
-        )
+    nodes = [(path, node) for package in PACKAGES for path in files(package) for node in ast.walk(tree(path))]
+    for path, node in nodes:
+        binds = isinstance(node, ast.keyword) and node.arg == "bind"
+        reads = isinstance(node, ast.Attribute) and node.attr == "query_params"
+        assert path.stem in readers or not (binds or reads), f"{path.name}: {node.lineno}"
 
 
 def test_a_parameter_has_one_default():
@@ -84,3 +70,13 @@ def test_a_number_of_an_address_is_positive_and_short(text, number):
     app = AppTest.from_function(page, default_timeout=60)
     app.query_params["step"] = text
     assert app.run().text[0].value == str(number)
+
+
+def test_a_page_restores_its_values_after_another_page_alone():
+    app = open_page("pages/decoding.py", step="3")
+    for page in ("home", "decoding"):
+        app.query_params.pop("step", None)  # Streamlit drops it with the page
+        app.switch_page(str(ROOT / "pages" / f"{page}.py")).run()
+    assert payload(app)["step"] == 3 and app.query_params["step"] == "3"
+    app.query_params.pop("step")
+    assert "step" not in app.run().query_params, "the visitor has gone back to an address without it"

@@ -1,14 +1,10 @@
-"""Many visitors on one real server: each gets their own sentence, and waiting visitors see their position."""
+"""Many visitors on one real server: each gets their own sentence."""
 
 import asyncio
-import threading
-from types import SimpleNamespace
 
-from support.server import until
 from support.visitors import aside
 
 from benchmarks.websocket_visitor import WebsocketVisitor, marked
-from headlight.app import model_queue, results
 
 PAGES = ("", "attention", "inside", "what_if", "research")
 WITHOUT_MARKS = ("what_if", "research")  # pages whose data need not contain the sentence
@@ -40,24 +36,3 @@ def test_each_visitor_gets_their_own_sentence_while_others_leave(address):
         for mark, run in runs:
             is_shown = mark and PAGES[number % len(PAGES)] not in WITHOUT_MARKS
             assert run.marks == {mark} if is_shown else run.marks <= {mark}
-
-
-def test_a_waiting_visitor_sees_a_notice_until_the_turn_comes(monkeypatch):
-    monkeypatch.setattr(model_queue, "_PATIENCE", 0.0)
-    request = results.greedy_request(results.TranslationRequest(results.checkpoint("reverse"), "a b c"))
-    texts: list[str] = []
-    notice = SimpleNamespace(info=lambda text, icon: texts.append(text), empty=lambda: texts.append(""))
-
-    def wait() -> None:
-        with model_queue.in_turn(notice, request):
-            pass
-
-    with results.queue.turn():
-        visitor = threading.Thread(target=wait, daemon=True)
-        visitor.start()
-        until(lambda: len(texts) > 1)
-    visitor.join(300)
-    assert texts[0].startswith("One other visitor is ahead") and texts[-1] == ""
-    texts.clear()
-    with model_queue.in_turn(notice, request):
-        assert texts == []

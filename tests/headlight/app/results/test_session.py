@@ -44,7 +44,7 @@ def test_equal_requests_share_a_read_only_result_and_every_field_tells_two_apart
 
 
 @pytest.mark.parametrize("file", ["config.json", "model.safetensors", "tokenizer.model", "training.json"])
-def test_a_changed_checkpoint_is_read_anew(checkpoint, file, tmp_path):
+def test_a_changed_file_makes_another_checkpoint(checkpoint, file, tmp_path):
     before = results.translator(checkpoint)
     changed_at = (tmp_path / "mine" / file).stat().st_mtime_ns + 1_000_000
     os.utime(tmp_path / "mine" / file, ns=(changed_at, changed_at))
@@ -61,18 +61,13 @@ def test_a_copy_in_another_folder_is_another_checkpoint(checkpoint, trained_fold
 
 
 def test_an_error_is_not_cached(checkpoint, tmp_path):
-    weights = tmp_path / "mine" / "model.safetensors"
-    content = weights.read_bytes()
-    times = weights.stat().st_atime_ns, weights.stat().st_mtime_ns
+    weights, request = tmp_path / "mine" / "model.safetensors", TranslationRequest(checkpoint, TEXT)
+    content, times = weights.read_bytes(), (weights.stat().st_atime_ns, weights.stat().st_mtime_ns)
     weights.write_bytes(content[:100])
     os.utime(weights, ns=times)
-    for compute, request in (
-        (results.translator, checkpoint),
-        (results.trace, TranslationRequest(checkpoint, TEXT)),
-        (results.residual_stream, TranslationRequest(checkpoint, " ")),
-    ):
+    for compute, key in ((results.translator, checkpoint), (results.trace, request)):
         with pytest.raises(UserError):
-            compute(request)
+            compute(key)
     weights.write_bytes(content)
     os.utime(weights, ns=times)
-    assert results.trace(TranslationRequest(checkpoint, TEXT)).source_text == TEXT
+    assert results.trace(request).source_text == TEXT

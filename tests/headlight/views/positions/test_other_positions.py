@@ -1,4 +1,4 @@
-"""Models whose positions are missing, or multiplied where they should be divided: no page says the paper's of them."""
+"""Models without positions, or with multiplied in place of divided ones: pages describe their own positions."""
 
 import json
 import shutil
@@ -10,41 +10,30 @@ from headlight.app import results
 from transformer import Translator
 from transformer.interpret.positions import has_formula, model_encoding
 
-TEXT = "The old man saw the old dog and the old cat."
 
+@pytest.fixture
+def open_changed(checkpoints, tmp_path, monkeypatch):
+    """Return a function that opens the page Positions with en-de, its positions changed."""
+    shutil.copytree(checkpoints / "en-de", tmp_path / "changed", ignore=shutil.ignore_patterns("resume"))
+    monkeypatch.setattr(results, "CHECKPOINTS", tmp_path)
+    path = tmp_path / "changed" / "config.json"
+    config = json.loads(path.read_text(encoding="utf-8"))
 
-@pytest.fixture(scope="module")
-def folder(checkpoints, tmp_path_factory):
-    """The shipped English-German weights, read as if they had been trained without positions, or with the slip."""
-    folder = tmp_path_factory.mktemp("checkpoints")
-    for kind in ("none", "multiplied"):
-        shutil.copytree(checkpoints / "en-de", folder / kind)
-        path = folder / kind / "config.json"
-        config = json.loads(path.read_text(encoding="utf-8"))
+    def opened(kind: str, **query: str):
         config["model"]["positions"] = kind
         path.write_text(json.dumps(config), encoding="utf-8")
-    return folder
+        app = open_page("pages/positions.py", checkpoint="changed", text="The old man saw the old dog.", **query)
+        assert not app.error
+        return app
+
+    return opened
 
 
-@pytest.fixture(autouse=True)
-def only_these(folder, monkeypatch):
-    monkeypatch.setattr(results, "CHECKPOINTS", folder)
-
-
-def opened(page: str, kind: str, **query: str):
-    app = open_page(f"pages/{page}.py", checkpoint=kind, text=TEXT, **query)
-    assert not app.error and not app.exception
-    return app
-
-
-def test_without_positions_two_orders_of_the_words_are_translated_alike():
-    app = opened("positions", "none")
+def test_without_positions_two_orders_of_the_words_are_translated_alike(open_changed, tmp_path):
+    app = open_changed("none")
     assert headlines(app) == ["Without positions both orders get the same translation!"]
     assert "This model adds no positions: the two are 0.00 apart." in page_text(app)
-
-
-def test_without_positions_there_is_nothing_to_draw(folder):
-    app, translator = opened("positions", "none", positions="waves"), Translator.load(folder / "none")
+    app, translator = open_changed("none", positions="waves"), Translator.load(tmp_path / "changed")
     assert not app.get("plotly_chart")
     assert headlines(app) == ["This model adds no positions: its encoder reads a multiset."]
     assert not has_formula(translator.model)
@@ -52,7 +41,7 @@ def test_without_positions_there_is_nothing_to_draw(folder):
         model_encoding(translator.model)
 
 
-def test_what_is_multiplied_is_said_to_be():
-    text = page_text(opened("positions", "multiplied", positions="waves"))
+def test_multiplied_positions_are_described_with_their_wavelengths(open_changed):
+    text = page_text(open_changed("multiplied", positions="waves"))
     assert "This model's table is made with a slip" in text
     assert "pair 0 every 6.3, the last pair every 0.00068." in text

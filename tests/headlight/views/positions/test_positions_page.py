@@ -1,28 +1,25 @@
-"""The page Positions through Streamlit's own test runner, with the shipped checkpoints."""
+"""The page Positions through Streamlit's test runner, with the shipped checkpoints."""
 
 import math
 from collections import Counter
 
-import pytest
-from support.pages import ROOT, findings, headlines, open_page, page_text, specs
+from support.pages import findings, headlines, open_page, page_text, specs
 
-from transformer import Translator
 from transformer.interpret.positions import without_positions
 
 PAGE = "pages/positions.py"
 
 
-@pytest.mark.parametrize("name", ["en-de", "en-fr", "reverse"])
-def test_the_page_opens_with_the_sentence_and_its_words_in_another_order(name):
-    app, loaded = open_page(PAGE, checkpoint=name), Translator.load(ROOT / "checkpoints" / name, "cpu")
+def test_the_page_opens_with_the_sentence_and_its_words_in_another_order(shipped):
+    app = open_page(PAGE)
     texts = [app.text_input(key="text").value, app.text_input(key="reordered_line").value]
     assert texts == ["I love my teacher.", "teacher love my I."]
-    traces = [loaded.trace(text) for text in texts]
+    traces = [shipped.trace(text) for text in texts]
     assert Counter(traces[0].source_tokens) == Counter(traces[1].source_tokens)
     text = page_text(app)
     assert all(trace.target_text in text for trace in traces)
-    with without_positions(loaded.model):
-        (bag,) = {loaded.trace(text).target_text for text in texts}
+    with without_positions(shipped.model):
+        (bag,) = {shipped.trace(text).target_text for text in texts}
     assert text.count(bag) == 2 and "Try" in findings(app)[0]
     assert headlines(app) == ["Without positions both orders get the same translation!"]
 

@@ -1,11 +1,8 @@
-"""The switches of heads and both translations side by side: what the view sends, for numbers made by hand."""
-
-import base64
-import json
+"""Switches of heads: facts of their importance by hand, and the view with both translations."""
 
 import numpy as np
 import pytest
-from support.pages import components, open_page
+from support.pages import fact_array, open_page, payload
 
 from headlight.views.what_if.facts import importance_facts
 from transformer.interpret.what_if.importance import HeadImportance
@@ -16,11 +13,7 @@ def importance(turned=()):
     """Of a model with 2 encoder layers, 1 decoder layer, 3 heads; a translation of three tokens."""
     shapes = {"encoder": (2, 3), "decoder": (1, 3), "cross": (1, 3)}
     losses = {kind: np.zeros((*shape, 3)) for kind, shape in shapes.items()}
-    losses["cross"][0, 1], losses["encoder"][1, 2], losses["decoder"][0, 0] = (
-        [0.5, 1, 0],
-        [0.2, 0.1, 0],
-        [-0.3, -0.1, 0],
-    )
+    losses["cross"][0, 1], losses["encoder"][1, 2], losses["decoder"][0, 0] = [0.5, 1, 0], [0.2, 0.1, 0], [-0.3, 0, 0]
     turns = {kind: np.zeros(shape, dtype=bool) for kind, shape in shapes.items()}
     for kind, layer, head in turned:
         turns[kind][layer, head] = True
@@ -39,20 +32,18 @@ def test_each_head_is_sent_with_the_loss_of_each_token():
 
 
 @pytest.mark.parametrize("ablated_by", ["zero", "mean", "uniform"])
-def test_the_view_switches_off_what_the_address_says(ablated_by):
+def test_the_view_switches_off_the_heads_of_the_address(ablated_by):
     app = open_page("pages/what_if.py", off="cross.3.4-encoder.9.9-encoder.1.2", ablated_by=ablated_by)
-    switches, table = (json.loads(each.proto.json) for each in components(app))
+    switches, table = payload(app), payload(app, 1)
     assert switches["off"] == "cross.3.4-encoder.1.2" and switches["ablation"] == ablated_by
     heads = {"kind": "cross", "layer": 2, "head": 3}, {"kind": "encoder", "layer": 0, "head": 1}
     assert table["change"] == {"off": list(heads)}
-    forced = np.frombuffer(base64.b64decode(table["forced"]["target_probabilities"]["base64"]), "<f4")
-    before = np.frombuffer(base64.b64decode(table["before"]["target_probabilities"]["base64"]), "<f4")
+    forced, before = (fact_array(table[run]["target_probabilities"]) for run in ("forced", "before"))
     lost = {(one["kind"], one["layer"], one["head"]): one["losses"] for one in switches["importance"]}
     assert len(before) == len(forced) == len(lost["cross", 2, 3]) and (before != forced).any()
-    reads = table["before"]["reads"]
-    assert reads["shape"] == [len(table["before"]["target_ids"]), len(table["before"]["source_ids"])]
+    sides = [len(table["before"][side]) for side in ("target_ids", "source_ids")]
+    assert table["before"]["reads"]["shape"] == sides
 
 
 def test_with_all_heads_on_nothing_is_compared():
-    _, table = components(open_page("pages/what_if.py", off="none"))
-    assert json.loads(table.proto.json).keys() == {"before", "importance"}
+    assert payload(open_page("pages/what_if.py", off="none"), 1).keys() == {"before", "importance"}

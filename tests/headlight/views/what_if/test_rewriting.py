@@ -1,10 +1,8 @@
-"""Rewritten attention: what the address asks for, what the bars are sent, and the view with each change."""
-
-import json
+"""Rewritten attention: interventions of an address, facts for the bars, and the view with each change."""
 
 import numpy as np
 import pytest
-from support.pages import components, open_page, specs
+from support.pages import open_page, payload, specs
 from support.traces import made_trace, traces, translator
 
 from headlight.views.what_if.facts import rewriting_facts
@@ -40,13 +38,13 @@ def chosen(action, scope=SCOPES[2], concerned=CONCERNED[2], kind="cross", weight
         (chosen(Action.BY_HAND, weights=(0.5, 0.25, 0.25)), "given:cross.2.5:0.5,0.25,0.25@2"),
     ],
 )
-def test_what_is_chosen_is_one_intervention(change, text):
+def test_a_choice_is_one_intervention(change, text):
     assert change == (parse(text),)
 
 
 def test_weights_of_an_address_fit_the_row_or_are_none():
     assert weights_in("0.5-0.25-0.25", 3) == (0.5, 0.25, 0.25) and weights_in("1", 1) == (1.0,)
-    for wrong in ("", "0.5-0.5", "0-0-0", "a-b-c", "2-0-0", "0.5--0.5-0", "nan-0-0", "1e9-0-0", "0.12345-0-0"):
+    for wrong in ("", "0.5-0.5", "0-0-0", "a-b-c", "2-0-0", "0.5--0.5-0", "nan-0-0", "0.12345-0-0"):
         assert weights_in(wrong, 3) is None
     assert weights_in("1-" * 9999, 9999) is None and not chosen(Action.BY_HAND)
 
@@ -76,7 +74,7 @@ def test_the_next_token_and_how_much_probability_moved():
         assert [finding[name] for name in names] == pytest.approx(expected)
 
 
-def test_of_a_row_of_the_encoder_the_step_is_shown_whose_token_gains_or_loses_most():
+def test_a_row_of_the_encoder_shows_the_step_whose_token_gains_or_loses_most():
     """Over random probabilities of the three tokens in both runs; of other rows it is the row's own step."""
     random, ways = np.random.default_rng(2), set()
     for _ in range(200):
@@ -92,21 +90,13 @@ def test_of_a_row_of_the_encoder_the_step_is_shown_whose_token_gains_or_loses_mo
 
 
 @pytest.mark.parametrize(
-    "action, kind", [(each, "cross") for each in Action] + [(Action.FORBID, "encoder"), (Action.BY_HAND, "decoder")]
+    ("action", "kind"), [*((each, "cross") for each in Action), (Action.FORBID, "encoder"), (Action.BY_HAND, "decoder")]
 )
 def test_the_view_runs_every_change(action, kind):
-    app = open_page(
-        "pages/what_if.py",
-        what_if="rewrite attention",
-        rewrite=str(action),
-        head=f"{kind}.2.3",
-        rewrite_heads=SCOPES[1],
-        rewrite_row="3",
-        rewrite_key="2",
-        rewrite_weights="0.5-0.5-0",
-    )
-    bars, table = components(app)
-    sent, outcome = json.loads(bars.proto.json), json.loads(table.proto.json)
+    query = {"what_if": "rewrite attention", "rewrite": str(action), "head": f"{kind}.2.3", "rewrite_heads": SCOPES[1]}
+    query |= {"rewrite_row": "3", "rewrite_key": "2", "rewrite_weights": "0.5-0.5-0"}
+    app = open_page("pages/what_if.py", **query)
+    sent, outcome = payload(app), payload(app, 1)
     assert (sent["key"] == 1) == (action in (Action.FORBID, Action.FOCUS))
     assert sum(sent["after"]) == pytest.approx(1, abs=1e-3) and len(specs(app)) == 1
     unchanged = action == Action.BY_HAND and kind != "decoder"  # the weights are for three keys
