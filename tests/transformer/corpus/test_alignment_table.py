@@ -1,16 +1,13 @@
-"""Tables of alignment error rates: halves, standard errors, the chosen head, and files."""
+"""Gold sets, and tables of alignment error rates: halves, standard errors, the chosen head, and files."""
 
-import json
+from pathlib import Path
 
 import numpy as np
 import pytest
-from support.files import broken
 from support.tiny import tiny_gold
 
-from transformer import Translator
-from transformer.checkpoint import weights_digest
 from transformer.corpus.alignment.aligners import Aligner, AlignmentCounts, Method, aligners
-from transformer.corpus.alignment.gold import GoldSet
+from transformer.corpus.alignment.gold import GoldSet, parse_links, read_gold
 from transformer.corpus.alignment.links import Reading
 from transformer.corpus.alignment.measure import measure_alignment
 from transformer.corpus.alignment.table import (
@@ -20,7 +17,7 @@ from transformer.corpus.alignment.table import (
     standard_errors,
     tabulate,
 )
-from transformer.errors import CheckpointError
+from transformer.errors import CheckpointError, DataError
 
 GOLD = GoldSet("tiny", tuple(tiny_gold(7, 4)))
 
@@ -100,30 +97,62 @@ def test_reading_inverts_writing(translator, shipped, table, tmp_path):
         load_alignment(tmp_path / "alignment.json", shipped.model)
 
 
+def write(folder: Path, source: str, target: str, links: str) -> Path:
+    folder.mkdir(exist_ok=True)
+    for name, text in (("source", source), ("target", target), ("links", links)):
+        (folder / f"{name}.txt").write_text(text, encoding="utf-8")
+    return folder
+
+
+def test_links_are_sure_or_possible():
+    assert parse_links("0-1 2?0 3p3") == (frozenset({(0, 1)}), frozenset({(0, 1), (2, 0), (3, 3)}))
+    assert parse_links("1-2 3?1", one_based=True) == (frozenset({(0, 1)}), frozenset({(0, 1), (2, 0)}))
+    assert parse_links("0-1 2?0", target_first=True) == (frozenset({(1, 0)}), frozenset({(1, 0), (0, 2)}))
+    assert parse_links("  ") == (frozenset(), frozenset())
+
+
+def test_a_set_has_its_words_and_links(tmp_path):
+    """The files have a byte-order mark, line ends of Windows, and no newline at the end."""
+    folder = write(tmp_path / "mine", "\ufeffa big dog\r\nyes .", "ein Hund\r\nja .", "0-0 2-1 1?1\r\n\n")
+    gold = read_gold(folder)
+    assert gold.name == "mine" and [pair.line for pair in gold.pairs] == [1, 2]
+    first, second = gold.pairs
+    assert first.source == ("a", "big", "dog") and first.target == ("ein", "Hund")
+    assert first.sure == {(0, 0), (2, 1)} and first.possible == {(0, 0), (2, 1), (1, 1)}
+    assert second.source == ("yes", ".") and not second.possible
+
+
 @pytest.mark.parametrize(
-    "damage",
+    ("source", "target", "links", "message"),
     [
-        broken(lambda content: content.update(version=2)),
-        broken(lambda content: content.update(sentences=0)),
-        broken(lambda content: content["aligners"][0].__setitem__(1, 7)),
-        broken(lambda content: content["halves"].pop()),
-        broken(lambda content: content["halves"][0][0][0][0].__setitem__(0, 10**6)),
-        broken(lambda content: content["errors"][0][0][0].__setitem__(0, 1.1)),
+        ("a\nb", "c", "0-0", "as many lines in each file: source.txt has 2, target.txt has 1, links.txt has 1"),
+        ("a\n\n", "b\nc\n", "0-0\n0-0\n", "Line 2 of .*source.txt has 0 words"),
+        ("a " * 251, "b", "0-0", "Line 1 of .*source.txt has 251 words: 1 to 250"),
+        ("a b", "c", "0-0 1-1", "Line 1 of .*links.txt: a link to word 1 of the target, which has 1 word "),
+        ("a b", "c", "2-0", r"to word 2 of the source, which has 2 words \(do these links count from 1\?\)"),
+        ("a b", "c", "7-0", r"to word 7 of the source, which has 2 words\."),
+        ("a", "b", "0:0", "'0:0' is no link such as 3-4"),
+        ("a", "b", "٠-0", "is no link"),
+        ("a", "b", "0?0", "has no sure link"),
+        ("<!DOCTYPE html>\n<html>", "b", "0-0", "source.txt is a web page"),
     ],
 )
-def test_a_damaged_file_is_refused(translator, table, tmp_path, damage):
-    path = tmp_path / "alignment.json"
-    save_alignment(path, table)
-    path.write_text(damage(json.loads(path.read_text())))
-    with pytest.raises(CheckpointError, match="alignment.json cannot be read"):
-        load_alignment(path, translator.model)
+def test_a_wrong_line_is_named(tmp_path, source, target, links, message):
+    with pytest.raises(DataError, match=message):
+        read_gold(write(tmp_path / "gold", source, target, links))
 
 
-@pytest.mark.parametrize("name", ["en-de", "en-fr"])
-def test_a_shipped_checkpoint_has_what_was_measured_of_its_own_weights(checkpoints, name):
-    """After a training: `headlight align --checkpoint NAME --gold examples/alignment/NAME --out .../alignment.json`."""
-    translator = Translator.load(checkpoints / name, "cpu")
-    table = find_alignment(checkpoints / name, translator.model)
-    assert table is not None and table.gold == name and table.sentences == 40
-    assert table.weights == weights_digest(checkpoints / name), "of other weights: run `headlight align` anew"
-    assert table.rates[: 3 * 8].min() < 0.5 < table.rates[: 3 * 8].max(), "some heads align, others do not"
+def test_missing_large_and_binary_files_are_refused(tmp_path):
+    folder = write(tmp_path / "gold", "a", "b", "0-0")
+    with pytest.raises(DataError, match="is missing: a gold set is a folder of source.txt, target.txt, links.txt"):
+        read_gold(tmp_path)
+    (folder / "target.txt").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(DataError, match="target.txt is not in UTF-8"):
+        read_gold(folder)
+    (folder / "target.txt").write_bytes(b"b" * (8 * 2**20 + 1))
+    with pytest.raises(DataError, match="target.txt cannot be read: it is larger than 8 MB"):
+        read_gold(folder)
+    (folder / "links.txt").write_text("0-1")
+    (folder / "target.txt").write_text("b")
+    with pytest.raises(DataError, match="'0-1' counts from 0, and links that count from 1 are"):
+        read_gold(folder, one_based=True)

@@ -1,16 +1,12 @@
 """Roles of heads over a corpus: counted sentence by sentence, saved, and read again or refused."""
 
-import json
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from support.files import broken
 
-from transformer import Translator
 from transformer.corpus.head_roles import load_roles, measure_roles, save_roles
 from transformer.data.batching import make_examples
-from transformer.errors import CheckpointError
 from transformer.interpret.head_patterns import Pattern, measure_heads
 from transformer.interpret.trace import keys_of, masked_maps
 from transformer.model.names import AttentionKind
@@ -52,30 +48,6 @@ def test_reading_inverts_writing(shipped, roles, tmp_path):
     for name in ("labelled", "rows", "eligible"):
         for kind in AttentionKind:
             np.testing.assert_array_equal(getattr(again, name)[kind], getattr(roles, name)[kind])
-
-
-@pytest.mark.parametrize(
-    "damage",
-    [
-        broken(lambda content: content.update(version=2)),
-        broken(lambda content: content["rows"]["cross"][0].pop()),
-        broken(lambda content: content["rows"]["encoder"][0][0].update(previous=10**9)),
-        broken(lambda content: content["labelled"]["encoder"][0][0].update(previous=6)),
-    ],
-)
-def test_a_damaged_file_is_refused(shipped, roles, tmp_path, damage):
-    path = tmp_path / "heads.json"
-    save_roles(path, roles)
-    path.write_text(damage(json.loads(path.read_text())))
-    with pytest.raises(CheckpointError, match="heads.json cannot be read"):
-        load_roles(path, shipped.model)
-
-
-@pytest.mark.parametrize("name", ["en-de", "en-fr", "reverse"])
-def test_every_shipped_checkpoint_has_its_roles_over_its_samples(checkpoints, name):
-    translator = Translator.load(checkpoints / name, "cpu")
-    shipped_roles = load_roles(checkpoints / name / "heads.json", translator.model)
-    assert (shipped_roles.pairs, shipped_roles.sentences) == ("samples.tsv", 400)
 
 
 @pytest.mark.parametrize(
