@@ -3,7 +3,7 @@
 from urllib.parse import quote
 
 from playwright.sync_api import Page, expect
-from support.browser import expect_accessible, follow, record_texts, wait_for_keys, wait_until_idle
+from support.browser import expect_accessible, follow, record_texts, wait_for_keys
 
 TEXT = "I love my teacher."
 SIDEBAR = "[data-testid=stSidebar]"
