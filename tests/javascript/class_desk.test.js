@@ -1,11 +1,10 @@
-// The teacher's rights in the browser and in addresses, the door of the class, and the teacher's question.
+// The teacher's rights in the browser and in addresses, the class's QR code, and the teacher's question.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Door, pathOf } from "../../headlight/components/class_desk/door.js";
+import { pathOf } from "../../headlight/components/class_desk/door.js";
 import { apart, problemOf } from "../../headlight/components/class_desk/own.js";
-import { Room } from "../../headlight/components/class_desk/room.js";
 import { Rights } from "../../headlight/components/class_desk/rights.js";
 import { secretIn, shared, teacherLink } from "../../headlight/components/lib/sharing.js";
 
@@ -66,47 +65,9 @@ test("a QR code's rectangles are its dark modules", () => {
   assert.deepEqual([...filled].sort(), dark.sort());
 });
 
-// The parts of a dialog that the door and the room use.
-function dialog() {
-  const parts = {}, part = () => ({ replaceChildren() {}, textContent: "", hidden: false });
-  return {
-    open: false,
-    showModal() { this.open = true; },
-    close() { this.open = false; },
-    querySelector: (selector) => (parts[selector] ??= part()),
-  };
-}
-
-test("the door is open for a new class, and only the teacher opens or closes it after that", () => {
-  const lobby = { code: "K7MXR", link: "", others: [], problem: "", qr: [], here: 0, rounds: 0, phase: "lobby" };
-  const storage = storageWith(), frame = dialog(), door = new Door(frame, dialog(), storage);
-  const isOpenLater = (changes) => {
-    const later = dialog();
-    new Door(later, dialog(), storage).draw({ ...lobby, ...changes });
-    return later.open;
-  };
-  assert.equal(isOpenLater({ code: "22222", rounds: 2, phase: "closed" }), false, "a class that has begun");
-  door.draw(lobby);
-  assert.ok(frame.open);
-  door.toggle();
-  door.draw({ ...lobby, here: 1 });
-  assert.deepEqual([frame.open, isOpenLater()], [false, false]);
-  door.toggle(true);
-  assert.equal(isOpenLater({ rounds: 2, phase: "closed" }), true);
-});
-
 test("the teacher's question needs a text and two to eight options, and equal options get numbers", () => {
   const isValid = (text, count) => problemOf({ text, options: [..."abcdefghi"].slice(0, count) }) === "";
   assert.deepEqual([1, 2, 8, 9].map((count) => isValid("Which?", count)), [false, true, true, false]);
   assert.equal(isValid("", 2), false);
   assert.deepEqual(apart(["the", "cat", "the", "the"]), ["the", "cat", "the (2.)", "the (3.)"]);
-});
-
-test("a participant is removed, and the room emptied, by the second press of the same button", () => {
-  const acts = [], room = new Room(dialog(), (...act) => acts.push(act));
-  room.open();
-  for (const sign of ["K7MX", "RT42", "", "K7MX", undefined]) room.press(sign);
-  assert.deepEqual(acts, []);
-  for (const sign of ["RT42", "RT42", "", ""]) room.press(sign);
-  assert.deepEqual(acts, [["remove", "RT42"], ["empty"]]);
 });

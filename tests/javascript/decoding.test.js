@@ -5,7 +5,7 @@ import { test } from "node:test";
 
 import { hardestStep, hasRoomAfter, stepsOf } from "../../headlight/components/decoding_player/story.js";
 import { averageMap } from "../../headlight/components/lib/maps.js";
-import { isNeverChosen } from "../../headlight/components/lib/trace.js";
+import { isGreedyAt, isNeverChosen } from "../../headlight/components/lib/trace.js";
 import { chanceText, headName, percent } from "../../headlight/components/lib/words.js";
 
 // Two source tokens, two steps, one layer of two heads.
@@ -27,23 +27,12 @@ test("a step has its candidates, and the chosen token where it is not among them
   ]);
   assert.ok(first.rest.endsWith(" 5.0 %"));
   assert.deepEqual(second.candidates.map(({ taken }) => taken), [true, false]);
-});
-
-test("a step's sentence names its tokens, its rank and what the head reads most", () => {
-  const { steps: [first, second], branch } = stepsOf(TRACE, HEAD, { forced: 1, unforced: "Katze" });
-  const choice = "After “<s>” comes “▁Hund”: 25 %, choice number 3, forced by you. ";
-  assert.equal(first.sentence, `${choice}Layer 1, head 1 looks most at “▁dog” (75 %) of the source.`);
-  assert.ok(second.sentence.includes("“▁dog” (50 %)") && second.sentence.includes("“▁Hund” (88 %)"));
-  assert.deepEqual(branch, { forced: ["▁Hund"], now: "Hund", own: "Katze" });
-  const forced = stepsOf({ ...TRACE, numForced: 1 }, HEAD, {});
-  assert.deepEqual([forced.branch, forced.given !== ""], [null, true]);
+  const isGreedy = [2, 3].map((rank) => isGreedyAt({ ...TRACE, targetRanks: [rank, 1] }, 0));
+  assert.deepEqual(isGreedy, [true, false], "padding above it is never chosen");
 });
 
 test("the hardest step has the highest entropy of those that were open to choice", () => {
   assert.deepEqual([hardestStep(TRACE), hardestStep({ ...TRACE, numForced: 1 })], [0, 1]);
-  const { headline, more } = stepsOf(TRACE, HEAD, {}).finding;
-  assert.ok(headline.startsWith("Step 1, “▁Hund”"));
-  for (const part of ["25 %", "“▁Katze” 30 %", "4.5"]) assert.ok(more.includes(part), "e^1.5 = 4.5");
   const cut = { ...TRACE, finished: false, entropies: Float32Array.of(0, 1) };
   assert.equal(stepsOf(cut, HEAD, {}).finding.attempt, "", "nothing can follow");
   assert.deepEqual([hasRoomAfter(cut, 0), hasRoomAfter(cut, 1), hasRoomAfter(TRACE, 1)], [true, false, true]);
@@ -57,13 +46,6 @@ test("an average is over all heads or layers that are not chosen", () => {
   const layers = { shape: [2, 1, 1, 2], weights: Float32Array.of(0.5, 0.5, 1, 0) };
   assert.deepEqual([...averageMap(layers, { layer: null, head: 0 })], [0.75, 0.25]);
   assert.equal(headName({ layer: 0, head: null }, { layers: 3, heads: 8 }), "average over the 8 heads of layer 1");
-});
-
-test("a long text comes with the map of the chosen head alone", () => {
-  const { cross, decoder, ...rest } = TRACE, map = ({ weights }) => ({ shape: [2, 2], weights: weights.subarray(4) });
-  const long = { ...rest, shownCross: map(cross), shownDecoder: map(decoder), headCounts: [1, 2] };
-  const { maps, all, layers, heads } = stepsOf(long, HEAD, {});
-  assert.deepEqual([[...maps.cross], all.cross, layers, heads], [[0.25, 0.75, 0, 1], undefined, 1, 2]);
 });
 
 test("probabilities are never rounded to all or to nothing", () => {

@@ -1,13 +1,10 @@
-// Cells of a heatmap, their colours and numbers, and pointer and keys on them.
+// Cells of a heatmap, their colours, and pointer and keys on them.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { cellNumber, geometryOf, tinyNumber } from "../../headlight/components/attention_steps/panels.js";
-import { Raster, blue, labelColor, paintCells, shade, shortened } from "../../headlight/components/lib/canvas.js";
-import {
-  Geometry, Heatmap, cellText, fitUpright, labelEvery, rowLabelsWidth, slantedHeight,
-} from "../../headlight/components/lib/heatmap.js";
+import { labelColor, shade } from "../../headlight/components/lib/canvas.js";
+import { Geometry, Heatmap } from "../../headlight/components/lib/heatmap.js";
 
 const geometry = new Geometry({ rows: 3, columns: 5, left: 40, top: 20, wide: 10, high: 8, after: 7, below: 4 });
 
@@ -21,24 +18,6 @@ test("the size is that of labels and cells, and a point belongs to one cell or t
     assert.deepEqual([row, column], expected ?? [undefined, undefined], `${x}, ${y}`);
     if (x < 40 || y < 20) assert.equal(geometry.cellAt(x, y), null);
   }
-});
-
-test("arrows move from cell to cell and stay within", () => {
-  for (const [from, direction, to] of [
-    [null, [0, 1], [0, 0]], [[1, 1], [1, 0], [2, 1]], [[2, 4], [1, 0], [2, 4]], [[0, 0], [0, -1], [0, 0]],
-    [[undefined, 2], [0, 1], [0, 3]],
-  ]) {
-    const cell = from && { row: from[0], column: from[1] }, { row, column } = geometry.moved(cell, direction);
-    assert.deepEqual([row, column], to);
-  }
-});
-
-test("labels take the room of the longest, within limits, and are left out rather than shrunk", () => {
-  assert.deepEqual([["ab", "abcd"], ["a".repeat(30)]].map(rowLabelsWidth), [40, 96]);
-  assert.deepEqual([["abcd"], ["a".repeat(30)]].map(slantedHeight), [0.87 * 28 + 14, 84]);
-  assert.deepEqual([29, 28].map((wide) => fitUpright(["abc"], wide)), [true, false]);
-  assert.deepEqual(["twelve chars", "thirteen char"].map(shortened), ["twelve chars", "thirteen ch…"]);
-  assert.deepEqual([40, 12, 11, 6, 5].map(labelEvery), [1, 1, 2, 2, 3]);
 });
 
 // Contrast as WCAG 2 defines it, here in floats of 0 to 1.
@@ -66,53 +45,6 @@ test("more weight has more contrast to the page, and digits are legible on every
     }
     assert.ok(before >= 7, `${before}`);
   });
-  assert.deepEqual([0, 0.25, 0.5, 0.75, 1, 7].map((weight) => blue(weight)), [
-    "rgba(31, 119, 224, 0.030)", "rgba(31, 119, 224, 0.375)", "rgba(31, 119, 224, 0.720)", "rgba(20, 84, 166, 0.860)",
-    "rgba(8, 48, 107, 1.000)", "rgba(8, 48, 107, 1.000)",
-  ]);
-});
-
-test("cells of a step fill the width, square between tokens, low where rows are many", () => {
-  const words = ["I", "love", "my", "teacher"], letters = ["a", "b", "c", "d"], many = Array(20).fill("a");
-  for (const [rows, columns, labels, notes, room, wide, high, top] of [
-    [4, 4, words, 0, { width: 300 }, 44, 44, slantedHeight(words)], [4, 4, letters, 0, { width: 300 }, 44, 44, 20],
-    [4, 20, many, 0, { width: 362 }, 15, 15], [4, 100, null, 74, { width: 536 }, 4, 18, 16],
-    [30, 100, null, 0, { width: 536 }, 4.74, 10], [60, 100, null, 0, { width: 536 }, 4.74, 8],
-    [4, 512, null, 0, { width: 300 }, 2, 18], // wider than the page: it scrolls
-    [4, 512, null, 0, { width: 300, leastColumn: 1, row: 14 }, 1, 14],
-    [10, 4, words, 0, { width: 300, most: 260 }, 26, 26], [90, 4, words, 0, { width: 300, most: 260 }, 16, 16],
-  ]) {
-    const it = geometryOf({ rows, columns }, labels, 60, notes, room);
-    assert.deepEqual([it.wide, it.high, it.top], [wide, high, top ?? it.top], `${rows} x ${columns}`);
-  }
-});
-
-test("a number is as short as its cell, and never another number", () => {
-  assert.deepEqual([[-1.266, "signed", false], [-1.266, "signed", true], [0.266, "weights", true],
-    [0.266, "weights", false]].map((each) => cellNumber(...each)), ["−1.27", "−1.3", ".27", "0.27"]);
-  const tiny = (wide, ...values) => values.map((value) => tinyNumber(value, wide)).join(" ");
-  assert.equal(tiny(25, 1.26, -1.26, 0.34, -0.34, 0.04, -0.04, -9.96, 12.4), "1.3 −1.3 .3 −.3 0 0 −10 12");
-  assert.equal(tiny(19, 1.26, -1.26, 0.34, -0.34, -12.4), "1 −1 .3 −.3 −12");
-  assert.equal(tiny(19, -123.4), "", "rather none than one that runs into its neighbour");
-  assert.ok(cellText("“my”", "meine", 0.25).endsWith(" 25 %"));
-});
-
-test("an image has a pixel per cell, in the colour of its weight or its sign, blank for NaN", (t) => {
-  const pen = {
-    createImageData: (width, height) => ({ data: new Uint8ClampedArray(4 * width * height) }),
-    putImageData: () => {},
-  };
-  globalThis.document = { createElement: () => ({ getContext: () => pen }) };
-  t.after(() => delete globalThis.document);
-  const raster = new Raster(2, 2), box = { x: 0, y: 0, wide: 2, high: 2 };
-  for (const [signed, values, expected] of [
-    [true, [[1, -1], [NaN, 0]], [[0, 133, 122, 184], [150, 96, 47, 184], [31, 119, 224, 0], [0, 133, 122, 8]]],
-    [false, [[1, 0.25], [NaN, 0]], [[158, 202, 255, 255], [31, 119, 224, 96], [31, 119, 224, 0], [31, 119, 224, 8]]],
-  ]) {
-    const share = (row, column) => values[row][column];
-    paintCells({ drawImage: () => {}, onDark: true }, { rows: 2, columns: 2, share, signed }, box, raster);
-    assert.deepEqual([0, 4, 8, 12].map((at) => [...raster.image.data.slice(at, at + 4)]), expected);
-  }
 });
 
 test("pointer and keys point at cells and choose them", () => {

@@ -68,19 +68,6 @@ test("a pending report is made before the link is followed, however long the ser
   assert.equal(next.defaultPrevented, false, "no report is on its way");
 });
 
-test("a link waits no longer once another is clicked, or Back", async (t) => {
-  const { reported, click } = await leaving(t), left = linkTo("/logits"), before = linkTo("/masks");
-  reported();
-  click(left);
-  click(linkTo("/why"));
-  reported();
-  click(before);
-  goBackTo("/decoding");
-  globalThis.location.search = "?head=5";
-  t.mock.timers.tick(60_000);
-  assert.deepEqual([left.clicks, before.clicks], [0, 0]);
-});
-
 test("a click that leads to no other page silences nothing", async (t) => {
   const { isLeaving, click } = await leaving(t), to = (more) => linkTo("/decoding", more);
   for (const of of [

@@ -1,12 +1,11 @@
-// Lessons in the one-file page: feedback on a choice, and the panel's data of an answer.
+// Lessons in the one-file page: feedback on a choice, the panel's data of an answer; and patterns of heads.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { Memory } from "../../headlight/components/lesson_panel/memory.js";
-import {
-  feedbackOn, fresh, isRight, panelData, restored, score,
-} from "../../headlight/components/live_page/lessons.js";
+import { feedbackOn, fresh, isRight, panelData, restored } from "../../headlight/components/live_page/lessons.js";
+import { measureHeads } from "../../headlight/components/live_page/patterns.js";
 
 const ONE = { right: ["b"], said: { a: "You said a.", b: "" } };
 const SEVERAL = { right: ["b", "c"], said: { "1 1": "You found 1 of 2.", "2 0": "You found both." } };
@@ -56,9 +55,11 @@ test("stored attempts are restored as far as they are valid", () => {
   }
 });
 
-test("the score counts the right answers", () => {
-  const numbers = [[6, 6], [4, 6], [0, 6]].map(([right, all]) => score(right, all).match(/\d+/g)?.map(Number));
-  assert.deepEqual(numbers, [[6], [4, 6], undefined]);
+test("a row of the decoder reaches its own token", () => {
+  const diagonal = { shape: [1, 1, 3, 3], weights: Float32Array.of(1, 0, 0, 0, 1, 0, 0, 0, 1) };
+  const rules = { thresholds: { same: 0.5 }, leastRows: 1 }, tokens = ["▁a", "▁b", "▁c"];
+  const [{ counts, label }] = measureHeads("decoder", diagonal, tokens, tokens, rules);
+  assert.deepEqual([counts.same, label], [[2, 2], "same"], "the first row has no choice");
 });
 
 test("where a browser forbids its storage, the page keeps notes in memory", () => {

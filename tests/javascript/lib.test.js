@@ -1,4 +1,4 @@
-// Modules that several components use: facts and numbers, tokens, sequences, addresses, the glossary.
+// Modules that several components use: facts and numbers, tokens, sequences, addresses.
 
 import assert from "node:assert/strict";
 import fs from "node:fs";
@@ -11,7 +11,6 @@ import {
   headAddress, headsAddress, numbersAddress, parseHead, parseHeads, parseNumbers, parseSelection, selectionAddress,
 } from "../../headlight/components/lib/selection.js";
 import { chipText, inWords, shownToken, shownTokens, wordRanges } from "../../headlight/components/lib/tokens.js";
-import { firstOf } from "../../headlight/components/presenter/glossary.js";
 
 const base64 = (array) => Buffer.from(array.buffer).toString("base64");
 
@@ -108,11 +107,6 @@ test("changes turn one sequence into the other and leave a longest common subseq
   }
 });
 
-test("neighbouring changes are one, with their positions in both sequences", () => {
-  assert.deepEqual(changesBetween([..."abcde"], [..."xabde"]), [[0, 0, 0, 1], [2, 3, 3, 3]]);
-  assert.deepEqual(changesBetween([..."abcd"], [..."axyd"]), [[1, 3, 1, 3]]);
-});
-
 test("elements are aligned once each, in order, with the greatest sum of gains", () => {
   const gains = [[0.5, 2, -1], [1, 1.75, -1]];
   assert.deepEqual(aligned(2, 3, (left, right) => gains[left][right]), [[0, 0], [1, 1], [null, 2]]);
@@ -153,18 +147,4 @@ test("a selection is parsed as it was written, layers and heads are expanded, in
   assert.equal(heads("encoder.2.all"), "encoder.2.1-encoder.2.2-encoder.2.3");
   assert.equal(heads("encoder.all.1"), "encoder.1.1-encoder.2.1");
   for (const text of ["cross.2.1", "cross.1.1-encoder.1.1", "cross.1.1-", "x"]) assert.equal(heads(text), "cross.1.3");
-});
-
-const WORDS = [["attention"], ["self-attention"], ["head", "heads"], ["log P"], ["ALTI+"]].map((forms) => ({ forms }));
-
-test("a word is marked once, at its first form, never within another word; signs and capitals are literal", () => {
-  for (const [texts, expected] of [
-    [["All heads, and this head.", "Head 3 has attention."], [["attention", "attention"], ["head", "heads"]]],
-    [["ahead, heading, self-attention"], [["self-attention", "self-attention"]]],
-    [["head_of", "x-head", "ALTII"], []],
-    [["By ALTI+ the LOG P is 3"], [["log P", "LOG P"], ["ALTI+", "ALTI+"]]],
-  ]) {
-    const marks = firstOf(WORDS, texts.map((data) => ({ data })));
-    assert.deepEqual(marks.map(({ word, node, start, end }) => [word.forms[0], node.data.slice(start, end)]), expected);
-  }
 });

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Echo, mounted } from "../../headlight/components/lib/mount.js";
+import { mounted } from "../../headlight/components/lib/mount.js";
 
 let copies = 0;
 
@@ -65,26 +65,12 @@ test("after Back a component receives its data again, though Streamlit gives it 
   assert.equal(afterBack(), "no");
 });
 
-test("only the last of quick reports is made, a third of a second later", (t) => {
-  t.mock.timers.enable({ apis: ["setTimeout"] });
-  const echo = new Echo(), reports = [];
-  echo.later(() => reports.push("first"));
-  t.mock.timers.tick(300);
-  echo.later(() => reports.push("second"));
-  t.mock.timers.tick(349);
-  assert.deepEqual(reports, []);
-  t.mock.timers.tick(1);
-  echo.later(() => reports.push("third"));
-  echo.cancel();
-  t.mock.timers.tick(1000);
-  assert.deepEqual(reports, ["second"]);
-});
-
 test("each place has one component until it leaves", () => {
   const made = [];
   class Component {
+    received = [];
+
     constructor() {
-      this.received = [];
       made.push(this);
     }
 
@@ -93,7 +79,7 @@ test("each place has one component until it leaves", () => {
     }
 
     leave() {
-      this.received.push("left");
+      this.receive("left");
     }
   }
   const mount = mounted(Component), here = {}, there = {};

@@ -1,26 +1,13 @@
-// Figures in a low window, boxes of the diagram, thumbnails of heads, and bars of weights.
+// Thumbnails of heads, and bars of weights.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { sizeFor } from "../../headlight/components/architecture_diagram/layout.js";
-import { arrange, cellIn, everyHead, heightOf, largestOf, tileAt } from "../../headlight/components/lib/thumbnails.js";
-import { everyOf, roomBelow } from "../../headlight/components/presenter/room.js";
+import { SvgPen } from "../../headlight/components/export/pen.js";
+import {
+  Thumbnails, arrange, cellIn, everyHead, largestOf, tileAt,
+} from "../../headlight/components/lib/thumbnails.js";
 import { redistributed, written } from "../../headlight/components/weight_bars/weights.js";
-
-test("a figure gets the room below its top, and labels that would touch are left out", () => {
-  assert.deepEqual([[200, 614], [434, 614], [435, 614]].map((each) => roomBelow(...each)), [404, 170, 0]);
-  const every = [[10, 30, 50], [10, 20, 30], [30, 25, 20, 15], [7]].map((at) => everyOf(at, at.map(() => 13)));
-  assert.deepEqual(every, [1, 2, 3, 1]);
-});
-
-test("the diagram's boxes share the height, and letters do not shrink", () => {
-  const roomy = sizeFor([700, 900], 10), low = sizeFor([428, 480], 10), phone = sizeFor([358, Infinity], 10);
-  assert.deepEqual([roomy.high, roomy.gap, roomy.width, phone.high, phone.gap], [40, 16, 640, 40, 16]);
-  assert.ok(Math.abs(10 * (low.high + low.gap) - (480 - 118)) < 1e-9);
-  for (const { right, box, width } of [roomy, low, phone]) assert.ok(right + box + 10 <= width);
-  assert.equal(sizeFor([428, 100], 10).high + sizeFor([428, 100], 10).gap, 24, "lower than this no label can be read");
-});
 
 const SIZE = { layers: 2, heads: 3, rows: 8, columns: 10 }, members = everyHead(SIZE);
 const GROUP = { ...SIZE, members, sorted: false, captions: 1 };
@@ -38,13 +25,6 @@ test("thumbnails lie in the grid of layers and heads, with a name for each", () 
   assert.ok(sorted.tiles.every(({ x, wide }) => x + wide <= 200));
 });
 
-test("a thumbnail has its map's shape within limits, and captions only where it is large", () => {
-  const heights = [[50, 8], [40, 90], [40, 1]].map(([wide, rows]) => heightOf(wide, { rows, columns: 10 }));
-  assert.deepEqual(heights, [40, 50, 16]);
-  const high = (width) => arranged({}, width).bottom;
-  assert.equal(high(48 + 3 * 44) - high(48 + 3 * 43), 2 * (heightOf(36, SIZE) - heightOf(35, SIZE) + 14));
-});
-
 test("a point belongs to a thumbnail with half of the gap around it, and to one of its cells", () => {
   const { tiles } = arranged({ captions: 0 }, 222), at = (x, y) => tiles.indexOf(tileAt(tiles, x, y));
   assert.deepEqual([at(46 - 4, 18 - 4), at(46 + 54, 20), at(41, 20)], [0, 1, -1]);
@@ -58,6 +38,9 @@ test("cells that share a pixel show the largest of them, masked ones nothing", (
   assert.deepEqual(largest, [4, 9, 5, 8], "the last block is narrower");
   const causal = [[1, 0, 1], [1, 1, 1]].map((each) => largestOf({ ...map, causal: true }, ...each));
   assert.deepEqual(causal, [NaN, 9]);
+  const pen = new SvgPen();
+  new Thumbnails().draw(pen, { ...map, full: 9 }, { x: 0, y: 0, wide: 2, high: 2 });
+  assert.equal(pen.parts[0].attributes.transform, "translate(0 0) scale(1 1)", "a pixel per cell or more");
 });
 
 test("one weight is set, the others keep their ratios, and all sum to 1", () => {

@@ -5,7 +5,6 @@ import { test } from "node:test";
 
 import { ExplorerState, findHeads, inOrder, limitOf } from "../../headlight/components/attention_explorer/state.js";
 import { Attention } from "../../headlight/components/attention_explorer/weights.js";
-import { axesText, headsTitle, notes } from "../../headlight/components/attention_explorer/words.js";
 import { exampleFacts } from "./example.js";
 
 const attention = new Attention(exampleFacts());
@@ -86,18 +85,4 @@ test("heads are sorted by a measure, those without a value last, and filtered", 
   assert.equal(names({ label: "none", sort: "entropy", least: 50 }, true), "2.2");
   const limits = [["encoder", "entropy"], ["encoder", "previous"], ["decoder", "previous"]];
   assert.deepEqual(limits.map(([kind, sort]) => limitOf(attention, kind, { sort, least: 75 })), [0.5, 0.75, null]);
-});
-
-test("titles, axes and notes depend on the heads and the options", () => {
-  const title = (...texts) => headsTitle(attention.kind("cross"), "cross", heads(...texts), "mean of ").split(": ")[1];
-  assert.equal(title("2.1"), "layer 2, head 1");
-  assert.equal(title("1.1", "1.2", "2.1", "2.2"), "mean of all 4 heads");
-  assert.equal(title("2.1", "2.2"), "mean of the 2 heads of layer 2");
-  assert.equal(title("1.2", "2.2"), "mean of head 2 of all layers");
-  assert.equal(title("1.2", "2.1"), "mean of 2 heads");
-  assert.equal(new Set(["encoder", "decoder", "cross"].map((kind) => axesText(kind, "input token"))).size, 3);
-  const state = start();
-  assert.equal(notes(1, state), "");
-  const numbers = notes(3, Object.assign(state, { top: 60, together: "sum" })).match(/\d+/g);
-  assert.deepEqual(numbers, ["60", "3", "3"]);
 });

@@ -5,7 +5,6 @@ import { test } from "node:test";
 
 import { stepsOf } from "../../headlight/components/attention_steps/matrices.js";
 import { MEASURES, choiceOf, storyOf } from "../../headlight/components/attention_steps/story.js";
-import { FINDINGS, distancesText } from "../../headlight/components/attention_steps/words.js";
 
 const matrix = (...rows) => ({ shape: [rows.length, rows[0].length], weights: Float32Array.from(rows.flat()) });
 const of = (rows, columns, value) => matrix(...Array.from({ length: rows }, (_, row) => {
@@ -76,39 +75,6 @@ test("a step takes matrices of the steps before it", () => {
   assert.deepEqual([t5.bias.panels[0].recipe.of, t5.project.panels[0].recipe.bias], ["products", null]);
 });
 
-test("formulas and texts are those of the block", () => {
-  const formulas = (changes) => Object.fromEntries(Object.entries(byName(story(changes))).map(([name, { formula }]) => {
-    return [name, formula.replaceAll(/<\/?su[bp]>/g, "")];
-  }));
-  const cross = formulas(), encoder = formulas({ kind: "encoder", norm: "pre" }), t5 = formulas(T5);
-  assert.equal(cross.project, "Q = X WQ + bQ, \u2002K = M WK + bK, \u2002V = M WV + bV");
-  assert.equal(encoder.project, "Q = X′ WQ + bQ, \u2002K = X′ WK + bK, \u2002V = X′ WV + bV");
-  assert.equal(t5.project, "Q = X′ WQ, \u2002K = M WK, \u2002V = M WV");
-  assert.deepEqual([cross.output, t5.output], ["Y = O WO + bO", "Y = O WO"]);
-  assert.deepEqual([cross.input, encoder.input], ["X, M", "X"]);
-  assert.deepEqual([cross.split, cross.concatenate], ["h = 2: columns 3 to 4 of Q, K and V", "O = [O1 … O2]"]);
-  assert.deepEqual([t5.bias, t5.norm_first.includes("β")], ["S + bh(bucket of j − i)", false]);
-  const purposes = (name, ...all) => all.map(([changes, editable]) => byName(story(changes, editable))[name].purpose);
-  const first = { kind: "encoder", layer: 0 }, toy = { toy: true, kind: "encoder" };
-  const inputs = purposes("input", [], [first], [{ ...first, embedding: {} }], [{ ...first, ...T5 }], [toy],
-    [{ ...first, embedding: { positioned: true, normalised: true } }], [{ kind: "encoder" }]);
-  assert.equal(new Set(inputs).size, 7);
-  assert.equal(new Set(purposes("mask", [{ kind: "decoder" }], [], [toy, true])).size, 3);
-  assert.equal(new Set(purposes("mask", [toy], [])).size, 1, "not editable in a page without the app");
-});
-
-test("shapes name each axis, and gaps are the largest of a step's stages", () => {
-  const steps = byName(story());
-  assert.equal(steps.input.shape, "X: batch 1 · queries 3 · d_model 4; M: batch 1 · keys 2 · d_model 4");
-  assert.equal(steps.project.shape, "Q: batch 1 · queries 3 · d_model 4; K and V: batch 1 · keys 2 · d_model 4");
-  assert.ok(steps.split.shape.startsWith("Q: batch 1 · heads 2 · queries 3 · d_k 2; K and V: "));
-  assert.equal(steps.softmax.shape, "batch 1 · heads 2 · queries 3 · keys 2");
-  const narrow = byName(story({ heads: 4, arrays: { ...ARRAYS, query: of(3, 8, () => 1) } })).concatenate;
-  assert.ok(narrow.shape.endsWith("heads · d_k 8") && narrow.purpose !== steps.concatenate.purpose);
-  const gaps = [steps.split, steps.values, steps.softmax].map(({ gap }) => gap.match(/\d·10⁻[⁰-⁹]+/)?.[0]);
-  assert.deepEqual(gaps, ["3·10⁻⁷", "2·10⁻⁶", undefined], "of the values' average, not of the projection after it");
-});
-
 test("the numbers of the findings on vectors", () => {
   assert.deepEqual(numbersOf("input"), {
     low: { query: "“▁a” (query 3)", norm: 1 }, high: { query: "“▁a” (query 2)", norm: 10 },
@@ -145,18 +111,6 @@ test("the bias of relative positions has its ends by distance, and the queries i
   assert.equal(numbersOf("bias", { ...T5, arrays: turned }).moved, 2, "11 beats the 10 that separate the first row");
   const tie = { ...T5.arrays, products: of(3, 2, () => 1), bias: matrix([0, 1], [0, 0], [0, 1]) };
   assert.equal(numbersOf("bias", { ...T5, arrays: tie }).moved, 0, "equal scores leave nothing");
-});
-
-test("every finding is a sentence without a gap", () => {
-  const nothing = [FINDINGS.mask({ masked: 0, cells: 6 }), FINDINGS.softmax({ low: null, high: null })];
-  const all = Object.entries(MEASURES).map(([name, measure]) => FINDINGS[name](measure(story(T5))));
-  for (const text of [...all, ...nothing]) {
-    assert.ok(/^[A-Z√].*\.$/.test(text) && !/undefined|NaN|object/.test(text), text);
-  }
-  const texts = [[0], [1], [-1], [-2, -2], [3, 4, 5]].map(distancesText);
-  assert.deepEqual(texts, [
-    "the token itself", "the token after", "the token before", "2 tokens before", "3 to 5 tokens after",
-  ]);
 });
 
 test("an address chooses query, key, dimension and step, invalid texts the defaults", () => {

@@ -4,10 +4,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { changesBetween } from "../../headlight/components/attention_steps/changes.js";
-import {
-  inputsOf, neuronsOf, panelsOf, pictureOf, stripOf, windowOf,
-} from "../../headlight/components/attention_steps/panels.js";
-import { Sums, sumText } from "../../headlight/components/attention_steps/sums.js";
+import { neuronsOf, panelsOf, pictureOf, windowOf } from "../../headlight/components/attention_steps/panels.js";
+import { Sums } from "../../headlight/components/attention_steps/sums.js";
 import { Grid } from "../../headlight/components/lib/format.js";
 
 const grid = (rows) => new Grid(rows.length, rows[0].length, Float32Array.from(rows.flat()));
@@ -87,14 +85,6 @@ test("the bias of relative positions is added by its bucket", () => {
   assert.deepEqual([value, parts[1].endsWith("1 token after the query: bucket 5")], [-6.25, true]);
 });
 
-test("a sentence has the result, the model's number and their difference", () => {
-  const text = (some) => sumText({ name: "“▁a”", ...some }, "The model has");
-  assert.equal(text({ parts: ["1 × 2", "3 × 4"], value: 14, own: 14.00001 }),
-    "“▁a”: 1 × 2; 3 × 4; the sum: 14.0000. The model has 14.0000, difference 1·10⁻⁵.");
-  assert.ok(text({ parts: ["masked"], value: -Infinity, own: -Infinity }).endsWith("difference 0."));
-  assert.equal(text({ parts: [], value: null, own: 2 }), "“▁a”: The model has 2.0000.");
-});
-
 test("the neuron view multiplies query and key dimension by dimension, and values by weights", () => {
   const [, , terms] = neuronsOf("products", DATA, 0);
   assert.deepEqual([...terms.grid.values], [3.5, 13, 0, -6.5, 7, 0]);
@@ -121,51 +111,6 @@ test("a picture has shares of full colour, blank where masked or not a number", 
   };
   assert.deepEqual(shares(GRIDS.products), [1, -6.5 / 16.5, 7 / 16.5]);
   assert.deepEqual(shares(grid([[-Infinity, NaN, 2]])), [NaN, NaN, 1]);
-});
-
-// Two tokens of 96 dimensions, each the number of its cell; heads of 24.
-const cells = grid([0, 1].map((row) => Array.from({ length: 96 }, (_, column) => 100 * row + column)));
-const MANY = { queries: ["▁a", "▁b"], keys: ["▁x"], head: 1, headSize: 24, grids: { total: cells } };
-const STEP = {
-  panels: [{ array: "total", symbol: "Z", rows: "queries", columns: "model", scale: "signed" }],
-  inputs: [{ array: "total", symbol: "Z", rows: "queries", columns: "model", scale: "signed" }],
-};
-
-test("of many dimensions those near the chosen one are cells, and all of them a strip", () => {
-  const chosen = { query: 1, key: 0, dimension: 50 }, [own] = panelsOf(STEP, MANY);
-  const panel = withWindow(own, chosen, MANY), picture = pictureOf(panel, MANY, 700);
-  assert.deepEqual(panel.window, { row: 0, rows: 2, column: 48, columns: 24 });
-  assert.deepEqual([picture.geometry.columns, picture.first], [24, 49]);
-  assert.equal(picture.share(1, 2), cells.at(1, 50) / cells.limit);
-  assert.equal(picture.valueText(0, 3, false), "51");
-  const strip = stripOf(panel, 1, picture);
-  assert.deepEqual([strip.geometry.rows, strip.geometry.columns, strip.geometry.high], [1, 96, 10]);
-  assert.ok(strip.geometry.wide > 6 && strip.geometry.right <= 700, "as wide as there is room");
-  assert.equal(strip.share(0, 90), cells.at(1, 90) / cells.limit);
-});
-
-test("every number of a head has a decimal at any width, if need be with half of the dimensions", () => {
-  const values = grid([0, 1].map(() => Array.from({ length: 96 }, (_, column) => (column % 30) / 10 - 1.5 || 0.5)));
-  const data = { ...MANY, head: 0, headSize: 32, grids: { total: values } };
-  const chosen = { query: 1, key: 0, dimension: 50 }, [own] = panelsOf(STEP, data);
-  const drawn = new Set();
-  for (let width = 200; width < 1200; width += 7) {
-    const panel = withWindow(own, chosen, data, width), { geometry, room, valueText } = pictureOf(panel, data, width);
-    const { column, columns } = panel.window;
-    assert.ok(column <= 50 && 50 < column + columns, "the chosen one is among them");
-    drawn.add(columns);
-    if (geometry.wide < room) continue;
-    for (let at = 0; at < columns; at++) assert.match(valueText(1, at, geometry.wide < 34), /^−?\d?\.\d+$|^0$/);
-  }
-  assert.deepEqual([...drawn].sort(), [16, 32]);
-});
-
-test("of the inputs of a step the chosen token is drawn, with the same dimensions", () => {
-  const chosen = { query: 1, key: 0, dimension: 95 }, [input] = inputsOf(STEP, MANY);
-  const panel = withWindow(input, chosen, MANY), picture = pictureOf(panel, MANY, 700);
-  assert.deepEqual(panel.window, { row: 1, rows: 1, column: 72, columns: 24 });
-  assert.deepEqual([picture.rows, picture.share(0, 23)], [["Z b"], 1]);
-  assert.equal(panel.grid, cells, "files have the whole matrix");
 });
 
 test("changes of an edit are found cell by cell, without rounding and other shapes", () => {

@@ -3,12 +3,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { chosenIndexes } from "../../headlight/components/attention_explorer/sides.js";
-import { ExplorerState } from "../../headlight/components/attention_explorer/state.js";
 import { sideOf } from "../../headlight/components/attention_explorer/story.js";
 import { cellsOf } from "../../headlight/components/attention_explorer/views.js";
 import { Attention, Shown, largestTogether } from "../../headlight/components/attention_explorer/weights.js";
-import { FACTS, exampleFacts } from "./example.js";
+import { exampleFacts } from "./example.js";
 
 const attention = new Attention(exampleFacts());
 const PLAIN = { rows: "output token", words: "pieces", specials: "shown", top: 100, together: "mean" };
@@ -42,12 +40,6 @@ test("of merged words columns are summed and rows averaged; without tokens rows 
   const content = shown("encoder", { specials: "content only" });
   near(content.values, [0.5 / 0.75, 0.25 / 0.75, 0.1 / 0.8, 0.7 / 0.8, 0, 0]);
   near([content.removed], [1 - (0.75 + 0.8) / 3]);
-});
-
-test("chosen tokens are found among the words or tokens that are shown", () => {
-  const state = Object.assign(new ExplorerState(() => {}), { side: "keys", tokens: [1, 2] });
-  assert.deepEqual(chosenIndexes(shown("encoder", { words: "words" }), state), [0, 1]);
-  assert.deepEqual(chosenIndexes(shown("encoder", { specials: "hidden" }), state), [1]);
 });
 
 test("tokens belong to words, and special ones and those without content are marked", () => {
@@ -90,35 +82,11 @@ test("the table has every weight, the entropy in nats, and what is masked or lef
   assert.deepEqual(weights.map((_, row) => valueText(row, 0)), [".00", ".12", ".99", "1.00", "1.00", "1.3"]);
 });
 
-test("sentences name the cell, or the token on the other side with the largest weight", () => {
-  const encoder = shown("encoder"), numbers = (text) => text.match(/“[^”]+”|\d+ %/g).join(" ");
-  assert.equal(numbers(encoder.cellText(1, 0)), "“n't” “▁do” 10 %");
-  assert.equal(numbers(shown("decoder").cellText(0, 2)), "“▁tu” “s”", "masked");
-  assert.equal(numbers(encoder.tokensText("queries", [1])), "“n't” “n't” 70 %");
-  assert.equal(numbers(encoder.tokensText("queries", [0, 1])), "“▁do” “n't” “n't” 48 %");
-  assert.equal(numbers(encoder.tokensText("keys", [2])), "“</s>” “</s>” 100 %");
-});
-
 test("a head has its pattern and measures, and the heads worth a look are unlike one another", () => {
   const { label, rows, eligible, share, labelled, confidence, entropy } = attention.headOf("encoder", HEADS[0]);
   assert.deepEqual([label, rows, eligible, share, labelled, confidence, entropy],
     ["previous", 92, 100, 0.92, 348, 0.6, 0.5]);
-  const text = attention.headText("encoder", HEADS[0]);
-  for (const part of ["layer 1, head 1", "92 %", "87 % of 400", "60 %", "0.50 nats"]) assert.ok(text.includes(part));
-  assert.ok(attention.headText("decoder", HEADS[1]).includes("Confidence –, entropy 2.00 nats"));
   assert.deepEqual(attention.looks("encoder").map(({ head }) => head), [HEADS[0], HEADS[1], HEADS[3]]);
-  assert.ok(attention.looks("encoder")[0].text.includes("92 of 100 rows"));
-});
-
-test("only a head that aligns to the input tokens better gets a hint, with both shares", () => {
-  const counts = {
-    "input alignment": [[3, 4], [2, 4], [1, 2], [9, 10]], alignment: [[1, 4], [2, 4], [1, 10], [0, 2]],
-  };
-  const patterns = { ...FACTS.patterns, cross: { ...FACTS.patterns.cross, counts } };
-  const other = new Attention(exampleFacts({ patterns }));
-  const hints = HEADS.map((head) => other.inputText("cross", [head]).match(/\d+ %/g));
-  assert.deepEqual(hints, [["75 %", "25 %"], null, null, null], "alike, or with too few rows");
-  assert.deepEqual([other.inputText("cross", HEADS), other.inputText("decoder", [HEADS[0]])], ["", ""]);
 });
 
 test("of a long text heads are small, and the mean of the chosen ones is whole", () => {
