@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 
 import plotly.graph_objects as go
 
@@ -31,6 +32,7 @@ PAIRS = [("I am tired.", "Ich bin müde."), ("I love my teacher.", "Ich liebe me
 OF_OTHER_MODELS = {"bias_curves", "bias_map", "learning_rates", "training_runs"}
 
 
+@cache
 def draw_every_figure(translator: Translator, theme: Theme = "paper") -> dict[str, go.Figure]:
     """Return each figure by name except OF_OTHER_MODELS, drawn for one sentence."""
     trace, other = (translator.trace(text) for text in ("I love my teacher.", "I love my mother."))

@@ -4,7 +4,6 @@ import colorsys
 import json
 import re
 import tomllib
-from collections.abc import Sequence
 
 import numpy as np
 import plotly.graph_objects as go
@@ -21,6 +20,7 @@ PALETTES = {"plots/palette.py", "components/lib/colours.css", "components/lib/co
 LITERAL = re.compile(r"(?<![&\w])#(?:[0-9a-f]{8}|[0-9a-f]{6}|[0-9a-f]{3,4})\b|(?:rgb|hsl)a?\(\s*\d", re.IGNORECASE)
 NAMED = re.compile(r"[\"'](?:gr[ae]y|orange|red|blue|green|black|white)[\"']")
 SELECTED = re.compile(r"\[style\*=\"[^\"]*\"\]")
+THEMES = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text())["theme"]
 CHANGED_BY_THE_VISITOR = {"without_causal_mask", "next_tokens", "candidates", "log_probabilities"}
 
 
@@ -54,15 +54,17 @@ def test_style_sheets_and_canvases_have_the_colours_of_the_figures():
     assert [rgb(scale[at][1]) for at in (0, 1, 2, 3)] == [parts["negative"]] * 2 + [parts["positive"]] * 2
 
 
-def shares_of(colour: str) -> tuple[float, ...]:
-    """Return red, green and blue from 0 to 1."""
+def parts(colour: str, theme: str = "light") -> np.ndarray:
+    """Return red, green, blue and opacity from 0 to 1; a colour of the theme is replaced as Streamlit does."""
+    first, *_, last = THEMES[theme]["chartSequentialColors"]
+    colour = {palette.THEMES_FAINTEST: first, palette.THEMES_STRONGEST: last}.get(colour, colour)
     if colour[0] == "#":
-        return tuple(int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
-    return tuple(int(part) / 255 for part in re.findall(r"\d+", colour)[:3])
+        colour = palette.see_through(colour, 1)
+    return (np.array([*re.findall(r"[\d.]+", colour), "1"][:4], dtype=float)) / [255, 255, 255, 1]
 
 
 def is_orange(colour: str) -> bool:
-    hue, lightness, saturation = colorsys.rgb_to_hls(*shares_of(colour))
+    hue, lightness, saturation = colorsys.rgb_to_hls(*parts(colour)[:3])
     return 10 <= 360 * hue <= 45 and saturation > 0.6 and 0.3 < lightness < 0.7
 
 
@@ -70,12 +72,8 @@ def colours_in(figure: go.Figure) -> set[str]:
     return set(re.findall(r"#[0-9a-f]{6}\b|rgba?\([^)]*\)", json.dumps(figure.to_dict(), default=str), re.IGNORECASE))
 
 
-@pytest.fixture(scope="module")
-def drawn(shipped) -> dict[str, go.Figure]:
-    return draw_every_figure(shipped)
-
-
-def test_no_figure_is_orange_but_for_what_the_visitor_changed(drawn):
+def test_no_figure_is_orange_but_for_changes_by_the_visitor(shipped):
+    drawn = draw_every_figure(shipped)
     assert is_orange(palette.CHANGED) and not any(map(is_orange, (*palette.SERIES_COLOURS, palette.NEGATIVE)))
     assert len(drawn) > 25
     orange = {name for name, figure in drawn.items() if any(map(is_orange, colours_in(figure)))}
@@ -90,16 +88,13 @@ SEEN = {
     "tritanopia": [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.303900]],
 }
 XYZ = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])  # of linear sRGB
+PAGES = {"light": ("#ffffff", "#000000"), "dark": ("#0e1117", "#ffffff")}  # ground and text
 
 
-def light(shares: Sequence[float]) -> np.ndarray:
+def linear(values: np.ndarray) -> np.ndarray:
     """Return linear red, green and blue of sRGB."""
-    values = np.array(shares)
+    values = values[:3]
     return np.where(values <= 0.04045, values / 12.92, ((values + 0.055) / 1.055) ** 2.4)
-
-
-def linear(colour: str) -> np.ndarray:
-    return light(shares_of(colour))
 
 
 def lab(light: np.ndarray) -> np.ndarray:
@@ -109,58 +104,42 @@ def lab(light: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize("eyes", SEEN)
 def test_signs_are_told_apart_by_every_colour_vision(eyes):
-    one, other = (lab(np.array(SEEN[eyes]) @ linear(each)) for each in (palette.POSITIVE, palette.NEGATIVE))
+    one, other = (lab(np.array(SEEN[eyes]) @ linear(parts(each))) for each in (palette.POSITIVE, palette.NEGATIVE))
     assert np.linalg.norm(one - other) > 25, "about ten times what is just noticed"
 
 
 def contrast(one: np.ndarray, other: np.ndarray) -> float:
-    """Compute the contrast of two linear colours (WCAG 2.2)."""
-    low, high = sorted((float(XYZ[1] @ one), float(XYZ[1] @ other)))
+    """Compute the contrast of two colours (WCAG 2.2)."""
+    low, high = sorted(float(XYZ[1] @ linear(each)) for each in (one, other))
     return (high + 0.05) / (low + 0.05)
 
 
-@pytest.mark.parametrize("page", ["#ffffff", "#161614"])
-@pytest.mark.parametrize("name", ["BLUE", "PROBABILITY", "OLIVE", "CHANGED", "POSITIVE", "NEGATIVE"])
-def test_lines_and_signs_stand_out_from_a_light_page_and_a_dark_one(page, name):
-    assert contrast(linear(getattr(palette, name)), linear(page)) >= 3, "WCAG 1.4.11"
-
-
-THEMES = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text())["theme"]
-
-
-PAGES = {"light": ((1, 1, 1), (0, 0, 0)), "dark": ((0.055, 0.067, 0.09), (1, 1, 1))}  # ground and text
-
-
-def parts(colour, theme):
-    """Return red, green, blue and opacity from 0 to 1; a colour of the theme is replaced as Streamlit does."""
-    first, *_, last = THEMES[theme]["chartSequentialColors"]
-    colour = {palette.THEMES_FAINTEST: first, palette.THEMES_STRONGEST: last}.get(colour, colour)
-    if colour.startswith("#"):
-        return np.array([int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)] + [1])
-    return np.array([float(part) for part in re.findall(r"[\d.]+", colour)]) / [255, 255, 255, 1]
+@pytest.mark.parametrize("theme", PAGES)
+def test_lines_and_signs_stand_out_from_a_light_page_and_a_dark_one(theme):
+    for name in ("BLUE", "PROBABILITY", "OLIVE", "CHANGED", "POSITIVE", "NEGATIVE"):
+        assert contrast(parts(getattr(palette, name)), parts(PAGES[theme][0])) >= 3, "WCAG 1.4.11"
 
 
 @pytest.mark.parametrize("theme", PAGES)
 def test_weights_stand_out_from_either_page_and_digits_from_every_cell(theme):
-    page, text = PAGES[theme]
+    page, text = map(parts, PAGES[theme])
     shares = [share for share, _ in palette.WEIGHT_SCALE]
     colours = np.array([parts(colour, theme) for _, colour in palette.WEIGHT_SCALE])
     before = 1
     for weight in np.linspace(0, 1, 201):
         *colour, opaque = (np.interp(weight, shares, part) for part in colours.T)
-        cell = opaque * np.array(colour) + (1 - opaque) * np.array(page)
-        ink, above = palette.label_color(weight), contrast(light(cell), light(page))
+        cell = opaque * np.array(colour) + (1 - opaque) * page[:3]
+        ink, above = palette.label_color(weight), contrast(cell, page)
         assert above > before, "more weight stands out more"
-        assert contrast(light(cell), light(text if ink is None else parts(ink, theme)[:3])) >= 4.5, weight
+        assert contrast(cell, text if ink is None else parts(ink, theme)) >= 4.5, weight
         before = above
-    assert before >= 7
+    assert before >= 7 and palette.label_color(float("nan")) is None
     assert len(THEMES[theme]["chartSequentialColors"]) == 10, "with fewer or more Streamlit takes its own"
-    assert palette.label_color(float("nan")) is None
 
 
 @pytest.mark.parametrize("theme", PAGES)
 def test_the_ramp_is_that_of_the_maps_in_the_browser(theme):
-    source = (ROOT / "headlight" / "components" / "lib" / "colours.js").read_text()
+    source = (HEADLIGHT / "components" / "lib" / "colours.js").read_text(encoding="utf-8")
     none, half = (re.search(rf"{name} = \[\.\.\.WEIGHT, ([\d.]+)\]", source)[1] for name in ("NONE", "HALF"))
     blue = re.search(r"const WEIGHT = \[([\d, ]+)\]", source)[1]
     assert palette.WEIGHT_SCALE[:2] == [[0.0, f"rgba({blue}, {none})"], [0.5, f"rgba({blue}, {half})"]]

@@ -35,11 +35,6 @@ def decoder(masked):
     return masked_head(masked, "decoder", SHORT, 1, 2)
 
 
-@pytest.fixture(scope="module")
-def leaking(runs):
-    return masked_head(runs["causal"], "decoder", SHORT, 1, 2)
-
-
 def grid(masked):
     closed = {"it is padding": ~masked.target_padding_mask[SHORT, 0].repeat(len(masked.causal_mask), 0)}
     closed["it comes later"] = ~masked.causal_mask
@@ -69,35 +64,30 @@ def test_weights_are_those_of_unmasked_cells_in_real_rows(decoder):
         assert words in cells.hovertext[1][0]
 
 
-def test_without_the_mask_leaked_cells_have_another_colour_and_a_sum(decoder, leaking):
+def test_without_the_mask_leaked_cells_have_another_colour_and_a_sum(decoder, runs):
+    leaking, rows = masked_head(runs["causal"], "decoder", SHORT, 1, 2), decoder.real_queries
     figure = plots.without_causal_mask(decoder, leaking, "fed")
     allowed, leaked, total = (trace.z for trace in figure.data[:3])
-    rows = decoder.real_queries
     later = leaking.unmasked[:rows] & ~decoder.unmasked[:rows]
     np.testing.assert_array_equal(~np.isnan(allowed), decoder.unmasked[:rows])
     np.testing.assert_array_equal(~np.isnan(leaked), later)
     np.testing.assert_allclose(total[:, 0], np.nansum(leaked, axis=1), rtol=1e-5)
     np.testing.assert_allclose(np.nansum(allowed, axis=1) + total[:, 0], 1, atol=1e-5)
-    assert figure.data[2].x0 == len(decoder.keys) + 1 == figure.layout.xaxis.tickvals[-1]
     assert figure.layout.xaxis.ticktext[-1] == "leaked"
-    assert figure.layout.xaxis.range == plots.masked_weights(decoder, "fed").layout.xaxis.range, "same size"
     assert figure.layout.shapes[1].path.count("M") == rows - 1, "the answer of each row but the last is outlined"
     assert "leaked" in figure.data[1].hovertext[0][1] and "leaked" not in figure.data[0].hovertext[1][0]
 
 
 def test_the_next_tokens_have_a_dot_for_each_of_both_runs(masked, runs):
-    figure = plots.next_tokens(masked, runs["padding"], SHORT)
-    steps = masked.target_lengths[SHORT]
+    other, steps = runs["padding"], masked.target_lengths[SHORT]
+    figure = plots.next_tokens(masked, other, SHORT)
     _, before, after = figure.data
     np.testing.assert_array_equal(before.x, masked.target_probabilities[SHORT, :steps])
-    np.testing.assert_array_equal(after.x, runs["padding"].target_probabilities[SHORT, :steps])
+    np.testing.assert_array_equal(after.x, other.target_probabilities[SHORT, :steps])
     assert (before.name, after.name) == ("with the mask", "without the mask")
-    assert figure.layout.yaxis.range[0] > figure.layout.yaxis.range[1]
-    assert list(figure.layout.yaxis.tickvals) == list(range(steps))
-    assert figure.layout.yaxis.ticktext[1] == " → ".join(
-        shown_tokens(tokens[SHORT])[1] for tokens in (masked.decoder_input_tokens, masked.target_tokens)
-    )
-    for words in (format_probability(after.x[1]), runs["padding"].best_tokens[SHORT][1]):
+    names = (shown_tokens(tokens[SHORT])[1] for tokens in (masked.decoder_input_tokens, masked.target_tokens))
+    assert len(figure.layout.yaxis.ticktext) == steps and figure.layout.yaxis.ticktext[1] == " → ".join(names)
+    for words in (format_probability(after.x[1]), other.best_tokens[SHORT][1]):
         assert words in after.hovertext[1]
 
 
@@ -113,12 +103,6 @@ def test_token_text_is_escaped_everywhere(masked, runs):
 
     one, other = spoilt(masked), spoilt(runs["causal"])
     heads = [masked_head(run, "decoder", SHORT, 0, 0) for run in (one, other)]
-    figures = [
-        grid(one),
-        plots.masked_weights(heads[0], "fed"),
-        plots.without_causal_mask(*heads, "fed"),
-        plots.next_tokens(one, other, SHORT),
-    ]
-    for figure in figures:
+    for figure in (grid(one), plots.without_causal_mask(*heads, "fed"), plots.next_tokens(one, other, SHORT)):
         text = drawn_text(figure)
         assert "&lt;b&gt;x&lt;/b&gt;" in text and evil not in text

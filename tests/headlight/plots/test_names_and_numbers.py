@@ -27,12 +27,9 @@ CASES = json.loads((TESTS / "shown_tokens.json").read_text(encoding="utf-8"))  #
 @pytest.mark.parametrize(
     ("write", "values"),
     [
-        (
-            lambda name: head_name(*name, 3, 8),
-            {(1, 6): "layer 2, head 7", (1, None): "average over the 8 heads of layer 2"},
-        ),
-        (lambda name: head_name(*name, 3, 8), {(None, 6): "average over head 7 of all 3 layers"}),
-        (lambda name: head_name(*name, 3, 8), {(None, None): "average over all 3 layers and 8 heads"}),
+        (lambda head: head_name(1, head, 3, 8), {6: "layer 2, head 7", None: "average over the 8 heads of layer 2"}),
+        (lambda head: head_name(None, head, 3, 8), {6: "average over head 7 of all 3 layers"}),
+        (lambda head: head_name(None, head, 3, 8), {None: "average over all 3 layers and 8 heads"}),
         (lambda head: head_name(0, head, 1, 1), {None: "average over the 1 head of layer 1"}),
         (sentence_case, {"layer of A": "Layer of A", "Ä": "Ä", "": ""}),
         (lambda count: pluralize(count, "head"), {0: "0 heads", 1: "1 head", 8000: "8,000 heads"}),
