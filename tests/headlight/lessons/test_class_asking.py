@@ -3,7 +3,6 @@
 from dataclasses import replace
 from urllib.parse import parse_qs
 
-import pytest
 from support.lesson_runs import run_of
 
 from headlight.app.parameters import PARAMETERS
@@ -29,28 +28,24 @@ def round_of(question: ClassQuestion) -> Round:
     return Round(number=1, question=question.question, truth=question.truth, step=question.step, version=1, opened=0.0)
 
 
-@pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
-def test_every_question_of_the_shipped_lessons_can_be_asked_of_a_class(lesson):
-    questions = 0
-    for number, step in enumerate(lesson.steps):
-        there = pose_for(lesson, number, REQUEST)
+def test_every_question_of_the_shipped_lessons_can_be_asked_of_a_class():
+    for lesson, number in ((each, number) for each in LESSONS for number in range(len(each.steps))):
+        there, step = pose_for(lesson, number, REQUEST), lesson.steps[number]
         text, class_question = there.run.request.text, question_of(there)
         if isinstance(class_question, str):
             assert not step.is_question or there.answer is None or there.answer.kind == answer.Kind.DO, class_question
             continue
-        questions += 1
         question, truth = class_question.question, class_question.truth
         assert "{" not in question.text and "▁" not in question.text + "".join(question.options)
         assert question.text == plain_text(there.glossed(there.text(step.ask))[0]), "with meanings of words"
-        labels = {option.name: there.label(option) for option in there.answer.options}
-        assert {question.options[at] for at in truth.right} == {labels[name] for name in there.answer.right}
+        right = {there.label(option) for option in there.answer.options if option.name in there.answer.right}
+        assert {question.options[at] for at in truth.right} == right
         page, _, query = truth.link.partition("?")
         values = {name: value[0] for name, value in parse_qs(query, keep_blank_values=True).items()}
         assert page == ("" if step.page == "home" else step.page) and set(values) <= set(PARAMETERS)
         assert values["lesson"] == class_question.step == f"{lesson.name}.{number + 1}"
         assert values["text"] == text and subject_of(round_of(class_question)) == ("en-de", text)
         assert question.about == ("" if step.page == "training" else text)
-    assert questions >= 3
 
 
 def test_options_have_their_feedback_and_a_number_its_margin():
@@ -92,15 +87,13 @@ def test_a_link_keeps_the_text_as_long_as_it_can():
     assert link_to("decoding", replace(REQUEST, text="ü" * 300), {}) == "decoding"
 
 
-@pytest.mark.parametrize("text", ["The children are playing football in the park.", "The soup is too salty."])
-def test_a_class_keeps_a_sentence_that_decides_every_question(text):
-    """Check that the questions that the desk refuses for this sentence are the undecided ones."""
-    request = replace(REQUEST, text=text)
+def test_a_class_keeps_a_sentence_that_decides_every_question():
+    """Check that the questions that the desk refuses for a sentence are the undecided ones."""
+    request = replace(REQUEST, text="The children are playing football in the park.")
     for lesson in LESSONS[::3]:
         questions = [at for at, step in enumerate(lesson.steps, start=1) if step.is_question]
         undecided = [at for at in questions if pose(lesson, at - 1, Run(request)).answer is None]
         assert panel.undecided_questions(lesson, request) == undecided
         assert panel.undecided_questions(lesson, REQUEST) is None, "the default sentence gives way"
-        assert panel.undecided_questions(lesson, replace(REQUEST, text=lesson.sentences_of(0)[2])) == []
     first = [at for at, step in enumerate(LESSONS[0].steps, start=1) if step.is_question]
     assert panel.undecided_questions(LESSONS[0], replace(REQUEST, text="x" * 5000)) == first

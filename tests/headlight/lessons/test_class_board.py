@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from headlight.app import results
 from headlight.app.results import TranslationRequest
 from headlight.classroom import Kind, Question, Tally, Teacher, Truth, open_class
-from headlight.classroom.sqlite_store import SqliteStore
 from headlight.classroom.store import Answer
 from headlight.lessons.teach.asking import ClassQuestion, link_to
 from headlight.lessons.teach.board import Screen, acts, binned, board, same_before
@@ -23,14 +22,8 @@ QUESTION = ClassQuestion(
     Truth("It is the middle.", right=(1,), feedback=("No.", "Yes.", "No.", "No."), link=LINK),
     "attention.2",
 )
+OWN = ClassQuestion(Question("Own?", ("Yes", "No")), Truth(link=LINK))
 SCREEN = Screen("decoding", REQUEST, "attention", title="What is attention?", step=2, of=7, question=QUESTION)
-
-
-@pytest.fixture
-def store(tmp_path):
-    opened = SqliteStore(tmp_path / "classes.sqlite3")
-    yield opened
-    opened.close()
 
 
 @pytest.fixture
@@ -74,7 +67,7 @@ def test_from_the_lobby_to_the_reveal(store, teacher):
 
 
 def test_rounds_of_one_question_stand_side_by_side_and_no_others(store, teacher):
-    ask(teacher, ClassQuestion(Question("Other?", ("a", "b")), Truth(link=LINK)))
+    ask(teacher, OWN)
     answer(store, teacher, ask(teacher), "0", "0")
     answer(store, teacher, teacher.ask_again().current.number, "3")
     teacher.discard()
@@ -93,7 +86,7 @@ def test_possible_acts_depend_on_the_page(teacher):
     assert acts(classroom, replace(SCREEN, question="Undecided."), False) == ["next"]
     assert acts(classroom, replace(SCREEN, away=True), False) == ["back", "ask", "next"]
     assert acts(classroom, elsewhere, False) == ["back"] and acts(replace(classroom, lesson=""), elsewhere, False) == []
-    ask(teacher, ClassQuestion(Question("Own?", ("Yes", "No")), Truth(link=LINK)))
+    ask(teacher, OWN)
     assert acts(teacher.reveal(), SCREEN, True) == ["next", "ask", "again"]
 
 

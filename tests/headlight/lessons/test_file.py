@@ -40,26 +40,20 @@ def written(folder, text, name="own.toml"):
         ('title = "A lesson"\n', "", 1, "“title” is missing"),
         ("minutes = 5", 'minutes = "five"', 3, "“minutes” must be a whole number"),
         ("minutes = 5", "minutes = 500", 3, "from 1 to 90"),
-        ("minutes = 5", "minutes = true", 3, "“minutes” must be a whole number"),
         ('page = "attention"', 'page = "atention"', 11, "There is no page “atention”"),
         ('say = "Look."', 'say = "Look at row 3."', 8, "“say” has a number"),
-        ('say = "Look."', 'say = ""', 8, "“say” is empty"),
         ('say = "Look."', "say = 'Look.'\nsays = 'x'", 9, "There is no field “says”"),
         ("most_read", "most_reed", 15, "There is no measure “most_reed”; there are"),
         (', kind = "cross"}', ", kinds = 'cross'}", 15, "has no argument “kinds”"),
         (', kind = "cross"}', ", kind = 3}", 15, "“kind” of “most_read” must be str"),
         (', kind = "cross"}', "}", 15, "needs the argument “kind”"),
         ("head = ", "heads = ", 12, "“at” has “heads”, which no address knows"),
-        ("query = ", "queries = ", 17, "“show” has “queries”"),
         ('"{row}"', "3", 17, "must be a text"),
         ('["Look at the row."]', '["a", "b", "c", "d"]', 16, "at most 3 hints"),
-        ('["Look at the row."]', '["a", 5]', 16, "must be a list of texts"),
-        ('["Look at the row."]', '["Row 7."]', 16, "“hints” has a number"),
         ('answer = {from = "most_read", kind = "cross"}\n', "", 14, "“ask” needs an “answer”"),
         ('from = "most_read", ', "", 15, "“answer” needs “from”"),
         ('say = "Look."', f'say = "{"word " * 61}"', 8, "more than 60 words"),
         ('say = "Look."', "say = 'Look.'\nsample = 'So.'", 9, "“sample” is an answer to a “note”"),
-        ('say = "Look."', "say = 'Look.'\nnote = 'Why?'\nsample = 'As 2.'", 10, "“sample” has a number"),
     ],
 )
 def test_a_mistake_is_named_by_its_line_and_field(tmp_path, old, new, line, words):
@@ -76,7 +70,6 @@ def test_a_mistake_is_named_by_its_line_and_field(tmp_path, old, new, line, word
         ("own.toml", "a" * 300_000),
         ("own.toml", "\ud800".encode("utf-8", "surrogatepass").decode("latin-1")),
         ("own.toml", "step = [1, 2]\ntitle='a'\ngoal='b'\nminutes=5"),
-        ("own.toml", "step = 'x'\ntitle='a'\ngoal='b'\nminutes=5"),
         ("own.toml", ""),
         ("Own lesson.toml", RIGHT),
         ("own.toml", "a = " + "[" * 3000),
@@ -126,8 +119,7 @@ def test_every_step_is_printed_for_each_sentence(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("headlight.lessons.file.SHIPPED", tmp_path / "none")
     monkeypatch.setenv("HEADLIGHT_LESSONS", str(tmp_path))
     written(tmp_path, RIGHT)
-    sentences = tmp_path / "sentences.txt"
-    sentences.write_text("I love my teacher.\n?\n", encoding="utf-8")
+    sentences = written(tmp_path, "I love my teacher.\n?\n", "sentences.txt")
     assert main(["lessons", "pose", "--sentences", str(sentences)]) == 0
     printed = capsys.readouterr().out
     parts = ("[own 1] I love my teacher.", "[own 2] ?", "ask: ", "+ “", "- “", "hint: ", "truth: ", "not asked: ")

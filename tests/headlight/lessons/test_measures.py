@@ -21,8 +21,7 @@ from transformer.model.transformer import Transformer
 LESSONS, _ = read_lessons()
 STEPS = [(lesson, number) for lesson in LESSONS for number, step in enumerate(lesson.steps) if step.answer]
 ASKED = sorted({(lesson.steps[at].answer, tuple(lesson.steps[at].arguments.items())) for lesson, at in STEPS})
-TEXTS = (*SENTENCES[1:4], "The old man saw the old dog.", "The cat is hungry because it has not eaten.")
-DECODING = ("hardest_token", "second_candidate", "after_forcing", "tempered")
+TEXTS = (SENTENCES[1], "The old man saw the old dog.", "The cat is hungry because it has not eaten.")
 # Measures of a model, of random vectors or of a training, whatever the sentence.
 OF_NO_SENTENCE = re.compile("toy_|spread|typical|size_|head_of|rotation|most_alike|turned|path|learned")
 SHOW_BOTH_TERMS = ("better_reading", "leak_spared", "size_without_effect")  # in place of a quotient or a difference
@@ -77,7 +76,7 @@ def test_numbers_decide_and_follow_checkpoints_and_sentences(name, arguments):
     assert texts and (OF_NO_SENTENCE.match(name) or len(texts) == 1 or len(set(texts)) > 1)
 
 
-@pytest.fixture(scope="module", params=["t5-1.0", "t5-1.1", "none"])
+@pytest.fixture(scope="module", params=["t5-1.1", "none"])
 def small(request, tmp_path_factory, tokenizer):
     """Folder of a small model like T5, with a bias by distance and RMSNorm, or of one without positions."""
     torch.manual_seed(1)
@@ -90,7 +89,7 @@ def small(request, tmp_path_factory, tokenizer):
 
 @pytest.mark.parametrize(("name", "arguments"), ASKED)
 def test_small_models_of_other_shapes_are_measured_or_undecided(small, name, arguments):
-    for text in ("red dog red.", "a", "?"):
+    for text in ("red dog red.", "?"):
         answer = outcome_of(run_in(small, text), name, **dict(arguments))
         if isinstance(answer, Answer):
             check(answer, shown=name not in SHOW_BOTH_TERMS)
@@ -98,25 +97,21 @@ def test_small_models_of_other_shapes_are_measured_or_undecided(small, name, arg
             assert answer.endswith(".")
 
 
-@pytest.mark.parametrize("checkpoint", LANGUAGES)
 @pytest.mark.parametrize(("lesson", "number"), STEPS, ids=lambda each: getattr(each, "name", each))
-def test_a_step_to_be_done_is_done_by_its_shown_address_and_not_by_its_first_one(checkpoint, lesson, number):
+def test_a_step_to_be_done_is_done_by_its_shown_address_and_not_by_its_first_one(lesson, number):
     sentences = lesson.sentences_of(number)
-    view = pose_decided(lesson, number, run_of(checkpoint, sentences[0]), sentences)
+    view = pose_decided(lesson, number, run_of("en-fr", sentences[0]), sentences)
     if view.answer.kind == Kind.DO and view.step.show:
         assert not pose(lesson, number, replace(view.run, address=view.address())).answer.done
         shown = {"text": view.run.request.text, **view.address(shown=True)}
-        assert pose(lesson, number, run_of(checkpoint, **shown)).answer.done
+        assert pose(lesson, number, run_of("en-fr", **shown)).answer.done
 
 
-@pytest.mark.parametrize("measure", DECODING)
-def test_decoding_in_the_bar_does_not_matter(measure):
+def test_decoding_in_the_bar_does_not_matter_but_hidden_words_need_the_greedy_translation():
     run = run_of("en-de", SENTENCES[3])
     for changes in ({"strategy": Beam(3)}, {"strategy": Sampling(2.0)}, {"prefix": (116,)}):
-        assert outcome_of(Run(replace(run.request, **changes)), measure) == outcome_of(run, measure)
-
-
-@pytest.mark.parametrize("measure", ["without_word", "harmless_words"])
-def test_hidden_words_need_greedy_decoding(measure):
-    request = run_of("en-de", SENTENCES[0]).request
-    assert isinstance(outcome_of(Run(replace(request, strategy=Beam())), measure), str)
+        other = Run(replace(run.request, **changes))
+        for measure in ("hardest_token", "second_candidate", "after_forcing", "tempered"):
+            assert outcome_of(other, measure) == outcome_of(run, measure)
+    for measure in ("without_word", "harmless_words"):
+        assert isinstance(outcome_of(Run(replace(run.request, strategy=Beam())), measure), str)
