@@ -7,6 +7,7 @@ from support.models import random_sources, record_one, small_model, unlike_model
 from support.tolerance import near
 
 from transformer.interpret import attribution
+from transformer.interpret.activations import Request, record
 from transformer.interpret.attention_block import block_parameters, record_stages
 from transformer.interpret.attribution import (
     gradient_times_input,
@@ -30,21 +31,11 @@ def test_the_gradient_is_that_of_a_small_step(norm):
     assert not any(parameter.grad is not None for parameter in model.parameters())
     before = float(record_one(model, SOURCE, FED).logits[-1].log_softmax(-1)[7])
     assert measured.log_probability == near(before)
-    for table, ids, values in (
-        (model.source_embedding, SOURCE, measured.source),
-        (model.target_embedding, FED, measured.prefix),
-    ):
+    for name, ids, values in (("source", SOURCE, measured.source), ("target", FED, measured.prefix)):
+        factors = 1 + step * (torch.arange(len(ids)) == position)[:, None]
+        request = Request(change=((f"{name}_embedding", factors.mul),))
+        after = float(record(model, [SOURCE], [FED], request).logits[0, -1].log_softmax(-1)[7])
         assert values.shape == (len(ids),)
-
-        def stretch(module, arguments, output):
-            stretched = output.clone()
-            stretched[:, position] *= 1 + step
-            return stretched
-
-        handle = table.register_forward_hook(stretch)
-        with torch.no_grad():
-            after = float(model(torch.tensor([SOURCE]), torch.tensor([FED]))[0, -1].log_softmax(-1)[7])
-        handle.remove()
         assert (after - before) / step == pytest.approx(values[position], rel=1e-2, abs=1e-4)
 
 

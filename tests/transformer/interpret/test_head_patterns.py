@@ -2,9 +2,11 @@
 
 import math
 import random
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
+from support.head_rows import Head
 
 from transformer.interpret.head_patterns import (
     Focus,
@@ -29,64 +31,18 @@ LEAST = {"previous": 0.9, "same": 0.9, "next": 0.9, "mirrored": 0.9} | dict.from
 )
 
 
-def position_of_maximum(row: list[float]) -> int:
-    best = None
-    for position, weight in enumerate(row):
-        if not math.isnan(weight) and (best is None or weight > row[best]):
-            best = position
-    return best
-
-
-def counts_by_hand(kind: str, weights: list, keys: tuple, aligned: list | None) -> dict[str, tuple[int, int]]:
-    """Count for each pattern the rows that follow it and the rows that could."""
-    choosing = [row for row, line in enumerate(weights) if sum(not math.isnan(weight) for weight in line) >= 2]
-    counts = dict.fromkeys(LEAST, (0, 0))
-    if kind == "decoder" and keys[0] == "</s>":  # with which BART's decoder begins
-        keys = ("<s>", *keys[1:])
-    marks = {"end of sentence": lambda key: key == "</s>", "beginning of sentence": lambda key: key == "<s>"}
-    marks["punctuation"] = lambda key: key in (".", "▁!")
-    for name, is_such in marks.items():
-        if any(map(is_such, keys)):
-            counts[name] = sum(is_such(keys[position_of_maximum(weights[row])]) for row in choosing), len(choosing)
-    for name, offset in (("previous", -1), ("same", 0), ("next", 1)):
-        if kind == "cross" or (kind == "decoder" and offset > 0):
-            continue
-        could = [r for r in choosing if 0 <= r + offset < len(keys) and not math.isnan(weights[r][r + offset])]
-        counts[name] = sum(position_of_maximum(weights[row]) == row + offset for row in could), len(could)
-    if kind != "decoder" and len(choosing) >= 6:
-        lines = [row + position_of_maximum(weights[row]) for row in choosing]
-        counts["mirrored"] = max(map(lines.count, lines)), len(lines)
-    if aligned is not None:
-        for name, late in (("alignment", 0), ("input alignment", 1)):
-            could = [row for row in range(late, len(weights)) if aligned[row - late] is not None]
-            hits = sum(position_of_maximum(weights[row]) == aligned[row - late] for row in could)
-            counts[name] = hits, len(could)
-    return counts
-
-
-def aligned_by_hand(maps: np.ndarray, keys: tuple, outputs: tuple) -> list:
-    """Find for each row that predicts a word the source word with the largest sum over all heads."""
-    words = [position for position, key in enumerate(keys) if key in WORDS]
-    rows = []
-    for row, output in enumerate(outputs):
-        sums = {position: sum(head[row, position] for layer in maps for head in layer) for position in words}
-        rows.append(max(sums, key=sums.get) if output in WORDS and sums else None)
-    return rows
-
-
 def example(kind: str, seed: int):
     """Make maps of random size, of which one head follows a pattern on most rows; sometimes with a tie."""
     draw = random.Random(seed)
     queries, heads = draw.randint(1, 11), draw.randint(1, 3)
-    keys = tuple(draw.choice(WORDS + OTHERS) for _ in range(draw.randint(1, 11) if kind == "cross" else queries))
+    keys = tuple(draw.choice(WORDS + OTHERS) for _ in range(draw.randint(2, 11) if kind == "cross" else queries))
     outputs = tuple(draw.choice(WORDS + OTHERS[:3]) for _ in range(queries))
     maps = np.random.default_rng(seed).random((2, heads, queries, len(keys)))
-    kind_of_rows = draw.choice((-1, 0, 1, "line", "column", "random"))
+    columns = (lambda row: row - 1, lambda row: row, lambda row: row + 1, lambda row: queries - 1 - row, lambda row: 1)
+    column = draw.choice(columns)
     for row in range(queries):
-        column = {"line": queries - 1 - row, "column": min(2, len(keys) - 1), "random": draw.randrange(len(keys))}
-        target = column.get(kind_of_rows, row + kind_of_rows if isinstance(kind_of_rows, int) else 0)
-        if 0 <= target < len(keys) and draw.random() < 0.95:
-            maps[0, 0, row, target] += 3
+        if 0 <= column(row) < len(keys) and draw.random() < 0.95:
+            maps[0, 0, row, column(row)] += 3
     if kind == "cross" and draw.random() < 0.5:
         maps[1:, 0] = maps[0, 0] + 1e-3 * maps[1:, 0]
     if draw.random() < 0.1 and len(keys) > 1:
@@ -97,39 +53,40 @@ def example(kind: str, seed: int):
     return maps, keys, outputs
 
 
+def by_hand(kind: str, maps: np.ndarray, keys: tuple, outputs: tuple) -> Iterator[Head]:
+    """Yield the heads, layer by layer; BART's decoder begins with the end of sentence."""
+    keys = ("<s>", *keys[1:]) if kind == "decoder" and keys[0] == "</s>" else keys
+    average = maps.mean(axis=(0, 1)) if maps.shape[0] * maps.shape[1] > 1 else None
+    for weights in maps.reshape(-1, *maps.shape[2:]):
+        yield Head(kind, weights, keys, outputs, average)
+
+
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
 def test_every_count_label_entropy_and_confidence_is_that_of_plain_loops(kind):
     seen = set()
     for seed in range(100):
         maps, keys, outputs = example(kind, seed)
-        several = kind == "cross" and maps.shape[0] * maps.shape[1] > 1
-        aligned = aligned_by_hand(maps, keys, outputs) if several else None
         measured = measure_heads(kind, maps, keys, outputs)
         assert [(head.kind, head.layer, head.head) for head in measured] == [
             (kind, layer, number) for layer in range(maps.shape[0]) for number in range(maps.shape[1])
         ]
-        for head in measured:
-            weights = maps[head.layer, head.head].tolist()
-            expected = counts_by_hand(kind, weights, keys, aligned)
-            assert {name: (share.rows, share.eligible) for name, share in head.counts.items()} == expected, seed
-            for name, (rows, could) in expected.items():
+        for head, plain in zip(measured, by_hand(kind, maps, keys, outputs), strict=True):
+            counts = {name: plain.count(name) for name in LEAST}
+            if counts["mirrored"][1] < 6:
+                counts["mirrored"] = 0, 0
+            assert {name: (share.rows, share.eligible) for name, share in head.counts.items()} == counts, seed
+            for name, (rows, could) in counts.items():
                 assert head.shares[name] == pytest.approx(rows / could if could >= 3 else math.nan, nan_ok=True)
-            maxima = [max(weight for weight in line if not math.isnan(weight)) for line in weights]
-            tied = any(line.count(most) > 1 for line, most in zip(weights, maxima, strict=True))
-            reached = [name for name, (rows, could) in expected.items() if could >= 3 and rows >= LEAST[name] * could]
-            first = next((name for name in LEAST if name in reached), None)
-            assert head.tied == tied and head.label == (None if tied else first), seed
+            reached = [name for name, (rows, could) in counts.items() if could >= 3 and rows >= LEAST[name] * could]
+            assert head.tied == plain.tied() and head.label == (None if head.tied else next(iter(reached), None)), seed
             seen.add(head.label)
-            lines = [[w for w in line if not math.isnan(w)] for line in weights]
-            entropies = [-sum(w * math.log(w) for w in line) for line in lines if len(line) > 1]
-            mean = sum(entropies) / len(entropies) if entropies else math.nan
-            assert head.entropy == pytest.approx(mean, nan_ok=True)
-            best = [
-                max((w for w, key in zip(line, keys, strict=True) if key != "</s>" and not math.isnan(w)), default=0.0)
-                for line, readable in zip(weights, lines, strict=True)
-                if len(readable) > 1
+            entropies = [-(row * np.log(row)).sum() for row in plain.rows.values()]
+            assert head.entropy == pytest.approx(np.mean(entropies) if entropies else math.nan, nan_ok=True)
+            largest = [
+                max((weight for weight, key in zip(row, keys, strict=False) if key != "</s>"), default=0.0)
+                for row in plain.rows.values()
             ]
-            assert head.confidence == pytest.approx(sum(best) / len(best) if best else 0.0)
+            assert head.confidence == pytest.approx(np.mean(largest) if largest else 0.0)
     assert {"encoder": "next", "decoder": "previous", "cross": "alignment"}[kind] in seen and None in seen
 
 

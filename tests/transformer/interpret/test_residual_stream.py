@@ -21,27 +21,22 @@ SOURCE, FED, NEXT = random_sources(7)[0], [2, 9, 8, 5, 4], [9, 8, 5, 4, 3]
 
 @pytest.mark.parametrize("norm", ["pre", "post"])
 @pytest.mark.parametrize("make", [small_model, unlike_model])
+@torch.inference_mode()
 def test_each_sublayer_begins_where_the_one_before_ended(norm, make):
     model = make(3, norm=norm)
     stream = record_residual_stream(model, SOURCE, FED)
-    for name, ids, embedding, kinds in (
-        ("encoder", SOURCE, model.source_embedding, 2 * 2),
-        ("decoder", FED, model.target_embedding, 3 * 3),
-    ):
-        stack, norms = getattr(stream, name), [residual.norm for *_, residual in sublayers_of(model, name)]
-        assert stack.embedded == near(embedding.weight[ids].detach().numpy() * np.sqrt(model.config.d_model))
+    for stack, ids, embedding in (("encoder", SOURCE, "source_embedding"), ("decoder", FED, "target_embedding")):
+        norms, stack = [residual.norm for *_, residual in sublayers_of(model, stack)], getattr(stream, stack)
+        assert stack.embedded == near(getattr(model, embedding).weight[ids].numpy() * np.sqrt(model.config.d_model))
         assert stack.summed == near(stack.embedded + model.positions.table[: len(ids)].numpy())
-        assert len(stack.sublayers) == len(norms) == kinds
         before = stack.start
         for sublayer, around in zip(stack.sublayers, norms, strict=True):
             assert np.array_equal(sublayer.before, before)
             total = sublayer.before + sublayer.change
-            with torch.inference_mode():
-                assert sublayer.after == near(total if norm == "pre" else around(torch.tensor(total)))
+            assert sublayer.after == near(total if norm == "pre" else around(torch.tensor(total)))
             before = sublayer.after
         assert np.array_equal(stack.end, before) == (norm == "post")
-    with torch.inference_mode():
-        assert np.array_equal(stream.logits, model(torch.tensor([SOURCE]), torch.tensor([FED]))[0].numpy())
+    assert np.array_equal(stream.logits, model(torch.tensor([SOURCE]), torch.tensor([FED]))[0].numpy())
 
 
 @pytest.mark.parametrize("stack", ["encoder", "decoder"])

@@ -89,9 +89,14 @@ def test_a_job_runs_to_its_end_and_a_damaged_replay_does_not_hide_the_one_before
             assert jobs.look(first).status is None and jobs.look(first).state == "done"
 
 
-def test_never_more_run_than_may_and_the_line_moves_up(idle):
+def test_never_more_run_than_may_and_the_line_moves_up_until_all_is_closed(idle, own_folder):
     with running(at_once=2) as jobs:
         names = jobs.submit(*[LONG] * 5)
+        assert all(len(name) == 12 and name.replace("-", "").replace("_", "").isalnum() for name in names)
+        for name in HOSTILE:
+            jobs.stop(name)
+            jobs.leave(name)
+            assert jobs.look(name) is None
         assert [jobs.look(name).state for name in names] == ["running"] * 2 + ["waiting"] * 3
         assert [jobs.look(name).position for name in names] == [0, 0, 1, 2, 3]
         jobs.stop(names[3])
@@ -102,7 +107,12 @@ def test_never_more_run_than_may_and_the_line_moves_up(idle):
         processes(jobs)[1].kill()
         until(lambda: jobs.look(names[4]).state == "running")
         assert jobs.look(names[1]).state == "failed"
-        assert sum(process.poll() is None for process in processes(jobs)) == 2
+        started = processes(jobs)
+        assert sum(process.poll() is None for process in started) == 2 and len(list(own_folder.iterdir())) == 1
+        jobs.close()
+        assert all(process.returncode is not None for process in started) and list(own_folder.iterdir()) == []
+        with pytest.raises(BusyError, match="closing down"):
+            jobs.submit(LONG)
 
 
 def test_a_stopped_job_keeps_what_it_has():
@@ -144,17 +154,6 @@ def test_a_job_that_nobody_looks_at_is_ended_and_its_result_goes_in_time(idle):
         assert not folder.exists()
 
 
-def test_an_unknown_name_has_no_job(idle):
-    with running() as jobs:
-        (known,) = jobs.submit(LONG)
-        assert len(known) == 12 and known.replace("-", "").replace("_", "").isalnum()
-        for name in HOSTILE:
-            jobs.stop(name)
-            jobs.leave(name)
-            assert jobs.look(name) is None
-        assert [job.state for job in jobs._jobs.values()] == ["running"]
-
-
 def test_a_training_ends_with_the_server_that_was_killed_before_it_had_begun(tmp_path):
     """Killed as soon as there is a process: long before that has read PyTorch and could look for its parent."""
     code = (
@@ -194,14 +193,3 @@ def test_a_process_that_fails_or_cannot_start_is_a_failed_job_with_a_line_in_the
         first, second = jobs.submit(LONG, LONG)
         until(lambda: jobs.look(second).state == "failed")
         assert jobs.look(first).state == "failed" and "could not be started" in caplog.text
-
-
-def test_closing_leaves_no_process_and_no_folder(idle, own_folder):
-    with running(at_once=2) as jobs:
-        jobs.submit(*[LONG] * 4)
-        started = processes(jobs)
-        assert len(started) == 2 and len(list(own_folder.iterdir())) == 1
-        jobs.close()
-        assert all(process.returncode is not None for process in started) and list(own_folder.iterdir()) == []
-        with pytest.raises(BusyError):
-            jobs.submit(LONG)

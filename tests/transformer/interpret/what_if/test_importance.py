@@ -126,52 +126,34 @@ def test_given_means_take_the_place_of_those_over_the_same_pairs(translator):
         translator.head_importance(some, "half")
 
 
-@pytest.fixture
-def command(checkpoint_folder, tmp_path, command_line):
-    """Run `importance` over some pairs, into a file; returns the exit status."""
-
-    def run(pairs, out, *more):
-        path = str(write_pairs(tmp_path / f"{out.stem}.tsv", pairs))
-        model = ["--checkpoint", str(checkpoint_folder), "--workers", "1"]
-        return main(["importance", *model, "--pairs", path, "--out", str(out), *more])
-
-    return run
-
-
-def test_the_command_writes_a_table(command, checkpoint_folder, tmp_path):
-    out, translator = tmp_path / "heads.csv", Translator.load(checkpoint_folder, "cpu")
-    assert command(make_pairs(4, 3), out, "--ablation", "uniform") == 0
-    rows = list(csv.DictReader(out.read_text().splitlines()))
-    examples = make_examples(make_pairs(4, 3), translator.tokenizer, translator.model.config.max_length)
-    sums = measure_importance(translator.model, examples, "uniform")
-    losses = [(str(ABLATIONS["uniform"].of(head)), loss) for head, loss in sums.importance().ranked()]
-    assert [row["intervention"] for row in rows] == [name for name, _ in losses]
-    assert [float(row["loss_in_nats_a_token"]) for row in rows] == near([loss for _, loss in losses], scale=sums.means)
-    loaded = ImportanceTable.load(out)
+def test_the_command_writes_a_table_and_those_of_parts_are_merged(checkpoint_folder, tmp_path, command_line, capsys):
+    translator, pairs, column = Translator.load(checkpoint_folder, "cpu"), make_pairs(4, 3), "loss_in_nats_a_token"
+    for name, some in (("all", pairs), ("one", pairs[:2]), ("two", pairs[2:])):
+        files = ["--pairs", str(write_pairs(tmp_path / f"{name}.tsv", some)), "--out", str(tmp_path / f"{name}.csv")]
+        model = ["--checkpoint", str(checkpoint_folder), "--workers", "1", "--ablation", "uniform"]
+        assert main(["importance", *model, *files]) == 0
+    one, two, out = (str(tmp_path / f"{name}.csv") for name in ("one", "two", "out"))
+    assert main(["merge", one, two, "--out", out]) == 0
+    whole, merged = (ImportanceTable.load(tmp_path / name) for name in ("all.csv", "out.csv"))
+    assert merged.sums.sums == near(whole.sums.sums) and merged.provenance.pairs == ("one.tsv", "two.tsv")
     digest = hashlib.sha256((checkpoint_folder / "model.safetensors").read_bytes()).hexdigest()
-    assert (loaded.ablation, loaded.provenance.weights, loaded.provenance.lines) == ("uniform", digest, 4)
-    assert loaded.provenance.pairs == ("heads.tsv",)
-    frame = loaded.to_frame().sort_values("loss_in_nats_a_token", ascending=False, kind="stable")
+    for table in (whole, merged):
+        assert (table.ablation, table.provenance.weights, table.provenance.lines) == ("uniform", digest, 4)
+    sums = measure_importance(translator.model, make_examples(pairs, translator.tokenizer, 20), "uniform")
+    assert whole.sums.sums == near(sums.sums)
+    rows = list(csv.DictReader((tmp_path / "all.csv").read_text().splitlines()))
+    names = [str(ABLATIONS["uniform"].of(head)) for head, _ in sums.importance().ranked()]
+    assert [row["intervention"] for row in rows] == names
+    frame = whole.to_frame().sort_values(column, ascending=False, kind="stable")
     for name in frame.select_dtypes("float"):
         assert [f"{each:.6f}" for each in frame[name]] == [row[name] for row in rows]
-
-
-def test_tables_of_parts_are_merged_to_that_of_the_whole(command, tmp_path, capsys):
-    pairs = make_pairs(4, 3)
-    whole, one, two, out = (tmp_path / f"{name}.csv" for name in ("all", "one", "two", "out"))
-    assert [command(pairs, whole), command(pairs[:2], one), command(pairs[2:], two)] == [0, 0, 0]
-    assert main(["merge", str(one), str(two), "--out", str(out)]) == 0
-    merged, expected = ImportanceTable.load(out), ImportanceTable.load(whole)
-    assert merged.sums.sums == near(expected.sums.sums) and merged.sums.sentences == merged.provenance.lines == 4
-    assert merged.provenance.pairs == ("one.tsv", "two.tsv")
-    first, second = (json.loads((tmp_path / f"{name}.csv.json").read_text()) for name in ("one", "two"))
+    stored = json.loads((tmp_path / "two.csv.json").read_text())
     for content, message in (
-        ({"provenance": {**second["provenance"], "weights": "0" * 64}}, "same weights"),
+        ({"provenance": {**stored["provenance"], "weights": "0" * 64}}, "same weights"),
         ({"ablation": "mean"}, "same ablation"),
-        ({"provenance": first["provenance"]}, "would count twice"),
     ):
-        (tmp_path / "other.csv.json").write_text(json.dumps(second | content))
-        assert main(["merge", str(one), str(tmp_path / "other.csv"), "--out", str(out)]) == 1
+        (tmp_path / "other.csv.json").write_text(json.dumps(stored | content))
+        assert main(["merge", one, str(tmp_path / "other.csv"), "--out", out]) == 1
         assert message in capsys.readouterr().err
 
 
