@@ -9,16 +9,7 @@ from support.tolerance import near
 from transformer.interpret import attribution
 from transformer.interpret.activations import Request, record
 from transformer.interpret.attention_block import block_parameters, record_stages
-from transformer.interpret.attribution import (
-    gradient_times_input,
-    leave_one_out,
-    lost_without_each,
-    occlude,
-    rank_correlation,
-    shares,
-    summed_value_norms,
-    transformed_values,
-)
+from transformer.interpret.attribution import gradient_times_input, leave_one_out, lost_without_each, rank_correlation
 from transformer.model.attention import causal_mask
 
 SOURCE, FED = random_sources(7)[0], [2, 9, 8, 5, 4]
@@ -77,7 +68,7 @@ def test_parts_of_any_size_give_the_same(monkeypatch):
         )
     assert not lost_without_each(model, SOURCE[-1:], fed, outputs).any(), "a single token stays"
     with pytest.raises(ValueError, match="positions must be in 0 to"):
-        occlude(model, SOURCE, FED, 7, [count])
+        attribution.occlude(model, SOURCE, FED, 7, [count])
 
 
 @pytest.mark.parametrize("method", [gradient_times_input, leave_one_out])
@@ -94,15 +85,12 @@ def test_a_contrast_is_one_token_less_the_other(method):
 def test_weighted_value_vectors_add_up_to_the_blocks_output(kind):
     model = small_model(2)
     stages, parameters = record_stages(model, SOURCE, FED, kind, 1), block_parameters(model, kind, 1)
-    value = stages.value[0].reshape(-1, 4, 6)  # keys heads d_k
-    vectors = np.stack([value[:, head] @ parameters.w_output[6 * head : 6 * head + 6] for head in range(4)])
-    assert transformed_values(stages, parameters)[0] == near(vectors)
-    weighted = stages.weights[0][..., None] * vectors[:, None]  # heads queries keys d_model
-    assert weighted.sum(axis=(0, 2)) + parameters.b_output == near(stages.output[0])
-    norms = summed_value_norms(stages, parameters)
-    assert norms[0] == near(np.linalg.norm(weighted.sum(axis=0), axis=-1))
-    assert np.allclose(shares(norms).sum(axis=-1), 1)
-    np.testing.assert_allclose(shares(np.array([[0.1, 0.3], [0.0, 0.0]])), [[0.25, 0.75], [0.0, 0.0]])
+    vectors = attribution.transformed_values(stages, parameters)[0]  # heads keys d_model
+    weighted = (stages.weights[0][..., None] * vectors[:, None]).sum(axis=0)  # queries keys d_model
+    assert weighted.sum(axis=1) + parameters.b_output == near(stages.output[0])
+    assert attribution.summed_value_norms(stages, parameters)[0] == near(np.linalg.norm(weighted, axis=-1))
+    shares = attribution.shares(np.array([[0.1, 0.3], [0.0, 0.0]]))
+    np.testing.assert_allclose(shares, [[0.25, 0.75], [0.0, 0.0]])
 
 
 def test_rank_correlation_is_spearmans_over_known_pairs():

@@ -100,23 +100,15 @@ def test_with_nothing_to_choose_there_is_no_entropy_no_maximum_and_no_confidence
 
 
 def test_exactly_at_a_threshold_a_head_has_the_label():
-    """Nine rows of ten, eight of ten, and three rows where three are the fewest."""
-    columns = [9, *range(9)]
+    """Nine rows of ten are enough."""
     for wrong, expected in ((0, "previous"), (1, "previous"), (2, None)):
         weights = np.full((11, 11), 0.01)
-        weights[range(11), [3, *columns[1:], 9]] = 0.9
+        weights[range(11), [3, *range(9), 9]] = 0.9
         for row in range(1, 1 + wrong):
             weights[row] = weights[row][::-1]
         (head,) = measure_heads("encoder", weights[None, None], ("a",) * 11)
         assert (head.counts["previous"].rows, head.counts["previous"].eligible) == (10 - wrong, 10)
         assert head.label == expected
-    three = np.array([[0.1, 0.9], [0.2, 0.8], [0.3, 0.7]])
-    assert measure_heads("cross", three[None, None], ("a", "</s>"))[0].label == "end of sentence"
-    assert measure_heads("cross", three[None, None, :2], ("a", "</s>"))[0].label is None
-    six = np.eye(6)[::-1] * 0.5 + 0.1
-    keys = ("a",) * 6
-    assert measure_head("encoder", six, keys).shares["mirrored"] == 1.0
-    assert math.isnan(measure_head("encoder", six[:5, :5], keys[:5]).shares["mirrored"])
 
 
 @pytest.mark.parametrize("rows, columns", [(3, 5), (5, 3)])

@@ -1,14 +1,13 @@
-"""Words hidden from the decoder: side by side, by interventions, and by a shorter memory."""
+"""Words hidden from the decoder: side by side, and by interventions."""
 
 import pytest
-import torch
+from support.models import mark_end, random_sources, unlike_model
 from support.tolerance import near
 
+from transformer.decoding.sampling import Greedy, decode
 from transformer.interpret.head_patterns import word_ranges, words_of
 from transformer.interpret.what_if.hiding import hide, translate_without_each
-from transformer.model.attention import causal_mask
-
-SENTENCE = "I can't swim, and I don't want to learn it."
+from transformer.interpret.what_if.running import apply_interventions
 
 
 def test_words_and_runs_of_marks_are_ranges_and_special_tokens_are_in_none():
@@ -21,27 +20,15 @@ def test_words_and_runs_of_marks_are_ranges_and_special_tokens_are_in_none():
     assert word_ranges([]) == [] == words_of([])
 
 
-def test_each_translation_is_that_of_decoding_under_the_interventions(shipped):
-    trace = shipped.trace(SENTENCE)
-    words, changed = word_ranges(trace.source_tokens), 0
-    for word, hypothesis in zip(words, translate_without_each(shipped.model, trace.source_ids, words), strict=True):
-        alone = shipped.trace(SENTENCE, interventions=hide(word))
-        assert hypothesis.ids == alone.target_ids and hypothesis.log_probability == near(alone.log_probability)
-        assert (alone.cross[..., list(word)] == 0).all()
-        changed += hypothesis.ids != trace.target_ids
-    assert changed
-
-
-@torch.inference_mode()
-def test_hiding_is_the_same_as_a_memory_without_these_vectors(translator):
-    hidden, model = (1, 3), translator.model
-    trace = translator.trace("big red dog.", target="rot Hund", interventions=hide(hidden))
-    fed = torch.tensor([trace.decoder_input_ids])
-    visible = [position for position in range(len(trace.source_ids)) if position not in hidden]
-    memory = model.encode(torch.tensor([trace.source_ids]), None)[:, visible]
-    logits = model.output_projection(model.decode(fed, memory, causal_mask(fed.shape[1]), None))[0]
-    expected = logits.log_softmax(-1)[range(fed.shape[1]), list(trace.target_ids)]
-    assert torch.tensor(trace.log_probabilities) == near(expected.double())
+def test_each_translation_is_that_of_decoding_under_the_interventions():
+    model, (source,) = mark_end(unlike_model(), 1.5), random_sources(7)
+    words, plain = [range(2), range(2, 3), range(3, 6)], decode(model, [source], Greedy())[0]
+    for word, hypothesis in zip(words, translate_without_each(model, source, words), strict=True):
+        with apply_interventions(model, hide(word)):
+            alone = decode(model, [source], Greedy())[0]
+        assert hypothesis.ids == alone.ids and hypothesis.log_probability == near(alone.log_probability)
+        assert list(map(str, hide(word))) == [f"forbid:cross.*.*:{position}" for position in word]
+        assert abs(hypothesis.log_probability - plain.log_probability) > 1e-3
 
 
 def test_unknown_positions_and_all_of_a_source_cannot_be_hidden(translator):

@@ -10,20 +10,7 @@ from support.traces import CHECKPOINTS, loaded, trace_of
 from transformer.errors import CheckpointError, InterventionError
 from transformer.interpret.activations import Request, record
 from transformer.interpret.what_if import patching
-from transformer.interpret.what_if.patching import (
-    Cell,
-    MinimalPair,
-    PatchingMap,
-    Question,
-    every_cell,
-    patched_logits,
-    patched_predictions,
-    patching_map,
-    question_of,
-    read_minimal_pairs,
-    restored_shares,
-    sentences_like,
-)
+from transformer.interpret.what_if.patching import Cell, Question, patched_logits, patching_map, question_of
 
 ONE, OTHER = (tuple(source) for source in random_sources(7, 7, seed=5))
 FED = (2, 9, 8, 5)
@@ -38,7 +25,7 @@ def model(request):
 
 
 def all_cells(model, sites=SITES):
-    return [cell for site in sites for row in every_cell(model, QUESTION, *site) for cell in row]
+    return [cell for site in sites for row in patching.every_cell(model, QUESTION, *site) for cell in row]
 
 
 def logits(model, source):
@@ -57,7 +44,7 @@ def test_patching_everything_restores_all_and_nothing_none(model, sites):
     rows = [patched_logits(model, QUESTION, [cells])[2] for cells in (all_cells(model, sites), ())]
     patched = torch.stack([logits(model, ONE), logits(model, OTHER), *rows])
     assert torch.equal(patched[2:], patched[:2]) and not torch.equal(patched[1], patched[0])
-    assert restored_shares(patched, QUESTION.tokens).tolist() == [1.0, 0.0, 1.0, 0.0]
+    assert patching.restored_shares(patched, QUESTION.tokens).tolist() == [1.0, 0.0, 1.0, 0.0]
 
 
 @pytest.mark.parametrize("site, part", SITES)
@@ -103,14 +90,14 @@ def difference_with(model, module, index):
 
 def test_predictions_are_those_of_all_three_runs(model):
     cells = all_cells(model)[:3]
-    patched, rows = patched_predictions(model, QUESTION, cells, 4), patched_logits(model, QUESTION, [cells])
+    patched, rows = patching.patched_predictions(model, QUESTION, cells, 4), patched_logits(model, QUESTION, [cells])
     assert patched.best_ids.shape == (3, 4) and np.array_equal(patched.best_ids[:, 0], rows.argmax(dim=-1))
     assert patched.probabilities == near(rows.softmax(dim=-1)[:, 7])
 
 
 def test_the_default_cell_is_the_nearest_of_the_last_layer_with_one_nearer_than_halfway():
     for shares, cell in (([[0.9, 0.1], [1.4, 0.3]], (1, 0)), ([[0.9, 0.1], [1.6, 0.3]], (0, 0))):
-        assert PatchingMap((), np.array(shares), 1.0, 0.0).default_cell() == cell
+        assert patching.PatchingMap((), np.array(shares), 1.0, 0.0).default_cell() == cell
 
 
 def test_unequal_lengths_equal_sentences_and_unknown_cells_are_refused(model):
@@ -129,7 +116,7 @@ def test_unequal_lengths_equal_sentences_and_unknown_cells_are_refused(model):
 
 @pytest.mark.parametrize("name", ["en-de", "en-fr"])
 def test_each_shipped_pair_is_told_apart_by_its_model(name):
-    translator, pairs = loaded(name), read_minimal_pairs(CHECKPOINTS / name)
+    translator, pairs = loaded(name), patching.read_minimal_pairs(CHECKPOINTS / name)
     assert [pair.name for pair in pairs] == ["number", "gender", "negation", "tense", "name"]
     for pair in pairs:
         question = pair.question(translator.tokenizer)
@@ -141,17 +128,17 @@ def test_each_shipped_pair_is_told_apart_by_its_model(name):
 
 
 def test_damaged_pairs_are_refused(tmp_path, tokenizer):
-    assert read_minimal_pairs(tmp_path) == ()
+    assert patching.read_minimal_pairs(tmp_path) == ()
     one_sentence = "[[pair]]\nname='x'\nprefix=''\nsentences=['a']\ntokens=['b','c']"
     for text in ("pair = 3", "[[pair]]\nname = 'x'", "no toml", one_sentence):
         (tmp_path / "minimal_pairs.toml").write_text(text)
         with pytest.raises(CheckpointError, match="holds no minimal pairs"):
-            read_minimal_pairs(tmp_path)
+            patching.read_minimal_pairs(tmp_path)
     with pytest.raises(CheckpointError, match="must be pieces"):
-        MinimalPair("x", ("red dog", "big dog"), "", ("▁nope", "▁not")).question(tokenizer)
+        patching.MinimalPair("x", ("red dog", "big dog"), "", ("▁nope", "▁not")).question(tokenizer)
 
 
 def test_second_sentences_have_two_words_exchanged_or_one_of_them_twice():
     expected = "two one three, one three two, one one three, one two two, two two three, one three three"
-    assert sentences_like(" one  two three") == expected.split(", ")
-    assert sentences_like("one one") == sentences_like("one") == sentences_like("") == []
+    assert patching.sentences_like(" one  two three") == expected.split(", ")
+    assert patching.sentences_like("one one") == patching.sentences_like("one") == patching.sentences_like("") == []
