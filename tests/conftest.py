@@ -1,23 +1,16 @@
 """Fixtures and markers of all tests: servers, a browser, models of the tiny language, and one trained run."""
 
-import json
 import signal
 import sys
-from base64 import b64decode
 from collections.abc import Iterator
 from contextlib import closing
 from functools import cache
-from math import isnan
 from pathlib import Path
 
-import numpy as np
-import orjson
-import plotly.graph_objects as go
 import pytest
 import torch
 from hypothesis import settings
 from playwright.sync_api import Browser
-from plotly.io import to_json
 from streamlit.components.v2 import manifest_scanner
 from support import short_run
 from support.chromium import chromium
@@ -27,7 +20,6 @@ from support.tiny import VOCABULARY, make_pairs, tiny_experiment
 
 from headlight.classroom import FILE_VARIABLE
 from headlight.classroom.sqlite_store import SqliteStore
-from headlight.plots.layout import Figure
 from transformer.checkpoint import Checkpoint, save_checkpoint
 from transformer.config import TokenizerConfig
 from transformer.data.tokenizer import Tokenizer
@@ -36,7 +28,6 @@ from transformer.training.trainer import train
 from transformer.translator import Translator
 
 ROOT = Path(__file__).parents[1]
-PLOTLY_OPTIONS = orjson.OPT_NON_STR_KEYS | orjson.OPT_SERIALIZE_NUMPY
 # The longest files come first, so that all workers end at about the same time.
 LONGEST = ("test_live_file", "test_views", "test_class", "test_lessons", "test_distributed", "test_components")
 # Files that start processes, train until something is learned, or go through every shape of model.
@@ -78,34 +69,6 @@ def installed_components() -> Iterator[None]:
     """Search the installed packages for components once: each `AppTest` would, longer than most pages take."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(manifest_scanner, "scan_component_manifests", cache(manifest_scanner.scan_component_manifests))
-        yield
-
-
-def unpacked(figure: dict) -> object:
-    """Return a figure as Plotly's JavaScript reads it: arrays are equal to lists."""
-
-    def unpack(part: dict) -> object:
-        if part.keys() >= {"dtype", "bdata"}:
-            numbers = np.frombuffer(b64decode(part["bdata"]), part["dtype"]).tolist()
-            return [None if isnan(number) else number for number in numbers]
-        return part
-
-    return json.loads(to_json(figure, validate=False), object_hook=unpack)
-
-
-@pytest.fixture(scope="session", autouse=True)
-def checked_figures() -> Iterator[None]:
-    """Compare every figure that a test draws, which is sent without Plotly's checks, with Plotly's checked one."""
-    to_dict = Figure.to_dict
-
-    def check(figure: Figure) -> dict:
-        sent = to_dict(figure)
-        assert unpacked(sent) == unpacked(go.Figure(figure._content).to_dict())
-        orjson.dumps(sent, option=PLOTLY_OPTIONS)  # other values Plotly would convert one by one
-        return sent
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Figure, "to_dict", check)
         yield
 
 

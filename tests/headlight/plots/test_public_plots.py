@@ -1,19 +1,44 @@
 """Public figures: each is typed, described and drawn, with the model's numbers; invalid options are refused."""
 
+import json
 import tomllib
+from base64 import b64decode
+from math import isnan
 
 import numpy as np
+import orjson
 import plotly.graph_objects as go
 import pytest
+from plotly.io import to_json
 from support.figures import OF_OTHER_MODELS, draw_every_figure
 from support.source_files import ROOT
 
 import headlight as hl
+from headlight.plots.layout import Figure
 
 
 @pytest.fixture(scope="module")
 def trace(shipped):
     return shipped.trace("I love my teacher.")
+
+
+def as_read(figure: dict) -> object:
+    """Return a figure as Plotly's JavaScript reads it: packed arrays are lists."""
+
+    def unpack(part: dict) -> object:
+        if part.keys() >= {"dtype", "bdata"}:
+            numbers = np.frombuffer(b64decode(part["bdata"]), part["dtype"]).tolist()
+            return [None if isnan(number) else number for number in numbers]
+        return part
+
+    return json.loads(to_json(figure, validate=False), object_hook=unpack)
+
+
+def expect_as_checked(figure: Figure) -> None:
+    """Expect the figure, which is sent without Plotly's checks, to be equal to the checked one."""
+    sent = figure.to_dict()
+    assert as_read(sent) == as_read(go.Figure(figure._content).to_dict())
+    orjson.dumps(sent, option=orjson.OPT_NON_STR_KEYS | orjson.OPT_SERIALIZE_NUMPY)  # others are converted one by one
 
 
 @pytest.mark.parametrize("theme", ["page", "paper"])
@@ -22,6 +47,8 @@ def test_each_figure_is_drawn(theme, shipped):
     assert figures.keys() | OF_OTHER_MODELS == set(hl.plots.__all__)
     for name, figure in figures.items():
         assert (type(figure) is go.Figure) == (theme == "paper"), name
+        if theme == "page":
+            expect_as_checked(figure)
         assert len(figure.data) > 0 and all({"x", "y", "z"} & set(each.to_plotly_json()) for each in figure.data), name
 
 
