@@ -15,20 +15,15 @@ from transformer.exchange.importing import import_checkpoint, import_translator
 
 
 @pytest.fixture(scope="module", params=FAMILIES)
-def family(request):
-    return request.param
-
-
-@pytest.fixture(scope="module")
-def both(family, tmp_path_factory):
-    """Return a model of transformers with random weights, its import, and their tokenizer."""
-    folder = tmp_path_factory.mktemp(family)
-    theirs, tokenizer = write_family(folder, family)
-    return theirs, Translator(import_checkpoint(folder)), tokenizer
+def both(request, tmp_path_factory):
+    """Return the import of a model with random weights, its tokenizer of transformers, and its family."""
+    folder = tmp_path_factory.mktemp(request.param)
+    _, tokenizer = write_family(folder, request.param)
+    return Translator(import_checkpoint(folder)), tokenizer, request.param
 
 
 def test_a_text_that_only_begins_like_an_address_has_no_language(both):
-    ours = both[1]
+    ours = both[0]
     for language in ours.tokenizer.languages[:1]:
         text = ours.addressed(">> I agree.", language)
         assert text != ">> I agree." and text.endswith(" >> I agree.") and ours.addressed(text, language) == text
@@ -36,8 +31,8 @@ def test_a_text_that_only_begins_like_an_address_has_no_language(both):
         ours.addressed(">> I agree.", "xyz")
 
 
-def test_a_forced_first_token_begins_every_translation_and_is_in_no_score(both, family):
-    _, ours, _ = both
+def test_a_forced_first_token_begins_every_translation_and_is_in_no_score(both):
+    ours, _, family = both
     forced = ours.tokenizer.forced_ids("red dog")
     assert bool(forced) == (family not in ("mbart", "bart")) == ours.model.config.forced_first_token
     for strategy in (Greedy(), Beam(3)):
@@ -57,9 +52,9 @@ def test_a_forced_first_token_begins_every_translation_and_is_in_no_score(both, 
         ours.trace(" ")
 
 
-@pytest.mark.parametrize("family", ["nllb", "m2m100", "mbart50"], indirect=True, scope="module")
-def test_the_languages_are_tokens_of_both_sides(both, family):
-    _, ours, theirs = both
+@pytest.mark.parametrize("both", ["nllb", "m2m100", "mbart50"], indirect=True)
+def test_the_languages_are_tokens_of_both_sides(both):
+    ours, theirs, family = both
     source, target = LANGUAGES[family]
     ids = theirs.lang_code_to_id if family == "m2m100" else theirs.get_vocab()
     other, third = [code for code in ours.tokenizer.languages if code not in (source, target)][:2]

@@ -74,15 +74,11 @@ def test_a_loss_that_is_not_finite_stops_the_run_and_names_its_batch(tokenizer, 
     """Break one token's source embedding: only the batches with that token have such a loss."""
     plain = tiny_experiment(accumulate=3, batch_tokens=40)
     experiment = replace(plain, model=replace(plain.model, share_embeddings=False))
-    trainer = Trainer(experiment, tokenizer, PAIRS, make_pairs(9, 2), tmp_path, CPU)
-    updates = [update for update, _ in zip_steps(Trainer(experiment, tokenizer, PAIRS, PAIRS, tmp_path, CPU), 6)]
-    batches = [(update, number) for update in updates for number in range(len(update.batches))]
-    earlier = set()
-    for update, number in batches:  # the first batch, not the very first one, with a token that is new
-        new = {id for example in update.batches[number] for id in example.source} - earlier
-        if earlier and new:
-            break
-        earlier |= new
+    trainer, other = (Trainer(experiment, tokenizer, PAIRS, make_pairs(9, 2), tmp_path, CPU) for _ in range(2))
+    (update, _), *_ = zip_steps(other, 1)
+    ids = [{id for example in batch for id in example.source} for batch in update.batches]
+    number = 1 if ids[1] - ids[0] else 2
+    new = ids[number] - set().union(*ids[:number])
     with torch.no_grad():
         trainer.model.source_embedding.weight[new.pop()] = float("inf")
     lines = sorted(line for example in update.batches[number] for line in example.lines)
