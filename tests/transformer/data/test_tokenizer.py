@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.tiny import VOCABULARY, WORDS
+from support.tiny import WORDS
 
 from transformer.config import TokenizerConfig
 from transformer.data.tokenizer import SPACE, Tokenizer
@@ -21,12 +21,6 @@ words = st.sampled_from([*WORDS, *WORDS.values()])
 def test_decoding_is_the_inverse_of_encoding_one_text_or_many(tokenizer, texts):
     assert [tokenizer.decode([2, *tokenizer.encode(text), 3, 0]) for text in texts] == texts
     assert tokenizer.encode_all(texts) == [tokenizer.encode(text) for text in texts]
-
-
-def test_the_special_tokens_are_pad_unk_begin_and_end(tokenizer):
-    assert (tokenizer.pad_id, tokenizer.unknown_id, tokenizer.begin_id, tokenizer.end_id) == (0, 1, 2, 3)
-    assert [tokenizer.piece_text(id) for id in range(4)] == ["<pad>", "<unk>", "<s>", "</s>"]
-    assert len(tokenizer) == VOCABULARY
 
 
 @SETTINGS

@@ -34,22 +34,17 @@ def log_probability(model: Transformer, source: list[int], ids: tuple[int, ...])
     return rows[torch.arange(len(ids)), torch.tensor(ids)].sum().item()
 
 
-def test_a_batch_of_various_lengths_searches_like_each_sentence_alone(model):
-    sources = random_sources(9, 2, 20, 5, 5, 13, 3)
-    for source, together in zip(sources, beam_search(model, sources, Beam(size=3)), strict=True):
-        alone = beam_search(model, [source], Beam(size=3))[0]
-        assert [one.ids for one in together] == [one.ids for one in alone]
-        assert [one.score for one in together] == near([one.score for one in alone])
-
-
-@pytest.mark.parametrize("prefix", [[9, END], [PAD], [BEGIN, 7]])
 @pytest.mark.parametrize("size", [1, 3])
-def test_a_forced_special_token_is_obeyed_as_greedy_does(model, prefix, size):
-    sources = random_sources(5)
-    results = beam_search(model, sources, Beam(size=size), [prefix])[0]
-    assert results and list(results[0].ids[: len(prefix)]) == prefix
-    if size == 1:
-        assert results[0].ids == decode(model, sources, Greedy(), [prefix])[0].ids
+def test_a_batch_of_various_lengths_and_prefixes_searches_like_each_sentence_alone(model, size):
+    """A prefix may have special tokens. A beam of one is greedy."""
+    sources, prefixes = random_sources(9, 2, 20, 5, 5, 13), [[], [9, END], [PAD], [BEGIN, 7], [7, 8, 9], []]
+    together = beam_search(model, sources, Beam(size), prefixes)
+    for source, prefix, results in zip(sources, prefixes, together, strict=True):
+        alone = beam_search(model, [source], Beam(size), [prefix])[0]
+        assert [one.ids for one in results] == [one.ids for one in alone] and results
+        assert [one.score for one in results] == near([one.score for one in alone])
+        assert all(list(one.ids[: len(prefix)]) == prefix for one in results)
+        assert size > 1 or results[0].ids == decode(model, [source], Greedy(), [prefix])[0].ids
 
 
 def search_by_hand(model: Transformer, source: list[int], beam: Beam) -> tuple[dict, list[list]]:

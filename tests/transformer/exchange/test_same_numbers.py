@@ -61,12 +61,6 @@ def test_logits_and_all_maps_are_theirs_for_a_padded_batch(both):
     assert_same_passes(theirs, ours, sources, ((start, 4, 8), (start, 12, 3, 5, 9), (start, 7)))
 
 
-@pytest.mark.usefixtures("exact_norms")
-def test_an_odd_d_model_is_imported(tmp_path):
-    theirs, _ = write_t5(tmp_path, "t5", d_model=25)
-    assert_same_passes(theirs, Translator(import_checkpoint(tmp_path)), ((5, 9, 3, 1), (7, 1)), ((0, 4, 8), (0, 7)))
-
-
 def test_greedy_and_beam_search_give_the_translations_of_generate(both):
     """T5's beams may differ: `generate` refills a beam whose translation has ended."""
     theirs, ours, tokenizer, name = both

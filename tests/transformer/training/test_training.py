@@ -15,7 +15,7 @@ from transformer.checkpoint import load_checkpoint
 from transformer.config import ReplayConfig
 from transformer.errors import CheckpointError, ConfigError, DataError
 from transformer.evaluation import Score
-from transformer.training.optimization import learning_rate, smoothed_cross_entropy
+from transformer.training.optimization import learning_rate
 from transformer.training.replay import load_replay
 from transformer.training.trainer import Trainer, train
 from transformer.training.validation import validation_loss, validation_score
@@ -68,30 +68,6 @@ def test_the_saved_weights_are_the_mean_of_the_last_validations(tokenizer, tmp_p
         torch.testing.assert_close(parameter.detach(), (seen[1][name] + seen[2][name]) / 2)
     assert load_checkpoint(tmp_path).training["averaged_steps"] == [4, 6]
     assert len(list((tmp_path / "resume").glob("snapshot-*"))) == 2
-
-
-def test_a_step_is_one_clipped_adam_update_at_the_schedules_rate(tokenizer, tmp_path):
-    """The first update, recomputed with PyTorch's Adam and the mean loss per target token."""
-    trainer = make_trainer(tokenizer, tmp_path, clip_norm=0.5)
-    update, tensors = next(trainer.loader.remaining(trainer.progress))
-    ((source, fed, predicted),) = tensors
-    replicas = [torch.nn.Parameter(p.detach().clone()) for p in trainer.model.parameters()]
-    logits = trainer.model.eval()(source, fed)
-    loss = smoothed_cross_entropy(logits, predicted, 0, 0.1) / (predicted != 0).sum()
-    gradients = torch.autograd.grad(loss, list(trainer.model.parameters()))
-    norm = torch.cat([g.flatten() for g in gradients]).norm()
-    rate = learning_rate(1, 48, trainer.settings)
-    assert trainer.updater.learn(tensors, update.tokens, rate) == pytest.approx(loss.item(), rel=1e-5)
-    assert update.tokens == int((predicted != 0).sum())
-    for replica, gradient in zip(replicas, gradients, strict=True):
-        replica.grad = gradient * min(1.0, 0.5 / norm.item())
-    torch.optim.Adam(replicas, lr=rate, betas=(0.9, 0.98), eps=1e-9).step()
-    for (name, parameter), replica in zip(trainer.model.named_parameters(), replicas, strict=True):
-        updated, expected = parameter.detach(), replica.detach()
-        if name.endswith("query_key_value.bias"):
-            # A key's changes no weight of attention: its gradient is rounding, which Adam makes as large as any other.
-            updated, expected = (each.view(3, -1)[[0, 2]] for each in (updated, expected))
-        torch.testing.assert_close(updated, expected, atol=rate * 1e-2, rtol=0)
 
 
 def test_a_validation_leaves_long_pairs_out_and_its_loss_is_the_mean_of_all_tokens(trained_folder, tokenizer, tmp_path):

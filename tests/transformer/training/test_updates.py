@@ -49,6 +49,19 @@ def test_batches_that_are_accumulated_equal_one_big_batch(tokenizer, tmp_path):
     assert gradients(one).abs().max() > 1e-2
 
 
+def test_gradients_are_those_of_the_mean_loss_per_token_clipped_and_weights_move_by_the_rate(tokenizer, tmp_path):
+    trainer = make_trainer(tokenizer, tmp_path, clip_norm=0.5)
+    ((update, tensors),) = zip_steps(trainer, 1)
+    ((source, fed, predicted),) = tensors
+    loss = smoothed_cross_entropy(trainer.model.eval()(source, fed), predicted, 0, 0.1) / (predicted != 0).sum()
+    expected = torch.cat([g.flatten() for g in torch.autograd.grad(loss, list(trainer.model.parameters()))])
+    before = [p.detach().clone() for p in trainer.model.parameters()]
+    assert trainer.updater.learn(tensors, update.tokens, 1e-3) == pytest.approx(loss.item(), rel=1e-5)
+    assert gradients(trainer) == near(expected * 0.5 / expected.norm(), scale=expected) and expected.norm() > 0.5
+    moved = max((p - old).abs().max().item() for p, old in zip(trainer.model.parameters(), before, strict=True))
+    assert moved == pytest.approx(1e-3, rel=1e-2), "Adam's first step is as long as its rate"
+
+
 def test_a_run_accumulates_batches_in_a_row_within_an_epoch(tokenizer, tmp_path):
     plain, trainer = (make_trainer(tokenizer, tmp_path, accumulate=number, batch_tokens=100) for number in (1, 4))
     single = [batch for update, _ in zip_steps(plain, 9) for batch in update.batches]
