@@ -5,12 +5,11 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from support.classes import Phone, crowd
+from support.classes import Phone
 from support.deployment import Deployment, container_folder, deployed
 from support.server import until
 
 from headlight.classroom import FILE_VARIABLE, Question, Teacher, Truth, open_class
-from headlight.classroom.admission import hash_participant
 from headlight.classroom.routes import WRONG_CODES
 
 BASE = "/school/headlight"
@@ -69,17 +68,3 @@ def test_only_the_address_that_tries_wrong_codes_has_to_wait(deployment, teacher
     assert statuses[:WRONG_CODES] == [404] * WRONG_CODES and statuses.count(404) == limit and statuses[-1] == 429
     assert other.ask("/22222", **{"X-Forwarded-For": "192.0.2.2"})[0] == 404
     assert joker.ask(f"/{teacher.code}", **{"X-Forwarded-For": "192.0.2.1"})[0] == 200
-
-
-def test_a_killed_replica_loses_no_acknowledged_answer(deployment, store, teacher):
-    teacher.ask(Question("Same?", ("yes", "no")))
-    with crowd(deployment.address, teacher.code) as phones:
-        until(lambda: len(phones.acknowledged) > 60)
-        deployment.replicas[0].kill()
-        before = len(phones.acknowledged)
-        until(lambda: len(phones.acknowledged) > before + 60)
-        deployment.replicas[0].start()
-        deployment.replicas[0].wait()
-    classroom, stored = store.read(teacher.code), [each.participant for each in store.answers(teacher.code, 1)]
-    assert {hash_participant(classroom, number) for number in phones.acknowledged} <= set(stored)
-    assert len(stored) == len(set(stored)) == teacher.look().tally.answered
